@@ -1,0 +1,1 @@
+//! Benchmarks live in `benches/`; the library itself is empty.

@@ -1,0 +1,1 @@
+//! Applications as machines that speak socket commands.

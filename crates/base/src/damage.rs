@@ -1,0 +1,38 @@
+//! What a receiver knows of the damage to a frame: never the truth, only what its checks say.
+
+use core::ops::Range;
+
+/// The verdict of a check over some bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Check {
+    /// No layer has checked them.
+    #[default]
+    Unchecked,
+    /// A check covered them and held.
+    Good,
+    /// A check covered them and failed: somewhere in them bits are wrong.
+    Bad,
+}
+
+/// What the layers so far have learned about the bytes of one frame.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Damage {
+    /// The frame check over everything that the link carried.
+    pub frame: Check,
+    /// The link header's own check, where it has one.
+    pub header: Check,
+    /// Bytes known to be missing at the end, by a length in a header that held.
+    pub missing: u32,
+    /// Symbols that an error-correcting code has put right.
+    pub corrected: u32,
+    /// Payload bytes that may be wrong, in order; empty while [`Check::Bad`] means "anywhere".
+    pub suspect: Vec<Range<u32>>,
+}
+
+impl Damage {
+    /// Whether any layer found something wrong that is still wrong.
+    #[must_use]
+    pub fn is_damaged(&self) -> bool {
+        self.frame == Check::Bad || self.missing > 0 || !self.suspect.is_empty()
+    }
+}

@@ -1,0 +1,191 @@
+//! Named drops and the account that every node keeps: nothing vanishes without a reason.
+
+use core::fmt;
+
+/// Why a packet was discarded. Each place that can discard has its own name (S0.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum DropReason {
+    /// The queue before the link was full.
+    QueueFull,
+    /// The packet waited longer than its owner allows.
+    Expired,
+    /// The packet is longer than the link carries and may not be cut.
+    TooBig,
+    /// The air lost the frame whole: no receiver saw it begin.
+    AirLost,
+    /// Two frames overlapped at the receiver.
+    Collision,
+    /// The frame was cut short and the rest was useless.
+    Truncated,
+    /// The link header's check failed, so nobody knows whose frame it is.
+    LinkHeader,
+    /// The frame check failed and damage was not asked for.
+    FrameCheck,
+    /// An error-correcting code could not correct the frame.
+    Uncorrectable,
+    /// The attempts that the link allows were used up.
+    RetryLimit,
+    /// The same packet had been handed up before.
+    Duplicate,
+    /// The frame is addressed to somebody else.
+    NotForUs,
+    /// The bytes are not what the protocol allows.
+    Malformed,
+    /// The IPv4 header checksum failed (S0.71).
+    IpHeaderChecksum,
+    /// The hop limit ran out.
+    HopLimit,
+    /// No route leads to the destination.
+    NoRoute,
+    /// Fragments of the packet did not all arrive in time.
+    Reassembly,
+    /// The UDP checksum failed.
+    UdpChecksum,
+    /// The UDP-Lite checksum failed over the covered bytes.
+    UdpLiteChecksum,
+    /// The covered bytes are fewer than the receiver asks for, or the coverage is illegal.
+    UdpLiteCoverage,
+    /// The TCP checksum failed.
+    TcpChecksum,
+    /// The ICMP checksum failed.
+    IcmpChecksum,
+    /// Nobody listens on the port or the protocol.
+    NoListener,
+    /// The receiver's buffer was full.
+    ReceiveBuffer,
+    /// The device refused the packet.
+    Device,
+    /// The kernel dropped the packet after it was handed over.
+    Kernel,
+}
+
+impl DropReason {
+    /// Every reason, in the order of the layers.
+    pub const ALL: [Self; 26] = [
+        Self::QueueFull,
+        Self::Expired,
+        Self::TooBig,
+        Self::AirLost,
+        Self::Collision,
+        Self::Truncated,
+        Self::LinkHeader,
+        Self::FrameCheck,
+        Self::Uncorrectable,
+        Self::RetryLimit,
+        Self::Duplicate,
+        Self::NotForUs,
+        Self::Malformed,
+        Self::IpHeaderChecksum,
+        Self::HopLimit,
+        Self::NoRoute,
+        Self::Reassembly,
+        Self::UdpChecksum,
+        Self::UdpLiteChecksum,
+        Self::UdpLiteCoverage,
+        Self::TcpChecksum,
+        Self::IcmpChecksum,
+        Self::NoListener,
+        Self::ReceiveBuffer,
+        Self::Device,
+        Self::Kernel,
+    ];
+
+    /// The name in logs, ledgers and files; never changes once released.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::QueueFull => "queue-full",
+            Self::Expired => "expired",
+            Self::TooBig => "too-big",
+            Self::AirLost => "air-lost",
+            Self::Collision => "collision",
+            Self::Truncated => "truncated",
+            Self::LinkHeader => "link-header",
+            Self::FrameCheck => "frame-check",
+            Self::Uncorrectable => "uncorrectable",
+            Self::RetryLimit => "retry-limit",
+            Self::Duplicate => "duplicate",
+            Self::NotForUs => "not-for-us",
+            Self::Malformed => "malformed",
+            Self::IpHeaderChecksum => "ip-header-checksum",
+            Self::HopLimit => "hop-limit",
+            Self::NoRoute => "no-route",
+            Self::Reassembly => "reassembly",
+            Self::UdpChecksum => "udp-checksum",
+            Self::UdpLiteChecksum => "udplite-checksum",
+            Self::UdpLiteCoverage => "udplite-coverage",
+            Self::TcpChecksum => "tcp-checksum",
+            Self::IcmpChecksum => "icmp-checksum",
+            Self::NoListener => "no-listener",
+            Self::ReceiveBuffer => "receive-buffer",
+            Self::Device => "device",
+            Self::Kernel => "kernel",
+        }
+    }
+}
+
+impl fmt::Display for DropReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How many packets were dropped for each reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drops([u64; DropReason::ALL.len()]);
+
+impl Drops {
+    /// Counts one packet dropped for `reason`.
+    pub fn count(&mut self, reason: DropReason) {
+        self.0[reason as usize] += 1;
+    }
+
+    /// Packets dropped for `reason`.
+    #[must_use]
+    pub fn of(&self, reason: DropReason) -> u64 {
+        self.0[reason as usize]
+    }
+
+    /// Packets dropped for any reason.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// The reasons that occurred, with their counts, in the order of the layers.
+    pub fn iter(&self) -> impl Iterator<Item = (DropReason, u64)> + '_ {
+        DropReason::ALL.into_iter().map(|reason| (reason, self.of(reason))).filter(|(_, n)| *n > 0)
+    }
+
+    /// Adds the counts of `other`.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, n) in self.0.iter_mut().zip(other.0) {
+            *sum += n;
+        }
+    }
+}
+
+/// The account of one node: *taken = given + Σ named drops + held*.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// Packets that came in, from above and from below, and packets born here.
+    pub taken: u64,
+    /// Packets that went out, or ended here as they should.
+    pub given: u64,
+    /// Packets that the node still holds.
+    pub held: u64,
+    /// Packets discarded, by reason.
+    pub drops: Drops,
+}
+
+impl Ledger {
+    /// Whether every packet is accounted for.
+    #[must_use]
+    pub fn balances(&self) -> bool {
+        self.taken == self.given + self.held + self.drops.total()
+    }
+}
+
+#[cfg(test)]
+mod tests;

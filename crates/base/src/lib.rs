@@ -1,0 +1,28 @@
+//! Time, units, random streams, frames and the contract that every protocol machine keeps.
+//!
+//! Everything else in Windfall stands on these few types:
+//!
+//! - [`Instant`] and [`Duration`]: integers of nanoseconds; no machine ever reads a clock.
+//! - [`Stream`]: randomness by name, so that adding an element never shifts the others.
+//! - [`Frame`]: bytes in shared slices, and what is *known* (never what is true) of their damage.
+//! - [`Node`]: the four verbs of every machine, and [`Ledger`], the account that it keeps.
+//! - [`SocketCommand`] and [`SocketEvent`]: how an [`App`] speaks to the host it runs on.
+
+pub mod app;
+pub mod damage;
+pub mod frame;
+pub mod ledger;
+pub mod node;
+pub mod random;
+pub mod seq;
+pub mod time;
+pub mod units;
+
+pub use app::{App, SocketCommand, SocketError, SocketEvent, SocketId, Transport};
+pub use damage::{Check, Damage};
+pub use frame::{Class, FlowId, Frame, Payload, Tag};
+pub use ledger::{DropReason, Drops, Ledger};
+pub use node::{Failure, Input, Node, Outgoing, Port, RxVector, TxVector};
+pub use random::{Seed, Stream};
+pub use time::{Duration, Instant};
+pub use units::{ByteCount, Dbm, Metres, ParseUnitError, Probability, Rate};

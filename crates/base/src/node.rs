@@ -1,0 +1,113 @@
+//! The contract: four verbs, the same on every machine that stands between two ports.
+
+use crate::frame::Frame;
+use crate::time::{Duration, Instant};
+use crate::units::{Dbm, Rate};
+
+/// A place where frames enter and leave a node; numbered by the node itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Port(pub u16);
+
+/// A protocol machine that never reads a clock, a socket, a file or ambient randomness.
+///
+/// Three kinds of method: `handle_*` feed it, `poll_*` drain it, getters observe it. The order that
+/// drivers keep: *mutate once, then drain `poll_transmit` until `None`, then ask `poll_timeout`;
+/// only then mutate again.* Laws, checked on every node by `testkit::laws`:
+///
+/// - a spurious `handle_timeout` changes nothing that can be observed;
+/// - the wake-up of a drained node lies in the future;
+/// - the same calls give the same bytes;
+/// - no input panics;
+/// - *taken = given + Σ named drops + held* ([`Ledger`](crate::Ledger)).
+pub trait Node {
+    /// Takes what arrived on `port`: a frame with its receive vector, or a signal of the medium.
+    fn handle_input(&mut self, now: Instant, port: Port, input: Input);
+
+    /// Fires every timer due at `now`; a spurious call changes nothing.
+    fn handle_timeout(&mut self, now: Instant);
+
+    /// Yields the next frame, with its transmit vector, to put on a port; call until `None`.
+    fn poll_transmit(&mut self, now: Instant) -> Option<(Port, Outgoing)>;
+
+    /// Says when to call `handle_timeout` next, and why.
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)>;
+}
+
+/// What reaches a node on a port. Wired ports use only [`Input::Frame`] and
+/// [`Input::TransmissionDone`].
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every input is a frame; a box would cost more"
+)]
+pub enum Input {
+    /// A frame, and what the receiver knows of its reception.
+    Frame(Frame, RxVector),
+    /// The medium became busy with the energy of others.
+    CarrierBusy,
+    /// The medium became idle.
+    CarrierIdle,
+    /// Energy was there, yet no frame came of it.
+    ReceptionFailed(Failure),
+    /// The frame that this node transmitted has left it; it may transmit the next.
+    TransmissionDone,
+}
+
+/// How far a reception got before it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// A preamble was heard, but no header that made sense.
+    Header,
+    /// Energy ended without a preamble.
+    Noise,
+}
+
+/// What a receiver knows of how a frame was received.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RxVector {
+    /// When the first bit arrived.
+    pub began: Instant,
+    /// The rate at which it was sent, where the medium has several.
+    pub rate: Option<Rate>,
+    /// How strong it was, on a radio.
+    pub strength: Option<Dbm>,
+}
+
+impl RxVector {
+    /// The receive vector of a wire, which knows nothing but the time.
+    #[must_use]
+    pub const fn wired(began: Instant) -> Self {
+        Self { began, rate: None, strength: None }
+    }
+}
+
+/// What a sender asks of the medium, and of the layers below it, for one frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TxVector {
+    /// The rate to use, where the medium has several.
+    pub rate: Option<Rate>,
+    /// The power to use, on a radio.
+    pub power: Option<Dbm>,
+    /// Attempts in all that the layers below may make; theirs to choose if `None`.
+    pub attempts: Option<u8>,
+    /// The sending is pointless after this.
+    pub deadline: Option<Instant>,
+    /// Time on the air beyond the bits themselves: preamble, turn-around, guard.
+    pub overhead: Duration,
+}
+
+/// A frame on its way out of a node, with what the sender asks.
+#[derive(Clone, Debug)]
+pub struct Outgoing {
+    /// The frame.
+    pub frame: Frame,
+    /// What the sender asks.
+    pub vector: TxVector,
+}
+
+impl From<Frame> for Outgoing {
+    /// A frame that asks for nothing in particular.
+    fn from(frame: Frame) -> Self {
+        Self { frame, vector: TxVector::default() }
+    }
+}

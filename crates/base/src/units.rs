@@ -1,0 +1,314 @@
+//! Quantities as people write them: rates, probabilities, sizes, powers, distances.
+
+use core::fmt;
+use core::str::FromStr;
+
+use crate::time::Duration;
+
+/// A text that is not the quantity it should be: names what was expected, the text and the fix.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{text}\" is not a {kind}: {fix}")]
+pub struct ParseUnitError {
+    kind: &'static str,
+    text: String,
+    fix: String,
+}
+
+impl ParseUnitError {
+    /// An error about `text`, which should have been a `kind`; `fix` says what to write.
+    pub fn new(kind: &'static str, text: &str, fix: impl Into<String>) -> Self {
+        Self { kind, text: text.to_owned(), fix: fix.into() }
+    }
+}
+
+/// Parses `number [unit]`, finite, into the base unit; `bare` is the factor without a unit.
+pub(crate) fn parse_quantity(
+    text: &str,
+    kind: &'static str,
+    units: &[(&str, f64)],
+    bare: f64,
+    example: &str,
+) -> Result<f64, ParseUnitError> {
+    let trimmed = text.trim();
+    let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-' | '_');
+    let mut split = trimmed.find(|c| !is_number(c)).unwrap_or(trimmed.len());
+    // An exponent belongs to the number: 1e-5, but not the unit of 1ext.
+    if let Some(rest) = trimmed[split..].strip_prefix(['e', 'E']) {
+        let digits = rest.strip_prefix(['+', '-']).unwrap_or(rest);
+        let count = digits.bytes().take_while(u8::is_ascii_digit).count();
+        if count > 0 {
+            split += 1 + (rest.len() - digits.len()) + count;
+        }
+    }
+    let (number, unit) = trimmed.split_at(split);
+    let unit = unit.trim();
+    let value: f64 = number.replace('_', "").parse().map_err(|_| {
+        ParseUnitError::new(kind, text, format!("write a number such as {example}"))
+    })?;
+    let factor = if unit.is_empty() {
+        bare
+    } else {
+        let known = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit));
+        let Some((_, factor)) = known else {
+            let names: Vec<_> = units.iter().map(|(name, _)| *name).collect();
+            let fix = format!("use one of the units {}, such as {example}", names.join(", "));
+            return Err(ParseUnitError::new(kind, text, fix));
+        };
+        *factor
+    };
+    let result = value * factor;
+    if !result.is_finite() {
+        return Err(ParseUnitError::new(
+            kind,
+            text,
+            format!("write a finite number such as {example}"),
+        ));
+    }
+    Ok(result)
+}
+
+/// Implements serde by way of the textual form; numbers are accepted in the bare unit.
+macro_rules! serde_by_text {
+    ($type:ty, $expecting:literal) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Visitor;
+                impl serde::de::Visitor<'_> for Visitor {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                        f.write_str($expecting)
+                    }
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<$type, E> {
+                        value.to_string().parse().map_err(E::custom)
+                    }
+                    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<$type, E> {
+                        value.to_string().parse().map_err(E::custom)
+                    }
+                    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<$type, E> {
+                        value.to_string().parse().map_err(E::custom)
+                    }
+                }
+                deserializer.deserialize_any(Visitor)
+            }
+        }
+    };
+}
+pub(crate) use serde_by_text;
+
+/// A rate in bits per second, above zero. Text carries a unit (`10Mbps`); a bare number is in Mbps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// A rate of `bits` per second; `None` for zero, which no link can have.
+    #[must_use]
+    pub const fn from_bps(bits: u64) -> Option<Self> {
+        if bits == 0 { None } else { Some(Self(bits)) }
+    }
+
+    /// A rate of `mbps` million bits per second; `None` for zero.
+    #[must_use]
+    pub const fn from_mbps(mbps: u64) -> Option<Self> {
+        Self::from_bps(mbps.saturating_mul(1_000_000))
+    }
+
+    /// Bits per second.
+    #[must_use]
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+
+    /// How long `bytes` bytes take at this rate, rounded up to the nanosecond.
+    #[must_use]
+    pub const fn time_of(self, bytes: usize) -> Duration {
+        self.time_of_bits(bytes as u64 * 8)
+    }
+
+    /// How long `bits` bits take at this rate, rounded up to the nanosecond.
+    #[must_use]
+    pub const fn time_of_bits(self, bits: u64) -> Duration {
+        let nanos = match bits.checked_mul(1_000_000_000) {
+            Some(product) => product.div_ceil(self.0),
+            None => (bits as u128 * 1_000_000_000).div_ceil(self.0 as u128) as u64,
+        };
+        Duration::from_nanos(nanos)
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (divisor, unit) = match self.0 {
+            n if n % 1_000_000_000 == 0 => (1_000_000_000, "Gbps"),
+            n if n % 1_000_000 == 0 => (1_000_000, "Mbps"),
+            n if n % 1_000 == 0 => (1_000, "kbps"),
+            _ => (1, "bps"),
+        };
+        write!(f, "{}{unit}", self.0 / divisor)
+    }
+}
+
+impl FromStr for Rate {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        let units = [
+            ("bps", 1.0),
+            ("kbps", 1e3),
+            ("Mbps", 1e6),
+            ("Gbps", 1e9),
+            ("bit", 1.0),
+            ("kbit", 1e3),
+            ("Mbit", 1e6),
+            ("Gbit", 1e9),
+        ];
+        let bps = parse_quantity(text, "rate", &units, 1e6, "10Mbps")?;
+        if !(1.0..=1e15).contains(&bps) {
+            let fix = "a link carries between 1bps and 1000000Gbps, such as 10Mbps";
+            return Err(ParseUnitError::new("rate", text, fix));
+        }
+        Ok(Self(bps.round() as u64))
+    }
+}
+
+serde_by_text!(Rate, "a rate such as \"10Mbps\"");
+
+/// A probability, 0..=1. Text may be a fraction (`0.01`, `1e-5`) or per cent (`1%`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Probability(f64);
+
+impl Probability {
+    /// What never happens.
+    pub const ZERO: Self = Self(0.0);
+    /// What always happens.
+    pub const ONE: Self = Self(1.0);
+
+    /// The probability `p`, if it lies in 0..=1.
+    #[must_use]
+    pub fn new(p: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&p).then_some(Self(p))
+    }
+
+    /// The value, 0..=1.
+    #[must_use]
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+
+    /// Whether the event never happens.
+    #[must_use]
+    pub fn is_zero(self) -> bool {
+        self.0 == 0.0
+    }
+}
+
+impl fmt::Display for Probability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 != 0.0 && self.0 < 1e-3 {
+            write!(f, "{:e}", self.0)
+        } else {
+            write!(f, "{}", self.0)
+        }
+    }
+}
+
+impl FromStr for Probability {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        let value = parse_quantity(text, "probability", &[("%", 0.01)], 1.0, "0.01 or 1%")?;
+        Self::new(value).ok_or_else(|| {
+            ParseUnitError::new("probability", text, "it must lie in 0..1 or 0%..100%")
+        })
+    }
+}
+
+serde_by_text!(Probability, "a probability such as 0.01 or \"1%\"");
+
+/// A number of bytes. Text may carry a unit (`64kB`, `1MB`, `64KiB`); a bare number is in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ByteCount(pub u64);
+
+impl fmt::Display for ByteCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}B", self.0)
+    }
+}
+
+impl FromStr for ByteCount {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        let units = [
+            ("B", 1.0),
+            ("kB", 1e3),
+            ("MB", 1e6),
+            ("GB", 1e9),
+            ("KiB", 1024.0),
+            ("MiB", 1_048_576.0),
+            ("GiB", 1_073_741_824.0),
+        ];
+        let bytes = parse_quantity(text, "size", &units, 1.0, "64kB")?;
+        if !(0.0..=1e18).contains(&bytes) {
+            return Err(ParseUnitError::new("size", text, "use a size of 0 or more, such as 64kB"));
+        }
+        Ok(Self(bytes.round() as u64))
+    }
+}
+
+serde_by_text!(ByteCount, "a size such as \"64kB\"");
+
+/// A power in dBm. Text may end in `dBm`.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Dbm(pub f64);
+
+impl fmt::Display for Dbm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}dBm", self.0)
+    }
+}
+
+impl FromStr for Dbm {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        parse_quantity(text, "power", &[("dBm", 1.0)], 1.0, "15dBm").map(Self)
+    }
+}
+
+serde_by_text!(Dbm, "a power such as \"15dBm\"");
+
+/// A distance in metres, zero or more. Text may end in `m` or `km`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Metres(pub f64);
+
+impl fmt::Display for Metres {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}m", self.0)
+    }
+}
+
+impl FromStr for Metres {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        let metres = parse_quantity(text, "distance", &[("m", 1.0), ("km", 1e3)], 1.0, "8m")?;
+        if metres < 0.0 {
+            return Err(ParseUnitError::new("distance", text, "use 0 or more, such as 8m"));
+        }
+        Ok(Self(metres))
+    }
+}
+
+serde_by_text!(Metres, "a distance such as \"8m\"");
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,44 @@
+use super::*;
+
+#[test]
+fn rates_read_and_print_alike() {
+    for text in ["10Mbps", "1Gbps", "64kbps", "1200bps"] {
+        assert_eq!(text.parse::<Rate>().unwrap().to_string(), text);
+    }
+    assert_eq!("2.5".parse::<Rate>().unwrap().as_bps(), 2_500_000);
+    assert_eq!("100 mbit".parse::<Rate>().unwrap().as_bps(), 100_000_000);
+}
+
+#[test]
+fn impossible_rates_are_refused() {
+    for text in ["0", "-3Mbps", "inf", "10 Mbp", "1e300Gbps"] {
+        assert!(text.parse::<Rate>().is_err(), "{text}");
+    }
+}
+
+#[test]
+fn air_time_is_rounded_up() {
+    let rate = Rate::from_bps(3).unwrap();
+    assert_eq!(rate.time_of_bits(1).as_nanos(), 333_333_334);
+    assert_eq!(Rate::from_mbps(2).unwrap().time_of(1500).as_micros(), 6_000);
+    assert!(!rate.time_of_bits(u64::MAX / 8).is_zero());
+}
+
+#[test]
+fn probabilities_are_fractions_or_per_cent() {
+    assert_eq!("1%".parse::<Probability>().unwrap().get(), 0.01);
+    assert_eq!("1e-5".parse::<Probability>().unwrap().get(), 1e-5);
+    for text in ["1.1", "-0.1", "101%", "nan", "one"] {
+        let error = text.parse::<Probability>().unwrap_err().to_string();
+        assert!(error.contains(text), "{error}");
+    }
+}
+
+#[test]
+fn sizes_powers_and_distances() {
+    assert_eq!("64kB".parse::<ByteCount>().unwrap().0, 64_000);
+    assert_eq!("1MiB".parse::<ByteCount>().unwrap().0, 1 << 20);
+    assert_eq!("-10dBm".parse::<Dbm>().unwrap().0, -10.0);
+    assert_eq!("0.5km".parse::<Metres>().unwrap().0, 500.0);
+    assert!("-8m".parse::<Metres>().is_err());
+}

@@ -1,0 +1,3 @@
+//! The program `windfall`.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Forwarding, fragments, ICMP and path MTU.

@@ -1,0 +1,1 @@
+//! Framing and error control between two stations, blind to what the packets carry.

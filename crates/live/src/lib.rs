@@ -1,0 +1,1 @@
+//! Runs a network in real time under real programs, in network namespaces.

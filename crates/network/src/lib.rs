@@ -1,0 +1,1 @@
+//! Stations joined by air: one node whose ports are devices.

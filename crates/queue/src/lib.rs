@@ -1,0 +1,1 @@
+//! In which order one station sends its packets.

@@ -1,0 +1,1 @@
+//! Runs to tables, CSV, SVG and one self-contained page.

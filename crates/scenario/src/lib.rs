@@ -1,0 +1,1 @@
+//! Scenario files and option spellings: TOML to stations, links, flows and seed.

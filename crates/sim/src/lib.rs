@@ -1,0 +1,1 @@
+//! Runs a network in simulated time.

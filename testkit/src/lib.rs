@@ -1,0 +1,1 @@
+//! Laws, pairs, scripts and goldens: what only tests use.

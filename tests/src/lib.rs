@@ -1,0 +1,1 @@
+//! Whole-system tests live beside this file; the library itself is empty.
