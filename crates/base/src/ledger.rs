@@ -141,6 +141,11 @@ impl Drops {
         self.0[reason as usize] += 1;
     }
 
+    /// Takes back the count of one packet that was not lost after all.
+    pub fn uncount(&mut self, reason: DropReason) {
+        self.0[reason as usize] = self.0[reason as usize].saturating_sub(1);
+    }
+
     /// Packets dropped for `reason`.
     #[must_use]
     pub fn of(&self, reason: DropReason) -> u64 {

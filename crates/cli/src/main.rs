@@ -1,3 +1,50 @@
-//! The program `windfall`.
+//! The program `windfall`: real programs over links that damage bits, in real and in simulated time.
+//!
+//! A table of contents: each command has its own file with its arguments and a `run` function, and
+//! none has logic of its own beyond reading files and printing what the crates below found.
 
-fn main() {}
+mod completions;
+mod exit;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::exit::Result;
+
+/// Real programs over links that damage bits, in real and in simulated time.
+#[derive(Debug, Parser)]
+#[command(name = "windfall", version, propagate_version = true, max_term_width = 100)]
+#[command(arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Completions(completions::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return exit::of_usage(&error),
+    };
+    exit::of_result(cli.command.run(), cli.command.code_of_trouble())
+}
+
+impl Command {
+    fn run(&self) -> Result {
+        match self {
+            Self::Completions(args) => completions::run(args),
+        }
+    }
+
+    /// The exit code when the command could not do its work.
+    fn code_of_trouble(&self) -> u8 {
+        match self {
+            Self::Completions(_) => exit::TROUBLE,
+        }
+    }
+}

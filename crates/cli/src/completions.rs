@@ -1,0 +1,35 @@
+//! `windfall completions`: shell completions and man pages from the definitions of the options.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::CommandFactory;
+
+use crate::Cli;
+use crate::exit::{Outcome, Result, Trouble};
+
+/// Print the completions of a shell, or write the man pages
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The shell whose completions to print
+    #[arg(required_unless_present = "man")]
+    shell: Option<clap_complete::Shell>,
+    /// Write one man page per command into this directory instead
+    #[arg(long, value_name = "DIR", conflicts_with = "shell")]
+    man: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    if let Some(dir) = &args.man {
+        clap_mangen::generate_to(Cli::command(), dir).map_err(|error| {
+            Trouble::new(format!("cannot write man pages into {}: {error}", dir.display()))
+        })?;
+    }
+    if let Some(shell) = args.shell {
+        // Generated in memory first: a closed pipe is no reason to panic.
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut Cli::command(), "windfall", &mut script);
+        std::io::stdout().write_all(&script)?;
+    }
+    Ok(Outcome::Done)
+}

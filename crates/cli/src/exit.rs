@@ -1,0 +1,76 @@
+//! How the program ends: its exit codes, and one line on the standard error when it could not work.
+//!
+//! `run` and `exec` end as the command that they run, with 125 for a failure of their own; all other
+//! commands end with 0, with 1 (they ran, and the answer is no) or with 2 (they could not run).
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// Exit code of a command that could not run.
+pub(crate) const TROUBLE: u8 = 2;
+/// The same of `run` and `exec`, whose other codes belong to the program that they run.
+pub(crate) const WRAPPER_TROUBLE: u8 = 125;
+
+/// The commands whose exit code is that of the program that they run.
+const WRAPPERS: [&str; 2] = ["run", "exec"];
+
+/// How a command ended that could do its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It did what it should.
+    Done,
+}
+
+/// Why a command could not do its work: one clear line with the place, the value and the fix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Trouble(String);
+
+/// What the `run` function of a command returns.
+pub(crate) type Result<T = Outcome> = std::result::Result<T, Trouble>;
+
+impl Trouble {
+    /// Trouble that `message` describes in one line.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl<E: std::error::Error> From<E> for Trouble {
+    fn from(error: E) -> Self {
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            message = format!("{message}: {cause}");
+            source = cause.source();
+        }
+        Self(message)
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Prints what clap has to say and returns the exit code of wrong usage; help is not an error.
+pub(crate) fn of_usage(error: &clap::Error) -> ExitCode {
+    // Nothing is left to do if the terminal itself fails.
+    let _ = error.print();
+    if !error.use_stderr() {
+        return ExitCode::SUCCESS;
+    }
+    let command = std::env::args().nth(1).unwrap_or_default();
+    ExitCode::from(if WRAPPERS.contains(&command.as_str()) { WRAPPER_TROUBLE } else { TROUBLE })
+}
+
+/// Turns what a command returned into the exit code; `trouble` is the code of its failure.
+pub(crate) fn of_result(result: Result, trouble: u8) -> ExitCode {
+    match result {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("windfall: {message}");
+            ExitCode::from(trouble)
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The account of one direction of a link: what became of each packet that entered at a device.
+//!
+//! Several layers may speak about one packet: the air loses a copy that the sender keeps, the sender
+//! gives up a packet whose last copy arrived after all. The rules: what happens to a *kept* copy
+//! decides nothing; a delivery overrides every drop; a drop that names its place overrides
+//! [`DropReason::NotForUs`], which on a shared medium every bystander reports; otherwise the first word stands.
+
+use std::collections::VecDeque;
+
+use windfall_base::{DropReason, Drops, Duration, Tag};
+
+/// Decided packets that stay on the books, so that a late copy can still override their drop.
+const REMEMBERED: usize = 4_096;
+/// The bits of a tag that number the packets of one direction.
+const NUMBER_BITS: u32 = 40;
+
+/// Makes the tag of packet `number` of direction `direction`.
+#[must_use]
+pub fn tag_of(direction: usize, number: u64) -> Tag {
+    Tag(((direction as u64) << NUMBER_BITS) | (number & ((1 << NUMBER_BITS) - 1)))
+}
+
+/// Tells the direction that gave out `tag`.
+#[must_use]
+pub fn direction_of(tag: Tag) -> usize {
+    (tag.0 >> NUMBER_BITS) as usize
+}
+
+/// What became of the packets that one interface took from its device.
+///
+/// *entered = delivered + Σ named drops + in flight* at any moment.
+#[derive(Clone, Debug, Default)]
+pub struct LinkLedger {
+    /// Packets that entered at the device.
+    pub entered: u64,
+    /// Packets that left at a device on the other side.
+    pub delivered: u64,
+    /// Of those delivered, packets marked as damaged.
+    pub damaged: u64,
+    /// Packets discarded, by reason.
+    pub drops: Drops,
+    /// Frames with packets that were put on the medium, repetitions included.
+    pub frames: u64,
+    /// Frames that repeated a packet.
+    pub retransmissions: u64,
+    /// Frames without a packet: polls, acknowledgements.
+    pub control_frames: u64,
+    /// Bits that the air inverted, in all frames.
+    pub bits_inverted: u64,
+    /// How long the frames occupied the medium.
+    pub busy: Duration,
+    /// What is known of packets `base..base + fates.len()`.
+    fates: VecDeque<Fate>,
+    base: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    InFlight,
+    Delivered,
+    Dropped(DropReason),
+}
+
+impl LinkLedger {
+    /// Packets that entered and are neither delivered nor dropped.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.fates.iter().filter(|fate| **fate == Fate::InFlight).count() as u64
+    }
+
+    /// Whether every packet is accounted for.
+    #[must_use]
+    pub fn balances(&self) -> bool {
+        self.entered == self.delivered + self.drops.total() + self.in_flight()
+    }
+
+    /// Notes that a packet entered at the device, and returns its number.
+    #[must_use]
+    pub fn enter(&mut self) -> u64 {
+        while self.fates.len() >= REMEMBERED && self.fates[0] != Fate::InFlight {
+            self.fates.pop_front();
+            self.base += 1;
+        }
+        self.fates.push_back(Fate::InFlight);
+        self.entered += 1;
+        self.entered - 1
+    }
+
+    /// Notes that the packet `tag` left at a device, `damaged` or not.
+    pub fn deliver(&mut self, tag: Tag, damaged: bool) {
+        let Some(fate) = self.fate(tag) else { return };
+        let before = std::mem::replace(fate, Fate::Delivered);
+        match before {
+            Fate::Delivered => return,
+            Fate::Dropped(reason) => self.drops.uncount(reason),
+            Fate::InFlight => {}
+        }
+        self.delivered += 1;
+        self.damaged += u64::from(damaged);
+    }
+
+    /// Notes that the packet `tag` was discarded, unless its sender `kept` a copy.
+    pub fn discard(&mut self, tag: Tag, kept: bool, reason: DropReason) {
+        if kept {
+            return;
+        }
+        let Some(fate) = self.fate(tag) else { return };
+        match *fate {
+            Fate::InFlight => *fate = Fate::Dropped(reason),
+            Fate::Dropped(DropReason::NotForUs) => {
+                *fate = Fate::Dropped(reason);
+                self.drops.uncount(DropReason::NotForUs);
+            }
+            Fate::Delivered | Fate::Dropped(_) => return,
+        }
+        self.drops.count(reason);
+    }
+
+    fn fate(&mut self, tag: Tag) -> Option<&mut Fate> {
+        let number = tag.0 & ((1 << NUMBER_BITS) - 1);
+        self.fates.get_mut(usize::try_from(number.checked_sub(self.base)?).ok()?)
+    }
+}
+
+#[cfg(test)]
+mod tests;

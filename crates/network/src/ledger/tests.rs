@@ -1,0 +1,74 @@
+use windfall_base::{DropReason, Tag};
+
+use super::{LinkLedger, REMEMBERED, direction_of, tag_of};
+
+fn ledger(entered: u64) -> LinkLedger {
+    let mut ledger = LinkLedger::default();
+    for number in 0..entered {
+        assert_eq!(ledger.enter(), number);
+    }
+    ledger
+}
+
+fn tag(number: u64) -> Tag {
+    tag_of(3, number)
+}
+
+#[test]
+fn a_tag_tells_its_direction() {
+    assert_eq!(direction_of(tag(17)), 3);
+    assert_ne!(tag_of(2, 17), tag(17));
+}
+
+#[test]
+fn every_packet_has_one_fate() {
+    let mut ledger = ledger(4);
+    ledger.deliver(tag(0), false);
+    ledger.deliver(tag(0), false);
+    ledger.discard(tag(1), false, DropReason::FrameCheck);
+    ledger.discard(tag(1), false, DropReason::AirLost);
+    ledger.deliver(tag(2), true);
+    assert_eq!((ledger.delivered, ledger.damaged, ledger.in_flight()), (2, 1, 1));
+    assert_eq!(ledger.drops.of(DropReason::FrameCheck), 1);
+    assert!(ledger.balances());
+}
+
+#[test]
+fn the_loss_of_a_kept_copy_decides_nothing() {
+    let mut ledger = ledger(1);
+    ledger.discard(tag(0), true, DropReason::AirLost);
+    assert_eq!(ledger.in_flight(), 1);
+    ledger.deliver(tag(0), false);
+    assert_eq!((ledger.delivered, ledger.drops.total()), (1, 0));
+}
+
+#[test]
+fn a_delivery_overrides_the_drop_of_a_sender_that_gave_up() {
+    let mut ledger = ledger(1);
+    ledger.discard(tag(0), false, DropReason::RetryLimit);
+    ledger.deliver(tag(0), false);
+    assert_eq!((ledger.delivered, ledger.drops.total()), (1, 0));
+    assert!(ledger.balances());
+}
+
+#[test]
+fn a_bystander_does_not_hide_the_reason() {
+    let mut ledger = ledger(1);
+    ledger.discard(tag(0), false, DropReason::NotForUs);
+    ledger.discard(tag(0), false, DropReason::AirLost);
+    assert_eq!(ledger.drops.of(DropReason::AirLost), 1);
+    assert_eq!(ledger.drops.total(), 1);
+}
+
+#[test]
+fn decided_packets_are_forgotten_in_time() {
+    let mut ledger = LinkLedger::default();
+    for number in 0..10 * REMEMBERED as u64 {
+        let _ = ledger.enter();
+        ledger.deliver(tag(number), false);
+    }
+    assert!(ledger.fates.len() <= REMEMBERED);
+    ledger.discard(tag(0), false, DropReason::AirLost);
+    ledger.deliver(tag(u64::MAX), false);
+    assert!(ledger.balances());
+}
