@@ -1,1 +1,15 @@
-//! Laws, pairs, scripts and goldens: what only tests use.
+//! Laws, pairs and goldens: what only tests use.
+//!
+//! - [`laws::check`] holds every [`Node`](windfall_base::Node) to the contract.
+//! - [`pair::Pair`] joins two nodes by a wire, perfect or lossy.
+//! - [`timeline`] compares what happened with a text file that a person has read.
+//! - [`seed::each`] repeats a test for many seeds and names the one that failed.
+//! - [`skip!`] says that a test cannot run here, and is counted.
+//! - [`dcf`] is a miniature 802.11 station, proof that the contract carries a radio.
+
+pub mod arbitrary;
+pub mod laws;
+pub mod pair;
+pub mod seed;
+pub mod skip;
+pub mod timeline;
