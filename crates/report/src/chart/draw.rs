@@ -1,0 +1,249 @@
+//! Draws a chart: frame, grid, legend, then the series from back to front.
+
+use super::scale::Placed;
+use super::{Chart, Mark, Point, Scale, Series};
+use crate::svg::{Anchor, Stroke, Svg};
+
+const WIDTH: f64 = 760.0;
+const PLOT_HEIGHT: f64 = 340.0;
+const LEFT: f64 = 78.0;
+const RIGHT: f64 = 24.0;
+const BOTTOM: f64 = 58.0;
+const LEGEND_ROW: f64 = 20.0;
+
+const INK: &str = "#1f2933";
+const QUIET: &str = "#5f6c7b";
+const GRID: &str = "#e6eaef";
+const TITLE: &str = r##"font-size="16" font-weight="600" fill="#1f2933""##;
+const SUBTITLE: &str = r##"font-size="12.5" fill="#5f6c7b""##;
+const LABEL: &str = r##"font-size="13" fill="#1f2933""##;
+const TICK: &str = r##"font-size="12" fill="#5f6c7b""##;
+
+/// Colours that people who cannot tell red from green can tell apart (Okabe and Ito).
+const COLORS: [&str; 7] =
+    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#8a4fbf"];
+
+/// Draws `chart` as an SVG document.
+pub(super) fn draw(chart: &Chart) -> String {
+    let colored = with_colors(&chart.series);
+    let legend = legend_places(&colored);
+    let rows = legend.last().map_or(0.0, |entry| entry.row + 1.0);
+    let subtitle = if chart.subtitle.is_empty() { 0.0 } else { 20.0 };
+    let top = 42.0 + subtitle + rows * LEGEND_ROW + 12.0;
+    let mut svg = Svg::new(WIDTH, top + PLOT_HEIGHT + BOTTOM, &chart.title);
+
+    svg.text((LEFT, 28.0), Anchor::Start, TITLE, &chart.title);
+    if !chart.subtitle.is_empty() {
+        svg.text((LEFT, 48.0), Anchor::Start, SUBTITLE, &chart.subtitle);
+    }
+    draw_legend(&mut svg, &legend, 46.0 + subtitle);
+
+    let plot = Plot::new(chart, top);
+    plot.draw_grid(&mut svg, chart);
+    // The name depends on what is drawn, so that charts on one page keep apart.
+    let clip = format!("plot-{:08x}", fingerprint(chart));
+    let corner = (LEFT - 6.0, top - 6.0);
+    svg.clip(&clip, corner, (WIDTH - LEFT - RIGHT + 12.0, PLOT_HEIGHT + 6.0));
+    let groups = chart.series.iter().filter(|series| series.mark == Mark::Bars).count();
+    let mut group = 0;
+    for (series, color) in colored {
+        if series.mark == Mark::Bars {
+            plot.draw_bars(&mut svg, series, color, (group, groups));
+            group += 1;
+        } else {
+            plot.draw_series(&mut svg, series, color);
+        }
+    }
+    svg.unclip();
+    plot.draw_rules(&mut svg, chart);
+    svg.finish()
+}
+
+/// The part of the drawing that holds the data.
+struct Plot<'a> {
+    x: Placed<'a>,
+    y: Placed<'a>,
+    top: f64,
+}
+
+impl<'a> Plot<'a> {
+    fn new(chart: &'a Chart, top: f64) -> Self {
+        let points = || chart.series.iter().flat_map(|series| &series.points);
+        let bars = chart.series.iter().any(|series| series.mark == Mark::Bars);
+        let spread = |p: &Point| p.spread.map_or([p.y, p.y], |(low, high)| [low, high]);
+        let heights = points()
+            .flat_map(move |p| [p.y].into_iter().chain(spread(p)))
+            .chain(chart.rules.iter().map(|(value, _)| *value));
+        Self {
+            x: Placed::new(&chart.x, points().map(|p| p.x), (LEFT, WIDTH - RIGHT), false),
+            y: Placed::new(&chart.y, heights, (top + PLOT_HEIGHT, top), bars),
+            top,
+        }
+    }
+
+    fn place(&self, point: &Point) -> Option<(f64, f64)> {
+        Some((self.x.at(point.x)?, self.y.at(point.y)?))
+    }
+
+    fn draw_grid(&self, svg: &mut Svg, chart: &Chart) {
+        let (bottom, right) = (self.top + PLOT_HEIGHT, WIDTH - RIGHT);
+        for (value, text) in self.y.ticks() {
+            let Some(y) = self.y.at(value) else { continue };
+            svg.line((LEFT, y), (right, y), Stroke::solid(GRID, 1.0));
+            svg.text((LEFT - 8.0, y + 4.0), Anchor::End, TICK, &text);
+        }
+        for (value, text) in self.x.ticks() {
+            let Some(x) = self.x.at(value) else { continue };
+            if !self.x.is_named() {
+                svg.line((x, self.top), (x, bottom), Stroke::solid(GRID, 1.0));
+                svg.line((x, bottom), (x, bottom + 4.0), Stroke::solid(QUIET, 1.0));
+            }
+            svg.text((x, bottom + 19.0), Anchor::Middle, TICK, &text);
+        }
+        svg.line((LEFT, bottom), (right, bottom), Stroke::solid(QUIET, 1.2));
+        let middle = (LEFT + right) / 2.0;
+        svg.text((middle, bottom + 44.0), Anchor::Middle, LABEL, &chart.x.label);
+        svg.upright((22.0, self.top + PLOT_HEIGHT / 2.0), LABEL, &chart.y.label);
+    }
+
+    fn draw_series(&self, svg: &mut Svg, series: &Series, color: &str) {
+        if matches!(series.mark, Mark::Line | Mark::Dashed | Mark::LinePoints) {
+            self.draw_line(svg, series, color);
+        }
+        if !matches!(series.mark, Mark::LinePoints | Mark::Points | Mark::Dots) {
+            return;
+        }
+        for point in &series.points {
+            let Some(at) = self.place(point) else { continue };
+            self.draw_spread(svg, point, at.0, color);
+            draw_marker(svg, series.mark, at, color);
+        }
+    }
+
+    fn draw_line(&self, svg: &mut Svg, series: &Series, color: &str) {
+        let dash = if series.mark == Mark::Dashed { "6 4" } else { "" };
+        let stroke = Stroke { color, width: 2.0, dash };
+        // A point that cannot be shown interrupts the line.
+        for part in series.points.split(|point| self.place(point).is_none()) {
+            let places: Vec<_> = part.iter().filter_map(|point| self.place(point)).collect();
+            if places.len() > 1 {
+                svg.polyline(&places, stroke);
+            }
+        }
+    }
+
+    fn draw_bars(&self, svg: &mut Svg, series: &Series, color: &str, group: (usize, usize)) {
+        let (index, count) = (group.0 as f64, group.1.max(1) as f64);
+        let room = if self.x.is_named() { self.x.step() * 0.72 } else { 18.0 * count };
+        let width = (room / count).min(64.0);
+        for point in &series.points {
+            let Some((x, y)) = self.place(point) else { continue };
+            let left = x + (index - count / 2.0) * width;
+            let foot = self.y.foot();
+            svg.rect((left + 1.0, y.min(foot)), (width - 2.0, (foot - y).abs()), color);
+            self.draw_spread(svg, point, left + width / 2.0, INK);
+        }
+    }
+
+    /// The error bar: from the lowest to the highest observation.
+    fn draw_spread(&self, svg: &mut Svg, point: &Point, x: f64, color: &str) {
+        let Some((low, high)) = point.spread else { return };
+        let (Some(low), Some(high)) = (self.y.at(low), self.y.at(high)) else { return };
+        let stroke = Stroke::solid(color, 1.4);
+        svg.line((x, low), (x, high), stroke);
+        for y in [low, high] {
+            svg.line((x - 4.5, y), (x + 4.5, y), stroke);
+        }
+    }
+
+    fn draw_rules(&self, svg: &mut Svg, chart: &Chart) {
+        for (value, name) in &chart.rules {
+            let Some(y) = self.y.at(*value) else { continue };
+            let stroke = Stroke { color: QUIET, width: 1.2, dash: "2 3" };
+            svg.line((LEFT, y), (WIDTH - RIGHT, y), stroke);
+            svg.text((WIDTH - RIGHT - 4.0, y - 5.0), Anchor::End, TICK, name);
+        }
+    }
+}
+
+fn draw_marker(svg: &mut Svg, mark: Mark, (x, y): (f64, f64), color: &str) {
+    let r = if mark == Mark::Dots { 1.6 } else { 4.2 };
+    let halo = if mark == Mark::Dots { 0.0 } else { 1.2 };
+    let data = format!(
+        "M{:.2} {y:.2}a{r} {r} 0 1 0 {d:.2} 0a{r} {r} 0 1 0 -{d:.2} 0z",
+        x - r,
+        d = 2.0 * r
+    );
+    svg.path(&data, color, Stroke::solid("#ffffff", halo));
+}
+
+/// Each series with its colour.
+fn with_colors(series: &[Series]) -> Vec<(&Series, &'static str)> {
+    let mut free = COLORS.iter().cycle();
+    let color = |series: &Series| match (series.color, series.mark) {
+        (Some(place), _) => COLORS[place % COLORS.len()],
+        (None, Mark::Dashed) => QUIET,
+        (None, _) => free.next().unwrap_or(&INK),
+    };
+    series.iter().zip(series.iter().map(color)).collect()
+}
+
+/// An entry of the legend: its series, its colour, its left edge and its row.
+struct Entry<'a> {
+    series: &'a Series,
+    color: &'static str,
+    x: f64,
+    row: f64,
+}
+
+/// The entries of the legend; a single series needs none, the axis names it.
+fn legend_places<'a>(colored: &[(&'a Series, &'static str)]) -> Vec<Entry<'a>> {
+    let named = colored.iter().filter(|(series, _)| !series.name.is_empty());
+    let (mut x, mut row) = (LEFT, 0.0);
+    let mut entries = Vec::new();
+    for (series, color) in named {
+        let width = 34.0 + text_width(&series.name) + 16.0;
+        if x > LEFT && x + width > WIDTH - RIGHT {
+            (x, row) = (LEFT, row + 1.0);
+        }
+        entries.push(Entry { series, color, x, row });
+        x += width;
+    }
+    if entries.len() < 2 { Vec::new() } else { entries }
+}
+
+fn draw_legend(svg: &mut Svg, entries: &[Entry<'_>], top: f64) {
+    for &Entry { series, color, x, row } in entries {
+        let y = top + row * LEGEND_ROW + 8.0;
+        match series.mark {
+            Mark::Bars => svg.rect((x + 6.0, y - 6.0), (16.0, 12.0), color),
+            Mark::Points | Mark::Dots => draw_marker(svg, Mark::Points, (x + 14.0, y), color),
+            Mark::Line | Mark::Dashed | Mark::LinePoints => {
+                let dash = if series.mark == Mark::Dashed { "6 4" } else { "" };
+                svg.line((x, y), (x + 26.0, y), Stroke { color, width: 2.0, dash });
+                if series.mark == Mark::LinePoints {
+                    draw_marker(svg, Mark::Points, (x + 13.0, y), color);
+                }
+            }
+        }
+        svg.text((x + 34.0, y + 4.0), Anchor::Start, TICK, &series.name);
+    }
+}
+
+/// About how wide a text of the size of a tick is, in pixels.
+fn text_width(text: &str) -> f64 {
+    text.chars()
+        .map(|c| if c.is_ascii_uppercase() || c == 'm' || c == 'w' { 8.6 } else { 6.6 })
+        .sum()
+}
+
+/// A number that differs between charts that differ (FNV-1a over the title and the names).
+fn fingerprint(chart: &Chart) -> u32 {
+    let names = chart.series.iter().map(|series| series.name.as_str());
+    let scale = if chart.y.scale == Scale::Log { "log" } else { "linear" };
+    [chart.title.as_str(), chart.subtitle.as_str(), scale]
+        .into_iter()
+        .chain(names)
+        .flat_map(str::bytes)
+        .fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}

@@ -1,0 +1,93 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn chart() -> Chart {
+    Chart {
+        title: "TCP with local retransmission".into(),
+        subtitle: "mean and range of five 1 MB runs".into(),
+        x: Axis::linear("packet loss (%)"),
+        y: Axis::linear("throughput (KB/s)"),
+        series: vec![
+            Series::curve("ideal", Mark::Dashed, (0.0, 100.0), 1, |p| 100.0 - p),
+            Series::new(
+                "measured",
+                Mark::LinePoints,
+                vec![Point::of(0.0, &[95.0, 97.0, 99.0]).unwrap(), Point::new(50.0, 48.0)],
+            ),
+        ],
+        rules: vec![(80.0, "available".into())],
+    }
+}
+
+#[test]
+fn the_drawing_names_title_axes_series_and_rules() {
+    let svg = chart().to_svg();
+    for part in [
+        "TCP with local retransmission",
+        "mean and range of five 1 MB runs",
+        "packet loss (%)",
+        "throughput (KB/s)",
+        ">ideal<",
+        ">measured<",
+        ">available<",
+    ] {
+        assert!(svg.contains(part), "{part} is missing");
+    }
+    assert_eq!(svg, chart().to_svg(), "the same chart gives the same bytes");
+}
+
+//= S3.5
+#[test]
+fn a_point_is_the_mean_and_its_bar_the_range() {
+    let point = Point::of(5.0, &[90.0, 100.0, 95.0, 91.0, 99.0]).unwrap();
+    assert_eq!((point.y, point.spread), (95.0, Some((90.0, 100.0))));
+    assert_eq!(Point::of(5.0, &[]), None);
+    let with = chart().to_svg().matches("<line").count();
+    let mut bare = chart();
+    bare.series[1].points[0].spread = None;
+    assert_eq!(with - bare.to_svg().matches("<line").count(), 3, "a bar and its two ends");
+}
+
+#[test]
+fn a_value_that_cannot_be_shown_interrupts_the_line() {
+    let mut chart = chart();
+    chart.y = Axis::log("loss");
+    let values = [(0.0, 1.0), (1.0, 0.1), (2.0, 0.0), (3.0, 0.1), (4.0, 1.0)];
+    let points = values.map(|(x, y)| Point::new(x, y)).to_vec();
+    chart.series = vec![Series::new("loss", Mark::Line, points)];
+    assert_eq!(chart.to_svg().matches("<polyline").count(), 2);
+}
+
+#[test]
+fn bars_stand_on_zero_beside_each_other() {
+    let bars = |name: &str, y| Series::new(name, Mark::Bars, vec![Point::new(0.0, y)]);
+    let chart = Chart {
+        x: Axis::names("policy", vec!["BOLD".into(), "FLEX".into()]),
+        series: vec![bars("TCP", 40.0), bars("UDP", 44.0)],
+        ..Chart::default()
+    };
+    let svg = chart.to_svg();
+    // The background, two bars, two entries of the legend and the clip.
+    assert_eq!(svg.matches("<rect").count(), 6);
+    assert!(svg.contains(">BOLD<") && svg.contains(">0<"));
+}
+
+proptest! {
+    #[test]
+    fn any_values_give_a_drawing(
+        values in prop::collection::vec((any::<f64>(), any::<f64>()), 0..20),
+        logarithmic in any::<bool>(),
+        mark in prop::sample::select(vec![
+            Mark::Line, Mark::Dashed, Mark::LinePoints, Mark::Points, Mark::Dots, Mark::Bars,
+        ]),
+    ) {
+        let points = values.iter().map(|&(x, y)| Point { x, y, spread: Some((x, y)) }).collect();
+        let axis = if logarithmic { Axis::log("y") } else { Axis::linear("y") };
+        let series = vec![Series::new("a", mark, points)];
+        let chart = Chart { y: axis, series, ..Chart::default() };
+        let svg = chart.to_svg();
+        prop_assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+        prop_assert!(!svg.contains("NaN") && !svg.contains("inf"));
+    }
+}

@@ -1,0 +1,56 @@
+use windfall_base::Seed;
+
+use super::*;
+
+fn sample() -> Table {
+    let mut table = Table::new(["link", "loss", "time"]);
+    table.push(["without", "12.5 %", "9.25 s"]);
+    table.push(["with local retransmission", "0 %"]);
+    table
+}
+
+fn provenance() -> Provenance {
+    Provenance { version: "0.1.0".into(), seed: Seed(7), command: "windfall demo\n--seed 7".into() }
+}
+
+#[test]
+fn text_aligns_columns_and_numbers() {
+    let expected = "\
+link                         loss    time
+─────────────────────────  ──────  ──────
+without                    12.5 %  9.25 s
+with local retransmission     0 %
+";
+    assert_eq!(sample().to_text(), expected);
+}
+
+#[test]
+fn csv_says_where_it_is_from_and_quotes_what_needs_it() {
+    let mut table = Table::new(["name", "note"]);
+    table.push(["a,b", "say \"x\""]);
+    table.push(["#1", "plain"]);
+    let expected = "\
+# windfall-csv 1
+# windfall 0.1.0
+# seed: 7
+# command: windfall demo --seed 7
+name,note
+\"a,b\",\"say \"\"x\"\"\"
+\"#1\",plain
+";
+    assert_eq!(table.to_csv(&provenance()), expected);
+}
+
+#[test]
+fn html_escapes() {
+    let mut table = Table::new(["<b>"]);
+    table.push(["a & b"]);
+    let html = table.to_html();
+    assert!(html.contains("&lt;b&gt;") && html.contains("a &amp; b"), "{html}");
+}
+
+#[test]
+fn an_empty_table_is_a_head() {
+    assert_eq!(Table::new(["a"]).to_text(), "a\n─\n");
+    assert_eq!(Table::default().to_text(), "\n\n");
+}
