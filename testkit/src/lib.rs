@@ -8,6 +8,7 @@
 //! - [`dcf`] is a miniature 802.11 station, proof that the contract carries a radio.
 
 pub mod arbitrary;
+pub mod dcf;
 pub mod laws;
 pub mod pair;
 pub mod seed;

@@ -1,0 +1,193 @@
+//! The air between miniature stations: everybody hears everybody a microsecond later.
+
+use windfall_base::{
+    Duration, Failure, Frame, Input, Instant, Node, Outgoing, Port, Rate, RxVector,
+};
+
+use super::mpdu::{Kind, Mpdu};
+use super::{AIR, DEVICE, Station};
+use crate::timeline::Timeline;
+
+/// How long a signal takes from one station to another.
+pub const PROPAGATION: Duration = Duration::from_micros(1);
+
+/// What is about to happen to a station.
+#[derive(Debug)]
+enum Coming {
+    /// Energy of others begins.
+    Begin,
+    /// The frame with this number ends, and perhaps it can be read.
+    End(usize),
+    /// The station's own frame has left.
+    Done,
+}
+
+/// A frame on the air.
+#[derive(Debug)]
+struct Flight {
+    from: usize,
+    began: Instant,
+    ends: Instant,
+    frame: Frame,
+    rate: Option<Rate>,
+}
+
+/// Stations around one medium, and the record of what they did.
+#[derive(Debug)]
+pub struct Cell {
+    /// The stations, in the order of their addresses.
+    pub stations: Vec<Station>,
+    /// Who sent, read, missed and delivered what.
+    pub timeline: Timeline,
+    /// Inverts the first bit of the payload of these frames, counted from 0 over all senders.
+    pub damaged: Vec<usize>,
+    now: Instant,
+    flights: Vec<Flight>,
+    /// Of equal times the earlier pushed comes first.
+    coming: Vec<(Instant, usize, Coming)>,
+    /// How many others each station hears.
+    heard: Vec<u32>,
+}
+
+impl Cell {
+    /// Puts the stations around one medium.
+    #[must_use]
+    pub fn new(stations: Vec<Station>) -> Self {
+        let heard = vec![0; stations.len()];
+        Self {
+            stations,
+            timeline: Timeline::new(),
+            damaged: Vec::new(),
+            now: Instant::START,
+            flights: Vec::new(),
+            coming: Vec::new(),
+            heard,
+        }
+    }
+
+    /// The time.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Hands a packet to the device of a station now.
+    pub fn packet(&mut self, station: usize, packet: Frame) {
+        self.feed(station, DEVICE, Input::Frame(packet, RxVector::wired(self.now)));
+    }
+
+    /// Runs up to and including `until`, which is then the time.
+    pub fn run_until(&mut self, until: Instant) {
+        while let Some(at) = self.next().filter(|at| *at <= until) {
+            self.now = at;
+            self.step();
+        }
+        self.now = until;
+    }
+
+    fn next(&self) -> Option<Instant> {
+        let wakes = self.stations.iter().filter_map(Node::poll_timeout).map(|(at, _)| at);
+        self.coming.iter().map(|(at, ..)| *at).chain(wakes).min()
+    }
+
+    fn step(&mut self) {
+        let now = self.now;
+        let due = |station: &Station| station.poll_timeout().is_some_and(|(at, _)| at <= now);
+        if let Some(index) = self.coming.iter().position(|(at, ..)| *at <= now) {
+            let (_, station, coming) = self.coming.remove(index);
+            self.happen(station, &coming);
+        } else if let Some(station) = self.stations.iter().position(due) {
+            self.stations[station].handle_timeout(now);
+            self.drain(station);
+        }
+    }
+
+    fn feed(&mut self, station: usize, port: Port, input: Input) {
+        self.stations[station].handle_input(self.now, port, input);
+        self.drain(station);
+    }
+
+    fn drain(&mut self, station: usize) {
+        while let Some((port, outgoing)) = self.stations[station].poll_transmit(self.now) {
+            if port == AIR {
+                self.launch(station, outgoing);
+            } else {
+                self.note(station, "^", &outgoing.frame);
+            }
+        }
+    }
+
+    fn launch(&mut self, from: usize, outgoing: Outgoing) {
+        let Outgoing { frame, vector } = outgoing;
+        self.note(from, ">", &frame);
+        let bits = vector.rate.map_or(Duration::ZERO, |rate| rate.time_of(frame.len()));
+        let ends = self.now + vector.overhead + bits;
+        let flight = self.flights.len();
+        for other in (0..self.stations.len()).filter(|other| *other != from) {
+            self.coming.push((self.now + PROPAGATION, other, Coming::Begin));
+            self.coming.push((ends + PROPAGATION, other, Coming::End(flight)));
+        }
+        self.coming.push((ends, from, Coming::Done));
+        self.flights.push(Flight { from, began: self.now, ends, frame, rate: vector.rate });
+    }
+
+    fn happen(&mut self, station: usize, coming: &Coming) {
+        match *coming {
+            Coming::Done => self.feed(station, AIR, Input::TransmissionDone),
+            Coming::Begin => {
+                self.heard[station] += 1;
+                if self.heard[station] == 1 {
+                    self.feed(station, AIR, Input::CarrierBusy);
+                }
+            }
+            Coming::End(flight) => {
+                self.arrive(station, flight);
+                self.heard[station] -= 1;
+                if self.heard[station] == 0 {
+                    self.feed(station, AIR, Input::CarrierIdle);
+                }
+            }
+        }
+    }
+
+    /// A frame has ended at a station, which reads it unless something disturbed.
+    fn arrive(&mut self, station: usize, number: usize) {
+        let flight = &self.flights[number];
+        let overlaps = |other: &Flight| other.began <= flight.ends && flight.began <= other.ends;
+        let others = self.flights.iter().enumerate().filter(|(other, _)| *other != number);
+        let mut collision = false;
+        for (_, other) in others.filter(|(_, other)| overlaps(other)) {
+            if other.from == station {
+                // Whoever sends is deaf meanwhile, and does not even know it.
+                return;
+            }
+            collision = true;
+        }
+        let mut frame = flight.frame.clone();
+        let (began, rate) = (flight.began + PROPAGATION, flight.rate);
+        if collision {
+            self.note(station, "x", &frame);
+            return self.feed(station, AIR, Input::ReceptionFailed(Failure::Header));
+        }
+        if self.damaged.contains(&number) {
+            frame.invert(&[frame.header.len() as u32 * 8]);
+        }
+        self.note(station, "<", &frame);
+        let vector = RxVector { rate, ..RxVector::wired(began) };
+        self.feed(station, AIR, Input::Frame(frame, vector));
+    }
+
+    /// Adds a line: the station, what it did, and with which frame.
+    fn note(&mut self, station: usize, did: &str, frame: &Frame) {
+        let length = frame.len();
+        let what = match Mpdu::unwrap(&mut frame.clone()) {
+            Some(Mpdu { kind: Kind::Data, to, sequence, .. }) => {
+                format!("data {sequence} to {to} len={length}")
+            }
+            Some(Mpdu { kind: Kind::Ack, to, .. }) => format!("ack to {to}"),
+            None if frame.header.is_empty() => format!("packet len={length}"),
+            None => format!("damaged len={length}"),
+        };
+        self.timeline.note(self.now, format_args!("{station} {did} {what}"));
+    }
+}
