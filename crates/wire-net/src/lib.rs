@@ -1,1 +1,29 @@
 //! Wire formats above the link: IP, ICMP, UDP, UDP-Lite and TCP over any bytes.
+//!
+//! Two levels, the same in every module:
+//!
+//! - `Packet` is a view over any bytes. Its constructor checks that the header is there and that its
+//!   own lengths make sense; afterwards no getter panics, whatever the bytes say. A view over the
+//!   beginning of a packet works too: `payload` gives what is there.
+//! - `Repr` holds legal values only; `emit` writes them, checksum included. What it cannot hold
+//!   cannot be sent.
+//!
+//! Multi-byte numbers are in network order on the wire and plain integers here. Lengths are in bytes.
+
+pub mod addresses;
+pub mod checksum;
+pub mod error;
+pub mod icmpv4;
+pub mod icmpv6;
+pub mod ip;
+pub mod ipv4;
+pub mod ipv6;
+pub mod protocol;
+pub mod udp;
+pub mod udplite;
+
+mod field;
+
+pub use addresses::Addresses;
+pub use error::WireError;
+pub use protocol::Protocol;

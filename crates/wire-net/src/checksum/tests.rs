@@ -1,0 +1,86 @@
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+
+/// The definition, word by word.
+fn by_definition(bytes: &[u8]) -> u16 {
+    let words = bytes
+        .chunks(2)
+        .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)])));
+    let sum = words.fold(0_u32, |sum, word| {
+        let sum = sum + word;
+        (sum & 0xffff) + (sum >> 16)
+    });
+    !(sum as u16)
+}
+
+#[test]
+fn the_example_of_rfc_1071() {
+    let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+    assert_eq!(checksum(&bytes), !0xddf2);
+}
+
+#[test]
+fn a_sum_longer_than_a_round_of_the_lanes_does_not_overflow() {
+    let bytes = vec![0xff; BLOCK * (ROUNDS + 3) + 5];
+    assert_eq!(checksum(&bytes), by_definition(&bytes));
+    let mut copy = vec![0; bytes.len()];
+    let mut sum = Sum::new();
+    sum.copy(&mut copy, &bytes);
+    assert_eq!((sum.checksum(), copy), (by_definition(&bytes), bytes));
+}
+
+#[test]
+fn the_correction_of_rfc_1624_holds_where_rfc_1141_failed() {
+    assert_eq!(update(0xdd2f, 0x5555, 0x3285), 0x0000);
+}
+
+proptest! {
+    #[test]
+    fn equals_the_definition(bytes in vec(any::<u8>(), 0..400)) {
+        prop_assert_eq!(checksum(&bytes), by_definition(&bytes));
+    }
+
+    #[test]
+    fn seams_at_any_byte_change_nothing(bytes in vec(any::<u8>(), 0..400), a: usize, b: usize) {
+        let (a, b) = (a % (bytes.len() + 1), b % (bytes.len() + 1));
+        let (a, b) = (a.min(b), a.max(b));
+        prop_assert_eq!(checksum_of([&bytes[..a], &bytes[a..]]), by_definition(&bytes));
+        let mut sum = Sum::new();
+        sum.add(&bytes[..a]);
+        let mut copied = vec![0; b - a];
+        sum.copy(&mut copied, &bytes[a..b]);
+        sum.add(&bytes[b..]);
+        prop_assert_eq!(sum.checksum(), by_definition(&bytes));
+        prop_assert_eq!(copied, &bytes[a..b]);
+    }
+
+    #[test]
+    fn a_written_checksum_holds_and_a_flipped_bit_breaks_it(
+        mut bytes in vec(any::<u8>(), 2..200),
+        bit: usize,
+    ) {
+        let at = (bytes.len() / 2 - 1) & !1;
+        bytes[at..at + 2].fill(0);
+        let check = checksum(&bytes);
+        bytes[at..at + 2].copy_from_slice(&check.to_be_bytes());
+        let mut sum = Sum::new();
+        sum.add(&bytes);
+        prop_assert!(sum.holds() && checksum(&bytes) == 0);
+        let bit = bit % (bytes.len() * 8);
+        bytes[bit / 8] ^= 0x80 >> (bit % 8);
+        prop_assert_ne!(checksum(&bytes), 0);
+    }
+
+    #[test]
+    fn an_update_equals_a_new_sum(mut bytes in vec(any::<u8>(), 4..64), word: usize, new: u16) {
+        let at = word % (bytes.len() / 2) * 2;
+        let check = checksum(&bytes);
+        let old = u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+        bytes[at..at + 2].copy_from_slice(&new.to_be_bytes());
+        // One's complement has two zeros; a sum over anything but zeros never gives the negative one.
+        prop_assume!(bytes.iter().any(|&byte| byte != 0));
+        prop_assert_eq!(update(check, old, new), checksum(&bytes));
+    }
+}

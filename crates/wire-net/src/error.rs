@@ -1,0 +1,70 @@
+//! Why bytes are not the packet they should be, or a packet cannot be written.
+
+/// One fault of a header: names the place and the value found there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    /// The bytes end before the header does.
+    #[error("{header}: {have} bytes are too few, {need} are needed")]
+    Short {
+        /// Which header.
+        header: &'static str,
+        /// Bytes needed.
+        need: usize,
+        /// Bytes there.
+        have: usize,
+    },
+    /// The version field is not the one of this header.
+    #[error("{header}: version {found} stands where {expected} belongs")]
+    Version {
+        /// Which header.
+        header: &'static str,
+        /// The version that belongs there.
+        expected: u8,
+        /// The version found.
+        found: u8,
+    },
+    /// A length field contradicts the header that it stands in.
+    #[error("{header}: length field {found} must lie in {least}..={most}")]
+    Length {
+        /// Which header.
+        header: &'static str,
+        /// The value of the field, in bytes.
+        found: usize,
+        /// The least legal value.
+        least: usize,
+        /// The greatest legal value.
+        most: usize,
+    },
+    /// A field holds a value that the protocol forbids.
+    #[error("{header}: {field} may not be {found}")]
+    Illegal {
+        /// Which header.
+        header: &'static str,
+        /// Which field.
+        field: &'static str,
+        /// The value found.
+        found: u32,
+    },
+    /// What should be sent does not fit into one packet.
+    #[error("{header}: {len} bytes do not fit, {most} at most")]
+    TooLong {
+        /// Which header.
+        header: &'static str,
+        /// The length asked for, in bytes.
+        len: usize,
+        /// The greatest length, in bytes.
+        most: usize,
+    },
+}
+
+impl WireError {
+    /// An error if `bytes` holds fewer than `need` bytes.
+    pub(crate) fn check_len(
+        header: &'static str,
+        bytes: &[u8],
+        need: usize,
+    ) -> Result<(), WireError> {
+        let have = bytes.len();
+        if have < need { Err(Self::Short { header, need, have }) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,114 @@
+//! A packet of either family, for whoever need not know which.
+
+use crate::addresses::Addresses;
+use crate::error::WireError;
+use crate::ipv6::extension::WalkError;
+use crate::protocol::Protocol;
+use crate::{ipv4, ipv6};
+
+/// A view over an IPv4 or IPv6 packet.
+#[derive(Clone, Copy, Debug)]
+pub enum Packet<'a> {
+    /// IPv4.
+    V4(ipv4::Packet<'a>),
+    /// IPv6.
+    V6(ipv6::Packet<'a>),
+}
+
+/// What an IP packet carries, extension headers and all behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carried<'a> {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// Its bytes: as many as the IP header states, or fewer if fewer are there.
+    pub bytes: &'a [u8],
+    /// Their number as the IP header states it.
+    pub len: usize,
+    /// Whether it is one of several fragments: unless the first, it does not begin with a header.
+    pub fragment: bool,
+    /// Where in the whole data a fragment's data begin, in bytes.
+    pub fragment_offset: usize,
+}
+
+impl<'a> Packet<'a> {
+    /// Looks at `bytes`, a packet or the beginning of one.
+    ///
+    /// # Errors
+    /// If the version is neither 4 nor 6 or the header is faulty.
+    pub fn new(bytes: &'a [u8]) -> Result<Self, WireError> {
+        WireError::check_len("IP", bytes, 1)?;
+        match bytes[0] >> 4 {
+            4 => ipv4::Packet::new(bytes).map(Self::V4),
+            6 => ipv6::Packet::new(bytes).map(Self::V6),
+            version => {
+                Err(WireError::Illegal { header: "IP", field: "version", found: version.into() })
+            }
+        }
+    }
+
+    /// Source and destination.
+    #[must_use]
+    pub fn addresses(&self) -> Addresses {
+        match self {
+            Self::V4(packet) => packet.addresses(),
+            Self::V6(packet) => packet.addresses(),
+        }
+    }
+
+    /// How many routers it may still pass.
+    #[must_use]
+    pub fn hop_limit(&self) -> u8 {
+        match self {
+            Self::V4(packet) => packet.hop_limit(),
+            Self::V6(packet) => packet.hop_limit(),
+        }
+    }
+
+    /// The length of the whole packet as its header states it, in bytes.
+    #[must_use]
+    pub fn total_len(&self) -> usize {
+        match self {
+            Self::V4(packet) => packet.total_len(),
+            Self::V6(packet) => packet.total_len(),
+        }
+    }
+
+    /// Bytes that the header states and that are not there.
+    #[must_use]
+    pub fn missing(&self) -> usize {
+        match self {
+            Self::V4(packet) => packet.missing(),
+            Self::V6(packet) => packet.missing(),
+        }
+    }
+
+    /// What the packet carries.
+    ///
+    /// # Errors
+    /// If the walk over IPv6 extension headers fails.
+    pub fn carried(&self) -> Result<Carried<'a>, WalkError> {
+        match self {
+            Self::V4(packet) => Ok(Carried {
+                protocol: packet.protocol(),
+                bytes: packet.payload(),
+                len: packet.total_len() - packet.header_len(),
+                fragment: packet.is_fragment(),
+                fragment_offset: packet.fragment_offset(),
+            }),
+            Self::V6(packet) => {
+                let upper = packet.upper()?;
+                let fragment = upper.fragment.filter(|fragment| !fragment.is_atomic());
+                Ok(Carried {
+                    protocol: upper.protocol,
+                    bytes: &packet.payload()[upper.offset..],
+                    len: packet.payload_len() - upper.offset,
+                    fragment: fragment.is_some(),
+                    fragment_offset: fragment.map_or(0, |fragment| fragment.offset()),
+                })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

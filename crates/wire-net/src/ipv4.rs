@@ -1,0 +1,435 @@
+//! IPv4 headers (RFC 791), options and fragments included.
+
+use core::net::Ipv4Addr;
+
+use arrayvec::ArrayVec;
+
+use crate::addresses::Addresses;
+use crate::checksum;
+use crate::error::WireError;
+use crate::field::{array_at, put_u16, u16_at};
+use crate::protocol::Protocol;
+
+/// The length of a header without options, in bytes.
+pub const HEADER_LEN: usize = 20;
+/// The longest header, in bytes.
+pub const MAX_HEADER_LEN: usize = 60;
+/// The longest packet, header included, in bytes.
+pub const MAX_LEN: usize = 65_535;
+/// The least MTU of a link that carries IPv4, in bytes (RFC 791, section 3.2).
+pub const MIN_MTU: usize = 68;
+
+const NAME: &str = "IPv4";
+const DONT_FRAGMENT: u16 = 0x4000;
+const MORE_FRAGMENTS: u16 = 0x2000;
+const OFFSET: u16 = 0x1fff;
+
+/// A view over a packet whose header is there in full and whose lengths do not contradict it.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Packet<'a> {
+    /// Looks at `bytes`, a packet or the beginning of one; bytes beyond its length are passed over.
+    ///
+    /// The header checksum is not looked at: see [`Packet::checksum_holds`].
+    ///
+    /// # Errors
+    /// If the header is not there in full, is not IPv4, or contradicts itself.
+    pub fn new(bytes: &'a [u8]) -> Result<Self, WireError> {
+        WireError::check_len(NAME, bytes, HEADER_LEN)?;
+        let packet = Self { bytes };
+        let (version, header) = (bytes[0] >> 4, packet.header_len());
+        if version != 4 {
+            return Err(WireError::Version { header: NAME, expected: 4, found: version });
+        }
+        if header < HEADER_LEN {
+            let (least, most) = (HEADER_LEN, MAX_HEADER_LEN);
+            return Err(WireError::Length { header: NAME, found: header, least, most });
+        }
+        WireError::check_len(NAME, bytes, header)?;
+        let found = packet.total_len();
+        if found < header {
+            return Err(WireError::Length { header: NAME, found, least: header, most: MAX_LEN });
+        }
+        Ok(packet)
+    }
+
+    /// The length of the header with its options, in bytes.
+    #[must_use]
+    pub fn header_len(&self) -> usize {
+        usize::from(self.bytes[0] & 0x0f) * 4
+    }
+
+    /// The type of service, called differentiated services and ECN today.
+    #[must_use]
+    pub fn tos(&self) -> u8 {
+        self.bytes[1]
+    }
+
+    /// The length of the whole packet as its header states it, in bytes.
+    #[must_use]
+    pub fn total_len(&self) -> usize {
+        usize::from(u16_at(self.bytes, 2))
+    }
+
+    /// The name that the fragments of one packet share.
+    #[must_use]
+    pub fn identification(&self) -> u16 {
+        u16_at(self.bytes, 4)
+    }
+
+    /// Whether nobody may cut the packet.
+    #[must_use]
+    pub fn dont_fragment(&self) -> bool {
+        u16_at(self.bytes, 6) & DONT_FRAGMENT != 0
+    }
+
+    /// Whether fragments follow this one.
+    #[must_use]
+    pub fn more_fragments(&self) -> bool {
+        u16_at(self.bytes, 6) & MORE_FRAGMENTS != 0
+    }
+
+    /// Where in the whole packet's data this fragment's data begin, in bytes.
+    #[must_use]
+    pub fn fragment_offset(&self) -> usize {
+        usize::from(u16_at(self.bytes, 6) & OFFSET) * 8
+    }
+
+    /// Whether this is one of several fragments.
+    #[must_use]
+    pub fn is_fragment(&self) -> bool {
+        u16_at(self.bytes, 6) & (MORE_FRAGMENTS | OFFSET) != 0
+    }
+
+    /// How many routers it may still pass.
+    #[must_use]
+    pub fn hop_limit(&self) -> u8 {
+        self.bytes[8]
+    }
+
+    /// What comes after the header.
+    #[must_use]
+    pub fn protocol(&self) -> Protocol {
+        Protocol(self.bytes[9])
+    }
+
+    /// From whom.
+    #[must_use]
+    pub fn src(&self) -> Ipv4Addr {
+        Ipv4Addr::from(array_at(self.bytes, 12))
+    }
+
+    /// To whom.
+    #[must_use]
+    pub fn dst(&self) -> Ipv4Addr {
+        Ipv4Addr::from(array_at(self.bytes, 16))
+    }
+
+    /// Source and destination.
+    #[must_use]
+    pub fn addresses(&self) -> Addresses {
+        Addresses::V4 { src: self.src(), dst: self.dst() }
+    }
+
+    /// Whether the header's checksum holds (S0.71).
+    #[must_use]
+    pub fn checksum_holds(&self) -> bool {
+        checksum::checksum(self.header()) == 0
+    }
+
+    /// The header with its options.
+    #[must_use]
+    pub fn header(&self) -> &'a [u8] {
+        &self.bytes[..self.header_len()]
+    }
+
+    /// The options as they stand in the header.
+    #[must_use]
+    pub fn options(&self) -> &'a [u8] {
+        &self.header()[HEADER_LEN..]
+    }
+
+    /// The data after the header: as many as the header states, or fewer if fewer are there.
+    #[must_use]
+    pub fn payload(&self) -> &'a [u8] {
+        let end = self.total_len().min(self.bytes.len());
+        &self.bytes[self.header_len()..end]
+    }
+
+    /// Bytes that the header states and that are not there.
+    #[must_use]
+    pub fn missing(&self) -> usize {
+        self.total_len().saturating_sub(self.bytes.len())
+    }
+}
+
+/// The options of a header: whole, padded to a multiple of four, 40 bytes at most.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options(ArrayVec<u8, { MAX_HEADER_LEN - HEADER_LEN }>);
+
+impl Options {
+    /// The options in `bytes`, padded with "end of options"; `None` if they do not fit or are not
+    /// well formed (RFC 791, section 3.1).
+    #[must_use]
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        let mut options = ArrayVec::new();
+        options.try_extend_from_slice(bytes).ok()?;
+        while options.len() % 4 != 0 {
+            options.push(0);
+        }
+        well_formed(&options).then_some(Self(options))
+    }
+
+    /// The bytes, padding included.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The options that every fragment must carry: those whose "copied" bit is set.
+    #[must_use]
+    pub fn copied(&self) -> Self {
+        let mut bytes = ArrayVec::<u8, { MAX_HEADER_LEN - HEADER_LEN }>::new();
+        for option in each_option(&self.0) {
+            if option[0] & 0x80 != 0 {
+                bytes.extend(option.iter().copied());
+            }
+        }
+        Self::new(&bytes).unwrap_or_default()
+    }
+}
+
+/// The options of `bytes` one by one, up to the end or to what makes no sense.
+fn each_option(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    core::iter::from_fn(move || {
+        let len = match *bytes.first()? {
+            0 => return None,
+            1 => 1,
+            _ => usize::from(*bytes.get(1)?).max(2),
+        };
+        let (option, rest) = bytes.split_at_checked(len)?;
+        bytes = rest;
+        Some(option)
+    })
+}
+
+/// Whether options fill `bytes` up to their end or an "end of options".
+fn well_formed(bytes: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(&kind) = bytes.get(at) {
+        at += match kind {
+            0 => return true,
+            1 => 1,
+            _ => match bytes.get(at + 1) {
+                Some(&len) if len >= 2 => usize::from(len),
+                _ => return false,
+            },
+        };
+    }
+    at == bytes.len()
+}
+
+/// Which fragment of a packet a header describes; nothing but legal offsets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fragment {
+    units: u16,
+    more: bool,
+}
+
+impl Fragment {
+    /// A packet in one piece.
+    pub const WHOLE: Self = Self { units: 0, more: false };
+
+    /// The fragment that begins `offset` bytes into the data; `None` unless a multiple of 8 below 65536.
+    #[must_use]
+    pub const fn new(offset: usize, more: bool) -> Option<Self> {
+        if offset.is_multiple_of(8) && offset <= 65_528 {
+            Some(Self { units: (offset / 8) as u16, more })
+        } else {
+            None
+        }
+    }
+
+    /// Where its data begin, in bytes.
+    #[must_use]
+    pub const fn offset(&self) -> usize {
+        self.units as usize * 8
+    }
+
+    /// Whether fragments follow.
+    #[must_use]
+    pub const fn more(&self) -> bool {
+        self.more
+    }
+}
+
+/// A header of legal values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repr {
+    /// From whom.
+    pub src: Ipv4Addr,
+    /// To whom.
+    pub dst: Ipv4Addr,
+    /// What comes next.
+    pub protocol: Protocol,
+    /// How many routers it may pass.
+    pub hop_limit: u8,
+    /// The type of service.
+    pub tos: u8,
+    /// The name that its fragments share.
+    pub identification: u16,
+    /// Nobody may cut it.
+    pub dont_fragment: bool,
+    /// Which fragment it is.
+    pub fragment: Fragment,
+    options: Options,
+    payload_len: u16,
+}
+
+impl Repr {
+    /// A header without options for `payload_len` bytes of data, in one piece, hop limit 64.
+    ///
+    /// # Errors
+    /// If the packet would be longer than [`MAX_LEN`].
+    pub fn new(
+        src: Ipv4Addr,
+        dst: Ipv4Addr,
+        protocol: Protocol,
+        payload_len: usize,
+    ) -> Result<Self, WireError> {
+        let (hop_limit, tos, identification) = (64, 0, 0);
+        let (fragment, options, dont_fragment) = (Fragment::WHOLE, Options::default(), false);
+        let payload_len = checked_len(HEADER_LEN, payload_len)?;
+        Ok(Self {
+            src,
+            dst,
+            protocol,
+            hop_limit,
+            tos,
+            identification,
+            dont_fragment,
+            fragment,
+            options,
+            payload_len,
+        })
+    }
+
+    /// The header of `packet`, checksum and reserved bit aside.
+    ///
+    /// # Errors
+    /// If its options are not well formed.
+    pub fn parse(packet: &Packet<'_>) -> Result<Self, WireError> {
+        let payload_len = packet.total_len() - packet.header_len();
+        let options = Options::new(packet.options()).ok_or(WireError::Illegal {
+            header: NAME,
+            field: "first option",
+            found: packet.options().first().copied().unwrap_or(0).into(),
+        })?;
+        let fragment = Fragment::new(packet.fragment_offset(), packet.more_fragments());
+        let repr = Self {
+            hop_limit: packet.hop_limit(),
+            tos: packet.tos(),
+            identification: packet.identification(),
+            dont_fragment: packet.dont_fragment(),
+            fragment: fragment.unwrap_or_default(),
+            ..Self::new(packet.src(), packet.dst(), packet.protocol(), payload_len)?
+        };
+        repr.with_options(options)
+    }
+
+    /// The same header with `options` instead of its own.
+    ///
+    /// # Errors
+    /// If the packet would be longer than [`MAX_LEN`].
+    pub fn with_options(mut self, options: Options) -> Result<Self, WireError> {
+        self.options = options;
+        checked_len(self.header_len(), self.payload_len())?;
+        Ok(self)
+    }
+
+    /// The same header for `payload_len` bytes of data.
+    ///
+    /// # Errors
+    /// If the packet would be longer than [`MAX_LEN`].
+    pub fn with_payload_len(mut self, payload_len: usize) -> Result<Self, WireError> {
+        self.payload_len = checked_len(self.header_len(), payload_len)?;
+        Ok(self)
+    }
+
+    /// The options.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The length of the header with its options, in bytes.
+    #[must_use]
+    pub fn header_len(&self) -> usize {
+        HEADER_LEN + self.options.0.len()
+    }
+
+    /// The length of the data, in bytes.
+    #[must_use]
+    pub fn payload_len(&self) -> usize {
+        usize::from(self.payload_len)
+    }
+
+    /// Source and destination.
+    #[must_use]
+    pub fn addresses(&self) -> Addresses {
+        Addresses::V4 { src: self.src, dst: self.dst }
+    }
+
+    /// Writes the header, checksum included, to the beginning of `buffer`.
+    ///
+    /// # Panics
+    /// If `buffer` is shorter than [`Repr::header_len`].
+    pub fn emit(&self, buffer: &mut [u8]) {
+        let header = &mut buffer[..self.header_len()];
+        header[0] = 0x40 | (header.len() / 4) as u8;
+        header[1] = self.tos;
+        put_u16(header, 2, header.len() as u16 + self.payload_len);
+        put_u16(header, 4, self.identification);
+        let dont_fragment = if self.dont_fragment { DONT_FRAGMENT } else { 0 };
+        let more = if self.fragment.more { MORE_FRAGMENTS } else { 0 };
+        put_u16(header, 6, dont_fragment | more | self.fragment.units);
+        header[8] = self.hop_limit;
+        header[9] = self.protocol.0;
+        put_u16(header, 10, 0);
+        header[12..16].copy_from_slice(&self.src.octets());
+        header[16..20].copy_from_slice(&self.dst.octets());
+        header[20..].copy_from_slice(&self.options.0);
+        let checksum = checksum::checksum(header);
+        put_u16(header, 10, checksum);
+    }
+}
+
+/// The length of the data, if header and data fit into one packet.
+fn checked_len(header: usize, payload: usize) -> Result<u16, WireError> {
+    let most = MAX_LEN - header;
+    if payload > most {
+        return Err(WireError::TooLong { header: NAME, len: payload, most });
+    }
+    Ok(payload as u16)
+}
+
+/// Takes one hop from the hop limit in a header and puts its checksum right (RFC 1624).
+///
+/// Gives the hop limit that is left; `None`, and nothing changed, if it was zero already.
+///
+/// # Panics
+/// If `header` is shorter than [`HEADER_LEN`].
+pub fn take_hop(header: &mut [u8]) -> Option<u8> {
+    let left = header[8].checked_sub(1)?;
+    let old = u16_at(header, 8);
+    header[8] = left;
+    let checksum = checksum::update(u16_at(header, 10), old, u16_at(header, 8));
+    put_u16(header, 10, checksum);
+    Some(left)
+}
+
+#[cfg(test)]
+mod tests;
