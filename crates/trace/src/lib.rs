@@ -1,1 +1,3 @@
 //! What happened, on one time axis: event logs, captures, drop ledgers and error traces.
+
+pub mod pcapng;
