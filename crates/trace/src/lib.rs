@@ -1,3 +1,4 @@
 //! What happened, on one time axis: event logs, captures, drop ledgers and error traces.
 
 pub mod pcapng;
+pub mod summary;

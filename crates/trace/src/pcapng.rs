@@ -98,7 +98,7 @@ impl<W: Write> Capture<W> {
             self.option(EPB_PACKET_ID, &tag.0.to_le_bytes());
         }
         if !comment.is_empty() {
-            self.option(OPT_COMMENT, comment.as_bytes());
+            self.text(OPT_COMMENT, comment);
         }
         self.option(OPT_END, &[]);
         self.end()
@@ -125,9 +125,9 @@ impl<W: Write> Capture<W> {
         // The length of the section is not known yet.
         self.word(u32::MAX);
         self.word(u32::MAX);
-        self.option(OPT_COMMENT, comment.as_bytes());
+        self.text(OPT_COMMENT, comment);
         let program = concat!("windfall ", env!("CARGO_PKG_VERSION"));
-        self.option(SHB_APPLICATION, program.as_bytes());
+        self.text(SHB_APPLICATION, program);
         self.option(OPT_END, &[]);
         self.end()
     }
@@ -137,8 +137,8 @@ impl<W: Write> Capture<W> {
         self.word(u32::from(LINKTYPE_RAW));
         // No limit on the length of what is captured.
         self.word(0);
-        self.option(IF_NAME, name.as_bytes());
-        self.option(IF_DESCRIPTION, description.as_bytes());
+        self.text(IF_NAME, name);
+        self.text(IF_DESCRIPTION, description);
         // Ten to the power of minus nine.
         self.option(IF_TIMESTAMP_RESOLUTION, &[9]);
         self.option(OPT_END, &[]);
@@ -164,8 +164,15 @@ impl<W: Write> Capture<W> {
         self.block.extend_from_slice(&value.to_le_bytes());
     }
 
+    fn text(&mut self, code: u16, text: &str) {
+        let mut end = text.len().min(MAX_OPTION);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        self.option(code, &text.as_bytes()[..end]);
+    }
+
     fn option(&mut self, code: u16, value: &[u8]) {
-        let value = &value[..value.len().min(MAX_OPTION)];
         self.block.extend_from_slice(&code.to_le_bytes());
         self.block.extend_from_slice(&(value.len() as u16).to_le_bytes());
         self.block.extend_from_slice(value);

@@ -60,8 +60,7 @@ fn notes_list_the_inverted_bits_and_what_is_missing() {
 #[test]
 fn tshark_reads_times_interfaces_and_comments() {
     if Command::new("tshark").arg("--version").output().is_err() {
-        eprintln!("skipped: tshark is not installed");
-        return;
+        windfall_testkit::skip!("tshark is not installed");
     }
     let path = std::env::temp_dir().join(format!("windfall-pcapng-{}.pcapng", std::process::id()));
     std::fs::write(&path, written()).unwrap();
