@@ -1,0 +1,240 @@
+//! The air of one direction: models of loss and damage, applied one after the other to each frame.
+
+mod bits;
+mod burst;
+mod gilbert;
+mod model;
+
+use core::ops::Range;
+
+use windfall_base::{Frame, Seed, Stream};
+
+pub use bits::Gaps;
+pub use burst::{Truncation, Window};
+pub use gilbert::GilbertElliott;
+pub use model::{Model, ParseModelError, Pattern};
+
+use crate::verdict::Verdict;
+use model::State;
+
+/// What the air may hit besides the packet that a frame carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exposure {
+    /// Bits of the link header may be inverted.
+    pub header: bool,
+    /// Bits of the link trailer may be inverted.
+    pub trailer: bool,
+    /// Frames that carry no packet (link ACKs, polls) may be lost and damaged, and are counted.
+    pub control: bool,
+}
+
+impl Exposure {
+    /// Everything may be hit.
+    pub const ALL: Self = Self { header: true, trailer: true, control: true };
+}
+
+/// The recipe of one direction's air: models in the order in which they act.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AirConfig {
+    /// The models; each acts on what those before it let through. None: nothing ever happens.
+    pub models: Vec<Model>,
+    /// What may be hit besides the packet; nothing by default.
+    pub exposure: Exposure,
+    /// Bit errors strike only these bytes of the payload; all of it if `None`.
+    pub range: Option<Range<u32>>,
+}
+
+impl AirConfig {
+    /// The air of one model that spares everything but the packet.
+    #[must_use]
+    pub fn of(model: Model) -> Self {
+        Self { models: vec![model], ..Self::default() }
+    }
+}
+
+/// The air of one direction.
+///
+/// What happens to the frame of number *n* follows from the seed, the direction's name and *n*
+/// alone, so a seed repeats it in real time too. Only Gilbert–Elliott chains and conditional losses
+/// remember something from one frame to the next: their state.
+#[derive(Clone, Debug)]
+pub struct Air {
+    layers: Vec<(State, Stream)>,
+    exposure: Exposure,
+    range: Option<Range<u32>>,
+    number: u64,
+    /// Positions among the exposed bits; kept only for its memory.
+    scratch: Vec<u32>,
+}
+
+impl Air {
+    /// The air of the direction `name` in a run with `seed`.
+    #[must_use]
+    pub fn new(config: &AirConfig, seed: Seed, name: &str) -> Self {
+        let layer = |(i, model): (usize, &Model)| {
+            let mut stream = Stream::new(seed, &format!("{name}/{i}"));
+            (State::new(model, &mut stream), stream)
+        };
+        Self {
+            layers: config.models.iter().enumerate().map(layer).collect(),
+            exposure: config.exposure,
+            range: config.range.clone(),
+            number: 0,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// The number that the next counted frame gets.
+    #[must_use]
+    pub const fn next_number(&self) -> u64 {
+        self.number
+    }
+
+    /// Decides what happens to `frame`, the next one in this direction.
+    ///
+    /// Gives its number too; `None` for a frame without a packet that the air spares and passes
+    /// over.
+    pub fn judge(&mut self, frame: &Frame) -> (Option<u64>, Verdict) {
+        if frame.tag.is_none() && !self.exposure.control {
+            return (None, Verdict::Intact);
+        }
+        let number = self.number;
+        self.number += 1;
+        if self.layers.is_empty() {
+            return (Some(number), Verdict::Intact);
+        }
+        let target = Target::of(frame, self.exposure, self.range.as_ref());
+        let verdict = self.draw(number, &target);
+        (Some(number), verdict)
+    }
+
+    fn draw(&mut self, number: u64, target: &Target) -> Verdict {
+        let mut blow = Blow { positions: core::mem::take(&mut self.scratch), ..Blow::default() };
+        blow.positions.clear();
+        for (state, stream) in &mut self.layers {
+            state.strike(number, stream, target, &mut blow);
+        }
+        let verdict = blow.verdict(target);
+        self.scratch = blow.positions;
+        verdict
+    }
+}
+
+/// Where a frame may be hit: up to three stretches of bits, seen as one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// Stretches of whole-frame bit positions, in order.
+    parts: [Range<u32>; 3],
+    /// Exposed bits in all.
+    pub(crate) bits: u32,
+    /// The first bit of the payload.
+    pub(crate) origin: u32,
+}
+
+impl Target {
+    fn of(frame: &Frame, exposure: Exposure, range: Option<&Range<u32>>) -> Self {
+        let header = frame.header.len() as u32 * 8;
+        let payload = frame.payload.len() as u32 * 8;
+        let trailer = frame.trailer.len() as u32 * 8;
+        let inside = match range {
+            Some(range) => {
+                let end = range.end.saturating_mul(8).min(payload);
+                range.start.saturating_mul(8).min(end)..end
+            }
+            None => 0..payload,
+        };
+        let parts = [
+            0..if exposure.header { header } else { 0 },
+            header + inside.start..header + inside.end,
+            header + payload..header + payload + if exposure.trailer { trailer } else { 0 },
+        ];
+        let bits = parts.iter().map(|part| part.end - part.start).sum();
+        Self { parts, bits, origin: header }
+    }
+
+    /// The whole-frame position of exposed bit `position`.
+    fn whole(&self, mut position: u32) -> u32 {
+        for part in &self.parts {
+            let length = part.end - part.start;
+            if position < length {
+                return part.start + position;
+            }
+            position -= length;
+        }
+        self.parts[2].end
+    }
+}
+
+/// What the models have done to one frame so far; positions count the exposed bits.
+#[derive(Debug, Default)]
+pub(crate) struct Blow {
+    /// The frame does not arrive.
+    pub(crate) lost: bool,
+    /// The first exposed bit that is missing.
+    pub(crate) cut: Option<u32>,
+    /// Exposed bits hit, in any order; a bit hit twice is whole again.
+    pub(crate) positions: Vec<u32>,
+    /// As `positions`, by whole-frame position.
+    pub(crate) whole: Vec<u32>,
+    /// As `cut`, by whole-frame position.
+    pub(crate) whole_cut: Option<u32>,
+}
+
+impl Blow {
+    /// Cuts the frame at exposed bit `position`, if it is not cut before that already.
+    pub(crate) fn cut_at(&mut self, position: u32) {
+        self.cut = Some(self.cut.map_or(position, |cut| cut.min(position)));
+    }
+
+    fn verdict(&mut self, target: &Target) -> Verdict {
+        if self.lost {
+            return Verdict::Lost;
+        }
+        if self.positions.is_empty()
+            && self.whole.is_empty()
+            && self.cut.is_none()
+            && self.whole_cut.is_none()
+        {
+            return Verdict::Intact;
+        }
+        let cut = self.cut.map(|cut| target.whole(cut));
+        let truncated = match (cut, self.whole_cut) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let mut inverted = core::mem::take(&mut self.whole);
+        inverted.extend(self.positions.iter().map(|&position| target.whole(position)));
+        if !inverted.is_sorted_by(|a, b| a < b) {
+            inverted.sort_unstable();
+            cancel_pairs(&mut inverted);
+        }
+        if let Some(bit) = truncated {
+            let keep = inverted.partition_point(|&position| position < bit / 8 * 8);
+            inverted.truncate(keep);
+        }
+        if inverted.is_empty() && truncated.is_none() {
+            return Verdict::Intact;
+        }
+        Verdict::Damaged { truncated, inverted }
+    }
+}
+
+/// Removes each value that stands an even number of times in the sorted `positions`, and the
+/// repetitions of the others.
+fn cancel_pairs(positions: &mut Vec<u32>) {
+    let mut kept = 0;
+    let mut i = 0;
+    while i < positions.len() {
+        let value = positions[i];
+        let run = positions[i..].iter().take_while(|&&p| p == value).count();
+        if run % 2 == 1 {
+            positions[kept] = value;
+            kept += 1;
+        }
+        i += run;
+    }
+    positions.truncate(kept);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+//! Damage in one place of a frame: a bounded window of bit errors, and truncation.
+
+use windfall_base::{Probability, Stream};
+
+use super::bits::Gaps;
+use super::{Blow, Target};
+
+/// Localised damage: now and then, bit errors within one bounded window of a frame.
+///
+/// The window lies with equal probability at every place where it fits. `bits = 1, rate = 1` inverts
+/// exactly one bit of a frame, which is what netem calls `corrupt`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// The probability that a frame meets such a burst.
+    pub probability: Probability,
+    /// The length of the window, in bits; a shorter frame is all window.
+    pub bits: u32,
+    /// The error rate of the bits inside it.
+    pub rate: Probability,
+}
+
+/// Truncation: now and then, the rest of a frame is missing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Truncation {
+    /// The probability that a frame is cut.
+    pub probability: Probability,
+    /// Bytes that always arrive, from the first that may be hit; the cut lies anywhere after them.
+    pub least: u32,
+}
+
+impl Window {
+    pub(super) fn strike(
+        &self,
+        gaps: &mut Gaps,
+        stream: &mut Stream,
+        target: &Target,
+        blow: &mut Blow,
+    ) {
+        if !stream.chance(self.probability) {
+            return;
+        }
+        let width = self.bits.min(target.bits);
+        let start = stream.below(u64::from(target.bits - width) + 1) as u32;
+        gaps.strike(stream, width, |position| blow.positions.push(start + position));
+    }
+}
+
+impl Truncation {
+    pub(super) fn strike(&self, stream: &mut Stream, target: &Target, blow: &mut Blow) {
+        if !stream.chance(self.probability) || target.bits == 0 {
+            return;
+        }
+        let least = self.least.saturating_mul(8).min(target.bits - 1);
+        blow.cut_at(least + stream.below(u64::from(target.bits - least)) as u32);
+    }
+}

@@ -1,0 +1,156 @@
+//! The models of the air, and each of them at work.
+
+use core::fmt;
+use core::str::FromStr;
+
+use windfall_base::{Probability, Stream};
+
+use super::bits::Gaps;
+use super::burst::{Truncation, Window};
+use super::gilbert::{Chain, GilbertElliott};
+use super::{Blow, Target};
+
+/// One thing that the air does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Model {
+    /// Each frame is lost with this probability, whatever became of the others.
+    Loss(Probability),
+    /// Bursts of lost frames at fixed places.
+    Pattern(Pattern),
+    /// Each bit is inverted with this probability, whatever became of the others.
+    BitErrors(Probability),
+    /// Frames are lost by a two-state chain that takes a step with each frame.
+    FrameBursts(GilbertElliott),
+    /// Bits are inverted by a two-state chain that takes a step with each bit.
+    BitBursts(GilbertElliott),
+    /// Bits are inverted within one bounded window of a frame.
+    Window(Window),
+    /// Frames are cut short.
+    Truncation(Truncation),
+}
+
+/// A text that is no model of the air.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{text}\" is not a {kind}: {fix}")]
+pub struct ParseModelError {
+    kind: &'static str,
+    text: String,
+    fix: String,
+}
+
+impl ParseModelError {
+    pub(super) fn new(kind: &'static str, text: &str, fix: String) -> Self {
+        Self { kind, text: text.to_owned(), fix }
+    }
+}
+
+/// A burst of lost frames in every window of so many frames (S3.6, S3.8, S3.13).
+///
+/// The text form is `5/100`: of every 100 frames the first 5 are lost; `5/100+95`: the last 5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    burst: u64,
+    every: u64,
+    offset: u64,
+}
+
+impl Pattern {
+    /// `burst` lost frames in every window of `every`, from frame `offset` of the window on.
+    ///
+    /// `None` if the burst is longer than the window, the window empty, or the offset beyond it.
+    #[must_use]
+    pub const fn new(burst: u64, every: u64, offset: u64) -> Option<Self> {
+        if burst > every || offset >= every {
+            return None;
+        }
+        Some(Self { burst, every, offset })
+    }
+
+    /// Whether the frame of this number is lost.
+    //= S3.6
+    //= S3.8
+    //= S3.13
+    #[must_use]
+    pub const fn loses(&self, number: u64) -> bool {
+        // The place within the window, counted from the burst's first frame.
+        (number % self.every + (self.every - self.offset)) % self.every < self.burst
+    }
+
+    /// The share of frames that are lost.
+    #[must_use]
+    pub fn loss_rate(&self) -> f64 {
+        self.burst as f64 / self.every as f64
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.burst, self.every)?;
+        if self.offset == 0 { Ok(()) } else { write!(f, "+{}", self.offset) }
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = ParseModelError;
+
+    fn from_str(text: &str) -> Result<Self, ParseModelError> {
+        let fail = |fix: &str| ParseModelError::new("burst pattern", text, fix.to_owned());
+        let syntax = || fail("write lost frames / frames [+ offset], such as 5/100 or 5/100+95");
+        let (burst, rest) = text.split_once('/').ok_or_else(syntax)?;
+        let (every, offset) = rest.split_once('+').unwrap_or((rest, "0"));
+        let number = |word: &str| word.trim().parse::<u64>().map_err(|_| syntax());
+        let (burst, every, offset) = (number(burst)?, number(every)?, number(offset)?);
+        if every > u64::MAX / 2 {
+            return Err(fail("use a shorter window"));
+        }
+        Self::new(burst, every, offset).ok_or_else(|| {
+            fail("the burst must fit in the window and the offset lie inside it, such as 5/100+95")
+        })
+    }
+}
+
+/// A model at work: the model, what it prepared, and what it remembers.
+#[derive(Clone, Debug)]
+pub(super) enum State {
+    Loss(Probability),
+    Pattern(Pattern),
+    BitErrors(Gaps),
+    FrameBursts(Chain),
+    BitBursts(Box<Chain>),
+    Window(Window, Gaps),
+    Truncation(Truncation),
+}
+
+impl State {
+    /// Makes `model` ready; a state to start from is drawn from `stream`.
+    pub(super) fn new(model: &Model, stream: &mut Stream) -> Self {
+        match model {
+            Model::Loss(p) => Self::Loss(*p),
+            Model::Pattern(pattern) => Self::Pattern(*pattern),
+            Model::BitErrors(p) => Self::BitErrors(Gaps::new(*p)),
+            Model::FrameBursts(model) => Self::FrameBursts(Chain::new(*model, stream)),
+            Model::BitBursts(model) => Self::BitBursts(Box::new(Chain::new(*model, stream))),
+            Model::Window(window) => Self::Window(*window, Gaps::new(window.rate)),
+            Model::Truncation(truncation) => Self::Truncation(*truncation),
+        }
+    }
+
+    /// Acts on the frame of this number.
+    pub(super) fn strike(&mut self, number: u64, base: &Stream, target: &Target, blow: &mut Blow) {
+        match self {
+            // Chains move on with every frame, also with those that are lost already.
+            Self::FrameBursts(chain) => chain.strike_frame(&mut base.at(number), blow),
+            Self::BitBursts(chain) => chain.strike_bits(&mut base.at(number), target, blow),
+            _ if blow.lost => {}
+            Self::Loss(p) => blow.lost = base.at(number).chance(*p),
+            Self::Pattern(pattern) => blow.lost = pattern.loses(number),
+            Self::BitErrors(gaps) => {
+                gaps.strike(&mut base.at(number), target.bits, |bit| blow.positions.push(bit));
+            }
+            Self::Window(window, gaps) => window.strike(gaps, &mut base.at(number), target, blow),
+            Self::Truncation(truncation) => {
+                truncation.strike(&mut base.at(number), target, blow);
+            }
+        }
+    }
+}

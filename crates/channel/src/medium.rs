@@ -1,0 +1,120 @@
+//! Media: what carries frames between ports, with rates, delays, air and who hears whom.
+
+mod pipe;
+mod shared;
+
+use std::collections::VecDeque;
+
+use windfall_base::{Input, Instant, Outgoing, Port, Seed};
+
+pub use pipe::{Line, PathConfig, PipeConfig};
+pub use shared::{Hearing, SharedConfig};
+
+use crate::event::Event;
+use pipe::Pipe;
+use shared::Shared;
+
+/// What a medium is.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are few configurations, and none is moved often"
+)]
+pub enum MediumConfig {
+    /// Two ports, each with a line of its own to the other.
+    Pipe(PipeConfig),
+    /// Any number of ports on one half-duplex air.
+    Shared(SharedConfig),
+}
+
+/// A medium: carries each frame from its sender to whoever hears it.
+///
+/// It mirrors the verbs of a [`base::Node`](windfall_base::Node) with the types flipped: it takes
+/// [`Outgoing`] frames and gives [`Input`]s. The sender gets [`Input::TransmissionDone`] after the
+/// air time and only then transmits again; a frame given earlier waits for the line. The order of
+/// calls is that of the contract: mutate once, drain `poll_reception` and `poll_event`, ask
+/// `poll_timeout`.
+#[derive(Debug)]
+pub struct Medium {
+    kind: Kind,
+    events: VecDeque<Event>,
+}
+
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there are few media, and none is moved often")]
+enum Kind {
+    Pipe(Pipe),
+    Shared(Shared),
+}
+
+impl Medium {
+    /// A medium `name` in a run with `seed`; name and seed decide all damage.
+    #[must_use]
+    pub fn new(config: MediumConfig, seed: Seed, name: &str) -> Self {
+        let kind = match config {
+            MediumConfig::Pipe(config) => Kind::Pipe(Pipe::new(config, seed, name)),
+            MediumConfig::Shared(config) => Kind::Shared(Shared::new(config, seed, name)),
+        };
+        Self { kind, events: VecDeque::new() }
+    }
+
+    /// How many stations can be attached.
+    #[must_use]
+    pub fn ports(&self) -> u16 {
+        match &self.kind {
+            Kind::Pipe(_) => 2,
+            Kind::Shared(shared) => shared.ports(),
+        }
+    }
+
+    /// How many packets it alone holds: on the line or on their way, and not kept by their sender.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        match &self.kind {
+            Kind::Pipe(pipe) => pipe.held(),
+            Kind::Shared(shared) => shared.held(),
+        }
+    }
+
+    /// Takes a frame from the station at port `from`; a port that does not exist is ignored.
+    pub fn handle_transmit(&mut self, now: Instant, from: Port, outgoing: Outgoing) {
+        match &mut self.kind {
+            Kind::Pipe(pipe) => pipe.handle_transmit(now, from, outgoing),
+            Kind::Shared(shared) => {
+                shared.handle_transmit(now, from, outgoing, &mut self.events);
+            }
+        }
+    }
+
+    /// Takes note that time has passed; `poll_reception` does so too.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if let Kind::Shared(shared) = &mut self.kind {
+            shared.settle(now, &mut self.events);
+        }
+    }
+
+    /// Yields what is due at a station, with its port; call until `None`.
+    pub fn poll_reception(&mut self, now: Instant) -> Option<(Port, Input)> {
+        match &mut self.kind {
+            Kind::Pipe(pipe) => pipe.poll_reception(now, &mut self.events),
+            Kind::Shared(shared) => shared.poll_reception(now, &mut self.events),
+        }
+    }
+
+    /// Says when something is due next, and what.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        match &self.kind {
+            Kind::Pipe(pipe) => pipe.poll_timeout(),
+            Kind::Shared(shared) => shared.poll_timeout(),
+        }
+    }
+
+    /// Yields the fate of a frame, once it is sealed; call until `None`.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,262 @@
+//! The shared medium: one half-duplex air, on which frames that overlap at a receiver collide.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use windfall_base::{Failure, Frame, Input, Instant, Outgoing, Port, Rate, RxVector, Seed};
+
+use crate::air::{Air, AirConfig};
+use crate::event::Event;
+use crate::verdict::Verdict;
+
+/// Who hears whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Hearing {
+    /// Everybody hears everybody.
+    #[default]
+    All,
+    /// Only these pairs of sender and receiver.
+    Pairs(BTreeSet<(Port, Port)>),
+}
+
+/// A shared half-duplex air.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SharedConfig {
+    /// How many stations share it.
+    pub ports: u16,
+    /// The rate of frames whose sender asks for none.
+    pub rate: Rate,
+    /// The air around each sender, by its port; a port beyond the list has ideal air.
+    pub air: Vec<AirConfig>,
+    /// The air from a sender to a receiver, where it differs from that around the sender.
+    pub paths: BTreeMap<(Port, Port), AirConfig>,
+    /// Who hears whom.
+    pub hearing: Hearing,
+}
+
+impl SharedConfig {
+    /// An ideal air for `ports` stations that all hear each other.
+    #[must_use]
+    pub fn new(ports: u16, rate: Rate) -> Self {
+        Self { ports, rate, air: Vec::new(), paths: BTreeMap::new(), hearing: Hearing::All }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    config: SharedConfig,
+    seed: Seed,
+    name: String,
+    /// Whether port `i` hears port `j`, at `j * ports + i`.
+    hears: Vec<bool>,
+    /// The air from `j` to `i`, at `j * ports + i`; made when first needed.
+    airs: Vec<Option<Box<Air>>>,
+    /// What is on the air, in the order of beginning.
+    on_air: Vec<Transmission>,
+    /// Frames given while their sender was still transmitting.
+    waiting: VecDeque<(Port, Outgoing)>,
+    receivers: Vec<Receiver>,
+    /// What is due at the stations, in order.
+    ready: VecDeque<(Instant, Port, Input)>,
+    held: usize,
+}
+
+/// What one station's receiver hears.
+#[derive(Clone, Debug, Default)]
+struct Receiver {
+    /// Transmissions of others that it hears.
+    carriers: u32,
+    /// Two of them have overlapped.
+    failed: bool,
+}
+
+#[derive(Debug)]
+struct Transmission {
+    from: Port,
+    began: Instant,
+    ended: Instant,
+    rate: Rate,
+    frame: Frame,
+    /// Receivers that cannot make it out, perhaps repeatedly.
+    deaf: Vec<Port>,
+}
+
+impl Shared {
+    pub(super) fn new(config: SharedConfig, seed: Seed, name: &str) -> Self {
+        let ports = usize::from(config.ports);
+        let mut hears = vec![matches!(config.hearing, Hearing::All); ports * ports];
+        if let Hearing::Pairs(pairs) = &config.hearing {
+            for (from, to) in pairs {
+                if from.0 < config.ports && to.0 < config.ports {
+                    hears[usize::from(from.0) * ports + usize::from(to.0)] = true;
+                }
+            }
+        }
+        for port in 0..ports {
+            hears[port * ports + port] = false;
+        }
+        Self {
+            seed,
+            name: name.to_owned(),
+            hears,
+            airs: vec![None; ports * ports],
+            on_air: Vec::new(),
+            waiting: VecDeque::new(),
+            receivers: vec![Receiver::default(); ports],
+            ready: VecDeque::new(),
+            held: 0,
+            config,
+        }
+    }
+
+    pub(super) fn ports(&self) -> u16 {
+        self.config.ports
+    }
+
+    pub(super) fn held(&self) -> usize {
+        self.held
+    }
+
+    pub(super) fn handle_transmit(
+        &mut self,
+        now: Instant,
+        from: Port,
+        outgoing: Outgoing,
+        events: &mut VecDeque<Event>,
+    ) {
+        if from.0 >= self.config.ports {
+            return;
+        }
+        self.settle(now, events);
+        self.held += usize::from(outgoing.frame.tag.is_some() && !outgoing.frame.kept);
+        if self.on_air.iter().any(|other| other.from == from) {
+            self.waiting.push_back((from, outgoing));
+        } else {
+            self.begin(now, from, outgoing);
+        }
+    }
+
+    pub(super) fn poll_reception(
+        &mut self,
+        now: Instant,
+        events: &mut VecDeque<Event>,
+    ) -> Option<(Port, Input)> {
+        self.settle(now, events);
+        self.ready.pop_front().map(|(_, port, input)| (port, input))
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        if let Some((due, _, _)) = self.ready.front() {
+            return Some((*due, "signal"));
+        }
+        let end = self.on_air.iter().map(|transmission| transmission.ended).min()?;
+        Some((end, "transmission done"))
+    }
+
+    /// Ends every transmission that is over at `now`, in the order of ending.
+    pub(super) fn settle(&mut self, now: Instant, events: &mut VecDeque<Event>) {
+        while let Some(first) = (0..self.on_air.len()).min_by_key(|&i| self.on_air[i].ended)
+            && self.on_air[first].ended <= now
+        {
+            let transmission = self.on_air.remove(first);
+            let (from, ended) = (transmission.from, transmission.ended);
+            self.finish(transmission, events);
+            let next = self.waiting.iter().position(|(port, _)| *port == from);
+            if let Some((_, outgoing)) = next.and_then(|i| self.waiting.remove(i)) {
+                self.begin(ended, from, outgoing);
+            }
+        }
+    }
+
+    fn hears(&self, from: Port, to: Port) -> bool {
+        self.hears[self.path(from, to)]
+    }
+
+    fn path(&self, from: Port, to: Port) -> usize {
+        usize::from(from.0) * usize::from(self.config.ports) + usize::from(to.0)
+    }
+
+    fn begin(&mut self, at: Instant, from: Port, outgoing: Outgoing) {
+        let Outgoing { frame, vector } = outgoing;
+        let rate = vector.rate.unwrap_or(self.config.rate);
+        let ended = at + vector.overhead + rate.time_of(frame.len());
+        let mut deaf = Vec::new();
+        let mut on_air = core::mem::take(&mut self.on_air);
+        for other in &mut on_air {
+            for to in (0..self.config.ports).map(Port) {
+                // A station that transmits hears nobody, and one that hears two makes out neither.
+                let hears_this = to == from || self.hears(from, to);
+                let hears_other = to == other.from || self.hears(other.from, to);
+                if hears_this && hears_other {
+                    deaf.push(to);
+                    other.deaf.push(to);
+                }
+            }
+        }
+        self.on_air = on_air;
+        for to in (0..self.config.ports).map(Port) {
+            if self.hears(from, to) {
+                let receiver = &mut self.receivers[usize::from(to.0)];
+                receiver.carriers += 1;
+                if receiver.carriers == 1 {
+                    self.ready.push_back((at, to, Input::CarrierBusy));
+                }
+            }
+        }
+        self.on_air.push(Transmission { from, began: at, ended, rate, frame, deaf });
+    }
+
+    fn finish(&mut self, transmission: Transmission, events: &mut VecDeque<Event>) {
+        let Transmission { from, began, ended, rate, frame, deaf } = transmission;
+        self.held -= usize::from(frame.tag.is_some() && !frame.kept);
+        self.ready.push_back((ended, from, Input::TransmissionDone));
+        for to in (0..self.config.ports).map(Port) {
+            if !self.hears(from, to) {
+                continue;
+            }
+            let (number, mut verdict) = self.air(from, to).judge(&frame);
+            if deaf.contains(&to) {
+                verdict = Verdict::Collided;
+            }
+            if verdict.arrives() {
+                let mut copy = frame.clone();
+                verdict.apply(&mut copy);
+                let vector = RxVector { began, rate: Some(rate), strength: None };
+                self.ready.push_back((ended, to, Input::Frame(copy, vector)));
+            }
+            let receiver = &mut self.receivers[usize::from(to.0)];
+            receiver.carriers -= 1;
+            receiver.failed |= verdict == Verdict::Collided;
+            if receiver.carriers == 0 {
+                if core::mem::take(&mut receiver.failed) {
+                    let failure = Input::ReceptionFailed(Failure::Header);
+                    self.ready.push_back((ended, to, failure));
+                }
+                self.ready.push_back((ended, to, Input::CarrierIdle));
+            }
+            events.push_back(Event {
+                at: ended,
+                from,
+                to,
+                number,
+                tag: frame.tag,
+                kept: frame.kept,
+                length: frame.len() as u32,
+                header: frame.header.len() as u32,
+                began,
+                ended,
+                verdict,
+            });
+        }
+    }
+
+    fn air(&mut self, from: Port, to: Port) -> &mut Air {
+        let path = self.path(from, to);
+        self.airs[path].get_or_insert_with(|| {
+            let ideal = AirConfig::default();
+            let config = self.config.paths.get(&(from, to));
+            let config = config.or_else(|| self.config.air.get(usize::from(from.0)));
+            let name = format!("{}/{}-{}", self.name, from.0, to.0);
+            Box::new(Air::new(config.unwrap_or(&ideal), self.seed, &name))
+        })
+    }
+}

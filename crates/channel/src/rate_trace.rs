@@ -1,0 +1,151 @@
+//! Rate traces: how much a line carries at each moment, wrapping at the end.
+
+mod mahimahi;
+
+use std::sync::Arc;
+
+use windfall_base::{Duration, Instant, Rate};
+
+pub use mahimahi::OPPORTUNITY;
+
+/// A text that is no rate trace.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RateTraceError {
+    /// A line is not what the format wants.
+    #[error("line {line}: \"{text}\" {fix}")]
+    Line {
+        /// The line's number, from 1.
+        line: usize,
+        /// What stands there.
+        text: String,
+        /// What to write instead.
+        fix: &'static str,
+    },
+    /// The trace as a whole cannot be used.
+    #[error("{0}")]
+    Whole(String),
+}
+
+/// What a line carries over time; starts over when it ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateTrace(Arc<Kind>);
+
+#[derive(Debug, PartialEq, Eq)]
+enum Kind {
+    /// Moments, in nanoseconds, at each of which 1500 bytes may leave; the last is the period.
+    Opportunities(Vec<u64>),
+    Steps(Steps),
+}
+
+/// A rate that holds for a while, then the next.
+#[derive(Debug, PartialEq, Eq)]
+struct Steps {
+    /// When each step ends, in nanoseconds.
+    ends: Vec<u64>,
+    /// The rate of each step, in bits per second; perhaps zero.
+    rates: Vec<u64>,
+    /// What passes up to the end of each step, in bits times 10⁹.
+    passed: Vec<u128>,
+}
+
+impl RateTrace {
+    /// A trace of rates that hold for a while each; `None` stands for a line that is down.
+    ///
+    /// # Errors
+    /// If no step lasts, or nothing ever passes.
+    pub fn from_steps(
+        steps: impl IntoIterator<Item = (Option<Rate>, Duration)>,
+    ) -> Result<Self, RateTraceError> {
+        let mut all = Steps { ends: Vec::new(), rates: Vec::new(), passed: Vec::new() };
+        let (mut end, mut passed) = (0_u64, 0_u128);
+        for (rate, span) in steps.into_iter().filter(|(_, span)| !span.is_zero()) {
+            let rate = rate.map_or(0, Rate::as_bps);
+            end = end.saturating_add(span.as_nanos());
+            passed += u128::from(rate) * u128::from(span.as_nanos());
+            all.ends.push(end);
+            all.rates.push(rate);
+            all.passed.push(passed);
+        }
+        if passed == 0 {
+            let fix = "the trace lets nothing pass: give at least one rate above 0 a duration";
+            return Err(RateTraceError::Whole(fix.to_owned()));
+        }
+        Ok(Self(Arc::new(Kind::Steps(all))))
+    }
+
+    /// The time after which the trace starts over.
+    #[must_use]
+    pub fn period(&self) -> Duration {
+        Duration::from_nanos(match &*self.0 {
+            Kind::Opportunities(times) => times.last().copied().unwrap_or(0),
+            Kind::Steps(steps) => steps.ends.last().copied().unwrap_or(0),
+        })
+    }
+
+    /// The mean rate over one period, in bits per second.
+    #[must_use]
+    pub fn mean_bps(&self) -> f64 {
+        let bits = match &*self.0 {
+            Kind::Opportunities(times) => (times.len() * OPPORTUNITY * 8) as f64,
+            Kind::Steps(steps) => steps.passed.last().map_or(0.0, |&passed| passed as f64 / 1e9),
+        };
+        bits / self.period().as_secs_f64()
+    }
+}
+
+/// Where a line stands in its trace.
+#[derive(Clone, Debug)]
+pub(crate) struct Progress {
+    trace: RateTrace,
+    /// The next opportunity, counted from the start of the run.
+    next: u64,
+    /// Bytes left of the opportunity before it.
+    left: u64,
+}
+
+impl Progress {
+    pub(crate) fn new(trace: RateTrace) -> Self {
+        Self { trace, next: 0, left: 0 }
+    }
+
+    /// When `bytes` bytes that begin at `began` have left.
+    ///
+    /// `follows`: the line was busy until then, so what is left of an opportunity may be used.
+    pub(crate) fn finish(&mut self, began: Instant, follows: bool, bytes: usize) -> Instant {
+        match &*self.trace.0 {
+            Kind::Opportunities(times) => {
+                let place = mahimahi::Place { next: self.next, left: self.left };
+                let (ended, place) = mahimahi::finish(times, place, began, follows, bytes);
+                (self.next, self.left) = (place.next, place.left);
+                ended
+            }
+            Kind::Steps(steps) => steps.finish(began, bytes),
+        }
+    }
+}
+
+impl Steps {
+    fn finish(&self, began: Instant, bytes: usize) -> Instant {
+        let (Some(&period), Some(&total)) = (self.ends.last(), self.passed.last()) else {
+            return began;
+        };
+        let (cycle, offset) = (began.as_nanos() / period, began.as_nanos() % period);
+        let step = self.ends.partition_point(|&end| end <= offset);
+        // What passed until the end of this step, less what is still to pass in it.
+        let ahead = u128::from(self.rates[step]) * u128::from(self.ends[step] - offset);
+        let wanted = self.passed[step] - ahead + bytes as u128 * 8_000_000_000;
+        // The last bit leaves in the cycle in which the sum reaches `wanted`, not after it.
+        let cycles = wanted.saturating_sub(1) / total;
+        let wanted = wanted - cycles * total;
+        let step = self.passed.partition_point(|&passed| passed < wanted);
+        let surplus = (self.passed[step] - wanted) / u128::from(self.rates[step].max(1));
+        let nanos = u128::from(cycle) * u128::from(period)
+            + cycles * u128::from(period)
+            + u128::from(self.ends[step])
+            - surplus;
+        Instant::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)).max(began)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! mahimahi's traces: a line per delivery opportunity, its time in milliseconds.
+
+use std::sync::Arc;
+
+use windfall_base::Instant;
+
+use super::{Kind, RateTrace, RateTraceError};
+
+/// Bytes that one opportunity carries.
+pub const OPPORTUNITY: usize = 1500;
+
+impl RateTrace {
+    /// Reads a mahimahi trace: one whole number per line, milliseconds since the start, never
+    /// falling; the last must be above 0.
+    ///
+    /// # Errors
+    /// If a line is empty or no number, the times fall, or none lies above 0.
+    pub fn from_mahimahi(text: &str) -> Result<Self, RateTraceError> {
+        let mut times: Vec<u64> = Vec::new();
+        for (i, line) in text.lines().enumerate() {
+            let fail = |fix| RateTraceError::Line {
+                line: i + 1,
+                text: line.chars().take(40).collect(),
+                fix,
+            };
+            let number = line.strip_suffix('\r').unwrap_or(line);
+            if number.is_empty() {
+                return Err(fail("is empty: write one time in milliseconds on each line"));
+            }
+            let is_digits = number.bytes().all(|byte| byte.is_ascii_digit());
+            let millis = number.parse::<u64>().ok().filter(|_| is_digits);
+            let millis = millis.ok_or_else(|| fail("is not a whole number of milliseconds"))?;
+            let nanos = millis
+                .checked_mul(1_000_000)
+                .filter(|&nanos| nanos < u64::MAX / 2)
+                .ok_or_else(|| fail("lies too far in the future"))?;
+            if times.last().is_some_and(|&last| last > nanos) {
+                return Err(fail("is before the line above it: sort the times"));
+            }
+            times.push(nanos);
+        }
+        match times.last() {
+            None => Err(RateTraceError::Whole("the trace has no lines".to_owned())),
+            Some(0) => {
+                let fix = "the last time must be above 0 ms, since the trace repeats after it";
+                Err(RateTraceError::Whole(fix.to_owned()))
+            }
+            Some(_) => Ok(Self(Arc::new(Kind::Opportunities(times)))),
+        }
+    }
+}
+
+/// A place among the opportunities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The next opportunity, counted from the start of the run.
+    pub(super) next: u64,
+    /// Bytes left of the one before it.
+    pub(super) left: u64,
+}
+
+/// When `bytes` bytes have left, and the place after that.
+///
+/// As in mahimahi, a frame may span opportunities and share one with the frame that follows it, and
+/// an opportunity that finds nothing waiting is lost, also the rest of one.
+pub(super) fn finish(
+    times: &[u64],
+    mut place: Place,
+    began: Instant,
+    follows: bool,
+    bytes: usize,
+) -> (Instant, Place) {
+    let (count, period) = (times.len() as u64, times[times.len() - 1]);
+    let at = |index: u64| {
+        (index / count).saturating_mul(period).saturating_add(times[(index % count) as usize])
+    };
+    let is_open = follows && place.next > 0 && at(place.next - 1) == began.as_nanos();
+    if !is_open {
+        // What came at this very moment was spent before the frame was there.
+        let (cycle, offset) = (began.as_nanos() / period, began.as_nanos() % period);
+        let spent = times.partition_point(|&time| time <= offset) as u64;
+        let next = cycle * count + spent;
+        place = Place { next: place.next.max(next), left: 0 };
+    }
+    let bytes = bytes as u64;
+    if bytes <= place.left {
+        return (began, Place { left: place.left - bytes, ..place });
+    }
+    let missing = bytes - place.left;
+    let used = missing.div_ceil(OPPORTUNITY as u64);
+    let last = place.next + used - 1;
+    let left = used * OPPORTUNITY as u64 - missing;
+    (Instant::from_nanos(at(last)).max(began), Place { next: last + 1, left })
+}

@@ -1,0 +1,54 @@
+//! The truth about one frame: what the air did to it.
+
+use windfall_base::Frame;
+
+/// What the air did to one frame (S3.3). Bit positions count from the first bit of the header.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// It arrives as it was sent.
+    #[default]
+    Intact,
+    /// It arrives, changed.
+    Damaged {
+        /// The bit from which on everything is missing; a byte that is cut in two is missing whole.
+        truncated: Option<u32>,
+        /// The inverted bits, ascending, all before the truncation.
+        inverted: Vec<u32>,
+    },
+    /// It does not arrive, and nobody saw it begin.
+    Lost,
+    /// It overlapped with another frame at the receiver.
+    Collided,
+}
+
+impl Verdict {
+    /// Whether a frame reaches the receiver at all.
+    #[must_use]
+    pub const fn arrives(&self) -> bool {
+        matches!(self, Self::Intact | Self::Damaged { .. })
+    }
+
+    /// How many bits were inverted.
+    #[must_use]
+    pub fn inverted(&self) -> &[u32] {
+        match self {
+            Self::Damaged { inverted, .. } => inverted,
+            _ => &[],
+        }
+    }
+
+    /// Does to `frame` what the verdict says; a frame that does not arrive is left alone.
+    ///
+    /// An intact frame keeps sharing its bytes with every other holder.
+    pub fn apply(&self, frame: &mut Frame) {
+        if let Self::Damaged { truncated, inverted } = self {
+            // Cutting first spares the copy of bytes that are thrown away.
+            if let Some(bit) = truncated {
+                frame.truncate(*bit as usize / 8);
+            }
+            if !inverted.is_empty() {
+                frame.invert(inverted);
+            }
+        }
+    }
+}
