@@ -16,10 +16,6 @@ use shared::Shared;
 
 /// What a medium is.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there are few configurations, and none is moved often"
-)]
 pub enum MediumConfig {
     /// Two ports, each with a line of its own to the other.
     Pipe(PipeConfig),
@@ -41,7 +37,6 @@ pub struct Medium {
 }
 
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "there are few media, and none is moved often")]
 enum Kind {
     Pipe(Pipe),
     Shared(Shared),
