@@ -1,1 +1,99 @@
 //! In which order one station sends its packets.
+//!
+//! The flow below a queue is a pull: whoever has air time calls [`DropTail::pop`].
+
+use std::collections::VecDeque;
+
+use windfall_base::{Frame, Instant};
+
+/// How much a queue holds. A packet that would exceed either limit is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Packets.
+    pub packets: usize,
+    /// Bytes of the packets, without link headers.
+    pub bytes: usize,
+}
+
+impl Default for Limits {
+    /// 1 000 packets, as Linux gives a device, and no limit in bytes.
+    fn default() -> Self {
+        Self { packets: 1_000, bytes: usize::MAX }
+    }
+}
+
+/// First in, first out; what does not fit is refused (S3.10: it keeps order).
+///
+/// Commands: `push`, `pop`. Each does bounded work.
+#[derive(Debug)]
+pub struct DropTail {
+    waiting: VecDeque<Waiting>,
+    bytes: usize,
+    limits: Limits,
+}
+
+/// A packet in a queue.
+#[derive(Debug)]
+pub struct Waiting {
+    /// When it joined.
+    pub since: Instant,
+    /// The packet.
+    pub frame: Frame,
+}
+
+impl Waiting {
+    /// Whether the packet is worthless by `now`, as its owner judges.
+    #[must_use]
+    pub fn has_expired(&self, now: Instant) -> bool {
+        let age = now.saturating_since(self.since);
+        self.frame.class.lifetime.is_some_and(|lifetime| age > lifetime)
+    }
+}
+
+impl DropTail {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self { waiting: VecDeque::new(), bytes: 0, limits }
+    }
+
+    /// Takes a packet at the tail, or gives it back if the queue is full.
+    #[must_use]
+    pub fn push(&mut self, now: Instant, frame: Frame) -> Option<Frame> {
+        let bytes = self.bytes.saturating_add(frame.len());
+        if self.waiting.len() >= self.limits.packets || bytes > self.limits.bytes {
+            return Some(frame);
+        }
+        self.bytes = bytes;
+        self.waiting.push_back(Waiting { since: now, frame });
+        None
+    }
+
+    /// Gives the packet at the head.
+    pub fn pop(&mut self) -> Option<Waiting> {
+        let waiting = self.waiting.pop_front()?;
+        self.bytes -= waiting.frame.len();
+        Some(waiting)
+    }
+
+    /// Packets waiting.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether no packet waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Bytes of the packets waiting.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests;

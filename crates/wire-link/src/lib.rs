@@ -1,1 +1,35 @@
 //! Wire formats at and below the link: bits on the air, without any state.
+//!
+//! - [`check`]: the frame check sequence and the header checks.
+//! - [`pipe`]: what a link puts before and after a packet: plain frames, numbered frames, units of
+//!   a stop-and-wait exchange, probes and acknowledgements.
+//!
+//! Multi-byte fields stand in network byte order, except the frame check, which is sent least
+//! significant byte first as in IEEE 802. Parsers take any bytes and never panic.
+
+pub mod check;
+pub mod pipe;
+
+use thiserror::Error;
+
+/// Why bytes are not the header that they should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum HeaderError {
+    /// The header ends before its last field.
+    #[error("the header ends after {have} bytes, but its kind needs {need}")]
+    Short {
+        /// Bytes that are there.
+        have: usize,
+        /// Bytes that the kind of frame needs.
+        need: usize,
+    },
+    /// The header's own check failed.
+    #[error("the header check failed")]
+    Check,
+    /// The header's check held, but no frame has this kind.
+    #[error("frame kind {0} does not exist")]
+    Kind(u8),
+    /// The header's check held, but a field has a value that no sender writes.
+    #[error("the field {0} has an illegal value")]
+    Field(&'static str),
+}

@@ -1,0 +1,63 @@
+//! Link header before, frame check behind; and what they say when they arrive.
+
+use windfall_base::{Check, Damage, DropReason, Frame};
+use windfall_wire_link::HeaderError;
+use windfall_wire_link::check::frame_check;
+use windfall_wire_link::pipe::{Data, Header, Number, Wish};
+
+/// Puts a header and a frame check around the packet in `frame`, whose own are empty.
+///
+/// Packets longer than 65 535 bytes cannot be framed; the interface's MTU keeps them away, and
+/// here they would be cut.
+pub fn seal(frame: &mut Frame, number: Number, wish: Wish) {
+    frame.payload.truncate(usize::from(u16::MAX));
+    let length = frame.payload.len() as u16;
+    frame.header = Data { wish, length, number }.encode();
+    let [head, body] = frame.payload.slices();
+    let check = frame_check(&[&frame.header, head, body]);
+    frame.trailer = check.into_iter().collect();
+}
+
+/// A frame whose header held.
+#[derive(Debug)]
+pub enum Opened {
+    /// It carries a packet. The frame has lost its header and trailer, and knows its damage.
+    Data(Data),
+    /// It is a control frame.
+    Control(Header),
+}
+
+/// Reads the header of `frame`, takes header and trailer off, and notes what the checks say.
+///
+/// # Errors
+/// The reason for which nothing can be done with the frame: its header is cut, broken or foreign.
+pub fn open(frame: &mut Frame) -> Result<Opened, DropReason> {
+    let header = match Header::parse(&frame.header, &frame.trailer) {
+        Ok(header) => header,
+        Err(HeaderError::Short { .. }) => return Err(DropReason::Truncated),
+        Err(HeaderError::Check | HeaderError::Kind(_)) => return Err(DropReason::LinkHeader),
+        Err(HeaderError::Field(_)) => return Err(DropReason::Malformed),
+    };
+    let data = match header {
+        Header::Data(data) => data,
+        control => return Ok(Opened::Control(control)),
+    };
+    let length = usize::from(data.length);
+    let here = frame.payload.len();
+    let [head, body] = frame.payload.slices();
+    let good = here == length && frame.trailer[..] == frame_check(&[&frame.header, head, body]);
+    let missing = length.saturating_sub(here) as u32;
+    frame.payload.truncate(length);
+    frame.damage = Damage {
+        frame: if good { Check::Good } else { Check::Bad },
+        header: Check::Good,
+        missing,
+        ..Damage::default()
+    };
+    frame.header.clear();
+    frame.trailer.clear();
+    Ok(Opened::Data(data))
+}
+
+#[cfg(test)]
+mod tests;

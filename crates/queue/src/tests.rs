@@ -1,0 +1,44 @@
+use windfall_base::{Class, Duration};
+
+use super::*;
+
+fn packet(len: usize) -> Frame {
+    Frame::packet(vec![0; len])
+}
+
+fn at(ms: u64) -> Instant {
+    Instant::START + Duration::from_millis(ms)
+}
+
+#[test]
+fn packets_leave_in_the_order_in_which_they_came() {
+    let mut queue = DropTail::new(Limits::default());
+    for len in 1..=5 {
+        assert!(queue.push(at(0), packet(len)).is_none());
+    }
+    assert_eq!((queue.len(), queue.bytes()), (5, 15));
+    let lengths: Vec<_> = core::iter::from_fn(|| queue.pop()).map(|w| w.frame.len()).collect();
+    assert_eq!(lengths, [1, 2, 3, 4, 5]);
+    assert_eq!((queue.len(), queue.bytes()), (0, 0));
+}
+
+#[test]
+fn each_limit_refuses_what_exceeds_it() {
+    let mut queue = DropTail::new(Limits { packets: 2, bytes: 1_000 });
+    assert!(queue.push(at(0), packet(600)).is_none());
+    assert_eq!(queue.push(at(0), packet(401)), Some(packet(401)));
+    assert!(queue.push(at(0), packet(400)).is_none());
+    assert_eq!(queue.push(at(0), packet(0)), Some(packet(0)));
+    assert_eq!((queue.len(), queue.bytes()), (2, 1_000));
+}
+
+#[test]
+fn a_packet_expires_when_it_has_waited_longer_than_its_lifetime() {
+    let mut queue = DropTail::new(Limits::default());
+    let lifetime = Some(Duration::from_millis(5));
+    let frame = Frame { class: Class { lifetime, ..Class::default() }, ..packet(1) };
+    assert!(queue.push(at(10), frame).is_none());
+    let waiting = queue.pop().expect("it was pushed");
+    assert!(!waiting.has_expired(at(15)));
+    assert!(waiting.has_expired(at(16)));
+}

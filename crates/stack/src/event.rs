@@ -1,0 +1,67 @@
+//! What an interface reports: the life of each packet on one link, as its two ends see it.
+
+use windfall_base::{Damage, DropReason, FlowId, Instant, Tag};
+
+/// Something that happened at an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When.
+    pub at: Instant,
+    /// What.
+    pub kind: EventKind,
+}
+
+/// What happened. `tag` is `None` only for control frames and for packets that nobody named.
+///
+/// For the fate of a packet: *delivered* is final whatever else was reported, since a sender that
+/// never heard the ACK gives up a packet that arrived; after that, the first drop that is not `kept`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// A packet from the device joined the queue.
+    Queued {
+        /// The packet.
+        tag: Option<Tag>,
+        /// Its flow.
+        flow: FlowId,
+        /// Its bytes.
+        len: usize,
+        /// Packets in the queue, this one included.
+        queue: usize,
+    },
+    /// A frame with the packet was given to the medium.
+    Sent {
+        /// The packet.
+        tag: Option<Tag>,
+        /// Which attempt it is, from 1.
+        attempt: u32,
+        /// Bytes of the whole frame.
+        len: usize,
+        /// Whether the link keeps a copy until it is acknowledged or given up.
+        kept: bool,
+    },
+    /// The other end has the packet undamaged; the copy here is forgotten.
+    Acknowledged {
+        /// The packet.
+        tag: Option<Tag>,
+    },
+    /// A packet from the medium was handed to the device.
+    Delivered {
+        /// The packet.
+        tag: Option<Tag>,
+        /// Its bytes.
+        len: usize,
+        /// What is known of its damage.
+        damage: Damage,
+    },
+    /// A packet, or one copy of it, was discarded.
+    Dropped {
+        /// The packet.
+        tag: Option<Tag>,
+        /// Whether the sender still kept a copy, so that this drop decides nothing.
+        kept: bool,
+        /// Why.
+        reason: DropReason,
+        /// Bytes of the packet.
+        len: usize,
+    },
+}

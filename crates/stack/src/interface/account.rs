@@ -1,0 +1,138 @@
+//! The books of an interface: account, counters, and the events for whoever observes.
+
+use std::collections::VecDeque;
+
+use windfall_base::{Damage, DropReason, Drops, FlowId, Frame, Instant, Tag};
+
+use crate::event::{Event, EventKind};
+
+/// Events that wait for their reader at most; later ones are counted and not kept.
+const EVENT_LIMIT: usize = 1 << 16;
+
+/// What an interface has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets that the device brought.
+    pub from_device: u64,
+    /// Packets handed to the device.
+    pub to_device: u64,
+    /// Of these, packets known to be damaged.
+    pub damaged_to_device: u64,
+    /// Bytes of the packets handed to the device.
+    pub bytes_to_device: u64,
+    /// Frames with packets given to the medium, repetitions included.
+    pub sent: u64,
+    /// Of these, repetitions.
+    pub repeated: u64,
+    /// Control frames given to the medium.
+    pub control_sent: u64,
+    /// Bytes given to the medium, headers, trailers and control frames included.
+    pub bytes_sent: u64,
+    /// Frames with packets, or unreadable ones, that the medium brought.
+    pub from_medium: u64,
+    /// Control frames that the medium brought.
+    pub control_received: u64,
+    /// Packets that the other end has acknowledged.
+    pub acknowledged: u64,
+    /// Events that found no room because nobody read the earlier ones.
+    pub events_lost: u64,
+}
+
+/// Account, counters and events.
+#[derive(Debug)]
+pub(crate) struct Account {
+    observe: bool,
+    events: VecDeque<Event>,
+    pub(crate) counters: Counters,
+    pub(crate) taken: u64,
+    pub(crate) given: u64,
+    pub(crate) drops: Drops,
+}
+
+impl Account {
+    pub(crate) fn new(observe: bool) -> Self {
+        Self {
+            observe,
+            events: VecDeque::new(),
+            counters: Counters::default(),
+            taken: 0,
+            given: 0,
+            drops: Drops::default(),
+        }
+    }
+
+    fn note(&mut self, at: Instant, kind: EventKind) {
+        if self.events.len() < EVENT_LIMIT {
+            self.events.push_back(Event { at, kind });
+        } else {
+            self.counters.events_lost += 1;
+        }
+    }
+
+    pub(crate) fn queued(
+        &mut self,
+        at: Instant,
+        class: (Option<Tag>, FlowId),
+        len: usize,
+        queue: usize,
+    ) {
+        if self.observe {
+            let (tag, flow) = class;
+            self.note(at, EventKind::Queued { tag, flow, len, queue });
+        }
+    }
+
+    pub(crate) fn dropped(
+        &mut self,
+        at: Instant,
+        tag: Option<Tag>,
+        kept: bool,
+        reason: DropReason,
+        len: usize,
+    ) {
+        self.drops.count(reason);
+        if self.observe {
+            self.note(at, EventKind::Dropped { tag, kept, reason, len });
+        }
+    }
+
+    /// A packet goes to the device.
+    pub(crate) fn delivered(&mut self, at: Instant, frame: &Frame) {
+        let len = frame.payload.len();
+        self.given += 1;
+        self.counters.to_device += 1;
+        self.counters.bytes_to_device += len as u64;
+        self.counters.damaged_to_device += u64::from(frame.damage.is_damaged());
+        if self.observe {
+            let damage: Damage = frame.damage.clone();
+            self.note(at, EventKind::Delivered { tag: frame.tag, len, damage });
+        }
+    }
+
+    /// Takes down what the link reports.
+    pub(crate) fn link(&mut self, at: Instant, event: windfall_link::Event) {
+        use windfall_link::Event as E;
+        match event {
+            E::Sent { tag, attempt, len, kept } => {
+                self.counters.sent += 1;
+                self.counters.repeated += u64::from(attempt > 1);
+                self.given += u64::from(!kept);
+                if self.observe {
+                    self.note(at, EventKind::Sent { tag, attempt, len, kept });
+                }
+            }
+            E::Acknowledged { tag } => {
+                self.given += 1;
+                self.counters.acknowledged += 1;
+                if self.observe {
+                    self.note(at, EventKind::Acknowledged { tag });
+                }
+            }
+            E::Dropped { tag, kept, reason, len } => self.dropped(at, tag, kept, reason, len),
+        }
+    }
+
+    pub(crate) fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+}

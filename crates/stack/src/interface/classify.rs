@@ -1,0 +1,163 @@
+//! Who a packet belongs to, and what its owner asks: the one place that reads two headers.
+
+use core::net::IpAddr;
+use core::num::NonZeroU8;
+use core::ops::RangeInclusive;
+
+use windfall_base::{Class, Frame};
+use windfall_wire_net::{Protocol, ip, udplite};
+
+/// Bytes at the beginning of a packet that rules may look at.
+const LOOKED_AT: usize = 128;
+
+/// Addresses that agree in their first `bits` bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// One of the addresses.
+    pub address: IpAddr,
+    /// How many leading bits count.
+    pub bits: u8,
+}
+
+impl Block {
+    /// Whether `address` belongs to the block; never if it is of the other family.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let differing = match (self.address, address) {
+            (IpAddr::V4(a), IpAddr::V4(b)) => (a.to_bits() ^ b.to_bits()).leading_zeros(),
+            (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits()).leading_zeros(),
+            _ => return false,
+        };
+        differing >= u32::from(self.bits)
+    }
+}
+
+/// Which packets belong to a class. Every field that is silent matches everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rule {
+    /// Where the packet comes from.
+    pub source: Option<Block>,
+    /// Where it goes.
+    pub destination: Option<Block>,
+    /// What it carries.
+    pub protocol: Option<Protocol>,
+    /// Its source port, if it carries TCP, UDP or UDP-Lite.
+    pub source_ports: Option<RangeInclusive<u16>>,
+    /// Its destination port, if it carries TCP, UDP or UDP-Lite.
+    pub destination_ports: Option<RangeInclusive<u16>>,
+    /// Its differentiated-services code point, 0..=63 (RFC 2474).
+    pub dscp: Option<u8>,
+    /// Only UDP-Lite datagrams whose checksum leaves some bytes uncovered (RFC 3828).
+    pub partly_covered: bool,
+    /// What the owner of such packets asks.
+    pub class: Class,
+}
+
+impl Rule {
+    /// Partly covered UDP-Lite datagrams are approximate: one attempt, damage welcome (S0.6).
+    #[must_use]
+    pub fn approximate() -> Self {
+        let class = Class {
+            attempts: Some(NonZeroU8::MIN),
+            accept_damaged: Some(true),
+            ..Class::default()
+        };
+        Self { partly_covered: true, class, ..Self::default() }
+    }
+
+    fn matches(&self, packet: &Headers<'_>) -> bool {
+        let within = |block: &Option<Block>, address| block.is_none_or(|b| b.contains(address));
+        let among = |ports: &Option<RangeInclusive<u16>>, port: Option<u16>| {
+            ports.as_ref().is_none_or(|ports| port.is_some_and(|port| ports.contains(&port)))
+        };
+        within(&self.source, packet.source)
+            && within(&self.destination, packet.destination)
+            && self.protocol.is_none_or(|protocol| packet.protocol == Some(protocol))
+            && among(&self.source_ports, packet.ports.map(|ports| ports.0))
+            && among(&self.destination_ports, packet.ports.map(|ports| ports.1))
+            && self.dscp.is_none_or(|dscp| packet.dscp == dscp)
+            && (!self.partly_covered || packet.is_partly_covered())
+    }
+}
+
+/// Gives each packet the class of the first rule that matches it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Classifier {
+    rules: Vec<Rule>,
+}
+
+impl Classifier {
+    /// A classifier that asks `rules` in their order.
+    #[must_use]
+    pub fn new(rules: Vec<Rule>) -> Self {
+        Self { rules }
+    }
+
+    /// Whether some rule asks for more than one attempt.
+    #[must_use]
+    pub fn asks_for_repetition(&self) -> bool {
+        let attempts = |rule: &Rule| rule.class.attempts.map_or(1, NonZeroU8::get);
+        self.rules.iter().any(|rule| attempts(rule) > 1)
+    }
+
+    /// Classifies a packet, unless whoever made it has said what it asks.
+    pub fn classify(&self, frame: &mut Frame) {
+        if self.rules.is_empty() || frame.class != Class::default() {
+            return;
+        }
+        let start = frame.payload.prefix(LOOKED_AT);
+        if let Some(headers) = Headers::read(&start)
+            && let Some(rule) = self.rules.iter().find(|rule| rule.matches(&headers))
+        {
+            frame.class = rule.class;
+        }
+    }
+}
+
+/// What rules look at.
+struct Headers<'a> {
+    source: IpAddr,
+    destination: IpAddr,
+    dscp: u8,
+    protocol: Option<Protocol>,
+    /// Source and destination.
+    ports: Option<(u16, u16)>,
+    /// What IP carries, as far as it was looked at, and its length in full.
+    carried: Option<(&'a [u8], usize)>,
+}
+
+impl<'a> Headers<'a> {
+    fn read(bytes: &'a [u8]) -> Option<Self> {
+        let packet = ip::Packet::new(bytes).ok()?;
+        let traffic_class = match packet {
+            ip::Packet::V4(packet) => packet.tos(),
+            ip::Packet::V6(packet) => packet.traffic_class(),
+        };
+        let carried = packet.carried().ok();
+        let first = carried.filter(|carried| carried.fragment_offset == 0);
+        let ports = first.and_then(|carried| match (carried.protocol, carried.bytes) {
+            (Protocol::TCP | Protocol::UDP | Protocol::UDP_LITE, [a, b, c, d, ..]) => {
+                Some((u16::from_be_bytes([*a, *b]), u16::from_be_bytes([*c, *d])))
+            }
+            _ => None,
+        });
+        let addresses = packet.addresses();
+        Some(Self {
+            source: addresses.src(),
+            destination: addresses.dst(),
+            dscp: traffic_class >> 2,
+            protocol: carried.map(|carried| carried.protocol),
+            ports,
+            carried: first.map(|carried| (carried.bytes, carried.len)),
+        })
+    }
+
+    fn is_partly_covered(&self) -> bool {
+        let Some((bytes, len)) = self.carried else { return false };
+        self.protocol == Some(Protocol::UDP_LITE)
+            && udplite::Packet::truncated(bytes, len).is_ok_and(|packet| packet.covered() < len)
+    }
+}
+
+#[cfg(test)]
+mod tests;

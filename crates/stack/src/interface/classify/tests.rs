@@ -1,0 +1,84 @@
+use core::net::Ipv4Addr;
+
+use proptest::prelude::*;
+use windfall_base::FlowId;
+
+use super::*;
+
+/// An IPv4 packet with the first eight bytes of a transport header behind it.
+fn packet(protocol: Protocol, tos: u8, transport: [u8; 8], len: u16) -> Frame {
+    let mut bytes = vec![0x45, tos, 0, 0, 0, 0, 0, 0, 64, protocol.0, 0, 0];
+    bytes.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    bytes[2..4].copy_from_slice(&(20 + len).to_be_bytes());
+    bytes.extend(transport);
+    bytes.resize(20 + usize::from(len), 0);
+    Frame::packet(bytes)
+}
+
+fn class(flow: u16) -> Class {
+    Class { flow: FlowId(flow), ..Class::default() }
+}
+
+fn flow_of(rules: &[Rule], mut frame: Frame) -> u16 {
+    Classifier::new(rules.to_vec()).classify(&mut frame);
+    frame.class.flow.0
+}
+
+//= S3.16
+#[test]
+fn the_first_rule_that_matches_gives_the_class() {
+    let host = |last| Some(Block { address: Ipv4Addr::new(10, 0, 0, last).into(), bits: 32 });
+    let rules = [
+        Rule { destination_ports: Some(5004..=5005), class: class(1), ..Rule::default() },
+        Rule { dscp: Some(46), class: class(2), ..Rule::default() },
+        Rule { source: host(9), class: class(3), ..Rule::default() },
+        Rule {
+            protocol: Some(Protocol::TCP),
+            destination: host(2),
+            class: class(4),
+            ..Rule::default()
+        },
+    ];
+    let to_5005 = [0x30, 0x39, 0x13, 0x8d, 0, 8, 1, 1];
+    assert_eq!(flow_of(&rules, packet(Protocol::UDP, 46 << 2, to_5005, 40)), 1);
+    assert_eq!(flow_of(&rules, packet(Protocol::ICMP, 46 << 2, to_5005, 40)), 2);
+    assert_eq!(flow_of(&rules, packet(Protocol::TCP, 0, [0; 8], 40)), 4);
+    assert_eq!(flow_of(&rules, packet(Protocol::UDP, 0, [0; 8], 40)), 0);
+}
+
+//= S0.6
+#[test]
+fn only_partly_covered_datagrams_are_approximate() {
+    let datagram = |coverage: u8, protocol| {
+        let mut frame = packet(protocol, 0, [0, 1, 0, 2, 0, coverage, 1, 1], 40);
+        Classifier::new(vec![Rule::approximate()]).classify(&mut frame);
+        (frame.class.attempts.map(NonZeroU8::get), frame.class.accept_damaged)
+    };
+    assert_eq!(datagram(8, Protocol::UDP_LITE), (Some(1), Some(true)));
+    assert_eq!(datagram(39, Protocol::UDP_LITE), (Some(1), Some(true)));
+    assert_eq!(datagram(40, Protocol::UDP_LITE), (None, None));
+    assert_eq!(datagram(0, Protocol::UDP_LITE), (None, None));
+    assert_eq!(datagram(8, Protocol::UDP), (None, None));
+}
+
+#[test]
+fn what_the_owner_has_said_stands() {
+    let rules = [Rule { class: class(1), ..Rule::default() }];
+    let own = Class { attempts: NonZeroU8::new(3), ..Class::default() };
+    let mut frame = Frame { class: own, ..packet(Protocol::UDP, 0, [0; 8], 40) };
+    Classifier::new(rules.to_vec()).classify(&mut frame);
+    assert_eq!(frame.class, own);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_classified_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let everything = Rule {
+            source_ports: Some(0..=u16::MAX),
+            partly_covered: true,
+            ..Rule::default()
+        };
+        let mut frame = Frame::packet(bytes);
+        Classifier::new(vec![everything]).classify(&mut frame);
+    }
+}

@@ -1,0 +1,336 @@
+//! The headers of the link itself: what stands before the packet, and the ACKs of the window.
+//!
+//! Byte 0 of each: the kind in the high four bits, flags in the low four.
+//!
+//! | kind | fields after byte 0 | check |
+//! |---|---|---|
+//! | 1 plain | length 2 | header check 2, frame check as trailer |
+//! | 2 unit | length 2, sequence 2 | header check 2, frame check as trailer |
+//! | 3 numbered | length 2, sequence 4, order 4, settled 2 | header check 2, frame check as trailer |
+//! | 4 probe | base 4, order 4 | frame check as trailer |
+//! | 5 ack | next 4, first 4, count 2, bitmap ⌈count / 8⌉ | frame check as trailer |
+
+use arrayvec::ArrayVec;
+use windfall_base::frame::{MAX_HEADER, MAX_TRAILER};
+use windfall_base::seq::{Seq16, Seq32};
+
+use crate::HeaderError;
+use crate::check::{HEADER_CHECK_LEN, frame_check, header_check};
+
+/// Bytes that a link puts before a packet.
+pub type HeaderBytes = ArrayVec<u8, MAX_HEADER>;
+/// Bytes that a link puts after a packet.
+pub type TrailerBytes = ArrayVec<u8, MAX_TRAILER>;
+
+/// Bytes of the header of a plain frame.
+pub const PLAIN_LEN: usize = 5;
+/// Bytes of the header of a unit.
+pub const UNIT_LEN: usize = 7;
+/// Bytes of the header of a numbered frame.
+pub const NUMBERED_LEN: usize = 15;
+/// Bytes of a probe, without its frame check.
+pub const PROBE_LEN: usize = 9;
+/// Bytes of an ACK before its bitmap.
+pub const ACK_FIXED_LEN: usize = 11;
+/// Transmissions that one ACK can report.
+pub const ACK_MAX_COUNT: usize = (MAX_HEADER - ACK_FIXED_LEN) * 8;
+
+const LAST: u8 = 0x8;
+
+/// What the sender of a frame says about its acceptance when the frame check fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// No further copy of this packet will come.
+    pub last: bool,
+    /// Hand the packet up even if damaged; the receiver's own choice if `None`.
+    pub accept_damaged: Option<bool>,
+}
+
+impl Wish {
+    fn bits(self) -> u8 {
+        let accept = match self.accept_damaged {
+            None => 0,
+            Some(false) => 1,
+            Some(true) => 2,
+        };
+        accept | if self.last { LAST } else { 0 }
+    }
+
+    fn from_bits(bits: u8) -> Result<Self, HeaderError> {
+        let accept_damaged = match bits & 0x7 {
+            0 => None,
+            1 => Some(false),
+            2 => Some(true),
+            _ => return Err(HeaderError::Field("flags")),
+        };
+        Ok(Self { last: bits & LAST != 0, accept_damaged })
+    }
+}
+
+/// The header of a frame that carries one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// What the sender says about acceptance.
+    pub wish: Wish,
+    /// Bytes of the packet.
+    pub length: u16,
+    /// How the frame is numbered.
+    pub number: Number,
+}
+
+/// How a frame that carries a packet is numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// Not at all: nobody repeats it.
+    Plain,
+    /// By packet, for a stop-and-wait exchange.
+    Unit(Seq16),
+    /// By packet and by transmission, for a window of frames.
+    Window {
+        /// The number of the packet.
+        seq: Seq32,
+        /// The number of the transmission: each frame on the pipe has the next.
+        order: Seq32,
+        /// How far before `seq` the first packet lies that the sender may still send.
+        settled: u16,
+    },
+}
+
+/// A control frame that asks for an ACK and tells where the sender's window begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// The first packet that the sender may still send; none before it will come.
+    pub base: Seq32,
+    /// The number of this transmission.
+    pub order: Seq32,
+}
+
+/// An ACK of a window: a bitmap over transmissions, not over packets.
+///
+/// A pipe keeps order, so a transmission older than the newest reported one either arrived or never
+/// will: the sender learns the exact fate of each copy, and repeats nothing in vain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ack {
+    /// The first packet that the receiver has not yet handed up or passed over.
+    pub next: Seq32,
+    /// The number of the first reported transmission.
+    pub first: Seq32,
+    /// For each reported transmission whether it arrived undamaged; not more than
+    /// [`ACK_MAX_COUNT`].
+    pub arrived: Bitmap,
+}
+
+/// Bits in the order of transmission.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bitmap {
+    bytes: ArrayVec<u8, { MAX_HEADER - ACK_FIXED_LEN }>,
+    count: u16,
+}
+
+impl Bitmap {
+    /// How many bits there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        usize::from(self.count)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Appends a bit; a full bitmap stays as it is and gives `false`.
+    pub fn push(&mut self, bit: bool) -> bool {
+        if self.len() == ACK_MAX_COUNT {
+            return false;
+        }
+        if self.count.is_multiple_of(8) {
+            self.bytes.push(0);
+        }
+        if bit && let Some(byte) = self.bytes.last_mut() {
+            *byte |= 0x80 >> (self.count % 8);
+        }
+        self.count += 1;
+        true
+    }
+
+    /// The bits in order.
+    pub fn iter(&self) -> impl Iterator<Item = bool> + '_ {
+        (0..self.len()).map(|bit| self.bytes[bit / 8] & (0x80 >> (bit % 8)) != 0)
+    }
+}
+
+/// Any header of the link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Header {
+    /// Before a packet.
+    Data(Data),
+    /// A control frame of the sender of packets.
+    Probe(Probe),
+    /// A control frame of their receiver.
+    Ack(Ack),
+}
+
+impl Data {
+    /// Bytes of the header of a frame so numbered.
+    #[must_use]
+    pub const fn len(number: Number) -> usize {
+        match number {
+            Number::Plain => PLAIN_LEN,
+            Number::Unit(_) => UNIT_LEN,
+            Number::Window { .. } => NUMBERED_LEN,
+        }
+    }
+
+    /// Writes the header with its check.
+    #[must_use]
+    pub fn encode(&self) -> HeaderBytes {
+        let kind: u8 = match self.number {
+            Number::Plain => 1,
+            Number::Unit(_) => 2,
+            Number::Window { .. } => 3,
+        };
+        let mut bytes = HeaderBytes::new();
+        bytes.push(kind << 4 | self.wish.bits());
+        put(&mut bytes, &self.length.to_be_bytes());
+        match self.number {
+            Number::Plain => {}
+            Number::Unit(seq) => put(&mut bytes, &seq.0.to_be_bytes()),
+            Number::Window { seq, order, settled } => {
+                put(&mut bytes, &seq.0.to_be_bytes());
+                put(&mut bytes, &order.0.to_be_bytes());
+                put(&mut bytes, &settled.to_be_bytes());
+            }
+        }
+        let check = header_check(&bytes);
+        put(&mut bytes, &check);
+        bytes
+    }
+
+    fn parse(bytes: &[u8], kind: u8) -> Result<Self, HeaderError> {
+        let need = match kind {
+            1 => PLAIN_LEN,
+            2 => UNIT_LEN,
+            _ => NUMBERED_LEN,
+        };
+        let Some(bytes) = bytes.get(..need) else {
+            return Err(HeaderError::Short { have: bytes.len(), need });
+        };
+        let (fields, check) = bytes.split_at(need - HEADER_CHECK_LEN);
+        if header_check(fields) != check {
+            return Err(HeaderError::Check);
+        }
+        let number = match kind {
+            1 => Number::Plain,
+            2 => Number::Unit(Seq16(u16_at(fields, 3))),
+            _ => Number::Window {
+                seq: Seq32(u32_at(fields, 3)),
+                order: Seq32(u32_at(fields, 7)),
+                settled: u16_at(fields, 11),
+            },
+        };
+        Ok(Self { wish: Wish::from_bits(fields[0] & 0xf)?, length: u16_at(fields, 1), number })
+    }
+}
+
+impl Probe {
+    /// Writes the header and the trailer.
+    #[must_use]
+    pub fn encode(&self) -> (HeaderBytes, TrailerBytes) {
+        let mut bytes = HeaderBytes::new();
+        bytes.push(4 << 4);
+        put(&mut bytes, &self.base.0.to_be_bytes());
+        put(&mut bytes, &self.order.0.to_be_bytes());
+        checked(bytes)
+    }
+}
+
+impl Ack {
+    /// Writes the header and the trailer.
+    #[must_use]
+    pub fn encode(&self) -> (HeaderBytes, TrailerBytes) {
+        let mut bytes = HeaderBytes::new();
+        bytes.push(5 << 4);
+        put(&mut bytes, &self.next.0.to_be_bytes());
+        put(&mut bytes, &self.first.0.to_be_bytes());
+        put(&mut bytes, &self.arrived.count.to_be_bytes());
+        put(&mut bytes, &self.arrived.bytes);
+        checked(bytes)
+    }
+}
+
+impl Header {
+    /// Reads a header with its check; `trailer` holds the frame check, which control frames need.
+    ///
+    /// # Errors
+    /// If the bytes are too few, fail their check, or have a value that no sender writes.
+    pub fn parse(header: &[u8], trailer: &[u8]) -> Result<Self, HeaderError> {
+        let Some(&first) = header.first() else {
+            return Err(HeaderError::Short { have: 0, need: PLAIN_LEN });
+        };
+        match first >> 4 {
+            kind @ 1..=3 => Data::parse(header, kind).map(Self::Data),
+            kind @ 4..=5 => {
+                let need = if kind == 4 { PROBE_LEN } else { ACK_FIXED_LEN };
+                if header.len() < need {
+                    return Err(HeaderError::Short { have: header.len(), need });
+                }
+                if frame_check(&[header]) != trailer {
+                    return Err(HeaderError::Check);
+                }
+                if first & 0xf != 0 {
+                    return Err(HeaderError::Field("flags"));
+                }
+                if kind == 5 {
+                    return parse_ack(header).map(Self::Ack);
+                }
+                if header.len() > PROBE_LEN {
+                    return Err(HeaderError::Field("length"));
+                }
+                let (base, order) = (Seq32(u32_at(header, 1)), Seq32(u32_at(header, 5)));
+                Ok(Self::Probe(Probe { base, order }))
+            }
+            kind => Err(HeaderError::Kind(kind)),
+        }
+    }
+}
+
+fn parse_ack(header: &[u8]) -> Result<Ack, HeaderError> {
+    let count = u16_at(header, 9);
+    let bits = &header[ACK_FIXED_LEN..];
+    if bits.len() != usize::from(count).div_ceil(8) || usize::from(count) > ACK_MAX_COUNT {
+        return Err(HeaderError::Field("count"));
+    }
+    let padding = bits.len() * 8 - usize::from(count);
+    if bits.last().is_some_and(|last| last.trailing_zeros() < padding as u32) {
+        return Err(HeaderError::Field("bitmap"));
+    }
+    let bytes = bits.iter().copied().collect();
+    Ok(Ack {
+        next: Seq32(u32_at(header, 1)),
+        first: Seq32(u32_at(header, 5)),
+        arrived: Bitmap { bytes, count },
+    })
+}
+
+/// A control frame's header with the frame check over it.
+fn checked(header: HeaderBytes) -> (HeaderBytes, TrailerBytes) {
+    let trailer = frame_check(&[&header]).into_iter().collect();
+    (header, trailer)
+}
+
+fn put(bytes: &mut HeaderBytes, field: &[u8]) {
+    bytes.extend(field.iter().copied());
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+#[cfg(test)]
+mod tests;

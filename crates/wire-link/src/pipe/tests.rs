@@ -1,0 +1,77 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn any_wish() -> impl Strategy<Value = Wish> {
+    (any::<bool>(), any::<Option<bool>>())
+        .prop_map(|(last, accept_damaged)| Wish { last, accept_damaged })
+}
+
+fn any_number() -> impl Strategy<Value = Number> {
+    prop_oneof![
+        Just(Number::Plain),
+        any::<u16>().prop_map(|seq| Number::Unit(Seq16(seq))),
+        (any::<u32>(), any::<u32>(), any::<u16>()).prop_map(|(seq, order, settled)| {
+            Number::Window { seq: Seq32(seq), order: Seq32(order), settled }
+        }),
+    ]
+}
+
+fn bitmap(bits: &[bool]) -> Bitmap {
+    let mut map = Bitmap::default();
+    for &bit in bits {
+        assert!(map.push(bit));
+    }
+    map
+}
+
+proptest! {
+    #[test]
+    fn data_headers_survive(wish in any_wish(), length: u16, number in any_number()) {
+        let data = Data { wish, length, number };
+        let bytes = data.encode();
+        prop_assert_eq!(bytes.len(), Data::len(number));
+        prop_assert_eq!(Header::parse(&bytes, &[]), Ok(Header::Data(data)));
+    }
+
+    #[test]
+    fn control_headers_survive(
+        a: u32,
+        b: u32,
+        bits in prop::collection::vec(any::<bool>(), 0..=ACK_MAX_COUNT),
+    ) {
+        let probe = Probe { base: Seq32(a), order: Seq32(b) };
+        let (header, trailer) = probe.encode();
+        prop_assert_eq!(Header::parse(&header, &trailer), Ok(Header::Probe(probe)));
+        let ack = Ack { next: Seq32(a), first: Seq32(b), arrived: bitmap(&bits) };
+        prop_assert_eq!(ack.arrived.iter().collect::<Vec<_>>(), bits);
+        let (header, trailer) = ack.encode();
+        prop_assert_eq!(Header::parse(&header, &trailer), Ok(Header::Ack(ack)));
+    }
+
+    #[test]
+    fn any_bytes_parse_without_panic(
+        header in prop::collection::vec(any::<u8>(), 0..80),
+        trailer in prop::collection::vec(any::<u8>(), 0..8),
+    ) {
+        let _ = Header::parse(&header, &trailer);
+        // The same with a frame check that holds, so that the fields are reached.
+        let _ = Header::parse(&header, &frame_check(&[&header]));
+    }
+
+    #[test]
+    fn every_single_inverted_bit_is_seen(number in any_number(), length: u16, bit in 0_usize..120) {
+        let data = Data { wish: Wish::default(), length, number };
+        let mut bytes = data.encode();
+        let bit = bit % (bytes.len() * 8);
+        bytes[bit / 8] ^= 0x80 >> (bit % 8);
+        prop_assert!(Header::parse(&bytes, &[]).is_err());
+    }
+}
+
+#[test]
+fn a_full_bitmap_takes_no_more() {
+    let mut map = bitmap(&[true; ACK_MAX_COUNT]);
+    assert!(!map.push(true));
+    assert_eq!(map.len(), ACK_MAX_COUNT);
+}
