@@ -1,0 +1,255 @@
+//! Whether everything that a scenario says can be: names that exist, values that fit together.
+
+use core::ops::Range;
+use std::collections::BTreeSet;
+
+use toml::Spanned;
+use windfall_base::Duration;
+
+use crate::error::{Fault, nearest};
+use crate::model::{
+    App, AppKind, AppTransport, Direction, FORMAT, Link, LinkKind, Scenario, Station,
+};
+use crate::values::Target;
+
+type Checked = Result<(), Fault>;
+
+/// The shortest MTU that carries an IPv4 packet with a full header and a fragment (RFC 791).
+const LEAST_MTU: u16 = 68;
+
+/// Finds the first thing in `scenario` that cannot be.
+pub(crate) fn scenario(scenario: &Scenario) -> Checked {
+    let format = *scenario.format.get_ref();
+    if format != FORMAT {
+        let message = format!("format {format} is unknown: this program reads format {FORMAT}");
+        return Err(Fault::at(scenario.format.span(), message));
+    }
+    if let Some(duration) = scenario.duration.as_ref().filter(|d| d.get_ref().is_zero()) {
+        let message = "a duration of 0 shows nothing: write a time such as 10s";
+        return Err(Fault::at(duration.span(), message));
+    }
+    let stations = unique_stations(&scenario.stations)?;
+    let mut links = BTreeSet::new();
+    for link in &scenario.links {
+        check_link(link, &stations)?;
+        if !links.insert(link.name()) {
+            let name = link.name();
+            let span = link.name.as_ref().map_or(link.stations.span(), Spanned::span);
+            let message =
+                format!("another link is called \"{name}\" already: give it its own name");
+            return Err(Fault::at(span, message));
+        }
+    }
+    for station in &scenario.stations {
+        check_station(station, &scenario.links)?;
+    }
+    scenario.apps.iter().try_for_each(|app| check_app(app, &stations))
+}
+
+fn unique_stations(stations: &[Station]) -> Result<BTreeSet<&str>, Fault> {
+    let mut names = BTreeSet::new();
+    for Station { name, .. } in stations {
+        let text = name.get_ref().as_str();
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if text.is_empty() || text.len() > 32 || !text.chars().all(fits) {
+            let message = format!(
+                "\"{text}\" cannot name a station: use 1 to 32 letters, digits, hyphens, underscores"
+            );
+            return Err(Fault::at(name.span(), message));
+        }
+        if !names.insert(text) {
+            let message = format!("another station is called \"{text}\": give it its own name");
+            return Err(Fault::at(name.span(), message));
+        }
+    }
+    Ok(names)
+}
+
+fn known_station(name: &str, span: Range<usize>, stations: &BTreeSet<&str>) -> Checked {
+    if stations.contains(name) {
+        return Ok(());
+    }
+    let fix = match nearest(name, stations.iter().copied()) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => format!("add a [[station]] with name = \"{name}\""),
+    };
+    Err(Fault::at(span, format!("no station is called \"{name}\": {fix}")))
+}
+
+fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
+    let ends = link.stations.get_ref();
+    let mut seen = BTreeSet::new();
+    for end in ends {
+        known_station(end.get_ref(), end.span(), stations)?;
+        if !seen.insert(end.get_ref()) {
+            let message =
+                format!("\"{}\" stands at two ends of one link: name two stations", end.get_ref());
+            return Err(Fault::at(end.span(), message));
+        }
+    }
+    if ends.len() != 2 {
+        let message =
+            format!("a link joins 2 stations, not {}: write [\"near\", \"far\"]", ends.len());
+        return Err(Fault::at(link.stations.span(), message));
+    }
+    if let Some(mtu) = link.mtu.as_ref().filter(|mtu| *mtu.get_ref() < LEAST_MTU) {
+        let message = format!(
+            "an MTU of {} carries no IP packet: use {LEAST_MTU} to 65535, with IPv6 1280 or more",
+            mtu.get_ref()
+        );
+        return Err(Fault::at(mtu.span(), message));
+    }
+    for direction in [&link.both(), &link.uplink, &link.downlink] {
+        check_direction(direction)?;
+    }
+    if link.kind() == LinkKind::Wavelan {
+        check_wavelan(link)?;
+    }
+    Ok(())
+}
+
+fn check_direction(direction: &Direction) -> Checked {
+    let longest = Duration::from_secs(3600);
+    if let Some(delay) = direction.delay.as_ref().filter(|d| *d.get_ref() > longest) {
+        let message = format!("a delay of {} is too long: use at most 1h", delay.get_ref());
+        return Err(Fault::at(delay.span(), message));
+    }
+    if let (Some(_), Some(trace)) = (&direction.rate, &direction.rate_trace) {
+        let message = "a direction has a rate or a rate trace, not both: remove one of them";
+        return Err(Fault::at(trace.span(), message));
+    }
+    Ok(())
+}
+
+/// All stations of a radio share one rate, one delay and one retransmission protocol.
+fn check_wavelan(link: &Link) -> Checked {
+    for direction in [&link.uplink, &link.downlink] {
+        let shared = [
+            ("rate", direction.rate.as_ref().map(Spanned::span)),
+            ("delay", direction.delay.as_ref().map(Spanned::span)),
+        ];
+        for (key, span) in shared {
+            if let Some(span) = span {
+                let message = format!(
+                    "both directions of a wavelan link share one {key}: set it on the link itself"
+                );
+                return Err(Fault::at(span, message));
+            }
+        }
+    }
+    for is_uplink in [true, false] {
+        if let Some(trace) = link.direction(is_uplink).rate_trace {
+            let message = "a wavelan link has a fixed rate: use rate, or kind = \"pipe\"";
+            return Err(Fault::at(trace.span(), message));
+        }
+    }
+    Ok(())
+}
+
+fn check_station(station: &Station, links: &[Link]) -> Checked {
+    let name = station.name.get_ref();
+    let own: Vec<&Link> = links
+        .iter()
+        .filter(|link| link.stations.get_ref().iter().any(|end| end.get_ref() == name))
+        .collect();
+    let mut seen = BTreeSet::new();
+    for interface in &station.interfaces {
+        let link = interface.link.get_ref();
+        if !own.iter().any(|candidate| candidate.name() == *link) {
+            let names: Vec<String> = own.iter().map(|link| link.name()).collect();
+            let message = format!(
+                "station \"{name}\" has no link \"{link}\": its links are {}",
+                if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+            );
+            return Err(Fault::at(interface.link.span(), message));
+        }
+        if !seen.insert(link) {
+            let message = format!("link \"{link}\" has two interface tables here: merge them");
+            return Err(Fault::at(interface.link.span(), message));
+        }
+    }
+    Ok(())
+}
+
+fn check_app(app: &App, stations: &BTreeSet<&str>) -> Checked {
+    known_station(app.station.get_ref(), app.station.span(), stations)?;
+    if let Some(to) = &app.to
+        && let Target::Station(name) = to.get_ref()
+    {
+        known_station(name, to.span(), stations)?;
+    }
+    let kind = *app.kind.get_ref();
+    let name = app_name(kind);
+    if kind != AppKind::Sink && app.to.is_none() {
+        let message = format!("{name} needs somebody to speak to: add to = \"STATION\"");
+        return Err(Fault::at(app.kind.span(), message));
+    }
+    if let Some((key, span)) = foreign_key(app, kind) {
+        let message = format!("{name} has no key \"{key}\": remove it");
+        return Err(Fault::at(span, message));
+    }
+    if kind == AppKind::Cbr && app.rate.is_some() == app.interval.is_some() {
+        let message = "cbr needs either a rate or an interval: write one of rate = \"64kbps\", interval = \"20ms\"";
+        return Err(Fault::at(app.kind.span(), message));
+    }
+    if let Some(interval) = app.interval.as_ref().filter(|i| i.get_ref().is_zero()) {
+        let message = "an interval of 0 never lets time pass: use a time such as 20ms";
+        return Err(Fault::at(interval.span(), message));
+    }
+    if let Some(size) = app.size.as_ref().filter(|size| *size.get_ref() > 65_507) {
+        let message = format!("{} bytes fit in no datagram: use at most 65507", size.get_ref());
+        return Err(Fault::at(size.span(), message));
+    }
+    if let Some(coverage) = &app.coverage {
+        let is_lite = app.transport.as_ref().map(|t| *t.get_ref()) == Some(AppTransport::Udplite);
+        if !is_lite {
+            let message = "only UDP-Lite has a coverage: add transport = \"udplite\"";
+            return Err(Fault::at(coverage.span(), message));
+        }
+        if (1..8).contains(coverage.get_ref()) {
+            let message = format!(
+                "a coverage of {} is illegal: use 0 for all, or 8 and more",
+                coverage.get_ref()
+            );
+            return Err(Fault::at(coverage.span(), message));
+        }
+    }
+    if let (Some(start), Some(stop)) = (&app.start, &app.stop)
+        && stop.get_ref() <= start.get_ref()
+    {
+        let message = format!("the end at {} is not after the start", stop.get_ref());
+        return Err(Fault::at(stop.span(), message));
+    }
+    Ok(())
+}
+
+fn app_name(kind: AppKind) -> &'static str {
+    match kind {
+        AppKind::Ping => "ping",
+        AppKind::Spray => "spray",
+        AppKind::Cbr => "cbr",
+        AppKind::Sink => "sink",
+    }
+}
+
+/// The first key of `app` that means nothing to an application of `kind`.
+fn foreign_key(app: &App, kind: AppKind) -> Option<(&'static str, Range<usize>)> {
+    let span = |key, span: Option<Range<usize>>, fits: bool| {
+        span.filter(|_| !fits).map(|span| (key, span))
+    };
+    let sends = kind != AppKind::Sink;
+    let is_datagram = kind != AppKind::Ping;
+    span("to", app.to.as_ref().map(Spanned::span), sends)
+        .or_else(|| span("port", app.port.as_ref().map(Spanned::span), is_datagram))
+        .or_else(|| span("transport", app.transport.as_ref().map(Spanned::span), is_datagram))
+        .or_else(|| span("size", app.size.as_ref().map(Spanned::span), sends))
+        .or_else(|| span("rate", app.rate.as_ref().map(Spanned::span), kind == AppKind::Cbr))
+        .or_else(|| {
+            let fits = matches!(kind, AppKind::Ping | AppKind::Cbr);
+            span("interval", app.interval.as_ref().map(Spanned::span), fits)
+        })
+        .or_else(|| span("count", app.count.as_ref().map(Spanned::span), sends))
+        .or_else(|| span("start", app.start.as_ref().map(Spanned::span), sends))
+        .or_else(|| span("stop", app.stop.as_ref().map(Spanned::span), sends))
+        .or_else(|| span("coverage", app.coverage.as_ref().map(Spanned::span), is_datagram))
+}

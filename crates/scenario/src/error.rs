@@ -1,0 +1,88 @@
+//! What is wrong with a scenario: one line with the place, the value and the fix.
+
+use core::fmt;
+use core::ops::Range;
+
+/// Something in a scenario that cannot be: names the file and line, the value and the fix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError {
+    place: Option<(String, usize)>,
+    message: String,
+}
+
+impl ScenarioError {
+    /// An error that has no place in a file, such as one in an option of the command line.
+    pub(crate) fn nowhere(message: impl Into<String>) -> Self {
+        Self { place: None, message: message.into() }
+    }
+
+    /// The message without the place.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The line of the file, counted from 1, if the error has a place.
+    #[must_use]
+    pub fn line(&self) -> Option<usize> {
+        self.place.as_ref().map(|(_, line)| *line)
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((file, line)) = &self.place {
+            write!(f, "{file}:{line}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl core::error::Error for ScenarioError {}
+
+/// A fault found while checking, before the name and the text of the file are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) span: Option<Range<usize>>,
+    pub(crate) message: String,
+}
+
+impl Fault {
+    /// A fault of the value that stands at `span` of the text.
+    pub(crate) fn at(span: Range<usize>, message: impl Into<String>) -> Self {
+        Self { span: Some(span), message: message.into() }
+    }
+
+    /// Gives the fault its place in `text`, the content of `file`.
+    pub(crate) fn in_file(self, file: &str, text: &str) -> ScenarioError {
+        let line =
+            |span: Range<usize>| 1 + text.bytes().take(span.start).filter(|b| *b == b'\n').count();
+        // Scenarios made from options have spans of nothing.
+        let span = self.span.filter(|span| !span.is_empty() && !text.is_empty());
+        ScenarioError {
+            place: span.map(|span| (file.to_owned(), line(span))),
+            message: self.message,
+        }
+    }
+}
+
+/// The entry of `known` that is most like `word`, if one is like it at all.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let distances = known.into_iter().map(|name| (distance(word, name), name));
+    distances.min().filter(|(d, name)| *d <= 1 + name.len() / 3).map(|(_, name)| name)
+}
+
+/// How many letters must be inserted, removed or replaced to make one word the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.to_lowercase().chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.to_lowercase().chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

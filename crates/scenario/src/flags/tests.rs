@@ -1,0 +1,151 @@
+use proptest::option::of;
+use proptest::prelude::*;
+use windfall_base::{ByteCount, Duration, Probability, Rate, Seed};
+use windfall_channel::{GilbertElliott, Pattern};
+
+use super::{Flags, unplaced};
+use crate::{Arq, ByteRange, Direction, Exposed, LinkKind, QueueLength, Scenario};
+
+fn probability() -> impl Strategy<Value = Probability> {
+    (0.0..=1.0).prop_map(|p| Probability::new(p).unwrap_or_default())
+}
+
+fn gemodel() -> impl Strategy<Value = GilbertElliott> {
+    (probability(), probability(), probability(), probability())
+        .prop_map(|(p, r, bad, good)| GilbertElliott { p, r, bad, good })
+}
+
+fn arq() -> impl Strategy<Value = Arq> {
+    prop_oneof![Just(Arq::None), Just(Arq::Persistent), (0..255_u8).prop_map(Arq::Retransmissions)]
+}
+
+fn queue() -> impl Strategy<Value = QueueLength> {
+    (of(1..1_000_u32), of(1..1_000_000_u64)).prop_map(|(packets, bytes)| QueueLength {
+        packets: packets.and_then(std::num::NonZeroU32::new),
+        bytes: bytes.map(ByteCount),
+    })
+}
+
+fn rate() -> impl Strategy<Value = Rate> {
+    (1..10_000_000_000_u64).prop_filter_map("zero", Rate::from_bps)
+}
+
+fn exposed() -> impl Strategy<Value = Vec<Exposed>> {
+    proptest::sample::subsequence(vec![Exposed::Header, Exposed::Trailer, Exposed::Control], 0..=3)
+}
+
+prop_compose! {
+    fn frame_damage()(
+        loss in of(probability()),
+        gemodel in of(gemodel()),
+        burst in of((0..50_u64, 50..100_u64, 0..50_u64)),
+        ber in of(probability()),
+        bit_gemodel in of(gemodel()),
+        truncate in of(probability()),
+        range in of((0..100_u32, 100..200_u32)),
+        expose in of(exposed()),
+    ) -> Direction {
+        Direction {
+            loss: loss.map(unplaced),
+            gemodel,
+            burst: burst.and_then(|(burst, every, offset)| Pattern::new(burst, every, offset)),
+            ber: ber.map(unplaced),
+            bit_gemodel,
+            truncate: truncate.map(unplaced),
+            range: range.map(|(start, end)| unplaced(ByteRange(start..end))),
+            expose,
+            ..Direction::default()
+        }
+    }
+}
+
+prop_compose! {
+    fn direction()(
+        damage in frame_damage(),
+        rate in of(rate()),
+        rate_trace in of("[a-z]{1,8}\\.trace"),
+        delay in of(0..3_600_000_000_000_u64),
+        error_trace in of("[a-z \"\\\\]{1,8}"),
+        arq in of(arq()),
+        accept_damaged in of(any::<bool>()),
+        queue in of(queue()),
+    ) -> Direction {
+        Direction {
+            rate_trace: rate_trace.filter(|_| rate.is_none()).map(unplaced),
+            rate: rate.map(unplaced),
+            delay: delay.map(|n| unplaced(Duration::from_nanos(n))),
+            error_trace: error_trace.map(unplaced),
+            arq: arq.map(unplaced),
+            accept_damaged,
+            queue: queue.map(unplaced),
+            ..damage
+        }
+    }
+}
+
+prop_compose! {
+    fn flags()(
+        seed in of(any::<u64>()),
+        duration in of(1..1_000_000_000_000_000_u64),
+        mtu in of(68..=u16::MAX),
+        both in direction(),
+        uplink in direction(),
+        downlink in direction(),
+    ) -> Flags {
+        Flags {
+            seed: seed.map(Seed),
+            duration: duration.map(Duration::from_nanos),
+            kind: Some(LinkKind::Pipe),
+            mtu,
+            both,
+            uplink,
+            downlink,
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn options_and_the_text_they_generate_are_the_same_scenario(flags in flags()) {
+        let scenario = flags.scenario();
+        let text = scenario.to_toml();
+        let read = Scenario::parse("generated.toml", &text);
+        prop_assert_eq!(read, Ok(scenario), "{}", text);
+    }
+}
+
+fn with(both: Direction) -> Flags {
+    Flags { both, ..Flags::default() }
+}
+
+#[test]
+fn an_option_for_both_directions_wins_over_the_file() {
+    let arq = |arq| Direction { arq: Some(unplaced(arq)), ..Direction::default() };
+    let mut scenario = Flags { uplink: arq(Arq::None), ..with(arq(Arq::Persistent)) }.scenario();
+    with(arq(Arq::Retransmissions(3))).apply(&mut scenario).expect("one link");
+    for is_uplink in [true, false] {
+        let direction = scenario.links[0].direction(is_uplink);
+        assert_eq!(direction.arq, Some(unplaced(Arq::Retransmissions(3))));
+    }
+}
+
+#[test]
+fn a_rate_replaces_a_rate_trace() {
+    let trace = Direction { rate_trace: Some(unplaced("a".to_owned())), ..Direction::default() };
+    let rate = Direction { rate: Rate::from_mbps(1).map(unplaced), ..Direction::default() };
+    let mut scenario = with(trace).scenario();
+    with(rate.clone()).apply(&mut scenario).expect("one link");
+    assert_eq!(scenario.links[0].direction(true), rate);
+}
+
+#[test]
+fn options_for_a_link_need_one_link() {
+    let mut scenario = Flags::default().scenario();
+    scenario.links.clear();
+    assert!(Flags { seed: Some(Seed(1)), ..Flags::default() }.apply(&mut scenario).is_ok());
+    let flags = Flags { mtu: Some(1_000), ..Flags::default() };
+    let error = flags.apply(&mut scenario).expect_err("no link");
+    assert!(error.to_string().contains("the scenario has 0"), "{error}");
+}

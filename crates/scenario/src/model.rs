@@ -1,0 +1,332 @@
+//! What a scenario file says, key by key. `docs/scenario.md` is the reference of every key.
+
+use core::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+use windfall_base::{Duration, Probability, Rate, Seed};
+use windfall_channel::{GilbertElliott, Pattern};
+
+use crate::values::{Arq, ByteRange, Prefix, QueueLength, Target, by_text, seed};
+
+/// The version of the file format.
+pub const FORMAT: u32 = 1;
+
+/// A whole scenario: stations, the links between them, applications, seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Scenario {
+    /// The version of the file format; 1.
+    pub format: Spanned<u32>,
+    /// The seed of everything that is drawn.
+    #[serde(default, with = "seed", skip_serializing_if = "Option::is_none")]
+    pub seed: Option<Seed>,
+    /// How long a simulation runs; 10 s if silent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Spanned<Duration>>,
+    /// The stations.
+    #[serde(default, rename = "station")]
+    pub stations: Vec<Station>,
+    /// The links.
+    #[serde(default, rename = "link")]
+    pub links: Vec<Link>,
+    /// The applications.
+    #[serde(default, rename = "app", skip_serializing_if = "Vec::is_empty")]
+    pub apps: Vec<App>,
+}
+
+/// A station: a host with an interface on every link that names it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Station {
+    /// Its name, unique in the scenario.
+    pub name: Spanned<String>,
+    /// Whether it forwards packets between its interfaces.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub forward: bool,
+    /// Interfaces that are not as the links alone would make them.
+    #[serde(default, rename = "interface", skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<StationInterface>,
+    /// Routes; the shortest ways to every network if there are none.
+    #[serde(default, rename = "route", skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<Route>,
+}
+
+/// What a station says of its interface on one link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct StationInterface {
+    /// The link.
+    pub link: Spanned<String>,
+    /// The addresses, with the lengths of the prefixes; chosen automatically if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<Spanned<Prefix>>,
+}
+
+/// A route of a station.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Route {
+    /// The network that the route leads to.
+    pub to: Spanned<Prefix>,
+    /// The next station on the way, by an address on a link of this station.
+    pub via: Spanned<IpAddr>,
+}
+
+/// What kind of link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkKind {
+    /// A wire for each direction: rate, delay, queue.
+    #[default]
+    Pipe,
+    /// The radio of S3.2: 2 Mb/s, poll and response, an acknowledgement for every frame.
+    Wavelan,
+}
+
+/// What else of a frame the air may hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exposed {
+    /// The link header.
+    Header,
+    /// The link trailer, the frame check.
+    Trailer,
+    /// Frames that carry no packet: polls and acknowledgements.
+    Control,
+}
+
+/// An application.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct App {
+    /// What it does.
+    pub kind: Spanned<AppKind>,
+    /// The station that it runs on.
+    pub station: Spanned<String>,
+    /// Whom it speaks to: a station or an address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Spanned<Target>>,
+    /// The port at the far end, or of a sink.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<Spanned<u16>>,
+    /// Which transport it uses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Spanned<AppTransport>>,
+    /// Bytes of payload in each packet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Spanned<u32>>,
+    /// The rate of the payload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Spanned<Rate>>,
+    /// Time between two packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Spanned<Duration>>,
+    /// How many packets; no end if silent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<Spanned<u64>>,
+    /// When it begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Spanned<Duration>>,
+    /// When it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Spanned<Duration>>,
+    /// Covered bytes of a UDP-Lite datagram, header included; 0 covers all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Spanned<u16>>,
+}
+
+/// What an application does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AppKind {
+    /// Sends echo requests and times the replies.
+    Ping,
+    /// Sends datagrams as fast as the link takes them (S3.24).
+    Spray,
+    /// Sends datagrams at a constant rate.
+    Cbr,
+    /// Receives datagrams and counts them.
+    Sink,
+}
+
+/// The transport of an application.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AppTransport {
+    /// UDP.
+    #[default]
+    Udp,
+    /// UDP-Lite.
+    Udplite,
+}
+
+/// Defines the keys that a link has for both directions and for each of them.
+macro_rules! directed_keys {
+    ($($(#[$meta:meta])* $field:ident: $type:ty,)*) => {
+        /// A link between stations.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+        pub struct Link {
+            /// Its name, unique in the scenario; the names of its stations if silent.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub name: Option<Spanned<String>>,
+            /// What kind of link; a pipe if silent.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub kind: Option<Spanned<LinkKind>>,
+            /// The stations at its ends; uplink is from the first to the others.
+            pub stations: Spanned<Vec<Spanned<String>>>,
+            /// The longest packet, in bytes.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub mtu: Option<Spanned<u16>>,
+            $($(#[$meta])* #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub $field: Option<$type>,)*
+            /// What differs in the direction from the first station to the others.
+            #[serde(default, skip_serializing_if = "Direction::is_silent")]
+            pub uplink: Direction,
+            /// What differs in the direction from the others to the first station.
+            #[serde(default, skip_serializing_if = "Direction::is_silent")]
+            pub downlink: Direction,
+        }
+
+        /// What one direction of a link is like; silent keys leave it as the link says.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+        pub struct Direction {
+            $($(#[$meta])* #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub $field: Option<$type>,)*
+        }
+
+        impl Direction {
+            /// Takes over every key that `other` sets.
+            pub fn overlay(&mut self, other: &Self) {
+                self.yield_rate(other);
+                $(if other.$field.is_some() {
+                    self.$field.clone_from(&other.$field);
+                })*
+            }
+
+            /// Silences every key that `other` sets.
+            pub fn silence(&mut self, other: &Self) {
+                self.yield_rate(other);
+                $(if other.$field.is_some() {
+                    self.$field = None;
+                })*
+            }
+        }
+
+        impl Link {
+            /// A link between two stations that says nothing else.
+            #[must_use]
+            pub fn between(first: &str, second: &str) -> Self {
+                let ends = [first, second].map(|name| Spanned::new(0..0, name.to_owned()));
+                Self {
+                    name: None,
+                    kind: None,
+                    stations: Spanned::new(0..0, ends.into()),
+                    mtu: None,
+                    $($field: None,)*
+                    uplink: Direction::default(),
+                    downlink: Direction::default(),
+                }
+            }
+
+            /// What the link says of both directions.
+            #[must_use]
+            pub fn both(&self) -> Direction {
+                Direction { $($field: self.$field.clone(),)* }
+            }
+
+            /// Replaces what the link says of both directions.
+            pub fn set_both(&mut self, both: &Direction) {
+                $(self.$field.clone_from(&both.$field);)*
+            }
+        }
+    };
+}
+
+directed_keys! {
+    /// The rate; a pipe without one takes no time to send.
+    rate: Spanned<Rate>,
+    /// A trace of the rate over time, of mahimahi or netem-trace.
+    rate_trace: Spanned<String>,
+    /// How long a bit travels.
+    delay: Spanned<Duration>,
+    /// The probability that a frame is lost.
+    loss: Spanned<Probability>,
+    /// Frames lost in bursts, as netem's `gemodel`: `p [r [1-h [1-k]]]`.
+    #[serde(with = "by_text")]
+    gemodel: GilbertElliott,
+    /// So many frames lost of every so many: `5/100`.
+    #[serde(with = "by_text")]
+    burst: Pattern,
+    /// The probability that a bit is inverted.
+    ber: Spanned<Probability>,
+    /// Bits inverted in bursts, as `gemodel`, one step per bit.
+    #[serde(with = "by_text")]
+    bit_gemodel: GilbertElliott,
+    /// The probability that a frame is cut short.
+    truncate: Spanned<Probability>,
+    /// A trace of losses, truncations and inverted bits.
+    error_trace: Spanned<String>,
+    /// Bit errors strike only these bytes of a packet.
+    range: Spanned<ByteRange>,
+    /// What else of a frame the air may hit.
+    expose: Vec<Exposed>,
+    /// How often lost and damaged frames are repeated.
+    arq: Spanned<Arq>,
+    /// Whether packets that fail the frame check are handed up, marked.
+    accept_damaged: bool,
+    /// How long the queue before the link may become.
+    queue: Spanned<QueueLength>,
+}
+
+impl Direction {
+    /// Gives up a rate or a rate trace when `other` sets the one or the other.
+    fn yield_rate(&mut self, other: &Self) {
+        if other.rate.is_some() || other.rate_trace.is_some() {
+            self.rate = None;
+            self.rate_trace = None;
+        }
+    }
+
+    /// Whether no key is set.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Link {
+    /// What kind of link; a pipe if silent.
+    #[must_use]
+    pub fn kind(&self) -> LinkKind {
+        self.kind.as_ref().map(|kind| *kind.get_ref()).unwrap_or_default()
+    }
+
+    /// The name, or one made of the names of the stations.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.name {
+            Some(name) => name.get_ref().clone(),
+            None => {
+                let names: Vec<_> =
+                    self.stations.get_ref().iter().map(|name| name.get_ref().as_str()).collect();
+                names.join("-")
+            }
+        }
+    }
+
+    /// What the direction from the first station (`uplink`) or to it is like.
+    #[must_use]
+    pub fn direction(&self, is_uplink: bool) -> Direction {
+        let mut direction = self.both();
+        direction.overlay(if is_uplink { &self.uplink } else { &self.downlink });
+        direction
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde prescribes the signature")]
+fn is_false(value: &bool) -> bool {
+    !*value
+}

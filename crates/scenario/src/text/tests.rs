@@ -1,0 +1,114 @@
+use crate::Scenario;
+
+const GOOD: &str = r#"
+format = 1
+seed = 42
+duration = "2s"
+
+[[station]]
+name = "near"
+
+[[station]]
+name = "far"
+
+[[link]]
+name = "air"
+stations = ["near", "far"]
+rate = "10Mbps"
+delay = 5
+ber = 1e-5
+burst = "5/100"
+gemodel = "1% 10%"
+arq = 7
+queue = "100,64kB"
+
+[link.downlink]
+arq = "persistent"
+range = "28..1500"
+expose = ["header", "control"]
+
+[[app]]
+kind = "cbr"
+station = "near"
+to = "far"
+rate = "64kbps"
+"#;
+
+fn complaint(text: &str) -> String {
+    Scenario::parse("a.toml", text).expect_err("must be refused").to_string()
+}
+
+/// The complaint about `GOOD` with one piece of it replaced.
+fn complaint_with(old: &str, new: &str) -> String {
+    assert!(GOOD.contains(old));
+    complaint(&GOOD.replacen(old, new, 1))
+}
+
+#[test]
+fn a_file_reads_back_as_it_was_written() {
+    let scenario = Scenario::parse("a.toml", GOOD).expect("good");
+    let text = scenario.to_toml();
+    let again = Scenario::parse("b.toml", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(again, scenario);
+}
+
+#[test]
+fn an_unknown_key_names_its_line_and_the_nearest_key() {
+    assert_eq!(
+        complaint_with("rate =", "ratte ="),
+        "a.toml:15: unknown key \"ratte\": did you mean \"rate\"?"
+    );
+    let far_off = complaint_with("name = \"air\"", "colour = \"air\"");
+    assert!(far_off.starts_with("a.toml:13: unknown key \"colour\": the keys"), "{far_off}");
+}
+
+#[test]
+fn impossible_values_name_their_line_the_value_and_the_fix() {
+    let cases = [
+        ("\"10Mbps\"", "\"0Mbps\"", "a.toml:15: \"0Mbps\" is not a rate: a link carries"),
+        ("\"10Mbps\"", "\"10Mbqs\"", "a.toml:15: \"10Mbqs\" is not a rate: use one of the units"),
+        ("1e-5", "1.5", "a.toml:17: \"1.5\" is not a probability: it must lie in 0..1"),
+        ("delay = 5", "delay = \"-5ms\"", "a.toml:16: \"-5ms\" is not a time"),
+        ("5/100", "101/100", "a.toml:18: \"101/100\" is not a burst pattern"),
+        ("arq = 7", "arq = 300", "a.toml:20: \"300\" is not a retransmission policy: use none"),
+        (
+            "\"far\"]",
+            "\"farr\"]",
+            "a.toml:14: no station is called \"farr\": did you mean \"far\"?",
+        ),
+        ("format = 1", "format = 2", "a.toml:2: format 2 is unknown"),
+        ("\"cbr\"", "\"spray\"", "a.toml:32: spray has no key \"rate\": remove it"),
+        ("\"cbr\"", "\"pign\"", "a.toml:29: unknown word \"pign\": did you mean \"ping\"?"),
+        ("\"persistent\"", "true", "a.toml:24: true is not allowed here: write text in quotes"),
+        ("rate = \"64kbps\"", "", "a.toml:29: cbr needs either a rate or an interval"),
+        ("duration = \"2s\"", "duration = \"0s\"", "a.toml:4: a duration of 0 shows nothing"),
+        ("format = 1", "", "the key \"format\" is missing: write `format = 1` first"),
+    ];
+    for (old, new, expected) in cases {
+        let message = complaint_with(old, new);
+        assert!(message.contains(expected), "{new}: {message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+}
+
+#[test]
+fn a_seed_beyond_the_numbers_of_toml_survives() {
+    let text = GOOD.replacen("seed = 42", "seed = \"18446744073709551615\"", 1);
+    let scenario = Scenario::parse("a.toml", &text).expect("good");
+    assert_eq!(scenario.seed.map(|seed| seed.0), Some(u64::MAX));
+    assert_eq!(Scenario::parse("b.toml", &scenario.to_toml()), Ok(scenario));
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_panics(text in "\\PC*") {
+        let _ = Scenario::parse("a.toml", &text);
+    }
+
+    #[test]
+    fn no_damage_to_a_good_file_panics(at in 0..GOOD.len(), byte in 0u8..128) {
+        let mut bytes = GOOD.as_bytes().to_vec();
+        bytes[at] = byte;
+        let _ = Scenario::parse("a.toml", &String::from_utf8(bytes).unwrap_or_default());
+    }
+}

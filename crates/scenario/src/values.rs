@@ -1,0 +1,296 @@
+//! Values of scenario keys and options that have a text form of their own.
+
+use core::fmt;
+use core::net::IpAddr;
+use core::num::NonZeroU32;
+use core::ops::Range;
+use core::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use windfall_base::{ByteCount, ParseUnitError};
+
+/// Implements serde by way of the text form; whole numbers count as text.
+macro_rules! serde_by_text {
+    ($($type:ty),*) => {$(
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                by_text::parse(deserializer)
+            }
+        }
+    )*};
+}
+
+/// Serde for values that have a text form but no serde of their own: `with = "by_text"`.
+pub(crate) mod by_text {
+    use core::fmt::{self, Display};
+    use core::marker::PhantomData;
+    use core::str::FromStr;
+
+    use serde::de::{Error, Visitor};
+    use serde::{Deserializer, Serializer};
+
+    #[expect(clippy::ref_option, reason = "serde prescribes the signature")]
+    pub(crate) fn serialize<T: Display, S: Serializer>(
+        value: &Option<T>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => serializer.collect_str(value),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+    where
+        T: FromStr<Err: Display>,
+        D: Deserializer<'de>,
+    {
+        parse(deserializer).map(Some)
+    }
+
+    pub(super) fn parse<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+    where
+        T: FromStr<Err: Display>,
+        D: Deserializer<'de>,
+    {
+        struct Text<T>(PhantomData<T>);
+        impl<T: FromStr<Err: Display>> Visitor<'_> for Text<T> {
+            type Value = T;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text in quotes, or a whole number")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+                text.parse().map_err(E::custom)
+            }
+            fn visit_i64<E: Error>(self, value: i64) -> Result<T, E> {
+                value.to_string().parse().map_err(E::custom)
+            }
+            fn visit_f64<E: Error>(self, value: f64) -> Result<T, E> {
+                value.to_string().parse().map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Text(PhantomData))
+    }
+}
+
+/// Serde for seeds: a number, or text for those that TOML's numbers cannot hold.
+pub(crate) mod seed {
+    use serde::{Deserializer, Serializer};
+    use windfall_base::Seed;
+
+    #[expect(clippy::ref_option, reason = "serde prescribes the signature")]
+    pub(crate) fn serialize<S: Serializer>(
+        value: &Option<Seed>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value.map(|seed| (seed, i64::try_from(seed.0))) {
+            Some((_, Ok(number))) => serializer.serialize_i64(number),
+            Some((seed, Err(_))) => serializer.collect_str(&seed),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Seed>, D::Error> {
+        super::by_text::deserialize(deserializer)
+    }
+}
+
+/// What a link does about frames that were lost or damaged: `none`, `persistent` or a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arq {
+    /// Nothing: one attempt.
+    None,
+    /// Repeats a frame until it is acknowledged.
+    Persistent,
+    /// Repeats a frame at most so often; attempts are one more (the *n* of S3.12).
+    Retransmissions(u8),
+}
+
+impl fmt::Display for Arq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Persistent => f.write_str("persistent"),
+            Self::Retransmissions(n) => n.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Arq {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        match text.trim() {
+            "none" => Ok(Self::None),
+            "persistent" => Ok(Self::Persistent),
+            number => match number.parse() {
+                Ok(n) if n < u8::MAX => Ok(Self::Retransmissions(n)),
+                _ => Err(ParseUnitError::new(
+                    "retransmission policy",
+                    text,
+                    "use none, persistent, or how often to repeat a frame, 0 to 254",
+                )),
+            },
+        }
+    }
+}
+
+/// How long a queue may become: `100` packets, `64kB`, or both as `100,64kB`; `infinite` has no bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueLength {
+    /// At most so many packets.
+    pub packets: Option<NonZeroU32>,
+    /// At most so many bytes.
+    pub bytes: Option<ByteCount>,
+}
+
+impl fmt::Display for QueueLength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.packets, self.bytes) {
+            (None, None) => f.write_str("infinite"),
+            (Some(packets), None) => packets.fmt(f),
+            (None, Some(bytes)) => bytes.fmt(f),
+            (Some(packets), Some(bytes)) => write!(f, "{packets},{bytes}"),
+        }
+    }
+}
+
+impl FromStr for QueueLength {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        if text.trim() == "infinite" {
+            return Ok(Self::default());
+        }
+        let fault = || {
+            let fix =
+                "write packets, bytes with a unit, both, or infinite: 100, 64kB, \"100,64kB\"";
+            ParseUnitError::new("queue length", text, fix)
+        };
+        let mut length = Self::default();
+        for part in text.split(',').map(str::trim) {
+            if let Ok(packets) = part.parse() {
+                if length.packets.replace(packets).is_some() {
+                    return Err(fault());
+                }
+            } else if part.ends_with(['B', 'b']) {
+                let bytes: ByteCount = part.parse().map_err(|_| fault())?;
+                if bytes.0 == 0 || length.bytes.replace(bytes).is_some() {
+                    return Err(fault());
+                }
+            } else {
+                return Err(fault());
+            }
+        }
+        Ok(length)
+    }
+}
+
+/// Bytes of a packet, first to last but one, counted from 0: `0..40`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ByteRange(pub Range<u32>);
+
+impl fmt::Display for ByteRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", self.0.start, self.0.end)
+    }
+}
+
+impl FromStr for ByteRange {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        let range = text.split_once("..").and_then(|(start, end)| {
+            let range = start.trim().parse().ok()?..end.trim().parse().ok()?;
+            (range.start < range.end).then_some(range)
+        });
+        range.map(Self).ok_or_else(|| {
+            let fix = "write the first byte and the first byte after it, such as 28..1500";
+            ParseUnitError::new("range of bytes", text, fix)
+        })
+    }
+}
+
+/// An address of an interface with the length of its network's prefix: `10.77.0.1/24`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Prefix {
+    /// The address; all of its bits are kept.
+    pub address: IpAddr,
+    /// How many of its bits name the network.
+    pub length: u8,
+}
+
+impl Prefix {
+    /// Whether `other` lies in this network.
+    #[must_use]
+    pub fn contains(&self, other: IpAddr) -> bool {
+        let same = |a: u128, b: u128, width: u32| {
+            let shift = width - u32::from(self.length).min(width);
+            a.checked_shr(shift).unwrap_or(0) == b.checked_shr(shift).unwrap_or(0)
+        };
+        match (self.address, other) {
+            (IpAddr::V4(a), IpAddr::V4(b)) => same(a.to_bits().into(), b.to_bits().into(), 32),
+            (IpAddr::V6(a), IpAddr::V6(b)) => same(a.to_bits(), b.to_bits(), 128),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.length)
+    }
+}
+
+impl FromStr for Prefix {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        let prefix = text.trim().split_once('/').and_then(|(address, length)| {
+            let address: IpAddr = address.parse().ok()?;
+            let most = if address.is_ipv4() { 32 } else { 128 };
+            let length = length.parse().ok().filter(|n| *n <= most)?;
+            Some(Self { address, length })
+        });
+        prefix.ok_or_else(|| {
+            let fix = "write address/length, such as 10.77.0.1/24 or fd77::1/64";
+            ParseUnitError::new("network address", text, fix)
+        })
+    }
+}
+
+/// Whom an application speaks to: the name of a station, or an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The first address of the station of this name.
+    Station(String),
+    /// An address.
+    Address(IpAddr),
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Station(name) => name.fmt(f),
+            Self::Address(address) => address.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Target {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        Ok(text.parse().map_or_else(|_| Self::Station(text.to_owned()), Self::Address))
+    }
+}
+
+serde_by_text!(Arq, QueueLength, ByteRange, Prefix, Target);
