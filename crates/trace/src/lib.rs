@@ -1,4 +1,5 @@
 //! What happened, on one time axis: event logs, captures, drop ledgers and error traces.
 
+pub mod letters;
 pub mod pcapng;
 pub mod summary;

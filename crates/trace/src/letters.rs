@@ -1,0 +1,123 @@
+//! The log of one direction of a link in the letters of mahimahi, with `c` for inverted bits.
+//!
+//! Times are whole milliseconds since the start of the run:
+//!
+//! | line | what happened |
+//! |---|---|
+//! | `T + BYTES` | a packet entered at the sender's device |
+//! | `T # 1500` | the link could have delivered so many bytes (links with a rate or a rate trace) |
+//! | `T - BYTES DELAY` | a packet left at the receiver's device, DELAY ms after it had entered |
+//! | `T d PACKETS BYTES` | packets were dropped |
+//! | `T c BITS` | the air inverted so many bits of a frame |
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use windfall_base::{Instant, Tag};
+
+/// What stands in the head of the log.
+#[derive(Clone, Debug, Default)]
+pub struct Heading {
+    /// The direction: `uplink`, `downlink`, or who sends to whom.
+    pub direction: String,
+    /// The command that started the run.
+    pub command: String,
+    /// The queue before the link, such as `droptail [packets=50]`.
+    pub queue: String,
+    /// The seed of the run.
+    pub seed: u64,
+    /// The start of the run in milliseconds since 1970; zero in simulated time.
+    pub epoch_ms: u64,
+}
+
+/// Writes the log of one direction.
+#[derive(Debug)]
+pub struct Letters<W> {
+    out: W,
+    /// When each packet under way had entered.
+    entered: BTreeMap<Tag, Instant>,
+}
+
+impl<W: Write> Letters<W> {
+    /// Begins a log.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn new(mut out: W, heading: &Heading) -> io::Result<Self> {
+        let Heading { direction, command, queue, seed, epoch_ms } = heading;
+        let version = env!("CARGO_PKG_VERSION");
+        // A line break would end the comment.
+        let command = command.replace(['\r', '\n'], " ");
+        writeln!(out, "# windfall {version} ({direction})")?;
+        writeln!(out, "# command line: {command}")?;
+        writeln!(out, "# queue: {queue}")?;
+        writeln!(out, "# seed: {seed}")?;
+        writeln!(out, "# init timestamp: {epoch_ms}")?;
+        writeln!(out, "# base timestamp: 0")?;
+        Ok(Self { out, entered: BTreeMap::new() })
+    }
+
+    /// Notes that a packet entered at the sender's device.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn entered(&mut self, at: Instant, tag: Tag, bytes: usize) -> io::Result<()> {
+        self.entered.insert(tag, at);
+        writeln!(self.out, "{} + {bytes}", millis(at))
+    }
+
+    /// Notes that the link could have delivered `bytes` bytes.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn opportunity(&mut self, at: Instant, bytes: usize) -> io::Result<()> {
+        writeln!(self.out, "{} # {bytes}", millis(at))
+    }
+
+    /// Notes that a packet left at the receiver's device.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn delivered(&mut self, at: Instant, tag: Tag, bytes: usize) -> io::Result<()> {
+        let entered = self.entered.remove(&tag).unwrap_or(at);
+        let delay = at.saturating_since(entered).as_millis();
+        writeln!(self.out, "{} - {bytes} {delay}", millis(at))
+    }
+
+    /// Notes that a packet was dropped for good.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn dropped(&mut self, at: Instant, tag: Tag, bytes: usize) -> io::Result<()> {
+        self.entered.remove(&tag);
+        writeln!(self.out, "{} d 1 {bytes}", millis(at))
+    }
+
+    /// Notes that the air inverted `bits` bits of a frame.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn inverted(&mut self, at: Instant, bits: usize) -> io::Result<()> {
+        writeln!(self.out, "{} c {bits}", millis(at))
+    }
+
+    /// Hands all that is buffered on.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// The writer behind the log.
+    pub fn into_inner(self) -> W {
+        self.out
+    }
+}
+
+fn millis(at: Instant) -> u64 {
+    at.as_nanos() / 1_000_000
+}
+
+#[cfg(test)]
+mod tests;
