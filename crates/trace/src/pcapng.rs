@@ -5,6 +5,8 @@
 //! Written here, because what is needed are three kinds of block; the format is
 //! draft-ietf-opsawg-pcapng.
 
+pub mod read;
+
 use std::io::{self, Write};
 
 use windfall_base::{Instant, Payload, Tag};

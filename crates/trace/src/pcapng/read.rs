@@ -1,0 +1,193 @@
+//! Reads captures: the packets with time, interface, tag and comment; everything else is passed over.
+
+use bytes::Bytes;
+use windfall_base::{Instant, Tag};
+
+use super::{
+    BYTE_ORDER_MAGIC, ENHANCED_PACKET, EPB_FLAGS, EPB_PACKET_ID, IF_NAME, IF_TIMESTAMP_RESOLUTION,
+    INTERFACE_DESCRIPTION, OPT_COMMENT, OPT_END, SECTION_HEADER, Seen,
+};
+
+/// A packet of a capture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// When it was seen, in nanoseconds since 1970 or since the start of a simulated run.
+    pub at: Instant,
+    /// Where it was seen.
+    pub seen: Seen,
+    /// The number of the interface in its section.
+    pub interface: u32,
+    /// Its name.
+    pub tag: Option<Tag>,
+    /// The captured bytes.
+    pub data: Bytes,
+    /// The first comment.
+    pub comment: String,
+}
+
+/// Why a file is not a capture that can be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// It does not begin as pcapng does.
+    #[error("this is no pcapng file: it begins with {found:02x?}; write one with --pcap DIR")]
+    NotACapture {
+        /// The first bytes.
+        found: Vec<u8>,
+    },
+    /// A block is cut short, or its length makes no sense.
+    #[error(
+        "byte {at}: a block of {length} bytes does not fit in the file of {size} bytes; \
+             the file was cut short or is not pcapng"
+    )]
+    Block {
+        /// Where the block begins.
+        at: usize,
+        /// Its length, as it says.
+        length: usize,
+        /// The length of the file.
+        size: usize,
+    },
+    /// A packet refers to an interface that was not described, or does not fit in its block.
+    #[error("byte {at}: a packet that makes no sense; the file is damaged")]
+    Packet {
+        /// Where the block begins.
+        at: usize,
+    },
+}
+
+/// Reads all packets of a capture, of either byte order. Takes time linear in the file.
+///
+/// # Errors
+/// Where the blocks of the file make no sense; the packets before that place are lost with it.
+pub fn read(file: &Bytes) -> Result<Vec<Packet>, ReadError> {
+    if file.len() < 12 || file[..4] != SECTION_HEADER.to_le_bytes() {
+        return Err(ReadError::NotACapture { found: file[..file.len().min(8)].to_vec() });
+    }
+    let mut section = Section::default();
+    let mut packets = Vec::new();
+    let mut at = 0;
+    while at < file.len() {
+        let rest = &file[at..];
+        if rest.starts_with(&SECTION_HEADER.to_le_bytes()) && rest.len() >= 12 {
+            let big_endian = rest[8..12] == BYTE_ORDER_MAGIC.to_be_bytes();
+            section = Section { big_endian, interfaces: Vec::new() };
+        }
+        let length = section.word(rest, 4).unwrap_or(0) as usize;
+        if length < 12 || length % 4 != 0 || length > rest.len() {
+            return Err(ReadError::Block { at, length, size: file.len() });
+        }
+        let body = file.slice(at + 8..at + length - 4);
+        match section.word(rest, 0) {
+            Some(INTERFACE_DESCRIPTION) => section.describe(&body),
+            Some(ENHANCED_PACKET) => {
+                packets.push(section.packet(&body).ok_or(ReadError::Packet { at })?);
+            }
+            _ => {}
+        }
+        at += length;
+    }
+    Ok(packets)
+}
+
+/// What a section says of how to read it.
+#[derive(Debug, Default)]
+struct Section {
+    big_endian: bool,
+    interfaces: Vec<Interface>,
+}
+
+#[derive(Debug, Default)]
+struct Interface {
+    /// How many units of its clock are a second, as the option gives it.
+    resolution: Option<u8>,
+    holds_dropped: bool,
+}
+
+impl Section {
+    fn describe(&mut self, body: &[u8]) {
+        let mut interface = Interface::default();
+        for (code, value) in self.options(body.get(8..).unwrap_or_default()) {
+            match code {
+                IF_NAME => interface.holds_dropped = value.ends_with(b":dropped"),
+                IF_TIMESTAMP_RESOLUTION => interface.resolution = value.first().copied(),
+                _ => {}
+            }
+        }
+        self.interfaces.push(interface);
+    }
+
+    fn packet(&self, body: &Bytes) -> Option<Packet> {
+        let word = |at| self.word(body, at);
+        let number = word(0)?;
+        let interface = self.interfaces.get(number as usize)?;
+        let units = (u64::from(word(4)?) << 32) | u64::from(word(8)?);
+        let captured = word(12)? as usize;
+        let data = body.slice(20..20_usize.checked_add(captured).filter(|end| *end <= body.len())?);
+        let after = body.get(20 + captured.next_multiple_of(4)..).unwrap_or_default();
+        let (mut flags, mut tag, mut comment) = (0, None, String::new());
+        for (code, value) in self.options(after) {
+            match code {
+                EPB_FLAGS => flags = self.word(value, 0).unwrap_or(0),
+                EPB_PACKET_ID if value.len() >= 8 => {
+                    let (low, high) = (self.word(value, 0)?, self.word(value, 4)?);
+                    let (low, high) = if self.big_endian { (high, low) } else { (low, high) };
+                    tag = Some(Tag((u64::from(high) << 32) | u64::from(low)));
+                }
+                OPT_COMMENT if comment.is_empty() => {
+                    comment = String::from_utf8_lossy(value).into_owned();
+                }
+                _ => {}
+            }
+        }
+        let seen = match (interface.holds_dropped, flags & 3) {
+            (true, _) => Seen::Dropped,
+            (false, 2) => Seen::Sent,
+            _ => Seen::Arrived,
+        };
+        let at = Instant::from_nanos(nanos(units, interface.resolution));
+        Some(Packet { at, seen, interface: number, tag, data, comment })
+    }
+
+    /// The options in `bytes`, up to the first that makes no sense.
+    fn options<'a>(&self, mut bytes: &'a [u8]) -> Vec<(u16, &'a [u8])> {
+        let mut options = Vec::new();
+        while let (Some(code), Some(length)) = (self.half(bytes, 0), self.half(bytes, 2)) {
+            let length = usize::from(length);
+            let Some(value) = bytes.get(4..4 + length) else { break };
+            if code == OPT_END {
+                break;
+            }
+            options.push((code, value));
+            bytes = bytes.get(4 + length.next_multiple_of(4)..).unwrap_or_default();
+        }
+        options
+    }
+
+    fn word(&self, bytes: &[u8], at: usize) -> Option<u32> {
+        let bytes = bytes.get(at..at + 4)?.try_into().ok()?;
+        Some(if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+    }
+
+    fn half(&self, bytes: &[u8], at: usize) -> Option<u16> {
+        let bytes = bytes.get(at..at + 2)?.try_into().ok()?;
+        Some(if self.big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) })
+    }
+}
+
+/// A time in nanoseconds; without a resolution the unit is a microsecond.
+fn nanos(units: u64, resolution: Option<u8>) -> u64 {
+    let power = u32::from(resolution.unwrap_or(6));
+    let nanos = if power & 0x80 != 0 {
+        // The resolution is a negative power of two.
+        let shift = power & 0x7f;
+        if shift < 64 { (u128::from(units) * 1_000_000_000) >> shift } else { 0 }
+    } else if power <= 9 {
+        u128::from(units) * 10_u128.pow(9 - power)
+    } else {
+        u128::from(units) / 10_u128.checked_pow(power - 9).unwrap_or(u128::MAX)
+    };
+    u64::try_from(nanos).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;
