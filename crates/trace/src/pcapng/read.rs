@@ -73,7 +73,7 @@ pub fn read(file: &Bytes) -> Result<Vec<Packet>, ReadError> {
             section = Section { big_endian, interfaces: Vec::new() };
         }
         let length = section.word(rest, 4).unwrap_or(0) as usize;
-        if length < 12 || length % 4 != 0 || length > rest.len() {
+        if length < 12 || !length.is_multiple_of(4) || length > rest.len() {
             return Err(ReadError::Block { at, length, size: file.len() });
         }
         let body = file.slice(at + 8..at + length - 4);

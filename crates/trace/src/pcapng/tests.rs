@@ -11,7 +11,7 @@ fn blocks(mut file: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let mut blocks = Vec::new();
     while !file.is_empty() {
         let length = word(&file[4..]) as usize;
-        assert_eq!(length % 4, 0);
+        assert!(length.is_multiple_of(4));
         assert_eq!(word(&file[length - 4..]) as usize, length);
         blocks.push((word(file), file[8..length - 4].to_vec()));
         file = &file[length..];
