@@ -1,3 +1,41 @@
 //! Chores of the workspace.
+//!
+//! - `cargo xtask tidy` checks what the compiler does not: levels, budgets, words, cycles, links.
+//! - `cargo xtask matrix` writes `docs/matrix.md`; with `--check` it only compares.
+//! - `cargo xtask test` runs all tests and counts what passed, failed and was skipped.
 
-fn main() {}
+use std::path::Path;
+use std::process::ExitCode;
+
+mod counting;
+mod imports;
+mod matrix;
+mod rust;
+mod tidy;
+mod workspace;
+
+const USAGE: &str = "usage: cargo xtask tidy | matrix [--check] | test [ARGUMENTS OF CARGO TEST]";
+
+fn main() -> ExitCode {
+    // The manifest lies one level below the root of the workspace.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let result = match words[..] {
+        ["tidy"] => tidy::run(&root),
+        ["matrix"] => matrix::write(&root),
+        ["matrix", "--check"] => matrix::check(&root),
+        ["test", ref arguments @ ..] => counting::run(&root, arguments),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}

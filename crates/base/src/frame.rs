@@ -114,7 +114,7 @@ impl Payload {
         self.head.truncate(len);
     }
 
-    /// Inverts bits, counted from the most significant bit of the first byte; others are passed over.
+    /// Inverts bits, counted from the most significant of the first byte; passes over others.
     fn invert(&mut self, bits: impl Iterator<Item = usize>) {
         let mut copies = [None::<BytesMut>, None];
         let cut = self.head.len();

@@ -7,7 +7,7 @@ use rand::{SeedableRng, TryRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
-use crate::units::ParseUnitError;
+use crate::quantity::ParseUnitError;
 
 /// The seed of a run. Stands in the scenario and in every output file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ macro_rules! serial {
         pub struct $name(pub $int);
 
         impl $name {
-            /// How far `self` lies after `other`; negative if before. Half the space away is before.
+            /// How far `self` lies after `other`; negative if before. Half the space is before.
             #[must_use]
             pub const fn distance_from(self, other: Self) -> $signed {
                 self.0.wrapping_sub(other.0) as $signed

@@ -7,7 +7,7 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::{ParseUnitError, parse_quantity};
+use crate::quantity::{ParseUnitError, parse_quantity, serde_by_text};
 
 /// A point in time, in nanoseconds since the run began.
 ///
@@ -268,7 +268,7 @@ impl FromStr for Duration {
     }
 }
 
-crate::units::serde_by_text!(Duration, "a time such as \"5ms\"");
+serde_by_text!(Duration, "a time such as \"5ms\"");
 
 #[cfg(test)]
 mod tests;

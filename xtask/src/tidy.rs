@@ -1,0 +1,57 @@
+//! The rules of `ARCHITECTURE.md` that the compiler does not check.
+
+use std::path::Path;
+
+use crate::workspace::Workspace;
+
+mod budgets;
+mod cycles;
+mod levels;
+mod links;
+mod modules;
+mod words;
+
+/// A breach of a rule: where, and what to do about it.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Breach {
+    /// The file, or the package.
+    place: String,
+    /// The line from 1, or 0 if the whole file is meant.
+    line: usize,
+    /// What is wrong.
+    what: String,
+}
+
+impl Breach {
+    fn new(place: &str, line: usize, what: impl Into<String>) -> Self {
+        Self { place: place.to_owned(), line, what: what.into() }
+    }
+}
+
+/// Checks everything; the error lists every breach.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    let workspace = Workspace::load(root)?;
+    let mut breaches = check(&workspace);
+    breaches.sort();
+    if breaches.is_empty() {
+        println!("tidy: {} files, nothing to complain about", workspace.files.len());
+        return Ok(());
+    }
+    let mut message = String::new();
+    for Breach { place, line, what } in &breaches {
+        message += &match line {
+            0 => format!("{place}: {what}\n"),
+            line => format!("{place}:{line}: {what}\n"),
+        };
+    }
+    Err(format!("{message}tidy: {} breaches", breaches.len()))
+}
+
+fn check(workspace: &Workspace) -> Vec<Breach> {
+    let rules =
+        [levels::check, budgets::check, words::check, modules::check, cycles::check, links::check];
+    rules.iter().flat_map(|rule| rule(workspace)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,49 @@
+//! How long things may be.
+
+use super::Breach;
+use crate::rust;
+use crate::workspace::Workspace;
+
+/// Lines of code in a file, tests apart.
+const FILE: usize = 500;
+/// Lines of a function, from its name to its brace.
+const FUNCTION: usize = 70;
+/// Columns of a line.
+const LINE: usize = 100;
+/// Lines of code in a crate, tests apart.
+const CRATE: usize = 6_000;
+
+pub(super) fn check(workspace: &Workspace) -> Vec<Breach> {
+    let mut breaches = Vec::new();
+    for file in workspace.files.iter().filter(|file| file.is_rust()) {
+        let mut breach = |line, what| breaches.push(Breach::new(&file.path, line, what));
+        for (number, line) in file.text.lines().enumerate() {
+            let columns = line.chars().count();
+            if columns > LINE {
+                breach(number + 1, format!("{columns} columns; {LINE} are allowed"));
+            }
+        }
+        for function in rust::functions(&file.code) {
+            let (name, lines) = (function.name, function.lines);
+            if lines > FUNCTION {
+                let what = format!("`{name}` has {lines} lines; {FUNCTION} are allowed");
+                breach(function.line, what);
+            }
+        }
+        let lines = rust::code_lines(&file.code);
+        if !file.is_test() && lines > FILE {
+            breach(0, format!("{lines} lines of code; {FILE} are allowed"));
+        }
+    }
+    for package in &workspace.packages {
+        let folder = format!("{}/src/", package.folder);
+        let inside = |path: &str| path.starts_with(&folder);
+        let files = workspace.files.iter().filter(|file| inside(&file.path) && !file.is_test());
+        let lines: usize = files.map(|file| rust::code_lines(&file.code)).sum();
+        if lines > CRATE {
+            let what = format!("{lines} lines of code; {CRATE} are allowed");
+            breaches.push(Breach::new(&package.name, 0, what));
+        }
+    }
+    breaches
+}

@@ -1,0 +1,207 @@
+//! Every rule finds its breach in a small workspace made for it, and nothing in a tidy one.
+
+use super::*;
+use crate::workspace::{File, Package};
+
+fn workspace(files: &[(&str, &str)]) -> Workspace {
+    let files = files.iter().map(|(path, text)| File::new(path, text)).collect();
+    let package = Package { name: "windfall-link".into(), ..Package::default() };
+    Workspace { files, packages: vec![Package { folder: "crates/link".into(), ..package }] }
+}
+
+fn package(name: &str, dependencies: &[&str], dev: &[&str]) -> Package {
+    let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    Package {
+        name: name.to_owned(),
+        folder: format!("crates/{name}"),
+        dependencies: own(dependencies),
+        dev_dependencies: own(dev),
+    }
+}
+
+/// What is said about the file `crates/link/src/lib.rs` with this text.
+fn about(text: &str) -> Vec<String> {
+    let breaches = check(&workspace(&[("crates/link/src/lib.rs", text)]));
+    breaches.into_iter().map(|breach| format!("{}: {}", breach.line, breach.what)).collect()
+}
+
+fn only(breaches: &[String], words: &str) {
+    assert_eq!(breaches.len(), 1, "{breaches:?}");
+    assert!(breaches[0].contains(words), "{breaches:?} should say {words:?}");
+}
+
+#[test]
+fn the_workspace_itself_has_levels() {
+    let metadata = Workspace::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).unwrap();
+    assert!(metadata.packages.len() > 15);
+    assert_eq!(levels::check(&metadata), []);
+}
+
+#[test]
+fn a_tidy_file_passes() {
+    assert_eq!(about("//! A link.\n\n/// Adds.\npub fn add() {}\n"), [""; 0]);
+}
+
+#[test]
+fn an_import_from_the_same_level_is_found() {
+    let mut workspace = Workspace::default();
+    workspace.packages.push(package("windfall-link", &["windfall-mac"], &[]));
+    let breaches = levels::check(&workspace);
+    assert_eq!(breaches.len(), 1);
+    assert!(breaches[0].what.contains("level 2 and imports windfall-mac of level 2"));
+}
+
+#[test]
+fn tests_may_use_the_testkit_and_code_may_not() {
+    let mut workspace = Workspace::default();
+    workspace.packages.push(package("windfall-link", &[], &["windfall-testkit"]));
+    assert_eq!(levels::check(&workspace), []);
+    workspace.packages.push(package("windfall-mac", &["windfall-testkit"], &[]));
+    assert_eq!(levels::check(&workspace).len(), 1);
+}
+
+#[test]
+fn the_link_may_not_reach_the_network_by_way_of_a_third() {
+    let mut workspace = Workspace::default();
+    workspace.packages.push(package("windfall-link", &["windfall-wire-link"], &[]));
+    workspace.packages.push(package("windfall-wire-link", &["windfall-wire-net"], &[]));
+    let breaches = levels::check(&workspace);
+    assert!(breaches.iter().any(|breach| breach.what.contains("S3.4")), "{breaches:?}");
+}
+
+#[test]
+fn no_machine_may_know_the_air() {
+    let mut workspace = Workspace::default();
+    workspace.packages.push(package("windfall-stack", &["windfall-channel"], &[]));
+    workspace.packages.push(package("windfall-network", &["windfall-channel"], &[]));
+    let breaches = levels::check(&workspace);
+    assert_eq!(breaches.len(), 1);
+    assert_eq!(breaches[0].place, "windfall-stack");
+}
+
+#[test]
+fn a_package_without_a_level_is_found() {
+    let mut workspace = Workspace::default();
+    workspace.packages.push(package("windfall-surprise", &[], &[]));
+    assert!(levels::check(&workspace)[0].what.contains("no level"));
+}
+
+#[test]
+fn long_lines_functions_files_and_crates_are_found() {
+    only(&about(&format!("// {}\n", "x".repeat(98))), "101 columns");
+    let body = "    let _ = 1;\n".repeat(69);
+    only(&about(&format!("fn long() {{\n{body}}}\n")), "`long` has 71 lines");
+    let body = "    let _ = 1;\n".repeat(68);
+    assert_eq!(about(&format!("fn fits() {{\n{body}}}\n")), [""; 0]);
+    only(&about(&"use a;\n".repeat(501)), "501 lines of code");
+    assert_eq!(about(&"// a\n\n".repeat(501)), [""; 0]);
+
+    let text = "use a;\n".repeat(500);
+    let paths: Vec<_> = (0..13).map(|n| format!("crates/link/src/m{n}.rs")).collect();
+    let files: Vec<_> = paths.iter().map(|path| (&path[..], &text[..])).collect();
+    let breaches = budgets::check(&workspace(&files));
+    assert_eq!(breaches.len(), 1);
+    assert!(breaches[0].what.contains("6500 lines of code"));
+}
+
+#[test]
+fn tests_do_not_count_as_code() {
+    let test = "use a;\n".repeat(501);
+    let breaches = budgets::check(&workspace(&[("crates/link/src/arq/tests.rs", &test)]));
+    assert_eq!(breaches, []);
+    let inline = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "    use a;\n".repeat(501));
+    assert_eq!(about(&inline), [""; 0]);
+}
+
+#[test]
+fn banned_words_are_found_in_code_and_not_in_comments_or_strings() {
+    for word in ["todo!()", "unimplemented!()", "dbg!(x)", "#[allow(dead_code)]", "#[ignore]"] {
+        only(&about(&format!("fn f() {{\n    {word}\n}}\n")), "`");
+        assert_eq!(about(&format!("// {word}\nconst A: &str = \"{word}\";\n")), [""; 0]);
+    }
+    for (start, end) in [("FIX", "ME"), ("XX", "X"), ("/wo", "rk/a"), ("/ho", "me/a")] {
+        only(&about(&format!("// {start}{end}\n")), start);
+    }
+}
+
+#[test]
+fn a_foreign_registry_is_found() {
+    let good = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\n";
+    let bad = "source = \"registry+https://mirror.example/index\"\n";
+    assert_eq!(words::check(&workspace(&[("Cargo.lock", good)])), []);
+    assert_eq!(words::check(&workspace(&[("Cargo.lock", bad)])).len(), 1);
+}
+
+#[test]
+fn unsafe_needs_a_crate_that_may_and_an_argument() {
+    let bare = "fn f() {\n    unsafe { g() }\n}\n";
+    let argued = "fn f() {\n    // SAFETY: g has no conditions.\n    unsafe { g() }\n}\n";
+    only(&about(argued), "outside of the crates");
+    let live = |text| words::check(&workspace(&[("crates/live/src/lib.rs", text)])).len();
+    assert_eq!((live(bare), live(argued)), (1, 0));
+    assert_eq!(live("// We never say \"unsafe\" lightly.\nconst UNSAFE: u8 = 0;\n"), 0);
+}
+
+#[test]
+fn empty_names_and_undeclared_files_are_found() {
+    let lib = ("crates/link/src/lib.rs", "pub(crate) mod utils;\npub mod arq;\n");
+    let breaches = modules::check(&workspace(&[
+        lib,
+        ("crates/link/src/utils.rs", ""),
+        ("crates/link/src/arq.rs", ""),
+        ("crates/link/src/dead.rs", ""),
+        ("crates/link/tests/whole.rs", ""),
+    ]));
+    let places: Vec<_> = breaches.iter().map(|breach| &breach.place[..]).collect();
+    assert_eq!(places, ["crates/link/src/utils.rs", "crates/link/src/dead.rs"]);
+}
+
+#[test]
+fn import_cycles_are_found() {
+    let lib = "pub mod a;\npub mod b;\npub mod c;\npub use c::Three;\n";
+    let knot = |a: &str, b: &str, c: &str| {
+        let files = [
+            ("crates/link/src/lib.rs", lib),
+            ("crates/link/src/a.rs", a),
+            ("crates/link/src/b.rs", b),
+            ("crates/link/src/c.rs", c),
+        ];
+        cycles::check(&workspace(&files)).into_iter().map(|it| it.what).collect::<Vec<_>>()
+    };
+    let free = knot("use crate::b::{One, Two};\n", "use crate::c::X;\n", "");
+    assert_eq!(free, [""; 0]);
+    let direct = knot("use crate::b::{One, Two};\n", "use super::a::X;\n", "");
+    only(&direct, "a, b");
+    // By way of a name that the root exports, and of a path without `use`.
+    let hidden = knot("fn f() -> crate::Three {}\n", "", "use crate::{a::One, b};\n");
+    only(&hidden, "a, c");
+    let tests = "#[cfg(test)]\nmod tests {\n    use crate::a::One;\n}\n";
+    assert_eq!(knot("use crate::b::One;\n", tests, ""), [""; 0]);
+}
+
+#[test]
+fn a_module_and_its_children_may_know_each_other() {
+    let files = [
+        ("crates/link/src/lib.rs", "mod arq;\n"),
+        ("crates/link/src/arq.rs", "mod window;\nuse window::Window;\npub struct Arq;\n"),
+        ("crates/link/src/arq/window.rs", "use super::Arq;\npub struct Window;\n"),
+    ];
+    assert_eq!(cycles::check(&workspace(&files)), []);
+}
+
+#[test]
+fn dead_links_and_missing_scenarios_are_found() {
+    let readme = "[a](docs/run.md#the-seed) [b](docs/none.md) [c](https://x.y/z) [d](docs)\n\
+                  [e](docs/run.md#nothing) `windfall sim scenarios/none.toml`\n";
+    let files = [("README.md", readme), ("docs/run.md", "## The seed\n[up](../README.md)\n")];
+    let breaches = links::check(&workspace(&files));
+    let said: Vec<_> = breaches.iter().map(|breach| &breach.what[..]).collect();
+    assert_eq!(
+        said,
+        [
+            "the link to docs/none.md leads nowhere",
+            "the link to docs/run.md#nothing leads nowhere",
+            "there is no scenarios/none.toml",
+        ]
+    );
+}

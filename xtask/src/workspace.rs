@@ -1,0 +1,126 @@
+//! What the chores look at: the tracked text files and the packages, in memory.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::rust;
+
+/// One tracked text file.
+#[derive(Debug)]
+pub(crate) struct File {
+    /// Its path from the root, with `/`.
+    pub(crate) path: String,
+    /// Its text.
+    pub(crate) text: String,
+    /// For Rust: the text with comments and the contents of literals blanked.
+    pub(crate) code: String,
+}
+
+impl File {
+    pub(crate) fn new(path: &str, text: &str) -> Self {
+        let code = if path.ends_with(".rs") { rust::blank(text) } else { String::new() };
+        Self { path: path.to_owned(), text: text.to_owned(), code }
+    }
+
+    pub(crate) fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+
+    /// Whether the whole file is compiled for tests, benchmarks or fuzzing only.
+    pub(crate) fn is_test(&self) -> bool {
+        let mut parts = self.path.split('/');
+        parts.any(|part| matches!(part, "tests" | "tests.rs" | "benches" | "bench" | "fuzz"))
+    }
+
+    /// The file name without its folder.
+    pub(crate) fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+}
+
+/// One package of the workspace, and the packages of the workspace that it names.
+#[derive(Debug, Default)]
+pub(crate) struct Package {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its folder from the root.
+    pub(crate) folder: String,
+    /// What it depends on, except for tests.
+    pub(crate) dependencies: Vec<String>,
+    /// What its tests depend on.
+    pub(crate) dev_dependencies: Vec<String>,
+}
+
+/// All that the checks look at.
+#[derive(Debug, Default)]
+pub(crate) struct Workspace {
+    pub(crate) files: Vec<File>,
+    pub(crate) packages: Vec<Package>,
+}
+
+impl Workspace {
+    /// Reads the tracked and the new, not ignored, text files, and asks cargo for the packages.
+    pub(crate) fn load(root: &Path) -> Result<Self, String> {
+        let listing = output(
+            Command::new("git")
+                .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+                .current_dir(root),
+        )?;
+        // What is not text (a corpus, a picture) or was deleted is passed over.
+        let read = |path: &str| std::fs::read_to_string(root.join(path)).ok();
+        let mut files: Vec<File> =
+            listing.lines().filter_map(|path| Some(File::new(path, &read(path)?))).collect();
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        let metadata = output(
+            Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+                .args(["metadata", "--no-deps", "--format-version", "1"])
+                .current_dir(root),
+        )?;
+        Ok(Self { files, packages: packages(&metadata)? })
+    }
+
+    /// The file at `path`.
+    pub(crate) fn file(&self, path: &str) -> Option<&File> {
+        self.files.iter().find(|file| file.path == path)
+    }
+}
+
+/// Runs a command and gives its output.
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("cannot run {name}: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{name} failed: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    String::from_utf8(output.stdout).map_err(|_| format!("{name} wrote what is not text"))
+}
+
+fn packages(metadata: &str) -> Result<Vec<Package>, String> {
+    let metadata: Value =
+        serde_json::from_str(metadata).map_err(|error| format!("cargo metadata: {error}"))?;
+    let root = metadata["workspace_root"].as_str().unwrap_or_default();
+    let mut all = Vec::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let manifest = package["manifest_path"].as_str().unwrap_or_default();
+        let folder = manifest.trim_start_matches(root).trim_start_matches('/');
+        let folder = folder.trim_end_matches("/Cargo.toml").to_owned();
+        let name = package["name"].as_str().unwrap_or_default().to_owned();
+        let mut it = Package { name, folder, ..Package::default() };
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            // Only packages of the workspace have a path.
+            let (Some(name), Some(_)) = (dependency["name"].as_str(), dependency["path"].as_str())
+            else {
+                continue;
+            };
+            let list = match dependency["kind"].as_str() {
+                Some("dev") => &mut it.dev_dependencies,
+                _ => &mut it.dependencies,
+            };
+            list.push(name.to_owned());
+        }
+        all.push(it);
+    }
+    Ok(all)
+}
