@@ -38,3 +38,14 @@ pub struct Passage {
     /// What is known of its damage.
     pub damage: Damage,
 }
+
+/// What of a run is recorded for [`Network::poll_event`](crate::Network::poll_event).
+///
+/// The ledgers are kept in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recording {
+    /// What the elements report.
+    pub events: bool,
+    /// The packets that pass the devices, with their bytes.
+    pub packets: bool,
+}

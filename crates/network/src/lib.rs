@@ -1,12 +1,21 @@
 //! Stations joined by air: one node whose ports are devices.
+//!
+//! - [`Network`]: interfaces, media and stations, wired, with the event queue ([`Agenda`]) that
+//!   wakes them; built from a [`NetworkConfig`].
+//! - [`LinkLedger`]: what became of each packet that entered at a device.
+//! - [`Event`]: what the elements report, recorded on request.
 
 mod agenda;
+mod config;
 mod event;
 mod ledger;
+mod network;
 
 pub use agenda::Agenda;
-pub use event::{Event, Passage, What};
+pub use config::{BuildError, EndConfig, LinkConfig, NetworkConfig, StationConfig};
+pub use event::{Event, Passage, Recording, What};
 pub use ledger::{LinkLedger, direction_of, tag_of};
+pub use network::Network;
 
 /// An element of a network: an interface, a medium or a station. Numbered in that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

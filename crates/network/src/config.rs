@@ -1,0 +1,71 @@
+//! How a network is built: stations, and the links between them.
+
+use windfall_channel::MediumConfig;
+use windfall_stack::InterfaceConfig;
+
+/// Stations and links.
+#[derive(Clone, Debug, Default)]
+pub struct NetworkConfig {
+    /// The stations.
+    pub stations: Vec<StationConfig>,
+    /// The links between them.
+    pub links: Vec<LinkConfig>,
+}
+
+/// One station.
+#[derive(Clone, Debug)]
+pub struct StationConfig {
+    /// Its name.
+    pub name: String,
+}
+
+/// One link: a medium and the interfaces on it.
+#[derive(Clone, Debug)]
+pub struct LinkConfig {
+    /// Its name; with the seed, it decides what the air does.
+    pub name: String,
+    /// What carries the frames.
+    pub medium: MediumConfig,
+    /// The interfaces, in the order of the medium's ports.
+    pub ends: Vec<EndConfig>,
+}
+
+/// One end of a link: an interface of a station.
+#[derive(Clone, Debug)]
+pub struct EndConfig {
+    /// The station, by its place in [`NetworkConfig::stations`].
+    pub station: usize,
+    /// Its interface.
+    pub interface: InterfaceConfig,
+}
+
+/// Why a network cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// A link names a station that does not exist.
+    #[error("link \"{link}\" ends at station {station}, and there are {stations}")]
+    NoStation {
+        /// The link.
+        link: String,
+        /// The station's number.
+        station: usize,
+        /// How many there are.
+        stations: usize,
+    },
+    /// A link has another number of ends than its medium has ports.
+    #[error("link \"{link}\" has {ends} ends, and its medium {ports} ports")]
+    Ends {
+        /// The link.
+        link: String,
+        /// How many ends it has.
+        ends: usize,
+        /// How many ports the medium has.
+        ports: u16,
+    },
+    /// There are more devices than ports have numbers.
+    #[error("{devices} devices are too many: at most 65536 can be numbered")]
+    TooManyDevices {
+        /// How many there are.
+        devices: usize,
+    },
+}

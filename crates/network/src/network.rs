@@ -1,0 +1,374 @@
+//! The composite node: interfaces and media, wired, and the loop that runs them.
+
+use std::collections::VecDeque;
+
+use windfall_base::{DropReason, Frame, Input, Instant, Node, Outgoing, Port, RxVector, Seed};
+use windfall_channel::{Medium, Verdict};
+use windfall_stack::{DEVICE, EventKind, Interface, MEDIUM};
+
+use crate::ElementId;
+use crate::agenda::Agenda;
+use crate::config::{BuildError, EndConfig, LinkConfig, NetworkConfig};
+use crate::event::{Event, Passage, Recording, What};
+use crate::ledger::{LinkLedger, direction_of, tag_of};
+
+/// Interfaces, media and stations in one node; [`Port`]`(i)` is the i-th device without a host.
+///
+/// Kinds of method: the verbs of [`Node`]; `poll_event`, which yields what [`Recording`] asks for;
+/// getters. Devices are numbered in the order of the links and their ends. Whatever happens at one
+/// instant happens in a fixed order: first what follows from what has happened, then what is due at
+/// interfaces, media and stations, in this order.
+#[derive(Debug)]
+pub struct Network {
+    interfaces: Vec<Slot>,
+    media: Vec<MediumSlot>,
+    names: Vec<String>,
+    /// The interface behind each port.
+    devices: Vec<usize>,
+    agenda: Agenda,
+    /// What follows at this instant from what has happened, in order.
+    work: VecDeque<Work>,
+    outputs: VecDeque<(Port, Outgoing)>,
+    events: VecDeque<Event>,
+    recording: Recording,
+}
+
+/// An interface and what it is wired to.
+#[derive(Debug)]
+struct Slot {
+    interface: Interface,
+    medium: usize,
+    medium_port: Port,
+    station: usize,
+    device: Port,
+    ledger: LinkLedger,
+    /// The beginning of the last transmission that was counted.
+    counted: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct MediumSlot {
+    medium: Medium,
+    /// The interface at each port.
+    ends: Vec<usize>,
+}
+
+/// A delivery that is still to be made.
+#[derive(Debug)]
+enum Work {
+    Interface(usize, Port, Input),
+    Medium(usize, Port, Outgoing),
+}
+
+impl Network {
+    /// Builds the network of a run with `seed`.
+    ///
+    /// # Errors
+    /// If the configuration names what does not exist.
+    pub fn build(config: &NetworkConfig, seed: Seed) -> Result<Self, BuildError> {
+        let mut network = Self {
+            interfaces: Vec::new(),
+            media: Vec::new(),
+            names: Vec::new(),
+            devices: Vec::new(),
+            agenda: Agenda::new(0),
+            work: VecDeque::new(),
+            outputs: VecDeque::new(),
+            events: VecDeque::new(),
+            recording: Recording::default(),
+        };
+        for link in &config.links {
+            network.add_link(config, link, seed)?;
+        }
+        let devices = network.devices.len();
+        if devices > usize::from(u16::MAX) + 1 {
+            return Err(BuildError::TooManyDevices { devices });
+        }
+        network.names.extend(config.links.iter().map(|link| link.name.clone()));
+        network.agenda = Agenda::new(network.interfaces.len() + network.media.len());
+        Ok(network)
+    }
+
+    fn add_link(
+        &mut self,
+        config: &NetworkConfig,
+        link: &LinkConfig,
+        seed: Seed,
+    ) -> Result<(), BuildError> {
+        let medium = Medium::new(link.medium.clone(), seed, &link.name);
+        if usize::from(medium.ports()) != link.ends.len() {
+            return Err(BuildError::Ends {
+                link: link.name.clone(),
+                ends: link.ends.len(),
+                ports: medium.ports(),
+            });
+        }
+        let mut ends = Vec::new();
+        for (medium_port, EndConfig { station, interface }) in (0..).map(Port).zip(&link.ends) {
+            let Some(owner) = config.stations.get(*station) else {
+                return Err(BuildError::NoStation {
+                    link: link.name.clone(),
+                    station: *station,
+                    stations: config.stations.len(),
+                });
+            };
+            let name = format!("{}/{}", link.name, owner.name);
+            // The ledgers live on what the interfaces report.
+            let interface = windfall_stack::InterfaceConfig { observe: true, ..interface.clone() };
+            ends.push(self.interfaces.len());
+            let device = Port(self.devices.len() as u16);
+            self.devices.push(self.interfaces.len());
+            self.interfaces.push(Slot {
+                interface: Interface::new(interface, seed, &name),
+                medium: self.media.len(),
+                medium_port,
+                station: *station,
+                device,
+                ledger: LinkLedger::default(),
+                counted: None,
+            });
+            self.names.push(name);
+        }
+        self.media.push(MediumSlot { medium, ends });
+        Ok(())
+    }
+
+    /// Chooses what [`poll_event`](Self::poll_event) yields from here on; nothing at first.
+    pub fn record(&mut self, recording: Recording) {
+        self.recording = recording;
+    }
+
+    /// Yields what happened, oldest first; call until `None`.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The name of an element: `link/station` of an interface, `link` of a medium.
+    ///
+    /// # Panics
+    /// If the network has no such element.
+    #[must_use]
+    pub fn name(&self, element: ElementId) -> &str {
+        &self.names[element.0 as usize]
+    }
+
+    /// The interfaces, in the order of the links and their ends.
+    pub fn interfaces(&self) -> impl Iterator<Item = ElementId> + use<> {
+        (0..self.interfaces.len() as u32).map(ElementId)
+    }
+
+    /// The interface behind a port of the network.
+    #[must_use]
+    pub fn interface_at(&self, port: Port) -> Option<ElementId> {
+        self.devices.get(usize::from(port.0)).map(|index| ElementId(*index as u32))
+    }
+
+    /// The station of an interface, by its place in the configuration.
+    ///
+    /// # Panics
+    /// If the element is no interface.
+    #[must_use]
+    pub fn station_of(&self, interface: ElementId) -> usize {
+        self.interfaces[interface.0 as usize].station
+    }
+
+    /// What became of the packets that an interface took from its device.
+    ///
+    /// # Panics
+    /// If the element is no interface.
+    #[must_use]
+    pub fn ledger(&self, interface: ElementId) -> &LinkLedger {
+        &self.interfaces[interface.0 as usize].ledger
+    }
+
+    /// How much waits at an interface for its link: packets and their bytes.
+    ///
+    /// # Panics
+    /// If the element is no interface.
+    #[must_use]
+    pub fn queue_len(&self, interface: ElementId) -> (usize, usize) {
+        self.interfaces[interface.0 as usize].interface.queue_len()
+    }
+
+    /// Does everything that is due or follows at `now`.
+    fn run(&mut self, now: Instant) {
+        loop {
+            while let Some(work) = self.work.pop_front() {
+                self.perform(now, work);
+            }
+            match self.agenda.next() {
+                Some((due, element)) if due <= now => self.wake(now, element),
+                _ => return,
+            }
+        }
+    }
+
+    fn perform(&mut self, now: Instant, work: Work) {
+        match work {
+            Work::Interface(index, port, input) => {
+                self.interfaces[index].interface.handle_input(now, port, input);
+                self.drain_interface(now, index);
+            }
+            Work::Medium(index, port, outgoing) => {
+                self.media[index].medium.handle_transmit(now, port, outgoing);
+                self.drain_medium(now, index);
+            }
+        }
+    }
+
+    /// Fires the timer of an element.
+    fn wake(&mut self, now: Instant, element: ElementId) {
+        let index = element.0 as usize;
+        if index < self.interfaces.len() {
+            self.interfaces[index].interface.handle_timeout(now);
+            self.drain_interface(now, index);
+        } else {
+            let index = index - self.interfaces.len();
+            self.media[index].medium.handle_timeout(now);
+            self.drain_medium(now, index);
+        }
+    }
+
+    fn drain_interface(&mut self, now: Instant, index: usize) {
+        let slot = &mut self.interfaces[index];
+        while let Some((port, outgoing)) = slot.interface.poll_transmit(now) {
+            if port == MEDIUM {
+                self.work.push_back(Work::Medium(slot.medium, slot.medium_port, outgoing));
+                continue;
+            }
+            if self.recording.packets {
+                self.events.push_back(passage(now, index, true, &outgoing.frame));
+            }
+            self.outputs.push_back((slot.device, outgoing));
+        }
+        let wake_up = slot.interface.poll_timeout().map(|(at, _)| at);
+        self.agenda.set(ElementId(index as u32), wake_up);
+        while let Some(event) = self.interfaces[index].interface.poll_event() {
+            self.account_interface(index, &event.kind);
+            if self.recording.events {
+                let element = ElementId(index as u32);
+                self.events.push_back(Event {
+                    at: event.at,
+                    element,
+                    what: What::Interface(event),
+                });
+            }
+        }
+    }
+
+    fn drain_medium(&mut self, now: Instant, index: usize) {
+        let slot = &mut self.media[index];
+        while let Some((port, input)) = slot.medium.poll_reception(now) {
+            let Some(&interface) = slot.ends.get(usize::from(port.0)) else { continue };
+            self.work.push_back(Work::Interface(interface, MEDIUM, input));
+        }
+        let element = ElementId((self.interfaces.len() + index) as u32);
+        self.agenda.set(element, slot.medium.poll_timeout().map(|(at, _)| at));
+        while let Some(event) = self.media[index].medium.poll_event() {
+            self.account_medium(index, &event);
+            if self.recording.events {
+                self.events.push_back(Event { at: event.at, element, what: What::Medium(event) });
+            }
+        }
+    }
+
+    /// Enters what an interface reports into the ledgers.
+    fn account_interface(&mut self, index: usize, event: &EventKind) {
+        match event {
+            EventKind::Sent { tag: Some(_), attempt, .. } => {
+                let ledger = &mut self.interfaces[index].ledger;
+                ledger.frames += 1;
+                ledger.retransmissions += u64::from(*attempt > 1);
+            }
+            EventKind::Delivered { tag: Some(tag), damage, .. } => {
+                if let Some(sender) = self.interfaces.get_mut(direction_of(*tag)) {
+                    sender.ledger.deliver(*tag, damage.is_damaged());
+                }
+            }
+            EventKind::Dropped { tag: Some(tag), kept, reason, .. } => {
+                if let Some(sender) = self.interfaces.get_mut(direction_of(*tag)) {
+                    sender.ledger.discard(*tag, *kept, *reason);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Enters the truth about a frame into the ledger of its sender.
+    fn account_medium(&mut self, index: usize, event: &windfall_channel::Event) {
+        let MediumSlot { ends, .. } = &self.media[index];
+        let Some(&sender) = ends.get(usize::from(event.from.0)) else { return };
+        let Slot { ledger, counted, .. } = &mut self.interfaces[sender];
+        ledger.bits_inverted += event.verdict.inverted().len() as u64;
+        if let Some(tag) = event.tag {
+            match event.verdict {
+                Verdict::Lost => ledger.discard(tag, event.kept, DropReason::AirLost),
+                Verdict::Collided => ledger.discard(tag, event.kept, DropReason::Collision),
+                Verdict::Intact | Verdict::Damaged { .. } => {}
+            }
+        }
+        // Where several stations hear a transmission, each of them has its own event.
+        if ends.len() == 2 || *counted != Some(event.began) {
+            *counted = Some(event.began);
+            ledger.control_frames += u64::from(event.tag.is_none());
+            ledger.busy += event.ended - event.began;
+        }
+    }
+}
+
+impl Node for Network {
+    fn handle_input(&mut self, now: Instant, port: Port, input: Input) {
+        // A device carries packets and no signals.
+        if let (Some(&index), Input::Frame(frame, vector)) =
+            (self.devices.get(usize::from(port.0)), input)
+        {
+            self.enter(now, index, frame, vector);
+            self.run(now);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.run(now);
+    }
+
+    fn poll_transmit(&mut self, _now: Instant) -> Option<(Port, Outgoing)> {
+        self.outputs.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        let (at, element) = self.agenda.next()?;
+        let index = element.0 as usize;
+        let wake_up = match self.interfaces.get(index) {
+            Some(slot) => slot.interface.poll_timeout(),
+            None => self.media[index - self.interfaces.len()].medium.poll_timeout(),
+        };
+        Some((at, wake_up.map_or("nothing", |(_, reason)| reason)))
+    }
+}
+
+impl Network {
+    /// A packet enters at a device and gets its name.
+    fn enter(&mut self, now: Instant, index: usize, mut frame: Frame, vector: RxVector) {
+        let number = self.interfaces[index].ledger.enter();
+        frame.tag = Some(tag_of(index, number));
+        frame.kept = false;
+        if self.recording.packets {
+            self.events.push_back(passage(now, index, false, &frame));
+        }
+        self.work.push_back(Work::Interface(index, DEVICE, Input::Frame(frame, vector)));
+    }
+}
+
+/// The event of a packet that passes the device of interface `index`.
+fn passage(at: Instant, index: usize, arrived: bool, frame: &Frame) -> Event {
+    let passage = Passage {
+        arrived,
+        tag: frame.tag,
+        payload: frame.payload.clone(),
+        damage: frame.damage.clone(),
+    };
+    Event { at, element: ElementId(index as u32), what: What::Packet(passage) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+use windfall_base::{Duration, Ledger, Probability, Rate, Stream};
+use windfall_channel::{AirConfig, Line, MediumConfig, Model, PathConfig, PipeConfig};
+use windfall_link::Arq;
+use windfall_stack::InterfaceConfig;
+use windfall_testkit::laws::{self, Subject};
+
+use super::*;
+use crate::StationConfig;
+
+const DELAY: Duration = Duration::from_millis(3);
+
+/// Two stations and a pipe of 8 Mb/s, so that a byte takes a microsecond.
+fn pair(air: AirConfig, arq: Arq) -> NetworkConfig {
+    let rate = Rate::from_mbps(8).map_or(Line::Instant, Line::Rate);
+    let path = |air| PathConfig { line: rate.clone(), delay: DELAY, air };
+    let medium =
+        MediumConfig::Pipe(PipeConfig { forward: path(air), backward: path(AirConfig::default()) });
+    let link = windfall_link::PipeConfig { arq, ..windfall_link::PipeConfig::default() };
+    let interface = InterfaceConfig {
+        link: windfall_stack::LinkConfig::Pipe(link),
+        ..InterfaceConfig::default()
+    };
+    let end = |station| EndConfig { station, interface: interface.clone() };
+    let station = |name: &str| StationConfig { name: name.to_owned() };
+    NetworkConfig {
+        stations: vec![station("near"), station("far")],
+        links: vec![LinkConfig { name: "air".to_owned(), medium, ends: vec![end(0), end(1)] }],
+    }
+}
+
+fn build(config: &NetworkConfig) -> Network {
+    Network::build(config, Seed(1)).expect("a legal configuration")
+}
+
+fn packet(fill: u8, len: usize) -> Input {
+    Input::Frame(Frame::packet(vec![fill; len]), RxVector::wired(Instant::START))
+}
+
+/// Runs until nothing is due, and returns what left, with its time and port.
+fn run_out(network: &mut Network) -> Vec<(Instant, Port, Frame)> {
+    let mut left = Vec::new();
+    let mut now = Instant::START;
+    loop {
+        while let Some((port, outgoing)) = network.poll_transmit(now) {
+            left.push((now, port, outgoing.frame));
+        }
+        match network.poll_timeout() {
+            Some((at, _)) => now = at,
+            None => return left,
+        }
+        network.handle_timeout(now);
+    }
+}
+
+fn account(network: &Network) -> Ledger {
+    let mut sum = Ledger::default();
+    for interface in network.interfaces() {
+        let ledger = network.ledger(interface);
+        sum.taken += ledger.entered;
+        sum.given += ledger.delivered;
+        sum.held += ledger.in_flight();
+        sum.drops.add(&ledger.drops);
+    }
+    sum
+}
+
+#[test]
+fn a_packet_arrives_after_its_air_time_and_the_delay() {
+    let mut network = build(&pair(AirConfig::default(), Arq::None));
+    network.record(Recording { events: true, packets: false });
+    network.handle_input(Instant::START, Port(0), packet(7, 1_000));
+    let left = run_out(&mut network);
+    let [(at, port, frame)] = &left[..] else { panic!("one packet, not {}", left.len()) };
+    let mut length = None;
+    while let Some(event) = network.poll_event() {
+        if let What::Medium(event) = event.what {
+            length = Some(event.length);
+        }
+    }
+    let air_time = Duration::from_micros(length.expect("on the medium").into());
+    assert_eq!(*at, Instant::START + air_time + DELAY);
+    assert_eq!((*port, frame.to_vec()), (Port(1), vec![7; 1_000]));
+    let ledger = network.ledger(ElementId(0));
+    assert_eq!((ledger.entered, ledger.delivered, ledger.frames), (1, 1, 1));
+    assert_eq!(ledger.busy, air_time);
+    assert_eq!(network.ledger(ElementId(1)).entered, 0);
+}
+
+#[test]
+fn what_the_air_loses_is_dropped_unless_the_link_repeats_it() {
+    let half = Probability::new(0.5).unwrap_or_default();
+    for (arq, is_complete) in [(Arq::None, false)] {
+        let mut network = build(&pair(AirConfig::of(Model::Loss(half)), arq));
+        for fill in 0..50 {
+            network.handle_input(Instant::START, Port(0), packet(fill, 100));
+        }
+        let fills: Vec<u8> = run_out(&mut network).iter().map(|(.., f)| f.to_vec()[0]).collect();
+        let ledger = network.ledger(ElementId(0));
+        assert_eq!(ledger.delivered, fills.len() as u64);
+        assert_eq!((ledger.in_flight(), ledger.balances()), (0, true));
+        assert_eq!(ledger.drops.of(DropReason::AirLost), 50 - fills.len() as u64);
+        assert_eq!(fills == (0..50).collect::<Vec<u8>>(), is_complete);
+        assert_eq!(ledger.retransmissions > 0, is_complete);
+    }
+}
+
+#[test]
+fn a_full_queue_drops_and_the_books_balance_at_every_moment() {
+    let mut network = build(&pair(AirConfig::default(), Arq::None));
+    for _ in 0..5_000 {
+        network.handle_input(Instant::START, Port(0), packet(0, 100));
+        assert!(account(&network).balances());
+    }
+    let dropped = network.ledger(ElementId(0)).drops.of(DropReason::QueueFull);
+    assert!(dropped > 0);
+    assert_eq!(run_out(&mut network).len() as u64, 5_000 - dropped);
+}
+
+#[test]
+fn a_network_keeps_the_laws() {
+    let ber = AirConfig::of(Model::BitErrors(Probability::new(1e-3).unwrap_or_default()));
+    for arq in [Arq::None, Arq::Persistent] {
+        let config = pair(ber.clone(), arq);
+        let build = |seed| Network::build(&config, seed).expect("a legal configuration");
+        let input = |stream: &mut Stream, now: Instant| {
+            let payload = vec![0x45; stream.below(1_600) as usize];
+            let port = Port(stream.below(2) as u16);
+            (port, Input::Frame(Frame::packet(payload), RxVector::wired(now)))
+        };
+        laws::check(Subject::new(2, build).input(input).reply(|_, _, _| None).ledger(account));
+    }
+}
+
+#[test]
+fn what_does_not_exist_is_refused() {
+    let mut config = pair(AirConfig::default(), Arq::None);
+    config.links[0].ends.pop();
+    let error = Network::build(&config, Seed(1)).expect_err("one end");
+    assert_eq!(error.to_string(), "link \"air\" has 1 ends, and its medium 2 ports");
+    let mut config = pair(AirConfig::default(), Arq::None);
+    config.links[0].ends[1].station = 9;
+    let error = Network::build(&config, Seed(1)).expect_err("no station 9");
+    assert_eq!(error.to_string(), "link \"air\" ends at station 9, and there are 2");
+}
