@@ -34,8 +34,8 @@ pub struct Heading {
 #[derive(Debug)]
 pub struct Letters<W> {
     out: W,
-    /// When each packet under way had entered.
-    entered: BTreeMap<Tag, Instant>,
+    /// When each packet under way had entered, and its bytes.
+    entered: BTreeMap<Tag, (Instant, usize)>,
 }
 
 impl<W: Write> Letters<W> {
@@ -62,7 +62,7 @@ impl<W: Write> Letters<W> {
     /// # Errors
     /// If the file cannot be written.
     pub fn entered(&mut self, at: Instant, tag: Tag, bytes: usize) -> io::Result<()> {
-        self.entered.insert(tag, at);
+        self.entered.insert(tag, (at, bytes));
         writeln!(self.out, "{} + {bytes}", millis(at))
     }
 
@@ -79,18 +79,29 @@ impl<W: Write> Letters<W> {
     /// # Errors
     /// If the file cannot be written.
     pub fn delivered(&mut self, at: Instant, tag: Tag, bytes: usize) -> io::Result<()> {
-        let entered = self.entered.remove(&tag).unwrap_or(at);
+        let (entered, _) = self.entered.remove(&tag).unwrap_or((at, bytes));
         let delay = at.saturating_since(entered).as_millis();
         writeln!(self.out, "{} - {bytes} {delay}", millis(at))
     }
 
-    /// Notes that a packet was dropped for good.
+    /// Notes that a packet under way was dropped for good; of others nothing is written.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn dropped(&mut self, at: Instant, tag: Tag, bytes: usize) -> io::Result<()> {
-        self.entered.remove(&tag);
-        writeln!(self.out, "{} d 1 {bytes}", millis(at))
+    pub fn dropped(&mut self, at: Instant, tag: Tag) -> io::Result<()> {
+        match self.entered.remove(&tag) {
+            Some((_, bytes)) => writeln!(self.out, "{} d 1 {bytes}", millis(at)),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes that a packet was dropped on entering: the queue was full, the packet too long.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn refused(&mut self, at: Instant, bytes: usize) -> io::Result<()> {
+        let at = millis(at);
+        writeln!(self.out, "{at} + {bytes}\n{at} d 1 {bytes}")
     }
 
     /// Notes that the air inverted `bits` bits of a frame.

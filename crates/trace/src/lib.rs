@@ -1,5 +1,7 @@
 //! What happened, on one time axis: event logs, captures, drop ledgers and error traces.
 
 pub mod letters;
+pub mod log;
 pub mod pcapng;
+pub mod recorder;
 pub mod summary;

@@ -16,7 +16,10 @@ fn each_event_is_a_letter() {
     log.opportunity(at(12), 1500).unwrap();
     log.inverted(at(12), 3).unwrap();
     log.delivered(at(12), Tag(0), 1500).unwrap();
-    log.dropped(at(13), Tag(1), 40).unwrap();
+    log.dropped(at(13), Tag(1)).unwrap();
+    // Its fate is known already.
+    log.dropped(at(13), Tag(1)).unwrap();
+    log.refused(at(13), 1400).unwrap();
     // A packet of which the log never heard has no delay.
     log.delivered(at(14), Tag(9), 60).unwrap();
     let version = env!("CARGO_PKG_VERSION");
@@ -33,6 +36,8 @@ fn each_event_is_a_letter() {
         "12 c 3",
         "12 - 1500 11",
         "13 d 1 40",
+        "13 + 1400",
+        "13 d 1 1400",
         "14 - 60 0",
     ];
     let text = String::from_utf8(log.into_inner()).unwrap();

@@ -1,0 +1,229 @@
+//! The event log: one JSON object a line, described in `docs/event-log.md`.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use windfall_base::{Check, Damage, Instant, Seed};
+use windfall_channel::Verdict;
+use windfall_network::{Event, What};
+use windfall_stack::EventKind;
+
+/// The version of the format; grows when a name changes its meaning or goes.
+pub const FORMAT: u32 = 1;
+
+/// Writes the event log of a run.
+#[derive(Debug)]
+pub struct EventLog<W> {
+    out: W,
+    elements: Vec<String>,
+}
+
+/// The first line.
+#[derive(Serialize)]
+struct Header<'a> {
+    ev: &'static str,
+    t: f64,
+    format: u32,
+    version: &'static str,
+    seed: u64,
+    command: &'a str,
+    elements: &'a [String],
+}
+
+/// Every other line; the fields that say nothing are left out.
+#[derive(Default, Serialize)]
+struct Line<'a> {
+    ev: &'static str,
+    t: f64,
+    at: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tag: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    len: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flow: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempt: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    damage: Option<Known<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    air: Option<Fate<'a>>,
+}
+
+/// What a receiver knows of the damage to a packet.
+#[derive(Serialize)]
+struct Known<'a> {
+    frame: &'static str,
+    header: &'static str,
+    missing: u32,
+    corrected: u32,
+    suspect: &'a [core::ops::Range<u32>],
+}
+
+/// What the air did to a frame.
+#[derive(Serialize)]
+struct Fate<'a> {
+    from: u16,
+    to: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frame: Option<u64>,
+    header: u32,
+    began: f64,
+    ended: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truncated: Option<u32>,
+    #[serde(skip_serializing_if = "<[u32]>::is_empty")]
+    inverted: &'a [u32],
+}
+
+impl<W: Write> EventLog<W> {
+    /// Begins a log; `elements` names the elements of the network by number.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn new(out: W, seed: Seed, command: &str, elements: Vec<String>) -> io::Result<Self> {
+        let mut log = Self { out, elements: Vec::new() };
+        log.write(&Header {
+            ev: "header",
+            t: 0.0,
+            format: FORMAT,
+            version: env!("CARGO_PKG_VERSION"),
+            seed: seed.0,
+            command,
+            elements: &elements,
+        })?;
+        log.elements = elements;
+        Ok(log)
+    }
+
+    /// Adds an event. Packets at devices are not logged: captures hold them.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn record(&mut self, event: &Event) -> io::Result<()> {
+        let at = self.elements.get(event.element.0 as usize).map_or("", String::as_str);
+        let line = Line { t: event.at.as_secs_f64(), at, ..Line::default() };
+        let line = match &event.what {
+            What::Interface(event) => of_interface(&event.kind, line),
+            What::Medium(event) => of_medium(event, line),
+            What::Packet(_) => return Ok(()),
+        };
+        write_line(&mut self.out, &line)
+    }
+
+    /// Hands all that is buffered on.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// The writer behind the log.
+    pub fn into_inner(self) -> W {
+        self.out
+    }
+
+    fn write(&mut self, line: &impl Serialize) -> io::Result<()> {
+        write_line(&mut self.out, line)
+    }
+}
+
+fn write_line(out: &mut impl Write, line: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, line)?;
+    out.write_all(b"\n")
+}
+
+fn of_interface<'a>(kind: &'a EventKind, line: Line<'a>) -> Line<'a> {
+    let number = |tag: &Option<windfall_base::Tag>| tag.map(|tag| tag.0);
+    match kind {
+        EventKind::Queued { tag, flow, len, queue } => Line {
+            ev: "packet.queued",
+            tag: number(tag),
+            flow: Some(flow.0),
+            len: Some(*len),
+            queue: Some(*queue),
+            ..line
+        },
+        EventKind::Sent { tag, attempt, len, kept } => Line {
+            ev: "frame.sent",
+            tag: number(tag),
+            attempt: Some(*attempt),
+            len: Some(*len),
+            kept: Some(*kept),
+            ..line
+        },
+        EventKind::Acknowledged { tag } => {
+            Line { ev: "frame.acknowledged", tag: number(tag), ..line }
+        }
+        EventKind::Delivered { tag, len, damage } => Line {
+            ev: "packet.delivered",
+            tag: number(tag),
+            len: Some(*len),
+            damage: damage.is_damaged().then(|| known(damage)),
+            ..line
+        },
+        EventKind::Dropped { tag, kept, reason, len } => Line {
+            ev: "packet.dropped",
+            tag: number(tag),
+            kept: Some(*kept),
+            reason: Some(reason.name()),
+            len: Some(*len),
+            ..line
+        },
+    }
+}
+
+fn of_medium<'a>(event: &'a windfall_channel::Event, line: Line<'a>) -> Line<'a> {
+    let (ev, truncated) = match &event.verdict {
+        Verdict::Intact => ("air.intact", None),
+        Verdict::Damaged { truncated, .. } => ("air.damaged", *truncated),
+        Verdict::Lost => ("air.lost", None),
+        Verdict::Collided => ("air.collided", None),
+    };
+    let seconds = |at: Instant| at.as_secs_f64();
+    Line {
+        ev,
+        tag: event.tag.map(|tag| tag.0),
+        len: Some(event.length as usize),
+        kept: Some(event.kept),
+        air: Some(Fate {
+            from: event.from.0,
+            to: event.to.0,
+            frame: event.number,
+            header: event.header,
+            began: seconds(event.began),
+            ended: seconds(event.ended),
+            truncated,
+            inverted: event.verdict.inverted(),
+        }),
+        ..line
+    }
+}
+
+fn known(damage: &Damage) -> Known<'_> {
+    Known {
+        frame: check_name(damage.frame),
+        header: check_name(damage.header),
+        missing: damage.missing,
+        corrected: damage.corrected,
+        suspect: &damage.suspect,
+    }
+}
+
+const fn check_name(check: Check) -> &'static str {
+    match check {
+        Check::Unchecked => "unchecked",
+        Check::Good => "good",
+        Check::Bad => "bad",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+use serde_json::{Value, json};
+use windfall_base::{DropReason, FlowId, Port, Tag};
+use windfall_network::ElementId;
+use windfall_stack::Event as InterfaceEvent;
+
+use super::*;
+
+const AT: Instant = Instant::from_nanos(1_500_000_001);
+
+fn logged(what: What) -> Vec<Value> {
+    let names = vec!["near".to_owned(), "air".to_owned()];
+    let element = match what {
+        What::Medium(_) => ElementId(1),
+        _ => ElementId(0),
+    };
+    let mut log = EventLog::new(Vec::new(), Seed(7), "windfall run -- true", names).unwrap();
+    log.record(&Event { at: AT, element, what }).unwrap();
+    let text = String::from_utf8(log.into_inner()).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn interface(kind: EventKind) -> Value {
+    logged(What::Interface(InterfaceEvent { at: AT, kind })).pop().unwrap()
+}
+
+fn medium(verdict: Verdict) -> Value {
+    let began = Instant::from_nanos(500_000_000);
+    let event = windfall_channel::Event {
+        at: AT,
+        from: Port(0),
+        to: Port(1),
+        number: Some(3),
+        tag: Some(Tag(5)),
+        kept: true,
+        length: 1512,
+        header: 8,
+        began,
+        ended: AT,
+        verdict,
+    };
+    logged(What::Medium(event)).pop().unwrap()
+}
+
+#[test]
+fn the_first_line_says_what_the_file_is() {
+    let lines = logged(What::Interface(InterfaceEvent {
+        at: AT,
+        kind: EventKind::Acknowledged { tag: Some(Tag(1)) },
+    }));
+    let expected = json!({
+        "ev": "header", "t": 0.0, "format": 1, "version": env!("CARGO_PKG_VERSION"),
+        "seed": 7, "command": "windfall run -- true", "elements": ["near", "air"],
+    });
+    assert_eq!(lines[0], expected);
+    let expected = json!({"ev": "frame.acknowledged", "t": 1.500000001, "at": "near", "tag": 1});
+    assert_eq!(lines[1], expected);
+}
+
+#[test]
+fn the_life_of_a_packet_has_stable_names() {
+    let tag = Some(Tag(1));
+    let queued = interface(EventKind::Queued { tag, flow: FlowId(0), len: 1500, queue: 2 });
+    let expected = json!({
+        "ev": "packet.queued", "t": 1.500000001, "at": "near", "tag": 1, "len": 1500,
+        "flow": 0, "queue": 2,
+    });
+    assert_eq!(queued, expected);
+    let sent = interface(EventKind::Sent { tag, attempt: 2, len: 1512, kept: true });
+    assert_eq!((&sent["ev"], &sent["attempt"]), (&json!("frame.sent"), &json!(2)));
+    let reason = DropReason::FrameCheck;
+    let dropped = interface(EventKind::Dropped { tag, kept: false, reason, len: 1500 });
+    assert_eq!(dropped["reason"], "frame-check");
+    assert_eq!(dropped["kept"], false);
+}
+
+#[test]
+fn damage_is_logged_as_known_and_as_true() {
+    let damage = Damage { frame: Check::Bad, missing: 4, ..Damage::default() };
+    let delivered = interface(EventKind::Delivered { tag: Some(Tag(1)), len: 1496, damage });
+    let expected = json!({
+        "frame": "bad", "header": "unchecked", "missing": 4, "corrected": 0, "suspect": [],
+    });
+    assert_eq!(delivered["damage"], expected);
+    let damage = Damage::default();
+    let clean = interface(EventKind::Delivered { tag: Some(Tag(1)), len: 1500, damage });
+    assert_eq!(clean.get("damage"), None);
+
+    let damaged = medium(Verdict::Damaged { truncated: Some(800), inverted: vec![64, 99] });
+    let expected = json!({
+        "ev": "air.damaged", "t": 1.500000001, "at": "air", "tag": 5, "len": 1512, "kept": true,
+        "air": {
+            "from": 0, "to": 1, "frame": 3, "header": 8, "began": 0.5, "ended": 1.500000001,
+            "truncated": 800, "inverted": [64, 99],
+        },
+    });
+    assert_eq!(damaged, expected);
+    for (verdict, name) in [
+        (Verdict::Intact, "air.intact"),
+        (Verdict::Lost, "air.lost"),
+        (Verdict::Collided, "air.collided"),
+    ] {
+        assert_eq!(medium(verdict)["ev"], name);
+    }
+}

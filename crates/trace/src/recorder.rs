@@ -1,0 +1,273 @@
+//! One observer for everything that a run leaves behind: event log, letters, captures.
+//!
+//! Drivers give it each [`Event`] of their network, in order; simulated and real time give the same
+//! files.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use windfall_base::{DropReason, Payload, Seed, Tag};
+use windfall_channel::Verdict;
+use windfall_network::{ElementId, Event, Passage, What, direction_of};
+use windfall_stack::EventKind;
+
+use crate::letters::{Heading, Letters};
+use crate::log::EventLog;
+use crate::pcapng::{Capture, Seen, damage_note};
+
+/// Where a recorder writes to.
+pub type Out = Box<dyn Write + Send>;
+
+/// What the files of one run have in common.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The seed of the run.
+    pub seed: Seed,
+    /// The command that started it.
+    pub command: String,
+    /// The start of the run in nanoseconds since 1970; zero in simulated time.
+    pub epoch: u64,
+    /// The names of the network's elements, by number.
+    pub elements: Vec<String>,
+}
+
+/// Writes what happens to the files that were asked for.
+pub struct Recorder {
+    run: Run,
+    log: Option<EventLog<Out>>,
+    letters: BTreeMap<usize, Letters<Out>>,
+    captures: BTreeMap<ElementId, Capture<Out>>,
+    /// Packets that entered at a captured device and whose fate is open.
+    under_way: BTreeMap<Tag, Payload>,
+    /// What the air did to the last frame of a packet: inverted bits of the packet, bytes missing.
+    damage: BTreeMap<Tag, (Vec<u32>, u32)>,
+}
+
+impl core::fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Recorder")
+            .field("run", &self.run)
+            .field("log", &self.log.is_some())
+            .field("letters", &self.letters.keys())
+            .field("captures", &self.captures.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Recorder {
+    /// A recorder that writes nothing yet.
+    #[must_use]
+    pub fn new(run: Run) -> Self {
+        Self {
+            run,
+            log: None,
+            letters: BTreeMap::new(),
+            captures: BTreeMap::new(),
+            under_way: BTreeMap::new(),
+            damage: BTreeMap::new(),
+        }
+    }
+
+    /// Writes the event log to `out`, as JSON lines.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn log_to(&mut self, out: Out) -> io::Result<()> {
+        let Run { seed, command, elements, .. } = &self.run;
+        self.log = Some(EventLog::new(out, *seed, command, elements.clone())?);
+        Ok(())
+    }
+
+    /// Writes what the interface `sender` sends to `out`, in the letters of mahimahi.
+    ///
+    /// `direction` names the direction, such as `uplink`, `queue` the queue before the link.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn letters_to(
+        &mut self,
+        out: Out,
+        sender: ElementId,
+        direction: &str,
+        queue: &str,
+    ) -> io::Result<()> {
+        let heading = Heading {
+            direction: direction.to_owned(),
+            command: self.run.command.clone(),
+            queue: queue.to_owned(),
+            seed: self.run.seed.0,
+            epoch_ms: self.run.epoch / 1_000_000,
+        };
+        self.letters.insert(sender.0 as usize, Letters::new(out, &heading)?);
+        Ok(())
+    }
+
+    /// Writes the packets at the device of the interface `device` to `out`, as pcapng.
+    ///
+    /// The network must be asked to report packets at its devices.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn capture_to(&mut self, out: Out, device: ElementId) -> io::Result<()> {
+        let Run { seed, command, epoch, .. } = &self.run;
+        let comment = format!("seed {seed}\n{command}");
+        let capture = Capture::new(out, self.name(device), *epoch, &comment)?;
+        self.captures.insert(device, capture);
+        Ok(())
+    }
+
+    /// Whether anything is recorded at all; if not, a network need not report.
+    #[must_use]
+    pub fn wants_events(&self) -> bool {
+        self.log.is_some() || !self.letters.is_empty() || !self.captures.is_empty()
+    }
+
+    /// Whether the network must report packets at its devices.
+    #[must_use]
+    pub fn wants_packets(&self) -> bool {
+        !self.captures.is_empty()
+    }
+
+    /// Takes one event.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn record(&mut self, event: &Event) -> io::Result<()> {
+        if let Some(log) = &mut self.log {
+            log.record(event)?;
+        }
+        match &event.what {
+            What::Interface(interface) => self.interface(event, &interface.kind),
+            What::Medium(medium) => self.medium(event, medium),
+            What::Packet(passage) => self.packet(event, passage),
+        }
+    }
+
+    /// Hands all that is buffered on.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.log.as_mut().map_or(Ok(()), EventLog::flush)?;
+        self.letters.values_mut().try_for_each(Letters::flush)?;
+        self.captures.values_mut().try_for_each(Capture::flush)
+    }
+
+    fn name(&self, element: ElementId) -> &str {
+        self.run.elements.get(element.0 as usize).map_or("", String::as_str)
+    }
+
+    fn interface(&mut self, event: &Event, kind: &EventKind) -> io::Result<()> {
+        match kind {
+            EventKind::Queued { tag: Some(tag), len, .. } => match self.letters_of(*tag) {
+                Some(letters) => letters.entered(event.at, *tag, *len),
+                None => Ok(()),
+            },
+            EventKind::Delivered { tag: Some(tag), len, .. } => match self.letters_of(*tag) {
+                Some(letters) => letters.delivered(event.at, *tag, *len),
+                None => Ok(()),
+            },
+            // On a shared medium every bystander says so; it is not the fate of the packet.
+            EventKind::Dropped { reason: DropReason::NotForUs, .. } => Ok(()),
+            EventKind::Dropped { tag: Some(tag), kept: false, reason, len } => {
+                self.dropped(event, *tag, *reason, *len)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn medium(&mut self, event: &Event, medium: &windfall_channel::Event) -> io::Result<()> {
+        let Some(tag) = medium.tag else { return Ok(()) };
+        match &medium.verdict {
+            Verdict::Intact => {
+                self.damage.remove(&tag);
+            }
+            Verdict::Damaged { truncated, inverted } => {
+                if let Some(letters) = self.letters_of(tag)
+                    && !inverted.is_empty()
+                {
+                    letters.inverted(event.at, inverted.len())?;
+                }
+                if self.wants_packets() {
+                    let missing =
+                        truncated.map_or(0, |bit| medium.length - medium.length.min(bit / 8));
+                    self.damage.insert(tag, (of_packet(inverted, medium.header), missing));
+                }
+            }
+            Verdict::Lost if !medium.kept => {
+                return self.dropped(event, tag, DropReason::AirLost, medium.length as usize);
+            }
+            Verdict::Collided if !medium.kept => {
+                return self.dropped(event, tag, DropReason::Collision, medium.length as usize);
+            }
+            Verdict::Lost | Verdict::Collided => {}
+        }
+        Ok(())
+    }
+
+    fn packet(&mut self, event: &Event, passage: &Passage) -> io::Result<()> {
+        let Passage { arrived, tag, payload, .. } = passage;
+        let mut note = String::new();
+        if *arrived {
+            if let Some(tag) = tag {
+                self.under_way.remove(tag);
+                if let Some((inverted, missing)) = self.damage.remove(tag) {
+                    note = damage_note(&within(&inverted, payload.len()), missing);
+                }
+            }
+        } else if let Some(tag) = tag
+            && self.captures.contains_key(&event.element)
+        {
+            self.under_way.insert(*tag, payload.clone());
+        }
+        let seen = if *arrived { Seen::Arrived } else { Seen::Sent };
+        match self.captures.get_mut(&event.element) {
+            Some(capture) => capture.packet(event.at, seen, *tag, payload, &note),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes the end of a packet on its link; a second one is passed over.
+    fn dropped(
+        &mut self,
+        event: &Event,
+        tag: Tag,
+        reason: DropReason,
+        len: usize,
+    ) -> io::Result<()> {
+        if let Some(letters) = self.letters_of(tag) {
+            if matches!(reason, DropReason::QueueFull | DropReason::TooBig) {
+                letters.refused(event.at, len)?;
+            } else {
+                letters.dropped(event.at, tag)?;
+            }
+        }
+        let damage = self.damage.remove(&tag);
+        let Some(payload) = self.under_way.remove(&tag) else { return Ok(()) };
+        let Some(capture) = self.captures.get_mut(&ElementId(direction_of(tag) as u32)) else {
+            return Ok(());
+        };
+        let mut note = format!("dropped: {reason}");
+        if let Some((inverted, missing)) = damage {
+            note = format!("{note}; {}", damage_note(&within(&inverted, payload.len()), missing));
+        }
+        capture.packet(event.at, Seen::Dropped, Some(tag), &payload, &note)
+    }
+
+    fn letters_of(&mut self, tag: Tag) -> Option<&mut Letters<Out>> {
+        self.letters.get_mut(&direction_of(tag))
+    }
+}
+
+/// Positions in the packet of bits that were counted from the link header of `header` bytes.
+fn of_packet(inverted: &[u32], header: u32) -> Vec<u32> {
+    inverted.iter().filter_map(|bit| bit.checked_sub(header * 8)).collect()
+}
+
+/// The positions that lie within a packet, and not in the link trailer behind it.
+fn within(inverted: &[u32], bytes: usize) -> Vec<u32> {
+    inverted.iter().copied().filter(|bit| (*bit as usize) < bytes * 8).collect()
+}
+
+#[cfg(test)]
+mod tests;
