@@ -1,4 +1,21 @@
 # Two commands do everything: `make demo` and `make test`.
-.PHONY: demo test
-demo test:
-	@echo "not yet" && false
+.PHONY: demo test ci bench
+
+# Builds, then moves a file across a bad link, without and with local retransmission.
+demo:
+	@.ci/prepare
+	@cargo build --release --locked --quiet --package windfall-cli
+	@demo/run
+
+# Runs every test; the last line counts them.
+test:
+	@.ci/prepare
+	@cargo xtask test
+
+# What is checked before a change goes in: format, lints, rules, documents, and `make test`.
+ci:
+	@.ci/run
+
+# Measures speed, each time beside the peer or the bound that it is compared with.
+bench:
+	@cargo bench --package windfall-bench

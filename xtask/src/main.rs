@@ -22,9 +22,9 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let result = match words[..] {
-        ["tidy"] => tidy::run(&root),
-        ["matrix"] => matrix::write(&root),
-        ["matrix", "--check"] => matrix::check(&root),
+        ["tidy"] => tidy::run(&root).map(|()| true),
+        ["matrix"] => matrix::write(&root).map(|()| true),
+        ["matrix", "--check"] => matrix::check(&root).map(|()| true),
         ["test", ref arguments @ ..] => counting::run(&root, arguments),
         _ => {
             eprintln!("{USAGE}");
@@ -32,7 +32,8 @@ fn main() -> ExitCode {
         }
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(message) => {
             eprintln!("{message}");
             ExitCode::FAILURE
