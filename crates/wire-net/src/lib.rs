@@ -12,6 +12,7 @@
 
 pub mod addresses;
 pub mod checksum;
+pub mod ecn;
 pub mod error;
 pub mod icmpv4;
 pub mod icmpv6;
@@ -19,11 +20,13 @@ pub mod ip;
 pub mod ipv4;
 pub mod ipv6;
 pub mod protocol;
+pub mod tcp;
 pub mod udp;
 pub mod udplite;
 
 mod field;
 
 pub use addresses::Addresses;
+pub use ecn::Ecn;
 pub use error::WireError;
 pub use protocol::Protocol;

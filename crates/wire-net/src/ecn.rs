@@ -1,0 +1,34 @@
+//! Explicit congestion notification: two bits of every IP header.
+
+/// The ECN field of an IP header (RFC 3168, section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotCapable,
+    /// ECN-capable, code point 1.
+    Capable1,
+    /// ECN-capable, code point 0 (binary 10).
+    Capable0,
+    /// Congestion experienced.
+    Congested,
+}
+
+impl Ecn {
+    /// The field with these two low bits.
+    #[must_use]
+    pub const fn from_bits(bits: u8) -> Self {
+        match bits & 3 {
+            0 => Self::NotCapable,
+            1 => Self::Capable1,
+            2 => Self::Capable0,
+            _ => Self::Congested,
+        }
+    }
+
+    /// The two bits.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        self as u8
+    }
+}

@@ -1,0 +1,236 @@
+//! TCP segments (RFC 9293, section 3.1): a view over any bytes, legal values, options.
+//!
+//! [`Packet::new`] checks that the fixed header is there and that the data offset makes sense;
+//! afterwards no getter panics. Options are read in one of two ways: strictly, where one malformed
+//! option refuses the segment, or leniently, where reading stops before it.
+
+pub mod corruption;
+pub mod flags;
+pub mod options;
+
+use arrayvec::ArrayVec;
+use windfall_base::seq::Seq32;
+
+pub use self::corruption::{CorruptionKinds, Packing};
+pub use self::flags::Flags;
+pub use self::options::{Notification, OptionError, Options, SackBlock, Timestamps};
+use crate::addresses::Addresses;
+use crate::checksum::Sum;
+use crate::error::WireError;
+use crate::field::{put_u16, put_u32, u16_at, u32_at};
+use crate::protocol::Protocol;
+
+/// Length of the header without options, in bytes.
+pub const HEADER_LEN: usize = 20;
+/// The longest header, options included, in bytes.
+pub const MAX_HEADER_LEN: usize = 60;
+/// Where the sequence number stands in the header, in bytes; the others follow the figure.
+pub const SEQ_AT: usize = 4;
+/// Where the acknowledgment number stands.
+pub const ACK_AT: usize = 8;
+/// Where the flags stand.
+pub const FLAGS_AT: usize = 13;
+/// Where the window stands.
+pub const WINDOW_AT: usize = 14;
+/// Where the checksum stands.
+pub const CHECKSUM_AT: usize = 16;
+
+/// A header as it is written, options included.
+pub type HeaderBytes = ArrayVec<u8, MAX_HEADER_LEN>;
+
+/// A view over a TCP segment, or over the beginning of one that holds the whole header.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Packet<'a> {
+    /// A view, if the header is there.
+    ///
+    /// # Errors
+    /// The bytes are shorter than the header, or the data offset points into the fixed header or
+    /// beyond the bytes.
+    pub fn new(bytes: &'a [u8]) -> Result<Self, WireError> {
+        WireError::check_len("TCP", bytes, HEADER_LEN)?;
+        let found = usize::from(bytes[12] >> 4) * 4;
+        if found < HEADER_LEN || found > bytes.len() {
+            let most = bytes.len().min(MAX_HEADER_LEN);
+            return Err(WireError::Length { header: "TCP", found, least: HEADER_LEN, most });
+        }
+        Ok(Self { bytes })
+    }
+
+    /// The port of the sender.
+    #[must_use]
+    pub fn src_port(&self) -> u16 {
+        u16_at(self.bytes, 0)
+    }
+
+    /// The port of the receiver.
+    #[must_use]
+    pub fn dst_port(&self) -> u16 {
+        u16_at(self.bytes, 2)
+    }
+
+    /// The sequence number of the first byte of data, or of SYN.
+    #[must_use]
+    pub fn seq(&self) -> Seq32 {
+        Seq32(u32_at(self.bytes, SEQ_AT))
+    }
+
+    /// The next sequence number expected, where [`Flags::ACK`] is set.
+    #[must_use]
+    pub fn ack(&self) -> Seq32 {
+        Seq32(u32_at(self.bytes, ACK_AT))
+    }
+
+    /// The header's length in bytes, 20..=60.
+    #[must_use]
+    pub fn header_len(&self) -> usize {
+        usize::from(self.bytes[12] >> 4) * 4
+    }
+
+    /// The control bits.
+    #[must_use]
+    pub fn flags(&self) -> Flags {
+        Flags(self.bytes[FLAGS_AT])
+    }
+
+    /// The receive window, unscaled.
+    #[must_use]
+    pub fn window(&self) -> u16 {
+        u16_at(self.bytes, WINDOW_AT)
+    }
+
+    /// The checksum as it stands in the header.
+    #[must_use]
+    pub fn checksum(&self) -> u16 {
+        u16_at(self.bytes, CHECKSUM_AT)
+    }
+
+    /// The urgent pointer, where [`Flags::URG`] is set.
+    #[must_use]
+    pub fn urgent(&self) -> u16 {
+        u16_at(self.bytes, 18)
+    }
+
+    /// The option area, as many bytes as the data offset says.
+    #[must_use]
+    pub fn option_bytes(&self) -> &'a [u8] {
+        &self.bytes[HEADER_LEN..self.header_len()]
+    }
+
+    /// The header, options included.
+    #[must_use]
+    pub fn header(&self) -> &'a [u8] {
+        &self.bytes[..self.header_len()]
+    }
+
+    /// The data that the view holds.
+    #[must_use]
+    pub fn payload(&self) -> &'a [u8] {
+        &self.bytes[self.header_len()..]
+    }
+}
+
+/// Whether the checksum over a whole segment, in two slices, holds (RFC 9293, section 3.1).
+#[must_use]
+pub fn checksum_holds(addresses: &Addresses, segment: [&[u8]; 2]) -> bool {
+    let len = segment[0].len() + segment[1].len();
+    let mut sum = addresses.pseudo_header(Protocol::TCP, len as u32);
+    sum.add(segment[0]);
+    sum.add(segment[1]);
+    sum.holds()
+}
+
+/// Writes the checksum over the pseudo header, `header` and `data` into `header`.
+///
+/// # Panics
+/// If `header` is shorter than [`HEADER_LEN`].
+pub fn fill_checksum(addresses: &Addresses, header: &mut [u8], data: &[u8]) {
+    let len = header.len() + data.len();
+    fill_checksum_with(addresses.pseudo_header(Protocol::TCP, len as u32), header, data);
+}
+
+/// As [`fill_checksum`], on top of the sum over a pseudo header.
+pub fn fill_checksum_with(mut sum: Sum, header: &mut [u8], data: &[u8]) {
+    put_u16(header, CHECKSUM_AT, 0);
+    sum.add(header);
+    sum.add(data);
+    put_u16(header, CHECKSUM_AT, sum.checksum());
+}
+
+/// The values of a TCP header.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repr {
+    /// The port of the sender.
+    pub src_port: u16,
+    /// The port of the receiver.
+    pub dst_port: u16,
+    /// The sequence number of the first byte of data, or of SYN.
+    pub seq: Seq32,
+    /// The next sequence number expected; without [`Flags::ACK`] it means nothing.
+    pub ack: Seq32,
+    /// The control bits.
+    pub flags: Flags,
+    /// The receive window, unscaled.
+    pub window: u16,
+    /// The urgent pointer; without [`Flags::URG`] it means nothing.
+    pub urgent: u16,
+    /// The options.
+    pub options: Options,
+}
+
+impl Repr {
+    /// Reads a header; a malformed option refuses it.
+    ///
+    /// # Errors
+    /// An option is malformed.
+    pub fn parse(packet: &Packet<'_>, kinds: &CorruptionKinds) -> Result<Self, OptionError> {
+        let options = Options::parse(packet.option_bytes(), kinds)?;
+        Ok(Self::with_options(packet, options))
+    }
+
+    /// Reads a header; reading of options stops before a malformed one.
+    #[must_use]
+    pub fn parse_lenient(packet: &Packet<'_>, kinds: &CorruptionKinds) -> Self {
+        let options = Options::parse_lenient(packet.option_bytes(), kinds);
+        Self::with_options(packet, options)
+    }
+
+    fn with_options(packet: &Packet<'_>, options: Options) -> Self {
+        Self {
+            src_port: packet.src_port(),
+            dst_port: packet.dst_port(),
+            seq: packet.seq(),
+            ack: packet.ack(),
+            flags: packet.flags(),
+            window: packet.window(),
+            urgent: packet.urgent(),
+            options,
+        }
+    }
+
+    /// Writes the header with a checksum of zero; [`fill_checksum`] puts the real one in.
+    ///
+    /// # Errors
+    /// The options are longer than 40 bytes.
+    pub fn emit(&self, kinds: &CorruptionKinds) -> Result<HeaderBytes, WireError> {
+        let options = self.options.emit(kinds)?;
+        let mut header = HeaderBytes::new();
+        header.extend([0; HEADER_LEN]);
+        put_u16(&mut header, 0, self.src_port);
+        put_u16(&mut header, 2, self.dst_port);
+        put_u32(&mut header, SEQ_AT, self.seq.0);
+        put_u32(&mut header, ACK_AT, self.ack.0);
+        header[12] = ((HEADER_LEN + options.len()) << 2) as u8;
+        header[FLAGS_AT] = self.flags.0;
+        put_u16(&mut header, WINDOW_AT, self.window);
+        put_u16(&mut header, 18, self.urgent);
+        header.extend(options);
+        Ok(header)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,45 @@
+use super::*;
+
+fn parse(area: &[u8]) -> Result<Options, OptionError> {
+    Options::parse(area, &CorruptionKinds::default())
+}
+
+fn lenient(area: &[u8]) -> Options {
+    Options::parse_lenient(area, &CorruptionKinds::default())
+}
+
+#[test]
+fn strict_reading_names_the_fault() {
+    assert_eq!(parse(&[1, 2]), Err(OptionError::NoLength { kind: 2, at: 1 }));
+    let cut = OptionError::Length { kind: 2, at: 0, len: 4, most: 3 };
+    assert_eq!(parse(&[2, 4, 5]), Err(cut));
+    let endless = OptionError::Length { kind: 8, at: 0, len: 0, most: 4 };
+    assert_eq!(parse(&[8, 0, 0, 0]), Err(endless));
+    let wrong = OptionError::WrongLength { kind: 3, at: 0, len: 4 };
+    assert_eq!(parse(&[3, 4, 0, 0]), Err(wrong));
+    let ragged = OptionError::WrongLength { kind: 5, at: 0, len: 11 };
+    assert_eq!(parse(&[5, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), Err(ragged));
+}
+
+#[test]
+fn lenient_reading_keeps_what_stands_before_the_fault() {
+    let options = lenient(&[2, 4, 5, 0xb4, 3, 9, 0, 0]);
+    assert_eq!(options.mss, Some(1460));
+    assert_eq!(options.window_scale, None);
+}
+
+#[test]
+fn unknown_options_are_kept_whole_and_in_order() {
+    let area = [30, 4, 7, 7, 1, 99, 2, 0];
+    assert_eq!(&parse(&area).unwrap().unknown[..], &[30, 4, 7, 7, 99, 2]);
+}
+
+#[test]
+fn nothing_is_read_behind_the_end_of_the_list() {
+    assert_eq!(parse(&[0, 2, 4, 1]).unwrap(), Options::default());
+}
+
+#[test]
+fn the_first_of_a_repeated_option_counts() {
+    assert_eq!(parse(&[2, 4, 0, 1, 2, 4, 0, 2]).unwrap().mss, Some(1));
+}

@@ -1,0 +1,133 @@
+use core::net::IpAddr;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+
+pub(super) fn addresses() -> Addresses {
+    let address = |text: &str| text.parse::<IpAddr>().unwrap();
+    Addresses::new(address("10.0.0.1"), address("10.0.0.2")).unwrap()
+}
+
+/// A SYN of a Linux kernel, with the checksum that it had.
+const SYN: [u8; 40] = [
+    0xb7, 0x82, 0x14, 0x51, 0x8a, 0x2c, 0x9b, 0x1e, 0, 0, 0, 0, 0xa0, 0x02, 0xfa, 0xf0, 0, 0, 0, 0,
+    2, 4, 5, 0xb4, 4, 2, 8, 10, 0x12, 0x34, 0x56, 0x78, 0, 0, 0, 0, 1, 3, 3, 7,
+];
+
+#[test]
+fn a_kernels_syn_is_read_and_written_byte_by_byte() {
+    let packet = Packet::new(&SYN).unwrap();
+    let kinds = CorruptionKinds::default();
+    let repr = Repr::parse(&packet, &kinds).unwrap();
+    assert_eq!((repr.src_port, repr.dst_port), (46978, 5201));
+    assert_eq!(repr.flags, Flags::SYN);
+    assert_eq!(repr.options.mss, Some(1460));
+    assert_eq!(repr.options.window_scale, Some(7));
+    assert!(repr.options.sack_permitted);
+    assert_eq!(repr.options.timestamps, Some(Timestamps { value: 0x1234_5678, echo: 0 }));
+    assert_eq!(&repr.emit(&kinds).unwrap()[..], &SYN[..]);
+}
+
+#[test]
+fn a_data_offset_outside_the_bytes_is_refused() {
+    let mut bytes = SYN;
+    bytes[12] = 0xf0;
+    assert!(Packet::new(&bytes).is_err());
+    bytes[12] = 0x40;
+    assert!(Packet::new(&bytes).is_err());
+    assert!(Packet::new(&bytes[..19]).is_err());
+}
+
+#[test]
+fn the_timestamps_take_twelve_bytes() {
+    //= S2.2
+    let kinds = CorruptionKinds::default();
+    let mut repr = Repr { flags: Flags::ACK, ..Repr::default() };
+    assert_eq!(repr.emit(&kinds).unwrap().len(), 20);
+    repr.options.timestamps = Some(Timestamps::default());
+    assert_eq!(repr.emit(&kinds).unwrap().len(), 32);
+}
+
+#[test]
+fn more_options_than_fit_are_refused() {
+    let block = SackBlock { left: Seq32(1), right: Seq32(2) };
+    let mut options = Options { timestamps: Some(Timestamps::default()), ..Options::default() };
+    options.sack.extend([block; 4]);
+    assert!(options.emit(&CorruptionKinds::default()).is_err());
+    options.sack.pop();
+    assert_eq!(options.emit(&CorruptionKinds::default()).unwrap().len(), 40);
+}
+
+fn any_options() -> impl Strategy<Value = Options> {
+    let block = (any::<u32>(), any::<u32>())
+        .prop_map(|(left, right)| SackBlock { left: Seq32(left), right: Seq32(right) });
+    let notification = prop_oneof![
+        Just(Notification::Plain),
+        any::<u32>().prop_map(|seq| Notification::Extended(Seq32(seq)))
+    ];
+    (
+        proptest::option::of(any::<u16>()),
+        proptest::option::of(any::<u8>()),
+        any::<bool>(),
+        proptest::option::of((any::<u32>(), any::<u32>())),
+        vec(block, 0..=2),
+        proptest::option::of(any::<u32>()),
+        proptest::option::of(notification),
+        prop_oneof![Just(&[][..]), Just(&[99, 2][..]), Just(&[28, 4, 1, 2][..])],
+    )
+        .prop_map(|(mss, scale, sackp, stamps, sack, detection, notification, unknown)| {
+            Options {
+                mss,
+                window_scale: scale,
+                sack_permitted: sackp,
+                timestamps: stamps.map(|(value, echo)| Timestamps { value, echo }),
+                sack: sack.into_iter().collect(),
+                detection,
+                notification,
+                unknown: unknown.iter().copied().collect(),
+            }
+        })
+}
+
+fn any_repr() -> impl Strategy<Value = Repr> {
+    (any::<(u16, u16, u32, u32, u8, u16, u16)>(), any_options()).prop_map(|(fields, options)| {
+        let (src_port, dst_port, seq, ack, flags, window, urgent) = fields;
+        let (seq, ack, flags) = (Seq32(seq), Seq32(ack), Flags(flags));
+        Repr { src_port, dst_port, seq, ack, flags, window, urgent, options }
+    })
+}
+
+fn any_kinds() -> impl Strategy<Value = CorruptionKinds> {
+    prop_oneof![Just(CorruptionKinds::default()), Just(CorruptionKinds::EXPERIMENTAL)]
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(repr in any_repr(), kinds in any_kinds(), data in vec(any::<u8>(), 0..50)) {
+        let Ok(mut bytes) = repr.emit(&kinds).map(|header| header.to_vec()) else {
+            return Ok(());
+        };
+        fill_checksum(&addresses(), &mut bytes, &data);
+        prop_assert!(checksum_holds(&addresses(), [&bytes, &data]));
+        bytes.extend(&data);
+        let packet = Packet::new(&bytes).unwrap();
+        prop_assert_eq!(packet.payload(), &data);
+        prop_assert_eq!(&Repr::parse(&packet, &kinds).unwrap(), &repr);
+        prop_assert_eq!(&Repr::parse_lenient(&packet, &kinds), &repr);
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in vec(any::<u8>(), 0..100), kinds in any_kinds()) {
+        if let Ok(packet) = Packet::new(&bytes) {
+            let lenient = Repr::parse_lenient(&packet, &kinds);
+            if let Ok(strict) = Repr::parse(&packet, &kinds) {
+                prop_assert_eq!(strict, lenient.clone());
+            }
+            let _ = lenient.emit(&kinds);
+            let _ = corruption::holds(&kinds, Packing::Packed, crate::Ecn::Congested, &addresses(), &packet);
+            let _ = (packet.urgent(), packet.checksum(), packet.payload());
+        }
+    }
+}
