@@ -48,6 +48,18 @@ pub enum DropReason {
     UdpLiteCoverage,
     /// The TCP checksum failed.
     TcpChecksum,
+    /// The TCP timestamp is older than one already seen (RFC 7323, section 5).
+    TcpOldTimestamp,
+    /// The TCP segment lies outside the receive window.
+    TcpSequence,
+    /// The TCP segment acknowledges what was never sent, or nothing at all.
+    TcpAcknowledgment,
+    /// A TCP reset or SYN that only an outsider would send (RFC 5961).
+    TcpBlind,
+    /// The listener has as many half-open connections as it allows.
+    TcpBacklog,
+    /// The TCP header is whole, the data are not: the sender was asked again (S4.8).
+    TcpDamaged,
     /// The ICMP checksum failed.
     IcmpChecksum,
     /// Nobody listens on the port or the protocol.
@@ -62,7 +74,7 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason, in the order of the layers.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 32] = [
         Self::QueueFull,
         Self::Expired,
         Self::TooBig,
@@ -84,6 +96,12 @@ impl DropReason {
         Self::UdpLiteChecksum,
         Self::UdpLiteCoverage,
         Self::TcpChecksum,
+        Self::TcpOldTimestamp,
+        Self::TcpSequence,
+        Self::TcpAcknowledgment,
+        Self::TcpBlind,
+        Self::TcpBacklog,
+        Self::TcpDamaged,
         Self::IcmpChecksum,
         Self::NoListener,
         Self::ReceiveBuffer,
@@ -116,6 +134,12 @@ impl DropReason {
             Self::UdpLiteChecksum => "udplite-checksum",
             Self::UdpLiteCoverage => "udplite-coverage",
             Self::TcpChecksum => "tcp-checksum",
+            Self::TcpOldTimestamp => "tcp-old-timestamp",
+            Self::TcpSequence => "tcp-sequence",
+            Self::TcpAcknowledgment => "tcp-acknowledgment",
+            Self::TcpBlind => "tcp-blind",
+            Self::TcpBacklog => "tcp-backlog",
+            Self::TcpDamaged => "tcp-damaged",
             Self::IcmpChecksum => "icmp-checksum",
             Self::NoListener => "no-listener",
             Self::ReceiveBuffer => "receive-buffer",
