@@ -1,0 +1,27 @@
+//! Codes over slices, without time: they turn bytes into more bytes, and damaged bytes back.
+//!
+//! [`ReedSolomon`] corrects symbol errors and erasures in blocks of up to 255 bytes. The same bytes
+//! come out whichever instructions the processor has; the fastest are chosen at run time.
+//!
+//! ```
+//! use windfall_fec::ReedSolomon;
+//!
+//! let code = ReedSolomon::new(32).unwrap(); // RS(255, 223): corrects 16 symbols
+//! let mut block = b"still good to eat".to_vec();
+//! let data = block.len();
+//! block.resize(data + 32, 0);
+//! code.encode(&mut block).unwrap();
+//!
+//! block[3] ^= 0x40; // bruised
+//! block[9] = 0;
+//! let corrected = code.decode(&mut block, &[]).unwrap();
+//! assert_eq!((corrected.errors, &block[..data]), (2, &b"still good to eat"[..]));
+//! ```
+
+mod field;
+mod lanes;
+mod reed_solomon;
+
+pub use field::{Field, FieldError};
+pub use lanes::Instructions;
+pub use reed_solomon::{BlockError, CodeError, Corrected, Parameters, ReedSolomon, Uncorrectable};
