@@ -121,7 +121,7 @@ impl ReedSolomon {
             return Err(CodeError::Parity(parity));
         }
         let step = parameters.step;
-        if step == 0 || [3, 5, 17].iter().any(|factor| step % factor == 0) {
+        if step == 0 || [3, 5, 17].iter().any(|factor| step.is_multiple_of(*factor)) {
             return Err(CodeError::Step(step));
         }
         let field = Field::new(parameters.polynomial)?;
@@ -193,8 +193,9 @@ impl ReedSolomon {
         mut report: impl FnMut(usize, Result<Corrected, Uncorrectable>),
     ) -> Result<(), BlockError> {
         self.check_many(blocks.len(), length)?;
+        let mut remainders = [[0; divide::REMAINDER]; divide::SIDE_BY_SIDE];
         for (group, four) in blocks.chunks_mut(length * divide::SIDE_BY_SIDE).enumerate() {
-            let remainders = self.division.remainders(self.instructions, four, length);
+            self.division.remainders(self.instructions, four, length, &mut remainders);
             for (i, block) in four.chunks_exact_mut(length).enumerate() {
                 let outcome = self.locating.correct(
                     &self.field,
@@ -218,7 +219,7 @@ impl ReedSolomon {
 
     fn check_many(&self, bytes: usize, length: usize) -> Result<(), BlockError> {
         self.check(length)?;
-        if bytes % length != 0 {
+        if !bytes.is_multiple_of(length) {
             return Err(BlockError::Remainder { bytes, block: length });
         }
         Ok(())

@@ -6,7 +6,7 @@
 
 use super::{MAX_BLOCK, Parameters};
 use crate::field::Field;
-use crate::lanes::{Instructions, LANES, Lanes, add_product, dispatch, window, window_mut};
+use crate::lanes::{Instructions, LANES, Lanes, Plain, add_product, dispatch};
 
 /// Bytes divided away at each step.
 const STEP: usize = 8;
@@ -17,53 +17,49 @@ const WORK: usize = (MAX_BLOCK + STEP) + REMAINDER + LANES;
 /// Room for a remainder in whole lanes.
 pub(crate) const REMAINDER: usize = 256;
 
+/// One row for each place in the step (0 leads) and value of the byte there, in `S` sets of lanes.
+type Rows<const S: usize> = [[[u8; LANES]; S]; STEP * 256];
+
+/// Rows as wide as the parity needs; a width known when compiling spares the bounds checks.
+enum Table {
+    W1(Box<Rows<1>>),
+    W2(Box<Rows<2>>),
+    W3(Box<Rows<3>>),
+    W4(Box<Rows<4>>),
+    W8(Box<Rows<8>>),
+}
+
 /// The tables of one generator polynomial.
 pub(crate) struct Division {
     parity: usize,
-    /// Bytes in a row: the parity in whole lanes.
-    stride: usize,
-    /// Rows by place in the step (0 leads) and value of the byte there.
-    rows: Vec<u8>,
+    table: Table,
 }
 
 impl Division {
     pub(crate) fn new(field: &Field, parameters: Parameters, parity: usize) -> Self {
         let generator = generator(field, parameters, parity);
-        let stride = parity.next_multiple_of(LANES);
-        // What x^parity leaves behind, then x^(parity + 1), and so on: the last place first.
-        let mut one = vec![0; stride];
-        one[..parity].copy_from_slice(&generator);
-        let mut rows = vec![0; STEP * 256 * stride];
-        for place in (0..STEP).rev() {
-            for value in 0..=255 {
-                let start = (place * 256 + usize::from(value)) * stride;
-                add_product::<crate::lanes::Plain>(
-                    field,
-                    &mut rows[start..start + stride],
-                    value,
-                    &one,
-                );
-            }
-            let lead = one[0];
-            one.copy_within(1..parity, 0);
-            one[parity - 1] = 0;
-            for (rest, coefficient) in one.iter_mut().zip(&generator) {
-                *rest ^= field.mul(lead, *coefficient);
-            }
-        }
-        Self { parity, stride, rows }
+        let table = match parity.div_ceil(LANES) {
+            1 => Table::W1(rows(field, &generator)),
+            2 => Table::W2(rows(field, &generator)),
+            3 => Table::W3(rows(field, &generator)),
+            4 => Table::W4(rows(field, &generator)),
+            _ => Table::W8(rows(field, &generator)),
+        };
+        Self { parity, table }
     }
 
     pub(crate) fn encode(&self, instructions: Instructions, block: &mut [u8]) {
         let data = block.len() - self.parity;
         let (data, parity) = block.split_at_mut(data);
-        let [remainder] = self.divide_one(instructions, [data]);
-        parity.copy_from_slice(&remainder[..self.parity]);
+        let mut remainder = [[0; REMAINDER]];
+        self.divide_one(instructions, [data], &mut remainder);
+        parity.copy_from_slice(&remainder[0][..self.parity]);
     }
 
     pub(crate) fn encode_many(&self, instructions: Instructions, blocks: &mut [u8], length: usize) {
+        let mut remainders = [[0; REMAINDER]; SIDE_BY_SIDE];
         for four in blocks.chunks_mut(length * SIDE_BY_SIDE) {
-            let remainders = self.divide_group(instructions, four, length);
+            self.divide_group(instructions, four, length, &mut remainders);
             for (block, remainder) in four.chunks_exact_mut(length).zip(&remainders) {
                 block[length - self.parity..].copy_from_slice(&remainder[..self.parity]);
             }
@@ -73,7 +69,9 @@ impl Division {
     /// The remainder of a received block; all zero if and only if it is a codeword.
     pub(crate) fn remainder(&self, instructions: Instructions, block: &[u8]) -> [u8; REMAINDER] {
         let (data, parity) = block.split_at(block.len() - self.parity);
-        let [mut remainder] = self.divide_one(instructions, [data]);
+        let mut remainder = [[0; REMAINDER]];
+        self.divide_one(instructions, [data], &mut remainder);
+        let [mut remainder] = remainder;
         add(&mut remainder, parity);
         remainder
     }
@@ -84,12 +82,12 @@ impl Division {
         instructions: Instructions,
         blocks: &[u8],
         length: usize,
-    ) -> [[u8; REMAINDER]; SIDE_BY_SIDE] {
-        let mut remainders = self.divide_group(instructions, blocks, length);
-        for (block, remainder) in blocks.chunks_exact(length).zip(&mut remainders) {
+        remainders: &mut [[u8; REMAINDER]; SIDE_BY_SIDE],
+    ) {
+        self.divide_group(instructions, blocks, length, remainders);
+        for (block, remainder) in blocks.chunks_exact(length).zip(remainders) {
             add(remainder, &block[length - self.parity..]);
         }
-        remainders
     }
 
     /// The remainders of data · x^parity of up to four blocks.
@@ -98,56 +96,85 @@ impl Division {
         instructions: Instructions,
         blocks: &[u8],
         length: usize,
-    ) -> [[u8; REMAINDER]; SIDE_BY_SIDE] {
+        remainders: &mut [[u8; REMAINDER]; SIDE_BY_SIDE],
+    ) {
         let data = length - self.parity;
         if blocks.len() == length * SIDE_BY_SIDE {
             let four = core::array::from_fn(|i| &blocks[i * length..i * length + data]);
-            return self.divide_four(instructions, four);
+            return self.divide_four(instructions, four, remainders);
         }
-        let mut remainders = [[0; REMAINDER]; SIDE_BY_SIDE];
-        for (block, remainder) in blocks.chunks_exact(length).zip(&mut remainders) {
-            [*remainder] = self.divide_one(instructions, [&block[..data]]);
+        for (block, remainder) in blocks.chunks_exact(length).zip(remainders) {
+            self.divide_one(instructions, [&block[..data]], core::array::from_mut(remainder));
         }
-        remainders
     }
 
-    fn divide_one(&self, instructions: Instructions, data: [&[u8]; 1]) -> [[u8; REMAINDER]; 1] {
-        let division = self;
-        dispatch!(instructions, one(division: &Division, data: [&[u8]; 1]) -> [[u8; REMAINDER]; 1])
+    fn divide_one(
+        &self,
+        instructions: Instructions,
+        data: [&[u8]; 1],
+        remainders: &mut [[u8; REMAINDER]; 1],
+    ) {
+        let table = &self.table;
+        dispatch!(
+            instructions,
+            one(table: &Table, data: [&[u8]; 1], remainders: &mut [[u8; REMAINDER]; 1]) -> ()
+        );
     }
 
     fn divide_four(
         &self,
         instructions: Instructions,
         data: [&[u8]; SIDE_BY_SIDE],
-    ) -> [[u8; REMAINDER]; SIDE_BY_SIDE] {
-        let division = self;
+        remainders: &mut [[u8; REMAINDER]; SIDE_BY_SIDE],
+    ) {
+        let table = &self.table;
         dispatch!(
             instructions,
             four(
-                division: &Division,
+                table: &Table,
                 data: [&[u8]; SIDE_BY_SIDE],
-            ) -> [[u8; REMAINDER]; SIDE_BY_SIDE]
-        )
+                remainders: &mut [[u8; REMAINDER]; SIDE_BY_SIDE],
+            ) -> ()
+        );
     }
 }
 
 #[inline(always)]
-fn one<L: Lanes>(division: &Division, data: [&[u8]; 1]) -> [[u8; REMAINDER]; 1] {
-    divide::<L, 1>(division, data)
+fn one<L: Lanes>(table: &Table, data: [&[u8]; 1], remainders: &mut [[u8; REMAINDER]; 1]) {
+    by_width::<L, 1>(table, data, remainders);
 }
 
 #[inline(always)]
 fn four<L: Lanes>(
-    division: &Division,
+    table: &Table,
     data: [&[u8]; SIDE_BY_SIDE],
-) -> [[u8; REMAINDER]; SIDE_BY_SIDE] {
-    divide::<L, SIDE_BY_SIDE>(division, data)
+    remainders: &mut [[u8; REMAINDER]; SIDE_BY_SIDE],
+) {
+    by_width::<L, SIDE_BY_SIDE>(table, data, remainders);
+}
+
+#[inline(always)]
+fn by_width<L: Lanes, const N: usize>(
+    table: &Table,
+    data: [&[u8]; N],
+    remainders: &mut [[u8; REMAINDER]; N],
+) {
+    match table {
+        Table::W1(rows) => divide::<L, 1, N>(rows, data, remainders),
+        Table::W2(rows) => divide::<L, 2, N>(rows, data, remainders),
+        Table::W3(rows) => divide::<L, 3, N>(rows, data, remainders),
+        Table::W4(rows) => divide::<L, 4, N>(rows, data, remainders),
+        Table::W8(rows) => divide::<L, 8, N>(rows, data, remainders),
+    }
 }
 
 /// Divides data of equal lengths by the generator.
 #[inline(always)]
-fn divide<L: Lanes, const N: usize>(division: &Division, data: [&[u8]; N]) -> [[u8; REMAINDER]; N] {
+fn divide<L: Lanes, const S: usize, const N: usize>(
+    rows: &Rows<S>,
+    data: [&[u8]; N],
+    remainders: &mut [[u8; REMAINDER]; N],
+) {
     let length = data[0].len();
     // Leading zeros change nothing and make the length a whole number of steps.
     let end = length.next_multiple_of(STEP);
@@ -155,24 +182,46 @@ fn divide<L: Lanes, const N: usize>(division: &Division, data: [&[u8]; N]) -> [[
     for (work, data) in work.iter_mut().zip(data) {
         work[end - length..end].copy_from_slice(data);
     }
-    let stride = division.stride;
     for at in (0..end).step_by(STEP) {
         for work in &mut work {
-            let lead: [u8; STEP] = work[at..at + STEP].try_into().expect("STEP bytes");
-            let rows: [&[u8]; STEP] = core::array::from_fn(|place| {
-                let start = (place * 256 + usize::from(lead[place])) * stride;
-                &division.rows[start..start + stride]
-            });
-            for strip in (0..stride).step_by(LANES) {
-                let sum = |i: usize| L::load(window(rows[i], strip));
-                let pairs = [0, 2, 4, 6].map(|i| sum(i).xor(sum(i + 1)));
-                let all = pairs[0].xor(pairs[1]).xor(pairs[2].xor(pairs[3]));
-                let onto = window_mut(work, at + STEP + strip);
+            let (lead, rest) = work[at..].split_at_mut(STEP);
+            let lead: [u8; STEP] = (&*lead).try_into().expect("STEP bytes");
+            let rows: [&[[u8; LANES]; S]; STEP] =
+                core::array::from_fn(|place| &rows[place * 256 + usize::from(lead[place])]);
+            let rest = &mut rest.as_chunks_mut::<LANES>().0[..S];
+            for (strip, onto) in rest.iter_mut().enumerate() {
+                let pair = |i: usize| L::load(&rows[i][strip]).xor(L::load(&rows[i + 1][strip]));
+                let all = pair(0).xor(pair(2)).xor(pair(4).xor(pair(6)));
                 L::load(onto).xor(all).store(onto);
             }
         }
     }
-    work.map(|work| work[end..end + REMAINDER].try_into().expect("REMAINDER bytes"))
+    for (work, remainder) in work.iter().zip(remainders) {
+        remainder[..S * LANES].copy_from_slice(&work[end..end + S * LANES]);
+    }
+}
+
+/// What each value at each place of a step leaves behind when it is divided away.
+fn rows<const S: usize>(field: &Field, generator: &[u8]) -> Box<Rows<S>> {
+    let parity = generator.len();
+    let mut rows = vec![[[0; LANES]; S]; STEP * 256];
+    // What x^parity leaves behind, then x^(parity + 1), and so on: the last place first.
+    let mut one = [[0; LANES]; S];
+    one.as_flattened_mut()[..parity].copy_from_slice(generator);
+    for place in (0..STEP).rev() {
+        for value in 0..=255 {
+            let row = &mut rows[place * 256 + usize::from(value)];
+            add_product::<Plain>(field, row.as_flattened_mut(), value, one.as_flattened());
+        }
+        let one = &mut one.as_flattened_mut()[..parity];
+        let lead = one[0];
+        one.copy_within(1.., 0);
+        one[parity - 1] = 0;
+        for (rest, coefficient) in one.iter_mut().zip(generator) {
+            *rest ^= field.mul(lead, *coefficient);
+        }
+    }
+    rows.into_boxed_slice().try_into().expect("STEP * 256 rows")
 }
 
 fn add(remainder: &mut [u8; REMAINDER], parity: &[u8]) {
