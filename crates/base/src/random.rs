@@ -59,8 +59,24 @@ impl Stream {
     /// Depends on the element and the index alone, not on what was drawn before: the tenth frame
     /// meets the same air whether or not the ninth was ever asked about.
     #[must_use]
+    #[inline]
     pub fn at(&self, index: u64) -> Self {
-        Self::from_key(mix(self.key ^ mix(index.wrapping_add(0x632b_e59b_d9b4_e019))))
+        Self::from_key(self.item(index))
+    }
+
+    /// A number in 0..1 for item `index`: one draw, without the cost of a generator.
+    ///
+    /// Independent of what [`at`](Self::at) draws for the same item.
+    #[must_use]
+    #[inline]
+    pub fn unit_at(&self, index: u64) -> f64 {
+        to_unit(self.item(index))
+    }
+
+    /// The key of item `index`.
+    #[inline]
+    fn item(&self, index: u64) -> u64 {
+        mix(self.key ^ mix(index.wrapping_add(0x632b_e59b_d9b4_e019)))
     }
 
     fn from_key(key: u64) -> Self {
@@ -77,7 +93,7 @@ impl Stream {
     /// A number in 0..1, evenly spread over multiples of 2⁻⁵³.
     #[inline]
     pub fn unit(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+        to_unit(self.bits())
     }
 
     /// Whether an event of probability `p` happens.
@@ -110,7 +126,13 @@ impl TryRng for Stream {
     }
 }
 
+#[inline]
+fn to_unit(bits: u64) -> f64 {
+    (bits >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+}
+
 /// The finaliser of SplitMix64: every input bit reaches every output bit.
+#[inline]
 const fn mix(mut z: u64) -> u64 {
     z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

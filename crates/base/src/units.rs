@@ -126,7 +126,9 @@ impl FromStr for Probability {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        let value = parse_quantity(text, "probability", &[("%", 0.01)], 1.0, "0.01 or 1%")?;
+        let number = parse_quantity(text, "probability", &[("%", 1.0)], 1.0, "0.01 or 1%")?;
+        // Divided, since 70 / 100 is the number 0.7 and 70 * 0.01 is not.
+        let value = if text.trim_end().ends_with('%') { number / 100.0 } else { number };
         Self::new(value).ok_or_else(|| {
             ParseUnitError::new("probability", text, "it must lie in 0..1 or 0%..100%")
         })

@@ -28,6 +28,7 @@ fn air_time_is_rounded_up() {
 fn probabilities_are_fractions_or_per_cent() {
     assert_eq!("1%".parse::<Probability>().unwrap().get(), 0.01);
     assert_eq!("1e-5".parse::<Probability>().unwrap().get(), 1e-5);
+    assert_eq!("70%".parse::<Probability>().unwrap().to_string(), "0.7");
     for text in ["1.1", "-0.1", "101%", "nan", "one"] {
         let error = text.parse::<Probability>().unwrap_err().to_string();
         assert!(error.contains(text), "{error}");
