@@ -4,6 +4,7 @@ mod bits;
 mod burst;
 mod gilbert;
 mod model;
+mod replay;
 
 use core::ops::Range;
 
@@ -129,6 +130,8 @@ pub(crate) struct Target {
     pub(crate) bits: u32,
     /// The first bit of the payload.
     pub(crate) origin: u32,
+    /// From the first to the last bit that is not spared, by whole-frame position.
+    pub(crate) open: Range<u32>,
 }
 
 impl Target {
@@ -149,7 +152,9 @@ impl Target {
             header + payload..header + payload + if exposure.trailer { trailer } else { 0 },
         ];
         let bits = parts.iter().map(|part| part.end - part.start).sum();
-        Self { parts, bits, origin: header }
+        let open = if exposure.header { 0 } else { header }
+            ..header + payload + if exposure.trailer { trailer } else { 0 };
+        Self { parts, bits, origin: header, open }
     }
 
     /// The whole-frame position of exposed bit `position`.

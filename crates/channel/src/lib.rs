@@ -5,6 +5,7 @@
 //! - [`Medium`] carries frames between ports in time: a full-duplex pipe or a shared half-duplex air.
 
 mod air;
+pub mod error_trace;
 mod event;
 mod medium;
 pub mod rate_trace;
@@ -14,6 +15,7 @@ pub use air::{
     Air, AirConfig, Exposure, Gaps, GilbertElliott, Model, ParseModelError, Pattern, Truncation,
     Window,
 };
+pub use error_trace::{ErrorTrace, ErrorTraceError, Recorder};
 pub use event::Event;
 pub use medium::{Hearing, Line, Medium, MediumConfig, PathConfig, PipeConfig, SharedConfig};
 pub use rate_trace::{RateTrace, RateTraceError};

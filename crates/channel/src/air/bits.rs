@@ -27,43 +27,58 @@ impl Gaps {
     /// How many trials fail before the next success; `None` if none ever succeeds.
     #[inline]
     pub fn draw(&self, stream: &mut Stream) -> Option<u64> {
-        self.scale.map(|scale| gap(open_unit(stream), scale))
+        self.scale.map(|scale| gap(1.0 - stream.unit(), scale))
     }
 
     /// Calls `hit` with each of `0..trials` at which an event happens, ascending.
+    #[inline]
+    pub fn strike(&mut self, stream: &mut Stream, trials: u32, hit: impl FnMut(u32)) {
+        let Some(scale) = self.scale else { return };
+        let u = 1.0 - stream.unit();
+        if u > self.survival(scale, trials) {
+            strike_from(u, scale, stream, trials, hit);
+        }
+    }
+
+    /// As [`strike`](Self::strike), for item `index` of a stream: cheap as long as nothing happens.
     //= S3.3
     #[inline]
-    pub fn strike(&mut self, stream: &mut Stream, trials: u32, mut hit: impl FnMut(u32)) {
+    pub fn strike_at(&mut self, base: &Stream, index: u64, trials: u32, hit: impl FnMut(u32)) {
         let Some(scale) = self.scale else { return };
+        let u = 1.0 - base.unit_at(index);
+        if u > self.survival(scale, trials) {
+            strike_from(u, scale, &mut base.at(index), trials, hit);
+        }
+    }
+
+    /// The probability that so many trials bring no event: most frames are clean at low rates, and
+    /// comparing with it spares them the logarithm.
+    #[inline]
+    fn survival(&mut self, scale: f64, trials: u32) -> f64 {
         if trials != self.trials {
             self.trials = trials;
             // (1 − p)^n, from the logarithm that is at hand.
             self.survival = if scale == 0.0 { 0.0 } else { (f64::from(trials) / scale).exp() };
         }
-        let mut u = open_unit(stream);
-        // Most frames are clean at low rates: comparing spares them the logarithm.
-        if u <= self.survival {
-            return;
-        }
-        let mut position = 0_u64;
-        loop {
-            position = position.saturating_add(gap(u, scale));
-            if position >= u64::from(trials) {
-                return;
-            }
-            hit(position as u32);
-            position += 1;
-            u = open_unit(stream);
-        }
+        self.survival
     }
 }
 
-/// A number in (0, 1], evenly spread over multiples of 2⁻⁵³.
-#[inline]
-fn open_unit(stream: &mut Stream) -> f64 {
-    1.0 - stream.unit()
+/// As [`Gaps::strike`], the first gap being that of `u`.
+fn strike_from(mut u: f64, scale: f64, stream: &mut Stream, trials: u32, mut hit: impl FnMut(u32)) {
+    let mut position = 0_u64;
+    loop {
+        position = position.saturating_add(gap(u, scale));
+        if position >= u64::from(trials) {
+            return;
+        }
+        hit(position as u32);
+        position += 1;
+        u = 1.0 - stream.unit();
+    }
 }
 
+/// The gap that `u`, uniform in (0, 1], stands for.
 #[inline]
 fn gap(u: f64, scale: f64) -> u64 {
     // The cast saturates, and both factors are ≤ 0.

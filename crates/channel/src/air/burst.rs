@@ -32,25 +32,27 @@ impl Window {
     pub(super) fn strike(
         &self,
         gaps: &mut Gaps,
-        stream: &mut Stream,
+        base: &Stream,
+        number: u64,
         target: &Target,
         blow: &mut Blow,
     ) {
-        if !stream.chance(self.probability) {
+        if base.unit_at(number) >= self.probability.get() {
             return;
         }
+        let mut stream = base.at(number);
         let width = self.bits.min(target.bits);
         let start = stream.below(u64::from(target.bits - width) + 1) as u32;
-        gaps.strike(stream, width, |position| blow.positions.push(start + position));
+        gaps.strike(&mut stream, width, |position| blow.positions.push(start + position));
     }
 }
 
 impl Truncation {
-    pub(super) fn strike(&self, stream: &mut Stream, target: &Target, blow: &mut Blow) {
-        if !stream.chance(self.probability) || target.bits == 0 {
+    pub(super) fn strike(&self, base: &Stream, number: u64, target: &Target, blow: &mut Blow) {
+        if base.unit_at(number) >= self.probability.get() || target.bits == 0 {
             return;
         }
         let least = self.least.saturating_mul(8).min(target.bits - 1);
-        blow.cut_at(least + stream.below(u64::from(target.bits - least)) as u32);
+        blow.cut_at(least + base.at(number).below(u64::from(target.bits - least)) as u32);
     }
 }

@@ -2,13 +2,16 @@
 
 use core::fmt;
 use core::str::FromStr;
+use std::sync::Arc;
 
 use windfall_base::{Probability, Stream};
 
 use super::bits::Gaps;
 use super::burst::{Truncation, Window};
 use super::gilbert::{Chain, GilbertElliott};
+use super::replay::Replay;
 use super::{Blow, Target};
+use crate::error_trace::ErrorTrace;
 
 /// One thing that the air does.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +30,8 @@ pub enum Model {
     Window(Window),
     /// Frames are cut short.
     Truncation(Truncation),
+    /// What a trace says, frame by frame or bit by bit, over and over.
+    Replay(Arc<ErrorTrace>),
 }
 
 /// A text that is no model of the air.
@@ -119,6 +124,7 @@ pub(super) enum State {
     BitBursts(Box<Chain>),
     Window(Window, Gaps),
     Truncation(Truncation),
+    Replay(Replay),
 }
 
 impl State {
@@ -132,6 +138,7 @@ impl State {
             Model::BitBursts(model) => Self::BitBursts(Box::new(Chain::new(*model, stream))),
             Model::Window(window) => Self::Window(*window, Gaps::new(window.rate)),
             Model::Truncation(truncation) => Self::Truncation(*truncation),
+            Model::Replay(trace) => Self::Replay(Replay::new(Arc::clone(trace))),
         }
     }
 
@@ -141,15 +148,16 @@ impl State {
             // Chains move on with every frame, also with those that are lost already.
             Self::FrameBursts(chain) => chain.strike_frame(&mut base.at(number), blow),
             Self::BitBursts(chain) => chain.strike_bits(&mut base.at(number), target, blow),
+            Self::Replay(replay) => replay.strike(number, target, blow),
             _ if blow.lost => {}
-            Self::Loss(p) => blow.lost = base.at(number).chance(*p),
+            Self::Loss(p) => blow.lost = base.unit_at(number) < p.get(),
             Self::Pattern(pattern) => blow.lost = pattern.loses(number),
             Self::BitErrors(gaps) => {
-                gaps.strike(&mut base.at(number), target.bits, |bit| blow.positions.push(bit));
+                gaps.strike_at(base, number, target.bits, |bit| blow.positions.push(bit));
             }
-            Self::Window(window, gaps) => window.strike(gaps, &mut base.at(number), target, blow),
+            Self::Window(window, gaps) => window.strike(gaps, base, number, target, blow),
             Self::Truncation(truncation) => {
-                truncation.strike(&mut base.at(number), target, blow);
+                truncation.strike(base, number, target, blow);
             }
         }
     }

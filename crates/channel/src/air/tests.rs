@@ -1,33 +1,93 @@
+use std::sync::Arc;
+
 use bytes::Bytes;
-use windfall_base::{Probability, Tag};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use windfall_base::{Instant, Port, Probability, Tag};
 
 use super::*;
+use crate::{ErrorTrace, Event, Recorder};
+
+mod laws;
 
 fn packet(bytes: usize) -> Frame {
-    Frame { tag: Some(Tag(1)), ..Frame::packet(Bytes::from(vec![0; bytes])) }
+    Frame { tag: Some(Tag(1)), ..Frame::packet(Bytes::from(vec![0x5a; bytes])) }
+}
+
+fn p(value: f64) -> Probability {
+    Probability::new(value).expect("a probability")
+}
+
+fn air(model: Model) -> Air {
+    Air::new(&AirConfig::of(model), Seed(1), "link/0-1")
 }
 
 //= S3.8
 #[test]
 fn a_pattern_loses_the_same_frames_of_every_window() {
-    let pattern: Pattern = "5/6".parse().expect("a pattern");
-    let mut air = Air::new(&AirConfig::of(Model::Pattern(pattern)), Seed(1), "a");
+    let mut air = air(Model::Pattern("5/6".parse().expect("a pattern")));
     let fates: Vec<bool> = (0..12).map(|_| air.judge(&packet(10)).1.arrives()).collect();
     let window = [false, false, false, false, false, true];
     assert_eq!(fates, [window, window].concat());
 }
 
+//= S3.6
+//= S3.13
 #[test]
-fn control_frames_and_headers_are_spared_by_default() {
-    let mut air = Air::new(&AirConfig::of(Model::BitErrors(Probability::ONE)), Seed(1), "a");
+fn a_pattern_may_begin_anywhere_in_the_window() {
+    let late: Pattern = "100/500+400".parse().expect("a pattern");
+    let lost: Vec<u64> = (0..1000).filter(|&n| late.loses(n)).collect();
+    assert_eq!(lost, (400..500).chain(900..1000).collect::<Vec<u64>>());
+    let across = Pattern::new(3, 10, 8).expect("a pattern");
+    assert_eq!((0..10).filter(|&n| across.loses(n)).collect::<Vec<u64>>(), [0, 8, 9]);
+    assert_eq!(late.to_string().parse(), Ok(late));
+}
+
+#[test]
+fn impossible_models_are_refused_with_the_fix() {
+    let pattern = "7/6".parse::<Pattern>().expect_err("too long").to_string();
+    assert!(pattern.contains("\"7/6\" is not a burst pattern: the burst must fit"), "{pattern}");
+    assert!("5".parse::<Pattern>().is_err() && "5/0".parse::<Pattern>().is_err());
+    let chain = "120%".parse::<GilbertElliott>().expect_err("too likely").to_string();
+    assert!(chain.contains("0%..100%"), "{chain}");
+    assert!("1% 2% 3% 4% 5%".parse::<GilbertElliott>().is_err());
+    assert!("".parse::<GilbertElliott>().is_err());
+}
+
+#[test]
+fn the_words_of_netem_have_netems_defaults() {
+    let chain: GilbertElliott = "1%".parse().expect("a model");
+    assert_eq!(chain, GilbertElliott { p: p(0.01), r: p(0.99), bad: p(1.0), good: p(0.0) });
+    let full: GilbertElliott = "1% 10% 70% 0.1%".parse().expect("a model");
+    assert_eq!(full, GilbertElliott { p: p(0.01), r: p(0.1), bad: p(0.7), good: p(0.001) });
+    assert_eq!(full.to_string().parse(), Ok(full));
+}
+
+#[test]
+fn control_frames_headers_and_trailers_are_spared_by_default() {
     let mut frame = packet(2);
     frame.header.try_extend_from_slice(&[0; 3]).expect("room");
     frame.trailer.try_extend_from_slice(&[0; 4]).expect("room");
-    let (number, verdict) = air.judge(&frame);
+    let certain = AirConfig::of(Model::BitErrors(Probability::ONE));
+    let mut sparing = Air::new(&certain, Seed(1), "a");
+    let (number, verdict) = sparing.judge(&frame);
     assert_eq!(number, Some(0));
     assert_eq!(verdict.inverted(), (24..40).collect::<Vec<u32>>());
+    let mut ruthless = Air::new(&AirConfig { exposure: Exposure::ALL, ..certain }, Seed(1), "a");
+    assert_eq!(ruthless.judge(&frame).1.inverted(), (0..72).collect::<Vec<u32>>());
     frame.tag = None;
-    assert_eq!(air.judge(&frame), (None, Verdict::Intact));
+    assert_eq!(sparing.judge(&frame), (None, Verdict::Intact));
+    assert_eq!(ruthless.judge(&frame).0, Some(1));
+}
+
+#[test]
+fn a_range_confines_the_damage() {
+    let config =
+        AirConfig { range: Some(4..6), ..AirConfig::of(Model::BitErrors(Probability::ONE)) };
+    let mut air = Air::new(&config, Seed(1), "a");
+    assert_eq!(air.judge(&packet(9)).1.inverted(), (32..48).collect::<Vec<u32>>());
+    assert_eq!(air.judge(&packet(5)).1.inverted(), (32..40).collect::<Vec<u32>>());
+    assert_eq!(air.judge(&packet(3)).1, Verdict::Intact);
 }
 
 #[test]
@@ -35,4 +95,140 @@ fn a_bit_hit_twice_is_whole_again() {
     let models = vec![Model::BitErrors(Probability::ONE), Model::BitErrors(Probability::ONE)];
     let config = AirConfig { models, ..AirConfig::default() };
     assert_eq!(Air::new(&config, Seed(1), "a").judge(&packet(9)).1, Verdict::Intact);
+}
+
+#[test]
+fn an_undamaged_frame_keeps_sharing_its_bytes() {
+    let bytes = Bytes::from(vec![1; 1500]);
+    let frame = Frame { tag: Some(Tag(1)), ..Frame::packet(bytes.clone()) };
+    let (_, verdict) = air(Model::BitErrors(p(1e-9))).judge(&frame);
+    let mut copy = frame.clone();
+    verdict.apply(&mut copy);
+    assert_eq!(copy.payload.to_bytes().as_ptr(), bytes.as_ptr());
+}
+
+/// Any model, with parameters that make it act often.
+fn model() -> impl Strategy<Value = Model> {
+    let share = || (0.0..0.5_f64).prop_map(p);
+    let chain = || {
+        (0.0..0.3_f64, 0.01..1.0_f64, 0.0..1.0_f64, 0.0..0.1_f64).prop_map(
+            |(up, down, bad, good)| GilbertElliott {
+                p: p(up),
+                r: p(down),
+                bad: p(bad),
+                good: p(good),
+            },
+        )
+    };
+    prop_oneof![
+        share().prop_map(Model::Loss),
+        (1_u64..5, 5_u64..9, 0_u64..5).prop_map(|(burst, every, offset)| {
+            Model::Pattern(Pattern::new(burst, every, offset).expect("it fits"))
+        }),
+        (0.0..0.01_f64).prop_map(|rate| Model::BitErrors(p(rate))),
+        chain().prop_map(Model::FrameBursts),
+        chain().prop_map(Model::BitBursts),
+        (share(), 0_u32..600, share()).prop_map(|(probability, bits, rate)| Model::Window(
+            Window { probability, bits, rate }
+        )),
+        (share(), 0_u32..100)
+            .prop_map(|(probability, least)| Model::Truncation(Truncation { probability, least })),
+    ]
+}
+
+fn config() -> impl Strategy<Value = AirConfig> {
+    let exposure = any::<[bool; 3]>().prop_map(|[header, trailer, control]| Exposure {
+        header,
+        trailer,
+        control,
+    });
+    let range = prop_oneof![Just(None), (0_u32..50, 0_u32..200).prop_map(|(a, b)| Some(a..a + b))];
+    (vec(model(), 0..4), exposure, range).prop_map(|(models, exposure, range)| AirConfig {
+        models,
+        exposure,
+        range,
+    })
+}
+
+/// Frames with headers and trailers of many lengths, some of them without a packet.
+fn frames() -> impl Strategy<Value = Vec<Frame>> {
+    let frame = (0_usize..40, 0_usize..200, 0_usize..8, 0..4).prop_map(
+        |(header, payload, trailer, kind)| {
+            let mut frame = packet(payload);
+            frame.header.try_extend_from_slice(&[1; 40][..header]).expect("room");
+            frame.trailer.try_extend_from_slice(&[2; 8][..trailer]).expect("room");
+            frame.tag = (kind > 0).then_some(Tag(1));
+            frame
+        },
+    );
+    vec(frame, 1..40)
+}
+
+fn carry(air: &mut Air, frame: &Frame) -> (Option<u64>, Verdict, Option<Frame>) {
+    let (number, verdict) = air.judge(frame);
+    let mut arrived = frame.clone();
+    verdict.apply(&mut arrived);
+    let arrived = verdict.arrives().then_some(arrived);
+    (number, verdict, arrived)
+}
+
+proptest! {
+    //= S3.3
+    #[test]
+    fn a_recorded_air_replays_exactly(config in config(), frames in frames(), seed: u64) {
+        let mut air = Air::new(&config, Seed(seed), "a");
+        let mut recorder = Recorder::new(Default::default(), config.exposure);
+        let mut arrived = Vec::new();
+        for frame in &frames {
+            let (number, verdict, result) = carry(&mut air, frame);
+            arrived.push(result);
+            recorder.record(&Event {
+                at: Instant::START, from: Port(0), to: Port(1), number, tag: frame.tag,
+                kept: false, length: frame.len() as u32, header: frame.header.len() as u32,
+                began: Instant::START, ended: Instant::START, verdict,
+            });
+        }
+        let trace = recorder.finish();
+        prop_assume!(!trace.is_empty());
+        let trace = ErrorTrace::from_bytes(&trace.to_gzip()).expect("what is written is read");
+        let models = vec![Model::Replay(Arc::new(trace))];
+        let config = AirConfig { models, exposure: config.exposure, range: None };
+        let mut replay = Air::new(&config, Seed(0), "b");
+        for (frame, arrived) in frames.iter().zip(arrived) {
+            prop_assert_eq!(carry(&mut replay, frame).2, arrived);
+        }
+    }
+
+    #[test]
+    fn verdicts_are_in_order_and_inside(config in config(), frames in frames(), seed: u64) {
+        let mut air = Air::new(&config, Seed(seed), "a");
+        for frame in &frames {
+            if let (_, Verdict::Damaged { truncated, inverted }) = air.judge(frame) {
+                let end = truncated.unwrap_or(frame.len() as u32 * 8);
+                prop_assert!(truncated.is_some() || !inverted.is_empty());
+                prop_assert!(inverted.is_sorted_by(|a, b| a < b));
+                prop_assert!(inverted.last().is_none_or(|&bit| bit < end));
+                prop_assert!(end <= frame.len() as u32 * 8);
+            }
+        }
+    }
+
+    /// Frames before it are of no matter to a frame, as far as no chain remembers them.
+    #[test]
+    fn damage_follows_from_the_number_alone(rate in 0.0..0.1_f64, lengths in vec(0_usize..90, 5)) {
+        let models = vec![
+            Model::Loss(p(0.2)),
+            Model::BitErrors(p(rate)),
+            Model::Window(Window { probability: p(0.5), bits: 9, rate: p(0.5) }),
+            Model::Truncation(Truncation { probability: p(0.3), least: 2 }),
+        ];
+        let config = AirConfig { models, ..AirConfig::default() };
+        let mut one = Air::new(&config, Seed(3), "a");
+        let mut other = one.clone();
+        for length in lengths {
+            one.judge(&packet(length));
+            other.judge(&packet(0));
+        }
+        prop_assert_eq!(one.judge(&packet(100)), other.judge(&packet(100)));
+    }
 }

@@ -1,0 +1,47 @@
+//! Replay of an error trace.
+
+use std::sync::Arc;
+
+use super::{Blow, Target};
+use crate::error_trace::{ErrorTrace, Fault, Index, Origin};
+
+/// A trace being replayed.
+#[derive(Clone, Debug)]
+pub(super) struct Replay {
+    trace: Arc<ErrorTrace>,
+    /// Exposed bits so far, for a trace that counts bits.
+    passed: u64,
+}
+
+impl Replay {
+    pub(super) fn new(trace: Arc<ErrorTrace>) -> Self {
+        Self { trace, passed: 0 }
+    }
+
+    /// Does to the frame of this number what the trace says.
+    //= S3.3
+    pub(super) fn strike(&mut self, number: u64, target: &Target, blow: &mut Blow) {
+        if self.trace.header().index == Index::Bit {
+            self.trace.strike(self.passed, target.bits, |bit| blow.positions.push(bit));
+            self.passed = self.passed.wrapping_add(u64::from(target.bits));
+            return;
+        }
+        let origin = match self.trace.header().origin {
+            Origin::Payload => target.origin,
+            Origin::Frame => 0,
+        };
+        match self.trace.fault(number) {
+            None | Some(Fault::Inverted) => {}
+            Some(Fault::Lost) => blow.lost = true,
+            Some(Fault::Damaged { truncated, inverted }) => {
+                let shift = |bit: u32| bit.saturating_add(origin);
+                if let Some(bit) = truncated.map(shift).filter(|&bit| bit < target.open.end) {
+                    blow.whole_cut = Some(blow.whole_cut.map_or(bit, |cut| cut.min(bit)));
+                }
+                // A trace of longer frames, or of an air that spared less, hits no more than may be.
+                let bits = inverted.iter().map(|&bit| shift(bit));
+                blow.whole.extend(bits.filter(|bit| target.open.contains(bit)));
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Recording: the events of one direction become a trace that repeats them.
+
+use super::{Counted, ErrorTrace, Fault, Index, Origin, TraceHeader};
+use crate::air::Exposure;
+use crate::event::Event;
+use crate::verdict::Verdict;
+
+/// Takes down what the air of one direction does, for an exact replay.
+///
+/// Give it every event of the direction, in order. A collision counts as a loss: a replay on the
+/// same medium would collide again by itself.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    trace: ErrorTrace,
+    /// Whether all frames so far had the length that the header gives.
+    is_uniform: bool,
+}
+
+impl Recorder {
+    /// A recorder for an air that exposes so much; `header` says the rest about the run.
+    ///
+    /// The index, the origin and which frames count follow from the exposure.
+    #[must_use]
+    pub fn new(mut header: TraceHeader, exposure: Exposure) -> Self {
+        header.index = Index::Frame;
+        header.origin = if exposure.header { Origin::Frame } else { Origin::Payload };
+        header.frames = if exposure.control { Counted::All } else { Counted::Packets };
+        header.frame_length = None;
+        Self { trace: ErrorTrace::new(header), is_uniform: true }
+    }
+
+    /// Takes down the fate of one frame; frames that the air passes over are not part of it.
+    pub fn record(&mut self, event: &Event) {
+        if event.number.is_none() {
+            return;
+        }
+        let origin = match self.trace.header.origin {
+            Origin::Payload => event.header * 8,
+            Origin::Frame => 0,
+        };
+        let length = event.length - origin / 8;
+        if self.trace.is_empty() {
+            self.trace.header.frame_length = Some(length);
+        }
+        self.is_uniform &= self.trace.header.frame_length == Some(length);
+        match &event.verdict {
+            Verdict::Intact => self.trace.push_ok(1),
+            Verdict::Lost | Verdict::Collided => self.trace.push(Fault::Lost, 1),
+            Verdict::Damaged { truncated, inverted } => {
+                let inverted = inverted.iter().filter_map(|bit| bit.checked_sub(origin)).collect();
+                let truncated = truncated.map(|bit| bit.saturating_sub(origin));
+                self.trace.push(Fault::Damaged { truncated, inverted }, 1);
+            }
+        }
+    }
+
+    /// The trace of what was recorded so far.
+    #[must_use]
+    pub fn finish(mut self) -> ErrorTrace {
+        if !self.is_uniform {
+            self.trace.header.frame_length = None;
+        }
+        self.trace
+    }
+}
