@@ -4,11 +4,14 @@
 //! - [`Arq`]: the policy of repeating.
 //! - [`Pipe`]: the two ends of a full-duplex pipe in one machine.
 
+mod arq;
 pub mod event;
 pub mod framing;
 pub mod persistence;
 pub mod pipe;
+pub mod window;
 
 pub use event::{Arrival, Event};
 pub use persistence::Arq;
-pub use pipe::{Pipe, PipeConfig, Window};
+pub use pipe::{Pipe, PipeConfig};
+pub use window::{Pulled, Window};

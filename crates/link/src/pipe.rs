@@ -2,12 +2,15 @@
 
 use std::collections::VecDeque;
 
-use windfall_base::{Check, Duration, Frame, Instant, Rate};
-use windfall_wire_link::pipe::{Data, Number, Wish};
+use windfall_base::{Check, DropReason, Frame, Instant};
+use windfall_wire_link::pipe::{Header, Number, Wish};
 
+use crate::arq::receiver::{Numbered, Output, Receiver};
+use crate::arq::sender::Sender;
 use crate::event::{Arrival, Event};
 use crate::framing::{Opened, open, seal};
 use crate::persistence::Arq;
+use crate::window::{Pulled, Window};
 
 /// How one end of a pipe does error control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,44 +23,17 @@ pub struct PipeConfig {
     pub window: Window,
 }
 
-/// How much a link may have sent and not yet settled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// Packets, at most 16 384.
-    pub packets: usize,
-    /// Bytes of the packets.
-    pub bytes: usize,
-}
-
-impl Window {
-    /// The most packets of any window.
-    pub const MAX_PACKETS: usize = 16_384;
-
-    /// A window that keeps a pipe of `rate` and one-way `delay` full of packets of `packet` bytes
-    /// through two repetitions of each: four times the bandwidth–delay product, 64 packets at least.
-    #[must_use]
-    pub fn of_pipe(rate: Rate, delay: Duration, packet: usize) -> Self {
-        let round_trip = delay.as_secs_f64() * 2.0;
-        let bytes = (rate.as_bps() as f64 / 8.0 * round_trip * 4.0) as usize;
-        let packets = bytes.div_ceil(packet.max(1)).clamp(64, Self::MAX_PACKETS);
-        Self { packets, bytes: bytes.max(64 * packet) }
-    }
-}
-
-impl Default for Window {
-    /// Enough for 1 Gbit/s over 60 ms; it costs memory only as it fills.
-    fn default() -> Self {
-        Self { packets: 8_192, bytes: 16 << 20 }
-    }
-}
-
 /// One end of a full-duplex pipe.
 ///
-/// Feed it with `handle_*`, drain it with `poll_*` until `None`, then ask `poll_timeout`.
-/// Packets to send are pulled: `poll_transmit` asks its caller for one when the link may send one.
+/// Feed it with `handle_*`, drain it with `poll_*` until `None`, then ask `poll_timeout`. Packets to
+/// send are pulled: `poll_transmit` asks its caller for one when the link may send one.
+///
+/// With [`Arq::None`] frames are plain: each is sent once and handed up as it arrives. Else they are
+/// numbered, and a packet whose class allows one attempt takes its place in the same order.
 #[derive(Debug)]
 pub struct Pipe {
-    config: PipeConfig,
+    sender: Option<Sender>,
+    receiver: Receiver,
     deliveries: VecDeque<Frame>,
     events: VecDeque<Event>,
 }
@@ -66,57 +42,76 @@ impl Pipe {
     /// A link that has sent and received nothing.
     #[must_use]
     pub fn new(config: PipeConfig) -> Self {
-        Self { config, deliveries: VecDeque::new(), events: VecDeque::new() }
+        let PipeConfig { arq, accept_damaged, window } = config;
+        let window =
+            Window { packets: window.packets.clamp(1, Window::MAX_PACKETS), bytes: window.bytes };
+        Self {
+            sender: (arq != Arq::None).then(|| Sender::new(arq, window)),
+            receiver: Receiver::new(accept_damaged, window),
+            deliveries: VecDeque::new(),
+            events: VecDeque::new(),
+        }
     }
 
     /// Takes a frame from the medium.
-    pub fn handle_frame(&mut self, _now: Instant, mut frame: Frame) -> Arrival {
-        match open(&mut frame) {
-            Ok(Opened::Data(data)) => {
-                self.accept(data, frame);
-                Arrival::Packet
+    pub fn handle_frame(&mut self, now: Instant, mut frame: Frame) -> Arrival {
+        let Self { sender, receiver, deliveries, events } = self;
+        let mut out = Output { deliveries, events };
+        let failure = match open(&mut frame) {
+            Ok(Opened::Data(data)) => match data.number {
+                Number::Plain => return take_plain(receiver, data.wish, frame, &mut out),
+                Number::Window { seq, order, settled } => {
+                    let numbered = Numbered { seq, order, settled, wish: data.wish };
+                    receiver.take(numbered, frame, &mut out);
+                    return Arrival::Packet;
+                }
+                Number::Unit(_) => DropReason::NotForUs,
+            },
+            Ok(Opened::Control(Header::Probe(probe))) => {
+                match receiver.take_probe(probe, &mut out) {
+                    Ok(()) => return Arrival::Control,
+                    Err(reason) => reason,
+                }
             }
-            Ok(Opened::Control(_)) => Arrival::Control,
-            Err(reason) => {
-                self.events.push_back(Event::Dropped {
-                    tag: frame.tag,
-                    kept: frame.kept,
-                    reason,
-                    len: frame.payload.len(),
-                });
-                Arrival::Packet
+            Ok(Opened::Control(Header::Ack(ack))) => {
+                let took = sender.as_mut().is_some_and(|s| s.take_ack(now, &ack, out.events));
+                if took {
+                    return Arrival::Control;
+                }
+                DropReason::Malformed
             }
-        }
-    }
-
-    fn accept(&mut self, data: Data, frame: Frame) {
-        let accept = data.wish.accept_damaged.unwrap_or(self.config.accept_damaged);
-        if frame.damage.frame == Check::Good || accept {
-            self.deliveries.push_back(frame);
-        } else {
-            let reason = windfall_base::DropReason::FrameCheck;
-            let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
-            self.events.push_back(Event::Dropped { tag, kept, reason, len });
-        }
+            Ok(Opened::Control(Header::Data(_))) => DropReason::Malformed,
+            Err(reason) => reason,
+        };
+        out.discard(&frame, failure);
+        Arrival::Packet
     }
 
     /// Yields the next frame for a medium that is free; `pull` gives the next packet to send.
+    ///
+    /// First what the other end waits for: ACKs, then repetitions, new packets, probes.
     pub fn poll_transmit(
         &mut self,
-        _now: Instant,
-        pull: impl FnOnce() -> Option<Frame>,
+        now: Instant,
+        pull: impl FnOnce() -> Option<Pulled>,
     ) -> Option<Frame> {
-        let mut frame = pull()?;
-        let wish = Wish { last: true, accept_damaged: frame.class.accept_damaged };
-        seal(&mut frame, Number::Plain, wish);
-        frame.kept = false;
-        let (tag, len) = (frame.tag, frame.len());
-        self.events.push_back(Event::Sent { tag, attempt: 1, len, kept: false });
-        Some(frame)
+        if let Some(ack) = self.receiver.poll_ack() {
+            let (header, trailer) = ack.encode();
+            return Some(Frame { header, trailer, ..Frame::default() });
+        }
+        let Some(sender) = &mut self.sender else {
+            return pull().map(|pulled| send_plain(pulled.frame, &mut self.events));
+        };
+        let packet = sender.poll_packet(now, &mut self.events, pull);
+        packet.or_else(|| sender.poll_probe(now))
     }
 
-    /// Fires every timer due.
-    pub fn handle_timeout(&mut self, _now: Instant) {}
+    /// Fires every timer due; a spurious call changes nothing.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if let Some(sender) = &mut self.sender {
+            sender.handle_timeout(now);
+        }
+    }
 
     /// Yields the next packet for the layer above, in order.
     pub fn poll_delivery(&mut self) -> Option<Frame> {
@@ -131,12 +126,36 @@ impl Pipe {
     /// Says when to call `handle_timeout` next, and why.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        None
+        self.sender.as_ref()?.poll_timeout()
     }
 
     /// Packets that the link holds: kept copies, and what waits for order or for collection.
     #[must_use]
     pub fn held(&self) -> usize {
-        self.deliveries.len()
+        let copies = self.sender.as_ref().map_or(0, Sender::held);
+        copies + self.receiver.held() + self.deliveries.len()
     }
 }
+
+/// Sends a packet for the only time.
+fn send_plain(mut frame: Frame, events: &mut VecDeque<Event>) -> Frame {
+    let wish = Wish { last: true, accept_damaged: frame.class.accept_damaged };
+    seal(&mut frame, Number::Plain, wish);
+    frame.kept = false;
+    let (tag, len) = (frame.tag, frame.len());
+    events.push_back(Event::Sent { tag, attempt: 1, len, kept: false });
+    frame
+}
+
+/// Hands up a plain frame's packet if it is undamaged or damage is welcome (S0.5).
+fn take_plain(receiver: &Receiver, wish: Wish, frame: Frame, out: &mut Output<'_>) -> Arrival {
+    if frame.damage.frame == Check::Good || receiver.accepts(wish) {
+        out.deliver(frame);
+    } else {
+        out.discard(&frame, DropReason::FrameCheck);
+    }
+    Arrival::Packet
+}
+
+#[cfg(test)]
+mod tests;

@@ -42,11 +42,10 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Whether the packet is worthless by `now`, as its owner judges.
+    /// The last moment at which the packet is of use to its owner.
     #[must_use]
-    pub fn has_expired(&self, now: Instant) -> bool {
-        let age = now.saturating_since(self.since);
-        self.frame.class.lifetime.is_some_and(|lifetime| age > lifetime)
+    pub fn expires(&self) -> Option<Instant> {
+        Some(self.since.saturating_add(self.frame.class.lifetime?))
     }
 }
 

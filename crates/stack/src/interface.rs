@@ -3,8 +3,10 @@
 mod account;
 pub mod classify;
 
+use core::num::NonZeroU8;
+
 use windfall_base::{DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed};
-use windfall_link::{Arrival, Pipe, PipeConfig};
+use windfall_link::{Arq, Arrival, Pipe, PipeConfig, Pulled};
 use windfall_queue::{DropTail, Limits};
 
 pub use account::Counters;
@@ -72,11 +74,12 @@ impl Interface {
     #[must_use]
     pub fn new(config: InterfaceConfig, _seed: Seed, _name: &str) -> Self {
         let InterfaceConfig { mtu, rules, queue, link: LinkConfig::Pipe(link), observe } = config;
+        let classifier = Classifier::new(rules);
         Self {
             mtu,
-            classifier: Classifier::new(rules),
             queue: DropTail::new(queue),
-            link: Pipe::new(link),
+            link: Pipe::new(numbered_if_asked(link, &classifier)),
+            classifier,
             sending: false,
             account: Account::new(observe),
         }
@@ -169,11 +172,14 @@ impl Node for Interface {
             return None;
         }
         let Self { queue, account, link, .. } = self;
+        let packets_sent = account.counters.sent;
         let frame = link.poll_transmit(now, || pull(now, queue, account));
         self.collect(now);
         let frame = frame?;
         self.sending = true;
-        self.account.counters.bytes_sent += frame.len() as u64;
+        let counters = &mut self.account.counters;
+        counters.bytes_sent += frame.len() as u64;
+        counters.control_sent += u64::from(counters.sent == packets_sent);
         Some((MEDIUM, frame.into()))
     }
 
@@ -182,14 +188,24 @@ impl Node for Interface {
     }
 }
 
+/// A link that repeats nothing of itself still numbers its frames where a rule asks for repetition.
+fn numbered_if_asked(link: PipeConfig, classifier: &Classifier) -> PipeConfig {
+    if link.arq == Arq::None && classifier.asks_for_repetition() {
+        PipeConfig { arq: Arq::Attempts(NonZeroU8::MIN), ..link }
+    } else {
+        link
+    }
+}
+
 /// The next packet that is still worth sending.
-fn pull(now: Instant, queue: &mut DropTail, account: &mut Account) -> Option<Frame> {
+fn pull(now: Instant, queue: &mut DropTail, account: &mut Account) -> Option<Pulled> {
     loop {
         let waiting = queue.pop()?;
-        if !waiting.has_expired(now) {
-            return Some(waiting.frame);
-        }
+        let expires = waiting.expires();
         let frame = waiting.frame;
+        if expires.is_none_or(|expires| now <= expires) {
+            return Some(Pulled { frame, expires });
+        }
         account.dropped(now, frame.tag, false, DropReason::Expired, frame.len());
     }
 }

@@ -1,5 +1,7 @@
 use windfall_base::frame::Tag;
-use windfall_base::{Check, RxVector};
+use windfall_base::{Check, Duration, Probability, RxVector, Stream};
+use windfall_testkit::laws;
+use windfall_testkit::pair::{Pair, Side, Wire};
 
 use super::*;
 use crate::event::EventKind;
@@ -58,4 +60,72 @@ fn each_place_that_discards_has_its_own_reason() {
     let reasons: Vec<_> = ledger.drops.iter().collect();
     assert_eq!(reasons, [(DropReason::QueueFull, 1), (DropReason::TooBig, 1)]);
     assert_eq!((ledger.taken, ledger.held), (3, 1));
+}
+
+/// A pipe interface under the laws, with another one at the far end of its medium.
+fn lawful(arq: Arq, accept_damaged: bool) {
+    let build = move |seed| {
+        let link = PipeConfig { arq, accept_damaged, ..PipeConfig::default() };
+        let rules = vec![Rule::approximate()];
+        let link = LinkConfig::Pipe(link);
+        let config = InterfaceConfig { link, rules, ..InterfaceConfig::default() };
+        Interface::new(config, seed, "subject")
+    };
+    // Frames that a peer could have sent: its own, sometimes damaged.
+    let input = move |stream: &mut Stream, now: Instant| {
+        let mut peer = build(Seed(stream.below(4)));
+        for n in 0..=stream.below(3) {
+            peer.handle_input(now, DEVICE, packet(n, 40 + stream.below(1_500) as usize));
+        }
+        let Some((_, Outgoing { mut frame, .. })) = peer.poll_transmit(now) else {
+            return (MEDIUM, Input::TransmissionDone);
+        };
+        match stream.below(6) {
+            0 => (DEVICE, packet(stream.below(100), 40 + stream.below(1_500) as usize)),
+            1 => (MEDIUM, Input::TransmissionDone),
+            2 => {
+                frame.invert(&[stream.below(frame.len() as u64 * 8) as u32]);
+                (MEDIUM, Input::Frame(frame, RxVector::wired(now)))
+            }
+            3 => {
+                frame.truncate(stream.below(frame.len() as u64) as usize);
+                (MEDIUM, Input::Frame(frame, RxVector::wired(now)))
+            }
+            _ => (MEDIUM, Input::Frame(frame, RxVector::wired(now))),
+        }
+    };
+    let subject = laws::Subject::new(2, build).input(input).ledger(Interface::ledger);
+    laws::check(subject);
+}
+
+#[test]
+fn the_laws_hold_on_a_pipe() {
+    lawful(Arq::None, false);
+    lawful(Arq::Persistent, false);
+    lawful(Arq::Attempts(NonZeroU8::MIN.saturating_add(2)), true);
+}
+
+//= S3.10
+#[test]
+fn a_lossy_pipe_with_persistent_repetition_loses_nothing_between_devices() {
+    let build = || {
+        let link = PipeConfig { arq: Arq::Persistent, ..PipeConfig::default() };
+        let config = InterfaceConfig { link: LinkConfig::Pipe(link), ..InterfaceConfig::default() };
+        observed(config)
+    };
+    let loss = Probability::new(0.3).expect("a probability");
+    let wire = Wire { loss, ..Wire::perfect(Duration::from_millis(3)) };
+    let mut pair = Pair::new(build(), build(), (MEDIUM, MEDIUM), wire);
+    for tag in 0..200 {
+        pair.input(Side::Left, DEVICE, packet(tag, 700));
+    }
+    pair.run_to_rest(20_000);
+    let tags: Vec<_> =
+        pair.emitted.iter().filter_map(|emitted| emitted.outgoing.frame.tag).collect();
+    assert_eq!(tags, (0..200).map(Tag).collect::<Vec<_>>());
+    for interface in [&pair.left, &pair.right] {
+        assert!(interface.ledger().balances());
+        assert_eq!(interface.ledger().held, 0);
+    }
+    assert_eq!(pair.left.counters().acknowledged, 200);
 }

@@ -1,0 +1,16 @@
+//! Order-preserving selective repeat over a full-duplex pipe (S3.10, S3.48).
+//!
+//! Packets are numbered, and so is each transmission. A pipe keeps order, so the ACK's bitmap over
+//! transmissions tells the sender the exact fate of each copy: whatever is older than the newest
+//! reported transmission has arrived or never will. A lost packet is therefore repeated as soon as
+//! anything sent after it is reported, and nothing is repeated in vain while the ACKs get through.
+//! When nothing is sent after it, a probe is: at once after a repetition, else when the measured
+//! round-trip time says that the report is overdue.
+//!
+//! The receiver hands packets up in the order of their numbers. What the sender gives up it is told
+//! to pass over by the beginning of the window, which every frame carries.
+
+pub(crate) mod history;
+pub(crate) mod receiver;
+pub(crate) mod round_trip;
+pub(crate) mod sender;

@@ -1,0 +1,200 @@
+//! The receiving half: order, acceptance, ACKs.
+
+use std::collections::VecDeque;
+
+use windfall_base::seq::Seq32;
+use windfall_base::{Check, DropReason, Frame};
+use windfall_wire_link::pipe::{Ack, Probe, Wish};
+
+use super::history::History;
+use crate::event::Event;
+use crate::window::Window;
+
+/// A packet that arrived before one that comes earlier.
+#[derive(Debug)]
+struct Held {
+    frame: Frame,
+    /// Nothing better will come: the frame is undamaged, or its sender makes no further attempt.
+    settled: bool,
+}
+
+/// Where packets and reports of the receiver go.
+pub(crate) struct Output<'a> {
+    pub(crate) deliveries: &'a mut VecDeque<Frame>,
+    pub(crate) events: &'a mut VecDeque<Event>,
+}
+
+impl Output<'_> {
+    pub(crate) fn deliver(&mut self, mut frame: Frame) {
+        frame.kept = false;
+        frame.class = windfall_base::Class::default();
+        self.deliveries.push_back(frame);
+    }
+
+    pub(crate) fn discard(&mut self, frame: &Frame, reason: DropReason) {
+        let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
+        self.events.push_back(Event::Dropped { tag, kept, reason, len });
+    }
+}
+
+/// What the header of a numbered frame says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbered {
+    pub(crate) seq: Seq32,
+    pub(crate) order: Seq32,
+    pub(crate) settled: u16,
+    pub(crate) wish: Wish,
+}
+
+/// Brings packets into order and reports what arrived.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    accept_damaged: bool,
+    window: Window,
+    /// The first packet that was neither handed up nor passed over.
+    next: Seq32,
+    /// Packet `next + i` at place `i`.
+    places: VecDeque<Option<Held>>,
+    held: usize,
+    held_bytes: usize,
+    history: History,
+    ack_due: bool,
+}
+
+impl Receiver {
+    pub(crate) fn new(accept_damaged: bool, window: Window) -> Self {
+        Self {
+            accept_damaged,
+            window,
+            next: Seq32(0),
+            places: VecDeque::new(),
+            held: 0,
+            held_bytes: 0,
+            history: History::new(),
+            ack_due: false,
+        }
+    }
+
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Whether the damaged packet of a frame with such a wish is handed up.
+    pub(crate) fn accepts(&self, wish: Wish) -> bool {
+        wish.accept_damaged.unwrap_or(self.accept_damaged)
+    }
+
+    /// Takes a frame whose header held.
+    //= S3.10
+    //= S3.48
+    pub(crate) fn take(&mut self, numbered: Numbered, frame: Frame, out: &mut Output<'_>) {
+        if !self.history.hear(numbered.order) {
+            return out.discard(&frame, DropReason::Malformed);
+        }
+        self.ack_due = true;
+        self.pass_to(numbered.seq + u32::from(numbered.settled).wrapping_neg(), out);
+        let good = frame.damage.frame == Check::Good;
+        let place = numbered.seq.distance_from(self.next);
+        if place < 0 {
+            // The ACK of another copy was lost: this one is good for nothing but another ACK.
+            let reason = if good { DropReason::Duplicate } else { DropReason::FrameCheck };
+            self.note_arrival(good, numbered.order);
+            return out.discard(&frame, reason);
+        }
+        //= S0.6
+        // A damaged packet is handed up if asked, but never acknowledged.
+        if !good && !self.accepts(numbered.wish) {
+            return out.discard(&frame, DropReason::FrameCheck);
+        }
+        let place = place as usize;
+        let bytes = self.held_bytes.saturating_add(frame.payload.len());
+        if place >= self.window.packets || (place > 0 && bytes > self.window.bytes) {
+            return out.discard(&frame, DropReason::ReceiveBuffer);
+        }
+        self.note_arrival(good, numbered.order);
+        self.hold(place, Held { frame, settled: good || numbered.wish.last }, good, out);
+        self.drain(out);
+    }
+
+    /// Takes a probe.
+    pub(crate) fn take_probe(
+        &mut self,
+        probe: Probe,
+        out: &mut Output<'_>,
+    ) -> Result<(), DropReason> {
+        if !self.history.hear(probe.order) {
+            return Err(DropReason::Malformed);
+        }
+        self.history.arrive(probe.order);
+        self.ack_due = true;
+        self.pass_to(probe.base, out);
+        Ok(())
+    }
+
+    /// The ACK that is due.
+    pub(crate) fn poll_ack(&mut self) -> Option<Ack> {
+        if !self.ack_due {
+            return None;
+        }
+        let (first, arrived, more) = self.history.report();
+        self.ack_due = more;
+        Some(Ack { next: self.next, first, arrived })
+    }
+
+    fn note_arrival(&mut self, good: bool, order: Seq32) {
+        if good {
+            self.history.arrive(order);
+        }
+    }
+
+    /// Keeps the better of two copies; of equally bad ones the later.
+    fn hold(&mut self, place: usize, new: Held, good: bool, out: &mut Output<'_>) {
+        if place >= self.places.len() {
+            self.places.resize_with(place + 1, || None);
+        }
+        if let Some(old) = &self.places[place]
+            && old.frame.damage.frame == Check::Good
+        {
+            let reason = if good { DropReason::Duplicate } else { DropReason::FrameCheck };
+            return out.discard(&new.frame, reason);
+        }
+        self.held += 1;
+        self.held_bytes += new.frame.payload.len();
+        if let Some(old) = self.places[place].replace(new) {
+            self.release(&old);
+            out.discard(&old.frame, DropReason::FrameCheck);
+        }
+    }
+
+    fn release(&mut self, held: &Held) {
+        self.held -= 1;
+        self.held_bytes -= held.frame.payload.len();
+    }
+
+    /// Hands up whatever comes next and is settled.
+    fn drain(&mut self, out: &mut Output<'_>) {
+        while self.places.front().is_some_and(|place| place.as_ref().is_some_and(|h| h.settled)) {
+            self.advance(out);
+        }
+    }
+
+    /// Passes over everything before `base`: the sender will send nothing of it any more. A damaged
+    /// copy is then better than none.
+    fn pass_to(&mut self, base: Seq32, out: &mut Output<'_>) {
+        while self.next.is_before(base) && !self.places.is_empty() {
+            self.advance(out);
+        }
+        if self.next.is_before(base) {
+            self.next = base;
+        }
+        self.drain(out);
+    }
+
+    fn advance(&mut self, out: &mut Output<'_>) {
+        if let Some(held) = self.places.pop_front().flatten() {
+            self.release(&held);
+            out.deliver(held.frame);
+        }
+        self.next = self.next.next();
+    }
+}

@@ -1,0 +1,316 @@
+//! The sending half: window, repetition, giving up.
+
+use std::collections::VecDeque;
+
+use windfall_base::seq::Seq32;
+use windfall_base::{Class, DropReason, Frame, Instant, Payload, Tag};
+use windfall_wire_link::pipe::{Ack, Number, Probe, Wish};
+
+use super::round_trip::RoundTrip;
+use crate::event::Event;
+use crate::framing::seal;
+use crate::persistence::Arq;
+use crate::window::{Pulled, Window};
+
+/// A packet whose fate is open.
+#[derive(Debug)]
+struct Open {
+    payload: Payload,
+    class: Class,
+    tag: Option<Tag>,
+    expires: Option<Instant>,
+    /// Attempts made.
+    attempts: u32,
+    /// Attempts in all; without limit if `None`.
+    limit: Option<u32>,
+    /// The transmission of the last attempt.
+    order: Seq32,
+}
+
+/// Place `i` of the window: packet `base + i`.
+#[derive(Debug)]
+struct Place {
+    len: usize,
+    /// `None` once the packet is settled: acknowledged, given up, or sent for the only time.
+    copy: Option<Open>,
+}
+
+/// A transmission that has not been reported.
+#[derive(Debug)]
+struct Flight {
+    order: Seq32,
+    /// The packet; `None` for a probe.
+    seq: Option<Seq32>,
+    sent: Instant,
+}
+
+/// Sends packets until they are acknowledged or given up.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    arq: Arq,
+    window: Window,
+    /// The first packet that is not settled.
+    base: Seq32,
+    places: VecDeque<Place>,
+    /// Bytes of the packets in `places`.
+    bytes: usize,
+    /// Packets not settled.
+    open: usize,
+    /// Packets to repeat, in their order.
+    repeats: VecDeque<Seq32>,
+    /// The next transmission.
+    order: Seq32,
+    /// Transmissions not yet reported, in order and without a gap.
+    flights: VecDeque<Flight>,
+    /// The receiver must learn that it waits in vain for packets before this one.
+    pass_over: Seq32,
+    /// The first packet that the receiver still waits for, as it last said.
+    peer_next: Seq32,
+    /// The first transmission that tells where the window begins.
+    told_from: Seq32,
+    probe_due: bool,
+    /// The last transmission was one whose report should not be left to chance.
+    urgent: bool,
+    round_trip: RoundTrip,
+    timer: Option<Instant>,
+}
+
+impl Sender {
+    pub(crate) fn new(arq: Arq, window: Window) -> Self {
+        let zero = Seq32(0);
+        Self {
+            arq,
+            window,
+            base: zero,
+            places: VecDeque::new(),
+            bytes: 0,
+            open: 0,
+            repeats: VecDeque::new(),
+            order: zero,
+            flights: VecDeque::new(),
+            pass_over: zero,
+            peer_next: zero,
+            told_from: zero,
+            probe_due: false,
+            urgent: false,
+            round_trip: RoundTrip::default(),
+            timer: None,
+        }
+    }
+
+    /// Packets of which a copy is kept.
+    pub(crate) fn held(&self) -> usize {
+        self.open
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        Some((self.timer?, "link report overdue"))
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        if self.timer.is_some_and(|due| due <= now) {
+            self.timer = None;
+            self.round_trip.back_off();
+            self.probe_due = true;
+        }
+    }
+
+    /// The next frame with a packet: what must be repeated, else a new one if the window is open.
+    pub(crate) fn poll_packet(
+        &mut self,
+        now: Instant,
+        events: &mut VecDeque<Event>,
+        pull: impl FnOnce() -> Option<Pulled>,
+    ) -> Option<Frame> {
+        while let Some(seq) = self.repeats.pop_front() {
+            let Some(copy) = self.copy(seq) else { continue };
+            if copy.expires.is_some_and(|expires| expires < now) {
+                self.give_up(seq, DropReason::Expired, events);
+                continue;
+            }
+            return self.transmit(now, seq, events);
+        }
+        if self.places.len() >= self.window.packets || self.bytes >= self.window.bytes {
+            return None;
+        }
+        let Pulled { frame, expires } = pull()?;
+        let seq = self.base + self.places.len() as u32;
+        let limit = self.arq.limit(&frame.class);
+        let len = frame.payload.len();
+        self.bytes += len;
+        self.open += 1;
+        let (order, class, tag) = (self.order, frame.class, frame.tag);
+        let copy = Open { payload: frame.payload, class, tag, expires, attempts: 0, limit, order };
+        self.places.push_back(Place { len, copy: Some(copy) });
+        self.transmit(now, seq, events)
+    }
+
+    /// The next probe.
+    pub(crate) fn poll_probe(&mut self, now: Instant) -> Option<Frame> {
+        let untold = self.peer_is_behind() && self.told_from == self.order;
+        let in_doubt = self.urgent && self.open > 0;
+        if !self.probe_due && !untold && !in_doubt {
+            return None;
+        }
+        let (header, trailer) = Probe { base: self.base, order: self.order }.encode();
+        self.note_flight(now, None);
+        Some(Frame { header, trailer, ..Frame::default() })
+    }
+
+    /// Takes an ACK. Whether it makes sense.
+    pub(crate) fn take_ack(
+        &mut self,
+        now: Instant,
+        ack: &Ack,
+        events: &mut VecDeque<Event>,
+    ) -> bool {
+        let end = ack.first + ack.arrived.len() as u32;
+        let top = self.base + self.places.len() as u32;
+        if self.order.is_before(end) || top.is_before(ack.next) {
+            return false;
+        }
+        if self.peer_next.is_before(ack.next) {
+            self.peer_next = ack.next;
+        }
+        let mut fates = ack.arrived.iter();
+        let mut at = ack.first;
+        while self.flights.front().is_some_and(|flight| flight.order.is_before(end))
+            && let Some(flight) = self.flights.pop_front()
+        {
+            let arrived = if flight.order.is_before(ack.first) {
+                // The ACKs that reported it were lost; what the receiver no longer waits for it has.
+                flight.seq.is_some_and(|seq| seq.is_before(ack.next))
+            } else {
+                let skip = flight.order.distance_from(at) as usize;
+                at = flight.order.next();
+                fates.nth(skip) == Some(true)
+            };
+            if flight.order.next() == end {
+                self.round_trip.sample(now.saturating_since(flight.sent));
+            }
+            if let Some(seq) = flight.seq {
+                self.settle(seq, flight.order, arrived, events);
+            }
+        }
+        if self.flights.is_empty() {
+            self.told_from = self.order;
+        }
+        self.set_timer(now);
+        true
+    }
+
+    /// Draws the consequences of the fate of one transmission of a packet.
+    fn settle(&mut self, seq: Seq32, order: Seq32, arrived: bool, events: &mut VecDeque<Event>) {
+        let Some(copy) = self.copy(seq) else {
+            if !arrived && self.pass_over.is_before(seq.next()) {
+                self.pass_over = seq.next();
+            }
+            return;
+        };
+        if arrived {
+            events.push_back(Event::Acknowledged { tag: copy.tag });
+            self.forget(seq);
+        } else if copy.order == order {
+            if copy.limit.is_some_and(|limit| copy.attempts >= limit) {
+                //= S3.12
+                self.give_up(seq, DropReason::RetryLimit, events);
+            } else {
+                let at = self.repeats.partition_point(|other| other.is_before(seq));
+                self.repeats.insert(at, seq);
+            }
+        }
+    }
+
+    fn give_up(&mut self, seq: Seq32, reason: DropReason, events: &mut VecDeque<Event>) {
+        if let Some(copy) = self.copy(seq) {
+            let (tag, len) = (copy.tag, copy.payload.len());
+            events.push_back(Event::Dropped { tag, kept: false, reason, len });
+        }
+        if self.pass_over.is_before(seq.next()) {
+            self.pass_over = seq.next();
+        }
+        self.forget(seq);
+    }
+
+    /// Forgets the copy of a packet, and moves the window over everything settled.
+    fn forget(&mut self, seq: Seq32) {
+        let place = seq.distance_from(self.base) as usize;
+        if self.places.get_mut(place).and_then(|place| place.copy.take()).is_some() {
+            self.open -= 1;
+        }
+        while self.places.front().is_some_and(|place| place.copy.is_none())
+            && let Some(place) = self.places.pop_front()
+        {
+            self.bytes -= place.len;
+            self.base = self.base.next();
+            self.told_from = self.order;
+        }
+    }
+
+    /// The copy of packet `seq`, unless the packet is settled.
+    fn copy(&mut self, seq: Seq32) -> Option<&mut Open> {
+        let place = usize::try_from(seq.distance_from(self.base)).ok()?;
+        self.places.get_mut(place)?.copy.as_mut()
+    }
+
+    /// Sends the next attempt of an open packet.
+    fn transmit(
+        &mut self,
+        now: Instant,
+        seq: Seq32,
+        events: &mut VecDeque<Event>,
+    ) -> Option<Frame> {
+        let order = self.order;
+        let settled = seq.distance_from(self.base) as u16;
+        let copy = self.copy(seq)?;
+        copy.attempts += 1;
+        copy.order = order;
+        let (attempt, limit) = (copy.attempts, copy.limit);
+        let kept = limit != Some(1);
+        let mut frame = Frame {
+            payload: copy.payload.clone(),
+            class: copy.class,
+            tag: copy.tag,
+            kept,
+            ..Frame::default()
+        };
+        let last = limit.is_some_and(|limit| attempt >= limit);
+        let wish = Wish { last, accept_damaged: frame.class.accept_damaged };
+        seal(&mut frame, Number::Window { seq, order, settled }, wish);
+        events.push_back(Event::Sent { tag: frame.tag, attempt, len: frame.len(), kept });
+        self.note_flight(now, Some(seq));
+        self.urgent = attempt > 1 || !self.round_trip.is_measured();
+        if !kept {
+            self.forget(seq);
+        }
+        Some(frame)
+    }
+
+    fn note_flight(&mut self, now: Instant, seq: Option<Seq32>) {
+        // Where no ACK comes back, what was sent for the only time must not pile up.
+        if self.flights.len() > 2 * Window::MAX_PACKETS
+            && let Some(seq) = self.flights.front().map(|flight| flight.seq)
+            && seq.is_none_or(|seq| self.copy(seq).is_none())
+        {
+            self.flights.pop_front();
+        }
+        self.flights.push_back(Flight { order: self.order, seq, sent: now });
+        self.order = self.order.next();
+        self.probe_due = false;
+        self.urgent = false;
+        self.set_timer(now);
+    }
+
+    fn peer_is_behind(&self) -> bool {
+        self.peer_next.is_before(self.pass_over) && self.peer_next.is_before(self.base)
+    }
+
+    /// Expects the report of the last transmission, if anything depends on it.
+    fn set_timer(&mut self, now: Instant) {
+        let depends = self.open > 0 || self.peer_is_behind();
+        let last = self.flights.back().filter(|_| depends);
+        let wait = self.round_trip.patience();
+        // A report has just come if it is overdue already; its successor is on the way.
+        self.timer = last.map(|last| last.sent.saturating_add(wait).max(now + wait / 2));
+    }
+}

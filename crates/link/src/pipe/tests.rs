@@ -1,0 +1,436 @@
+use core::num::NonZeroU8;
+
+use proptest::prelude::*;
+use windfall_base::{Class, Duration, Probability, Rate, Seed, Stream, Tag};
+
+use super::*;
+
+/// What the wire does to a frame.
+#[derive(Clone, Debug)]
+enum Fate {
+    Arrives,
+    Lost,
+    Inverted(u32),
+    Cut(usize),
+}
+
+/// One direction of a wire: keeps order, takes its time.
+struct Wire {
+    rate: Option<Rate>,
+    delay: Duration,
+    free_at: Instant,
+    busy: bool,
+    under_way: VecDeque<(Instant, Option<Frame>)>,
+}
+
+impl Wire {
+    fn new(rate: Option<u64>, delay: u64) -> Self {
+        Self {
+            rate: rate.and_then(Rate::from_mbps),
+            delay: Duration::from_micros(delay),
+            free_at: Instant::START,
+            busy: false,
+            under_way: VecDeque::new(),
+        }
+    }
+
+    fn send(&mut self, now: Instant, mut frame: Frame, fate: &Fate) {
+        self.free_at = now + self.rate.map_or(Duration::ZERO, |rate| rate.time_of(frame.len()));
+        self.busy = true;
+        match fate {
+            Fate::Arrives | Fate::Lost => {}
+            Fate::Inverted(bit) => frame.invert(&[bit % (frame.len() as u32 * 8)]),
+            Fate::Cut(bytes) => frame.truncate(bytes % frame.len()),
+        }
+        let arrives = (!matches!(fate, Fate::Lost)).then_some(frame);
+        self.under_way.push_back((self.free_at + self.delay, arrives));
+    }
+}
+
+/// Two ends, and what happened at each: end 0 sends, end 1 receives.
+struct Run<F> {
+    now: Instant,
+    ends: [Pipe; 2],
+    wires: [Wire; 2],
+    queue: VecDeque<Frame>,
+    delivered: Vec<Frame>,
+    events: [Vec<Event>; 2],
+    /// Frames with packets that did not arrive as they were.
+    spoilt: usize,
+    fate: F,
+}
+
+impl<F: FnMut(usize, &Frame) -> Fate> Run<F> {
+    fn new(config: PipeConfig, wire: (Option<u64>, u64), fate: F) -> Self {
+        Self {
+            now: Instant::START,
+            ends: [Pipe::new(config), Pipe::new(config)],
+            wires: [Wire::new(wire.0, wire.1), Wire::new(wire.0, wire.1)],
+            queue: VecDeque::new(),
+            delivered: Vec::new(),
+            events: [Vec::new(), Vec::new()],
+            spoilt: 0,
+            fate,
+        }
+    }
+
+    fn offer(mut self, packets: u64, class: Class) -> Self {
+        self.queue.extend((0..packets).map(|n| packet(n, class)));
+        self
+    }
+
+    /// Runs until nothing happens any more.
+    fn finish(mut self) -> Self {
+        for _ in 0..2_000_000 {
+            self.drain();
+            let Some(next) = self.next() else { return self };
+            assert!(next >= self.now);
+            self.now = next;
+            self.happen();
+        }
+        panic!("the run does not end");
+    }
+
+    fn drain(&mut self) {
+        for end in [0, 1] {
+            while !self.wires[end].busy {
+                let queue = &mut self.queue;
+                let pull = || if end == 0 { queue.pop_front().map(Pulled::from) } else { None };
+                let Some(frame) = self.ends[end].poll_transmit(self.now, pull) else { break };
+                let fate = (self.fate)(end, &frame);
+                self.spoilt += usize::from(frame.tag.is_some() && !matches!(fate, Fate::Arrives));
+                self.wires[end].send(self.now, frame, &fate);
+            }
+            while let Some(event) = self.ends[end].poll_event() {
+                self.events[end].push(event);
+            }
+        }
+        assert!(self.ends[0].poll_delivery().is_none(), "nobody sends that way");
+        while let Some(frame) = self.ends[1].poll_delivery() {
+            self.delivered.push(frame);
+        }
+    }
+
+    fn next(&self) -> Option<Instant> {
+        let arrivals = self.wires.iter().filter_map(|wire| wire.under_way.front().map(|w| w.0));
+        let ends = self.wires.iter().filter(|wire| wire.busy).map(|wire| wire.free_at);
+        let timers = self.ends.iter().filter_map(|end| end.poll_timeout().map(|t| t.0));
+        arrivals.chain(ends).chain(timers).min()
+    }
+
+    fn happen(&mut self) {
+        for end in [0, 1] {
+            let wire = &mut self.wires[end];
+            wire.busy = wire.busy && wire.free_at > self.now;
+            if wire.under_way.front().is_some_and(|(due, _)| *due <= self.now)
+                && let Some((_, Some(frame))) = wire.under_way.pop_front()
+            {
+                let _ = self.ends[1 - end].handle_frame(self.now, frame);
+            }
+            self.ends[end].handle_timeout(self.now);
+        }
+    }
+
+    fn tags(&self) -> Vec<u64> {
+        self.delivered.iter().map(|frame| frame.tag.expect("packets are named").0).collect()
+    }
+
+    fn sent(&self) -> usize {
+        self.events[0].iter().filter(|event| matches!(event, Event::Sent { .. })).count()
+    }
+
+    fn given_up(&self) -> Vec<u64> {
+        let tag = |event: &Event| match event {
+            Event::Dropped { tag, reason: DropReason::RetryLimit, .. } => tag.map(|tag| tag.0),
+            _ => None,
+        };
+        self.events[0].iter().filter_map(tag).collect()
+    }
+}
+
+fn packet(n: u64, class: Class) -> Frame {
+    let payload = vec![n as u8; 40 + (n as usize * 37) % 100];
+    Frame { tag: Some(Tag(n)), class, ..Frame::packet(payload) }
+}
+
+fn config(arq: Arq) -> PipeConfig {
+    PipeConfig { arq, ..PipeConfig::default() }
+}
+
+fn attempts(n: u8) -> Arq {
+    Arq::Attempts(NonZeroU8::new(n).expect("the tests ask for one at least"))
+}
+
+/// Each frame is hit with probability `p`, whatever it carries; `p` counts in per cent.
+fn hit(seed: u64, p: u64, fates: [u64; 3]) -> impl FnMut(usize, &Frame) -> Fate {
+    let mut stream = Stream::new(Seed(seed), "wire");
+    move |_, _| {
+        if stream.below(100) >= p {
+            return Fate::Arrives;
+        }
+        let bits = stream.bits();
+        match bits % fates.iter().sum::<u64>() {
+            n if n < fates[0] => Fate::Lost,
+            n if n < fates[0] + fates[1] => Fate::Inverted((bits >> 32) as u32),
+            _ => Fate::Cut((bits >> 32) as usize),
+        }
+    }
+}
+
+/// Losses of frames with packets only, each with probability `p`.
+fn lose_packets(seed: u64, p: f64) -> impl FnMut(usize, &Frame) -> Fate {
+    let mut stream = Stream::new(Seed(seed), "wire");
+    let p = Probability::new(p).expect("the tests use probabilities");
+    move |_, frame| {
+        if frame.tag.is_some() && stream.chance(p) { Fate::Lost } else { Fate::Arrives }
+    }
+}
+
+fn any_wire() -> impl Strategy<Value = (Option<u64>, u64)> {
+    (prop::option::of(1_u64..1_000), prop_oneof![Just(0_u64), 1..50_000_u64])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    //= S3.10
+    //= S3.48
+    #[test]
+    fn persistent_repetition_delivers_each_packet_once_in_order(
+        seed: u64,
+        p in 0_u64..70,
+        wire in any_wire(),
+        window in 1_usize..40,
+    ) {
+        let window = Window { packets: window, bytes: 1 << 20 };
+        let config = PipeConfig { window, ..config(Arq::Persistent) };
+        let run = Run::new(config, wire, hit(seed, p, [2, 1, 1]));
+        let run = run.offer(60, Class::default()).finish();
+        prop_assert_eq!(run.tags(), (0..60).collect::<Vec<_>>());
+        for (n, frame) in run.delivered.iter().enumerate() {
+            prop_assert_eq!(frame.to_vec(), packet(n as u64, Class::default()).to_vec());
+            prop_assert_eq!(frame.damage.frame, Check::Good);
+        }
+        prop_assert_eq!(run.ends[0].held() + run.ends[1].held(), 0);
+    }
+
+    #[test]
+    fn bounded_repetition_delivers_at_most_once_in_order(
+        seed: u64,
+        p in 0_u64..70,
+        n in 1_u8..5,
+        wire in any_wire(),
+        accept_damaged: bool,
+    ) {
+        let config = PipeConfig { accept_damaged, ..config(attempts(n)) };
+        let run = Run::new(config, wire, hit(seed, p, [2, 1, 1]));
+        let run = run.offer(60, Class::default()).finish();
+        let tags = run.tags();
+        prop_assert!(tags.is_sorted_by(|a, b| a < b), "out of order: {:?}", tags);
+        prop_assert_eq!(run.ends[0].held() + run.ends[1].held(), 0);
+        if n > 1 {
+            // Who is not delivered was given up.
+            let given_up = run.given_up();
+            for tag in 0..60 {
+                prop_assert!(tags.contains(&tag) || given_up.contains(&tag));
+            }
+        }
+        let damaged = run.delivered.iter().filter(|frame| frame.damage.is_damaged()).count();
+        prop_assert!(accept_damaged || damaged == 0);
+    }
+
+    #[test]
+    fn any_frames_are_taken_without_panic(
+        frames in prop::collection::vec(
+            (
+                prop::collection::vec(any::<u8>(), 0..60),
+                prop::collection::vec(any::<u8>(), 0..40),
+                any::<bool>(),
+                1_u8..6,
+            ),
+            1..40,
+        ),
+    ) {
+        let mut pipe = Pipe::new(PipeConfig { accept_damaged: true, ..config(Arq::Persistent) });
+        let now = Instant::START;
+        for (mut header, payload, valid, kind) in frames {
+            if valid && let Some(first) = header.first_mut() {
+                *first = kind << 4;
+            }
+            let mut frame = Frame::packet(payload);
+            frame.header = header.iter().copied().collect();
+            if valid {
+                make_valid(&mut frame, kind);
+            }
+            let _ = pipe.handle_frame(now, frame);
+            while pipe.poll_delivery().is_some() {}
+            while pipe.poll_transmit(now, || Some(packet(0, Class::default()).into())).is_some()
+                && pipe.held() < 100
+            {}
+        }
+    }
+}
+
+/// Gives arbitrary header bytes checks that hold.
+fn make_valid(frame: &mut Frame, kind: u8) {
+    use windfall_wire_link::check::{frame_check, header_check};
+    let need = [5, 7, 15].get(usize::from(kind) - 1).copied();
+    if let Some(need) = need {
+        frame.header.truncate(need);
+        if frame.header.len() == need {
+            let check = header_check(&frame.header[..need - 2]);
+            frame.header[need - 2..].copy_from_slice(&check);
+        }
+    }
+    frame.trailer = frame_check(&[&frame.header]).into_iter().collect();
+}
+
+//= S3.8
+#[test]
+fn nothing_is_repeated_in_vain() {
+    // Where control frames get through, as many frames are sent as packets and losses together:
+    // the capacity that remains is 1 - p of the whole.
+    for (seed, p) in [(1, 0.0), (2, 0.05), (3, 0.2), (4, 0.417), (5, 0.833)] {
+        for wire in [(None, 0), (Some(10), 0), (Some(10), 5_000), (Some(1_000), 30_000)] {
+            let run = Run::new(config(Arq::Persistent), wire, lose_packets(seed, p));
+            let run = run.offer(2_000, Class::default()).finish();
+            assert_eq!(run.tags(), (0..2_000).collect::<Vec<_>>());
+            assert_eq!(run.sent(), 2_000 + run.spoilt, "at p = {p} over {wire:?}");
+        }
+    }
+}
+
+//= S3.8
+#[test]
+fn the_link_stays_busy_whatever_is_lost() {
+    // 4 000 packets of 89.5 bytes and 19 of framing at 10 Mb/s, 2 ms each way, at loss p: the time
+    // is that of 4000 / (1 - p) frames, and of the last repetitions, each a round trip.
+    for p in [0.0, 0.05, 0.1, 0.2, 0.417, 0.833] {
+        let run = Run::new(config(Arq::Persistent), (Some(10), 2_000), lose_packets(7, p));
+        let run = run.offer(4_000, Class::default()).finish();
+        let busy = (89.5 + 19.0) * 8.0 / 10e6 * run.sent() as f64;
+        let took = run.now.as_secs_f64();
+        // Tail: the longest run of losses among the last window, ln(window) / -ln(p) round trips.
+        let round_trips = if p > 0.0 { 1.0 + 60_f64.ln() / -f64::ln(p) } else { 1.0 };
+        assert!(took < busy + 0.0045 * (round_trips + 8.0), "p = {p}: {took} s, busy {busy} s");
+    }
+}
+
+//= S3.12
+#[test]
+fn bounded_repetition_leaves_the_loss_of_figure_5() {
+    let packets = 20_000;
+    for (seed, p, n) in [(1, 0.1, 1), (2, 0.1, 3), (3, 0.3, 2), (4, 0.5, 7), (5, 0.8, 4)] {
+        // n retransmissions are n + 1 attempts in all; one attempt is a loss of nobody's copy.
+        let run = Run::new(config(attempts(n + 1)), (Some(100), 500), lose_packets(seed, p));
+        let run = run.offer(packets, Class::default()).finish();
+        let expected = p.powi(i32::from(n) + 1);
+        let lost = 1.0 - run.delivered.len() as f64 / packets as f64;
+        let sigma = (expected * (1.0 - expected) / packets as f64).sqrt();
+        assert!((lost - expected).abs() < 4.0 * sigma, "p = {p}, n = {n}: {lost} for {expected}");
+        assert_eq!(run.given_up().len() + run.delivered.len(), packets as usize);
+    }
+}
+
+#[test]
+fn a_flow_may_ask_for_fewer_or_more_attempts_than_the_link_makes() {
+    let none = |_: usize, frame: &Frame| match frame.tag {
+        // The first attempt of everything is lost: attempt one has the order of its packet.
+        Some(Tag(tag)) if u64::from(order_of(frame)) == tag => Fate::Lost,
+        _ => Fate::Arrives,
+    };
+    let class = |n| Class { attempts: NonZeroU8::new(n), ..Class::default() };
+    let mut run = Run::new(config(Arq::Persistent), (Some(10), 100), none);
+    run.queue.extend([packet(0, class(1)), packet(1, class(2)), packet(2, class(0))]);
+    assert_eq!(run.finish().tags(), [1, 2]);
+    // The other way about, on a link that repeats nothing of itself.
+    let mut run = Run::new(config(attempts(1)), (Some(10), 100), none);
+    run.queue.extend([packet(0, class(0)), packet(1, class(2)), packet(2, class(0))]);
+    assert_eq!(run.finish().tags(), [1]);
+}
+
+fn order_of(frame: &Frame) -> u32 {
+    u32::from_be_bytes(frame.header[7..11].try_into().expect("a numbered header has 15 bytes"))
+}
+
+//= S3.16
+#[test]
+fn what_is_worthless_by_now_is_not_repeated() {
+    let dead = |_: usize, frame: &Frame| match frame.tag {
+        Some(Tag(1)) => Fate::Lost,
+        _ => Fate::Arrives,
+    };
+    let mut run = Run::new(config(Arq::Persistent), (Some(10), 1_000), dead);
+    run.queue.extend((0..3).map(|n| packet(n, Class::default())));
+    for _ in 0..100_000 {
+        run.ends[0].handle_timeout(run.now);
+        let queue = &mut run.queue;
+        while !run.wires[0].busy {
+            let pull = || {
+                let expires = Some(Instant::START + Duration::from_millis(20));
+                queue.pop_front().map(|frame| Pulled { frame, expires })
+            };
+            let Some(frame) = run.ends[0].poll_transmit(run.now, pull) else { break };
+            let fate = dead(0, &frame);
+            run.wires[0].send(run.now, frame, &fate);
+        }
+        run.drain();
+        let Some(next) = run.next() else { break };
+        run.now = next;
+        run.happen();
+    }
+    assert_eq!(run.tags(), [0, 2]);
+    let expired = |e: &&Event| matches!(e, Event::Dropped { reason: DropReason::Expired, .. });
+    assert_eq!(run.events[0].iter().filter(expired).count(), 1);
+    assert!(run.now < Instant::START + Duration::from_millis(40), "until {}", run.now);
+}
+
+//= S0.6
+#[test]
+fn a_damaged_packet_is_handed_up_but_never_acknowledged() {
+    let damage = |_: usize, frame: &Frame| match frame.tag {
+        // A bit of the payload, behind the header of 15 bytes.
+        Some(Tag(1)) => Fate::Inverted(8 * 20),
+        _ => Fate::Arrives,
+    };
+    let config = PipeConfig { accept_damaged: true, ..config(attempts(3)) };
+    let run = Run::new(config, (Some(10), 1_000), damage).offer(3, Class::default()).finish();
+    // The last of three attempts is better than nothing, and takes its place in the order.
+    assert_eq!(run.tags(), [0, 1, 2]);
+    let damaged: Vec<_> = run.delivered.iter().map(|f| f.damage.frame == Check::Bad).collect();
+    assert_eq!(damaged, [false, true, false]);
+    assert_eq!(run.given_up(), [1]);
+    let acknowledged = |e: &&Event| matches!(e, Event::Acknowledged { tag: Some(Tag(1)) });
+    assert_eq!(run.events[0].iter().filter(acknowledged).count(), 0);
+    let copies = |e: &&Event| matches!(e, Event::Dropped { reason: DropReason::FrameCheck, .. });
+    assert_eq!(run.events[1].iter().filter(copies).count(), 2);
+}
+
+#[test]
+fn an_early_damaged_copy_is_handed_up_when_the_later_ones_are_lost() {
+    let mut copies = 0;
+    let damage = move |_: usize, frame: &Frame| {
+        if frame.tag != Some(Tag(1)) {
+            return Fate::Arrives;
+        }
+        copies += 1;
+        if copies == 1 { Fate::Inverted(8 * 20) } else { Fate::Lost }
+    };
+    let config = PipeConfig { accept_damaged: true, ..config(attempts(3)) };
+    let run = Run::new(config, (Some(10), 1_000), damage).offer(2, Class::default()).finish();
+    assert_eq!(run.tags(), [0, 1]);
+    assert!(run.delivered[1].damage.is_damaged());
+}
+
+#[test]
+fn a_plain_pipe_hands_up_damage_only_if_asked() {
+    let damage = |_: usize, _: &Frame| Fate::Inverted(8 * 10);
+    let accepting = Class { accept_damaged: Some(true), ..Class::default() };
+    let run = Run::new(config(Arq::None), (None, 0), damage);
+    assert_eq!(run.offer(5, Class::default()).finish().tags(), []);
+    let run = Run::new(config(Arq::None), (None, 0), damage);
+    let run = run.offer(5, accepting).finish();
+    assert_eq!(run.tags(), [0, 1, 2, 3, 4]);
+    assert!(run.delivered.iter().all(|frame| frame.damage.header == Check::Good));
+    assert!(run.delivered.iter().all(|frame| frame.damage.frame == Check::Bad));
+}
