@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::net::IpAddr;
-use core::num::NonZeroU32;
+use core::num::{NonZeroU8, NonZeroU32};
 use core::ops::Range;
 use core::str::FromStr;
 
@@ -112,6 +112,20 @@ pub enum Arq {
     Persistent,
     /// Repeats a frame at most so often; attempts are one more (the *n* of S3.12).
     Retransmissions(u8),
+}
+
+impl Arq {
+    /// The policy of a link.
+    #[must_use]
+    pub fn policy(self) -> windfall_link::Arq {
+        match self {
+            Self::None => windfall_link::Arq::None,
+            Self::Persistent => windfall_link::Arq::Persistent,
+            Self::Retransmissions(n) => {
+                windfall_link::Arq::Attempts(NonZeroU8::MIN.saturating_add(n))
+            }
+        }
+    }
 }
 
 impl fmt::Display for Arq {
@@ -229,18 +243,26 @@ pub struct Prefix {
 }
 
 impl Prefix {
+    /// The address of the network: every bit behind the prefix zero.
+    #[must_use]
+    pub fn network(&self) -> IpAddr {
+        match self.address {
+            IpAddr::V4(address) => {
+                let mask = u32::MAX.checked_shl(32 - u32::from(self.length)).unwrap_or(0);
+                IpAddr::V4((address.to_bits() & mask).into())
+            }
+            IpAddr::V6(address) => {
+                let mask = u128::MAX.checked_shl(128 - u32::from(self.length)).unwrap_or(0);
+                IpAddr::V6((address.to_bits() & mask).into())
+            }
+        }
+    }
+
     /// Whether `other` lies in this network.
     #[must_use]
     pub fn contains(&self, other: IpAddr) -> bool {
-        let same = |a: u128, b: u128, width: u32| {
-            let shift = width - u32::from(self.length).min(width);
-            a.checked_shr(shift).unwrap_or(0) == b.checked_shr(shift).unwrap_or(0)
-        };
-        match (self.address, other) {
-            (IpAddr::V4(a), IpAddr::V4(b)) => same(a.to_bits().into(), b.to_bits().into(), 32),
-            (IpAddr::V6(a), IpAddr::V6(b)) => same(a.to_bits(), b.to_bits(), 128),
-            _ => false,
-        }
+        self.address.is_ipv4() == other.is_ipv4()
+            && Self { address: other, length: self.length }.network() == self.network()
     }
 }
 

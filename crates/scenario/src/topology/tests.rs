@@ -1,0 +1,112 @@
+use std::io;
+
+use windfall_base::Seed;
+use windfall_network::Network;
+
+use super::Topology;
+use crate::Scenario;
+
+const CHAIN: &str = r#"
+format = 1
+
+[[station]]
+name = "a"
+
+[[station]]
+name = "b"
+forward = true
+
+[[station]]
+name = "c"
+forward = true
+
+[[station]]
+name = "d"
+
+[[link]]
+stations = ["a", "b"]
+
+[[link]]
+stations = ["b", "c"]
+mtu = 576
+
+[[link]]
+stations = ["c", "d"]
+rate = "1Mbps"
+uplink.loss = "50%"
+downlink.queue = 5
+"#;
+
+fn topology(text: &str) -> Result<Topology, String> {
+    let mut read = |name: &str| match name {
+        "good.trace" => Ok(b"0\n1\n2\n".to_vec()),
+        "bad.trace" => Ok(b"0\nx\n".to_vec()),
+        _ => Err(io::Error::from(io::ErrorKind::NotFound)),
+    };
+    let scenario = Scenario::parse("a.toml", text).map_err(|error| error.to_string())?;
+    scenario.topology(0, ("a.toml", text), &mut read).map_err(|error| error.to_string())
+}
+
+#[test]
+fn stations_that_say_nothing_of_routes_find_the_shortest_ways() {
+    let topology = topology(CHAIN).expect("good");
+    let routes = |station: usize| {
+        let routes = topology.stations[station].routes.iter();
+        routes.map(|r| format!("{} via {} on {}", r.to, r.via, r.interface)).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        routes(0),
+        [
+            "10.77.0.4/30 via 10.77.0.2 on 0",
+            "10.77.0.8/30 via 10.77.0.2 on 0",
+            "fd77:696e:6400:2::/64 via fd77:696e:6400::2 on 0"
+        ]
+    );
+    assert_eq!(
+        routes(2),
+        ["10.77.0.0/30 via 10.77.0.5 on 0"],
+        "the link with the short MTU has no IPv6, so none leads across it"
+    );
+}
+
+#[test]
+fn a_topology_builds_a_network() {
+    let topology = topology(CHAIN).expect("good");
+    let network = Network::build(&topology.network, Seed(1)).expect("consistent");
+    let names: Vec<&str> = network.interfaces().map(|id| network.name(id)).collect();
+    assert_eq!(names, ["a-b/a", "a-b/b", "b-c/b", "b-c/c", "c-d/c", "c-d/d"]);
+    assert_eq!(topology.network.links[2].ends[1].interface.queue.packets, 5);
+}
+
+#[test]
+fn own_addresses_and_routes_win() {
+    let text = CHAIN.replacen(
+        "name = \"a\"",
+        "name = \"a\"\n[[station.interface]]\nlink = \"a-b\"\naddresses = [\"192.0.2.1/24\"]\n\
+         [[station.route]]\nto = \"0.0.0.0/0\"\nvia = \"192.0.2.7\"",
+        1,
+    );
+    let topology = topology(&text).expect("good");
+    let station = &topology.stations[0];
+    assert_eq!(station.interfaces[0].addresses[0].to_string(), "192.0.2.1/24");
+    assert_eq!(station.routes.len(), 1);
+    assert_eq!(station.routes[0].to.to_string(), "0.0.0.0/0");
+}
+
+#[test]
+fn what_cannot_be_built_names_its_line() {
+    let cases = [
+        ("mtu = 576", "rate-trace = \"no.trace\"", "a.toml:23: cannot read no.trace:"),
+        ("mtu = 576", "rate-trace = \"bad.trace\"", "a.toml:23: bad.trace: line 2: \"x\""),
+        (
+            "name = \"a\"",
+            "name = \"a\"\nroute = [{ to = \"0.0.0.0/0\", via = \"192.0.2.1\" }]",
+            "a.toml:6: 192.0.2.1 is on no link of station \"a\": use an address in 10.77.0.1/30",
+        ),
+    ];
+    for (old, new, expected) in cases {
+        let message = topology(&CHAIN.replacen(old, new, 1)).expect_err(expected);
+        assert!(message.contains(expected), "{message}");
+    }
+    assert!(topology(&CHAIN.replacen("mtu = 576", "rate-trace = \"good.trace\"", 1)).is_ok());
+}
