@@ -17,8 +17,11 @@ use windfall_wire_net::{icmpv4, icmpv6, ip, ipv4, ipv6, tcp, udp, udplite};
 /// The longest input that makes sense to try: the longest IP packet.
 pub const LONGEST: usize = 65_535;
 
+/// The name of an entry, and its function.
+pub type Entry = (&'static str, fn(&[u8]));
+
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [(&str, fn(&[u8])); 11] = [
+pub const ENTRIES: [Entry; 11] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
