@@ -6,6 +6,7 @@
 //! - [`ErrorTrace`] keeps what an air did and repeats it; [`RateTrace`] says how fast a line is.
 
 mod air;
+pub mod environment;
 pub mod error_trace;
 mod event;
 mod exposure;
