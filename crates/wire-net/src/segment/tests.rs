@@ -1,0 +1,291 @@
+use bytes::{Bytes, BytesMut};
+use proptest::prelude::*;
+use windfall_base::Payload;
+
+use super::*;
+use crate::checksum::Sum;
+use crate::{Addresses, Protocol, ip};
+
+const SIZE: usize = 100;
+
+/// A large TCP segment as a kernel hands it over, and its description.
+fn segment(v6: bool, data: &[u8], flags: u8) -> (Description, Vec<u8>) {
+    let tcp_len = (32 + data.len()) as u16;
+    let mut packet = if v6 {
+        let mut header = vec![0x60, 0, 0, 0];
+        header.extend(tcp_len.to_be_bytes());
+        header.extend([6, 64]);
+        header.extend([0xfd; 16]);
+        header.extend([0xfe; 16]);
+        header
+    } else {
+        let mut header = vec![0x45, 0];
+        header.extend((20 + tcp_len).to_be_bytes());
+        header.extend([0xff, 0xfe, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        header
+    };
+    let start = packet.len();
+    packet.extend([0x12, 0x34, 0, 80]);
+    packet.extend(0xffff_ff80_u32.to_be_bytes());
+    packet.extend([0, 0, 0, 9, 0x80, flags, 1, 2, 0, 0, 0, 0]);
+    packet.extend([1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2]);
+    packet.extend(data);
+    let addresses = ip::Packet::new(&packet).expect("a header").addresses();
+    let open = !addresses.pseudo_header(Protocol::TCP, tcp_len.into()).checksum();
+    packet[start + 16..start + 18].copy_from_slice(&open.to_be_bytes());
+    if !v6 {
+        let sum = crate::checksum::checksum(&packet[..20]);
+        packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    }
+    let kind = if v6 { Kind::TcpV6 } else { Kind::TcpV4 };
+    let description = Description {
+        checksum: Some(OpenChecksum { start: start as u16, offset: 16 }),
+        cutting: Some(Cutting { kind, size: SIZE as u16 }),
+    };
+    (description, packet)
+}
+
+fn cut_all(description: &Description, packet: &[u8]) -> Vec<Payload> {
+    let mut packets = Vec::new();
+    cut(description, BytesMut::from(packet), &mut packets).expect("it can be cut");
+    packets
+}
+
+fn addresses(packet: &[u8]) -> Addresses {
+    ip::Packet::new(packet).expect("an IP packet").addresses()
+}
+
+/// Whether the packet is whole: lengths and both checksums.
+fn is_valid_tcp(packet: &[u8]) -> bool {
+    let view = ip::Packet::new(packet).expect("an IP packet");
+    let start = if packet[0] >> 4 == 4 { 20 } else { 40 };
+    let header_holds = match view {
+        ip::Packet::V4(v4) => v4.checksum_holds(),
+        ip::Packet::V6(_) => true,
+    };
+    let len = (packet.len() - start) as u32;
+    let mut sum = addresses(packet).pseudo_header(Protocol::TCP, len);
+    sum.add(&packet[start..]);
+    header_holds && view.total_len() == packet.len() && sum.holds()
+}
+
+fn merge_all(packets: impl IntoIterator<Item = (Payload, bool)>) -> Vec<Merged> {
+    let mut merger = Merger::new();
+    let mut out: Vec<_> =
+        packets.into_iter().filter_map(|(packet, intact)| merger.push(packet, intact)).collect();
+    out.extend(merger.flush());
+    out
+}
+
+#[test]
+fn a_segment_becomes_valid_packets_in_order() {
+    for v6 in [false, true] {
+        let data: Vec<u8> = (0..250).map(|i| i as u8).collect();
+        let (description, packet) = segment(v6, &data, 0x99);
+        let packets: Vec<_> =
+            cut_all(&description, &packet).iter().map(Payload::to_bytes).collect();
+        assert_eq!(packets.len(), 3);
+        let start = if v6 { 40 } else { 20 };
+        let mut joined = Vec::new();
+        for (i, packet) in packets.iter().enumerate() {
+            assert!(is_valid_tcp(packet), "packet {i}");
+            let sequence = u32::from_be_bytes(packet[start + 4..start + 8].try_into().expect("4"));
+            assert_eq!(sequence, 0xffff_ff80_u32.wrapping_add(100 * i as u32));
+            // FIN and PSH on the last alone, CWR on the first alone.
+            assert_eq!(packet[start + 13], [0x90, 0x10, 0x19][i]);
+            if !v6 {
+                let number = u16::from_be_bytes([packet[4], packet[5]]);
+                assert_eq!(number, 0xfffe_u16.wrapping_add(i as u16));
+            }
+            joined.extend_from_slice(&packet[start + 32..]);
+        }
+        assert_eq!(joined, data);
+    }
+}
+
+#[test]
+fn the_data_of_a_cut_segment_are_not_copied() {
+    let (description, packet) = segment(false, &[7; 250], 0x10);
+    let buffer = BytesMut::from(&packet[..]);
+    let range = buffer.as_ptr_range();
+    let mut packets = Vec::new();
+    cut(&description, buffer, &mut packets).expect("it can be cut");
+    for packet in packets {
+        let (_, body) = packet.into_parts();
+        assert!(range.contains(&body.as_ptr()));
+    }
+}
+
+#[test]
+fn what_was_cut_merges_into_what_it_was() {
+    for v6 in [false, true] {
+        let (description, packet) = segment(v6, &[5; 950], 0x18);
+        let merged =
+            merge_all(cut_all(&description, &packet).into_iter().map(|packet| (packet, true)));
+        assert_eq!(merged.len(), 1);
+        assert_eq!(merged[0].slices.concat(), packet);
+        assert_eq!(merged[0].description, description);
+    }
+}
+
+#[test]
+fn damaged_packets_are_neither_merged_nor_called_valid() {
+    let (description, packet) = segment(false, &[5; 500], 0x10);
+    let packets = cut_all(&description, &packet);
+    // The link says so, though the checksum holds.
+    let told = packets.iter().cloned().enumerate().map(|(i, packet)| (packet, i != 2));
+    let merged = merge_all(told);
+    assert_eq!(merged.len(), 3);
+    assert_eq!(merged[1].description, Description::default());
+    assert_eq!(merged[1].slices.concat(), packets[2].to_bytes());
+    // Nobody says so, and the checksum does not hold.
+    let silent = packets.iter().cloned().enumerate().map(|(i, packet)| {
+        let mut bytes = packet.to_bytes().to_vec();
+        bytes[70] ^= u8::from(i == 2);
+        (Payload::from(bytes), true)
+    });
+    let merged = merge_all(silent);
+    assert_eq!(merged.len(), 3);
+    assert_eq!(merged[1].description, Description::default());
+    assert!(!is_valid_tcp(&merged[1].slices.concat()));
+}
+
+#[test]
+fn gaps_other_flows_and_other_headers_are_not_bridged() {
+    let (description, packet) = segment(false, &[5; 600], 0x10);
+    let mut packets = cut_all(&description, &packet);
+    packets.remove(3);
+    let merged = merge_all(packets.into_iter().map(|packet| (packet, true)));
+    assert_eq!(merged.iter().map(|m| m.slices.concat().len()).collect::<Vec<_>>(), [352, 252]);
+    for at in [1, 8, 15, 20, 29, 34, 51] {
+        let mut other = packet.clone();
+        other[at] ^= 1;
+        other[10..12].copy_from_slice(&[0, 0]);
+        let sum = crate::checksum::checksum(&other[..20]);
+        other[10..12].copy_from_slice(&sum.to_be_bytes());
+        let len = (other.len() - 20) as u32;
+        let open = !addresses(&other).pseudo_header(Protocol::TCP, len).checksum();
+        other[36..38].copy_from_slice(&open.to_be_bytes());
+        let first = cut_all(&description, &packet).remove(0);
+        let second = cut_all(&description, &other).remove(1);
+        assert!(is_valid_tcp(&second.to_bytes()), "byte {at}");
+        assert_eq!(merge_all([(first, true), (second, true)]).len(), 2, "byte {at}");
+    }
+}
+
+#[test]
+fn udp_segments_become_datagrams() {
+    let mut packet = vec![0x45, 0, 0, 178, 0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+    packet.extend([0x30, 0x39, 0, 53, 0, 0, 0, 0]);
+    packet.extend([9; 150]);
+    let description = Description {
+        checksum: Some(OpenChecksum { start: 20, offset: 6 }),
+        cutting: Some(Cutting { kind: Kind::Udp, size: 100 }),
+    };
+    let packets: Vec<_> = cut_all(&description, &packet).iter().map(Payload::to_bytes).collect();
+    assert_eq!(packets.iter().map(Bytes::len).collect::<Vec<_>>(), [128, 78]);
+    for packet in packets {
+        let datagram = crate::udp::Packet::new(&packet[20..]).expect("a datagram");
+        assert!(datagram.checksum_holds(&addresses(&packet)));
+        assert_eq!(datagram.missing(), 0);
+    }
+}
+
+#[test]
+fn open_checksums_are_completed_in_place() {
+    let (mut description, packet) = segment(true, &[1, 2, 3], 0x10);
+    description.cutting = None;
+    let packets = cut_all(&description, &packet);
+    assert!(is_valid_tcp(&packets[0].to_bytes()));
+    // A sum of zero would say "no checksum" to UDP.
+    let mut sum = Sum::new();
+    let zero = [0xff, 0xff];
+    sum.add(&zero);
+    let description =
+        Description { checksum: Some(OpenChecksum { start: 0, offset: 2 }), cutting: None };
+    let packets = cut_all(&description, &[0xff, 0xff, 0, 0]);
+    assert_eq!(packets[0].to_bytes()[..], [0xff, 0xff, 0xff, 0xff]);
+}
+
+#[test]
+fn descriptions_that_make_no_sense_are_refused() {
+    let (description, packet) = segment(false, &[1; 300], 0x10);
+    let refuse = |description: Description, packet: &[u8]| {
+        let mut packets = Vec::new();
+        let error = cut(&description, BytesMut::from(packet), &mut packets).expect_err("refused");
+        assert!(packets.is_empty());
+        error
+    };
+    let open = |start, offset| Some(OpenChecksum { start, offset });
+    let cutting = |kind, size| Some(Cutting { kind, size });
+    let with = |checksum, cutting| Description { checksum, cutting };
+    assert_eq!(
+        refuse(with(open(300, 100), None), &packet),
+        SegmentError::Checksum { at: 400, len: 352 }
+    );
+    assert_eq!(refuse(with(None, description.cutting), &packet), SegmentError::Cutting);
+    assert_eq!(refuse(with(open(20, 16), cutting(Kind::TcpV4, 0)), &packet), SegmentError::Cutting);
+    assert_eq!(refuse(with(open(20, 16), cutting(Kind::TcpV6, 9)), &packet), SegmentError::Headers);
+    assert_eq!(refuse(description, &packet[..30]), SegmentError::Headers);
+    assert_eq!(Description::parse(&[0, 9, 0, 0, 0, 0, 0, 0, 0, 0]), Err(SegmentError::Kind(9)));
+}
+
+proptest! {
+    #[test]
+    fn descriptions_survive_their_own_encoding(
+        open in proptest::option::of((any::<u16>(), any::<u16>())),
+        cutting in proptest::option::of((0..3, any::<u16>())),
+        headers: u16,
+    ) {
+        let description = Description {
+            checksum: open.map(|(start, offset)| OpenChecksum { start, offset }),
+            cutting: cutting.map(|(kind, size)| {
+                Cutting { kind: [Kind::TcpV4, Kind::TcpV6, Kind::Udp][kind as usize], size }
+            }),
+        };
+        prop_assert_eq!(Description::parse(&description.emit(headers)), Ok(description));
+    }
+
+    #[test]
+    fn any_bytes_from_a_device_are_cut_or_refused(
+        header: [u8; 10],
+        kind in 0_u8..6,
+        mut packet in proptest::collection::vec(any::<u8>(), 0..300),
+        version in prop_oneof![Just(0x45_u8), Just(0x60), any::<u8>()],
+        start in 0_u16..64,
+    ) {
+        if let Some(first) = packet.first_mut() {
+            *first = version;
+        }
+        let mut header = header;
+        header[1] = kind;
+        header[6..8].copy_from_slice(&start.to_le_bytes());
+        if let Ok(description) = Description::parse(&header) {
+            let mut packets = Vec::new();
+            let _ = cut(&description, BytesMut::from(&packet[..]), &mut packets);
+            merge_all(packets.into_iter().map(|packet| (packet, true)));
+        }
+        merge_all([(packet.clone().into(), true), (packet.into(), true)]);
+    }
+
+    #[test]
+    fn cutting_and_merging_keep_the_data(
+        v6: bool,
+        data in proptest::collection::vec(any::<u8>(), 1..2000),
+        split in 1_usize..60,
+    ) {
+        let (description, packet) = segment(v6, &data, 0x10);
+        let packets = cut_all(&description, &packet);
+        let start = if v6 { 72 } else { 52 };
+        // Halves of packets in either slice, as a link may leave them.
+        let moved = packets.iter().map(|packet| {
+            let bytes = packet.to_bytes();
+            let at = (start + split).min(bytes.len());
+            (Payload::new(bytes.slice(..at), bytes.slice(at..)), true)
+        });
+        let merged = merge_all(moved);
+        let data_again: Vec<u8> =
+            merged.iter().flat_map(|m| m.slices.concat()[start..].to_vec()).collect();
+        prop_assert_eq!(data_again, data);
+    }
+}
