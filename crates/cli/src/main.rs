@@ -5,9 +5,6 @@
 
 mod completions;
 mod exit;
-mod options;
-mod record;
-mod sim;
 
 use std::process::ExitCode;
 
@@ -26,7 +23,6 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Sim(Box<sim::Args>),
     Completions(completions::Args),
 }
 
@@ -41,7 +37,6 @@ fn main() -> ExitCode {
 impl Command {
     fn run(&self) -> Result {
         match self {
-            Self::Sim(args) => sim::run(args),
             Self::Completions(args) => completions::run(args),
         }
     }
@@ -49,7 +44,7 @@ impl Command {
     /// The exit code when the command could not do its work.
     fn code_of_trouble(&self) -> u8 {
         match self {
-            Self::Sim(_) | Self::Completions(_) => exit::TROUBLE,
+            Self::Completions(_) => exit::TROUBLE,
         }
     }
 }

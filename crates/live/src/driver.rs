@@ -30,7 +30,8 @@ pub trait Device {
     /// If the device is gone. A packet that makes no sense is no error: the device counts it.
     fn receive(&mut self, packets: &mut Vec<Payload>) -> io::Result<()>;
 
-    /// Takes a packet for delivery; may hold it until [`flush`](Self::flush) to merge it with others.
+    /// Takes a packet for delivery; may hold it until [`flush`](Self::flush) to merge it with
+    /// others.
     ///
     /// # Errors
     /// If the device is gone. A packet that the device refuses is no error: the device counts it.
@@ -90,7 +91,16 @@ impl<N: Node, C: Clock, D: Device> Loop<N, C, D> {
     /// # Errors
     /// If the clock cannot wait or a device is gone.
     pub fn turn(&mut self) -> io::Result<()> {
-        let deadline = self.node.poll_timeout().map(|(at, _)| at);
+        self.turn_until(None)
+    }
+
+    /// As [`turn`](Self::turn), and waits no longer than until `limit`.
+    ///
+    /// # Errors
+    /// If the clock cannot wait or a device is gone.
+    pub fn turn_until(&mut self, limit: Option<Instant>) -> io::Result<()> {
+        let due = self.node.poll_timeout().map(|(at, _)| at);
+        let deadline = due.into_iter().chain(limit).min();
         self.ready.clear();
         self.clock.wait(deadline, &mut self.ready)?;
         let now = self.clock.now();
@@ -124,6 +134,11 @@ impl<N: Node, C: Clock, D: Device> Loop<N, C, D> {
     /// The devices, in the order of the node's ports.
     pub fn devices(&self) -> &[D] {
         &self.devices
+    }
+
+    /// The devices, to ask them what they lost.
+    pub fn devices_mut(&mut self) -> &mut [D] {
+        &mut self.devices
     }
 
     /// How punctual the deliveries were so far.

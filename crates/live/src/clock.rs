@@ -1,0 +1,98 @@
+//! The real clock, and one place to wait for everything.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::event::epoll;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use windfall_base::{Instant, Port};
+
+use crate::driver::Clock;
+
+/// Marks what is no device among the things that are waited for.
+const OTHER: u64 = 1 << 32;
+
+/// The system's monotonic clock, which waits for devices and for other descriptors.
+pub struct SystemClock {
+    epoll: OwnedFd,
+    began: Timespec,
+    events: Vec<epoll::Event>,
+    others: Vec<u32>,
+}
+
+impl SystemClock {
+    /// A clock that starts now.
+    ///
+    /// # Errors
+    /// If the system has no descriptors left.
+    pub fn new() -> io::Result<Self> {
+        // A timer may otherwise come 50 µs late on purpose, to come together with others.
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        Ok(Self {
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            began: clock_gettime(ClockId::Monotonic),
+            events: Vec::with_capacity(64),
+            others: Vec::new(),
+        })
+    }
+
+    /// Waits for the device of this port from now on.
+    ///
+    /// # Errors
+    /// If the descriptor cannot be waited for.
+    pub fn watch_device(&self, port: Port, device: impl AsFd) -> io::Result<()> {
+        self.watch(device, port.0.into())
+    }
+
+    /// Waits for another descriptor from now on; `name` is what [`take_others`](Self::take_others)
+    /// says when it can be read.
+    ///
+    /// # Errors
+    /// If the descriptor cannot be waited for.
+    pub fn watch_other(&self, name: u32, descriptor: impl AsFd) -> io::Result<()> {
+        self.watch(descriptor, OTHER | u64::from(name))
+    }
+
+    /// The names of the other descriptors that can be read, since the last call.
+    pub fn take_others(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.others)
+    }
+
+    fn watch(&self, descriptor: impl AsFd, key: u64) -> io::Result<()> {
+        let data = epoll::EventData::new_u64(key);
+        Ok(epoll::add(&self.epoll, descriptor, data, epoll::EventFlags::IN)?)
+    }
+}
+
+impl Clock for SystemClock {
+    fn now(&mut self) -> Instant {
+        let now = clock_gettime(ClockId::Monotonic);
+        let seconds = (now.tv_sec - self.began.tv_sec) * 1_000_000_000;
+        Instant::from_nanos((seconds + now.tv_nsec - self.began.tv_nsec) as u64)
+    }
+
+    fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Port>) -> io::Result<()> {
+        let timeout = deadline.map(|deadline| {
+            let span = deadline.saturating_since(self.now()).as_nanos();
+            Timespec {
+                tv_sec: (span / 1_000_000_000) as i64,
+                tv_nsec: (span % 1_000_000_000) as i64,
+            }
+        });
+        self.events.clear();
+        let spare = rustix::buffer::spare_capacity(&mut self.events);
+        match epoll::wait(&self.epoll, spare, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        for event in &self.events {
+            let key = event.data.u64();
+            if key & OTHER == 0 {
+                ready.push(Port(key as u16));
+            } else {
+                self.others.push(key as u32);
+            }
+        }
+        Ok(())
+    }
+}

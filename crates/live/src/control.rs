@@ -1,0 +1,161 @@
+//! What the run and the stations' first process say to each other.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+};
+
+use crate::plan::DeviceKind;
+
+/// The longest message; the longest are the kernel's counters of one station.
+const LONGEST: usize = 128 * 1024;
+/// File descriptors that one message may carry.
+const MOST_DESCRIPTORS: usize = 4;
+
+/// What one process tells the other.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// To the stations: the identity is set up, build them.
+    Go,
+    /// To the run: the next device, in the order of the network's ports.
+    Device(OwnedFd),
+    /// To the run: the name and the network namespace of the next station.
+    Station(String, OwnedFd),
+    /// To the run: the user (if it is a new one), mount and process namespaces.
+    Place(Vec<OwnedFd>),
+    /// To the run: everything stands, with devices of this kind; the programs wait for a word.
+    Ready(DeviceKind),
+    /// To the run: it cannot be built. The exit status, and why.
+    Failed(u8, String),
+    /// To the run: the command has ended, with this exit status.
+    Ended(u8),
+    /// To the run: the command has been stopped by this signal.
+    Stopped(i32),
+    /// To the stations: pass this signal to the command.
+    Signal(i32),
+    /// To the stations: end the other programs, count, and leave.
+    Finish,
+    /// To the run: the kernel's counters of the station with this number, as its files give them.
+    Counters(u16, String),
+    /// To the run: all is counted.
+    Finished,
+}
+
+/// One end of the connection; a closed one means that the other process is gone.
+#[derive(Debug)]
+pub(crate) struct Control(OwnedFd);
+
+impl Control {
+    /// The end of a connection that was made elsewhere.
+    pub(crate) fn new(socket: OwnedFd) -> Self {
+        Self(socket)
+    }
+
+    /// A connected pair.
+    pub(crate) fn pair() -> io::Result<(Self, Self)> {
+        let flags = SocketFlags::CLOEXEC;
+        let (a, b) =
+            rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+        Ok((Self(a), Self(b)))
+    }
+
+    /// Sends a message.
+    pub(crate) fn send(&self, message: &Message) -> io::Result<()> {
+        let (kind, body, descriptors) = encode(message);
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        if !descriptors.is_empty() {
+            ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+        }
+        let parts = [IoSlice::new(&kind), IoSlice::new(&body)];
+        rustix::io::retry_on_intr(|| {
+            rustix::net::sendmsg(&self.0, &parts, &mut ancillary, SendFlags::NOSIGNAL)
+        })?;
+        Ok(())
+    }
+
+    /// Waits for a message; `None` if the other end is gone.
+    pub(crate) fn receive(&self) -> io::Result<Option<Message>> {
+        let mut body = vec![0; LONGEST];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let received = rustix::io::retry_on_intr(|| {
+            let mut parts = [IoSliceMut::new(&mut body)];
+            rustix::net::recvmsg(&self.0, &mut parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC)
+        });
+        let length = match received {
+            Ok(received) => received.bytes,
+            Err(rustix::io::Errno::CONNRESET) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        let mut descriptors = Vec::new();
+        for message in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(rights) = message {
+                descriptors.extend(rights);
+            }
+        }
+        let Some((&kind, body)) = body[..length].split_first() else {
+            return Ok(None);
+        };
+        decode(kind, body, descriptors)
+            .map(Some)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "an unknown message"))
+    }
+}
+
+impl AsFd for Control {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+fn encode(message: &Message) -> ([u8; 1], Vec<u8>, Vec<BorrowedFd<'_>>) {
+    let none = Vec::new;
+    let (kind, body, descriptors) = match message {
+        Message::Go => (0, none(), Vec::new()),
+        Message::Device(device) => (1, none(), vec![device.as_fd()]),
+        Message::Station(name, station) => (2, name.clone().into_bytes(), vec![station.as_fd()]),
+        Message::Place(place) => (3, none(), place.iter().map(AsFd::as_fd).collect()),
+        Message::Ready(kind) => (4, vec![u8::from(*kind == DeviceKind::Packet)], Vec::new()),
+        Message::Failed(status, why) => (5, [&[*status], why.as_bytes()].concat(), Vec::new()),
+        Message::Ended(status) => (6, vec![*status], Vec::new()),
+        Message::Stopped(signal) => (7, signal.to_le_bytes().to_vec(), Vec::new()),
+        Message::Signal(signal) => (8, signal.to_le_bytes().to_vec(), Vec::new()),
+        Message::Finish => (9, none(), Vec::new()),
+        Message::Counters(station, text) => {
+            (10, [&station.to_le_bytes(), text.as_bytes()].concat(), Vec::new())
+        }
+        Message::Finished => (11, none(), Vec::new()),
+    };
+    ([kind], body, descriptors)
+}
+
+fn decode(kind: u8, body: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Message> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Some(match kind {
+        0 => Message::Go,
+        1 => Message::Device(descriptors.pop()?),
+        2 => Message::Station(text(body), descriptors.pop()?),
+        3 => Message::Place(descriptors),
+        4 if *body.first()? == 0 => Message::Ready(DeviceKind::Tun),
+        4 => Message::Ready(DeviceKind::Packet),
+        5 => Message::Failed(*body.first()?, text(&body[1..])),
+        6 => Message::Ended(*body.first()?),
+        7 => Message::Stopped(i32::from_le_bytes(body.try_into().ok()?)),
+        8 => Message::Signal(i32::from_le_bytes(body.try_into().ok()?)),
+        9 => Message::Finish,
+        10 => {
+            let (station, rest) = body.split_first_chunk()?;
+            Message::Counters(u16::from_le_bytes(*station), text(rest))
+        }
+        11 => Message::Finished,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+use super::*;
+
+/// A message as it comes out at the other end.
+fn through(message: &Message) -> Message {
+    let (a, b) = Control::pair().expect("a socket pair");
+    a.send(message).expect("it is sent");
+    b.receive().expect("it arrives").expect("it is no end")
+}
+
+#[test]
+fn messages_arrive_as_they_were() {
+    for message in [
+        Message::Go,
+        Message::Ready(DeviceKind::Tun),
+        Message::Ready(DeviceKind::Packet),
+        Message::Failed(125, "no such thing".into()),
+        Message::Ended(3),
+        Message::Stopped(20),
+        Message::Signal(15),
+        Message::Finish,
+        Message::Counters(7, "Udp: 1\n".repeat(1000)),
+        Message::Finished,
+    ] {
+        assert_eq!(format!("{:?}", through(&message)), format!("{message:?}"));
+    }
+}
+
+#[test]
+fn descriptors_travel() {
+    let (_keep, socket) = Control::pair().expect("a socket pair");
+    let Message::Place(place) = through(&Message::Place(vec![socket.0])) else { unreachable!() };
+    assert_eq!(place.len(), 1);
+}
+
+#[test]
+fn a_closed_end_is_an_end() {
+    let (a, b) = Control::pair().expect("a socket pair");
+    drop(a);
+    assert!(b.receive().expect("no error").is_none());
+}
+
+#[test]
+fn unknown_messages_are_refused() {
+    assert!(decode(99, &[], Vec::new()).is_none());
+    assert!(decode(1, &[], Vec::new()).is_none(), "a device without a descriptor");
+    assert!(decode(7, &[1, 2], Vec::new()).is_none(), "a signal cut short");
+}

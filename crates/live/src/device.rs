@@ -1,0 +1,173 @@
+//! Our side of the stations' devices.
+
+pub(crate) mod packet;
+pub(crate) mod tun;
+
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use bytes::BytesMut;
+use rustix::io::Errno;
+use windfall_base::{Check, DropReason, Drops, Frame, Payload};
+use windfall_wire_net::segment::{Description, Merged, Merger, cut};
+
+use crate::driver::Device;
+use crate::plan::DeviceKind;
+
+/// The longest thing that one read returns: a segment, its link header, its description.
+const LONGEST: usize = 66_000;
+/// Reads in a row from one device, so that the others and the timers get their turn.
+const MOST_READS: usize = 16;
+/// Shorter packets are copied out of the read buffer, longer ones keep it.
+const SHORT: usize = 4096;
+
+/// A station's network device, seen from outside.
+#[derive(Debug)]
+pub struct StationDevice {
+    descriptor: OwnedFd,
+    kind: DeviceKind,
+    buffer: BytesMut,
+    merger: Merger,
+    drops: Drops,
+}
+
+impl StationDevice {
+    /// The device behind a descriptor.
+    #[must_use]
+    pub fn new(descriptor: OwnedFd, kind: DeviceKind) -> Self {
+        let (buffer, merger) = (BytesMut::new(), Merger::new());
+        Self { descriptor, kind, buffer, merger, drops: Drops::default() }
+    }
+
+    /// Packets that got lost between the kernel and us, by reason.
+    pub fn drops(&mut self) -> Drops {
+        if self.kind == DeviceKind::Packet {
+            for _ in 0..packet::take_drops(&self.descriptor) {
+                self.drops.count(DropReason::Kernel);
+            }
+        }
+        self.drops.clone()
+    }
+
+    /// Bytes of the link header that the device wants.
+    fn link_header(&self) -> usize {
+        match self.kind {
+            DeviceKind::Tun => 0,
+            DeviceKind::Packet => packet::LINK_HEADER,
+        }
+    }
+
+    /// Makes packets of what was read: a description, a link header, a packet or segment.
+    fn take(&mut self, mut read: BytesMut, packets: &mut Vec<Payload>) {
+        if read.len() < Description::LEN + self.link_header() {
+            return self.drops.count(DropReason::Malformed);
+        }
+        let header = read.split_to(Description::LEN);
+        let header = header.first_chunk().expect("as many bytes were split off");
+        let Ok(mut description) = Description::parse(header) else {
+            return self.drops.count(DropReason::Malformed);
+        };
+        let link_header = self.link_header();
+        if link_header > 0 {
+            let link = read.split_to(link_header);
+            if !matches!(link[12..14], [0x08, 0x00] | [0x86, 0xdd]) {
+                // Neither IP nor anything that a station of ours would send.
+                return self.drops.count(DropReason::Malformed);
+            }
+            if let Some(checksum) = &mut description.checksum {
+                checksum.start = checksum.start.saturating_sub(link_header as u16);
+            }
+        }
+        if cut(&description, read, packets).is_err() {
+            self.drops.count(DropReason::Malformed);
+        }
+    }
+
+    fn write(&mut self, mut merged: Merged) -> io::Result<()> {
+        let link_header = self.link_header();
+        if let Some(checksum) = &mut merged.description.checksum {
+            checksum.start += link_header as u16;
+        }
+        let headers = if merged.headers > 0 { merged.headers + link_header as u16 } else { 0 };
+        let description = merged.description.emit(headers);
+        let version = merged.slices.first().and_then(|slice| slice.first()).map(|byte| byte >> 4);
+        let link = link_header_of(version.unwrap_or(0));
+        let mut slices = Vec::with_capacity(merged.slices.len() + 2);
+        slices.push(IoSlice::new(&description));
+        if link_header > 0 {
+            slices.push(IoSlice::new(&link));
+        }
+        slices.extend(merged.slices.iter().map(|slice| IoSlice::new(slice)));
+        match rustix::io::retry_on_intr(|| rustix::io::writev(&self.descriptor, &slices)) {
+            Ok(_) => Ok(()),
+            Err(Errno::BADF | Errno::BADFD | Errno::NODEV | Errno::NXIO) => {
+                Err(io::Error::new(io::ErrorKind::NotConnected, "the station's device is gone"))
+            }
+            // Full, down, or the bytes are no packet to it.
+            Err(_) => {
+                self.drops.count(DropReason::Device);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The link header of a packet of this IP version for a station's Ethernet device.
+fn link_header_of(version: u8) -> [u8; packet::LINK_HEADER] {
+    let mut header = [0; packet::LINK_HEADER];
+    header[..6].copy_from_slice(&packet::INNER);
+    header[6..12].copy_from_slice(&packet::OUTER);
+    header[12..].copy_from_slice(if version == 6 { &[0x86, 0xdd] } else { &[0x08, 0x00] });
+    header
+}
+
+impl Device for StationDevice {
+    fn receive(&mut self, packets: &mut Vec<Payload>) -> io::Result<()> {
+        for _ in 0..MOST_READS {
+            self.buffer.reserve(LONGEST);
+            let spare = self.buffer.spare_capacity_mut();
+            match rustix::io::read(&self.descriptor, spare).map(|(read, _)| read.len()) {
+                // SAFETY: the buffer was empty, and the kernel has initialised so many of its
+                // bytes.
+                Ok(len) => unsafe { self.buffer.set_len(len) },
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => break,
+                Err(Errno::NOBUFS | Errno::NETDOWN) => continue,
+                Err(error) => return Err(error.into()),
+            }
+            let read = if self.buffer.len() < SHORT {
+                let copy = BytesMut::from(&self.buffer[..]);
+                self.buffer.clear();
+                copy
+            } else {
+                self.buffer.split()
+            };
+            self.take(read, packets);
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, frame: Frame) -> io::Result<()> {
+        let intact = frame.damage.frame != Check::Bad && !frame.damage.is_damaged();
+        match self.merger.push(frame.payload, intact) {
+            Some(merged) => self.write(merged),
+            None => Ok(()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self.merger.flush() {
+            Some(merged) => self.write(merged),
+            None => Ok(()),
+        }
+    }
+}
+
+impl AsFd for StationDevice {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests;

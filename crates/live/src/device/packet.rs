@@ -1,0 +1,72 @@
+//! Virtual Ethernet and packet sockets: what an ordinary user has where TUN devices are closed.
+
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use nix::libc;
+use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
+
+/// The hardware address of every station's end. There is nobody else on its link.
+pub(crate) const INNER: [u8; 6] = [2, 0x57, 0x46, 0, 0, 1];
+/// The hardware address of our end.
+pub(crate) const OUTER: [u8; 6] = [2, 0x57, 0x46, 0, 0, 2];
+
+/// Bytes of the link header before each packet.
+pub(crate) const LINK_HEADER: usize = 14;
+
+/// Opens a packet socket on the device with this index, in the namespace of the process.
+///
+/// Packets carry a description in front, as virtio has it, little-endian; its offsets count from
+/// the link header.
+pub(crate) fn open(index: u32) -> io::Result<OwnedFd> {
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    // With no protocol at first, so that nothing arrives before the socket knows its device.
+    let socket = socket(AddressFamily::Packet, SockType::Raw, flags, None)?;
+    set_option(&socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, 1)?;
+    // Absent before Linux 4.20, where our own packets merely pass by us once more.
+    let _ = set_option(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1);
+    for option in [libc::SO_RCVBUF, libc::SO_SNDBUF] {
+        set_option(&socket, libc::SOL_SOCKET, option, 8 << 20)?;
+    }
+    for option in [libc::SO_RCVBUFFORCE, libc::SO_SNDBUFFORCE] {
+        // Beyond the system's limit only where that is allowed.
+        let _ = set_option(&socket, libc::SOL_SOCKET, option, 8 << 20);
+    }
+    // SAFETY: an all-zero `sockaddr_ll` is a valid value of that plain C structure.
+    let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = SockProtocol::EthAll as u16;
+    address.sll_ifindex = index as i32;
+    let len = mem::size_of_val(&address) as libc::socklen_t;
+    // SAFETY: the address is a whole `sockaddr_ll` that outlives the call, and `len` its size.
+    let bound = unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), len) };
+    if bound == 0 { Ok(socket) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Packets that the socket had no room for since the last call.
+pub(crate) fn take_drops(socket: &OwnedFd) -> u64 {
+    // SAFETY: an all-zero `tpacket_stats` is a valid value of that plain C structure.
+    let mut counts: libc::tpacket_stats = unsafe { mem::zeroed() };
+    let mut len = mem::size_of_val(&counts) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `len` bytes to the structure, which outlives the call.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+            (&raw mut counts).cast(),
+            &raw mut len,
+        )
+    };
+    if result == 0 { counts.tp_drops.into() } else { 0 }
+}
+
+fn set_option(socket: &OwnedFd, level: i32, option: i32, value: i32) -> io::Result<()> {
+    let len = mem::size_of_val(&value) as libc::socklen_t;
+    // SAFETY: the kernel reads one integer through the pointer, which outlives the call.
+    let result = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), len)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

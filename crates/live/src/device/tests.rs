@@ -1,0 +1,98 @@
+use std::os::unix::net::UnixDatagram;
+
+use proptest::prelude::*;
+use windfall_base::Damage;
+
+use super::*;
+
+/// A device whose kernel is a socket in our hands.
+fn device(kind: DeviceKind) -> (UnixDatagram, StationDevice) {
+    let (kernel, ours) = UnixDatagram::pair().expect("a socket pair");
+    ours.set_nonblocking(true).expect("a flag");
+    kernel.set_nonblocking(true).expect("a flag");
+    (kernel, StationDevice::new(ours.into(), kind))
+}
+
+fn received(device: &mut StationDevice) -> Vec<Payload> {
+    let mut packets = Vec::new();
+    device.receive(&mut packets).expect("the device is there");
+    packets
+}
+
+const PACKET: [u8; 22] =
+    [0x45, 0, 0, 22, 0, 0, 0, 0, 64, 200, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0xab, 0xcd];
+
+#[test]
+fn packets_come_in_without_their_headers() {
+    for (kind, link) in [(DeviceKind::Tun, 0), (DeviceKind::Packet, 14)] {
+        let (kernel, mut device) = device(kind);
+        let mut bytes = vec![0; Description::LEN];
+        bytes.extend_from_slice(&link_header_of(4)[..link]);
+        bytes.extend_from_slice(&PACKET);
+        kernel.send(&bytes).expect("room for one");
+        let packets = received(&mut device);
+        assert_eq!(packets.len(), 1);
+        assert_eq!(packets[0].to_bytes()[..], PACKET);
+    }
+}
+
+#[test]
+fn a_checksum_that_was_left_open_is_completed() {
+    let (kernel, mut device) = device(DeviceKind::Packet);
+    // Start at the IP payload, counted from the link header; the field is all there is.
+    let mut bytes = vec![1, 0, 0, 0, 0, 0, 34, 0, 0, 0];
+    bytes.extend_from_slice(&link_header_of(4));
+    bytes.extend_from_slice(&PACKET);
+    kernel.send(&bytes).expect("room for one");
+    assert_eq!(received(&mut device)[0].to_bytes()[20..], [!0xab, !0xcd]);
+}
+
+#[test]
+fn packets_go_out_with_headers_after_the_flush() {
+    for (kind, link) in [(DeviceKind::Tun, 0), (DeviceKind::Packet, 14)] {
+        let (kernel, mut device) = device(kind);
+        let mut frame = Frame::packet(PACKET.to_vec());
+        frame.damage = Damage { frame: Check::Bad, ..Damage::default() };
+        device.send(frame).expect("the device is there");
+        device.flush().expect("the device is there");
+        let mut buffer = [0xff; 100];
+        let len = kernel.recv(&mut buffer).expect("a packet");
+        assert_eq!(buffer[..Description::LEN], [0; Description::LEN]);
+        assert_eq!(buffer[Description::LEN..][..link], link_header_of(4)[..link]);
+        assert_eq!(buffer[Description::LEN + link..len], PACKET);
+    }
+}
+
+#[test]
+fn what_a_full_device_refuses_is_counted() {
+    let (_kernel, mut device) = device(DeviceKind::Tun);
+    for _ in 0..5000 {
+        device.send(Frame::packet(PACKET.to_vec())).expect("the device is there");
+    }
+    device.flush().expect("the device is there");
+    assert!(device.drops().of(DropReason::Device) > 0);
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_bytes_are_packets_or_counted(
+        bytes in proptest::collection::vec(any::<u8>(), 1..200),
+        tun: bool,
+        plain: bool,
+    ) {
+        let kind = if tun { DeviceKind::Tun } else { DeviceKind::Packet };
+        let (kernel, mut device) = device(kind);
+        let mut bytes = bytes;
+        if plain {
+            let len = bytes.len().min(2);
+            bytes[..len].fill(0);
+        }
+        kernel.send(&bytes).expect("room for one");
+        let packets = received(&mut device);
+        prop_assert!(!packets.is_empty() || device.drops().of(DropReason::Malformed) == 1);
+        for packet in packets {
+            device.send(Frame::packet(packet)).expect("the device is there");
+        }
+        device.flush().expect("the device is there");
+    }
+}

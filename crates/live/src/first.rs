@@ -1,0 +1,243 @@
+//! The stations' first process: builds them, starts the programs, buries them, counts at the end.
+//!
+//! It is process 1 of its own process namespace. When it dies, the kernel kills whatever else runs
+//! in there, and nothing of the run is left.
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+use crate::control::{Control, Message};
+use crate::error::{Doing, Error, Result};
+use crate::kernel;
+use crate::namespace;
+use crate::plan::{Plan, Program};
+use crate::program;
+use crate::station::{self, Station};
+
+/// How long a program beside the command may take to listen before the command starts.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long programs may take to end when the command has ended.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What the first process has to do.
+#[derive(Clone, Debug)]
+pub(crate) struct Work {
+    pub(crate) plan: Plan,
+    /// The programs beside the command; started before it, ended after it.
+    pub(crate) others: Vec<Program>,
+    /// The command, whose end is the end of the run; without one the run lasts until it is told.
+    pub(crate) command: Option<Program>,
+    /// Whether a user namespace lies around the stations.
+    pub(crate) own_user: bool,
+}
+
+/// The life of the first process; returns its exit status.
+pub(crate) fn live(control: &Control, work: &Work) -> u8 {
+    // Nothing may happen before the identity is arranged, or if the run is gone already.
+    if !matches!(control.receive(), Ok(Some(Message::Go))) {
+        return 125;
+    }
+    match First::build(control, work).and_then(|mut first| first.run(work)) {
+        Ok(()) => 0,
+        Err(error) => {
+            let _ = control.send(&Message::Failed(error.exit_code(), describe(&error)));
+            error.exit_code()
+        }
+    }
+}
+
+/// The error with its causes, in one line.
+fn describe(error: &Error) -> String {
+    // Causes are part of each message already.
+    error.to_string().replace('\n', " ")
+}
+
+/// A moment of the system's clock after which it is no use to wait.
+struct Deadline(Timespec);
+
+impl Deadline {
+    fn after(span: Duration) -> Self {
+        let mut at = clock_gettime(ClockId::Monotonic);
+        at.tv_sec += span.as_secs() as i64;
+        Self(at)
+    }
+
+    fn is_over(&self) -> bool {
+        let now = clock_gettime(ClockId::Monotonic);
+        (now.tv_sec, now.tv_nsec) >= (self.0.tv_sec, self.0.tv_nsec)
+    }
+}
+
+struct First<'a> {
+    control: &'a Control,
+    stations: Vec<Station>,
+    signals: SignalFd,
+    command: Option<Pid>,
+    others: BTreeMap<Pid, usize>,
+}
+
+impl<'a> First<'a> {
+    fn build(control: &'a Control, work: &Work) -> Result<Self> {
+        namespace::own_mounts()?;
+        let (stations, kind) = station::build_all(&work.plan)?;
+        let send = |message| control.send(&message).doing(|| "report the devices".into());
+        let copy = |descriptor: &std::os::fd::OwnedFd| {
+            descriptor.try_clone().doing(|| "copy a descriptor".into())
+        };
+        for &(station, device) in &work.plan.ports {
+            send(Message::Device(copy(&stations[station].devices[device])?))?;
+        }
+        for (station, plan) in stations.iter().zip(&work.plan.stations) {
+            send(Message::Station(plan.name.clone(), copy(&station.namespace)?))?;
+        }
+        let mut place = vec![namespace::own("mnt")?, namespace::own("pid")?];
+        if work.own_user {
+            place.push(namespace::own("user")?);
+        }
+        send(Message::Place(place))?;
+        send(Message::Ready(kind))?;
+        let mut child = SigSet::empty();
+        child.add(Signal::SIGCHLD);
+        child.thread_block().doing(|| "block a signal".into())?;
+        let signals = SignalFd::with_flags(&child, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+            .doing(|| "wait for signals".into())?;
+        Ok(Self { control, stations, signals, command: None, others: BTreeMap::new() })
+    }
+
+    fn run(&mut self, work: &Work) -> Result<()> {
+        if !matches!(self.control.receive(), Ok(Some(Message::Go))) {
+            return Ok(());
+        }
+        for (number, program) in work.others.iter().enumerate() {
+            let station = &self.stations[program.station];
+            let pid = program::start(program, station.namespace.as_fd())?;
+            self.others.insert(pid, number);
+        }
+        self.await_listeners(work)?;
+        if let Some(program) = &work.command {
+            let station = &self.stations[program.station];
+            self.command = Some(program::start(program, station.namespace.as_fd())?);
+        }
+        self.attend()?;
+        self.end_all()?;
+        self.count();
+        Ok(())
+    }
+
+    /// Waits until the stations listen on as many sockets as programs were started, or some time.
+    fn await_listeners(&mut self, work: &Work) -> Result<()> {
+        let patience = Deadline::after(PATIENCE);
+        let mut wanted = BTreeMap::<usize, usize>::new();
+        for program in &work.others {
+            *wanted.entry(program.station).or_default() += 1;
+        }
+        for (station, count) in wanted {
+            while !patience.is_over() && !self.others.is_empty() {
+                station::enter(self.stations[station].namespace.as_fd())?;
+                if kernel::listeners() >= count {
+                    break;
+                }
+                self.wait(PollTimeout::from(5_u8))?;
+                self.bury();
+            }
+        }
+        Ok(())
+    }
+
+    /// Buries the dead and does as it is told, until the run ends.
+    fn attend(&mut self) -> Result<()> {
+        loop {
+            if self.bury().is_some() {
+                return Ok(());
+            }
+            self.wait(PollTimeout::NONE)?;
+            let mut ready = [PollFd::new(self.control.as_fd(), PollFlags::POLLIN)];
+            poll(&mut ready, PollTimeout::ZERO).doing(|| "wait".into())?;
+            if ready[0].any() != Some(true) {
+                continue;
+            }
+            match self.control.receive().doing(|| "hear the run".into())? {
+                Some(Message::Signal(signal)) => {
+                    if let (Some(command), Ok(signal)) = (self.command, Signal::try_from(signal)) {
+                        let _ = kill(command, signal);
+                    }
+                }
+                Some(_) => {
+                    return Ok(());
+                }
+                // Without the run there is nothing left to do; the kernel is about to end this.
+                None => std::process::exit(125),
+            }
+        }
+    }
+
+    /// Waits for the death of a program or a word from the run.
+    fn wait(&self, timeout: PollTimeout) -> Result<()> {
+        let mut ready = [
+            PollFd::new(self.control.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.signals.as_fd(), PollFlags::POLLIN),
+        ];
+        match poll(&mut ready, timeout) {
+            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+            Err(error) => return Err(error).doing(|| "wait for programs".into()),
+        }
+        while let Ok(Some(_)) = self.signals.read_signal() {}
+        Ok(())
+    }
+
+    /// Takes note of everything that has died; reports the command's end, and returns its status.
+    fn bury(&mut self) -> Option<u8> {
+        let mut ended = None;
+        loop {
+            let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED;
+            let (pid, status) = match waitpid(None, Some(flags)) {
+                Ok(WaitStatus::Exited(pid, status)) => (pid, status as u8),
+                Ok(WaitStatus::Signaled(pid, signal, _)) => (pid, 128 + signal as u8),
+                Ok(WaitStatus::StillAlive) | Err(_) => return ended,
+                Ok(_) => continue,
+            };
+            self.others.remove(&pid);
+            if self.command == Some(pid) {
+                self.command = None;
+                ended = Some(status);
+                let _ = self.control.send(&Message::Ended(status));
+            }
+        }
+    }
+
+    /// Asks every program to end, and waits a while for those that do.
+    fn end_all(&mut self) -> Result<()> {
+        // From process 1 this reaches everything in its namespace but itself.
+        let everything = Pid::from_raw(-1);
+        let _ = kill(everything, Signal::SIGTERM);
+        let _ = kill(everything, Signal::SIGCONT);
+        let farewell = Deadline::after(FAREWELL);
+        while !farewell.is_over() {
+            self.bury();
+            if waitpid(None, Some(WaitPidFlag::WNOHANG)) == Err(nix::errno::Errno::ECHILD) {
+                break;
+            }
+            self.wait(PollTimeout::from(20_u8))?;
+        }
+        Ok(())
+    }
+
+    /// Reports the counters of every station.
+    fn count(&self) {
+        for (number, station) in self.stations.iter().enumerate() {
+            if station::enter(station.namespace.as_fd()).is_ok() {
+                let text = kernel::read_files();
+                let _ = self.control.send(&Message::Counters(number as u16, text));
+            }
+        }
+        let _ = self.control.send(&Message::Finished);
+    }
+}

@@ -1,0 +1,53 @@
+use super::*;
+
+const TEXT: &str = "= snmp
+Ip: Forwarding InReceives InHdrErrors
+Ip: 1 20 3
+Udp: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors InCsumErrors
+Udp: 5 6 7 8 9 0 11
+= netstat
+TcpExt: TCPTimeouts
+TcpExt: 4
+= snmp6
+Ip6InReceives                   \t2
+Udp6InCsumErrors                \t1
+= dev
+Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo
+   wf0:     100       2    0    3    0     0          0         0      200       4    0    5    0
+";
+
+#[test]
+fn counters_are_read_by_name() {
+    let counters = Counters::parse(TEXT);
+    for (name, value) in [
+        ("Ip.InHdrErrors", 3),
+        ("Udp.InCsumErrors", 11),
+        ("TcpExt.TCPTimeouts", 4),
+        ("Udp6InCsumErrors", 1),
+        ("dev.wf0.rx_dropped", 3),
+        ("dev.wf0.tx_dropped", 5),
+        ("dev.wf0.tx_carrier", 0),
+        ("no.such", 0),
+    ] {
+        assert_eq!(counters.get(name), value, "{name}");
+    }
+    assert!(counters.iter().all(|(_, value)| value > 0));
+}
+
+#[test]
+fn this_machines_counters_can_be_read() {
+    let counters = Counters::parse(&read_files());
+    assert!(counters.get("Ip.DefaultTTL") > 0);
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_read_without_panic(
+        text: String,
+        lines in "(= (snmp|dev|snmp6)\n[ -~\n]{0,200})*",
+    ) {
+        let _ = Counters::parse(&text);
+        let _ = Counters::parse(&lines);
+    }
+}

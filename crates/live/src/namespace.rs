@@ -1,0 +1,94 @@
+//! New namespaces: who may make them, how their first process is born, and how it dies.
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use nix::sched::CloneFlags;
+use nix::unistd::Pid;
+use rustix::thread::CapabilitySet;
+
+use crate::control::Control;
+use crate::error::{Doing, Error, Result};
+
+/// Memory for the stack of the first process.
+const STACK: usize = 1 << 20;
+/// The signal by which a parent learns that a child has changed.
+const SIGCHLD: i32 = nix::sys::signal::Signal::SIGCHLD as i32;
+
+/// Whether this process may make namespaces without becoming somebody in a new user namespace.
+pub(crate) fn privileged() -> bool {
+    let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN;
+    rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(needed))
+}
+
+/// Starts `body` as the first process of new process, mount and network namespaces.
+///
+/// Returns its number and our end of the connection to it. With `user` there is a user namespace
+/// around the others, in which the process keeps the user's number and has every capability. When
+/// the calling process dies, however it dies, the kernel kills the new one and with it everything
+/// in its namespaces. `body` must wait for a word on its connection before it does anything, since
+/// its identity is arranged from outside.
+///
+/// # Errors
+/// If the system allows no namespaces.
+pub(crate) fn spawn_first(user: bool, body: impl Fn(&Control) -> u8) -> Result<(Pid, Control)> {
+    let mut flags = CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET;
+    if user {
+        flags |= CloneFlags::CLONE_NEWUSER;
+    }
+    let mut stack = vec![0; STACK];
+    let mut ends = Some(Control::pair().doing(|| "make a socket pair".into())?);
+    let entry = Box::new(|| {
+        // Asked for first of all, and before the parent's word is awaited: if the parent died
+        // earlier, that word never comes, and the wait ends the process.
+        let signal = Some(rustix::process::Signal::KILL);
+        let asked = rustix::process::set_parent_process_death_signal(signal);
+        // This is a copy of the memory: each process closes the end that belongs to the other.
+        let Some((ours, theirs)) = ends.take() else { return 125 };
+        drop(ours);
+        if asked.is_err() { 125 } else { isize::from(body(&theirs)) }
+    });
+    // SAFETY: without CLONE_VM the child has its own copy of the memory, the stack included, as
+    // after fork; the caller runs a single thread, so no lock is left held in the copy.
+    let pid = unsafe { nix::sched::clone(entry, &mut stack, flags, Some(SIGCHLD)) }
+        .map_err(|error| Error::NamespacesClosed(error.into()))?;
+    if user {
+        map_identity(pid).map_err(|error| {
+            let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL);
+            let _ = nix::sys::wait::waitpid(pid, None);
+            Error::NamespacesClosed(error)
+        })?;
+    }
+    let (ours, _) = ends.expect("the other process took its own copy");
+    Ok((pid, ours))
+}
+
+/// Gives the process its user's own numbers in its new user namespace.
+fn map_identity(pid: Pid) -> io::Result<()> {
+    let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
+    fs::write(format!("/proc/{pid}/setgroups"), "deny")?;
+    fs::write(format!("/proc/{pid}/uid_map"), format!("{user} {user} 1\n"))?;
+    fs::write(format!("/proc/{pid}/gid_map"), format!("{group} {group} 1\n"))
+}
+
+/// The namespace of this process of the kind `user`, `mnt`, `pid_for_children` or `net`.
+pub(crate) fn own(kind: &str) -> Result<OwnedFd> {
+    let path = format!("/proc/self/ns/{kind}");
+    let file = fs::File::open(&path).doing(|| format!("open {path}"))?;
+    Ok(file.into())
+}
+
+/// Makes the mounts of this process private, and shows it the processes of its own namespace.
+///
+/// Where the system forbids a new /proc, the old one stays: programs then see the numbers of the
+/// processes outside, which is ugly and harmless.
+pub(crate) fn own_mounts() -> Result<()> {
+    use nix::mount::{MsFlags, mount};
+    let none = None::<&str>;
+    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)
+        .doing(|| "make the mounts private".into())?;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    let _ = mount(Some("proc"), "/proc", Some("proc"), flags, none);
+    Ok(())
+}

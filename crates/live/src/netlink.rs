@@ -1,0 +1,183 @@
+//! Links, addresses and routes of the namespace that the process is in.
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
+use netlink_packet_route::link::{
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+
+/// One end of a new pair of virtual Ethernet devices.
+#[derive(Debug)]
+pub(crate) struct VethEnd<'a> {
+    /// The device's name.
+    pub(crate) name: &'a str,
+    /// Its hardware address.
+    pub(crate) mac: [u8; 6],
+    /// The namespace to make it in.
+    pub(crate) namespace: BorrowedFd<'a>,
+}
+
+/// A connection to the kernel's tables of links, addresses and routes.
+pub(crate) struct Netlink {
+    socket: Socket,
+    sequence: u32,
+}
+
+impl Netlink {
+    /// Opens a connection that stays with the present namespace.
+    pub(crate) fn open() -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        Ok(Self { socket, sequence: 0 })
+    }
+
+    /// The index of the link called `name`.
+    pub(crate) fn index(&mut self, name: &str) -> io::Result<u32> {
+        let mut message = LinkMessage::default();
+        message.attributes.push(LinkAttribute::IfName(name.to_owned()));
+        match self.ask(RouteNetlinkMessage::GetLink(message), 0)? {
+            Some(RouteNetlinkMessage::NewLink(link)) => Ok(link.header.index),
+            _ => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// Makes a pair of virtual Ethernet devices.
+    pub(crate) fn add_veth(&mut self, near: &VethEnd<'_>, far: &VethEnd<'_>) -> io::Result<()> {
+        let describe = |end: &VethEnd<'_>| {
+            let mut message = LinkMessage::default();
+            message.attributes.push(LinkAttribute::IfName(end.name.to_owned()));
+            message.attributes.push(LinkAttribute::Address(end.mac.to_vec()));
+            message.attributes.push(LinkAttribute::NetNsFd(end.namespace.as_raw_fd()));
+            message
+        };
+        let mut message = describe(near);
+        message.attributes.push(LinkAttribute::LinkInfo(vec![
+            LinkInfo::Kind(InfoKind::Veth),
+            LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(describe(far)))),
+        ]));
+        self.tell(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Sets the longest packet that the link carries, in bytes.
+    pub(crate) fn set_mtu(&mut self, index: u32, mtu: u32) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message.attributes.push(LinkAttribute::Mtu(mtu));
+        self.tell(RouteNetlinkMessage::SetLink(message), 0)
+    }
+
+    /// Brings the link up, without address resolution and without multicast: nobody else is on it.
+    pub(crate) fn up_quietly(&mut self, index: u32) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message.header.flags = LinkFlags::Up | LinkFlags::Noarp;
+        message.header.change_mask = LinkFlags::Up | LinkFlags::Noarp | LinkFlags::Multicast;
+        self.tell(RouteNetlinkMessage::SetLink(message), 0)
+    }
+
+    /// Brings the link up as it is.
+    pub(crate) fn up(&mut self, index: u32) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message.header.flags = LinkFlags::Up;
+        message.header.change_mask = LinkFlags::Up;
+        self.tell(RouteNetlinkMessage::SetLink(message), 0)
+    }
+
+    /// Gives the link an address, usable at once.
+    pub(crate) fn add_address(
+        &mut self,
+        index: u32,
+        address: IpAddr,
+        prefix: u8,
+    ) -> io::Result<()> {
+        let mut message = AddressMessage::default();
+        message.header.family = family(address);
+        message.header.prefix_len = prefix;
+        message.header.index = index;
+        message.attributes.push(AddressAttribute::Local(address));
+        message.attributes.push(AddressAttribute::Address(address));
+        if address.is_ipv6() {
+            message.attributes.push(AddressAttribute::Flags(AddressFlags::Nodad));
+        }
+        self.tell(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Routes `destination/prefix` over the link, by way of `gateway` if there is one.
+    pub(crate) fn add_route(
+        &mut self,
+        destination: IpAddr,
+        prefix: u8,
+        gateway: Option<IpAddr>,
+        index: u32,
+    ) -> io::Result<()> {
+        let mut message = RouteMessage::default();
+        message.header.address_family = family(destination);
+        message.header.destination_prefix_length = prefix;
+        message.header.table = RouteHeader::RT_TABLE_MAIN;
+        message.header.protocol = RouteProtocol::Static;
+        message.header.kind = RouteType::Unicast;
+        message.header.scope =
+            if gateway.is_some() { RouteScope::Universe } else { RouteScope::Link };
+        message.attributes.push(RouteAttribute::Oif(index));
+        if prefix > 0 {
+            message.attributes.push(RouteAttribute::Destination(route_address(destination)));
+        }
+        if let Some(gateway) = gateway {
+            message.attributes.push(RouteAttribute::Gateway(route_address(gateway)));
+        }
+        self.tell(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Sends a request and waits for the kernel to confirm it.
+    fn tell(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        self.ask(message, flags | NLM_F_ACK).map(|_| ())
+    }
+
+    /// Sends a request and returns the first message of the answer, if it is not a confirmation.
+    fn ask(
+        &mut self,
+        message: RouteNetlinkMessage,
+        flags: u16,
+    ) -> io::Result<Option<RouteNetlinkMessage>> {
+        self.sequence += 1;
+        let mut request = NetlinkMessage::from(message);
+        request.header.flags = NLM_F_REQUEST | flags;
+        request.header.sequence_number = self.sequence;
+        request.finalize();
+        let mut bytes = vec![0; request.buffer_len()];
+        request.serialize(&mut bytes);
+        self.socket.send(&bytes, 0)?;
+        let (answer, _) = self.socket.recv_from_full()?;
+        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+        match answer.payload {
+            NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
+            NetlinkPayload::InnerMessage(message) => Ok(Some(message)),
+            _ => Ok(None),
+        }
+    }
+}
+
+fn family(address: IpAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
+}
+
+fn route_address(address: IpAddr) -> RouteAddress {
+    match address {
+        IpAddr::V4(address) => RouteAddress::Inet(address),
+        IpAddr::V6(address) => RouteAddress::Inet6(address),
+    }
+}

@@ -1,0 +1,126 @@
+//! What to build: stations, their devices and addresses, and the programs in them.
+
+use std::ffi::OsString;
+use std::net::IpAddr;
+
+use windfall_scenario::Topology;
+
+/// A network of stations, each a namespace of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// The stations, in order.
+    pub stations: Vec<StationPlan>,
+    /// The order of the network's ports: station and device of each.
+    pub ports: Vec<(usize, usize)>,
+}
+
+impl Plan {
+    /// What a scenario builds; `parameters` are set in every station.
+    #[must_use]
+    pub fn new(topology: &Topology, parameters: &[(String, String)]) -> Self {
+        let stations = topology.stations.iter().map(|station| StationPlan {
+            name: station.name.clone(),
+            devices: station.interfaces.iter().enumerate().map(device).collect(),
+            routes: station.routes.iter().map(route).collect(),
+            forwards: station.forward,
+            parameters: parameters.to_vec(),
+        });
+        // The network numbers its ports in the order of the links and their ends.
+        let mut ends: Vec<_> = (topology.stations.iter().enumerate())
+            .flat_map(|(number, station)| {
+                let numbered = station.interfaces.iter().enumerate();
+                numbered.map(move |(device, i)| ((i.link, i.end), (number, device)))
+            })
+            .collect();
+        ends.sort_unstable();
+        Self {
+            stations: stations.collect(),
+            ports: ends.into_iter().map(|(_, device)| device).collect(),
+        }
+    }
+
+    /// The number of the station called `name`.
+    #[must_use]
+    pub fn station(&self, name: &str) -> Option<usize> {
+        self.stations.iter().position(|station| station.name == name)
+    }
+}
+
+fn device((number, interface): (usize, &windfall_scenario::InterfacePlan)) -> DevicePlan {
+    let addresses = interface.addresses.iter().map(|prefix| (prefix.address, prefix.length));
+    DevicePlan {
+        name: format!("wf{number}"),
+        mtu: interface.mtu.into(),
+        addresses: addresses.collect(),
+    }
+}
+
+fn route(route: &windfall_scenario::StationRoute) -> RoutePlan {
+    RoutePlan {
+        destination: route.to.network(),
+        prefix: route.to.length,
+        gateway: Some(route.via),
+        device: route.interface,
+    }
+}
+
+/// One station.
+#[derive(Clone, Debug, Default)]
+pub struct StationPlan {
+    /// Its name.
+    pub name: String,
+    /// Its devices, beside the loopback.
+    pub devices: Vec<DevicePlan>,
+    /// Where packets go that no device's own prefix covers.
+    pub routes: Vec<RoutePlan>,
+    /// Whether it forwards packets between its devices.
+    pub forwards: bool,
+    /// Kernel parameters, as keys with dots and values, set before the devices come up.
+    pub parameters: Vec<(String, String)>,
+}
+
+/// One device of a station.
+#[derive(Clone, Debug)]
+pub struct DevicePlan {
+    /// Its name, 15 letters at most.
+    pub name: String,
+    /// The longest packet, in bytes.
+    pub mtu: u32,
+    /// Its addresses with the lengths of their prefixes.
+    pub addresses: Vec<(IpAddr, u8)>,
+}
+
+/// One route of a station.
+#[derive(Clone, Debug)]
+pub struct RoutePlan {
+    /// The prefix that it covers.
+    pub destination: IpAddr,
+    /// The length of the prefix, in bits.
+    pub prefix: u8,
+    /// The next station, if the destination is not on the link itself.
+    pub gateway: Option<IpAddr>,
+    /// Which of the station's devices to use.
+    pub device: usize,
+}
+
+/// How the stations' devices are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceKind {
+    /// TUN devices.
+    Tun,
+    /// Virtual Ethernet devices with packet sockets at their other ends.
+    Packet,
+}
+
+/// A program to run in a station.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// In which station.
+    pub station: usize,
+    /// The program and its arguments.
+    pub arguments: Vec<OsString>,
+    /// Variables beside those of the caller.
+    pub environment: Vec<(OsString, OsString)>,
+    /// An interactive shell, which gets the terminal for itself.
+    pub interactive: bool,
+}

@@ -1,0 +1,89 @@
+//! Starts programs in a station with the caller's own identity.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use nix::sched::CloneFlags;
+use nix::unistd::Pid;
+use rustix::thread::CapabilitySet;
+
+use crate::error::{Error, Result};
+use crate::plan::Program;
+
+/// What an ordinary user may do in stations that are the user's own: look at packets, shape
+/// devices, serve on any port.
+const OWN: CapabilitySet =
+    CapabilitySet::NET_RAW.union(CapabilitySet::NET_ADMIN).union(CapabilitySet::NET_BIND_SERVICE);
+
+/// Starts a program in the network namespace of a station.
+pub(crate) fn start(program: &Program, station: BorrowedFd<'_>) -> Result<Pid> {
+    let mut command = prepare(program);
+    let station = station.try_clone_to_owned().map_err(|source| failed(program, source))?;
+    let enter = move || {
+        nix::sched::setns(&station, CloneFlags::CLONE_NEWNET)?;
+        Ok(())
+    };
+    // SAFETY: the closure makes one system call; the process has a single thread.
+    unsafe { command.pre_exec(enter) };
+    let child = command.spawn().map_err(|source| failed(program, source))?;
+    Ok(Pid::from_raw(child.id() as i32))
+}
+
+/// A command that becomes the program, wherever the process is.
+pub(crate) fn prepare(program: &Program) -> Command {
+    let (name, arguments) = program.arguments.split_first().map_or_else(
+        || (std::ffi::OsStr::new(""), &[][..]),
+        |(name, arguments)| (name.as_os_str(), arguments),
+    );
+    let mut command = Command::new(name);
+    command.args(arguments).envs(program.environment.iter().map(|(name, value)| (name, value)));
+    let interactive = program.interactive;
+    let become_user = move || {
+        if interactive {
+            take_terminal();
+        }
+        keep_own_capabilities();
+        Ok(())
+    };
+    // SAFETY: the closure makes system calls only; the process has a single thread.
+    unsafe { command.pre_exec(become_user) };
+    command
+}
+
+fn failed(program: &Program, source: io::Error) -> Error {
+    let name = program.arguments.first().map(|name| name.to_string_lossy().into_owned());
+    Error::Spawn { program: name.unwrap_or_default(), source }
+}
+
+/// Makes the process the leader of its own group, in the foreground of the terminal.
+fn take_terminal() {
+    let own = nix::unistd::getpid();
+    let _ = nix::unistd::setpgid(own, own);
+    // A background process that changes the foreground is stopped, unless it blocks that signal.
+    let mut stop = nix::sys::signal::SigSet::empty();
+    stop.add(nix::sys::signal::Signal::SIGTTOU);
+    let _ = stop.thread_block();
+    let _ = nix::unistd::tcsetpgrp(io::stdin(), own);
+    let _ = stop.thread_unblock();
+}
+
+/// Keeps the harmless capabilities of a user namespace across the execution of a program.
+///
+/// Root keeps what root has without this; a process without capabilities has nothing to keep.
+fn keep_own_capabilities() {
+    if nix::unistd::geteuid().is_root() {
+        return;
+    }
+    if let Ok(mut sets) = rustix::thread::capabilities(None) {
+        sets.inheritable = sets.permitted & OWN;
+        if rustix::thread::set_capabilities(None, sets).is_ok() {
+            for capability in
+                [CapabilitySet::NET_RAW, CapabilitySet::NET_ADMIN, CapabilitySet::NET_BIND_SERVICE]
+            {
+                let _ = rustix::thread::configure_capability_in_ambient_set(capability, true);
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! One run from beginning to end: the loop turns while the programs do their work.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use windfall_base::{Drops, Duration, Instant, Node, Port};
+
+use crate::clock::SystemClock;
+use crate::control::Message;
+use crate::device::StationDevice;
+use crate::door::Door;
+use crate::driver::{Clock, Lateness, Loop};
+use crate::error::{Doing, Error, Result};
+use crate::kernel::Counters;
+use crate::stage::Stage;
+use crate::terminal::Terminal;
+
+/// Names of what the loop waits for beside devices.
+const STATIONS: u32 = 0;
+const SIGNALS: u32 = 1;
+const DOOR: u32 = 2;
+
+/// Comes from a terminal, not from a process.
+const FROM_KERNEL: i32 = 0x80;
+
+/// What a run came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The exit status of the command, as a shell gives it; 0 without a command.
+    pub status: u8,
+    /// From the beginning to the end of the last program.
+    pub duration: Duration,
+    /// How punctual the deliveries were.
+    pub lateness: Lateness,
+    /// The kernel's counters of each station, in the order of the plan.
+    pub counters: Vec<Counters>,
+    /// What each device lost, in the order of the network's ports.
+    pub devices: Vec<Drops>,
+}
+
+/// Looks at a run from inside its loop.
+pub trait Observer<N> {
+    /// Called after every turn of the loop; drains the node's events.
+    fn observe(&mut self, now: Instant, node: &mut N);
+
+    /// When to be called again at the latest, even if nothing happens.
+    fn wakeup(&self) -> Option<Instant> {
+        None
+    }
+}
+
+/// Signals that a run handles itself from now on, instead of dying of them.
+///
+/// Must be made before the stations are built, so that none is lost in between.
+#[derive(Debug)]
+pub struct Signals(SignalFd);
+
+impl Signals {
+    /// Takes over the signals.
+    ///
+    /// # Errors
+    /// If the system has no descriptors left.
+    pub fn take_over() -> Result<Self> {
+        let ends = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
+        let ends: SigSet = ends.into_iter().collect();
+        let mut blocked = ends;
+        // A run in the background may write to the terminal and give it back to its owner.
+        blocked.add(Signal::SIGTTOU);
+        blocked.thread_block().doing(|| "block signals".into())?;
+        let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
+        Ok(Self(SignalFd::with_flags(&ends, flags).doing(|| "wait for signals".into())?))
+    }
+}
+
+/// How a run is told to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// When its command ends; signals go to the command.
+    WithCommand,
+    /// When a signal asks for it.
+    OnSignal,
+}
+
+/// Carries packets through `node` until the run ends.
+///
+/// # Errors
+/// If a device or the stations vanish; the programs in them are then dead.
+pub fn run<N: Node>(
+    mut stage: Stage,
+    signals: &Signals,
+    door: Option<&Door>,
+    ending: Ending,
+    node: N,
+    observer: &mut impl Observer<N>,
+) -> Result<Outcome> {
+    let terminal = Terminal::of_this_process();
+    let devices = stage.take_devices();
+    let clock = SystemClock::new().doing(|| "make a clock".into())?;
+    let watch = |result: io::Result<()>| result.doing(|| "watch a descriptor".into());
+    for (number, device) in devices.iter().enumerate() {
+        watch(clock.watch_device(Port(number as u16), device))?;
+    }
+    watch(clock.watch_other(STATIONS, &stage))?;
+    watch(clock.watch_other(SIGNALS, signals.0.as_fd()))?;
+    if let Some(door) = door {
+        watch(clock.watch_other(DOOR, door))?;
+    }
+    let mut run = Run {
+        driver: Loop::new(node, clock, devices),
+        stage,
+        ending,
+        status: 0,
+        counters: Vec::new(),
+        finished: false,
+    };
+    run.stage.begin()?;
+    let result = run.carry_on(signals, door, observer);
+    terminal.restore();
+    result?;
+    let duration = run.driver.clock_mut().now() - Instant::START;
+    let lateness = run.driver.lateness();
+    let devices = run.driver.devices_mut().iter_mut().map(StationDevice::drops).collect();
+    observer.observe(Instant::START + duration, run.driver.node_mut());
+    Ok(Outcome { status: run.status, duration, lateness, counters: run.counters, devices })
+}
+
+struct Run<N> {
+    driver: Loop<N, SystemClock, StationDevice>,
+    stage: Stage,
+    ending: Ending,
+    status: u8,
+    counters: Vec<Counters>,
+    finished: bool,
+}
+
+impl<N: Node> Run<N> {
+    fn carry_on(
+        &mut self,
+        signals: &Signals,
+        door: Option<&Door>,
+        observer: &mut impl Observer<N>,
+    ) -> Result<()> {
+        while !self.finished {
+            self.driver
+                .turn_until(observer.wakeup())
+                .doing(|| "carry packets between the stations".into())?;
+            let now = self.driver.clock_mut().now();
+            observer.observe(now, self.driver.node_mut());
+            for other in self.driver.clock_mut().take_others() {
+                match other {
+                    STATIONS => self.heed_stations()?,
+                    SIGNALS => self.heed_signals(signals),
+                    _ => {
+                        if let Some(door) = door {
+                            door.admit(&self.stage);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn heed_stations(&mut self) -> Result<()> {
+        match self.stage.hear()? {
+            Message::Ended(status) => {
+                self.status = status;
+                Ok(())
+            }
+            Message::Counters(_, text) => {
+                self.counters.push(Counters::parse(&text));
+                Ok(())
+            }
+            Message::Finished => {
+                self.finished = true;
+                Ok(())
+            }
+            Message::Failed(status, why) => Err(Error::Stations { status, why }),
+            _ => Ok(()),
+        }
+    }
+
+    fn heed_signals(&mut self, signals: &Signals) {
+        while let Ok(Some(signal)) = signals.0.read_signal() {
+            let message = match self.ending {
+                Ending::OnSignal => Message::Finish,
+                // What a terminal sends, it sends to the command as well.
+                Ending::WithCommand if signal.ssi_code == FROM_KERNEL => continue,
+                Ending::WithCommand => Message::Signal(signal.ssi_signo as i32),
+            };
+            // Stations that are gone have been told already; what they said last is still to come.
+            let _ = self.stage.say(&message);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The stations as the run sees them: devices to carry packets, and somebody to talk to.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::waitpid;
+use nix::unistd::Pid;
+
+use crate::control::{Control, Message};
+use crate::device::StationDevice;
+use crate::error::{Doing, Error, Result};
+use crate::first::{self, Work};
+use crate::namespace;
+use crate::plan::{DeviceKind, Plan, Program};
+
+/// Stations that stand, their programs waiting for [`begin`](Self::begin).
+///
+/// When it is dropped, and when the process dies, everything in the stations dies too.
+#[derive(Debug)]
+pub struct Stage {
+    control: Control,
+    first: Pid,
+    devices: Vec<OwnedFd>,
+    kind: DeviceKind,
+    /// Name and network namespace of each station.
+    stations: Vec<(String, OwnedFd)>,
+    /// The namespaces that all stations share.
+    place: Vec<OwnedFd>,
+}
+
+impl Stage {
+    /// Builds stations, and starts no program yet.
+    ///
+    /// `others` are programs beside the command: started before it, ended after it. Must be called
+    /// while the process has a single thread.
+    ///
+    /// # Errors
+    /// If the system does not allow it, or the plan asks for what does not exist.
+    pub fn build(plan: Plan, command: Option<Program>, others: Vec<Program>) -> Result<Self> {
+        let own_user = !namespace::privileged();
+        let work = Work { plan, others, command, own_user };
+        let (first, control) =
+            namespace::spawn_first(own_user, |control| first::live(control, &work))?;
+        let mut stage = Self {
+            control,
+            first,
+            devices: Vec::new(),
+            kind: DeviceKind::Tun,
+            stations: Vec::new(),
+            place: Vec::new(),
+        };
+        stage.say(&Message::Go)?;
+        while !stage.take_message()? {}
+        Ok(stage)
+    }
+
+    /// Takes one message of the time of building; `true` when everything stands.
+    fn take_message(&mut self) -> Result<bool> {
+        match self.hear()? {
+            Message::Device(device) => self.devices.push(device),
+            Message::Station(name, namespace) => self.stations.push((name, namespace)),
+            Message::Place(place) => self.place = place,
+            Message::Ready(kind) => {
+                self.kind = kind;
+                return Ok(true);
+            }
+            Message::Failed(status, why) => return Err(Error::Stations { status, why }),
+            _ => {}
+        }
+        Ok(false)
+    }
+
+    /// How the devices are made.
+    #[must_use]
+    pub fn kind(&self) -> DeviceKind {
+        self.kind
+    }
+
+    /// Takes out the devices, in the order of the network's ports.
+    pub fn take_devices(&mut self) -> Vec<StationDevice> {
+        let devices = std::mem::take(&mut self.devices);
+        devices.into_iter().map(|device| StationDevice::new(device, self.kind)).collect()
+    }
+
+    /// Lets the programs start. From now on packets want to be carried.
+    ///
+    /// # Errors
+    /// If the stations are gone.
+    pub fn begin(&self) -> Result<()> {
+        self.say(&Message::Go)
+    }
+
+    /// The stations by name, with their network namespaces.
+    pub(crate) fn stations(&self) -> &[(String, OwnedFd)] {
+        &self.stations
+    }
+
+    /// The mount, process and, if it is a new one, user namespace of all stations.
+    pub(crate) fn place(&self) -> &[OwnedFd] {
+        &self.place
+    }
+
+    /// Tells the first process something.
+    pub(crate) fn say(&self, message: &Message) -> Result<()> {
+        self.control.send(message).map_err(|_| Error::Killed)
+    }
+
+    /// Waits for what the first process says.
+    pub(crate) fn hear(&self) -> Result<Message> {
+        self.control.receive().doing(|| "hear the stations".into())?.ok_or(Error::Killed)
+    }
+}
+
+impl AsFd for Stage {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.control.as_fd()
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let _ = kill(self.first, Signal::SIGKILL);
+        // Returns when the last process of the namespace is gone.
+        let _ = waitpid(self.first, None);
+    }
+}

@@ -1,0 +1,175 @@
+//! Builds the stations: each a network namespace with devices, addresses and routes.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use nix::sched::CloneFlags;
+
+use crate::device::{packet, tun};
+use crate::error::{Doing, Error, Result};
+use crate::namespace;
+use crate::netlink::{Netlink, VethEnd};
+use crate::plan::{DeviceKind, DevicePlan, Plan, StationPlan};
+
+/// A station that stands.
+#[derive(Debug)]
+pub(crate) struct Station {
+    /// Its network namespace.
+    pub(crate) namespace: OwnedFd,
+    /// Our side of its devices.
+    pub(crate) devices: Vec<OwnedFd>,
+}
+
+/// Builds every station; the process ends up in the namespace in which it began, the hub.
+pub(crate) fn build_all(plan: &Plan) -> Result<(Vec<Station>, DeviceKind)> {
+    let hub = namespace::own("net")?;
+    let kind = if tun::open().is_ok() { DeviceKind::Tun } else { DeviceKind::Packet };
+    let mut stations = Vec::new();
+    for (number, station) in plan.stations.iter().enumerate() {
+        stations.push(build(number, station, kind, hub.as_fd())?);
+    }
+    enter(hub.as_fd())?;
+    Ok((stations, kind))
+}
+
+/// Moves the process into a network namespace.
+pub(crate) fn enter(namespace: BorrowedFd<'_>) -> Result<()> {
+    nix::sched::setns(namespace, CloneFlags::CLONE_NEWNET)
+        .doing(|| "enter a network namespace".into())
+}
+
+fn build(
+    number: usize,
+    plan: &StationPlan,
+    kind: DeviceKind,
+    hub: BorrowedFd<'_>,
+) -> Result<Station> {
+    nix::sched::unshare(CloneFlags::CLONE_NEWNET)
+        .doing(|| format!("make a network namespace for station {}", plan.name))?;
+    let namespace = namespace::own("net")?;
+    quieten(plan);
+    for (key, value) in &plan.parameters {
+        set_parameter(key, value).map_err(|source| Error::Sysctl {
+            station: plan.name.clone(),
+            key: key.clone(),
+            value: value.clone(),
+            source,
+        })?;
+    }
+    let mut netlink = Netlink::open().doing(|| "open a netlink socket".into())?;
+    let loopback = netlink.index("lo").doing(|| "find the loopback device".into())?;
+    netlink.up(loopback).doing(|| "bring the loopback device up".into())?;
+    let mut devices = Vec::new();
+    for (position, device) in plan.devices.iter().enumerate() {
+        let ours = match kind {
+            DeviceKind::Tun => tun::create(&device.name)
+                .doing(|| format!("make the TUN device {}", device.name))?,
+            DeviceKind::Packet => {
+                let end = format!("s{number}d{position}");
+                virtual_ethernet(&mut netlink, device, &end, namespace.as_fd(), hub)
+                    .doing(|| format!("make the device {}", device.name))?
+            }
+        };
+        devices.push(ours);
+        bring_up(&mut netlink, device)
+            .doing(|| format!("set up the device {} of {}", device.name, plan.name))?;
+    }
+    for route in &plan.routes {
+        let device = &plan.devices[route.device];
+        let index = netlink.index(&device.name);
+        index
+            .and_then(|index| {
+                netlink.add_route(route.destination, route.prefix, route.gateway, index)
+            })
+            .doing(|| {
+                let (destination, prefix) = (route.destination, route.prefix);
+                format!("add the route to {destination}/{prefix} in station {}", plan.name)
+            })?;
+    }
+    Ok(Station { namespace, devices })
+}
+
+/// Makes a pair of devices and opens the far one, which lies in the hub.
+fn virtual_ethernet(
+    netlink: &mut Netlink,
+    device: &DevicePlan,
+    end: &str,
+    station: BorrowedFd<'_>,
+    hub: BorrowedFd<'_>,
+) -> io::Result<OwnedFd> {
+    let inner = VethEnd { name: &device.name, mac: packet::INNER, namespace: station };
+    let outer = VethEnd { name: end, mac: packet::OUTER, namespace: hub };
+    netlink.add_veth(&inner, &outer)?;
+    nix::sched::setns(hub, CloneFlags::CLONE_NEWNET)?;
+    let opened = (|| {
+        let mut netlink = Netlink::open()?;
+        let index = netlink.index(end)?;
+        netlink.set_mtu(index, device.mtu)?;
+        let _ = write_parameter(&format!("net/ipv6/conf/{end}/disable_ipv6"), "1");
+        netlink.up_quietly(index)?;
+        packet::open(index)
+    })();
+    nix::sched::setns(station, CloneFlags::CLONE_NEWNET)?;
+    opened
+}
+
+/// Gives a device its size and addresses and brings it up.
+fn bring_up(netlink: &mut Netlink, device: &DevicePlan) -> io::Result<()> {
+    let index = netlink.index(&device.name)?;
+    netlink.set_mtu(index, device.mtu)?;
+    netlink.up_quietly(index)?;
+    for (address, prefix) in &device.addresses {
+        netlink.add_address(index, *address, *prefix)?;
+    }
+    Ok(())
+}
+
+/// Keeps the kernel from sending what no program asked for, so that runs repeat, and opens what a
+/// station of one's own may have open. Where a parameter does not exist there is nothing to keep
+/// quiet.
+fn quieten(plan: &StationPlan) {
+    let mut parameters = vec![
+        ("net/ipv6/conf/all/disable_ipv6", "0"),
+        ("net/ipv6/conf/default/disable_ipv6", "0"),
+        ("net/ipv6/conf/default/accept_dad", "0"),
+        ("net/ipv6/conf/default/accept_ra", "0"),
+        ("net/ipv6/conf/default/router_solicitations", "0"),
+        // No link-local address, so nothing to announce.
+        ("net/ipv6/conf/default/addr_gen_mode", "1"),
+        // Lossy measurements of one run must not shape the next connection.
+        ("net/ipv4/tcp_no_metrics_save", "1"),
+        // The station belongs to its user alone.
+        ("net/ipv4/ping_group_range", "0 2147483647"),
+        ("net/ipv4/ip_unprivileged_port_start", "0"),
+    ];
+    if plan.forwards {
+        parameters.push(("net/ipv4/ip_forward", "1"));
+        parameters.push(("net/ipv6/conf/all/forwarding", "1"));
+        parameters.push(("net/ipv6/conf/default/forwarding", "1"));
+        parameters.push(("net/ipv4/conf/all/send_redirects", "0"));
+        parameters.push(("net/ipv4/conf/default/send_redirects", "0"));
+    }
+    for (path, value) in parameters {
+        if write_parameter(path, value).is_err() && path == "net/ipv4/ping_group_range" {
+            // In a user namespace only groups that exist there can be named.
+            let group = nix::unistd::getegid();
+            let _ = write_parameter(path, &format!("{group} {group}"));
+        }
+    }
+}
+
+/// Sets a kernel parameter; `key` has dots, as sysctl takes it.
+fn set_parameter(key: &str, value: &str) -> io::Result<()> {
+    let path = key.replace('.', "/");
+    let plain = |part: &str| !part.is_empty() && part != "..";
+    if !path.split('/').all(plain) || !path.starts_with("net/") {
+        let why = "a station has parameters of its own only under net.";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
+    write_parameter(&path, value)
+}
+
+fn write_parameter(path: &str, value: &str) -> io::Result<()> {
+    fs::write(format!("/proc/sys/{path}"), value)
+}
