@@ -1,1 +1,3 @@
-//! Whole-system tests live beside this file; the library itself is empty.
+//! What the tests of the whole system share; the tests themselves stand in `tests/`.
+
+pub mod entries;

@@ -80,9 +80,9 @@ fn render(rows: &[Vec<&str>], marks: &BTreeMap<&str, Marks>) -> String {
     let mut page = String::from(
         "# Requirements\n\n\
          Written by `cargo xtask matrix` from the marks in the source; do not edit. The\n\
-         letters of the kinds: M mechanism, A interface or format, P parameter, App application, T tool or\n\
-         metric, X experiment, L limit, F future work, E erratum. A requirement without marks is\n\
-         not yet touched and is left out of the tables.\n",
+         letters of the kinds: M mechanism, A interface or format, P parameter, App application,\n\
+         T tool or metric, X experiment, L limit, F future work, E erratum. A requirement without\n\
+         marks is not yet touched and is left out of the tables.\n",
     );
     for paper in ["S0", "S1", "S2", "S3", "S4"] {
         let prefix = format!("{paper}.");

@@ -2,6 +2,7 @@
 
 mod bits;
 mod burst;
+mod error;
 mod gilbert;
 mod model;
 mod replay;
@@ -12,27 +13,13 @@ use windfall_base::{Frame, Seed, Stream};
 
 pub use bits::Gaps;
 pub use burst::{Truncation, Window};
+pub use error::ParseModelError;
 pub use gilbert::GilbertElliott;
-pub use model::{Model, ParseModelError, Pattern};
+pub use model::{Model, Pattern};
 
+use crate::exposure::Exposure;
 use crate::verdict::Verdict;
 use model::State;
-
-/// What the air may hit besides the packet that a frame carries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Exposure {
-    /// Bits of the link header may be inverted.
-    pub header: bool,
-    /// Bits of the link trailer may be inverted.
-    pub trailer: bool,
-    /// Frames that carry no packet (link ACKs, polls) may be lost and damaged, and are counted.
-    pub control: bool,
-}
-
-impl Exposure {
-    /// Everything may be hit.
-    pub const ALL: Self = Self { header: true, trailer: true, control: true };
-}
 
 /// The recipe of one direction's air: models in the order in which they act.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,23 +1,25 @@
-//! What the air does to a frame: models of loss and damage, traces, and the media that carry frames.
+//! What the air does to a frame: models of loss and damage, traces, and media that carry frames.
 //!
 //! - [`Air`] decides what happens to each frame of one direction; [`AirConfig`] is its recipe.
 //! - [`Verdict`] is that decision: the truth, which only events and tests may see.
-//! - [`Medium`] carries frames between ports in time: a full-duplex pipe or a shared half-duplex air.
+//! - [`Medium`] carries frames between ports in time: a pipe, or a shared half-duplex air.
+//! - [`ErrorTrace`] keeps what an air did and repeats it; [`RateTrace`] says how fast a line is.
 
 mod air;
 pub mod environment;
 pub mod error_trace;
 mod event;
+mod exposure;
 mod medium;
 pub mod rate_trace;
 mod verdict;
 
 pub use air::{
-    Air, AirConfig, Exposure, Gaps, GilbertElliott, Model, ParseModelError, Pattern, Truncation,
-    Window,
+    Air, AirConfig, Gaps, GilbertElliott, Model, ParseModelError, Pattern, Truncation, Window,
 };
 pub use error_trace::{ErrorTrace, ErrorTraceError, Recorder};
 pub use event::Event;
+pub use exposure::Exposure;
 pub use medium::{Hearing, Line, Medium, MediumConfig, PathConfig, PipeConfig, SharedConfig};
 pub use rate_trace::{RateTrace, RateTraceError};
 pub use verdict::Verdict;

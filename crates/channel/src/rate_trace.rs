@@ -1,7 +1,9 @@
 //! Rate traces: how much a line carries at each moment, wrapping at the end.
 
 mod mahimahi;
+mod netem;
 
+use core::str::FromStr;
 use std::sync::Arc;
 
 use windfall_base::{Duration, Instant, Rate};
@@ -90,6 +92,25 @@ impl RateTrace {
             Kind::Steps(steps) => steps.passed.last().map_or(0.0, |&passed| passed as f64 / 1e9),
         };
         bits / self.period().as_secs_f64()
+    }
+}
+
+impl FromStr for RateTrace {
+    type Err = RateTraceError;
+
+    /// Reads a trace of mahimahi, or a bandwidth configuration of netem-trace in JSON or TOML.
+    fn from_str(text: &str) -> Result<Self, RateTraceError> {
+        match text.trim_start().bytes().next() {
+            Some(b'{') => Self::from_netem_json(text),
+            Some(b'[' | b'#') => Self::from_netem_toml(text),
+            Some(b'0'..=b'9' | b'+' | b'-') | None => Self::from_mahimahi(text),
+            Some(_) if text.contains('=') => Self::from_netem_toml(text),
+            Some(_) => {
+                let fix = "this is not a rate trace: give a trace of mahimahi (a time in ms on \
+                           each line) or a configuration of netem-trace (JSON or TOML)";
+                Err(RateTraceError::Whole(fix.to_owned()))
+            }
+        }
     }
 }
 

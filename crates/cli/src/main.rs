@@ -5,6 +5,9 @@
 
 mod completions;
 mod exit;
+mod options;
+mod record;
+mod sim;
 
 use std::process::ExitCode;
 
@@ -23,6 +26,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Sim(Box<sim::Args>),
     Completions(completions::Args),
 }
 
@@ -37,6 +41,7 @@ fn main() -> ExitCode {
 impl Command {
     fn run(&self) -> Result {
         match self {
+            Self::Sim(args) => sim::run(args),
             Self::Completions(args) => completions::run(args),
         }
     }
@@ -44,7 +49,7 @@ impl Command {
     /// The exit code when the command could not do its work.
     fn code_of_trouble(&self) -> u8 {
         match self {
-            Self::Completions(_) => exit::TROUBLE,
+            Self::Sim(_) | Self::Completions(_) => exit::TROUBLE,
         }
     }
 }

@@ -152,6 +152,11 @@ impl Network {
         &self.names[element.0 as usize]
     }
 
+    /// Every element, in order.
+    pub fn elements(&self) -> impl Iterator<Item = ElementId> + use<> {
+        (0..self.names.len() as u32).map(ElementId)
+    }
+
     /// The interfaces, in the order of the links and their ends.
     pub fn interfaces(&self) -> impl Iterator<Item = ElementId> + use<> {
         (0..self.interfaces.len() as u32).map(ElementId)

@@ -2,6 +2,10 @@
 //!
 //! The flow below a queue is a pull: whoever has air time calls [`DropTail::pop`].
 
+pub mod admission;
+pub mod elf;
+pub mod share;
+
 use std::collections::VecDeque;
 
 use windfall_base::{Frame, Instant};

@@ -31,6 +31,7 @@ pub(crate) fn scenario(scenario: &Scenario) -> Checked {
     let stations = unique_stations(&scenario.stations)?;
     let mut links = BTreeSet::new();
     for link in &scenario.links {
+        link.name.as_ref().map_or(Ok(()), check_name)?;
         check_link(link, &stations)?;
         if !links.insert(link.name()) {
             let name = link.name();
@@ -49,20 +50,25 @@ pub(crate) fn scenario(scenario: &Scenario) -> Checked {
 fn unique_stations(stations: &[Station]) -> Result<BTreeSet<&str>, Fault> {
     let mut names = BTreeSet::new();
     for Station { name, .. } in stations {
+        check_name(name)?;
         let text = name.get_ref().as_str();
-        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if text.is_empty() || text.len() > 32 || !text.chars().all(fits) {
-            let message = format!(
-                "\"{text}\" cannot name a station: use 1 to 32 letters, digits, hyphens, underscores"
-            );
-            return Err(Fault::at(name.span(), message));
-        }
         if !names.insert(text) {
             let message = format!("another station is called \"{text}\": give it its own name");
             return Err(Fault::at(name.span(), message));
         }
     }
     Ok(names)
+}
+
+/// Names become parts of the names of files, namespaces and devices.
+fn check_name(name: &Spanned<String>) -> Checked {
+    let text = name.get_ref();
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if (1..=32).contains(&text.len()) && text.chars().all(fits) && !text.starts_with('-') {
+        return Ok(());
+    }
+    let fix = "use 1 to 32 letters, digits, underscores, and hyphens behind the first";
+    Err(Fault::at(name.span(), format!("\"{text}\" cannot be a name: {fix}")))
 }
 
 fn known_station(name: &str, span: Range<usize>, stations: &BTreeSet<&str>) -> Checked {

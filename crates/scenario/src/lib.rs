@@ -20,7 +20,9 @@ pub use model::{
     App, AppKind, AppTransport, Direction, Exposed, FORMAT, Link, LinkKind, Route, Scenario,
     Station, StationInterface,
 };
+pub use toml::Spanned;
 pub use topology::{
     DEFAULT_DURATION, DEFAULT_MTU, InterfacePlan, Read, StationPlan, StationRoute, Topology,
 };
 pub use values::{Arq, ByteRange, Prefix, QueueLength, Target};
+pub use windfall_channel::{GilbertElliott, Pattern};

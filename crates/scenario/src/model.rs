@@ -265,6 +265,8 @@ directed_keys! {
     /// Bits inverted in bursts, as `gemodel`, one step per bit.
     #[serde(with = "by_text")]
     bit_gemodel: GilbertElliott,
+    /// The probability that exactly one bit of a packet is inverted, as netem's `corrupt`.
+    corrupt: Spanned<Probability>,
     /// The probability that a frame is cut short.
     truncate: Spanned<Probability>,
     /// A trace of losses, truncations and inverted bits.

@@ -4,11 +4,11 @@ use core::net::IpAddr;
 use std::io;
 use std::sync::Arc;
 
-use windfall_base::Duration;
+use windfall_base::{Duration, Probability};
 use windfall_channel::error_trace::{Counted, Origin};
 use windfall_channel::{
-    AirConfig, ErrorTrace, Exposure, Line, MediumConfig, Model, PathConfig, PipeConfig, RateTrace,
-    Truncation,
+    self as channel, AirConfig, ErrorTrace, Exposure, Line, MediumConfig, Model, PathConfig,
+    PipeConfig, RateTrace, Truncation,
 };
 use windfall_link::Window;
 use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
@@ -242,6 +242,10 @@ fn air(direction: &Direction, read: &mut Read<'_>) -> Result<AirConfig, Fault> {
     models.extend(direction.gemodel.map(Model::FrameBursts));
     models.extend(direction.ber.as_ref().map(|ber| Model::BitErrors(*ber.get_ref())));
     models.extend(direction.bit_gemodel.map(Model::BitBursts));
+    models.extend(direction.corrupt.as_ref().map(|probability| {
+        let probability = *probability.get_ref();
+        Model::Window(channel::Window { probability, bits: 1, rate: Probability::ONE })
+    }));
     models.extend(direction.truncate.as_ref().map(|probability| {
         Model::Truncation(Truncation { probability: *probability.get_ref(), least: 0 })
     }));

@@ -7,8 +7,8 @@ use super::{Blow, Target};
 
 /// Localised damage: now and then, bit errors within one bounded window of a frame.
 ///
-/// The window lies with equal probability at every place where it fits. `bits = 1, rate = 1` inverts
-/// exactly one bit of a frame, which is what netem calls `corrupt`.
+/// The window lies with equal probability at every place where it fits. `bits = 1, rate = 1`
+/// inverts exactly one bit of a frame, which is what netem calls `corrupt`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     /// The probability that a frame meets such a burst.

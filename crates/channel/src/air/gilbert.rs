@@ -6,7 +6,7 @@ use core::str::FromStr;
 use windfall_base::{ParseUnitError, Probability, Stream};
 
 use super::bits::Gaps;
-use super::model::ParseModelError;
+use super::error::ParseModelError;
 use super::{Blow, Target};
 
 /// A chain of two states, good and bad, each with its own error rate per frame or per bit.

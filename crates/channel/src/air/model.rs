@@ -8,6 +8,7 @@ use windfall_base::{Probability, Stream};
 
 use super::bits::Gaps;
 use super::burst::{Truncation, Window};
+use super::error::ParseModelError;
 use super::gilbert::{Chain, GilbertElliott};
 use super::replay::Replay;
 use super::{Blow, Target};
@@ -32,21 +33,6 @@ pub enum Model {
     Truncation(Truncation),
     /// What a trace says, frame by frame or bit by bit, over and over.
     Replay(Arc<ErrorTrace>),
-}
-
-/// A text that is no model of the air.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{text}\" is not a {kind}: {fix}")]
-pub struct ParseModelError {
-    kind: &'static str,
-    text: String,
-    fix: String,
-}
-
-impl ParseModelError {
-    pub(super) fn new(kind: &'static str, text: &str, fix: String) -> Self {
-        Self { kind, text: text.to_owned(), fix }
-    }
 }
 
 /// A burst of lost frames in every window of so many frames (S3.6, S3.8, S3.13).

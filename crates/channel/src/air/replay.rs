@@ -38,7 +38,7 @@ impl Replay {
                 if let Some(bit) = truncated.map(shift).filter(|&bit| bit < target.open.end) {
                     blow.whole_cut = Some(blow.whole_cut.map_or(bit, |cut| cut.min(bit)));
                 }
-                // A trace of longer frames, or of an air that spared less, hits no more than may be.
+                // A trace of longer frames, or of an air that spared less, hits what may be hit.
                 let bits = inverted.iter().map(|&bit| shift(bit));
                 blow.whole.extend(bits.filter(|bit| target.open.contains(bit)));
             }

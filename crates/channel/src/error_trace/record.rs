@@ -1,8 +1,8 @@
 //! Recording: the events of one direction become a trace that repeats them.
 
 use super::{Counted, ErrorTrace, Fault, Index, Origin, TraceHeader};
-use crate::air::Exposure;
 use crate::event::Event;
+use crate::exposure::Exposure;
 use crate::verdict::Verdict;
 
 /// Takes down what the air of one direction does, for an exact replay.

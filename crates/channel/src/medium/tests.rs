@@ -1,29 +1,316 @@
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
-use windfall_base::{Duration, Frame, Rate, Tag};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use windfall_base::{Duration, Failure, Frame, Probability, Rate, RxVector, Tag, TxVector};
 
 use super::*;
+use crate::{AirConfig, Model, RateTrace, Verdict};
+
+const MBPS_8: u64 = 8;
 
 fn packet(bytes: usize) -> Outgoing {
     Outgoing::from(Frame { tag: Some(Tag(1)), ..Frame::packet(Bytes::from(vec![7; bytes])) })
 }
 
+fn rate(mbps: u64) -> Rate {
+    Rate::from_mbps(mbps).expect("a rate")
+}
+
+fn micros(n: u64) -> Instant {
+    Instant::from_nanos(n * 1000)
+}
+
+/// A readable line for what a station gets.
+fn line(at: Instant, port: Port, input: &Input) -> String {
+    let what = match input {
+        Input::Frame(frame, RxVector { began, .. }) => {
+            format!("frame of {} from {}", frame.len(), began.as_micros())
+        }
+        Input::CarrierBusy => "busy".to_owned(),
+        Input::CarrierIdle => "idle".to_owned(),
+        Input::ReceptionFailed(Failure::Header) => "failed".to_owned(),
+        Input::ReceptionFailed(Failure::Noise) => "noise".to_owned(),
+        Input::TransmissionDone => "done".to_owned(),
+    };
+    format!("{} {}: {what}", at.as_micros(), port.0)
+}
+
+/// Sends each frame at its time (in µs), and writes down what the stations get.
+fn timeline(medium: &mut Medium, sends: &[(u64, u16, usize)]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut sends = sends.iter().peekable();
+    let mut now = Instant::START;
+    loop {
+        while let Some((port, input)) = medium.poll_reception(now) {
+            lines.push(line(now, port, &input));
+        }
+        let due = medium.poll_timeout().map(|(due, _)| due);
+        let next = sends.peek().map(|send| micros(send.0));
+        now = match (due, next) {
+            (Some(due), Some(next)) => due.min(next),
+            (due, next) => match due.or(next) {
+                Some(at) => at,
+                None => return lines,
+            },
+        };
+        if let Some(&(_, port, bytes)) = sends.next_if(|send| micros(send.0) == now) {
+            medium.handle_transmit(now, Port(port), packet(bytes));
+        }
+    }
+}
+
+fn pipe(forward: PathConfig) -> Medium {
+    let config = PipeConfig { forward, backward: PathConfig::default() };
+    Medium::new(MediumConfig::Pipe(config), Seed(1), "m")
+}
+
 #[test]
 fn a_pipe_takes_air_time_and_delay() {
-    let path = PathConfig {
-        line: Line::Rate(Rate::from_mbps(8).expect("a rate")),
+    let forward = PathConfig {
+        line: Line::Rate(rate(MBPS_8)),
         delay: Duration::from_millis(5),
         ..PathConfig::default()
     };
-    let config = PipeConfig { forward: path.clone(), backward: path };
-    let mut medium = Medium::new(MediumConfig::Pipe(config), Seed(1), "m");
+    let lines = timeline(&mut pipe(forward), &[(0, 0, 1000), (1000, 0, 500), (1200, 1, 9)]);
+    assert_eq!(
+        lines,
+        [
+            "1000 0: done",
+            "1200 1: done",
+            "1200 0: frame of 9 from 1200",
+            "1500 0: done",
+            "6000 1: frame of 1000 from 5000",
+            "6500 1: frame of 500 from 6000",
+        ]
+    );
+}
+
+#[test]
+fn a_frame_given_too_early_waits_for_the_line() {
+    let path = PathConfig { line: Line::Rate(rate(MBPS_8)), ..PathConfig::default() };
+    let mut medium = pipe(path);
     medium.handle_transmit(Instant::START, Port(0), packet(1000));
-    let done = Instant::from_nanos(1_000_000);
-    assert!(medium.poll_reception(Instant::START).is_none());
-    assert_eq!(medium.poll_timeout(), Some((done, "transmission done")));
-    assert!(matches!(medium.poll_reception(done), Some((Port(0), Input::TransmissionDone))));
-    let arrival = Instant::from_nanos(6_000_000);
-    assert_eq!(medium.poll_timeout(), Some((arrival, "arrival")));
-    assert!(matches!(medium.poll_reception(arrival), Some((Port(1), Input::Frame(..)))));
-    assert_eq!(medium.poll_event().map(|event| event.at), Some(arrival));
-    assert_eq!(medium.poll_timeout(), None);
+    medium.handle_transmit(Instant::START, Port(0), packet(1000));
+    assert_eq!(medium.held(), 2);
+    let lines = timeline(&mut medium, &[]);
+    let expected = ["1000 0: done", "1000 1: frame of 1000 from 0", "2000 0: done"];
+    assert_eq!(lines[..3], expected);
+    assert_eq!(medium.held(), 0);
+}
+
+#[test]
+fn a_rate_trace_drives_a_pipe() {
+    let trace: RateTrace = "1\n2\n4\n".parse().expect("a trace");
+    let mut medium = pipe(PathConfig { line: Line::Trace(trace), ..PathConfig::default() });
+    let lines = timeline(&mut medium, &[(0, 0, 1500), (1000, 0, 3000), (4100, 0, 1)]);
+    let done: Vec<_> = lines.iter().filter(|line| line.ends_with("done")).collect();
+    assert_eq!(done, ["1000 0: done", "4000 0: done", "5000 0: done"]);
+}
+
+#[test]
+fn a_lost_frame_is_reported_when_it_would_have_arrived() {
+    let mut medium = pipe(PathConfig {
+        delay: Duration::from_millis(5),
+        air: AirConfig::of(Model::Loss(Probability::ONE)),
+        ..PathConfig::default()
+    });
+    assert_eq!(timeline(&mut medium, &[(0, 0, 100)]), ["0 0: done"]);
+    let event = medium.poll_event().expect("an event");
+    assert_eq!((event.at, event.number, event.tag), (micros(5000), Some(0), Some(Tag(1))));
+    assert_eq!((event.length, event.verdict), (100, Verdict::Lost));
+}
+
+fn shared(ports: u16, hearing: Hearing) -> Medium {
+    let config = SharedConfig { hearing, ..SharedConfig::new(ports, rate(MBPS_8)) };
+    Medium::new(MediumConfig::Shared(config), Seed(1), "m")
+}
+
+#[test]
+fn everybody_hears_a_shared_medium() {
+    let lines = timeline(&mut shared(3, Hearing::All), &[(0, 1, 1000)]);
+    assert_eq!(
+        lines,
+        [
+            "0 0: busy",
+            "0 2: busy",
+            "1000 1: done",
+            "1000 0: frame of 1000 from 0",
+            "1000 0: idle",
+            "1000 2: frame of 1000 from 0",
+            "1000 2: idle",
+        ]
+    );
+}
+
+#[test]
+fn the_air_time_holds_what_the_sender_asks() {
+    let mut medium = shared(2, Hearing::All);
+    let vector = TxVector {
+        rate: Some(rate(80)),
+        overhead: Duration::from_micros(50),
+        ..TxVector::default()
+    };
+    medium.handle_transmit(Instant::START, Port(0), Outgoing { vector, ..packet(1000) });
+    let lines = timeline(&mut medium, &[]);
+    assert!(lines.contains(&"150 1: frame of 1000 from 0".to_owned()), "{lines:?}");
+}
+
+#[test]
+fn frames_that_overlap_collide() {
+    let mut medium = shared(3, Hearing::All);
+    let lines = timeline(&mut medium, &[(0, 0, 1000), (900, 1, 1000)]);
+    assert_eq!(
+        lines,
+        [
+            "0 1: busy",
+            "0 2: busy",
+            "900 0: busy",
+            "1000 0: done",
+            "1000 1: failed",
+            "1000 1: idle",
+            "1900 1: done",
+            "1900 0: failed",
+            "1900 0: idle",
+            "1900 2: failed",
+            "1900 2: idle",
+        ]
+    );
+    let mut collisions = 0;
+    while let Some(event) = medium.poll_event() {
+        assert_eq!(event.verdict, Verdict::Collided);
+        collisions += 1;
+    }
+    assert_eq!(collisions, 4);
+}
+
+#[test]
+fn frames_that_touch_do_not_collide() {
+    let lines = timeline(&mut shared(2, Hearing::All), &[(0, 0, 1000), (1000, 1, 1000)]);
+    let frames = lines.iter().filter(|line| line.contains("frame")).count();
+    assert_eq!(frames, 2, "{lines:?}");
+}
+
+#[test]
+fn hidden_stations_collide_only_where_both_are_heard() {
+    // 0 and 2 do not hear each other; 1 hears both and 3 hears only 2.
+    let pairs = [(0, 1), (1, 0), (2, 1), (1, 2), (2, 3)].map(|(a, b)| (Port(a), Port(b)));
+    let mut medium = shared(4, Hearing::Pairs(BTreeSet::from(pairs)));
+    let lines = timeline(&mut medium, &[(0, 0, 1000), (500, 2, 1000)]);
+    assert_eq!(
+        lines,
+        [
+            "0 1: busy",
+            "500 3: busy",
+            "1000 0: done",
+            "1500 2: done",
+            "1500 1: failed",
+            "1500 1: idle",
+            "1500 3: frame of 1000 from 500",
+            "1500 3: idle",
+        ]
+    );
+}
+
+#[test]
+fn an_address_in_the_air_has_its_own_weather() {
+    let loss = AirConfig::of(Model::Loss(Probability::ONE));
+    let mut config = SharedConfig::new(3, rate(MBPS_8));
+    config.paths.insert((Port(0), Port(2)), loss);
+    let mut medium = Medium::new(MediumConfig::Shared(config), Seed(1), "m");
+    let lines = timeline(&mut medium, &[(0, 0, 1000)]);
+    assert!(lines.contains(&"1000 1: frame of 1000 from 0".to_owned()));
+    assert!(!lines.iter().any(|line| line.contains("2: frame")), "{lines:?}");
+}
+
+fn any_medium() -> impl Strategy<Value = MediumConfig> {
+    let air = (0.0..0.5_f64, 0.0..0.01_f64).prop_map(|(loss, ber)| AirConfig {
+        models: vec![
+            Model::Loss(Probability::new(loss).expect("a probability")),
+            Model::BitErrors(Probability::new(ber).expect("a probability")),
+        ],
+        ..AirConfig::default()
+    });
+    let line = prop_oneof![
+        Just(Line::Instant),
+        (1_u64..20).prop_map(|mbps| Line::Rate(rate(mbps))),
+        Just(Line::Trace("1\n2\n2\n7".parse().expect("a trace"))),
+    ];
+    let path = (line, 0_u64..4000, air.clone()).prop_map(|(line, delay, air)| PathConfig {
+        line,
+        delay: Duration::from_micros(delay),
+        air,
+    });
+    let pairs = proptest::collection::btree_set((0_u16..4, 0_u16..4), 0..12)
+        .prop_map(|pairs| pairs.into_iter().map(|(a, b)| (Port(a), Port(b))).collect());
+    let hearing = prop_oneof![Just(Hearing::All), pairs.prop_map(Hearing::Pairs)];
+    prop_oneof![
+        (path.clone(), path)
+            .prop_map(|(forward, backward)| MediumConfig::Pipe(PipeConfig { forward, backward })),
+        (1_u16..4, hearing, air).prop_map(|(ports, hearing, air)| {
+            let config = SharedConfig::new(ports, rate(MBPS_8));
+            MediumConfig::Shared(SharedConfig { hearing, air: vec![air], ..config })
+        }),
+    ]
+}
+
+proptest! {
+    /// The laws of the contract, for whatever is sent whenever: the wake-up of a drained medium
+    /// lies in the future, a spurious timeout changes nothing, the same calls give the same
+    /// results, each transmission ends once, and every frame is reported once for each receiver.
+    #[test]
+    fn media_keep_the_contract(
+        config in any_medium(), seed: u64,
+        sends in vec((0_u64..3000, 0_u16..4, 0_usize..2000), 1..30),
+    ) {
+        let mut medium = Medium::new(config.clone(), Seed(seed), "m");
+        let mut twin = Medium::new(config, Seed(seed), "m");
+        let ports = medium.ports();
+        let (mut at, mut sent, mut done, mut arrived) = (0, 0, 0, 0);
+        let mut steps: Vec<(Instant, Option<(u16, usize)>)> = Vec::new();
+        for (gap, port, bytes) in sends {
+            at += gap;
+            steps.push((micros(at), Some((port, bytes))));
+        }
+        steps.reverse();
+        let (mut now, mut last_event) = (Instant::START, Instant::START);
+        let mut reported = 0;
+        loop {
+            twin.handle_timeout(now);
+            while let Some((port, input)) = medium.poll_reception(now) {
+                let same = twin.poll_reception(now).map(|(port, input)| line(now, port, &input));
+                prop_assert_eq!(same, Some(line(now, port, &input)));
+                done += u32::from(matches!(input, Input::TransmissionDone));
+                arrived += u32::from(matches!(input, Input::Frame(..)));
+            }
+            prop_assert!(twin.poll_reception(now).is_none());
+            while let Some(event) = medium.poll_event() {
+                prop_assert!(event.at >= last_event && event.began <= event.ended);
+                last_event = event.at;
+                reported += 1;
+                arrived -= u32::from(event.verdict.arrives());
+                prop_assert_eq!(twin.poll_event(), Some(event));
+            }
+            prop_assert_eq!(arrived, 0);
+            let due = medium.poll_timeout().map(|(due, _)| due);
+            prop_assert!(due.is_none_or(|due| due > now));
+            match (due, steps.last()) {
+                (Some(due), Some(&(next, _))) if due < next => now = due,
+                (_, Some(_)) => {
+                    let (next, send) = steps.pop().expect("one is left");
+                    now = next;
+                    if let Some((port, bytes)) = send {
+                        medium.handle_transmit(now, Port(port), packet(bytes));
+                        twin.handle_transmit(now, Port(port), packet(bytes));
+                        sent += u32::from(port < ports);
+                    }
+                }
+                (Some(due), None) => now = due,
+                (None, None) => break,
+            }
+        }
+        prop_assert_eq!((done, medium.held()), (sent, 0));
+        prop_assert!(reported <= sent * u32::from(ports));
+    }
 }

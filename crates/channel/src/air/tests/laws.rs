@@ -149,7 +149,7 @@ fn bit_bursts_run_on_across_frames() {
         let pairs = frames.iter().flat_map(|frame| frame.windows(2));
         let pairs = pairs.filter(|pair| pair[1] == pair[0] + 1).count() as f64;
         let inside = errors * (1.0 - 1.0 / bits as f64);
-        // Pairs come in bursts of 1/r bits, of which a share `bad` is wrong: a factor on the variance.
+        // Pairs come in bursts of 1/r bits, a share `bad` of them wrong: a factor on the variance.
         let sigma = (inside * next * (1.0 - next) * (1.0 + 2.0 * bad / 0.02)).sqrt();
         assert!((pairs - inside * next).abs() < 4.5 * sigma, "{bits}: {pairs} {}", inside * next);
     }

@@ -1,0 +1,16 @@
+//! The error of every model that is written as text.
+
+/// A text that is no model of the air.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{text}\" is not a {kind}: {fix}")]
+pub struct ParseModelError {
+    kind: &'static str,
+    text: String,
+    fix: String,
+}
+
+impl ParseModelError {
+    pub(super) fn new(kind: &'static str, text: &str, fix: String) -> Self {
+        Self { kind, text: text.to_owned(), fix }
+    }
+}

@@ -1,0 +1,250 @@
+//! The options that describe a link, the same for every command that runs one.
+
+use std::path::{Path, PathBuf};
+
+use windfall_base::{Duration, Probability, Rate, Seed};
+use windfall_scenario::{
+    Arq, ByteRange, Direction, Exposed, Flags, GilbertElliott, LinkKind, Pattern, QueueLength,
+    Scenario, Spanned, Topology, level_inside,
+};
+
+use crate::exit::{Result, Trouble};
+
+/// The seed of runs that name none: a run is repeatable unless it is asked not to be.
+pub(crate) const DEFAULT_SEED: Seed = Seed(1);
+/// The variable that tells programs inside where the far end is.
+pub(crate) const BASE: &str = "WINDFALL_BASE";
+
+/// Options that describe a link, a scenario to start from, and the seed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct LinkOptions {
+    /// Kind of link [default: pipe]
+    #[arg(long, value_name = "KIND", help_heading = "Link")]
+    link: Option<Kind>,
+    /// Longest packet, in bytes [default: 1500]
+    #[arg(long, value_name = "BYTES", help_heading = "Link")]
+    mtu: Option<u16>,
+    #[command(flatten)]
+    both: Both,
+    #[command(flatten)]
+    uplink: Uplink,
+    #[command(flatten)]
+    downlink: Downlink,
+    /// Seed of everything that is drawn [default: 1]
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<Seed>,
+    /// Print the scenario file that says the same as the options, and do nothing else
+    #[arg(long)]
+    pub(crate) generate: bool,
+}
+
+/// Kinds of link by their names on the command line.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Kind {
+    /// A wire for each direction: rate, delay, queue
+    Pipe,
+    /// A radio of 2 Mb/s with poll and response and an acknowledgement for every frame
+    Wavelan,
+}
+
+/// What of a frame may be hit, by the names on the command line.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Part {
+    /// The link header
+    Header,
+    /// The link trailer
+    Trailer,
+    /// Frames without a packet
+    Control,
+}
+
+/// Defines the options of one direction, or of both: the same with another prefix.
+macro_rules! direction_options {
+    ($name:ident, $prefix:literal, $heading:literal, $hide:literal) => {
+        #[derive(Debug, clap::Args)]
+        #[group(skip)]
+        struct $name {
+            /// Rate; without one, sending takes no time. A bare number is in Mbps
+            #[arg(long = concat!($prefix, "rate"), id = concat!($prefix, "rate"),
+                          alias = concat!($prefix, "bandwidth"), value_name = "RATE",
+                          conflicts_with = concat!($prefix, "rate-trace"),
+                          help_heading = $heading, hide_short_help = $hide)]
+            rate: Option<Rate>,
+            /// Trace of the rate over time, of mahimahi or netem-trace
+            #[arg(long = concat!($prefix, "rate-trace"), id = concat!($prefix, "rate-trace"),
+                          alias = concat!($prefix, "trace"), value_name = "FILE",
+                          help_heading = $heading, hide_short_help = $hide)]
+            rate_trace: Option<String>,
+            /// Delay of every bit; a bare number is in ms
+            #[arg(long = concat!($prefix, "delay"), id = concat!($prefix, "delay"),
+                          value_name = "TIME", help_heading = $heading, hide_short_help = $hide)]
+            delay: Option<Duration>,
+            /// Probability that a frame is lost: 0..1 or with %
+            #[arg(long = concat!($prefix, "loss"), id = concat!($prefix, "loss"),
+                          value_name = "P", help_heading = $heading, hide_short_help = $hide)]
+            loss: Option<Probability>,
+            /// Frames lost in bursts by a two-state chain: "p [r [1-h [1-k]]]" as in netem
+            #[arg(long = concat!($prefix, "gemodel"), id = concat!($prefix, "gemodel"),
+                          value_name = "MODEL", help_heading = $heading, hide_short_help = $hide)]
+            gemodel: Option<GilbertElliott>,
+            /// So many frames lost of every so many: 5/100
+            #[arg(long = concat!($prefix, "burst"), id = concat!($prefix, "burst"),
+                          value_name = "K/N", help_heading = $heading, hide_short_help = $hide)]
+            burst: Option<Pattern>,
+            /// Probability that a bit is inverted
+            #[arg(long = concat!($prefix, "ber"), id = concat!($prefix, "ber"),
+                          value_name = "P", help_heading = $heading, hide_short_help = $hide)]
+            ber: Option<Probability>,
+            /// Bits inverted in bursts, as --gemodel but one step per bit
+            #[arg(long = concat!($prefix, "bit-gemodel"), id = concat!($prefix, "bit-gemodel"),
+                          value_name = "MODEL", help_heading = $heading, hide_short_help = $hide)]
+            bit_gemodel: Option<GilbertElliott>,
+            /// Probability that exactly one bit of a packet is inverted, as in netem
+            #[arg(long = concat!($prefix, "corrupt"), id = concat!($prefix, "corrupt"),
+                          value_name = "P", help_heading = $heading, hide_short_help = $hide)]
+            corrupt: Option<Probability>,
+            /// Probability that a frame is cut short
+            #[arg(long = concat!($prefix, "truncate"), id = concat!($prefix, "truncate"),
+                          value_name = "P", help_heading = $heading, hide_short_help = $hide)]
+            truncate: Option<Probability>,
+            /// Trace of losses, truncations and inverted bits, of `windfall trace`
+            #[arg(long = concat!($prefix, "error-trace"), id = concat!($prefix, "error-trace"),
+                          value_name = "FILE", help_heading = $heading, hide_short_help = $hide)]
+            error_trace: Option<String>,
+            /// Bit errors strike only these bytes of a packet: 28..1500
+            #[arg(long = concat!($prefix, "range"), id = concat!($prefix, "range"),
+                          alias = concat!($prefix, "corrupt-range"), value_name = "A..B",
+                          help_heading = $heading, hide_short_help = $hide)]
+            range: Option<ByteRange>,
+            /// What the air may hit besides packets; separate by commas
+            #[arg(long = concat!($prefix, "expose"), id = concat!($prefix, "expose"),
+                          value_name = "PARTS", value_delimiter = ',',
+                          help_heading = $heading, hide_short_help = $hide)]
+            expose: Option<Vec<Part>>,
+            /// Repetition of frames that did not arrive whole: none, persistent, or at most N times
+            #[arg(long = concat!($prefix, "arq"), id = concat!($prefix, "arq"),
+                          value_name = "POLICY", help_heading = $heading, hide_short_help = $hide)]
+            arq: Option<Arq>,
+            /// Hand packets up that failed the frame check, marked as damaged
+            #[arg(long = concat!($prefix, "accept-damaged"),
+                          id = concat!($prefix, "accept-damaged"), value_name = "BOOL",
+                          num_args = 0..=1, require_equals = true, default_missing_value = "true",
+                          help_heading = $heading, hide_short_help = $hide)]
+            accept_damaged: Option<bool>,
+            /// Queue before the link: packets, bytes with a unit, both as "100,64kB", or infinite
+            #[arg(long = concat!($prefix, "queue"), id = concat!($prefix, "queue"),
+                          alias = concat!($prefix, "limit"), value_name = "LENGTH",
+                          help_heading = $heading, hide_short_help = $hide)]
+            queue: Option<QueueLength>,
+        }
+
+        impl $name {
+            fn direction(&self) -> Direction {
+                let exposed = |parts: &Vec<Part>| parts.iter().map(|part| part.exposed()).collect();
+                Direction {
+                    rate: self.rate.map(unplaced),
+                    rate_trace: self.rate_trace.clone().map(unplaced),
+                    delay: self.delay.map(unplaced),
+                    loss: self.loss.map(unplaced),
+                    gemodel: self.gemodel,
+                    burst: self.burst,
+                    ber: self.ber.map(unplaced),
+                    bit_gemodel: self.bit_gemodel,
+                    corrupt: self.corrupt.map(unplaced),
+                    truncate: self.truncate.map(unplaced),
+                    error_trace: self.error_trace.clone().map(unplaced),
+                    range: self.range.clone().map(unplaced),
+                    expose: self.expose.as_ref().map(exposed),
+                    arq: self.arq.map(unplaced),
+                    accept_damaged: self.accept_damaged,
+                    queue: self.queue.map(unplaced),
+                }
+            }
+        }
+    };
+}
+
+direction_options!(Both, "", "Link, in both directions", false);
+direction_options!(Uplink, "uplink-", "Uplink, from the near end to the far end", true);
+direction_options!(Downlink, "downlink-", "Downlink, from the far end to the near end", true);
+
+impl Part {
+    fn exposed(self) -> Exposed {
+        match self {
+            Self::Header => Exposed::Header,
+            Self::Trailer => Exposed::Trailer,
+            Self::Control => Exposed::Control,
+        }
+    }
+}
+
+/// A scenario that is ready to run, and where it was read.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) scenario: Scenario,
+    /// The file and its text; both empty if the options alone made the scenario.
+    file: String,
+    text: String,
+}
+
+impl LinkOptions {
+    /// The scenario in `file`, changed as the options say, or the one of the options alone.
+    ///
+    /// A `duration` replaces that of the scenario.
+    pub(crate) fn load(&self, file: Option<&Path>, duration: Option<Duration>) -> Result<Loaded> {
+        let mut flags = Flags { duration, ..self.flags() };
+        let Some(path) = file else {
+            let scenario = flags.scenario();
+            scenario.check()?;
+            return Ok(Loaded { scenario, file: String::new(), text: String::new() });
+        };
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Trouble::new(format!("cannot read {file}: {error}")))?;
+        let mut scenario = Scenario::parse(&file, &text)?;
+        // A scenario names files from where it lies itself, the options from where the user is.
+        for direction in [&mut flags.both, &mut flags.uplink, &mut flags.downlink] {
+            let names = [&mut direction.rate_trace, &mut direction.error_trace];
+            for name in names.into_iter().flatten() {
+                *name.get_mut() = std::path::absolute(name.get_ref())?.display().to_string();
+            }
+        }
+        flags.apply(&mut scenario)?;
+        Ok(Loaded { scenario, file, text })
+    }
+
+    fn flags(&self) -> Flags {
+        Flags {
+            seed: self.seed,
+            duration: None,
+            kind: self.link.map(|kind| match kind {
+                Kind::Pipe => LinkKind::Pipe,
+                Kind::Wavelan => LinkKind::Wavelan,
+            }),
+            mtu: self.mtu,
+            both: self.both.direction(),
+            uplink: self.uplink.direction(),
+            downlink: self.downlink.direction(),
+        }
+    }
+}
+
+impl Loaded {
+    /// The seed of the run.
+    pub(crate) fn seed(&self) -> Seed {
+        self.scenario.seed.unwrap_or(DEFAULT_SEED)
+    }
+
+    /// What the scenario builds, with addresses that do not clash with a scenario outside.
+    pub(crate) fn topology(&self) -> Result<Topology> {
+        let level = level_inside(std::env::var(BASE).ok().as_deref());
+        let directory = Path::new(&self.file).parent().map(PathBuf::from).unwrap_or_default();
+        let mut read = |name: &str| std::fs::read(directory.join(name));
+        Ok(self.scenario.topology(level, (&self.file, &self.text), &mut read)?)
+    }
+}
+
+/// A value that stands in no file.
+fn unplaced<T>(value: T) -> Spanned<T> {
+    Spanned::new(0..0, value)
+}

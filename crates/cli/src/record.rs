@@ -1,0 +1,103 @@
+//! The options that say what of a run to keep, the same for every command that runs a network.
+
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use windfall_base::Seed;
+use windfall_network::{ElementId, Network, Recording};
+use windfall_scenario::Topology;
+use windfall_trace::recorder::{Out, Recorder, Run};
+
+use crate::exit::{Result, Trouble};
+
+/// Files to write, and the form of the summary.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct RecordOptions {
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write every event to this file, as JSON lines
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// Write what the first station sends to this file, in the letters of mahimahi
+    #[arg(long, value_name = "FILE")]
+    uplink_log: Option<PathBuf>,
+    /// Write what the other station sends to this file, in the letters of mahimahi
+    #[arg(long, value_name = "FILE")]
+    downlink_log: Option<PathBuf>,
+    /// Write the packets at every device into this directory, as pcapng
+    #[arg(long, value_name = "DIR")]
+    pcap: Option<PathBuf>,
+}
+
+impl RecordOptions {
+    /// Opens the files, and asks the network for what they need.
+    ///
+    /// `epoch` is the start of the run in nanoseconds since 1970, 0 in simulated time.
+    pub(crate) fn recorder(
+        &self,
+        topology: &Topology,
+        network: &mut Network,
+        seed: Seed,
+        epoch: u64,
+    ) -> Result<Recorder> {
+        let elements = network.elements().map(|id| network.name(id).to_owned()).collect();
+        let mut recorder = Recorder::new(Run { seed, command: command_line(), epoch, elements });
+        if let Some(path) = &self.log {
+            recorder.log_to(create(path)?)?;
+        }
+        for (path, end, direction) in
+            [(&self.uplink_log, 0, "uplink"), (&self.downlink_log, 1, "downlink")]
+        {
+            if let Some(path) = path {
+                let queue = topology.network.links.first().and_then(|link| link.ends.get(end));
+                let queue = queue
+                    .map_or_else(String::new, |end| format!("droptail {:?}", end.interface.queue));
+                recorder.letters_to(create(path)?, ElementId(end as u32), direction, &queue)?;
+            }
+        }
+        if let Some(directory) = &self.pcap {
+            fs::create_dir_all(directory).map_err(|error| cannot("create", directory, &error))?;
+            for interface in network.interfaces() {
+                let name = capture_name(topology, network, interface);
+                recorder.capture_to(create(&directory.join(name))?, interface)?;
+            }
+        }
+        network.record(Recording {
+            events: recorder.wants_events(),
+            packets: recorder.wants_packets(),
+        });
+        Ok(recorder)
+    }
+}
+
+/// The station's name, and the link's too if the station has several.
+fn capture_name(topology: &Topology, network: &Network, interface: ElementId) -> String {
+    let station = &topology.stations[network.station_of(interface)];
+    if station.interfaces.len() == 1 {
+        return format!("{}.pcapng", station.name);
+    }
+    let link = network.name(interface).split('/').next().unwrap_or_default();
+    format!("{}-{link}.pcapng", station.name)
+}
+
+/// The command line that started the run, for the heads of files.
+pub(crate) fn command_line() -> String {
+    let words = std::env::args().skip(1);
+    let words = words.map(|word| match word.contains(char::is_whitespace) {
+        true => format!("'{word}'"),
+        false => word,
+    });
+    ["windfall".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
+}
+
+fn create(path: &Path) -> Result<Out> {
+    let file = File::create(path).map_err(|error| cannot("write", path, &error))?;
+    Ok(Box::new(BufWriter::new(file)))
+}
+
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Trouble {
+    Trouble::new(format!("cannot {what} {}: {error}", path.display()))
+}

@@ -1,0 +1,78 @@
+//! `windfall sim`: a scenario in simulated time.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use windfall_base::Duration;
+use windfall_sim::Simulation;
+use windfall_trace::recorder::Recorder;
+use windfall_trace::summary::{LinkSummary, Summary};
+
+use crate::exit::{Outcome, Result};
+use crate::options::LinkOptions;
+use crate::record::{RecordOptions, command_line};
+
+/// How many steps a run is cut into, between which the progress is shown.
+const STEPS: u64 = 200;
+
+/// Run a scenario in simulated time: same seed, same output
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The scenario file
+    scenario: PathBuf,
+    /// How long to run, in simulated time; a bare number is in ms [default: as the scenario says]
+    #[arg(long, value_name = "TIME")]
+    duration: Option<Duration>,
+    #[command(flatten)]
+    link: LinkOptions,
+    #[command(flatten)]
+    record: RecordOptions,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let loaded = args.link.load(Some(&args.scenario), args.duration)?;
+    let mut out = std::io::stdout().lock();
+    if args.link.generate {
+        out.write_all(loaded.scenario.to_toml().as_bytes())?;
+        return Ok(Outcome::Done);
+    }
+    let (topology, seed) = (loaded.topology()?, loaded.seed());
+    let mut simulation = Simulation::new(&topology, seed)?;
+    let mut recorder = args.record.recorder(&topology, simulation.network_mut(), seed, 0)?;
+    advance(&mut simulation, &mut recorder, topology.duration)?;
+    recorder.finish()?;
+    let mut summary = Summary::new(seed, command_line(), topology.duration);
+    fill(&mut summary, &simulation);
+    match args.record.json {
+        true => writeln!(out, "{}", summary.to_json())?,
+        false => out.write_all(summary.to_text().as_bytes())?,
+    }
+    Ok(Outcome::Done)
+}
+
+/// Runs to the end; on a terminal, shows how far it has come.
+fn advance(simulation: &mut Simulation, recorder: &mut Recorder, length: Duration) -> Result<()> {
+    let bar = match std::io::stderr().is_terminal() {
+        true => ProgressBar::new(STEPS),
+        false => ProgressBar::hidden(),
+    };
+    let template = "{bar:40} {percent} % of the scenario, {eta} to go";
+    bar.set_style(ProgressStyle::with_template(template)?);
+    for step in 1..=STEPS {
+        let at = u128::from(length.as_nanos()) * u128::from(step) / u128::from(STEPS);
+        let until = windfall_base::Instant::from_nanos(at as u64);
+        simulation.run(until, &mut |event| recorder.record(event))?;
+        bar.set_position(step);
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+fn fill(summary: &mut Summary, simulation: &Simulation) {
+    let network = simulation.network();
+    for interface in network.interfaces() {
+        let link = LinkSummary::new(network.name(interface), network.ledger(interface));
+        summary.links.push(link);
+    }
+}

@@ -1,0 +1,167 @@
+//! Admission of reserved flows: what may be promised of a link (S3.33, S3.35).
+
+use windfall_base::Rate;
+
+/// A reservation asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reservation {
+    /// The throughput to guarantee.
+    pub rate: Rate,
+    /// The limit on the extra effort for it, 1 or more.
+    pub power_factor: f64,
+}
+
+/// The classes of section 6.5 of the paper, by the throughput that a flow asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowClass {
+    /// Up to 64 kb/s: worth three times its link time.
+    Voice,
+    /// Above: compressed video, worth one and a half times its link time.
+    Video,
+    /// No reservation: mild outcome fairness.
+    BestEffort,
+}
+
+impl FlowClass {
+    /// The class of a flow that reserves `rate`, or nothing.
+    //= S3.35
+    #[must_use]
+    pub fn of(rate: Option<Rate>) -> Self {
+        match rate {
+            None => Self::BestEffort,
+            Some(rate) if rate.as_bps() <= 64_000 => Self::Voice,
+            Some(_) => Self::Video,
+        }
+    }
+
+    /// The power factor that the paper suggests for the class.
+    //= S3.35
+    #[must_use]
+    pub const fn power_factor(self) -> f64 {
+        match self {
+            Self::Voice => 3.0,
+            Self::Video => 1.5,
+            Self::BestEffort => 1.2,
+        }
+    }
+}
+
+/// The power factor that keeps a flow whole up to an error rate: 1 / (1 − Eᶜ).
+///
+/// `None` if the error rate is not in 0..1: no finite effort makes up for losing everything.
+//= S3.35
+#[must_use]
+pub fn power_factor_for(error_rate: f64) -> Option<f64> {
+    (0.0..1.0).contains(&error_rate).then(|| 1.0 / (1.0 - error_rate))
+}
+
+/// Why a reservation is refused.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum Refusal {
+    /// The power factor is none.
+    #[error("power factor {0}: it must be 1 (100 %) or more")]
+    PowerFactor(f64),
+    /// The error-free link is too slow for all reservations.
+    #[error(
+        "reserving {asked} would take {} % of the {link} link, and {} % is left: \
+         reserve less, or say overcommit",
+        percent(*wanted), percent(*left)
+    )]
+    Rate {
+        /// The rate asked for.
+        asked: Rate,
+        /// The link's rate.
+        link: Rate,
+        /// The fraction of the link asked for.
+        wanted: f64,
+        /// The fraction of the link left.
+        left: f64,
+    },
+    /// The link would be overcommitted when errors drive all reserved flows to their limit.
+    #[error(
+        "reserving {asked} at power factor {power_factor} would bring the worst case to {} % of the \
+         link: lower the rate or the power factor, or say overcommit",
+        percent(*worst)
+    )]
+    WorstCase {
+        /// The rate asked for.
+        asked: Rate,
+        /// The power factor asked for.
+        power_factor: f64,
+        /// Σ Wᵢ Pᵢ with this flow.
+        worst: f64,
+    },
+}
+
+fn percent(fraction: f64) -> f64 {
+    (fraction * 1e4).round() / 100.0
+}
+
+/// The account of what is promised of one link.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    link: Rate,
+    overcommit: bool,
+    reserved: f64,
+    worst: f64,
+}
+
+impl Admission {
+    /// Nothing is promised yet of a link that carries `link` without errors.
+    ///
+    /// With `overcommit` reservations are only counted, never refused for their sum; the paper's own
+    /// Figure 11 needs it (S3.46).
+    #[must_use]
+    pub fn new(link: Rate, overcommit: bool) -> Self {
+        Self { link, overcommit, reserved: 0.0, worst: 0.0 }
+    }
+
+    /// Admits a reserved flow and gives its weight, a fraction of the error-free link.
+    ///
+    /// # Errors
+    /// If the sum of reservations would exceed the link, without errors (Σ Wᵢ ≤ 1) or when all
+    /// reserved flows are at their limit (Σ Wᵢ Pᵢ ≤ 1), and overcommitment was not asked for.
+    //= S3.33
+    //= S3.46
+    pub fn admit(&mut self, flow: Reservation) -> Result<f64, Refusal> {
+        let Reservation { rate: asked, power_factor } = flow;
+        // The negation also refuses what is not a number.
+        if !(1.0..).contains(&power_factor) {
+            return Err(Refusal::PowerFactor(power_factor));
+        }
+        let wanted = asked.as_bps() as f64 / self.link.as_bps() as f64;
+        let (reserved, worst) = (self.reserved + wanted, self.worst + wanted * power_factor);
+        // A sum that is exactly the link must not fail for the rounding of its parts.
+        let most = 1.0 + 1e-9;
+        if !self.overcommit && reserved > most {
+            let left = (1.0 - self.reserved).max(0.0);
+            return Err(Refusal::Rate { asked, link: self.link, wanted, left });
+        }
+        if !self.overcommit && worst > most {
+            return Err(Refusal::WorstCase { asked, power_factor, worst });
+        }
+        (self.reserved, self.worst) = (reserved, worst);
+        Ok(wanted)
+    }
+
+    /// The fraction of the error-free link that is reserved.
+    #[must_use]
+    pub fn reserved(&self) -> f64 {
+        self.reserved
+    }
+
+    /// The fraction of the link that the reserved flows can take at worst, Σ Wᵢ Pᵢ.
+    #[must_use]
+    pub fn worst_case(&self) -> f64 {
+        self.worst
+    }
+
+    /// Whether more is promised than the link can keep at worst.
+    #[must_use]
+    pub fn is_overcommitted(&self) -> bool {
+        self.worst > 1.0 + 1e-9
+    }
+}
+
+#[cfg(test)]
+mod tests;

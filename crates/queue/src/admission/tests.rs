@@ -1,0 +1,58 @@
+use super::*;
+
+fn kbps(rate: u64) -> Rate {
+    Rate::from_bps(rate * 1_000).expect("above zero")
+}
+
+fn ask(rate: u64, power_factor: f64) -> Reservation {
+    Reservation { rate: kbps(rate), power_factor }
+}
+
+//= S3.33
+#[test]
+fn reservations_are_admitted_until_the_link_is_full() {
+    let mut admission = Admission::new(kbps(800), false);
+    assert_eq!(admission.admit(ask(400, 1.0)), Ok(0.5));
+    assert_eq!(admission.admit(ask(400, 1.0)), Ok(0.5));
+    let refusal = admission.admit(ask(8, 1.0)).unwrap_err();
+    assert!(matches!(refusal, Refusal::Rate { .. }));
+    assert!(refusal.to_string().contains("1 % of the 800kbps link, and 0 % is left"), "{refusal}");
+}
+
+//= S3.46
+#[test]
+fn figure_11_overcommits_by_its_own_parameters() {
+    let flows = [ask(8, 3.0), ask(352, 2.23)];
+    let mut strict = Admission::new(kbps(800), false);
+    strict.admit(flows[0]).unwrap();
+    let refusal = strict.admit(flows[1]).unwrap_err();
+    assert!(refusal.to_string().contains("101.12 %"), "{refusal}");
+    // What was refused leaves no trace.
+    assert!((strict.reserved() - 0.01).abs() < 1e-12);
+
+    let mut lenient = Admission::new(kbps(800), true);
+    for flow in flows {
+        lenient.admit(flow).unwrap();
+    }
+    assert!((lenient.worst_case() - 1.0112).abs() < 1e-9 && lenient.is_overcommitted());
+}
+
+#[test]
+fn power_factors_below_one_are_refused() {
+    let mut admission = Admission::new(kbps(800), true);
+    for power in [0.99, 0.0, -1.0, f64::NAN] {
+        assert!(matches!(admission.admit(ask(8, power)), Err(Refusal::PowerFactor(_))), "{power}");
+    }
+}
+
+//= S3.35
+#[test]
+fn the_class_table_is_the_papers() {
+    let power = |rate| FlowClass::of(rate).power_factor();
+    assert_eq!(power(Some(kbps(8))), 3.0);
+    assert_eq!(power(Some(kbps(64))), 3.0);
+    assert_eq!(power(Some(kbps(350))), 1.5);
+    assert_eq!(power(None), 1.2);
+    assert_eq!(power_factor_for(0.5), Some(2.0));
+    assert_eq!(power_factor_for(1.0), None);
+}

@@ -1,0 +1,199 @@
+use proptest::prelude::*;
+use windfall_base::{Probability, Seed, Stream};
+
+use super::*;
+use crate::share::{self, Demand};
+
+fn config(weight: f64, power_factor: f64, reserved: bool) -> FlowConfig {
+    FlowConfig { weight, power_factor, reserved }
+}
+
+/// Busy flows on a link of slots; `error(flow, slot)` is the chance that a slot brings nothing.
+struct Slots {
+    elf: Elf,
+    random: Stream,
+    delivered: Vec<u64>,
+    slot: u64,
+}
+
+impl Slots {
+    fn new(flows: &[FlowConfig], lag: f64) -> Self {
+        let mut elf = Elf::new(Memory { lag, ..Memory::default() });
+        for &flow in flows {
+            let index = elf.add(flow).unwrap();
+            elf.activate(index);
+        }
+        let delivered = vec![0; flows.len()];
+        Self { elf, random: Stream::new(Seed(11), "slots"), delivered, slot: 0 }
+    }
+
+    /// Runs `slots` slots and returns the share of them in which each flow delivered.
+    fn run(&mut self, slots: u64, error: impl Fn(usize, u64) -> f64) -> Vec<f64> {
+        let before = self.delivered.clone();
+        for _ in 0..slots {
+            let flow = self.elf.choose().expect("all are busy");
+            let error = Probability::new(error(flow, self.slot)).unwrap();
+            let success = !self.random.chance(error);
+            self.delivered[flow] += u64::from(success);
+            let outcome = f64::from(u8::from(success));
+            self.elf.charge(flow, Service { effort: 1.0, outcome });
+            self.slot += 1;
+        }
+        let gained = self.delivered.iter().zip(before).map(|(after, before)| after - before);
+        gained.map(|gained| gained as f64 / slots as f64).collect()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    //= S3.31
+    //= S3.38
+    #[test]
+    fn shares_by_weight_follow_the_formula(
+        flows in prop::collection::vec((1.0..5.0, 1.0..3.0, 0.0..0.9), 1..6),
+    ) {
+        let configs: Vec<_> = flows.iter().map(|&(w, p, _)| config(w, p, false)).collect();
+        let shares = Slots::new(&configs, f64::INFINITY).run(60_000, |flow, _| flows[flow].2);
+        let demands: Vec<_> = flows
+            .iter()
+            .map(|&(weight, power_factor, error_rate)| Demand { weight, power_factor, error_rate })
+            .collect();
+        for (got, expected) in shares.iter().zip(share::by_weights(&demands, 1.0)) {
+            // Five sigma of a flow's successes in 60 000 slots are at most 0.0102 of the link.
+            prop_assert!((got - expected).abs() < 0.011, "{shares:?} instead of {expected}");
+        }
+    }
+
+    #[test]
+    fn a_level_never_exceeds_its_limits(
+        turns in prop::collection::vec((0.0..3.0, 0.0..1.0, 0_usize..3), 1..300),
+    ) {
+        // Effort spent on a flow beyond the others stays within one service of its limit.
+        let mut elf = Elf::new(Memory::default());
+        for (weight, power) in [(1.0, 1.0), (2.0, 1.5), (0.5, 4.0)] {
+            let flow = elf.add(config(weight, power, false)).unwrap();
+            elf.activate(flow);
+        }
+        for (effort, success, _) in turns {
+            let flow = elf.choose().unwrap();
+            elf.charge(flow, Service { effort, outcome: effort * success });
+            let levels: Vec<f64> = elf.flows.iter().map(Flow::level).collect();
+            let least = levels.iter().copied().fold(f64::INFINITY, f64::min);
+            for (flow, level) in elf.flows.iter().zip(levels) {
+                prop_assert!(level - least <= 3.0 / flow.config.weight + 1e-9);
+            }
+        }
+    }
+}
+
+//= S3.33
+#[test]
+fn a_reserved_flow_gets_its_rate_and_best_effort_the_rest() {
+    let configs = [
+        config(0.01, 3.0, true),
+        config(0.4375, 2.0, true),
+        config(1.0, 2.0, false),
+        config(1.0, 2.0, false),
+    ];
+    let shares = Slots::new(&configs, f64::INFINITY).run(200_000, |_, _| 0.5);
+    // Table 2's preferable rates as shares of 800 kb/s; tolerance 1 % of the link.
+    for (got, expected) in shares.iter().zip([0.01, 0.4375, 21.0 / 800.0, 21.0 / 800.0]) {
+        assert!((got - expected).abs() < 0.01, "{shares:?}");
+    }
+}
+
+//= S3.34
+#[test]
+fn table_3_comes_out_of_the_scheduler_too() {
+    let configs = [
+        config(0.125, 2.0, true),
+        config(1.0, 2.0, false),
+        config(0.125, 2.0, true),
+        config(1.0, 2.0, false),
+    ];
+    let error = |flow: usize, _| if flow < 2 { 0.0 } else { 0.5 };
+    let shares = Slots::new(&configs, f64::INFINITY).run(200_000, error);
+    for (got, expected) in shares.iter().zip([0.125, 1.0 / 4.8, 0.125, 1.0 / 4.8]) {
+        assert!((got - expected).abs() < 0.01, "{shares:?}");
+    }
+}
+
+//= S3.41
+//= S3.42
+#[test]
+fn after_the_errors_a_flow_catches_up_within_its_limit() {
+    // Video at P = 1.4 and FTP1 at P = 1.2 meet 60 % errors, FTP2 none.
+    let configs = [config(0.44, 1.4, true), config(1.0, 1.2, false), config(1.0, 1.2, false)];
+    let mut slots = Slots::new(&configs, f64::INFINITY);
+    slots.run(5_000, |_, _| 0.0);
+    let during = slots.run(5_000, |flow, _| if flow < 2 { 0.6 } else { 0.0 });
+    assert!(during[0] < 0.44 * 1.4 * 0.4 + 0.02, "video was pushed to its limit: {during:?}");
+    assert!(during[1] < during[2], "FTP1 left its outcome region: {during:?}");
+    let after = slots.run(1_000, |_, _| 0.0);
+    // Video gets more than it reserved, but no more than its limit; FTP1 more than FTP2.
+    assert!((0.44 * 1.4 - 0.02..0.44 * 1.4 + 0.02).contains(&after[0]), "{after:?}");
+    assert!(after[1] > after[2] * 1.1, "{after:?}");
+    let later = slots.run(60_000, |_, _| 0.0);
+    let settled = slots.run(10_000, |_, _| 0.0);
+    assert!(later[0] > 0.44, "{later:?}");
+    assert!((settled[0] - 0.44).abs() < 0.01 && (settled[1] - settled[2]).abs() < 0.01);
+}
+
+//= S3.42
+#[test]
+fn lag_beyond_the_bound_is_forgiven() {
+    let configs = [config(1.0, 1.5, false), config(1.0, 1.5, false)];
+    let mut slots = Slots::new(&configs, 100.0);
+    slots.run(20_000, |flow, _| if flow == 0 { 0.95 } else { 0.0 });
+    assert!(slots.elf.account(0).lag <= 100.0 + 1e-9);
+    let catching_up = slots.run(1_000, |_, _| 0.0);
+    assert!(catching_up[0] > catching_up[1]);
+    let settled = slots.run(1_000, |_, _| 0.0);
+    assert!((settled[0] - settled[1]).abs() < 0.01, "{settled:?}");
+}
+
+#[test]
+fn a_flow_claims_nothing_for_the_time_without_packets() {
+    let mut slots = Slots::new(&[config(1.0, 1.0, false), config(1.0, 1.0, false)], 10.0);
+    slots.elf.deactivate(1);
+    assert_eq!(slots.run(1_000, |_, _| 0.0), [1.0, 0.0]);
+    slots.elf.activate(1);
+    assert_eq!(slots.run(1_000, |_, _| 0.0), [0.5, 0.5]);
+}
+
+#[test]
+fn idle_time_goes_to_whoever_has_packets_and_is_not_charged() {
+    let mut slots = Slots::new(&[config(0.1, 1.0, true), config(1.0, 1.0, false)], 10.0);
+    slots.elf.deactivate(1);
+    assert_eq!(slots.run(1_000, |_, _| 0.0), [1.0, 0.0]);
+    slots.elf.activate(1);
+    let shares = slots.run(1_000, |_, _| 0.0);
+    assert!((shares[0] - 0.1).abs() < 0.01, "{shares:?}");
+    slots.elf.deactivate(0);
+    slots.elf.deactivate(1);
+    assert_eq!(slots.elf.choose(), None);
+}
+
+#[test]
+fn the_error_rate_is_learned_without_being_told() {
+    let mut slots = Slots::new(&[config(1.0, 2.0, false)], f64::INFINITY);
+    slots.run(2_000, |_, _| 0.3);
+    // The moving average of 0/1 outcomes has a standard deviation of √(0.3 · 0.7 · 0.02 / 1.98).
+    assert!((slots.elf.account(0).error_rate - 0.3).abs() < 0.25);
+    let account = slots.elf.account(0);
+    let overall = 1.0 - account.total.outcome / account.total.effort;
+    assert!((overall - 0.3).abs() < 0.05);
+}
+
+#[test]
+fn impossible_flows_are_refused() {
+    let mut elf = Elf::new(Memory::default());
+    for weight in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(elf.add(config(weight, 1.0, false)), Err(FlowError::Weight(_))));
+    }
+    for power in [0.5, f64::NAN, f64::NEG_INFINITY] {
+        assert!(matches!(elf.add(config(1.0, power, false)), Err(FlowError::PowerFactor(_))));
+    }
+    assert!(elf.add(config(1.0, f64::INFINITY, false)).is_ok());
+}

@@ -1,0 +1,185 @@
+//! One function for every parser, that takes any bytes and must not panic.
+//!
+//! The fuzz targets and the replay of the kept corpus call the same functions, so whatever a fuzzer
+//! once found is tried again in every test run. What is more than parsing is checked too: getters
+//! do not panic, and what a `Repr` read it writes back so that it reads the same.
+
+use bytes::Bytes;
+use windfall_base::{
+    Duration, Frame, Input, Instant, Node, Port, Probability, Rate, RxVector, Seed,
+};
+use windfall_channel::error_trace::ErrorTrace;
+use windfall_channel::rate_trace::RateTrace;
+use windfall_scenario::Scenario;
+use windfall_stack::interface::{Interface, InterfaceConfig};
+use windfall_wire_net::{icmpv4, icmpv6, ip, ipv4, ipv6, tcp, udp, udplite};
+
+/// The longest input that makes sense to try: the longest IP packet.
+pub const LONGEST: usize = 65_535;
+
+/// The name of an entry, and its function.
+pub type Entry = (&'static str, fn(&[u8]));
+
+/// Every entry, by the name of its fuzz target and of its folder in the corpus.
+pub const ENTRIES: [Entry; 11] = [
+    ("ip", ip),
+    ("tcp", tcp),
+    ("udp", udp),
+    ("udplite", udplite),
+    ("icmp", icmp),
+    ("pipe_header", pipe_header),
+    ("pcapng", pcapng),
+    ("error_trace", error_trace),
+    ("scenario", scenario),
+    ("interface", interface),
+    ("quantities", quantities),
+];
+
+/// An IP packet of either version, and whatever it carries.
+pub fn ip(bytes: &[u8]) {
+    let Ok(packet) = ip::Packet::new(bytes) else { return };
+    let (_, missing, total) = (packet.hop_limit(), packet.missing(), packet.total_len());
+    assert_eq!(missing, total.saturating_sub(bytes.len()));
+    if let Ok(carried) = packet.carried() {
+        tcp(carried.bytes);
+        udp(carried.bytes);
+        udplite(carried.bytes);
+        icmp(carried.bytes);
+    }
+    match packet {
+        ip::Packet::V4(packet) => {
+            let _ = (packet.checksum_holds(), packet.options(), packet.payload());
+            if let Ok(repr) = ipv4::Repr::parse(&packet) {
+                let mut buffer = vec![0; repr.header_len()];
+                repr.emit(&mut buffer);
+                let again = ipv4::Packet::new(&buffer).expect("what was written can be read");
+                assert!(again.checksum_holds());
+                assert_eq!(ipv4::Repr::parse(&again).as_ref(), Ok(&repr));
+            }
+        }
+        ip::Packet::V6(packet) => {
+            let _ = (packet.upper(), packet.payload(), packet.flow_label());
+            let repr = ipv6::Repr::parse(&packet);
+            let mut buffer = vec![0; ipv6::HEADER_LEN];
+            repr.emit(&mut buffer);
+            let again = ipv6::Packet::new(&buffer).expect("what was written can be read");
+            assert_eq!(ipv6::Repr::parse(&again), repr);
+        }
+    }
+}
+
+/// A TCP segment with its options.
+pub fn tcp(bytes: &[u8]) {
+    let Ok(packet) = tcp::Packet::new(bytes) else { return };
+    let kinds = tcp::corruption::CorruptionKinds::default();
+    let lenient = tcp::Repr::parse_lenient(&packet, &kinds);
+    if let Ok(repr) = tcp::Repr::parse(&packet, &kinds) {
+        assert_eq!(repr, lenient);
+        // A repeated or unknown option may leave no room for the padding of the others.
+        if let Ok(header) = repr.emit(&kinds) {
+            let again = tcp::Packet::new(&header).expect("what was written can be read");
+            assert_eq!(tcp::Repr::parse(&again, &kinds), Ok(repr));
+        }
+    }
+    let _ = tcp::corruption::find_crc(packet.header(), &kinds);
+}
+
+/// A UDP datagram.
+pub fn udp(bytes: &[u8]) {
+    let Ok(packet) = udp::Packet::new(bytes) else { return };
+    let _ = (packet.payload(), packet.missing(), udp::Repr::parse(&packet));
+}
+
+/// A UDP-Lite datagram.
+pub fn udplite(bytes: &[u8]) {
+    let Ok(packet) = udplite::Packet::new(bytes) else { return };
+    assert!(packet.covered() <= bytes.len());
+    let _ = (packet.payload(), udplite::Repr::parse(&packet));
+}
+
+/// An ICMP message of either version.
+pub fn icmp(bytes: &[u8]) {
+    if let Ok(packet) = icmpv4::Packet::new(bytes) {
+        let _ = (packet.is_error(), packet.data(), icmpv4::Repr::parse(&packet));
+    }
+    if let Ok(packet) = icmpv6::Packet::new(bytes) {
+        let _ = (packet.is_error(), packet.data(), icmpv6::Repr::parse(&packet));
+    }
+}
+
+/// The header of a frame of the pipe; the last four bytes are its trailer.
+pub fn pipe_header(bytes: &[u8]) {
+    let (header, trailer) = bytes.split_at(bytes.len().saturating_sub(4));
+    let _ = windfall_wire_link::pipe::Header::parse(header, trailer);
+    let _ = windfall_wire_link::pipe::Header::parse(bytes, &[]);
+}
+
+/// A capture file.
+pub fn pcapng(bytes: &[u8]) {
+    let _ = windfall_trace::pcapng::read::read(&Bytes::copy_from_slice(bytes));
+}
+
+/// An error trace; one that can be read is written and read back.
+pub fn error_trace(bytes: &[u8]) {
+    match ErrorTrace::from_bytes(bytes) {
+        Ok(trace) => {
+            assert_eq!(ErrorTrace::from_bytes(trace.to_text().as_bytes()).as_ref(), Ok(&trace));
+            trace.strike(3, 1_000, |bit| assert!(bit < 1_000));
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// A scenario file; one that can be read is written and read back.
+pub fn scenario(bytes: &[u8]) {
+    let Ok(text) = core::str::from_utf8(bytes) else { return };
+    match Scenario::parse("fuzz.toml", text) {
+        Ok(scenario) => {
+            let written = scenario.to_toml();
+            let again = Scenario::parse("again.toml", &written);
+            assert_eq!(again.as_ref(), Ok(&scenario), "{written}");
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// Quantities as people write them; what can be read is written so that it reads the same.
+pub fn quantities(bytes: &[u8]) {
+    let Ok(text) = core::str::from_utf8(bytes) else { return };
+    if let Ok(rate) = text.parse::<Rate>() {
+        assert_eq!(rate.to_string().parse(), Ok(rate));
+    }
+    if let Ok(time) = text.parse::<Duration>() {
+        assert_eq!(time.to_string().parse(), Ok(time));
+    }
+    if let Ok(probability) = text.parse::<Probability>() {
+        assert_eq!(probability.to_string().parse(), Ok(probability));
+    }
+    let _ = text.parse::<Seed>();
+    let _ = RateTrace::from_mahimahi(text);
+}
+
+/// Packets and frames at an interface, cut out of the bytes: a port, a length, so many bytes.
+pub fn interface(bytes: &[u8]) {
+    let mut interface = Interface::new(InterfaceConfig::default(), Seed(0), "fuzz");
+    let mut rest = bytes;
+    let mut now = Instant::START;
+    while let [port, length, tail @ ..] = rest {
+        let (frame, tail) = tail.split_at(tail.len().min(usize::from(*length)));
+        rest = tail;
+        now += Duration::from_micros(100);
+        let (header, payload) = frame.split_at(frame.len().min(usize::from(port >> 1) % 24));
+        let mut frame = Frame::packet(payload.to_vec());
+        frame.header.extend(header.iter().copied());
+        let port = Port(u16::from(port & 1));
+        let input = Input::Frame(frame, RxVector::wired(now));
+        interface.handle_input(now, port, input);
+        while let Some((port, _)) = interface.poll_transmit(now) {
+            interface.handle_input(now, port, Input::TransmissionDone);
+        }
+        if interface.poll_timeout().is_some_and(|(at, _)| at <= now) {
+            interface.handle_timeout(now);
+        }
+        assert!(interface.ledger().balances());
+    }
+}
