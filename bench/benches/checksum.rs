@@ -47,7 +47,7 @@ fn lanes(bencher: Bencher<'_, '_>, len: usize) {
 #[divan::bench(args = LENGTHS)]
 fn lanes_across_an_odd_seam(bencher: Bencher<'_, '_>, len: usize) {
     let bytes = data(len);
-    let seam = len / 2 | 1;
+    let seam = (len / 2) | 1;
     bencher.counter(BytesCount::new(len)).bench_local(|| {
         let mut sum = Sum::new();
         sum.add(black_box(&bytes[..seam]));

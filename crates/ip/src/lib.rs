@@ -1,1 +1,21 @@
-//! Forwarding, fragments, ICMP and path MTU.
+//! The internet layer of a station: forwarding, fragments, ICMP and path MTU, for both families.
+//!
+//! [`Layer`] is the machine; it takes packets from interfaces and from the host above it, and gives
+//! packets for interfaces and [`Upward`] news for the host. The rest are its parts, each pure and
+//! testable alone.
+
+pub mod event;
+pub mod fragment;
+pub mod layer;
+pub mod limiter;
+pub mod path_mtu;
+pub mod prefix;
+pub mod reassembly;
+pub mod report;
+pub mod route;
+
+pub use event::{Event, EventKind};
+pub use layer::{Config, Datagram, InterfaceConfig, Layer, Outbound, SendError, Upward};
+pub use prefix::Prefix;
+pub use report::{ErrorReport, Fault, Problem};
+pub use route::{Route, RoutingTable};

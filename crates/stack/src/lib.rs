@@ -1,10 +1,13 @@
 //! Builds interfaces and hosts from layers; alone sees all layers of a station.
 //!
 //! - [`Interface`]: one network interface: classifies, queues, and pulls packets into its link.
+//! - [`Host`]: the internet layer of a station and the sockets of its applications.
 
 pub mod event;
+pub mod host;
 pub mod interface;
 
 pub use event::{Event, EventKind};
+pub use host::{AppId, Host, HostConfig, HostEvent, HostEventKind};
 pub use interface::classify::{Block, Classifier, Rule};
 pub use interface::{Counters, DEVICE, Interface, InterfaceConfig, LinkConfig, MEDIUM};

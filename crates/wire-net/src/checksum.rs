@@ -1,7 +1,8 @@
-//! The internet checksum (RFC 1071): the one's complement of the one's complement sum of 16-bit words.
+//! The internet checksum (RFC 1071): the one's complement of the one's complement sum of 16-bit
+//! words.
 //!
-//! The sum runs over words in the machine's own byte order, which RFC 1071 (section 2, B) shows to be
-//! equal up to a swap at the end, in lanes that the compiler turns into vectors.
+//! The sum runs over words in the machine's own byte order, which RFC 1071 (section 2, B) shows to
+//! be equal up to a swap at the end, in lanes that the compiler turns into vectors.
 
 /// Bytes in one round of the lanes.
 const BLOCK: usize = 64;
@@ -109,8 +110,8 @@ const fn fold(sum: u64) -> u16 {
 
 /// Two sums per lane: of the words as they are, wrapping, and of their upper halves.
 ///
-/// The upper halves cannot overflow within [`ROUNDS`]; neither can the lower ones, and they are what
-/// the wrapped sum has left when the upper halves are taken out. So a lane needs no carries.
+/// The upper halves cannot overflow within [`ROUNDS`]; neither can the lower ones, and they are
+/// what the wrapped sum has left when the upper halves are taken out. So a lane needs no carries.
 struct Lanes {
     whole: [u32; LANES],
     upper: [u32; LANES],

@@ -243,7 +243,8 @@ impl Fragment {
     /// A packet in one piece.
     pub const WHOLE: Self = Self { units: 0, more: false };
 
-    /// The fragment that begins `offset` bytes into the data; `None` unless a multiple of 8 below 65536.
+    /// The fragment that begins `offset` bytes into the data; `None` unless a multiple of 8 below
+    /// 65536.
     #[must_use]
     pub const fn new(offset: usize, more: bool) -> Option<Self> {
         if offset.is_multiple_of(8) && offset <= 65_528 {

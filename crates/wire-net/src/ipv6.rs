@@ -110,8 +110,8 @@ impl<'a> Packet<'a> {
     /// Walks over the extension headers to what the packet carries.
     ///
     /// # Errors
-    /// If an extension header is cut short, stands where it may not, or holds an option that must be
-    /// understood and is not.
+    /// If an extension header is cut short, stands where it may not, or holds an option that must
+    /// be understood and is not.
     pub fn upper(&self) -> Result<Upper, extension::WalkError> {
         extension::walk(self.next_header(), self.payload())
     }

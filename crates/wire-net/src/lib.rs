@@ -2,13 +2,15 @@
 //!
 //! Two levels, the same in every module:
 //!
-//! - `Packet` is a view over any bytes. Its constructor checks that the header is there and that its
+//! - `Packet` is a view over any bytes. Its constructor checks that the header is there and that
+//!   its
 //!   own lengths make sense; afterwards no getter panics, whatever the bytes say. A view over the
 //!   beginning of a packet works too: `payload` gives what is there.
 //! - `Repr` holds legal values only; `emit` writes them, checksum included. What it cannot hold
 //!   cannot be sent.
 //!
-//! Multi-byte numbers are in network order on the wire and plain integers here. Lengths are in bytes.
+//! Multi-byte numbers are in network order on the wire and plain integers here. Lengths are in
+//! bytes.
 
 pub mod addresses;
 pub mod checksum;

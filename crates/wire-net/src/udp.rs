@@ -70,12 +70,20 @@ impl<'a> Packet<'a> {
     /// A datagram that is cut short never holds. Over IPv6 there must be a checksum.
     #[must_use]
     pub fn checksum_holds(&self, addresses: &Addresses) -> bool {
+        self.checksum_holds_with(addresses, &[])
+    }
+
+    /// As [`Packet::checksum_holds`], where the datagram goes on in `tail`.
+    #[must_use]
+    pub fn checksum_holds_with(&self, addresses: &Addresses, tail: &[u8]) -> bool {
         if self.checksum() == 0 {
             return matches!(addresses, Addresses::V4 { .. });
         }
-        let Some(datagram) = self.bytes.get(..self.len()) else { return false };
-        let mut sum = addresses.pseudo_header(Protocol::UDP, datagram.len() as u32);
-        sum.add(datagram);
+        let here = &self.bytes[..self.len().min(self.bytes.len())];
+        let Some(there) = tail.get(..self.len() - here.len()) else { return false };
+        let mut sum = addresses.pseudo_header(Protocol::UDP, self.len() as u32);
+        sum.add(here);
+        sum.add(there);
         sum.holds()
     }
 

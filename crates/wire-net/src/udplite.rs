@@ -140,9 +140,18 @@ impl<'a> Packet<'a> {
     /// The pseudo header counts the whole datagram, covered or not (RFC 3828, section 3.2).
     #[must_use]
     pub fn checksum_holds(&self, addresses: &Addresses) -> bool {
-        let Some(covered) = self.bytes.get(..self.covered()) else { return false };
+        self.checksum_holds_with(addresses, &[])
+    }
+
+    /// As [`Packet::checksum_holds`], where the datagram goes on in `tail`.
+    #[must_use]
+    pub fn checksum_holds_with(&self, addresses: &Addresses, tail: &[u8]) -> bool {
+        let covered = self.covered();
+        let here = &self.bytes[..covered.min(self.bytes.len())];
+        let Some(there) = tail.get(..covered - here.len()) else { return false };
         let mut sum = addresses.pseudo_header(Protocol::UDP_LITE, self.len as u32);
-        sum.add(covered);
+        sum.add(here);
+        sum.add(there);
         sum.holds()
     }
 

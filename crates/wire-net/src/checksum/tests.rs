@@ -79,7 +79,8 @@ proptest! {
         let check = checksum(&bytes);
         let old = u16::from_be_bytes([bytes[at], bytes[at + 1]]);
         bytes[at..at + 2].copy_from_slice(&new.to_be_bytes());
-        // One's complement has two zeros; a sum over anything but zeros never gives the negative one.
+        // One's complement has two zeros; a sum over anything but zeros never gives the negative
+        // one.
         prop_assume!(bytes.iter().any(|&byte| byte != 0));
         prop_assert_eq!(update(check, old, new), checksum(&bytes));
     }

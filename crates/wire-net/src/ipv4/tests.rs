@@ -85,7 +85,8 @@ fn only_options_with_the_copied_bit_are_repeated() {
 prop_compose! {
     fn any_repr()(
         addresses: (u32, u32), protocol: u8, numbers: (u8, u8, u16), dont_fragment: bool,
-        (units, more) in (0_usize..8192, any::<bool>()), nops in 0_usize..=40, len in 0_usize..=65_475,
+        (units, more) in (0_usize..8192, any::<bool>()), nops in 0_usize..=40,
+        len in 0_usize..=65_475,
     ) -> Repr {
         let fragment = Fragment::new(units * 8, more).expect("a legal offset");
         let (hop_limit, tos, identification) = numbers;

@@ -40,7 +40,8 @@ pub enum WalkError {
         /// Where the field stands that names it, from the end of the fixed header, in bytes.
         at: usize,
     },
-    /// An option says that whoever does not know it must discard the packet (RFC 8200, section 4.2).
+    /// An option says that whoever does not know it must discard the packet (RFC 8200, section
+    /// 4.2).
     #[error("{NAME}: option {kind} at byte {at} must be understood")]
     Option {
         /// The option's type.

@@ -1,0 +1,318 @@
+//! The internet layer of one station.
+
+mod input;
+mod message;
+mod output;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use core::net::{IpAddr, Ipv4Addr};
+
+use bytes::Bytes;
+use windfall_base::{
+    Damage, DropReason, Drops, Duration, Frame, Instant, Ledger, Payload, Seed, Stream, Tag,
+};
+use windfall_wire_net::{Addresses, Protocol, ipv4};
+
+use crate::event::{Event, EventKind};
+use crate::limiter::Limiter;
+use crate::path_mtu::PathMtus;
+use crate::prefix::Prefix;
+use crate::reassembly::Reassembler;
+use crate::report::{ErrorReport, Problem};
+use crate::route::{Route, RoutingTable};
+
+/// An interface as the internet layer knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InterfaceConfig {
+    /// The station's addresses on it; each makes a route to its network.
+    pub addresses: Vec<Prefix>,
+    /// The longest packet that it takes, in bytes; less than 68 counts as 68.
+    pub mtu: usize,
+}
+
+/// How a station's internet layer is set up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Its interfaces, in the order of their ports.
+    pub interfaces: Vec<InterfaceConfig>,
+    /// Routes beside those to the networks of the interfaces.
+    pub routes: Vec<Route>,
+    /// Passes on packets for others.
+    pub forwarding: bool,
+    /// The hop limit of what starts here.
+    pub hop_limit: u8,
+    /// How long the first fragment of a packet waits for the last (RFC 1122, section 3.3.2: 60 s to
+    /// 120 s; RFC 8200, section 4.5: 60 s).
+    pub reassembly_timeout: Duration,
+    /// How much memory waiting fragments may take, in bytes.
+    pub reassembly_bytes: usize,
+    /// ICMP errors that may be sent at once.
+    pub error_burst: u64,
+    /// One more ICMP error may be sent every so often (RFC 4443, section 2.4 f).
+    pub error_interval: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            interfaces: Vec::new(),
+            routes: Vec::new(),
+            forwarding: false,
+            hop_limit: 64,
+            reassembly_timeout: Duration::from_secs(60),
+            reassembly_bytes: 1 << 20,
+            error_burst: 50,
+            error_interval: Duration::from_millis(10),
+        }
+    }
+}
+
+/// A packet that the host wants sent.
+#[derive(Clone, Debug)]
+pub struct Outbound<'a> {
+    /// Source and destination.
+    pub addresses: Addresses,
+    /// What it carries.
+    pub protocol: Protocol,
+    /// The header of what it carries, checksum and all.
+    pub header: &'a [u8],
+    /// What follows that header.
+    pub data: Bytes,
+}
+
+/// What came in for the host above.
+#[derive(Clone, Debug)]
+pub enum Upward {
+    /// The content of a packet.
+    Datagram(Datagram),
+    /// News of a packet that was sent from here.
+    Report(ErrorReport),
+}
+
+/// What a packet for this station carries.
+#[derive(Clone, Debug)]
+pub struct Datagram {
+    /// The interface by which it came; `None` if it started here.
+    pub interface: Option<usize>,
+    /// Source and destination.
+    pub addresses: Addresses,
+    /// What it carries.
+    pub protocol: Protocol,
+    /// That content.
+    pub payload: Payload,
+    /// How long the content is by the IP header, in bytes; more than `payload` has if it was cut.
+    pub len: usize,
+    /// What is known of its damage; suspect ranges count from the beginning of `payload`.
+    pub damage: Damage,
+    /// The packet's name.
+    pub tag: Option<Tag>,
+    /// The headers before it.
+    header: Bytes,
+}
+
+/// Why a packet could not be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// No route leads to the destination.
+    #[error("no route to {0}: give the station a route or an address in that network")]
+    NoRoute(IpAddr),
+    /// The packet is longer than IP can carry.
+    #[error("{0} bytes are more than an IP packet holds: send at most 65535 with all headers")]
+    TooLong(usize),
+}
+
+/// A packet on its way through the layer.
+struct Transit {
+    interface: Option<usize>,
+    payload: Payload,
+    damage: Damage,
+    tag: Option<Tag>,
+}
+
+/// The internet layer: takes packets from below and above, and gives them to below and above.
+///
+/// `handle_input`, `handle_send` and `handle_timeout` feed it; `poll_transmit`, `poll_upward` and
+/// `poll_event` drain it; `poll_timeout`, `ledger` and the rest observe it. Feed once, drain, ask
+/// for the timeout, only then feed again.
+#[derive(Debug)]
+pub struct Layer {
+    config: Config,
+    routes: RoutingTable,
+    local: BTreeMap<IpAddr, usize>,
+    broadcasts: BTreeSet<Ipv4Addr>,
+    path_mtus: PathMtus,
+    reassembler: Reassembler,
+    errors: Limiter,
+    next_identification: u32,
+    transmit: VecDeque<(usize, Payload)>,
+    upward: VecDeque<Upward>,
+    datagrams: usize,
+    events: VecDeque<Event>,
+    taken: u64,
+    given: u64,
+    drops: Drops,
+}
+
+impl Layer {
+    /// The layer that `config` describes; `seed` starts its identification numbers.
+    #[must_use]
+    pub fn new(mut config: Config, seed: Seed) -> Self {
+        let (mut local, mut broadcasts) = (BTreeMap::new(), BTreeSet::new());
+        let mut routes = RoutingTable::default();
+        for (interface, settings) in config.interfaces.iter_mut().enumerate() {
+            settings.mtu = settings.mtu.max(ipv4::MIN_MTU);
+            for prefix in &settings.addresses {
+                local.insert(prefix.address(), interface);
+                broadcasts.extend(prefix.broadcast());
+                routes.insert(Route { to: *prefix, interface });
+            }
+        }
+        // A route through an interface that is not there would lead packets nowhere.
+        let known = config.routes.iter().filter(|route| route.interface < config.interfaces.len());
+        known.for_each(|route| routes.insert(*route));
+        Self {
+            routes,
+            local,
+            broadcasts,
+            path_mtus: PathMtus::default(),
+            reassembler: Reassembler::new(config.reassembly_timeout, config.reassembly_bytes),
+            errors: Limiter::new(config.error_burst, config.error_interval),
+            next_identification: Stream::new(seed, "ip/identification").bits() as u32,
+            transmit: VecDeque::new(),
+            upward: VecDeque::new(),
+            datagrams: 0,
+            events: VecDeque::new(),
+            taken: 0,
+            given: 0,
+            drops: Drops::default(),
+            config,
+        }
+    }
+
+    /// Takes a packet that came in by `interface`.
+    pub fn handle_input(&mut self, now: Instant, interface: usize, frame: Frame) {
+        self.taken += 1;
+        let Frame { payload, damage, tag, .. } = frame;
+        self.receive(now, Transit { interface: Some(interface), payload, damage, tag });
+        self.make_room(now);
+    }
+
+    /// Takes a packet that the host wants sent.
+    ///
+    /// # Errors
+    /// If no route leads to its destination, which counts as a drop, or IP cannot carry it.
+    pub fn handle_send(&mut self, now: Instant, packet: Outbound<'_>) -> Result<(), SendError> {
+        self.send(now, packet)
+    }
+
+    /// Gives up what has waited too long for its other fragments; a spurious call changes nothing.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.make_room(now);
+    }
+
+    /// Reports by ICMP that `datagram` could not be handed on, and counts it as dropped.
+    pub fn handle_refusal(
+        &mut self,
+        now: Instant,
+        datagram: &Datagram,
+        reason: DropReason,
+        problem: Problem,
+    ) {
+        let (head, body) = datagram.payload.clone().into_parts();
+        let start = Bytes::from([&datagram.header[..], &head[..]].concat());
+        self.report(now, datagram.interface, &Payload::new(start, body), problem);
+        self.refuse(now, datagram, reason);
+    }
+
+    /// Counts `datagram`, which was polled and could not be handed on, as dropped.
+    pub fn refuse(&mut self, now: Instant, datagram: &Datagram, reason: DropReason) {
+        // Polling it counted it as given.
+        self.given -= 1;
+        let len = datagram.header.len() + datagram.payload.len();
+        self.discard(now, datagram.tag, len, reason);
+    }
+
+    /// The next packet to put on an interface; call until `None`.
+    pub fn poll_transmit(&mut self) -> Option<(usize, Payload)> {
+        let packet = self.transmit.pop_front()?;
+        self.given += 1;
+        Some(packet)
+    }
+
+    /// The next news for the host; call until `None`. A datagram polled counts as given.
+    pub fn poll_upward(&mut self) -> Option<Upward> {
+        let upward = self.upward.pop_front()?;
+        if matches!(upward, Upward::Datagram(_)) {
+            self.datagrams -= 1;
+            self.given += 1;
+        }
+        Some(upward)
+    }
+
+    /// The next thing that happened; call until `None`.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When fragments are given up next.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        self.reassembler.deadline().map(|deadline| (deadline, "reassembly"))
+    }
+
+    /// The account of the layer.
+    #[must_use]
+    pub fn ledger(&self) -> Ledger {
+        let held = self.transmit.len() + self.datagrams + self.reassembler.held();
+        let (taken, given) = (self.taken, self.given);
+        Ledger { taken, given, held: held as u64, drops: self.drops.clone() }
+    }
+
+    /// Whether `address` is one of the station's own.
+    #[must_use]
+    pub fn is_local(&self, address: IpAddr) -> bool {
+        self.local.contains_key(&address)
+    }
+
+    /// The address that packets to `destination` come from; `None` if no route leads there.
+    #[must_use]
+    pub fn source_for(&self, destination: IpAddr) -> Option<IpAddr> {
+        if self.is_local(destination) {
+            return Some(destination);
+        }
+        let interface = self.routes.lookup(destination)?;
+        self.address_on(interface, destination).or_else(|| {
+            let mut addresses = self.local.keys();
+            addresses.find(|address| address.is_ipv4() == destination.is_ipv4()).copied()
+        })
+    }
+
+    /// The address on `interface` that is nearest to `destination`.
+    fn address_on(&self, interface: usize, destination: IpAddr) -> Option<IpAddr> {
+        let addresses = &self.config.interfaces.get(interface)?.addresses;
+        let of_family =
+            addresses.iter().filter(|prefix| prefix.address().is_ipv4() == destination.is_ipv4());
+        of_family.min_by_key(|prefix| !prefix.contains(destination)).map(Prefix::address)
+    }
+
+    fn note(&mut self, at: Instant, kind: EventKind) {
+        self.events.push_back(Event { at, kind });
+    }
+
+    /// Counts a packet as discarded.
+    fn discard(&mut self, now: Instant, tag: Option<Tag>, len: usize, reason: DropReason) {
+        self.drops.count(reason);
+        self.note(now, EventKind::Dropped { tag, reason, len });
+    }
+
+    /// Gives up fragments whose time is over or whose room is needed.
+    fn make_room(&mut self, now: Instant) {
+        while let Some(abandoned) = self.reassembler.abandon(now) {
+            self.abandon(now, abandoned, DropReason::Reassembly);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

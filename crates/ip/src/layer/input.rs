@@ -1,0 +1,437 @@
+//! What comes in: is it sound, is it for us, is it whole, or where does it go next?
+
+use core::net::IpAddr;
+
+use bytes::{Bytes, BytesMut};
+use windfall_base::{Damage, DropReason, Instant, Payload};
+use windfall_wire_net::ip::Packet;
+use windfall_wire_net::ipv6::Upper;
+use windfall_wire_net::ipv6::extension::WalkError;
+use windfall_wire_net::{Addresses, Protocol, WireError, ipv4, ipv6};
+
+use super::{Datagram, Layer, Transit, Upward};
+use crate::event::EventKind;
+use crate::fragment;
+use crate::reassembly::{Abandoned, Key, Outcome, Piece};
+use crate::report::{Fault, Problem};
+
+/// Where a packet leads.
+struct Reading {
+    addresses: Addresses,
+    /// The length of the packet as it states it.
+    total: usize,
+    hop_limit: u8,
+}
+
+impl Layer {
+    //= S0.5
+    //= S0.71
+    /// Looks at a packet's header and takes it where it belongs.
+    pub(super) fn receive(&mut self, now: Instant, mut transit: Transit) {
+        gather_header(&mut transit.payload);
+        let [head, _] = transit.payload.slices();
+        let reading = match read(head) {
+            Ok(reading) => reading,
+            Err(reason) => return self.drop_transit(now, &transit, reason),
+        };
+        // Bytes beyond the packet's end are the link's padding.
+        transit.payload.truncate(reading.total);
+        let destination = reading.addresses.dst();
+        if self.takes(destination) {
+            self.receive_local(now, transit, &reading);
+        } else if self.config.forwarding && transit.interface.is_some() {
+            self.forward(now, transit, &reading);
+        } else {
+            self.drop_transit(now, &transit, DropReason::NotForUs);
+        }
+    }
+
+    /// Whether packets to `destination` end here.
+    fn takes(&self, destination: IpAddr) -> bool {
+        if self.is_local(destination) {
+            return true;
+        }
+        match destination {
+            IpAddr::V4(to) => {
+                to.is_broadcast() || to.is_multicast() || self.broadcasts.contains(&to)
+            }
+            IpAddr::V6(to) => to.is_multicast(),
+        }
+    }
+
+    pub(super) fn drop_transit(&mut self, now: Instant, transit: &Transit, reason: DropReason) {
+        self.discard(now, transit.tag, transit.payload.len(), reason);
+    }
+
+    /// Drops a packet and tells its source why.
+    fn return_transit(
+        &mut self,
+        now: Instant,
+        transit: &Transit,
+        reason: DropReason,
+        problem: Problem,
+    ) {
+        self.report(now, transit.interface, &transit.payload, problem);
+        self.drop_transit(now, transit, reason);
+    }
+
+    fn receive_local(&mut self, now: Instant, transit: Transit, reading: &Reading) {
+        let [head, _] = transit.payload.slices();
+        let Addresses::V4 { src, dst } = reading.addresses else {
+            return self.receive_local_v6(now, transit, reading);
+        };
+        let Ok(packet) = ipv4::Packet::new(head) else {
+            return self.drop_transit(now, &transit, DropReason::Malformed);
+        };
+        let header_len = packet.header_len();
+        if !packet.is_fragment() {
+            let protocol = packet.protocol();
+            return self.deliver(now, transit, reading, protocol, header_len);
+        }
+        if transit.payload.len() < reading.total {
+            return self.drop_transit(now, &transit, DropReason::Truncated);
+        }
+        let protocol = packet.protocol();
+        let key = Key {
+            addresses: Addresses::V4 { src, dst },
+            protocol: Some(protocol),
+            identification: packet.identification().into(),
+        };
+        let (offset, more) = (packet.fragment_offset(), packet.more_fragments());
+        let header = transit.payload.prefix(header_len);
+        self.reassemble(now, transit, key, header_len, |data, damage, tag| Piece {
+            offset,
+            more,
+            protocol,
+            header,
+            data,
+            damage,
+            tag,
+        });
+    }
+
+    fn receive_local_v6(&mut self, now: Instant, transit: Transit, reading: &Reading) {
+        let [head, _] = transit.payload.slices();
+        let Ok(packet) = ipv6::Packet::new(head) else {
+            return self.drop_transit(now, &transit, DropReason::Malformed);
+        };
+        let upper = match packet.upper() {
+            Ok(upper) => upper,
+            Err(error) => return self.refuse_walk(now, &transit, error),
+        };
+        let start = ipv6::HEADER_LEN + upper.offset;
+        let Some(fragment) = upper.fragment.filter(|fragment| !fragment.is_atomic()) else {
+            return self.deliver(now, transit, reading, upper.protocol, start);
+        };
+        if transit.payload.len() < reading.total {
+            return self.drop_transit(now, &transit, DropReason::Truncated);
+        }
+        let key = Key {
+            addresses: reading.addresses,
+            protocol: None,
+            identification: fragment.identification,
+        };
+        // The fragmentable part begins right behind the fragment header.
+        let start =
+            ipv6::HEADER_LEN + upper.per_fragment_end + ipv6::extension::FRAGMENT_HEADER_LEN;
+        let header = header_without_fragment(head, &upper, fragment.next_header);
+        let (offset, more) = (fragment.offset(), fragment.more());
+        self.reassemble(now, transit, key, start, |data, damage, tag| Piece {
+            offset,
+            more,
+            protocol: fragment.next_header,
+            header,
+            data,
+            damage,
+            tag,
+        });
+    }
+
+    /// Answers a packet whose extension headers lead nowhere (RFC 8200, section 4.2).
+    fn refuse_walk(&mut self, now: Instant, transit: &Transit, error: WalkError) {
+        let at = |offset: usize| ipv6::HEADER_LEN + offset;
+        let parameter = |fault, offset| Problem::Parameter { fault, pointer: at(offset) };
+        let problem = match error {
+            WalkError::Wire(_) => None,
+            WalkError::Misplaced { at, .. } => Some(parameter(Fault::NextHeader, at)),
+            WalkError::Routing { at, .. } => Some(parameter(Fault::Field, at)),
+            // The two upper bits of the type say whether the source wants to know.
+            WalkError::Option { kind, at } => match kind >> 6 {
+                0b10 => Some(parameter(Fault::Option, at)),
+                0b11 if !is_to_many(&transit.payload) => Some(parameter(Fault::Option, at)),
+                _ => None,
+            },
+        };
+        match problem {
+            Some(problem) => self.return_transit(now, transit, DropReason::Malformed, problem),
+            None => self.drop_transit(now, transit, DropReason::Malformed),
+        }
+    }
+
+    /// Hands up what a whole packet carries.
+    fn deliver(
+        &mut self,
+        now: Instant,
+        transit: Transit,
+        reading: &Reading,
+        protocol: Protocol,
+        header_len: usize,
+    ) {
+        let Transit { interface, payload, mut damage, tag } = transit;
+        let len = reading.total - header_len;
+        let have = payload.len() - header_len;
+        shift(&mut damage, header_len, have);
+        damage.missing = (len - have) as u32;
+        let header = payload.prefix(header_len);
+        let payload = behind(payload, header_len);
+        let addresses = reading.addresses;
+        let datagram =
+            Datagram { interface, addresses, protocol, payload, len, damage, tag, header };
+        match protocol {
+            Protocol::ICMP | Protocol::ICMPV6 => self.receive_message(now, datagram),
+            _ => self.hand_up(datagram),
+        }
+    }
+
+    pub(super) fn hand_up(&mut self, datagram: Datagram) {
+        self.datagrams += 1;
+        self.upward.push_back(Upward::Datagram(datagram));
+    }
+
+    fn reassemble(
+        &mut self,
+        now: Instant,
+        transit: Transit,
+        key: Key,
+        start: usize,
+        piece: impl FnOnce(Bytes, Damage, Option<windfall_base::Tag>) -> Piece,
+    ) {
+        let (interface, tag, len) = (transit.interface, transit.tag, transit.payload.len());
+        let mut damage = transit.damage;
+        shift(&mut damage, start, len - start);
+        let data = transit.payload.slice(start..len);
+        match self.reassembler.insert(now, key, piece(data, damage, tag)) {
+            Outcome::Held => {}
+            Outcome::Complete(whole) => {
+                // The fragments ended here as they should; what they carried lives on as one.
+                self.given += whole.fragments as u64 - 1;
+                let (fragments, len) = (whole.fragments, whole.data.len());
+                self.note(now, EventKind::Reassembled { tag, fragments, len });
+                let total = whole.header.len() + len;
+                let reading = Reading { addresses: key.addresses, total, hop_limit: 0 };
+                let (header_len, protocol) = (whole.header.len(), whole.protocol);
+                let payload = Payload::new(whole.header, whole.data);
+                let mut transit = Transit { interface, payload, damage: whole.damage, tag };
+                unshift(&mut transit.damage, header_len);
+                self.deliver_reassembled(now, transit, &reading, protocol, header_len);
+            }
+            Outcome::Duplicate => self.discard(now, tag, len, DropReason::Duplicate),
+            Outcome::Impossible => self.discard(now, tag, len, DropReason::Malformed),
+            Outcome::Contradiction(abandoned) => {
+                self.abandon(now, abandoned, DropReason::Malformed);
+                self.discard(now, tag, len, DropReason::Malformed);
+            }
+        }
+    }
+
+    /// Hands up a packet put together; over IPv6 its data may begin with more extension headers.
+    fn deliver_reassembled(
+        &mut self,
+        now: Instant,
+        transit: Transit,
+        reading: &Reading,
+        protocol: Protocol,
+        header_len: usize,
+    ) {
+        let is_extension = matches!(
+            protocol,
+            Protocol::DESTINATION_OPTIONS | Protocol::ROUTING | Protocol::AUTHENTICATION
+        );
+        if reading.addresses.dst().is_ipv4() || !is_extension {
+            return self.deliver(now, transit, reading, protocol, header_len);
+        }
+        let payload = Payload::from(transit.payload.to_bytes());
+        let transit = Transit { payload, ..transit };
+        let walk = ipv6::Packet::new(transit.payload.slices()[0]).map_err(WalkError::from);
+        match walk.and_then(|packet| packet.upper()) {
+            Ok(upper) if upper.fragment.is_none() => {
+                let start = ipv6::HEADER_LEN + upper.offset;
+                self.deliver(now, transit, reading, upper.protocol, start);
+            }
+            Ok(_) => self.drop_transit(now, &transit, DropReason::Malformed),
+            Err(error) => self.refuse_walk(now, &transit, error),
+        }
+    }
+
+    /// Counts fragments that were given up, and tells their source if the first of them is there.
+    pub(super) fn abandon(&mut self, now: Instant, abandoned: Abandoned, reason: DropReason) {
+        let first = abandoned.pieces.first().filter(|piece| piece.offset == 0);
+        if let (Some(first), DropReason::Reassembly) = (first, reason) {
+            let payload = Payload::new(first.header.clone(), first.data.clone());
+            self.report(now, None, &payload, Problem::Reassembly);
+        }
+        for piece in abandoned.pieces {
+            self.discard(now, piece.tag, piece.header.len() + piece.data.len(), reason);
+        }
+    }
+
+    //= S0.30
+    //= S0.72
+    /// Passes a packet for somebody else on (RFC 1812, section 5.2; RFC 8200).
+    fn forward(&mut self, now: Instant, transit: Transit, reading: &Reading) {
+        let total = reading.total;
+        if transit.payload.len() < total {
+            return self.drop_transit(now, &transit, DropReason::Truncated);
+        }
+        if !may_pass(&reading.addresses) {
+            return self.drop_transit(now, &transit, DropReason::NotForUs);
+        }
+        if reading.hop_limit <= 1 {
+            let (reason, problem) = (DropReason::HopLimit, Problem::HopLimit);
+            return self.return_transit(now, &transit, reason, problem);
+        }
+        let Some(interface) = self.routes.lookup(reading.addresses.dst()) else {
+            let (reason, problem) = (DropReason::NoRoute, Problem::NoRoute);
+            return self.return_transit(now, &transit, reason, problem);
+        };
+        let mtu = self.config.interfaces[interface].mtu;
+        let [head, _] = transit.payload.slices();
+        let may_cut = matches!(Packet::new(head), Ok(Packet::V4(v4)) if !v4.dont_fragment());
+        if total > mtu && !may_cut {
+            let (reason, problem) = (DropReason::TooBig, Problem::TooBig { mtu });
+            return self.return_transit(now, &transit, reason, problem);
+        }
+        let tag = transit.tag;
+        let payload = take_hop(transit.payload);
+        self.note(now, EventKind::Forwarded { tag, interface, len: total });
+        if total <= mtu {
+            return self.transmit.push_back((interface, payload));
+        }
+        let [head, _] = payload.slices();
+        let header = ipv4::Packet::new(head).and_then(|packet| ipv4::Repr::parse(&packet));
+        let Ok(header) = header else {
+            return self.discard(now, tag, total, DropReason::Malformed);
+        };
+        let data = behind(payload, header.header_len());
+        let fragments = fragment::cut_v4(&header, &data, mtu);
+        self.transmit_fragments(now, interface, tag, fragments);
+    }
+}
+
+/// What the header at the beginning of `head` says, or why the packet is to be dropped.
+fn read(head: &[u8]) -> Result<Reading, DropReason> {
+    let packet = Packet::new(head).map_err(|error| match error {
+        WireError::Short { .. } => DropReason::Truncated,
+        _ => DropReason::Malformed,
+    })?;
+    if let Packet::V4(packet) = packet
+        && !packet.checksum_holds()
+    {
+        return Err(DropReason::IpHeaderChecksum);
+    }
+    let (addresses, hop_limit) = (packet.addresses(), packet.hop_limit());
+    Ok(Reading { addresses, total: packet.total_len(), hop_limit })
+}
+
+/// Makes sure that the headers of a packet in two slices lie in the first.
+fn gather_header(payload: &mut Payload) {
+    let [head, body] = payload.slices();
+    if body.is_empty() {
+        return;
+    }
+    let gathered = match Packet::new(head) {
+        Ok(Packet::V4(_)) => true,
+        Ok(Packet::V6(packet)) => !matches!(
+            packet.next_header(),
+            Protocol::HOP_BY_HOP
+                | Protocol::DESTINATION_OPTIONS
+                | Protocol::ROUTING
+                | Protocol::AUTHENTICATION
+                | Protocol::FRAGMENT
+        ),
+        Err(_) => false,
+    };
+    if !gathered {
+        *payload = payload.to_bytes().into();
+    }
+}
+
+/// The payload without its first `len` bytes, which lie in its first slice.
+fn behind(payload: Payload, len: usize) -> Payload {
+    let (mut head, body) = payload.into_parts();
+    let _ = head.split_to(len.min(head.len()));
+    Payload::new(head, body)
+}
+
+/// Takes a hop from a packet's hop limit, in a copy of its header only.
+fn take_hop(payload: Payload) -> Payload {
+    let (mut head, body) = payload.into_parts();
+    let header_len = match Packet::new(&head) {
+        Ok(Packet::V4(packet)) => packet.header_len(),
+        _ => ipv6::HEADER_LEN.min(head.len()),
+    };
+    // With only one slice in use, the copy takes the place of the header in the other.
+    let (start, body) =
+        if body.is_empty() { (head.split_to(header_len), head) } else { (head, body) };
+    let mut start = BytesMut::from(&start[..]);
+    match start.first().map(|first| first >> 4) {
+        Some(4) => ipv4::take_hop(&mut start),
+        Some(6) => ipv6::take_hop(&mut start),
+        _ => None,
+    };
+    Payload::new(start.freeze(), body)
+}
+
+/// Whether packets of these addresses may leave their network at all.
+fn may_pass(addresses: &Addresses) -> bool {
+    match addresses {
+        Addresses::V4 { src, dst } => {
+            let src_fits = !(src.is_unspecified()
+                || src.is_multicast()
+                || src.is_broadcast()
+                || src.is_loopback()
+                || src.is_link_local());
+            src_fits && !(dst.is_unspecified() || dst.is_loopback() || dst.is_link_local())
+        }
+        Addresses::V6 { src, dst } => {
+            let src_fits = !(src.is_unspecified()
+                || src.is_multicast()
+                || src.is_loopback()
+                || src.is_unicast_link_local());
+            let dst_fits =
+                !(dst.is_unspecified() || dst.is_loopback() || dst.is_unicast_link_local());
+            src_fits && dst_fits
+        }
+    }
+}
+
+fn is_to_many(payload: &Payload) -> bool {
+    Packet::new(payload.slices()[0]).is_ok_and(|packet| packet.addresses().dst().is_multicast())
+}
+
+/// The headers of a fragment as if it were no fragment: lengths and all are for quoting only.
+fn header_without_fragment(packet: &[u8], upper: &Upper, next: Protocol) -> Bytes {
+    let end = ipv6::HEADER_LEN + upper.per_fragment_end;
+    let mut header = packet[..end].to_vec();
+    let link = upper.link.map_or(6, |link| ipv6::HEADER_LEN + link);
+    header[link] = next.0;
+    header.into()
+}
+
+/// Makes suspect ranges count from `start` on, of `have` bytes.
+fn shift(damage: &mut Damage, start: usize, have: usize) {
+    let (start, have) = (start as u32, have as u32);
+    for range in &mut damage.suspect {
+        range.start = range.start.saturating_sub(start).min(have);
+        range.end = range.end.saturating_sub(start).min(have);
+    }
+    damage.suspect.retain(|range| range.start < range.end);
+}
+
+/// Makes suspect ranges count from `start` bytes further ahead.
+fn unshift(damage: &mut Damage, start: usize) {
+    for range in &mut damage.suspect {
+        range.start += start as u32;
+        range.end += start as u32;
+    }
+}

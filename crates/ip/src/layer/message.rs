@@ -1,0 +1,158 @@
+//! ICMP: answering echo requests, reporting problems, and learning from what others report.
+
+use bytes::Bytes;
+use windfall_base::{DropReason, Instant, Payload};
+use windfall_wire_net::ip::Packet;
+use windfall_wire_net::{Addresses, Protocol, icmpv4, icmpv6};
+
+use super::{Datagram, Layer, Outbound, Upward};
+use crate::event::EventKind;
+use crate::report::{self, Problem};
+
+/// What an ICMP message is to this station.
+enum Meaning {
+    /// Somebody wants its data back.
+    Request { id: u16, seq: u16 },
+    /// The host has asked for it.
+    Reply,
+    /// Something happened to a packet sent from here.
+    Error(Option<Problem>),
+    /// Nothing.
+    Nothing,
+}
+
+impl Layer {
+    /// Takes an ICMP message to this station.
+    pub(super) fn receive_message(&mut self, now: Instant, datagram: Datagram) {
+        let len = datagram.payload.len();
+        if datagram.damage.missing > 0 {
+            return self.discard(now, datagram.tag, len, DropReason::Truncated);
+        }
+        let bytes = datagram.payload.to_bytes();
+        let meaning = match read(&datagram.addresses, datagram.protocol, &bytes) {
+            Ok(meaning) => meaning,
+            Err(reason) => return self.discard(now, datagram.tag, len, reason),
+        };
+        match meaning {
+            Meaning::Request { id, seq } => {
+                // Nobody answers what went to everybody (RFC 1122, section 3.2.2.6).
+                if !self.is_local(datagram.addresses.dst()) {
+                    return self.discard(now, datagram.tag, len, DropReason::NotForUs);
+                }
+                self.given += 1;
+                self.answer(now, &datagram.addresses.reversed(), id, seq, bytes.slice(8..));
+            }
+            Meaning::Reply => self.hand_up(Datagram { payload: bytes.into(), ..datagram }),
+            Meaning::Error(problem) => self.receive_error(now, &datagram, &bytes, problem),
+            Meaning::Nothing => self.discard(now, datagram.tag, len, DropReason::NoListener),
+        }
+    }
+
+    fn answer(&mut self, now: Instant, addresses: &Addresses, id: u16, seq: u16, data: Bytes) {
+        let mut header = [0; 8];
+        let protocol = match addresses {
+            Addresses::V4 { .. } => {
+                icmpv4::Repr::EchoReply { id, seq }.emit(&mut header, &data);
+                Protocol::ICMP
+            }
+            Addresses::V6 { .. } => {
+                icmpv6::Repr::EchoReply { id, seq }.emit(&mut header, addresses, &data);
+                Protocol::ICMPV6
+            }
+        };
+        let (addresses, header) = (*addresses, &header[..]);
+        // A reply without a route is a drop, and counted; nobody else need hear of it.
+        let _ = self.send(now, Outbound { addresses, protocol, header, data });
+    }
+
+    /// Learns from an error message, if it is about a packet that was sent from here.
+    fn receive_error(
+        &mut self,
+        now: Instant,
+        datagram: &Datagram,
+        bytes: &Bytes,
+        problem: Option<Problem>,
+    ) {
+        let quoted = report::understand(&bytes.slice(8..), problem);
+        let Some(report) = quoted.filter(|report| self.is_local(report.addresses.src())) else {
+            let len = datagram.payload.len();
+            return self.discard(now, datagram.tag, len, DropReason::NotForUs);
+        };
+        self.given += 1;
+        if let Some(Problem::TooBig { mtu }) = problem {
+            let to = report.addresses.dst();
+            if let Some(mtu) = self.path_mtus.learn(now, to, mtu, report.len) {
+                self.note(now, EventKind::PathMtu { to, mtu });
+            }
+        }
+        self.upward.push_back(Upward::Report(report));
+    }
+
+    /// Reports a problem with `packet`, which came in by `interface`, to its source, if it may be
+    /// reported and not too many have been.
+    pub(super) fn report(
+        &mut self,
+        now: Instant,
+        interface: Option<usize>,
+        packet: &Payload,
+        problem: Problem,
+    ) {
+        let start = packet.prefix(QUOTE);
+        let Ok(view) = Packet::new(&start) else { return };
+        let addresses = view.addresses();
+        let to = addresses.src();
+        let directed = match addresses {
+            Addresses::V4 { dst, .. } => self.broadcasts.contains(&dst),
+            Addresses::V6 { .. } => false,
+        };
+        if directed || !report::may_report(&view, problem) || !self.errors.take(now) {
+            return;
+        }
+        let source = self.address_towards(interface, to);
+        let Some(addresses) = source.and_then(|source| Addresses::new(source, to)) else { return };
+        let quoted = Payload::from(start.clone());
+        let Some((header, data)) = report::message(&addresses, problem, &quoted) else { return };
+        let protocol = if to.is_ipv4() { Protocol::ICMP } else { Protocol::ICMPV6 };
+        self.note(now, EventKind::Reported { to, problem });
+        // A message without a route is a drop, and counted.
+        let _ = self.send(now, Outbound { addresses, protocol, header: &header, data });
+    }
+}
+
+/// The longest beginning of a packet that an error message quotes, in bytes.
+const QUOTE: usize = 1280;
+
+/// What a message means, or why it is to be dropped.
+fn read(addresses: &Addresses, protocol: Protocol, bytes: &Bytes) -> Result<Meaning, DropReason> {
+    let family = match addresses {
+        Addresses::V4 { .. } => Protocol::ICMP,
+        Addresses::V6 { .. } => Protocol::ICMPV6,
+    };
+    if protocol != family {
+        return Err(DropReason::NoListener);
+    }
+    if protocol == Protocol::ICMP {
+        let packet = icmpv4::Packet::new(bytes).map_err(|_| DropReason::Malformed)?;
+        if !packet.checksum_holds() {
+            return Err(DropReason::IcmpChecksum);
+        }
+        let repr = icmpv4::Repr::parse(&packet);
+        return Ok(match repr {
+            Some(icmpv4::Repr::EchoRequest { id, seq }) => Meaning::Request { id, seq },
+            Some(icmpv4::Repr::EchoReply { .. }) => Meaning::Reply,
+            _ if packet.is_error() => Meaning::Error(report::problem_v4(repr)),
+            _ => Meaning::Nothing,
+        });
+    }
+    let packet = icmpv6::Packet::new(bytes).map_err(|_| DropReason::Malformed)?;
+    if !packet.checksum_holds(addresses) {
+        return Err(DropReason::IcmpChecksum);
+    }
+    let repr = icmpv6::Repr::parse(&packet);
+    Ok(match repr {
+        Some(icmpv6::Repr::EchoRequest { id, seq }) => Meaning::Request { id, seq },
+        Some(icmpv6::Repr::EchoReply { .. }) => Meaning::Reply,
+        _ if packet.is_error() => Meaning::Error(report::problem_v6(repr)),
+        _ => Meaning::Nothing,
+    })
+}

@@ -1,0 +1,127 @@
+//! What goes out: from the host above, and what the layer itself has to say.
+
+use core::net::IpAddr;
+
+use bytes::Bytes;
+use windfall_base::{Damage, DropReason, Instant, Payload, Tag};
+use windfall_wire_net::{Addresses, WireError, ipv4, ipv6};
+
+use super::{Layer, Outbound, SendError, Transit};
+use crate::event::EventKind;
+use crate::fragment;
+
+/// The header of a packet that starts here.
+enum Header {
+    V4(ipv4::Repr),
+    V6(ipv6::Repr),
+}
+
+impl Layer {
+    /// Sends a packet that starts here, in fragments if need be.
+    pub(super) fn send(&mut self, now: Instant, packet: Outbound<'_>) -> Result<(), SendError> {
+        let destination = packet.addresses.dst();
+        let len = packet.header.len() + packet.data.len();
+        let header = self.header_for(&packet, len).map_err(|_| SendError::TooLong(len))?;
+        self.taken += 1;
+        if self.is_local(destination) {
+            let payload = whole(&header, packet.header, packet.data);
+            let (damage, tag) = (Damage::default(), None);
+            self.receive(now, Transit { interface: None, payload, damage, tag });
+            return Ok(());
+        }
+        let total = header.len() + len;
+        let Some(interface) = self.routes.lookup(destination) else {
+            self.discard(now, None, total, DropReason::NoRoute);
+            return Err(SendError::NoRoute(destination));
+        };
+        let link = self.config.interfaces[interface].mtu;
+        let mtu = self.path_mtus.get(now, destination, link);
+        if total <= mtu {
+            let payload = whole(&header, packet.header, packet.data);
+            self.transmit.push_back((interface, payload));
+            return Ok(());
+        }
+        let data = Payload::new(Bytes::copy_from_slice(packet.header), packet.data);
+        let fragments = match header {
+            Header::V4(repr) => fragment::cut_v4(&repr, &data, mtu),
+            Header::V6(repr) => {
+                let identification = self.identification();
+                fragment::cut_v6(&repr, identification, &data, mtu)
+            }
+        };
+        self.transmit_fragments(now, interface, None, fragments);
+        Ok(())
+    }
+
+    /// The header for a packet of `len` bytes of content.
+    ///
+    /// Over IPv4 nobody may cut it, so that routers tell the path MTU (RFC 1191); cutting it here
+    /// takes that back.
+    fn header_for(&mut self, packet: &Outbound<'_>, len: usize) -> Result<Header, WireError> {
+        let (protocol, hop_limit) = (packet.protocol, self.config.hop_limit);
+        match packet.addresses {
+            Addresses::V4 { src, dst } => {
+                let identification = self.identification() as u16;
+                let mut repr = ipv4::Repr::new(src, dst, protocol, len)?;
+                (repr.hop_limit, repr.identification) = (hop_limit, identification);
+                repr.dont_fragment = true;
+                Ok(Header::V4(repr))
+            }
+            Addresses::V6 { src, dst } => {
+                let mut repr = ipv6::Repr::new(src, dst, protocol, len)?;
+                repr.hop_limit = hop_limit;
+                Ok(Header::V6(repr))
+            }
+        }
+    }
+
+    fn identification(&mut self) -> u32 {
+        let identification = self.next_identification;
+        self.next_identification = identification.wrapping_add(1);
+        identification
+    }
+
+    /// Puts the fragments of one packet on an interface; the others are born here.
+    pub(super) fn transmit_fragments(
+        &mut self,
+        now: Instant,
+        interface: usize,
+        tag: Option<Tag>,
+        fragments: Vec<Payload>,
+    ) {
+        self.taken += fragments.len() as u64 - 1;
+        self.note(now, EventKind::Fragmented { tag, fragments: fragments.len() });
+        self.transmit.extend(fragments.into_iter().map(|fragment| (interface, fragment)));
+    }
+
+    /// The station's address for a message about something that came in by `interface`.
+    pub(super) fn address_towards(
+        &self,
+        interface: Option<usize>,
+        destination: IpAddr,
+    ) -> Option<IpAddr> {
+        let there = interface.and_then(|interface| self.address_on(interface, destination));
+        there.or_else(|| self.source_for(destination))
+    }
+}
+
+impl Header {
+    fn len(&self) -> usize {
+        match self {
+            Self::V4(repr) => repr.header_len(),
+            Self::V6(_) => ipv6::HEADER_LEN,
+        }
+    }
+}
+
+/// The packet in two slices: all headers in one, the data, shared, in the other.
+fn whole(header: &Header, upper: &[u8], data: Bytes) -> Payload {
+    let len = header.len();
+    let mut head = vec![0; len + upper.len()];
+    match header {
+        Header::V4(repr) => repr.emit(&mut head),
+        Header::V6(repr) => repr.emit(&mut head),
+    }
+    head[len..].copy_from_slice(upper);
+    Payload::new(head.into(), data)
+}

@@ -1,0 +1,213 @@
+use windfall_wire_net::ip::Packet;
+use windfall_wire_net::{icmpv4, ipv6};
+
+use super::*;
+use crate::report::Fault;
+
+const NOW: Instant = Instant::from_nanos(5);
+
+fn layer(forwarding: bool) -> Layer {
+    let interface = |address: &str, v6: &str| InterfaceConfig {
+        addresses: vec![address.parse().expect("a prefix"), v6.parse().expect("a prefix")],
+        mtu: 1500,
+    };
+    let interfaces =
+        vec![interface("10.0.0.1/24", "fd00::1/64"), interface("10.1.0.1/24", "fd01::1/64")];
+    Layer::new(Config { interfaces, forwarding, ..Config::default() }, Seed(1))
+}
+
+fn v4(dst: [u8; 4], protocol: Protocol, data: &[u8], set: impl Fn(&mut ipv4::Repr)) -> Frame {
+    let src = [10, 0, 0, 9].into();
+    let mut repr = ipv4::Repr::new(src, dst.into(), protocol, data.len()).expect("fits");
+    set(&mut repr);
+    let mut bytes = vec![0; repr.header_len()];
+    repr.emit(&mut bytes);
+    Frame::packet([bytes, data.to_vec()].concat())
+}
+
+fn v6(dst: &str, next: Protocol, data: &[u8]) -> Frame {
+    let (src, dst) = ("fd00::9".parse(), dst.parse());
+    let (src, dst) = (src.expect("an address"), dst.expect("an address"));
+    let repr = ipv6::Repr::new(src, dst, next, data.len()).expect("fits");
+    let mut bytes = vec![0; ipv6::HEADER_LEN];
+    repr.emit(&mut bytes);
+    Frame::packet([bytes, data.to_vec()].concat())
+}
+
+fn sent(layer: &mut Layer) -> Vec<(usize, Bytes)> {
+    core::iter::from_fn(|| layer.poll_transmit())
+        .map(|(interface, payload)| (interface, payload.to_bytes()))
+        .collect()
+}
+
+fn reported(layer: &mut Layer) -> Vec<Problem> {
+    core::iter::from_fn(|| layer.poll_event())
+        .filter_map(|event| match event.kind {
+            EventKind::Reported { problem, .. } => Some(problem),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn only_a_router_passes_packets_on() {
+    let packet = || v4([10, 1, 0, 2], Protocol::UDP, &[0; 8], |_| {});
+    let mut host = layer(false);
+    host.handle_input(NOW, 0, packet());
+    assert_eq!(host.ledger().drops.of(DropReason::NotForUs), 1);
+    let mut router = layer(true);
+    router.handle_input(NOW, 0, packet());
+    let (interface, bytes) = sent(&mut router).remove(0);
+    let passed = ipv4::Packet::new(&bytes).expect("a packet");
+    assert_eq!((interface, passed.hop_limit()), (1, 63));
+    assert!(passed.checksum_holds());
+}
+
+#[test]
+fn a_packet_in_two_slices_is_passed_on_without_copying_its_data() {
+    let mut router = layer(true);
+    let frame = v4([10, 1, 0, 2], Protocol::UDP, &[7; 800], |_| {});
+    let whole = frame.payload.to_bytes();
+    for cut in [10, 20, 28, 820] {
+        let (head, body) = (whole.slice(..cut), whole.slice(cut..));
+        router.handle_input(NOW, 0, Frame::packet(Payload::new(head, body)));
+        let (_, payload) = router.poll_transmit().expect("passed on");
+        assert_eq!(payload.to_bytes()[20..], whole[20..]);
+        let [_, data] = payload.slices();
+        assert_eq!(core::ptr::eq(data.as_ptr_range().end, whole.as_ptr_range().end), cut >= 20);
+    }
+}
+
+#[test]
+fn a_router_cuts_what_may_be_cut() {
+    let mut router = layer(true);
+    router.config.interfaces[1].mtu = 576;
+    let long = |dont_fragment| {
+        v4([10, 1, 0, 2], Protocol::UDP, &[0; 1000], move |repr| repr.dont_fragment = dont_fragment)
+    };
+    router.handle_input(NOW, 0, long(false));
+    assert_eq!(sent(&mut router).iter().map(|(_, b)| b.len()).collect::<Vec<_>>(), [572, 468]);
+    router.handle_input(NOW, 0, long(true));
+    let (interface, message) = sent(&mut router).remove(0);
+    let carried = Packet::new(&message).and_then(|p| p.carried().map_err(|_| unreachable!()));
+    let icmp = icmpv4::Packet::new(carried.expect("IPv4").bytes).map(|p| icmpv4::Repr::parse(&p));
+    let why = icmpv4::Unreachable::FragmentationNeeded { mtu: 576 };
+    assert_eq!((interface, icmp), (0, Ok(Some(icmpv4::Repr::Unreachable(why)))));
+    // IPv6 is never cut on the way.
+    router.config.interfaces[1].mtu = 1280;
+    router.handle_input(NOW, 0, v6("fd01::2", Protocol::UDP, &[0; 1241]));
+    assert!(reported(&mut router).ends_with(&[Problem::TooBig { mtu: 1280 }]));
+    assert!(router.ledger().balances());
+}
+
+#[test]
+fn what_cannot_go_on_is_returned_for_its_reason() {
+    let mut router = layer(true);
+    let none = v4([11, 0, 0, 1], Protocol::UDP, &[0; 8], |_| {});
+    router.handle_input(NOW, 0, none);
+    router.handle_input(NOW, 0, v6("fe00::1", Protocol::UDP, &[0; 8]));
+    let tired = v4([10, 1, 0, 2], Protocol::UDP, &[0; 8], |repr| repr.hop_limit = 1);
+    router.handle_input(NOW, 0, tired);
+    let expected = [Problem::NoRoute, Problem::NoRoute, Problem::HopLimit];
+    assert_eq!(reported(&mut router), expected);
+    // What must not leave its network is dropped in silence.
+    for dst in [[169, 254, 0, 1], [127, 0, 0, 1]] {
+        router.handle_input(NOW, 0, v4(dst, Protocol::UDP, &[0; 8], |_| {}));
+    }
+    router.handle_input(NOW, 0, v6("fe80::1", Protocol::UDP, &[0; 8]));
+    assert!(reported(&mut router).is_empty());
+    let ledger = router.ledger();
+    assert_eq!(ledger.drops.of(DropReason::NotForUs), 3);
+    assert!(ledger.balances());
+}
+
+#[test]
+fn errors_are_limited() {
+    let mut router = layer(true);
+    let count = |router: &mut Layer, now: Instant| {
+        for _ in 0..200 {
+            let packet = v4([11, 0, 0, 1], Protocol::UDP, &[0; 8], |_| {});
+            router.handle_input(now, 0, packet);
+        }
+        sent(router).len()
+    };
+    assert_eq!(count(&mut router, NOW), 50);
+    assert_eq!(count(&mut router, NOW + Duration::from_millis(105)), 10);
+}
+
+#[test]
+fn fragments_that_stay_incomplete_are_reported_if_the_first_is_there() {
+    for (offset, reports) in [(0, 1), (8, 0)] {
+        let mut host = layer(false);
+        let fragment = v4([10, 0, 0, 1], Protocol::UDP, &[0; 8], |repr| {
+            repr.fragment = ipv4::Fragment::new(offset, true).expect("a multiple of 8");
+        });
+        host.handle_input(NOW, 0, fragment);
+        assert_eq!(host.ledger().held, 1);
+        let (deadline, why) = host.poll_timeout().expect("a deadline");
+        assert_eq!((deadline, why), (NOW + Duration::from_secs(60), "reassembly"));
+        host.handle_timeout(deadline);
+        assert_eq!(reported(&mut host).len(), reports);
+        let ledger = host.ledger();
+        assert_eq!((ledger.drops.of(DropReason::Reassembly), ledger.balances()), (1, true));
+        assert_eq!(host.poll_timeout(), None);
+    }
+}
+
+#[test]
+fn fragments_become_one_datagram_over_both_families() {
+    let data: Vec<u8> = (0..3000).map(|i| i as u8).collect();
+    let payload = Payload::from(data.clone());
+    let (src, dst) = ("fd00::9".parse().expect("an address"), "fd00::1".parse());
+    let v6 = ipv6::Repr::new(src, dst.expect("an address"), Protocol::UDP, 3000).expect("fits");
+    let v4 = ipv4::Repr::new([10, 0, 0, 9].into(), [10, 0, 0, 1].into(), Protocol::UDP, 3000);
+    let fragments = [
+        crate::fragment::cut_v4(&v4.expect("fits"), &payload, 576),
+        crate::fragment::cut_v6(&v6, 5, &payload, 1280),
+    ];
+    for mut fragments in fragments {
+        fragments.reverse();
+        let mut host = layer(false);
+        for fragment in fragments {
+            assert!(host.poll_upward().is_none());
+            host.handle_input(NOW, 0, Frame::packet(fragment));
+        }
+        let Some(Upward::Datagram(datagram)) = host.poll_upward() else { panic!("a datagram") };
+        assert_eq!(datagram.payload.to_bytes(), data);
+        assert_eq!((datagram.protocol, datagram.len), (Protocol::UDP, 3000));
+        assert!(host.ledger().balances() && host.ledger().held == 0);
+    }
+}
+
+#[test]
+fn an_option_that_must_be_understood_is_answered_as_it_asks() {
+    let problem = |dst, kind: u8| {
+        let mut host = layer(false);
+        host.handle_input(
+            NOW,
+            0,
+            v6(dst, Protocol::DESTINATION_OPTIONS, &[17, 0, kind, 4, 0, 0, 0, 0]),
+        );
+        assert!(host.ledger().balances());
+        reported(&mut host).pop()
+    };
+    let unknown = Problem::Parameter { fault: Fault::Option, pointer: 42 };
+    assert_eq!(problem("fd00::1", 0x45), None);
+    assert_eq!(problem("fd00::1", 0x85), Some(unknown));
+    assert_eq!(problem("fd00::1", 0xc5), Some(unknown));
+    assert_eq!(problem("ff02::1", 0x85), Some(unknown));
+    assert_eq!(problem("ff02::1", 0xc5), None);
+}
+
+#[test]
+fn news_about_packets_of_others_teach_nothing() {
+    let mut host = layer(false);
+    let quoted = v4([10, 0, 0, 9], Protocol::UDP, &[0; 8], |_| {}).payload.to_bytes();
+    let mut header = [0; 8];
+    let why = icmpv4::Unreachable::FragmentationNeeded { mtu: 100 };
+    icmpv4::Repr::Unreachable(why).emit(&mut header, &quoted);
+    let message = [&header[..], &quoted].concat();
+    host.handle_input(NOW, 0, v4([10, 0, 0, 1], Protocol::ICMP, &message, |_| {}));
+    assert!(host.poll_upward().is_none());
+    assert_eq!(host.ledger().drops.of(DropReason::NotForUs), 1);
+}

@@ -1,0 +1,83 @@
+//! What is known of the path MTU to each destination (RFC 1191, RFC 8201).
+
+use std::collections::BTreeMap;
+
+use core::net::IpAddr;
+
+use windfall_base::{Duration, Instant};
+use windfall_wire_net::{ipv4, ipv6};
+
+/// How long a learned value holds before a longer packet is tried again (RFC 1191, section 6.3).
+pub const LIFETIME: Duration = Duration::from_secs(600);
+/// How many destinations are remembered; what expires first is forgotten first.
+const CAPACITY: usize = 1024;
+/// MTUs that occur, for routers that do not say theirs (RFC 1191, section 7).
+const PLATEAUS: [usize; 11] =
+    [65_535, 32_000, 17_914, 8_166, 4_352, 2_002, 1_492, 1_006, 508, 296, 68];
+
+/// The path MTUs that routers have told of.
+#[derive(Clone, Debug, Default)]
+pub struct PathMtus {
+    known: BTreeMap<IpAddr, (usize, Instant)>,
+}
+
+impl PathMtus {
+    /// The longest packet for `destination` that is known to pass, in bytes; `link` if nothing is.
+    #[must_use]
+    pub fn get(&self, now: Instant, destination: IpAddr, link: usize) -> usize {
+        // Nearly always nothing was learned, and nothing needs looking up.
+        if self.known.is_empty() {
+            return link;
+        }
+        match self.known.get(&destination) {
+            Some((mtu, expires)) if now < *expires => link.min(*mtu),
+            _ => link,
+        }
+    }
+
+    /// Learns that a packet of `len` bytes to `destination` was too long for a link of `mtu` bytes,
+    /// 0 if unsaid; gives the value to use from now on if that is a smaller one than before.
+    ///
+    /// A message never raises what is known, and never asks for less than every link carries.
+    pub fn learn(
+        &mut self,
+        now: Instant,
+        destination: IpAddr,
+        mtu: usize,
+        len: usize,
+    ) -> Option<usize> {
+        let least = if destination.is_ipv4() { ipv4::MIN_MTU } else { ipv6::MIN_MTU };
+        let told = if mtu == 0 {
+            PLATEAUS.into_iter().find(|plateau| *plateau < len).unwrap_or(least)
+        } else if mtu < least && destination.is_ipv6() {
+            // RFC 8201, section 4: such a message is to be discarded.
+            return None;
+        } else {
+            mtu
+        };
+        // What was no hindrance to the packet that it is about says nothing.
+        if told >= len {
+            return None;
+        }
+        let told = told.max(least);
+        if told >= self.get(now, destination, usize::MAX) {
+            return None;
+        }
+        self.make_room(destination);
+        self.known.insert(destination, (told, now.saturating_add(LIFETIME)));
+        Some(told)
+    }
+
+    fn make_room(&mut self, destination: IpAddr) {
+        if self.known.len() < CAPACITY || self.known.contains_key(&destination) {
+            return;
+        }
+        let first = self.known.iter().min_by_key(|(_, (_, expires))| *expires);
+        if let Some(address) = first.map(|(address, _)| *address) {
+            self.known.remove(&address);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,272 @@
+//! Putting fragments together, in bounded memory and time (RFC 1122, 8200, 5722).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::{Bytes, BytesMut};
+use windfall_base::{Check, Damage, Duration, Instant, Tag};
+use windfall_wire_net::{Addresses, Protocol};
+
+/// The longest data that fragments may add up to, in bytes.
+const MAX_DATA: usize = 65_535;
+/// What keeping a fragment, or the name of a packet, costs besides data, in bytes.
+const OVERHEAD: usize = 128;
+
+/// What the fragments of one packet have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// Source and destination.
+    pub addresses: Addresses,
+    /// The protocol, over IPv4; over IPv6 each fragment has its own and the first one's counts.
+    pub protocol: Option<Protocol>,
+    /// The name that the fragments share.
+    pub identification: u32,
+}
+
+/// One fragment.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// Where its data begin, in bytes.
+    pub offset: usize,
+    /// Whether others follow.
+    pub more: bool,
+    /// What the whole packet carries, according to this fragment.
+    pub protocol: Protocol,
+    /// The headers before the data, without the fragment header.
+    pub header: Bytes,
+    /// The data.
+    pub data: Bytes,
+    /// What is known of the damage to the data; suspect ranges count from their beginning.
+    pub damage: Damage,
+    /// The fragment's name.
+    pub tag: Option<Tag>,
+}
+
+/// A packet whose fragments are all there.
+#[derive(Clone, Debug)]
+pub struct Whole {
+    /// What it carries.
+    pub protocol: Protocol,
+    /// The headers of its first fragment.
+    pub header: Bytes,
+    /// The data of all.
+    pub data: Bytes,
+    /// What is known of their damage.
+    pub damage: Damage,
+    /// How many fragments there were.
+    pub fragments: usize,
+}
+
+/// Fragments given up.
+#[derive(Clone, Debug)]
+pub struct Abandoned {
+    /// The fragments, in the order of their offsets.
+    pub pieces: Vec<Piece>,
+}
+
+/// What became of a fragment.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// It waits for others.
+    Held,
+    /// It completes its packet.
+    Complete(Whole),
+    /// It was there already.
+    Duplicate,
+    /// It contradicts the others, and all of them are given up; what follows of its packet will be
+    /// too (RFC 5722, section 4).
+    Contradiction(Abandoned),
+    /// Its length or offset is impossible.
+    Impossible,
+}
+
+#[derive(Debug)]
+struct Assembly {
+    deadline: Instant,
+    pieces: BTreeMap<usize, Piece>,
+    /// Bytes of data there.
+    have: usize,
+    /// Bytes of data in all, once the last fragment has told.
+    total: Option<usize>,
+    /// Contradictory fragments came; nothing of this packet is believed until the time is over.
+    poisoned: bool,
+}
+
+/// The fragments that wait for others.
+#[derive(Debug)]
+pub struct Reassembler {
+    timeout: Duration,
+    capacity: usize,
+    used: usize,
+    held: usize,
+    assemblies: BTreeMap<Key, Assembly>,
+    deadlines: BTreeSet<(Instant, Key)>,
+}
+
+impl Reassembler {
+    /// A reassembler that waits `timeout` from the first fragment of a packet on, and keeps at most
+    /// `capacity` bytes; what has waited longest makes room.
+    #[must_use]
+    pub fn new(timeout: Duration, capacity: usize) -> Self {
+        Self {
+            timeout,
+            capacity,
+            used: 0,
+            held: 0,
+            assemblies: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+        }
+    }
+
+    /// Fragments that wait.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.held
+    }
+
+    /// When the next packet is given up.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    /// Takes a fragment.
+    pub fn insert(&mut self, now: Instant, key: Key, piece: Piece) -> Outcome {
+        let end = piece.offset + piece.data.len();
+        let odd = piece.more && !piece.data.len().is_multiple_of(8);
+        if odd || end > MAX_DATA || (piece.more && piece.data.is_empty()) {
+            return Outcome::Impossible;
+        }
+        let deadline = now.saturating_add(self.timeout);
+        let (deadlines, used) = (&mut self.deadlines, &mut self.used);
+        let assembly = self.assemblies.entry(key).or_insert_with(|| {
+            deadlines.insert((deadline, key));
+            *used += OVERHEAD;
+            Assembly { deadline, pieces: BTreeMap::new(), have: 0, total: None, poisoned: false }
+        });
+        match assembly.fit(&piece) {
+            Fit::Duplicate => return Outcome::Duplicate,
+            Fit::Contradiction => {
+                assembly.poisoned = true;
+                assembly.have = 0;
+                let pieces = core::mem::take(&mut assembly.pieces);
+                return Outcome::Contradiction(self.release(pieces));
+            }
+            Fit::Good => {}
+        }
+        self.used += OVERHEAD + piece.data.len();
+        self.held += 1;
+        if assembly.add(piece) {
+            return self.complete(key);
+        }
+        Outcome::Held
+    }
+
+    /// Gives up the packet that has waited longest, if its time is over or room is needed; call
+    /// until `None`.
+    pub fn abandon(&mut self, now: Instant) -> Option<Abandoned> {
+        let (deadline, key) = *self.deadlines.first()?;
+        if now < deadline && self.used <= self.capacity {
+            return None;
+        }
+        self.deadlines.pop_first();
+        let assembly = self.assemblies.remove(&key)?;
+        self.used -= OVERHEAD;
+        Some(self.release(assembly.pieces))
+    }
+
+    fn release(&mut self, pieces: BTreeMap<usize, Piece>) -> Abandoned {
+        let pieces: Vec<_> = pieces.into_values().collect();
+        self.held -= pieces.len();
+        self.used -= pieces.iter().map(|piece| OVERHEAD + piece.data.len()).sum::<usize>();
+        Abandoned { pieces }
+    }
+
+    fn complete(&mut self, key: Key) -> Outcome {
+        let Some(assembly) = self.assemblies.remove(&key) else { return Outcome::Held };
+        self.deadlines.remove(&(assembly.deadline, key));
+        self.used -= OVERHEAD;
+        let mut data = BytesMut::with_capacity(assembly.have);
+        let mut damage = Damage { frame: Check::Good, ..Damage::default() };
+        let pieces = self.release(assembly.pieces).pieces;
+        let fragments = pieces.len();
+        let (mut protocol, mut header) = (Protocol::NO_NEXT_HEADER, Bytes::new());
+        for piece in pieces {
+            join(&mut damage, &piece);
+            data.extend_from_slice(&piece.data);
+            if piece.offset == 0 {
+                (protocol, header) = (piece.protocol, piece.header);
+            }
+        }
+        Outcome::Complete(Whole { protocol, header, data: data.freeze(), damage, fragments })
+    }
+}
+
+/// Adds what is known of the damage to one piece to what is known of the whole.
+fn join(damage: &mut Damage, piece: &Piece) {
+    let (from, len) = (piece.offset as u32, piece.data.len() as u32);
+    damage.frame = match (damage.frame, piece.damage.frame) {
+        (Check::Bad, _) | (_, Check::Bad) => Check::Bad,
+        (Check::Unchecked, _) | (_, Check::Unchecked) => Check::Unchecked,
+        (Check::Good, Check::Good) => Check::Good,
+    };
+    damage.corrected += piece.damage.corrected;
+    if piece.damage.suspect.is_empty() && piece.damage.frame == Check::Bad {
+        damage.suspect.push(from..from + len);
+    }
+    let ranges = piece.damage.suspect.iter();
+    damage
+        .suspect
+        .extend(ranges.map(|range| from + range.start.min(len)..from + range.end.min(len)));
+}
+
+enum Fit {
+    Good,
+    Duplicate,
+    Contradiction,
+}
+
+impl Assembly {
+    /// How a fragment goes with those that are there.
+    fn fit(&self, piece: &Piece) -> Fit {
+        let end = piece.offset + piece.data.len();
+        if self.poisoned {
+            return Fit::Contradiction;
+        }
+        if let Some(there) = self.pieces.get(&piece.offset)
+            && there.data.len() == piece.data.len()
+            && there.more == piece.more
+        {
+            return Fit::Duplicate;
+        }
+        let before = self.pieces.range(..=piece.offset).next_back();
+        let overlaps_before = before
+            .is_some_and(|(at, there)| at + there.data.len() > piece.offset || *at == piece.offset);
+        let after = self.pieces.range(piece.offset..).next();
+        let overlaps_after = after.is_some_and(|(at, _)| end > *at);
+        let furthest = self.pieces.last_key_value();
+        let furthest = furthest.map_or(0, |(at, there)| at + there.data.len());
+        let beyond = match (self.total, piece.more) {
+            (Some(total), true) => end > total,
+            (Some(total), false) => end != total,
+            (None, true) => false,
+            (None, false) => furthest > end,
+        };
+        if overlaps_before || overlaps_after || beyond {
+            return Fit::Contradiction;
+        }
+        Fit::Good
+    }
+
+    /// Adds a fragment that fits; says whether all are there.
+    fn add(&mut self, piece: Piece) -> bool {
+        self.have += piece.data.len();
+        if !piece.more {
+            self.total = Some(piece.offset + piece.data.len());
+        }
+        self.pieces.insert(piece.offset, piece);
+        self.total == Some(self.have)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! ICMP errors: when one may be sent, what it says, and what one that arrives means.
+
+use bytes::Bytes;
+use windfall_base::Payload;
+use windfall_wire_net::ip::Packet;
+use windfall_wire_net::{Addresses, Protocol, icmpv4, icmpv6, ipv4, ipv6};
+
+/// The longest IPv4 error message, in bytes (RFC 1812, section 4.3.2.3).
+const MAX_V4: usize = 576;
+
+/// Why a packet could not go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// No route leads to its destination.
+    NoRoute,
+    /// The destination does not speak its protocol.
+    NoProtocol,
+    /// Nobody listens on its port.
+    NoPort,
+    /// It is longer than the next link carries and may not be cut.
+    TooBig {
+        /// The MTU of that link, in bytes.
+        mtu: usize,
+    },
+    /// Its hop limit ran out.
+    HopLimit,
+    /// Not all of its fragments came in time.
+    Reassembly,
+    /// A header makes no sense.
+    Parameter {
+        /// What about it.
+        fault: Fault,
+        /// The byte of the packet at which it does not.
+        pointer: usize,
+    },
+}
+
+/// What makes no sense in a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// A field's value.
+    Field,
+    /// The header that follows.
+    NextHeader,
+    /// An option that must be understood.
+    Option,
+}
+
+/// An ICMP error that arrived, about a packet that was sent from here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorReport {
+    /// From and to whom the packet went that it is about.
+    pub addresses: Addresses,
+    /// What that packet carried.
+    pub protocol: Protocol,
+    /// The first bytes of what it carried, as many as the report repeats.
+    pub quoted: Bytes,
+    /// The length of that packet, in bytes.
+    pub len: usize,
+    /// What is wrong; `None` for codes without a name here.
+    pub problem: Option<Problem>,
+}
+
+/// Whether a problem with `packet` may be reported to its source (RFC 1122, section 3.2.2; RFC
+/// 1812, section 4.3.2.7; RFC 4443, section 2.4): not about errors, later fragments, what went to
+/// many, or what did not come from one.
+#[must_use]
+pub fn may_report(packet: &Packet<'_>, problem: Problem) -> bool {
+    match packet.addresses() {
+        Addresses::V4 { src, dst } => {
+            let many = dst.is_multicast() || dst.is_broadcast();
+            let nobody = src.is_unspecified()
+                || src.is_multicast()
+                || src.is_broadcast()
+                || src.is_loopback()
+                || src.octets()[0] >= 240;
+            if many || nobody {
+                return false;
+            }
+        }
+        Addresses::V6 { src, dst } => {
+            // The two exceptions that let path MTU discovery and option probing work by multicast.
+            let excepted = matches!(
+                problem,
+                Problem::TooBig { .. } | Problem::Parameter { fault: Fault::Option, .. }
+            );
+            let nobody = src.is_unspecified() || src.is_multicast() || src.is_loopback();
+            if nobody || (dst.is_multicast() && !excepted) {
+                return false;
+            }
+        }
+    }
+    // What cannot be walked over cannot be an error message that anyone has sent.
+    let Ok(carried) = packet.carried() else { return true };
+    if carried.fragment && carried.fragment_offset > 0 {
+        return false;
+    }
+    // A message too short to show its type might be an error.
+    match carried.protocol {
+        Protocol::ICMP => {
+            icmpv4::Packet::new(carried.bytes).is_ok_and(|message| !message.is_error())
+        }
+        Protocol::ICMPV6 => {
+            const REDIRECT: u8 = 137;
+            icmpv6::Packet::new(carried.bytes)
+                .is_ok_and(|message| !message.is_error() && message.kind() != REDIRECT)
+        }
+        _ => true,
+    }
+}
+
+/// The message that reports `problem` with `packet`: its header and as much of the packet as fits.
+///
+/// `addresses` are those of the message. `None` if the family knows no such message.
+#[must_use]
+pub fn message(
+    addresses: &Addresses,
+    problem: Problem,
+    packet: &Payload,
+) -> Option<([u8; 8], Bytes)> {
+    let mut header = [0; 8];
+    match addresses {
+        Addresses::V4 { .. } => {
+            let quoted = packet.prefix(MAX_V4 - ipv4::HEADER_LEN - header.len());
+            let why = |why| Some(icmpv4::Repr::Unreachable(why));
+            let repr = match problem {
+                Problem::NoRoute => why(icmpv4::Unreachable::Host),
+                Problem::NoProtocol => why(icmpv4::Unreachable::Protocol),
+                Problem::NoPort => why(icmpv4::Unreachable::Port),
+                Problem::TooBig { mtu } => {
+                    let mtu = mtu.min(usize::from(u16::MAX)) as u16;
+                    why(icmpv4::Unreachable::FragmentationNeeded { mtu })
+                }
+                Problem::HopLimit => Some(icmpv4::Repr::HopLimitExceeded),
+                Problem::Reassembly => Some(icmpv4::Repr::ReassemblyTimeExceeded),
+                Problem::Parameter { pointer, .. } => u8::try_from(pointer)
+                    .ok()
+                    .map(|pointer| icmpv4::Repr::ParameterProblem { pointer }),
+            }?;
+            repr.emit(&mut header, &quoted);
+            Some((header, quoted))
+        }
+        Addresses::V6 { .. } => {
+            let quoted = packet.prefix(ipv6::MIN_MTU - ipv6::HEADER_LEN - header.len());
+            let repr = match problem {
+                Problem::NoRoute => icmpv6::Repr::Unreachable(icmpv6::Unreachable::NoRoute),
+                Problem::NoPort => icmpv6::Repr::Unreachable(icmpv6::Unreachable::Port),
+                // The next header field of the fixed header, as the packets that get here have it.
+                Problem::NoProtocol => icmpv6::Repr::ParameterProblem {
+                    problem: icmpv6::Problem::NextHeader,
+                    pointer: 6,
+                },
+                Problem::TooBig { mtu } => icmpv6::Repr::PacketTooBig { mtu: mtu as u32 },
+                Problem::HopLimit => icmpv6::Repr::HopLimitExceeded,
+                Problem::Reassembly => icmpv6::Repr::ReassemblyTimeExceeded,
+                Problem::Parameter { fault, pointer } => icmpv6::Repr::ParameterProblem {
+                    problem: match fault {
+                        Fault::Field => icmpv6::Problem::Field,
+                        Fault::NextHeader => icmpv6::Problem::NextHeader,
+                        Fault::Option => icmpv6::Problem::Option,
+                    },
+                    pointer: pointer as u32,
+                },
+            };
+            repr.emit(&mut header, addresses, &quoted);
+            Some((header, quoted))
+        }
+    }
+}
+
+/// What the data of an error message say of the packet that it is about; `None` if too little.
+#[must_use]
+pub fn understand(data: &Bytes, problem: Option<Problem>) -> Option<ErrorReport> {
+    let packet = Packet::new(data).ok()?;
+    let carried = packet.carried().ok()?;
+    Some(ErrorReport {
+        addresses: packet.addresses(),
+        protocol: carried.protocol,
+        quoted: data.slice_ref(carried.bytes),
+        len: packet.total_len(),
+        problem,
+    })
+}
+
+/// The problem that an ICMP message reports, if it is one with a name here.
+#[must_use]
+pub fn problem_v4(repr: Option<icmpv4::Repr>) -> Option<Problem> {
+    Some(match repr? {
+        icmpv4::Repr::Unreachable(why) => match why {
+            icmpv4::Unreachable::Protocol => Problem::NoProtocol,
+            icmpv4::Unreachable::Port => Problem::NoPort,
+            icmpv4::Unreachable::FragmentationNeeded { mtu } => Problem::TooBig { mtu: mtu.into() },
+            _ => Problem::NoRoute,
+        },
+        icmpv4::Repr::HopLimitExceeded => Problem::HopLimit,
+        icmpv4::Repr::ReassemblyTimeExceeded => Problem::Reassembly,
+        icmpv4::Repr::ParameterProblem { pointer } => {
+            Problem::Parameter { fault: Fault::Field, pointer: pointer.into() }
+        }
+        icmpv4::Repr::EchoRequest { .. } | icmpv4::Repr::EchoReply { .. } => return None,
+    })
+}
+
+/// The problem that an ICMPv6 message reports, if it is one with a name here.
+#[must_use]
+pub fn problem_v6(repr: Option<icmpv6::Repr>) -> Option<Problem> {
+    Some(match repr? {
+        icmpv6::Repr::Unreachable(icmpv6::Unreachable::Port) => Problem::NoPort,
+        icmpv6::Repr::Unreachable(_) => Problem::NoRoute,
+        icmpv6::Repr::PacketTooBig { mtu } => Problem::TooBig { mtu: mtu as usize },
+        icmpv6::Repr::HopLimitExceeded => Problem::HopLimit,
+        icmpv6::Repr::ReassemblyTimeExceeded => Problem::Reassembly,
+        icmpv6::Repr::ParameterProblem { problem, pointer } => {
+            let fault = match problem {
+                icmpv6::Problem::Field => Fault::Field,
+                icmpv6::Problem::NextHeader => Fault::NextHeader,
+                icmpv6::Problem::Option => Fault::Option,
+            };
+            Problem::Parameter { fault, pointer: pointer as usize }
+        }
+        icmpv6::Repr::EchoRequest { .. } | icmpv6::Repr::EchoReply { .. } => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,297 @@
+//! A host: the internet layer and the sockets of the applications on top.
+
+mod datagram;
+mod event;
+mod sockets;
+
+use std::collections::VecDeque;
+
+use core::net::{IpAddr, SocketAddr};
+
+use bytes::Bytes;
+use windfall_base::{
+    DropReason, Drops, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, SocketCommand,
+    SocketError, SocketEvent, SocketId,
+};
+use windfall_ip::{Datagram, ErrorReport, Layer, Outbound, Problem, SendError, Upward};
+use windfall_wire_net::{Addresses, Protocol};
+
+pub use event::{HostEvent, HostEventKind};
+pub use sockets::AppId;
+
+use datagram::Arrival;
+use sockets::{Kind, Sockets};
+
+/// What a received datagram costs of a socket's buffer besides its data, in bytes.
+const OVERHEAD: usize = 256;
+
+/// How a host is set up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostConfig {
+    /// Its interfaces, addresses, routes; whether it forwards. Port *i* is interface *i*.
+    pub internet: windfall_ip::Config,
+    /// How much each socket may have waiting for its application, in bytes.
+    pub receive_buffer: usize,
+}
+
+impl Default for HostConfig {
+    fn default() -> Self {
+        Self { internet: windfall_ip::Config::default(), receive_buffer: 212_992 }
+    }
+}
+
+/// A station's host: port *i* is the device of its *i*-th interface and carries bare IP packets.
+///
+/// `handle_command` takes what applications ask, `poll_socket_event` gives what they are told, and
+/// `poll_event` what happened for the record; the rest is [`Node`].
+#[derive(Debug)]
+pub struct Host {
+    layer: Layer,
+    sockets: Sockets,
+    receive_buffer: usize,
+    to_apps: VecDeque<(AppId, SocketEvent)>,
+    /// Datagrams among them.
+    waiting: u64,
+    events: VecDeque<HostEvent>,
+    /// Packets born here that came to nothing before the internet layer saw them, and datagrams
+    /// that waited for an application when it closed its socket.
+    drops: Drops,
+    born: u64,
+}
+
+impl Host {
+    /// The host that `config` describes.
+    #[must_use]
+    pub fn new(config: HostConfig, seed: Seed) -> Self {
+        Self {
+            layer: Layer::new(config.internet, seed),
+            sockets: Sockets::default(),
+            receive_buffer: config.receive_buffer,
+            to_apps: VecDeque::new(),
+            waiting: 0,
+            events: VecDeque::new(),
+            drops: Drops::default(),
+            born: 0,
+        }
+    }
+
+    /// Does what an application asks; what it is told comes by `poll_socket_event`.
+    pub fn handle_command(&mut self, now: Instant, app: AppId, command: SocketCommand) {
+        match command {
+            SocketCommand::Open { socket, transport, local } => {
+                let own = local.ip().is_unspecified() || self.layer.is_local(local.ip());
+                let opened = if own {
+                    self.sockets.open(app, socket, transport, local)
+                } else {
+                    Err(SocketError::Unreachable)
+                };
+                let event = match opened {
+                    Ok(local) => SocketEvent::Opened { socket, local },
+                    Err(error) => SocketEvent::Failed { socket, error },
+                };
+                self.to_apps.push_back((app, event));
+            }
+            SocketCommand::Send { socket, to, data } => {
+                if let Err(error) = self.send(now, app, socket, to, data) {
+                    self.to_apps.push_back((app, SocketEvent::Failed { socket, error }));
+                }
+            }
+            SocketCommand::Close { socket } => self.close(now, app, socket),
+        }
+        self.drain(now);
+    }
+
+    /// The next event for an application; call until `None`.
+    pub fn poll_socket_event(&mut self) -> Option<(AppId, SocketEvent)> {
+        let (app, event) = self.to_apps.pop_front()?;
+        if let SocketEvent::Received { socket, data, .. } = &event {
+            self.waiting -= 1;
+            self.sockets.release(app, *socket, data.len() + OVERHEAD);
+        }
+        Some((app, event))
+    }
+
+    /// The next thing that happened; call until `None`.
+    pub fn poll_event(&mut self) -> Option<HostEvent> {
+        self.events.pop_front()
+    }
+
+    /// The account of the host: what it took from its devices and its applications, and what became
+    /// of it.
+    #[must_use]
+    pub fn ledger(&self) -> Ledger {
+        let mut ledger = self.layer.ledger();
+        ledger.taken += self.born;
+        ledger.held += self.waiting;
+        ledger.given -= self.waiting + (self.drops.total() - self.born);
+        ledger.drops.add(&self.drops);
+        ledger
+    }
+
+    fn send(
+        &mut self,
+        now: Instant,
+        app: AppId,
+        socket: SocketId,
+        to: SocketAddr,
+        data: Bytes,
+    ) -> Result<(), SocketError> {
+        let sender = self.sockets.sender(app, socket).ok_or(SocketError::NotOpen)?;
+        let source = match sender.local.ip() {
+            address if address.is_unspecified() => self.layer.source_for(to.ip()),
+            address => Some(address),
+        };
+        let Some(addresses) = source.and_then(|source| Addresses::new(source, to.ip())) else {
+            self.born += 1;
+            self.discard(now, None, data.len(), DropReason::NoRoute);
+            return Err(SocketError::Unreachable);
+        };
+        let (protocol, header) =
+            datagram::header(&sender, &addresses, to.port(), &data).ok_or(SocketError::TooLong)?;
+        let len = data.len();
+        let packet = Outbound { addresses, protocol, header: &header, data };
+        self.layer.handle_send(now, packet).map_err(|error| match error {
+            SendError::NoRoute(_) => SocketError::Unreachable,
+            SendError::TooLong(_) => SocketError::TooLong,
+        })?;
+        self.note(now, HostEventKind::Sent { app, socket, len });
+        Ok(())
+    }
+
+    fn close(&mut self, now: Instant, app: AppId, socket: SocketId) {
+        if !self.sockets.close(app, socket) {
+            let error = SocketError::NotOpen;
+            return self.to_apps.push_back((app, SocketEvent::Failed { socket, error }));
+        }
+        let (gone, kept) = core::mem::take(&mut self.to_apps)
+            .into_iter()
+            .partition(|(to, event)| *to == app && is_received(event, socket));
+        self.to_apps = kept;
+        let gone: VecDeque<(AppId, SocketEvent)> = gone;
+        for (_, event) in gone {
+            if let SocketEvent::Received { data, .. } = event {
+                self.waiting -= 1;
+                self.discard(now, None, data.len(), DropReason::NoListener);
+            }
+        }
+    }
+
+    /// Takes everything that the internet layer has for the host.
+    fn drain(&mut self, now: Instant) {
+        while let Some(upward) = self.layer.poll_upward() {
+            match upward {
+                Upward::Datagram(datagram) => self.receive(now, &datagram),
+                Upward::Report(report) => self.tell(&report),
+            }
+        }
+        while let Some(event) = self.layer.poll_event() {
+            self.events.push_back(event.into());
+        }
+    }
+
+    //= S0.5
+    /// Hands a datagram to the socket that it is for, or drops it for the first reason found.
+    fn receive(&mut self, now: Instant, datagram: &Datagram) {
+        let arrival = match datagram::read(datagram) {
+            Ok(arrival) => arrival,
+            Err(reason) => {
+                if reason == DropReason::NoListener {
+                    let problem = Problem::NoProtocol;
+                    return self.layer.handle_refusal(now, datagram, reason, problem);
+                }
+                return self.layer.refuse(now, datagram, reason);
+            }
+        };
+        let (kind, local) = (arrival.kind, datagram.addresses.dst());
+        let Some((app, socket)) = self.sockets.find(kind, local, arrival.to_port) else {
+            let reason = DropReason::NoListener;
+            return match kind {
+                Kind::Echo => self.layer.refuse(now, datagram, reason),
+                _ => self.layer.handle_refusal(now, datagram, reason, Problem::NoPort),
+            };
+        };
+        if !self.sockets.accepts(app, socket, arrival.coverage) {
+            return self.layer.refuse(now, datagram, DropReason::UdpLiteCoverage);
+        }
+        let size = arrival.data.len() + OVERHEAD;
+        if !self.sockets.reserve(app, socket, size, self.receive_buffer) {
+            return self.layer.refuse(now, datagram, DropReason::ReceiveBuffer);
+        }
+        let Arrival { data, damage, from_port, .. } = arrival;
+        let (tag, len) = (datagram.tag, data.len());
+        self.note(now, HostEventKind::Delivered { tag, app, socket, len, damage: damage.clone() });
+        let from = SocketAddr::new(datagram.addresses.src(), from_port);
+        self.waiting += 1;
+        self.to_apps.push_back((app, SocketEvent::Received { socket, from, data, damage }));
+    }
+
+    /// Tells a socket what became of a packet that it sent.
+    fn tell(&mut self, report: &ErrorReport) {
+        let error = match report.problem {
+            Some(Problem::NoPort | Problem::NoProtocol) => SocketError::PortClosed,
+            // The internet layer has learned from it, and the next packet will fit.
+            Some(Problem::TooBig { .. } | Problem::Reassembly) => return,
+            Some(Problem::NoRoute | Problem::HopLimit) => SocketError::Unreachable,
+            Some(Problem::Parameter { .. }) | None => return,
+        };
+        let Some((kind, port)) = datagram::sender_of(report) else { return };
+        let local: IpAddr = report.addresses.src();
+        if let Some((app, socket)) = self.sockets.find(kind, local, port) {
+            self.to_apps.push_back((app, SocketEvent::Failed { socket, error }));
+        }
+    }
+
+    fn note(&mut self, at: Instant, kind: HostEventKind) {
+        self.events.push_back(HostEvent { at, kind });
+    }
+
+    fn discard(
+        &mut self,
+        at: Instant,
+        tag: Option<windfall_base::Tag>,
+        len: usize,
+        reason: DropReason,
+    ) {
+        self.drops.count(reason);
+        self.note(at, HostEventKind::Dropped { tag, reason, len });
+    }
+}
+
+impl Node for Host {
+    fn handle_input(&mut self, now: Instant, port: Port, input: Input) {
+        // A device has no carrier and is always free to take a packet.
+        if let Input::Frame(frame, _) = input {
+            self.layer.handle_input(now, usize::from(port.0), frame);
+            self.drain(now);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.layer.handle_timeout(now);
+        self.drain(now);
+    }
+
+    fn poll_transmit(&mut self, _now: Instant) -> Option<(Port, Outgoing)> {
+        let (interface, payload) = self.layer.poll_transmit()?;
+        Some((Port(interface as u16), Frame::packet(payload).into()))
+    }
+
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        self.layer.poll_timeout()
+    }
+}
+
+fn is_received(event: &SocketEvent, of: SocketId) -> bool {
+    matches!(event, SocketEvent::Received { socket, .. } if *socket == of)
+}
+
+/// The ICMP of a family.
+fn icmp_of(addresses: &Addresses) -> Protocol {
+    match addresses {
+        Addresses::V4 { .. } => Protocol::ICMP,
+        Addresses::V6 { .. } => Protocol::ICMPV6,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! The transport headers of a host: writing them for what sockets send, and judging what arrives.
+
+use bytes::Bytes;
+use windfall_base::{Check, Damage, DropReason, Payload, Transport};
+use windfall_ip::{Datagram, ErrorReport};
+use windfall_wire_net::udplite::Coverage;
+use windfall_wire_net::{Addresses, Protocol, WireError, icmpv4, icmpv6, udp, udplite};
+
+use super::icmp_of;
+use super::sockets::{Covered, Kind, Sender};
+
+/// The length of each of the headers written here, in bytes.
+const HEADER_LEN: usize = 8;
+
+/// A datagram whose checks held.
+pub(super) struct Arrival {
+    pub(super) kind: Kind,
+    pub(super) from_port: u16,
+    pub(super) to_port: u16,
+    pub(super) data: Bytes,
+    pub(super) damage: Damage,
+    pub(super) coverage: Covered,
+}
+
+/// The header for `data`, and the protocol that it is of; `None` if they are too long.
+pub(super) fn header(
+    sender: &Sender,
+    addresses: &Addresses,
+    dst_port: u16,
+    data: &[u8],
+) -> Option<(Protocol, [u8; HEADER_LEN])> {
+    let mut header = [0; HEADER_LEN];
+    let src_port = sender.local.port();
+    let protocol = match sender.transport {
+        Transport::Udp => {
+            udp::Repr { src_port, dst_port }.emit(&mut header, addresses, data).ok()?;
+            Protocol::UDP
+        }
+        Transport::UdpLite { send_coverage, .. } => {
+            let coverage = Coverage::requested(send_coverage);
+            udplite::Repr { src_port, dst_port, coverage }.emit(&mut header, addresses, data);
+            Protocol::UDP_LITE
+        }
+        Transport::Echo => {
+            let (id, seq) = (src_port, sender.echo);
+            match addresses {
+                Addresses::V4 { .. } => {
+                    icmpv4::Repr::EchoRequest { id, seq }.emit(&mut header, data);
+                }
+                Addresses::V6 { .. } => {
+                    icmpv6::Repr::EchoRequest { id, seq }.emit(&mut header, addresses, data);
+                }
+            }
+            icmp_of(addresses)
+        }
+    };
+    Some((protocol, header))
+}
+
+//= S0.5
+/// Judges what arrived; `NoListener` if nobody here speaks its protocol.
+pub(super) fn read(datagram: &Datagram) -> Result<Arrival, DropReason> {
+    let payload = gathered(&datagram.payload);
+    match datagram.protocol {
+        Protocol::UDP => read_udp(datagram, &payload),
+        Protocol::UDP_LITE => read_udplite(datagram, &payload),
+        // The internet layer has checked these.
+        Protocol::ICMP | Protocol::ICMPV6 => {
+            let data = payload.to_bytes();
+            let id = data.get(4..6).map_or(0, |id| u16::from_be_bytes([id[0], id[1]]));
+            Ok(Arrival {
+                kind: Kind::Echo,
+                from_port: id,
+                to_port: id,
+                data: data.slice(HEADER_LEN.min(data.len())..),
+                damage: Damage { frame: Check::Good, ..Damage::default() },
+                coverage: Covered::All,
+            })
+        }
+        _ => Err(DropReason::NoListener),
+    }
+}
+
+fn read_udp(datagram: &Datagram, payload: &Payload) -> Result<Arrival, DropReason> {
+    let [head, tail] = payload.slices();
+    let packet = udp::Packet::new(head).map_err(|_| DropReason::Malformed)?;
+    if datagram.damage.missing > 0 {
+        return Err(DropReason::Truncated);
+    }
+    if packet.len() > datagram.len {
+        return Err(DropReason::Malformed);
+    }
+    if !packet.checksum_holds_with(&datagram.addresses, tail) {
+        return Err(DropReason::UdpChecksum);
+    }
+    let covered = if packet.checksum() == 0 { HEADER_LEN } else { packet.len() };
+    Ok(Arrival {
+        kind: Kind::Udp,
+        from_port: packet.src_port(),
+        to_port: packet.dst_port(),
+        data: payload.slice(HEADER_LEN..packet.len()),
+        damage: remaining(&datagram.damage, covered, packet.len()),
+        coverage: Covered::All,
+    })
+}
+
+fn read_udplite(datagram: &Datagram, payload: &Payload) -> Result<Arrival, DropReason> {
+    let [head, tail] = payload.slices();
+    let packet = udplite::Packet::truncated(head, datagram.len).map_err(|error| match error {
+        WireError::Length { .. } => DropReason::UdpLiteCoverage,
+        WireError::Illegal { .. } => DropReason::UdpLiteChecksum,
+        _ => DropReason::Malformed,
+    })?;
+    // What was cut off behind the covered bytes is damage like any other there.
+    if packet.covered() > payload.len() {
+        return Err(DropReason::Truncated);
+    }
+    if !packet.checksum_holds_with(&datagram.addresses, tail) {
+        return Err(DropReason::UdpLiteChecksum);
+    }
+    let coverage = match packet.covered() {
+        covered if covered == datagram.len => Covered::All,
+        covered => Covered::First(covered as u16),
+    };
+    Ok(Arrival {
+        kind: Kind::UdpLite,
+        from_port: packet.src_port(),
+        to_port: packet.dst_port(),
+        data: payload.slice(HEADER_LEN..payload.len()),
+        damage: remaining(&datagram.damage, packet.covered(), payload.len()),
+        coverage,
+    })
+}
+
+/// What is known of the damage to the data of a datagram of `len` bytes, once a checksum over its
+/// first `covered` bytes has held: they are good, whatever failed below.
+fn remaining(damage: &Damage, covered: usize, len: usize) -> Damage {
+    let all = covered >= len && damage.missing == 0;
+    if damage.frame == Check::Good && damage.missing == 0 || all {
+        return Damage { frame: Check::Good, corrected: damage.corrected, ..Damage::default() };
+    }
+    let header = HEADER_LEN as u32;
+    let (covered, len) = (covered as u32 - header, len as u32 - header);
+    let from_data = |at: u32| at.saturating_sub(header).clamp(covered, len);
+    let ranges = damage.suspect.iter();
+    let mut suspect: Vec<_> = ranges
+        .map(|range| from_data(range.start)..from_data(range.end))
+        .filter(|range| !range.is_empty())
+        .collect();
+    // "Anywhere" has become "anywhere behind the covered bytes".
+    if damage.frame == Check::Bad && damage.suspect.is_empty() && covered < len {
+        suspect.push(covered..len);
+    }
+    Damage { suspect, ..damage.clone() }
+}
+
+/// The payload with at least a transport header in its first slice.
+fn gathered(payload: &Payload) -> Payload {
+    let [head, body] = payload.slices();
+    if head.len() >= HEADER_LEN || body.is_empty() {
+        payload.clone()
+    } else {
+        payload.to_bytes().into()
+    }
+}
+
+/// The socket's port that a reported packet came from, and what kind of socket it was.
+pub(super) fn sender_of(report: &ErrorReport) -> Option<(Kind, u16)> {
+    let word = |at: usize| {
+        let bytes = report.quoted.get(at..at + 2)?;
+        Some(u16::from_be_bytes([bytes[0], bytes[1]]))
+    };
+    match report.protocol {
+        Protocol::UDP => Some((Kind::Udp, word(0)?)),
+        Protocol::UDP_LITE => Some((Kind::UdpLite, word(0)?)),
+        Protocol::ICMP | Protocol::ICMPV6 => Some((Kind::Echo, word(4)?)),
+        _ => None,
+    }
+}

@@ -1,0 +1,174 @@
+//! The table of open sockets: by the application's name for them, and by the port they take.
+
+use std::collections::BTreeMap;
+
+use core::net::{IpAddr, SocketAddr};
+
+use windfall_base::{SocketError, SocketId, Transport};
+
+/// The first port that is given out to whoever asks for any (RFC 6335, section 6).
+const FIRST_FREE: u16 = 49_152;
+
+/// An application on a host, numbered by whoever drives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AppId(pub u16);
+
+/// The space in which a socket's port counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Udp,
+    UdpLite,
+    Echo,
+}
+
+impl Kind {
+    fn of(transport: Transport) -> Self {
+        match transport {
+            Transport::Udp => Self::Udp,
+            Transport::UdpLite { .. } => Self::UdpLite,
+            Transport::Echo => Self::Echo,
+        }
+    }
+}
+
+type Name = (AppId, SocketId);
+
+#[derive(Debug)]
+struct Socket {
+    transport: Transport,
+    local: SocketAddr,
+    /// Bytes that wait for the application.
+    waiting: usize,
+    /// The number of the next echo request.
+    next_echo: u16,
+}
+
+/// What it takes to send by a socket.
+pub(super) struct Sender {
+    pub(super) transport: Transport,
+    pub(super) local: SocketAddr,
+    pub(super) echo: u16,
+}
+
+/// How much of a datagram its checksum covered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Covered {
+    All,
+    First(u16),
+}
+
+/// The open sockets of a host.
+#[derive(Debug, Default)]
+pub(super) struct Sockets {
+    open: BTreeMap<Name, Socket>,
+    /// The sockets on each port; several only if each has an address of its own.
+    ports: BTreeMap<(Kind, u16), Vec<(IpAddr, Name)>>,
+    next_free: u16,
+}
+
+impl Sockets {
+    /// Opens a socket and gives the address that it got.
+    pub(super) fn open(
+        &mut self,
+        app: AppId,
+        socket: SocketId,
+        transport: Transport,
+        mut local: SocketAddr,
+    ) -> Result<SocketAddr, SocketError> {
+        let (name, kind) = ((app, socket), Kind::of(transport));
+        if self.open.contains_key(&name) {
+            return Err(SocketError::AddressInUse);
+        }
+        if local.port() == 0 {
+            local.set_port(self.free_port(kind).ok_or(SocketError::AddressInUse)?);
+        }
+        let there = self.ports.entry((kind, local.port())).or_default();
+        let address = local.ip();
+        let clashes = |other: &IpAddr| {
+            *other == address || other.is_unspecified() && address.is_unspecified()
+        };
+        if there.iter().any(|(other, _)| clashes(other)) {
+            return Err(SocketError::AddressInUse);
+        }
+        there.push((address, name));
+        self.open.insert(name, Socket { transport, local, waiting: 0, next_echo: 0 });
+        Ok(local)
+    }
+
+    /// Closes a socket; says whether it was open.
+    pub(super) fn close(&mut self, app: AppId, socket: SocketId) -> bool {
+        let name = (app, socket);
+        let Some(closed) = self.open.remove(&name) else { return false };
+        let key = (Kind::of(closed.transport), closed.local.port());
+        if let Some(there) = self.ports.get_mut(&key) {
+            there.retain(|(_, other)| *other != name);
+            if there.is_empty() {
+                self.ports.remove(&key);
+            }
+        }
+        true
+    }
+
+    /// What it takes to send by a socket; counts the echo request.
+    pub(super) fn sender(&mut self, app: AppId, socket: SocketId) -> Option<Sender> {
+        let socket = self.open.get_mut(&(app, socket))?;
+        let echo = socket.next_echo;
+        socket.next_echo = echo.wrapping_add(1);
+        Some(Sender { transport: socket.transport, local: socket.local, echo })
+    }
+
+    /// The socket for what arrived at `address` and `port`: one of that very address first.
+    pub(super) fn find(&self, kind: Kind, address: IpAddr, port: u16) -> Option<Name> {
+        let there = self.ports.get(&(kind, port))?;
+        let exact = there.iter().find(|(local, _)| *local == address);
+        let found = exact.or_else(|| there.iter().find(|(local, _)| local.is_unspecified()));
+        found.map(|(_, name)| *name)
+    }
+
+    //= S1.10
+    /// Whether a socket asks for no more coverage than a datagram had.
+    pub(super) fn accepts(&self, app: AppId, socket: SocketId, covered: Covered) -> bool {
+        let transport = self.open.get(&(app, socket)).map(|socket| socket.transport);
+        match (transport, covered) {
+            (Some(Transport::UdpLite { min_coverage: Some(least), .. }), Covered::First(n)) => {
+                least > 0 && n >= least
+            }
+            _ => true,
+        }
+    }
+
+    /// Makes room for `bytes` in a socket's buffer, if they stay within `limit`.
+    pub(super) fn reserve(
+        &mut self,
+        app: AppId,
+        socket: SocketId,
+        bytes: usize,
+        limit: usize,
+    ) -> bool {
+        let Some(socket) = self.open.get_mut(&(app, socket)) else { return false };
+        // An empty buffer takes anything, or nothing long could ever arrive.
+        let fits = socket.waiting == 0 || socket.waiting + bytes <= limit;
+        if fits {
+            socket.waiting += bytes;
+        }
+        fits
+    }
+
+    /// Gives back room in a socket's buffer.
+    pub(super) fn release(&mut self, app: AppId, socket: SocketId, bytes: usize) {
+        if let Some(socket) = self.open.get_mut(&(app, socket)) {
+            socket.waiting = socket.waiting.saturating_sub(bytes);
+        }
+    }
+
+    fn free_port(&mut self, kind: Kind) -> Option<u16> {
+        for _ in FIRST_FREE..=u16::MAX {
+            let port = self.next_free.max(FIRST_FREE);
+            self.next_free = port.checked_add(1).unwrap_or(FIRST_FREE);
+            if !self.ports.contains_key(&(kind, port)) {
+                return Some(port);
+            }
+        }
+        None
+    }
+}
