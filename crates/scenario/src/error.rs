@@ -55,14 +55,18 @@ impl Fault {
 
     /// Gives the fault its place in `text`, the content of `file`.
     pub(crate) fn in_file(self, file: &str, text: &str) -> ScenarioError {
-        let line =
-            |span: Range<usize>| 1 + text.bytes().take(span.start).filter(|b| *b == b'\n').count();
-        // Scenarios made from options have spans of nothing.
-        let span = self.span.filter(|span| !span.is_empty() && !text.is_empty());
-        ScenarioError {
-            place: span.map(|span| (file.to_owned(), line(span))),
-            message: self.message,
+        // What is missing stands nowhere; the beginning is the place to add it.
+        let before = self.span.map_or(0, |span| span.start);
+        let line = 1 + text.bytes().take(before).filter(|byte| *byte == b'\n').count();
+        ScenarioError { place: Some((file.to_owned(), line)), message: self.message }
+    }
+
+    /// The same for a scenario that options may have changed: what they set stands in no file.
+    pub(crate) fn in_file_or_options(self, file: &str, text: &str) -> ScenarioError {
+        if self.span.as_ref().is_none_or(Range::is_empty) || text.is_empty() {
+            return ScenarioError::nowhere(self.message);
         }
+        self.in_file(file, text)
     }
 }
 

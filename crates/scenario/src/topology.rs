@@ -89,7 +89,7 @@ impl Scenario {
         (file, text): (&str, &str),
         read: &mut Read<'_>,
     ) -> Result<Topology, ScenarioError> {
-        self.work_out(level, read).map_err(|fault| fault.in_file(file, text))
+        self.work_out(level, read).map_err(|fault| fault.in_file_or_options(file, text))
     }
 
     fn work_out(&self, level: u8, read: &mut Read<'_>) -> Result<Topology, Fault> {
