@@ -1,7 +1,10 @@
 //! How a network is built: stations, and the links between them.
 
+use windfall_base::{Seed, Stream};
 use windfall_channel::MediumConfig;
-use windfall_stack::InterfaceConfig;
+use windfall_stack::{HostConfig, InterfaceConfig};
+
+use crate::station::Station;
 
 /// Stations and links.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +20,25 @@ pub struct NetworkConfig {
 pub struct StationConfig {
     /// Its name.
     pub name: String,
+    /// Its host, if it has one here; if not, its devices are ports of the network.
+    pub host: Option<HostSetup>,
+}
+
+/// A host and the applications on it.
+#[derive(Clone, Debug)]
+pub struct HostSetup {
+    /// The host.
+    pub host: HostConfig,
+}
+
+impl HostSetup {
+    /// Builds the station `name` of a run with `seed`.
+    #[must_use]
+    pub fn build(&self, seed: Seed, name: &str) -> Station {
+        // Hosts draw from streams of fixed names, so each has a seed of its own.
+        let seed = Seed(Stream::new(seed, name).bits());
+        Station::new(self.host.clone(), Vec::new(), seed)
+    }
 }
 
 /// One link: a medium and the interfaces on it.

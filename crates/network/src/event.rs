@@ -22,6 +22,8 @@ pub enum What {
     Interface(windfall_stack::Event),
     /// The fate of a frame on a medium: the truth, for traces alone.
     Medium(windfall_channel::Event),
+    /// In the host of a station.
+    Host(windfall_stack::HostEvent),
     /// A packet passed a device; reported only on request, since it keeps the bytes alive.
     Packet(Passage),
 }

@@ -10,12 +10,14 @@ mod config;
 mod event;
 mod ledger;
 mod network;
+mod station;
 
 pub use agenda::Agenda;
-pub use config::{BuildError, EndConfig, LinkConfig, NetworkConfig, StationConfig};
+pub use config::{BuildError, EndConfig, HostSetup, LinkConfig, NetworkConfig, StationConfig};
 pub use event::{Event, Passage, Recording, What};
 pub use ledger::{LinkLedger, direction_of, tag_of};
 pub use network::Network;
+pub use station::Station;
 
 /// An element of a network: an interface, a medium or a station. Numbered in that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

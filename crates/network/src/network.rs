@@ -1,4 +1,4 @@
-//! The composite node: interfaces and media, wired, and the loop that runs them.
+//! The composite node: interfaces, media and stations, wired, and the loop that runs them.
 
 use std::collections::VecDeque;
 
@@ -8,9 +8,10 @@ use windfall_stack::{DEVICE, EventKind, Interface, MEDIUM};
 
 use crate::ElementId;
 use crate::agenda::Agenda;
-use crate::config::{BuildError, EndConfig, LinkConfig, NetworkConfig};
+use crate::config::{BuildError, EndConfig, LinkConfig, NetworkConfig, StationConfig};
 use crate::event::{Event, Passage, Recording, What};
 use crate::ledger::{LinkLedger, direction_of, tag_of};
+use crate::station::Station;
 
 /// Interfaces, media and stations in one node; [`Port`]`(i)` is the i-th device without a host.
 ///
@@ -22,12 +23,15 @@ use crate::ledger::{LinkLedger, direction_of, tag_of};
 pub struct Network {
     interfaces: Vec<Slot>,
     media: Vec<MediumSlot>,
+    stations: Vec<StationSlot>,
     names: Vec<String>,
     /// The interface behind each port.
     devices: Vec<usize>,
     agenda: Agenda,
     /// What follows at this instant from what has happened, in order.
     work: VecDeque<Work>,
+    /// Packets for stations, delivered once links have nothing more to do at this instant.
+    arrivals: VecDeque<(usize, Port, Input)>,
     outputs: VecDeque<(Port, Outgoing)>,
     events: VecDeque<Event>,
     recording: Recording,
@@ -40,10 +44,27 @@ struct Slot {
     medium: usize,
     medium_port: Port,
     station: usize,
-    device: Port,
+    behind: Behind,
     ledger: LinkLedger,
     /// The beginning of the last transmission that was counted.
     counted: Option<Instant>,
+}
+
+/// What stands behind the device of an interface.
+#[derive(Clone, Copy, Debug)]
+enum Behind {
+    /// A port of the network.
+    Port(Port),
+    /// A port of the interface's own station.
+    Station(Port),
+}
+
+/// A station; one without a host is the driver's matter.
+#[derive(Debug)]
+struct StationSlot {
+    station: Option<Station>,
+    /// The interface at each of its ports.
+    interfaces: Vec<usize>,
 }
 
 #[derive(Debug)]
@@ -69,14 +90,20 @@ impl Network {
         let mut network = Self {
             interfaces: Vec::new(),
             media: Vec::new(),
+            stations: Vec::new(),
             names: Vec::new(),
             devices: Vec::new(),
             agenda: Agenda::new(0),
             work: VecDeque::new(),
+            arrivals: VecDeque::new(),
             outputs: VecDeque::new(),
             events: VecDeque::new(),
             recording: Recording::default(),
         };
+        for StationConfig { name, host } in &config.stations {
+            let station = host.as_ref().map(|setup| setup.build(seed, name));
+            network.stations.push(StationSlot { station, interfaces: Vec::new() });
+        }
         for link in &config.links {
             network.add_link(config, link, seed)?;
         }
@@ -85,7 +112,12 @@ impl Network {
             return Err(BuildError::TooManyDevices { devices });
         }
         network.names.extend(config.links.iter().map(|link| link.name.clone()));
-        network.agenda = Agenda::new(network.interfaces.len() + network.media.len());
+        network.names.extend(config.stations.iter().map(|station| station.name.clone()));
+        network.agenda = Agenda::new(network.names.len());
+        for index in 0..network.stations.len() {
+            network.drain_station(Instant::START, index);
+        }
+        network.run(Instant::START);
         Ok(network)
     }
 
@@ -115,15 +147,23 @@ impl Network {
             let name = format!("{}/{}", link.name, owner.name);
             // The ledgers live on what the interfaces report.
             let interface = windfall_stack::InterfaceConfig { observe: true, ..interface.clone() };
-            ends.push(self.interfaces.len());
-            let device = Port(self.devices.len() as u16);
-            self.devices.push(self.interfaces.len());
+            let index = self.interfaces.len();
+            ends.push(index);
+            let StationSlot { station: host, interfaces } = &mut self.stations[*station];
+            let behind = match host {
+                Some(_) => Behind::Station(Port(interfaces.len() as u16)),
+                None => {
+                    self.devices.push(index);
+                    Behind::Port(Port((self.devices.len() - 1) as u16))
+                }
+            };
+            interfaces.push(index);
             self.interfaces.push(Slot {
                 interface: Interface::new(interface, seed, &name),
                 medium: self.media.len(),
                 medium_port,
                 station: *station,
-                device,
+                behind,
                 ledger: LinkLedger::default(),
                 counted: None,
             });
@@ -143,7 +183,7 @@ impl Network {
         self.events.pop_front()
     }
 
-    /// The name of an element: `link/station` of an interface, `link` of a medium.
+    /// The name of an element: `link/station` of an interface, `link` of a medium, that of a station.
     ///
     /// # Panics
     /// If the network has no such element.
@@ -186,6 +226,12 @@ impl Network {
         &self.interfaces[interface.0 as usize].ledger
     }
 
+    /// The station of a place in the configuration, if it has a host.
+    #[must_use]
+    pub fn station(&self, index: usize) -> Option<&Station> {
+        self.stations.get(index)?.station.as_ref()
+    }
+
     /// How much waits at an interface for its link: packets and their bytes.
     ///
     /// # Panics
@@ -201,10 +247,29 @@ impl Network {
             while let Some(work) = self.work.pop_front() {
                 self.perform(now, work);
             }
-            match self.agenda.next() {
-                Some((due, element)) if due <= now => self.wake(now, element),
-                _ => return,
+            let due = self.agenda.next().filter(|(due, _)| *due <= now).map(|(_, element)| element);
+            // What happens at the devices happens after all that links do at this instant, as it
+            // does where a driver stands between the two.
+            match due {
+                Some(element) if !self.is_station(element) => self.wake(now, element),
+                due => match (self.arrivals.pop_front(), due) {
+                    (Some((index, port, input)), _) => self.arrive(now, index, port, input),
+                    (None, Some(element)) => self.wake(now, element),
+                    (None, None) => return,
+                },
             }
+        }
+    }
+
+    fn is_station(&self, element: ElementId) -> bool {
+        element.0 as usize >= self.interfaces.len() + self.media.len()
+    }
+
+    /// A packet reaches a station.
+    fn arrive(&mut self, now: Instant, index: usize, port: Port, input: Input) {
+        if let Some(station) = &mut self.stations[index].station {
+            station.handle_input(now, port, input);
+            self.drain_station(now, index);
         }
     }
 
@@ -227,10 +292,18 @@ impl Network {
         if index < self.interfaces.len() {
             self.interfaces[index].interface.handle_timeout(now);
             self.drain_interface(now, index);
-        } else {
-            let index = index - self.interfaces.len();
+            return;
+        }
+        let index = index - self.interfaces.len();
+        if index < self.media.len() {
             self.media[index].medium.handle_timeout(now);
             self.drain_medium(now, index);
+            return;
+        }
+        let index = index - self.media.len();
+        if let Some(station) = &mut self.stations[index].station {
+            station.handle_timeout(now);
+            self.drain_station(now, index);
         }
     }
 
@@ -244,7 +317,13 @@ impl Network {
             if self.recording.packets {
                 self.events.push_back(passage(now, index, true, &outgoing.frame));
             }
-            self.outputs.push_back((slot.device, outgoing));
+            match slot.behind {
+                Behind::Port(port) => self.outputs.push_back((port, outgoing)),
+                Behind::Station(port) => {
+                    let input = Input::Frame(outgoing.frame, RxVector::wired(now));
+                    self.arrivals.push_back((slot.station, port, input));
+                }
+            }
         }
         let wake_up = slot.interface.poll_timeout().map(|(at, _)| at);
         self.agenda.set(ElementId(index as u32), wake_up);
@@ -273,6 +352,27 @@ impl Network {
             self.account_medium(index, &event);
             if self.recording.events {
                 self.events.push_back(Event { at: event.at, element, what: What::Medium(event) });
+            }
+        }
+    }
+
+    fn drain_station(&mut self, now: Instant, index: usize) {
+        loop {
+            let StationSlot { station: Some(station), interfaces } = &mut self.stations[index]
+            else {
+                return;
+            };
+            let Some((port, outgoing)) = station.poll_transmit(now) else { break };
+            if let Some(&interface) = interfaces.get(usize::from(port.0)) {
+                self.enter(now, interface, outgoing.frame, RxVector::wired(now));
+            }
+        }
+        let StationSlot { station: Some(station), .. } = &mut self.stations[index] else { return };
+        let element = ElementId((self.interfaces.len() + self.media.len() + index) as u32);
+        self.agenda.set(element, station.poll_timeout().map(|(at, _)| at));
+        while let Some(event) = station.poll_event() {
+            if self.recording.events {
+                self.events.push_back(Event { at: event.at, element, what: What::Host(event) });
             }
         }
     }
@@ -343,9 +443,14 @@ impl Node for Network {
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         let (at, element) = self.agenda.next()?;
         let index = element.0 as usize;
-        let wake_up = match self.interfaces.get(index) {
-            Some(slot) => slot.interface.poll_timeout(),
-            None => self.media[index - self.interfaces.len()].medium.poll_timeout(),
+        let rest = index.checked_sub(self.interfaces.len());
+        let wake_up = match (rest, rest.and_then(|rest| self.media.get(rest))) {
+            (None, _) => self.interfaces[index].interface.poll_timeout(),
+            (Some(_), Some(slot)) => slot.medium.poll_timeout(),
+            (Some(rest), None) => {
+                let slot = &self.stations[rest - self.media.len()];
+                slot.station.as_ref().and_then(Node::poll_timeout)
+            }
         };
         Some((at, wake_up.map_or("nothing", |(_, reason)| reason)))
     }

@@ -11,9 +11,9 @@ use windfall_channel::{
     PipeConfig, RateTrace, Truncation,
 };
 use windfall_link::Window;
-use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
+use windfall_network::{EndConfig, HostSetup, LinkConfig, NetworkConfig, StationConfig};
 use windfall_queue::Limits;
-use windfall_stack::InterfaceConfig;
+use windfall_stack::{HostConfig, InterfaceConfig};
 
 use crate::error::{Fault, ScenarioError};
 use crate::model::{Direction, Exposed, Link, LinkKind, Scenario, Station};
@@ -73,6 +73,41 @@ pub struct StationRoute {
     pub interface: usize,
 }
 
+impl Topology {
+    /// The network with a host in each station, as a simulation runs it.
+    #[must_use]
+    pub fn with_hosts(&self) -> NetworkConfig {
+        let mut network = self.network.clone();
+        for (station, plan) in network.stations.iter_mut().zip(&self.stations) {
+            station.host = Some(HostSetup { host: plan.host() });
+        }
+        network
+    }
+}
+
+impl StationPlan {
+    /// The host of the station, with its addresses and routes.
+    #[must_use]
+    pub fn host(&self) -> HostConfig {
+        let prefix = |prefix: &Prefix| windfall_ip::Prefix::new(prefix.address, prefix.length);
+        let interface = |interface: &InterfacePlan| windfall_ip::InterfaceConfig {
+            addresses: interface.addresses.iter().filter_map(prefix).collect(),
+            mtu: usize::from(interface.mtu),
+        };
+        let route = |route: &StationRoute| {
+            let (to, interface) = (prefix(&route.to)?, route.interface);
+            Some(windfall_ip::Route { to, interface })
+        };
+        let internet = windfall_ip::Config {
+            interfaces: self.interfaces.iter().map(interface).collect(),
+            routes: self.routes.iter().filter_map(route).collect(),
+            forwarding: self.forward,
+            ..windfall_ip::Config::default()
+        };
+        HostConfig { internet, ..HostConfig::default() }
+    }
+}
+
 /// Reads a file that a scenario names, by the name that stands there.
 pub type Read<'a> = dyn FnMut(&str) -> io::Result<Vec<u8>> + 'a;
 
@@ -107,9 +142,10 @@ impl Scenario {
         }
         let links =
             self.links.iter().map(|link| self.link(link, read)).collect::<Result<_, _>>()?;
-        let names = self.stations.iter().map(|s| StationConfig { name: s.name.get_ref().clone() });
+        let names = self.stations.iter().map(|station| station.name.get_ref().clone());
+        let devices = names.map(|name| StationConfig { name, host: None });
         Ok(Topology {
-            network: NetworkConfig { stations: names.collect(), links },
+            network: NetworkConfig { stations: devices.collect(), links },
             stations,
             duration: self.duration.as_ref().map_or(DEFAULT_DURATION, |d| *d.get_ref()),
         })

@@ -21,7 +21,7 @@ impl Simulation {
     /// If the network cannot be built.
     pub fn new(topology: &Topology, seed: Seed) -> Result<Self, BuildError> {
         Ok(Self {
-            network: Network::build(&topology.network, seed)?,
+            network: Network::build(&topology.with_hosts(), seed)?,
             now: Instant::START,
             end: Instant::START.saturating_add(topology.duration),
         })

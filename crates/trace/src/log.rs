@@ -6,7 +6,7 @@ use serde::Serialize;
 use windfall_base::{Check, Damage, Instant, Seed};
 use windfall_channel::Verdict;
 use windfall_network::{Event, What};
-use windfall_stack::EventKind;
+use windfall_stack::{EventKind, HostEventKind};
 
 /// The version of the format; grows when a name changes its meaning or goes.
 pub const FORMAT: u32 = 1;
@@ -112,6 +112,10 @@ impl<W: Write> EventLog<W> {
         let line = match &event.what {
             What::Interface(event) => of_interface(&event.kind, line),
             What::Medium(event) => of_medium(event, line),
+            What::Host(event) => match of_host(&event.kind, line) {
+                Some(line) => line,
+                None => return Ok(()),
+            },
             What::Packet(_) => return Ok(()),
         };
         write_line(&mut self.out, &line)
@@ -177,6 +181,31 @@ fn of_interface<'a>(kind: &'a EventKind, line: Line<'a>) -> Line<'a> {
             len: Some(*len),
             ..line
         },
+    }
+}
+
+/// What applications notice; the internet layer's own affairs are not logged.
+fn of_host<'a>(kind: &'a HostEventKind, line: Line<'a>) -> Option<Line<'a>> {
+    let number = |tag: &Option<windfall_base::Tag>| tag.map(|tag| tag.0);
+    match kind {
+        HostEventKind::Sent { len, .. } => {
+            Some(Line { ev: "datagram.sent", len: Some(*len), ..line })
+        }
+        HostEventKind::Delivered { tag, len, damage, .. } => Some(Line {
+            ev: "datagram.delivered",
+            tag: number(tag),
+            len: Some(*len),
+            damage: damage.is_damaged().then(|| known(damage)),
+            ..line
+        }),
+        HostEventKind::Dropped { tag, reason, len } => Some(Line {
+            ev: "datagram.dropped",
+            tag: number(tag),
+            reason: Some(reason.name()),
+            len: Some(*len),
+            ..line
+        }),
+        HostEventKind::Internet(_) => None,
     }
 }
 

@@ -139,6 +139,7 @@ impl Recorder {
         match &event.what {
             What::Interface(interface) => self.interface(event, &interface.kind),
             What::Medium(medium) => self.medium(event, medium),
+            What::Host(_) => Ok(()),
             What::Packet(passage) => self.packet(event, passage),
         }
     }

@@ -21,7 +21,7 @@ fn pair(air: AirConfig, arq: Arq) -> NetworkConfig {
         ..InterfaceConfig::default()
     };
     let end = |station| EndConfig { station, interface: interface.clone() };
-    let station = |name: &str| StationConfig { name: name.to_owned() };
+    let station = |name: &str| StationConfig { name: name.to_owned(), host: None };
     NetworkConfig {
         stations: vec![station("near"), station("far")],
         links: vec![LinkConfig { name: "air".to_owned(), medium, ends: vec![end(0), end(1)] }],
@@ -89,7 +89,7 @@ fn a_packet_arrives_after_its_air_time_and_the_delay() {
 #[test]
 fn what_the_air_loses_is_dropped_unless_the_link_repeats_it() {
     let half = Probability::new(0.5).unwrap_or_default();
-    for (arq, is_complete) in [(Arq::None, false)] {
+    for (arq, is_complete) in [(Arq::None, false), (Arq::Persistent, true)] {
         let mut network = build(&pair(AirConfig::of(Model::Loss(half)), arq));
         for fill in 0..50 {
             network.handle_input(Instant::START, Port(0), packet(fill, 100));
