@@ -1,1 +1,20 @@
-//! Applications as machines that speak socket commands.
+//! Applications as machines that speak socket commands; each is a
+//! [`base::App`](windfall_base::App).
+//!
+//! - [`Ping`] sends echo requests and times the replies.
+//! - [`Spray`] sends datagrams at an offered rate and cares for nothing (S3.24).
+//! - [`Cbr`] sends datagrams at a constant rate.
+//! - [`Sink`] receives what those two send and knows each bit of it beforehand.
+
+pub mod arrivals;
+pub mod pattern;
+pub mod ping;
+pub mod sender;
+pub mod sink;
+pub mod spread;
+
+pub use pattern::{Pattern, Wrong};
+pub use ping::{Ping, PingConfig};
+pub use sender::{Cbr, Pace, SenderConfig, Spray};
+pub use sink::{Sink, SinkConfig};
+pub use spread::Spread;

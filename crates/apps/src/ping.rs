@@ -1,0 +1,156 @@
+//! Sends echo requests and times the replies.
+
+use std::collections::BTreeMap;
+
+use core::net::{IpAddr, SocketAddr};
+
+use windfall_base::{
+    App, Duration, Instant, Seed, SocketCommand, SocketError, SocketEvent, Transport,
+};
+
+use crate::pattern::{Pattern, Wrong};
+use crate::sender::{SOCKET, unspecified};
+use crate::spread::Spread;
+
+/// How long a reply is waited for; what comes later counts as lost.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a ping does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PingConfig {
+    /// Whom to ask.
+    pub to: IpAddr,
+    /// Bytes of data in each request.
+    pub size: usize,
+    /// Time between two requests; zero counts as a nanosecond.
+    pub interval: Duration,
+    /// How many; no end if `None`.
+    pub count: Option<u64>,
+    /// When the first one goes.
+    pub start: Instant,
+    /// When it stops: none goes at or after this; no end if `None`.
+    pub stop: Option<Instant>,
+}
+
+/// Sends echo requests at a steady interval and measures how long the replies take.
+#[derive(Clone, Debug)]
+pub struct Ping {
+    config: PingConfig,
+    pattern: Pattern,
+    next: Instant,
+    opened: bool,
+    closed: bool,
+    /// Requests without a reply yet, and when they went.
+    waiting: BTreeMap<u64, Instant>,
+    sent: u64,
+    received: u64,
+    unexpected: u64,
+    failed: u64,
+    wrong: Wrong,
+    times: Spread,
+}
+
+impl Ping {
+    /// A ping that does what `config` says, with the contents of `seed`.
+    #[must_use]
+    pub fn new(config: PingConfig, seed: Seed) -> Self {
+        Self {
+            config,
+            pattern: Pattern::new(seed),
+            next: config.start,
+            opened: false,
+            closed: false,
+            waiting: BTreeMap::new(),
+            sent: 0,
+            received: 0,
+            unexpected: 0,
+            failed: 0,
+            wrong: Wrong::default(),
+            times: Spread::default(),
+        }
+    }
+
+    fn due(&self) -> Option<Instant> {
+        let counted_out = self.config.count.is_some_and(|count| self.sent >= count);
+        let over = self.config.stop.is_some_and(|stop| self.next >= stop);
+        (!counted_out && !over && !self.closed).then_some(self.next)
+    }
+
+    fn receive(&mut self, now: Instant, data: &[u8]) {
+        let oldest = self.waiting.first_key_value().map_or(self.sent, |(number, _)| *number);
+        let number = self.pattern.number_of(oldest, data);
+        let asked = number.and_then(|number| Some((number, self.waiting.remove(&number)?)));
+        let Some((number, asked)) = asked.filter(|(_, asked)| now < asked.saturating_add(PATIENCE))
+        else {
+            self.unexpected += 1;
+            return;
+        };
+        self.received += 1;
+        self.times.add(now.saturating_since(asked).as_secs_f64());
+        let wrong = self.pattern.check(number, data);
+        self.wrong.bits += wrong.bits;
+        self.wrong.bytes += wrong.bytes;
+    }
+}
+
+impl App for Ping {
+    fn handle_event(&mut self, now: Instant, event: SocketEvent) {
+        match event {
+            SocketEvent::Received { data, .. } => self.receive(now, &data),
+            SocketEvent::Failed { error, .. } => {
+                self.failed += 1;
+                self.closed |= matches!(error, SocketError::AddressInUse | SocketError::NotOpen);
+            }
+            SocketEvent::Opened { .. } => {}
+        }
+    }
+
+    // What is due goes when it is polled for.
+    fn handle_timeout(&mut self, _now: Instant) {}
+
+    fn poll_command(&mut self, now: Instant) -> Option<SocketCommand> {
+        let due = self.due().filter(|due| *due <= now)?;
+        if !self.opened {
+            self.opened = true;
+            let local = SocketAddr::new(unspecified(self.config.to), 0);
+            return Some(SocketCommand::Open { socket: SOCKET, transport: Transport::Echo, local });
+        }
+        while let Some(entry) = self.waiting.first_entry() {
+            if now < entry.get().saturating_add(PATIENCE) {
+                break;
+            }
+            entry.remove();
+        }
+        let data = self.pattern.datagram(self.sent, self.config.size);
+        self.waiting.insert(self.sent, now);
+        self.sent += 1;
+        let interval = self.config.interval.max(Duration::from_nanos(1));
+        self.next = due.saturating_add(interval);
+        Some(SocketCommand::Send { socket: SOCKET, to: SocketAddr::new(self.config.to, 0), data })
+    }
+
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        Some((self.due()?, "ping"))
+    }
+
+    fn report(&self) -> Vec<(&'static str, f64)> {
+        let lost = (self.sent - self.received) as f64;
+        vec![
+            ("sent", self.sent as f64),
+            ("received", self.received as f64),
+            ("lost", lost),
+            ("loss", if self.sent == 0 { 0.0 } else { lost / self.sent as f64 }),
+            ("unexpected", self.unexpected as f64),
+            ("failed", self.failed as f64),
+            ("wrong-bits", self.wrong.bits as f64),
+            ("wrong-bytes", self.wrong.bytes as f64),
+            ("rtt-min-s", self.times.least()),
+            ("rtt-mean-s", self.times.mean()),
+            ("rtt-max-s", self.times.most()),
+            ("rtt-sd-s", self.times.deviation()),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests;

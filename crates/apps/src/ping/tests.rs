@@ -1,0 +1,68 @@
+use bytes::Bytes;
+use windfall_base::Damage;
+
+use super::*;
+
+fn ping(size: usize) -> Ping {
+    let config = PingConfig {
+        to: [10, 0, 0, 2].into(),
+        size,
+        interval: Duration::from_secs(1),
+        count: Some(4),
+        start: Instant::START,
+        stop: None,
+    };
+    Ping::new(config, Seed(1))
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::START + Duration::from_millis(millis)
+}
+
+fn reply(data: &Bytes) -> SocketEvent {
+    let (from, data) = (([10, 0, 0, 2], 0).into(), data.clone());
+    SocketEvent::Received { socket: SOCKET, from, data, damage: Damage::default() }
+}
+
+fn value(ping: &Ping, name: &str) -> f64 {
+    let report = ping.report();
+    report.iter().find(|(key, _)| *key == name).expect("a value of that name").1
+}
+
+#[test]
+fn replies_are_timed_and_the_rest_is_lost() {
+    let mut ping = ping(56);
+    let mut sent = Vec::new();
+    for second in 0..4 {
+        let now = at(second * 1000);
+        while let Some(command) = ping.poll_command(now) {
+            if let SocketCommand::Send { data, .. } = command {
+                sent.push(data);
+            }
+        }
+        assert_eq!(ping.poll_timeout().is_some(), second < 3);
+    }
+    ping.handle_event(at(3010), reply(&sent[3]));
+    ping.handle_event(at(3020), reply(&sent[1]));
+    ping.handle_event(at(3021), reply(&sent[1]));
+    ping.handle_event(at(10_000), reply(&sent[0]));
+    let values = ["sent", "received", "lost", "loss", "unexpected"].map(|name| value(&ping, name));
+    assert_eq!(values, [4.0, 2.0, 2.0, 0.5, 2.0]);
+    let times = ["rtt-min-s", "rtt-mean-s", "rtt-max-s"].map(|name| value(&ping, name));
+    for (time, expected) in times.into_iter().zip([0.01, 1.015, 2.02]) {
+        assert!((time - expected).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn damage_in_a_reply_is_counted_to_the_bit() {
+    let mut ping = ping(100);
+    ping.poll_command(at(0));
+    let Some(SocketCommand::Send { data, .. }) = ping.poll_command(at(0)) else { panic!("sent") };
+    let mut data = data.to_vec();
+    (data[0], data[99]) = (data[0] ^ 0x80, data[99] ^ 0x03);
+    ping.handle_event(at(5), reply(&data.into()));
+    assert_eq!([value(&ping, "wrong-bits"), value(&ping, "wrong-bytes")], [3.0, 2.0]);
+    ping.handle_event(at(6), reply(&Bytes::from_static(b"somebody else's")));
+    assert_eq!(value(&ping, "unexpected"), 1.0);
+}

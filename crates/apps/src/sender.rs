@@ -1,0 +1,203 @@
+//! Senders of numbered datagrams: at a constant rate, or as fast as asked.
+
+use core::net::{IpAddr, SocketAddr};
+
+use windfall_base::{
+    App, Duration, Instant, Rate, Seed, SocketCommand, SocketError, SocketEvent, SocketId,
+    Transport,
+};
+
+use crate::pattern::Pattern;
+
+/// The only socket of each application here.
+pub(crate) const SOCKET: SocketId = SocketId(0);
+
+/// How datagrams follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// One every so often; a time of zero counts as a nanosecond.
+    Every(Duration),
+    /// So that the data, without any header, make up this rate.
+    Rate(Rate),
+}
+
+/// What a sender does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SenderConfig {
+    /// Whereto.
+    pub to: SocketAddr,
+    /// By which transport.
+    pub transport: Transport,
+    /// Bytes of data in each datagram.
+    pub size: usize,
+    /// How fast.
+    pub pace: Pace,
+    /// How many; no end if `None`.
+    pub count: Option<u64>,
+    /// When the first one goes.
+    pub start: Instant,
+    /// When it stops: none goes at or after this; no end if `None`.
+    pub stop: Option<Instant>,
+}
+
+/// The times of datagrams at a constant pace, to the nanosecond and without drift.
+#[derive(Clone, Debug)]
+struct Schedule {
+    next: Instant,
+    step: Duration,
+    /// What the step leaves out, as a fraction of a nanosecond: `part` of `whole`.
+    part: u64,
+    whole: u64,
+    sum: u64,
+}
+
+impl Schedule {
+    fn new(start: Instant, pace: Pace, size: usize) -> Self {
+        let (step, part, whole) = match pace {
+            Pace::Every(interval) => (interval.as_nanos().max(1), 0, 1),
+            Pace::Rate(rate) => {
+                // An empty datagram at a rate would be infinitely many at once.
+                let bits = size.max(1) as u64 * 8;
+                let nanos = u128::from(bits) * 1_000_000_000;
+                let whole = u128::from(rate.as_bps());
+                ((nanos / whole) as u64, (nanos % whole) as u64, rate.as_bps())
+            }
+        };
+        Self { next: start, step: Duration::from_nanos(step), part, whole, sum: 0 }
+    }
+
+    fn advance(&mut self) {
+        self.sum += self.part;
+        let carry = self.sum >= self.whole;
+        self.sum -= if carry { self.whole } else { 0 };
+        let step = self.step.saturating_add(Duration::from_nanos(carry.into()));
+        self.next = self.next.saturating_add(step);
+    }
+}
+
+/// A sender of numbered datagrams.
+#[derive(Clone, Debug)]
+struct Sender {
+    config: SenderConfig,
+    pattern: Pattern,
+    schedule: Schedule,
+    opened: bool,
+    /// Why the socket could not be opened.
+    closed: Option<SocketError>,
+    sent: u64,
+    failed: u64,
+}
+
+impl Sender {
+    fn new(config: SenderConfig, seed: Seed) -> Self {
+        Self {
+            pattern: Pattern::new(seed),
+            schedule: Schedule::new(config.start, config.pace, config.size),
+            opened: false,
+            closed: None,
+            sent: 0,
+            failed: 0,
+            config,
+        }
+    }
+
+    /// When the next datagram goes, if another one does.
+    fn due(&self) -> Option<Instant> {
+        let next = self.schedule.next;
+        let counted_out = self.config.count.is_some_and(|count| self.sent >= count);
+        let over = self.config.stop.is_some_and(|stop| next >= stop);
+        (!counted_out && !over && self.closed.is_none()).then_some(next)
+    }
+
+    fn handle_event(&mut self, event: &SocketEvent) {
+        if let SocketEvent::Failed { error, .. } = event {
+            self.failed += 1;
+            if matches!(error, SocketError::AddressInUse | SocketError::NotOpen) {
+                self.closed = Some(*error);
+            }
+        }
+    }
+
+    fn poll_command(&mut self, now: Instant) -> Option<SocketCommand> {
+        let due = self.due()?;
+        if due > now {
+            return None;
+        }
+        if !self.opened {
+            self.opened = true;
+            let local = SocketAddr::new(unspecified(self.config.to.ip()), 0);
+            let transport = self.config.transport;
+            return Some(SocketCommand::Open { socket: SOCKET, transport, local });
+        }
+        let data = self.pattern.datagram(self.sent, self.config.size);
+        self.sent += 1;
+        self.schedule.advance();
+        Some(SocketCommand::Send { socket: SOCKET, to: self.config.to, data })
+    }
+
+    fn report(&self) -> Vec<(&'static str, f64)> {
+        let bytes = self.sent as f64 * self.config.size as f64;
+        vec![("sent", self.sent as f64), ("sent-bytes", bytes), ("failed", self.failed as f64)]
+    }
+}
+
+/// The address that stands for any of a host's, of the family of `address`.
+pub(crate) fn unspecified(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => IpAddr::V4(core::net::Ipv4Addr::UNSPECIFIED),
+        IpAddr::V6(_) => IpAddr::V6(core::net::Ipv6Addr::UNSPECIFIED),
+    }
+}
+
+macro_rules! sender_app {
+    ($(#[$doc:meta])* $name:ident, $why:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug)]
+        pub struct $name(Sender);
+
+        impl $name {
+            /// A sender that does what `config` says, with the contents of `seed`.
+            #[must_use]
+            pub fn new(config: SenderConfig, seed: Seed) -> Self {
+                Self(Sender::new(config, seed))
+            }
+        }
+
+        impl App for $name {
+            fn handle_event(&mut self, _now: Instant, event: SocketEvent) {
+                self.0.handle_event(&event);
+            }
+
+            // What is due goes when it is polled for.
+            fn handle_timeout(&mut self, _now: Instant) {}
+
+            fn poll_command(&mut self, now: Instant) -> Option<SocketCommand> {
+                self.0.poll_command(now)
+            }
+
+            fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+                Some((self.0.due()?, $why))
+            }
+
+            fn report(&self) -> Vec<(&'static str, f64)> {
+                self.0.report()
+            }
+        }
+    };
+}
+
+//= S3.24
+sender_app!(
+    /// Sends datagrams at an offered rate, which may well be more than the link takes, and cares
+    /// neither for overflow nor for loss; the [`Sink`](crate::Sink) says how many arrived.
+    Spray,
+    "spray"
+);
+sender_app!(
+    /// Sends datagrams at a constant rate.
+    Cbr,
+    "cbr"
+);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+//! Receives numbered datagrams and says how many came, in what order, and which bits were wrong.
+
+use std::collections::BTreeMap;
+
+use core::net::SocketAddr;
+
+use windfall_base::{App, Damage, Instant, Seed, SocketCommand, SocketEvent, Transport};
+
+use crate::arrivals::{Arrival, Arrivals};
+use crate::pattern::{Pattern, Wrong};
+use crate::sender::SOCKET;
+use crate::spread::Spread;
+
+/// What a sink does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SinkConfig {
+    /// Where it listens; an unspecified address takes what goes to any of the host's.
+    pub local: SocketAddr,
+    /// By which transport.
+    pub transport: Transport,
+}
+
+/// Receives datagrams of the senders here, from as many as there are.
+#[derive(Clone, Debug)]
+pub struct Sink {
+    config: SinkConfig,
+    pattern: Pattern,
+    opened: bool,
+    failed: u64,
+    flows: BTreeMap<SocketAddr, Arrivals>,
+    tally: Tally,
+    gaps: Spread,
+    first: Option<Instant>,
+    last: Option<Instant>,
+    /// Bytes of data of the first datagram: they arrived before the measured time.
+    first_bytes: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Tally {
+    received: u64,
+    bytes: u64,
+    late: u64,
+    duplicates: u64,
+    strange: u64,
+    damaged: u64,
+    marked: u64,
+    missing_bytes: u64,
+    wrong: Wrong,
+}
+
+impl Sink {
+    /// A sink that does what `config` says and expects the contents of `seed`.
+    #[must_use]
+    pub fn new(config: SinkConfig, seed: Seed) -> Self {
+        Self {
+            config,
+            pattern: Pattern::new(seed),
+            opened: false,
+            failed: 0,
+            flows: BTreeMap::new(),
+            tally: Tally::default(),
+            gaps: Spread::default(),
+            first: None,
+            last: None,
+            first_bytes: 0,
+        }
+    }
+
+    fn receive(&mut self, now: Instant, from: SocketAddr, data: &[u8], damage: &Damage) {
+        let (tally, len) = (&mut self.tally, data.len() as u64);
+        tally.received += 1;
+        tally.bytes += len;
+        tally.marked += u64::from(damage.is_damaged());
+        tally.missing_bytes += u64::from(damage.missing);
+        match self.last.replace(now) {
+            Some(last) => self.gaps.add(now.saturating_since(last).as_secs_f64()),
+            None => (self.first, self.first_bytes) = (Some(now), len),
+        }
+        let flow = self.flows.entry(from).or_default();
+        let Some(number) = self.pattern.number_of(flow.next(), data) else {
+            tally.strange += 1;
+            return;
+        };
+        match flow.note(number) {
+            Arrival::Ahead => {}
+            Arrival::Late => tally.late += 1,
+            Arrival::Duplicate => tally.duplicates += 1,
+        }
+        let wrong = self.pattern.check(number, data);
+        tally.damaged += u64::from(wrong.bits > 0 || damage.missing > 0);
+        tally.wrong.bits += wrong.bits;
+        tally.wrong.bytes += wrong.bytes;
+    }
+
+    /// Bits of data per second from the first arrival to the last; 0 without two of them.
+    fn throughput(&self) -> f64 {
+        match (self.first, self.last) {
+            (Some(first), Some(last)) if last > first => {
+                let bits = (self.tally.bytes - self.first_bytes) * 8;
+                bits as f64 / (last - first).as_secs_f64()
+            }
+            _ => 0.0,
+        }
+    }
+}
+
+impl App for Sink {
+    fn handle_event(&mut self, now: Instant, event: SocketEvent) {
+        match event {
+            SocketEvent::Received { from, data, damage, .. } => {
+                self.receive(now, from, &data, &damage);
+            }
+            SocketEvent::Failed { .. } => self.failed += 1,
+            SocketEvent::Opened { .. } => {}
+        }
+    }
+
+    // A sink waits for nothing but datagrams.
+    fn handle_timeout(&mut self, _now: Instant) {}
+
+    fn poll_command(&mut self, _now: Instant) -> Option<SocketCommand> {
+        if core::mem::replace(&mut self.opened, true) {
+            return None;
+        }
+        let SinkConfig { local, transport } = self.config;
+        Some(SocketCommand::Open { socket: SOCKET, transport, local })
+    }
+
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        // Once, at the very beginning, to open the socket.
+        (!self.opened).then_some((Instant::START, "open"))
+    }
+
+    fn report(&self) -> Vec<(&'static str, f64)> {
+        let tally = &self.tally;
+        let lost: u64 = self.flows.values().map(Arrivals::missing).sum();
+        let sent = lost + self.flows.values().map(Arrivals::distinct).sum::<u64>();
+        let loss = if sent == 0 { 0.0 } else { lost as f64 / sent as f64 };
+        vec![
+            ("received", tally.received as f64),
+            ("received-bytes", tally.bytes as f64),
+            ("lost", lost as f64),
+            ("loss", loss),
+            ("late", tally.late as f64),
+            ("duplicates", tally.duplicates as f64),
+            ("strange", tally.strange as f64),
+            ("marked", tally.marked as f64),
+            ("damaged", tally.damaged as f64),
+            ("wrong-bits", tally.wrong.bits as f64),
+            ("wrong-bytes", tally.wrong.bytes as f64),
+            ("missing-bytes", tally.missing_bytes as f64),
+            ("throughput-bps", self.throughput()),
+            ("gap-min-s", self.gaps.least()),
+            ("gap-mean-s", self.gaps.mean()),
+            ("gap-max-s", self.gaps.most()),
+            ("gap-sd-s", self.gaps.deviation()),
+            ("failed", self.failed as f64),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests;
