@@ -4,14 +4,20 @@
 //! once found is tried again in every test run. What is more than parsing is checked too: getters
 //! do not panic, and what a `Repr` read it writes back so that it reads the same.
 
-use bytes::Bytes;
+use core::num::NonZeroU8;
+
+use bytes::{Bytes, BytesMut};
 use windfall_base::{
-    Duration, Frame, Input, Instant, Node, Port, Probability, Rate, RxVector, Seed,
+    Duration, Frame, Input, Instant, Ledger, Node, Payload, Port, Probability, Rate, RxVector,
+    Seed, SocketCommand, SocketId, Transport,
 };
 use windfall_channel::error_trace::ErrorTrace;
 use windfall_channel::rate_trace::RateTrace;
+use windfall_link::{Arq, PipeConfig};
 use windfall_scenario::Scenario;
-use windfall_stack::interface::{Interface, InterfaceConfig};
+use windfall_stack::host::{AppId, Host, HostConfig};
+use windfall_stack::interface::{Interface, InterfaceConfig, LinkConfig};
+use windfall_wire_net::segment::{Description, Merger, cut};
 use windfall_wire_net::{icmpv4, icmpv6, ip, ipv4, ipv6, tcp, udp, udplite};
 
 /// The longest input that makes sense to try: the longest IP packet.
@@ -21,7 +27,7 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 11] = [
+pub const ENTRIES: [Entry; 14] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
@@ -30,8 +36,11 @@ pub const ENTRIES: [Entry; 11] = [
     ("pipe_header", pipe_header),
     ("pcapng", pcapng),
     ("error_trace", error_trace),
+    ("rate_trace", rate_trace),
     ("scenario", scenario),
     ("interface", interface),
+    ("host", host),
+    ("segments", segments),
     ("quantities", quantities),
 ];
 
@@ -156,30 +165,92 @@ pub fn quantities(bytes: &[u8]) {
         assert_eq!(probability.to_string().parse(), Ok(probability));
     }
     let _ = text.parse::<Seed>();
-    let _ = RateTrace::from_mahimahi(text);
 }
 
-/// Packets and frames at an interface, cut out of the bytes: a port, a length, so many bytes.
+/// A rate trace of mahimahi or netem-trace; one that can be read lets something pass.
+pub fn rate_trace(bytes: &[u8]) {
+    let Ok(text) = core::str::from_utf8(bytes) else { return };
+    for read in [RateTrace::from_mahimahi, RateTrace::from_netem_json, RateTrace::from_netem_toml] {
+        match read(text) {
+            Ok(trace) => assert!(trace.mean_bps() > 0.0 && trace.period() > Duration::ZERO),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+/// What a kernel hands over with its description, cut into packets and merged again.
+pub fn segments(bytes: &[u8]) {
+    let Some((description, packet)) = bytes.split_first_chunk() else { return };
+    let Ok(description) = Description::parse(description) else { return };
+    let mut packets = Vec::new();
+    if cut(&description, BytesMut::from(packet), &mut packets).is_err() {
+        return assert!(packets.is_empty());
+    }
+    let given: usize = packets.iter().map(Payload::len).sum();
+    let mut merger = Merger::new();
+    let mut merged = Vec::new();
+    for packet in packets {
+        merged.extend(merger.push(packet, true));
+    }
+    merged.extend(merger.flush());
+    let taken: usize = merged.iter().flat_map(|it| &it.slices).map(Bytes::len).sum();
+    // Only headers that are the same for all are left out.
+    assert!(taken <= given);
+}
+
+/// Packets and frames at an interface; the first byte chooses how it is built.
 pub fn interface(bytes: &[u8]) {
-    let mut interface = Interface::new(InterfaceConfig::default(), Seed(0), "fuzz");
-    let mut rest = bytes;
+    let Some((&choice, rest)) = bytes.split_first() else { return };
+    let arq = [Arq::None, Arq::Persistent, Arq::Attempts(NonZeroU8::MIN)];
+    let link = PipeConfig {
+        arq: arq[usize::from(choice) % 3],
+        accept_damaged: choice & 0x80 != 0,
+        ..PipeConfig::default()
+    };
+    let config = InterfaceConfig { link: LinkConfig::Pipe(link), ..InterfaceConfig::default() };
+    let mut interface = Interface::new(config, Seed(0), "fuzz");
+    feed(&mut interface, rest, Interface::ledger);
+}
+
+/// Packets at the two devices of a host that forwards.
+pub fn host(bytes: &[u8]) {
+    let interface = |addresses: [&str; 2], mtu| {
+        let prefix = |text: &str| text.parse().expect("a prefix");
+        windfall_ip::InterfaceConfig { addresses: addresses.map(prefix).to_vec(), mtu }
+    };
+    let interfaces = vec![
+        interface(["10.0.0.2/24", "fd00::2/64"], 1_500),
+        interface(["10.1.0.1/24", "fd01::1/64"], 1_280),
+    ];
+    let internet =
+        windfall_ip::Config { forwarding: true, interfaces, ..windfall_ip::Config::default() };
+    let mut host = Host::new(HostConfig { internet, ..HostConfig::default() }, Seed(0));
+    for (number, transport) in [Transport::Udp, Transport::Echo].into_iter().enumerate() {
+        let local = "0.0.0.0:5000".parse().expect("an address");
+        let open = SocketCommand::Open { socket: SocketId(number as u32), transport, local };
+        host.handle_command(Instant::START, AppId(0), open);
+    }
+    feed(&mut host, bytes, Host::ledger);
+}
+
+/// Cuts the bytes into frames (a port, a length, so many bytes) and gives them to a node.
+fn feed<N: Node>(node: &mut N, mut rest: &[u8], account: impl Fn(&N) -> Ledger) {
     let mut now = Instant::START;
     while let [port, length, tail @ ..] = rest {
         let (frame, tail) = tail.split_at(tail.len().min(usize::from(*length)));
         rest = tail;
         now += Duration::from_micros(100);
-        let (header, payload) = frame.split_at(frame.len().min(usize::from(port >> 1) % 24));
+        let (header, payload) = frame.split_at(frame.len().min(usize::from(port >> 1) % 60));
         let mut frame = Frame::packet(payload.to_vec());
         frame.header.extend(header.iter().copied());
         let port = Port(u16::from(port & 1));
-        let input = Input::Frame(frame, RxVector::wired(now));
-        interface.handle_input(now, port, input);
-        while let Some((port, _)) = interface.poll_transmit(now) {
-            interface.handle_input(now, port, Input::TransmissionDone);
+        node.handle_input(now, port, Input::Frame(frame, RxVector::wired(now)));
+        while let Some((port, _)) = node.poll_transmit(now) {
+            node.handle_input(now, port, Input::TransmissionDone);
         }
-        if interface.poll_timeout().is_some_and(|(at, _)| at <= now) {
-            interface.handle_timeout(now);
+        if node.poll_timeout().is_some_and(|(at, _)| at <= now) {
+            node.handle_timeout(now);
         }
-        assert!(interface.ledger().balances());
+        assert!(account(node).balances());
     }
 }
