@@ -2,6 +2,8 @@
 //!
 //! [`ReedSolomon`] corrects symbol errors and erasures in blocks of up to 255 bytes. The same bytes
 //! come out whichever instructions the processor has; the fastest are chosen at run time.
+//! [`ConvolutionalCode`], [`Puncturing`], [`SymbolInterleaver`] and [`Viterbi`] are the chain of
+//! 802.11a/g, and of GSM's data channels.
 //!
 //! ```
 //! use windfall_fec::ReedSolomon;
@@ -18,10 +20,16 @@
 //! assert_eq!((corrected.errors, &block[..data]), (2, &b"still good to eat"[..]));
 //! ```
 
+mod convolutional;
 mod field;
+mod interleaver;
 mod lanes;
 mod reed_solomon;
+mod viterbi;
 
+pub use convolutional::{ConvolutionalCode, Puncturing};
 pub use field::{Field, FieldError};
+pub use interleaver::SymbolInterleaver;
 pub use lanes::Instructions;
 pub use reed_solomon::{BlockError, CodeError, Corrected, Parameters, ReedSolomon, Uncorrectable};
+pub use viterbi::Viterbi;
