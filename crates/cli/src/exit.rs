@@ -19,11 +19,17 @@ const WRAPPERS: [&str; 2] = ["run", "exec"];
 pub(crate) enum Outcome {
     /// It did what it should.
     Done,
+    /// The program that it ran ended with this exit status.
+    Command(u8),
 }
 
 /// Why a command could not do its work: one clear line with the place, the value and the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Trouble(String);
+pub(crate) struct Trouble {
+    message: String,
+    /// The exit code, where it is not that of every trouble of the command.
+    code: Option<u8>,
+}
 
 /// What the `run` function of a command returns.
 pub(crate) type Result<T = Outcome> = std::result::Result<T, Trouble>;
@@ -31,7 +37,12 @@ pub(crate) type Result<T = Outcome> = std::result::Result<T, Trouble>;
 impl Trouble {
     /// Trouble that `message` describes in one line.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self(message.into())
+        Self { message: message.into(), code: None }
+    }
+
+    /// Trouble with the stations or the programs in them, which has its own exit code.
+    pub(crate) fn of_run(error: &windfall_live::Error) -> Self {
+        Self { message: error.to_string(), code: Some(error.exit_code()) }
     }
 }
 
@@ -43,13 +54,13 @@ impl<E: std::error::Error> From<E> for Trouble {
             message = format!("{message}: {cause}");
             source = cause.source();
         }
-        Self(message)
+        Self::new(message)
     }
 }
 
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.message)
     }
 }
 
@@ -68,9 +79,10 @@ pub(crate) fn of_usage(error: &clap::Error) -> ExitCode {
 pub(crate) fn of_result(result: Result, trouble: u8) -> ExitCode {
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("windfall: {message}");
-            ExitCode::from(trouble)
+        Ok(Outcome::Command(status)) => ExitCode::from(status),
+        Err(error) => {
+            eprintln!("windfall: {error}");
+            ExitCode::from(error.code.unwrap_or(trouble))
         }
     }
 }

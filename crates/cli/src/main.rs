@@ -7,7 +7,9 @@ mod completions;
 mod exit;
 mod options;
 mod record;
+mod run;
 mod sim;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -26,6 +28,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(Box<run::Args>),
     Sim(Box<sim::Args>),
     Completions(completions::Args),
 }
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
 impl Command {
     fn run(&self) -> Result {
         match self {
+            Self::Run(args) => run::run(args),
             Self::Sim(args) => sim::run(args),
             Self::Completions(args) => completions::run(args),
         }
@@ -49,6 +53,7 @@ impl Command {
     /// The exit code when the command could not do its work.
     fn code_of_trouble(&self) -> u8 {
         match self {
+            Self::Run(_) => exit::WRAPPER_TROUBLE,
             Self::Sim(_) | Self::Completions(_) => exit::TROUBLE,
         }
     }

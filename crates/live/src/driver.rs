@@ -126,6 +126,11 @@ impl<N: Node, C: Clock, D: Device> Loop<N, C, D> {
         &mut self.node
     }
 
+    /// Gives the node back.
+    pub fn into_node(self) -> N {
+        self.node
+    }
+
     /// The clock.
     pub fn clock_mut(&mut self) -> &mut C {
         &mut self.clock

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use windfall_base::DropReason;
+
 /// The files with counters, as seen by a process in the station.
 const FILES: [&str; 4] = ["snmp", "netstat", "snmp6", "dev"];
 /// The files that list sockets which wait for somebody.
@@ -11,18 +13,90 @@ const SOCKETS: [&str; 9] =
 
 /// The counters of one station, by name, such as `Udp.InCsumErrors` or `dev.wf0.rx_dropped`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counters(BTreeMap<String, u64>);
+pub struct Counters {
+    values: BTreeMap<String, u64>,
+    congestion: Option<String>,
+}
 
 impl Counters {
     /// The value of a counter; 0 if this kernel does not have it.
     #[must_use]
     pub fn get(&self, name: &str) -> u64 {
-        self.0.get(name).copied().unwrap_or(0)
+        self.values.get(name).copied().unwrap_or(0)
+    }
+
+    /// The congestion control that TCP in the station begins with.
+    #[must_use]
+    pub fn congestion(&self) -> Option<&str> {
+        self.congestion.as_deref()
+    }
+
+    /// What the kernel dropped above the devices, by reason (S0.71); reasons that did not occur are
+    /// left out.
+    //= S0.71
+    #[must_use]
+    pub fn drops(&self) -> Vec<(DropReason, u64)> {
+        use DropReason as R;
+        let sum = |names: &[&str]| names.iter().map(|name| self.get(name)).sum::<u64>();
+        let of_devices = |column: &str| -> u64 {
+            let ours = |name: &str| name.starts_with("dev.wf") && name.ends_with(column);
+            self.values.iter().filter(|(name, _)| ours(name)).map(|(_, value)| value).sum()
+        };
+        let ip_checksum = self.get("IpExt.InCsumErrors");
+        let header_errors = sum(&["Ip.InHdrErrors", "Ip6InHdrErrors"]);
+        let tcp_checksum = self.get("Tcp.InCsumErrors");
+        let lite_checksum = sum(&["UdpLite.InCsumErrors", "UdpLite6InCsumErrors"]);
+        let lite_other = sum(&["UdpLite.InErrors", "UdpLite6InErrors"])
+            .saturating_sub(sum(&["UdpLite.RcvbufErrors", "UdpLite6RcvbufErrors"]))
+            .saturating_sub(lite_checksum);
+        let malformed = header_errors.saturating_sub(ip_checksum)
+            + self.get("Tcp.InErrs").saturating_sub(tcp_checksum)
+            + sum(&["IpExt.InTruncatedPkts", "Ip6InTruncatedPkts"]);
+        let counts = [
+            (R::NotForUs, sum(&["Ip.InAddrErrors", "Ip6InAddrErrors"])),
+            (R::Malformed, malformed),
+            (R::IpHeaderChecksum, ip_checksum),
+            (R::NoRoute, sum(&["IpExt.InNoRoutes", "Ip6InNoRoutes"])),
+            (R::Reassembly, sum(&["Ip.ReasmFails", "Ip6ReasmFails"])),
+            (R::UdpChecksum, sum(&["Udp.InCsumErrors", "Udp6InCsumErrors"])),
+            (R::UdpLiteChecksum, lite_checksum),
+            (R::UdpLiteCoverage, lite_other),
+            (R::TcpChecksum, tcp_checksum),
+            (R::IcmpChecksum, sum(&["Icmp.InCsumErrors", "Icmp6InCsumErrors"])),
+            (
+                R::NoListener,
+                sum(&[
+                    "Udp.NoPorts",
+                    "Udp6NoPorts",
+                    "UdpLite.NoPorts",
+                    "UdpLite6NoPorts",
+                    "Ip.InUnknownProtos",
+                    "Ip6InUnknownProtos",
+                ]),
+            ),
+            (
+                R::ReceiveBuffer,
+                sum(&[
+                    "Udp.RcvbufErrors",
+                    "Udp6RcvbufErrors",
+                    "UdpLite.RcvbufErrors",
+                    "UdpLite6RcvbufErrors",
+                    "TcpExt.TCPBacklogDrop",
+                    "TcpExt.TCPRcvQDrop",
+                ]),
+            ),
+            (R::Device, of_devices(".tx_dropped") + of_devices(".rx_errors")),
+            (R::Kernel, of_devices(".rx_dropped")),
+        ];
+        counts.into_iter().filter(|(_, count)| *count > 0).collect()
     }
 
     /// Every counter that is not zero, in the order of the names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), *value)).filter(|(_, value)| *value > 0)
+        self.values
+            .iter()
+            .map(|(name, value)| (name.as_str(), *value))
+            .filter(|(_, value)| *value > 0)
     }
 
     /// Reads the text of the files, one after another, each after a line `= name`.
@@ -35,6 +109,7 @@ impl Counters {
                 "snmp" | "netstat" => counters.parse_table(body),
                 "snmp6" => counters.parse_list(body),
                 "dev" => counters.parse_devices(body),
+                "congestion" => counters.congestion = Some(body.trim().to_owned()),
                 _ => {}
             }
         }
@@ -96,10 +171,13 @@ impl Counters {
 
     fn put(&mut self, name: String, value: &str) {
         if let Ok(value) = value.parse() {
-            self.0.insert(name, value);
+            self.values.insert(name, value);
         }
     }
 }
+
+/// The file that names TCP's congestion control.
+const CONGESTION: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
 /// The text of the counters of the namespace that the process is in, for [`Counters::parse`].
 pub(crate) fn read_files() -> String {
@@ -110,6 +188,10 @@ pub(crate) fn read_files() -> String {
         text.push_str(file);
         text.push('\n');
         text.push_str(&body);
+    }
+    if let Ok(congestion) = fs::read_to_string(CONGESTION) {
+        text.push_str("= congestion\n");
+        text.push_str(&congestion);
     }
     text
 }

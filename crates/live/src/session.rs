@@ -83,7 +83,7 @@ pub enum Ending {
     OnSignal,
 }
 
-/// Carries packets through `node` until the run ends.
+/// Carries packets through `node` until the run ends, and returns the node with what it came to.
 ///
 /// # Errors
 /// If a device or the stations vanish; the programs in them are then dead.
@@ -94,7 +94,7 @@ pub fn run<N: Node>(
     ending: Ending,
     node: N,
     observer: &mut impl Observer<N>,
-) -> Result<Outcome> {
+) -> Result<(Outcome, N)> {
     let terminal = Terminal::of_this_process();
     let devices = stage.take_devices();
     let clock = SystemClock::new().doing(|| "make a clock".into())?;
@@ -123,7 +123,9 @@ pub fn run<N: Node>(
     let lateness = run.driver.lateness();
     let devices = run.driver.devices_mut().iter_mut().map(StationDevice::drops).collect();
     observer.observe(Instant::START + duration, run.driver.node_mut());
-    Ok(Outcome { status: run.status, duration, lateness, counters: run.counters, devices })
+    let outcome =
+        Outcome { status: run.status, duration, lateness, counters: run.counters, devices };
+    Ok((outcome, run.driver.into_node()))
 }
 
 struct Run<N> {

@@ -35,6 +35,8 @@ pub struct LinkLedger {
     pub entered: u64,
     /// Packets that left at a device on the other side.
     pub delivered: u64,
+    /// The bytes of those delivered.
+    pub delivered_bytes: u64,
     /// Of those delivered, packets marked as damaged.
     pub damaged: u64,
     /// Packets discarded, by reason.

@@ -385,9 +385,10 @@ impl Network {
                 ledger.frames += 1;
                 ledger.retransmissions += u64::from(*attempt > 1);
             }
-            EventKind::Delivered { tag: Some(tag), damage, .. } => {
+            EventKind::Delivered { tag: Some(tag), len, damage } => {
                 if let Some(sender) = self.interfaces.get_mut(direction_of(*tag)) {
                     sender.ledger.deliver(*tag, damage.is_damaged());
+                    sender.ledger.delivered_bytes += *len as u64;
                 }
             }
             EventKind::Dropped { tag: Some(tag), kept, reason, .. } => {

@@ -66,6 +66,8 @@ pub struct StationSummary {
     pub name: String,
     /// Packets dropped, by reason.
     pub dropped: BTreeMap<String, u64>,
+    /// The TCP congestion control of the station's kernel; `None` where no kernel stands there.
+    pub congestion: Option<String>,
 }
 
 /// How far deliveries were behind their due time, for want of processor time.
@@ -132,6 +134,11 @@ impl Summary {
                 let drops = drops.collect::<Vec<_>>().join(", ");
                 // Writing to a string cannot fail.
                 let _ = writeln!(out, "dropped above the link at {}: {drops}", station.name);
+            }
+        }
+        for station in &self.stations {
+            if let Some(congestion) = &station.congestion {
+                let _ = writeln!(out, "TCP congestion control at {}: {congestion}", station.name);
             }
         }
         for application in &self.applications {

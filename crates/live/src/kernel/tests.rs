@@ -35,6 +35,44 @@ fn counters_are_read_by_name() {
     assert!(counters.iter().all(|(_, value)| value > 0));
 }
 
+//= S0.71
+#[test]
+fn drops_have_reasons_and_count_once() {
+    let text = "= snmp
+Ip: InHdrErrors InAddrErrors
+Ip: 5 1
+Tcp: InErrs InCsumErrors
+Tcp: 4 3
+Udp: NoPorts InErrors RcvbufErrors InCsumErrors
+Udp: 2 9 1 8
+UdpLite: NoPorts InErrors RcvbufErrors InCsumErrors
+UdpLite: 0 7 1 4
+= netstat
+IpExt: InCsumErrors
+IpExt: 3
+= dev
+   wf0: 0 0 0 6 0 0 0 0 0 0 0 0 0 0 0 0
+= congestion
+reno
+";
+    use DropReason as R;
+    let counters = Counters::parse(text);
+    let expected = [
+        (R::NotForUs, 1),
+        (R::Malformed, 2 + 1),
+        (R::IpHeaderChecksum, 3),
+        (R::UdpChecksum, 8),
+        (R::UdpLiteChecksum, 4),
+        (R::UdpLiteCoverage, 2),
+        (R::TcpChecksum, 3),
+        (R::NoListener, 2),
+        (R::ReceiveBuffer, 2),
+        (R::Kernel, 6),
+    ];
+    assert_eq!(counters.drops(), expected);
+    assert_eq!(counters.congestion(), Some("reno"));
+}
+
 #[test]
 fn this_machines_counters_can_be_read() {
     let counters = Counters::parse(&read_files());

@@ -53,9 +53,11 @@ fn what_only_real_time_has_is_added() {
     summary.stations.push(StationSummary {
         name: "far".into(),
         dropped: [("udp-checksum".to_owned(), 3)].into(),
+        congestion: Some("reno".into()),
     });
     let text = summary.to_text();
     assert!(text.contains("late deliveries: 1 of 9 by more than 1 ms, worst 2.500 ms\n"), "{text}");
+    assert!(text.contains("TCP congestion control at far: reno\n"), "{text}");
     assert!(text.contains("dropped above the link at far: udp-checksum 3\n"), "{text}");
 }
 

@@ -1,0 +1,107 @@
+//! `windfall run`: a real program over the link.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use windfall_live::{Ending, Plan, Program, Signals, Stage, session};
+use windfall_network::Network;
+use windfall_scenario::{FAR, NEAR, Topology};
+
+use crate::exit::{Outcome, Result, Trouble};
+use crate::options::LinkOptions;
+use crate::record::RecordOptions;
+use crate::watch::{LiveOptions, Watcher, epoch};
+
+/// Run a program over the link, in a network namespace of its own
+///
+/// The program runs at the near end, with your own identity, files and environment; programs given
+/// by --far run at the far end. The variable WINDFALL_BASE tells where the far end is. Without a
+/// program, your shell.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The program and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+    /// Run a command line at the far end; it starts first, and is told to end when COMMAND has ended
+    #[arg(long, value_name = "COMMAND")]
+    far: Vec<OsString>,
+    /// Begin with the link of this scenario, which has two stations called near and far
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+    #[command(flatten)]
+    link: LinkOptions,
+    #[command(flatten)]
+    live: LiveOptions,
+    #[command(flatten)]
+    record: RecordOptions,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let loaded = args.link.load(args.scenario.as_deref(), None)?;
+    if args.link.generate {
+        print!("{}", loaded.scenario.to_toml());
+        return Ok(Outcome::Done);
+    }
+    let (topology, seed) = (loaded.topology()?, loaded.seed());
+    let plan = Plan::new(&topology, &args.live.parameters()?);
+    let station = |name: &str| {
+        plan.station(name).ok_or_else(|| {
+            Trouble::new(format!(
+                "the scenario has no station \"{name}\": `run` needs {NEAR} and {FAR}; \
+                 for other stations use `windfall up`"
+            ))
+        })
+    };
+    let (near, far) = (station(NEAR)?, station(FAR)?);
+    let command = command(args, near, environment(&topology, far));
+    let there = environment(&topology, near);
+    let shell = |line: &OsString| Program {
+        station: far,
+        arguments: vec!["/bin/sh".into(), "-c".into(), line.clone()],
+        environment: there.clone(),
+        interactive: false,
+    };
+    let others = args.far.iter().map(shell).collect();
+    let quiet = command.interactive || args.live.quiet;
+    let mut network = Network::build(&topology.network, seed)?;
+    let recorder = args.record.recorder(&topology, &mut network, seed, epoch())?;
+    let mut watcher = Watcher::new(recorder, quiet);
+    let (outcome, network) = Signals::take_over()
+        .and_then(|signals| {
+            let stage = Stage::build(plan, Some(command), others)?;
+            session::run(stage, &signals, None, Ending::WithCommand, network, &mut watcher)
+        })
+        .map_err(|error| Trouble::of_run(&error))?;
+    let status = outcome.status;
+    let summary = watcher.finish(&topology, seed, &outcome, &network)?;
+    args.live.publish(&summary, args.record.json)?;
+    Ok(Outcome::Command(status))
+}
+
+/// What programs are told of where they are: the address of the other end.
+fn environment(topology: &Topology, other: usize) -> Vec<(OsString, OsString)> {
+    let addresses = topology.stations[other].interfaces.iter().flat_map(|i| &i.addresses);
+    let base = addresses.map(|prefix| prefix.address.to_string()).next().unwrap_or_default();
+    vec![("WINDFALL_BASE".into(), base.into())]
+}
+
+/// The program at the near end: the one that was given, or a shell.
+fn command(args: &Args, near: usize, mut environment: Vec<(OsString, OsString)>) -> Program {
+    if !args.command.is_empty() {
+        let arguments = args.command.clone();
+        return Program { station: near, arguments, environment, interactive: false };
+    }
+    // Shells that read files of their own at the start would put another prompt over this one, so
+    // bash gets it afterwards.
+    let prompt = r#"PS1="[windfall] $PS1"; unset PROMPT_COMMAND"#;
+    environment.push(("PROMPT_COMMAND".into(), prompt.into()));
+    environment.push(("PS1".into(), "[windfall] $ ".into()));
+    let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
+    Program {
+        station: near,
+        arguments: vec![shell.unwrap_or_else(|| "/bin/sh".into())],
+        environment,
+        interactive: std::io::stdin().is_terminal(),
+    }
+}

@@ -1,0 +1,214 @@
+//! Runs in real time: their options, what they show while they go on and say at their end.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use windfall_base::{Duration, Instant, Seed};
+use windfall_live::Observer;
+use windfall_live::driver::PUNCTUAL;
+use windfall_network::{ElementId, Network};
+use windfall_scenario::Topology;
+use windfall_trace::recorder::Recorder;
+use windfall_trace::summary::{LateSummary, LinkSummary, StationSummary, Summary};
+
+use crate::exit::{Result, Trouble};
+use crate::record::command_line;
+
+/// How often the status line changes.
+const TICK: Duration = Duration::from_millis(500);
+
+/// Options of runs in real time.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Stations")]
+pub(crate) struct LiveOptions {
+    /// TCP's congestion control in every station [default: the system's own]
+    #[arg(long, value_name = "NAME")]
+    tcp_congestion: Option<String>,
+    /// Set a kernel parameter in every station: net.ipv4.tcp_sack=0
+    #[arg(long, value_name = "KEY=VALUE")]
+    sysctl: Vec<String>,
+    /// Write the summary to this file instead of the standard error
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    summary: Option<PathBuf>,
+    /// Say nothing but errors
+    #[arg(long, short, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}
+
+impl LiveOptions {
+    /// Keys and values, in the order of the options.
+    pub(crate) fn parameters(&self) -> Result<Vec<(String, String)>> {
+        let congestion = self.tcp_congestion.iter();
+        let congestion =
+            congestion.map(|name| ("net.ipv4.tcp_congestion_control".to_owned(), name.clone()));
+        let mut parameters: Vec<_> = congestion.collect();
+        for text in &self.sysctl {
+            let Some((key, value)) = text.split_once('=') else {
+                return Err(Trouble::new(format!(
+                    "--sysctl \"{text}\" has no value: write it as net.ipv4.tcp_sack=0"
+                )));
+            };
+            parameters.push((key.trim().to_owned(), value.trim().to_owned()));
+        }
+        Ok(parameters)
+    }
+
+    /// Says what became of the packets.
+    pub(crate) fn publish(&self, summary: &Summary, json: bool) -> Result<()> {
+        let text = if json { format!("{}\n", summary.to_json()) } else { summary.to_text() };
+        match &self.summary {
+            Some(path) => std::fs::write(path, text).map_err(|error| {
+                Trouble::new(format!("cannot write {}: {error}", path.display()))
+            })?,
+            None if self.quiet => {}
+            None => io::stderr().write_all(text.as_bytes())?,
+        }
+        Ok(())
+    }
+}
+
+/// The time of day, in nanoseconds since 1970.
+#[expect(clippy::disallowed_methods, reason = "captures carry the time of day")]
+pub(crate) fn epoch() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// Records a run, keeps the status line, and knows at the end what became of every packet.
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    recorder: Recorder,
+    /// The first failure to write a file; the run goes on without it.
+    trouble: Option<io::Error>,
+    status: Option<StatusLine>,
+}
+
+impl Watcher {
+    /// A watcher that writes to the files of `recorder`; without a status line if it is `quiet` or
+    /// the standard error is no terminal.
+    pub(crate) fn new(recorder: Recorder, quiet: bool) -> Self {
+        let visible = !quiet && io::stderr().is_terminal();
+        Self { recorder, trouble: None, status: visible.then(StatusLine::new) }
+    }
+
+    /// Writes the rest of the files, and sums up.
+    pub(crate) fn finish(
+        mut self,
+        topology: &Topology,
+        seed: Seed,
+        outcome: &windfall_live::Outcome,
+        network: &Network,
+    ) -> Result<Summary> {
+        if let Some(status) = &self.status {
+            status.bar.finish_and_clear();
+        }
+        let written = self.trouble.map_or_else(|| self.recorder.finish(), Err);
+        written
+            .map_err(|error| Trouble::new(format!("cannot write what was recorded: {error}")))?;
+        let mut summary = Summary::new(seed, command_line(), outcome.duration);
+        for id in network.interfaces() {
+            summary.links.push(LinkSummary::new(network.name(id), network.ledger(id)));
+        }
+        summary.stations = stations(topology, outcome);
+        summary.late = Some(LateSummary {
+            delivered: outcome.lateness.delivered,
+            late: outcome.lateness.late,
+            punctual_seconds: PUNCTUAL.as_secs_f64(),
+            worst_seconds: outcome.lateness.worst.as_secs_f64(),
+        });
+        Ok(summary)
+    }
+}
+
+impl Observer<Network> for Watcher {
+    fn observe(&mut self, now: Instant, network: &mut Network) {
+        while let Some(event) = network.poll_event() {
+            if self.trouble.is_none()
+                && let Err(error) = self.recorder.record(&event)
+            {
+                self.trouble = Some(error);
+            }
+        }
+        if let Some(status) = &mut self.status {
+            status.show(now, network);
+        }
+    }
+
+    fn wakeup(&self) -> Option<Instant> {
+        self.status.as_ref().map(|status| status.next)
+    }
+}
+
+/// What the kernels and the devices dropped, station by station.
+fn stations(topology: &Topology, outcome: &windfall_live::Outcome) -> Vec<StationSummary> {
+    let mut summaries: Vec<_> = (topology.stations.iter())
+        .map(|station| StationSummary { name: station.name.clone(), ..StationSummary::default() })
+        .collect();
+    let mut count = |station: usize, reason: windfall_base::DropReason, packets: u64| {
+        if let Some(summary) = summaries.get_mut(station) {
+            *summary.dropped.entry(reason.name().to_owned()).or_default() += packets;
+        }
+    };
+    for (station, counters) in outcome.counters.iter().enumerate() {
+        for (reason, packets) in counters.drops() {
+            count(station, reason, packets);
+        }
+    }
+    let ends = topology.network.links.iter().flat_map(|link| &link.ends);
+    for (end, drops) in ends.zip(&outcome.devices) {
+        for (reason, packets) in drops.iter() {
+            count(end.station, reason, packets);
+        }
+    }
+    for (summary, counters) in summaries.iter_mut().zip(&outcome.counters) {
+        summary.congestion = counters.congestion().map(str::to_owned);
+    }
+    summaries
+}
+
+/// One line on the terminal: rate, loss and queue of each direction.
+#[derive(Debug)]
+struct StatusLine {
+    bar: ProgressBar,
+    next: Instant,
+    last: Instant,
+    /// Bytes delivered, packets entered and packets dropped at the last look, by direction.
+    before: BTreeMap<ElementId, (u64, u64, u64)>,
+}
+
+impl StatusLine {
+    fn new() -> Self {
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+            bar.set_style(style);
+        }
+        Self { bar, next: Instant::START, last: Instant::START, before: BTreeMap::new() }
+    }
+
+    fn show(&mut self, now: Instant, network: &Network) {
+        if now < self.next {
+            return;
+        }
+        let span = (now - self.last).as_secs_f64();
+        self.last = now;
+        self.next = now + TICK;
+        let mut parts = Vec::new();
+        for id in network.interfaces() {
+            let ledger = network.ledger(id);
+            let (bytes, entered, dropped) =
+                (ledger.delivered_bytes, ledger.entered, ledger.drops.total());
+            let before = self.before.insert(id, (bytes, entered, dropped)).unwrap_or_default();
+            let rate = (bytes - before.0) as f64 * 8e-6 / span.max(1e-9);
+            // A packet that arrives after all takes its drop back.
+            let lost = 100.0 * dropped.saturating_sub(before.2) as f64;
+            let loss = lost / (entered - before.1).max(1) as f64;
+            let (queued, _) = network.queue_len(id);
+            let name = network.name(id);
+            parts.push(format!("{name} {rate:.2} Mbps, {loss:.1} % lost, {queued} queued"));
+        }
+        self.bar.set_message(parts.join("  "));
+        self.bar.tick();
+    }
+}
