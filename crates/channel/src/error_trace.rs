@@ -132,6 +132,13 @@ impl ErrorTrace {
         &self.header
     }
 
+    /// The same trace with another header; the index stays.
+    #[must_use]
+    pub fn with_header(self, mut header: TraceHeader) -> Self {
+        header.index = self.header.index;
+        Self { header, ..self }
+    }
+
     /// How many frames or bits it covers.
     #[must_use]
     pub fn len(&self) -> u64 {

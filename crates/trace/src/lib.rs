@@ -1,5 +1,6 @@
 //! What happened, on one time axis: event logs, captures, drop ledgers and error traces.
 
+pub mod errors;
 pub mod letters;
 pub mod log;
 pub mod pcapng;

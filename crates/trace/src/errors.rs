@@ -1,0 +1,12 @@
+//! Error traces at work: make, look at, fit, convert and record them.
+//!
+//! The traces themselves and their file format are in [`windfall_channel::error_trace`].
+
+pub mod convert;
+pub mod fit;
+pub mod record;
+pub mod statistics;
+mod synthesis;
+
+pub use statistics::Statistics;
+pub use synthesis::{SynthesisError, synthesize_bits, synthesize_frames};

@@ -1,0 +1,112 @@
+//! Traces in the formats of others: what they can tell of frames becomes one of ours, and back.
+
+mod devourer;
+mod netem;
+
+use windfall_channel::error_trace::{Fault, Index, TraceHeader, Unit};
+use windfall_channel::{ErrorTrace, ErrorTraceError};
+
+pub use devourer::{from_devourer, to_devourer};
+pub use netem::{LossTiming, from_netem, to_netem};
+
+/// Why a file cannot be converted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConvertError {
+    /// The error trace itself is wrong.
+    #[error(transparent)]
+    Trace(#[from] ErrorTraceError),
+    /// A line is not what the format wants.
+    #[error("line {line}: \"{text}\" {fix}")]
+    Line {
+        /// The line's number, from 1.
+        line: usize,
+        /// What stands there.
+        text: String,
+        /// What is wrong with it.
+        fix: &'static str,
+    },
+    /// The file as a whole is not what the format wants.
+    #[error("{0}")]
+    Whole(String),
+    /// The trace counts bits, and the format knows only frames.
+    #[error("the trace counts bits, and this format tells only of frames")]
+    CountsBits,
+}
+
+impl ConvertError {
+    fn line(number: usize, text: &str, fix: &'static str) -> Self {
+        Self::Line { line: number, text: text.chars().take(40).collect(), fix }
+    }
+}
+
+/// Reads a loss list: a line for each frame, 0 if it arrived and 1 if it was lost.
+///
+/// # Errors
+/// If a line is neither, or there is none.
+pub fn from_loss_list(text: &str) -> Result<ErrorTrace, ConvertError> {
+    let mut trace = frame_trace("a loss list");
+    for (i, line) in text.lines().enumerate() {
+        match line.trim() {
+            "0" => trace.push_ok(1),
+            "1" => trace.push(Fault::Lost, 1),
+            comment if comment.starts_with('#') => {}
+            other => {
+                let fix = "is neither 0 (arrived) nor 1 (lost)";
+                return Err(ConvertError::line(i + 1, other, fix));
+            }
+        }
+    }
+    not_empty(trace)
+}
+
+/// Writes a loss list; a frame that did not arrive whole counts as lost.
+///
+/// # Errors
+/// If the trace counts bits.
+pub fn to_loss_list(trace: &ErrorTrace) -> Result<String, ConvertError> {
+    let mut text = String::new();
+    for (is_faulty, count) in stretches(trace)? {
+        for _ in 0..count {
+            text.push_str(if is_faulty { "1\n" } else { "0\n" });
+        }
+    }
+    Ok(text)
+}
+
+/// An empty trace that will tell of frames alone.
+fn frame_trace(workload: &str) -> ErrorTrace {
+    let workload = format!("converted from {workload}");
+    ErrorTrace::new(TraceHeader { unit: Unit::Frame, workload, ..TraceHeader::default() })
+}
+
+fn not_empty(trace: ErrorTrace) -> Result<ErrorTrace, ConvertError> {
+    if trace.is_empty() {
+        return Err(ConvertError::Whole("the file tells of no frames".to_owned()));
+    }
+    Ok(trace)
+}
+
+/// Stretches of frames that all arrived whole, or all did not.
+fn stretches(trace: &ErrorTrace) -> Result<Vec<(bool, u64)>, ConvertError> {
+    if trace.header().index == Index::Bit {
+        return Err(ConvertError::CountsBits);
+    }
+    let (mut all, mut place) = (Vec::new(), 0);
+    for entry in trace.entries() {
+        if entry.at > place {
+            all.push((false, entry.at - place));
+        }
+        match all.last_mut() {
+            Some((true, count)) => *count += entry.count,
+            _ => all.push((true, entry.count)),
+        }
+        place = entry.at + entry.count;
+    }
+    if trace.len() > place {
+        all.push((false, trace.len() - place));
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests;

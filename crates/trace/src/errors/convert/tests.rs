@@ -1,0 +1,92 @@
+use proptest::collection::vec;
+use proptest::prelude::*;
+use windfall_base::{Duration, Seed};
+use windfall_channel::{AirConfig, Model};
+
+use super::*;
+use crate::errors::synthesize_frames;
+
+const TIMING: LossTiming = LossTiming { interval: Duration::from_millis(1), seed: Seed(7) };
+
+#[test]
+fn loss_lists_go_both_ways() {
+    let trace = from_loss_list("# a comment\n0\n1\n1\n0\n").expect("a list");
+    assert_eq!(to_loss_list(&trace).expect("frames"), "0\n1\n1\n0\n");
+    let error = from_loss_list("0\n2\n").expect_err("2 is wrong").to_string();
+    assert_eq!(error, "line 2: \"2\" is neither 0 (arrived) nor 1 (lost)");
+    assert!(from_loss_list("").is_err());
+}
+
+#[test]
+fn devourers_log_goes_both_ways() {
+    let log = concat!(
+        "{\"ev\":\"rx.frame\",\"len\":64,\"rssi\":[1,2]}\n\n",
+        "{\"ev\":\"rx.corrupt\",\"len\":64,\"crc\":1,\"icv\":0}\n",
+        "{\"ev\":\"tx.status\"}\n{\"ev\":\"rx.frame\",\"len\":64}\n",
+    );
+    let trace = from_devourer(log).expect("a log");
+    assert_eq!(trace.header().frame_length, Some(64));
+    assert_eq!(to_loss_list(&trace).expect("frames"), "0\n1\n0\n");
+    let mut damaged = ErrorTrace::new(trace.header().clone());
+    damaged.push_ok(1);
+    damaged.push(Fault::Damaged { truncated: Some(83), inverted: [3].into() }, 1);
+    damaged.push(Fault::Lost, 5);
+    let log = "{\"ev\":\"rx.frame\",\"len\":64}\n{\"ev\":\"rx.corrupt\",\"len\":10,\"crc\":1}\n";
+    assert_eq!(to_devourer(&damaged).expect("frames"), log);
+    assert!(from_devourer("{\"ev\":\"other\"}\n").is_err());
+    let error = from_devourer("hello").expect_err("no JSON").to_string();
+    assert!(error.starts_with("line 1: \"hello\" is no JSON object"), "{error}");
+}
+
+#[test]
+fn netems_loss_pattern_is_drawn_and_found_again() {
+    let text = r#"{"RepeatedLossPatternConfig":{"count":0,"pattern":[
+        {"StaticLossConfig":{"loss":[0.1,0.5,0.2],"duration":"60s"}},
+        {"StaticLossConfig":{"loss":[0.1,0.5,0.2],"duration":{"secs":40,"nanos":0}}}]}}"#;
+    let trace = from_netem(text, TIMING).expect("a pattern");
+    assert_eq!((trace.len(), trace.header().seed), (100_000, Some(Seed(7))));
+    let back: serde_json::Value =
+        serde_json::from_str(&to_netem(&trace, TIMING.interval).expect("frames")).expect("JSON");
+    let config = &back["StaticLossConfig"];
+    assert_eq!(config["duration"]["secs"], 100);
+    // About 83 000 frames after none, 8 600 after one, 4 300 after two: within 4.5 sigma.
+    for (i, p, n) in [(0, 0.1, 83e3), (1, 0.5, 8.6e3), (2, 0.2, 4.3e3)] {
+        let found = config["loss"][i].as_f64().expect("a number");
+        let sigma = f64::sqrt(p * (1.0 - p) / n);
+        assert!((found - p).abs() < 4.5 * sigma, "{i}: {found}");
+    }
+    for wrong in [
+        r#"{"StaticLossConfig":{"loss":[1.5]}}"#,
+        r#"{"StaticBwConfig":{}}"#,
+        r#"{"StaticLossConfig":{"duration":"500us"}}"#,
+        r#"{"StaticLossConfig":{"duration":"9999h"}}"#,
+    ] {
+        assert!(from_netem(wrong, TIMING).is_err(), "{wrong}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_tells_only_of_losses_survives_a_loss_list(fates in vec(any::<bool>(), 1..200)) {
+        let text: String = fates.iter().map(|lost| if *lost { "1\n" } else { "0\n" }).collect();
+        let trace = from_loss_list(&text).expect("a list");
+        prop_assert_eq!(to_loss_list(&trace), Ok(text));
+        to_netem(&trace, Duration::from_millis(1)).expect("frames");
+    }
+
+    #[test]
+    fn arbitrary_text_never_panics(text in ".{0,100}") {
+        let _ = from_loss_list(&text);
+        let _ = from_devourer(&text);
+        let _ = from_netem(&text, TIMING);
+    }
+
+    #[test]
+    fn damage_counts_as_loss_where_only_losses_are_known(seed: u64) {
+        let config = AirConfig::of(Model::BitErrors("0.1%".parse().expect("a probability")));
+        let trace = synthesize_frames(&config, Seed(seed), 50, 100, "");
+        let list = to_loss_list(&trace).expect("frames");
+        let lost = list.lines().filter(|line| *line == "1").count();
+        prop_assert_eq!(lost, trace.entries().len());
+    }
+}

@@ -1,0 +1,196 @@
+//! Which model a trace looks like: the two-state chain of Gilbert and Elliott, by likelihood.
+//!
+//! A trace is a row of steps, right or wrong: frames or bits. The chain with all four parameters is
+//! fitted by expectation and maximisation (Baum, Welch), with the stretches of equal steps taken at
+//! once, so that a pass costs as much as there are bursts and not as there are bits.
+
+mod chain;
+mod steps;
+
+use serde::Serialize;
+use windfall_base::Probability;
+use windfall_channel::GilbertElliott;
+
+pub use steps::{Level, Steps};
+
+use chain::{Chain, log_likelihood};
+
+/// Passes at most; each raises the likelihood.
+const MAX_PASSES: usize = 500;
+/// Gaps up to so many steps are taken for right steps within a burst, to find starting points.
+const JOINS: [u64; 7] = [0, 1, 4, 16, 64, 256, 1024];
+
+/// Why nothing can be fitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FitError {
+    /// Bits can only be told apart in a trace that says where they are.
+    #[error("the trace tells nothing of bits: fit it at frame level")]
+    NoBits,
+    /// A trace of bits knows no frames.
+    #[error("the trace counts bits, not frames: fit it at bit level")]
+    NoFrames,
+    /// Without the length of frames the right bits cannot be counted.
+    #[error("the trace gives no frame_length in its header: add it, or fit at frame level")]
+    NoLength,
+    /// There is nothing to tell the states apart by.
+    #[error("all {0} steps are alike: there is nothing to fit")]
+    Uniform(u64),
+}
+
+/// A model with its likelihood.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate {
+    /// The parameters.
+    pub model: GilbertElliott,
+    /// The natural logarithm of the likelihood of the trace.
+    pub log_likelihood: f64,
+    /// Free parameters.
+    pub parameters: u32,
+}
+
+/// What the fit found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fit {
+    /// How many frames or bits.
+    pub steps: u64,
+    /// How many of them are wrong.
+    pub wrong: u64,
+    /// Independent errors: one parameter.
+    pub independent: Candidate,
+    /// Gilbert's chain, all wrong in the bad state and none in the good: two parameters.
+    pub simple: Candidate,
+    /// The whole chain: four parameters.
+    pub full: Candidate,
+}
+
+/// A fit as it is reported.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// `frame` or `bit`.
+    pub level: &'static str,
+    /// Frames or bits.
+    pub steps: u64,
+    /// Wrong ones.
+    pub wrong: u64,
+    /// The models, from the simplest.
+    pub models: Vec<ReportedModel>,
+    /// The name of the one that explains the trace best for its number of parameters.
+    pub best: &'static str,
+    /// The option that brings the best model into a run.
+    pub option: String,
+}
+
+/// A model as it is reported.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReportedModel {
+    /// `independent`, `gilbert` or `gilbert-elliott`.
+    pub name: &'static str,
+    /// From good to bad.
+    pub p: f64,
+    /// From bad to good.
+    pub r: f64,
+    /// Errors in the bad state.
+    pub bad: f64,
+    /// Errors in the good state.
+    pub good: f64,
+    /// The natural logarithm of the likelihood.
+    pub log_likelihood: f64,
+    /// Schwarz's criterion; the least is best.
+    pub bic: f64,
+}
+
+impl Candidate {
+    fn new(model: GilbertElliott, steps: &Steps, parameters: u32) -> Self {
+        Self { model, log_likelihood: log_likelihood(&Chain::of(&model), steps), parameters }
+    }
+
+    /// Schwarz's criterion: parameters × ln steps − 2 ln likelihood.
+    #[must_use]
+    pub fn bic(&self, steps: u64) -> f64 {
+        f64::from(self.parameters) * (steps.max(1) as f64).ln() - 2.0 * self.log_likelihood
+    }
+}
+
+impl Fit {
+    /// Fits the three models to `steps`.
+    ///
+    /// # Errors
+    /// If all steps are alike.
+    pub fn of(steps: &Steps) -> Result<Self, FitError> {
+        if steps.wrong == 0 || steps.wrong == steps.count {
+            return Err(FitError::Uniform(steps.count));
+        }
+        let rate = steps.wrong as f64 / steps.count as f64;
+        let chain = |p: f64, r: f64, bad: f64, good: f64| {
+            let clip = |x: f64| Probability::new(x.clamp(0.0, 1.0)).unwrap_or(Probability::ZERO);
+            GilbertElliott { p: clip(p), r: clip(r), bad: clip(bad), good: clip(good) }
+        };
+        let independent = Candidate::new(chain(rate, 1.0 - rate, 1.0, 0.0), steps, 1);
+        let simple = Chain::of_bursts(steps, 0);
+        let simple = Candidate::new(chain(simple.p, simple.r, 1.0, 0.0), steps, 2);
+        // The likelihood has many hills: begin on the highest of several.
+        let starts = JOINS.map(|join| Chain::of_bursts(steps, join));
+        let height = |start: &Chain| log_likelihood(start, steps);
+        let start = starts.iter().max_by(|a, b| height(a).total_cmp(&height(b)));
+        let best = climb(start.copied().unwrap_or(starts[0]), steps);
+        let full = Candidate::new(chain(best.p, best.r, best.bad, best.good), steps, 4);
+        Ok(Self { steps: steps.count, wrong: steps.wrong, independent, simple, full })
+    }
+
+    /// The fit with everything that a report needs; `level` is what was fitted.
+    #[must_use]
+    pub fn report(&self, level: Level) -> Report {
+        let named = [
+            ("independent", self.independent),
+            ("gilbert", self.simple),
+            ("gilbert-elliott", self.full),
+        ];
+        let models = named.map(|(name, candidate)| ReportedModel {
+            name,
+            p: candidate.model.p.get(),
+            r: candidate.model.r.get(),
+            bad: candidate.model.bad.get(),
+            good: candidate.model.good.get(),
+            log_likelihood: candidate.log_likelihood,
+            bic: candidate.bic(self.steps),
+        });
+        let best = (0..3).min_by(|&a, &b| models[a].bic.total_cmp(&models[b].bic)).unwrap_or(0);
+        let is_bits = level == Level::Bit;
+        let option = if best == 0 {
+            let option = if is_bits { "ber" } else { "loss" };
+            format!("--{option} {:.4e}", self.wrong as f64 / self.steps as f64)
+        } else {
+            let ReportedModel { p, r, bad, good, .. } = &models[best];
+            let option = if is_bits { "bit-gemodel" } else { "gemodel" };
+            format!("--{option} \"{p:.4e} {r:.4e} {bad:.4e} {good:.4e}\"")
+        };
+        Report {
+            level: if is_bits { "bit" } else { "frame" },
+            steps: self.steps,
+            wrong: self.wrong,
+            best: models[best].name,
+            models: models.into(),
+            option,
+        }
+    }
+}
+
+/// Raises the likelihood from `start` until it rises no more.
+fn climb(mut chain: Chain, steps: &Steps) -> Chain {
+    let mut before = f64::NEG_INFINITY;
+    for _ in 0..MAX_PASSES {
+        let (better, likelihood) = chain.improved(steps);
+        if likelihood - before < 1e-9 * likelihood.abs() {
+            break;
+        }
+        (chain, before) = (better, likelihood);
+    }
+    // The states have no names of their own: bad is the worse one.
+    if chain.bad < chain.good {
+        chain = Chain { p: chain.r, r: chain.p, bad: chain.good, good: chain.bad };
+    }
+    chain
+}
+
+#[cfg(test)]
+mod tests;
