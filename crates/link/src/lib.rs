@@ -2,16 +2,20 @@
 //!
 //! - [`framing`]: a packet gets its header and trailer, and loses them again with what they say.
 //! - [`Arq`]: the policy of repeating.
-//! - [`Pipe`]: the two ends of a full-duplex pipe in one machine.
+//! - [`Pipe`]: one end of a full-duplex pipe.
+//! - [`StopAndWait`]: an exchange with one peer over a medium that acknowledges at once.
 
 mod arq;
 pub mod event;
 pub mod framing;
+mod output;
 pub mod persistence;
 pub mod pipe;
+pub mod stop_and_wait;
 pub mod window;
 
 pub use event::{Arrival, Event};
 pub use persistence::Arq;
 pub use pipe::{Pipe, PipeConfig};
+pub use stop_and_wait::StopAndWait;
 pub use window::{Pulled, Window};

@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 use windfall_base::{Check, DropReason, Frame, Instant};
 use windfall_wire_link::pipe::{Header, Number, Wish};
 
-use crate::arq::receiver::{Numbered, Output, Receiver};
+use crate::arq::receiver::{Numbered, Receiver};
 use crate::arq::sender::Sender;
 use crate::event::{Arrival, Event};
 use crate::framing::{Opened, open, seal};
+use crate::output::Output;
 use crate::persistence::Arq;
 use crate::window::{Pulled, Window};
 

@@ -1,1 +1,13 @@
 //! Who may transmit among stations.
+//!
+//! - [`Client`]: the seam to whatever repeats and queues above.
+//! - [`poll`]: a coordinator polls, stations respond.
+//!
+//! A machine here knows when there is air time and for whom; what is sent in it, and whether it is
+//! sent again, its client decides.
+
+pub mod client;
+pub mod poll;
+
+pub use client::Client;
+pub use windfall_wire_link::poll::{Address, Feedback};

@@ -7,7 +7,7 @@ use windfall_base::{Check, DropReason, Frame};
 use windfall_wire_link::pipe::{Ack, Probe, Wish};
 
 use super::history::History;
-use crate::event::Event;
+use crate::output::Output;
 use crate::window::Window;
 
 /// A packet that arrived before one that comes earlier.
@@ -16,25 +16,6 @@ struct Held {
     frame: Frame,
     /// Nothing better will come: the frame is undamaged, or its sender makes no further attempt.
     settled: bool,
-}
-
-/// Where packets and reports of the receiver go.
-pub(crate) struct Output<'a> {
-    pub(crate) deliveries: &'a mut VecDeque<Frame>,
-    pub(crate) events: &'a mut VecDeque<Event>,
-}
-
-impl Output<'_> {
-    pub(crate) fn deliver(&mut self, mut frame: Frame) {
-        frame.kept = false;
-        frame.class = windfall_base::Class::default();
-        self.deliveries.push_back(frame);
-    }
-
-    pub(crate) fn discard(&mut self, frame: &Frame, reason: DropReason) {
-        let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
-        self.events.push_back(Event::Dropped { tag, kept, reason, len });
-    }
 }
 
 /// What the header of a numbered frame says.

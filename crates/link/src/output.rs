@@ -1,0 +1,26 @@
+//! What the receiving side of a link gives upwards.
+
+use std::collections::VecDeque;
+
+use windfall_base::{Class, DropReason, Frame};
+
+use crate::event::Event;
+
+/// Where packets and reports of the receiver go.
+pub(crate) struct Output<'a> {
+    pub(crate) deliveries: &'a mut VecDeque<Frame>,
+    pub(crate) events: &'a mut VecDeque<Event>,
+}
+
+impl Output<'_> {
+    pub(crate) fn deliver(&mut self, mut frame: Frame) {
+        frame.kept = false;
+        frame.class = Class::default();
+        self.deliveries.push_back(frame);
+    }
+
+    pub(crate) fn discard(&mut self, frame: &Frame, reason: DropReason) {
+        let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
+        self.events.push_back(Event::Dropped { tag, kept, reason, len });
+    }
+}

@@ -1,0 +1,175 @@
+//! Stop and wait over a medium that acknowledges each unit at once: one packet under way to a peer,
+//! the next when this one is settled (S3.2, S3.10).
+
+use std::collections::VecDeque;
+
+use windfall_base::seq::Seq16;
+use windfall_base::{Check, Class, DropReason, Frame, Instant, Payload, Tag};
+use windfall_wire_link::pipe::{Number, Wish};
+use windfall_wire_link::poll::Feedback;
+
+use crate::event::Event;
+use crate::framing::{Opened, open, seal};
+use crate::output::Output;
+use crate::persistence::Arq;
+use crate::window::Pulled;
+
+/// The packet under way.
+#[derive(Debug)]
+struct Current {
+    payload: Payload,
+    class: Class,
+    tag: Option<Tag>,
+    expires: Option<Instant>,
+    attempts: u32,
+    limit: Option<u32>,
+}
+
+/// The exchange of packets with one peer, both directions.
+///
+/// Its caller owns the air time: `next_unit` when there is some, `take_outcome` when the fate of that
+/// unit is known, `take_unit` for what the peer sends.
+#[derive(Debug)]
+pub struct StopAndWait {
+    arq: Arq,
+    accept_damaged: bool,
+    current: Option<Current>,
+    /// The number of the packet under way, or of the last.
+    seq: Seq16,
+    /// The last packet that was handed up.
+    received: Option<Seq16>,
+    deliveries: VecDeque<Frame>,
+    events: VecDeque<Event>,
+}
+
+impl StopAndWait {
+    /// An exchange in which nothing was sent.
+    #[must_use]
+    pub fn new(arq: Arq, accept_damaged: bool) -> Self {
+        Self {
+            arq,
+            accept_damaged,
+            current: None,
+            seq: Seq16(0),
+            received: None,
+            deliveries: VecDeque::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Whether a packet is under way that may have to be repeated.
+    #[must_use]
+    pub fn has_unit(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// The next unit: the packet under way once more, else a new one from `pull`.
+    pub fn next_unit(
+        &mut self,
+        now: Instant,
+        pull: impl FnOnce() -> Option<Pulled>,
+    ) -> Option<Frame> {
+        //= S3.16
+        if self.current.as_ref().and_then(|c| c.expires).is_some_and(|expires| expires < now) {
+            self.give_up(DropReason::Expired);
+        }
+        if self.current.is_none() {
+            let Pulled { frame, expires } = pull()?;
+            let limit = self.arq.limit(&frame.class);
+            let (class, tag) = (frame.class, frame.tag);
+            self.seq = self.seq.next();
+            let payload = frame.payload;
+            self.current = Some(Current { payload, class, tag, expires, attempts: 0, limit });
+        }
+        let current = self.current.as_mut()?;
+        current.attempts += 1;
+        let (attempt, limit) = (current.attempts, current.limit);
+        let kept = limit != Some(1);
+        let mut unit = Frame {
+            payload: current.payload.clone(),
+            class: current.class,
+            tag: current.tag,
+            kept,
+            ..Frame::default()
+        };
+        let last = limit.is_some_and(|limit| attempt >= limit);
+        let wish = Wish { last, accept_damaged: unit.class.accept_damaged };
+        seal(&mut unit, Number::Unit(self.seq), wish);
+        self.events.push_back(Event::Sent { tag: unit.tag, attempt, len: unit.len(), kept });
+        if !kept {
+            self.current = None;
+        }
+        Some(unit)
+    }
+
+    /// Learns what became of the last unit: the feedback of its ACK, or silence.
+    pub fn take_outcome(&mut self, feedback: Option<&Feedback>) {
+        let Some(current) = &self.current else { return };
+        if feedback.is_some_and(|feedback| feedback[..] == self.seq.0.to_be_bytes()) {
+            self.events.push_back(Event::Acknowledged { tag: current.tag });
+            self.current = None;
+        } else if current.limit.is_some_and(|limit| current.attempts >= limit) {
+            //= S3.12
+            self.give_up(DropReason::RetryLimit);
+        }
+    }
+
+    /// Takes a unit of the peer; what is returned goes back at once as the ACK.
+    pub fn take_unit(&mut self, mut unit: Frame) -> Option<Feedback> {
+        let mut out = Output { deliveries: &mut self.deliveries, events: &mut self.events };
+        let (seq, wish) = match open(&mut unit) {
+            Ok(Opened::Data(data)) => match data.number {
+                Number::Unit(seq) => (seq, data.wish),
+                _ => {
+                    out.discard(&unit, DropReason::Malformed);
+                    return None;
+                }
+            },
+            Ok(Opened::Control(_)) => {
+                out.discard(&unit, DropReason::Malformed);
+                return None;
+            }
+            Err(reason) => {
+                out.discard(&unit, reason);
+                return None;
+            }
+        };
+        let good = unit.damage.frame == Check::Good;
+        let known = self.received == Some(seq);
+        //= S0.6
+        // The last attempt's damaged packet is handed up if asked, but never acknowledged.
+        let welcome = wish.last && wish.accept_damaged.unwrap_or(self.accept_damaged);
+        if !good && (known || !welcome) {
+            out.discard(&unit, DropReason::FrameCheck);
+        } else if known {
+            out.discard(&unit, DropReason::Duplicate);
+        } else {
+            self.received = Some(seq);
+            out.deliver(unit);
+        }
+        good.then(|| seq.0.to_be_bytes().into_iter().collect())
+    }
+
+    /// Yields the next packet for the layer above, in order.
+    pub fn poll_delivery(&mut self) -> Option<Frame> {
+        self.deliveries.pop_front()
+    }
+
+    /// Yields what happened.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Packets that the exchange holds.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        usize::from(self.current.is_some()) + self.deliveries.len()
+    }
+
+    fn give_up(&mut self, reason: DropReason) {
+        if let Some(current) = self.current.take() {
+            let (tag, len) = (current.tag, current.payload.len());
+            self.events.push_back(Event::Dropped { tag, kept: false, reason, len });
+        }
+    }
+}

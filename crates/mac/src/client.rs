@@ -1,0 +1,26 @@
+//! The seam between a MAC, which owns the air time, and the link above, which fills it.
+
+use windfall_base::{DropReason, Frame, Instant};
+use windfall_wire_link::poll::{Address, Feedback};
+
+/// The layer above an exchange of units with immediate ACKs.
+///
+/// A *unit* is a frame as the link made it; the MAC puts its own header before it and takes it off
+/// again. The calls come in this order for each unit sent: `on_opportunity`, then `on_outcome`.
+pub trait Client {
+    /// Whether there is something to send to `peer`.
+    fn has_unit(&self, peer: Address) -> bool;
+
+    /// There is air time for one unit to `peer`: gives it, or nothing.
+    fn on_opportunity(&mut self, now: Instant, peer: Address) -> Option<Frame>;
+
+    /// A unit came from `peer`. The feedback that is returned goes back at once as the ACK; without
+    /// it `peer` hears nothing (S0.6).
+    fn on_unit(&mut self, now: Instant, peer: Address, unit: Frame) -> Option<Feedback>;
+
+    /// What became of the last unit for `peer`: the feedback of its ACK, or silence.
+    fn on_outcome(&mut self, now: Instant, peer: Address, feedback: Option<&Feedback>);
+
+    /// A frame was of no use to this station: somebody else's, or not to be read.
+    fn on_useless(&mut self, now: Instant, frame: Frame, reason: DropReason);
+}

@@ -1,0 +1,321 @@
+//! The station that polls.
+
+use std::collections::VecDeque;
+
+use windfall_base::{DropReason, Duration, Frame, Input, Instant, Outgoing};
+use windfall_wire_link::poll::{Address, Feedback, Head, Kind};
+
+use super::{Timing, split_head, with_head};
+use crate::client::Client;
+
+/// Polls without a unit that a station gets after an exchange of units, as more may follow.
+const EAGER: u8 = 2;
+/// Turns for which a station counts as one that sends units of its own.
+const TALKATIVE: u8 = 16;
+/// The longest frame: if its end is not heard in that time, the medium has failed us.
+const LONGEST_FRAME: Duration = Duration::from_secs(2);
+
+/// How often stations are polled that have nothing to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idle {
+    /// The first pause; each that follows is twice as long.
+    pub shortest: Duration,
+    /// The longest pause, and so what an idle medium adds to the delay of a station's first packet.
+    pub longest: Duration,
+    /// The least pause while others have units, so that the silent do not eat the air.
+    pub while_busy: Duration,
+}
+
+impl Default for Idle {
+    fn default() -> Self {
+        Self {
+            shortest: Duration::from_micros(500),
+            longest: Duration::from_millis(4),
+            while_busy: Duration::from_millis(60),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Peer {
+    address: Address,
+    /// When it is polled next if nobody has a unit.
+    poll_at: Instant,
+    pause: Duration,
+    last_polled: Option<Instant>,
+    /// Polls still due to it because it has just sent or received a unit.
+    eager: u8,
+    /// Turns for which it still counts as one that sends units.
+    talkative: u8,
+    /// Its last turn carried a unit and was met by silence.
+    was_silent: bool,
+}
+
+impl Peer {
+    fn has_work(&self, client: &impl Client) -> bool {
+        self.eager > 0 || client.has_unit(self.address)
+    }
+}
+
+/// A turn: one poll and what comes of it.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    peer: usize,
+    /// The poll carried a unit whose fate is open.
+    unit_open: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    Idle,
+    /// Our frames of the turn are being sent.
+    Speaking(Turn),
+    /// The station has the air.
+    Listening {
+        turn: Turn,
+        /// Something is on the air.
+        heard: bool,
+        /// When silence is taken for an answer.
+        until: Instant,
+    },
+}
+
+/// Polls its stations in turn and exchanges units with them.
+#[derive(Debug)]
+pub struct Coordinator {
+    address: Address,
+    timing: Timing,
+    idle: Idle,
+    peers: Vec<Peer>,
+    /// Whose turn is next.
+    cursor: usize,
+    phase: Phase,
+    /// Frames of our part of the turn.
+    speech: VecDeque<Frame>,
+    /// The medium carries a frame of ours.
+    sending: bool,
+}
+
+impl Coordinator {
+    /// A coordinator of the stations `peers`, which begins to poll after the longest pause.
+    #[must_use]
+    pub fn new(address: Address, peers: &[Address], timing: Timing, idle: Idle) -> Self {
+        let peer = |&address| Peer {
+            address,
+            poll_at: Instant::START + idle.longest.max(Duration::from_nanos(1)),
+            pause: idle.longest,
+            last_polled: None,
+            eager: 0,
+            talkative: 0,
+            was_silent: false,
+        };
+        Self {
+            address,
+            timing,
+            idle,
+            peers: peers.iter().map(peer).collect(),
+            cursor: 0,
+            phase: Phase::Idle,
+            speech: VecDeque::new(),
+            sending: false,
+        }
+    }
+
+    /// Takes a frame or a signal of the medium.
+    pub fn handle_input(&mut self, now: Instant, input: Input, client: &mut impl Client) {
+        match input {
+            Input::Frame(frame, _) => self.take(now, frame, client),
+            Input::TransmissionDone => self.finish_frame(now),
+            Input::CarrierBusy => {
+                if let Phase::Listening { heard, until, .. } = &mut self.phase {
+                    (*heard, *until) = (true, now + LONGEST_FRAME);
+                }
+            }
+            Input::CarrierIdle => {
+                // The answer is over, and nothing of it was to be understood.
+                if let Phase::Listening { turn, heard: true, .. } = self.phase {
+                    self.end(now, turn, None, client);
+                }
+            }
+            Input::ReceptionFailed(_) => {}
+        }
+    }
+
+    /// Notes that the client has a unit again.
+    pub fn handle_queued(&mut self, now: Instant, client: &mut impl Client) {
+        if matches!(self.phase, Phase::Idle) {
+            self.begin(now, None, client);
+        }
+    }
+
+    /// Polls whoever is due, or takes silence for an answer; a spurious call changes nothing.
+    pub fn handle_timeout(&mut self, now: Instant, client: &mut impl Client) {
+        if self.poll_timeout().is_none_or(|(due, _)| due > now) {
+            return;
+        }
+        match self.phase {
+            Phase::Idle => self.begin(now, None, client),
+            Phase::Listening { turn, .. } => self.end(now, turn, None, client),
+            Phase::Speaking(_) => {}
+        }
+    }
+
+    /// Yields the next frame of the turn when the one before has left.
+    pub fn poll_transmit(&mut self) -> Option<Outgoing> {
+        if self.sending {
+            return None;
+        }
+        let frame = self.speech.pop_front()?;
+        self.sending = true;
+        Some(self.timing.outgoing(frame))
+    }
+
+    /// Says when to call `handle_timeout` next, and why.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        match self.phase {
+            Phase::Idle => {
+                let due = self.peers.iter().map(|peer| peer.poll_at).min()?;
+                Some((due, "poll of an idle station"))
+            }
+            Phase::Speaking(_) => None,
+            Phase::Listening { until, .. } => Some((until, "no answer to a poll")),
+        }
+    }
+
+    fn finish_frame(&mut self, now: Instant) {
+        self.sending = false;
+        if let Phase::Speaking(turn) = self.phase
+            && self.speech.is_empty()
+        {
+            let until = now + self.timing.patience;
+            self.phase = Phase::Listening { turn, heard: false, until };
+        }
+    }
+
+    fn take(&mut self, now: Instant, mut frame: Frame, client: &mut impl Client) {
+        let head = match split_head(&mut frame) {
+            Ok(head) => head,
+            Err(reason) => return client.on_useless(now, frame, reason),
+        };
+        let Phase::Listening { mut turn, .. } = self.phase else {
+            return unasked(now, &head, frame, self.address, client);
+        };
+        let peer = self.peers[turn.peer].address;
+        if head.to != self.address || head.from != peer || head.kind == Kind::Poll {
+            return unasked(now, &head, frame, self.address, client);
+        }
+        if let Some((_, feedback)) = head.ack.as_ref().filter(|(to, _)| *to == self.address)
+            && core::mem::take(&mut turn.unit_open)
+        {
+            self.peers[turn.peer].was_silent = false;
+            client.on_outcome(now, peer, Some(feedback));
+        }
+        if head.more {
+            if head.unit {
+                unasked(now, &head, frame, self.address, client);
+            }
+            let until = now + self.timing.patience;
+            self.phase = Phase::Listening { turn, heard: false, until };
+            return;
+        }
+        let ack = if head.unit {
+            let state = &mut self.peers[turn.peer];
+            (state.eager, state.talkative) = (EAGER, TALKATIVE);
+            client.on_unit(now, peer, frame).map(|feedback| (peer, feedback))
+        } else {
+            None
+        };
+        self.end(now, turn, ack, client);
+    }
+
+    /// Ends a turn and begins the next; `ack` is owed for the unit that came in this one.
+    fn end(
+        &mut self,
+        now: Instant,
+        turn: Turn,
+        ack: Option<(Address, Feedback)>,
+        client: &mut impl Client,
+    ) {
+        if turn.unit_open {
+            let peer = &mut self.peers[turn.peer];
+            peer.was_silent = true;
+            client.on_outcome(now, peer.address, None);
+        }
+        self.begin(now, ack, client);
+    }
+
+    /// Begins the next turn, if anybody is due one.
+    fn begin(
+        &mut self,
+        now: Instant,
+        mut ack: Option<(Address, Feedback)>,
+        client: &mut impl Client,
+    ) {
+        let Some(index) = self.next_peer(now, client) else {
+            if ack.is_some() {
+                // Nobody is polled, so the ACK goes alone; nobody answers it.
+                let head = self.head(Kind::Ack, Address(0), false, ack);
+                self.speech.push_back(with_head(&head, None));
+            }
+            self.phase = Phase::Idle;
+            return;
+        };
+        self.cursor = index + 1;
+        let peer = &mut self.peers[index];
+        // A lost unit took its poll along: a station that has units too is then asked for them.
+        let null = core::mem::take(&mut peer.was_silent) && peer.talkative > 0;
+        let unit = if null { None } else { client.on_opportunity(now, peer.address) };
+        peer.last_polled = Some(now);
+        peer.talkative = peer.talkative.saturating_sub(1);
+        if unit.is_some() {
+            peer.eager = EAGER;
+            peer.pause = Duration::ZERO;
+        } else if peer.eager > 0 {
+            peer.eager -= 1;
+            peer.pause = Duration::ZERO;
+        } else {
+            let longer = (peer.pause * 2).max(self.idle.shortest);
+            peer.pause = longer.min(self.idle.longest);
+        }
+        let least = Duration::from_nanos(1);
+        peer.poll_at = now + peer.pause.max(least);
+        let to = peer.address;
+        if unit.is_some() && ack.is_some() {
+            let head = Head { more: true, ..self.head(Kind::Ack, to, false, ack.take()) };
+            self.speech.push_back(with_head(&head, None));
+        }
+        let head = self.head(Kind::Poll, to, unit.is_some(), ack);
+        self.phase = Phase::Speaking(Turn { peer: index, unit_open: unit.is_some() });
+        self.speech.push_back(with_head(&head, unit));
+    }
+
+    /// Who is due a turn: in a circle whoever has work, and the silent in their own rhythm.
+    fn next_peer(&self, now: Instant, client: &impl Client) -> Option<usize> {
+        let busy = self.peers.iter().any(|peer| peer.has_work(client));
+        let is_due = |peer: &Peer| {
+            let rested = peer.last_polled.is_none_or(|last| now >= last + self.idle.while_busy);
+            peer.has_work(client) || (peer.poll_at <= now && (rested || !busy))
+        };
+        let count = self.peers.len();
+        (0..count).map(|n| (self.cursor + n) % count).find(|&index| is_due(&self.peers[index]))
+    }
+
+    fn head(&self, kind: Kind, to: Address, unit: bool, ack: Option<(Address, Feedback)>) -> Head {
+        // An ACK alone is addressed to the station that it is for.
+        let to = match (&ack, kind) {
+            (Some((station, _)), Kind::Ack) => *station,
+            _ => to,
+        };
+        Head { kind, to, from: self.address, unit, more: false, ack }
+    }
+}
+
+/// A frame that nobody asked for: of interest only if it carries a unit.
+fn unasked(now: Instant, head: &Head, frame: Frame, own: Address, client: &mut impl Client) {
+    if head.unit {
+        let ours = head.to == own;
+        let reason = if ours { DropReason::Malformed } else { DropReason::NotForUs };
+        client.on_useless(now, frame, reason);
+    }
+}
