@@ -10,7 +10,7 @@
 mod coordinator;
 mod responder;
 
-use windfall_base::{DropReason, Duration, Frame, Outgoing, TxVector};
+use windfall_base::{DropReason, Duration, Frame, Outgoing, Rate, TxVector};
 use windfall_wire_link::HeaderError;
 use windfall_wire_link::pipe::HeaderBytes;
 use windfall_wire_link::poll::Head;
@@ -28,6 +28,12 @@ pub struct Timing {
     /// How long after a poll its answer may begin.
     pub patience: Duration,
 }
+
+/// The nominal rate of WaveLAN I (S3.2).
+pub const WAVELAN_RATE: Rate = match Rate::from_mbps(2) {
+    Some(rate) => rate,
+    None => unreachable!(),
+};
 
 impl Timing {
     /// WaveLAN I under a software MAC (S3.2): at 2 Mb/s a packet of 1500 bytes takes 15.000 ms with

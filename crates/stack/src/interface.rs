@@ -2,23 +2,28 @@
 
 mod account;
 pub mod classify;
-
-use core::num::NonZeroU8;
+mod piped;
+pub mod polled;
 
 use windfall_base::{DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed};
-use windfall_link::{Arq, Arrival, Pipe, PipeConfig, Pulled};
-use windfall_queue::{DropTail, Limits};
+use windfall_link::PipeConfig;
+use windfall_queue::Limits;
 
 pub use account::Counters;
 
 use crate::event::Event;
 use account::Account;
 use classify::{Classifier, Rule};
+use piped::Piped;
+use polled::{Polled, PolledConfig};
 
 /// The port of bare IP packets.
 pub const DEVICE: Port = Port(0);
 /// The port of frames on the air.
 pub const MEDIUM: Port = Port(1);
+
+/// The longest packet that a link header can describe, in bytes.
+const MAX_MTU: usize = 65_535;
 
 /// How an interface is built.
 #[derive(Clone, Debug)]
@@ -53,6 +58,8 @@ impl Default for InterfaceConfig {
 pub enum LinkConfig {
     /// One end of a full-duplex pipe.
     Pipe(PipeConfig),
+    /// One station of a polled, shared medium (S3.2).
+    Polled(PolledConfig),
 }
 
 /// A network interface: [`DEVICE`] carries bare IP packets, [`MEDIUM`] frames.
@@ -62,27 +69,31 @@ pub enum LinkConfig {
 pub struct Interface {
     mtu: usize,
     classifier: Classifier,
-    queue: DropTail,
-    link: Pipe,
-    /// The medium carries a frame of ours that has not left it.
-    sending: bool,
+    lower: Lower,
     account: Account,
+}
+
+/// Queue, link and access to the medium.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "the larger one is the one with heavy traffic")]
+enum Lower {
+    Piped(Piped),
+    Polled(Polled),
 }
 
 impl Interface {
     /// An interface that has done nothing. Links that contend draw from the stream `name` of `seed`.
     #[must_use]
     pub fn new(config: InterfaceConfig, _seed: Seed, _name: &str) -> Self {
-        let InterfaceConfig { mtu, rules, queue, link: LinkConfig::Pipe(link), observe } = config;
+        let InterfaceConfig { mtu, rules, queue, link, observe } = config;
         let classifier = Classifier::new(rules);
-        Self {
-            mtu,
-            queue: DropTail::new(queue),
-            link: Pipe::new(numbered_if_asked(link, &classifier)),
-            classifier,
-            sending: false,
-            account: Account::new(observe),
-        }
+        let lower = match link {
+            LinkConfig::Pipe(link) => {
+                Lower::Piped(Piped::new(link, queue, classifier.asks_for_repetition()))
+            }
+            LinkConfig::Polled(link) => Lower::Polled(Polled::new(link, queue)),
+        };
+        Self { mtu, classifier, lower, account: Account::new(observe) }
     }
 
     /// Yields what happened, oldest first; nothing unless the interface is observed.
@@ -94,12 +105,11 @@ impl Interface {
     /// counts once (S0.5).
     #[must_use]
     pub fn ledger(&self) -> Ledger {
-        Ledger {
-            taken: self.account.taken,
-            given: self.account.given,
-            held: (self.queue.len() + self.link.held()) as u64,
-            drops: self.account.drops.clone(),
-        }
+        let held = match &self.lower {
+            Lower::Piped(lower) => lower.held(),
+            Lower::Polled(lower) => lower.held(),
+        };
+        self.account.ledger(held)
     }
 
     /// What the interface has done so far.
@@ -111,7 +121,10 @@ impl Interface {
     /// How much waits for the link: packets and their bytes.
     #[must_use]
     pub fn queue_len(&self) -> (usize, usize) {
-        (self.queue.len(), self.queue.bytes())
+        match &self.lower {
+            Lower::Piped(lower) => lower.queue_len(),
+            Lower::Polled(lower) => lower.queue_len(),
+        }
     }
 
     fn take_packet(&mut self, now: Instant, mut frame: Frame) {
@@ -119,30 +132,19 @@ impl Interface {
         self.account.counters.from_device += 1;
         self.classifier.classify(&mut frame);
         let (tag, flow, len) = (frame.tag, frame.class.flow, frame.len());
-        if len > self.mtu {
+        if len > self.mtu.min(MAX_MTU) {
             return self.account.dropped(now, tag, false, DropReason::TooBig, len);
         }
-        match self.queue.push(now, frame) {
-            None => self.account.queued(now, (tag, flow), len, self.queue.len()),
-            Some(_) => self.account.dropped(now, tag, false, DropReason::QueueFull, len),
+        let queued = match &mut self.lower {
+            Lower::Piped(lower) => lower.take_packet(now, frame),
+            Lower::Polled(lower) => lower.take_packet(now, frame),
+        };
+        match queued {
+            Ok(waiting) => self.account.queued(now, tag, flow, len, waiting),
+            Err(reason) => return self.account.dropped(now, tag, false, reason, len),
         }
-    }
-
-    fn take_frame(&mut self, now: Instant, frame: Frame) {
-        match self.link.handle_frame(now, frame) {
-            Arrival::Packet => {
-                self.account.taken += 1;
-                self.account.counters.from_medium += 1;
-            }
-            Arrival::Control => self.account.counters.control_received += 1,
-        }
-        self.collect(now);
-    }
-
-    /// Takes down what the link has reported.
-    fn collect(&mut self, now: Instant) {
-        while let Some(event) = self.link.poll_event() {
-            self.account.link(now, event);
+        if let Lower::Polled(lower) = &mut self.lower {
+            lower.handle_queued(now, &mut self.account);
         }
     }
 }
@@ -151,62 +153,43 @@ impl Node for Interface {
     fn handle_input(&mut self, now: Instant, port: Port, input: Input) {
         match (port, input) {
             (DEVICE, Input::Frame(frame, _)) => self.take_packet(now, frame),
-            (MEDIUM, Input::Frame(frame, _)) => self.take_frame(now, frame),
-            (MEDIUM, Input::TransmissionDone) => self.sending = false,
-            // A pipe has no carrier to sense, and a device no signals.
+            (MEDIUM, input) => match &mut self.lower {
+                Lower::Piped(lower) => lower.handle_input(now, input, &mut self.account),
+                Lower::Polled(lower) => lower.handle_input(now, input, &mut self.account),
+            },
+            // A device gives no signals, and there is no other port.
             _ => {}
         }
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        self.link.handle_timeout(now);
-        self.collect(now);
+        match &mut self.lower {
+            Lower::Piped(lower) => lower.handle_timeout(now, &mut self.account),
+            Lower::Polled(lower) => lower.handle_timeout(now, &mut self.account),
+        }
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<(Port, Outgoing)> {
-        if let Some(frame) = self.link.poll_delivery() {
+        let delivery = match &mut self.lower {
+            Lower::Piped(lower) => lower.poll_delivery(),
+            Lower::Polled(lower) => lower.poll_delivery(),
+        };
+        if let Some(frame) = delivery {
             self.account.delivered(now, &frame);
             return Some((DEVICE, frame.into()));
         }
-        if self.sending {
-            return None;
-        }
-        let Self { queue, account, link, .. } = self;
-        let packets_sent = account.counters.sent;
-        let frame = link.poll_transmit(now, || pull(now, queue, account));
-        self.collect(now);
-        let frame = frame?;
-        self.sending = true;
-        let counters = &mut self.account.counters;
-        counters.bytes_sent += frame.len() as u64;
-        counters.control_sent += u64::from(counters.sent == packets_sent);
-        Some((MEDIUM, frame.into()))
+        let outgoing = match &mut self.lower {
+            Lower::Piped(lower) => lower.poll_transmit(now, &mut self.account),
+            Lower::Polled(lower) => lower.poll_transmit(&mut self.account),
+        };
+        outgoing.map(|outgoing| (MEDIUM, outgoing))
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        self.link.poll_timeout()
-    }
-}
-
-/// A link that repeats nothing of itself still numbers its frames where a rule asks for repetition.
-fn numbered_if_asked(link: PipeConfig, classifier: &Classifier) -> PipeConfig {
-    if link.arq == Arq::None && classifier.asks_for_repetition() {
-        PipeConfig { arq: Arq::Attempts(NonZeroU8::MIN), ..link }
-    } else {
-        link
-    }
-}
-
-/// The next packet that is still worth sending.
-fn pull(now: Instant, queue: &mut DropTail, account: &mut Account) -> Option<Pulled> {
-    loop {
-        let waiting = queue.pop()?;
-        let expires = waiting.expires();
-        let frame = waiting.frame;
-        if expires.is_none_or(|expires| now <= expires) {
-            return Some(Pulled { frame, expires });
+        match &self.lower {
+            Lower::Piped(lower) => lower.poll_timeout(),
+            Lower::Polled(lower) => lower.poll_timeout(),
         }
-        account.dropped(now, frame.tag, false, DropReason::Expired, frame.len());
     }
 }
 

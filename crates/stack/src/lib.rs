@@ -10,4 +10,5 @@ pub mod interface;
 pub use event::{Event, EventKind};
 pub use host::{AppId, Host, HostConfig, HostEvent, HostEventKind};
 pub use interface::classify::{Block, Classifier, Rule};
+pub use interface::polled::{Member, PolledConfig, Role};
 pub use interface::{Counters, DEVICE, Interface, InterfaceConfig, LinkConfig, MEDIUM};

@@ -132,9 +132,9 @@ impl Coordinator {
                 }
             }
             Input::CarrierIdle => {
-                // The answer is over, and nothing of it was to be understood.
+                // Nothing of it was to be understood. Another frame may follow it at once.
                 if let Phase::Listening { turn, heard: true, .. } = self.phase {
-                    self.end(now, turn, None, client);
+                    self.listen(now, turn);
                 }
             }
             Input::ReceptionFailed(_) => {}
@@ -188,9 +188,14 @@ impl Coordinator {
         if let Phase::Speaking(turn) = self.phase
             && self.speech.is_empty()
         {
-            let until = now + self.timing.patience;
-            self.phase = Phase::Listening { turn, heard: false, until };
+            self.listen(now, turn);
         }
+    }
+
+    /// Leaves the air to the station, which begins at once or not at all.
+    fn listen(&mut self, now: Instant, turn: Turn) {
+        let until = now + self.timing.patience.max(Duration::from_nanos(1));
+        self.phase = Phase::Listening { turn, heard: false, until };
     }
 
     fn take(&mut self, now: Instant, mut frame: Frame, client: &mut impl Client) {
@@ -215,9 +220,7 @@ impl Coordinator {
             if head.unit {
                 unasked(now, &head, frame, self.address, client);
             }
-            let until = now + self.timing.patience;
-            self.phase = Phase::Listening { turn, heard: false, until };
-            return;
+            return self.listen(now, turn);
         }
         let ack = if head.unit {
             let state = &mut self.peers[turn.peer];

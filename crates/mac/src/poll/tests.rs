@@ -1,1 +1,94 @@
+use proptest::prelude::*;
+use windfall_base::{Input, Instant, RxVector};
+use windfall_wire_link::poll::{Address, Feedback, Kind};
 
+use super::*;
+use crate::client::Client;
+
+//= S3.2
+#[test]
+fn a_full_packet_takes_15_milliseconds_with_its_ack() {
+    let time = |bytes: usize| {
+        let outgoing = Timing::WAVELAN.outgoing(Frame::packet(vec![0; bytes]));
+        (outgoing.vector.overhead + WAVELAN_RATE.time_of(bytes)).as_secs_f64()
+    };
+    // Head 5, link header 7, packet 1500, frame check 4; ACK 9.
+    let exchange = time(5 + 7 + 1_500 + 4) + time(9);
+    assert!((exchange - 0.015).abs() < 1e-6, "{exchange} s");
+}
+
+/// A client that always has a unit and acknowledges everything.
+#[derive(Default)]
+struct Willing {
+    asked: usize,
+    settled: usize,
+}
+
+impl Client for Willing {
+    fn has_unit(&self, _: Address) -> bool {
+        true
+    }
+
+    fn on_opportunity(&mut self, _: Instant, _: Address) -> Option<Frame> {
+        self.asked += 1;
+        Some(Frame::packet(vec![0; 100]))
+    }
+
+    fn on_unit(&mut self, _: Instant, _: Address, _: Frame) -> Option<Feedback> {
+        Some(Feedback::new())
+    }
+
+    fn on_outcome(&mut self, _: Instant, _: Address, _: Option<&Feedback>) {
+        self.settled += 1;
+    }
+
+    fn on_useless(&mut self, _: Instant, _: Frame, _: DropReason) {}
+}
+
+fn any_input() -> impl Strategy<Value = Input> {
+    let kind = prop_oneof![Just(Kind::Poll), Just(Kind::Response), Just(Kind::Ack)];
+    let head = (kind, 0_u8..4, 0_u8..4, any::<[bool; 2]>(), prop::option::of(0_u8..4));
+    let spoken = head.prop_map(|(kind, to, from, [unit, more], ack)| {
+        let ack = ack.map(|station| (Address(station), Feedback::new()));
+        let head = Head { kind, to: Address(to), from: Address(from), unit, more, ack };
+        let frame = with_head(&head, unit.then(|| Frame::packet(vec![1; 50])));
+        Input::Frame(frame, RxVector::wired(Instant::START))
+    });
+    let noise = prop::collection::vec(any::<u8>(), 0..60).prop_map(|bytes| {
+        let frame = Frame { header: bytes.into_iter().collect(), ..Frame::default() };
+        Input::Frame(frame, RxVector::wired(Instant::START))
+    });
+    prop_oneof![
+        4 => spoken,
+        1 => noise,
+        2 => Just(Input::TransmissionDone),
+        1 => Just(Input::CarrierBusy),
+        1 => Just(Input::CarrierIdle),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_heard_each_unit_is_settled_before_the_next(
+        inputs in prop::collection::vec((any_input(), any::<bool>()), 1..80),
+    ) {
+        let peers = [Address(1), Address(2)];
+        let mut hub = Coordinator::new(Address(0), &peers, Timing::WAVELAN, Idle::default());
+        let mut station = Responder::new(Address(1), Address(0), Timing::WAVELAN);
+        let (mut above_hub, mut above_station) = (Willing::default(), Willing::default());
+        let mut now = Instant::START;
+        for (input, wait) in inputs {
+            if wait && let Some((due, _)) = hub.poll_timeout() {
+                prop_assert!(due > now);
+                now = due;
+            }
+            hub.handle_timeout(now, &mut above_hub);
+            hub.handle_input(now, input.clone(), &mut above_hub);
+            station.handle_input(now, input, &mut above_station);
+            while hub.poll_transmit().is_some() {}
+            while station.poll_transmit().is_some() {}
+            prop_assert!(above_hub.asked - above_hub.settled <= 1);
+            prop_assert!(above_station.asked - above_station.settled <= 1);
+        }
+    }
+}

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use windfall_base::{Damage, DropReason, Drops, FlowId, Frame, Instant, Tag};
+use windfall_base::{DropReason, Drops, FlowId, Frame, Instant, Ledger, Tag};
+use windfall_link::{Event as LinkEvent, Pulled};
+use windfall_queue::DropTail;
 
 use crate::event::{Event, EventKind};
 
@@ -40,17 +42,17 @@ pub struct Counters {
 
 /// Account, counters and events.
 #[derive(Debug)]
-pub(crate) struct Account {
+pub(super) struct Account {
     observe: bool,
     events: VecDeque<Event>,
-    pub(crate) counters: Counters,
-    pub(crate) taken: u64,
-    pub(crate) given: u64,
-    pub(crate) drops: Drops,
+    pub(super) counters: Counters,
+    pub(super) taken: u64,
+    given: u64,
+    drops: Drops,
 }
 
 impl Account {
-    pub(crate) fn new(observe: bool) -> Self {
+    pub(super) fn new(observe: bool) -> Self {
         Self {
             observe,
             events: VecDeque::new(),
@@ -69,20 +71,45 @@ impl Account {
         }
     }
 
-    pub(crate) fn queued(
+    /// The account, with `held` packets still here.
+    pub(super) fn ledger(&self, held: usize) -> Ledger {
+        let (taken, given, drops) = (self.taken, self.given, self.drops.clone());
+        Ledger { taken, given, held: held as u64, drops }
+    }
+
+    /// The next packet of `queue` that is still worth sending.
+    pub(super) fn pull(&mut self, now: Instant, queue: &mut DropTail) -> Option<Pulled> {
+        loop {
+            let waiting = queue.pop()?;
+            let expires = waiting.expires();
+            let frame = waiting.frame;
+            if expires.is_none_or(|expires| now <= expires) {
+                return Some(Pulled { frame, expires });
+            }
+            self.dropped(now, frame.tag, false, DropReason::Expired, frame.len());
+        }
+    }
+
+    /// The medium brought a packet, or something that could not be told from one.
+    pub(super) fn arrived(&mut self) {
+        self.taken += 1;
+        self.counters.from_medium += 1;
+    }
+
+    pub(super) fn queued(
         &mut self,
         at: Instant,
-        class: (Option<Tag>, FlowId),
+        tag: Option<Tag>,
+        flow: FlowId,
         len: usize,
         queue: usize,
     ) {
         if self.observe {
-            let (tag, flow) = class;
             self.note(at, EventKind::Queued { tag, flow, len, queue });
         }
     }
 
-    pub(crate) fn dropped(
+    pub(super) fn dropped(
         &mut self,
         at: Instant,
         tag: Option<Tag>,
@@ -97,23 +124,22 @@ impl Account {
     }
 
     /// A packet goes to the device.
-    pub(crate) fn delivered(&mut self, at: Instant, frame: &Frame) {
+    pub(super) fn delivered(&mut self, at: Instant, frame: &Frame) {
         let len = frame.payload.len();
         self.given += 1;
         self.counters.to_device += 1;
         self.counters.bytes_to_device += len as u64;
         self.counters.damaged_to_device += u64::from(frame.damage.is_damaged());
         if self.observe {
-            let damage: Damage = frame.damage.clone();
+            let damage = frame.damage.clone();
             self.note(at, EventKind::Delivered { tag: frame.tag, len, damage });
         }
     }
 
     /// Takes down what the link reports.
-    pub(crate) fn link(&mut self, at: Instant, event: windfall_link::Event) {
-        use windfall_link::Event as E;
+    pub(super) fn link(&mut self, at: Instant, event: LinkEvent) {
         match event {
-            E::Sent { tag, attempt, len, kept } => {
+            LinkEvent::Sent { tag, attempt, len, kept } => {
                 self.counters.sent += 1;
                 self.counters.repeated += u64::from(attempt > 1);
                 self.given += u64::from(!kept);
@@ -121,18 +147,20 @@ impl Account {
                     self.note(at, EventKind::Sent { tag, attempt, len, kept });
                 }
             }
-            E::Acknowledged { tag } => {
+            LinkEvent::Acknowledged { tag } => {
                 self.given += 1;
                 self.counters.acknowledged += 1;
                 if self.observe {
                     self.note(at, EventKind::Acknowledged { tag });
                 }
             }
-            E::Dropped { tag, kept, reason, len } => self.dropped(at, tag, kept, reason, len),
+            LinkEvent::Dropped { tag, kept, reason, len } => {
+                self.dropped(at, tag, kept, reason, len);
+            }
         }
     }
 
-    pub(crate) fn poll_event(&mut self) -> Option<Event> {
+    pub(super) fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 }

@@ -4,7 +4,7 @@ use core::net::IpAddr;
 use core::num::NonZeroU8;
 use core::ops::RangeInclusive;
 
-use windfall_base::{Class, Frame};
+use windfall_base::{Class, Frame, Payload};
 use windfall_wire_net::{Protocol, ip, udplite};
 
 /// Bytes at the beginning of a packet that rules may look at.
@@ -112,6 +112,12 @@ impl Classifier {
             frame.class = rule.class;
         }
     }
+}
+
+/// Where a packet goes, if it can be read.
+pub(super) fn destination(packet: &Payload) -> Option<IpAddr> {
+    let start = packet.prefix(LOOKED_AT);
+    ip::Packet::new(&start).ok().map(|packet| packet.addresses().dst())
 }
 
 /// What rules look at.

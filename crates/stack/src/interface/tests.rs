@@ -1,5 +1,8 @@
+use core::num::NonZeroU8;
+
 use windfall_base::frame::Tag;
 use windfall_base::{Check, Duration, Probability, RxVector, Stream};
+use windfall_link::Arq;
 use windfall_testkit::laws;
 use windfall_testkit::pair::{Pair, Side, Wire};
 
