@@ -26,11 +26,11 @@ pub struct PipeConfig {
 
 /// One end of a full-duplex pipe.
 ///
-/// Feed it with `handle_*`, drain it with `poll_*` until `None`, then ask `poll_timeout`. Packets to
-/// send are pulled: `poll_transmit` asks its caller for one when the link may send one.
+/// Feed it with `handle_*`, drain it with `poll_*` until `None`, then ask `poll_timeout`. Packets
+/// to send are pulled: `poll_transmit` asks its caller for one when the link may send one.
 ///
-/// With [`Arq::None`] frames are plain: each is sent once and handed up as it arrives. Else they are
-/// numbered, and a packet whose class allows one attempt takes its place in the same order.
+/// With [`Arq::None`] frames are plain: each is sent once and handed up as it arrives. Else they
+/// are numbered, and a packet whose class allows one attempt takes its place in the same order.
 #[derive(Debug)]
 pub struct Pipe {
     sender: Option<Sender>,

@@ -1,5 +1,5 @@
-//! Stop and wait over a medium that acknowledges each unit at once: one packet under way to a peer,
-//! the next when this one is settled (S3.2, S3.10).
+//! Stop and wait over a medium that acknowledges each unit at once: one packet under way to a
+//! peer, the next when this one is settled (S3.2, S3.10).
 
 use std::collections::VecDeque;
 
@@ -27,8 +27,8 @@ struct Current {
 
 /// The exchange of packets with one peer, both directions.
 ///
-/// Its caller owns the air time: `next_unit` when there is some, `take_outcome` when the fate of that
-/// unit is known, `take_unit` for what the peer sends.
+/// Its caller owns the air time: `next_unit` when there is some, `take_outcome` when the fate of
+/// that unit is known, `take_unit` for what the peer sends.
 #[derive(Debug)]
 pub struct StopAndWait {
     arq: Arq,

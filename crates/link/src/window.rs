@@ -16,7 +16,8 @@ impl Window {
     pub const MAX_PACKETS: usize = 16_384;
 
     /// A window that keeps a pipe of `rate` and one-way `delay` full of packets of `packet` bytes
-    /// through two repetitions of each: four times the bandwidth–delay product, 64 packets at least.
+    /// through two repetitions of each: four times the bandwidth–delay product, at least 64
+    /// packets.
     #[must_use]
     pub fn of_pipe(rate: Rate, delay: Duration, packet: usize) -> Self {
         let round_trip = delay.as_secs_f64() * 2.0;

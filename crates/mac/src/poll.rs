@@ -2,9 +2,9 @@
 //! coordination function (S3.2).
 //!
 //! One coordinator polls stations in turn; a unit may ride on the poll and on the response. Each
-//! unit is acknowledged at once: by the station with a frame of its own, by the coordinator with its
-//! next poll, or with a frame of its own if that poll carries a unit. So an ACK never shares the
-//! fate of a unit. An answer begins where the poll ends; when nothing begins, the coordinator
+//! unit is acknowledged at once: by the station with a frame of its own, by the coordinator with
+//! its next poll, or with a frame of its own if that poll carries a unit. So an ACK never shares
+//! the fate of a unit. An answer begins where the poll ends; when nothing begins, the coordinator
 //! takes its next turn.
 
 mod coordinator;

@@ -14,7 +14,7 @@ pub struct Event {
 /// What happened. `tag` is `None` only for control frames and for packets that nobody named.
 ///
 /// For the fate of a packet: *delivered* is final whatever else was reported, since a sender that
-/// never heard the ACK gives up a packet that arrived; after that, the first drop that is not `kept`.
+/// never heard the ACK gives up a packet that arrived; after that, the first drop not `kept`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// A packet from the device joined the queue.

@@ -82,7 +82,7 @@ enum Lower {
 }
 
 impl Interface {
-    /// An interface that has done nothing. Links that contend draw from the stream `name` of `seed`.
+    /// An interface that has done nothing. Links that contend draw from stream `name` of `seed`.
     #[must_use]
     pub fn new(config: InterfaceConfig, _seed: Seed, _name: &str) -> Self {
         let InterfaceConfig { mtu, rules, queue, link, observe } = config;

@@ -20,7 +20,7 @@ pub fn frame_check(slices: &[&[u8]]) -> [u8; FCS_LEN] {
     hasher.finalize().to_le_bytes()
 }
 
-/// The check of a header: CRC-16 with polynomial 0x1021, start all ones, most significant bit first.
+/// The check of a header: CRC-16 with polynomial 0x1021, start all ones, high bit first.
 #[must_use]
 pub fn header_check(bytes: &[u8]) -> [u8; HEADER_CHECK_LEN] {
     let crc = bytes.iter().fold(0xffff_u16, |crc, byte| {

@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | 1 plain | length 2 | header check 2, frame check as trailer |
 //! | 2 unit | length 2, sequence 2 | header check 2, frame check as trailer |
-//! | 3 numbered | length 2, sequence 4, order 4, settled 2 | header check 2, frame check as trailer |
+//! | 3 window | length 2, sequence 4, order 4, settled 2 | header check 2, frame check as trailer |
 //! | 4 probe | base 4, order 4 | frame check as trailer |
 //! | 5 ack | next 4, first 4, count 2, bitmap ⌈count / 8⌉ | frame check as trailer |
 

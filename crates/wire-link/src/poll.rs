@@ -140,7 +140,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn headers_survive(head in any_head(), behind in prop::collection::vec(any::<u8>(), 0..20)) {
+        fn headers_survive(
+            head in any_head(),
+            behind in prop::collection::vec(any::<u8>(), 0..20),
+        ) {
             let mut bytes = HeaderBytes::new();
             head.encode(&mut bytes);
             let len = bytes.len();

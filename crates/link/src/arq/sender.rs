@@ -178,7 +178,7 @@ impl Sender {
             && let Some(flight) = self.flights.pop_front()
         {
             let arrived = if flight.order.is_before(ack.first) {
-                // The ACKs that reported it were lost; what the receiver no longer waits for it has.
+                // Its ACKs were lost. What the receiver no longer waits for it has.
                 flight.seq.is_some_and(|seq| seq.is_before(ack.next))
             } else {
                 let skip = flight.order.distance_from(at) as usize;

@@ -1,5 +1,5 @@
-//! A polled medium below an interface: the MAC owns the air time, one stop-and-wait exchange and one
-//! queue for each peer fill it.
+//! A polled medium below an interface: the MAC owns the air time, one stop-and-wait exchange and
+//! one queue for each peer fill it.
 
 use std::collections::VecDeque;
 
