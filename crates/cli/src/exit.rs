@@ -19,6 +19,8 @@ const WRAPPERS: [&str; 2] = ["run", "exec"];
 pub(crate) enum Outcome {
     /// It did what it should.
     Done,
+    /// It did, and the answer is no.
+    No,
     /// The program that it ran ended with this exit status.
     Command(u8),
 }
@@ -79,6 +81,7 @@ pub(crate) fn of_usage(error: &clap::Error) -> ExitCode {
 pub(crate) fn of_result(result: Result, trouble: u8) -> ExitCode {
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::No) => ExitCode::FAILURE,
         Ok(Outcome::Command(status)) => ExitCode::from(status),
         Err(error) => {
             eprintln!("windfall: {error}");

@@ -3,10 +3,12 @@
 //! A table of contents: each command has its own file with its arguments and a `run` function, and
 //! none has logic of its own beyond reading files and printing what the crates below found.
 
+mod bulk;
 mod completions;
 mod exit;
 mod options;
 mod record;
+mod reproduce;
 mod run;
 mod sim;
 mod watch;
@@ -30,6 +32,9 @@ struct Cli {
 enum Command {
     Run(Box<run::Args>),
     Sim(Box<sim::Args>),
+    Reproduce(reproduce::Args),
+    #[command(hide = true)]
+    Bulk(bulk::Args),
     Completions(completions::Args),
 }
 
@@ -46,6 +51,8 @@ impl Command {
         match self {
             Self::Run(args) => run::run(args),
             Self::Sim(args) => sim::run(args),
+            Self::Reproduce(args) => reproduce::run(args),
+            Self::Bulk(args) => bulk::run(args),
             Self::Completions(args) => completions::run(args),
         }
     }
@@ -54,7 +61,9 @@ impl Command {
     fn code_of_trouble(&self) -> u8 {
         match self {
             Self::Run(_) => exit::WRAPPER_TROUBLE,
-            Self::Sim(_) | Self::Completions(_) => exit::TROUBLE,
+            Self::Sim(_) | Self::Reproduce(_) | Self::Bulk(_) | Self::Completions(_) => {
+                exit::TROUBLE
+            }
         }
     }
 }

@@ -110,8 +110,9 @@ impl Svg {
     pub(crate) fn upright(&mut self, at: (f64, f64), style: &str, text: &str) {
         let (x, y) = at;
         let text = escape(text);
+        let turn = format!("translate({x:.2} {y:.2}) rotate(-90)");
         self.write(format_args!(
-            r#"<text transform="translate({x:.2} {y:.2}) rotate(-90)" text-anchor="middle" {style}>{text}</text>"#
+            r#"<text transform="{turn}" text-anchor="middle" {style}>{text}</text>"#
         ));
     }
 

@@ -6,7 +6,7 @@ use super::Breach;
 use crate::workspace::Workspace;
 
 /// The level of every crate; a crate imports only from strictly lower levels.
-const LEVELS: [(&str, u8); 24] = [
+const LEVELS: [(&str, u8); 25] = [
     ("windfall-base", 0),
     ("windfall-wire-link", 1),
     ("windfall-wire-net", 1),
@@ -29,8 +29,9 @@ const LEVELS: [(&str, u8); 24] = [
     ("windfall-report", 6),
     ("windfall-sim", 6),
     ("windfall-live", 6),
-    ("windfall", 7),
-    ("windfall-cli", 7),
+    ("windfall-reproduce", 7),
+    ("windfall", 8),
+    ("windfall-cli", 8),
 ];
 
 /// Crates that must not reach another, even by way of a third, and why.

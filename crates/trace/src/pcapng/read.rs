@@ -1,4 +1,4 @@
-//! Reads captures: the packets with time, interface, tag and comment; everything else is passed over.
+//! Reads captures: the packets with time, interface, tag and comment; all else is passed over.
 
 use bytes::Bytes;
 use windfall_base::{Instant, Tag};

@@ -1,0 +1,154 @@
+//! `windfall reproduce`: a paper's figures beside what is measured here.
+
+use std::fs;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use windfall_base::Seed;
+use windfall_report::{Finding, Table, page};
+use windfall_reproduce::{Basis, Context, Effort, Figure, select};
+
+use crate::exit::{Outcome, Result, Trouble};
+use crate::options::DEFAULT_SEED;
+
+/// Reproduce a paper's figures: what it says, what is measured here, and the verdict
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 all verdicts are as on record, 1 one is not, 2 could not run."
+)]
+pub(crate) struct Args {
+    /// Figures such as S3.fig5, papers such as S3, or all [default: all]
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    /// List the figures and do nothing else
+    #[arg(long)]
+    list: bool,
+    /// Measure less than the paper did: enough for the verdicts
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// Measure more than the paper did
+    #[arg(long)]
+    full: bool,
+    /// Write figures, values and the page into this directory
+    #[arg(long, value_name = "DIR", default_value = "out/reproduce")]
+    out: PathBuf,
+    /// Print the findings as JSON
+    #[arg(long)]
+    json: bool,
+    /// Seed of everything that is drawn [default: 1]
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<Seed>,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let figures = select(&args.ids)?;
+    if args.list {
+        return list(&figures, args.json);
+    }
+    let bar = match std::io::stderr().is_terminal() {
+        true => ProgressBar::new_spinner(),
+        false => ProgressBar::hidden(),
+    };
+    bar.set_style(ProgressStyle::with_template("{spinner} {msg} ({elapsed})")?);
+    let context = Context {
+        effort: args.effort(),
+        seed: args.seed.unwrap_or(DEFAULT_SEED),
+        program: std::env::current_exe()?,
+        progress: &|message| {
+            bar.set_message(message.to_owned());
+            bar.tick();
+        },
+    };
+    let mut findings = Vec::new();
+    let mut troubles = Vec::new();
+    for figure in figures {
+        (context.progress)(figure.name);
+        match figure.run(&context) {
+            Ok(finding) => findings.push(finding),
+            Err(error) => troubles.push(format!("{}: {}", figure.name, Trouble::from(error))),
+        }
+    }
+    bar.finish_and_clear();
+    write_all(&args.out, &findings)?;
+    show(&findings, args)?;
+    if !troubles.is_empty() {
+        return Err(Trouble::new(troubles.join("\nwindfall: ")));
+    }
+    let as_expected = findings.iter().all(Finding::is_as_expected);
+    Ok(if as_expected { Outcome::Done } else { Outcome::No })
+}
+
+impl Args {
+    fn effort(&self) -> Effort {
+        match (self.quick, self.full) {
+            (true, _) => Effort::Quick,
+            (_, true) => Effort::Full,
+            _ => Effort::Paper,
+        }
+    }
+}
+
+fn list(figures: &[&Figure], json: bool) -> Result {
+    let basis = |figure: &Figure| match figure.basis {
+        Basis::Simulated => "simulated time",
+        Basis::RealTime => "real time",
+    };
+    let mut out = std::io::stdout().lock();
+    if json {
+        let list = figures.iter().map(|figure| {
+            serde_json::json!({
+                "figure": figure.name,
+                "title": figure.title,
+                "basis": basis(figure),
+                "expected": figure.expected,
+            })
+        });
+        writeln!(out, "{}", list.collect::<serde_json::Value>())?;
+        return Ok(Outcome::Done);
+    }
+    let mut table = Table::new(["figure", "shows", "measured in", "verdict on record"]);
+    for figure in figures {
+        table.push([figure.name, figure.title, basis(figure), &figure.expected.to_string()]);
+    }
+    out.write_all(table.to_text().as_bytes())?;
+    Ok(Outcome::Done)
+}
+
+/// Writes figures and values, and one page over all.
+fn write_all(directory: &Path, findings: &[Finding]) -> Result<()> {
+    let cannot = |path: &Path, error: std::io::Error| {
+        Trouble::new(format!("cannot write {}: {error}; choose another with --out", path.display()))
+    };
+    fs::create_dir_all(directory).map_err(|error| cannot(directory, error))?;
+    let page = ("index.html".to_owned(), page::render("What the papers say", findings));
+    for (name, text) in findings.iter().flat_map(Finding::files).chain([page]) {
+        let path = directory.join(name);
+        fs::write(&path, text).map_err(|error| cannot(&path, error))?;
+    }
+    Ok(())
+}
+
+fn show(findings: &[Finding], args: &Args) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let list: serde_json::Value = findings.iter().map(Finding::to_json).collect();
+        writeln!(out, "{list}")?;
+        return Ok(());
+    }
+    for finding in findings {
+        writeln!(out, "{}: {}\n", finding.figure, finding.title)?;
+        for claim in &finding.claims {
+            writeln!(out, "  paper says   {} ({})", claim.paper, claim.requirement)?;
+            writeln!(out, "  we measured  {}", claim.measured)?;
+            writeln!(out, "  verdict      {}\n", claim.verdict)?;
+        }
+        if !finding.is_as_expected() {
+            writeln!(out, "  The verdict on record is: {}\n", finding.expected)?;
+        }
+    }
+    if !findings.is_empty() {
+        writeln!(out, "{}", args.out.join("index.html").display())?;
+    }
+    Ok(())
+}

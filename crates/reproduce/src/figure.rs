@@ -1,0 +1,80 @@
+//! What a figure is, and what its experiment is given.
+
+use std::path::PathBuf;
+
+use windfall_base::Seed;
+use windfall_report::{Finding, Provenance, Verdict};
+
+use crate::error::Error;
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effort {
+    /// Less and shorter than in the paper: enough for the verdict.
+    Quick,
+    /// As in the paper.
+    #[default]
+    Paper,
+    /// More than in the paper.
+    Full,
+}
+
+/// Where the values of a figure come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// A closed formula and simulated time: the same seed gives the same bytes.
+    Simulated,
+    /// The kernel's TCP in real time; needs what `windfall run` needs.
+    RealTime,
+}
+
+/// What an experiment is given.
+pub struct Context<'a> {
+    /// How much to measure.
+    pub effort: Effort,
+    /// The seed of everything that is drawn.
+    pub seed: Seed,
+    /// This program, to be started again for what runs in real time.
+    pub program: PathBuf,
+    /// Is told in a few words how far the experiment is.
+    pub progress: &'a (dyn Fn(&str) + Sync),
+}
+
+/// A figure or a table of a paper.
+#[derive(Clone, Copy)]
+pub struct Figure {
+    /// Its name, such as `S3.fig5`.
+    pub name: &'static str,
+    /// What it shows, in one line.
+    pub title: &'static str,
+    /// Where its values come from.
+    pub basis: Basis,
+    /// The verdict on record.
+    pub expected: Verdict,
+    /// Runs the experiment.
+    pub(crate) run: fn(&Figure, &Context<'_>) -> Result<Finding, Error>,
+}
+
+impl Figure {
+    /// Runs the experiment. Takes up to some minutes for figures in real time.
+    ///
+    /// # Errors
+    /// If it could not be run; a verdict, whatever it says, is no error.
+    pub fn run(&self, context: &Context<'_>) -> Result<Finding, Error> {
+        (self.run)(self, context)
+    }
+
+    /// The command that runs the experiment again, and what else belongs into its files.
+    pub(crate) fn provenance(&self, context: &Context<'_>) -> Provenance {
+        let effort = match context.effort {
+            Effort::Quick => " --quick",
+            Effort::Paper => "",
+            Effort::Full => " --full",
+        };
+        Provenance {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            seed: context.seed,
+            command: format!("windfall reproduce {} --seed {}{effort}", self.name, context.seed),
+        }
+    }
+}

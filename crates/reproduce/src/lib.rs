@@ -1,0 +1,20 @@
+//! The papers' experiments: what they say, what is measured here, and the verdict.
+//!
+//! Each figure has a file of its own, named after paper and figure; [`FIGURES`] lists them.
+//! What needs no TCP runs in simulated time. What needs one runs over the kernel's, in real time:
+//! `transfer` starts this program again as `windfall run`, so that every measurement is a command
+//! that anybody can give.
+
+pub mod bulk;
+mod counters;
+mod error;
+mod figure;
+mod paper_003;
+mod registry;
+mod scenario;
+mod sequence;
+mod transfer;
+
+pub use error::Error;
+pub use figure::{Basis, Context, Effort, Figure};
+pub use registry::{FIGURES, select};

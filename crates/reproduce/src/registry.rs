@@ -1,0 +1,63 @@
+//! The list of figures, and how they are chosen by name.
+
+use crate::error::Error;
+use crate::figure::Figure;
+use crate::paper_003;
+
+/// Every figure that can be reproduced, in the order of the papers.
+pub const FIGURES: &[Figure] = &[
+    paper_003::fig1::FIGURE,
+    paper_003::fig2::FIGURE,
+    paper_003::fig3::FIGURE,
+    paper_003::fig4::FIGURE,
+    paper_003::fig5::FIGURE,
+    paper_003::fig6::FIGURE,
+    paper_003::fig7::FIGURE,
+];
+
+/// The figures that `names` choose: figures such as `S3.fig5`, papers such as `S3`, or `all`.
+///
+/// Names are not case-sensitive; no names choose all. The order is that of [`FIGURES`].
+///
+/// # Errors
+/// If a name chooses nothing.
+pub fn select(names: &[String]) -> Result<Vec<&'static Figure>, Error> {
+    let chooses = |name: &str, figure: &Figure| {
+        let paper = figure.name.split('.').next().unwrap_or_default();
+        name.eq_ignore_ascii_case("all")
+            || name.eq_ignore_ascii_case(paper)
+            || name.eq_ignore_ascii_case(figure.name)
+    };
+    for name in names {
+        if !FIGURES.iter().any(|figure| chooses(name, figure)) {
+            let known: Vec<_> = FIGURES.iter().map(|figure| figure.name).collect();
+            return Err(Error::NoSuchFigure { name: name.clone(), known: known.join(", ") });
+        }
+    }
+    let chosen =
+        |figure: &&Figure| names.is_empty() || names.iter().any(|name| chooses(name, figure));
+    Ok(FIGURES.iter().filter(chosen).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_choose_figures_papers_or_all() {
+        let names = |chosen: &[&str]| -> Vec<_> {
+            let chosen: Vec<_> = chosen.iter().map(ToString::to_string).collect();
+            select(&chosen).unwrap().iter().map(|figure| figure.name).collect()
+        };
+        assert_eq!(names(&["S3.fig5", "s3.FIG3"]), ["S3.fig3", "S3.fig5"]);
+        assert_eq!(names(&["S3"]).len(), 7);
+        assert_eq!(names(&[]), names(&["all"]));
+    }
+
+    #[test]
+    fn an_unknown_name_is_an_error_that_lists_the_known() {
+        let Err(error) = select(&["S9.fig1".to_owned()]) else { panic!("there is no paper S9") };
+        let message = error.to_string();
+        assert!(message.contains("\"S9.fig1\"") && message.contains("S3.fig5"), "{message}");
+    }
+}

@@ -1,0 +1,171 @@
+//! Time–sequence plots: what TCP sent and what was acknowledged, from a capture at the sender.
+
+use bytes::Bytes;
+use windfall_base::Instant;
+use windfall_base::seq::Seq32;
+use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
+use windfall_trace::pcapng::Seen;
+use windfall_trace::pcapng::read::{Packet, ReadError, read};
+use windfall_wire_net::ip;
+use windfall_wire_net::protocol::Protocol;
+use windfall_wire_net::tcp::{self, Flags};
+
+use crate::error::Error;
+use crate::transfer::Transferred;
+
+/// The data of one TCP connection over time, as its sender saw it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Sequence {
+    /// Segments with new data: seconds, and the first byte after them in kilobytes.
+    pub(crate) sent: Vec<(f64, f64)>,
+    /// Segments that repeat data.
+    pub(crate) repeated: Vec<(f64, f64)>,
+    /// Acknowledgements.
+    pub(crate) acknowledged: Vec<(f64, f64)>,
+    /// Bytes of data sent, repetitions included.
+    pub(crate) bytes_sent: u64,
+    /// Bytes of data sent more than once.
+    pub(crate) bytes_repeated: u64,
+}
+
+/// One segment on its way.
+struct Segment {
+    at: Instant,
+    seen: Seen,
+    seq: Seq32,
+    ack: Option<Seq32>,
+    len: usize,
+    syn: bool,
+}
+
+impl Sequence {
+    /// Follows the first connection whose data leave the device of `capture`.
+    ///
+    /// # Errors
+    /// If the capture cannot be read.
+    pub(crate) fn of_capture(capture: &Bytes) -> Result<Self, ReadError> {
+        let packets = read(capture)?;
+        let segments: Vec<_> = packets.iter().filter_map(segment).collect();
+        let first = segments.iter().find(|segment| segment.seen == Seen::Sent && segment.syn);
+        let Some(first) = first else { return Ok(Self::default()) };
+        // The connection's own numbers begin after the SYN.
+        let base = first.seq.next();
+        let start = segments
+            .iter()
+            .find(|segment| segment.seen == Seen::Sent && segment.len > 0)
+            .map_or(first.at, |segment| segment.at);
+        let mut sequence = Self::default();
+        let mut highest = 0;
+        for segment in &segments {
+            let seconds = segment.at.saturating_since(start).as_secs_f64();
+            let place = |seq: Seq32| f64::from(seq.distance_from(base)) / 1e3;
+            match segment.seen {
+                Seen::Sent if segment.len > 0 => {
+                    let end = segment.seq + segment.len as u32;
+                    let reach = end.distance_from(base);
+                    sequence.bytes_sent += segment.len as u64;
+                    if reach > highest {
+                        highest = reach;
+                        sequence.sent.push((seconds, place(end)));
+                    } else {
+                        sequence.bytes_repeated += segment.len as u64;
+                        sequence.repeated.push((seconds, place(end)));
+                    }
+                }
+                Seen::Arrived if !segment.syn => {
+                    if let Some(ack) = segment.ack {
+                        sequence.acknowledged.push((seconds, place(ack)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(sequence)
+    }
+
+    /// Follows the connection of a transfer that was captured.
+    ///
+    /// # Errors
+    /// If there is no capture or it cannot be read.
+    pub(crate) fn of_transfer(
+        figure: &'static str,
+        transferred: &Transferred,
+    ) -> Result<Self, Error> {
+        let failed = |message: String| Error::Scenario { figure, message };
+        let capture = transferred.capture.as_ref();
+        let capture = capture.ok_or_else(|| failed("nothing was captured".to_owned()))?;
+        Self::of_capture(capture).map_err(|error| failed(error.to_string()))
+    }
+
+    /// The values of the plot.
+    pub(crate) fn table(&self) -> Table {
+        let mut table = Table::new(["time s", "what", "sequence kB"]);
+        for (what, values) in [
+            ("sent", &self.sent),
+            ("sent again", &self.repeated),
+            ("acknowledged", &self.acknowledged),
+        ] {
+            for (at, place) in values {
+                table.push([format!("{at:.6}"), what.to_owned(), format!("{place:.3}")]);
+            }
+        }
+        table
+    }
+
+    /// The plot: segments as dots, acknowledgements as a line.
+    pub(crate) fn chart(&self, title: &str, subtitle: &str) -> Chart {
+        let points =
+            |values: &[(f64, f64)]| values.iter().map(|(x, y)| Point::new(*x, *y)).collect();
+        Chart {
+            title: title.to_owned(),
+            subtitle: subtitle.to_owned(),
+            x: Axis::linear("time (s)"),
+            y: Axis::linear("sequence number (kB)"),
+            series: vec![
+                Series::new("acknowledged", Mark::Line, points(&self.acknowledged)).with_color(5),
+                Series::new("sent", Mark::Dots, points(&self.sent)).with_color(0),
+                Series::new("sent again", Mark::Points, points(&self.repeated)).with_color(1),
+            ],
+            rules: Vec::new(),
+        }
+    }
+
+    /// The part between two moments, in seconds.
+    pub(crate) fn between(&self, from: f64, to: f64) -> Self {
+        let cut = |values: &[(f64, f64)]| {
+            values.iter().copied().filter(|(at, _)| (from..=to).contains(at)).collect()
+        };
+        Self {
+            sent: cut(&self.sent),
+            repeated: cut(&self.repeated),
+            acknowledged: cut(&self.acknowledged),
+            ..*self
+        }
+    }
+
+    /// The longest time in which nothing was acknowledged: when it began and ended, in seconds.
+    pub(crate) fn longest_silence(&self) -> Option<(f64, f64)> {
+        let pairs = self.acknowledged.windows(2).map(|pair| (pair[0].0, pair[1].0));
+        pairs.max_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)))
+    }
+}
+
+fn segment(packet: &Packet) -> Option<Segment> {
+    let carried = ip::Packet::new(&packet.data).ok()?.carried().ok()?;
+    if carried.protocol != Protocol::TCP || carried.fragment {
+        return None;
+    }
+    let tcp = tcp::Packet::new(carried.bytes).ok()?;
+    let flags = tcp.flags();
+    Some(Segment {
+        at: packet.at,
+        seen: packet.seen,
+        seq: tcp.seq(),
+        ack: flags.has(Flags::ACK).then(|| tcp.ack()),
+        len: carried.len.saturating_sub(tcp.header_len()),
+        syn: flags.has(Flags::SYN),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,169 @@
+//! Transfers over the kernel's TCP, each through `windfall run` in namespaces of its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use windfall_base::Seed;
+use windfall_scenario::NEAR;
+
+use crate::bulk::Outcome;
+use crate::error::Error;
+use crate::figure::Context;
+use crate::scenario;
+
+/// Transfers that run at the same time; each waits for its link most of the time.
+const AT_ONCE: usize = 12;
+/// The port of the receiver.
+const PORT: u16 = 5001;
+/// The socket buffers of NetBSD 1.2, in bytes.
+const BUFFER: usize = 16 * 1024;
+
+/// One transfer to be made.
+#[derive(Clone, Debug)]
+pub(crate) struct Transfer {
+    /// The figure that it is for.
+    pub(crate) figure: &'static str,
+    /// The scenario, as TOML.
+    pub(crate) scenario: &'static str,
+    /// What differs from the scenario in the direction of the data, as TOML.
+    pub(crate) uplink: String,
+    /// Bytes to transfer.
+    pub(crate) bytes: u64,
+    /// The seed of the run.
+    pub(crate) seed: Seed,
+    /// Whether to capture at the sender.
+    pub(crate) capture: bool,
+}
+
+/// What came of a transfer.
+#[derive(Clone, Debug)]
+pub(crate) struct Transferred {
+    /// What the test program measured.
+    pub(crate) outcome: Outcome,
+    /// What the sender's device saw.
+    pub(crate) capture: Option<Bytes>,
+}
+
+impl Transferred {
+    /// Throughput in KB/s, of 1000 bytes.
+    pub(crate) fn throughput(&self) -> f64 {
+        self.outcome.bytes as f64 / 1e3 / self.outcome.seconds
+    }
+}
+
+/// Makes all transfers, several at a time; what came of them is in their order.
+///
+/// # Errors
+/// The first transfer that could not be made.
+pub(crate) fn all(
+    context: &Context<'_>,
+    transfers: &[Transfer],
+) -> Result<Vec<Transferred>, Error> {
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let results: Vec<Mutex<Option<Result<Transferred, Error>>>> =
+        transfers.iter().map(|_| Mutex::new(None)).collect();
+    let work = || {
+        while let Some((transfer, result)) = {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            transfers.get(i).zip(results.get(i))
+        } {
+            let outcome = one(context, transfer);
+            if outcome.is_err() {
+                // Whoever comes next has nothing to do.
+                next.store(transfers.len(), Ordering::Relaxed);
+            }
+            *result.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(outcome);
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            let total = transfers.len();
+            (context.progress)(&format!("{}: transfer {done} of {total}", transfer.figure));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..transfers.len().min(AT_ONCE) {
+            scope.spawn(work);
+        }
+    });
+    let taken = results.into_iter().filter_map(|result| {
+        result.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    });
+    // A failure keeps others from starting, so it is among those that were taken.
+    taken.collect()
+}
+
+/// Makes one transfer.
+fn one(context: &Context<'_>, transfer: &Transfer) -> Result<Transferred, Error> {
+    let directory = Scratch::new()?;
+    let file = directory.0.join("scenario.toml");
+    let changed = scenario::with(transfer.figure, transfer.scenario, &transfer.uplink, None)?;
+    write(&file, &changed.to_toml())?;
+    let program = context.program.display().to_string();
+    let mut command = Command::new(&context.program);
+    command.arg("run").arg("--scenario").arg(&file);
+    command.arg("--seed").arg(transfer.seed.to_string());
+    // The paper's TCP knew no selective acknowledgements (S3.8).
+    command.arg("--sysctl").arg("net.ipv4.tcp_sack=0");
+    if transfer.capture {
+        command.arg("--pcap").arg(&directory.0);
+    }
+    command.arg("--far").arg(format!("{program} bulk receive --port {PORT} --buffer {BUFFER}"));
+    command.args(["--", "sh", "-c"]);
+    command.arg(format!(
+        "exec {program} bulk send \"$WINDFALL_BASE\" --port {PORT} --buffer {BUFFER} --bytes {}",
+        transfer.bytes
+    ));
+    let outcome = run(&mut command)?;
+    let capture = if transfer.capture { Some(capture(&directory.0)?) } else { None };
+    Ok(Transferred { outcome, capture })
+}
+
+/// Runs a command whose standard output is one [`Outcome`] as JSON.
+fn run(command: &mut Command) -> Result<Outcome, Error> {
+    let shown = format!("{command:?}").replace('"', "");
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|source| Error::Start { command: shown.clone(), source })?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let outcome = text.lines().find_map(|line| serde_json::from_str(line).ok());
+    outcome.filter(|_| output.status.success()).ok_or_else(|| {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let message = errors.lines().last().unwrap_or("it said nothing").to_owned();
+        Error::Run { command: shown, message }
+    })
+}
+
+/// The capture of the near end in `directory`.
+fn capture(directory: &Path) -> Result<Bytes, Error> {
+    let path = directory.join(format!("{NEAR}.pcapng"));
+    fs::read(&path).map(Bytes::from).map_err(|source| Error::File { path, source })
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    fs::write(path, text).map_err(|source| Error::File { path: path.to_owned(), source })
+}
+
+/// A directory that goes when it is no longer needed.
+pub(crate) struct Scratch(pub(crate) PathBuf);
+
+impl Scratch {
+    /// Makes a directory of a name that nobody else uses.
+    pub(crate) fn new() -> Result<Self, Error> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("windfall-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir(&path).map_err(|source| Error::File { path: path.clone(), source })?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is left to whoever cleans up temporary files.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
