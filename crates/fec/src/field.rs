@@ -3,7 +3,8 @@
 /// Why a polynomial gives no field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:#x} is not a primitive polynomial of degree 8: use one such as 0x11d (common) or 0x187 (CCSDS)"
+    "{0:#x} is not a primitive polynomial of degree 8: \
+     use one such as 0x11d (common) or 0x187 (CCSDS)"
 )]
 pub struct FieldError(pub u16);
 

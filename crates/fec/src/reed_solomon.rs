@@ -52,7 +52,10 @@ pub enum CodeError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BlockError {
     /// The block is too short or too long.
-    #[error("a block of {length} bytes: with {parity} parity symbols it holds {} to 255", parity + 1)]
+    #[error(
+        "a block of {length} bytes: with {parity} parity symbols it holds {} to 255",
+        parity + 1
+    )]
     Length {
         /// Its length in bytes.
         length: usize,

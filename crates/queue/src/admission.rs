@@ -79,8 +79,8 @@ pub enum Refusal {
     },
     /// The link would be overcommitted when errors drive all reserved flows to their limit.
     #[error(
-        "reserving {asked} at power factor {power_factor} would bring the worst case to {} % of the \
-         link: lower the rate or the power factor, or say overcommit",
+        "reserving {asked} at power factor {power_factor} would bring the worst case to {} % of \
+         the link: lower the rate or the power factor, or say overcommit",
         percent(*worst)
     )]
     WorstCase {

@@ -54,7 +54,8 @@ proptest! {
         let most = (case.parity - total).min(total);
         let errors = usize::from(case.split) % (most + 1);
         let errors = if total == 0 { 0 } else { errors };
-        let erasures: Vec<u8> = case.damage[errors..].iter().map(|(place, _)| *place as u8).collect();
+        let erased = case.damage[errors..].iter();
+        let erasures: Vec<u8> = erased.map(|(place, _)| *place as u8).collect();
         for (place, value) in &case.damage {
             block[*place] ^= value;
         }

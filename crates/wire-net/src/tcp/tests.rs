@@ -105,7 +105,11 @@ fn any_kinds() -> impl Strategy<Value = CorruptionKinds> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(repr in any_repr(), kinds in any_kinds(), data in vec(any::<u8>(), 0..50)) {
+    fn what_is_written_is_read(
+        repr in any_repr(),
+        kinds in any_kinds(),
+        data in vec(any::<u8>(), 0..50),
+    ) {
         let Ok(mut bytes) = repr.emit(&kinds).map(|header| header.to_vec()) else {
             return Ok(());
         };
@@ -126,7 +130,8 @@ proptest! {
                 prop_assert_eq!(strict, lenient.clone());
             }
             let _ = lenient.emit(&kinds);
-            let _ = corruption::holds(&kinds, Packing::Packed, crate::Ecn::Congested, &addresses(), &packet);
+            let ecn = crate::Ecn::Congested;
+            let _ = corruption::holds(&kinds, Packing::Packed, ecn, &addresses(), &packet);
             let _ = (packet.urgent(), packet.checksum(), packet.payload());
         }
     }
