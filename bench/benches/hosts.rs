@@ -1,8 +1,8 @@
 //! A datagram from application to application through two hosts, with nothing between them.
 //!
 //! Every datagram has its real bytes and checksums, is checked at the far end, and compared bit by
-//! bit with what was sent. Goal: below 300 ns at 1000 bytes for each side, so that hosts take no more
-//! than a third of the time of 500 000 simulated frames a second.
+//! bit with what was sent. Goal: below 300 ns at 1000 bytes for each side, so that hosts take no
+//! more than a third of the time of 500 000 simulated frames a second.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};

@@ -1,15 +1,15 @@
 //! The five error environments of paper 003, Table 1, as synthetic traces (S3.17).
 //!
-//! The authors' traces are not public. What is known of them is Table 1, so a generated trace has just
-//! its totals, and the arrangement is ours: faults come in spells of random length, the severity of
-//! damage drifts from frame to frame, and inverted bits cluster. With the totals fixed and only the
-//! arrangement random, every seed gives a trace that matches the table.
+//! The authors' traces are not public. What is known of them is Table 1, so a generated trace has
+//! just its totals, and the arrangement is ours: faults come in spells of random length, the
+//! severity of damage drifts from frame to frame, and inverted bits cluster. With the totals fixed
+//! and only the arrangement random, every seed gives a trace that matches the table.
 //!
 //! The columns are cumulative: *loss* is a share of all frames, *truncation* of those that were not
-//! lost, *corruption* of those that were neither lost nor truncated. The bit error rate is the share of
-//! inverted bits among all bits that arrived, those of truncated frames included. On that reading
-//! *Adjacent* needs no frame with a thousand inverted bits: what cuts a frame short also damages what
-//! arrived of it.
+//! lost, *corruption* of those that were neither lost nor truncated. The bit error rate is the
+//! share of inverted bits among all bits that arrived, those of truncated frames included. On that
+//! reading *Adjacent* needs no frame with a thousand inverted bits: what cuts a frame short also
+//! damages what arrived of it.
 
 use windfall_base::{Rate, Seed, Stream};
 
@@ -232,7 +232,8 @@ fn severities(
     weights.iter().zip(&must).zip(ends).map(count).collect()
 }
 
-/// `count` different bits before `end`, ascending, in clusters of `mean` bits half of which are hit.
+/// `count` different bits before `end`, ascending, in clusters of `mean` bits half of which are
+/// hit.
 fn clusters(count: u32, end: u32, mean: f64, random: &mut Stream) -> Box<[u32]> {
     let mut hit = std::collections::BTreeSet::new();
     while (hit.len() as u32) < count {

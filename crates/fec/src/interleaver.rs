@@ -1,4 +1,5 @@
-//! The block interleaver of 802.11a/g: neighbours travel on distant carriers and bits of other weight.
+//! The block interleaver of 802.11a/g: neighbours travel on distant carriers and bits of other
+//! weight.
 
 /// Interleaves the coded bits of one OFDM symbol (802.11-2020, 17.3.5.7).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,8 +9,8 @@ pub struct SymbolInterleaver {
 }
 
 impl SymbolInterleaver {
-    /// The interleaver of a symbol of `coded` bits (N_CBPS), `per_carrier` of them on each of its 48
-    /// carriers (N_BPSC: 1, 2, 4 or 6).
+    /// The interleaver of a symbol of `coded` bits (N_CBPS), `per_carrier` of them on each of its
+    /// 48 carriers (N_BPSC: 1, 2, 4 or 6).
     #[must_use]
     pub fn new(per_carrier: u16) -> Self {
         let coded = 48 * per_carrier;

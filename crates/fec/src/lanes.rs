@@ -1,8 +1,8 @@
 //! Thirty-two field elements side by side, in whatever registers the processor has.
 //!
-//! One factor times many elements is the whole arithmetic of a Reed–Solomon decoder. Split an element
-//! into two nibbles and the product is two look-ups in tables of sixteen bytes, which a byte shuffle
-//! does for a whole register at once.
+//! One factor times many elements is the whole arithmetic of a Reed–Solomon decoder. Split an
+//! element into two nibbles and the product is two look-ups in tables of sixteen bytes, which a
+//! byte shuffle does for a whole register at once.
 
 #[cfg(target_arch = "aarch64")]
 mod neon;

@@ -46,8 +46,8 @@ impl<const STATES: usize> Viterbi<STATES> {
 
     /// Decodes one bit for each two soft values; the encoder began with zeros in its register.
     ///
-    /// `ended` says that it also ended so, as after a tail of zeros; otherwise the best end is taken.
-    /// The tail bits are among the result. An odd soft value at the end is passed over.
+    /// `ended` says that it also ended so, as after a tail of zeros; otherwise the best end is
+    /// taken. The tail bits are among the result. An odd soft value at the end is passed over.
     pub fn decode(&mut self, soft: &[i8], ended: bool, bits: &mut Vec<u8>) {
         let steps = soft.as_chunks::<2>().0;
         self.choices.clear();

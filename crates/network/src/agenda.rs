@@ -1,9 +1,10 @@
 //! The event queue: when each element of a network wants to be woken.
 //!
 //! A winner tree over the elements. Each leaf holds the wake-up of one element, each inner node the
-//! earlier of its two children, the root the earliest of all. Setting, moving and cancelling a wake-up are
-//! the same operation: write a leaf, then repair the path to the root. The places on that path are
-//! known before anything is compared, so the loads overlap and nothing depends on a branch.
+//! earlier of its two children, the root the earliest of all. Setting, moving and cancelling a
+//! wake-up are the same operation: write a leaf, then repair the path to the root. The places on
+//! that path are known before anything is compared, so the loads overlap and nothing depends on a
+//! branch.
 
 use windfall_base::Instant;
 
@@ -47,7 +48,8 @@ impl Agenda {
         }
     }
 
-    /// The earliest wake-up, and of elements that share the instant the first; `None` if nobody waits.
+    /// The earliest wake-up, and of elements that share the instant the first; `None` if nobody
+    /// waits.
     #[must_use]
     pub fn next(&self) -> Option<(Instant, ElementId)> {
         let key = self.nodes[1];

@@ -1,9 +1,10 @@
 //! The account of one direction of a link: what became of each packet that entered at a device.
 //!
-//! Several layers may speak about one packet: the air loses a copy that the sender keeps, the sender
-//! gives up a packet whose last copy arrived after all. The rules: what happens to a *kept* copy
-//! decides nothing; a delivery overrides every drop; a drop that names its place overrides
-//! [`DropReason::NotForUs`], which on a shared medium every bystander reports; otherwise the first word stands.
+//! Several layers may speak about one packet: the air loses a copy that the sender keeps, the
+//! sender gives up a packet whose last copy arrived after all. The rules: what happens to a *kept*
+//! copy decides nothing; a delivery overrides every drop; a drop that names its place overrides
+//! [`DropReason::NotForUs`], which on a shared medium every bystander reports; otherwise the first
+//! word stands.
 
 use std::collections::VecDeque;
 

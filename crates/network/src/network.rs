@@ -183,7 +183,8 @@ impl Network {
         self.events.pop_front()
     }
 
-    /// The name of an element: `link/station` of an interface, `link` of a medium, that of a station.
+    /// The name of an element: `link/station` of an interface, `link` of a medium, that of a
+    /// station.
     ///
     /// # Panics
     /// If the network has no such element.

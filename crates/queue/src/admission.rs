@@ -109,8 +109,8 @@ pub struct Admission {
 impl Admission {
     /// Nothing is promised yet of a link that carries `link` without errors.
     ///
-    /// With `overcommit` reservations are only counted, never refused for their sum; the paper's own
-    /// Figure 11 needs it (S3.46).
+    /// With `overcommit` reservations are only counted, never refused for their sum; the paper's
+    /// own Figure 11 needs it (S3.46).
     #[must_use]
     pub fn new(link: Rate, overcommit: bool) -> Self {
         Self { link, overcommit, reserved: 0.0, worst: 0.0 }

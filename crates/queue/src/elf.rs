@@ -1,23 +1,23 @@
 //! Effort-limited fair scheduling: who gets the next slot of a link that loses what it carries.
 //!
 //! Equation 1 of the paper, A = min(W / (1 − E), P · W), needs the error rate E of each flow. This
-//! scheduler needs no estimate. Give each flow a *level*: the number *x* at which it has had its due,
-//! an outcome of W · *x*, or has spent its limit, an effort of P · W · *x*:
+//! scheduler needs no estimate. Give each flow a *level*: the number *x* at which it has had its
+//! due, an outcome of W · *x*, or has spent its limit, an effort of P · W · *x*:
 //!
 //! *level = max(outcome / W, effort / (P · W))*
 //!
 //! and always serve the flow of the lowest level. All levels then rise together, and at level *x* a
-//! flow with error rate E has taken an effort of min(W / (1 − E), P · W) · *x*, which is equation 1.
-//! A flow that errors pushed to its limit is behind in outcome when they end; it keeps its limit of
-//! effort until it has caught up, which is the compensation of Figure 12.
+//! flow with error rate E has taken an effort of min(W / (1 − E), P · W) · *x*, which is equation
+//! 1. A flow that errors pushed to its limit is behind in outcome when they end; it keeps its limit
+//! of effort until it has caught up, which is the compensation of Figure 12.
 //!
-//! What a flow did not spend of its limit is not saved up, but for a short burst: the limit holds during
-//! each spell of errors, not on average since the beginning.
+//! What a flow did not spend of its limit is not saved up, but for a short burst: the limit holds
+//! during each spell of errors, not on average since the beginning.
 //!
-//! A reserved flow has the elapsed effort of the whole link as its measure instead of the level of the
-//! others, so that it gets an absolute share and best effort what is left (section 6.3). With a power
-//! factor of 1 a flow is served by effort alone: weighted round robin if each packet counts as 1,
-//! air-time fairness if it counts as its air time.
+//! A reserved flow has the elapsed effort of the whole link as its measure instead of the level of
+//! the others, so that it gets an absolute share and best effort what is left (section 6.3). With a
+//! power factor of 1 a flow is served by effort alone: weighted round robin if each packet counts
+//! as 1, air-time fairness if it counts as its air time.
 
 use std::collections::BTreeSet;
 

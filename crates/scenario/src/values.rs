@@ -157,7 +157,8 @@ impl FromStr for Arq {
     }
 }
 
-/// How long a queue may become: `100` packets, `64kB`, or both as `100,64kB`; `infinite` has no bound.
+/// How long a queue may become: `100` packets, `64kB`, or both as `100,64kB`; `infinite` has no
+/// bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueLength {
     /// At most so many packets.

@@ -1,10 +1,10 @@
 //! From the remainder of a received block to the places and values of its errors.
 //!
 //! Syndromes of the remainder; the error locator by the algorithm of Berlekamp and Massey in the
-//! inversionless form of Sarwate and Shanbhag (2001), which updates all discrepancies to come instead
-//! of computing each by a dot product, and so runs in lanes; both halves of the locator at 32 places
-//! at once (Chien); values by Forney's formula.
-//! Erasures enter as a locator of their own, with syndromes modified accordingly.
+//! inversionless form of Sarwate and Shanbhag (2001), which updates all discrepancies to come
+//! instead of computing each by a dot product, and so runs in lanes; both halves of the locator at
+//! 32 places at once (Chien); values by Forney's formula. Erasures enter as a locator of their own,
+//! with syndromes modified accordingly.
 
 use core::ops::Range;
 

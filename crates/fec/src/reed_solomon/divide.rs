@@ -1,8 +1,9 @@
-//! Division by the generator polynomial: the parity of a block, and the remainder of a received one.
+//! Division by the generator polynomial: the parity of a block, and the remainder of a received
+//! one.
 //!
 //! Long division, eight bytes a step: each of the eight leading bytes selects, from a table of its
-//! own, what it leaves behind when it is divided away, and the eight rows are added to the bytes that
-//! follow. Four blocks go side by side, because each step waits for the one before.
+//! own, what it leaves behind when it is divided away, and the eight rows are added to the bytes
+//! that follow. Four blocks go side by side, because each step waits for the one before.
 
 use super::{MAX_BLOCK, Parameters};
 use crate::field::Field;

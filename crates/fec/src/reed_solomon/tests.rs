@@ -168,7 +168,8 @@ fn pseudorandom(seed: u64) -> impl Iterator<Item = u8> {
 
 #[test]
 fn damage_beyond_the_bound_is_miscorrected_no_more_often_than_theory_says() {
-    // McEliece and Swanson (1986): of the words with more errors than t, at most 1/t! decode wrongly.
+    // McEliece and Swanson (1986): of the words with more errors than t, at most 1/t! decode
+    // wrongly.
     for (parity, trials) in [(4_usize, 40_000_u32), (6, 40_000), (8, 40_000)] {
         let code = ReedSolomon::new(parity).unwrap();
         let t = parity / 2;

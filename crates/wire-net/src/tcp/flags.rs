@@ -62,7 +62,8 @@ impl Sub for Flags {
 }
 
 impl fmt::Display for Flags {
-    /// In tcpdump's letters: `S` SYN, `F` FIN, `R` RST, `P` PSH, `U` URG, `E` ECE, `W` CWR, `.` ACK.
+    /// In tcpdump's letters: `S` SYN, `F` FIN, `R` RST, `P` PSH, `U` URG, `E` ECE, `W` CWR, `.`
+    /// ACK.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letters = [
             (Self::SYN, "S"),
