@@ -7,9 +7,9 @@
 //! *level = max(outcome / W, effort / (P · W))*
 //!
 //! and always serve the flow of the lowest level. All levels then rise together, and at level *x* a
-//! flow with error rate E has taken an effort of min(W / (1 − E), P · W) · *x*, which is equation
-//! 1. A flow that errors pushed to its limit is behind in outcome when they end; it keeps its limit
-//! of effort until it has caught up, which is the compensation of Figure 12.
+//! flow with error rate E has taken an effort of min(W / (1 − E), P · W) · *x*, which is
+//! equation 1. A flow that errors pushed to its limit is behind in outcome when they end; it keeps
+//! its limit of effort until it has caught up, which is the compensation of Figure 12.
 //!
 //! What a flow did not spend of its limit is not saved up, but for a short burst: the limit holds
 //! during each spell of errors, not on average since the beginning.
