@@ -75,8 +75,10 @@ pub enum Outcome {
     /// It contradicts the others, and all of them are given up; what follows of its packet will be
     /// too (RFC 5722, section 4).
     Contradiction(Abandoned),
-    /// Its length or offset is impossible.
-    Impossible,
+    /// Others follow, yet its length is no multiple of eight.
+    OddLength,
+    /// It reaches beyond the longest packet that there can be.
+    TooLong,
 }
 
 #[derive(Debug)]
@@ -132,9 +134,11 @@ impl Reassembler {
     /// Takes a fragment.
     pub fn insert(&mut self, now: Instant, key: Key, piece: Piece) -> Outcome {
         let end = piece.offset + piece.data.len();
-        let odd = piece.more && !piece.data.len().is_multiple_of(8);
-        if odd || end > MAX_DATA || (piece.more && piece.data.is_empty()) {
-            return Outcome::Impossible;
+        if piece.more && (piece.data.is_empty() || !piece.data.len().is_multiple_of(8)) {
+            return Outcome::OddLength;
+        }
+        if end > MAX_DATA {
+            return Outcome::TooLong;
         }
         let deadline = now.saturating_add(self.timeout);
         let (deadlines, used) = (&mut self.deadlines, &mut self.used);

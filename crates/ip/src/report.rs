@@ -93,7 +93,8 @@ pub fn may_report(packet: &Packet<'_>, problem: Problem) -> bool {
     // What cannot be walked over cannot be an error message that anyone has sent.
     let Ok(carried) = packet.carried() else { return true };
     if carried.fragment && carried.fragment_offset > 0 {
-        return false;
+        // Over IPv6 they may be reported on, but nobody can tell whether it is an error's fragment.
+        return matches!(packet, Packet::V6(_)) && carried.protocol != Protocol::ICMPV6;
     }
     // A message too short to show its type might be an error.
     match carried.protocol {
@@ -145,10 +146,9 @@ pub fn message(
             let repr = match problem {
                 Problem::NoRoute => icmpv6::Repr::Unreachable(icmpv6::Unreachable::NoRoute),
                 Problem::NoPort => icmpv6::Repr::Unreachable(icmpv6::Unreachable::Port),
-                // The next header field of the fixed header, as the packets that get here have it.
                 Problem::NoProtocol => icmpv6::Repr::ParameterProblem {
                     problem: icmpv6::Problem::NextHeader,
-                    pointer: 6,
+                    pointer: next_header_field(&quoted),
                 },
                 Problem::TooBig { mtu } => icmpv6::Repr::PacketTooBig { mtu: mtu as u32 },
                 Problem::HopLimit => icmpv6::Repr::HopLimitExceeded,
@@ -166,6 +166,14 @@ pub fn message(
             Some((header, quoted))
         }
     }
+}
+
+/// Where the field stands that names what an IPv6 packet carries.
+fn next_header_field(packet: &[u8]) -> u32 {
+    const FIXED: u32 = 6;
+    let upper = ipv6::Packet::new(packet).ok().and_then(|packet| packet.upper().ok());
+    let named = upper.and_then(|upper| upper.named);
+    named.map_or(FIXED, |at| (ipv6::HEADER_LEN + at) as u32)
 }
 
 /// What the data of an error message say of the packet that it is about; `None` if too little.

@@ -15,6 +15,11 @@ use crate::fragment;
 use crate::reassembly::{Abandoned, Key, Outcome, Piece};
 use crate::report::{Fault, Problem};
 
+/// Where the payload length stands in an IPv6 header.
+const PAYLOAD_LENGTH: usize = 4;
+/// How far before a fragment's data its offset stands in the fragment header.
+const FRAGMENT_FIELD: usize = ipv6::extension::FRAGMENT_HEADER_LEN - 2;
+
 /// Where a packet leads.
 struct Reading {
     addresses: Addresses,
@@ -99,7 +104,7 @@ impl Layer {
         };
         let (offset, more) = (packet.fragment_offset(), packet.more_fragments());
         let header = transit.payload.prefix(header_len);
-        self.reassemble(now, transit, key, header_len, |data, damage, tag| Piece {
+        self.reassemble(now, &transit, key, header_len, |data, damage, tag| Piece {
             offset,
             more,
             protocol,
@@ -136,7 +141,7 @@ impl Layer {
             ipv6::HEADER_LEN + upper.per_fragment_end + ipv6::extension::FRAGMENT_HEADER_LEN;
         let header = header_without_fragment(head, &upper, fragment.next_header);
         let (offset, more) = (fragment.offset(), fragment.more());
-        self.reassemble(now, transit, key, start, |data, damage, tag| Piece {
+        self.reassemble(now, &transit, key, start, |data, damage, tag| Piece {
             offset,
             more,
             protocol: fragment.next_header,
@@ -201,13 +206,13 @@ impl Layer {
     fn reassemble(
         &mut self,
         now: Instant,
-        transit: Transit,
+        transit: &Transit,
         key: Key,
         start: usize,
         piece: impl FnOnce(Bytes, Damage, Option<windfall_base::Tag>) -> Piece,
     ) {
         let (interface, tag, len) = (transit.interface, transit.tag, transit.payload.len());
-        let mut damage = transit.damage;
+        let mut damage = transit.damage.clone();
         shift(&mut damage, start, len - start);
         let data = transit.payload.slice(start..len);
         match self.reassembler.insert(now, key, piece(data, damage, tag)) {
@@ -226,12 +231,24 @@ impl Layer {
                 self.deliver_reassembled(now, transit, &reading, protocol, header_len);
             }
             Outcome::Duplicate => self.discard(now, tag, len, DropReason::Duplicate),
-            Outcome::Impossible => self.discard(now, tag, len, DropReason::Malformed),
+            Outcome::OddLength => self.refuse_fragment(now, transit, PAYLOAD_LENGTH),
+            Outcome::TooLong => self.refuse_fragment(now, transit, start - FRAGMENT_FIELD),
             Outcome::Contradiction(abandoned) => {
                 self.abandon(now, abandoned, DropReason::Malformed);
                 self.discard(now, tag, len, DropReason::Malformed);
             }
         }
+    }
+
+    /// Drops an impossible fragment; over IPv6 its source hears which field is wrong (RFC 8200,
+    /// section 4.5).
+    fn refuse_fragment(&mut self, now: Instant, transit: &Transit, pointer: usize) {
+        let [head, _] = transit.payload.slices();
+        if let Ok(Packet::V6(_)) = Packet::new(head) {
+            let problem = Problem::Parameter { fault: Fault::Field, pointer };
+            return self.return_transit(now, transit, DropReason::Malformed, problem);
+        }
+        self.drop_transit(now, transit, DropReason::Malformed);
     }
 
     /// Hands up a packet put together; over IPv6 its data may begin with more extension headers.

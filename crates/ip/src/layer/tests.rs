@@ -200,6 +200,39 @@ fn an_option_that_must_be_understood_is_answered_as_it_asks() {
 }
 
 #[test]
+fn an_impossible_fragment_is_answered_over_ipv6_only() {
+    let problem = |field: [u8; 2], len: usize| {
+        let mut host = layer(false);
+        let fragment = [&[17, 0, field[0], field[1], 0, 0, 0, 1][..], &vec![0; len]].concat();
+        host.handle_input(NOW, 0, v6("fd00::1", Protocol::FRAGMENT, &fragment));
+        assert_eq!(host.ledger().drops.of(DropReason::Malformed), 1);
+        reported(&mut host).pop()
+    };
+    let field = |pointer| Some(Problem::Parameter { fault: Fault::Field, pointer });
+    assert_eq!(problem([0, 1], 9), field(4));
+    assert_eq!(problem([0xff, 0xf8], 8), field(42));
+    let mut host = layer(false);
+    let fragment = v4([10, 0, 0, 1], Protocol::UDP, &[0; 9], |repr| {
+        repr.fragment = ipv4::Fragment::new(0, true).expect("a multiple of 8");
+    });
+    host.handle_input(NOW, 0, fragment);
+    assert_eq!((reported(&mut host).len(), host.ledger().balances()), (0, true));
+}
+
+#[test]
+fn an_unknown_protocol_is_returned_with_the_field_that_names_it() {
+    let mut host = layer(false);
+    let options = [200, 0, 1, 4, 0, 0, 0, 0];
+    host.handle_input(NOW, 0, v6("fd00::1", Protocol::DESTINATION_OPTIONS, &options));
+    let Some(Upward::Datagram(datagram)) = host.poll_upward() else { panic!("a datagram") };
+    assert_eq!(datagram.protocol, Protocol(200));
+    host.handle_refusal(NOW, &datagram, DropReason::NoListener, Problem::NoProtocol);
+    let (_, bytes) = sent(&mut host).remove(0);
+    assert_eq!((bytes[40], bytes[41], &bytes[44..48]), (4, 1, &[0, 0, 0, 40][..]));
+    assert!(host.ledger().balances());
+}
+
+#[test]
 fn news_about_packets_of_others_teach_nothing() {
     let mut host = layer(false);
     let quoted = v4([10, 0, 0, 9], Protocol::UDP, &[0; 8], |_| {}).payload.to_bytes();

@@ -230,6 +230,32 @@ fn each_check_drops_under_its_own_name() {
     assert_eq!(damaged(LITE, v4.0, v4.1, |frame| frame.invert(&[32 * 8])), []);
 }
 
+//= S0.71
+#[test]
+fn without_a_header_checksum_the_pseudo_header_keeps_damaged_addresses_from_delivery() {
+    // Every single bit of the IPv6 header, with a checksum over the UDP-Lite header alone.
+    for bit in 0..40 * 8 {
+        let mut row = Row::pair();
+        let transport = Transport::UdpLite { send_coverage: 8, min_coverage: None };
+        row.open(0, transport, "[::]:0");
+        row.open(1, transport, "[::]:9");
+        let to = "[fd00::2]:9".parse().expect("an address");
+        let (socket, data) = (SOCKET, Bytes::from_static(&[0; 50]));
+        row.hosts[0].handle_command(NOW, APP, SocketCommand::Send { socket, to, data });
+        let (_, outgoing) = row.hosts[0].poll_transmit(NOW).expect("a packet");
+        let mut frame = outgoing.frame;
+        frame.invert(&[bit]);
+        row.hosts[1].handle_input(NOW, Port(0), Input::Frame(frame, RxVector::wired(NOW)));
+        let byte = bit / 8;
+        // Traffic class, flow label and hop limit change nothing; version, lengths, next header and
+        // addresses are found out in one way or another.
+        let harmless = (4..32).contains(&bit) || byte == 7;
+        assert_eq!(row.received(1).len(), usize::from(harmless), "bit {bit}");
+        let ledger = row.hosts[1].ledger();
+        assert_eq!((ledger.drops.total(), ledger.balances()), (u64::from(!harmless), true));
+    }
+}
+
 //= S1.7
 #[test]
 fn damage_behind_the_coverage_reaches_the_application_with_what_is_known_of_it() {

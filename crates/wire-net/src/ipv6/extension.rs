@@ -24,6 +24,8 @@ pub struct Upper {
     /// Where the "next header" field stands that names what follows `per_fragment_end`; `None` if
     /// it is the one of the fixed header.
     pub link: Option<usize>,
+    /// Where the "next header" field stands that names `protocol`; `None` as for `link`.
+    pub named: Option<usize>,
 }
 
 /// Why the walk over extension headers ended early.
@@ -118,15 +120,20 @@ impl FragmentHeader {
 
 /// Walks over the extension headers in `payload`, the first of which is `first`.
 pub(super) fn walk(first: Protocol, payload: &[u8]) -> Result<Upper, WalkError> {
-    let mut upper =
-        Upper { protocol: first, offset: 0, fragment: None, per_fragment_end: 0, link: None };
-    let mut link = None;
+    let mut upper = Upper {
+        protocol: first,
+        offset: 0,
+        fragment: None,
+        per_fragment_end: 0,
+        link: None,
+        named: None,
+    };
     loop {
         let at = upper.offset;
         let rest = &payload[at..];
         match upper.protocol {
             Protocol::HOP_BY_HOP if at > 0 => {
-                let at = link.unwrap_or(0);
+                let at = upper.named.unwrap_or(0);
                 return Err(WalkError::Misplaced { protocol: 0, at });
             }
             Protocol::HOP_BY_HOP | Protocol::DESTINATION_OPTIONS | Protocol::ROUTING => {
@@ -151,17 +158,17 @@ pub(super) fn walk(first: Protocol, payload: &[u8]) -> Result<Upper, WalkError> 
             }
             Protocol::FRAGMENT if upper.fragment.is_none() => {
                 let header = fragment_header(rest)?;
-                (upper.per_fragment_end, upper.link) = (at, link);
+                (upper.per_fragment_end, upper.link) = (at, upper.named);
                 upper.fragment = Some(header);
                 upper.offset += FRAGMENT_HEADER_LEN;
                 if header.units > 0 {
-                    upper.protocol = header.next_header;
+                    (upper.protocol, upper.named) = (header.next_header, Some(at));
                     return Ok(upper);
                 }
             }
             _ => return Ok(upper),
         }
-        link = Some(at);
+        upper.named = Some(at);
         upper.protocol = Protocol(rest[0]);
     }
 }

@@ -32,7 +32,7 @@ fn the_walk_passes_over_options_routing_and_fragment_headers() {
     let bytes = [hop_by_hop, routing, fragment, destination, [0; 8]].concat();
     let upper = upper(Protocol::HOP_BY_HOP, &bytes).expect("legal headers");
     assert_eq!((upper.protocol, upper.offset), (Protocol::UDP, 32));
-    assert_eq!((upper.per_fragment_end, upper.link), (16, Some(8)));
+    assert_eq!((upper.per_fragment_end, upper.link, upper.named), (16, Some(8), Some(24)));
     let header = upper.fragment.expect("a fragment header");
     assert_eq!((header.offset(), header.more(), header.identification), (0, true, 9));
 }
