@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use windfall_base::Duration;
+use windfall_scenario::Topology;
 use windfall_sim::Simulation;
 use windfall_trace::recorder::Recorder;
-use windfall_trace::summary::{LinkSummary, Summary};
+use windfall_trace::summary::{ApplicationSummary, LinkSummary, StationSummary, Summary};
 
 use crate::exit::{Outcome, Result};
 use crate::options::LinkOptions;
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Result {
     advance(&mut simulation, &mut recorder, topology.duration)?;
     recorder.finish()?;
     let mut summary = Summary::new(seed, command_line(), topology.duration);
-    fill(&mut summary, &simulation);
+    fill(&mut summary, &simulation, &topology);
     match args.record.json {
         true => writeln!(out, "{}", summary.to_json())?,
         false => out.write_all(summary.to_text().as_bytes())?,
@@ -69,10 +70,27 @@ fn advance(simulation: &mut Simulation, recorder: &mut Recorder, length: Duratio
     Ok(())
 }
 
-fn fill(summary: &mut Summary, simulation: &Simulation) {
+fn fill(summary: &mut Summary, simulation: &Simulation, topology: &Topology) {
     let network = simulation.network();
     for interface in network.interfaces() {
         let link = LinkSummary::new(network.name(interface), network.ledger(interface));
         summary.links.push(link);
+    }
+    for (number, plan) in topology.stations.iter().enumerate() {
+        let Some(station) = network.station(number) else { continue };
+        let drops = station.ledger().drops;
+        let dropped = drops.iter().map(|(reason, n)| (reason.name().to_owned(), n)).collect();
+        summary.stations.push(StationSummary {
+            name: plan.name.clone(),
+            dropped,
+            congestion: None,
+        });
+        let own = topology.apps.iter().filter(|app| app.station == number);
+        for (app, measures) in own.zip(station.reports()) {
+            summary.applications.push(ApplicationSummary {
+                name: format!("{} at {}", app.config.name(), plan.name),
+                measures: measures.into_iter().collect(),
+            });
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! How a network is built: stations, and the links between them.
 
-use windfall_base::{Seed, Stream};
+use windfall_apps::{Cbr, Ping, PingConfig, SenderConfig, Sink, SinkConfig, Spray};
+use windfall_base::{App, Seed, Stream};
 use windfall_channel::MediumConfig;
 use windfall_stack::{HostConfig, InterfaceConfig};
 
@@ -29,15 +30,54 @@ pub struct StationConfig {
 pub struct HostSetup {
     /// The host.
     pub host: HostConfig,
+    /// The applications, in the order of their numbers.
+    pub apps: Vec<AppConfig>,
+}
+
+/// An application.
+#[derive(Clone, Debug)]
+pub enum AppConfig {
+    /// Echo requests.
+    Ping(PingConfig),
+    /// Datagrams as fast as the link takes them.
+    Spray(SenderConfig),
+    /// Datagrams at a constant rate.
+    Cbr(SenderConfig),
+    /// A receiver of datagrams.
+    Sink(SinkConfig),
+}
+
+impl AppConfig {
+    /// What it is called in scenarios.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Ping(_) => "ping",
+            Self::Spray(_) => "spray",
+            Self::Cbr(_) => "cbr",
+            Self::Sink(_) => "sink",
+        }
+    }
+
+    /// The application in a run with `seed`; sender and receiver of a flow need the same.
+    fn build(&self, seed: Seed) -> Box<dyn App> {
+        match self {
+            Self::Ping(config) => Box::new(Ping::new(*config, seed)),
+            Self::Spray(config) => Box::new(Spray::new(*config, seed)),
+            Self::Cbr(config) => Box::new(Cbr::new(*config, seed)),
+            Self::Sink(config) => Box::new(Sink::new(*config, seed)),
+        }
+    }
 }
 
 impl HostSetup {
     /// Builds the station `name` of a run with `seed`.
     #[must_use]
     pub fn build(&self, seed: Seed, name: &str) -> Station {
+        let apps = self.apps.iter().map(|app| app.build(seed)).collect();
         // Hosts draw from streams of fixed names, so each has a seed of its own.
-        let seed = Seed(Stream::new(seed, name).bits());
-        Station::new(self.host.clone(), Vec::new(), seed)
+        let own = Seed(Stream::new(seed, name).bits());
+        Station::new(self.host.clone(), apps, own)
     }
 }
 

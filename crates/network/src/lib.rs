@@ -13,7 +13,9 @@ mod network;
 mod station;
 
 pub use agenda::Agenda;
-pub use config::{BuildError, EndConfig, HostSetup, LinkConfig, NetworkConfig, StationConfig};
+pub use config::{
+    AppConfig, BuildError, EndConfig, HostSetup, LinkConfig, NetworkConfig, StationConfig,
+};
 pub use event::{Event, Passage, Recording, What};
 pub use ledger::{LinkLedger, direction_of, tag_of};
 pub use network::Network;

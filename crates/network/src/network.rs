@@ -114,11 +114,22 @@ impl Network {
         network.names.extend(config.links.iter().map(|link| link.name.clone()));
         network.names.extend(config.stations.iter().map(|station| station.name.clone()));
         network.agenda = Agenda::new(network.names.len());
-        for index in 0..network.stations.len() {
-            network.drain_station(Instant::START, index);
-        }
-        network.run(Instant::START);
+        network.begin();
         Ok(network)
+    }
+
+    /// Lets every element say what it wants to do first.
+    fn begin(&mut self) {
+        for index in 0..self.interfaces.len() {
+            self.drain_interface(Instant::START, index);
+        }
+        for index in 0..self.media.len() {
+            self.drain_medium(Instant::START, index);
+        }
+        for index in 0..self.stations.len() {
+            self.drain_station(Instant::START, index);
+        }
+        self.run(Instant::START);
     }
 
     fn add_link(

@@ -127,26 +127,22 @@ fn check_direction(direction: &Direction) -> Checked {
     Ok(())
 }
 
-/// All stations of a radio share one rate, one delay and one retransmission protocol.
+/// All stations of a radio share one rate, and are too near each other for a delay.
 fn check_wavelan(link: &Link) -> Checked {
     for direction in [&link.uplink, &link.downlink] {
-        let shared = [
-            ("rate", direction.rate.as_ref().map(Spanned::span)),
-            ("delay", direction.delay.as_ref().map(Spanned::span)),
-        ];
-        for (key, span) in shared {
-            if let Some(span) = span {
-                let message = format!(
-                    "both directions of a wavelan link share one {key}: set it on the link itself"
-                );
-                return Err(Fault::at(span, message));
-            }
+        if let Some(rate) = &direction.rate {
+            let message = "both directions of a wavelan link share one rate: set it on the link";
+            return Err(Fault::at(rate.span(), message));
         }
     }
-    for is_uplink in [true, false] {
-        if let Some(trace) = link.direction(is_uplink).rate_trace {
+    for direction in [&link.both(), &link.uplink, &link.downlink] {
+        if let Some(trace) = &direction.rate_trace {
             let message = "a wavelan link has a fixed rate: use rate, or kind = \"pipe\"";
             return Err(Fault::at(trace.span(), message));
+        }
+        if let Some(delay) = direction.delay.as_ref().filter(|delay| !delay.get_ref().is_zero()) {
+            let message = "a wavelan link has no delay: remove it, or use kind = \"pipe\"";
+            return Err(Fault::at(delay.span(), message));
         }
     }
     Ok(())
@@ -194,8 +190,11 @@ fn check_app(app: &App, stations: &BTreeSet<&str>) -> Checked {
         let message = format!("{name} has no key \"{key}\": remove it");
         return Err(Fault::at(span, message));
     }
-    if kind == AppKind::Cbr && app.rate.is_some() == app.interval.is_some() {
-        let message = "cbr needs either a rate or an interval: write one of rate = \"64kbps\", interval = \"20ms\"";
+    if app.rate.is_some() && app.interval.is_some()
+        || kind == AppKind::Cbr && app.rate.is_none() && app.interval.is_none()
+    {
+        let fix = "write one of rate = \"64kbps\", interval = \"20ms\"";
+        let message = format!("{name} takes either a rate or an interval: {fix}");
         return Err(Fault::at(app.kind.span(), message));
     }
     if let Some(interval) = app.interval.as_ref().filter(|i| i.get_ref().is_zero()) {
@@ -249,11 +248,8 @@ fn foreign_key(app: &App, kind: AppKind) -> Option<(&'static str, Range<usize>)>
         .or_else(|| span("port", app.port.as_ref().map(Spanned::span), is_datagram))
         .or_else(|| span("transport", app.transport.as_ref().map(Spanned::span), is_datagram))
         .or_else(|| span("size", app.size.as_ref().map(Spanned::span), sends))
-        .or_else(|| span("rate", app.rate.as_ref().map(Spanned::span), kind == AppKind::Cbr))
-        .or_else(|| {
-            let fits = matches!(kind, AppKind::Ping | AppKind::Cbr);
-            span("interval", app.interval.as_ref().map(Spanned::span), fits)
-        })
+        .or_else(|| span("rate", app.rate.as_ref().map(Spanned::span), sends && is_datagram))
+        .or_else(|| span("interval", app.interval.as_ref().map(Spanned::span), sends))
         .or_else(|| span("count", app.count.as_ref().map(Spanned::span), sends))
         .or_else(|| span("start", app.start.as_ref().map(Spanned::span), sends))
         .or_else(|| span("stop", app.stop.as_ref().map(Spanned::span), sends))

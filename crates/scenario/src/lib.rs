@@ -4,9 +4,11 @@
 //! say, and both have the same text form. [`Topology`] is what a scenario builds, worked out.
 
 mod addresses;
+mod applications;
 mod check;
 mod error;
 mod flags;
+mod links;
 mod model;
 mod routes;
 mod text;
@@ -14,6 +16,7 @@ mod topology;
 mod values;
 
 pub use addresses::level_inside;
+pub use applications::{AppPlan, DEFAULT_PORT};
 pub use error::ScenarioError;
 pub use flags::{FAR, Flags, NEAR};
 pub use model::{

@@ -2,22 +2,16 @@
 
 use core::net::IpAddr;
 use std::io;
-use std::sync::Arc;
 
-use windfall_base::{Duration, Probability};
-use windfall_channel::error_trace::{Counted, Origin};
-use windfall_channel::{
-    self as channel, AirConfig, ErrorTrace, Exposure, Line, MediumConfig, Model, PathConfig,
-    PipeConfig, RateTrace, Truncation,
-};
-use windfall_link::Window;
+use windfall_base::{Duration, Rate};
 use windfall_network::{EndConfig, HostSetup, LinkConfig, NetworkConfig, StationConfig};
-use windfall_queue::Limits;
-use windfall_stack::{HostConfig, InterfaceConfig};
+use windfall_stack::HostConfig;
 
+use crate::applications::{self, AppPlan};
 use crate::error::{Fault, ScenarioError};
-use crate::model::{Direction, Exposed, Link, LinkKind, Scenario, Station};
-use crate::values::{Prefix, QueueLength};
+use crate::links;
+use crate::model::{Link, LinkKind, Scenario, Station};
+use crate::values::Prefix;
 use crate::{addresses, routes};
 
 /// The MTU of a link that says nothing of it.
@@ -34,6 +28,8 @@ pub struct Topology {
     pub network: NetworkConfig,
     /// How long a simulation runs.
     pub duration: Duration,
+    /// The applications, in the order of the scenario, then the sinks that it implies.
+    pub apps: Vec<AppPlan>,
 }
 
 /// What a station is like.
@@ -78,8 +74,11 @@ impl Topology {
     #[must_use]
     pub fn with_hosts(&self) -> NetworkConfig {
         let mut network = self.network.clone();
-        for (station, plan) in network.stations.iter_mut().zip(&self.stations) {
-            station.host = Some(HostSetup { host: plan.host() });
+        let stations = network.stations.iter_mut().zip(&self.stations);
+        for (number, (station, plan)) in stations.enumerate() {
+            let own = self.apps.iter().filter(|app| app.station == number);
+            let apps = own.map(|app| app.config.clone()).collect();
+            station.host = Some(HostSetup { host: plan.host(), apps });
         }
         network
     }
@@ -144,7 +143,10 @@ impl Scenario {
             self.links.iter().map(|link| self.link(link, read)).collect::<Result<_, _>>()?;
         let names = self.stations.iter().map(|station| station.name.get_ref().clone());
         let devices = names.map(|name| StationConfig { name, host: None });
+        let rates: Vec<Option<Rate>> = self.links.iter().map(fastest).collect();
+        let apps = applications::plan(self, &stations, &rates)?;
         Ok(Topology {
+            apps,
             network: NetworkConfig { stations: devices.collect(), links },
             stations,
             duration: self.duration.as_ref().map_or(DEFAULT_DURATION, |d| *d.get_ref()),
@@ -172,36 +174,28 @@ impl Scenario {
     }
 
     fn link(&self, link: &Link, read: &mut Read<'_>) -> Result<LinkConfig, Fault> {
-        let [up, down] = [link.direction(true), link.direction(false)];
-        let medium = match link.kind() {
-            LinkKind::Pipe => MediumConfig::Pipe(PipeConfig {
-                forward: path(&up, read)?,
-                backward: path(&down, read)?,
-            }),
-            LinkKind::Wavelan => {
-                let span = link.kind.as_ref().map_or(0..0, toml::Spanned::span);
-                return Err(Fault::at(
-                    span,
-                    "wavelan links are not supported: use kind = \"pipe\"",
-                ));
-            }
+        let (medium, ends) = match link.kind() {
+            LinkKind::Pipe => links::pipe(link, read)?,
+            LinkKind::Wavelan => links::wavelan(link, read)?,
         };
-        let interface = |own: &Direction, others: &Direction| InterfaceConfig {
-            mtu: usize::from(mtu_of(link)),
-            queue: limits(own.queue.as_ref().map(|queue| *queue.get_ref())),
-            link: windfall_stack::LinkConfig::Pipe(pipe_end(link, own, others)),
-            ..InterfaceConfig::default()
-        };
-        let ends = [(&up, &down), (&down, &up)].into_iter().zip(link.stations.get_ref());
-        let ends = ends.map(|((own, others), name)| EndConfig {
-            station: self.stations.iter().position(|s| s.name == *name).unwrap_or(usize::MAX),
-            interface: interface(own, others),
-        });
+        let ends =
+            ends.into_iter().zip(link.stations.get_ref()).map(|(interface, name)| EndConfig {
+                station: self.stations.iter().position(|s| s.name == *name).unwrap_or(usize::MAX),
+                interface,
+            });
         Ok(LinkConfig { name: link.name(), medium, ends: ends.collect() })
     }
 }
 
-fn mtu_of(link: &Link) -> u16 {
+/// The rate of a link's faster direction, if it has one.
+fn fastest(link: &Link) -> Option<Rate> {
+    let rate = |is_uplink| link.direction(is_uplink).rate.map(|rate| *rate.get_ref());
+    let silent = (link.kind() == LinkKind::Wavelan).then_some(links::WAVELAN_RATE);
+    rate(true).max(rate(false)).or(silent)
+}
+
+/// The longest packet of a link, in bytes.
+pub(crate) fn mtu_of(link: &Link) -> u16 {
     link.mtu.as_ref().map_or(DEFAULT_MTU, |mtu| *mtu.get_ref())
 }
 
@@ -226,85 +220,6 @@ fn own_routes(station: &Station, plan: &StationPlan) -> Result<Vec<StationRoute>
         Ok(StationRoute { to: *route.to.get_ref(), via, interface })
     };
     station.routes.iter().map(route).collect()
-}
-
-/// One end of a pipe: how it sends is its own direction's matter, what it accepts the other's.
-fn pipe_end(link: &Link, own: &Direction, others: &Direction) -> windfall_link::PipeConfig {
-    let rate = own.rate.as_ref().map(|rate| *rate.get_ref());
-    let delay =
-        |direction: &Direction| direction.delay.as_ref().map_or(Duration::ZERO, |d| *d.get_ref());
-    // The window is for the whole way there and back.
-    let round_trip = delay(own).saturating_add(delay(others));
-    let window = match rate {
-        Some(rate) => Window::of_pipe(rate, round_trip / 2, usize::from(mtu_of(link))),
-        None => Window::default(),
-    };
-    windfall_link::PipeConfig {
-        arq: own.arq.as_ref().map_or(windfall_link::Arq::None, |arq| arq.get_ref().policy()),
-        accept_damaged: others.accept_damaged.unwrap_or(false),
-        window,
-    }
-}
-
-fn limits(queue: Option<QueueLength>) -> Limits {
-    queue.map_or_else(Limits::default, |queue| Limits {
-        packets: queue.packets.map_or(usize::MAX, |n| n.get() as usize),
-        bytes: queue.bytes.map_or(usize::MAX, |n| usize::try_from(n.0).unwrap_or(usize::MAX)),
-    })
-}
-
-/// One direction of a pipe.
-fn path(direction: &Direction, read: &mut Read<'_>) -> Result<PathConfig, Fault> {
-    let line = match (&direction.rate, &direction.rate_trace) {
-        (Some(rate), _) => Line::Rate(*rate.get_ref()),
-        (None, Some(trace)) => {
-            let name = trace.get_ref();
-            let fault = |message: String| Fault::at(trace.span(), message);
-            let bytes = read(name).map_err(|e| fault(format!("cannot read {name}: {e}")))?;
-            let text = String::from_utf8_lossy(&bytes);
-            Line::Trace(RateTrace::from_mahimahi(&text).map_err(|e| fault(format!("{name}: {e}")))?)
-        }
-        (None, None) => Line::Instant,
-    };
-    let delay = direction.delay.as_ref().map_or(Duration::ZERO, |delay| *delay.get_ref());
-    Ok(PathConfig { line, delay, air: air(direction, read)? })
-}
-
-/// The air of one direction: losses first, then what happens to the bits of the rest.
-fn air(direction: &Direction, read: &mut Read<'_>) -> Result<AirConfig, Fault> {
-    let mut models = Vec::new();
-    models.extend(direction.burst.map(Model::Pattern));
-    models.extend(direction.loss.as_ref().map(|loss| Model::Loss(*loss.get_ref())));
-    models.extend(direction.gemodel.map(Model::FrameBursts));
-    models.extend(direction.ber.as_ref().map(|ber| Model::BitErrors(*ber.get_ref())));
-    models.extend(direction.bit_gemodel.map(Model::BitBursts));
-    models.extend(direction.corrupt.as_ref().map(|probability| {
-        let probability = *probability.get_ref();
-        Model::Window(channel::Window { probability, bits: 1, rate: Probability::ONE })
-    }));
-    models.extend(direction.truncate.as_ref().map(|probability| {
-        Model::Truncation(Truncation { probability: *probability.get_ref(), least: 0 })
-    }));
-    let exposed = |what| direction.expose.iter().flatten().any(|exposed| *exposed == what);
-    let mut exposure = Exposure {
-        header: exposed(Exposed::Header),
-        trailer: exposed(Exposed::Trailer),
-        control: exposed(Exposed::Control),
-    };
-    if let Some(trace) = &direction.error_trace {
-        let name = trace.get_ref();
-        let fault = |message: String| Fault::at(trace.span(), message);
-        let bytes = read(name).map_err(|e| fault(format!("cannot read {name}: {e}")))?;
-        let trace = ErrorTrace::from_bytes(&bytes).map_err(|e| fault(format!("{name}: {e}")))?;
-        // What a trace tells of must be exposed, or its events would hit other frames and bits.
-        let is_whole = trace.header().origin == Origin::Frame;
-        exposure.header |= is_whole;
-        exposure.trailer |= is_whole;
-        exposure.control |= trace.header().frames == Counted::All;
-        models.push(Model::Replay(Arc::new(trace)));
-    }
-    let range = direction.range.as_ref().map(|range| range.get_ref().0.clone());
-    Ok(AirConfig { models, exposure, range })
 }
 
 #[cfg(test)]

@@ -77,10 +77,10 @@ fn impossible_values_name_their_line_the_value_and_the_fix() {
             "a.toml:14: no station is called \"farr\": did you mean \"far\"?",
         ),
         ("format = 1", "format = 2", "a.toml:2: format 2 is unknown"),
-        ("\"cbr\"", "\"spray\"", "a.toml:32: spray has no key \"rate\": remove it"),
+        ("\"cbr\"", "\"ping\"", "a.toml:32: ping has no key \"rate\": remove it"),
         ("\"cbr\"", "\"pign\"", "a.toml:29: unknown word \"pign\": did you mean \"ping\"?"),
         ("\"persistent\"", "true", "a.toml:24: true is not allowed here: write text in quotes"),
-        ("rate = \"64kbps\"", "", "a.toml:29: cbr needs either a rate or an interval"),
+        ("rate = \"64kbps\"", "", "a.toml:29: cbr takes either a rate or an interval"),
         ("duration = \"2s\"", "duration = \"0s\"", "a.toml:4: a duration of 0 shows nothing"),
         ("format = 1", "", "the key \"format\" is missing: write `format = 1` first"),
     ];

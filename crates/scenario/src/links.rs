@@ -1,0 +1,157 @@
+//! From what a scenario says of a link to its medium and the interfaces at its ends.
+
+use std::sync::Arc;
+
+use windfall_base::{Duration, Probability};
+use windfall_channel::error_trace::{Counted, Origin};
+use windfall_channel::{
+    self as channel, AirConfig, ErrorTrace, Exposure, Line, MediumConfig, Model, PathConfig,
+    PipeConfig, RateTrace, SharedConfig, Truncation,
+};
+use windfall_link::Window;
+use windfall_mac::Address;
+use windfall_mac::poll::{Idle, Timing};
+use windfall_queue::Limits;
+use windfall_stack::InterfaceConfig;
+use windfall_stack::interface::polled::{Member, PolledConfig, Role};
+
+use crate::error::Fault;
+use crate::model::{Direction, Exposed, Link};
+use crate::topology::{Read, mtu_of};
+use crate::values::QueueLength;
+
+pub(crate) use windfall_mac::poll::WAVELAN_RATE;
+
+/// A medium, and the interfaces at its ends in the order of the stations.
+type Parts = (MediumConfig, Vec<InterfaceConfig>);
+
+/// A wire for each direction.
+pub(crate) fn pipe(link: &Link, read: &mut Read<'_>) -> Result<Parts, Fault> {
+    let [up, down] = [link.direction(true), link.direction(false)];
+    let medium =
+        MediumConfig::Pipe(PipeConfig { forward: path(&up, read)?, backward: path(&down, read)? });
+    let end = |own: &Direction, others: &Direction| {
+        let pipe = pipe_end(link, own, others);
+        interface(link, own, windfall_stack::LinkConfig::Pipe(pipe))
+    };
+    Ok((medium, vec![end(&up, &down), end(&down, &up)]))
+}
+
+//= S3.2
+/// The radio of S3.2; the second station polls, as a base station does.
+pub(crate) fn wavelan(link: &Link, read: &mut Read<'_>) -> Result<Parts, Fault> {
+    let [up, down] = [link.direction(true), link.direction(false)];
+    let rate = up.rate.as_ref().map_or(WAVELAN_RATE, |rate| *rate.get_ref());
+    let medium = MediumConfig::Shared(SharedConfig {
+        air: vec![air(&up, read)?, air(&down, read)?],
+        ..SharedConfig::new(2, rate)
+    });
+    let [mobile, base] = [Address(1), Address(2)];
+    let end = |address, role, own: &Direction, others: &Direction| {
+        let polled = PolledConfig {
+            address,
+            role,
+            arq: arq(own, windfall_link::Arq::Persistent),
+            accept_damaged: others.accept_damaged.unwrap_or(false),
+            timing: Timing::WAVELAN,
+        };
+        interface(link, own, windfall_stack::LinkConfig::Polled(polled))
+    };
+    let members = vec![Member { address: mobile, behind: Vec::new() }];
+    let coordinator = Role::Coordinator { members, idle: Idle::default() };
+    let station = Role::Station { coordinator: base };
+    let ends = vec![end(mobile, station, &up, &down), end(base, coordinator, &down, &up)];
+    Ok((medium, ends))
+}
+
+fn interface(link: &Link, own: &Direction, below: windfall_stack::LinkConfig) -> InterfaceConfig {
+    InterfaceConfig {
+        mtu: usize::from(mtu_of(link)),
+        queue: limits(own.queue.as_ref().map(|queue| *queue.get_ref())),
+        link: below,
+        ..InterfaceConfig::default()
+    }
+}
+
+fn arq(direction: &Direction, silent: windfall_link::Arq) -> windfall_link::Arq {
+    direction.arq.as_ref().map_or(silent, |arq| arq.get_ref().policy())
+}
+
+/// One end of a pipe: how it sends is its own direction's matter, what it accepts the other's.
+fn pipe_end(link: &Link, own: &Direction, others: &Direction) -> windfall_link::PipeConfig {
+    let rate = own.rate.as_ref().map(|rate| *rate.get_ref());
+    let delay =
+        |direction: &Direction| direction.delay.as_ref().map_or(Duration::ZERO, |d| *d.get_ref());
+    // The window is for the whole way there and back.
+    let round_trip = delay(own).saturating_add(delay(others));
+    let window = match rate {
+        Some(rate) => Window::of_pipe(rate, round_trip / 2, usize::from(mtu_of(link))),
+        None => Window::default(),
+    };
+    windfall_link::PipeConfig {
+        arq: arq(own, windfall_link::Arq::None),
+        accept_damaged: others.accept_damaged.unwrap_or(false),
+        window,
+    }
+}
+
+fn limits(queue: Option<QueueLength>) -> Limits {
+    queue.map_or_else(Limits::default, |queue| Limits {
+        packets: queue.packets.map_or(usize::MAX, |n| n.get() as usize),
+        bytes: queue.bytes.map_or(usize::MAX, |n| usize::try_from(n.0).unwrap_or(usize::MAX)),
+    })
+}
+
+/// One direction of a pipe.
+fn path(direction: &Direction, read: &mut Read<'_>) -> Result<PathConfig, Fault> {
+    let line = match (&direction.rate, &direction.rate_trace) {
+        (Some(rate), _) => Line::Rate(*rate.get_ref()),
+        (None, Some(trace)) => {
+            let name = trace.get_ref();
+            let fault = |message: String| Fault::at(trace.span(), message);
+            let bytes = read(name).map_err(|e| fault(format!("cannot read {name}: {e}")))?;
+            let text = String::from_utf8_lossy(&bytes);
+            Line::Trace(RateTrace::from_mahimahi(&text).map_err(|e| fault(format!("{name}: {e}")))?)
+        }
+        (None, None) => Line::Instant,
+    };
+    let delay = direction.delay.as_ref().map_or(Duration::ZERO, |delay| *delay.get_ref());
+    Ok(PathConfig { line, delay, air: air(direction, read)? })
+}
+
+/// The air of one direction: losses first, then what happens to the bits of the rest.
+fn air(direction: &Direction, read: &mut Read<'_>) -> Result<AirConfig, Fault> {
+    let mut models = Vec::new();
+    models.extend(direction.burst.map(Model::Pattern));
+    models.extend(direction.loss.as_ref().map(|loss| Model::Loss(*loss.get_ref())));
+    models.extend(direction.gemodel.map(Model::FrameBursts));
+    models.extend(direction.ber.as_ref().map(|ber| Model::BitErrors(*ber.get_ref())));
+    models.extend(direction.bit_gemodel.map(Model::BitBursts));
+    models.extend(direction.corrupt.as_ref().map(|probability| {
+        let probability = *probability.get_ref();
+        Model::Window(channel::Window { probability, bits: 1, rate: Probability::ONE })
+    }));
+    models.extend(direction.truncate.as_ref().map(|probability| {
+        Model::Truncation(Truncation { probability: *probability.get_ref(), least: 0 })
+    }));
+    let exposed = |what| direction.expose.iter().flatten().any(|exposed| *exposed == what);
+    let mut exposure = Exposure {
+        header: exposed(Exposed::Header),
+        trailer: exposed(Exposed::Trailer),
+        control: exposed(Exposed::Control),
+    };
+    if let Some(trace) = &direction.error_trace {
+        let name = trace.get_ref();
+        let fault = |message: String| Fault::at(trace.span(), message);
+        let bytes = read(name).map_err(|e| fault(format!("cannot read {name}: {e}")))?;
+        let trace = ErrorTrace::from_bytes(&bytes).map_err(|e| fault(format!("{name}: {e}")))?;
+        // What a trace tells of must be exposed, or its events would hit other frames and bits.
+        let is_whole = trace.header().origin == Origin::Frame;
+        exposure.header |= is_whole;
+        exposure.trailer |= is_whole;
+        exposure.control |= trace.header().frames == Counted::All;
+        models.push(Model::Replay(Arc::new(trace)));
+    }
+    let range = direction.range.as_ref().map(|range| range.get_ref().0.clone());
+    Ok(AirConfig { models, exposure, range })
+}
