@@ -5,6 +5,7 @@
 
 mod bulk;
 mod completions;
+mod demo;
 mod exit;
 mod options;
 mod record;
@@ -33,6 +34,7 @@ enum Command {
     Run(Box<run::Args>),
     Sim(Box<sim::Args>),
     Reproduce(reproduce::Args),
+    Demo(demo::Args),
     #[command(hide = true)]
     Bulk(bulk::Args),
     Completions(completions::Args),
@@ -52,6 +54,7 @@ impl Command {
             Self::Run(args) => run::run(args),
             Self::Sim(args) => sim::run(args),
             Self::Reproduce(args) => reproduce::run(args),
+            Self::Demo(args) => demo::run(args),
             Self::Bulk(args) => bulk::run(args),
             Self::Completions(args) => completions::run(args),
         }
@@ -61,9 +64,11 @@ impl Command {
     fn code_of_trouble(&self) -> u8 {
         match self {
             Self::Run(_) => exit::WRAPPER_TROUBLE,
-            Self::Sim(_) | Self::Reproduce(_) | Self::Bulk(_) | Self::Completions(_) => {
-                exit::TROUBLE
-            }
+            Self::Sim(_)
+            | Self::Reproduce(_)
+            | Self::Demo(_)
+            | Self::Bulk(_)
+            | Self::Completions(_) => exit::TROUBLE,
         }
     }
 }

@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result {
         }
     }
     bar.finish_and_clear();
-    write_all(&args.out, &findings)?;
+    write_all(&args.out, &page::render("What the papers say", &findings), &findings)?;
     show(&findings, args)?;
     if !troubles.is_empty() {
         return Err(Trouble::new(troubles.join("\nwindfall: ")));
@@ -115,13 +115,13 @@ fn list(figures: &[&Figure], json: bool) -> Result {
     Ok(Outcome::Done)
 }
 
-/// Writes figures and values, and one page over all.
-fn write_all(directory: &Path, findings: &[Finding]) -> Result<()> {
+/// Writes figures and values, and the page over all.
+pub(crate) fn write_all(directory: &Path, page: &str, findings: &[Finding]) -> Result<()> {
     let cannot = |path: &Path, error: std::io::Error| {
         Trouble::new(format!("cannot write {}: {error}; choose another with --out", path.display()))
     };
     fs::create_dir_all(directory).map_err(|error| cannot(directory, error))?;
-    let page = ("index.html".to_owned(), page::render("What the papers say", findings));
+    let page = ("index.html".to_owned(), page.to_owned());
     for (name, text) in findings.iter().flat_map(Finding::files).chain([page]) {
         let path = directory.join(name);
         fs::write(&path, text).map_err(|error| cannot(&path, error))?;

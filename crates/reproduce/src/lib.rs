@@ -7,11 +7,13 @@
 
 pub mod bulk;
 mod counters;
+pub mod demo;
 mod error;
 mod figure;
 mod paper_003;
 mod registry;
 mod scenario;
+mod scratch;
 mod sequence;
 mod transfer;
 

@@ -150,6 +150,32 @@ impl Sequence {
     }
 }
 
+/// How much of the data of the first connection had arrived at the device, over time.
+///
+/// Seconds since the first packet of the connection, and kilobytes up to the highest byte.
+///
+/// # Errors
+/// If the capture cannot be read.
+pub(crate) fn received(capture: &Bytes) -> Result<Vec<(f64, f64)>, ReadError> {
+    let packets = read(capture)?;
+    let segments: Vec<_> = packets.iter().filter_map(segment).collect();
+    let first = segments.iter().rfind(|segment| segment.seen == Seen::Sent && segment.syn);
+    let answer = segments.iter().rfind(|segment| segment.seen == Seen::Arrived && segment.syn);
+    let (Some(first), Some(answer)) = (first, answer) else { return Ok(Vec::new()) };
+    let base = answer.seq.next();
+    let mut highest = 0;
+    let mut steps = vec![(0.0, 0.0)];
+    for segment in segments.iter().filter(|s| s.seen == Seen::Arrived && s.len > 0) {
+        let reach = (segment.seq + segment.len as u32).distance_from(base);
+        if reach > highest && segment.at >= first.at {
+            highest = reach;
+            let seconds = segment.at.saturating_since(first.at).as_secs_f64();
+            steps.push((seconds, f64::from(reach) / 1e3));
+        }
+    }
+    Ok(steps)
+}
+
 fn segment(packet: &Packet) -> Option<Segment> {
     let carried = ip::Packet::new(&packet.data).ok()?.carried().ok()?;
     if carried.protocol != Protocol::TCP || carried.fragment {

@@ -1,10 +1,10 @@
 //! Transfers over the kernel's TCP, each through `windfall run` in namespaces of its own.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use windfall_base::Seed;
@@ -14,6 +14,7 @@ use crate::bulk::Outcome;
 use crate::error::Error;
 use crate::figure::Context;
 use crate::scenario;
+use crate::scratch::Scratch;
 
 /// Transfers that run at the same time; each waits for its link most of the time.
 const AT_ONCE: usize = 12;
@@ -144,26 +145,4 @@ fn capture(directory: &Path) -> Result<Bytes, Error> {
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {
     fs::write(path, text).map_err(|source| Error::File { path: path.to_owned(), source })
-}
-
-/// A directory that goes when it is no longer needed.
-pub(crate) struct Scratch(pub(crate) PathBuf);
-
-impl Scratch {
-    /// Makes a directory of a name that nobody else uses.
-    pub(crate) fn new() -> Result<Self, Error> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("windfall-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir(&path).map_err(|source| Error::File { path: path.clone(), source })?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What cannot be removed is left to whoever cleans up temporary files.
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }

@@ -1,0 +1,63 @@
+//! `windfall demo`: what local retransmission is good for, in half a minute.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use windfall_base::{Probability, Seed};
+use windfall_report::page;
+use windfall_reproduce::demo::Demo;
+
+use crate::exit::{Outcome, Result};
+use crate::options::DEFAULT_SEED;
+use crate::reproduce::write_all;
+
+/// Bit error rate of the demonstration: about every ninth full packet is hit.
+const DEFAULT_BER: f64 = 1e-5;
+
+/// Move a file by curl from an HTTP server across a bad link, without and with local retransmission
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// File to move [default: a megabyte]
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Probability that a bit is inverted [default: 1e-5]
+    #[arg(long, value_name = "P")]
+    ber: Option<Probability>,
+    /// Write the page into this directory
+    #[arg(long, value_name = "DIR", default_value = "out/demo")]
+    out: PathBuf,
+    /// Seed of everything that is drawn [default: 1]
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<Seed>,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let demo = Demo {
+        program: std::env::current_exe()?,
+        file: args.file.clone(),
+        ber: args.ber.or(Probability::new(DEFAULT_BER)).unwrap_or(Probability::ZERO),
+        seed: args.seed.unwrap_or(DEFAULT_SEED),
+    };
+    let bar = match std::io::stderr().is_terminal() {
+        true => ProgressBar::new_spinner(),
+        false => ProgressBar::hidden(),
+    };
+    bar.set_style(ProgressStyle::with_template("{spinner} {msg} ({elapsed})")?);
+    let finding = demo.run(&|message| {
+        bar.set_message(message.to_owned());
+        bar.tick();
+    })?;
+    bar.finish_and_clear();
+    let findings = [finding];
+    write_all(&args.out, &page::render("Windfall: a demonstration", &findings), &findings)?;
+    let mut out = std::io::stdout().lock();
+    for (_, table) in &findings[0].tables {
+        writeln!(out, "{}", table.to_text())?;
+    }
+    for claim in &findings[0].claims {
+        writeln!(out, "{}: {}", claim.paper, claim.measured)?;
+    }
+    writeln!(out, "\n{}", args.out.join("index.html").display())?;
+    Ok(if findings[0].is_as_expected() { Outcome::Done } else { Outcome::No })
+}
