@@ -12,6 +12,7 @@ mod record;
 mod reproduce;
 mod run;
 mod sim;
+mod trace;
 mod watch;
 
 use std::process::ExitCode;
@@ -33,6 +34,7 @@ struct Cli {
 enum Command {
     Run(Box<run::Args>),
     Sim(Box<sim::Args>),
+    Trace(Box<trace::Args>),
     Reproduce(reproduce::Args),
     Demo(demo::Args),
     #[command(hide = true)]
@@ -53,6 +55,7 @@ impl Command {
         match self {
             Self::Run(args) => run::run(args),
             Self::Sim(args) => sim::run(args),
+            Self::Trace(args) => trace::run(args),
             Self::Reproduce(args) => reproduce::run(args),
             Self::Demo(args) => demo::run(args),
             Self::Bulk(args) => bulk::run(args),
@@ -64,11 +67,7 @@ impl Command {
     fn code_of_trouble(&self) -> u8 {
         match self {
             Self::Run(_) => exit::WRAPPER_TROUBLE,
-            Self::Sim(_)
-            | Self::Reproduce(_)
-            | Self::Demo(_)
-            | Self::Bulk(_)
-            | Self::Completions(_) => exit::TROUBLE,
+            _ => exit::TROUBLE,
         }
     }
 }

@@ -1,14 +1,19 @@
 //! Damage in one place of a frame: a bounded window of bit errors, and truncation.
 
-use windfall_base::{Probability, Stream};
+use core::fmt;
+use core::str::FromStr;
+
+use windfall_base::{ParseUnitError, Probability, Stream};
 
 use super::bits::Gaps;
+use super::error::ParseModelError;
 use super::{Blow, Target};
 
 /// Localised damage: now and then, bit errors within one bounded window of a frame.
 ///
 /// The window lies with equal probability at every place where it fits. `bits = 1, rate = 1`
-/// inverts exactly one bit of a frame, which is what netem calls `corrupt`.
+/// inverts exactly one bit of a frame, which is what netem calls `corrupt`. The text form is the
+/// three fields in order: `10% 256 5%`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     /// The probability that a frame meets such a burst.
@@ -26,6 +31,32 @@ pub struct Truncation {
     pub probability: Probability,
     /// Bytes that always arrive, from the first that may be hit; the cut lies anywhere after them.
     pub least: u32,
+}
+
+impl fmt::Display for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.probability, self.bits, self.rate)
+    }
+}
+
+impl FromStr for Window {
+    type Err = ParseModelError;
+
+    fn from_str(text: &str) -> Result<Self, ParseModelError> {
+        let fail = |fix: &str| ParseModelError::new("burst window", text, fix.to_owned());
+        let words: Vec<&str> = text.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+        let [probability, bits, rate] = words[..] else {
+            return Err(fail("write its probability, its length in bits, its bit error rate"));
+        };
+        let share = |word: &str| {
+            word.parse::<Probability>().map_err(|error: ParseUnitError| fail(&error.to_string()))
+        };
+        Ok(Self {
+            probability: share(probability)?,
+            bits: bits.parse().map_err(|_| fail("the length is a whole number of bits"))?,
+            rate: share(rate)?,
+        })
+    }
 }
 
 impl Window {

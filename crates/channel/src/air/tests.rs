@@ -52,6 +52,16 @@ fn impossible_models_are_refused_with_the_fix() {
     assert!(chain.contains("0%..100%"), "{chain}");
     assert!("1% 2% 3% 4% 5%".parse::<GilbertElliott>().is_err());
     assert!("".parse::<GilbertElliott>().is_err());
+    let window = "10% 25.5 1".parse::<Window>().expect_err("half a bit").to_string();
+    assert!(window.contains("the length is a whole number of bits"), "{window}");
+    assert!("10% 256".parse::<Window>().is_err() && "10% 256 2".parse::<Window>().is_err());
+}
+
+#[test]
+fn a_window_is_written_as_its_three_fields() {
+    let window: Window = "10%, 256, 5%".parse().expect("a window");
+    assert_eq!(window, Window { probability: p(0.1), bits: 256, rate: p(0.05) });
+    assert_eq!(window.to_string().parse(), Ok(window));
 }
 
 #[test]

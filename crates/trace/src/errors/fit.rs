@@ -122,7 +122,11 @@ impl Fit {
         }
         let rate = steps.wrong as f64 / steps.count as f64;
         let chain = |p: f64, r: f64, bad: f64, good: f64| {
-            let clip = |x: f64| Probability::new(x.clamp(0.0, 1.0)).unwrap_or(Probability::ZERO);
+            // What the fit drives towards an end of the scale has reached it.
+            let clip = |x: f64| match x {
+                x if x < 1e-12 => Probability::ZERO,
+                x => Probability::new(x).unwrap_or(Probability::ONE),
+            };
             GilbertElliott { p: clip(p), r: clip(r), bad: clip(bad), good: clip(good) }
         };
         let independent = Candidate::new(chain(rate, 1.0 - rate, 1.0, 0.0), steps, 1);

@@ -1,0 +1,373 @@
+//! `windfall trace`: error traces, from the model to the picture and back.
+
+mod picture;
+
+use std::fs;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use windfall_base::{Duration, Probability, Seed};
+use windfall_scenario::ByteRange;
+use windfall_trace::errors::convert::{self, LossTiming};
+use windfall_trace::errors::fit::{Fit, Level, Report, Steps};
+use windfall_trace::errors::record::record;
+use windfall_trace::errors::{
+    AirConfig, ErrorTrace, GilbertElliott, Index, Model, Pattern, Statistics, TraceHeader,
+    Truncation, Window, synthesize_bits, synthesize_frames,
+};
+use windfall_trace::pcapng::read as read_capture;
+
+use crate::exit::{Outcome, Result, Trouble};
+use crate::options::DEFAULT_SEED;
+use crate::record::command_line;
+
+/// Make, show, fit, convert and record error traces
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    Synth(Synth),
+    Show(Show),
+    Fit(FitArgs),
+    Convert(Convert),
+    Record(Record),
+}
+
+/// Make a trace from the parameters of a model
+///
+/// Several models act one after the other, in the order in which they stand here.
+#[derive(Debug, clap::Args)]
+struct Synth {
+    /// How many frames
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    frames: u64,
+    /// Length of a frame, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1500,
+          value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    length: u32,
+    /// Make a stream of so many bits instead of frames
+    #[arg(long, value_name = "N", conflicts_with_all = ["frames", "length"])]
+    bits: Option<u64>,
+    /// So many frames lost of every so many: 5/100, or 5/100+95 for the last five
+    #[arg(long, value_name = "K/N", help_heading = "Models")]
+    burst: Option<Pattern>,
+    /// Probability that a frame is lost: 0..1 or with %
+    #[arg(long, value_name = "P", help_heading = "Models")]
+    loss: Option<Probability>,
+    /// Frames lost in bursts by a two-state chain: "p [r [1-h [1-k]]]" as in netem
+    #[arg(long, value_name = "MODEL", help_heading = "Models")]
+    gemodel: Option<GilbertElliott>,
+    /// Probability that a bit is inverted
+    #[arg(long, value_name = "P", help_heading = "Models")]
+    ber: Option<Probability>,
+    /// Bits inverted in bursts, as --gemodel but one step per bit
+    #[arg(long, value_name = "MODEL", help_heading = "Models")]
+    bit_gemodel: Option<GilbertElliott>,
+    /// Localised damage: probability per frame, length in bits and bit error rate of one window
+    #[arg(long, value_name = "\"P BITS RATE\"", help_heading = "Models")]
+    window: Option<Window>,
+    /// Probability that exactly one bit of a frame is inverted, as in netem
+    #[arg(long, value_name = "P", help_heading = "Models")]
+    corrupt: Option<Probability>,
+    /// Probability that a frame is cut short
+    #[arg(long, value_name = "P", help_heading = "Models")]
+    truncate: Option<Probability>,
+    /// Bit errors strike only these bytes of a frame: 28..1500
+    #[arg(long, value_name = "A..B", help_heading = "Models")]
+    range: Option<ByteRange>,
+    /// Seed of what is drawn
+    #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_SEED)]
+    seed: Seed,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Print the statistics of a trace and a sketch of it
+#[derive(Debug, clap::Args)]
+struct Show {
+    /// The trace; - is the standard input
+    trace: PathBuf,
+    /// Print the statistics as JSON
+    #[arg(long)]
+    json: bool,
+    /// Draw the trace into this file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+/// Fit independent errors, Gilbert's and Gilbert and Elliott's chain to a trace
+#[derive(Debug, clap::Args)]
+struct FitArgs {
+    /// The trace; - is the standard input
+    trace: PathBuf,
+    /// What a step of the chain is [default: bit if the trace counts bits, else loss]
+    #[arg(long, value_name = "LEVEL")]
+    level: Option<LevelName>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum LevelName {
+    /// A frame: lost or not
+    Loss,
+    /// A frame: arrived whole or not
+    Frame,
+    /// A bit of the frames that arrived: inverted or not
+    Bit,
+}
+
+/// Convert between our trace and the formats of others
+///
+/// Formats that know nothing but losses count a damaged frame as lost.
+#[derive(Debug, clap::Args)]
+struct Convert {
+    /// The file to read; - is the standard input
+    input: PathBuf,
+    /// Its format [default: as it looks]
+    #[arg(long, value_name = "FORMAT")]
+    from: Option<Format>,
+    /// The format to write
+    #[arg(long, value_name = "FORMAT", default_value = "trace")]
+    to: Format,
+    /// Time from frame to frame, for formats that count time; a bare number is in ms
+    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    interval: Duration,
+    /// Seed of what is drawn from probabilities
+    #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_SEED)]
+    seed: Seed,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Format {
+    /// Our error trace
+    Trace,
+    /// A line for each frame: 0 arrived, 1 lost
+    LossList,
+    /// A loss configuration of netem-trace, in JSON
+    NetemTrace,
+    /// JSON lines of devourer: rx.frame and rx.corrupt
+    Devourer,
+}
+
+/// Make a trace from the captures of both ends of a run
+///
+/// Packets are matched by the names that --pcap gave them, else by their likeness. What the link
+/// dropped or repaired is part of the trace: record with --arq none --accept-damaged to see the air.
+#[derive(Debug, clap::Args)]
+struct Record {
+    /// The capture of the end that sent, as pcapng
+    #[arg(long, value_name = "FILE")]
+    sent: PathBuf,
+    /// The capture of the end that received, as pcapng
+    #[arg(long, value_name = "FILE")]
+    received: PathBuf,
+    /// What was sent, for the header of the trace
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    workload: String,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Debug, clap::Args)]
+struct Output {
+    /// The file to write, compressed if it ends in .gz [default: the standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    match &args.action {
+        Action::Synth(args) => synth(args),
+        Action::Show(args) => show(args),
+        Action::Fit(args) => fit(args),
+        Action::Convert(args) => convert(args),
+        Action::Record(args) => record_captures(args),
+    }
+}
+
+fn synth(args: &Synth) -> Result {
+    let mut models = Vec::new();
+    models.extend(args.burst.map(Model::Pattern));
+    models.extend(args.loss.map(Model::Loss));
+    models.extend(args.gemodel.map(Model::FrameBursts));
+    models.extend(args.ber.map(Model::BitErrors));
+    models.extend(args.bit_gemodel.map(Model::BitBursts));
+    models.extend(args.window.map(Model::Window));
+    models.extend(
+        args.corrupt.map(|probability| {
+            Model::Window(Window { probability, bits: 1, rate: Probability::ONE })
+        }),
+    );
+    models.extend(
+        args.truncate.map(|probability| Model::Truncation(Truncation { probability, least: 0 })),
+    );
+    let range = args.range.as_ref().map(|range| range.0.clone());
+    let config = AirConfig { models, range, ..AirConfig::default() };
+    let workload = command_line();
+    let trace = match args.bits {
+        Some(0) => return Err(Trouble::new("--bits 0: a trace needs one bit at least")),
+        Some(bits) => synthesize_bits(&config, args.seed, bits, &workload)?,
+        None if args.frames == 0 => {
+            return Err(Trouble::new("--frames 0: a trace needs one frame at least"));
+        }
+        None => synthesize_frames(&config, args.seed, args.frames, args.length, &workload),
+    };
+    args.output.write_trace(&trace)
+}
+
+fn show(args: &Show) -> Result {
+    let trace = read_trace(&args.trace)?;
+    let statistics = Statistics::of(&trace);
+    if let Some(path) = &args.svg {
+        let svg = picture::draw(&trace, &statistics);
+        fs::write(path, svg).map_err(|error| cannot("write", path, &error))?;
+    }
+    if args.json {
+        let value = serde_json::json!({ "header": trace.header(), "statistics": statistics });
+        return print(format!("{value}\n").as_bytes());
+    }
+    let header = serde_json::to_string(trace.header())?;
+    print(format!("{header}\n{}", statistics.to_text()).as_bytes())
+}
+
+fn fit(args: &FitArgs) -> Result {
+    let trace = read_trace(&args.trace)?;
+    let level = match args.level {
+        None if trace.header().index == Index::Bit => Level::Bit,
+        None | Some(LevelName::Loss) => Level::Loss,
+        Some(LevelName::Frame) => Level::Frame,
+        Some(LevelName::Bit) => Level::Bit,
+    };
+    let at = |error| Trouble::new(format!("{}: {error}", args.trace.display()));
+    let report = Fit::of(&Steps::of(&trace, level).map_err(at)?).map_err(at)?.report(level);
+    if args.json {
+        return print(format!("{}\n", serde_json::to_string(&report)?).as_bytes());
+    }
+    print(fit_text(&report).as_bytes())
+}
+
+fn fit_text(report: &Report) -> String {
+    let mut text = format!(
+        "{} of {} {}s wrong\n\n{:<16} {:>10} {:>10} {:>10} {:>10} {:>16} {:>16}\n",
+        report.wrong,
+        report.steps,
+        report.level,
+        "model",
+        "p",
+        "r",
+        "1-h",
+        "1-k",
+        "ln likelihood",
+        "BIC"
+    );
+    for model in &report.models {
+        text += &format!(
+            "{:<16} {:>10.4e} {:>10.4e} {:>10.4e} {:>10.4e} {:>16.1} {:>16.1}\n",
+            model.name, model.p, model.r, model.bad, model.good, model.log_likelihood, model.bic
+        );
+    }
+    text += &format!("\nbest: {} (least BIC); {}\n", report.best, report.option);
+    text
+}
+
+fn convert(args: &Convert) -> Result {
+    let bytes = read(&args.input)?;
+    let at =
+        |error: convert::ConvertError| Trouble::new(format!("{}: {error}", args.input.display()));
+    let text = String::from_utf8_lossy(&bytes);
+    let trace = match args.from.unwrap_or_else(|| guess(&bytes)) {
+        Format::Trace => ErrorTrace::from_bytes(&bytes).map_err(|error| at(error.into()))?,
+        Format::LossList => convert::from_loss_list(&text).map_err(at)?,
+        Format::Devourer => convert::from_devourer(&text).map_err(at)?,
+        Format::NetemTrace => {
+            let timing = LossTiming { interval: args.interval, seed: args.seed };
+            convert::from_netem(&text, timing).map_err(at)?
+        }
+    };
+    let text = match args.to {
+        Format::Trace => return args.output.write_trace(&trace),
+        Format::LossList => convert::to_loss_list(&trace).map_err(at)?,
+        Format::Devourer => convert::to_devourer(&trace).map_err(at)?,
+        Format::NetemTrace => convert::to_netem(&trace, args.interval).map_err(at)?,
+    };
+    args.output.write(text.as_bytes())
+}
+
+/// The format that the beginning of a file looks like.
+fn guess(bytes: &[u8]) -> Format {
+    let start = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
+    let start = start.trim_start();
+    if start.contains("LossConfig") || start.contains("LossPatternConfig") {
+        Format::NetemTrace
+    } else if start.starts_with('{') && start.contains("\"ev\"") {
+        Format::Devourer
+    } else if start.starts_with(['0', '1', '#']) {
+        Format::LossList
+    } else {
+        Format::Trace
+    }
+}
+
+fn record_captures(args: &Record) -> Result {
+    let packets = |path: &Path| {
+        let bytes = read(path)?.into();
+        read_capture::read(&bytes)
+            .map_err(|error| Trouble::new(format!("{}: {error}", path.display())))
+    };
+    let header = TraceHeader { workload: args.workload.clone(), ..TraceHeader::default() };
+    let trace = record(&packets(&args.sent)?, &packets(&args.received)?, header)?;
+    args.output.write_trace(&trace)
+}
+
+impl Output {
+    fn write_trace(&self, trace: &ErrorTrace) -> Result {
+        let is_gzip =
+            self.output.as_ref().is_some_and(|path| path.extension().is_some_and(|e| e == "gz"));
+        if is_gzip { self.write(&trace.to_gzip()) } else { self.write(trace.to_text().as_bytes()) }
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result {
+        match &self.output {
+            Some(path) if path.as_os_str() != "-" => {
+                fs::write(path, bytes).map_err(|error| cannot("write", path, &error))?;
+            }
+            _ => return print(bytes),
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+fn read_trace(path: &Path) -> Result<ErrorTrace> {
+    ErrorTrace::from_bytes(&read(path)?)
+        .map_err(|error| Trouble::new(format!("{}: {error}", path.display())))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let result = if path.as_os_str() == "-" {
+        std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        fs::read(path)
+    };
+    result.map_err(|error| cannot("read", path, &error))
+}
+
+/// Writes to the standard output; a reader that has seen enough is no trouble.
+fn print(bytes: &[u8]) -> Result {
+    match std::io::stdout().write_all(bytes) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(Outcome::Done),
+    }
+}
+
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Trouble {
+    Trouble::new(format!("cannot {what} {}: {error}", path.display()))
+}

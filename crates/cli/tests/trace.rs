@@ -1,0 +1,101 @@
+//! `windfall trace` as a user calls it.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// A directory of one test, removed when it ends.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("windfall-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a directory");
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn windfall(args: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_windfall"))
+        .arg("trace")
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program");
+    child.stdin.take().expect("a pipe").write_all(input).expect("it reads");
+    child.wait_with_output().expect("it ends")
+}
+
+/// The output of a command that must succeed.
+fn said(args: &[&str], input: &[u8]) -> String {
+    let output = windfall(args, input);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn the_same_seed_gives_the_same_trace_compressed_or_not() {
+    let scratch = Scratch::new("trace-synth");
+    let (plain, packed) = (scratch.file("a.trace"), scratch.file("a.gz"));
+    for file in [&plain, &packed] {
+        said(&["synth", "--frames", "50", "--ber", "1e-4", "--seed", "7", "-o", file], b"");
+    }
+    let header = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    let unpacked = said(&["convert", &packed], b"");
+    let text = std::fs::read_to_string(&plain).expect("the trace");
+    assert_eq!(header(&text), header(&unpacked));
+    assert!(std::fs::read(&packed).expect("the trace").starts_with(&[0x1f, 0x8b]));
+}
+
+#[test]
+fn a_trace_is_shown_fitted_and_converted() {
+    let scratch = Scratch::new("trace-show");
+    let svg = scratch.file("a.svg");
+    let trace = said(&["synth", "--frames", "20000", "--gemodel", "2% 25%"], b"");
+    let shown = said(&["show", "-", "--json", "--svg", &svg], trace.as_bytes());
+    let shown: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(shown["statistics"]["frames"]["count"], 20_000);
+    assert!(std::fs::read_to_string(&svg).expect("a picture").starts_with("<svg"));
+    let fitted = said(&["fit", "-", "--json"], trace.as_bytes());
+    let fitted: serde_json::Value = serde_json::from_str(&fitted).expect("JSON");
+    assert_eq!(fitted["best"], "gilbert");
+    let list = said(&["convert", "-", "--to", "loss-list"], trace.as_bytes());
+    assert_eq!(list.lines().count(), 20_000);
+    let back = said(&["convert", "-"], list.as_bytes());
+    let body = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(body(&back), body(&trace));
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line() {
+    let broken = "{\"format\":\"windfall-error-trace\",\"version\":1}\n5\nb 1 0\nend 6\n";
+    let cases: [(&[&str], &[u8], &str); 6] = [
+        (&["show", "-"], broken.as_bytes(), "-: line 3: \"b 1 0\" names a bit twice"),
+        (&["show", "-"], b"hello", "-: line 1: no error trace begins like this"),
+        (&["show", "/nonexistent"], b"", "cannot read /nonexistent"),
+        (&["synth", "--frames", "0"], b"", "--frames 0"),
+        (&["synth", "--bits", "9", "--loss", "1%"], b"", "index it by frames"),
+        (&["convert", "-", "--from", "loss-list"], b"0\nx\n", "-: line 2: \"x\" is neither"),
+    ];
+    for (args, input, message) in cases {
+        let output = windfall(args, input);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(error.contains(message) && error.lines().count() == 1, "{error}");
+    }
+    let usage = windfall(&["synth", "--loss", "120%"], b"");
+    assert_eq!(usage.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&usage.stderr).contains("0%..100%"));
+}
