@@ -22,6 +22,9 @@ use crate::reassembly::Reassembler;
 use crate::report::{ErrorReport, Problem};
 use crate::route::{Route, RoutingTable};
 
+/// Bytes of what a packet carries that lie in one slice with its headers: a transport header.
+const GATHERED: usize = 8;
+
 /// An interface as the internet layer knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InterfaceConfig {
@@ -90,7 +93,7 @@ pub enum Upward {
     Report(ErrorReport),
 }
 
-/// What a packet for this station carries.
+/// A packet for this station, and what it carries.
 #[derive(Clone, Debug)]
 pub struct Datagram {
     /// The interface by which it came; `None` if it started here.
@@ -99,16 +102,43 @@ pub struct Datagram {
     pub addresses: Addresses,
     /// What it carries.
     pub protocol: Protocol,
-    /// That content.
-    pub payload: Payload,
-    /// How long the content is by the IP header, in bytes; more than `payload` has if it was cut.
+    /// How long the content is by the IP header, in bytes; more than there are if it was cut.
     pub len: usize,
-    /// What is known of its damage; suspect ranges count from the beginning of `payload`.
+    /// What is known of its damage; suspect ranges count from the beginning of the content.
     pub damage: Damage,
     /// The packet's name.
     pub tag: Option<Tag>,
-    /// The headers before it.
-    header: Bytes,
+    packet: Payload,
+    /// Where the content begins: in the first slice, and so do its first [`GATHERED`] bytes.
+    start: usize,
+}
+
+impl Datagram {
+    /// The content in two slices; the first holds 8 bytes at least, if there are so many.
+    #[must_use]
+    pub fn slices(&self) -> [&[u8]; 2] {
+        let [head, body] = self.packet.slices();
+        [head.get(self.start..).unwrap_or_default(), body]
+    }
+
+    /// How many bytes of the content are there.
+    #[must_use]
+    pub fn have(&self) -> usize {
+        self.packet.len().saturating_sub(self.start)
+    }
+
+    /// The bytes of the content from `from` up to `to`, or as many of them as there are.
+    #[must_use]
+    pub fn into_bytes(self, from: usize, to: usize) -> Bytes {
+        let end = self.packet.len();
+        let (from, to) = ((self.start + from).min(end), (self.start + to).min(end));
+        let [head, _] = self.packet.slices();
+        if from == head.len() && to == end {
+            let (_, body) = self.packet.into_parts();
+            return body;
+        }
+        self.packet.slice(from..to.max(from))
+    }
 }
 
 /// Why a packet could not be sent.
@@ -219,9 +249,7 @@ impl Layer {
         reason: DropReason,
         problem: Problem,
     ) {
-        let (head, body) = datagram.payload.clone().into_parts();
-        let start = Bytes::from([&datagram.header[..], &head[..]].concat());
-        self.report(now, datagram.interface, &Payload::new(start, body), problem);
+        self.report(now, datagram.interface, &datagram.packet, problem);
         self.refuse(now, datagram, reason);
     }
 
@@ -229,8 +257,7 @@ impl Layer {
     pub fn refuse(&mut self, now: Instant, datagram: &Datagram, reason: DropReason) {
         // Polling it counted it as given.
         self.given -= 1;
-        let len = datagram.header.len() + datagram.payload.len();
-        self.discard(now, datagram.tag, len, reason);
+        self.discard(now, datagram.tag, datagram.packet.len(), reason);
     }
 
     /// The next packet to put on an interface; call until `None`.

@@ -180,7 +180,7 @@ impl Host {
     fn drain(&mut self, now: Instant) {
         while let Some(upward) = self.layer.poll_upward() {
             match upward {
-                Upward::Datagram(datagram) => self.receive(now, &datagram),
+                Upward::Datagram(datagram) => self.receive(now, datagram),
                 Upward::Report(report) => self.tell(&report),
             }
         }
@@ -191,36 +191,38 @@ impl Host {
 
     //= S0.5
     /// Hands a datagram to the socket that it is for, or drops it for the first reason found.
-    fn receive(&mut self, now: Instant, datagram: &Datagram) {
-        let arrival = match datagram::read(datagram) {
+    fn receive(&mut self, now: Instant, datagram: Datagram) {
+        let arrival = match datagram::read(&datagram) {
             Ok(arrival) => arrival,
             Err(reason) => {
                 if reason == DropReason::NoListener {
                     let problem = Problem::NoProtocol;
-                    return self.layer.handle_refusal(now, datagram, reason, problem);
+                    return self.layer.handle_refusal(now, &datagram, reason, problem);
                 }
-                return self.layer.refuse(now, datagram, reason);
+                return self.layer.refuse(now, &datagram, reason);
             }
         };
         let (kind, local) = (arrival.kind, datagram.addresses.dst());
         let Some((app, socket)) = self.sockets.find(kind, local, arrival.to_port) else {
             let reason = DropReason::NoListener;
             return match kind {
-                Kind::Echo => self.layer.refuse(now, datagram, reason),
-                _ => self.layer.handle_refusal(now, datagram, reason, Problem::NoPort),
+                Kind::Echo => self.layer.refuse(now, &datagram, reason),
+                _ => self.layer.handle_refusal(now, &datagram, reason, Problem::NoPort),
             };
         };
         if !self.sockets.accepts(app, socket, arrival.coverage) {
-            return self.layer.refuse(now, datagram, DropReason::UdpLiteCoverage);
+            return self.layer.refuse(now, &datagram, DropReason::UdpLiteCoverage);
         }
-        let size = arrival.data.len() + OVERHEAD;
+        let len = arrival.end - datagram::HEADER_LEN.min(arrival.end);
+        let size = len + OVERHEAD;
         if !self.sockets.reserve(app, socket, size, self.receive_buffer) {
-            return self.layer.refuse(now, datagram, DropReason::ReceiveBuffer);
+            return self.layer.refuse(now, &datagram, DropReason::ReceiveBuffer);
         }
-        let Arrival { data, damage, from_port, .. } = arrival;
-        let (tag, len) = (datagram.tag, data.len());
+        let Arrival { end, damage, from_port, .. } = arrival;
+        let tag = datagram.tag;
         self.note(now, HostEventKind::Delivered { tag, app, socket, len, damage: damage.clone() });
         let from = SocketAddr::new(datagram.addresses.src(), from_port);
+        let data = datagram.into_bytes(datagram::HEADER_LEN, end);
         self.waiting += 1;
         self.to_apps.push_back((app, SocketEvent::Received { socket, from, data, damage }));
     }

@@ -9,7 +9,7 @@ use windfall_wire_net::ipv6::Upper;
 use windfall_wire_net::ipv6::extension::WalkError;
 use windfall_wire_net::{Addresses, Protocol, WireError, ipv4, ipv6};
 
-use super::{Datagram, Layer, Transit, Upward};
+use super::{Datagram, GATHERED, Layer, Transit, Upward};
 use crate::event::EventKind;
 use crate::fragment;
 use crate::reassembly::{Abandoned, Key, Outcome, Piece};
@@ -180,18 +180,15 @@ impl Layer {
         transit: Transit,
         reading: &Reading,
         protocol: Protocol,
-        header_len: usize,
+        start: usize,
     ) {
-        let Transit { interface, payload, mut damage, tag } = transit;
-        let len = reading.total - header_len;
-        let have = payload.len() - header_len;
-        shift(&mut damage, header_len, have);
+        let Transit { interface, payload: packet, mut damage, tag } = transit;
+        let len = reading.total - start;
+        let have = packet.len() - start;
+        shift(&mut damage, start, have);
         damage.missing = (len - have) as u32;
-        let header = payload.prefix(header_len);
-        let payload = behind(payload, header_len);
         let addresses = reading.addresses;
-        let datagram =
-            Datagram { interface, addresses, protocol, payload, len, damage, tag, header };
+        let datagram = Datagram { interface, addresses, protocol, len, damage, tag, packet, start };
         match protocol {
             Protocol::ICMP | Protocol::ICMPV6 => self.receive_message(now, datagram),
             _ => self.hand_up(datagram),
@@ -225,7 +222,7 @@ impl Layer {
                 let total = whole.header.len() + len;
                 let reading = Reading { addresses: key.addresses, total, hop_limit: 0 };
                 let (header_len, protocol) = (whole.header.len(), whole.protocol);
-                let payload = Payload::new(whole.header, whole.data);
+                let payload = Payload::from(Bytes::from([whole.header, whole.data].concat()));
                 let mut transit = Transit { interface, payload, damage: whole.damage, tag };
                 unshift(&mut transit.damage, header_len);
                 self.deliver_reassembled(now, transit, &reading, protocol, header_len);
@@ -267,8 +264,6 @@ impl Layer {
         if reading.addresses.dst().is_ipv4() || !is_extension {
             return self.deliver(now, transit, reading, protocol, header_len);
         }
-        let payload = Payload::from(transit.payload.to_bytes());
-        let transit = Transit { payload, ..transit };
         let walk = ipv6::Packet::new(transit.payload.slices()[0]).map_err(WalkError::from);
         match walk.and_then(|packet| packet.upper()) {
             Ok(upper) if upper.fragment.is_none() => {
@@ -350,22 +345,25 @@ fn read(head: &[u8]) -> Result<Reading, DropReason> {
     Ok(Reading { addresses, total: packet.total_len(), hop_limit })
 }
 
-/// Makes sure that the headers of a packet in two slices lie in the first.
+/// Makes sure that the headers of a packet in two slices, IP's and the next, lie in the first.
 fn gather_header(payload: &mut Payload) {
     let [head, body] = payload.slices();
     if body.is_empty() {
         return;
     }
     let gathered = match Packet::new(head) {
-        Ok(Packet::V4(_)) => true,
-        Ok(Packet::V6(packet)) => !matches!(
-            packet.next_header(),
-            Protocol::HOP_BY_HOP
-                | Protocol::DESTINATION_OPTIONS
-                | Protocol::ROUTING
-                | Protocol::AUTHENTICATION
-                | Protocol::FRAGMENT
-        ),
+        Ok(Packet::V4(packet)) => head.len() >= packet.header_len() + GATHERED,
+        Ok(Packet::V6(packet)) => {
+            let extended = matches!(
+                packet.next_header(),
+                Protocol::HOP_BY_HOP
+                    | Protocol::DESTINATION_OPTIONS
+                    | Protocol::ROUTING
+                    | Protocol::AUTHENTICATION
+                    | Protocol::FRAGMENT
+            );
+            !extended && head.len() >= ipv6::HEADER_LEN + GATHERED
+        }
         Err(_) => false,
     };
     if !gathered {

@@ -24,11 +24,11 @@ enum Meaning {
 impl Layer {
     /// Takes an ICMP message to this station.
     pub(super) fn receive_message(&mut self, now: Instant, datagram: Datagram) {
-        let len = datagram.payload.len();
+        let len = datagram.packet.len();
         if datagram.damage.missing > 0 {
             return self.discard(now, datagram.tag, len, DropReason::Truncated);
         }
-        let bytes = datagram.payload.to_bytes();
+        let bytes = datagram.packet.slice(datagram.start..len);
         let meaning = match read(&datagram.addresses, datagram.protocol, &bytes) {
             Ok(meaning) => meaning,
             Err(reason) => return self.discard(now, datagram.tag, len, reason),
@@ -42,7 +42,7 @@ impl Layer {
                 self.given += 1;
                 self.answer(now, &datagram.addresses.reversed(), id, seq, bytes.slice(8..));
             }
-            Meaning::Reply => self.hand_up(Datagram { payload: bytes.into(), ..datagram }),
+            Meaning::Reply => self.hand_up(datagram),
             Meaning::Error(problem) => self.receive_error(now, &datagram, &bytes, problem),
             Meaning::Nothing => self.discard(now, datagram.tag, len, DropReason::NoListener),
         }
@@ -75,7 +75,7 @@ impl Layer {
     ) {
         let quoted = report::understand(&bytes.slice(8..), problem);
         let Some(report) = quoted.filter(|report| self.is_local(report.addresses.src())) else {
-            let len = datagram.payload.len();
+            let len = datagram.packet.len();
             return self.discard(now, datagram.tag, len, DropReason::NotForUs);
         };
         self.given += 1;

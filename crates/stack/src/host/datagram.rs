@@ -1,7 +1,6 @@
 //! The transport headers of a host: writing them for what sockets send, and judging what arrives.
 
-use bytes::Bytes;
-use windfall_base::{Check, Damage, DropReason, Payload, Transport};
+use windfall_base::{Check, Damage, DropReason, Transport};
 use windfall_ip::{Datagram, ErrorReport};
 use windfall_wire_net::udplite::Coverage;
 use windfall_wire_net::{Addresses, Protocol, WireError, icmpv4, icmpv6, udp, udplite};
@@ -9,15 +8,16 @@ use windfall_wire_net::{Addresses, Protocol, WireError, icmpv4, icmpv6, udp, udp
 use super::icmp_of;
 use super::sockets::{Covered, Kind, Sender};
 
-/// The length of each of the headers written here, in bytes.
-const HEADER_LEN: usize = 8;
+/// The length of each of the headers here, in bytes.
+pub(super) const HEADER_LEN: usize = 8;
 
-/// A datagram whose checks held.
+/// What to make of a datagram whose checks held.
 pub(super) struct Arrival {
     pub(super) kind: Kind,
     pub(super) from_port: u16,
     pub(super) to_port: u16,
-    pub(super) data: Bytes,
+    /// Where in the content its data end; they begin behind the header.
+    pub(super) end: usize,
     pub(super) damage: Damage,
     pub(super) coverage: Covered,
 }
@@ -60,19 +60,18 @@ pub(super) fn header(
 //= S0.5
 /// Judges what arrived; `NoListener` if nobody here speaks its protocol.
 pub(super) fn read(datagram: &Datagram) -> Result<Arrival, DropReason> {
-    let payload = gathered(&datagram.payload);
     match datagram.protocol {
-        Protocol::UDP => read_udp(datagram, &payload),
-        Protocol::UDP_LITE => read_udplite(datagram, &payload),
+        Protocol::UDP => read_udp(datagram),
+        Protocol::UDP_LITE => read_udplite(datagram),
         // The internet layer has checked these.
         Protocol::ICMP | Protocol::ICMPV6 => {
-            let data = payload.to_bytes();
-            let id = data.get(4..6).map_or(0, |id| u16::from_be_bytes([id[0], id[1]]));
+            let [head, _] = datagram.slices();
+            let id = head.get(4..6).map_or(0, |id| u16::from_be_bytes([id[0], id[1]]));
             Ok(Arrival {
                 kind: Kind::Echo,
                 from_port: id,
                 to_port: id,
-                data: data.slice(HEADER_LEN.min(data.len())..),
+                end: datagram.have(),
                 damage: Damage { frame: Check::Good, ..Damage::default() },
                 coverage: Covered::All,
             })
@@ -81,8 +80,8 @@ pub(super) fn read(datagram: &Datagram) -> Result<Arrival, DropReason> {
     }
 }
 
-fn read_udp(datagram: &Datagram, payload: &Payload) -> Result<Arrival, DropReason> {
-    let [head, tail] = payload.slices();
+fn read_udp(datagram: &Datagram) -> Result<Arrival, DropReason> {
+    let [head, tail] = datagram.slices();
     let packet = udp::Packet::new(head).map_err(|_| DropReason::Malformed)?;
     if datagram.damage.missing > 0 {
         return Err(DropReason::Truncated);
@@ -98,21 +97,21 @@ fn read_udp(datagram: &Datagram, payload: &Payload) -> Result<Arrival, DropReaso
         kind: Kind::Udp,
         from_port: packet.src_port(),
         to_port: packet.dst_port(),
-        data: payload.slice(HEADER_LEN..packet.len()),
+        end: packet.len(),
         damage: remaining(&datagram.damage, covered, packet.len()),
         coverage: Covered::All,
     })
 }
 
-fn read_udplite(datagram: &Datagram, payload: &Payload) -> Result<Arrival, DropReason> {
-    let [head, tail] = payload.slices();
+fn read_udplite(datagram: &Datagram) -> Result<Arrival, DropReason> {
+    let ([head, tail], have) = (datagram.slices(), datagram.have());
     let packet = udplite::Packet::truncated(head, datagram.len).map_err(|error| match error {
         WireError::Length { .. } => DropReason::UdpLiteCoverage,
         WireError::Illegal { .. } => DropReason::UdpLiteChecksum,
         _ => DropReason::Malformed,
     })?;
     // What was cut off behind the covered bytes is damage like any other there.
-    if packet.covered() > payload.len() {
+    if packet.covered() > have {
         return Err(DropReason::Truncated);
     }
     if !packet.checksum_holds_with(&datagram.addresses, tail) {
@@ -126,8 +125,8 @@ fn read_udplite(datagram: &Datagram, payload: &Payload) -> Result<Arrival, DropR
         kind: Kind::UdpLite,
         from_port: packet.src_port(),
         to_port: packet.dst_port(),
-        data: payload.slice(HEADER_LEN..payload.len()),
-        damage: remaining(&datagram.damage, packet.covered(), payload.len()),
+        end: have,
+        damage: remaining(&datagram.damage, packet.covered(), have),
         coverage,
     })
 }
@@ -152,16 +151,6 @@ fn remaining(damage: &Damage, covered: usize, len: usize) -> Damage {
         suspect.push(covered..len);
     }
     Damage { suspect, ..damage.clone() }
-}
-
-/// The payload with at least a transport header in its first slice.
-fn gathered(payload: &Payload) -> Payload {
-    let [head, body] = payload.slices();
-    if head.len() >= HEADER_LEN || body.is_empty() {
-        payload.clone()
-    } else {
-        payload.to_bytes().into()
-    }
 }
 
 /// The socket's port that a reported packet came from, and what kind of socket it was.
