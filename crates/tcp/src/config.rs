@@ -1,0 +1,304 @@
+//! Every knob of a connection, with its default and where it comes from.
+
+use windfall_base::Duration;
+use windfall_wire_net::tcp::{CorruptionKinds, Packing};
+
+use crate::congestion::Law;
+use crate::rtt::TimeoutConfig;
+
+/// How a connection behaves; see `docs/tcp.md` for the table of knobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The largest segment taken, in bytes of data and options (RFC 9293, section 3.7.1; S2.12).
+    //= S2.12
+    pub mss: u16,
+    /// The most bytes that may wait to be sent or acknowledged.
+    pub send_buffer: usize,
+    /// The most bytes that may wait to be read or for a hole to be filled; the window.
+    pub receive_buffer: usize,
+    /// Timestamps (RFC 7323; S2.2).
+    //= S2.2
+    pub timestamps: bool,
+    /// When old duplicates are looked for (RFC 7323, section 5; S2.3, S2.8).
+    pub paws: Paws,
+    /// Windows above 65 535 bytes (RFC 7323, section 2; S2.4).
+    //= S2.4
+    pub window_scale: bool,
+    /// Selective acknowledgment (RFC 2018, 2883, 6675; S2.5).
+    //= S2.5
+    pub sack: bool,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+    /// Header prediction on receiving (S2.6).
+    pub prediction: bool,
+    /// Header prediction on sending, by a template header (S2.7).
+    pub template: bool,
+    /// When data are acknowledged (S2.10, S2.47).
+    pub acks: AckPolicy,
+    /// Whether short segments wait for an acknowledgment (RFC 9293, section 3.7.4).
+    pub nagle: bool,
+    /// The retransmission timeout (RFC 6298; S3.15).
+    pub timeout: TimeoutConfig,
+    /// The law of congestion control.
+    pub law: Law,
+    /// Appropriate byte counting, where the law has a choice (RFC 3465; S2.47).
+    pub byte_counting: bool,
+    /// Segments in the first window (RFC 6928).
+    pub initial_window: u16,
+    /// How losses are repaired where SACK was not agreed on.
+    pub repair: Repair,
+    /// New data on the first two duplicate acknowledgments (RFC 3042).
+    pub limited_transmit: bool,
+    /// Whether duplicate acknowledgments may cause a retransmission; off where the link below
+    /// repairs and reorders (S2.46).
+    //= S2.46
+    pub fast_retransmit: bool,
+    /// Segments that may leave back to back; more leave paced over the round trip (S2.47).
+    //= S2.47
+    pub burst: Option<u16>,
+    /// Whether and when a silent connection is probed (RFC 9293, section 3.8.4).
+    pub keepalive: Option<Keepalive>,
+    /// Timeouts in a row before the connection is given up (RFC 9293, section 3.8.3).
+    pub retries: u8,
+    /// The same for SYN.
+    pub syn_retries: u8,
+    /// How long the last state lasts: twice the longest life of a segment.
+    pub time_wait: Duration,
+    /// How long a closed application waits for the other end's FIN.
+    pub fin_wait: Duration,
+    /// The corruption options (S4).
+    pub corruption: Corruption,
+}
+
+impl Default for Config {
+    /// What today's systems do, corruption options off.
+    fn default() -> Self {
+        Self {
+            mss: 1460,
+            send_buffer: 1 << 20,
+            receive_buffer: 1 << 20,
+            timestamps: true,
+            paws: Paws::BeforePrediction,
+            window_scale: true,
+            sack: true,
+            ecn: false,
+            prediction: true,
+            template: true,
+            acks: AckPolicy::default(),
+            nagle: true,
+            timeout: TimeoutConfig::default(),
+            law: Law::Cubic,
+            byte_counting: true,
+            initial_window: 10,
+            repair: Repair::NewReno,
+            limited_transmit: true,
+            fast_retransmit: true,
+            burst: None,
+            keepalive: None,
+            retries: 15,
+            syn_retries: 6,
+            time_wait: Duration::from_secs(60),
+            fin_wait: Duration::from_secs(60),
+            corruption: Corruption::default(),
+        }
+    }
+}
+
+impl Config {
+    /// TCP as NetBSD 1.2 had it, on which paper 003 measured (RFC 2001; S3.2, S3.15).
+    //= S3.15
+    #[must_use]
+    pub fn net3_reno() -> Self {
+        Self {
+            send_buffer: 16 << 10,
+            receive_buffer: 16 << 10,
+            timestamps: false,
+            paws: Paws::Off,
+            window_scale: false,
+            sack: false,
+            acks: AckPolicy::EverySegments {
+                segments: 2,
+                delay: Duration::from_millis(200),
+                tick: Duration::from_millis(200),
+            },
+            timeout: TimeoutConfig {
+                initial: Duration::from_secs(3),
+                minimum: Duration::from_secs(1),
+                maximum: Duration::from_secs(64),
+                tick: Duration::from_millis(500),
+            },
+            law: Law::Net3Reno,
+            byte_counting: false,
+            initial_window: 1,
+            repair: Repair::Net3,
+            limited_transmit: false,
+            retries: 12,
+            syn_retries: 4,
+            ..Self::default()
+        }
+    }
+
+    /// The textbooks' TCP: Reno's law with NewReno's or, where agreed on, SACK's repair.
+    #[must_use]
+    pub fn new_reno() -> Self {
+        Self { law: Law::Reno, ..Self::default() }
+    }
+
+    /// What paper 002 recommends to save energy on a wireless link (S2.2–S2.12).
+    #[must_use]
+    pub fn energy_saving() -> Self {
+        Self {
+            timestamps: false,
+            paws: Paws::Off,
+            window_scale: false,
+            sack: false,
+            receive_buffer: 65_535,
+            mss: 2296 - 40,
+            acks: AckPolicy::TimeOnly { interval: Duration::from_millis(500) },
+            ..Self::new_reno()
+        }
+    }
+
+    /// The shift that lets 16 bits express the receive buffer (RFC 7323, section 2.3).
+    #[must_use]
+    pub const fn window_shift(&self) -> u8 {
+        let mut shift = 0;
+        while shift < 14 && (self.receive_buffer >> shift) > 65_535 {
+            shift += 1;
+        }
+        shift
+    }
+}
+
+/// Where the check against old duplicates stands (S2.8).
+//= S2.3
+//= S2.8
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paws {
+    /// H1, H2, H3: before header prediction, for every segment.
+    BeforePrediction,
+    /// H2, H1, H3: only for segments that header prediction did not take (S2.8).
+    AfterPrediction,
+    /// Nowhere.
+    Off,
+}
+
+/// When received data are acknowledged; a hole, a filled hole, a repetition and FIN always at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// After so many full-sized segments, or after a delay (RFC 9293, section 3.8.6.3).
+    //= S2.10
+    EverySegments {
+        /// Full-sized segments; 1 acknowledges each.
+        segments: u16,
+        /// The longest delay.
+        delay: Duration,
+        /// The delay ends at a multiple of this; zero means exactly.
+        tick: Duration,
+    },
+    /// By time only, as paper 002 modifies it (S2.10); RFC 2525 (2.13) calls it a stretch ACK
+    /// violation.
+    //= S2.10
+    TimeOnly {
+        /// From the first unacknowledged byte to the acknowledgment.
+        interval: Duration,
+    },
+    /// Every second segment at first, ever more while data flow in order (S2.47).
+    //= S2.47
+    ByTraffic {
+        /// The most segments for one acknowledgment.
+        most: u16,
+        /// The longest delay.
+        delay: Duration,
+    },
+}
+
+impl Default for AckPolicy {
+    /// Every second segment, 40 ms at most.
+    fn default() -> Self {
+        let delay = Duration::from_millis(40);
+        Self::EverySegments { segments: 2, delay, tick: Duration::ZERO }
+    }
+}
+
+/// How losses are repaired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Repair {
+    /// Fast recovery ends with the first new acknowledgment (RFC 2001).
+    Net3,
+    /// A partial acknowledgment names the next loss (RFC 6582).
+    #[default]
+    NewReno,
+    /// By what SACK says has arrived (RFC 6675).
+    Sack,
+}
+
+/// How a silent connection is probed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keepalive {
+    /// Silence before the first probe; two hours at least by RFC 9293.
+    pub idle: Duration,
+    /// From probe to probe.
+    pub interval: Duration,
+    /// Unanswered probes after which the connection is given up.
+    pub probes: u8,
+}
+
+impl Default for Keepalive {
+    /// Two hours, then nine probes 75 s apart: what RFC 9293 asks for and 4.4BSD did.
+    fn default() -> Self {
+        Self { idle: Duration::from_secs(2 * 3600), interval: Duration::from_secs(75), probes: 9 }
+    }
+}
+
+/// The corruption options of paper 004.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Corruption {
+    /// Put a detection option into every data segment sent (S4.1, S4.7).
+    //= S4.7
+    pub detect: bool,
+    /// Answer damaged segments whose detection option holds, and follow notifications (S4.8).
+    pub notify: bool,
+    /// What an answer names, and how.
+    pub mode: NotificationMode,
+    /// How the covered fields are laid side by side.
+    pub packing: Packing,
+    /// How the options are marked on the wire.
+    pub kinds: CorruptionKinds,
+    /// What a notification does to the congestion window (S4.5).
+    //= S4.5
+    pub reaction: Reaction,
+}
+
+impl Corruption {
+    /// Both options on, in `mode`.
+    #[must_use]
+    pub fn on(mode: NotificationMode) -> Self {
+        Self { detect: true, notify: true, mode, ..Self::default() }
+    }
+}
+
+/// Which damaged segment a notification may name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NotificationMode {
+    /// The next expected one alone, by the acknowledgment number.
+    #[default]
+    DraftSafe,
+    /// Any, by an acknowledgment number of its sequence number plus its length (S4.9). Only a
+    /// sender in the same mode understands that it does not acknowledge what lies before.
+    Paper,
+    /// Any, by its sequence number in the option; agreed on by a plain notification in both SYNs.
+    Extended,
+}
+
+/// What the sender makes of a notification (S4.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reaction {
+    /// Nothing: corruption is not congestion.
+    Ignore,
+    /// As of a mark of the network: reduce, once per round trip.
+    #[default]
+    AsMark,
+    /// As of a loss: reduce, for every notification.
+    AsLoss,
+}

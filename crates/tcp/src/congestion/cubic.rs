@@ -1,0 +1,151 @@
+//! CUBIC (RFC 9438): the window grows by the time since the last loss, not by round trips.
+
+use windfall_base::{Duration, Instant};
+
+use super::{Acknowledged, Controller, Loss};
+
+/// The scale of the cubic, in segments per second cubed (RFC 9438, section 5).
+const C: f64 = 0.4;
+/// What is left of the window after a loss (section 4.6).
+const BETA: f64 = 0.7;
+
+/// The law of RFC 9438; windows within are in segments.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    mss: f64,
+    initial: f64,
+    window: f64,
+    threshold: f64,
+    /// The window before the last reduction, lowered by fast convergence.
+    plateau: f64,
+    /// The window just before the last reduction.
+    prior: f64,
+    /// When congestion avoidance began, with the time to the plateau and the window at the start.
+    epoch: Option<Epoch>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    began: Instant,
+    /// Seconds from the beginning to the plateau.
+    to_plateau: f64,
+    /// The window at the beginning.
+    start: f64,
+    /// The window that Reno would have by now.
+    reno: f64,
+}
+
+impl Cubic {
+    /// Begins with a window of `initial` segments of `mss` bytes.
+    #[must_use]
+    pub fn new(mss: u64, initial: u64) -> Self {
+        Self {
+            mss: mss as f64,
+            initial: initial as f64,
+            window: initial as f64,
+            threshold: f64::INFINITY,
+            plateau: 0.0,
+            prior: 0.0,
+            epoch: None,
+        }
+    }
+
+    /// Section 4.6 and 4.7.
+    fn reduce(&mut self, in_flight: u64) {
+        self.plateau =
+            if self.window < self.plateau { self.window * (1.0 + BETA) / 2.0 } else { self.window };
+        self.prior = self.window;
+        let flight = in_flight as f64 / self.mss;
+        self.threshold = (flight * BETA).max(2.0);
+        self.epoch = None;
+    }
+
+    /// Section 4.2 to 4.5.
+    fn avoid(&mut self, ack: &Acknowledged, segments: f64) {
+        let (window, plateau) = (self.window, self.plateau);
+        let epoch = self.epoch.get_or_insert_with(|| {
+            let missing = (plateau - window).max(0.0);
+            let to_plateau = cube_root(missing / C);
+            Epoch { began: ack.now, to_plateau, start: window, reno: window }
+        });
+        // Above the plateau, or without one, the cubic begins at the window itself.
+        let origin = if epoch.to_plateau > 0.0 { plateau } else { epoch.start };
+        let elapsed = ack.now.saturating_since(epoch.began).as_secs_f64();
+        let cubic = |t: f64| C * (t - epoch.to_plateau).powi(3) + origin;
+        let alpha = if epoch.reno < self.prior { 3.0 * (1.0 - BETA) / (1.0 + BETA) } else { 1.0 };
+        epoch.reno += alpha * segments / window;
+        let reno = epoch.reno;
+        if cubic(elapsed) < reno {
+            self.window = self.window.max(reno);
+            return;
+        }
+        let rtt = ack.rtt.unwrap_or(Duration::ZERO).as_secs_f64();
+        let target = cubic(elapsed + rtt).clamp(window, 1.5 * window);
+        self.window += (target - window) / window * segments;
+    }
+}
+
+impl Controller for Cubic {
+    fn window(&self) -> u64 {
+        (self.window * self.mss) as u64
+    }
+
+    fn threshold(&self) -> u64 {
+        (self.threshold * self.mss) as u64
+    }
+
+    fn on_acknowledged(&mut self, ack: &Acknowledged) {
+        if !ack.limited {
+            return;
+        }
+        let segments = ack.bytes as f64 / self.mss;
+        if self.window < self.threshold {
+            self.window += segments.min(2.0);
+        } else {
+            self.avoid(ack, segments);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.reduce(loss.in_flight);
+        self.window = self.threshold;
+    }
+
+    fn on_timeout(&mut self, loss: &Loss, first: bool) {
+        if first {
+            self.reduce(loss.in_flight);
+        }
+        self.window = 1.0;
+        self.epoch = None;
+    }
+
+    fn on_idle(&mut self) {
+        self.window = self.window.min(self.initial);
+        self.epoch = None;
+    }
+
+    fn limit(&mut self, window: u64) {
+        self.window = self.window.min(window as f64 / self.mss).max(1.0);
+    }
+
+    fn set_mss(&mut self, mss: u64) {
+        self.mss = mss as f64;
+    }
+}
+
+/// The cube root by Newton's method: sums, products and quotients alone, so that every machine gets
+/// the same bits.
+fn cube_root(value: f64) -> f64 {
+    if value <= 0.0 {
+        return 0.0;
+    }
+    // The exponent divided by three is within a factor of two of the root.
+    let mut root = f64::from_bits(value.to_bits() / 3 + (1023_u64 << 52) / 3 * 2);
+    for _ in 0..6 {
+        root = (2.0 * root + value / (root * root)) / 3.0;
+    }
+    root
+}
+
+#[cfg(test)]
+mod tests;

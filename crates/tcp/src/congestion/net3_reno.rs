@@ -1,0 +1,70 @@
+//! The law of 4.4BSD as NetBSD 1.2 carried it, on which paper 003 measured (RFC 2001).
+//!
+//! It counts acknowledgments, not bytes; it grows whether or not the window was what held the sender
+//! back; after a pause it begins with one segment; half of *the smaller of the two windows*, in
+//! whole segments, becomes the threshold.
+
+use super::{Acknowledged, Controller, Loss};
+
+/// The largest window: no scaling, 16 bits.
+const MOST: u64 = 65_535;
+
+/// The law of RFC 2001.
+#[derive(Clone, Debug)]
+pub struct Net3Reno {
+    mss: u64,
+    window: u64,
+    threshold: u64,
+}
+
+impl Net3Reno {
+    /// Begins with one segment of `mss` bytes.
+    #[must_use]
+    pub const fn new(mss: u64) -> Self {
+        Self { mss, window: mss, threshold: MOST }
+    }
+
+    fn halve(&mut self, offered: u64) {
+        let segments = (self.window.min(offered) / 2 / self.mss).max(2);
+        self.threshold = segments * self.mss;
+    }
+}
+
+impl Controller for Net3Reno {
+    fn window(&self) -> u64 {
+        self.window
+    }
+
+    fn threshold(&self) -> u64 {
+        self.threshold
+    }
+
+    fn on_acknowledged(&mut self, _: &Acknowledged) {
+        let growth =
+            if self.window > self.threshold { self.mss * self.mss / self.window } else { self.mss };
+        self.window = (self.window + growth).min(MOST);
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.halve(loss.offered);
+        self.window = self.threshold;
+    }
+
+    fn on_timeout(&mut self, loss: &Loss, _first: bool) {
+        self.halve(loss.offered);
+        self.window = self.mss;
+    }
+
+    fn on_idle(&mut self) {
+        self.window = self.mss;
+    }
+
+    fn limit(&mut self, window: u64) {
+        self.window = self.window.min(window).max(self.mss);
+    }
+
+    fn set_mss(&mut self, mss: u64) {
+        self.window = (self.window / self.mss).max(1) * mss;
+        self.mss = mss;
+    }
+}

@@ -1,0 +1,101 @@
+//! Slow start and congestion avoidance as RFC 5681 has them, with byte counting by a switch.
+
+use super::{Acknowledged, Controller, Loss};
+
+/// The law of RFC 5681; with NewReno or SACK recovery it is the TCP of the textbooks.
+#[derive(Clone, Debug)]
+pub struct Reno {
+    mss: u64,
+    initial: u64,
+    window: u64,
+    threshold: u64,
+    /// Whether to count acknowledged bytes, not acknowledgments (RFC 3465).
+    byte_counting: bool,
+    /// Bytes acknowledged since the window last grew in congestion avoidance.
+    counted: u64,
+    /// Slow start follows a timeout, so a stretched acknowledgment counts for one segment.
+    after_timeout: bool,
+}
+
+impl Reno {
+    /// Begins with a window of `initial` segments of `mss` bytes.
+    #[must_use]
+    pub const fn new(mss: u64, initial: u64, byte_counting: bool) -> Self {
+        let initial = initial * mss;
+        Self {
+            mss,
+            initial,
+            window: initial,
+            threshold: u64::MAX,
+            byte_counting,
+            counted: 0,
+            after_timeout: false,
+        }
+    }
+
+    /// RFC 5681, equation 4.
+    fn halve(&mut self, in_flight: u64) {
+        self.threshold = (in_flight / 2).max(2 * self.mss);
+        self.counted = 0;
+    }
+}
+
+impl Controller for Reno {
+    fn window(&self) -> u64 {
+        self.window
+    }
+
+    fn threshold(&self) -> u64 {
+        self.threshold
+    }
+
+    //= S2.47
+    fn on_acknowledged(&mut self, ack: &Acknowledged) {
+        if !ack.limited {
+            return;
+        }
+        if self.window < self.threshold {
+            // RFC 5681, equation 2; RFC 3465, section 2.2 and 2.3.
+            let most = if self.byte_counting && !self.after_timeout { 2 } else { 1 };
+            self.window += ack.bytes.min(most * self.mss);
+        } else if self.byte_counting {
+            self.after_timeout = false;
+            self.counted += ack.bytes;
+            if self.counted >= self.window {
+                self.counted -= self.window;
+                self.window += self.mss;
+            }
+        } else {
+            // RFC 5681, equation 3; no constant beyond it (RFC 2525, 2.6).
+            self.window += (self.mss * self.mss / self.window).max(1);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.halve(loss.in_flight);
+        self.window = self.threshold;
+    }
+
+    fn on_timeout(&mut self, loss: &Loss, first: bool) {
+        if first {
+            self.halve(loss.in_flight);
+        }
+        self.window = self.mss;
+        self.counted = 0;
+        self.after_timeout = true;
+    }
+
+    fn on_idle(&mut self) {
+        self.window = self.window.min(self.initial);
+    }
+
+    fn limit(&mut self, window: u64) {
+        self.window = self.window.min(window).max(self.mss);
+    }
+
+    fn set_mss(&mut self, mss: u64) {
+        self.window = (self.window / self.mss).max(1) * mss;
+        self.initial = self.initial / self.mss * mss;
+        self.mss = mss;
+    }
+}

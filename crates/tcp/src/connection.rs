@@ -1,0 +1,569 @@
+//! One connection: a machine of segments, time and two byte streams.
+//!
+//! - `handle_segment` and `handle_timeout` feed it; `write`, `read`, `shutdown`, `close`, `abort` are
+//!   the application's verbs.
+//! - `poll_transmit` (until `None`), `poll_timeout` and `poll_event` drain it, in this order after
+//!   every change.
+//!
+//! The phases are files of their own: opening, receiving, acknowledgments, sending, closing, timers,
+//! header prediction, and what becomes of damaged segments.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use core::net::SocketAddr;
+use core::ops::Range;
+
+use arrayvec::ArrayVec;
+use bytes::Bytes;
+use windfall_base::seq::Seq32;
+use windfall_base::{DropReason, Duration, Instant};
+use windfall_wire_net::Addresses;
+
+use crate::config::{Config, Repair};
+use crate::congestion::Controller;
+use crate::event::{Event, Signals, TcpError, UseError};
+use crate::operations::Operations;
+use crate::ranges::RangeSet;
+use crate::reassembly::Reassembly;
+use crate::recovery::{Flow, Recovery};
+use crate::rtt::Estimator;
+use crate::segment::Segment;
+use crate::send_buffer::SendBuffer;
+use crate::sequence::position;
+use crate::timers::{Timer, Timers};
+
+mod acknowledge;
+mod close;
+mod damage;
+mod expire;
+mod header;
+mod open;
+mod predict;
+mod receive;
+mod send;
+
+/// Answers to suspicious segments in one second (RFC 5961, section 7).
+const CHALLENGES: u32 = 10;
+
+/// The states of RFC 9293, section 3.3.2; listening is the endpoint's business.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// A SYN was sent.
+    SynSent,
+    /// A SYN was received and answered.
+    SynReceived,
+    /// Data flow.
+    Established,
+    /// This end has finished; its FIN is not acknowledged.
+    FinWait1,
+    /// This end has finished, the other has not.
+    FinWait2,
+    /// The other end has finished, this one has not.
+    CloseWait,
+    /// Both have finished at once; this end's FIN is not acknowledged.
+    Closing,
+    /// Both have finished; this end's FIN is not acknowledged.
+    LastAck,
+    /// Both have finished; old segments may still be on the way.
+    TimeWait,
+    /// Over.
+    Closed,
+}
+
+/// What both ends agreed on in their SYNs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agreed {
+    /// Timestamps in every segment (RFC 7323).
+    pub timestamps: bool,
+    /// Selective acknowledgment (RFC 2018).
+    pub sack: bool,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+    /// Scaled windows (RFC 7323), by these shifts.
+    pub scaling: bool,
+    /// The shift of the windows received.
+    pub send_shift: u8,
+    /// The shift of the windows sent.
+    pub receive_shift: u8,
+    /// Notifications name any damaged segment.
+    pub extended_notification: bool,
+}
+
+/// The two ends of a connection, this one first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// This end.
+    pub local: SocketAddr,
+    /// The other end.
+    pub remote: SocketAddr,
+    /// The addresses of what is sent.
+    addresses: Addresses,
+}
+
+impl Path {
+    /// A path, if both ends are of one family.
+    #[must_use]
+    pub fn new(local: SocketAddr, remote: SocketAddr) -> Option<Self> {
+        let addresses = Addresses::new(local.ip(), remote.ip())?;
+        Some(Self { local, remote, addresses })
+    }
+
+    /// The addresses of what is sent.
+    #[must_use]
+    pub const fn addresses(&self) -> &Addresses {
+        &self.addresses
+    }
+}
+
+/// Whether an acknowledgment is owed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Due {
+    #[default]
+    Nothing,
+    Later,
+    Now,
+}
+
+/// The sending half.
+#[derive(Debug)]
+struct Sender {
+    origin: Seq32,
+    una: u64,
+    nxt: u64,
+    max: u64,
+    /// The end of the window that the other end offers.
+    edge: u64,
+    /// The window as it stood in the last header, and scaled.
+    raw_window: u16,
+    window: u64,
+    most_window: u64,
+    /// Sequence and acknowledgment of the segment that last set the window.
+    window_from: (u64, u64),
+    buffer: SendBuffer,
+    /// FIN follows the last byte written.
+    finished: bool,
+    /// Data bytes of a full segment, and what limits them.
+    mss: u64,
+    peer_mss: u16,
+    path_mss: u16,
+    /// The segment whose round trip is being measured, and when it left.
+    timed: Option<(u64, Instant)>,
+    last_sent: Instant,
+    /// Once per round trip: no further reduction before this is acknowledged.
+    reduced_until: u64,
+    /// Tell the other end that the window was reduced.
+    announce_reduction: bool,
+    /// Timeouts in a row without progress.
+    attempts: u8,
+    /// A probe or keepalive is due.
+    probe: bool,
+    /// Segments that may still leave back to back.
+    burst_left: u16,
+    /// Where room in the buffer ran out, so that the owner waits for it.
+    starved: bool,
+    /// Send a reset and nothing more.
+    reset: Option<Seq32>,
+    /// Segments sent again because the other end received them damaged, and the duplicate
+    /// acknowledgments that this explains.
+    repairs: VecDeque<damage::Repaired>,
+}
+
+/// The receiving half.
+#[derive(Debug)]
+struct Receiver {
+    origin: Seq32,
+    buffer: Reassembly,
+    fin: Option<u64>,
+    finished: bool,
+    /// Nobody will read any more.
+    abandoned: bool,
+    /// The end of the window that was offered.
+    edge: u64,
+    due: Due,
+    /// Bytes that arrived in order and are not acknowledged; the largest segment seen.
+    unacked: u64,
+    full: u64,
+    /// The last acknowledgment sent.
+    acked: u64,
+    /// RFC 7323: the timestamp to echo, and when it came.
+    recent: u32,
+    recent_at: Instant,
+    /// What arrived twice and is to be reported (RFC 2883).
+    duplicate: Option<Range<u64>>,
+    /// A packet was marked and the other end has not answered (RFC 3168).
+    congested: bool,
+    /// Segments for one acknowledgment, where that follows the traffic; segments in order so far.
+    stride: u16,
+    in_order: u32,
+    /// Suspicious segments answered in the second that began then.
+    challenges: (Instant, u32),
+    /// Notifications to send, and damaged segments beyond a hole.
+    notices: ArrayVec<damage::Notice, 4>,
+    damaged: RangeSet,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Connection {
+    config: Arc<Config>,
+    path: Path,
+    state: State,
+    agreed: Agreed,
+    sender: Sender,
+    receiver: Receiver,
+    rtt: Estimator,
+    law: Box<dyn Controller>,
+    recovery: Recovery,
+    timers: Timers,
+    template: Option<header::Template>,
+    operations: Operations,
+    signals: Signals,
+    passive: bool,
+    error: Option<TcpError>,
+    heard: Instant,
+    probes: u8,
+    /// What is added to the clock that timestamps show.
+    clock_offset: u32,
+}
+
+impl Connection {
+    fn new(config: Arc<Config>, path: Path, origin: Seq32, state: State, now: Instant) -> Self {
+        let mss = u64::from(config.mss);
+        let repair = if config.repair == Repair::Sack { Repair::NewReno } else { config.repair };
+        let mut connection = Self {
+            path,
+            state,
+            agreed: Agreed::default(),
+            sender: Sender::new(origin, &config, now),
+            receiver: Receiver::new(&config, now),
+            rtt: Estimator::new(config.timeout),
+            law: config.law.start(mss, u64::from(config.initial_window), config.byte_counting),
+            recovery: Recovery::new(repair, config.limited_transmit),
+            timers: Timers::default(),
+            template: None,
+            operations: Operations::default(),
+            signals: Signals::default(),
+            passive: state == State::SynReceived,
+            error: None,
+            heard: now,
+            probes: 0,
+            clock_offset: origin.0.rotate_left(16) ^ 0x5bd1_e995,
+            config,
+        };
+        connection.watch_silence(now);
+        connection
+    }
+
+    /// Takes a segment for this connection.
+    ///
+    /// # Errors
+    /// The reason for which it was discarded.
+    pub fn handle_segment(&mut self, now: Instant, seg: &mut Segment) -> Result<(), DropReason> {
+        self.operations.segments_received += 1;
+        self.heard = now;
+        self.probes = 0;
+        match self.state {
+            State::Closed => return Err(DropReason::NoListener),
+            _ if seg.damaged => return self.receive_damaged(now, seg),
+            State::SynSent => return self.receive_answer(now, seg),
+            _ => {}
+        }
+        if self.config.burst.is_some() {
+            self.sender.burst_left = self.config.burst.unwrap_or(u16::MAX);
+        }
+        if self.predict(now, seg)? {
+            return Ok(());
+        }
+        self.receive(now, seg)
+    }
+
+    /// As [`handle_segment`](Self::handle_segment), and counts the check over `len` bytes.
+    pub(crate) fn handle_checked(
+        &mut self,
+        now: Instant,
+        seg: &mut Segment,
+        len: usize,
+    ) -> Result<(), DropReason> {
+        self.operations.checksum_bytes += len as u64;
+        self.operations.detections += u64::from(seg.damaged);
+        self.handle_segment(now, seg)
+    }
+
+    /// Whether a segment lies beyond everything that this connection has received.
+    pub(crate) fn is_beyond(&self, seg: &Segment) -> bool {
+        self.locate(seg.header.seq).is_some_and(|start| start > self.expected())
+    }
+
+    /// Says when to call `handle_timeout` next, and why.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        self.timers.next().map(|(at, timer)| (at, timer.name()))
+    }
+
+    /// Yields what happened; call until `None`.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        match self.signals.take(self.error)? {
+            Event::Connected if self.passive => Some(Event::Accepted),
+            event => Some(event),
+        }
+    }
+
+    /// Whether an event waits.
+    #[must_use]
+    pub const fn has_event(&self) -> bool {
+        !self.signals.is_empty()
+    }
+
+    /// Appends data to the stream, as much as there is room for; gives back how much that was.
+    ///
+    /// # Errors
+    /// This end has finished, or the connection is over.
+    pub fn write(&mut self, data: &[u8]) -> Result<usize, UseError> {
+        let taken = self.room(data.len())?;
+        self.operations.copied_bytes += taken as u64;
+        self.sender.buffer.push_slice(&data[..taken]);
+        Ok(taken)
+    }
+
+    /// As [`write`](Self::write), sharing the bytes instead of copying them.
+    ///
+    /// # Errors
+    /// This end has finished, or the connection is over.
+    pub fn write_bytes(&mut self, mut data: Bytes) -> Result<usize, UseError> {
+        let taken = self.room(data.len())?;
+        data.truncate(taken);
+        self.sender.buffer.push(data);
+        Ok(taken)
+    }
+
+    fn room(&mut self, wanted: usize) -> Result<usize, UseError> {
+        if let Some(error) = self.error {
+            return Err(UseError::Over(error));
+        }
+        if self.sender.finished || self.state == State::Closed {
+            return Err(UseError::Finished);
+        }
+        let room = self.config.send_buffer.saturating_sub(self.sender.buffer.len());
+        self.sender.starved = room < wanted;
+        Ok(room.min(wanted))
+    }
+
+    /// Takes the next bytes that arrived, `most` at most; `None` if there are none.
+    pub fn read(&mut self, most: usize) -> Option<Bytes> {
+        let data = self.receiver.buffer.read(most)?;
+        self.offer_window();
+        Some(data)
+    }
+
+    /// Whether the other end has finished and everything that it sent was read.
+    #[must_use]
+    pub fn at_end(&self) -> bool {
+        self.receiver.finished && self.receiver.buffer.readable() == 0
+    }
+
+    /// The state.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// Why the connection is over, unless it ended well.
+    #[must_use]
+    pub const fn error(&self) -> Option<TcpError> {
+        self.error
+    }
+
+    /// What both ends agreed on.
+    #[must_use]
+    pub const fn agreed(&self) -> &Agreed {
+        &self.agreed
+    }
+
+    /// The two ends.
+    #[must_use]
+    pub const fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The knobs.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The counts of processing steps.
+    #[must_use]
+    pub const fn operations(&self) -> &Operations {
+        &self.operations
+    }
+
+    /// The congestion window, in bytes.
+    #[must_use]
+    pub fn congestion_window(&self) -> u64 {
+        self.law.window()
+    }
+
+    /// The slow-start threshold, in bytes.
+    #[must_use]
+    pub fn slow_start_threshold(&self) -> u64 {
+        self.law.threshold()
+    }
+
+    /// Data bytes of a full segment that it sends.
+    #[must_use]
+    pub const fn segment_size(&self) -> u64 {
+        self.sender.mss
+    }
+
+    /// The smoothed round-trip time, once measured.
+    #[must_use]
+    pub const fn round_trip_time(&self) -> Option<Duration> {
+        self.rtt.smoothed()
+    }
+
+    /// The retransmission timeout.
+    #[must_use]
+    pub fn retransmission_timeout(&self) -> Duration {
+        self.rtt.timeout()
+    }
+
+    /// Measurements of the round-trip time taken.
+    #[must_use]
+    pub const fn round_trip_samples(&self) -> u64 {
+        self.rtt.samples()
+    }
+
+    /// Bytes written and not acknowledged.
+    #[must_use]
+    pub const fn unacknowledged(&self) -> usize {
+        self.sender.buffer.len()
+    }
+
+    /// Bytes that can be read.
+    #[must_use]
+    pub const fn readable(&self) -> usize {
+        self.receiver.buffer.readable()
+    }
+
+    /// Bytes that both buffers hold.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.sender.buffer.len() + self.receiver.buffer.held()
+    }
+
+    /// Whether the application has let go of it and nothing more will happen.
+    pub(crate) fn is_done(&self) -> bool {
+        self.state == State::Closed && self.receiver.abandoned && self.sender.reset.is_none()
+    }
+
+    fn flow(&self) -> Flow {
+        let sender = &self.sender;
+        Flow { una: sender.una, nxt: sender.nxt, max: sender.max, mss: sender.mss }
+    }
+
+    /// The position of the next byte expected, or after FIN.
+    fn expected(&self) -> u64 {
+        1 + self.receiver.buffer.next() + u64::from(self.receiver.finished)
+    }
+
+    /// The position that a sequence number of the other end stands for.
+    fn locate(&self, seq: Seq32) -> Option<u64> {
+        position(self.receiver.origin, self.expected(), seq)
+    }
+
+    /// The position that an acknowledgment number stands for.
+    fn locate_ack(&self, ack: Seq32) -> Option<u64> {
+        position(self.sender.origin, self.sender.una, ack)
+    }
+
+    /// The clock that timestamps show, in milliseconds (RFC 7323, section 4.1).
+    fn clock(&self, now: Instant) -> u32 {
+        ((now.as_nanos() / 1_000_000) as u32).wrapping_add(self.clock_offset)
+    }
+
+    /// Owes an acknowledgment at once.
+    fn owe_ack(&mut self) {
+        self.receiver.due = Due::Now;
+        self.timers.stop(Timer::DelayedAck);
+    }
+
+    /// Answers a segment that may come from an outsider, within limits (RFC 5961, section 7).
+    fn challenge(&mut self, now: Instant) {
+        let (began, count) = &mut self.receiver.challenges;
+        if now.saturating_since(*began) >= Duration::from_secs(1) {
+            (*began, *count) = (now, 0);
+        }
+        *count += 1;
+        if *count <= CHALLENGES {
+            self.owe_ack();
+        }
+    }
+}
+
+impl Sender {
+    fn new(origin: Seq32, config: &Config, now: Instant) -> Self {
+        Self {
+            origin,
+            una: 0,
+            nxt: 0,
+            max: 0,
+            edge: 1,
+            raw_window: 0,
+            window: 0,
+            most_window: 0,
+            window_from: (0, 0),
+            buffer: SendBuffer::default(),
+            finished: false,
+            mss: u64::from(config.mss),
+            peer_mss: config.mss,
+            path_mss: u16::MAX,
+            timed: None,
+            last_sent: now,
+            reduced_until: 0,
+            announce_reduction: false,
+            attempts: 0,
+            probe: false,
+            burst_left: config.burst.unwrap_or(u16::MAX),
+            starved: false,
+            reset: None,
+            repairs: VecDeque::new(),
+        }
+    }
+
+    /// The position after the last byte written.
+    const fn data_end(&self) -> u64 {
+        self.buffer.end() + 1
+    }
+
+    /// Whether the acknowledgment of FIN has arrived.
+    const fn is_finished(&self) -> bool {
+        self.finished && self.una > self.data_end()
+    }
+}
+
+impl Receiver {
+    fn new(config: &Config, now: Instant) -> Self {
+        Self {
+            origin: Seq32(0),
+            buffer: Reassembly::new(config.receive_buffer),
+            fin: None,
+            finished: false,
+            abandoned: false,
+            edge: 1 + config.receive_buffer.min(65_535) as u64,
+            due: Due::Nothing,
+            unacked: 0,
+            full: 0,
+            acked: 0,
+            recent: 0,
+            recent_at: now,
+            duplicate: None,
+            congested: false,
+            stride: 2,
+            in_order: 0,
+            challenges: (now, 0),
+            notices: ArrayVec::new(),
+            damaged: RangeSet::default(),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Acknowledgments of what this end sent: progress, losses, windows.
+
+use windfall_base::{DropReason, Duration, Instant};
+use windfall_wire_net::tcp::Flags;
+
+use super::{Connection, State};
+use crate::config::Repair;
+use crate::congestion::{Acknowledged, Loss};
+use crate::event::Signals;
+use crate::recovery::Progress;
+use crate::segment::Segment;
+use crate::timers::Timer;
+
+impl Connection {
+    /// The acknowledgment of a segment at `start` (RFC 9293, section 3.10.7.4; RFC 5961, section 5).
+    pub(super) fn receive_ack(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+        start: u64,
+    ) -> Result<(), DropReason> {
+        let Some(ack) = self.locate_ack(seg.header.ack) else {
+            self.challenge(now);
+            return Err(DropReason::TcpAcknowledgment);
+        };
+        let (named, damaged) = self.read_notification(seg, ack);
+        if named > self.sender.max || named + self.sender.most_window < self.sender.una {
+            self.challenge(now);
+            return Err(DropReason::TcpAcknowledgment);
+        }
+        let reported = self.take_sack(seg);
+        if seg.has_any(Flags::ECE)
+            && self.agreed.ecn
+            && self.sender.una >= self.sender.reduced_until
+        {
+            self.reduce_for_mark(now);
+        }
+        let raw_window = seg.header.window;
+        if named > self.sender.una {
+            self.advance(now, named, seg);
+        } else if named == self.sender.una && seg.header.options.notification.is_none() {
+            let bare = seg.data.is_empty() && raw_window == self.sender.raw_window;
+            let duplicate = if self.agreed.sack { reported > 0 } else { bare };
+            if duplicate && self.sender.una < self.sender.max && !seg.has_any(Flags::FIN) {
+                self.take_duplicate(now);
+            }
+        }
+        if let Some(damaged) = damaged {
+            self.follow_notification(now, damaged, seg);
+        }
+        self.take_window(raw_window, start, named);
+        Ok(())
+    }
+
+    /// Takes SACK blocks; gives back how many bytes they report for the first time.
+    //= S2.5
+    fn take_sack(&mut self, seg: &Segment) -> u64 {
+        let blocks = &seg.header.options.sack;
+        if !self.agreed.sack || blocks.is_empty() {
+            return 0;
+        }
+        self.operations.sack_blocks += blocks.len() as u64;
+        let (origin, una) = (self.sender.origin, self.sender.una);
+        let locate = |seq| crate::sequence::position(origin, una, seq);
+        let flow = self.flow();
+        let (added, duplicate) = self.recovery.on_sack(blocks, &flow, locate);
+        self.operations.duplicates_reported += u64::from(duplicate);
+        added
+    }
+
+    /// Everything below `ack` has arrived.
+    pub(super) fn advance(&mut self, now: Instant, ack: u64, seg: &Segment) {
+        let acked = ack - self.sender.una;
+        let before = self.flow();
+        let limited = self.recovery.in_flight(&before) + before.mss >= self.law.window();
+        self.measure(now, ack, seg);
+        self.sender.buffer.release(ack - 1);
+        self.sender.una = ack;
+        self.sender.nxt = self.sender.nxt.max(ack);
+        self.sender.attempts = 0;
+        self.forget_repairs();
+        let flow = self.flow();
+        match self.recovery.on_progress(acked, &flow) {
+            Progress::Normal => {
+                let rtt = self.rtt.smoothed();
+                self.law.on_acknowledged(&Acknowledged { now, bytes: acked, rtt, limited });
+            }
+            Progress::Complete if self.config.repair == Repair::NewReno && !self.agreed.sack => {
+                // RFC 6582, section 3.2, step 3: no burst after recovery.
+                self.law.limit((flow.max - flow.una).max(flow.mss) + flow.mss);
+            }
+            Progress::Partial | Progress::Complete => {}
+        }
+        self.timers.stop(Timer::Persist);
+        if self.sender.una == self.sender.max {
+            self.timers.stop(Timer::Retransmit);
+        } else {
+            self.timers.set(Timer::Retransmit, self.rtt.deadline(now));
+        }
+        let room = self.config.send_buffer - self.sender.buffer.len().min(self.config.send_buffer);
+        if self.sender.starved && room >= self.config.send_buffer / 3 {
+            self.sender.starved = false;
+            self.signals.raise(Signals::WRITABLE);
+        }
+        if self.sender.is_finished() {
+            self.fin_acknowledged(now);
+        }
+    }
+
+    /// One measurement of the round trip, from the echo or from the segment that is timed (Karn).
+    //= S2.2
+    pub(super) fn measure(&mut self, now: Instant, ack: u64, seg: &Segment) {
+        let echo = seg.header.options.timestamps.filter(|_| self.agreed.timestamps);
+        if let Some(timestamps) = echo {
+            self.operations.timestamps += 1;
+            let elapsed = self.clock(now).wrapping_sub(timestamps.echo);
+            // An echo from the future, or of nothing, measures nothing.
+            if timestamps.echo != 0 && elapsed < 1 << 31 {
+                let measured = Duration::from_millis(u64::from(elapsed.max(1)));
+                let outstanding = self.sender.max - self.sender.una;
+                self.rtt.sample(measured, outstanding.div_ceil(2 * self.sender.mss));
+                self.sender.timed = None;
+            }
+        } else if let Some((timed, at)) = self.sender.timed
+            && timed < ack
+        {
+            self.rtt.sample(self.rtt.between(at, now), 1);
+            self.sender.timed = None;
+        }
+    }
+
+    /// The same acknowledgment again: something arrived, and not what was next.
+    fn take_duplicate(&mut self, now: Instant) {
+        //= S2.46
+        if !self.config.fast_retransmit || self.is_explained() {
+            return;
+        }
+        let flow = self.flow();
+        if self.recovery.on_duplicate(&flow) {
+            self.operations.fast_retransmits += 1;
+            self.reduce(now);
+            self.recovery.begin(&flow);
+            self.sender.timed = None;
+            self.timers.set(Timer::Retransmit, self.rtt.deadline(now));
+        }
+    }
+
+    /// What a loss is, seen from here.
+    pub(super) fn loss(&self, now: Instant) -> Loss {
+        let outstanding = self.sender.max - self.sender.una;
+        // What limited transmit sent does not count (RFC 3042).
+        let in_flight = outstanding.saturating_sub(self.recovery.inflation());
+        Loss { now, in_flight, offered: self.sender.window }
+    }
+
+    /// Reduces the congestion window for a loss.
+    pub(super) fn reduce(&mut self, now: Instant) {
+        let loss = self.loss(now);
+        self.law.on_loss(&loss);
+        self.note_reduction();
+    }
+
+    /// Reduces the congestion window for a mark (RFC 3168, section 6.1.2).
+    pub(super) fn reduce_for_mark(&mut self, now: Instant) {
+        if !self.recovery.is_active() {
+            let loss = self.loss(now);
+            self.law.on_mark(&loss);
+        }
+        self.note_reduction();
+    }
+
+    pub(super) fn note_reduction(&mut self) {
+        self.operations.reductions += 1;
+        self.sender.reduced_until = self.sender.max;
+        self.sender.announce_reduction = self.agreed.ecn;
+    }
+
+    /// The other end's window (RFC 9293, section 3.10.7.4), from the latest segment alone.
+    fn take_window(&mut self, raw: u16, start: u64, ack: u64) {
+        let (last_start, last_ack) = self.sender.window_from;
+        if start < last_start || (start == last_start && ack < last_ack) {
+            return;
+        }
+        self.sender.window_from = (start, ack);
+        let window = u64::from(raw) << self.agreed.send_shift;
+        let edge = ack + window;
+        if edge > self.sender.edge && self.timers.runs(Timer::Persist) {
+            // A probe that was not taken leaves again with the data.
+            self.timers.stop(Timer::Persist);
+            self.sender.nxt = self.sender.una;
+            self.sender.attempts = 0;
+        }
+        self.sender.raw_window = raw;
+        self.sender.window = window;
+        self.sender.most_window = self.sender.most_window.max(window);
+        self.sender.edge = edge;
+    }
+
+    /// Notes where an acknowledgment taken by prediction leaves the window.
+    pub(super) fn slide_window(&mut self, start: u64, ack: u64) {
+        self.sender.window_from = (start, ack);
+        self.sender.edge = ack + self.sender.window;
+    }
+
+    /// Whether this end may still get acknowledgments for data.
+    pub(super) const fn is_synchronised(&self) -> bool {
+        !matches!(self.state, State::SynSent | State::SynReceived | State::Closed)
+    }
+}

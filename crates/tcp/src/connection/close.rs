@@ -1,0 +1,113 @@
+//! Closing: half, whole, at once, and by reset (RFC 9293, section 3.6 and 3.10.4).
+
+use windfall_base::Instant;
+
+use super::{Connection, State};
+use crate::event::{Signals, TcpError};
+use crate::sequence::number;
+use crate::timers::Timer;
+
+impl Connection {
+    /// Finishes sending: FIN follows what was written; receiving goes on.
+    pub fn shutdown(&mut self) {
+        if self.sender.finished || self.state == State::Closed {
+            return;
+        }
+        self.sender.finished = true;
+        match self.state {
+            State::SynSent if self.sender.max == 0 && self.sender.buffer.is_empty() => {
+                self.end(None);
+            }
+            State::SynSent | State::SynReceived => {}
+            _ => self.finish_sending(),
+        }
+    }
+
+    /// The state after this end has decided to finish.
+    pub(super) fn finish_sending(&mut self) {
+        match self.state {
+            State::Established => self.state = State::FinWait1,
+            State::CloseWait => self.state = State::LastAck,
+            _ => {}
+        }
+    }
+
+    /// Lets go of the connection: what was written still goes out, nothing more will be read.
+    ///
+    /// Data that were not read, or that arrive later, reset the connection, so that the other end
+    /// does not take them for delivered (RFC 2525, 2.16 and 2.17).
+    pub fn close(&mut self, now: Instant) {
+        self.receiver.abandoned = true;
+        if self.receiver.buffer.readable() > 0 {
+            self.abort();
+            return;
+        }
+        self.shutdown();
+        if self.state == State::FinWait2 {
+            self.timers.set(Timer::Linger, now.saturating_add(self.config.fin_wait));
+        }
+    }
+
+    /// Ends the connection at once, with a reset.
+    pub fn abort(&mut self) {
+        self.receiver.abandoned = true;
+        let opened = self.state != State::Closed && self.sender.max > 0;
+        if opened && !matches!(self.state, State::SynSent | State::TimeWait) {
+            self.sender.reset = Some(number(self.sender.origin, self.sender.nxt));
+        }
+        self.end(Some(TcpError::Aborted));
+    }
+
+    /// The connection is over.
+    pub(super) fn end(&mut self, error: Option<TcpError>) {
+        if self.state == State::Closed {
+            return;
+        }
+        self.state = State::Closed;
+        self.error = error;
+        self.timers.stop_all();
+        self.sender.buffer.release(u64::MAX);
+        self.sender.repairs.clear();
+        if error.is_some() && self.receiver.abandoned {
+            self.receiver.buffer.discard();
+        }
+        self.signals.raise(Signals::CLOSED);
+    }
+
+    /// The other end's FIN has come in its turn.
+    pub(super) fn take_fin(&mut self, now: Instant) {
+        self.receiver.finished = true;
+        self.receiver.fin = None;
+        self.signals.raise(Signals::FINISHED);
+        self.owe_ack();
+        match self.state {
+            State::SynReceived | State::Established => self.state = State::CloseWait,
+            State::FinWait1 if self.sender.is_finished() => self.wait_out(now),
+            State::FinWait1 => self.state = State::Closing,
+            State::FinWait2 => self.wait_out(now),
+            _ => {}
+        }
+    }
+
+    /// This end's FIN is acknowledged.
+    pub(super) fn fin_acknowledged(&mut self, now: Instant) {
+        match self.state {
+            State::FinWait1 => {
+                self.state = State::FinWait2;
+                if self.receiver.abandoned {
+                    self.timers.set(Timer::Linger, now.saturating_add(self.config.fin_wait));
+                }
+            }
+            State::Closing => self.wait_out(now),
+            State::LastAck => self.end(None),
+            _ => {}
+        }
+    }
+
+    /// Waits until no old segment can be left (RFC 9293, section 3.6.1).
+    pub(super) fn wait_out(&mut self, now: Instant) {
+        self.state = State::TimeWait;
+        self.timers.stop_all();
+        self.timers.set(Timer::Linger, now.saturating_add(self.config.time_wait));
+    }
+}

@@ -1,0 +1,248 @@
+//! Segments that arrived damaged, and what the other end is told of them (S4).
+//!
+//! The draft leaves much open; `docs/tcp.md` lists each decision with its reason. In short: control
+//! bits of a damaged segment are not obeyed, its acknowledgment and marks are; a notification never
+//! acknowledges what has not arrived (except in the paper's own mode, between two that know it); it
+//! is not a duplicate acknowledgment, and it explains those that the damaged segment will cause.
+
+use windfall_base::{DropReason, Instant};
+use windfall_wire_net::tcp::{Flags, Notification};
+
+use super::Connection;
+use crate::config::{NotificationMode, Reaction};
+use crate::segment::Segment;
+use crate::sequence::number;
+use crate::timers::Timer;
+
+/// Damaged segments beyond a hole that are remembered.
+const REMEMBERED: usize = 64;
+/// Segments sent again on notification that are remembered.
+const REPAIRS: usize = 64;
+
+/// A damaged segment that the other end is to be told of, by its positions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Notice {
+    pub(super) start: u64,
+    pub(super) end: u64,
+}
+
+/// A segment that is sent again because it arrived damaged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Repaired {
+    start: u64,
+    end: u64,
+    noticed: Instant,
+    sent: bool,
+    /// Duplicate acknowledgments that the segments behind it will still cause.
+    explains: u64,
+}
+
+impl Connection {
+    /// A segment whose checksum failed and whose detection option held (S4.8).
+    //= S4.8
+    pub(super) fn receive_damaged(
+        &mut self,
+        now: Instant,
+        seg: &mut Segment,
+    ) -> Result<(), DropReason> {
+        self.operations.damaged += 1;
+        if !self.config.corruption.notify {
+            return Err(DropReason::TcpChecksum);
+        }
+        if seg.has_any(Flags::SYN | Flags::RST) || !self.is_synchronised() {
+            return Err(DropReason::TcpDamaged);
+        }
+        let start = self.locate(seg.header.seq).ok_or(DropReason::TcpSequence)?;
+        self.check_timestamp(now, seg, start)?;
+        let end = start + seg.data.len() as u64 + u64::from(seg.missing);
+        if start == 0 || start >= self.receiver.edge.max(self.expected() + 1) {
+            return Err(DropReason::TcpSequence);
+        }
+        self.use_covered_fields(now, seg, start);
+        if end <= self.expected() {
+            if end > start {
+                self.owe_ack();
+            }
+            return Err(DropReason::TcpDamaged);
+        }
+        let notice = Notice { start: start.max(self.expected()), end };
+        match self.notification_mode() {
+            NotificationMode::DraftSafe if start > self.expected() => {
+                // Naming it would acknowledge the hole before it: it is named when its turn comes.
+                if self.receiver.damaged.len() < REMEMBERED {
+                    self.receiver.damaged.insert(start..end);
+                }
+                return Err(DropReason::TcpDamaged);
+            }
+            _ => {
+                // More at once than there is room for wait for the retransmission timer.
+                let _ = self.receiver.notices.try_push(notice);
+                self.owe_ack();
+            }
+        }
+        Err(DropReason::TcpDamaged)
+    }
+
+    /// What the CRC covers may be used: the acknowledgment, the marks, the timestamps. The window
+    /// is not covered.
+    fn use_covered_fields(&mut self, now: Instant, seg: &Segment, start: u64) {
+        self.note_timestamp(now, seg, start);
+        self.note_congestion(seg);
+        if !seg.has_any(Flags::ACK) {
+            return;
+        }
+        if seg.has_any(Flags::ECE)
+            && self.agreed.ecn
+            && self.sender.una >= self.sender.reduced_until
+        {
+            self.reduce_for_mark(now);
+        }
+        if let Some(ack) = self.locate_ack(seg.header.ack)
+            && ack > self.sender.una
+            && ack <= self.sender.max
+            && seg.header.options.notification.is_none()
+        {
+            self.advance(now, ack, seg);
+        }
+    }
+
+    /// The mode that both ends can follow.
+    pub(super) fn notification_mode(&self) -> NotificationMode {
+        match self.config.corruption.mode {
+            NotificationMode::Extended if !self.agreed.extended_notification => {
+                NotificationMode::DraftSafe
+            }
+            mode => mode,
+        }
+    }
+
+    /// The stream has grown up to a segment that arrived damaged earlier: its turn has come.
+    pub(super) fn notice_reached(&mut self) {
+        if self.receiver.damaged.is_empty() {
+            return;
+        }
+        let next = self.expected();
+        self.receiver.damaged.remove_below(next);
+        if let Some(range) = self.receiver.damaged.containing(next) {
+            let _ = self.receiver.notices.try_push(Notice { start: next, end: range.end });
+            self.owe_ack();
+        }
+    }
+
+    /// The next notification to put into an acknowledgment, and the position to acknowledge.
+    //= S4.9
+    pub(super) fn take_notice(&mut self) -> Option<(Notification, u64)> {
+        let mode = self.notification_mode();
+        while !self.receiver.notices.is_empty() {
+            let notice = self.receiver.notices.remove(0);
+            let next = self.expected();
+            if notice.end <= next {
+                continue;
+            }
+            let answer = match mode {
+                NotificationMode::DraftSafe if notice.start != next => continue,
+                NotificationMode::DraftSafe => (Notification::Plain, next),
+                NotificationMode::Paper => (Notification::Plain, notice.end),
+                NotificationMode::Extended => {
+                    let seq = number(self.receiver.origin, notice.start);
+                    (Notification::Extended(seq), next)
+                }
+            };
+            self.operations.notifications_sent += 1;
+            return Some(answer);
+        }
+        None
+    }
+
+    /// What an acknowledgment with a notification acknowledges, and which segment it names.
+    pub(super) fn read_notification(&self, seg: &Segment, ack: u64) -> (u64, Option<u64>) {
+        let (una, max) = (self.sender.una, self.sender.max);
+        let notification = seg.header.options.notification;
+        let Some(notification) = notification.filter(|_| self.config.corruption.notify) else {
+            return (ack, None);
+        };
+        match (notification, self.notification_mode()) {
+            (Notification::Plain, NotificationMode::Paper) => {
+                // It names the end of the damaged segment and acknowledges nothing.
+                let named =
+                    (una < ack && ack <= max).then(|| una.max(ack - self.sender.mss.min(ack)));
+                (una, named)
+            }
+            (Notification::Plain, _) => (ack, Some(ack)),
+            (Notification::Extended(seq), NotificationMode::Extended) => {
+                (ack, self.locate_ack(seq))
+            }
+            (Notification::Extended(_), _) => (ack, None),
+        }
+    }
+
+    /// The other end received the segment at `start` damaged: send it again (S4.4, S4.10).
+    //= S4.4
+    //= S4.10
+    pub(super) fn follow_notification(&mut self, now: Instant, start: u64, seg: &Segment) {
+        let (una, max, mss) = (self.sender.una, self.sender.max, self.sender.mss);
+        if start < una || start >= max {
+            return;
+        }
+        let round_trip = self.rtt.smoothed().unwrap_or_default();
+        let known = |repair: &Repaired| {
+            repair.start == start
+                && (!repair.sent || now.saturating_since(repair.noticed) < round_trip)
+        };
+        if self.sender.repairs.iter().any(known) || self.sender.repairs.len() >= REPAIRS {
+            return;
+        }
+        self.operations.notifications_received += 1;
+        if una < start + mss {
+            self.measure(now, start + 1, seg);
+        }
+        //= S4.5
+        match self.config.corruption.reaction {
+            Reaction::Ignore => {}
+            Reaction::AsMark if una < self.sender.reduced_until => {}
+            Reaction::AsMark => self.reduce_for_mark(now),
+            Reaction::AsLoss => self.reduce(now),
+        }
+        let end = (start + mss).min(max);
+        self.sender.repairs.retain(|repair| repair.start != start);
+        let repair = Repaired { start, end, noticed: now, sent: false, explains: 0 };
+        self.sender.repairs.push_back(repair);
+    }
+
+    /// The next segment to send again on notification.
+    pub(super) fn next_notified(&mut self) -> Option<core::ops::Range<u64>> {
+        let (una, max, mss) = (self.sender.una, self.sender.max, self.sender.mss);
+        let repair = self.sender.repairs.iter_mut().find(|repair| !repair.sent)?;
+        repair.sent = true;
+        repair.explains = (max - repair.end).div_ceil(mss);
+        Some(repair.start.max(una)..repair.end)
+    }
+
+    /// Whether a duplicate acknowledgment is the echo of a damaged segment already sent again.
+    pub(super) fn is_explained(&mut self) -> bool {
+        let una = self.sender.una;
+        let covers = |repair: &&mut Repaired| repair.start <= una && una < repair.end;
+        match self.sender.repairs.iter_mut().find(covers) {
+            Some(repair) if repair.sent && repair.explains > 0 => {
+                repair.explains -= 1;
+                true
+            }
+            Some(repair) => !repair.sent,
+            None => false,
+        }
+    }
+
+    /// Forgets what has arrived at last.
+    pub(super) fn forget_repairs(&mut self) {
+        let una = self.sender.una;
+        if !self.sender.repairs.is_empty() {
+            self.sender.repairs.retain(|repair| repair.end > una);
+        }
+    }
+
+    /// A segment sent again restarts the timer.
+    pub(super) fn note_repair(&mut self, now: Instant) {
+        self.sender.timed = None;
+        self.timers.set(Timer::Retransmit, self.rtt.deadline(now));
+    }
+}

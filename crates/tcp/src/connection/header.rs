@@ -1,0 +1,327 @@
+//! Headers: written in full, or from a template with the changing fields filled in (S2.7).
+
+use core::ops::Range;
+
+use bytes::Bytes;
+use windfall_base::Instant;
+use windfall_base::seq::Seq32;
+use windfall_wire_net::tcp::{
+    ACK_AT, CorruptionKinds, FLAGS_AT, Flags, HeaderBytes, Options, Repr, SEQ_AT, Timestamps,
+    WINDOW_AT, corruption, fill_checksum,
+};
+use windfall_wire_net::{Addresses, Ecn};
+
+use super::{Connection, Due};
+use crate::segment::Transmit;
+use crate::sequence::number;
+use crate::timers::Timer;
+
+/// A header with everything that stays the same from one data segment to the next.
+#[derive(Clone, Debug)]
+pub(super) struct Template {
+    header: HeaderBytes,
+    /// Where the two timestamps stand.
+    timestamps_at: Option<usize>,
+}
+
+impl Connection {
+    /// Writes a segment in full; `options` are those beside what every segment has.
+    pub(super) fn write_segment(
+        &mut self,
+        start: u64,
+        flags: Flags,
+        options: &Options,
+        data: Bytes,
+    ) -> Transmit {
+        self.operations.headers += 1;
+        let acknowledges = flags.has(Flags::ACK);
+        let ack = if acknowledges { self.expected() } else { 0 };
+        let syn = flags.has(Flags::SYN);
+        let repr = Repr {
+            src_port: self.path.local.port(),
+            dst_port: self.path.remote.port(),
+            seq: number(self.sender.origin, start),
+            ack: if acknowledges { number(self.receiver.origin, ack) } else { Seq32(0) },
+            flags,
+            window: if syn { self.syn_window() } else { self.window_field() },
+            urgent: 0,
+            options: options.clone(),
+        };
+        if acknowledges {
+            self.note_acknowledged(ack);
+        }
+        self.seal(&repr, Ecn::NotCapable, data)
+    }
+
+    /// Writes what a connection sends outside of its order: a reset at `seq`.
+    pub(super) fn write_reset(&mut self, seq: Seq32) -> Transmit {
+        let known = self.is_synchronised() || self.receiver.origin != Seq32(0);
+        let flags = if known { Flags::RST | Flags::ACK } else { Flags::RST };
+        let ack = if known { number(self.receiver.origin, self.expected()) } else { Seq32(0) };
+        let repr = Repr {
+            src_port: self.path.local.port(),
+            dst_port: self.path.remote.port(),
+            seq,
+            ack,
+            flags,
+            ..Repr::default()
+        };
+        self.operations.headers += 1;
+        self.seal(&repr, Ecn::NotCapable, Bytes::new())
+    }
+
+    /// Writes a bare acknowledgment, with SACK blocks and notifications where there are any.
+    pub(super) fn write_ack(&mut self, now: Instant) -> Transmit {
+        let notice = self.take_notice();
+        let mut options = self.common_options(now);
+        let mut ack = self.expected();
+        if let Some((notification, position)) = notice {
+            options.notification = Some(notification);
+            ack = position;
+        }
+        self.add_sack(&mut options);
+        let mut flags = Flags::ACK;
+        if self.receiver.congested {
+            flags |= Flags::ECE;
+        }
+        let repr = Repr {
+            src_port: self.path.local.port(),
+            dst_port: self.path.remote.port(),
+            seq: number(self.sender.origin, self.ack_position()),
+            ack: number(self.receiver.origin, ack),
+            flags,
+            window: self.window_field(),
+            urgent: 0,
+            options,
+        };
+        self.operations.headers += 1;
+        self.operations.acks_sent += 1;
+        self.note_acknowledged(self.expected());
+        if !self.receiver.notices.is_empty() {
+            self.receiver.due = Due::Now;
+        }
+        self.seal(&repr, Ecn::NotCapable, Bytes::new())
+    }
+
+    /// Writes a data segment; `fresh` unless it was sent before.
+    pub(super) fn write_data(
+        &mut self,
+        now: Instant,
+        range: &Range<u64>,
+        flags: Flags,
+        data: Bytes,
+        fresh: bool,
+    ) -> Transmit {
+        let mut flags = flags | Flags::ACK;
+        if self.receiver.congested {
+            flags |= Flags::ECE;
+        }
+        // RFC 3168, section 6.1.2 and 6.1.5: repeated data are neither marked nor announce.
+        if fresh && core::mem::take(&mut self.sender.announce_reduction) {
+            flags |= Flags::CWR;
+        }
+        let ecn = if fresh && self.agreed.ecn { Ecn::Capable0 } else { Ecn::NotCapable };
+        self.operations.data_sent += u64::from(!data.is_empty());
+        if self.config.template && flags - Flags::PSH == Flags::ACK && !data.is_empty() {
+            return self.fill_template(now, range.start, flags, data, ecn);
+        }
+        let mut options = self.common_options(now);
+        //= S4.7
+        if self.config.corruption.detect && !flags.has(Flags::FIN) && !data.is_empty() {
+            options.detection = Some(0);
+        }
+        let ack = self.expected();
+        let repr = Repr {
+            src_port: self.path.local.port(),
+            dst_port: self.path.remote.port(),
+            seq: number(self.sender.origin, range.start),
+            ack: number(self.receiver.origin, ack),
+            flags,
+            window: self.window_field(),
+            urgent: 0,
+            options,
+        };
+        self.operations.headers += 1;
+        self.note_acknowledged(ack);
+        self.seal(&repr, ecn, data)
+    }
+
+    /// Writes a data segment from the template.
+    //= S2.7
+    fn fill_template(
+        &mut self,
+        now: Instant,
+        start: u64,
+        flags: Flags,
+        data: Bytes,
+        ecn: Ecn,
+    ) -> Transmit {
+        let ack = self.expected();
+        let window = self.window_field();
+        let clock = self.clock(now);
+        if self.template.is_none() {
+            self.template = Some(self.make_template());
+        }
+        let Template { mut header, timestamps_at } =
+            self.template.clone().unwrap_or_else(|| self.make_template());
+        put(&mut header, SEQ_AT, number(self.sender.origin, start).0);
+        put(&mut header, ACK_AT, number(self.receiver.origin, ack).0);
+        header[FLAGS_AT] = flags.0;
+        header[WINDOW_AT..WINDOW_AT + 2].copy_from_slice(&window.to_be_bytes());
+        if let Some(at) = timestamps_at {
+            put(&mut header, at, clock);
+            put(&mut header, at + 4, self.receiver.recent);
+            self.operations.timestamps += 1;
+        }
+        self.operations.templates += 1;
+        self.note_acknowledged(ack);
+        self.finish(header, ecn, data)
+    }
+
+    fn make_template(&self) -> Template {
+        let options = Options {
+            timestamps: self.agreed.timestamps.then_some(Timestamps::default()),
+            detection: self.config.corruption.detect.then_some(0),
+            ..Options::default()
+        };
+        let repr = Repr {
+            src_port: self.path.local.port(),
+            dst_port: self.path.remote.port(),
+            flags: Flags::ACK,
+            options,
+            ..Repr::default()
+        };
+        let header = emit(&repr, &self.config.corruption.kinds);
+        // Two NOPs, kind and length come first (RFC 7323, appendix A).
+        Template { header, timestamps_at: self.agreed.timestamps.then_some(24) }
+    }
+
+    /// What every segment after the SYNs carries.
+    fn common_options(&mut self, now: Instant) -> Options {
+        let timestamps = self.agreed.timestamps.then(|| {
+            self.operations.timestamps += 1;
+            Timestamps { value: self.clock(now), echo: self.receiver.recent }
+        });
+        Options { timestamps, ..Options::default() }
+    }
+
+    /// What arrived twice, and what arrived beyond holes (RFC 2018, 2883).
+    //= S2.5
+    fn add_sack(&mut self, options: &mut Options) {
+        if !self.agreed.sack {
+            return;
+        }
+        let notification = options.notification.map_or(0, |_| 8);
+        let taken = notification + if self.agreed.timestamps { 12 } else { 0 };
+        let room = (40 - taken - 4) / 8;
+        let origin = self.receiver.origin;
+        let block = |range: Range<u64>| windfall_wire_net::tcp::SackBlock {
+            left: number(origin, range.start),
+            right: number(origin, range.end),
+        };
+        if let Some(duplicate) = self.receiver.duplicate.take() {
+            options.sack.push(block(duplicate));
+        }
+        let most = room.min(4) - options.sack.len();
+        for range in self.receiver.buffer.sack_ranges(most) {
+            options.sack.push(block(range.start + 1..range.end + 1));
+        }
+        self.operations.sack_blocks += options.sack.len() as u64;
+    }
+
+    fn seal(&mut self, repr: &Repr, ecn: Ecn, data: Bytes) -> Transmit {
+        let header = emit(repr, &self.config.corruption.kinds);
+        self.finish(header, ecn, data)
+    }
+
+    /// The last touches, which depend on all the others: the detection option and the checksum.
+    fn finish(&mut self, mut header: HeaderBytes, ecn: Ecn, data: Bytes) -> Transmit {
+        let addresses: Addresses = self.path.addresses;
+        let config = &self.config.corruption;
+        if config.detect && !data.is_empty() {
+            let sealed =
+                corruption::seal(&config.kinds, config.packing, ecn, &addresses, &mut header);
+            self.operations.detections += u64::from(sealed);
+        }
+        fill_checksum(&addresses, &mut header, &data);
+        self.operations.checksum_bytes += (header.len() + data.len()) as u64;
+        self.operations.segments_sent += 1;
+        Transmit { addresses, ecn, header, data }
+    }
+
+    /// An acknowledgment up to `ack` is on its way.
+    fn note_acknowledged(&mut self, ack: u64) {
+        self.receiver.acked = ack;
+        self.receiver.unacked = 0;
+        self.receiver.due = Due::Nothing;
+        self.timers.stop(Timer::DelayedAck);
+    }
+
+    /// Where an acknowledgment without data stands: after everything sent, yet inside the window, or
+    /// the other end would not look at it.
+    fn ack_position(&self) -> u64 {
+        let sender = &self.sender;
+        sender.max.min(sender.edge.max(sender.una)).max(1)
+    }
+
+    fn syn_window(&self) -> u16 {
+        self.receiver.buffer.capacity().min(65_535) as u16
+    }
+
+    /// The window to offer: never taken back, and opened in worthwhile steps (RFC 9293, 3.8.6.2.2).
+    fn window_field(&mut self) -> u16 {
+        let shift = self.agreed.receive_shift;
+        let next = self.expected();
+        let open = next + self.receiver.buffer.window() as u64;
+        let kept = self.receiver.edge.max(next) - next;
+        if open >= self.receiver.edge + self.window_step() {
+            let raw = ((open - next) >> shift).min(65_535);
+            self.receiver.edge = next + (raw << shift);
+            raw as u16
+        } else {
+            kept.div_ceil(1 << shift).min(65_535) as u16
+        }
+    }
+
+    /// By how much the window must grow to be worth telling.
+    fn window_step(&self) -> u64 {
+        let capacity = self.receiver.buffer.capacity() as u64;
+        (capacity / 2).min(self.receiver.full.max(1))
+    }
+
+    /// After reading: whether the other end must learn of the room.
+    pub(super) fn offer_window(&mut self) {
+        if self.receiver.due == Due::Now || !self.is_synchronised() || self.receiver.finished {
+            return;
+        }
+        let next = self.expected();
+        let open = next + self.receiver.buffer.window() as u64;
+        let gain = open.saturating_sub(self.receiver.edge);
+        let left = self.receiver.edge.saturating_sub(next);
+        let capacity = self.receiver.buffer.capacity() as u64;
+        // Time-driven acknowledgments bring the window along when theirs comes.
+        if self.timers.runs(Timer::DelayedAck) && left > 0 && self.acks_by_time() {
+            return;
+        }
+        let starving = left < self.receiver.full.max(1);
+        if gain >= capacity / 2 || (starving && gain >= self.window_step()) {
+            self.owe_ack();
+        }
+    }
+
+    fn acks_by_time(&self) -> bool {
+        matches!(self.config.acks, crate::config::AckPolicy::TimeOnly { .. })
+    }
+}
+
+fn put(header: &mut [u8], at: usize, value: u32) {
+    header[at..at + 4].copy_from_slice(&value.to_be_bytes());
+}
+
+/// Writes a header whose options are known to fit.
+fn emit(repr: &Repr, kinds: &CorruptionKinds) -> HeaderBytes {
+    repr.emit(kinds).unwrap_or_else(|_| {
+        debug_assert!(false, "options are counted before they are added");
+        HeaderBytes::new()
+    })
+}

@@ -1,0 +1,219 @@
+//! Opening: SYNs and what they agree on (RFC 9293, section 3.5; RFC 7323, 2018, 3168).
+
+use std::sync::Arc;
+
+use windfall_base::seq::Seq32;
+use windfall_base::{DropReason, Instant};
+use windfall_wire_net::tcp::{Flags, Notification, Options, Timestamps};
+
+use super::{Agreed, Connection, Path, State};
+use crate::config::{Config, NotificationMode};
+use crate::event::{Signals, TcpError};
+use crate::segment::{Segment, Transmit};
+use crate::timers::Timer;
+
+/// The largest shift (RFC 7323, section 2.3).
+const MAX_SHIFT: u8 = 14;
+
+impl Connection {
+    /// Opens a connection actively; `origin` is its initial sequence number.
+    #[must_use]
+    pub fn connect(config: Arc<Config>, path: Path, origin: Seq32, now: Instant) -> Self {
+        Self::new(config, path, origin, State::SynSent, now)
+    }
+
+    /// Opens a connection passively, from the SYN that asked for it.
+    #[must_use]
+    pub fn accept(
+        config: Arc<Config>,
+        path: Path,
+        origin: Seq32,
+        now: Instant,
+        syn: &Segment,
+    ) -> Self {
+        let mut connection = Self::new(config, path, origin, State::SynReceived, now);
+        connection.take_syn(now, syn);
+        connection
+    }
+
+    /// Opens a connection from the acknowledgment of a SYN cookie: `syn` is the SYN as the cookie
+    /// remembers it.
+    pub(crate) fn resume(
+        config: Arc<Config>,
+        path: Path,
+        origin: Seq32,
+        now: Instant,
+        syn: &Segment,
+    ) -> Self {
+        let mut connection = Self::accept(config, path, origin, now, syn);
+        (connection.sender.nxt, connection.sender.max) = (1, 1);
+        connection
+    }
+
+    /// Notes what a SYN of the other end says.
+    fn take_syn(&mut self, now: Instant, syn: &Segment) {
+        let (header, config) = (&syn.header, &self.config);
+        let options = &header.options;
+        self.receiver.origin = header.seq;
+        let scaled = config.window_scale && options.window_scale.is_some();
+        let capable = Flags::ECE | Flags::CWR;
+        let ecn = if header.flags.has(Flags::ACK) {
+            header.flags.has(Flags::ECE) && !header.flags.has(Flags::CWR)
+        } else {
+            header.flags.has(capable)
+        };
+        let corruption = &config.corruption;
+        self.agreed = Agreed {
+            timestamps: config.timestamps && options.timestamps.is_some(),
+            scaling: scaled,
+            sack: config.sack && options.sack_permitted,
+            ecn: config.ecn && ecn,
+            send_shift: if scaled { options.window_scale.unwrap_or(0).min(MAX_SHIFT) } else { 0 },
+            receive_shift: if scaled { config.window_shift() } else { 0 },
+            extended_notification: corruption.notify
+                && corruption.mode == NotificationMode::Extended
+                && options.notification == Some(Notification::Plain),
+        };
+        if let Some(timestamps) = options.timestamps.filter(|_| self.agreed.timestamps) {
+            self.receiver.recent = timestamps.value;
+            self.receiver.recent_at = now;
+        }
+        // RFC 9293, section 3.7.1: what holds when the option is missing.
+        let fallback = if self.path.local.is_ipv4() { 536 } else { 1220 };
+        self.sender.peer_mss = options.mss.unwrap_or(fallback).max(64);
+        if self.agreed.sack {
+            self.recovery.use_sack();
+        }
+        self.size_segments();
+        let initial = u64::from(self.config.initial_window);
+        self.law = self.config.law.start(self.sender.mss, initial, self.config.byte_counting);
+        // The window of a SYN is never scaled.
+        let window = u64::from(header.window);
+        self.sender.raw_window = header.window;
+        self.sender.window = window;
+        self.sender.most_window = window;
+        self.sender.edge = 1 + window;
+        self.sender.window_from = (0, 0);
+    }
+
+    /// Computes how many bytes of data a full segment carries: options count (RFC 6691; S4.6).
+    //= S4.6
+    pub(super) fn size_segments(&mut self) {
+        let most = self.sender.peer_mss.min(self.config.mss).min(self.sender.path_mss);
+        let timestamps = if self.agreed.timestamps { 12 } else { 0 };
+        let corruption = &self.config.corruption;
+        let detection = if corruption.detect { corruption.kinds.detection_room() } else { 0 };
+        self.sender.mss = u64::from(most).saturating_sub(timestamps + detection as u64).max(16);
+        self.template = None;
+    }
+
+    /// The network says that a packet of this end was too big, and carries `mtu` bytes (RFC 1191,
+    /// 8201). `false` if the sequence number that it quotes was not in flight: then somebody guesses.
+    pub(crate) fn take_too_big(&mut self, seq: Seq32, mtu: u16) -> bool {
+        let in_flight = self.sender.una..self.sender.max.max(1);
+        if !self.locate_ack(seq).is_some_and(|position| in_flight.contains(&position)) {
+            return false;
+        }
+        let headers = if self.path.local.is_ipv4() { 40 } else { 60 };
+        let before = self.sender.mss;
+        self.sender.path_mss = mtu.saturating_sub(headers).max(256).min(self.sender.path_mss);
+        self.size_segments();
+        if self.sender.mss < before {
+            self.law.set_mss(self.sender.mss);
+            // What is in flight is lost, and not to congestion: it leaves again at once.
+            self.sender.nxt = self.sender.una.max(1);
+            self.sender.timed = None;
+        }
+        true
+    }
+
+    /// The segment that opens: SYN, or SYN and ACK.
+    pub(super) fn send_syn(&mut self, now: Instant) -> Transmit {
+        let passive = self.state == State::SynReceived;
+        let config = &self.config;
+        let offers = |agreed: bool, wanted: bool| if passive { agreed } else { wanted };
+        let corruption = &config.corruption;
+        let extended = corruption.notify && corruption.mode == NotificationMode::Extended;
+        let shift = config.window_shift();
+        let options = Options {
+            mss: Some(config.mss),
+            window_scale: offers(self.agreed.scaling, config.window_scale).then_some(shift),
+            sack_permitted: offers(self.agreed.sack, config.sack),
+            timestamps: offers(self.agreed.timestamps, config.timestamps).then(|| Timestamps {
+                value: self.clock(now),
+                echo: if passive { self.receiver.recent } else { 0 },
+            }),
+            notification: offers(self.agreed.extended_notification, extended)
+                .then_some(Notification::Plain),
+            ..Options::default()
+        };
+        let mut flags = Flags::SYN;
+        if passive {
+            flags |= Flags::ACK;
+        }
+        // RFC 3168, section 6.1.1; a repeated SYN asks for less.
+        if offers(self.agreed.ecn, config.ecn) && self.sender.attempts == 0 {
+            flags |= if passive { Flags::ECE } else { Flags::ECE | Flags::CWR };
+        }
+        if self.sender.max == 0 {
+            self.sender.timed = Some((0, now));
+        } else {
+            self.sender.timed = None;
+            self.operations.retransmissions += 1;
+        }
+        (self.sender.nxt, self.sender.max) = (1, 1);
+        self.timers.set(Timer::Retransmit, self.rtt.deadline(now));
+        self.write_segment(0, flags, &options, bytes::Bytes::new())
+    }
+
+    /// A segment while only this end's SYN is out (RFC 9293, section 3.10.7.3).
+    pub(super) fn receive_answer(
+        &mut self,
+        now: Instant,
+        seg: &mut Segment,
+    ) -> Result<(), DropReason> {
+        let flags = seg.header.flags;
+        let acknowledged = flags.has(Flags::ACK);
+        if acknowledged && self.locate_ack(seg.header.ack) != Some(1) {
+            if !flags.has(Flags::RST) {
+                self.sender.reset = Some(seg.header.ack);
+            }
+            return Err(DropReason::TcpAcknowledgment);
+        }
+        if flags.has(Flags::RST) {
+            if !acknowledged {
+                return Err(DropReason::TcpBlind);
+            }
+            self.end(Some(TcpError::Refused));
+            return Ok(());
+        }
+        if !flags.has(Flags::SYN) {
+            return Err(DropReason::TcpSequence);
+        }
+        self.take_syn(now, seg);
+        if acknowledged {
+            self.acknowledge_syn(now, seg);
+            self.owe_ack();
+        } else {
+            // Both ends open at once: answer the SYN, which also repeats this end's.
+            self.state = State::SynReceived;
+            self.sender.nxt = 0;
+        }
+        Ok(())
+    }
+
+    /// This end's SYN is acknowledged: data may flow.
+    pub(super) fn acknowledge_syn(&mut self, now: Instant, seg: &Segment) {
+        self.state = State::Established;
+        self.signals.raise(Signals::CONNECTED);
+        // A timeout of a SYN leaves less trust in the initial window (RFC 6298, 5.7; RFC 5681).
+        if self.sender.attempts > 0 {
+            self.law.limit(self.sender.mss);
+        }
+        self.advance(now, 1, seg);
+        self.receiver.acked = 1;
+        if self.sender.finished {
+            self.finish_sending();
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Segments in full: everything that header prediction did not take (RFC 9293, section 3.10.7.4).
+
+use windfall_base::{DropReason, Duration, Instant};
+use windfall_wire_net::Ecn;
+use windfall_wire_net::tcp::Flags;
+
+use super::{Connection, Due, State};
+use crate::config::{AckPolicy, Paws};
+use crate::event::{Signals, TcpError};
+use crate::segment::Segment;
+use crate::timers::Timer;
+
+/// How long a timestamp is worth comparing with (RFC 7323, section 5.5).
+const STALE: Duration = Duration::from_secs(24 * 24 * 3600);
+
+impl Connection {
+    /// Takes a segment in any state but the first.
+    pub(super) fn receive(&mut self, now: Instant, seg: &mut Segment) -> Result<(), DropReason> {
+        let start = self.locate(seg.header.seq).ok_or(DropReason::TcpSequence)?;
+        // With H1 first, header prediction has been through this already.
+        if self.config.paws == Paws::AfterPrediction || !self.prediction_applies() {
+            self.check_timestamp(now, seg, start)?;
+        }
+        let start = self.trim_syn(seg, start);
+        self.check_sequence(seg, start)?;
+        if seg.has_any(Flags::RST) {
+            return self.receive_reset(now, start);
+        }
+        if seg.has_any(Flags::SYN) {
+            self.challenge(now);
+            return Err(DropReason::TcpBlind);
+        }
+        if !seg.has_any(Flags::ACK) {
+            return Err(DropReason::TcpAcknowledgment);
+        }
+        if self.state == State::SynReceived {
+            self.complete_opening(now, seg, start)?;
+        }
+        self.note_timestamp(now, seg, start);
+        if seg.data.is_empty() {
+            self.operations.acks_received += 1;
+        }
+        self.receive_ack(now, seg, start)?;
+        self.note_congestion(seg);
+        self.place(now, seg, start)
+    }
+
+    /// The check against segments from before the numbers wrapped (RFC 7323, section 5; step H1).
+    //= S2.3
+    pub(super) fn check_timestamp(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+        start: u64,
+    ) -> Result<(), DropReason> {
+        if self.config.paws == Paws::Off || !self.agreed.timestamps || seg.has_any(Flags::RST) {
+            return Ok(());
+        }
+        let Some(timestamps) = seg.header.options.timestamps else {
+            return Ok(());
+        };
+        self.operations.paws_checks += 1;
+        let age = self.receiver.recent.wrapping_sub(timestamps.value);
+        if age == 0 || age >= 1 << 31 {
+            return Ok(());
+        }
+        if now.saturating_since(self.receiver.recent_at) > STALE && start == self.expected() {
+            return Ok(());
+        }
+        self.owe_ack();
+        Err(DropReason::TcpOldTimestamp)
+    }
+
+    /// Notes the timestamp to echo: of the segment that reaches the last acknowledgment.
+    pub(super) fn note_timestamp(&mut self, now: Instant, seg: &Segment, start: u64) {
+        if let Some(timestamps) = seg.header.options.timestamps
+            && self.agreed.timestamps
+            && start <= self.receiver.acked
+            && timestamps.value.wrapping_sub(self.receiver.recent) < 1 << 31
+        {
+            self.operations.timestamps += 1;
+            self.receiver.recent = timestamps.value;
+            self.receiver.recent_at = now;
+        }
+    }
+
+    /// A repeated SYN in front of what it opened is passed over, so that both may open at once.
+    fn trim_syn(&self, seg: &mut Segment, start: u64) -> u64 {
+        if self.state == State::SynReceived && start == 0 && seg.has_any(Flags::SYN) {
+            let answers = seg.has_any(Flags::ACK);
+            if answers {
+                seg.header.flags = seg.header.flags - Flags::SYN;
+                return 1;
+            }
+        }
+        start
+    }
+
+    /// Whether the segment lies in the window (RFC 9293, section 3.4, and 3.8.6.1 for probes).
+    fn check_sequence(&mut self, seg: &mut Segment, start: u64) -> Result<(), DropReason> {
+        let (next, span) = (self.expected(), seg.span());
+        let edge = self.receiver.edge.max(next);
+        if start + span < next || (start + span == next && span > 0) {
+            if !seg.has_any(Flags::RST) {
+                if self.state == State::SynReceived && seg.has_any(Flags::SYN) {
+                    // The answer to the SYN was lost: give it again.
+                    self.sender.nxt = 0;
+                } else {
+                    self.owe_ack();
+                }
+                self.report_duplicate(start.max(1)..start + seg.data.len() as u64);
+                if self.state == State::TimeWait {
+                    let linger = self.config.time_wait;
+                    self.timers.set(Timer::Linger, self.heard.saturating_add(linger));
+                }
+            }
+            return Err(DropReason::Duplicate);
+        }
+        if start > next && start >= edge {
+            if !seg.has_any(Flags::RST) {
+                self.owe_ack();
+            }
+            return Err(DropReason::TcpSequence);
+        }
+        if start == next && edge == next && span > 0 {
+            // A probe of a closed window: what it acknowledges counts, its data do not.
+            seg.data.clear();
+            seg.header.flags = seg.header.flags - Flags::FIN;
+            self.owe_ack();
+        }
+        Ok(())
+    }
+
+    pub(super) fn report_duplicate(&mut self, range: core::ops::Range<u64>) {
+        if self.agreed.sack && range.start < range.end {
+            self.receiver.duplicate = Some(range);
+        }
+    }
+
+    /// A reset in the window: obeyed only when it is exactly next (RFC 5961, section 3).
+    fn receive_reset(&mut self, now: Instant, start: u64) -> Result<(), DropReason> {
+        if start != self.expected() {
+            self.challenge(now);
+            return Err(DropReason::TcpBlind);
+        }
+        if self.state == State::TimeWait {
+            // A stray reset must not end the wait (RFC 1337).
+            return Err(DropReason::TcpBlind);
+        }
+        let opening = self.state == State::SynReceived;
+        self.receiver.buffer.discard();
+        self.end(Some(if opening { TcpError::Refused } else { TcpError::Reset }));
+        Ok(())
+    }
+
+    /// The third segment of the opening.
+    fn complete_opening(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+        start: u64,
+    ) -> Result<(), DropReason> {
+        if self.locate_ack(seg.header.ack) != Some(1) {
+            self.sender.reset = Some(seg.header.ack);
+            return Err(DropReason::TcpAcknowledgment);
+        }
+        self.acknowledge_syn(now, seg);
+        let window = u64::from(seg.header.window) << self.agreed.send_shift;
+        self.sender.window_from = (start, 1);
+        (self.sender.raw_window, self.sender.window) = (seg.header.window, window);
+        self.sender.most_window = self.sender.most_window.max(window);
+        self.sender.edge = 1 + window;
+        Ok(())
+    }
+
+    /// Marks of the network and the answer to earlier ones (RFC 3168, section 6.1.3).
+    pub(super) fn note_congestion(&mut self, seg: &Segment) {
+        if !self.agreed.ecn {
+            return;
+        }
+        if seg.has_any(Flags::CWR) {
+            self.receiver.congested = false;
+        }
+        if seg.ecn == Ecn::Congested {
+            self.receiver.congested = true;
+        }
+    }
+
+    /// Data and FIN.
+    fn place(&mut self, now: Instant, seg: &mut Segment, start: u64) -> Result<(), DropReason> {
+        if matches!(self.state, State::Closed | State::SynSent) {
+            return Ok(());
+        }
+        let data = core::mem::take(&mut seg.data);
+        let end = start + data.len() as u64;
+        let fin = seg.has_any(Flags::FIN);
+        let receives = matches!(
+            self.state,
+            State::SynReceived | State::Established | State::FinWait1 | State::FinWait2
+        );
+        if !receives {
+            if self.state == State::TimeWait && (fin || end > start) {
+                self.owe_ack();
+            }
+            return Ok(());
+        }
+        if !data.is_empty() {
+            self.operations.data_received += 1;
+            if self.receiver.abandoned && end > self.expected() {
+                // Nobody will read this: say so (RFC 9293, section 3.10.7.4; RFC 2525, 2.16).
+                self.abort();
+                return Err(DropReason::NoListener);
+            }
+            self.place_data(now, &data, start)?;
+        }
+        if fin && self.receiver.fin.is_none() {
+            self.receiver.fin = Some(end);
+            if end > self.expected() {
+                self.owe_ack();
+            }
+        }
+        if self.receiver.fin == Some(self.expected()) && !self.receiver.finished {
+            self.take_fin(now);
+        }
+        Ok(())
+    }
+
+    fn place_data(
+        &mut self,
+        now: Instant,
+        data: &bytes::Bytes,
+        start: u64,
+    ) -> Result<(), DropReason> {
+        let end = start + data.len() as u64;
+        if start == 0 || self.receiver.fin.is_some_and(|fin| end > fin) {
+            return Err(DropReason::TcpSequence);
+        }
+        let len = data.len() as u64;
+        let had_holes = self.receiver.buffer.has_holes();
+        let placed = self.receiver.buffer.insert(start - 1, data);
+        self.operations.copied_bytes += placed.copied;
+        if let Some(duplicate) = placed.duplicate.clone() {
+            self.report_duplicate(duplicate.start + 1..duplicate.end + 1);
+        }
+        self.receiver.full = self.receiver.full.max(len);
+        if placed.advanced > 0 {
+            self.signals.raise(Signals::READABLE);
+            self.notice_reached();
+        }
+        let irregular = had_holes || self.receiver.buffer.has_holes();
+        if irregular || placed.duplicate.is_some() || placed.refused > 0 {
+            (self.receiver.stride, self.receiver.in_order) = (2, 0);
+            self.owe_ack();
+        } else {
+            self.schedule_ack(now, placed.advanced);
+        }
+        if placed.advanced + placed.kept == 0 {
+            return Err(match placed.refused {
+                0 => DropReason::Duplicate,
+                _ => DropReason::ReceiveBuffer,
+            });
+        }
+        Ok(())
+    }
+
+    /// Data came in order: acknowledge them now or later (RFC 9293, section 3.8.6.3).
+    //= S2.10
+    //= S2.47
+    pub(super) fn schedule_ack(&mut self, now: Instant, len: u64) {
+        let receiver = &mut self.receiver;
+        receiver.unacked += len;
+        let (segments, delay, tick) = match self.config.acks {
+            AckPolicy::EverySegments { segments, delay, tick } => (Some(segments), delay, tick),
+            AckPolicy::TimeOnly { interval } => (None, interval, Duration::ZERO),
+            AckPolicy::ByTraffic { most, delay } => {
+                receiver.in_order += 1;
+                if receiver.in_order > 8 * u32::from(receiver.stride) {
+                    receiver.stride = (receiver.stride + 1).min(most.max(2));
+                    receiver.in_order = 0;
+                }
+                (Some(receiver.stride), delay, Duration::ZERO)
+            }
+        };
+        if segments.is_some_and(|n| receiver.unacked >= u64::from(n) * receiver.full) {
+            self.owe_ack();
+        } else if receiver.due == Due::Nothing {
+            receiver.due = Due::Later;
+            let exact = now.saturating_add(delay);
+            // A ticking clock acknowledges at its next tick, however near (4.4BSD).
+            let ticks = now.as_nanos().checked_div(tick.as_nanos());
+            let next = ticks.map(|n| Instant::from_nanos((n + 1).saturating_mul(tick.as_nanos())));
+            self.timers.set(Timer::DelayedAck, next.map_or(exact, |next| next.min(exact)));
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! What leaves, and when: repairs, new data, probes, acknowledgments, one segment at a time.
+
+use core::ops::Range;
+
+use windfall_base::Instant;
+use windfall_wire_net::tcp::{Flags, Options};
+
+use super::{Connection, Due, State};
+use crate::segment::Transmit;
+use crate::timers::Timer;
+
+/// What may be sent, before it is decided whether it should be.
+struct Candidate {
+    range: Range<u64>,
+    fin: bool,
+}
+
+impl Connection {
+    /// Yields the next segment to send; call until `None`.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        if let Some(seq) = self.sender.reset.take() {
+            return Some(self.write_reset(seq));
+        }
+        match self.state {
+            State::Closed => return None,
+            State::SynSent | State::SynReceived if self.sender.nxt == 0 => {
+                return Some(self.send_syn(now));
+            }
+            State::SynSent => return None,
+            State::SynReceived => return self.send_ack(now),
+            _ => {}
+        }
+        // News that a data segment has no room for go ahead on their own.
+        let news = self.receiver.buffer.has_holes()
+            || self.receiver.duplicate.is_some()
+            || !self.receiver.notices.is_empty();
+        if self.receiver.due == Due::Now && news {
+            return self.send_ack(now);
+        }
+        let sent = self.send_data(now).or_else(|| self.send_probe(now));
+        let sent = sent.or_else(|| self.send_ack(now));
+        if sent.is_none() {
+            self.watch_window(now);
+        }
+        sent
+    }
+
+    fn send_ack(&mut self, now: Instant) -> Option<Transmit> {
+        (self.receiver.due == Due::Now).then(|| self.write_ack(now))
+    }
+
+    /// A data segment or FIN, if one may leave.
+    fn send_data(&mut self, now: Instant) -> Option<Transmit> {
+        if self.sender.una == self.sender.data_end() && !self.sender.finished {
+            return None;
+        }
+        self.restart_after_idle(now);
+        if let Some(range) = self.next_notified() {
+            self.note_repair(now);
+            return Some(self.send_range(now, range, true));
+        }
+        let flow = self.flow();
+        let window = self.law.window() + self.recovery.inflation();
+        if let Some(range) = self.recovery.next_repair(&flow, window) {
+            return Some(self.send_range(now, range, true));
+        }
+        if self.sender.burst_left == 0 {
+            return None;
+        }
+        if let Some(candidate) = self.candidate(window)
+            && self.should_send(&candidate)
+        {
+            let Candidate { range, fin } = candidate;
+            let range = range.start..range.end + u64::from(fin);
+            self.count_burst(now);
+            return Some(self.send_range(now, range, false));
+        }
+        let range = self.recovery.next_doubtful(&flow, window)?;
+        Some(self.send_range(now, range, true))
+    }
+
+    /// What the windows let through from the next position on.
+    fn candidate(&mut self, window: u64) -> Option<Candidate> {
+        let sender = &mut self.sender;
+        sender.nxt = self.recovery.skip(sender.nxt).min(sender.max.max(sender.nxt));
+        let (nxt, end) = (sender.nxt, sender.data_end());
+        if nxt > end || (nxt == end && !sender.finished) {
+            return None;
+        }
+        let flow = self.flow();
+        let congestion = window.saturating_sub(self.recovery.in_flight(&flow));
+        let offered = self.sender.edge.saturating_sub(nxt);
+        let mut len = (end - nxt).min(flow.mss).min(offered).min(congestion);
+        if nxt < flow.max
+            && let Some(hole_end) = self.recovery.hole_end(nxt)
+        {
+            len = len.min(hole_end - nxt);
+        }
+        let fin = self.sender.finished && nxt + len == end;
+        (len > 0 || fin).then_some(Candidate { range: nxt..nxt + len, fin })
+    }
+
+    /// Silly windows and Nagle (RFC 9293, section 3.8.6.2.1 and 3.7.4).
+    fn should_send(&self, candidate: &Candidate) -> bool {
+        let Candidate { range, fin } = candidate;
+        let len = range.end - range.start;
+        let sender = &self.sender;
+        let all = range.end == sender.data_end();
+        let idle = sender.una == sender.max;
+        len >= sender.mss
+            || *fin
+            || range.start < sender.max
+            || (all && (idle || !self.config.nagle))
+            || (len > 0 && len >= sender.most_window / 2)
+    }
+
+    /// Sends the positions of `range`, FIN included where it reaches that far.
+    fn send_range(&mut self, now: Instant, range: Range<u64>, repair: bool) -> Transmit {
+        let end = self.sender.data_end();
+        let stream = (range.start - 1).min(end - 1)..(range.end - 1).min(end - 1);
+        let (data, copied) = self.sender.buffer.slice(stream);
+        if copied {
+            self.operations.copied_bytes += data.len() as u64;
+        }
+        let mut flags = Flags::NONE;
+        if range.end > end {
+            flags |= Flags::FIN;
+        }
+        if range.end >= end && !data.is_empty() {
+            flags |= Flags::PSH;
+        }
+        let repeated = range.start < self.sender.max;
+        if repeated {
+            self.operations.retransmissions += 1;
+            self.sender.timed = None;
+        } else if self.sender.timed.is_none() {
+            self.sender.timed = Some((range.start, now));
+        }
+        self.recovery.on_sent(&range, repair);
+        if !repair || self.sender.nxt < range.end {
+            self.sender.nxt = self.sender.nxt.max(range.end);
+        }
+        self.sender.max = self.sender.max.max(range.end);
+        self.sender.last_sent = now;
+        self.timers.stop(Timer::Persist);
+        if !self.timers.runs(Timer::Retransmit) {
+            self.timers.set(Timer::Retransmit, self.rtt.deadline(now));
+        }
+        self.write_data(now, &range, flags, data, !repeated)
+    }
+
+    /// After a pause longer than a timeout the window says nothing of the path (RFC 5681, 4.1).
+    fn restart_after_idle(&mut self, now: Instant) {
+        let sender = &self.sender;
+        let idle = now.saturating_since(sender.last_sent);
+        if sender.una == sender.max && sender.max > 1 && idle > self.rtt.timeout() {
+            self.law.on_idle();
+            self.sender.last_sent = now;
+        }
+    }
+
+    /// Counts a segment against the burst; what is left over is paced (S2.47).
+    //= S2.47
+    fn count_burst(&mut self, now: Instant) {
+        let Some(burst) = self.config.burst else {
+            return;
+        };
+        self.sender.burst_left = self.sender.burst_left.saturating_sub(1);
+        if self.sender.burst_left == 0 {
+            let round_trip = self.rtt.smoothed().unwrap_or_default();
+            let share = u64::from(burst) * self.sender.mss;
+            let window = self.law.window().max(share);
+            let gap = round_trip.saturating_mul(share) / window;
+            let gap = gap.max(windfall_base::Duration::from_micros(1));
+            self.timers.set(Timer::Pacing, now.saturating_add(gap));
+        }
+    }
+
+    /// A window probe or keepalive (RFC 9293, section 3.8.4 and 3.8.6.1).
+    fn send_probe(&mut self, now: Instant) -> Option<Transmit> {
+        if !core::mem::take(&mut self.sender.probe) {
+            return None;
+        }
+        self.operations.probes += 1;
+        let una = self.sender.una;
+        if una < self.sender.data_end() {
+            // What fits into a window too small for a full segment, or one byte into a closed one:
+            // the answer tells the window.
+            let offered = self.sender.edge.saturating_sub(una).clamp(1, self.sender.mss);
+            let end = (una + offered).min(self.sender.data_end());
+            let transmit = self.send_range(now, una..end, true);
+            self.timers.stop(Timer::Retransmit);
+            self.set_persist(now);
+            return Some(transmit);
+        }
+        let options = Options {
+            timestamps: self.agreed.timestamps.then(|| windfall_wire_net::tcp::Timestamps {
+                value: self.clock(now),
+                echo: self.receiver.recent,
+            }),
+            ..Options::default()
+        };
+        let before = self.sender.nxt.saturating_sub(1);
+        Some(self.write_segment(before, Flags::ACK, &options, bytes::Bytes::new()))
+    }
+
+    /// Data wait and nothing in the network will bring news: ask after a while.
+    fn watch_window(&mut self, now: Instant) {
+        let sender = &self.sender;
+        let waiting = sender.nxt < sender.data_end() || (sender.finished && !sender.is_finished());
+        if waiting
+            && sender.una == sender.nxt
+            && self.is_synchronised()
+            && self.state != State::TimeWait
+            && !self.timers.runs(Timer::Retransmit)
+            && !self.timers.runs(Timer::Persist)
+            && !self.timers.runs(Timer::Pacing)
+        {
+            self.set_persist(now);
+        }
+    }
+
+    pub(super) fn set_persist(&mut self, now: Instant) {
+        self.timers.set(Timer::Persist, self.rtt.deadline(now));
+    }
+}

@@ -1,0 +1,480 @@
+//! All connections of a host: who listens, whose segment this is, who has something to send.
+//!
+//! - Feed it with [`handle_segment`](Endpoint::handle_segment) and
+//!   [`handle_timeout`](Endpoint::handle_timeout), and with the application's verbs.
+//! - After every change drain [`poll_transmit`](Endpoint::poll_transmit) and
+//!   [`poll_event`](Endpoint::poll_event) until `None`, then ask
+//!   [`poll_timeout`](Endpoint::poll_timeout).
+//!
+//! Each call costs the connection it is about, not those that are idle.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::sync::Arc;
+
+use core::net::{IpAddr, SocketAddr};
+
+use bytes::Bytes;
+use windfall_base::seq::Seq32;
+use windfall_base::{Instant, Seed, Stream};
+
+use crate::config::Config;
+use crate::connection::{Connection, Path, State};
+use crate::event::{Event, UseError};
+use crate::lookup::{Key, Lookup, LookupCounts, Table};
+use crate::segment::Transmit;
+use crate::siphash;
+
+mod arrive;
+mod cookie;
+
+/// The first of the ports that are given out.
+const FIRST_EPHEMERAL: u16 = 49_152;
+/// How many of them there are.
+const EPHEMERAL: u16 = u16::MAX - FIRST_EPHEMERAL + 1;
+
+/// The name of a connection of an endpoint; never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId {
+    slot: u32,
+    generation: u32,
+}
+
+/// How a listener answers.
+#[derive(Clone, Debug)]
+pub struct Listener {
+    /// The knobs of its connections.
+    pub config: Arc<Config>,
+    /// Connections that may be half open at once.
+    pub backlog: usize,
+    /// What happens to more.
+    pub overflow: Overflow,
+}
+
+impl Listener {
+    /// A listener for 128 half-open connections, beyond which it sends cookies.
+    #[must_use]
+    pub fn new(config: Arc<Config>) -> Self {
+        Self { config, backlog: 128, overflow: Overflow::Cookies }
+    }
+}
+
+/// What happens to a SYN when too many connections are half open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// It is dropped.
+    Drop,
+    /// It is answered without memory; such a connection has no options but the segment size.
+    Cookies,
+}
+
+/// Why a connection cannot be opened or a port not be listened on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// One address is IPv4, the other IPv6.
+    #[error("{local} and {remote} are not of one family")]
+    Family {
+        /// This end.
+        local: SocketAddr,
+        /// The other end.
+        remote: SocketAddr,
+    },
+    /// The pair of addresses and ports, or the listening port, is in use.
+    #[error("{0} is in use: choose another port")]
+    InUse(SocketAddr),
+    /// No port is left to give out.
+    #[error("every port of {0} towards this destination is in use")]
+    NoPort(IpAddr),
+}
+
+#[derive(Debug)]
+struct Slot {
+    generation: u32,
+    connection: Option<Box<Connection>>,
+    /// Stands in `ready`; stands in `noisy`.
+    is_ready: bool,
+    is_noisy: bool,
+    /// The earliest wake-up in the heap for it.
+    armed: Option<Instant>,
+    /// The listener whose backlog it counts against.
+    half_open: Option<SocketAddr>,
+}
+
+/// A host's connections and listeners.
+#[derive(Debug)]
+pub struct Endpoint {
+    table: Table,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    listeners: BTreeMap<SocketAddr, (Listener, usize)>,
+    ready: VecDeque<u32>,
+    noisy: VecDeque<u32>,
+    wakeups: BinaryHeap<Reverse<(Instant, u32)>>,
+    /// Answers that belong to no connection.
+    replies: VecDeque<Transmit>,
+    secret: siphash::Key,
+    next_port: u16,
+    cookies: u64,
+}
+
+impl Endpoint {
+    /// An endpoint; `seed` and `name` decide its initial sequence numbers, ports and cookies.
+    #[must_use]
+    pub fn new(seed: Seed, name: &str, lookup: Lookup) -> Self {
+        let mut stream = Stream::new(seed, name);
+        let secret = siphash::Key([stream.bits(), stream.bits()]);
+        Self {
+            table: Table::new(lookup, [stream.bits(), stream.bits()]),
+            slots: Vec::new(),
+            free: Vec::new(),
+            listeners: BTreeMap::new(),
+            ready: VecDeque::new(),
+            noisy: VecDeque::new(),
+            wakeups: BinaryHeap::new(),
+            replies: VecDeque::new(),
+            secret,
+            next_port: stream.below(u64::from(EPHEMERAL)) as u16,
+            cookies: 0,
+        }
+    }
+
+    /// Listens on `local`; an unspecified address stands for every address of its family.
+    ///
+    /// # Errors
+    /// Somebody listens there already.
+    pub fn listen(&mut self, local: SocketAddr, listener: Listener) -> Result<(), OpenError> {
+        if self.listeners.contains_key(&local) {
+            return Err(OpenError::InUse(local));
+        }
+        self.listeners.insert(local, (listener, 0));
+        Ok(())
+    }
+
+    /// Stops listening; connections that are open stay.
+    pub fn unlisten(&mut self, local: SocketAddr) {
+        self.listeners.remove(&local);
+    }
+
+    /// Opens a connection from `local` to `remote`; port 0 of `local` asks for a free one.
+    ///
+    /// # Errors
+    /// The addresses differ in family, or the ports are in use.
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        local: SocketAddr,
+        remote: SocketAddr,
+        config: Arc<Config>,
+    ) -> Result<ConnectionId, OpenError> {
+        let local = if local.port() == 0 { self.free_port(local, remote)? } else { local };
+        let path = Path::new(local, remote).ok_or(OpenError::Family { local, remote })?;
+        if self.table.peek(&key(&path)).is_some() {
+            return Err(OpenError::InUse(local));
+        }
+        let origin = self.origin(now, &path);
+        let connection = Connection::connect(config, path, origin, now);
+        Ok(self.add(connection))
+    }
+
+    /// A port that is free towards `remote` (RFC 6056, algorithm 3 without its table).
+    fn free_port(
+        &mut self,
+        local: SocketAddr,
+        remote: SocketAddr,
+    ) -> Result<SocketAddr, OpenError> {
+        for _ in 0..EPHEMERAL {
+            let port = FIRST_EPHEMERAL + self.next_port % EPHEMERAL;
+            self.next_port = self.next_port.wrapping_add(1) % EPHEMERAL;
+            let candidate = SocketAddr::new(local.ip(), port);
+            let path = Path::new(candidate, remote)
+                .ok_or(OpenError::Family { local: candidate, remote })?;
+            if self.table.peek(&key(&path)).is_none() && !self.listeners.contains_key(&candidate) {
+                return Ok(candidate);
+            }
+        }
+        Err(OpenError::NoPort(local.ip()))
+    }
+
+    /// The initial sequence number (RFC 6528): a clock of 4 µs and a hash of the ends.
+    fn origin(&self, now: Instant, path: &Path) -> Seq32 {
+        let clock = (now.as_nanos() / 4_000) as u32;
+        Seq32(clock.wrapping_add(self.secret.hash(&words(path)) as u32))
+    }
+
+    fn add(&mut self, connection: Connection) -> ConnectionId {
+        let key = key(connection.path());
+        let connection = Some(Box::new(connection));
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize].connection = connection;
+                slot
+            }
+            None => {
+                self.slots.push(Slot {
+                    generation: 0,
+                    connection,
+                    is_ready: false,
+                    is_noisy: false,
+                    armed: None,
+                    half_open: None,
+                });
+                self.slots.len() as u32 - 1
+            }
+        };
+        self.table.insert(key, slot);
+        self.touch(slot);
+        ConnectionId { slot, generation: self.slots[slot as usize].generation }
+    }
+
+    /// After a change to a connection: let it send, report and wake up.
+    fn touch(&mut self, slot: u32) {
+        let entry = &mut self.slots[slot as usize];
+        let Some(connection) = &entry.connection else {
+            return;
+        };
+        if !entry.is_ready {
+            entry.is_ready = true;
+            self.ready.push_back(slot);
+        }
+        if !entry.is_noisy && connection.has_event() {
+            entry.is_noisy = true;
+            self.noisy.push_back(slot);
+        }
+        if let Some(local) = entry.half_open
+            && connection.state() != State::SynReceived
+        {
+            entry.half_open = None;
+            if let Some((_, half_open)) = self.listeners.get_mut(&local) {
+                *half_open = half_open.saturating_sub(1);
+            }
+        }
+    }
+
+    /// Puts the connection's next wake-up into the heap, unless an earlier one stands there.
+    fn arm(&mut self, slot: u32) {
+        let entry = &mut self.slots[slot as usize];
+        let next = entry.connection.as_ref().and_then(|connection| connection.poll_timeout());
+        if let Some((at, _)) = next
+            && entry.armed.is_none_or(|armed| at < armed)
+        {
+            entry.armed = Some(at);
+            self.wakeups.push(Reverse((at, slot)));
+        }
+    }
+
+    /// Fires every timer due at `now`; a spurious call changes nothing.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(Reverse((at, slot))) = self.wakeups.peek().copied() {
+            if at > now {
+                break;
+            }
+            self.wakeups.pop();
+            let entry = &mut self.slots[slot as usize];
+            if entry.armed == Some(at) {
+                entry.armed = None;
+            }
+            if let Some(connection) = &mut entry.connection {
+                connection.handle_timeout(now);
+                self.touch(slot);
+                self.arm(slot);
+            }
+        }
+    }
+
+    /// Yields the next segment to send; call until `None`.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        if let Some(reply) = self.replies.pop_front() {
+            return Some(reply);
+        }
+        while let Some(&slot) = self.ready.front() {
+            let entry = &mut self.slots[slot as usize];
+            let transmit = entry.connection.as_mut().and_then(|c| c.poll_transmit(now));
+            if transmit.is_some() {
+                return transmit;
+            }
+            entry.is_ready = false;
+            self.ready.pop_front();
+            self.arm(slot);
+            self.collect(slot);
+        }
+        None
+    }
+
+    /// Removes a connection that is over and that nobody holds any more.
+    fn collect(&mut self, slot: u32) {
+        let entry = &mut self.slots[slot as usize];
+        let Some(connection) = &entry.connection else {
+            return;
+        };
+        if !connection.is_done() || (connection.has_event() && entry.is_noisy) {
+            return;
+        }
+        let key = key(connection.path());
+        entry.connection = None;
+        entry.generation = entry.generation.wrapping_add(1);
+        self.table.remove(&key);
+        self.free.push(slot);
+    }
+
+    /// Says when to call `handle_timeout` next, and why.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        let Reverse((at, slot)) = *self.wakeups.peek()?;
+        let connection = self.slots[slot as usize].connection.as_ref();
+        let next = connection.and_then(|connection| connection.poll_timeout());
+        Some((at, next.map_or("tcp", |(_, reason)| reason)))
+    }
+
+    /// Yields what happened to which connection; call until `None`.
+    pub fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
+        while let Some(&slot) = self.noisy.front() {
+            let entry = &mut self.slots[slot as usize];
+            let generation = entry.generation;
+            if let Some(event) = entry.connection.as_mut().and_then(|c| c.poll_event()) {
+                return Some((ConnectionId { slot, generation }, event));
+            }
+            entry.is_noisy = false;
+            self.noisy.pop_front();
+            self.collect(slot);
+        }
+        None
+    }
+
+    /// The connection of this name.
+    #[must_use]
+    pub fn connection(&self, id: ConnectionId) -> Option<&Connection> {
+        let entry = self.slots.get(id.slot as usize)?;
+        entry.connection.as_deref().filter(|_| entry.generation == id.generation)
+    }
+
+    fn with<T>(
+        &mut self,
+        id: ConnectionId,
+        act: impl FnOnce(&mut Connection) -> T,
+    ) -> Result<T, UseError> {
+        let entry = self.slots.get_mut(id.slot as usize).ok_or(UseError::Unknown)?;
+        let generation = entry.generation;
+        let connection = entry.connection.as_deref_mut().filter(|_| generation == id.generation);
+        let result = act(connection.ok_or(UseError::Unknown)?);
+        self.touch(id.slot);
+        Ok(result)
+    }
+
+    /// Appends a copy of `data` to the stream; gives back how much there was room for.
+    ///
+    /// # Errors
+    /// The connection is unknown, over, or finished on this side.
+    pub fn write(&mut self, id: ConnectionId, data: &[u8]) -> Result<usize, UseError> {
+        self.with(id, |connection| connection.write(data))?
+    }
+
+    /// As [`write`](Self::write), sharing the bytes.
+    ///
+    /// # Errors
+    /// The connection is unknown, over, or finished on this side.
+    pub fn write_bytes(&mut self, id: ConnectionId, data: Bytes) -> Result<usize, UseError> {
+        self.with(id, |connection| connection.write_bytes(data))?
+    }
+
+    /// Takes the next bytes that arrived, `most` at most; `None` if there are none.
+    ///
+    /// # Errors
+    /// The connection is unknown.
+    pub fn read(&mut self, id: ConnectionId, most: usize) -> Result<Option<Bytes>, UseError> {
+        self.with(id, |connection| connection.read(most))
+    }
+
+    /// Finishes sending; receiving goes on.
+    ///
+    /// # Errors
+    /// The connection is unknown.
+    pub fn shutdown(&mut self, id: ConnectionId) -> Result<(), UseError> {
+        self.with(id, Connection::shutdown)
+    }
+
+    /// Lets go of a connection: what was written still goes out, its name is not to be used again.
+    ///
+    /// # Errors
+    /// The connection is unknown.
+    pub fn close(&mut self, now: Instant, id: ConnectionId) -> Result<(), UseError> {
+        self.with(id, |connection| connection.close(now))?;
+        self.arm(id.slot);
+        Ok(())
+    }
+
+    /// Ends a connection at once, with a reset.
+    ///
+    /// # Errors
+    /// The connection is unknown.
+    pub fn abort(&mut self, id: ConnectionId) -> Result<(), UseError> {
+        self.with(id, Connection::abort)
+    }
+
+    /// Takes the news that a packet of the connection was too big and the path carries `mtu` bytes;
+    /// `seq` is what the report quotes. `false` if that was not in flight.
+    ///
+    /// # Errors
+    /// The connection is unknown.
+    pub fn handle_too_big(
+        &mut self,
+        id: ConnectionId,
+        seq: Seq32,
+        mtu: u16,
+    ) -> Result<bool, UseError> {
+        self.with(id, |connection| connection.take_too_big(seq, mtu))
+    }
+
+    /// The connection between these ends; does not count as a lookup.
+    #[must_use]
+    pub fn find(&self, local: SocketAddr, remote: SocketAddr) -> Option<ConnectionId> {
+        let path = Path::new(local, remote)?;
+        let slot = self.table.peek(&key(&path))?;
+        Some(ConnectionId { slot, generation: self.slots[slot as usize].generation })
+    }
+
+    /// How many connections there are, dying ones included.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    /// What finding connections has cost (S2.14).
+    #[must_use]
+    pub const fn lookup_counts(&self) -> &LookupCounts {
+        self.table.counts()
+    }
+
+    /// SYNs answered without memory.
+    #[must_use]
+    pub const fn cookies_sent(&self) -> u64 {
+        self.cookies
+    }
+}
+
+/// The key of a connection on `path`.
+fn key(path: &Path) -> Key {
+    Key {
+        local: path.local.ip(),
+        remote: path.remote.ip(),
+        local_port: path.local.port(),
+        remote_port: path.remote.port(),
+    }
+}
+
+/// The two ends as words to hash.
+fn words(path: &Path) -> [u64; 5] {
+    let halves = |address: IpAddr| match address {
+        IpAddr::V4(v4) => [4, u64::from(v4.to_bits())],
+        IpAddr::V6(v6) => [(v6.to_bits() >> 64) as u64, v6.to_bits() as u64],
+    };
+    let [a, b] = halves(path.local.ip());
+    let [c, d] = halves(path.remote.ip());
+    let ports = u64::from(path.local.port()) << 16 | u64::from(path.remote.port());
+    [a, b, c, d, ports]
+}

@@ -1,0 +1,258 @@
+//! From the bytes of a segment to its connection: checks, lookup, listeners, resets.
+
+use std::sync::Arc;
+
+use core::net::SocketAddr;
+
+use windfall_base::seq::Seq32;
+use windfall_base::{DropReason, Instant, Payload};
+use windfall_wire_net::Ecn;
+use windfall_wire_net::tcp::{
+    self, CorruptionKinds, Flags, HeaderBytes, Packet, Repr, checksum_holds, corruption,
+};
+
+use super::{Endpoint, Listener, Overflow, key};
+use crate::config::Config;
+use crate::connection::{Connection, Path, State};
+use crate::lookup::Key;
+use crate::segment::{Arrival, Segment, Transmit};
+
+/// Answers without a connection that may wait to be sent.
+const REPLIES: usize = 1024;
+
+impl Endpoint {
+    /// Takes a segment, in whatever state it arrived.
+    ///
+    /// # Errors
+    /// The reason for which it was discarded; answers that this causes are in `poll_transmit`.
+    pub fn handle_segment(
+        &mut self,
+        now: Instant,
+        arrival: &Arrival,
+        bytes: &Payload,
+    ) -> Result<(), DropReason> {
+        let [head, body] = bytes.slices();
+        let joined;
+        let first = if head.len() >= tcp::MAX_HEADER_LEN || body.is_empty() {
+            head
+        } else {
+            joined = bytes.prefix(tcp::MAX_HEADER_LEN);
+            &joined[..]
+        };
+        let packet = Packet::new(first).map_err(|_| DropReason::Malformed)?;
+        let header_len = packet.header_len();
+        let key = Key {
+            local: arrival.addresses.dst(),
+            remote: arrival.addresses.src(),
+            local_port: packet.dst_port(),
+            remote_port: packet.src_port(),
+        };
+        let slot = self.table.find(&key);
+        let whole = arrival.missing == 0 && checksum_holds(&arrival.addresses, [head, body]);
+        let config = slot.and_then(|slot| self.config_of(slot));
+        let kinds = config.map_or_else(CorruptionKinds::default, |c| c.corruption.kinds);
+        let header = if whole {
+            Repr::parse(&packet, &kinds).map_err(|_| DropReason::Malformed)?
+        } else {
+            //= S4.8
+            let usable = config.is_some_and(|config| is_usable(config, arrival, &packet));
+            if !usable {
+                return Err(DropReason::TcpChecksum);
+            }
+            Repr::parse_lenient(&packet, &kinds)
+        };
+        let data = bytes.slice(header_len..bytes.len());
+        let (ecn, missing) = (arrival.ecn, arrival.missing);
+        let mut segment = Segment { header, ecn, data, damaged: !whole, missing };
+        match slot {
+            Some(slot) => self.deliver(now, slot, &key, &mut segment, bytes.len()),
+            None => self.answer(now, &key, &segment),
+        }
+    }
+
+    fn config_of(&self, slot: u32) -> Option<&Config> {
+        self.slots[slot as usize].connection.as_deref().map(Connection::config)
+    }
+
+    fn deliver(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        key: &Key,
+        segment: &mut Segment,
+        len: usize,
+    ) -> Result<(), DropReason> {
+        let replaced = |connection: &Connection| connection.may_be_replaced(segment);
+        let entry = &self.slots[slot as usize];
+        if entry.connection.as_deref().is_some_and(replaced) && self.listener(key).is_some() {
+            self.drop_connection(slot);
+            return self.answer(now, key, segment);
+        }
+        let entry = &mut self.slots[slot as usize];
+        let Some(connection) = entry.connection.as_deref_mut() else {
+            return Err(DropReason::NoListener);
+        };
+        let result = connection.handle_checked(now, segment, len);
+        self.touch(slot);
+        if result == Err(DropReason::NoListener) {
+            self.refuse(key, segment);
+        }
+        result
+    }
+
+    /// Removes a connection without a word.
+    fn drop_connection(&mut self, slot: u32) {
+        let entry = &mut self.slots[slot as usize];
+        if let Some(connection) = entry.connection.take() {
+            entry.generation = entry.generation.wrapping_add(1);
+            self.table.remove(&key(connection.path()));
+            self.free.push(slot);
+        }
+    }
+
+    fn listener(&self, key: &Key) -> Option<SocketAddr> {
+        let exact = SocketAddr::new(key.local, key.local_port);
+        let any = match key.local {
+            core::net::IpAddr::V4(_) => core::net::Ipv4Addr::UNSPECIFIED.into(),
+            core::net::IpAddr::V6(_) => core::net::Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let any = SocketAddr::new(any, key.local_port);
+        [exact, any].into_iter().find(|local| self.listeners.contains_key(local))
+    }
+
+    /// A segment for no connection (RFC 9293, section 3.10.7.1 and 3.10.7.2).
+    fn answer(&mut self, now: Instant, key: &Key, segment: &Segment) -> Result<(), DropReason> {
+        let flags = segment.header.flags;
+        let local = SocketAddr::new(key.local, key.local_port);
+        let remote = SocketAddr::new(key.remote, key.remote_port);
+        let path = Path::new(local, remote).ok_or(DropReason::Malformed)?;
+        let Some(listens) = self.listener(key).filter(|_| !flags.has(Flags::RST)) else {
+            self.refuse(key, segment);
+            return Err(DropReason::NoListener);
+        };
+        if flags.has(Flags::ACK) {
+            let Some((listener, _)) = self.listeners.get(&listens) else {
+                return Err(DropReason::NoListener);
+            };
+            let config = Arc::clone(&listener.config);
+            return match self.check_cookie(now, &path, segment) {
+                Some(syn) => self.resume(now, config, path, &syn, segment),
+                None => {
+                    self.refuse(key, segment);
+                    Err(DropReason::TcpAcknowledgment)
+                }
+            };
+        }
+        if !flags.has(Flags::SYN) {
+            return Err(DropReason::NoListener);
+        }
+        let origin = self.origin(now, &path);
+        let Some((listener, half_open)) = self.listeners.get_mut(&listens) else {
+            return Err(DropReason::NoListener);
+        };
+        if *half_open >= listener.backlog {
+            return match listener.overflow {
+                Overflow::Drop => Err(DropReason::TcpBacklog),
+                Overflow::Cookies => {
+                    let listener = listener.clone();
+                    self.send_cookie(now, &listener, &path, segment)
+                }
+            };
+        }
+        *half_open += 1;
+        let config = Arc::clone(&listener.config);
+        let connection = Connection::accept(config, path, origin, now, segment);
+        let id = self.add(connection);
+        self.slots[id.slot as usize].half_open = Some(listens);
+        Ok(())
+    }
+
+    fn send_cookie(
+        &mut self,
+        now: Instant,
+        listener: &Listener,
+        path: &Path,
+        syn: &Segment,
+    ) -> Result<(), DropReason> {
+        let repr = self.cookie_answer(now, &listener.config, path, syn);
+        self.cookies += 1;
+        self.reply(path, &repr)
+    }
+
+    fn resume(
+        &mut self,
+        now: Instant,
+        config: Arc<Config>,
+        path: Path,
+        syn: &Segment,
+        ack: &Segment,
+    ) -> Result<(), DropReason> {
+        let origin = ack.header.ack + u32::MAX;
+        let connection = Connection::resume(config, path, origin, now, syn);
+        let id = self.add(connection);
+        let mut ack = ack.clone();
+        let entry = &mut self.slots[id.slot as usize];
+        let connection = entry.connection.as_deref_mut().ok_or(DropReason::NoListener)?;
+        let result = connection.handle_segment(now, &mut ack);
+        self.touch(id.slot);
+        result
+    }
+
+    /// Answers a segment that fits nowhere with a reset.
+    fn refuse(&mut self, key: &Key, segment: &Segment) {
+        let header = &segment.header;
+        if header.flags.has(Flags::RST) || segment.damaged {
+            return;
+        }
+        let local = SocketAddr::new(key.local, key.local_port);
+        let remote = SocketAddr::new(key.remote, key.remote_port);
+        let Some(path) = Path::new(local, remote) else {
+            return;
+        };
+        let answers = header.flags.has(Flags::ACK);
+        let repr = Repr {
+            src_port: key.local_port,
+            dst_port: key.remote_port,
+            seq: if answers { header.ack } else { Seq32(0) },
+            ack: if answers { Seq32(0) } else { header.seq + segment.span() as u32 },
+            flags: if answers { Flags::RST } else { Flags::RST | Flags::ACK },
+            ..Repr::default()
+        };
+        // Where too many wait already, the other end will ask again.
+        let _ = self.reply(&path, &repr);
+    }
+
+    fn reply(&mut self, path: &Path, repr: &Repr) -> Result<(), DropReason> {
+        if self.replies.len() >= REPLIES {
+            return Err(DropReason::TcpBacklog);
+        }
+        let emitted = repr.emit(&CorruptionKinds::default());
+        let mut header: HeaderBytes = emitted.map_err(|_| DropReason::Malformed)?;
+        let addresses = *path.addresses();
+        tcp::fill_checksum(&addresses, &mut header, &[]);
+        let (ecn, data) = (Ecn::NotCapable, bytes::Bytes::new());
+        self.replies.push_back(Transmit { addresses, ecn, header, data });
+        Ok(())
+    }
+}
+
+/// Whether the header of a damaged segment may be used: its detection option holds.
+fn is_usable(config: &Config, arrival: &Arrival, packet: &Packet<'_>) -> bool {
+    let corruption = &config.corruption;
+    let verdict = || {
+        let (kinds, packing) = (&corruption.kinds, corruption.packing);
+        corruption::holds(kinds, packing, arrival.ecn, &arrival.addresses, packet)
+    };
+    corruption.notify && verdict() == Some(true)
+}
+
+impl Connection {
+    /// Whether a SYN may begin a new connection in the place of this one, which is only waiting for
+    /// old segments to die (RFC 9293, section 3.6.1; RFC 6191).
+    fn may_be_replaced(&self, segment: &Segment) -> bool {
+        self.state() == State::TimeWait
+            && !segment.damaged
+            && segment.header.flags - Flags::PSH == Flags::SYN
+            && self.is_beyond(segment)
+    }
+}

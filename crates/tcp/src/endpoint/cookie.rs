@@ -1,0 +1,73 @@
+//! SYN cookies: half-open connections that cost no memory (RFC 4987, section 3.6).
+//!
+//! A cookie is an initial sequence number: five bits of time in steps of 64 s, three that name the
+//! segment size, and 24 of a keyed hash over these, the ends and the other end's number.
+
+use windfall_base::Instant;
+use windfall_base::seq::Seq32;
+use windfall_wire_net::tcp::{Flags, Options, Repr};
+
+use super::{Endpoint, words};
+use crate::config::Config;
+use crate::connection::Path;
+use crate::segment::Segment;
+
+/// The segment sizes that a cookie can remember.
+const SIZES: [u16; 8] = [216, 536, 1200, 1220, 1380, 1440, 1460, 2256];
+/// The step of the time in a cookie, in seconds.
+const STEP: u64 = 64;
+
+impl Endpoint {
+    fn cookie(&self, step: u64, size: u32, path: &Path, peer: Seq32) -> u32 {
+        let [a, b, c, d, ports] = words(path);
+        let made = [a, b, c, d, ports, step << 8 | u64::from(size), u64::from(peer.0)];
+        let hash = self.secret.hash(&made) as u32 & 0x00ff_ffff;
+        (step as u32 & 31) << 27 | size << 24 | hash
+    }
+
+    /// The answer to a SYN that remembers it.
+    pub(super) fn cookie_answer(
+        &self,
+        now: Instant,
+        config: &Config,
+        path: &Path,
+        syn: &Segment,
+    ) -> Repr {
+        let offered = syn.header.options.mss.unwrap_or(SIZES[1]);
+        let size = SIZES.iter().rposition(|size| *size <= offered).unwrap_or(0) as u32;
+        let step = now.as_nanos() / 1_000_000_000 / STEP;
+        Repr {
+            src_port: path.local.port(),
+            dst_port: path.remote.port(),
+            seq: Seq32(self.cookie(step, size, path, syn.header.seq)),
+            ack: syn.header.seq.next(),
+            flags: Flags::SYN | Flags::ACK,
+            window: config.receive_buffer.min(65_535) as u16,
+            urgent: 0,
+            options: Options { mss: Some(config.mss), ..Options::default() },
+        }
+    }
+
+    /// The SYN that an acknowledgment speaks of, if it holds a cookie of the last two minutes.
+    pub(super) fn check_cookie(&self, now: Instant, path: &Path, ack: &Segment) -> Option<Segment> {
+        if self.cookies == 0 || ack.has_any(Flags::SYN) {
+            return None;
+        }
+        let cookie = ack.header.ack.0.wrapping_sub(1);
+        let peer = Seq32(ack.header.seq.0.wrapping_sub(1));
+        let size = cookie >> 24 & 7;
+        let step = now.as_nanos() / 1_000_000_000 / STEP;
+        let recent = [Some(step), step.checked_sub(1)];
+        let fresh = recent.into_iter().flatten();
+        fresh.map(|step| self.cookie(step, size, path, peer)).find(|made| *made == cookie)?;
+        let options = Options { mss: Some(SIZES[size as usize]), ..Options::default() };
+        let header = Repr {
+            seq: peer,
+            flags: Flags::SYN,
+            window: ack.header.window,
+            options,
+            ..Repr::default()
+        };
+        Some(Segment { header, ..Segment::default() })
+    }
+}

@@ -1,0 +1,77 @@
+use windfall_base::{Seed, Stream};
+
+use super::*;
+
+fn key(n: u32) -> Key {
+    let remote = core::net::Ipv4Addr::from_bits(0x0a00_0000 | n);
+    let local = core::net::Ipv4Addr::new(192, 0, 2, 1);
+    Key { local: local.into(), remote: remote.into(), local_port: 80, remote_port: 40_000 }
+}
+
+/// A trace of segments over `connections`: trains of packets (Jain), the next train mostly on a
+/// connection used lately. Deterministic in its seed.
+fn trace(connections: u64, lookups: usize) -> Vec<u32> {
+    let mut stream = Stream::new(Seed(7), "lookups");
+    let mut warm: Vec<u64> = (0..16).collect();
+    let mut trace = Vec::new();
+    while trace.len() < lookups {
+        let pick = stream.below(16) as usize;
+        // One train in five begins or wakes a connection that was cold.
+        if stream.below(5) == 0 {
+            warm[pick] = stream.below(connections);
+        }
+        let train = 1 + stream.below(4);
+        (0..train).for_each(|_| trace.push(warm[pick] as u32));
+    }
+    trace
+}
+
+fn run(kind: Lookup, connections: u32, trace: &[u32]) -> LookupCounts {
+    let mut table = Table::new(kind, [1, 2]);
+    (0..connections).for_each(|n| table.insert(key(n), n));
+    for &n in trace {
+        assert_eq!(table.find(&key(n)), Some(n));
+    }
+    *table.counts()
+}
+
+#[test]
+fn twenty_remembered_entries_answer_nine_lookups_of_ten() {
+    //= S2.14
+    let trace = trace(1_000, 50_000);
+    let rate = |counts: LookupCounts| counts.remembered as f64 / counts.lookups as f64;
+    let one = rate(run(Lookup::OneEntry, 1_000, &trace));
+    let twenty = rate(run(Lookup::Recent(20), 1_000, &trace));
+    // Trains of 2.5 segments: one entry answers 1.5 of 2.5. Twenty miss the cold trains alone,
+    // one in five of them: 1 - 0.2 / 2.5 = 0.92.
+    assert!((one - 0.6).abs() < 0.04, "{one}");
+    assert!((twenty - 0.92).abs() < 0.02, "{twenty}");
+}
+
+#[test]
+fn hashing_compares_fewer_keys_than_a_list() {
+    //= S2.14
+    let trace = trace(1_000, 20_000);
+    let cost = |kind| {
+        let counts = run(kind, 1_000, &trace);
+        counts.compared as f64 / counts.lookups as f64
+    };
+    let (list, recent, hashed) =
+        (cost(Lookup::OneEntry), cost(Lookup::Recent(20)), cost(Lookup::Hashed));
+    assert!(hashed < 2.0, "{hashed}");
+    assert!(recent < list, "{recent} against {list}");
+    assert!(hashed * 10.0 < recent, "{hashed} against {recent}");
+}
+
+#[test]
+fn what_is_removed_is_not_found() {
+    for kind in [Lookup::OneEntry, Lookup::Recent(20), Lookup::Hashed] {
+        let mut table = Table::new(kind, [3, 4]);
+        (0..100).for_each(|n| table.insert(key(n), n));
+        table.find(&key(7));
+        table.remove(&key(7));
+        assert_eq!(table.find(&key(7)), None);
+        assert_eq!(table.find(&key(8)), Some(8));
+        assert_eq!(table.len(), 99);
+    }
+}

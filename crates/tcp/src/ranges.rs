@@ -1,0 +1,131 @@
+//! Sets of stream positions as ordered ranges that neither touch nor overlap.
+
+use std::collections::BTreeMap;
+
+use core::ops::Range;
+
+/// A set of positions; every operation costs the ranges it touches, not those it holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RangeSet {
+    ranges: BTreeMap<u64, u64>,
+    total: u64,
+}
+
+impl RangeSet {
+    /// Adds `range`, joining what touches; gives back how many positions are new.
+    pub fn insert(&mut self, range: Range<u64>) -> u64 {
+        if range.is_empty() {
+            return 0;
+        }
+        let before = self.total;
+        let (mut start, mut end) = (range.start, range.end);
+        while let Some((&other, &other_end)) = self.ranges.range(..=end).next_back() {
+            if other_end < start {
+                break;
+            }
+            start = start.min(other);
+            end = end.max(other_end);
+            self.total -= other_end - other;
+            self.ranges.remove(&other);
+        }
+        self.ranges.insert(start, end);
+        self.total += end - start;
+        self.total - before
+    }
+
+    /// Removes every position below `limit`.
+    pub fn remove_below(&mut self, limit: u64) {
+        while let Some((&start, &end)) = self.ranges.first_key_value() {
+            if start >= limit {
+                break;
+            }
+            self.ranges.remove(&start);
+            self.total -= end.min(limit) - start;
+            if end > limit {
+                self.ranges.insert(limit, end);
+                break;
+            }
+        }
+    }
+
+    /// Empties the set.
+    pub fn clear(&mut self) {
+        self.ranges.clear();
+        self.total = 0;
+    }
+
+    /// The range that holds `position`.
+    #[must_use]
+    pub fn containing(&self, position: u64) -> Option<Range<u64>> {
+        let (&start, &end) = self.ranges.range(..=position).next_back()?;
+        (position < end).then_some(start..end)
+    }
+
+    /// The first range that begins at or after `position`.
+    #[must_use]
+    pub fn following(&self, position: u64) -> Option<Range<u64>> {
+        self.ranges.range(position..).next().map(|(&start, &end)| start..end)
+    }
+
+    /// The parts of `range` that are missing, in order.
+    pub fn gaps(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
+        let mut at = range.start;
+        core::iter::from_fn(move || {
+            if let Some(inside) = self.containing(at) {
+                at = inside.end;
+            }
+            if at >= range.end {
+                return None;
+            }
+            let end = self.following(at).map_or(range.end, |next| next.start.min(range.end));
+            let gap = at..end;
+            at = end;
+            Some(gap)
+        })
+    }
+
+    /// Positions of the set within `range`; costs the ranges in it.
+    #[must_use]
+    pub fn count_within(&self, range: Range<u64>) -> u64 {
+        if range.is_empty() {
+            return 0;
+        }
+        let within = |(&start, &end): (&u64, &u64)| {
+            end.min(range.end).saturating_sub(start.max(range.start))
+        };
+        let first = self.ranges.range(..range.start).next_back().map_or(0, within);
+        first + self.ranges.range(range.start..range.end).map(within).sum::<u64>()
+    }
+
+    /// The ranges in order; reversible.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Range<u64>> + '_ {
+        self.ranges.iter().map(|(&start, &end)| start..end)
+    }
+
+    /// How many ranges there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// Whether the set is empty.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// How many positions it holds.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The end of the last range.
+    #[must_use]
+    pub fn end(&self) -> Option<u64> {
+        self.ranges.last_key_value().map(|(_, &end)| end)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! What has arrived and the application has not read: in order, and beyond holes.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use core::ops::Range;
+
+use arrayvec::ArrayVec;
+use bytes::{Bytes, BytesMut};
+
+use crate::ranges::RangeSet;
+
+/// The length below which a piece is copied, so that it does not keep a whole frame in memory.
+const SMALL: usize = 512;
+/// Ranges that a SACK option can be made of; the fifth and later are never sent.
+const REMEMBERED: usize = 4;
+
+/// The receive buffer: bounded in bytes and in pieces.
+///
+/// Positions count bytes of the stream from 0. Whatever arrives first for a position stays; a later,
+/// contradictory copy of it is passed over.
+#[derive(Debug)]
+pub struct Reassembly {
+    capacity: usize,
+    /// The position of the next byte expected.
+    next: u64,
+    ready: VecDeque<Bytes>,
+    small: BytesMut,
+    ready_len: usize,
+    later: BTreeMap<u64, Bytes>,
+    arrived: RangeSet,
+    /// Where in `arrived` the latest segments went, latest first (RFC 2018, section 4).
+    recent: ArrayVec<u64, REMEMBERED>,
+}
+
+/// What became of the data of a segment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placed {
+    /// Bytes that can now be read.
+    pub advanced: u64,
+    /// Bytes that had arrived before, as the first range of them.
+    pub duplicate: Option<Range<u64>>,
+    /// Bytes kept beyond a hole.
+    pub kept: u64,
+    /// Bytes for which there was no room.
+    pub refused: u64,
+    /// Bytes copied.
+    pub copied: u64,
+}
+
+impl Reassembly {
+    /// A buffer for `capacity` bytes.
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            capacity,
+            next: 0,
+            ready: VecDeque::new(),
+            small: BytesMut::new(),
+            ready_len: 0,
+            later: BTreeMap::new(),
+            arrived: RangeSet::default(),
+            recent: ArrayVec::new(),
+        }
+    }
+
+    /// The position of the next byte expected.
+    #[must_use]
+    pub const fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Bytes that may arrive beyond the next expected one.
+    #[must_use]
+    pub const fn window(&self) -> usize {
+        self.capacity.saturating_sub(self.ready_len)
+    }
+
+    /// The most bytes it holds.
+    #[must_use]
+    pub const fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Bytes that can be read.
+    #[must_use]
+    pub const fn readable(&self) -> usize {
+        self.ready_len
+    }
+
+    /// Whether anything waits beyond a hole.
+    #[must_use]
+    pub fn has_holes(&self) -> bool {
+        !self.arrived.is_empty()
+    }
+
+    /// Bytes held, read or not.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.ready_len + self.arrived.total() as usize
+    }
+
+    /// Takes data that is exactly the next expected, with no hole behind it.
+    pub fn append(&mut self, data: Bytes) -> u64 {
+        debug_assert!(self.arrived.is_empty(), "nothing waits beyond a hole");
+        self.next += data.len() as u64;
+        self.make_ready(data)
+    }
+
+    /// Takes the data that begins at `position`; what lies outside the window is refused.
+    pub fn insert(&mut self, position: u64, data: &Bytes) -> Placed {
+        let mut placed = Placed::default();
+        let end = position + data.len() as u64;
+        let limit = self.next + self.window() as u64;
+        if position < self.next {
+            placed.duplicate = Some(position..end.min(self.next));
+        }
+        placed.refused = end.saturating_sub(limit.max(position));
+        let within = position.max(self.next)..end.min(limit);
+        if within.is_empty() {
+            return placed;
+        }
+        let mut gaps: ArrayVec<Range<u64>, 8> = ArrayVec::new();
+        for gap in self.arrived.gaps(within.clone()) {
+            // More holes than that within one segment are filled when it is sent again.
+            if gaps.try_push(gap).is_err() {
+                break;
+            }
+        }
+        let fresh: u64 = gaps.iter().map(|gap| gap.end - gap.start).sum();
+        if fresh < within.end - within.start && placed.duplicate.is_none() {
+            placed.duplicate = self.overlap(&within);
+        }
+        for gap in gaps {
+            let from = (gap.start - position) as usize;
+            self.place(
+                gap.start,
+                data.slice(from..from + (gap.end - gap.start) as usize),
+                &mut placed,
+            );
+        }
+        self.remember(within.start);
+        placed
+    }
+
+    /// The first part of `range` that is already there.
+    fn overlap(&self, range: &Range<u64>) -> Option<Range<u64>> {
+        let first = self.arrived.containing(range.start);
+        let known = first.or_else(|| self.arrived.following(range.start))?;
+        Some(known.start.max(range.start)..known.end.min(range.end))
+    }
+
+    fn place(&mut self, position: u64, piece: Bytes, placed: &mut Placed) {
+        let len = piece.len() as u64;
+        if position > self.next {
+            // A hole for each piece at worst, so the number of pieces is bounded too.
+            if self.later.len() >= self.capacity / SMALL + 16 {
+                placed.refused += len;
+                return;
+            }
+            let small = piece.len() < SMALL;
+            placed.copied += if small { len } else { 0 };
+            let piece = if small { Bytes::copy_from_slice(&piece) } else { piece };
+            self.later.insert(position, piece);
+            self.arrived.insert(position..position + len);
+            placed.kept += len;
+            return;
+        }
+        self.next += len;
+        placed.copied += self.make_ready(piece);
+        placed.advanced += len;
+        while let Some(entry) = self.later.first_entry() {
+            if *entry.key() != self.next {
+                break;
+            }
+            let piece = entry.remove();
+            self.next += piece.len() as u64;
+            placed.advanced += piece.len() as u64;
+            placed.copied += self.make_ready(piece);
+        }
+        self.arrived.remove_below(self.next);
+    }
+
+    /// Hands `piece` to the reader; gives back how many bytes were copied.
+    fn make_ready(&mut self, piece: Bytes) -> u64 {
+        let len = piece.len();
+        self.ready_len += len;
+        if len < SMALL {
+            self.small.extend_from_slice(&piece);
+            if self.small.len() >= SMALL * 8 {
+                self.ready.push_back(self.small.split().freeze());
+            }
+            return len as u64;
+        }
+        if !self.small.is_empty() {
+            self.ready.push_back(self.small.split().freeze());
+        }
+        self.ready.push_back(piece);
+        0
+    }
+
+    fn remember(&mut self, position: u64) {
+        if let Some(range) = self.arrived.containing(position) {
+            self.recent.retain(|other| !range.contains(other));
+            self.recent.truncate(REMEMBERED - 1);
+            self.recent.insert(0, position);
+        }
+    }
+
+    /// Takes the next bytes out, `most` of them at most, without a copy.
+    pub fn read(&mut self, most: usize) -> Option<Bytes> {
+        if self.ready.is_empty() && !self.small.is_empty() {
+            self.ready.push_back(self.small.split().freeze());
+        }
+        let first = self.ready.front_mut()?;
+        let read = if first.len() <= most { self.ready.pop_front()? } else { first.split_to(most) };
+        self.ready_len -= read.len();
+        Some(read)
+    }
+
+    /// Ranges beyond the next expected byte, that of the latest segment first (RFC 2018, section 4).
+    pub fn sack_ranges(&self, most: usize) -> ArrayVec<Range<u64>, REMEMBERED> {
+        let mut ranges: ArrayVec<Range<u64>, REMEMBERED> = ArrayVec::new();
+        for position in &self.recent {
+            if let Some(range) = self.arrived.containing(*position)
+                && ranges.len() < most
+                && !ranges.contains(&range)
+            {
+                ranges.push(range);
+            }
+        }
+        ranges
+    }
+
+    /// Forgets everything: nobody will read it.
+    pub fn discard(&mut self) {
+        self.ready.clear();
+        self.small = BytesMut::new();
+        self.ready_len = 0;
+        self.later.clear();
+        self.arrived.clear();
+        self.recent.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+
+fn byte(position: u64) -> u8 {
+    (position ^ (position >> 7)) as u8
+}
+
+fn piece(range: Range<u64>) -> Bytes {
+    range.map(byte).collect::<Vec<_>>().into()
+}
+
+proptest! {
+    #[test]
+    fn any_order_of_pieces_gives_the_stream(
+        pieces in vec((0_u64..5_000, 1_u64..1_600), 0..60), capacity in 1_usize..6_000
+    ) {
+        let mut buffer = Reassembly::new(capacity);
+        let mut read = Vec::new();
+        for (start, len) in pieces {
+            let before = buffer.next();
+            let placed = buffer.insert(start, &piece(start..start + len));
+            prop_assert_eq!(buffer.next(), before + placed.advanced);
+            prop_assert!(buffer.held() <= capacity);
+            while let Some(data) = buffer.read(700) {
+                read.extend_from_slice(&data);
+            }
+        }
+        prop_assert_eq!(read.len() as u64, buffer.next());
+        let right = read.iter().enumerate().all(|(i, found)| *found == byte(i as u64));
+        prop_assert!(right);
+        // What fills the holes makes everything readable.
+        buffer.insert(buffer.next(), &piece(buffer.next()..buffer.next() + capacity as u64));
+        prop_assert!(!buffer.has_holes());
+    }
+}
+
+#[test]
+fn the_latest_range_comes_first() {
+    //= S2.5
+    let mut buffer = Reassembly::new(10_000);
+    for start in [1_000, 3_000, 5_000, 7_000, 9_000] {
+        buffer.insert(start, &piece(start..start + 600));
+    }
+    buffer.insert(3_600, &piece(3_600..3_700));
+    let ranges = buffer.sack_ranges(3);
+    assert_eq!(ranges[..], [3_000..3_700, 9_000..9_600, 7_000..7_600]);
+}
+
+#[test]
+fn what_arrives_twice_is_named_and_the_first_copy_stays() {
+    let mut buffer = Reassembly::new(10_000);
+    buffer.insert(1_000, &piece(1_000..2_000));
+    let contradiction = buffer.insert(1_500, &Bytes::from(vec![0xff; 1_000]));
+    assert_eq!(contradiction.duplicate, Some(1_500..2_000));
+    assert_eq!(contradiction.kept, 500);
+    let placed = buffer.insert(0, &piece(0..1_000));
+    assert_eq!(placed.advanced, 2_500);
+    let mut read = Vec::new();
+    while let Some(data) = buffer.read(usize::MAX) {
+        read.extend_from_slice(&data);
+    }
+    assert_eq!(&read[..2_000], &piece(0..2_000)[..]);
+    assert_eq!(buffer.insert(0, &piece(0..600)).duplicate, Some(0..600));
+}
+
+#[test]
+fn single_bytes_beyond_holes_stay_bounded() {
+    let mut buffer = Reassembly::new(1 << 16);
+    for n in 0..30_000 {
+        buffer.insert(1 + 2 * n, &piece(1 + 2 * n..2 + 2 * n));
+    }
+    assert!(buffer.later.len() <= (1 << 16) / SMALL + 16);
+}

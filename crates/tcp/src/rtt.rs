@@ -1,0 +1,150 @@
+//! The retransmission timeout: RFC 6298, with a settable minimum and a clock that may tick slowly.
+
+use windfall_base::{Duration, Instant};
+
+/// How the retransmission timeout is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeoutConfig {
+    /// Before the first measurement (RFC 6298, 2.1).
+    pub initial: Duration,
+    /// Never below this (RFC 6298, 2.4); S3.15 sweeps it.
+    //= S3.15
+    pub minimum: Duration,
+    /// Never above this (RFC 6298, 2.5).
+    pub maximum: Duration,
+    /// The period of the clock that measures and fires; zero means an exact clock.
+    pub tick: Duration,
+}
+
+impl Default for TimeoutConfig {
+    /// 1 s at first, 200 ms to 60 s, an exact clock: what today's systems do.
+    fn default() -> Self {
+        Self {
+            initial: Duration::from_secs(1),
+            minimum: Duration::from_millis(200),
+            maximum: Duration::from_secs(60),
+            tick: Duration::ZERO,
+        }
+    }
+}
+
+impl TimeoutConfig {
+    /// Whole ticks that have passed by `at`.
+    const fn ticks(&self, at: Instant) -> u64 {
+        at.as_nanos() / self.tick.as_nanos()
+    }
+
+    /// When a timer set at `now` for `span` fires: with ticks, at the tick that makes the span full.
+    #[must_use]
+    pub fn deadline(&self, now: Instant, span: Duration) -> Instant {
+        if self.tick == Duration::ZERO {
+            return now.saturating_add(span);
+        }
+        let period = self.tick.as_nanos();
+        let ticks = self.ticks(now) + span.as_nanos().div_ceil(period).max(1);
+        Instant::from_nanos(ticks.saturating_mul(period))
+    }
+
+    /// The time between two instants as this clock sees it.
+    #[must_use]
+    pub fn between(&self, from: Instant, to: Instant) -> Duration {
+        if self.tick == Duration::ZERO {
+            return to.saturating_since(from);
+        }
+        self.tick * self.ticks(to).saturating_sub(self.ticks(from))
+    }
+}
+
+/// The estimator of round-trip time and timeout.
+#[derive(Clone, Debug)]
+pub struct Estimator {
+    config: TimeoutConfig,
+    smoothed: Option<Duration>,
+    variation: Duration,
+    backoff: u32,
+    samples: u64,
+    least: Option<Duration>,
+}
+
+impl Estimator {
+    /// An estimator without a measurement.
+    #[must_use]
+    pub const fn new(config: TimeoutConfig) -> Self {
+        let variation = Duration::ZERO;
+        Self { config, smoothed: None, variation, backoff: 0, samples: 0, least: None }
+    }
+
+    /// Takes a measurement of a segment that was sent once (Karn), out of `expected` measurements
+    /// per round trip (RFC 7323, appendix G).
+    //= S2.2
+    pub fn sample(&mut self, measured: Duration, expected: u64) {
+        self.samples += 1;
+        self.backoff = 0;
+        self.least = Some(self.least.map_or(measured, |least| least.min(measured)));
+        let Some(smoothed) = self.smoothed else {
+            self.smoothed = Some(measured);
+            self.variation = measured / 2;
+            return;
+        };
+        let (alpha, beta) = (8 * expected.max(1), 4 * expected.max(1));
+        let error = if measured > smoothed { measured - smoothed } else { smoothed - measured };
+        self.variation = self.variation - self.variation / beta + error / beta;
+        self.smoothed = Some(smoothed - smoothed / alpha + measured / alpha);
+    }
+
+    /// Doubles the timeout after it has fired (RFC 6298, 5.5).
+    pub fn back_off(&mut self) {
+        self.backoff = (self.backoff + 1).min(32);
+    }
+
+    /// Takes back the doubling, without a measurement.
+    pub fn relax(&mut self) {
+        self.backoff = 0;
+    }
+
+    /// The timeout now.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        let config = &self.config;
+        let base = self.smoothed.map_or(config.initial, |smoothed| {
+            let granularity = config.tick.max(Duration::from_millis(1));
+            smoothed.saturating_add(granularity.max(self.variation * 4))
+        });
+        let base = base.max(config.minimum).min(config.maximum);
+        let doubled = base.as_nanos().saturating_mul(1 << self.backoff);
+        Duration::from_nanos(doubled).min(config.maximum)
+    }
+
+    /// When a timer set at `now` for the timeout fires.
+    #[must_use]
+    pub fn deadline(&self, now: Instant) -> Instant {
+        self.config.deadline(now, self.timeout())
+    }
+
+    /// The time between two instants as the measuring clock sees it.
+    #[must_use]
+    pub fn between(&self, from: Instant, to: Instant) -> Duration {
+        self.config.between(from, to)
+    }
+
+    /// The smoothed round-trip time, once measured.
+    #[must_use]
+    pub const fn smoothed(&self) -> Option<Duration> {
+        self.smoothed
+    }
+
+    /// The least round-trip time measured.
+    #[must_use]
+    pub const fn least(&self) -> Option<Duration> {
+        self.least
+    }
+
+    /// Measurements taken.
+    #[must_use]
+    pub const fn samples(&self) -> u64 {
+        self.samples
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+use super::*;
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+#[test]
+fn the_first_measurements_follow_the_formulas() {
+    let mut estimator =
+        Estimator::new(TimeoutConfig { minimum: ms(1), ..TimeoutConfig::default() });
+    assert_eq!(estimator.timeout(), Duration::from_secs(1));
+    estimator.sample(ms(100), 1);
+    // SRTT = R, RTTVAR = R / 2, RTO = SRTT + 4 RTTVAR (RFC 6298, 2.2).
+    assert_eq!(estimator.timeout(), ms(300));
+    estimator.sample(ms(180), 1);
+    // RTTVAR = 3/4 · 50 + 1/4 · 80, SRTT = 7/8 · 100 + 1/8 · 180 (2.3).
+    assert_eq!(estimator.smoothed(), Some(ms(110)));
+    assert_eq!(estimator.timeout(), Duration::from_micros(110_000 + 4 * 57_500));
+}
+
+#[test]
+fn the_timeout_doubles_to_its_maximum_and_a_measurement_ends_that() {
+    let mut estimator = Estimator::new(TimeoutConfig::default());
+    for expected in [2, 4, 8, 16, 32, 60, 60] {
+        estimator.back_off();
+        assert_eq!(estimator.timeout(), Duration::from_secs(expected));
+    }
+    estimator.sample(ms(10), 1);
+    assert_eq!(estimator.timeout(), ms(200));
+}
+
+#[test]
+fn a_slow_clock_measures_and_fires_in_ticks() {
+    //= S3.15
+    let tick = ms(500);
+    let config = TimeoutConfig { minimum: ms(1_000), tick, ..TimeoutConfig::default() };
+    let at = |n: u64| Instant::START.saturating_add(ms(n));
+    // Two ticks from 1.3 s end at 2.0 s: the first is cut short.
+    assert_eq!(config.deadline(at(1_300), ms(1_000)), at(2_000));
+    assert_eq!(config.between(at(1_300), at(1_499)), Duration::ZERO);
+    assert_eq!(config.between(at(1_499), at(1_500)), tick);
+    let mut estimator = Estimator::new(config);
+    estimator.sample(Duration::ZERO, 1);
+    assert_eq!(estimator.timeout(), ms(1_000));
+}
+
+#[test]
+fn many_measurements_in_one_round_trip_weigh_less() {
+    let timeout_after = |expected: u64| {
+        let mut estimator = Estimator::new(TimeoutConfig::default());
+        estimator.sample(ms(100), expected);
+        (0..expected).for_each(|_| estimator.sample(ms(200), expected));
+        estimator.smoothed().unwrap()
+    };
+    let (one, twenty) = (timeout_after(1), timeout_after(20));
+    assert_eq!(one, Duration::from_micros(112_500));
+    // (1 - 1/160)^20 against 1 - 1/8: the difference is second order, below 1/128 of 100 ms.
+    assert!(one - twenty < Duration::from_micros(800));
+}

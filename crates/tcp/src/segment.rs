@@ -1,0 +1,80 @@
+//! Segments on their way in and out of a connection.
+
+use bytes::Bytes;
+use windfall_base::Payload;
+use windfall_wire_net::tcp::{Flags, HeaderBytes, Repr};
+use windfall_wire_net::{Addresses, Ecn};
+
+/// A segment whose header is trusted: the checksum held, or the detection option did.
+#[derive(Clone, Debug, Default)]
+pub struct Segment {
+    /// The header.
+    pub header: Repr,
+    /// The ECN field of the packet.
+    pub ecn: Ecn,
+    /// The data.
+    pub data: Bytes,
+    /// The checksum failed: nothing but what the detection option covers can be used.
+    pub damaged: bool,
+    /// Bytes of data that the packet lacks although the IP header promised them.
+    pub missing: u32,
+}
+
+impl Segment {
+    /// Whether any of `flags` is set.
+    #[must_use]
+    pub const fn has_any(&self, flags: Flags) -> bool {
+        self.header.flags.has_any(flags)
+    }
+
+    /// Sequence numbers that the segment takes: its data, SYN and FIN.
+    #[must_use]
+    pub fn span(&self) -> u64 {
+        let controls = self.header.flags.0 & (Flags::SYN | Flags::FIN).0;
+        self.data.len() as u64 + u64::from(self.missing) + u64::from(controls.count_ones())
+    }
+}
+
+/// What an IP packet that carried a segment says of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// From whom and to whom.
+    pub addresses: Addresses,
+    /// The ECN field.
+    pub ecn: Ecn,
+    /// Bytes that the IP header promised and the packet lacks.
+    pub missing: u32,
+}
+
+/// A segment to put into an IP packet; the checksum is in the header.
+#[derive(Clone, Debug)]
+pub struct Transmit {
+    /// From whom and to whom.
+    pub addresses: Addresses,
+    /// The ECN field that the packet must have.
+    pub ecn: Ecn,
+    /// The TCP header with its options.
+    pub header: HeaderBytes,
+    /// The data, shared with the send buffer.
+    pub data: Bytes,
+}
+
+impl Transmit {
+    /// The segment as one payload in two slices; the header is copied.
+    #[must_use]
+    pub fn payload(&self) -> Payload {
+        Payload::new(Bytes::copy_from_slice(&self.header), self.data.clone())
+    }
+
+    /// The length of the segment in bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.header.len() + self.data.len()
+    }
+
+    /// Whether it carries no data.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+}

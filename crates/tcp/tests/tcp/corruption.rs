@@ -1,0 +1,326 @@
+//! Segments that arrive damaged: detection, notification, and what the sender makes of it (S4).
+
+use windfall_base::{DropReason, Duration};
+use windfall_tcp::Config;
+use windfall_tcp::config::{Corruption, NotificationMode, Reaction};
+use windfall_wire_net::tcp::{CorruptionKinds, Flags, Notification, Packing};
+
+use crate::pair::*;
+
+const MODES: [NotificationMode; 3] =
+    [NotificationMode::DraftSafe, NotificationMode::Paper, NotificationMode::Extended];
+
+fn config(mode: NotificationMode) -> Config {
+    Config { corruption: Corruption::on(mode), nagle: false, ..Config::new_reno() }
+}
+
+/// Damages the data segments of the near end with these numbers, the first time they are sent.
+fn damage(pair: &mut Pair, numbers: &'static [u64]) {
+    let mut count = 0;
+    pair.fate = Box::new(move |seen| {
+        if seen.from != NEAR || !seen.is_data() || seen.again {
+            return Fate::default();
+        }
+        count += 1;
+        if numbers.contains(&count) { Fate::damaged(seen) } else { Fate::default() }
+    });
+}
+
+#[test]
+fn the_four_branches_of_the_receiver() {
+    //= S4.8
+    let branch = |detect: bool, bits: &[u32]| {
+        let mut corruption = Corruption::on(NotificationMode::DraftSafe);
+        corruption.detect = detect;
+        let mut pair = Pair::with(Config { corruption, ..config(NotificationMode::DraftSafe) });
+        let (mut once, bits) = (true, bits.to_vec());
+        pair.fate = Box::new(move |seen| {
+            let hit = seen.is_data() && core::mem::take(&mut once);
+            Fate { bits: if hit { bits.clone() } else { Vec::new() }, ..Fate::default() }
+        });
+        pair.send(NEAR, 1_000).run_for(ms(60));
+        let notified = pair.sent(FAR).any(|seen| seen.header.options.notification.is_some());
+        (pair.ends[FAR].drops.iter().collect::<Vec<_>>(), notified)
+    };
+    // Checksum good.
+    assert_eq!(branch(true, &[]), (vec![], false));
+    // Checksum bad, detection good: a bit of the data.
+    assert_eq!(branch(true, &[60 * 8]), (vec![(DropReason::TcpDamaged, 1)], true));
+    // Checksum bad, detection bad: a bit of the sequence number.
+    assert_eq!(branch(true, &[60]), (vec![(DropReason::TcpChecksum, 1)], false));
+    // No detection option.
+    assert_eq!(branch(false, &[60 * 8]), (vec![(DropReason::TcpChecksum, 1)], false));
+}
+
+#[test]
+fn the_option_stands_on_data_and_nowhere_else() {
+    //= S4.7
+    let mut pair = Pair::new(config(MODES[0]), config(MODES[0]));
+    pair.connect().transfer(20_000, Duration::from_secs(2));
+    pair.run_for(Duration::from_secs(1));
+    for seen in &pair.seen {
+        let plain = seen.is_data() && !seen.header.flags.has_any(Flags::SYN | Flags::FIN);
+        assert_eq!(seen.header.options.detection.is_some(), plain, "{seen:?}");
+    }
+}
+
+#[test]
+fn a_notification_brings_the_segment_within_a_round_trip_in_every_mode() {
+    //= S4.4
+    //= S4.10
+    for mode in MODES {
+        for (packing, kinds) in [
+            (Packing::Packed, CorruptionKinds::default()),
+            (Packing::Aligned, CorruptionKinds::EXPERIMENTAL),
+        ] {
+            let mut config = config(mode);
+            (config.corruption.packing, config.corruption.kinds) = (packing, kinds);
+            let mut pair = Pair::with(config);
+            damage(&mut pair, &[3]);
+            pair.send(NEAR, 14_000).run_for(ms(45));
+            let times = pair.repetitions(NEAR);
+            assert_eq!(times.len(), 1, "{mode:?} {:#?}", pair.timeline);
+            // Sent at 100 ms, noticed at 110 ms, sent again at 120 ms.
+            assert_eq!(times[0], at(120));
+            assert_eq!(pair.ends[FAR].incoming.len(), 14_000);
+            let operations = pair.connection(NEAR).operations();
+            assert_eq!(operations.notifications_received, 1);
+            assert_eq!((operations.timeouts, operations.fast_retransmits), (0, 0));
+        }
+    }
+}
+
+#[test]
+fn what_the_notification_names_depends_on_the_mode() {
+    //= S4.3
+    //= S4.9
+    let answer = |mode| {
+        let mut pair = Pair::with(config(mode));
+        damage(&mut pair, &[3]);
+        pair.send(NEAR, 14_000).run_for(ms(45));
+        let named = |seen: &&Seen| seen.header.options.notification.is_some();
+        let found = pair.sent(FAR).skip(1).find(named);
+        let found = found.unwrap();
+        let relative = |seq: windfall_base::seq::Seq32| {
+            seq.0.wrapping_sub(pair.sent(NEAR).next().unwrap().header.seq.0)
+        };
+        let named = match found.header.options.notification {
+            Some(Notification::Extended(seq)) => Some(relative(seq)),
+            _ => None,
+        };
+        (found.ack, named)
+    };
+    // The third segment is 1 + 2 · 1440 .. 1 + 3 · 1440.
+    assert_eq!(answer(NotificationMode::DraftSafe), (2_881, None));
+    assert_eq!(answer(NotificationMode::Paper), (4_321, None));
+    assert_eq!(answer(NotificationMode::Extended), (2_881, Some(2_881)));
+}
+
+#[test]
+fn a_damaged_segment_beyond_a_hole_never_acknowledges_the_hole() {
+    for mode in [NotificationMode::DraftSafe, NotificationMode::Extended] {
+        let mut pair = Pair::with(config(mode));
+        // The second is lost, the fourth damaged.
+        let mut count = 0;
+        pair.fate = Box::new(move |seen| {
+            if seen.from != NEAR || !seen.is_data() || seen.again {
+                return Fate::default();
+            }
+            count += 1;
+            match count {
+                2 => Fate::lost(),
+                4 => Fate::damaged(seen),
+                _ => Fate::default(),
+            }
+        });
+        pair.transfer(14_000, Duration::from_secs(5));
+        let mut arrived = 1;
+        for seen in &pair.seen {
+            if seen.from == FAR {
+                assert!(seen.ack <= arrived.max(1_441) || pair.repetitions(NEAR)[0] < seen.now);
+            } else if seen.is_data() {
+                arrived = arrived.max(seen.seq + seen.len as u32);
+            }
+        }
+        let sent = pair.connection(FAR).operations().notifications_sent;
+        assert_eq!(sent, 1, "{mode:?} {:#?}", pair.timeline);
+    }
+}
+
+#[test]
+fn the_reaction_of_the_window_is_a_choice() {
+    //= S4.5
+    let reductions = |reaction| {
+        let mut config = config(NotificationMode::Extended);
+        config.corruption.reaction = reaction;
+        let mut pair = Pair::with(config);
+        damage(&mut pair, &[20, 22, 24, 26]);
+        pair.transfer(100_000, Duration::from_secs(5));
+        let operations = pair.connection(NEAR).operations();
+        assert_eq!((operations.timeouts, operations.retransmissions), (0, 4), "{reaction:?}");
+        operations.reductions
+    };
+    assert_eq!(reductions(Reaction::Ignore), 0);
+    assert_eq!(reductions(Reaction::AsMark), 1);
+    assert_eq!(reductions(Reaction::AsLoss), 4);
+}
+
+#[test]
+fn resets_and_syns_in_damaged_segments_are_not_obeyed() {
+    for flags in [Flags::RST | Flags::ACK, Flags::SYN | Flags::ACK] {
+        let mut pair = Pair::with(config(MODES[0]));
+        pair.send(NEAR, 1_000).run_for(ms(100));
+        let mut header = pair.forged(FAR, flags);
+        header.options.detection = Some(0);
+        let state = pair.connection(FAR).state();
+        let result = pair.inject_damaged(FAR, &header, b"data");
+        assert_eq!(result, Err(DropReason::TcpDamaged));
+        assert_eq!(pair.connection(FAR).state(), state);
+    }
+}
+
+#[test]
+fn a_repeated_notification_is_followed_once() {
+    let mut pair = Pair::with(config(MODES[0]));
+    damage(&mut pair, &[3]);
+    let inner = core::mem::replace(&mut pair.fate, Box::new(|_| Fate::default()));
+    let mut inner = inner;
+    pair.fate = Box::new(move |seen| {
+        let twice = seen.header.options.notification.is_some();
+        Fate { twice, ..inner(seen) }
+    });
+    pair.send(NEAR, 14_000).run_for(ms(45));
+    assert_eq!(pair.repetitions(NEAR).len(), 1, "{:#?}", pair.timeline);
+}
+
+#[test]
+fn the_round_trip_is_measured_only_of_segments_sent_once() {
+    // Karn's rule: without timestamps, only the segment that is timed and was sent once counts.
+    let mut pair = Pair::with(Config { timestamps: false, ..config(MODES[0]) });
+    pair.run_for(Duration::from_secs(1));
+    let before = pair.connection(NEAR).round_trip_samples();
+    let mut count = 0;
+    pair.fate = Box::new(move |seen| {
+        let data = seen.from == NEAR && seen.is_data();
+        count += u64::from(data);
+        if data && count <= 2 { Fate::damaged(seen) } else { Fate::default() }
+    });
+    pair.send(NEAR, 1_000).run_for(ms(30));
+    assert_eq!(pair.connection(NEAR).round_trip_samples(), before + 1, "sent once: a sample");
+    pair.run_for(ms(100));
+    assert_eq!(pair.connection(NEAR).round_trip_samples(), before + 1, "sent again: none");
+    assert_eq!(pair.ends[FAR].incoming.len(), 1_000);
+}
+
+#[test]
+fn a_cut_segment_is_known_by_the_length_in_the_ip_header() {
+    let mut pair = Pair::with(config(MODES[0]));
+    let mut once = true;
+    pair.fate = Box::new(move |seen| {
+        let cut = if seen.is_data() && core::mem::take(&mut once) { 700 } else { 0 };
+        Fate { cut, ..Fate::default() }
+    });
+    pair.send(NEAR, 1_000).run_for(ms(45));
+    assert_eq!(pair.ends[FAR].drops.of(DropReason::TcpDamaged), 1);
+    assert_eq!(pair.ends[FAR].incoming.len(), 1_000);
+}
+
+/// S4.31: even where the window reacts as to a loss, four things are better.
+mod benefits {
+    use super::*;
+
+    fn conservative(notify: bool) -> Config {
+        let mut config = config(NotificationMode::DraftSafe);
+        config.corruption.notify = notify;
+        config.corruption.reaction = Reaction::AsLoss;
+        config
+    }
+
+    /// The last segment damaged: nothing behind it can hint at the loss.
+    #[test]
+    fn earlier_retransmission() {
+        //= S4.31
+        let time = |notify| {
+            let mut pair = Pair::with(conservative(notify));
+            pair.ends[NEAR].finishes = false;
+            damage(&mut pair, &[10]);
+            let began = pair.now;
+            pair.send(NEAR, 14_400);
+            let done = |pair: &Pair| pair.ends[FAR].incoming.len() == 14_400;
+            assert!(pair.run_until(Duration::from_secs(5), done));
+            pair.now.saturating_since(began)
+        };
+        assert_eq!(time(true), ms(30));
+        assert!(time(false) >= ms(200));
+    }
+
+    /// What a damaged segment acknowledges is kept: the other end's data need not be sent again.
+    #[test]
+    fn kept_control_information() {
+        //= S4.31
+        let time = |notify| {
+            let mut pair = Pair::with(conservative(notify));
+            pair.ends[FAR].outgoing = pattern(FAR, 1_000);
+            let mut once = true;
+            pair.fate = Box::new(move |seen| {
+                // The answer carries the acknowledgment and arrives damaged; bare ones are lost.
+                if seen.from != NEAR || (seen.is_data() && !once) {
+                    return Fate::default();
+                }
+                if seen.is_data() {
+                    once = false;
+                    return Fate::damaged(seen);
+                }
+                Fate::lost()
+            });
+            pair.send(FAR, 1_000);
+            pair.run_for(ms(12));
+            pair.send(NEAR, 1_000);
+            let began = pair.now;
+            let acked = |pair: &Pair| pair.connection(FAR).unacknowledged() == 0;
+            assert!(pair.run_until(Duration::from_secs(5), acked));
+            (pair.now.saturating_since(began), pair.repetitions(FAR).len())
+        };
+        let (with, repeated) = time(true);
+        assert_eq!((with, repeated), (ms(10), 0));
+        let (without, _) = time(false);
+        assert!(without >= ms(100), "{without}");
+    }
+
+    /// The damaged round trip gives a sample, so that the timeout follows a path that grew longer.
+    #[test]
+    fn correct_timeout() {
+        //= S4.31
+        let timeout = |notify| {
+            let mut pair = Pair::with(conservative(notify));
+            pair.send(NEAR, 14_400).run_for(ms(500));
+            pair.delay = ms(80);
+            pair.fate = Box::new(|seen| {
+                let data = seen.from == NEAR && seen.is_data();
+                if data { Fate::damaged(seen) } else { Fate::default() }
+            });
+            pair.send(NEAR, 1_000).run_for(ms(165));
+            pair.connection(NEAR).round_trip_time().unwrap()
+        };
+        assert!(timeout(true) > timeout(false));
+        assert!(timeout(true) >= ms(20 + (160 - 20) / 8 - 1));
+    }
+
+    /// A mark on a damaged packet is answered at once.
+    #[test]
+    fn earlier_reaction_to_marks() {
+        //= S4.31
+        let marked = |notify| {
+            let mut pair = Pair::with(Config { ecn: true, ..conservative(notify) });
+            pair.fate = Box::new(|seen| {
+                let data = seen.from == NEAR && seen.is_data() && !seen.again;
+                let fate = if data { Fate::damaged(seen) } else { Fate::default() };
+                Fate { mark: data, ..fate }
+            });
+            pair.send(NEAR, 1_000).run_for(ms(15));
+            pair.sent(FAR).any(|seen| seen.header.flags == Flags::ACK | Flags::ECE)
+        };
+        assert!(marked(true));
+        assert!(!marked(false));
+    }
+}

@@ -1,0 +1,242 @@
+//! The knobs of paper 002, and what each of them changes.
+
+use windfall_base::{Duration, Rate};
+use windfall_tcp::Config;
+use windfall_tcp::config::{AckPolicy, Paws};
+use windfall_tcp::rtt::TimeoutConfig;
+use windfall_wire_net::tcp::Flags;
+
+use crate::pair::*;
+
+fn plain() -> Config {
+    Config { nagle: false, ..Config::new_reno() }
+}
+
+fn bulk(config: Config) -> Pair {
+    let mut pair = Pair::with(config);
+    pair.rate = Rate::from_mbps(10);
+    pair.transfer(1_000_000, Duration::from_secs(60));
+    pair
+}
+
+#[test]
+fn timestamps_cost_twelve_bytes_and_give_a_sample_for_each_acknowledgment() {
+    //= S2.2
+    for timestamps in [true, false] {
+        let pair = bulk(Config { timestamps, ..plain() });
+        let data = pair.sent(NEAR).find(|seen| seen.len > 1_400).unwrap();
+        let header = data.header.emit(&Default::default()).unwrap().len();
+        assert_eq!(header, if timestamps { 32 } else { 20 });
+        let acks = pair.connection(NEAR).operations().acks_received;
+        let samples = pair.connection(NEAR).round_trip_samples();
+        if timestamps {
+            assert!(samples >= acks, "{samples} {acks}");
+        } else {
+            assert!(samples * 5 < acks && samples > 5, "{samples} {acks}");
+        }
+    }
+}
+
+#[test]
+fn the_check_for_old_duplicates_costs_one_comparison_or_none() {
+    //= S2.3
+    //= S2.8
+    let checks = |paws, timestamps| {
+        let pair = bulk(Config { paws, timestamps, ..plain() });
+        let operations = pair.connection(FAR).operations();
+        // FIN comes with the last segment.
+        assert_eq!(operations.predicted_data + 1, operations.data_received);
+        (operations.paws_checks, operations.segments_received)
+    };
+    let (before, segments) = checks(Paws::BeforePrediction, true);
+    // All but the SYN and what closes: one check each.
+    assert!(before + 3 >= segments, "{before} {segments}");
+    let (after, _) = checks(Paws::AfterPrediction, true);
+    assert!(after < 5, "{after}");
+    assert_eq!(checks(Paws::Off, true).0, 0);
+    assert_eq!(checks(Paws::BeforePrediction, false).0, 0);
+}
+
+#[test]
+fn a_segment_with_an_old_timestamp_is_dropped() {
+    //= S2.3
+    for (paws, dropped) in
+        [(Paws::BeforePrediction, true), (Paws::AfterPrediction, true), (Paws::Off, false)]
+    {
+        let mut pair = Pair::with(Config { paws, ..plain() });
+        pair.send(NEAR, 3_000).run_for(ms(100));
+        let mut old = pair.forged(FAR, Flags::ACK | Flags::URG);
+        let newest = pair.sent(NEAR).last().unwrap().header.options.timestamps.unwrap();
+        old.options.timestamps =
+            Some(windfall_wire_net::tcp::Timestamps { value: newest.value - 5, ..newest });
+        let result = pair.inject(FAR, &old, b"from another age");
+        let expected = windfall_base::DropReason::TcpOldTimestamp;
+        assert_eq!(result == Err(expected), dropped, "{paws:?}: {result:?}");
+    }
+}
+
+#[test]
+fn without_window_scale_the_window_ends_at_65535() {
+    //= S2.4
+    for (window_scale, most) in [(true, 1 << 20), (false, 65_535)] {
+        let mut pair = Pair::with(Config { window_scale, ..plain() });
+        pair.delay = ms(100);
+        pair.send(NEAR, 900_000).run_for(Duration::from_secs(3));
+        let shift = pair.connection(FAR).agreed().receive_shift;
+        let windows = pair.sent(FAR).skip(1).map(|seen| u64::from(seen.header.window) << shift);
+        let widest = windows.max().unwrap();
+        assert!(widest <= most && widest > most - (1 << shift), "{widest}");
+    }
+}
+
+#[test]
+fn each_condition_of_header_prediction_counts() {
+    //= S2.6
+    let mispredicts = |change: fn(&mut Pair) -> (windfall_wire_net::tcp::Repr, Vec<u8>)| {
+        let mut pair = Pair::with(Config { timestamps: false, ..plain() });
+        pair.send(NEAR, 5_000).run_for(ms(100));
+        let (header, data) = change(&mut pair);
+        let before = *pair.connection(FAR).operations();
+        let _ = pair.inject(FAR, &header, &data);
+        let after = pair.connection(FAR).operations();
+        let predicted = after.predicted_data + after.predicted_acks;
+        predicted == before.predicted_data + before.predicted_acks
+    };
+    assert!(!mispredicts(|pair| (pair.forged(FAR, Flags::ACK | Flags::PSH), vec![7; 100])));
+    // (b) a flag beyond ACK and PSH
+    assert!(mispredicts(|pair| (pair.forged(FAR, Flags::ACK | Flags::URG), vec![7; 100])));
+    // (c) not the next in sequence
+    assert!(mispredicts(|pair| {
+        let mut header = pair.forged(FAR, Flags::ACK);
+        header.seq = header.seq + 100;
+        (header, vec![7; 100])
+    }));
+    // (d) another window
+    assert!(mispredicts(|pair| {
+        let mut header = pair.forged(FAR, Flags::ACK);
+        header.window -= 1;
+        (header, vec![7; 100])
+    }));
+    // (e) something is being sent again
+    assert!(mispredicts(|pair| {
+        pair.fate = Box::new(|_| Fate::lost());
+        pair.send(FAR, 5_000).run_for(Duration::from_secs(1));
+        let mut header = pair.forged(FAR, Flags::ACK);
+        header.ack = pair.sent(NEAR).last().unwrap().header.ack;
+        (header, vec![7; 100])
+    }));
+    // (f) data and a new acknowledgment at once
+    assert!(mispredicts(|pair| {
+        pair.fate = Box::new(|seen| if seen.from == NEAR { Fate::lost() } else { Fate::default() });
+        pair.send(FAR, 1_000).run_for(ms(5));
+        let mut header = pair.forged(FAR, Flags::ACK);
+        header.ack = header.ack + 1_000;
+        (header, vec![7; 100])
+    }));
+    // (a) not established: this end has finished
+    assert!(mispredicts(|pair| {
+        pair.ends[NEAR].follows = false;
+        pair.ends[FAR].finishes = true;
+        pair.send(FAR, 0).run_for(ms(100));
+        (pair.forged(FAR, Flags::ACK), vec![7; 100])
+    }));
+}
+
+/// Acknowledgments every 500 ms alone, with a timeout that waits for them.
+fn by_time(minimum: Duration) -> Config {
+    let timeout = TimeoutConfig { minimum, ..TimeoutConfig::default() };
+    let acks = AckPolicy::TimeOnly { interval: ms(500) };
+    Config { acks, timeout, receive_buffer: 8 << 20, send_buffer: 8 << 20, ..plain() }
+}
+
+#[test]
+fn acknowledgments_by_time_are_two_a_second() {
+    //= S2.10
+    let mut pair = Pair::with(by_time(Duration::from_secs(1)));
+    pair.rate = Rate::from_mbps(8);
+    pair.send(NEAR, 8_000_000).run_for(Duration::from_secs(4));
+    let bare = pair.sent(FAR).filter(|seen| !seen.is_data()).count() as i64 - 1;
+    assert!((7..=8).contains(&bare), "{bare} in four seconds");
+}
+
+#[test]
+fn stretched_acknowledgments_have_the_side_effects_that_are_feared() {
+    //= S2.11
+    let run = |config: Config| {
+        let mut pair = Pair::with(config);
+        pair.send(NEAR, 8_000_000).run_for(ms(2_000));
+        let times: Vec<_> = pair.sent(NEAR).filter(|s| s.is_data()).map(|s| s.now).collect();
+        let burst = times.iter().map(|at| times.iter().filter(|o| *o == at).count()).max();
+        (burst.unwrap(), pair.ends[FAR].incoming.len(), pair.connection(NEAR).operations().timeouts)
+    };
+    let buffers = Config { receive_buffer: 8 << 20, send_buffer: 8 << 20, ..plain() };
+    let (_, standard, none) = run(Config { byte_counting: false, ..buffers });
+    let slow = by_time(Duration::from_secs(1));
+    let (burst, stretched, late) = run(Config { byte_counting: false, ..slow.clone() });
+    assert_eq!((none, late), (0, 0));
+    // One acknowledgment opens the whole window at once, and the window grows by one segment for it.
+    assert!(burst >= 10, "{burst}");
+    assert!(stretched * 10 < standard, "{stretched} {standard}");
+    // Bytes counted instead of acknowledgments make up for some of it (RFC 3465).
+    assert!(run(slow).1 > stretched);
+    // A timeout below the interval fires although nothing was lost.
+    assert!(run(by_time(ms(200))).2 > 0);
+}
+
+#[test]
+fn a_short_transfer_with_fin_is_answered_at_once() {
+    //= S2.10
+    let acks = AckPolicy::TimeOnly { interval: ms(500) };
+    let mut pair = Pair::with(Config { acks, ..plain() });
+    let began = pair.now;
+    pair.ends[NEAR].finishes = true;
+    pair.send(NEAR, 500);
+    let acked = |pair: &Pair| pair.connection(NEAR).unacknowledged() == 0;
+    assert!(pair.run_until(Duration::from_secs(1), acked));
+    assert_eq!(pair.now.saturating_since(began), ms(20));
+}
+
+#[test]
+fn acknowledgments_by_traffic_grow_sparse_and_return_after_a_loss() {
+    //= S2.47
+    let acks = AckPolicy::ByTraffic { most: 8, delay: ms(100) };
+    let pair = bulk(Config { acks, ..plain() });
+    let operations = pair.connection(FAR).operations();
+    let share = operations.acks_sent as f64 / operations.data_received as f64;
+    assert!((0.125..0.25).contains(&share), "{share}");
+}
+
+#[test]
+fn a_burst_limit_spreads_a_window_over_the_round_trip() {
+    //= S2.47
+    let mut pair = Pair::with(Config { burst: Some(4), ..plain() });
+    pair.run_for(ms(500));
+    let before = pair.seen.len();
+    pair.send(NEAR, 200_000).run_for(ms(19));
+    let times: Vec<_> = pair.seen[before..].iter().filter(|s| s.is_data()).map(|s| s.now).collect();
+    let most = times.iter().map(|at| times.iter().filter(|other| *other == at).count()).max();
+    assert_eq!(most, Some(4));
+    assert_eq!(times.len(), 10, "the window leaves within one round trip");
+}
+
+#[test]
+fn segments_of_every_size_of_the_paper_carry_the_stream() {
+    //= S2.12
+    for mtu in [2296, 1500, 1000, 500] {
+        let pair = bulk(Config { mss: mtu - 40, ..plain() });
+        let most = pair.sent(NEAR).map(|seen| seen.len).max().unwrap();
+        assert_eq!(most, usize::from(mtu) - 40 - 12);
+    }
+}
+
+#[test]
+fn the_template_writes_the_headers_that_full_processing_writes() {
+    //= S2.7
+    let log = |template| {
+        let pair = bulk(Config { template, ..plain() });
+        let operations = *pair.connection(NEAR).operations();
+        assert_eq!(operations.templates > 600, template);
+        (pair.timeline, operations.segments_sent)
+    };
+    assert_eq!(log(true), log(false));
+}

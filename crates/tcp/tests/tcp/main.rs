@@ -1,0 +1,10 @@
+//! The engine as a whole: two endpoints and whatever a wire can do to them.
+
+mod adversity;
+mod corruption;
+mod exchange;
+mod knobs;
+mod pair;
+mod recovery;
+mod rfc2525;
+mod robustness;

@@ -1,0 +1,171 @@
+//! Losses and how long their repair takes, in each of the ways that history has.
+
+use windfall_base::Duration;
+use windfall_tcp::Config;
+use windfall_tcp::config::Repair;
+
+use crate::pair::*;
+
+/// A round trip of 100 ms, in which the wire holds everything that is sent.
+fn long_path(config: Config) -> Pair {
+    let mut pair = Pair::new(config.clone(), config);
+    pair.delay = ms(50);
+    pair.connect().run_for(ms(300));
+    pair
+}
+
+/// Loses `count` data segments, every second one from the 40th, the first time they are sent.
+fn lose_every_second(pair: &mut Pair, count: u64) {
+    let mut number = 0;
+    pair.fate = Box::new(move |seen| {
+        if seen.from != NEAR || !seen.is_data() || seen.again {
+            return Fate::default();
+        }
+        number += 1;
+        let lost = number >= 40 && number < 40 + 2 * count && number % 2 == 0;
+        if lost { Fate::lost() } else { Fate::default() }
+    });
+}
+
+/// Round trips from the first repair to the last.
+fn repair_time(config: Config, losses: u64) -> f64 {
+    let mut pair = long_path(config);
+    lose_every_second(&mut pair, losses);
+    pair.transfer(600_000, Duration::from_secs(60));
+    let times = pair.repetitions(NEAR);
+    assert_eq!(times.len() as u64, losses, "{times:?}");
+    assert_eq!(pair.connection(NEAR).operations().timeouts, 0);
+    times[times.len() - 1].saturating_since(times[0]).as_secs_f64() / 0.1
+}
+
+#[test]
+fn new_reno_needs_a_round_trip_for_each_loss_and_sack_one_for_all() {
+    //= S2.5
+    let config = Config::new_reno();
+    for losses in [2, 3, 5, 8] {
+        let new_reno = repair_time(Config { sack: false, ..config.clone() }, losses);
+        let expected = losses as f64 - 1.0;
+        assert!((new_reno - expected).abs() < 0.1, "{losses}: {new_reno}");
+        let sack = repair_time(config.clone(), losses);
+        assert!(sack <= 1.1, "{losses}: {sack}");
+    }
+}
+
+#[test]
+fn the_old_tcp_times_out_where_new_reno_does_not() {
+    //= S3.7
+    let timeouts = |repair| {
+        let config = Config { sack: false, repair, ..Config::new_reno() };
+        let mut pair = long_path(config);
+        lose_every_second(&mut pair, 4);
+        pair.transfer(600_000, Duration::from_secs(60));
+        pair.connection(NEAR).operations().timeouts
+    };
+    assert_eq!(timeouts(Repair::NewReno), 0);
+    assert!(timeouts(Repair::Net3) > 0);
+}
+
+#[test]
+fn netbsd_stalls_on_two_losses_in_one_window_and_not_on_one() {
+    //= S3.6
+    //= S3.7
+    let run = |burst: u64| {
+        let mut pair = Pair::with(Config { mss: 1460, ..Config::net3_reno() });
+        pair.rate = windfall_base::Rate::from_bps(800_000);
+        let mut number = 0;
+        pair.fate = Box::new(move |seen| {
+            let data = seen.from == NEAR && seen.is_data();
+            number += u64::from(data);
+            if data && number % 100 < burst { Fate::lost() } else { Fate::default() }
+        });
+        let took = pair.transfer(1_000_000, Duration::from_secs(600));
+        (took.as_secs_f64(), pair.connection(NEAR).operations().timeouts)
+    };
+    let (clean, none) = run(0);
+    let (one, _) = run(1);
+    let (two, stalls) = run(2);
+    assert_eq!(none, 0);
+    assert!(one < 1.35 * clean, "{one} {clean}");
+    assert!(two > 1.5 * clean && stalls >= 4, "{two} {clean} {stalls}");
+}
+
+#[test]
+fn timeouts_of_the_old_tcp_come_at_ticks_of_half_a_second() {
+    //= S3.15
+    let mut pair = Pair::with(Config::net3_reno());
+    pair.fate = Box::new(|seen| if seen.is_data() { Fate::lost() } else { Fate::default() });
+    pair.run_for(ms(123));
+    pair.send(NEAR, 5_000).run_for(Duration::from_secs(10));
+    let times = pair.repetitions(NEAR);
+    assert!(times.len() >= 3, "{times:?}");
+    assert!(times.iter().all(|at| at.as_nanos() % 500_000_000 == 0), "{times:?}");
+}
+
+#[test]
+fn limited_transmit_lets_small_windows_avoid_a_timeout() {
+    let timeouts = |limited_transmit| {
+        let config = Config {
+            limited_transmit,
+            sack: false,
+            nagle: false,
+            initial_window: 3,
+            ..Config::new_reno()
+        };
+        let mut pair = long_path(config);
+        let mut number = 0;
+        pair.fate = Box::new(move |seen| {
+            let data = seen.from == NEAR && seen.is_data() && !seen.again;
+            number += u64::from(data);
+            if data && number == 1 { Fate::lost() } else { Fate::default() }
+        });
+        pair.transfer(20_000, Duration::from_secs(10));
+        pair.connection(NEAR).operations().timeouts
+    };
+    assert_eq!((timeouts(false), timeouts(true)), (1, 0));
+}
+
+#[test]
+fn duplicates_are_reported_and_counted() {
+    let mut pair = Pair::with(Config { nagle: false, ..Config::new_reno() });
+    pair.fate = Box::new(|seen| Fate { twice: seen.index == 8, ..Fate::default() });
+    pair.transfer(50_000, Duration::from_secs(5));
+    pair.run_for(ms(100));
+    assert_eq!(pair.connection(NEAR).operations().duplicates_reported, 1, "{:#?}", pair.timeline);
+    assert_eq!(pair.connection(NEAR).operations().retransmissions, 0);
+}
+
+#[test]
+fn a_mark_halves_the_window_once_per_round_trip() {
+    let mut pair = Pair::with(Config { ecn: true, nagle: false, ..Config::new_reno() });
+    assert!(pair.connection(NEAR).agreed().ecn);
+    pair.send(NEAR, 2_000_000).run_for(ms(85));
+    let before = pair.connection(NEAR).operations().reductions;
+    pair.fate = Box::new(|seen| Fate { mark: seen.is_data(), ..Fate::default() });
+    pair.run_for(ms(200));
+    let reductions = pair.connection(NEAR).operations().reductions - before;
+    // Ten round trips of 20 ms at most, and nothing was lost or sent again.
+    assert!((7..=11).contains(&reductions), "{reductions}");
+    assert!(pair.repetitions(NEAR).is_empty());
+    pair.fate = Box::new(|_| Fate::default());
+    pair.run_for(ms(100));
+    let echoed = |pair: &Pair| {
+        let flags = pair.sent(FAR).last().unwrap().header.flags;
+        flags.has(windfall_wire_net::tcp::Flags::ECE)
+    };
+    assert!(!echoed(&pair), "the announcement of the reduction ends the echo");
+}
+
+#[test]
+fn a_hint_from_the_link_holds_fast_retransmit_back() {
+    //= S2.46
+    for (fast_retransmit, expected) in [(true, true), (false, false)] {
+        let mut pair = Pair::with(Config { fast_retransmit, nagle: false, ..Config::new_reno() });
+        // The link repairs a frame by itself: it comes late, behind ten others.
+        pair.fate = Box::new(|seen| {
+            let late = if seen.from == NEAR && seen.index == 15 { ms(15) } else { Duration::ZERO };
+            Fate { late, ..Fate::default() }
+        });
+        pair.transfer(100_000, Duration::from_secs(5));
+        assert_eq!(!pair.repetitions(NEAR).is_empty(), expected);
+    }
+}

@@ -1,0 +1,317 @@
+//! What strangers, floods, closed windows and the passing of time do to an endpoint: little.
+
+use std::sync::Arc;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use windfall_base::seq::Seq32;
+use windfall_base::{DropReason, Duration, Seed};
+use windfall_tcp::lookup::Lookup;
+use windfall_tcp::{Arrival, Config, Endpoint, Event, Listener, Overflow, State, TcpError};
+use windfall_wire_net::tcp::{CorruptionKinds, Flags, Options, Repr, fill_checksum};
+use windfall_wire_net::{Addresses, Ecn};
+
+use crate::pair::*;
+
+#[test]
+fn a_reset_counts_only_when_it_is_exactly_next() {
+    let mut pair = Pair::with(Config::default());
+    pair.send(NEAR, 1_000).run_for(ms(100));
+    let mut reset = pair.forged(FAR, Flags::RST);
+    reset.seq = reset.seq + 10;
+    assert_eq!(pair.inject(FAR, &reset, &[]), Err(DropReason::TcpBlind));
+    assert_eq!(pair.connection(FAR).state(), State::Established);
+    // The challenge reaches the real peer, who is content.
+    let challenges = pair.connection(FAR).operations().acks_sent;
+    assert!(challenges > 0);
+    reset.seq = reset.seq + 4_000_000;
+    assert_eq!(pair.inject(FAR, &reset, &[]), Err(DropReason::TcpSequence));
+    let reset = pair.forged(FAR, Flags::RST);
+    assert_eq!(pair.inject(FAR, &reset, &[]), Ok(()));
+    assert!(pair.ends[FAR].events.contains(&Event::Closed(Some(TcpError::Reset))));
+}
+
+#[test]
+fn a_syn_in_the_window_is_challenged_and_challenges_are_limited() {
+    let mut pair = Pair::with(Config::default());
+    pair.send(NEAR, 1_000).run_for(ms(100));
+    let before = pair.connection(FAR).operations().acks_sent;
+    for _ in 0..100 {
+        let syn = pair.forged(FAR, Flags::SYN);
+        assert_eq!(pair.inject(FAR, &syn, &[]), Err(DropReason::TcpBlind));
+    }
+    assert_eq!(pair.connection(FAR).operations().acks_sent - before, 10);
+    assert_eq!(pair.connection(FAR).state(), State::Established);
+}
+
+#[test]
+fn an_acknowledgment_of_what_was_never_sent_changes_nothing() {
+    let mut pair = Pair::with(Config::default());
+    pair.send(NEAR, 1_000).run_for(ms(100));
+    let mut forged = pair.forged(FAR, Flags::ACK);
+    forged.ack = forged.ack + 5_000;
+    assert_eq!(pair.inject(FAR, &forged, b"data"), Err(DropReason::TcpAcknowledgment));
+    assert_eq!(pair.connection(FAR).readable(), 0);
+}
+
+#[test]
+fn both_ends_may_open_at_once() {
+    let mut pair = Pair::new(Config::default(), Config::default());
+    pair.ends[FAR].tcp.unlisten(address(FAR));
+    let config = Arc::new(Config::default());
+    let far = &mut pair.ends[FAR];
+    far.id = Some(far.tcp.connect(at(0), address(FAR), address(NEAR), config).unwrap());
+    pair.connect().run_for(ms(200));
+    for end in [NEAR, FAR] {
+        assert_eq!(pair.connection(end).state(), State::Established, "{:#?}", pair.timeline);
+        assert!(pair.ends[end].events.contains(&Event::Connected));
+    }
+    pair.transfer(50_000, Duration::from_secs(5));
+}
+
+#[test]
+fn both_ends_may_close_at_once() {
+    let mut pair = Pair::with(Config::default());
+    for end in [NEAR, FAR] {
+        let id = pair.ends[end].id.unwrap();
+        pair.ends[end].tcp.shutdown(id).unwrap();
+    }
+    pair.run_for(ms(15));
+    assert_eq!([NEAR, FAR].map(|end| pair.connection(end).state()), [State::Closing; 2]);
+    pair.run_for(ms(15));
+    assert_eq!([NEAR, FAR].map(|end| pair.connection(end).state()), [State::TimeWait; 2]);
+    pair.run_for(Duration::from_secs(61));
+    assert_eq!([NEAR, FAR].map(|end| pair.connection(end).state()), [State::Closed; 2]);
+}
+
+#[test]
+fn one_end_may_go_on_after_the_other_has_finished() {
+    let mut pair = Pair::with(Config::default());
+    pair.ends[FAR].follows = false;
+    let id = pair.ends[NEAR].id.unwrap();
+    pair.ends[NEAR].tcp.shutdown(id).unwrap();
+    pair.run_for(ms(100));
+    assert_eq!(pair.connection(NEAR).state(), State::FinWait2);
+    assert_eq!(pair.connection(FAR).state(), State::CloseWait);
+    pair.send(FAR, 100_000).run_for(Duration::from_secs(2));
+    assert_eq!(pair.ends[NEAR].incoming.len(), 100_000);
+}
+
+#[test]
+fn a_closed_window_is_probed_for_as_long_as_it_is_answered() {
+    let config = Config { receive_buffer: 4_000, ..Config::default() };
+    let mut pair = Pair::with(config);
+    pair.ends[FAR].reads = false;
+    pair.send(NEAR, 10_000).run_for(Duration::from_secs(24 * 3600));
+    assert_eq!(pair.connection(FAR).readable(), 4_000);
+    assert_eq!(pair.connection(NEAR).state(), State::Established);
+    let probes = pair.connection(NEAR).operations().probes;
+    // Every minute once backed off.
+    assert!((1_400..1_460).contains(&probes), "{probes}");
+    pair.ends[FAR].reads = true;
+    while pair.read(FAR, 1_000) > 0 {}
+    pair.run_for(Duration::from_secs(70));
+    assert_eq!(pair.ends[FAR].incoming.len(), 10_000, "{:#?}", pair.timeline.last());
+}
+
+#[test]
+fn the_window_is_neither_taken_back_nor_opened_in_silly_steps() {
+    let config = Config { receive_buffer: 8_000, nagle: false, ..Config::default() };
+    let mut pair = Pair::with(config);
+    pair.ends[FAR].reads = false;
+    pair.send(NEAR, 60_000);
+    for _ in 0..2_000 {
+        pair.run_for(ms(7));
+        pair.read(FAR, 53);
+    }
+    let mut edge = 0;
+    for seen in pair.sent(FAR).skip(1) {
+        assert!(seen.ack + u32::from(seen.header.window) >= edge);
+        edge = seen.ack + u32::from(seen.header.window);
+    }
+    let short = pair.sent(NEAR).filter(|seen| seen.is_data() && seen.len < 1_000).count();
+    let long = pair.sent(NEAR).filter(|seen| seen.len >= 1_000).count();
+    assert!(short * 3 < long, "{short} short, {long} long");
+}
+
+#[test]
+fn small_writes_wait_for_an_acknowledgment_unless_told_otherwise() {
+    let segments = |nagle| {
+        let mut pair = Pair::with(Config { nagle, ..Config::default() });
+        for _ in 0..20 {
+            pair.send(NEAR, 10).run_for(ms(1));
+        }
+        pair.run_for(ms(200));
+        pair.sent(NEAR).filter(|seen| seen.is_data()).count()
+    };
+    assert_eq!(segments(false), 20);
+    assert!(segments(true) <= 3);
+}
+
+#[test]
+fn a_connection_in_time_wait_gives_way_to_a_new_one() {
+    let mut pair = Pair::with(Config::default());
+    pair.ends[FAR].finishes = true;
+    pair.send(FAR, 10).run_for(ms(100));
+    assert_eq!(pair.connection(FAR).state(), State::TimeWait);
+    let mut syn = pair.forged(FAR, Flags::SYN);
+    syn.seq = syn.seq + 100_000;
+    assert_eq!(pair.inject(FAR, &syn, &[]), Ok(()));
+    let answer = pair.sent(FAR).last().unwrap();
+    assert_eq!(answer.header.flags, Flags::SYN | Flags::ACK);
+}
+
+fn stranger(n: u32, header: &Repr) -> (Arrival, Vec<u8>) {
+    let src = core::net::Ipv4Addr::from_bits(0x0a01_0000 + n);
+    let addresses = Addresses::V4 { src, dst: core::net::Ipv4Addr::new(10, 0, 0, 2) };
+    let mut bytes = header.emit(&CorruptionKinds::default()).unwrap().to_vec();
+    fill_checksum(&addresses, &mut bytes, &[]);
+    (Arrival { addresses, ecn: Ecn::NotCapable, missing: 0 }, bytes)
+}
+
+#[test]
+fn a_flood_of_syns_costs_a_bounded_memory_and_honest_peers_still_connect() {
+    for overflow in [Overflow::Drop, Overflow::Cookies] {
+        let mut tcp = Endpoint::new(Seed(3), "flooded", Lookup::Hashed);
+        let config = Arc::new(Config::default());
+        let listener = Listener { config, backlog: 100, overflow };
+        tcp.listen(address(FAR), listener).unwrap();
+        let syn = |port: u16| Repr {
+            src_port: port,
+            dst_port: 5001,
+            seq: Seq32(77),
+            flags: Flags::SYN,
+            window: 5_000,
+            options: Options { mss: Some(1460), ..Options::default() },
+            ..Repr::default()
+        };
+        for n in 0..20_000 {
+            let (arrival, bytes) = stranger(n, &syn(1));
+            let _ = tcp.handle_segment(at(0), &arrival, &bytes.into());
+            if n % 100 == 0 {
+                while tcp.poll_transmit(at(0)).is_some() {}
+            }
+        }
+        assert_eq!(tcp.len(), 100);
+        while tcp.poll_transmit(at(0)).is_some() {}
+        let (arrival, bytes) = stranger(50_000, &syn(9));
+        let result = tcp.handle_segment(at(1), &arrival, &bytes.into());
+        if overflow == Overflow::Drop {
+            assert_eq!(result, Err(DropReason::TcpBacklog));
+            continue;
+        }
+        let answer = tcp.poll_transmit(at(1)).unwrap();
+        let packet = windfall_wire_net::tcp::Packet::new(&answer.header).unwrap();
+        let mut ack = Repr { flags: Flags::ACK, ack: packet.seq().next(), ..syn(9) };
+        (ack.seq, ack.options) = (Seq32(78), Options::default());
+        let (arrival, bytes) = stranger(50_000, &ack);
+        assert_eq!(tcp.handle_segment(at(2), &arrival, &bytes.into()), Ok(()));
+        assert!(matches!(tcp.poll_event(), Some((_, Event::Accepted))));
+        // A made-up cookie is worth nothing.
+        ack.ack = ack.ack + 1;
+        let (arrival, bytes) = stranger(50_001, &ack);
+        let result = tcp.handle_segment(at(2), &arrival, &bytes.into());
+        assert_eq!(result, Err(DropReason::TcpAcknowledgment));
+    }
+}
+
+#[test]
+fn a_week_of_connections_holds_memory_flat() {
+    let mut pair = Pair::new(Config::default(), Config::default());
+    let config = Arc::new(Config::default());
+    let mut most = 0;
+    // One connection in five minutes, each closed by both sides; one in three loses its peer.
+    for n in 0..2_016_u64 {
+        let now = pair.now;
+        let near = &mut pair.ends[NEAR];
+        let local = "10.0.0.1:0".parse().unwrap();
+        let id = near.tcp.connect(now, local, address(FAR), Arc::clone(&config)).unwrap();
+        near.id = Some(id);
+        pair.ends[FAR].id = None;
+        pair.run_for(ms(100));
+        pair.send(NEAR, 2_000).run_for(ms(100));
+        if n % 3 == 0 {
+            pair.fate = Box::new(|_| Fate::lost());
+        }
+        for end in [NEAR, FAR] {
+            let id = pair.ends[end].id.unwrap();
+            pair.ends[end].tcp.close(pair.now, id).unwrap();
+        }
+        pair.run_for(Duration::from_secs(300));
+        pair.fate = Box::new(|_| Fate::default());
+        most = most.max(pair.ends[NEAR].tcp.len() + pair.ends[FAR].tcp.len());
+        pair.timeline.clear();
+        pair.seen.clear();
+    }
+    // A peer that is lost is given up after 15 timeouts, some thirteen minutes.
+    assert!(most <= 8, "{most}");
+    pair.run_for(Duration::from_secs(3_600));
+    assert_eq!(pair.ends[NEAR].tcp.len() + pair.ends[FAR].tcp.len(), 0);
+}
+
+#[test]
+fn a_smaller_packet_size_is_obeyed_when_the_network_names_it() {
+    let mut pair = Pair::with(Config { nagle: false, ..Config::default() });
+    pair.send(NEAR, 50_000).run_for(ms(1));
+    let id = pair.ends[NEAR].id.unwrap();
+    let seq = pair.sent(NEAR).last().unwrap().header.seq;
+    // Out of the window: somebody guesses.
+    assert!(!pair.ends[NEAR].tcp.handle_too_big(id, seq + 9_000_000, 600).unwrap());
+    assert!(pair.ends[NEAR].tcp.handle_too_big(id, seq, 1_000).unwrap());
+    assert_eq!(pair.connection(NEAR).segment_size(), 1_000 - 40 - 12);
+    let from = pair.seen.len();
+    pair.run_for(Duration::from_secs(2));
+    assert_eq!(pair.ends[FAR].incoming.len(), 50_000);
+    let most = pair.seen[from..].iter().map(|seen| seen.len).max();
+    assert_eq!(most, Some(948));
+}
+
+fn any_header() -> impl Strategy<Value = Repr> {
+    // Numbers near the right ones as well as anywhere.
+    let number = prop_oneof![(0_u32..200_000).prop_map(|n| n.wrapping_sub(100_000)), any::<u32>()];
+    (number.clone(), number, any::<u8>(), any::<u16>(), vec(any::<u8>(), 0..38)).prop_map(
+        |(seq, ack, flags, window, unknown)| Repr {
+            seq: Seq32(seq),
+            ack: Seq32(ack),
+            flags: Flags(flags),
+            window,
+            options: Options { unknown: unknown.into_iter().collect(), ..Options::default() },
+            ..Repr::default()
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #[test]
+    fn arbitrary_segments_never_panic_and_never_corrupt_the_stream(
+        segments in vec((any_header(), 0_usize..2_000, 0_usize..2, 0_u64..300), 1..60)
+    ) {
+        let mut pair = Pair::with(Config::default());
+        for end in [NEAR, FAR] {
+            pair.send(end, 100_000);
+        }
+        for (mut header, len, to, wait) in segments {
+            pair.run_for(ms(wait));
+            let right = pair.forged(to, header.flags);
+            (header.src_port, header.dst_port) = (right.src_port, right.dst_port);
+            (header.seq, header.ack) = (right.seq + header.seq.0, right.ack + header.ack.0);
+            // What a stranger makes the stream say is his; that nothing breaks is ours.
+            let _ = pair.inject(to, &header, &vec![0; len]);
+        }
+        pair.run_for(Duration::from_secs(5_000));
+        for end in [NEAR, FAR] {
+            prop_assert!(pair.connection(end).held_bytes() <= 2 << 20);
+        }
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in vec(any::<u8>(), 0..200)) {
+        let mut pair = Pair::with(Config::default());
+        let addresses = Addresses::new(address(NEAR).ip(), address(FAR).ip()).unwrap();
+        let arrival = Arrival { addresses, ecn: Ecn::NotCapable, missing: 0 };
+        let now = pair.now;
+        let _ = pair.ends[FAR].tcp.handle_segment(now, &arrival, &bytes.into());
+        pair.settle();
+    }
+}
