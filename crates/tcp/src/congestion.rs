@@ -83,8 +83,8 @@ pub enum Law {
 impl Law {
     /// A controller for segments of `mss` bytes that begins with `initial` of them.
     ///
-    /// `byte_counting` switches appropriate byte counting on (RFC 3465); only [`Law::Reno`] has both
-    /// ways, [`Law::Cubic`] always counts bytes and [`Law::Net3Reno`] never.
+    /// `byte_counting` switches appropriate byte counting on (RFC 3465); only [`Law::Reno`] has
+    /// both ways, [`Law::Cubic`] always counts bytes and [`Law::Net3Reno`] never.
     #[must_use]
     pub fn start(self, mss: u64, initial: u64, byte_counting: bool) -> Box<dyn Controller> {
         match self {

@@ -1,12 +1,12 @@
 //! One connection: a machine of segments, time and two byte streams.
 //!
-//! - `handle_segment` and `handle_timeout` feed it; `write`, `read`, `shutdown`, `close`, `abort` are
-//!   the application's verbs.
+//! - `handle_segment` and `handle_timeout` feed it; `write`, `read`, `shutdown`, `close`, `abort`
+//!   are the application's verbs.
 //! - `poll_transmit` (until `None`), `poll_timeout` and `poll_event` drain it, in this order after
 //!   every change.
 //!
-//! The phases are files of their own: opening, receiving, acknowledgments, sending, closing, timers,
-//! header prediction, and what becomes of damaged segments.
+//! The phases are files of their own: opening, receiving, acknowledgments, sending, closing,
+//! timers, header prediction, and what becomes of damaged segments.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

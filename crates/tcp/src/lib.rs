@@ -1,7 +1,7 @@
 //! A TCP that can be told what its segments went through.
 //!
-//! [`Endpoint`] is the machine: segments, time and application data in; segments, wake-ups and events
-//! out. It never reads a clock or a socket. Both ends in a few lines:
+//! [`Endpoint`] is the machine: segments, time and application data in; segments, wake-ups and
+//! events out. It never reads a clock or a socket. Both ends in a few lines:
 //!
 //! ```
 //! use std::sync::Arc;

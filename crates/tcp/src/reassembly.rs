@@ -16,8 +16,8 @@ const REMEMBERED: usize = 4;
 
 /// The receive buffer: bounded in bytes and in pieces.
 ///
-/// Positions count bytes of the stream from 0. Whatever arrives first for a position stays; a later,
-/// contradictory copy of it is passed over.
+/// Positions count bytes of the stream from 0. Whatever arrives first for a position stays; a
+/// later, contradictory copy of it is passed over.
 #[derive(Debug)]
 pub struct Reassembly {
     capacity: usize,
@@ -217,7 +217,8 @@ impl Reassembly {
         Some(read)
     }
 
-    /// Ranges beyond the next expected byte, that of the latest segment first (RFC 2018, section 4).
+    /// Ranges beyond the next expected byte, that of the latest segment first (RFC 2018, section
+    /// 4).
     pub fn sack_ranges(&self, most: usize) -> ArrayVec<Range<u64>, REMEMBERED> {
         let mut ranges: ArrayVec<Range<u64>, REMEMBERED> = ArrayVec::new();
         for position in &self.recent {

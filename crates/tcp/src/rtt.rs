@@ -34,7 +34,8 @@ impl TimeoutConfig {
         at.as_nanos() / self.tick.as_nanos()
     }
 
-    /// When a timer set at `now` for `span` fires: with ticks, at the tick that makes the span full.
+    /// When a timer set at `now` for `span` fires: with ticks, at the tick that makes the span
+    /// full.
     #[must_use]
     pub fn deadline(&self, now: Instant, span: Duration) -> Instant {
         if self.tick == Duration::ZERO {

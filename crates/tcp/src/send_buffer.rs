@@ -11,8 +11,8 @@ const WHOLE: usize = 4096;
 
 /// The stream between the oldest unacknowledged byte and the last written one.
 ///
-/// Positions count bytes of the stream from 0. Written slices are shared, not copied; small ones are
-/// gathered, so that a program that writes byte by byte costs no more than its bytes.
+/// Positions count bytes of the stream from 0. Written slices are shared, not copied; small ones
+/// are gathered, so that a program that writes byte by byte costs no more than its bytes.
 #[derive(Debug, Default)]
 pub struct SendBuffer {
     chunks: VecDeque<(u64, Bytes)>,

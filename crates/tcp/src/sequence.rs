@@ -1,7 +1,7 @@
 //! Positions in a stream, 64 bits wide, and the 32-bit numbers that stand for them on the wire.
 //!
-//! Position 0 is SYN, 1 the first byte of data; FIN comes after the last. A position never wraps, so
-//! only this module compares wrapping numbers.
+//! Position 0 is SYN, 1 the first byte of data; FIN comes after the last. A position never wraps,
+//! so only this module compares wrapping numbers.
 
 use windfall_base::seq::Seq32;
 

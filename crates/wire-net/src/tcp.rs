@@ -6,14 +6,16 @@
 
 pub mod corruption;
 pub mod flags;
+pub mod kinds;
 pub mod options;
 
 use arrayvec::ArrayVec;
 use windfall_base::seq::Seq32;
 
-pub use self::corruption::{CorruptionKinds, Packing};
+pub use self::corruption::Packing;
 pub use self::flags::Flags;
-pub use self::options::{Notification, OptionError, Options, SackBlock, Timestamps};
+pub use self::kinds::{CorruptionKinds, Notification};
+pub use self::options::{OptionError, Options, SackBlock, Timestamps};
 use crate::addresses::Addresses;
 use crate::checksum::Sum;
 use crate::error::WireError;

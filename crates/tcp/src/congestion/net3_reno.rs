@@ -1,8 +1,8 @@
 //! The law of 4.4BSD as NetBSD 1.2 carried it, on which paper 003 measured (RFC 2001).
 //!
-//! It counts acknowledgments, not bytes; it grows whether or not the window was what held the sender
-//! back; after a pause it begins with one segment; half of *the smaller of the two windows*, in
-//! whole segments, becomes the threshold.
+//! It counts acknowledgments, not bytes; it grows whether or not the window was what held the
+//! sender back; after a pause it begins with one segment; half of *the smaller of the two windows*,
+//! in whole segments, becomes the threshold.
 
 use super::{Acknowledged, Controller, Loss};
 

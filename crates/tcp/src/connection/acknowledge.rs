@@ -12,7 +12,8 @@ use crate::segment::Segment;
 use crate::timers::Timer;
 
 impl Connection {
-    /// The acknowledgment of a segment at `start` (RFC 9293, section 3.10.7.4; RFC 5961, section 5).
+    /// The acknowledgment of a segment at `start` (RFC 9293, section 3.10.7.4; RFC 5961, section
+    /// 5).
     pub(super) fn receive_ack(
         &mut self,
         now: Instant,

@@ -257,8 +257,8 @@ impl Connection {
         self.timers.stop(Timer::DelayedAck);
     }
 
-    /// Where an acknowledgment without data stands: after everything sent, yet inside the window, or
-    /// the other end would not look at it.
+    /// Where an acknowledgment without data stands: after everything sent, yet inside the window,
+    /// or the other end would not look at it.
     fn ack_position(&self) -> u64 {
         let sender = &self.sender;
         sender.max.min(sender.edge.max(sender.una)).max(1)

@@ -108,7 +108,8 @@ impl Connection {
     }
 
     /// The network says that a packet of this end was too big, and carries `mtu` bytes (RFC 1191,
-    /// 8201). `false` if the sequence number that it quotes was not in flight: then somebody guesses.
+    /// 8201). `false` if the sequence number that it quotes was not in flight: then somebody
+    /// guesses.
     pub(crate) fn take_too_big(&mut self, seq: Seq32, mtu: u16) -> bool {
         let in_flight = self.sender.una..self.sender.max.max(1);
         if !self.locate_ack(seq).is_some_and(|position| in_flight.contains(&position)) {

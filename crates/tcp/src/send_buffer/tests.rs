@@ -6,7 +6,9 @@ use super::*;
 proptest! {
     #[test]
     fn every_range_gives_the_bytes_written(
-        writes in vec((0_usize..20_000, any::<bool>()), 1..8), cut in 0.0..1.0_f64, len in 0.0..1.0_f64
+        writes in vec((0_usize..20_000, any::<bool>()), 1..8),
+        cut in 0.0..1.0_f64,
+        len in 0.0..1.0_f64
     ) {
         let mut buffer = SendBuffer::default();
         let mut all = Vec::new();

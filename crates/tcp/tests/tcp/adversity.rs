@@ -1,5 +1,5 @@
-//! Any loss, repetition, reordering and damage: the exact stream arrives, or the connection says that
-//! it failed.
+//! Any loss, repetition, reordering and damage: the exact stream arrives, or the connection says
+//! that it failed.
 
 use proptest::prelude::*;
 use windfall_base::{Duration, Seed, Stream};
@@ -150,7 +150,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
     #[test]
     fn the_exact_stream_arrives_or_the_connection_fails(
-        config in any_config(), weather in any_weather(), seed in any::<u64>(), len in 1_usize..120_000
+        config in any_config(),
+        weather in any_weather(),
+        seed in any::<u64>(),
+        len in 1_usize..120_000
     ) {
         weather_the_storm(&config, weather, seed, len);
     }

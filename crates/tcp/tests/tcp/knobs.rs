@@ -174,7 +174,8 @@ fn stretched_acknowledgments_have_the_side_effects_that_are_feared() {
     let slow = by_time(Duration::from_secs(1));
     let (burst, stretched, late) = run(Config { byte_counting: false, ..slow.clone() });
     assert_eq!((none, late), (0, 0));
-    // One acknowledgment opens the whole window at once, and the window grows by one segment for it.
+    // One acknowledgment opens the whole window at once, and the window grows by one segment for
+    // it.
     assert!(burst >= 10, "{burst}");
     assert!(stretched * 10 < standard, "{stretched} {standard}");
     // Bytes counted instead of acknowledgments make up for some of it (RFC 3465).

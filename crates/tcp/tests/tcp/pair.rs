@@ -1,4 +1,5 @@
-//! Two endpoints, a wire between them whose every packet a test decides on, and a readable timeline.
+//! Two endpoints, a wire between them whose every packet a test decides on, and a readable
+//! timeline.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,134 +1,16 @@
-//! The corruption options of draft-welzl-tcp-corruption-00: detection (CDO) and notification (CNO).
-//!
-//! The draft assigns the kinds 27 and 28 itself; today they are Quick-Start and the user timeout,
-//! whose lengths differ, so an option of another length is left among the unknown ones. Where the
-//! kinds are in the way, the experimental kind of RFC 4727 with an identifier (RFC 6994) serves.
+//! The corruption options of draft-welzl-tcp-corruption-00: what the CRC of a detection option
+//! covers, and whether it holds.
 
 use core::ops::Range;
 
 use arrayvec::ArrayVec;
-use windfall_base::seq::Seq32;
 
-use super::options::{Notification, RawOptions};
+use super::kinds::CorruptionKinds;
+use super::options::RawOptions;
 use super::{FLAGS_AT, Flags, HEADER_LEN, Packet};
 use crate::addresses::Addresses;
 use crate::ecn::Ecn;
-use crate::field::{u16_at, u32_at};
-
-/// How the two options are marked on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CorruptionKinds {
-    /// A kind of its own for each.
-    Assigned {
-        /// The kind of CDO.
-        detection: u8,
-        /// The kind of CNO.
-        notification: u8,
-    },
-    /// One experimental kind with a 16-bit identifier after the length (RFC 6994).
-    Experimental {
-        /// The kind, 253 or 254.
-        kind: u8,
-        /// The identifier of CDO.
-        detection: u16,
-        /// The identifier of CNO.
-        notification: u16,
-    },
-}
-
-impl Default for CorruptionKinds {
-    /// The draft's own: 27 and 28.
-    fn default() -> Self {
-        Self::Assigned { detection: 27, notification: 28 }
-    }
-}
-
-impl CorruptionKinds {
-    /// The experimental kind 253 with identifiers of this project's choice.
-    pub const EXPERIMENTAL: Self =
-        Self::Experimental { kind: 253, detection: 0xcd0c, notification: 0xc40c };
-
-    /// Bytes that a CDO takes in a segment, padding included (S4.6).
-    #[must_use]
-    pub const fn detection_room(&self) -> usize {
-        // Six bytes and two of padding; eight with an identifier.
-        8
-    }
-
-    /// Bytes that a CNO takes in a segment, padding included.
-    #[must_use]
-    pub const fn notification_room(&self, extended: bool) -> usize {
-        if extended { 8 } else { 4 }
-    }
-
-    /// What follows the marks of an option that is a CDO.
-    fn detection_body<'a>(&self, raw: &'a [u8]) -> Option<&'a [u8]> {
-        match *self {
-            Self::Assigned { detection, .. } => body(raw, detection, None),
-            Self::Experimental { kind, detection, .. } => body(raw, kind, Some(detection)),
-        }
-    }
-
-    /// The CRC of a whole option, if it is a CDO.
-    //= S4.1
-    pub(super) fn read_detection(&self, raw: &[u8]) -> Option<u32> {
-        let crc: [u8; 4] = self.detection_body(raw)?.try_into().ok()?;
-        // RFC 3309 puts the CRC on the wire with its least significant byte first.
-        Some(u32::from_le_bytes(crc))
-    }
-
-    /// The notification of a whole option, if it is a CNO.
-    //= S4.3
-    pub(super) fn read_notification(&self, raw: &[u8]) -> Option<Notification> {
-        let body = match *self {
-            Self::Assigned { notification, .. } => body(raw, notification, None),
-            Self::Experimental { kind, notification, .. } => body(raw, kind, Some(notification)),
-        }?;
-        match body.len() {
-            0 => Some(Notification::Plain),
-            4 => Some(Notification::Extended(Seq32(u32_at(body, 0)))),
-            _ => None,
-        }
-    }
-
-    pub(super) fn write_detection(&self, crc: u32) -> ArrayVec<u8, 8> {
-        match *self {
-            Self::Assigned { detection, .. } => option(detection, None, &crc.to_le_bytes()),
-            Self::Experimental { kind, detection, .. } => {
-                option(kind, Some(detection), &crc.to_le_bytes())
-            }
-        }
-    }
-
-    pub(super) fn write_notification(&self, notification: Notification) -> ArrayVec<u8, 8> {
-        let seq = match notification {
-            Notification::Plain => ArrayVec::<u8, 4>::new(),
-            Notification::Extended(seq) => seq.0.to_be_bytes().into(),
-        };
-        match *self {
-            Self::Assigned { notification, .. } => option(notification, None, &seq),
-            Self::Experimental { kind, notification, .. } => option(kind, Some(notification), &seq),
-        }
-    }
-}
-
-/// What follows kind, length and identifier, if kind and identifier are these.
-fn body(raw: &[u8], kind: u8, id: Option<u16>) -> Option<&[u8]> {
-    if raw.first() != Some(&kind) {
-        return None;
-    }
-    match id {
-        None => raw.get(2..),
-        Some(id) => (raw.len() >= 4 && u16_at(raw, 2) == id).then(|| &raw[4..]),
-    }
-}
-
-fn option(kind: u8, id: Option<u16>, body: &[u8]) -> ArrayVec<u8, 8> {
-    let id = id.map(u16::to_be_bytes);
-    let id = id.as_ref().map_or(&[][..], |id| &id[..]);
-    let head = [kind, (2 + id.len() + body.len()) as u8];
-    head.iter().chain(id).chain(body).copied().collect()
-}
+use crate::field::u32_at;
 
 /// How the fields that the CRC covers are laid side by side; the draft leaves it open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

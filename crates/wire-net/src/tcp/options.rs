@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 use windfall_base::seq::Seq32;
 
-use super::corruption::CorruptionKinds;
+use super::kinds::{CorruptionKinds, Notification};
 use crate::error::WireError;
 use crate::field::{u16_at, u32_at};
 
@@ -74,15 +74,6 @@ pub struct SackBlock {
     pub left: Seq32,
     /// The sequence number after the last of the block.
     pub right: Seq32,
-}
-
-/// A corruption notification: which segment arrived damaged (S4.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notification {
-    /// The one that the acknowledgment number names; on a SYN, the wish to use the other form.
-    Plain,
-    /// The one with this sequence number (this project's extension).
-    Extended(Seq32),
 }
 
 /// The options of one segment.

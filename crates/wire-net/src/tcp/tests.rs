@@ -108,7 +108,7 @@ proptest! {
     fn what_is_written_is_read(
         repr in any_repr(),
         kinds in any_kinds(),
-        data in vec(any::<u8>(), 0..50),
+        data in vec(any::<u8>(), 0..50)
     ) {
         let Ok(mut bytes) = repr.emit(&kinds).map(|header| header.to_vec()) else {
             return Ok(());
@@ -130,8 +130,8 @@ proptest! {
                 prop_assert_eq!(strict, lenient.clone());
             }
             let _ = lenient.emit(&kinds);
-            let ecn = crate::Ecn::Congested;
-            let _ = corruption::holds(&kinds, Packing::Packed, ecn, &addresses(), &packet);
+            let (packing, ecn) = (Packing::Packed, crate::Ecn::Congested);
+            let _ = corruption::holds(&kinds, packing, ecn, &addresses(), &packet);
             let _ = (packet.urgent(), packet.checksum(), packet.payload());
         }
     }

@@ -1,9 +1,10 @@
 use core::net::IpAddr;
 
 use proptest::prelude::*;
+use windfall_base::seq::Seq32;
 
 use super::*;
-use crate::tcp::{Options, Repr};
+use crate::tcp::{Notification, Options, Repr};
 
 fn addresses() -> Addresses {
     let address = |text: &str| text.parse::<IpAddr>().unwrap();
