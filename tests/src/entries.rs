@@ -80,7 +80,7 @@ pub fn ip(bytes: &[u8]) {
 /// A TCP segment with its options.
 pub fn tcp(bytes: &[u8]) {
     let Ok(packet) = tcp::Packet::new(bytes) else { return };
-    let kinds = tcp::corruption::CorruptionKinds::default();
+    let kinds = tcp::CorruptionKinds::default();
     let lenient = tcp::Repr::parse_lenient(&packet, &kinds);
     if let Ok(repr) = tcp::Repr::parse(&packet, &kinds) {
         assert_eq!(repr, lenient);
