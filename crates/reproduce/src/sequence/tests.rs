@@ -1,7 +1,7 @@
 use windfall_base::Payload;
 use windfall_trace::pcapng::Capture;
+use windfall_wire_net::tcp::CorruptionKinds;
 use windfall_wire_net::tcp::Repr;
-use windfall_wire_net::tcp::corruption::CorruptionKinds;
 
 use super::*;
 
