@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use nix::sched::CloneFlags;
+use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::Pid;
 use rustix::thread::CapabilitySet;
 
@@ -41,6 +42,8 @@ pub(crate) fn prepare(program: &Program) -> Command {
     command.args(arguments).envs(program.environment.iter().map(|(name, value)| (name, value)));
     let interactive = program.interactive;
     let become_user = move || {
+        // The run handles signals by waiting for them; its programs must not inherit that.
+        SigSet::empty().thread_set_mask()?;
         if interactive {
             take_terminal();
         }
@@ -62,8 +65,7 @@ fn take_terminal() {
     let own = nix::unistd::getpid();
     let _ = nix::unistd::setpgid(own, own);
     // A background process that changes the foreground is stopped, unless it blocks that signal.
-    let mut stop = nix::sys::signal::SigSet::empty();
-    stop.add(nix::sys::signal::Signal::SIGTTOU);
+    let stop: SigSet = [Signal::SIGTTOU].into_iter().collect();
     let _ = stop.thread_block();
     let _ = nix::unistd::tcsetpgrp(io::stdin(), own);
     let _ = stop.thread_unblock();
