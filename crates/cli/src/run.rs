@@ -23,8 +23,7 @@ pub(crate) struct Args {
     /// The program and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
-    /// Run a command line at the far end; it starts first, and is told to end when COMMAND has
-    /// ended
+    /// Run a command line at the far end; it starts first, and is told to end after COMMAND
     #[arg(long, value_name = "COMMAND")]
     far: Vec<OsString>,
     /// Begin with the link of this scenario, which has two stations called near and far

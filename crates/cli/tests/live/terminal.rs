@@ -21,7 +21,7 @@ fn typed(line: &str, keys: &[&str]) -> Output {
         .expect("script runs");
     let mut input = script.stdin.take().expect("a pipe");
     for key in keys {
-        sleep(Duration::from_millis(400));
+        sleep(Duration::from_millis(300));
         input.write_all(key.as_bytes()).expect("the terminal takes it");
         input.flush().expect("the terminal takes it");
     }
