@@ -6,7 +6,7 @@ use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use windfall_wire_net::checksum::{Sum, checksum};
 
-const LENGTHS: [usize; 4] = [20, 64, 576, 1500];
+const LENGTHS: [usize; 5] = [20, 64, 576, 1500, 65_000];
 
 fn main() {
     divan::main();

@@ -10,6 +10,8 @@ const BLOCK: usize = 64;
 const LANES: usize = BLOCK / 4;
 /// Rounds before the lanes of 32 bits could overflow: 2¹⁶ words of at most 2¹⁶ - 1.
 const ROUNDS: usize = 1 << 16;
+/// Bytes that are copied before they are summed.
+const STEP: usize = 4096;
 
 /// A one's complement sum under way; slices of any length, odd ones included, join seamlessly.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,12 +35,16 @@ impl Sum {
         self.join(sum_words(bytes), bytes.len());
     }
 
-    /// Copies `from` to `to` and adds it, in one pass over the memory.
+    /// Copies `from` to `to` and adds it, in steps that stay in the nearest cache.
     ///
     /// # Panics
     /// If the slices differ in length.
     pub fn copy(&mut self, to: &mut [u8], from: &[u8]) {
-        self.join(copy_words(to, from), from.len());
+        assert_eq!(to.len(), from.len(), "a copy needs as much room as there are bytes");
+        for (to, from) in to.chunks_mut(STEP).zip(from.chunks(STEP)) {
+            to.copy_from_slice(from);
+            self.add(from);
+        }
     }
 
     /// Joins the sum of a slice of `len` bytes to the bytes before it.
@@ -149,24 +155,6 @@ fn sum_words(bytes: &[u8]) -> u64 {
         let mut lanes = Lanes::new();
         for block in blocks {
             lanes.add(block);
-        }
-        total += lanes.total();
-    }
-    total
-}
-
-/// As [`sum_words`], copying on the way.
-fn copy_words(to: &mut [u8], from: &[u8]) -> u64 {
-    assert_eq!(to.len(), from.len(), "a copy needs as much room as there are bytes");
-    let (sources, rest) = from.as_chunks::<BLOCK>();
-    let (targets, end) = to.as_chunks_mut::<BLOCK>();
-    end.copy_from_slice(rest);
-    let mut total = sum_rest(rest);
-    for (sources, targets) in sources.chunks(ROUNDS).zip(targets.chunks_mut(ROUNDS)) {
-        let mut lanes = Lanes::new();
-        for (source, target) in sources.iter().zip(targets) {
-            *target = *source;
-            lanes.add(source);
         }
         total += lanes.total();
     }

@@ -1,5 +1,7 @@
 //! ICMP: answering echo requests, reporting problems, and learning from what others report.
 
+use core::net::IpAddr;
+
 use bytes::Bytes;
 use windfall_base::{DropReason, Instant, Payload};
 use windfall_wire_net::ip::Packet;
@@ -35,8 +37,10 @@ impl Layer {
         };
         match meaning {
             Meaning::Request { id, seq } => {
-                // Nobody answers what went to everybody (RFC 1122, section 3.2.2.6).
-                if !self.is_local(datagram.addresses.dst()) {
+                // Nobody answers what went to everybody or came from nobody (RFC 1122, section
+                // 3.2.2.6).
+                let to_us = self.is_local(datagram.addresses.dst());
+                if !to_us || !is_somebody(datagram.addresses.src()) {
                     return self.discard(now, datagram.tag, len, DropReason::NotForUs);
                 }
                 self.given += 1;
@@ -117,6 +121,12 @@ impl Layer {
         // A message without a route is a drop, and counted.
         let _ = self.send(now, Outbound { addresses, protocol, header: &header, data });
     }
+}
+
+/// Whether packets can be sent to `address` alone.
+fn is_somebody(address: IpAddr) -> bool {
+    let broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());
+    !(address.is_unspecified() || address.is_multicast() || broadcast)
 }
 
 /// The longest beginning of a packet that an error message quotes, in bytes.

@@ -233,6 +233,26 @@ fn an_unknown_protocol_is_returned_with_the_field_that_names_it() {
 }
 
 #[test]
+fn only_somebody_gets_an_echo() {
+    let echo = |src: [u8; 4], dst: [u8; 4]| {
+        let mut header = [0; 8];
+        icmpv4::Repr::EchoRequest { id: 1, seq: 2 }.emit(&mut header, &[]);
+        let mut host = layer(false);
+        host.routes.insert(Route { to: Prefix::ALL_V4, interface: 0 });
+        host.handle_input(NOW, 0, v4(dst, Protocol::ICMP, &header, |repr| repr.src = src.into()));
+        assert!(host.ledger().balances());
+        sent(&mut host).len()
+    };
+    assert_eq!(echo([10, 0, 0, 9], [10, 0, 0, 1]), 1);
+    for dst in [[255; 4], [10, 0, 0, 255], [224, 0, 0, 1]] {
+        assert_eq!(echo([10, 0, 0, 9], dst), 0);
+    }
+    for src in [[255; 4], [0; 4], [224, 0, 0, 1]] {
+        assert_eq!(echo(src, [10, 0, 0, 1]), 0);
+    }
+}
+
+#[test]
 fn news_about_packets_of_others_teach_nothing() {
     let mut host = layer(false);
     let quoted = v4([10, 0, 0, 9], Protocol::UDP, &[0; 8], |_| {}).payload.to_bytes();
