@@ -145,9 +145,7 @@ impl Repr {
         next_header: Protocol,
         payload_len: usize,
     ) -> Result<Self, WireError> {
-        let most = MAX_PAYLOAD_LEN;
-        let too_long = |_| WireError::TooLong { header: NAME, len: payload_len, most };
-        let payload_len = u16::try_from(payload_len).map_err(too_long)?;
+        let payload_len = checked_len(payload_len)?;
         let (hop_limit, traffic_class, flow_label) = (64, 0, 0);
         Ok(Self { src, dst, next_header, hop_limit, traffic_class, flow_label, payload_len })
     }
@@ -164,6 +162,15 @@ impl Repr {
             flow_label: packet.flow_label(),
             payload_len: packet.payload_len() as u16,
         }
+    }
+
+    /// The same header for `payload_len` bytes after it.
+    ///
+    /// # Errors
+    /// If they are more than [`MAX_PAYLOAD_LEN`].
+    pub fn with_payload_len(mut self, payload_len: usize) -> Result<Self, WireError> {
+        self.payload_len = checked_len(payload_len)?;
+        Ok(self)
     }
 
     /// The same header with the low 20 bits of `label` as its flow label.
@@ -205,6 +212,12 @@ impl Repr {
         header[8..24].copy_from_slice(&self.src.octets());
         header[24..40].copy_from_slice(&self.dst.octets());
     }
+}
+
+/// The length of what follows the header, if it fits into one packet.
+fn checked_len(len: usize) -> Result<u16, WireError> {
+    let most = MAX_PAYLOAD_LEN;
+    u16::try_from(len).map_err(|_| WireError::TooLong { header: NAME, len, most })
 }
 
 /// Takes one hop from the hop limit in a header; gives what is left, `None` if it was zero already.

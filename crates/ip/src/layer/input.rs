@@ -219,10 +219,13 @@ impl Layer {
                 self.given += whole.fragments as u64 - 1;
                 let (fragments, len) = (whole.fragments, whole.data.len());
                 self.note(now, EventKind::Reassembled { tag, fragments, len });
-                let total = whole.header.len() + len;
+                let Some(header) = whole_header(&whole.header, len) else {
+                    return self.discard(now, tag, len, DropReason::Malformed);
+                };
+                let (header_len, protocol) = (header.len(), whole.protocol);
+                let total = header_len + len;
                 let reading = Reading { addresses: key.addresses, total, hop_limit: 0 };
-                let (header_len, protocol) = (whole.header.len(), whole.protocol);
-                let payload = Payload::from(Bytes::from([whole.header, whole.data].concat()));
+                let payload = Payload::from([&header, &whole.data[..]].concat());
                 let mut transit = Transit { interface, payload, damage: whole.damage, tag };
                 unshift(&mut transit.damage, header_len);
                 self.deliver_reassembled(now, transit, &reading, protocol, header_len);
@@ -424,7 +427,27 @@ fn is_to_many(payload: &Payload) -> bool {
     Packet::new(payload.slices()[0]).is_ok_and(|packet| packet.addresses().dst().is_multicast())
 }
 
-/// The headers of a fragment as if it were no fragment: lengths and all are for quoting only.
+/// The header of a packet of `len` bytes of data, made from that of its first fragment; `None` if
+/// there can be no such packet.
+fn whole_header(first: &[u8], len: usize) -> Option<Vec<u8>> {
+    let mut header = first.to_vec();
+    match Packet::new(first).ok()? {
+        Packet::V4(packet) => {
+            let repr = ipv4::Repr::parse(&packet).and_then(|repr| repr.with_payload_len(len));
+            let mut repr = repr.ok()?;
+            repr.fragment = ipv4::Fragment::WHOLE;
+            repr.emit(&mut header);
+        }
+        Packet::V6(packet) => {
+            let extensions = first.len() - ipv6::HEADER_LEN;
+            let repr = ipv6::Repr::parse(&packet).with_payload_len(extensions + len);
+            repr.ok()?.emit(&mut header);
+        }
+    }
+    Some(header)
+}
+
+/// The headers of a fragment without the fragment header.
 fn header_without_fragment(packet: &[u8], upper: &Upper, next: Protocol) -> Bytes {
     let end = ipv6::HEADER_LEN + upper.per_fragment_end;
     let mut header = packet[..end].to_vec();

@@ -174,6 +174,10 @@ fn fragments_become_one_datagram_over_both_families() {
         }
         let Some(Upward::Datagram(datagram)) = host.poll_upward() else { panic!("a datagram") };
         assert_eq!((datagram.protocol, datagram.len), (Protocol::UDP, 3000));
+        let bytes = datagram.packet.to_bytes();
+        let packet = Packet::new(&bytes).expect("a packet");
+        assert_eq!(packet.total_len(), bytes.len());
+        assert!(!packet.carried().expect("no odd headers").fragment);
         assert_eq!(datagram.into_bytes(0, 3000), data);
         assert!(host.ledger().balances() && host.ledger().held == 0);
     }
