@@ -5,11 +5,12 @@ mod shared;
 
 use std::collections::VecDeque;
 
-use windfall_base::{Input, Instant, Outgoing, Port, Seed};
+use windfall_base::{Input, Instant, Outgoing, Port, Rate, Seed};
 
 pub use pipe::{Line, PathConfig, PipeConfig};
 pub use shared::{Hearing, SharedConfig};
 
+use crate::air::AirConfig;
 use crate::event::Event;
 use pipe::Pipe;
 use shared::Shared;
@@ -21,6 +22,42 @@ pub enum MediumConfig {
     Pipe(PipeConfig),
     /// Any number of ports on one half-duplex air.
     Shared(SharedConfig),
+}
+
+impl MediumConfig {
+    /// How many stations can be attached.
+    #[must_use]
+    pub fn ports(&self) -> u16 {
+        match self {
+            Self::Pipe(_) => 2,
+            Self::Shared(shared) => shared.ports,
+        }
+    }
+
+    /// The air from one port to another; `None` where it is ideal or nothing is heard.
+    #[must_use]
+    pub fn air(&self, from: Port, to: Port) -> Option<&AirConfig> {
+        match (self, from.0, to.0) {
+            (Self::Pipe(pipe), 0, 1) => Some(&pipe.forward.air),
+            (Self::Pipe(pipe), 1, 0) => Some(&pipe.backward.air),
+            (Self::Pipe(_), ..) => None,
+            (Self::Shared(shared), ..) => shared.air_between(from, to),
+        }
+    }
+
+    /// The rate at which a sender transmits, where it is always the same.
+    #[must_use]
+    pub fn rate(&self, from: Port) -> Option<Rate> {
+        let line = match (self, from.0) {
+            (Self::Pipe(pipe), 0) => &pipe.forward.line,
+            (Self::Pipe(pipe), _) => &pipe.backward.line,
+            (Self::Shared(shared), _) => return Some(shared.rate),
+        };
+        match line {
+            Line::Rate(rate) => Some(*rate),
+            Line::Instant | Line::Trace(_) => None,
+        }
+    }
 }
 
 /// A medium: carries each frame from its sender to whoever hears it.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use windfall_base::{Duration, Probability, Rate, Seed};
 use windfall_scenario::{
     Arq, ByteRange, Direction, Exposed, Flags, GilbertElliott, LinkKind, Pattern, QueueLength,
-    Scenario, Spanned, Topology, level_inside,
+    Scenario, Spanned, Topology, Window, level_inside,
 };
 
 use crate::exit::{Result, Trouble};
@@ -99,6 +99,10 @@ macro_rules! direction_options {
             #[arg(long = concat!($prefix, "bit-gemodel"), id = concat!($prefix, "bit-gemodel"),
                           value_name = "MODEL", help_heading = $heading, hide_short_help = $hide)]
             bit_gemodel: Option<GilbertElliott>,
+            /// Bits inverted within one window of a frame: "p bits rate", such as "10% 256 5%"
+            #[arg(long = concat!($prefix, "window"), id = concat!($prefix, "window"),
+                          value_name = "WINDOW", help_heading = $heading, hide_short_help = $hide)]
+            window: Option<Window>,
             /// Probability that exactly one bit of a packet is inverted, as in netem
             #[arg(long = concat!($prefix, "corrupt"), id = concat!($prefix, "corrupt"),
                           value_name = "P", help_heading = $heading, hide_short_help = $hide)]
@@ -150,6 +154,7 @@ macro_rules! direction_options {
                     burst: self.burst,
                     ber: self.ber.map(unplaced),
                     bit_gemodel: self.bit_gemodel,
+                    window: self.window,
                     corrupt: self.corrupt.map(unplaced),
                     truncate: self.truncate.map(unplaced),
                     error_trace: self.error_trace.clone().map(unplaced),

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use windfall_base::Seed;
+use windfall_base::{Port, Seed};
 use windfall_network::{ElementId, Network, Recording};
 use windfall_scenario::Topology;
 use windfall_trace::recorder::{Out, Recorder, Run};
@@ -30,6 +30,9 @@ pub(crate) struct RecordOptions {
     /// Write the packets at every device into this directory, as pcapng
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
+    /// Write what the air did in each direction into this directory, as error traces to replay
+    #[arg(long, value_name = "DIR")]
+    record_errors: Option<PathBuf>,
 }
 
 impl RecordOptions {
@@ -65,12 +68,44 @@ impl RecordOptions {
                 recorder.capture_to(create(&directory.join(name))?, interface)?;
             }
         }
+        if let Some(directory) = &self.record_errors {
+            fs::create_dir_all(directory).map_err(|error| cannot("create", directory, &error))?;
+            record_errors(directory, topology, network, &mut recorder)?;
+        }
         network.record(Recording {
             events: recorder.wants_events(),
             packets: recorder.wants_packets(),
         });
         Ok(recorder)
     }
+}
+
+/// Opens an error trace for each direction of each link.
+fn record_errors(
+    directory: &Path,
+    topology: &Topology,
+    network: &Network,
+    recorder: &mut Recorder,
+) -> Result<()> {
+    let links = &topology.network.links;
+    // The media are the elements after the interfaces, in the order of the links.
+    let first = network.interfaces().count();
+    for (i, link) in links.iter().enumerate() {
+        let medium = ElementId((first + i) as u32);
+        let ports = 0..link.medium.ports();
+        let paths = ports.clone().flat_map(|from| ports.clone().map(move |to| (from, to)));
+        for (from, to) in paths.filter(|(from, to)| from != to) {
+            let station = |port: u16| {
+                let end = &link.ends[usize::from(port)];
+                topology.stations[end.station].name.as_str()
+            };
+            let prefix = if links.len() == 1 { String::new() } else { format!("{}.", link.name) };
+            let name = format!("{prefix}{}-to-{}.trace", station(from), station(to));
+            let out = create(&directory.join(name))?;
+            recorder.errors_to(out, (medium, Port(from), Port(to)), &link.medium);
+        }
+    }
+    Ok(())
 }
 
 /// The station's name, and the link's too if the station has several.

@@ -27,7 +27,6 @@ impl Drop for Scratch {
 
 fn windfall(args: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_windfall"))
-        .arg("trace")
         .args(args)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -50,10 +49,13 @@ fn the_same_seed_gives_the_same_trace_compressed_or_not() {
     let scratch = Scratch::new("trace-synth");
     let (plain, packed) = (scratch.file("a.trace"), scratch.file("a.gz"));
     for file in [&plain, &packed] {
-        said(&["synth", "--frames", "50", "--ber", "1e-4", "--seed", "7", "-o", file], b"");
+        said(
+            &["trace", "synth", "--frames", "50", "--ber", "1e-4", "--seed", "7", "-o", file],
+            b"",
+        );
     }
     let header = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
-    let unpacked = said(&["convert", &packed], b"");
+    let unpacked = said(&["trace", "convert", &packed], b"");
     let text = std::fs::read_to_string(&plain).expect("the trace");
     assert_eq!(header(&text), header(&unpacked));
     assert!(std::fs::read(&packed).expect("the trace").starts_with(&[0x1f, 0x8b]));
@@ -63,17 +65,17 @@ fn the_same_seed_gives_the_same_trace_compressed_or_not() {
 fn a_trace_is_shown_fitted_and_converted() {
     let scratch = Scratch::new("trace-show");
     let svg = scratch.file("a.svg");
-    let trace = said(&["synth", "--frames", "20000", "--gemodel", "2% 25%"], b"");
-    let shown = said(&["show", "-", "--json", "--svg", &svg], trace.as_bytes());
+    let trace = said(&["trace", "synth", "--frames", "20000", "--gemodel", "2% 25%"], b"");
+    let shown = said(&["trace", "show", "-", "--json", "--svg", &svg], trace.as_bytes());
     let shown: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
     assert_eq!(shown["statistics"]["frames"]["count"], 20_000);
     assert!(std::fs::read_to_string(&svg).expect("a picture").starts_with("<svg"));
-    let fitted = said(&["fit", "-", "--json"], trace.as_bytes());
+    let fitted = said(&["trace", "fit", "-", "--json"], trace.as_bytes());
     let fitted: serde_json::Value = serde_json::from_str(&fitted).expect("JSON");
     assert_eq!(fitted["best"], "gilbert");
-    let list = said(&["convert", "-", "--to", "loss-list"], trace.as_bytes());
+    let list = said(&["trace", "convert", "-", "--to", "loss-list"], trace.as_bytes());
     assert_eq!(list.lines().count(), 20_000);
-    let back = said(&["convert", "-"], list.as_bytes());
+    let back = said(&["trace", "convert", "-"], list.as_bytes());
     let body = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(body(&back), body(&trace));
 }
@@ -82,12 +84,16 @@ fn a_trace_is_shown_fitted_and_converted() {
 fn what_is_wrong_is_said_in_one_line() {
     let broken = "{\"format\":\"windfall-error-trace\",\"version\":1}\n5\nb 1 0\nend 6\n";
     let cases: [(&[&str], &[u8], &str); 6] = [
-        (&["show", "-"], broken.as_bytes(), "-: line 3: \"b 1 0\" names a bit twice"),
-        (&["show", "-"], b"hello", "-: line 1: no error trace begins like this"),
-        (&["show", "/nonexistent"], b"", "cannot read /nonexistent"),
-        (&["synth", "--frames", "0"], b"", "--frames 0"),
-        (&["synth", "--bits", "9", "--loss", "1%"], b"", "index it by frames"),
-        (&["convert", "-", "--from", "loss-list"], b"0\nx\n", "-: line 2: \"x\" is neither"),
+        (&["trace", "show", "-"], broken.as_bytes(), "-: line 3: \"b 1 0\" names a bit twice"),
+        (&["trace", "show", "-"], b"hello", "-: line 1: no error trace begins like this"),
+        (&["trace", "show", "/nonexistent"], b"", "cannot read /nonexistent"),
+        (&["trace", "synth", "--frames", "0"], b"", "--frames 0"),
+        (&["trace", "synth", "--bits", "9", "--loss", "1%"], b"", "index it by frames"),
+        (
+            &["trace", "convert", "-", "--from", "loss-list"],
+            b"0\nx\n",
+            "-: line 2: \"x\" is neither",
+        ),
     ];
     for (args, input, message) in cases {
         let output = windfall(args, input);
@@ -95,7 +101,82 @@ fn what_is_wrong_is_said_in_one_line() {
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(error.contains(message) && error.lines().count() == 1, "{error}");
     }
-    let usage = windfall(&["synth", "--loss", "120%"], b"");
+    let usage = windfall(&["trace", "synth", "--loss", "120%"], b"");
     assert_eq!(usage.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&usage.stderr).contains("0%..100%"));
+}
+
+const SCENARIO: &str = r#"
+format = 1
+seed = 42
+duration = "2s"
+
+[[station]]
+name = "near"
+
+[[station]]
+name = "far"
+
+[[link]]
+stations = ["near", "far"]
+kind = "KIND"
+arq = "persistent"
+DAMAGE
+
+[[app]]
+kind = "sink"
+station = "far"
+port = 5001
+
+[[app]]
+kind = "cbr"
+station = "near"
+to = "far"
+port = 5001
+rate = "200kbps"
+
+[[app]]
+kind = "ping"
+station = "far"
+to = "near"
+count = 20
+interval = "50ms"
+"#;
+
+const DAMAGE: &str = r#"
+loss = "5%"
+gemodel = "2% 30%"
+ber = 1e-5
+bit-gemodel = "0.01% 5% 30%"
+window = "10% 300 10%"
+truncate = "2%"
+"#;
+
+/// Everything that happened in a run, and the packets at both devices.
+fn simulate(scratch: &Scratch, name: &str, kind: &str, damage: &str, args: &[&str]) -> Vec<String> {
+    let (file, log) = (scratch.file(&format!("{name}.toml")), scratch.file(name));
+    let text = SCENARIO.replace("KIND", kind).replace("DAMAGE", damage);
+    std::fs::write(&file, text).expect("a scenario");
+    said(&[&["sim", &file, "--log", &log], args].concat(), b"");
+    let log = std::fs::read_to_string(log).expect("a log");
+    log.lines().skip(1).map(str::to_owned).collect()
+}
+
+//= S3.3
+#[test]
+fn what_the_air_did_in_a_run_is_recorded_and_replayed_exactly() {
+    for (kind, expose) in [("pipe", ""), ("wavelan", ""), ("wavelan", "expose = [\"control\"]")] {
+        let scratch = Scratch::new(&format!("trace-replay-{kind}-{}", expose.len()));
+        let errors = scratch.file("errors");
+        let damage = format!("{DAMAGE}{expose}");
+        let run = simulate(&scratch, "run", kind, &damage, &["--record-errors", &errors]);
+        assert!(run.len() > 100, "{} lines", run.len());
+        let (up, down) =
+            (format!("{errors}/near-to-far.trace"), format!("{errors}/far-to-near.trace"));
+        let args = ["--uplink-error-trace", &up, "--downlink-error-trace", &down];
+        let replay = simulate(&scratch, "replay", kind, "", &args);
+        let differs = run.iter().zip(&replay).find(|(a, b)| a != b);
+        assert_eq!(differs, None, "{kind}");
+        assert_eq!(run.len(), replay.len());
+    }
 }

@@ -35,6 +35,8 @@ pub struct Network {
     outputs: VecDeque<(Port, Outgoing)>,
     events: VecDeque<Event>,
     recording: Recording,
+    /// What happened while the network was built, until it is known whether anybody wants it.
+    opening: VecDeque<Event>,
 }
 
 /// An interface and what it is wired to.
@@ -98,7 +100,8 @@ impl Network {
             arrivals: VecDeque::new(),
             outputs: VecDeque::new(),
             events: VecDeque::new(),
-            recording: Recording::default(),
+            recording: Recording { events: true, packets: true },
+            opening: VecDeque::new(),
         };
         for StationConfig { name, host } in &config.stations {
             let station = host.as_ref().map(|setup| setup.build(seed, name));
@@ -115,6 +118,8 @@ impl Network {
         network.names.extend(config.stations.iter().map(|station| station.name.clone()));
         network.agenda = Agenda::new(network.names.len());
         network.begin();
+        network.recording = Recording::default();
+        core::mem::swap(&mut network.opening, &mut network.events);
         Ok(network)
     }
 
@@ -184,9 +189,16 @@ impl Network {
         Ok(())
     }
 
-    /// Chooses what [`poll_event`](Self::poll_event) yields from here on; nothing at first.
+    /// Chooses what [`poll_event`](Self::poll_event) yields; nothing at first.
+    ///
+    /// Called before anything else, it also yields what happened while the network was built.
     pub fn record(&mut self, recording: Recording) {
         self.recording = recording;
+        let opening = core::mem::take(&mut self.opening);
+        self.events.extend(opening.into_iter().filter(|event| match event.what {
+            What::Packet(_) => recording.packets,
+            _ => recording.events,
+        }));
     }
 
     /// Yields what happened, oldest first; call until `None`.

@@ -28,4 +28,4 @@ pub use topology::{
     DEFAULT_DURATION, DEFAULT_MTU, InterfacePlan, Read, StationPlan, StationRoute, Topology,
 };
 pub use values::{Arq, ByteRange, Prefix, QueueLength, Target};
-pub use windfall_channel::{GilbertElliott, Pattern};
+pub use windfall_channel::{GilbertElliott, Pattern, Window};

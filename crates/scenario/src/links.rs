@@ -111,7 +111,8 @@ fn path(direction: &Direction, read: &mut Read<'_>) -> Result<PathConfig, Fault>
             let fault = |message: String| Fault::at(trace.span(), message);
             let bytes = read(name).map_err(|e| fault(format!("cannot read {name}: {e}")))?;
             let text = String::from_utf8_lossy(&bytes);
-            Line::Trace(RateTrace::from_mahimahi(&text).map_err(|e| fault(format!("{name}: {e}")))?)
+            let trace = text.parse::<RateTrace>();
+            Line::Trace(trace.map_err(|e| fault(format!("{name}: {e}")))?)
         }
         (None, None) => Line::Instant,
     };
@@ -127,6 +128,7 @@ fn air(direction: &Direction, read: &mut Read<'_>) -> Result<AirConfig, Fault> {
     models.extend(direction.gemodel.map(Model::FrameBursts));
     models.extend(direction.ber.as_ref().map(|ber| Model::BitErrors(*ber.get_ref())));
     models.extend(direction.bit_gemodel.map(Model::BitBursts));
+    models.extend(direction.window.map(Model::Window));
     models.extend(direction.corrupt.as_ref().map(|probability| {
         let probability = *probability.get_ref();
         Model::Window(channel::Window { probability, bits: 1, rate: Probability::ONE })

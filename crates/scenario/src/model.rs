@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use windfall_base::{Duration, Probability, Rate, Seed};
-use windfall_channel::{GilbertElliott, Pattern};
+use windfall_channel::{GilbertElliott, Pattern, Window};
 
 use crate::values::{Arq, ByteRange, Prefix, QueueLength, Target, by_text, seed};
 
@@ -265,6 +265,9 @@ directed_keys! {
     /// Bits inverted in bursts, as `gemodel`, one step per bit.
     #[serde(with = "by_text")]
     bit_gemodel: GilbertElliott,
+    /// Bits inverted within one bounded window of a frame: `p bits rate`, such as `10% 256 5%`.
+    #[serde(with = "by_text")]
+    window: Window,
     /// The probability that exactly one bit of a packet is inverted, as netem's `corrupt`.
     corrupt: Spanned<Probability>,
     /// The probability that a frame is cut short.

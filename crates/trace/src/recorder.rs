@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use windfall_base::{DropReason, Payload, Seed, Tag};
-use windfall_channel::Verdict;
+use windfall_base::{DropReason, Payload, Port, Seed, Tag};
+use windfall_channel::error_trace::TraceHeader;
+use windfall_channel::{MediumConfig, Verdict};
 use windfall_network::{ElementId, Event, Passage, What, direction_of};
 use windfall_stack::EventKind;
 
@@ -31,12 +32,27 @@ pub struct Run {
     pub elements: Vec<String>,
 }
 
+/// The error trace of one direction and where it goes.
+struct ErrorFile {
+    out: Out,
+    taken: windfall_channel::Recorder,
+}
+
+impl ErrorFile {
+    fn write(mut self) -> io::Result<()> {
+        self.out.write_all(self.taken.finish().to_text().as_bytes())?;
+        self.out.flush()
+    }
+}
+
 /// Writes what happens to the files that were asked for.
 pub struct Recorder {
     run: Run,
     log: Option<EventLog<Out>>,
     letters: BTreeMap<usize, Letters<Out>>,
     captures: BTreeMap<ElementId, Capture<Out>>,
+    /// By medium, sender and receiver.
+    errors: BTreeMap<(ElementId, Port, Port), ErrorFile>,
     /// Packets that entered at a captured device and whose fate is open.
     under_way: BTreeMap<Tag, Payload>,
     /// What the air did to the last frame of a packet: inverted bits of the packet, bytes missing.
@@ -50,6 +66,7 @@ impl core::fmt::Debug for Recorder {
             .field("log", &self.log.is_some())
             .field("letters", &self.letters.keys())
             .field("captures", &self.captures.keys())
+            .field("errors", &self.errors.keys())
             .finish_non_exhaustive()
     }
 }
@@ -63,6 +80,7 @@ impl Recorder {
             log: None,
             letters: BTreeMap::new(),
             captures: BTreeMap::new(),
+            errors: BTreeMap::new(),
             under_way: BTreeMap::new(),
             damage: BTreeMap::new(),
         }
@@ -116,10 +134,29 @@ impl Recorder {
         Ok(())
     }
 
+    /// Writes what the air of one direction did to `out` when the run ends, as an error trace.
+    ///
+    /// `path` is the medium with the ports of sender and receiver, `medium` its configuration.
+    pub fn errors_to(&mut self, out: Out, path: (ElementId, Port, Port), medium: &MediumConfig) {
+        let (_, from, to) = path;
+        let header = TraceHeader {
+            seed: Some(self.run.seed),
+            rate: medium.rate(from),
+            workload: self.run.command.clone(),
+            ..TraceHeader::default()
+        };
+        let exposure = medium.air(from, to).map(|air| air.exposure).unwrap_or_default();
+        let taken = windfall_channel::Recorder::new(header, exposure);
+        self.errors.insert(path, ErrorFile { out, taken });
+    }
+
     /// Whether anything is recorded at all; if not, a network need not report.
     #[must_use]
     pub fn wants_events(&self) -> bool {
-        self.log.is_some() || !self.letters.is_empty() || !self.captures.is_empty()
+        self.log.is_some()
+            || !self.letters.is_empty()
+            || !self.captures.is_empty()
+            || !self.errors.is_empty()
     }
 
     /// Whether the network must report packets at its devices.
@@ -138,20 +175,27 @@ impl Recorder {
         }
         match &event.what {
             What::Interface(interface) => self.interface(event, &interface.kind),
-            What::Medium(medium) => self.medium(event, medium),
+            What::Medium(medium) => {
+                let path = (event.element, medium.from, medium.to);
+                if let Some(errors) = self.errors.get_mut(&path) {
+                    errors.taken.record(medium);
+                }
+                self.medium(event, medium)
+            }
             What::Host(_) => Ok(()),
             What::Packet(passage) => self.packet(event, passage),
         }
     }
 
-    /// Hands all that is buffered on.
+    /// Hands all that is buffered on, and writes the error traces; call it once, when the run ends.
     ///
     /// # Errors
     /// If a file cannot be written.
     pub fn finish(&mut self) -> io::Result<()> {
         self.log.as_mut().map_or(Ok(()), EventLog::flush)?;
         self.letters.values_mut().try_for_each(Letters::flush)?;
-        self.captures.values_mut().try_for_each(Capture::flush)
+        self.captures.values_mut().try_for_each(Capture::flush)?;
+        core::mem::take(&mut self.errors).into_values().try_for_each(ErrorFile::write)
     }
 
     fn name(&self, element: ElementId) -> &str {

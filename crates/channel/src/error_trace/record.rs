@@ -23,7 +23,8 @@ impl Recorder {
     #[must_use]
     pub fn new(mut header: TraceHeader, exposure: Exposure) -> Self {
         header.index = Index::Frame;
-        header.origin = if exposure.header { Origin::Frame } else { Origin::Payload };
+        let is_whole = exposure.header || exposure.trailer;
+        header.origin = if is_whole { Origin::Frame } else { Origin::Payload };
         header.frames = if exposure.control { Counted::All } else { Counted::Packets };
         header.frame_length = None;
         Self { trace: ErrorTrace::new(header), is_uniform: true }

@@ -156,7 +156,6 @@ impl ErrorTrace {
         }
         match end {
             None => Err(ErrorTraceError::NoEnd(last)),
-            Some(0) => Err(ErrorTraceError::Header("the trace covers nothing".to_owned())),
             Some(_) => Ok(trace),
         }
     }

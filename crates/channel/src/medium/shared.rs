@@ -39,6 +39,11 @@ impl SharedConfig {
     pub fn new(ports: u16, rate: Rate) -> Self {
         Self { ports, rate, air: Vec::new(), paths: BTreeMap::new(), hearing: Hearing::All }
     }
+
+    /// The air from a sender to a receiver; `None` where it is ideal.
+    pub(super) fn air_between(&self, from: Port, to: Port) -> Option<&AirConfig> {
+        self.paths.get(&(from, to)).or_else(|| self.air.get(usize::from(from.0)))
+    }
 }
 
 #[derive(Debug)]
@@ -253,8 +258,7 @@ impl Shared {
         let path = self.path(from, to);
         self.airs[path].get_or_insert_with(|| {
             let ideal = AirConfig::default();
-            let config = self.config.paths.get(&(from, to));
-            let config = config.or_else(|| self.config.air.get(usize::from(from.0)));
+            let config = self.config.air_between(from, to);
             let name = format!("{}/{}-{}", self.name, from.0, to.0);
             Box::new(Air::new(config.unwrap_or(&ideal), self.seed, &name))
         })

@@ -1,7 +1,7 @@
 use proptest::option::of;
 use proptest::prelude::*;
 use windfall_base::{ByteCount, Duration, Probability, Rate, Seed};
-use windfall_channel::{GilbertElliott, Pattern};
+use windfall_channel::{GilbertElliott, Pattern, Window};
 
 use super::{Flags, unplaced};
 use crate::{Arq, ByteRange, Direction, Exposed, LinkKind, QueueLength, Scenario};
@@ -41,6 +41,7 @@ prop_compose! {
         burst in of((0..50_u64, 50..100_u64, 0..50_u64)),
         ber in of(probability()),
         bit_gemodel in of(gemodel()),
+        window in of((probability(), 0..5000_u32, probability())),
         corrupt in of(probability()),
         truncate in of(probability()),
         range in of((0..100_u32, 100..200_u32)),
@@ -52,6 +53,7 @@ prop_compose! {
             burst: burst.and_then(|(burst, every, offset)| Pattern::new(burst, every, offset)),
             ber: ber.map(unplaced),
             bit_gemodel,
+            window: window.map(|(probability, bits, rate)| Window { probability, bits, rate }),
             corrupt: corrupt.map(unplaced),
             truncate: truncate.map(unplaced),
             range: range.map(|(start, end)| unplaced(ByteRange(start..end))),
