@@ -99,6 +99,22 @@ pub fn residual_loss(loss: f64, retransmissions: u32) -> f64 {
     loss.powi(i32::try_from(retransmissions).unwrap_or(i32::MAX - 1).saturating_add(1))
 }
 
+/// The loss that is left where losses come in bursts of `burst` frames on average (S3.12).
+///
+/// The air is in its bad state for a share `loss` of the frames and loses all of them; it changes
+/// its state between frames, as a chain without memory. A packet is lost if the air is bad when its
+/// first frame is sent and stays so for all repetitions. Packets pass faster while the air is good,
+/// so that fewer of them begin in the bad state than frames do.
+//= S3.12
+#[must_use]
+pub fn residual_loss_in_bursts(loss: f64, burst: f64, retransmissions: u32) -> f64 {
+    let leave = 1.0 / burst;
+    let enter = leave * loss / (1.0 - loss);
+    let stays = residual_loss(1.0 - leave, retransmissions) / (1.0 - leave);
+    // The share of packets that begin in the bad state, times the share of those that are lost.
+    enter * stays / (1.0 - stays * (1.0 - leave - enter))
+}
+
 /// How many retransmissions keep the loss that is left below `target` (S3.12).
 ///
 /// `None` if no number does: the link loses everything, or the target is zero.

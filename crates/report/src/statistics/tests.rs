@@ -56,3 +56,16 @@ fn the_papers_counts_of_retransmissions_follow_from_the_formula() {
     assert_eq!(needed(1.0), None);
     assert_eq!(retransmissions_needed(0.5, 0.0), None);
 }
+
+//= S3.12
+#[test]
+fn losses_in_bursts_leave_more() {
+    // Without repetition a burst makes no difference.
+    assert!((residual_loss_in_bursts(0.3, 20.0, 0) - 0.3).abs() < 1e-12);
+    // Bursts of 1 / (1 − p) frames are what independent losses look like.
+    for (loss, n) in [(0.5, 1), (0.5, 6), (0.8, 20)] {
+        let independent = residual_loss_in_bursts(loss, 1.0 / (1.0 - loss), n);
+        assert!((independent - residual_loss(loss, n)).abs() < 1e-12, "p = {loss}, n = {n}");
+        assert!(residual_loss_in_bursts(loss, 20.0, n) > residual_loss(loss, n));
+    }
+}

@@ -98,3 +98,28 @@ fn chart(tcp: Vec<Point>, spray: Vec<Point>, runs: &Runs) -> Chart {
         rules: Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use windfall_base::Seed;
+
+    use super::*;
+    use crate::figure::Effort;
+
+    //= S3.8
+    #[test]
+    fn the_link_loses_throughput_in_proportion_to_frames() {
+        let context = Context {
+            effort: Effort::Quick,
+            seed: Seed(1),
+            program: "windfall".into(),
+            progress: &|_| {},
+        };
+        let bursts = [(0, 100), (5, 25), (5, 6)].map(|(lost, of)| Burst { lost, of });
+        let points = spray::throughput(&context, "S3.fig3", &bursts).unwrap();
+        let claim = claim("UDP spray", &points);
+        assert_eq!(claim.verdict, Verdict::Reproduced, "{}", claim.measured);
+        // S3.2: 0.8 Mb/s for full packets.
+        assert!((points[0].y - 100.0).abs() < 5.0, "{} KB/s", points[0].y);
+    }
+}
