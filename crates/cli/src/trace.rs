@@ -10,7 +10,7 @@ use windfall_base::{Duration, Probability, Seed};
 use windfall_scenario::ByteRange;
 use windfall_trace::errors::convert::{self, LossTiming};
 use windfall_trace::errors::fit::{Fit, Level, Report, Steps};
-use windfall_trace::errors::record::record;
+use windfall_trace::errors::record::{record, record_known};
 use windfall_trace::errors::{
     AirConfig, ErrorTrace, GilbertElliott, Index, Model, Pattern, Statistics, TraceHeader,
     Truncation, Window, synthesize_bits, synthesize_frames,
@@ -157,15 +157,18 @@ enum Format {
     Devourer,
 }
 
-/// Make a trace from the captures of both ends of a run
+/// Make a trace from the captures of a run, of both ends or of the receiver alone
 ///
 /// Packets are matched by the names that --pcap gave them, else by their likeness. What the link
 /// dropped or repaired is part of the trace: record with --arq none --accept-damaged to see the air.
 #[derive(Debug, clap::Args)]
 struct Record {
     /// The capture of the end that sent, as pcapng
-    #[arg(long, value_name = "FILE")]
-    sent: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "payload_seed")]
+    sent: Option<PathBuf>,
+    /// Without it: the seed of the run whose spray or cbr sent the datagrams
+    #[arg(long, value_name = "NUMBER", conflicts_with = "sent")]
+    payload_seed: Option<Seed>,
     /// The capture of the end that received, as pcapng
     #[arg(long, value_name = "FILE")]
     received: PathBuf,
@@ -323,7 +326,11 @@ fn record_captures(args: &Record) -> Result {
             .map_err(|error| Trouble::new(format!("{}: {error}", path.display())))
     };
     let header = TraceHeader { workload: args.workload.clone(), ..TraceHeader::default() };
-    let trace = record(&packets(&args.sent)?, &packets(&args.received)?, header)?;
+    let received = packets(&args.received)?;
+    let trace = match (&args.sent, args.payload_seed) {
+        (Some(sent), _) => record(&packets(sent)?, &received, header)?,
+        (None, seed) => record_known(&received, seed.unwrap_or(DEFAULT_SEED), header)?,
+    };
     args.output.write_trace(&trace)
 }
 

@@ -9,6 +9,9 @@ use windfall_channel::{ErrorTrace, ErrorTraceError};
 pub use devourer::{from_devourer, to_devourer};
 pub use netem::{LossTiming, from_netem, to_netem};
 
+/// More frames than any sensible trace has.
+const MAX_FRAMES: u64 = 100_000_000;
+
 /// Why a file cannot be converted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConvertError {
@@ -28,6 +31,9 @@ pub enum ConvertError {
     /// The file as a whole is not what the format wants.
     #[error("{0}")]
     Whole(String),
+    /// A format with a line for each frame would need too many.
+    #[error("the trace covers {0} frames, and a line for each is too much beyond 100000000")]
+    TooLong(u64),
     /// The trace counts bits, and the format knows only frames.
     #[error("the trace counts bits, and this format tells only of frames")]
     CountsBits,
@@ -62,8 +68,9 @@ pub fn from_loss_list(text: &str) -> Result<ErrorTrace, ConvertError> {
 /// Writes a loss list; a frame that did not arrive whole counts as lost.
 ///
 /// # Errors
-/// If the trace counts bits.
+/// If the trace counts bits, or is very long.
 pub fn to_loss_list(trace: &ErrorTrace) -> Result<String, ConvertError> {
+    line_for_each(trace)?;
     let mut text = String::new();
     for (is_faulty, count) in stretches(trace)? {
         for _ in 0..count {
@@ -71,6 +78,15 @@ pub fn to_loss_list(trace: &ErrorTrace) -> Result<String, ConvertError> {
         }
     }
     Ok(text)
+}
+
+/// Refuses a trace of which no format with a line for each frame can be written.
+fn line_for_each(trace: &ErrorTrace) -> Result<(), ConvertError> {
+    match (trace.header().index, trace.len()) {
+        (Index::Bit, _) => Err(ConvertError::CountsBits),
+        (Index::Frame, frames) if frames > MAX_FRAMES => Err(ConvertError::TooLong(frames)),
+        (Index::Frame, _) => Ok(()),
+    }
 }
 
 /// An empty trace that will tell of frames alone.

@@ -1,9 +1,10 @@
-//! Traces from captures: what was sent beside what arrived.
+//! Traces from captures: what arrived beside what was sent, or must have been sent.
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use windfall_base::Tag;
+use windfall_apps::Pattern;
+use windfall_base::{Seed, Tag};
 use windfall_channel::ErrorTrace;
 use windfall_channel::error_trace::{Fault, TraceHeader};
 
@@ -12,6 +13,8 @@ use crate::pcapng::read::Packet;
 
 /// How many sent packets ahead a received one without a name is looked for.
 const WINDOW: usize = 256;
+/// Fewer bytes of a payload than this do not tell which datagram it is.
+const LEAST: usize = 16;
 /// A packet that differs in more than one bit of so many is another packet.
 const LIKENESS: u64 = 4;
 
@@ -42,11 +45,6 @@ pub fn record(
     received: &[Packet],
     mut header: TraceHeader,
 ) -> Result<ErrorTrace, RecordError> {
-    // A capture of somebody else's does not tell directions apart: then all of it counts.
-    let pick = |packets: &[Packet], seen: Seen| {
-        let picked: Vec<Packet> = packets.iter().filter(|p| p.seen == seen).cloned().collect();
-        if picked.is_empty() { packets.to_vec() } else { picked }
-    };
     let mut sent = pick(sent, Seen::Sent);
     sent.retain(|packet| packet.seen != Seen::Dropped);
     let received = pick(received, Seen::Arrived);
@@ -61,13 +59,74 @@ pub fn record(
     for (packet, arrival) in sent.iter().zip(arrivals) {
         match arrival {
             None => trace.push(Fault::Lost, 1),
-            Some(data) => match difference(&packet.data, &data) {
+            Some(data) => match difference(&packet.data, &data, 0) {
                 Some(fault) => trace.push(fault, 1),
                 None => trace.push_ok(1),
             },
         }
     }
     Ok(trace)
+}
+
+/// Compares the datagrams in the capture of a receiver with what the senders of a run with `seed`
+/// put into them.
+///
+/// Numbers that are missing were lost; those after the last that arrived are unknown. What precedes
+/// the payload counts as right, since it was good enough for the datagram to be known.
+///
+/// # Errors
+/// If no packet holds such a datagram.
+pub fn record_known(
+    received: &[Packet],
+    seed: Seed,
+    mut header: TraceHeader,
+) -> Result<ErrorTrace, RecordError> {
+    let received = pick(received, Seen::Arrived);
+    let pattern = Pattern::new(seed);
+    let mut next = 0;
+    let mut known = Vec::new();
+    for packet in &received {
+        let start = payload_start(&packet.data);
+        let data = packet.data.get(start..).unwrap_or_default();
+        let number = pattern.number_of(next, data).filter(|&number| number >= next);
+        if let Some(number) = number.filter(|_| data.len() >= LEAST) {
+            known.push((number, start, data));
+            next = number + 1;
+        }
+    }
+    let longest = known.iter().map(|(_, start, data)| (start + data.len(), *start)).max();
+    let (length, start) = longest.ok_or(RecordError::NothingAlike(received.len()))?;
+    header.frame_length = Some(length as u32);
+    let mut trace = ErrorTrace::new(header);
+    for (number, _, data) in known {
+        let missing = number - trace.len();
+        if missing > 0 {
+            trace.push(Fault::Lost, missing);
+        }
+        let sent = pattern.datagram(number, length - start);
+        match difference(&sent, data, start as u32 * 8) {
+            Some(fault) => trace.push(fault, 1),
+            None => trace.push_ok(1),
+        }
+    }
+    Ok(trace)
+}
+
+/// Where the payload of a UDP datagram begins in an IP packet.
+fn payload_start(packet: &[u8]) -> usize {
+    let ip = match packet.first() {
+        Some(first) if first >> 4 == 6 => 40,
+        Some(first) => usize::from(first & 15).max(5) * 4,
+        None => 0,
+    };
+    ip + 8
+}
+
+/// The packets that were seen like this; a capture of somebody else's does not tell directions
+/// apart, and then all of it counts.
+fn pick(packets: &[Packet], seen: Seen) -> Vec<Packet> {
+    let picked: Vec<Packet> = packets.iter().filter(|p| p.seen == seen).cloned().collect();
+    if picked.is_empty() { packets.to_vec() } else { picked }
 }
 
 /// What arrived of each sent packet, by name; `None` unless every sent packet has one.
@@ -101,15 +160,15 @@ fn is_like(sent: &[u8], received: &[u8]) -> bool {
     received.len() <= sent.len() && common > 0 && wrong * LIKENESS <= common as u64 * 8
 }
 
-/// The fault that made `received` out of `sent`.
-fn difference(sent: &[u8], received: &[u8]) -> Option<Fault> {
+/// The fault that made `received` out of `sent`, which begins at bit `origin` of the packet.
+fn difference(sent: &[u8], received: &[u8], origin: u32) -> Option<Fault> {
     let mut inverted = Vec::new();
     for (i, (a, b)) in sent.iter().zip(received).enumerate() {
         let wrong = a ^ b;
         let bits = (0..8).filter(|bit| wrong & (0x80 >> bit) != 0);
-        inverted.extend(bits.map(|bit| i as u32 * 8 + bit));
+        inverted.extend(bits.map(|bit| origin + i as u32 * 8 + bit));
     }
-    let truncated = (received.len() < sent.len()).then_some(received.len() as u32 * 8);
+    let truncated = (received.len() < sent.len()).then_some(origin + received.len() as u32 * 8);
     let is_fault = truncated.is_some() || !inverted.is_empty();
     is_fault.then(|| Fault::Damaged { truncated, inverted: inverted.into() })
 }

@@ -5,9 +5,9 @@ use core::fmt::Write as _;
 
 use serde::Deserialize;
 use windfall_channel::ErrorTrace;
-use windfall_channel::error_trace::{Fault, Index};
+use windfall_channel::error_trace::Fault;
 
-use super::{ConvertError, frame_trace, not_empty};
+use super::{ConvertError, frame_trace, line_for_each, not_empty};
 
 #[derive(Deserialize)]
 struct Line {
@@ -49,11 +49,9 @@ pub fn from_devourer(text: &str) -> Result<ErrorTrace, ConvertError> {
 /// Writes a log; lost frames are not in it, since the receiver saw nothing of them.
 ///
 /// # Errors
-/// If the trace counts bits.
+/// If the trace counts bits, or is very long.
 pub fn to_devourer(trace: &ErrorTrace) -> Result<String, ConvertError> {
-    if trace.header().index == Index::Bit {
-        return Err(ConvertError::CountsBits);
-    }
+    line_for_each(trace)?;
     let length = trace.header().frame_length;
     let field = length.map_or(String::new(), |length| format!(",\"len\":{length}"));
     let (mut text, mut place) = (String::new(), 0);

@@ -5,10 +5,8 @@ use windfall_base::{Duration, Seed, Stream};
 use windfall_channel::ErrorTrace;
 use windfall_channel::error_trace::Fault;
 
-use super::{ConvertError, frame_trace, not_empty, stretches};
+use super::{ConvertError, MAX_FRAMES, frame_trace, not_empty, stretches};
 
-/// More frames than any sensible trace has.
-const MAX_FRAMES: u64 = 100_000_000;
 /// Losses in a row beyond which one probability stands for all.
 const MAX_RUN: usize = 32;
 
@@ -147,11 +145,13 @@ pub fn to_netem(trace: &ErrorTrace, interval: Duration) -> Result<String, Conver
             after[0] += count - u64::from(i > 0);
             continue;
         }
-        for place in 0..count {
-            let run = (place as usize).min(MAX_RUN - 1);
+        let last = MAX_RUN as u64 - 1;
+        for run in 0..count.min(last) as usize {
             after[run] += 1;
             lost[run] += 1;
         }
+        after[MAX_RUN - 1] += count.saturating_sub(last);
+        lost[MAX_RUN - 1] += count.saturating_sub(last);
         if i + 1 < stretches.len() {
             after[(count as usize).min(MAX_RUN - 1)] += 1;
         }

@@ -65,6 +65,17 @@ fn netems_loss_pattern_is_drawn_and_found_again() {
     }
 }
 
+#[test]
+fn traces_of_any_length_end() {
+    let mut trace = from_loss_list("0\n").expect("a list");
+    trace.push(Fault::Lost, 1 << 60);
+    trace.push_ok(1 << 60);
+    assert_eq!(to_loss_list(&trace), Err(ConvertError::TooLong(trace.len())));
+    assert_eq!(to_devourer(&trace), Err(ConvertError::TooLong(trace.len())));
+    let pattern = to_netem(&trace, Duration::from_millis(1)).expect("frames");
+    assert!(pattern.contains("\"loss\":["), "{pattern}");
+}
+
 proptest! {
     #[test]
     fn what_tells_only_of_losses_survives_a_loss_list(fates in vec(any::<bool>(), 1..200)) {

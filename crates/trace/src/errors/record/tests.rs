@@ -80,3 +80,32 @@ fn captures_of_different_runs_are_refused() {
     let silence = record(&sent, &[], TraceHeader::default()).expect("a trace");
     assert_eq!(silence.entries().len(), 1, "all are lost");
 }
+
+#[test]
+fn a_known_payload_needs_no_capture_of_the_sender() {
+    let (pattern, header) = (Pattern::new(Seed(6)), [0x45; 28]);
+    let (mut sent, mut received, _) = run();
+    for packet in &mut sent {
+        let Some(Tag(number)) = packet.tag else { continue };
+        packet.data = [&header[..], &pattern.datagram(number, 172)].concat().into();
+    }
+    // The same losses, and a few bits of the payload inverted in every seventh packet.
+    for packet in &mut received {
+        let Some(Tag(number)) = packet.tag else { continue };
+        let mut data = sent[number as usize].data.to_vec();
+        if number % 7 == 0 {
+            data[28] ^= 1;
+            data[150] ^= 0x81;
+        }
+        packet.data = data.into();
+    }
+    received.push(packet(999, Seen::Arrived, Bytes::from(vec![3; 90])));
+    let known = record_known(&received, Seed(6), TraceHeader::default()).expect("a trace");
+    let both = record(&sent, &received, TraceHeader::default()).expect("a trace");
+    let last = known.len();
+    let expected: Vec<_> = both.entries().iter().filter(|entry| entry.at < last).collect();
+    assert_eq!(known.entries().iter().collect::<Vec<_>>(), expected);
+    assert_eq!(known.header().frame_length, Some(200));
+    let wrong = record_known(&received, Seed(7), TraceHeader::default());
+    assert_eq!(wrong, Err(RecordError::NothingAlike(received.len())));
+}
