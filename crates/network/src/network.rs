@@ -490,7 +490,8 @@ impl Network {
         if self.recording.packets {
             self.events.push_back(passage(now, index, false, &frame));
         }
-        self.work.push_back(Work::Interface(index, DEVICE, Input::Frame(frame, vector)));
+        self.interfaces[index].interface.handle_input(now, DEVICE, Input::Frame(frame, vector));
+        self.drain_interface(now, index);
     }
 }
 

@@ -1,0 +1,70 @@
+//! Simulated spray (S3.24) over the WaveLAN link and over a pipe, with real bytes and checksums.
+//!
+//! Items are frames on the medium, polls and acknowledgements included. The goal is 500 000 a second.
+
+use divan::Bencher;
+use divan::counter::ItemsCount;
+use windfall_base::Seed;
+use windfall_scenario::Scenario;
+use windfall_sim::Simulation;
+
+const WAVELAN: &str = "kind = \"wavelan\"";
+const LOSSY: &str = "kind = \"wavelan\"\nber = 1e-5";
+const PIPE: &str = "rate = \"10Mbps\"\ndelay = \"5ms\"";
+const REPEATING: &str = "rate = \"10Mbps\"\ndelay = \"5ms\"\nber = 1e-5\narq = \"persistent\"";
+
+fn main() {
+    divan::main();
+}
+
+/// A simulation of `seconds` seconds of spray over a link.
+fn spray(link: &str, seconds: u64) -> Simulation {
+    let text = format!(
+        "format = 1\nduration = \"{seconds}s\"\n\
+         [[station]]\nname = \"near\"\n[[station]]\nname = \"far\"\n\
+         [[link]]\nstations = [\"near\", \"far\"]\n{link}\n\
+         [[app]]\nkind = \"spray\"\nstation = \"near\"\nto = \"far\"\n"
+    );
+    let scenario = Scenario::parse("spray.toml", &text).expect("a legal scenario");
+    let mut read = |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
+    let topology = scenario.topology(0, ("", ""), &mut read).expect("nothing to read");
+    Simulation::new(&topology, Seed(1)).expect("a legal topology")
+}
+
+fn frames(simulation: &Simulation) -> u64 {
+    let network = simulation.network();
+    let ledgers = network.interfaces().map(|interface| network.ledger(interface));
+    ledgers.map(|ledger| ledger.frames + ledger.control_frames).sum()
+}
+
+fn run(bencher: Bencher<'_, '_>, link: &str, seconds: u64) {
+    let mut once = spray(link, seconds);
+    once.finish();
+    bencher
+        .counter(ItemsCount::new(frames(&once)))
+        .with_inputs(|| spray(link, seconds))
+        .bench_local_values(|mut simulation| {
+            simulation.finish();
+            simulation
+        });
+}
+
+#[divan::bench(sample_count = 15)]
+fn wavelan(bencher: Bencher) {
+    run(bencher, WAVELAN, 300);
+}
+
+#[divan::bench(sample_count = 15)]
+fn wavelan_with_bit_errors(bencher: Bencher) {
+    run(bencher, LOSSY, 300);
+}
+
+#[divan::bench(sample_count = 15)]
+fn pipe(bencher: Bencher) {
+    run(bencher, PIPE, 30);
+}
+
+#[divan::bench(sample_count = 15)]
+fn pipe_with_bit_errors_and_repetition(bencher: Bencher) {
+    run(bencher, REPEATING, 30);
+}
