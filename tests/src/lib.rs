@@ -1,3 +1,4 @@
 //! What the tests of the whole system share; the tests themselves stand in `tests/`.
 
 pub mod entries;
+pub mod run;

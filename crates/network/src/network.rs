@@ -32,11 +32,13 @@ pub struct Network {
     work: VecDeque<Work>,
     /// Packets for stations, delivered once links have nothing more to do at this instant.
     arrivals: VecDeque<(usize, Port, Input)>,
+    /// Packets of stations for their interfaces, taken one by one after that.
+    departures: VecDeque<(usize, Frame)>,
     outputs: VecDeque<(Port, Outgoing)>,
     events: VecDeque<Event>,
     recording: Recording,
-    /// What happened while the network was built, until it is known whether anybody wants it.
-    opening: VecDeque<Event>,
+    /// Whether the elements were asked what they want to do of their own accord.
+    begun: bool,
 }
 
 /// An interface and what it is wired to.
@@ -98,10 +100,11 @@ impl Network {
             agenda: Agenda::new(0),
             work: VecDeque::new(),
             arrivals: VecDeque::new(),
+            departures: VecDeque::new(),
             outputs: VecDeque::new(),
             events: VecDeque::new(),
-            recording: Recording { events: true, packets: true },
-            opening: VecDeque::new(),
+            recording: Recording::default(),
+            begun: false,
         };
         for StationConfig { name, host } in &config.stations {
             let station = host.as_ref().map(|setup| setup.build(seed, name));
@@ -117,24 +120,11 @@ impl Network {
         network.names.extend(config.links.iter().map(|link| link.name.clone()));
         network.names.extend(config.stations.iter().map(|station| station.name.clone()));
         network.agenda = Agenda::new(network.names.len());
-        network.begin();
-        network.recording = Recording::default();
-        core::mem::swap(&mut network.opening, &mut network.events);
+        // Every element may want to begin of its own accord; what has no business then says so.
+        for index in 0..network.names.len() {
+            network.agenda.set(ElementId(index as u32), Some(Instant::START));
+        }
         Ok(network)
-    }
-
-    /// Lets every element say what it wants to do first.
-    fn begin(&mut self) {
-        for index in 0..self.interfaces.len() {
-            self.drain_interface(Instant::START, index);
-        }
-        for index in 0..self.media.len() {
-            self.drain_medium(Instant::START, index);
-        }
-        for index in 0..self.stations.len() {
-            self.drain_station(Instant::START, index);
-        }
-        self.run(Instant::START);
     }
 
     fn add_link(
@@ -189,16 +179,9 @@ impl Network {
         Ok(())
     }
 
-    /// Chooses what [`poll_event`](Self::poll_event) yields; nothing at first.
-    ///
-    /// Called before anything else, it also yields what happened while the network was built.
+    /// Chooses what [`poll_event`](Self::poll_event) yields from here on; nothing at first.
     pub fn record(&mut self, recording: Recording) {
         self.recording = recording;
-        let opening = core::mem::take(&mut self.opening);
-        self.events.extend(opening.into_iter().filter(|event| match event.what {
-            What::Packet(_) => recording.packets,
-            _ => recording.events,
-        }));
     }
 
     /// Yields what happened, oldest first; call until `None`.
@@ -267,6 +250,7 @@ impl Network {
 
     /// Does everything that is due or follows at `now`.
     fn run(&mut self, now: Instant) {
+        self.begun = true;
         loop {
             while let Some(work) = self.work.pop_front() {
                 self.perform(now, work);
@@ -274,13 +258,16 @@ impl Network {
             let due = self.agenda.next().filter(|(due, _)| *due <= now).map(|(_, element)| element);
             // What happens at the devices happens after all that links do at this instant, as it
             // does where a driver stands between the two.
-            match due {
-                Some(element) if !self.is_station(element) => self.wake(now, element),
-                due => match (self.arrivals.pop_front(), due) {
-                    (Some((index, port, input)), _) => self.arrive(now, index, port, input),
-                    (None, Some(element)) => self.wake(now, element),
-                    (None, None) => return,
-                },
+            if let Some(element) = due.filter(|element| !self.is_station(*element)) {
+                self.wake(now, element);
+            } else if let Some((index, port, input)) = self.arrivals.pop_front() {
+                self.arrive(now, index, port, input);
+            } else if let Some((index, frame)) = self.departures.pop_front() {
+                self.enter(now, index, frame, RxVector::wired(now));
+            } else if let Some(element) = due {
+                self.wake(now, element);
+            } else {
+                return;
             }
         }
     }
@@ -327,8 +314,8 @@ impl Network {
         let index = index - self.media.len();
         if let Some(station) = &mut self.stations[index].station {
             station.handle_timeout(now);
-            self.drain_station(now, index);
         }
+        self.drain_station(now, index);
     }
 
     fn drain_interface(&mut self, now: Instant, index: usize) {
@@ -381,18 +368,14 @@ impl Network {
     }
 
     fn drain_station(&mut self, now: Instant, index: usize) {
-        loop {
-            let StationSlot { station: Some(station), interfaces } = &mut self.stations[index]
-            else {
-                return;
-            };
-            let Some((port, outgoing)) = station.poll_transmit(now) else { break };
+        let element = ElementId((self.interfaces.len() + self.media.len() + index) as u32);
+        let StationSlot { station, interfaces } = &mut self.stations[index];
+        let Some(station) = station else { return self.agenda.set(element, None) };
+        while let Some((port, outgoing)) = station.poll_transmit(now) {
             if let Some(&interface) = interfaces.get(usize::from(port.0)) {
-                self.enter(now, interface, outgoing.frame, RxVector::wired(now));
+                self.departures.push_back((interface, outgoing.frame));
             }
         }
-        let StationSlot { station: Some(station), .. } = &mut self.stations[index] else { return };
-        let element = ElementId((self.interfaces.len() + self.media.len() + index) as u32);
         self.agenda.set(element, station.poll_timeout().map(|(at, _)| at));
         while let Some(event) = station.poll_event() {
             if self.recording.events {
@@ -461,7 +444,10 @@ impl Node for Network {
         self.run(now);
     }
 
-    fn poll_transmit(&mut self, _now: Instant) -> Option<(Port, Outgoing)> {
+    fn poll_transmit(&mut self, now: Instant) -> Option<(Port, Outgoing)> {
+        if !self.begun {
+            self.run(now);
+        }
         self.outputs.pop_front()
     }
 

@@ -1,0 +1,88 @@
+//! Scenarios as text, run in simulated time.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use windfall_base::Seed;
+use windfall_network::{ElementId, LinkLedger};
+use windfall_scenario::{Scenario, Topology};
+use windfall_sim::Simulation;
+
+/// The interface of the first station of the first link.
+pub const UPLINK: ElementId = ElementId(0);
+
+/// Two stations, `near` and `far`, a link between them and applications, for `seconds` seconds.
+#[must_use]
+pub fn pair(seconds: u64, link: &str, apps: &str) -> String {
+    format!(
+        "format = 1\nduration = \"{seconds}s\"\n\
+         [[station]]\nname = \"near\"\n[[station]]\nname = \"far\"\n\
+         [[link]]\nname = \"air\"\nstations = [\"near\", \"far\"]\n{link}\n{apps}"
+    )
+}
+
+/// The topology of a scenario that names no files.
+///
+/// # Panics
+/// If the scenario is not legal.
+#[must_use]
+pub fn topology(text: &str) -> Topology {
+    let scenario = Scenario::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    let mut read = |_: &str| Err(io::Error::from(io::ErrorKind::NotFound));
+    let topology = scenario.topology(0, ("test.toml", text), &mut read);
+    topology.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What a simulation came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The simulation at its end.
+    pub simulation: Simulation,
+    topology: Topology,
+}
+
+impl Outcome {
+    /// What became of the packets that entered at an interface.
+    #[must_use]
+    pub fn ledger(&self, interface: ElementId) -> &LinkLedger {
+        self.simulation.network().ledger(interface)
+    }
+
+    /// What the first application of `kind` measured.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[must_use]
+    pub fn report(&self, kind: &str) -> BTreeMap<&'static str, f64> {
+        let position = self.topology.apps.iter().position(|app| app.config.name() == kind);
+        let position = position.unwrap_or_else(|| panic!("no application is a {kind}"));
+        let station = self.topology.apps[position].station;
+        let earlier = &self.topology.apps[..position];
+        let number = earlier.iter().filter(|app| app.station == station).count();
+        let station = self.simulation.network().station(station);
+        let report = station.and_then(|station| station.reports().nth(number));
+        report.unwrap_or_default().into_iter().collect()
+    }
+}
+
+/// Runs a scenario to its end, and checks that every ledger balances.
+///
+/// # Panics
+/// If the scenario is not legal, or a ledger does not balance.
+#[must_use]
+pub fn run(text: &str, seed: u64) -> Outcome {
+    let topology = topology(text);
+    let mut simulation =
+        Simulation::new(&topology, Seed(seed)).unwrap_or_else(|error| panic!("{error}"));
+    simulation.finish();
+    let network = simulation.network();
+    for interface in network.interfaces() {
+        let ledger = network.ledger(interface);
+        assert!(ledger.balances(), "{}: {ledger:?}", network.name(interface));
+    }
+    for station in 0..topology.stations.len() {
+        let ledger = network.station(station).map(windfall_network::Station::ledger);
+        assert!(ledger.is_some_and(|ledger| ledger.balances()), "station {station}");
+    }
+    Outcome { simulation, topology }
+}
