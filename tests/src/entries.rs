@@ -14,9 +14,12 @@ use windfall_base::{
 use windfall_channel::error_trace::ErrorTrace;
 use windfall_channel::rate_trace::RateTrace;
 use windfall_link::{Arq, PipeConfig};
+use windfall_mac::Address;
+use windfall_mac::poll::{Idle, Timing};
 use windfall_scenario::Scenario;
 use windfall_stack::host::{AppId, Host, HostConfig};
 use windfall_stack::interface::{Interface, InterfaceConfig, LinkConfig};
+use windfall_stack::{Member, PolledConfig, Role};
 use windfall_wire_net::segment::{Description, Merger, cut};
 use windfall_wire_net::{icmpv4, icmpv6, ip, ipv4, ipv6, tcp, udp, udplite};
 
@@ -116,11 +119,12 @@ pub fn icmp(bytes: &[u8]) {
     }
 }
 
-/// The header of a frame of the pipe; the last four bytes are its trailer.
+/// The header of a frame of the pipe, whose last four bytes are its trailer, or of a polled one.
 pub fn pipe_header(bytes: &[u8]) {
     let (header, trailer) = bytes.split_at(bytes.len().saturating_sub(4));
     let _ = windfall_wire_link::pipe::Header::parse(header, trailer);
     let _ = windfall_wire_link::pipe::Header::parse(bytes, &[]);
+    let _ = windfall_wire_link::poll::Head::parse(bytes);
 }
 
 /// A capture file.
@@ -202,12 +206,21 @@ pub fn segments(bytes: &[u8]) {
 pub fn interface(bytes: &[u8]) {
     let Some((&choice, rest)) = bytes.split_first() else { return };
     let arq = [Arq::None, Arq::Persistent, Arq::Attempts(NonZeroU8::MIN)];
-    let link = PipeConfig {
-        arq: arq[usize::from(choice) % 3],
-        accept_damaged: choice & 0x80 != 0,
-        ..PipeConfig::default()
+    let (kind, arq) = (usize::from(choice) % 9 / 3, arq[usize::from(choice) % 3]);
+    let accept_damaged = choice & 0x80 != 0;
+    let [hub, station] = [Address(1), Address(2)];
+    let members = vec![Member { address: station, behind: Vec::new() }];
+    let role = match kind {
+        1 => Role::Coordinator { members, idle: Idle::default() },
+        _ => Role::Station { coordinator: hub },
     };
-    let config = InterfaceConfig { link: LinkConfig::Pipe(link), ..InterfaceConfig::default() };
+    let address = if kind == 1 { hub } else { station };
+    let timing = Timing::WAVELAN;
+    let link = match kind {
+        0 => LinkConfig::Pipe(PipeConfig { arq, accept_damaged, ..PipeConfig::default() }),
+        _ => LinkConfig::Polled(PolledConfig { address, role, arq, accept_damaged, timing }),
+    };
+    let config = InterfaceConfig { link, ..InterfaceConfig::default() };
     let mut interface = Interface::new(config, Seed(0), "fuzz");
     feed(&mut interface, rest, Interface::ledger);
 }

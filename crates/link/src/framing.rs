@@ -5,6 +5,7 @@ use windfall_wire_link::HeaderError;
 use windfall_wire_link::check::frame_check;
 use windfall_wire_link::pipe::{Data, Header, Number, Wish};
 
+//= S3.4
 /// Puts a header and a frame check around the packet in `frame`, whose own are empty.
 ///
 /// Packets longer than 65 535 bytes cannot be framed; the interface's MTU keeps them away, and

@@ -36,6 +36,7 @@ pub const WAVELAN_RATE: Rate = match Rate::from_mbps(2) {
 };
 
 impl Timing {
+    //= S3.2
     /// WaveLAN I under a software MAC (S3.2): at 2 Mb/s a packet of 1500 bytes takes 15.000 ms with
     /// its ACK, which is 0.8 Mb/s.
     ///

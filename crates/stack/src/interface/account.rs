@@ -109,6 +109,7 @@ impl Account {
         }
     }
 
+    //= S0.5
     pub(super) fn dropped(
         &mut self,
         at: Instant,

@@ -100,6 +100,7 @@ impl Classifier {
         self.rules.iter().any(|rule| attempts(rule) > 1)
     }
 
+    //= S3.16
     /// Classifies a packet, unless whoever made it has said what it asks.
     pub fn classify(&self, frame: &mut Frame) {
         if self.rules.is_empty() || frame.class != Class::default() {

@@ -44,7 +44,8 @@ fn polled(role: Role, address: Address, arq: Arq) -> InterfaceConfig {
     let timing = Timing::WAVELAN;
     let link = PolledConfig { address, role, arq, accept_damaged: false, timing };
     let link = LinkConfig::Polled(link);
-    InterfaceConfig { link, observe: true, ..InterfaceConfig::default() }
+    let queue = Limits { packets: 50, ..Limits::default() };
+    InterfaceConfig { link, queue, observe: true, ..InterfaceConfig::default() }
 }
 
 fn hub(stations: u8, arq: Arq) -> InterfaceConfig {
@@ -252,6 +253,39 @@ fn bounded_repetition_leaves_the_loss_of_figure_5() {
         let found = lost / packets;
         assert!((found - expected).abs() < 4.0 * sigma, "{found} for {expected}");
     }
+}
+
+//= S3.11
+#[test]
+fn when_the_air_gets_worse_the_queue_overflows_and_nothing_else_is_lost() {
+    // Packets at 60 % of the capacity; between seconds 10 and 20 only one frame in four arrives.
+    let mut stream = Stream::new(Seed(1), "air");
+    let bad = std::rc::Rc::new(core::cell::Cell::new(false));
+    let is_bad = std::rc::Rc::clone(&bad);
+    let fade = move |_: usize, frame: &Frame| {
+        let lost = is_bad.get() && frame.tag.is_some() && stream.below(4) != 0;
+        if lost { Fate::Lost } else { Fate::Arrives }
+    };
+    let mut air = Air::new(1, Arq::Persistent, fade);
+    let mut overflow = Vec::new();
+    for second in 0..40 {
+        bad.set((10..20).contains(&second));
+        for n in 0..40 {
+            air.run_until(seconds(second) + Duration::from_millis(n * 25));
+            air.offer(0, 2, 1_500);
+        }
+        overflow.push(air.stations[0].ledger().drops.of(DropReason::QueueFull));
+    }
+    air.run_until(seconds(50));
+    // 400 packets come in the bad time, of 667 attempts a quarter gets through, 50 wait.
+    let (expected, sigma) = (400.0 - 667.0 / 4.0 - 50.0, (667.0 * 0.25 * 0.75_f64).sqrt());
+    let dropped = overflow[39] as f64;
+    assert!((dropped - expected).abs() < 4.0 * sigma, "{dropped} for {expected}");
+    assert_eq!((overflow[9], overflow[20]), (0, overflow[39]));
+    assert_eq!(air.stations[0].ledger().drops.total(), overflow[39]);
+    let tags = air.tags(1);
+    assert!(tags.is_sorted_by(|a, b| a < b));
+    assert_eq!(tags.len() as u64, 1_600 - overflow[39]);
 }
 
 #[test]
