@@ -23,6 +23,8 @@ pub struct Event {
     pub length: u32,
     /// Bytes of the link header among them.
     pub header: u32,
+    /// Bytes of the link trailer among them.
+    pub trailer: u32,
     /// When the sender began to transmit.
     pub began: Instant,
     /// When the sender's last bit left it.

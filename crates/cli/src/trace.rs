@@ -160,7 +160,7 @@ enum Format {
 /// Make a trace from the captures of a run, of both ends or of the receiver alone
 ///
 /// Packets are matched by the names that --pcap gave them, else by their likeness. What the link
-/// dropped or repaired is part of the trace: record with --arq none --accept-damaged to see the air.
+/// dropped or repaired is part of the trace: run with --arq none --accept-damaged to see the air.
 #[derive(Debug, clap::Args)]
 struct Record {
     /// The capture of the end that sent, as pcapng

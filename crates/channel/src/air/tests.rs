@@ -195,6 +195,7 @@ proptest! {
             recorder.record(&Event {
                 at: Instant::START, from: Port(0), to: Port(1), number, tag: frame.tag,
                 kept: false, length: frame.len() as u32, header: frame.header.len() as u32,
+                trailer: frame.trailer.len() as u32,
                 began: Instant::START, ended: Instant::START, verdict,
             });
         }

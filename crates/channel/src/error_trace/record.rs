@@ -39,7 +39,11 @@ impl Recorder {
             Origin::Payload => event.header * 8,
             Origin::Frame => 0,
         };
-        let length = event.length - origin / 8;
+        // What the air spares is no part of what it might have hit.
+        let length = match self.trace.header.origin {
+            Origin::Payload => event.length - event.header - event.trailer,
+            Origin::Frame => event.length,
+        };
         if self.trace.is_empty() {
             self.trace.header.frame_length = Some(length);
         }

@@ -164,7 +164,7 @@ impl Path {
 
     fn transmit(&mut self, now: Instant, from: Port, outgoing: Outgoing) {
         let Outgoing { mut frame, vector } = outgoing;
-        let (length, header) = (frame.len(), frame.header.len());
+        let (length, header, trailer) = (frame.len(), frame.header.len(), frame.trailer.len());
         let began = self.free_at.map_or(now, |free| free.max(now));
         let follows = self.free_at == Some(began);
         let ended = match &mut self.line {
@@ -184,6 +184,7 @@ impl Path {
             kept: frame.kept,
             length: length as u32,
             header: header as u32,
+            trailer: trailer as u32,
             began,
             ended,
             verdict,

@@ -247,6 +247,7 @@ impl Shared {
                 kept: frame.kept,
                 length: frame.len() as u32,
                 header: frame.header.len() as u32,
+                trailer: frame.trailer.len() as u32,
                 began,
                 ended,
                 verdict,

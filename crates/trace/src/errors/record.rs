@@ -83,22 +83,22 @@ pub fn record_known(
 ) -> Result<ErrorTrace, RecordError> {
     let received = pick(received, Seen::Arrived);
     let pattern = Pattern::new(seed);
+    let start = payload_start(&received);
     let mut next = 0;
     let mut known = Vec::new();
     for packet in &received {
-        let start = payload_start(&packet.data);
         let data = packet.data.get(start..).unwrap_or_default();
         let number = pattern.number_of(next, data).filter(|&number| number >= next);
         if let Some(number) = number.filter(|_| data.len() >= LEAST) {
-            known.push((number, start, data));
+            known.push((number, data));
             next = number + 1;
         }
     }
-    let longest = known.iter().map(|(_, start, data)| (start + data.len(), *start)).max();
-    let (length, start) = longest.ok_or(RecordError::NothingAlike(received.len()))?;
+    let longest = known.iter().map(|(_, data)| start + data.len()).max();
+    let length = longest.ok_or(RecordError::NothingAlike(received.len()))?;
     header.frame_length = Some(length as u32);
     let mut trace = ErrorTrace::new(header);
-    for (number, _, data) in known {
+    for (number, data) in known {
         let missing = number - trace.len();
         if missing > 0 {
             trace.push(Fault::Lost, missing);
@@ -112,14 +112,15 @@ pub fn record_known(
     Ok(trace)
 }
 
-/// Where the payload of a UDP datagram begins in an IP packet.
-fn payload_start(packet: &[u8]) -> usize {
-    let ip = match packet.first() {
-        Some(first) if first >> 4 == 6 => 40,
-        Some(first) => usize::from(first & 15).max(5) * 4,
-        None => 0,
-    };
-    ip + 8
+/// Where the payload of UDP datagrams begins in most of these IP packets; the headers of some may be
+/// damaged.
+fn payload_start(packets: &[Packet]) -> usize {
+    let mut found = BTreeMap::<usize, usize>::new();
+    for first in packets.iter().filter_map(|packet| packet.data.first()) {
+        let header = if first >> 4 == 6 { 40 } else { usize::from(first & 15).max(5) * 4 };
+        *found.entry(header + 8).or_default() += 1;
+    }
+    found.into_iter().max_by_key(|&(_, count)| count).map_or(0, |(start, _)| start)
 }
 
 /// The packets that were seen like this; a capture of somebody else's does not tell directions

@@ -47,6 +47,7 @@ pub fn synthesize_frames(
             kept: false,
             length,
             header: 0,
+            trailer: 0,
             began: Instant::START,
             ended: Instant::START,
             verdict,

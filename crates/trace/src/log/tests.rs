@@ -34,6 +34,7 @@ fn medium(verdict: Verdict) -> Value {
         kept: true,
         length: 1512,
         header: 8,
+        trailer: 0,
         began,
         ended: AT,
         verdict,

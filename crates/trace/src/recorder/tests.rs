@@ -102,6 +102,7 @@ impl Story {
             kept,
             length: HEADER + LEN as u32 + TRAILER,
             header: HEADER,
+            trailer: 0,
             began: at,
             ended: at,
             verdict,

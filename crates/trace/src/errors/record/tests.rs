@@ -93,6 +93,8 @@ fn a_known_payload_needs_no_capture_of_the_sender() {
     for packet in &mut received {
         let Some(Tag(number)) = packet.tag else { continue };
         let mut data = sent[number as usize].data.to_vec();
+        // A header that looks like one of IPv6 moves nothing.
+        data[0] ^= if number == 13 { 0x20 } else { 0 };
         if number % 7 == 0 {
             data[28] ^= 1;
             data[150] ^= 0x81;
@@ -103,7 +105,10 @@ fn a_known_payload_needs_no_capture_of_the_sender() {
     let known = record_known(&received, Seed(6), TraceHeader::default()).expect("a trace");
     let both = record(&sent, &received, TraceHeader::default()).expect("a trace");
     let last = known.len();
-    let expected: Vec<_> = both.entries().iter().filter(|entry| entry.at < last).collect();
+    let in_payload = |entry: &&windfall_channel::error_trace::Entry| {
+        entry.at < last && entry.fault != Fault::Damaged { truncated: None, inverted: [2].into() }
+    };
+    let expected: Vec<_> = both.entries().iter().filter(in_payload).collect();
     assert_eq!(known.entries().iter().collect::<Vec<_>>(), expected);
     assert_eq!(known.header().frame_length, Some(200));
     let wrong = record_known(&received, Seed(7), TraceHeader::default());
