@@ -6,6 +6,8 @@
 mod bulk;
 mod completions;
 mod demo;
+mod doctor;
+mod exec;
 mod exit;
 mod options;
 mod record;
@@ -13,6 +15,7 @@ mod reproduce;
 mod run;
 mod sim;
 mod trace;
+mod up;
 mod watch;
 
 use std::process::ExitCode;
@@ -33,10 +36,13 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<run::Args>),
+    Up(Box<up::Args>),
+    Exec(exec::Args),
     Sim(Box<sim::Args>),
     Trace(Box<trace::Args>),
     Reproduce(reproduce::Args),
     Demo(demo::Args),
+    Doctor(doctor::Args),
     #[command(hide = true)]
     Bulk(bulk::Args),
     Completions(completions::Args),
@@ -54,10 +60,13 @@ impl Command {
     fn run(&self) -> Result {
         match self {
             Self::Run(args) => run::run(args),
+            Self::Up(args) => up::run(args),
+            Self::Exec(args) => exec::run(args),
             Self::Sim(args) => sim::run(args),
             Self::Trace(args) => trace::run(args),
             Self::Reproduce(args) => reproduce::run(args),
             Self::Demo(args) => demo::run(args),
+            Self::Doctor(args) => doctor::run(args),
             Self::Bulk(args) => bulk::run(args),
             Self::Completions(args) => completions::run(args),
         }
@@ -66,7 +75,7 @@ impl Command {
     /// The exit code when the command could not do its work.
     fn code_of_trouble(&self) -> u8 {
         match self {
-            Self::Run(_) => exit::WRAPPER_TROUBLE,
+            Self::Run(_) | Self::Exec(_) => exit::WRAPPER_TROUBLE,
             _ => exit::TROUBLE,
         }
     }

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 
 use nix::sched::CloneFlags;
+use nix::sys::signal::{SigSet, Signal};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use crate::control::{Control, Message};
@@ -16,6 +17,7 @@ use crate::error::{Doing, Error, Result};
 use crate::plan::Program;
 use crate::program;
 use crate::stage::Stage;
+use crate::terminal::Terminal;
 
 /// What every name begins with.
 const PREFIX: &str = "windfall/";
@@ -71,7 +73,12 @@ pub fn runs() -> Vec<String> {
 ///
 /// # Errors
 /// If there is no such run or station, or the program cannot be started.
-pub fn enter(run: Option<&str>, station: &str, arguments: Vec<OsString>) -> Result<u8> {
+pub fn enter(
+    run: Option<&str>,
+    station: &str,
+    arguments: Vec<OsString>,
+    interactive: bool,
+) -> Result<u8> {
     let run = choose(run)?;
     let (place, stations) = ask(&run)?;
     let names = || stations.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
@@ -89,7 +96,7 @@ pub fn enter(run: Option<&str>, station: &str, arguments: Vec<OsString>) -> Resu
     }
     move_to(network, CloneFlags::CLONE_NEWNET)?;
     let environment = vec![("WINDFALL_STATION".into(), station.into())];
-    let program = Program { station: 0, arguments, environment, interactive: false };
+    let program = Program { station: 0, arguments, environment, interactive };
     let mut command = program::prepare(&program);
     if let Ok(directory) = directory {
         // Entering a mount namespace moves to its root.
@@ -101,8 +108,13 @@ pub fn enter(run: Option<&str>, station: &str, arguments: Vec<OsString>) -> Resu
     };
     // SAFETY: the closure makes one system call; the process has a single thread.
     unsafe { command.pre_exec(die_with_us) };
-    let name = program.arguments.first().map(|name| name.to_string_lossy().into_owned());
+    // What a terminal sends goes to the program as well, and the program decides.
+    let signals = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTTOU];
+    let _ = signals.into_iter().collect::<SigSet>().thread_block();
+    let terminal = Terminal::of_this_process();
     let spawned = command.status();
+    terminal.restore();
+    let name = program.arguments.first().map(|name| name.to_string_lossy().into_owned());
     let status =
         spawned.map_err(|source| Error::Spawn { program: name.unwrap_or_default(), source })?;
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)) as u8)

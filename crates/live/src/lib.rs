@@ -6,6 +6,7 @@
 //!   programs.
 //! - [`session::run`]: carries packets through a node until the programs are done.
 //! - [`door`]: the way into a run that goes on.
+//! - [`doctor`]: what this machine allows.
 //!
 //! A run is two processes and the programs. The run itself stays in the namespaces of its caller
 //! and turns the loop on one thread. Its child is process 1 of a process namespace, builds the
@@ -18,6 +19,7 @@
 
 pub mod clock;
 pub mod device;
+pub mod doctor;
 pub mod door;
 pub mod driver;
 pub mod error;

@@ -10,6 +10,7 @@
 mod damage;
 mod programs;
 mod remains;
+mod several;
 mod terminal;
 mod throughput;
 mod users;

@@ -2,15 +2,16 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use crate::{Folder, require};
 
 /// Somebody without an account.
-const STRANGER: u32 = 54_321;
+pub(crate) const STRANGER: u32 = 54_321;
 
-/// Runs the program as a stranger who owns nothing.
-fn as_stranger(folder: &Folder, arguments: &[&str]) -> Output {
+/// A copy of the program that everybody may run.
+pub(crate) fn open_copy(folder: &Folder) -> PathBuf {
     let program = folder.path().join("windfall");
     if !program.exists() {
         std::fs::copy(crate::WINDFALL, &program).expect("a copy of the program");
@@ -18,13 +19,18 @@ fn as_stranger(folder: &Folder, arguments: &[&str]) -> Output {
         std::fs::set_permissions(&program, open.clone()).expect("permissions");
         std::fs::set_permissions(folder.path(), open).expect("permissions");
     }
-    let mut command = Command::new(program);
+    program
+}
+
+/// Runs the program as a stranger who owns nothing.
+fn as_stranger(folder: &Folder, arguments: &[&str]) -> Output {
+    let mut command = Command::new(open_copy(folder));
     command.args(arguments).uid(STRANGER).gid(STRANGER).current_dir("/").stdin(Stdio::null());
     command.output().expect("it runs")
 }
 
 /// Whether this process may become somebody else, and a stranger may make namespaces.
-fn stranger_obstacle(folder: &Folder) -> Option<String> {
+pub(crate) fn stranger_obstacle(folder: &Folder) -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("only root can become somebody else".to_owned());
     }

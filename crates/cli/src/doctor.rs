@@ -1,0 +1,38 @@
+//! `windfall doctor`: what this machine allows, and what to do about the rest.
+
+use std::io::Write;
+
+use windfall_live::doctor::{Health, examine};
+
+use crate::exit::{Outcome, Result};
+
+/// Say what this machine allows, and what to do about the rest
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit codes: 0 runs are possible, 1 they are not.")]
+pub(crate) struct Args {
+    /// Print the findings as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let findings = examine();
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string(&findings)?)?;
+    } else {
+        for finding in &findings {
+            let mark = match finding.health {
+                Health::Good => "ok",
+                Health::Degraded => "--",
+                Health::Missing => "NO",
+            };
+            writeln!(out, "{mark}  {:<15} {}", finding.name, finding.found)?;
+            if !finding.fix.is_empty() {
+                writeln!(out, "{:20}→ {}", "", finding.fix)?;
+            }
+        }
+    }
+    let sound = findings.iter().all(|finding| finding.health != Health::Missing);
+    Ok(if sound { Outcome::Done } else { Outcome::No })
+}

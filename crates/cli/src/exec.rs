@@ -1,0 +1,32 @@
+//! `windfall exec`: a program in a station that is up.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+
+use crate::exit::{Outcome, Result, Trouble};
+
+/// Run a program in a station of a `windfall up` that goes on
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The station
+    station: String,
+    /// The program and its arguments; your shell if there are none
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+    /// Which run, if several go on
+    #[arg(long, value_name = "NAME")]
+    run: Option<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let mut arguments = args.command.clone();
+    let interactive = arguments.is_empty() && std::io::stdin().is_terminal();
+    if arguments.is_empty() {
+        let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
+        arguments.push(shell.unwrap_or_else(|| "/bin/sh".into()));
+    }
+    let run = args.run.as_deref();
+    let status = windfall_live::door::enter(run, &args.station, arguments, interactive)
+        .map_err(|error| Trouble::of_run(&error))?;
+    Ok(Outcome::Command(status))
+}

@@ -1,0 +1,70 @@
+//! `windfall up`: the stations of a scenario, until they are told to go.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use windfall_live::{Door, Ending, Plan, Signals, Stage, session};
+use windfall_network::Network;
+
+use crate::exit::{Outcome, Result, Trouble};
+use crate::options::LinkOptions;
+use crate::record::RecordOptions;
+use crate::watch::{LiveOptions, Watcher, epoch};
+
+/// Bring up the stations of a scenario, until interrupted
+///
+/// Programs enter them with `windfall exec STATION -- COMMAND`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The scenario file
+    scenario: PathBuf,
+    /// The name of the run for `windfall exec` [default: the name of the file]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    #[command(flatten)]
+    link: LinkOptions,
+    #[command(flatten)]
+    live: LiveOptions,
+    #[command(flatten)]
+    record: RecordOptions,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let loaded = args.link.load(Some(&args.scenario), None)?;
+    if args.link.generate {
+        print!("{}", loaded.scenario.to_toml());
+        return Ok(Outcome::Done);
+    }
+    let (topology, seed) = (loaded.topology()?, loaded.seed());
+    let plan = Plan::new(&topology, &args.live.parameters()?);
+    let mut network = Network::build(&topology.network, seed)?;
+    let recorder = args.record.recorder(&topology, &mut network, seed, epoch())?;
+    let stem = || args.scenario.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let name = args.name.clone().or_else(stem).unwrap_or_default();
+    let mut watcher = Watcher::new(recorder, args.live.quiet);
+    let ended = (|| {
+        let signals = Signals::take_over()?;
+        let door = Door::open(&name)?;
+        let stage = Stage::build(plan, None, Vec::new())?;
+        if !args.live.quiet {
+            announce(&name, &topology);
+        }
+        session::run(stage, &signals, Some(&door), Ending::OnSignal, network, &mut watcher)
+    })();
+    let (outcome, network) = ended.map_err(|error| Trouble::of_run(&error))?;
+    let summary = watcher.finish(&topology, seed, &outcome, &network)?;
+    args.live.publish(&summary, args.record.json)?;
+    Ok(Outcome::Done)
+}
+
+/// Says what is there and how to get in.
+fn announce(name: &str, topology: &windfall_scenario::Topology) {
+    let mut err = std::io::stderr().lock();
+    for station in &topology.stations {
+        let addresses = station.interfaces.iter().flat_map(|interface| &interface.addresses);
+        let addresses: Vec<_> = addresses.map(|prefix| prefix.address.to_string()).collect();
+        // Nobody is there to hear of a standard error that is closed.
+        let _ = writeln!(err, "{}: {}", station.name, addresses.join(" "));
+    }
+    let _ = writeln!(err, "{name} is up: windfall exec STATION -- COMMAND; end with Ctrl-C");
+}
