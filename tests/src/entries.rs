@@ -20,6 +20,9 @@ use windfall_scenario::Scenario;
 use windfall_stack::host::{AppId, Host, HostConfig};
 use windfall_stack::interface::{Interface, InterfaceConfig, LinkConfig};
 use windfall_stack::{Member, PolledConfig, Role};
+use windfall_trace::errors::convert::{self, LossTiming};
+use windfall_trace::errors::fit::{Fit, Level, Steps};
+use windfall_trace::errors::statistics::Statistics;
 use windfall_wire_net::segment::{Description, Merger, cut};
 use windfall_wire_net::{icmpv4, icmpv6, ip, ipv4, ipv6, tcp, udp, udplite};
 
@@ -30,7 +33,7 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 14] = [
+pub const ENTRIES: [Entry; 15] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
@@ -40,6 +43,7 @@ pub const ENTRIES: [Entry; 14] = [
     ("pcapng", pcapng),
     ("error_trace", error_trace),
     ("rate_trace", rate_trace),
+    ("foreign_trace", foreign_trace),
     ("scenario", scenario),
     ("interface", interface),
     ("host", host),
@@ -179,6 +183,28 @@ pub fn rate_trace(bytes: &[u8]) {
             Ok(trace) => assert!(trace.mean_bps() > 0.0 && trace.period() > Duration::ZERO),
             Err(error) => assert!(!error.to_string().is_empty()),
         }
+    }
+}
+
+/// What others know of losses, and whatever is measured of a trace.
+pub fn foreign_trace(bytes: &[u8]) {
+    let Ok(text) = core::str::from_utf8(bytes) else { return };
+    // Few frames fall into any time that one can write.
+    let timing = LossTiming { interval: Duration::from_secs(36_000), seed: Seed(1) };
+    let read = [
+        convert::from_loss_list(text),
+        convert::from_devourer(text),
+        convert::from_netem(text, timing),
+        ErrorTrace::from_text(text).map_err(Into::into),
+    ];
+    for trace in read.into_iter().flatten() {
+        assert!(!Statistics::of(&trace).to_text().is_empty());
+        for level in [Level::Loss, Level::Frame, Level::Bit] {
+            if let Ok(Ok(fit)) = Steps::of(&trace, level).map(|steps| Fit::of(&steps)) {
+                assert!(fit.full.model.p.get() <= 1.0, "{fit:?}");
+            }
+        }
+        let _ = convert::to_netem(&trace, timing.interval);
     }
 }
 

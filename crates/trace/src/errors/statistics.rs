@@ -181,11 +181,11 @@ impl BitStatistics {
         for entry in trace.entries() {
             let whole = u64::from(length.unwrap_or(0));
             let Fault::Damaged { truncated, inverted } = &entry.fault else {
-                missing += whole.saturating_mul(entry.count);
+                missing = missing.saturating_add(whole.saturating_mul(entry.count));
                 continue;
             };
             let arrived = truncated.map_or(whole, |cut| whole.min(u64::from(cut)));
-            missing += whole - arrived;
+            missing = missing.saturating_add(whole - arrived);
             bits_in_damaged += arrived;
             this.add_bits(inverted, length);
             if let (Some(first), Some(last)) = (inverted.first(), inverted.last()) {
