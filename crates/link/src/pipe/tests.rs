@@ -316,6 +316,18 @@ fn the_link_stays_busy_whatever_is_lost() {
     }
 }
 
+#[test]
+fn small_packets_fill_a_long_pipe_too() {
+    let (rate, delay) = (Rate::from_mbps(100).expect("a rate"), Duration::from_millis(10));
+    let window = Window::of_pipe(rate, delay, 1_500);
+    let config = PipeConfig { window, ..config(Arq::Persistent) };
+    let run = Run::new(config, (Some(100), 10_000), |_: usize, _: &Frame| Fate::Arrives);
+    let run = run.offer(20_000, Class::default()).finish();
+    // Packets of 89.5 bytes and 19 of framing; the last ACK takes a round trip.
+    let busy = 20_000.0 * (89.5 + 19.0) * 8.0 / 100e6;
+    assert!(run.now.as_secs_f64() < busy + 0.021, "until {}, busy {busy} s", run.now);
+}
+
 //= S3.12
 //= S3.50
 #[test]
