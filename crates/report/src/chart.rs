@@ -24,6 +24,8 @@ pub struct Axis {
     pub scale: Scale,
     /// First and last value; chosen from the data if `None`.
     pub range: Option<(f64, f64)>,
+    /// Whether a linear axis begins at zero, however far from it the data are.
+    pub zero: bool,
 }
 
 impl Axis {
@@ -34,12 +36,19 @@ impl Axis {
 
     /// A logarithmic axis whose range follows from the data.
     pub fn log(label: impl Into<String>) -> Self {
-        Self { label: label.into(), scale: Scale::Log, range: None }
+        Self { label: label.into(), scale: Scale::Log, ..Self::default() }
     }
 
     /// An axis of names.
     pub fn names(label: impl Into<String>, names: Vec<String>) -> Self {
-        Self { label: label.into(), scale: Scale::Names(names), range: None }
+        Self { label: label.into(), scale: Scale::Names(names), ..Self::default() }
+    }
+
+    /// The axis beginning at zero.
+    #[must_use]
+    pub fn from_zero(mut self) -> Self {
+        self.zero = true;
+        self
     }
 
     /// The axis with a fixed range.

@@ -20,7 +20,7 @@ const WITHOUT: &str = include_str!("../../../scenarios/paper-003/tcp-without-ret
 /// TCP over the radio of the paper, with persistent local retransmission.
 const WITH: &str = include_str!("../../../scenarios/paper-003/tcp-with-retransmission.toml");
 
-/// What the air loses: so many of every so many frames, in one burst.
+/// What the air loses: of every so many frames the last so many, in one burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Burst {
     lost: u32,
@@ -35,7 +35,10 @@ impl Burst {
 
     /// What a scenario says of a direction with these losses.
     fn toml(self) -> String {
-        format!("burst = \"{}/{}\"", self.lost, self.of)
+        let Self { lost, of } = self;
+        // The first frames pass, so that no connection begins with the loss of its SYN.
+        let first = if lost > 0 { of - lost } else { 0 };
+        format!("burst = \"{lost}/{of}+{first}\"")
     }
 }
 
@@ -56,9 +59,14 @@ impl Runs {
         }
     }
 
-    /// In words: `five 1 MB runs a point`.
+    /// In words: `5 runs of 1 MB a point`.
     fn text(&self) -> String {
-        format!("{} runs of {} kB a point", self.each, self.bytes / 1_000)
+        let Self { each, bytes } = self;
+        let size = match bytes % 1_000_000 {
+            0 => format!("{} MB", bytes / 1_000_000),
+            _ => format!("{} kB", bytes / 1_000),
+        };
+        format!("{each} runs of {size} a point")
     }
 }
 

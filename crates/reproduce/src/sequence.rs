@@ -114,18 +114,22 @@ impl Sequence {
 
     /// The plot: segments as dots, acknowledgements as a line.
     pub(crate) fn chart(&self, title: &str, subtitle: &str) -> Chart {
-        let points =
-            |values: &[(f64, f64)]| values.iter().map(|(x, y)| Point::new(*x, *y)).collect();
+        let series = [
+            ("acknowledged", Mark::Line, &self.acknowledged, 5),
+            ("sent", Mark::Dots, &self.sent, 0),
+            ("sent again", Mark::Points, &self.repeated, 1),
+        ];
+        let series = series.into_iter().filter(|(_, _, values, _)| !values.is_empty());
+        let series = series.map(|(name, mark, values, color)| {
+            let points = values.iter().map(|(x, y)| Point::new(*x, *y)).collect();
+            Series::new(name, mark, points).with_color(color)
+        });
         Chart {
             title: title.to_owned(),
             subtitle: subtitle.to_owned(),
             x: Axis::linear("time (s)"),
             y: Axis::linear("sequence number (kB)"),
-            series: vec![
-                Series::new("acknowledged", Mark::Line, points(&self.acknowledged)).with_color(5),
-                Series::new("sent", Mark::Dots, points(&self.sent)).with_color(0),
-                Series::new("sent again", Mark::Points, points(&self.repeated)).with_color(1),
-            ],
+            series: series.collect(),
             rules: Vec::new(),
         }
     }

@@ -75,8 +75,8 @@ impl<'a> Plot<'a> {
             .flat_map(move |p| [p.y].into_iter().chain(spread(p)))
             .chain(chart.rules.iter().map(|(value, _)| *value));
         Self {
-            x: Placed::new(&chart.x, points().map(|p| p.x), (LEFT, WIDTH - RIGHT), false),
-            y: Placed::new(&chart.y, heights, (top + PLOT_HEIGHT, top), bars),
+            x: Placed::new(&chart.x, points().map(|p| p.x), (LEFT, WIDTH - RIGHT), chart.x.zero),
+            y: Placed::new(&chart.y, heights, (top + PLOT_HEIGHT, top), bars || chart.y.zero),
             top,
         }
     }

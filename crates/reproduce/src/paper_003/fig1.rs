@@ -77,15 +77,19 @@ fn claims(points: &[Point]) -> Vec<Claim> {
 }
 
 fn chart(points: Vec<Point>, runs: &Runs) -> Chart {
+    let half = points.first().map(|point| 0.5 * point.y);
     Chart {
-        title: "TCP without local retransmission".to_owned(),
+        title: "TCP without local retransmission, on a modern kernel".to_owned(),
         subtitle: format!(
-            "one burst of losses per hundred packets; {}: mean and range",
+            "Reno without SACK, one burst of losses per hundred packets; {}: mean and range",
             runs.text()
         ),
         x: Axis::linear("packets lost per hundred, in one burst"),
-        y: Axis::linear("throughput (KB/s)"),
-        series: vec![Series::new("modern kernel: Reno without SACK", Mark::LinePoints, points)],
-        rules: Vec::new(),
+        y: Axis::linear("throughput (KB/s)").from_zero(),
+        series: vec![Series::new("modern kernel", Mark::LinePoints, points)],
+        rules: half
+            .map(|half| (half, "the paper's TCP at two lost packets".to_owned()))
+            .into_iter()
+            .collect(),
     }
 }

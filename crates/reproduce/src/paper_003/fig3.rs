@@ -60,8 +60,10 @@ pub(crate) fn claim(what: &str, points: &[Point]) -> Claim {
     let lowest = shares.reduce(f64::min).unwrap_or(f64::NAN);
     Claim {
         requirement: "S3.8",
-        paper: format!("{what} falls linearly with the loss: T ≥ {LINEAR} (1 − p) T(0) everywhere"),
-        measured: format!("T ≥ {lowest:.3} (1 − p) T(0), T(0) = {full:.1} KB/s"),
+        paper: format!(
+            "throughput falls linearly with the loss: T ≥ {LINEAR} (1 − p) T(0) at each point"
+        ),
+        measured: format!("{what}: T ≥ {lowest:.3} (1 − p) T(0), T(0) = {full:.1} KB/s"),
         verdict: Verdict::of(lowest >= LINEAR),
     }
 }
@@ -89,7 +91,7 @@ fn chart(tcp: Vec<Point>, spray: Vec<Point>, runs: &Runs) -> Chart {
         title: "TCP with persistent local retransmission".to_owned(),
         subtitle: format!("bursts of five lost packets; {}: mean and range", runs.text()),
         x: Axis::linear("packets lost (%)").with_range(0.0, 100.0),
-        y: Axis::linear("throughput (KB/s)"),
+        y: Axis::linear("throughput (KB/s)").from_zero(),
         series: vec![
             Series::curve("what the link has left", Mark::Dashed, (0.0, 100.0), 1, ideal),
             Series::new("UDP spray, simulated", Mark::Points, spray).with_color(5),

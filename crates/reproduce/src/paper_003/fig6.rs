@@ -20,7 +20,7 @@ pub(super) const BURST: Burst = Burst { lost: 100, of: 500 };
 
 //= S3.13
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    // The first burst comes with the first packets; the pattern must come round a second time.
+    // The burst comes after 400 packets, so that a transfer must be longer than that.
     let bytes = Runs::of(context.effort).bytes.max(1_000_000);
     let done = captured(context, figure.name, WITH, BURST, bytes)?;
     let sequence = Sequence::of_transfer(figure.name, &done)?;

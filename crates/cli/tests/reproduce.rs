@@ -1,0 +1,45 @@
+//! The verdicts on record: `windfall reproduce` ends with 0 as long as none has changed.
+
+use std::process::{Command, Output};
+
+fn windfall(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_windfall")).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn figures_are_listed_with_their_verdicts() {
+    let output = windfall(&["reproduce", "S3", "--list"]);
+    assert!(output.status.success());
+    let list = text(&output.stdout);
+    assert_eq!(list.lines().count(), 2 + 7, "{list}");
+    assert!(list.lines().any(|line| line.starts_with("S3.fig5") && line.ends_with("reproduced")));
+}
+
+#[test]
+fn an_unknown_figure_is_trouble_that_names_the_known() {
+    let output = windfall(&["reproduce", "S3.fig99"]);
+    assert_eq!(output.status.code(), Some(2));
+    let message = text(&output.stderr);
+    assert!(message.contains("\"S3.fig99\"") && message.contains("S3.fig5"), "{message}");
+}
+
+//= S3.8
+//= S3.9
+#[test]
+fn local_retransmission_preserves_the_throughput_of_the_kernels_tcp() {
+    if !windfall(&["run", "--quiet", "--", "true"]).status.success() {
+        windfall_testkit::skip!("this machine allows no network namespaces");
+    }
+    let out = std::env::temp_dir().join(format!("windfall-verdicts-{}", std::process::id()));
+    let directory = out.to_str().unwrap();
+    let output = windfall(&["reproduce", "S3.fig3", "S3.fig4", "--quick", "--out", directory]);
+    let files = ["index.html", "S3.fig3.svg", "S3.fig3.csv", "S3.fig4.svg", "S3.fig4.csv"];
+    let missing: Vec<_> = files.iter().filter(|file| !out.join(file).exists()).collect();
+    let _ = std::fs::remove_dir_all(&out);
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(missing.is_empty(), "{missing:?}");
+}
