@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use windfall_base::seq::Seq32;
-use windfall_base::{Class, DropReason, Frame, Instant, Payload, Tag};
+use windfall_base::{Class, DropReason, Duration, Frame, Instant, Payload, Tag};
 use windfall_wire_link::pipe::{Ack, Number, Probe, Wish};
 
 use super::round_trip::RoundTrip;
@@ -11,6 +11,12 @@ use crate::event::Event;
 use crate::framing::seal;
 use crate::persistence::Arq;
 use crate::window::{Pulled, Window};
+
+/// On a link without rate and delay an attempt takes no time. One that lets nothing through must
+/// not hold time still, so after so many attempts the link pauses.
+const ATTEMPTS_AT_ONCE: u32 = 16;
+/// How long it pauses.
+const PAUSE: Duration = Duration::from_micros(100);
 
 /// A packet whose fate is open.
 #[derive(Debug)]
@@ -73,6 +79,8 @@ pub(crate) struct Sender {
     urgent: bool,
     round_trip: RoundTrip,
     timer: Option<Instant>,
+    /// Nothing is sent before then.
+    paused: Option<Instant>,
 }
 
 impl Sender {
@@ -95,6 +103,7 @@ impl Sender {
             urgent: false,
             round_trip: RoundTrip::default(),
             timer: None,
+            paused: None,
         }
     }
 
@@ -104,10 +113,13 @@ impl Sender {
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        Some((self.timer?, "link report overdue"))
+        let overdue = self.timer.map(|at| (at, "link report overdue"));
+        let paused = self.paused.map(|at| (at, "link pauses"));
+        [overdue, paused].into_iter().flatten().min()
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.paused = self.paused.filter(|until| now < *until);
         if self.timer.is_some_and(|due| due <= now) {
             self.timer = None;
             self.round_trip.back_off();
@@ -122,6 +134,9 @@ impl Sender {
         events: &mut VecDeque<Event>,
         pull: impl FnOnce() -> Option<Pulled>,
     ) -> Option<Frame> {
+        if self.paused.is_some_and(|until| now < until) {
+            return None;
+        }
         while let Some(seq) = self.repeats.pop_front() {
             let Some(copy) = self.copy(seq) else { continue };
             if copy.expires.is_some_and(|expires| expires < now) {
@@ -189,6 +204,9 @@ impl Sender {
                 self.round_trip.sample(now.saturating_since(flight.sent));
             }
             if let Some(seq) = flight.seq {
+                if flight.sent == now && !arrived {
+                    self.pause_after_many(now, seq);
+                }
                 self.settle(seq, flight.order, arrived, events);
             }
         }
@@ -197,6 +215,14 @@ impl Sender {
         }
         self.set_timer(now);
         true
+    }
+
+    /// Pauses if a packet was sent in vain again and again while no time passed.
+    fn pause_after_many(&mut self, now: Instant, seq: Seq32) {
+        let attempts = self.copy(seq).map_or(0, |copy| copy.attempts);
+        if attempts > 0 && attempts % ATTEMPTS_AT_ONCE == 0 {
+            self.paused = Some(now + PAUSE);
+        }
     }
 
     /// Draws the consequences of the fate of one transmission of a packet.

@@ -450,3 +450,18 @@ fn a_plain_pipe_hands_up_damage_only_if_asked() {
     assert!(run.delivered.iter().all(|frame| frame.damage.header == Check::Good));
     assert!(run.delivered.iter().all(|frame| frame.damage.frame == Check::Bad));
 }
+
+#[test]
+fn a_link_that_lets_nothing_through_does_not_hold_time_still() {
+    // Without rate and delay every attempt takes no time; the packet gets through at last.
+    let mut attempts = 0;
+    let fate = |_, frame: &Frame| {
+        attempts += u32::from(frame.tag.is_some());
+        if frame.tag.is_some() && attempts <= 1_000 { Fate::Lost } else { Fate::Arrives }
+    };
+    let config = PipeConfig { arq: Arq::Persistent, ..PipeConfig::default() };
+    let run = Run::new(config, (None, 0), fate).offer(1, Class::default()).finish();
+    assert_eq!(run.delivered.len(), 1);
+    // A pause of 100 µs after each 16 attempts.
+    assert!(run.now >= Instant::START + Duration::from_micros(100 * (1_000 / 16)), "{}", run.now);
+}
