@@ -220,7 +220,7 @@ impl Sender {
     /// Pauses if a packet was sent in vain again and again while no time passed.
     fn pause_after_many(&mut self, now: Instant, seq: Seq32) {
         let attempts = self.copy(seq).map_or(0, |copy| copy.attempts);
-        if attempts > 0 && attempts % ATTEMPTS_AT_ONCE == 0 {
+        if attempts > 0 && attempts.is_multiple_of(ATTEMPTS_AT_ONCE) {
             self.paused = Some(now + PAUSE);
         }
     }
