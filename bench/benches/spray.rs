@@ -1,6 +1,7 @@
 //! Simulated spray (S3.24) over the WaveLAN link and over a pipe, with real bytes and checksums.
 //!
-//! Items are frames on the medium, polls and acknowledgements included. The goal is 500 000 a second.
+//! Items are frames on the medium, polls and acknowledgements included. The goal is 500 000 a
+//! second.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;

@@ -100,7 +100,7 @@ fn with_persistent_repetition_throughput_falls_linearly_with_loss() {
         let good = 1.0 - 5.0 / f64::from(every);
         let relative = throughput(30, &link) / clean;
         assert!(relative >= 0.9 * good, "5 of {every}: {relative}");
-        // Polls and acknowledgements are spared, so a lost frame can cost less than one that arrives.
+        // A frame that is lost has no acknowledgement, and so costs less than one that arrives.
         assert!(relative <= 1.1 * good, "5 of {every}: {relative}");
     }
 }

@@ -167,7 +167,7 @@ fn live(topology: &Topology) -> String {
 
 /// Traffic in both directions that ends a second before the run does.
 const TRAFFIC: &str = "\
-    [[app]]\nkind = \"ping\"\nstation = \"near\"\nto = \"far\"\ninterval = \"50ms\"\nstop = \"1s\"\n\
+    [[app]]\nkind = \"ping\"\nstation = \"near\"\nto = \"far\"\ninterval = 50\nstop = \"1s\"\n\
     [[app]]\nkind = \"spray\"\nstation = \"near\"\nto = \"far\"\nstop = \"500ms\"\n\
     [[app]]\nkind = \"cbr\"\nstation = \"far\"\nto = \"near\"\nrate = \"100kbps\"\nstop = \"1s\"\n";
 

@@ -1,7 +1,8 @@
 //! How the program ends: its exit codes, and one line on the standard error when it could not work.
 //!
-//! `run` and `exec` end as the command that they run, with 125 for a failure of their own; all other
-//! commands end with 0, with 1 (they ran, and the answer is no) or with 2 (they could not run).
+//! `run` and `exec` end as the command that they run, with 125 for a failure of their own; all
+//! other commands end with 0, with 1 (they ran, and the answer is no) or with 2 (they could not
+//! run).
 
 use std::fmt;
 use std::process::ExitCode;

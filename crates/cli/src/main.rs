@@ -1,4 +1,4 @@
-//! The program `windfall`: real programs over links that damage bits, in real and in simulated time.
+//! The program `windfall`: real programs over links that damage bits, in real and simulated time.
 //!
 //! A table of contents: each command has its own file with its arguments and a `run` function, and
 //! none has logic of its own beyond reading files and printing what the crates below found.

@@ -8,8 +8,8 @@ use windfall_base::{Duration, Instant, Rate, Transport};
 use windfall_network::AppConfig;
 
 use crate::error::Fault;
-use crate::model::{App, AppKind, AppTransport, Scenario};
-use crate::topology::StationPlan;
+use crate::model::{App, AppKind, AppTransport, DEFAULT_MTU, Scenario};
+use crate::plan::{AppPlan, StationPlan};
 use crate::values::Target;
 
 /// The port of datagrams when a scenario is silent about it.
@@ -18,15 +18,6 @@ pub const DEFAULT_PORT: u16 = 9000;
 const HEADERS: [u32; 2] = [28, 48];
 /// The pace of a spray whose links have no rate.
 const FASTEST: u64 = 1_000;
-
-/// An application and the station that it runs on.
-#[derive(Clone, Debug)]
-pub struct AppPlan {
-    /// The station, by its place in the scenario.
-    pub station: usize,
-    /// Its configuration.
-    pub config: AppConfig,
-}
 
 /// The applications of `scenario`, and a sink for every flow to a station that has none for it.
 pub(crate) fn plan(
@@ -148,8 +139,7 @@ fn pace(app: &App, station: &StationPlan, rates: &[Option<Rate>]) -> Pace {
 /// The payload of the largest datagram that needs no fragments on the links of `station`.
 fn largest(station: &StationPlan, to: IpAddr) -> u32 {
     let mtu = station.interfaces.iter().map(|interface| u32::from(interface.mtu)).min();
-    mtu.unwrap_or(u32::from(crate::topology::DEFAULT_MTU))
-        .saturating_sub(HEADERS[usize::from(to.is_ipv6())])
+    mtu.unwrap_or(u32::from(DEFAULT_MTU)).saturating_sub(HEADERS[usize::from(to.is_ipv6())])
 }
 
 /// The address that an application speaks to: of a station, the one on a link that both are on.

@@ -10,22 +10,21 @@ mod error;
 mod flags;
 mod links;
 mod model;
+mod plan;
 mod routes;
 mod text;
 mod topology;
 mod values;
 
 pub use addresses::level_inside;
-pub use applications::{AppPlan, DEFAULT_PORT};
+pub use applications::DEFAULT_PORT;
 pub use error::ScenarioError;
 pub use flags::{FAR, Flags, NEAR};
 pub use model::{
-    App, AppKind, AppTransport, Direction, Exposed, FORMAT, Link, LinkKind, Route, Scenario,
-    Station, StationInterface,
+    App, AppKind, AppTransport, DEFAULT_DURATION, DEFAULT_MTU, Direction, Exposed, FORMAT, Link,
+    LinkKind, Route, Scenario, Station, StationInterface,
 };
+pub use plan::{AppPlan, InterfacePlan, Read, StationPlan, StationRoute, Topology};
 pub use toml::Spanned;
-pub use topology::{
-    DEFAULT_DURATION, DEFAULT_MTU, InterfacePlan, Read, StationPlan, StationRoute, Topology,
-};
 pub use values::{Arq, ByteRange, Prefix, QueueLength, Target};
 pub use windfall_channel::{GilbertElliott, Pattern, Window};

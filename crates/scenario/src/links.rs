@@ -17,7 +17,7 @@ use windfall_stack::interface::polled::{Member, PolledConfig, Role};
 
 use crate::error::Fault;
 use crate::model::{Direction, Exposed, Link};
-use crate::topology::{Read, mtu_of};
+use crate::plan::Read;
 use crate::values::QueueLength;
 
 pub(crate) use windfall_mac::poll::WAVELAN_RATE;
@@ -66,7 +66,7 @@ pub(crate) fn wavelan(link: &Link, read: &mut Read<'_>) -> Result<Parts, Fault> 
 
 fn interface(link: &Link, own: &Direction, below: windfall_stack::LinkConfig) -> InterfaceConfig {
     InterfaceConfig {
-        mtu: usize::from(mtu_of(link)),
+        mtu: usize::from(link.mtu()),
         queue: limits(own.queue.as_ref().map(|queue| *queue.get_ref())),
         link: below,
         ..InterfaceConfig::default()
@@ -85,7 +85,7 @@ fn pipe_end(link: &Link, own: &Direction, others: &Direction) -> windfall_link::
     // The window is for the whole way there and back.
     let round_trip = delay(own).saturating_add(delay(others));
     let window = match rate {
-        Some(rate) => Window::of_pipe(rate, round_trip / 2, usize::from(mtu_of(link))),
+        Some(rate) => Window::of_pipe(rate, round_trip / 2, usize::from(link.mtu())),
         None => Window::default(),
     };
     windfall_link::PipeConfig {

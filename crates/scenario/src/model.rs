@@ -11,6 +11,10 @@ use crate::values::{Arq, ByteRange, Prefix, QueueLength, Target, by_text, seed};
 
 /// The version of the file format.
 pub const FORMAT: u32 = 1;
+/// The MTU of a link that says nothing of it.
+pub const DEFAULT_MTU: u16 = 1500;
+/// How long a simulation runs that says nothing of it.
+pub const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
 /// A whole scenario: stations, the links between them, applications, seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -307,6 +311,12 @@ impl Link {
     #[must_use]
     pub fn kind(&self) -> LinkKind {
         self.kind.as_ref().map(|kind| *kind.get_ref()).unwrap_or_default()
+    }
+
+    /// The longest packet, in bytes.
+    #[must_use]
+    pub fn mtu(&self) -> u16 {
+        self.mtu.as_ref().map_or(DEFAULT_MTU, |mtu| *mtu.get_ref())
     }
 
     /// The name, or one made of the names of the stations.

@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::topology::{StationPlan, StationRoute};
+use crate::plan::{StationPlan, StationRoute};
 use crate::values::Prefix;
 
 /// The routes of station `from` to every network that it reaches by way of others.

@@ -1,114 +1,12 @@
-//! From what a scenario says to what is built: stations with addresses and routes, media, interfaces.
+//! From what a scenario says to what it builds.
 
-use core::net::IpAddr;
-use std::io;
+use windfall_base::Rate;
+use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
 
-use windfall_base::{Duration, Rate};
-use windfall_network::{EndConfig, HostSetup, LinkConfig, NetworkConfig, StationConfig};
-use windfall_stack::HostConfig;
-
-use crate::applications::{self, AppPlan};
 use crate::error::{Fault, ScenarioError};
-use crate::links;
-use crate::model::{Link, LinkKind, Scenario, Station};
-use crate::values::Prefix;
-use crate::{addresses, routes};
-
-/// The MTU of a link that says nothing of it.
-pub const DEFAULT_MTU: u16 = 1500;
-/// How long a simulation runs that says nothing of it.
-pub const DEFAULT_DURATION: Duration = Duration::from_secs(10);
-
-/// A scenario, worked out: what every station and every link is like.
-#[derive(Clone, Debug)]
-pub struct Topology {
-    /// The stations, in the order of the scenario.
-    pub stations: Vec<StationPlan>,
-    /// The links and their interfaces; stations have the same numbers as here.
-    pub network: NetworkConfig,
-    /// How long a simulation runs.
-    pub duration: Duration,
-    /// The applications, in the order of the scenario, then the sinks that it implies.
-    pub apps: Vec<AppPlan>,
-}
-
-/// What a station is like.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StationPlan {
-    /// Its name.
-    pub name: String,
-    /// Whether it forwards packets between its interfaces.
-    pub forward: bool,
-    /// Its interfaces, in the order of the links.
-    pub interfaces: Vec<InterfacePlan>,
-    /// Its routes to networks that are not its own.
-    pub routes: Vec<StationRoute>,
-}
-
-/// What an interface of a station is like.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InterfacePlan {
-    /// The link, by its place in the scenario.
-    pub link: usize,
-    /// The end of the link, in the order of the medium's ports.
-    pub end: usize,
-    /// Its addresses.
-    pub addresses: Vec<Prefix>,
-    /// The longest packet, in bytes.
-    pub mtu: u16,
-}
-
-/// A route of a station.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StationRoute {
-    /// The network that it leads to.
-    pub to: Prefix,
-    /// The next station on the way.
-    pub via: IpAddr,
-    /// The interface on which that station is, by its place in [`StationPlan::interfaces`].
-    pub interface: usize,
-}
-
-impl Topology {
-    /// The network with a host in each station, as a simulation runs it.
-    #[must_use]
-    pub fn with_hosts(&self) -> NetworkConfig {
-        let mut network = self.network.clone();
-        let stations = network.stations.iter_mut().zip(&self.stations);
-        for (number, (station, plan)) in stations.enumerate() {
-            let own = self.apps.iter().filter(|app| app.station == number);
-            let apps = own.map(|app| app.config.clone()).collect();
-            station.host = Some(HostSetup { host: plan.host(), apps });
-        }
-        network
-    }
-}
-
-impl StationPlan {
-    /// The host of the station, with its addresses and routes.
-    #[must_use]
-    pub fn host(&self) -> HostConfig {
-        let prefix = |prefix: &Prefix| windfall_ip::Prefix::new(prefix.address, prefix.length);
-        let interface = |interface: &InterfacePlan| windfall_ip::InterfaceConfig {
-            addresses: interface.addresses.iter().filter_map(prefix).collect(),
-            mtu: usize::from(interface.mtu),
-        };
-        let route = |route: &StationRoute| {
-            let (to, interface) = (prefix(&route.to)?, route.interface);
-            Some(windfall_ip::Route { to, interface })
-        };
-        let internet = windfall_ip::Config {
-            interfaces: self.interfaces.iter().map(interface).collect(),
-            routes: self.routes.iter().filter_map(route).collect(),
-            forwarding: self.forward,
-            ..windfall_ip::Config::default()
-        };
-        HostConfig { internet, ..HostConfig::default() }
-    }
-}
-
-/// Reads a file that a scenario names, by the name that stands there.
-pub type Read<'a> = dyn FnMut(&str) -> io::Result<Vec<u8>> + 'a;
+use crate::model::{DEFAULT_DURATION, Link, LinkKind, Route, Scenario, Station};
+use crate::plan::{InterfacePlan, Read, StationPlan, StationRoute, Topology};
+use crate::{addresses, applications, links, routes};
 
 impl Scenario {
     /// Works out what the scenario, nested `level` deep in others, builds.
@@ -157,7 +55,7 @@ impl Scenario {
         let name = station.name.get_ref();
         let ends = self.links.iter().enumerate().filter_map(|(number, link)| {
             let end = link.stations.get_ref().iter().position(|end| end.get_ref() == name)?;
-            let mtu = mtu_of(link);
+            let mtu = link.mtu();
             let said = station.interfaces.iter().find(|i| *i.link.get_ref() == link.name());
             let said = said.map(|i| i.addresses.iter().map(|a| *a.get_ref()).collect::<Vec<_>>());
             let addresses = said
@@ -194,14 +92,9 @@ fn fastest(link: &Link) -> Option<Rate> {
     rate(true).max(rate(false)).or(silent)
 }
 
-/// The longest packet of a link, in bytes.
-pub(crate) fn mtu_of(link: &Link) -> u16 {
-    link.mtu.as_ref().map_or(DEFAULT_MTU, |mtu| *mtu.get_ref())
-}
-
 /// The routes that a station names, each with the interface that its next hop is on.
 fn own_routes(station: &Station, plan: &StationPlan) -> Result<Vec<StationRoute>, Fault> {
-    let route = |route: &crate::model::Route| {
+    let route = |route: &Route| {
         let via = *route.via.get_ref();
         let reaches = |i: &InterfacePlan| i.addresses.iter().any(|prefix| prefix.contains(via));
         let interface = plan.interfaces.iter().position(reaches).ok_or_else(|| {

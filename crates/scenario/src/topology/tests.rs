@@ -3,8 +3,7 @@ use std::io;
 use windfall_base::Seed;
 use windfall_network::Network;
 
-use super::Topology;
-use crate::Scenario;
+use crate::{Scenario, Topology};
 
 const CHAIN: &str = r#"
 format = 1

@@ -1,0 +1,119 @@
+//! `windfall sim` as a user calls it.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+const SCENARIO: &str = r#"format = 1
+seed = 5
+duration = "500ms"
+
+[[station]]
+name = "near"
+
+[[station]]
+name = "far"
+
+[[link]]
+name = "air"
+stations = ["near", "far"]
+rate = "2Mbps"
+ber = 1e-4
+arq = 2
+
+[[app]]
+kind = "spray"
+station = "near"
+to = "far"
+"#;
+
+/// A directory of one test, removed when it ends.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("windfall-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a directory");
+        Self(path)
+    }
+
+    /// Runs the program in the directory, on a scenario of this text.
+    fn sim(&self, text: &str, args: &[&str]) -> Output {
+        std::fs::write(self.0.join("a.toml"), text).expect("a file");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_windfall"));
+        command.current_dir(&self.0).args(["sim", "a.toml"]).args(args);
+        command.output().expect("the program")
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The standard output of a run that must succeed.
+fn good(output: &Output) -> String {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let scratch = Scratch::new("sim-bytes");
+    let args = ["--json", "--log", "log", "--pcap", "captures", "--uplink-log", "letters"];
+    let files = ["log", "letters", "captures/near.pcapng", "captures/far.pcapng"];
+    let run = |more: &[&str]| {
+        let out = good(&scratch.sim(SCENARIO, &[&args[..], more].concat()));
+        (out, files.map(|name| scratch.read(name)))
+    };
+    let first = run(&[]);
+    assert!(first.0.contains("\"balances\":true"), "{}", first.0);
+    assert!(files.iter().zip(&first.1).all(|(_, bytes)| bytes.len() > 100));
+    assert!(run(&[]) == first);
+    assert!(run(&["--seed", "6"]).1[0] != first.1[0]);
+}
+
+#[test]
+fn the_generated_scenario_runs_the_same() {
+    let scratch = Scratch::new("sim-generate");
+    let options =
+        ["--uplink-loss", "10%", "--queue", "10", "--delay", "3ms", "--expose", "control"];
+    let generated = good(&scratch.sim(SCENARIO, &[&options[..], &["--generate"]].concat()));
+    let log = |scenario: &str, options: &[&str]| {
+        let _ = good(&scratch.sim(scenario, &[options, &["--log", "log"]].concat()));
+        let log = text(&scratch.read("log"));
+        // The first line names the command, which differs.
+        log.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let by_options = log(SCENARIO, &options);
+    assert!(by_options.len() > 100);
+    assert!(log(&generated, &[]) == by_options);
+}
+
+#[test]
+fn bad_input_is_refused_in_one_line_with_code_2() {
+    let scratch = Scratch::new("sim-bad");
+    let cases = [
+        ("rate =", "raet =", "windfall: a.toml:14: unknown key \"raet\": did you mean \"rate\"?"),
+        ("1e-4", "2", "windfall: a.toml:15: \"2\" is not a probability: it must lie in 0..1"),
+        ("arq = 2", "error-trace = \"no\"", "windfall: a.toml:16: cannot read no: No such file"),
+    ];
+    for (old, new, expected) in cases {
+        let output = scratch.sim(&SCENARIO.replacen(old, new, 1), &[]);
+        let message = text(&output.stderr);
+        assert!(message.starts_with(expected), "{message}");
+        assert_eq!((message.lines().count(), output.status.code()), (1, Some(2)));
+        assert!(output.stdout.is_empty());
+    }
+    let output = scratch.sim(SCENARIO, &["--ber", "1.5"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("\"1.5\" is not a probability"));
+}
