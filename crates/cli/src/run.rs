@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use windfall_live::{Ending, Plan, Program, Signals, Stage, session};
+use windfall_live::{Ending, Plan, Program, Signals, Stage, WayOut, session};
 use windfall_network::Network;
 use windfall_scenario::{FAR, NEAR, Topology};
 
@@ -29,6 +29,10 @@ pub(crate) struct Args {
     /// Begin with the link of this scenario, which has two stations called near and far
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
+    /// Let programs reach the host's network and resolver by way of the far end; the host itself is
+    /// 10.0.2.2 (needs slirp4netns; IPv4 only)
+    #[arg(long)]
+    net: bool,
     #[command(flatten)]
     link: LinkOptions,
     #[command(flatten)]
@@ -44,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Result {
         return Ok(Outcome::Done);
     }
     let (topology, seed) = (loaded.topology()?, loaded.seed());
-    let plan = Plan::new(&topology, &args.live.parameters()?);
+    let mut plan = Plan::new(&topology, &args.live.parameters()?);
     let station = |name: &str| {
         plan.station(name).ok_or_else(|| {
             Trouble::new(format!(
@@ -54,6 +58,9 @@ pub(crate) fn run(args: &Args) -> Result {
         })
     };
     let (near, far) = (station(NEAR)?, station(FAR)?);
+    if args.net {
+        plan.lead_outside(near, far, v4_address(&topology, far)?);
+    }
     let command = command(args, near, environment(&topology, far));
     let there = environment(&topology, near);
     let shell = |line: &OsString| Program {
@@ -70,6 +77,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let (outcome, network) = Signals::take_over()
         .and_then(|signals| {
             let stage = Stage::build(plan, Some(command), others)?;
+            let _way = args.net.then(|| WayOut::open(&stage, far)).transpose()?;
             session::run(stage, &signals, None, Ending::WithCommand, network, &mut watcher)
         })
         .map_err(|error| Trouble::of_run(&error))?;
@@ -77,6 +85,16 @@ pub(crate) fn run(args: &Args) -> Result {
     let summary = watcher.finish(&topology, seed, &outcome, &network)?;
     args.live.publish(&summary, args.record.json)?;
     Ok(Outcome::Command(status))
+}
+
+/// The address by which others reach a station.
+fn v4_address(topology: &Topology, station: usize) -> Result<std::net::IpAddr> {
+    let interfaces = &topology.stations[station].interfaces;
+    let addresses = interfaces.iter().flat_map(|interface| &interface.addresses);
+    let mut addresses = addresses.map(|prefix| prefix.address);
+    addresses.find(std::net::IpAddr::is_ipv4).ok_or_else(|| {
+        Trouble::new(format!("--net needs an IPv4 address at {FAR}: the scenario gives it none"))
+    })
 }
 
 /// What programs are told of where they are: the address of the other end.

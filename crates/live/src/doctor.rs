@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::device::tun;
 use crate::namespace;
 use crate::plan::{DeviceKind, DevicePlan, Plan, StationPlan};
+use crate::program::installed;
 use crate::stage::Stage;
 
 /// How well something works.
@@ -63,7 +64,7 @@ fn stations() -> Vec<Finding> {
     let device = DevicePlan { name: "wf0".into(), mtu: 1500, addresses: Vec::new() };
     let station =
         StationPlan { name: "near".into(), devices: vec![device], ..StationPlan::default() };
-    let plan = Plan { stations: vec![station], ports: vec![(0, 0)] };
+    let plan = Plan { stations: vec![station], ports: vec![(0, 0)], ..Plan::default() };
     let whose = if privileged { "as root" } else { "in a user namespace" };
     match Stage::build(plan, None, Vec::new()) {
         Ok(stage) => {
@@ -142,9 +143,8 @@ fn congestion() -> Finding {
 }
 
 /// Programs that make more possible: the name, what for, the Debian package.
-const PROGRAMS: [(&str, &str, &str); 4] = [
-    ("pasta", "--net: the host's network behind the link", "passt"),
-    ("slirp4netns", "--net where pasta is missing", "slirp4netns"),
+const PROGRAMS: [(&str, &str, &str); 3] = [
+    ("slirp4netns", "--net: the host's network behind the link", "slirp4netns"),
     ("tshark", "looking into captures", "tshark"),
     ("iperf3", "measuring TCP", "iperf3"),
 ];
@@ -158,13 +158,4 @@ fn program(&(name, purpose, package): &(&'static str, &str, &str)) -> Finding {
             Finding::bad(name, Health::Degraded, found, &fix)
         }
     }
-}
-
-/// Where a program is, if it is on the search path.
-pub(crate) fn installed(name: &str) -> Option<String> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    // Helpers of the network often lie where only root looks.
-    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
-    let mut files = folders.map(|folder| folder.join(name));
-    files.find(|file| file.is_file()).map(|file| file.display().to_string())
 }

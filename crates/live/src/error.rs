@@ -60,8 +60,14 @@ pub enum Error {
         source: io::Error,
     },
     /// The way out to the host's network is missing.
-    #[error("--net needs pasta or slirp4netns, and neither is installed: apt-get install passt")]
+    #[error("--net needs slirp4netns, which is not installed: apt-get install slirp4netns")]
     NoWayOut,
+    /// The helper for the way out cannot make its device.
+    #[error(
+        "--net needs /dev/net/tun, which this user may not open: run as root, or let root \
+         chmod 666 /dev/net/tun"
+    )]
+    WayOutClosed,
     /// The helper for the way out failed.
     #[error("{program} gave the far end no way out: {reason}")]
     WayOut {

@@ -87,6 +87,9 @@ struct First<'a> {
 impl<'a> First<'a> {
     fn build(control: &'a Control, work: &Work) -> Result<Self> {
         namespace::own_mounts()?;
+        if work.plan.leads_outside {
+            namespace::use_resolver()?;
+        }
         let (stations, kind) = station::build_all(&work.plan)?;
         let send = |message| control.send(&message).doing(|| "report the devices".into());
         let copy = |descriptor: &std::os::fd::OwnedFd| {

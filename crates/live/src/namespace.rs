@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::CloneFlags;
 use nix::unistd::Pid;
 use rustix::thread::CapabilitySet;
@@ -15,6 +16,13 @@ use crate::error::{Doing, Error, Result};
 const STACK: usize = 1 << 20;
 /// The signal by which a parent learns that a child has changed.
 const SIGCHLD: i32 = nix::sys::signal::Signal::SIGCHLD as i32;
+
+/// The resolver of the way out, as the stations see it.
+const RESOLVER: &str = "10.0.2.3";
+/// A folder that every system has, to put a file system on for a moment.
+const STAGING: &str = "/tmp";
+/// What names are resolved by.
+const RESOLV_CONF: &str = "/etc/resolv.conf";
 
 /// Whether this process may make namespaces without becoming somebody in a new user namespace.
 pub(crate) fn privileged() -> bool {
@@ -84,11 +92,24 @@ pub(crate) fn own(kind: &str) -> Result<OwnedFd> {
 /// Where the system forbids a new /proc, the old one stays: programs then see the numbers of the
 /// processes outside, which is ugly and harmless.
 pub(crate) fn own_mounts() -> Result<()> {
-    use nix::mount::{MsFlags, mount};
     let none = None::<&str>;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)
         .doing(|| "make the mounts private".into())?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     let _ = mount(Some("proc"), "/proc", Some("proc"), flags, none);
     Ok(())
+}
+
+/// Puts the resolver of the way out in the place of the system's, for this mount namespace alone.
+pub(crate) fn use_resolver() -> Result<()> {
+    let doing = || format!("replace {RESOLV_CONF} inside the stations");
+    let none = None::<&str>;
+    mount(Some("tmpfs"), STAGING, Some("tmpfs"), MsFlags::empty(), Some("size=64k,mode=755"))
+        .doing(doing)?;
+    let file = format!("{STAGING}/resolv.conf");
+    let written = fs::write(&file, format!("nameserver {RESOLVER}\n"))
+        .and_then(|()| Ok(mount(Some(&*file), RESOLV_CONF, none, MsFlags::MS_BIND, none)?));
+    // The file stays where it was bound; the folder becomes what it was.
+    let gone = umount2(STAGING, MntFlags::MNT_DETACH).map_err(io::Error::from);
+    written.and(gone).doing(doing)
 }

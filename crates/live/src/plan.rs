@@ -12,6 +12,8 @@ pub struct Plan {
     pub stations: Vec<StationPlan>,
     /// The order of the network's ports: station and device of each.
     pub ports: Vec<(usize, usize)>,
+    /// Whether programs resolve names by the resolver of the way out.
+    pub leads_outside: bool,
 }
 
 impl Plan {
@@ -36,6 +38,7 @@ impl Plan {
         Self {
             stations: stations.collect(),
             ports: ends.into_iter().map(|(_, device)| device).collect(),
+            leads_outside: false,
         }
     }
 

@@ -100,6 +100,11 @@ impl Stage {
         &self.place
     }
 
+    /// The user namespace of all stations, if they have one of their own.
+    pub(crate) fn user_namespace(&self) -> Option<&OwnedFd> {
+        self.place.get(2)
+    }
+
     /// Tells the first process something.
     pub(crate) fn say(&self, message: &Message) -> Result<()> {
         self.control.send(message).map_err(|_| Error::Killed)

@@ -8,6 +8,7 @@
 )]
 
 mod damage;
+mod outside;
 mod programs;
 mod remains;
 mod several;

@@ -23,7 +23,7 @@ pub(crate) fn open_copy(folder: &Folder) -> PathBuf {
 }
 
 /// Runs the program as a stranger who owns nothing.
-fn as_stranger(folder: &Folder, arguments: &[&str]) -> Output {
+pub(crate) fn as_stranger(folder: &Folder, arguments: &[&str]) -> Output {
     let mut command = Command::new(open_copy(folder));
     command.args(arguments).uid(STRANGER).gid(STRANGER).current_dir("/").stdin(Stdio::null());
     command.output().expect("it runs")

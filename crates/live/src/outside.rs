@@ -1,0 +1,119 @@
+//! The way out of the stations: the host's network and resolver behind the far end.
+//!
+//! A helper, slirp4netns, stands on the host's side and speaks for a device in the far station. The
+//! far station forwards, and answers for the near one on that device, so that no addresses need be
+//! translated.
+
+use std::fs;
+use std::io::Read;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use rustix::io::FdFlags;
+
+use crate::error::{Doing, Error, Result};
+use crate::plan::{DeviceKind, Plan, RoutePlan};
+use crate::program::installed;
+use crate::stage::Stage;
+
+/// The helper.
+const HELPER: &str = "slirp4netns";
+/// The host, as the stations see it.
+pub const HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 2, 2));
+/// The helper's device in the far station.
+const DEVICE: &str = "out0";
+
+impl Plan {
+    /// Sends what has no other way out by the far station; see [`WayOut`].
+    pub fn lead_outside(&mut self, near: usize, far: usize, gateway: IpAddr) {
+        let anywhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        self.stations[near].routes.push(RoutePlan {
+            destination: anywhere,
+            prefix: 0,
+            gateway: Some(gateway),
+            device: 0,
+        });
+        let far = &mut self.stations[far];
+        far.forwards = true;
+        let answer = ("net.ipv4.conf.default.proxy_arp".to_owned(), "1".to_owned());
+        far.parameters.push(answer);
+        self.leads_outside = true;
+    }
+}
+
+/// The host's network behind one station, as long as this exists and the process lives.
+#[derive(Debug)]
+pub struct WayOut {
+    helper: Child,
+}
+
+impl WayOut {
+    /// Opens the way out of a station, by its place in the plan.
+    ///
+    /// # Errors
+    /// If no helper is installed, or it fails.
+    pub fn open(stage: &Stage, station: usize) -> Result<Self> {
+        if installed(HELPER).is_none() {
+            return Err(Error::NoWayOut);
+        }
+        if stage.kind() != DeviceKind::Tun {
+            return Err(Error::WayOutClosed);
+        }
+        let (ready, theirs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+            .doing(|| "make a pipe".into())?;
+        let (_, network) = &stage.stations()[station];
+        let mut kept = vec![theirs.as_raw_fd(), network.as_raw_fd()];
+        let mut command = Command::new(HELPER);
+        command.args(["--configure", "--mtu=65520", "--netns-type=path"]);
+        command.arg(format!("--ready-fd={}", theirs.as_raw_fd()));
+        if let Some(user) = stage.user_namespace() {
+            command.arg(format!("--userns-path=/proc/self/fd/{}", user.as_raw_fd()));
+            kept.push(user.as_raw_fd());
+        }
+        command.arg(format!("/proc/self/fd/{}", network.as_raw_fd())).arg(DEVICE);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let prepare = move || {
+            let signal = Some(rustix::process::Signal::KILL);
+            rustix::process::set_parent_process_death_signal(signal)?;
+            for descriptor in &kept {
+                // SAFETY: the parent holds these descriptors open until the helper has started.
+                let descriptor = unsafe { BorrowedFd::borrow_raw(*descriptor) };
+                rustix::io::fcntl_setfd(descriptor, FdFlags::empty())?;
+            }
+            Ok(())
+        };
+        // SAFETY: the closure makes system calls only; the process has a single thread.
+        unsafe { command.pre_exec(prepare) };
+        let helper = command.spawn();
+        let helper = helper.map_err(|source| Error::Spawn { program: HELPER.into(), source })?;
+        drop(theirs);
+        let mut way = Self { helper };
+        way.await_readiness(ready)?;
+        Ok(way)
+    }
+
+    /// Waits until the helper says that it is there, or dies.
+    fn await_readiness(&mut self, ready: OwnedFd) -> Result<()> {
+        let mut word = [0];
+        match fs::File::from(ready).read(&mut word) {
+            Ok(1) => Ok(()),
+            _ => {
+                let mut reason = String::new();
+                if let Some(errors) = &mut self.helper.stderr {
+                    let _ = errors.read_to_string(&mut reason);
+                }
+                let reason = reason.trim().replace('\n', "; ");
+                Err(Error::WayOut { program: HELPER, reason })
+            }
+        }
+    }
+}
+
+impl Drop for WayOut {
+    fn drop(&mut self) {
+        let _ = self.helper.kill();
+        let _ = self.helper.wait();
+    }
+}
