@@ -11,6 +11,7 @@ pub mod error_trace;
 mod event;
 mod exposure;
 mod medium;
+mod opportunities;
 pub mod rate_trace;
 mod verdict;
 
@@ -21,5 +22,6 @@ pub use error_trace::{ErrorTrace, ErrorTraceError, Recorder};
 pub use event::Event;
 pub use exposure::Exposure;
 pub use medium::{Hearing, Line, Medium, MediumConfig, PathConfig, PipeConfig, SharedConfig};
+pub use opportunities::Opportunities;
 pub use rate_trace::{RateTrace, RateTraceError};
 pub use verdict::Verdict;

@@ -60,6 +60,20 @@ impl MediumConfig {
     }
 }
 
+impl MediumConfig {
+    /// The line on which the station at `port` sends.
+    ///
+    /// A shared medium has none: what it could carry depends on who else sends.
+    #[must_use]
+    pub fn line(&self, port: Port) -> Line {
+        match self {
+            Self::Pipe(pipe) if port == Port(0) => pipe.forward.line.clone(),
+            Self::Pipe(pipe) => pipe.backward.line.clone(),
+            Self::Shared(_) => Line::Instant,
+        }
+    }
+}
+
 /// A medium: carries each frame from its sender to whoever hears it.
 ///
 /// It mirrors the verbs of a [`base::Node`](windfall_base::Node) with the types flipped: it takes

@@ -52,13 +52,13 @@ impl RecordOptions {
             recorder.log_to(create(path)?)?;
         }
         for (path, end, direction) in
-            [(&self.uplink_log, 0, "uplink"), (&self.downlink_log, 1, "downlink")]
+            [(&self.uplink_log, 0_u16, "uplink"), (&self.downlink_log, 1, "downlink")]
         {
             if let Some(path) = path {
-                let queue = topology.network.links.first().and_then(|link| link.ends.get(end));
-                let queue = queue
-                    .map_or_else(String::new, |end| format!("droptail {:?}", end.interface.queue));
-                recorder.letters_to(create(path)?, ElementId(end as u32), direction, &queue)?;
+                let link = topology.network.links.first();
+                let line = link.map(|link| link.medium.line(Port(end))).unwrap_or_default();
+                let (sender, queue) = (ElementId(end.into()), queue_of(topology, end.into()));
+                recorder.letters_to(create(path)?, sender, direction, &queue, line)?;
             }
         }
         if let Some(directory) = &self.pcap {
@@ -106,6 +106,19 @@ fn record_errors(
         }
     }
     Ok(())
+}
+
+/// The queue of one end of the first link, in mahimahi's words.
+fn queue_of(topology: &Topology, end: usize) -> String {
+    let end = topology.network.links.first().and_then(|link| link.ends.get(end));
+    let limits = end.map(|end| end.interface.queue).unwrap_or_default();
+    let bounds = [("packets", limits.packets), ("bytes", limits.bytes)];
+    let bounds = bounds.into_iter().filter(|(_, bound)| *bound < usize::MAX);
+    let bounds: Vec<_> = bounds.map(|(name, bound)| format!("{name}={bound}")).collect();
+    match bounds.is_empty() {
+        true => "infinite".to_owned(),
+        false => format!("droptail [{}]", bounds.join(", ")),
+    }
 }
 
 /// The station's name, and the link's too if the station has several.

@@ -55,7 +55,7 @@ struct Moved {
 }
 
 impl Demo {
-    /// Moves the file over a link without errors, with errors, and with errors that the link repairs.
+    /// Moves the file over a link without errors, with errors, and with errors that it repairs.
     ///
     /// # Errors
     /// If the file cannot be read or a run fails.

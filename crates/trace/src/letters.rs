@@ -12,8 +12,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::iter::Peekable;
 
 use windfall_base::{Instant, Tag};
+use windfall_channel::rate_trace::OPPORTUNITY;
+use windfall_channel::{Line, Opportunities};
 
 /// What stands in the head of the log.
 #[derive(Clone, Debug, Default)]
@@ -34,16 +37,18 @@ pub struct Heading {
 #[derive(Debug)]
 pub struct Letters<W> {
     out: W,
+    /// When the link could deliver, and the next such moment.
+    opportunities: Peekable<Opportunities>,
     /// When each packet under way had entered, and its bytes.
     entered: BTreeMap<Tag, (Instant, usize)>,
 }
 
 impl<W: Write> Letters<W> {
-    /// Begins a log.
+    /// Begins a log; `line` says what the link could deliver.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn new(mut out: W, heading: &Heading) -> io::Result<Self> {
+    pub fn new(mut out: W, heading: &Heading, line: Line) -> io::Result<Self> {
         let Heading { direction, command, queue, seed, epoch_ms } = heading;
         let version = env!("CARGO_PKG_VERSION");
         // A line break would end the comment.
@@ -54,7 +59,8 @@ impl<W: Write> Letters<W> {
         writeln!(out, "# seed: {seed}")?;
         writeln!(out, "# init timestamp: {epoch_ms}")?;
         writeln!(out, "# base timestamp: 0")?;
-        Ok(Self { out, entered: BTreeMap::new() })
+        let opportunities = Opportunities::new(line).peekable();
+        Ok(Self { out, opportunities, entered: BTreeMap::new() })
     }
 
     /// Notes that a packet entered at the sender's device.
@@ -62,16 +68,9 @@ impl<W: Write> Letters<W> {
     /// # Errors
     /// If the file cannot be written.
     pub fn entered(&mut self, at: Instant, tag: Tag, bytes: usize) -> io::Result<()> {
+        self.catch_up(at)?;
         self.entered.insert(tag, (at, bytes));
         writeln!(self.out, "{} + {bytes}", millis(at))
-    }
-
-    /// Notes that the link could have delivered `bytes` bytes.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn opportunity(&mut self, at: Instant, bytes: usize) -> io::Result<()> {
-        writeln!(self.out, "{} # {bytes}", millis(at))
     }
 
     /// Notes that a packet left at the receiver's device.
@@ -79,6 +78,7 @@ impl<W: Write> Letters<W> {
     /// # Errors
     /// If the file cannot be written.
     pub fn delivered(&mut self, at: Instant, tag: Tag, bytes: usize) -> io::Result<()> {
+        self.catch_up(at)?;
         let (entered, _) = self.entered.remove(&tag).unwrap_or((at, bytes));
         let delay = at.saturating_since(entered).as_millis();
         writeln!(self.out, "{} - {bytes} {delay}", millis(at))
@@ -89,6 +89,7 @@ impl<W: Write> Letters<W> {
     /// # Errors
     /// If the file cannot be written.
     pub fn dropped(&mut self, at: Instant, tag: Tag) -> io::Result<()> {
+        self.catch_up(at)?;
         match self.entered.remove(&tag) {
             Some((_, bytes)) => writeln!(self.out, "{} d 1 {bytes}", millis(at)),
             None => Ok(()),
@@ -100,6 +101,7 @@ impl<W: Write> Letters<W> {
     /// # Errors
     /// If the file cannot be written.
     pub fn refused(&mut self, at: Instant, bytes: usize) -> io::Result<()> {
+        self.catch_up(at)?;
         let at = millis(at);
         writeln!(self.out, "{at} + {bytes}\n{at} d 1 {bytes}")
     }
@@ -109,7 +111,16 @@ impl<W: Write> Letters<W> {
     /// # Errors
     /// If the file cannot be written.
     pub fn inverted(&mut self, at: Instant, bits: usize) -> io::Result<()> {
+        self.catch_up(at)?;
         writeln!(self.out, "{} c {bits}", millis(at))
+    }
+
+    /// Writes the opportunities up to `now`.
+    fn catch_up(&mut self, now: Instant) -> io::Result<()> {
+        while let Some(at) = self.opportunities.next_if(|at| *at <= now) {
+            writeln!(self.out, "{} # {OPPORTUNITY}", millis(at))?;
+        }
+        Ok(())
     }
 
     /// Hands all that is buffered on.

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use windfall_base::{DropReason, Payload, Port, Seed, Tag};
 use windfall_channel::error_trace::TraceHeader;
-use windfall_channel::{MediumConfig, Verdict};
+use windfall_channel::{Line, MediumConfig, Verdict};
 use windfall_network::{ElementId, Event, Passage, What, direction_of};
 use windfall_stack::EventKind;
 
@@ -98,7 +98,8 @@ impl Recorder {
 
     /// Writes what the interface `sender` sends to `out`, in the letters of mahimahi.
     ///
-    /// `direction` names the direction, such as `uplink`, `queue` the queue before the link.
+    /// `direction` names the direction, such as `uplink`, `queue` the queue before the link;
+    /// `line` says what the link could deliver.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -108,6 +109,7 @@ impl Recorder {
         sender: ElementId,
         direction: &str,
         queue: &str,
+        line: Line,
     ) -> io::Result<()> {
         let heading = Heading {
             direction: direction.to_owned(),
@@ -116,7 +118,7 @@ impl Recorder {
             seed: self.run.seed.0,
             epoch_ms: self.run.epoch / 1_000_000,
         };
-        self.letters.insert(sender.0 as usize, Letters::new(out, &heading)?);
+        self.letters.insert(sender.0 as usize, Letters::new(out, &heading, line)?);
         Ok(())
     }
 

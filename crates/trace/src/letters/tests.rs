@@ -9,11 +9,12 @@ fn each_event_is_a_letter() {
         seed: 7,
         epoch_ms: 1_700_000_000_000,
     };
-    let mut log = Letters::new(Vec::new(), &heading).unwrap();
+    // One opportunity every 12 ms.
+    let line = Line::Rate("1Mbps".parse().unwrap());
+    let mut log = Letters::new(Vec::new(), &heading, line).unwrap();
     let at = |ms: u64| Instant::from_nanos(ms * 1_000_000 + 999_999);
     log.entered(at(1), Tag(0), 1500).unwrap();
     log.entered(at(2), Tag(1), 40).unwrap();
-    log.opportunity(at(12), 1500).unwrap();
     log.inverted(at(12), 3).unwrap();
     log.delivered(at(12), Tag(0), 1500).unwrap();
     log.dropped(at(13), Tag(1)).unwrap();

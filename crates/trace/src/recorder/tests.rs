@@ -56,7 +56,7 @@ fn recorder() -> (Recorder, [Shared; 4]) {
     let files: [Shared; 4] = Default::default();
     let out = |i: usize| Box::new(files[i].clone()) as Out;
     recorder.log_to(out(0)).unwrap();
-    recorder.letters_to(out(1), NEAR, "uplink", "droptail").unwrap();
+    recorder.letters_to(out(1), NEAR, "uplink", "droptail", Line::Instant).unwrap();
     recorder.capture_to(out(2), NEAR).unwrap();
     recorder.capture_to(out(3), FAR).unwrap();
     (recorder, files)

@@ -1,0 +1,65 @@
+//! What a line could have carried: the capacity beside which logs show the traffic.
+
+use windfall_base::Instant;
+
+use crate::medium::Line;
+use crate::rate_trace::{OPPORTUNITY, Progress};
+
+/// The moments at which a line that is never idle has carried another 1500 bytes; without end.
+///
+/// Empty for a line without a rate.
+#[derive(Clone, Debug)]
+pub struct Opportunities {
+    line: Line,
+    progress: Option<Progress>,
+    last: Instant,
+}
+
+impl Opportunities {
+    /// The opportunities of `line` from the start of the run.
+    #[must_use]
+    pub fn new(line: Line) -> Self {
+        let progress = match &line {
+            Line::Trace(trace) => Some(Progress::new(trace.clone())),
+            Line::Rate(_) | Line::Instant => None,
+        };
+        Self { line, progress, last: Instant::START }
+    }
+}
+
+impl Iterator for Opportunities {
+    type Item = Instant;
+
+    fn next(&mut self) -> Option<Instant> {
+        self.last = match (&self.line, &mut self.progress) {
+            (Line::Rate(rate), _) => self.last.saturating_add(rate.time_of(OPPORTUNITY)),
+            (_, Some(progress)) => progress.finish(self.last, true, OPPORTUNITY),
+            (_, None) => return None,
+        };
+        Some(self.last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windfall_base::Rate;
+
+    use super::*;
+
+    fn millis(line: Line) -> Vec<u64> {
+        Opportunities::new(line).take(4).map(|at| at.as_nanos() / 1_000_000).collect()
+    }
+
+    #[test]
+    fn a_rate_has_one_for_every_1500_bytes() {
+        let line = Line::Rate(Rate::from_mbps(12).unwrap());
+        assert_eq!(millis(line), [1, 2, 3, 4]);
+        assert!(millis(Line::Instant).is_empty());
+    }
+
+    #[test]
+    fn a_trace_has_its_own_and_starts_over() {
+        let trace = "2\n2\n5\n".parse().unwrap();
+        assert_eq!(millis(Line::Trace(trace)), [2, 2, 5, 7]);
+    }
+}
