@@ -3,6 +3,7 @@
 mod bits;
 mod burst;
 mod error;
+mod exponential;
 mod gilbert;
 mod model;
 mod replay;

@@ -2,14 +2,18 @@
 
 use windfall_base::{Probability, Stream};
 
+use super::exponential::Exponential;
+
 /// The law of the gap before the next event, when each trial succeeds with probability *p*.
 ///
-/// The number of failures before a success is geometric: P(gap ≥ g) = (1 − p)^g. With U uniform
-/// in (0, 1], floor(ln U / ln(1 − p)) has exactly this law, to the 53 bits of U.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The number of failures before a success is geometric: P(gap ≥ g) = (1 − p)^g. With E
+/// exponentially distributed of mean 1, floor(−E / ln(1 − p)) has exactly this law, to the 53 bits
+/// of what is drawn.
+#[derive(Clone, Copy, Debug)]
 pub struct Gaps {
-    /// 1 / ln(1 − p): negative, or −0 if p is 1; `None` if p is 0.
+    /// The mean gap of the exponential law, −1 / ln(1 − p): 0 if p is 1; `None` if p is 0.
     scale: Option<f64>,
+    exponential: &'static Exponential,
     /// How many trials `survival` is about.
     trials: u32,
     /// The probability that so many trials bring no event.
@@ -20,14 +24,14 @@ impl Gaps {
     /// The gaps between events of probability `p` per trial.
     #[must_use]
     pub fn new(p: Probability) -> Self {
-        let scale = (!p.is_zero()).then(|| 1.0 / (-p.get()).ln_1p());
-        Self { scale, trials: 0, survival: 1.0 }
+        let scale = (!p.is_zero()).then(|| -1.0 / (-p.get()).ln_1p());
+        Self { scale, exponential: Exponential::shared(), trials: 0, survival: 1.0 }
     }
 
     /// How many trials fail before the next success; `None` if none ever succeeds.
     #[inline]
     pub fn draw(&self, stream: &mut Stream) -> Option<u64> {
-        self.scale.map(|scale| gap(1.0 - stream.unit(), scale))
+        self.scale.map(|scale| gap(self.exponential.draw(stream), scale))
     }
 
     /// Calls `hit` with each of `0..trials` at which an event happens, ascending.
@@ -36,7 +40,7 @@ impl Gaps {
         let Some(scale) = self.scale else { return };
         let u = 1.0 - stream.unit();
         if u > self.survival(scale, trials) {
-            strike_from(u, scale, stream, trials, hit);
+            self.strike_from(-u.ln(), scale, stream, trials, hit);
         }
     }
 
@@ -47,7 +51,7 @@ impl Gaps {
         let Some(scale) = self.scale else { return };
         let u = 1.0 - base.unit_at(index);
         if u > self.survival(scale, trials) {
-            strike_from(u, scale, &mut base.at(index), trials, hit);
+            self.strike_from(-u.ln(), scale, &mut base.at(index), trials, hit);
         }
     }
 
@@ -58,29 +62,32 @@ impl Gaps {
         if trials != self.trials {
             self.trials = trials;
             // (1 − p)^n, from the logarithm that is at hand.
-            self.survival = if scale == 0.0 { 0.0 } else { (f64::from(trials) / scale).exp() };
+            self.survival = if scale == 0.0 { 0.0 } else { (-f64::from(trials) / scale).exp() };
         }
         self.survival
     }
-}
 
-/// As [`Gaps::strike`], the first gap being that of `u`.
-fn strike_from(mut u: f64, scale: f64, stream: &mut Stream, trials: u32, mut hit: impl FnMut(u32)) {
-    let mut position = 0_u64;
-    loop {
-        position = position.saturating_add(gap(u, scale));
-        if position >= u64::from(trials) {
-            return;
+    /// As [`strike`](Self::strike), the first gap being that of `first`, exponentially distributed.
+    #[inline]
+    fn strike_from(
+        &self,
+        first: f64,
+        scale: f64,
+        stream: &mut Stream,
+        trials: u32,
+        mut hit: impl FnMut(u32),
+    ) {
+        let mut position = gap(first, scale);
+        while position < u64::from(trials) {
+            hit(position as u32);
+            let next = gap(self.exponential.draw(stream), scale);
+            position = (position + 1).saturating_add(next);
         }
-        hit(position as u32);
-        position += 1;
-        u = 1.0 - stream.unit();
     }
 }
 
-/// The gap that `u`, uniform in (0, 1], stands for.
+/// The gap that `exponential`, of mean 1, stands for; the cast rounds down and saturates.
 #[inline]
-fn gap(u: f64, scale: f64) -> u64 {
-    // The cast saturates, and both factors are ≤ 0.
-    (u.ln() * scale) as u64
+fn gap(exponential: f64, scale: f64) -> u64 {
+    (exponential * scale) as u64
 }

@@ -112,8 +112,9 @@ pub fn record_known(
     Ok(trace)
 }
 
-/// Where the payload of UDP datagrams begins in most of these IP packets; the headers of some may be
-/// damaged.
+/// Where the payload of UDP datagrams begins in most of these IP packets.
+///
+/// The headers of some may be damaged.
 fn payload_start(packets: &[Packet]) -> usize {
     let mut found = BTreeMap::<usize, usize>::new();
     for first in packets.iter().filter_map(|packet| packet.data.first()) {
