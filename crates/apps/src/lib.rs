@@ -4,15 +4,18 @@
 //! - [`Ping`] sends echo requests and times the replies.
 //! - [`Spray`] sends datagrams at an offered rate and cares for nothing (S3.24).
 //! - [`Cbr`] sends datagrams at a constant rate.
+//! - [`Bulk`] sends bytes over a TCP connection as fast as it takes them, to a [`BulkSink`].
 //! - [`Sink`] receives what those two send and knows each bit of it beforehand.
 
 pub mod arrivals;
+pub mod bulk;
 pub mod pattern;
 pub mod ping;
 pub mod sender;
 pub mod sink;
 pub mod spread;
 
+pub use bulk::{Bulk, BulkConfig, BulkSink, BulkSinkConfig};
 pub use pattern::{Pattern, Wrong};
 pub use ping::{Ping, PingConfig};
 pub use sender::{Cbr, Pace, SenderConfig, Spray};

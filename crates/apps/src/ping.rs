@@ -101,7 +101,7 @@ impl App for Ping {
                 self.failed += 1;
                 self.closed |= matches!(error, SocketError::AddressInUse | SocketError::NotOpen);
             }
-            SocketEvent::Opened { .. } => {}
+            _ => {}
         }
     }
 

@@ -112,7 +112,7 @@ impl App for Sink {
                 self.receive(now, from, &data, &damage);
             }
             SocketEvent::Failed { .. } => self.failed += 1,
-            SocketEvent::Opened { .. } => {}
+            _ => {}
         }
     }
 

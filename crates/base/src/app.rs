@@ -25,6 +25,8 @@ pub enum Transport {
     },
     /// ICMP echo: the port is the identifier, the data the echo payload.
     Echo,
+    /// TCP (RFC 9293): a stream, not datagrams.
+    Tcp,
 }
 
 /// What an application asks of its host.
@@ -39,7 +41,19 @@ pub enum SocketCommand {
         /// The local address; an unspecified one takes packets to every address of the host.
         local: SocketAddr,
     },
-    /// Sends one datagram.
+    /// Opens a connection from a stream socket; [`SocketEvent::Connected`] says when it stands.
+    Connect {
+        /// The socket.
+        socket: SocketId,
+        /// Whereto.
+        to: SocketAddr,
+    },
+    /// Takes connections on a stream socket; [`SocketEvent::Accepted`] names each.
+    Listen {
+        /// The socket.
+        socket: SocketId,
+    },
+    /// Sends one datagram, or the next bytes of a stream, where `to` means nothing.
     Send {
         /// The socket.
         socket: SocketId,
@@ -47,6 +61,11 @@ pub enum SocketCommand {
         to: SocketAddr,
         /// The payload.
         data: Bytes,
+    },
+    /// Ends the stream after what was sent; receiving goes on.
+    Finish {
+        /// The socket.
+        socket: SocketId,
     },
     /// Closes a socket; what it still had to receive is dropped and counted.
     Close {
@@ -76,6 +95,42 @@ pub enum SocketEvent {
         /// What is known of its damage.
         damage: Damage,
     },
+    /// A stream is connected.
+    Connected {
+        /// The socket.
+        socket: SocketId,
+    },
+    /// Somebody has connected to a listening socket.
+    Accepted {
+        /// The socket that listens.
+        listener: SocketId,
+        /// The new stream's name; the host counts such names down from the greatest.
+        socket: SocketId,
+        /// Who.
+        from: SocketAddr,
+    },
+    /// The next bytes of a stream.
+    Stream {
+        /// The socket.
+        socket: SocketId,
+        /// The bytes.
+        data: Bytes,
+    },
+    /// Everything sent so far has found room, and there is more of it.
+    Writable {
+        /// The socket.
+        socket: SocketId,
+    },
+    /// The other end of a stream has finished.
+    Finished {
+        /// The socket.
+        socket: SocketId,
+    },
+    /// A stream has ended on both sides.
+    Closed {
+        /// The socket.
+        socket: SocketId,
+    },
     /// Something failed.
     Failed {
         /// The socket.
@@ -100,6 +155,12 @@ pub enum SocketError {
     /// No route, or a router said so.
     #[error("the destination is unreachable")]
     Unreachable,
+    /// The other end has reset the connection.
+    #[error("the connection was reset")]
+    Reset,
+    /// The other end no longer answers.
+    #[error("the connection timed out")]
+    TimedOut,
     /// The other end has no such port.
     #[error("the port is closed at the other end")]
     PortClosed,

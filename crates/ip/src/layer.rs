@@ -12,7 +12,7 @@ use bytes::Bytes;
 use windfall_base::{
     Damage, DropReason, Drops, Duration, Frame, Instant, Ledger, Payload, Seed, Stream, Tag,
 };
-use windfall_wire_net::{Addresses, Protocol, ipv4};
+use windfall_wire_net::{Addresses, Ecn, Protocol, ipv4, ipv6};
 
 use crate::event::{Event, EventKind};
 use crate::limiter::Limiter;
@@ -78,6 +78,8 @@ pub struct Outbound<'a> {
     pub addresses: Addresses,
     /// What it carries.
     pub protocol: Protocol,
+    /// Whether routers may mark it instead of dropping it.
+    pub ecn: Ecn,
     /// The header of what it carries, checksum and all.
     pub header: &'a [u8],
     /// What follows that header.
@@ -119,6 +121,25 @@ impl Datagram {
     pub fn slices(&self) -> [&[u8]; 2] {
         let [head, body] = self.packet.slices();
         [head.get(self.start..).unwrap_or_default(), body]
+    }
+
+    /// The content in one or two slices, shared.
+    #[must_use]
+    pub fn content(&self) -> Payload {
+        let (mut head, body) = self.packet.clone().into_parts();
+        Payload::new(head.split_off(self.start.min(head.len())), body)
+    }
+
+    /// The ECN field of the packet.
+    #[must_use]
+    pub fn ecn(&self) -> Ecn {
+        let [head, _] = self.packet.slices();
+        Ecn::from_bits(match self.addresses {
+            Addresses::V4 { .. } => ipv4::Packet::new(head).map_or(0, |packet| packet.tos()),
+            Addresses::V6 { .. } => {
+                ipv6::Packet::new(head).map_or(0, |packet| packet.traffic_class())
+            }
+        })
     }
 
     /// How many bytes of the content are there.
@@ -300,6 +321,20 @@ impl Layer {
     #[must_use]
     pub fn is_local(&self, address: IpAddr) -> bool {
         self.local.contains_key(&address)
+    }
+
+    /// The longest packet that every link of the station carries, in bytes.
+    #[must_use]
+    pub fn least_mtu(&self) -> usize {
+        let mtus = self.config.interfaces.iter().map(|interface| interface.mtu);
+        mtus.min().unwrap_or(ipv6::MIN_MTU)
+    }
+
+    /// The longest packet on the link towards `destination`, in bytes; `None` without a route.
+    #[must_use]
+    pub fn mtu_towards(&self, destination: IpAddr) -> Option<usize> {
+        let interface = self.routes.lookup(destination)?;
+        Some(self.config.interfaces[interface].mtu)
     }
 
     /// The address that packets to `destination` come from; `None` if no route leads there.

@@ -1,6 +1,9 @@
 //! How a network is built: stations, and the links between them.
 
-use windfall_apps::{Cbr, Ping, PingConfig, SenderConfig, Sink, SinkConfig, Spray};
+use windfall_apps::{
+    Bulk, BulkConfig, BulkSink, BulkSinkConfig, Cbr, Ping, PingConfig, SenderConfig, Sink,
+    SinkConfig, Spray,
+};
 use windfall_base::{App, Seed, Stream};
 use windfall_channel::MediumConfig;
 use windfall_stack::{HostConfig, InterfaceConfig};
@@ -45,6 +48,10 @@ pub enum AppConfig {
     Cbr(SenderConfig),
     /// A receiver of datagrams.
     Sink(SinkConfig),
+    /// A stream as fast as TCP carries it.
+    Bulk(BulkConfig),
+    /// A receiver of streams.
+    BulkSink(BulkSinkConfig),
 }
 
 impl AppConfig {
@@ -56,6 +63,8 @@ impl AppConfig {
             Self::Spray(_) => "spray",
             Self::Cbr(_) => "cbr",
             Self::Sink(_) => "sink",
+            Self::Bulk(_) => "bulk",
+            Self::BulkSink(_) => "bulk-sink",
         }
     }
 
@@ -66,6 +75,8 @@ impl AppConfig {
             Self::Spray(config) => Box::new(Spray::new(*config, seed)),
             Self::Cbr(config) => Box::new(Cbr::new(*config, seed)),
             Self::Sink(config) => Box::new(Sink::new(*config, seed)),
+            Self::Bulk(config) => Box::new(Bulk::new(*config, seed)),
+            Self::BulkSink(config) => Box::new(BulkSink::new(*config, seed)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use toml::Spanned;
-use windfall_apps::{Pace, PingConfig, SenderConfig, SinkConfig};
+use windfall_apps::{BulkConfig, BulkSinkConfig, Pace, PingConfig, SenderConfig, SinkConfig};
 use windfall_base::{Duration, Instant, Rate, Transport};
 use windfall_network::AppConfig;
 
@@ -35,6 +35,14 @@ pub(crate) fn plan(
         let Some(Target::Station(name)) = app.to.as_ref().map(Spanned::get_ref) else { continue };
         let station = number_of(name, stations);
         let local = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port(app));
+        if kind(app) == AppKind::Bulk {
+            let sink = AppConfig::BulkSink(BulkSinkConfig { local });
+            let is_there = |plan: &AppPlan| plan.station == station && same(&plan.config, &sink);
+            if !plans.iter().any(is_there) {
+                plans.push(AppPlan { station, config: sink });
+            }
+            continue;
+        }
         let sink = sink(local, transport(app));
         let is_served = |plan: &AppPlan| match &plan.config {
             AppConfig::Sink(other) => {
@@ -68,6 +76,12 @@ fn of_app(app: &App, stations: &[StationPlan], rates: &[Option<Rate>]) -> Result
             start,
             stop,
         }),
+        AppKind::Bulk => AppConfig::Bulk(BulkConfig {
+            to: SocketAddr::new(address(app, station, stations)?, port(app)),
+            bytes: app.bytes.as_ref().map(|bytes| bytes.get_ref().0),
+            start,
+            stop,
+        }),
         kind => {
             let to = address(app, station, stations)?;
             let size = size(app).unwrap_or_else(|| match kind {
@@ -87,6 +101,11 @@ fn of_app(app: &App, stations: &[StationPlan], rates: &[Option<Rate>]) -> Result
         }
     };
     Ok(AppPlan { station, config })
+}
+
+/// Whether two receivers of streams listen at the same place.
+fn same(one: &AppConfig, other: &AppConfig) -> bool {
+    matches!((one, other), (AppConfig::BulkSink(a), AppConfig::BulkSink(b)) if a == b)
 }
 
 fn kind(app: &App) -> AppKind {

@@ -234,6 +234,7 @@ fn app_name(kind: AppKind) -> &'static str {
         AppKind::Spray => "spray",
         AppKind::Cbr => "cbr",
         AppKind::Sink => "sink",
+        AppKind::Bulk => "bulk",
     }
 }
 
@@ -243,14 +244,17 @@ fn foreign_key(app: &App, kind: AppKind) -> Option<(&'static str, Range<usize>)>
         span.filter(|_| !fits).map(|span| (key, span))
     };
     let sends = kind != AppKind::Sink;
-    let is_datagram = kind != AppKind::Ping;
+    let is_stream = kind == AppKind::Bulk;
+    let is_datagram = kind != AppKind::Ping && !is_stream;
+    let is_counted = sends && !is_stream;
     span("to", app.to.as_ref().map(Spanned::span), sends)
-        .or_else(|| span("port", app.port.as_ref().map(Spanned::span), is_datagram))
+        .or_else(|| span("port", app.port.as_ref().map(Spanned::span), is_datagram || is_stream))
         .or_else(|| span("transport", app.transport.as_ref().map(Spanned::span), is_datagram))
-        .or_else(|| span("size", app.size.as_ref().map(Spanned::span), sends))
+        .or_else(|| span("size", app.size.as_ref().map(Spanned::span), is_counted))
         .or_else(|| span("rate", app.rate.as_ref().map(Spanned::span), sends && is_datagram))
-        .or_else(|| span("interval", app.interval.as_ref().map(Spanned::span), sends))
-        .or_else(|| span("count", app.count.as_ref().map(Spanned::span), sends))
+        .or_else(|| span("interval", app.interval.as_ref().map(Spanned::span), is_counted))
+        .or_else(|| span("count", app.count.as_ref().map(Spanned::span), is_counted))
+        .or_else(|| span("bytes", app.bytes.as_ref().map(Spanned::span), is_stream))
         .or_else(|| span("start", app.start.as_ref().map(Spanned::span), sends))
         .or_else(|| span("stop", app.stop.as_ref().map(Spanned::span), sends))
         .or_else(|| span("coverage", app.coverage.as_ref().map(Spanned::span), is_datagram))

@@ -37,6 +37,7 @@ impl Flags {
         let station = |name: &str| Station {
             name: unplaced(name.to_owned()),
             forward: false,
+            tcp: None,
             interfaces: Vec::new(),
             routes: Vec::new(),
         };

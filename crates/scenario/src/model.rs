@@ -4,7 +4,7 @@ use core::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
-use windfall_base::{Duration, Probability, Rate, Seed};
+use windfall_base::{ByteCount, Duration, Probability, Rate, Seed};
 use windfall_channel::{GilbertElliott, Pattern, Window};
 
 use crate::values::{Arq, ByteRange, Prefix, QueueLength, Target, by_text, seed};
@@ -48,12 +48,43 @@ pub struct Station {
     /// Whether it forwards packets between its interfaces.
     #[serde(default, skip_serializing_if = "is_false")]
     pub forward: bool,
+    /// How its TCP behaves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpKind>,
     /// Interfaces that are not as the links alone would make them.
     #[serde(default, rename = "interface", skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<StationInterface>,
     /// Routes; the shortest ways to every network if there are none.
     #[serde(default, rename = "route", skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Route>,
+}
+
+/// A set of knobs of TCP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TcpKind {
+    /// What today's systems do: CUBIC, SACK, timestamps.
+    #[default]
+    Modern,
+    /// The textbooks': Reno's law, SACK.
+    NewReno,
+    /// NetBSD 1.2, on which paper 003 measured.
+    Net3Reno,
+    /// What paper 002 recommends to save energy.
+    EnergySaving,
+}
+
+impl TcpKind {
+    /// The knobs.
+    #[must_use]
+    pub fn config(self) -> windfall_tcp::Config {
+        match self {
+            Self::Modern => windfall_tcp::Config::default(),
+            Self::NewReno => windfall_tcp::Config::new_reno(),
+            Self::Net3Reno => windfall_tcp::Config::net3_reno(),
+            Self::EnergySaving => windfall_tcp::Config::energy_saving(),
+        }
+    }
 }
 
 /// What a station says of its interface on one link.
@@ -126,6 +157,9 @@ pub struct App {
     /// Time between two packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Spanned<Duration>>,
+    /// How many bytes of a stream; no end if silent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Spanned<ByteCount>>,
     /// How many packets; no end if silent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Spanned<u64>>,
@@ -152,6 +186,8 @@ pub enum AppKind {
     Cbr,
     /// Receives datagrams and counts them.
     Sink,
+    /// Sends bytes over a TCP connection as fast as it takes them.
+    Bulk,
 }
 
 /// The transport of an application.

@@ -7,6 +7,7 @@ use windfall_base::Duration;
 use windfall_network::{AppConfig, HostSetup, NetworkConfig};
 use windfall_stack::HostConfig;
 
+use crate::model::TcpKind;
 use crate::values::Prefix;
 
 /// A scenario, worked out: what every station and every link is like.
@@ -29,6 +30,8 @@ pub struct StationPlan {
     pub name: String,
     /// Whether it forwards packets between its interfaces.
     pub forward: bool,
+    /// How its TCP behaves, where its host is simulated.
+    pub tcp: TcpKind,
     /// Its interfaces, in the order of the links.
     pub interfaces: Vec<InterfacePlan>,
     /// Its routes to networks that are not its own.
@@ -93,7 +96,7 @@ impl StationPlan {
             forwarding: self.forward,
             ..windfall_ip::Config::default()
         };
-        HostConfig { internet, ..HostConfig::default() }
+        HostConfig { internet, tcp: self.tcp.config(), ..HostConfig::default() }
     }
 }
 

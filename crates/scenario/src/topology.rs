@@ -66,6 +66,7 @@ impl Scenario {
         StationPlan {
             name: name.clone(),
             forward: station.forward,
+            tcp: station.tcp.unwrap_or_default(),
             interfaces: ends.collect(),
             routes: Vec::new(),
         }

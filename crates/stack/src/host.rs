@@ -3,6 +3,7 @@
 mod datagram;
 mod event;
 mod sockets;
+mod streams;
 
 use std::collections::VecDeque;
 
@@ -11,16 +12,17 @@ use core::net::{IpAddr, SocketAddr};
 use bytes::Bytes;
 use windfall_base::{
     DropReason, Drops, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, SocketCommand,
-    SocketError, SocketEvent, SocketId,
+    SocketError, SocketEvent, SocketId, Transport,
 };
 use windfall_ip::{Datagram, ErrorReport, Layer, Outbound, Problem, SendError, Upward};
-use windfall_wire_net::{Addresses, Protocol};
+use windfall_wire_net::{Addresses, Ecn, Protocol};
 
 pub use event::{HostEvent, HostEventKind};
 pub use sockets::AppId;
 
 use datagram::Arrival;
 use sockets::{Kind, Sockets};
+use streams::Streams;
 
 /// What a received datagram costs of a socket's buffer besides its data, in bytes.
 const OVERHEAD: usize = 256;
@@ -32,11 +34,17 @@ pub struct HostConfig {
     pub internet: windfall_ip::Config,
     /// How much each socket may have waiting for its application, in bytes.
     pub receive_buffer: usize,
+    /// How its TCP behaves; the segment size follows from the interfaces.
+    pub tcp: windfall_tcp::Config,
 }
 
 impl Default for HostConfig {
     fn default() -> Self {
-        Self { internet: windfall_ip::Config::default(), receive_buffer: 212_992 }
+        Self {
+            internet: windfall_ip::Config::default(),
+            receive_buffer: 212_992,
+            tcp: windfall_tcp::Config::default(),
+        }
     }
 }
 
@@ -48,6 +56,7 @@ impl Default for HostConfig {
 pub struct Host {
     layer: Layer,
     sockets: Sockets,
+    streams: Streams,
     receive_buffer: usize,
     to_apps: VecDeque<(AppId, SocketEvent)>,
     /// Datagrams among them.
@@ -66,6 +75,7 @@ impl Host {
         Self {
             layer: Layer::new(config.internet, seed),
             sockets: Sockets::default(),
+            streams: Streams::new(config.tcp, seed),
             receive_buffer: config.receive_buffer,
             to_apps: VecDeque::new(),
             waiting: 0,
@@ -80,16 +90,37 @@ impl Host {
         match command {
             SocketCommand::Open { socket, transport, local } => {
                 let own = local.ip().is_unspecified() || self.layer.is_local(local.ip());
-                let opened = if own {
-                    self.sockets.open(app, socket, transport, local)
-                } else {
-                    Err(SocketError::Unreachable)
+                let opened = match transport {
+                    _ if !own => Err(SocketError::Unreachable),
+                    Transport::Tcp => self.streams.open((app, socket), local),
+                    _ => self.sockets.open(app, socket, transport, local),
                 };
                 let event = match opened {
                     Ok(local) => SocketEvent::Opened { socket, local },
                     Err(error) => SocketEvent::Failed { socket, error },
                 };
                 self.to_apps.push_back((app, event));
+            }
+            SocketCommand::Connect { socket, to } => {
+                let source = self.layer.source_for(to.ip());
+                let mtu = self.layer.mtu_towards(to.ip()).unwrap_or(usize::from(u16::MAX));
+                let name = (app, socket);
+                if let Err(error) = self.streams.connect(now, name, source, to, mtu) {
+                    self.to_apps.push_back((app, SocketEvent::Failed { socket, error }));
+                }
+            }
+            SocketCommand::Listen { socket } => {
+                let mtu = self.layer.least_mtu();
+                if let Err(error) = self.streams.listen((app, socket), mtu) {
+                    self.to_apps.push_back((app, SocketEvent::Failed { socket, error }));
+                }
+            }
+            SocketCommand::Send { socket, data, .. } if self.streams.holds((app, socket)) => {
+                self.streams.send((app, socket), data);
+            }
+            SocketCommand::Finish { socket } => self.streams.finish((app, socket)),
+            SocketCommand::Close { socket } if self.streams.holds((app, socket)) => {
+                self.streams.close(now, (app, socket));
             }
             SocketCommand::Send { socket, to, data } => {
                 if let Err(error) = self.send(now, app, socket, to, data) {
@@ -149,7 +180,7 @@ impl Host {
         let (protocol, header) =
             datagram::header(&sender, &addresses, to.port(), &data).ok_or(SocketError::TooLong)?;
         let len = data.len();
-        let packet = Outbound { addresses, protocol, header: &header, data };
+        let packet = Outbound { addresses, protocol, ecn: Ecn::NotCapable, header: &header, data };
         self.layer.handle_send(now, packet).map_err(|error| match error {
             SendError::NoRoute(_) => SocketError::Unreachable,
             SendError::TooLong(_) => SocketError::TooLong,
@@ -178,11 +209,23 @@ impl Host {
 
     /// Takes everything that the internet layer has for the host.
     fn drain(&mut self, now: Instant) {
-        while let Some(upward) = self.layer.poll_upward() {
-            match upward {
-                Upward::Datagram(datagram) => self.receive(now, datagram),
-                Upward::Report(report) => self.tell(&report),
+        loop {
+            while let Some(upward) = self.layer.poll_upward() {
+                match upward {
+                    Upward::Datagram(datagram) => self.receive(now, datagram),
+                    Upward::Report(report) => self.tell(&report),
+                }
             }
+            while let Some(event) = self.streams.poll_event(now) {
+                self.to_apps.push_back(event);
+            }
+            // What goes to this very host comes up again.
+            let Some(transmit) = self.streams.poll_transmit(now) else { break };
+            let windfall_tcp::Transmit { addresses, ecn, header, data } = transmit;
+            let protocol = Protocol::TCP;
+            let packet = Outbound { addresses, protocol, ecn, header: &header, data };
+            // Without a route the layer counts it as dropped, and the timers of TCP do the rest.
+            let _ = self.layer.handle_send(now, packet);
         }
         while let Some(event) = self.layer.poll_event() {
             self.events.push_back(event.into());
@@ -192,6 +235,12 @@ impl Host {
     //= S0.5
     /// Hands a datagram to the socket that it is for, or drops it for the first reason found.
     fn receive(&mut self, now: Instant, datagram: Datagram) {
+        if datagram.protocol == Protocol::TCP {
+            if let Err(reason) = self.streams.receive(now, &datagram) {
+                self.layer.refuse(now, &datagram, reason);
+            }
+            return;
+        }
         let arrival = match datagram::read(&datagram) {
             Ok(arrival) => arrival,
             Err(reason) => {
@@ -229,6 +278,9 @@ impl Host {
 
     /// Tells a socket what became of a packet that it sent.
     fn tell(&mut self, report: &ErrorReport) {
+        if report.protocol == Protocol::TCP {
+            return self.streams.tell(report);
+        }
         let error = match report.problem {
             Some(Problem::NoPort | Problem::NoProtocol) => SocketError::PortClosed,
             // The internet layer has learned from it, and the next packet will fit.
@@ -270,6 +322,7 @@ impl Node for Host {
 
     fn handle_timeout(&mut self, now: Instant) {
         self.layer.handle_timeout(now);
+        self.streams.handle_timeout(now);
         self.drain(now);
     }
 
@@ -279,7 +332,8 @@ impl Node for Host {
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        self.layer.poll_timeout()
+        let timeouts = [self.layer.poll_timeout(), self.streams.poll_timeout()];
+        timeouts.into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 }
 

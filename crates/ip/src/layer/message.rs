@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use bytes::Bytes;
 use windfall_base::{DropReason, Instant, Payload};
 use windfall_wire_net::ip::Packet;
-use windfall_wire_net::{Addresses, Protocol, icmpv4, icmpv6};
+use windfall_wire_net::{Addresses, Ecn, Protocol, icmpv4, icmpv6};
 
 use super::{Datagram, Layer, Outbound, Upward};
 use crate::event::EventKind;
@@ -66,7 +66,8 @@ impl Layer {
         };
         let (addresses, header) = (*addresses, &header[..]);
         // A reply without a route is a drop, and counted; nobody else need hear of it.
-        let _ = self.send(now, Outbound { addresses, protocol, header, data });
+        let _ =
+            self.send(now, Outbound { addresses, protocol, ecn: Ecn::NotCapable, header, data });
     }
 
     /// Learns from an error message, if it is about a packet that was sent from here.
@@ -119,7 +120,10 @@ impl Layer {
         let protocol = if to.is_ipv4() { Protocol::ICMP } else { Protocol::ICMPV6 };
         self.note(now, EventKind::Reported { to, problem });
         // A message without a route is a drop, and counted.
-        let _ = self.send(now, Outbound { addresses, protocol, header: &header, data });
+        let _ = self.send(
+            now,
+            Outbound { addresses, protocol, ecn: Ecn::NotCapable, header: &header, data },
+        );
     }
 }
 

@@ -64,12 +64,12 @@ impl Layer {
                 let identification = self.identification() as u16;
                 let mut repr = ipv4::Repr::new(src, dst, protocol, len)?;
                 (repr.hop_limit, repr.identification) = (hop_limit, identification);
-                repr.dont_fragment = true;
+                (repr.dont_fragment, repr.tos) = (true, packet.ecn.bits());
                 Ok(Header::V4(repr))
             }
             Addresses::V6 { src, dst } => {
                 let mut repr = ipv6::Repr::new(src, dst, protocol, len)?;
-                repr.hop_limit = hop_limit;
+                (repr.hop_limit, repr.traffic_class) = (hop_limit, packet.ecn.bits());
                 Ok(Header::V6(repr))
             }
         }

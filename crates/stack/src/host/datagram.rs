@@ -41,6 +41,7 @@ pub(super) fn header(
             udplite::Repr { src_port, dst_port, coverage }.emit(&mut header, addresses, data);
             Protocol::UDP_LITE
         }
+        Transport::Tcp => return None,
         Transport::Echo => {
             let (id, seq) = (src_port, sender.echo);
             match addresses {

@@ -26,7 +26,8 @@ impl Kind {
         match transport {
             Transport::Udp => Self::Udp,
             Transport::UdpLite { .. } => Self::UdpLite,
-            Transport::Echo => Self::Echo,
+            // Streams have a table of their own and never come here.
+            Transport::Echo | Transport::Tcp => Self::Echo,
         }
     }
 }

@@ -457,3 +457,98 @@ fn the_laws_hold() {
     };
     laws::check(laws::Subject::new(2, build).input(sensible).ledger(Host::ledger));
 }
+
+/// Opens a stream from the first host of a row to the last, which listens on port 80.
+fn connected(row: &mut Row, local: &str, to: &str) {
+    let far = row.hosts.len() - 1;
+    assert!(matches!(row.open(far, Transport::Tcp, local), SocketEvent::Opened { .. }));
+    row.hosts[far].handle_command(NOW, APP, SocketCommand::Listen { socket: SOCKET });
+    row.open(0, Transport::Tcp, if to.starts_with('[') { "[::]:0" } else { "0.0.0.0:0" });
+    let to = to.parse().expect("an address");
+    row.hosts[0].handle_command(NOW, APP, SocketCommand::Connect { socket: SOCKET, to });
+    row.run();
+    let event = row.hosts[0].poll_socket_event();
+    assert_eq!(event, Some((APP, SocketEvent::Connected { socket: SOCKET })));
+}
+
+#[test]
+fn a_stream_crosses_routers_and_fits_the_narrowest_link() {
+    for (local, to) in [("[::]:80", "10.2.0.1:80"), ("[::]:80", "[fd02::1]:80")] {
+        let mut row = Row::line(1300);
+        connected(&mut row, local, to);
+        let data: Vec<u8> = (0..300_000_u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
+        row.send(0, to, &data);
+        row.hosts[0].handle_command(NOW, APP, SocketCommand::Finish { socket: SOCKET });
+        row.run();
+        let (mut received, mut finished) = (Vec::new(), false);
+        while let Some((_, event)) = row.hosts[3].poll_socket_event() {
+            match event {
+                SocketEvent::Stream { data, .. } => received.extend_from_slice(&data),
+                SocketEvent::Finished { .. } => finished = true,
+                _ => {}
+            }
+        }
+        assert!(received == data && finished, "{} bytes, finished {finished}", received.len());
+        let middle = row.passed.iter().filter(|(from, _)| *from == 1).map(|(_, p)| p.len());
+        assert_eq!(middle.max(), Some(1300), "whole packets of the path's size");
+    }
+}
+
+#[test]
+fn a_connection_to_nobody_is_refused() {
+    let mut row = Row::pair();
+    row.open(0, Transport::Tcp, "0.0.0.0:0");
+    let to = "10.0.0.2:81".parse().expect("an address");
+    row.hosts[0].handle_command(NOW, APP, SocketCommand::Connect { socket: SOCKET, to });
+    row.run();
+    let error = SocketError::PortClosed;
+    let event = row.hosts[0].poll_socket_event();
+    assert_eq!(event, Some((APP, SocketEvent::Failed { socket: SOCKET, error })));
+    assert_eq!(row.hosts[1].ledger().drops.of(DropReason::NoListener), 1);
+}
+
+#[test]
+fn a_segment_with_a_wrong_checksum_is_counted_by_that_name() {
+    let mut row = Row::pair();
+    connected(&mut row, "0.0.0.0:80", "10.0.0.2:80");
+    row.damage = |frame| frame.invert(&[60 * 8]);
+    row.send(0, "10.0.0.2:80", &[0; 1_000]);
+    assert_eq!(row.hosts[1].ledger().drops.of(DropReason::TcpChecksum), 1);
+}
+
+#[test]
+fn streams_keep_the_laws_of_a_node() {
+    let build = |seed| {
+        let mut host = Host::new(config(vec![interface(&["10.0.0.2/24"], 1500)], &[]), seed);
+        let local = "10.0.0.2:80".parse().expect("an address");
+        let transport = Transport::Tcp;
+        let open = SocketCommand::Open { socket: SOCKET, transport, local };
+        host.handle_command(Instant::START, APP, open);
+        host.handle_command(Instant::START, APP, SocketCommand::Listen { socket: SOCKET });
+        host
+    };
+    laws::check(laws::Subject::new(1, build).input(any_segment).ledger(Host::ledger));
+}
+
+/// A segment from one of a few strangers, often one that opens a connection.
+fn any_segment(stream: &mut Stream, now: Instant) -> (Port, Input) {
+    use windfall_wire_net::tcp::{CorruptionKinds, Flags, Repr, fill_checksum};
+    let src = [10, 0, 0, 10 + stream.below(3) as u8].into();
+    let dst = [10, 0, 0, 2].into();
+    let opens = stream.below(2) == 0;
+    let header = Repr {
+        src_port: 1_000,
+        dst_port: 80 + u16::from(stream.below(8) == 0),
+        seq: windfall_base::seq::Seq32(stream.below(4) as u32),
+        flags: if opens { Flags::SYN } else { Flags(stream.below(256) as u8) },
+        window: stream.below(2_000) as u16,
+        ..Repr::default()
+    };
+    let mut segment = header.emit(&CorruptionKinds::default()).expect("a header").to_vec();
+    fill_checksum(&Addresses::V4 { src, dst }, &mut segment, &[]);
+    let ip = windfall_wire_net::ipv4::Repr::new(src, dst, Protocol::TCP, segment.len());
+    let mut packet = vec![0; windfall_wire_net::ipv4::HEADER_LEN];
+    ip.expect("a short packet").emit(&mut packet);
+    packet.extend(segment);
+    (Port(0), Input::Frame(Frame::packet(packet), RxVector::wired(now)))
+}

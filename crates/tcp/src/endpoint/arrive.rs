@@ -117,7 +117,9 @@ impl Endpoint {
             core::net::IpAddr::V6(_) => core::net::Ipv6Addr::UNSPECIFIED.into(),
         };
         let any = SocketAddr::new(any, key.local_port);
-        [exact, any].into_iter().find(|local| self.listeners.contains_key(local))
+        // The unspecified address of IPv6 stands for both families, as on most systems.
+        let both = SocketAddr::new(core::net::Ipv6Addr::UNSPECIFIED.into(), key.local_port);
+        [exact, any, both].into_iter().find(|local| self.listeners.contains_key(local))
     }
 
     /// A segment for no connection (RFC 9293, section 3.10.7.1 and 3.10.7.2).

@@ -1,0 +1,280 @@
+//! The stream sockets of a host: applications above, the TCP engine below.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use core::net::{IpAddr, SocketAddr};
+
+use bytes::Bytes;
+use windfall_base::seq::Seq32;
+use windfall_base::{DropReason, Instant, Seed, SocketError, SocketEvent, SocketId};
+use windfall_ip::{Datagram, ErrorReport, Problem};
+use windfall_tcp::lookup::Lookup;
+use windfall_tcp::{
+    Arrival, Config, Connection, ConnectionId, Endpoint, Event, Listener, OpenError, TcpError,
+    Transmit,
+};
+
+use super::sockets::AppId;
+
+type Name = (AppId, SocketId);
+
+/// What a stream socket is at the moment.
+#[derive(Debug)]
+enum Stream {
+    /// It has an address.
+    Bound(SocketAddr),
+    /// It takes connections.
+    Listening(SocketAddr),
+    /// It is one end of a connection.
+    Open {
+        id: ConnectionId,
+        /// What found no room in the send buffer yet.
+        waiting: VecDeque<Bytes>,
+        /// The stream ends behind it.
+        finishes: bool,
+    },
+}
+
+/// The stream sockets of a host.
+#[derive(Debug)]
+pub(super) struct Streams {
+    tcp: Endpoint,
+    config: Config,
+    sockets: BTreeMap<Name, Stream>,
+    names: BTreeMap<ConnectionId, Name>,
+    /// The last name given to a connection that somebody else opened.
+    last_name: u32,
+    events: VecDeque<(AppId, SocketEvent)>,
+}
+
+impl Streams {
+    pub(super) fn new(config: Config, seed: Seed) -> Self {
+        Self {
+            tcp: Endpoint::new(seed, "tcp", Lookup::Hashed),
+            config,
+            sockets: BTreeMap::new(),
+            names: BTreeMap::new(),
+            last_name: u32::MAX,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// The knobs for a link that carries packets of `mtu` bytes.
+    fn config_for(&self, mtu: usize, local: IpAddr) -> Arc<Config> {
+        let headers = if local.is_ipv4() { 40 } else { 60 };
+        let most = mtu.saturating_sub(headers).min(usize::from(u16::MAX)) as u16;
+        Arc::new(Config { mss: self.config.mss.min(most), ..self.config.clone() })
+    }
+
+    pub(super) fn holds(&self, name: Name) -> bool {
+        self.sockets.contains_key(&name)
+    }
+
+    pub(super) fn open(
+        &mut self,
+        name: Name,
+        local: SocketAddr,
+    ) -> Result<SocketAddr, SocketError> {
+        if self.holds(name) {
+            return Err(SocketError::AddressInUse);
+        }
+        self.sockets.insert(name, Stream::Bound(local));
+        Ok(local)
+    }
+
+    pub(super) fn listen(&mut self, name: Name, mtu: usize) -> Result<(), SocketError> {
+        let Some(Stream::Bound(local)) = self.sockets.get(&name) else {
+            return Err(SocketError::NotOpen);
+        };
+        let local = *local;
+        let listener = Listener::new(self.config_for(mtu, local.ip()));
+        self.tcp.listen(local, listener).map_err(|_| SocketError::AddressInUse)?;
+        self.sockets.insert(name, Stream::Listening(local));
+        Ok(())
+    }
+
+    /// Opens a connection; `source` is the host's address towards `to`.
+    pub(super) fn connect(
+        &mut self,
+        now: Instant,
+        name: Name,
+        source: Option<IpAddr>,
+        to: SocketAddr,
+        mtu: usize,
+    ) -> Result<(), SocketError> {
+        let Some(Stream::Bound(bound)) = self.sockets.get(&name) else {
+            return Err(SocketError::NotOpen);
+        };
+        let address = if bound.ip().is_unspecified() { source } else { Some(bound.ip()) };
+        let local = SocketAddr::new(address.ok_or(SocketError::Unreachable)?, bound.port());
+        let config = self.config_for(mtu, local.ip());
+        let id = self.tcp.connect(now, local, to, config).map_err(|error| match error {
+            OpenError::Family { .. } => SocketError::Unreachable,
+            OpenError::InUse(_) | OpenError::NoPort(_) => SocketError::AddressInUse,
+        })?;
+        self.names.insert(id, name);
+        let waiting = VecDeque::new();
+        self.sockets.insert(name, Stream::Open { id, waiting, finishes: false });
+        Ok(())
+    }
+
+    pub(super) fn send(&mut self, name: Name, data: Bytes) {
+        match self.sockets.get_mut(&name) {
+            Some(Stream::Open { waiting, finishes: false, .. }) => {
+                waiting.push_back(data);
+                self.push(name);
+            }
+            _ => self.fail(name, SocketError::NotOpen),
+        }
+    }
+
+    pub(super) fn finish(&mut self, name: Name) {
+        if let Some(Stream::Open { finishes, .. }) = self.sockets.get_mut(&name) {
+            *finishes = true;
+            self.push(name);
+        } else {
+            self.fail(name, SocketError::NotOpen);
+        }
+    }
+
+    /// Lets go of a socket; what the engine has taken still goes out.
+    pub(super) fn close(&mut self, now: Instant, name: Name) {
+        self.push(name);
+        match self.sockets.remove(&name) {
+            Some(Stream::Open { id, .. }) => {
+                self.names.remove(&id);
+                // It is known, or it would not have been open.
+                let _ = self.tcp.close(now, id);
+            }
+            Some(Stream::Listening(local)) => self.tcp.unlisten(local),
+            Some(Stream::Bound(_)) | None => {}
+        }
+    }
+
+    /// Gives the engine what it has room for, and the application leave to send more.
+    fn push(&mut self, name: Name) {
+        let Some(Stream::Open { id, waiting, finishes }) = self.sockets.get_mut(&name) else {
+            return;
+        };
+        let had = !waiting.is_empty();
+        while let Some(data) = waiting.front_mut() {
+            match self.tcp.write_bytes(*id, data.clone()) {
+                Ok(taken) if taken < data.len() => {
+                    drop(data.split_to(taken));
+                    return;
+                }
+                // What cannot be sent any more is told by the event that says why.
+                Ok(_) | Err(_) => drop(waiting.pop_front()),
+            }
+        }
+        if *finishes {
+            let _ = self.tcp.shutdown(*id);
+        } else if had {
+            let (app, socket) = name;
+            self.events.push_back((app, SocketEvent::Writable { socket }));
+        }
+    }
+
+    fn fail(&mut self, (app, socket): Name, error: SocketError) {
+        self.events.push_back((app, SocketEvent::Failed { socket, error }));
+    }
+
+    pub(super) fn receive(&mut self, now: Instant, datagram: &Datagram) -> Result<(), DropReason> {
+        let missing = datagram.damage.missing;
+        let arrival = Arrival { addresses: datagram.addresses, ecn: datagram.ecn(), missing };
+        self.tcp.handle_segment(now, &arrival, &datagram.content())
+    }
+
+    /// Takes a report about a segment that was sent: only a packet size changes anything, the rest
+    /// may be a passing trouble (RFC 5461).
+    pub(super) fn tell(&mut self, report: &ErrorReport) {
+        let Some(Problem::TooBig { mtu }) = report.problem else { return };
+        let quoted = &report.quoted;
+        let (Some(ports), Some(seq)) = (quoted.get(..4), quoted.get(4..8)) else { return };
+        let port = |at: usize| u16::from_be_bytes([ports[at], ports[at + 1]]);
+        let local = SocketAddr::new(report.addresses.src(), port(0));
+        let remote = SocketAddr::new(report.addresses.dst(), port(2));
+        let seq = Seq32(u32::from_be_bytes([seq[0], seq[1], seq[2], seq[3]]));
+        if let Some(id) = self.tcp.find(local, remote) {
+            let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
+            // Found just now, so it is known; a number out of the window is somebody's guess.
+            let _ = self.tcp.handle_too_big(id, seq, mtu);
+        }
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        self.tcp.handle_timeout(now);
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        self.tcp.poll_timeout()
+    }
+
+    pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        self.tcp.poll_transmit(now)
+    }
+
+    /// What to tell an application next; call until `None`.
+    pub(super) fn poll_event(&mut self, now: Instant) -> Option<(AppId, SocketEvent)> {
+        while self.events.is_empty() {
+            let (id, event) = self.tcp.poll_event()?;
+            self.translate(now, id, event);
+        }
+        self.events.pop_front()
+    }
+
+    fn translate(&mut self, now: Instant, id: ConnectionId, event: Event) {
+        if event == Event::Accepted {
+            return self.accept(now, id);
+        }
+        let Some(&name) = self.names.get(&id) else { return };
+        let (app, socket) = name;
+        let told = match event {
+            Event::Connected => SocketEvent::Connected { socket },
+            Event::Accepted => return,
+            Event::Readable => {
+                while let Ok(Some(data)) = self.tcp.read(id, usize::MAX) {
+                    self.events.push_back((app, SocketEvent::Stream { socket, data }));
+                }
+                return;
+            }
+            Event::Writable => return self.push(name),
+            Event::PeerFinished => SocketEvent::Finished { socket },
+            Event::Closed(None) => SocketEvent::Closed { socket },
+            Event::Closed(Some(error)) => {
+                let error = match error {
+                    TcpError::Refused => SocketError::PortClosed,
+                    TcpError::Reset | TcpError::Aborted => SocketError::Reset,
+                    TcpError::TimedOut => SocketError::TimedOut,
+                };
+                SocketEvent::Failed { socket, error }
+            }
+        };
+        self.events.push_back((app, told));
+    }
+
+    /// Gives a connection that somebody opened to the socket that listens for it.
+    fn accept(&mut self, now: Instant, id: ConnectionId) {
+        let Some(path) = self.tcp.connection(id).map(Connection::path).copied() else { return };
+        let listens = |(_, stream): &(&Name, &Stream)| match stream {
+            Stream::Listening(local) => {
+                let address = local.ip() == path.local.ip() || local.ip().is_unspecified();
+                address && local.port() == path.local.port()
+            }
+            _ => false,
+        };
+        let Some((&(app, listener), _)) = self.sockets.iter().find(listens) else {
+            // The listener has gone meanwhile.
+            let _ = self.tcp.close(now, id);
+            return;
+        };
+        let socket = SocketId(self.last_name);
+        self.last_name -= 1;
+        let waiting = VecDeque::new();
+        self.sockets.insert((app, socket), Stream::Open { id, waiting, finishes: false });
+        self.names.insert(id, (app, socket));
+        let from = path.remote;
+        self.events.push_back((app, SocketEvent::Accepted { listener, socket, from }));
+    }
+}
