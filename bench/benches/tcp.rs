@@ -1,8 +1,8 @@
 //! Both ends of a TCP connection on one thread, in memory, against smoltcp.
 //!
-//! Packets of 1500 bytes with their IP headers and every checksum computed and checked; our side has
-//! SACK and timestamps on, which smoltcp's lacks. Goal: no slower per data segment. Besides: what an
-//! idle connection costs, and how often header prediction hits.
+//! Packets of 1500 bytes with their IP headers and every checksum computed and checked; our side
+//! has SACK and timestamps on, which smoltcp's lacks. Goal: no slower per data segment. Besides:
+//! what an idle connection costs, and how often header prediction hits.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
