@@ -36,7 +36,8 @@ fn main() -> ExitCode {
         let whole = median(rounds.map(|[naive, _, air]| naive / air));
         is_met &= ratio >= goal;
         println!(
-            "{:>8} {naive:>8.0}ns {skip:>8.1}ns {ratio:>7.0}  ({goal:>4}) {air:>16.1}ns {whole:>9.0}",
+            "{:>8} {naive:>8.0}ns {skip:>8.1}ns {ratio:>7.0}  ({goal:>4}) {air:>16.1}ns \
+             {whole:>9.0}",
             rate.to_string(),
         );
     }
