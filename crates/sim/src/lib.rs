@@ -74,7 +74,15 @@ impl Simulation {
             }
         }
         self.now = self.now.max(until);
+        debug_assert!(self.balances(), "a packet has vanished without a reason");
         Ok(())
+    }
+
+    /// Whether every packet that entered a link is accounted for.
+    #[must_use]
+    pub fn balances(&self) -> bool {
+        let mut interfaces = self.network.interfaces();
+        interfaces.all(|interface| self.network.ledger(interface).balances())
     }
 
     /// Runs to the end of the scenario without looking.
