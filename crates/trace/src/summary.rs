@@ -142,7 +142,8 @@ impl Summary {
             }
         }
         for application in &self.applications {
-            let measures = application.measures.iter().map(|(name, v)| format!("{name} {v}"));
+            let measures = &application.measures;
+            let measures = measures.iter().map(|(name, v)| format!("{name} {}", brief(*v)));
             let measures = measures.collect::<Vec<_>>().join(", ");
             let _ = writeln!(out, "{}: {measures}", application.name);
         }
@@ -235,6 +236,19 @@ impl LinkSummary {
 /// Drops by name, without those that did not occur.
 fn named(drops: &Drops) -> BTreeMap<&'static str, u64> {
     drops.iter().map(|(reason, n)| (reason.name(), n)).collect()
+}
+
+/// A number with six significant digits, or whole; JSON has all of them.
+fn brief(value: f64) -> String {
+    if value.fract() == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    let text = format!("{value:.*}", (5 - magnitude).clamp(0, 12) as usize);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
 }
 
 #[cfg(test)]

@@ -78,3 +78,19 @@ fn an_account_that_does_not_add_up_is_said() {
     summary.links[0].balances = false;
     assert!(summary.to_text().contains("does not add up"));
 }
+
+#[test]
+fn measures_are_brief() {
+    let cases = [
+        (0.0, "0"),
+        (593.0, "593"),
+        (0.016_844_635_412_162_19, "0.0168446"),
+        (699_094.976_6, "699095"),
+        (0.5, "0.5"),
+        (-2.5, "-2.5"),
+        (1e-20, "0"),
+    ];
+    for (value, text) in cases {
+        assert_eq!(brief(value), text);
+    }
+}
