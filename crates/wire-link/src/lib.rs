@@ -3,12 +3,14 @@
 //! - [`check`]: the frame check sequence and the header checks.
 //! - [`pipe`]: what a link puts before and after a packet: plain frames, numbered frames, units of
 //!   a stop-and-wait exchange, probes and acknowledgements.
+//! - [`coded`]: frames of coded blocks, and the report of each block.
 //! - [`poll`]: who speaks to whom on a polled medium, and the immediate ACK.
 //!
 //! Multi-byte fields stand in network byte order, except the frame check, which is sent least
 //! significant byte first as in IEEE 802. Parsers take any bytes and never panic.
 
 pub mod check;
+pub mod coded;
 pub mod pipe;
 pub mod poll;
 

@@ -47,7 +47,7 @@ pub struct Wish {
 }
 
 impl Wish {
-    fn bits(self) -> u8 {
+    pub(crate) fn bits(self) -> u8 {
         let accept = match self.accept_damaged {
             None => 0,
             Some(false) => 1,
@@ -56,7 +56,7 @@ impl Wish {
         accept | if self.last { LAST } else { 0 }
     }
 
-    fn from_bits(bits: u8) -> Result<Self, HeaderError> {
+    pub(crate) fn from_bits(bits: u8) -> Result<Self, HeaderError> {
         let accept_damaged = match bits & 0x7 {
             0 => None,
             1 => Some(false),

@@ -1,0 +1,318 @@
+//! Frames whose packet is cut into coded blocks, and what their receiver reports of each block.
+//!
+//! The *stream* of a packet is the packet with its frame check behind it. A frame carries one to
+//! five blocks; each holds a stretch of the stream, its own check of 2 bytes, and parity. A whole
+//! block has 255 bytes; the one that ends the stream is shorter unless the frame is padded.
+//!
+//! | byte | header field |
+//! |---|---|
+//! | 0 | kind 6, flags as of other frames with packets |
+//! | 1 | level (3 bits), whole, padded, blocks − 1 (3 bits) |
+//! | 2, 3 | number of the packet |
+//! | 4, 5 | bytes of the packet |
+//! | 6 … | where in the stream each block begins, 2 bytes each |
+//! | last 2 | header check |
+//!
+//! Behind it the link puts [`HEADER_PARITY`] bytes of parity over the whole header.
+//!
+//! | byte | report field |
+//! |---|---|
+//! | 0 | state: 0 more is wanted, 1 the packet is complete, 2 all of it is wanted again |
+//! | 1, 2 | number of the packet |
+//! | 3 … | of each block: 0…252 corrected symbols, 253 taken damaged, 254 failed, 255 missing |
+
+use arrayvec::ArrayVec;
+use windfall_base::seq::Seq16;
+
+use crate::HeaderError;
+use crate::check::{FCS_LEN, HEADER_CHECK_LEN, header_check};
+use crate::pipe::{HeaderBytes, Wish};
+use crate::poll::Feedback;
+
+/// Bytes of a whole block (S3.18).
+pub const BLOCK: usize = 255;
+/// The most blocks in a frame (S3.18, S3.21).
+pub const MAX_BLOCKS: usize = 5;
+/// Bytes of parity behind the header: six wrong bytes of at most thirty are put right.
+pub const HEADER_PARITY: usize = 12;
+/// Bytes of the check that each block has of its own.
+pub const BLOCK_CHECK: usize = HEADER_CHECK_LEN;
+
+const FIXED: usize = 6;
+const WHOLE: u8 = 0x10;
+const PADDED: u8 = 0x08;
+
+/// How much parity each block of a frame has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Level(u8);
+
+impl Level {
+    /// Bytes of parity at each level: from none to 78 % of a block (S3.18–S3.21).
+    //= S3.19
+    //= S3.20
+    //= S3.21
+    pub const PARITY: [u8; 8] = [0, 13, 26, 50, 74, 100, 150, 199];
+    /// No parity (BOLD).
+    pub const NONE: Self = Self(0);
+    /// Thirteen bytes, 5 % of a block (LIGHT).
+    pub const LIGHT: Self = Self(1);
+    /// Seventy-four bytes, 29 % of a block (ROBUST).
+    pub const ROBUST: Self = Self(4);
+    /// The strongest: 78 % of a block.
+    pub const STRONGEST: Self = Self(7);
+
+    /// All levels, the weakest first.
+    pub fn all() -> impl DoubleEndedIterator<Item = Self> {
+        (0..8).map(Self)
+    }
+
+    /// The number of the level, 0..=7.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The weakest level whose blocks survive `errors` wrong bytes; the strongest if none does.
+    #[must_use]
+    pub fn correcting(errors: usize) -> Self {
+        Self::all().find(|level| level.correctable() >= errors).unwrap_or(Self::STRONGEST)
+    }
+
+    /// The next stronger level, or this one if it is the strongest.
+    #[must_use]
+    pub const fn stronger(self) -> Self {
+        if self.0 < 7 { Self(self.0 + 1) } else { self }
+    }
+
+    /// The next weaker level, or this one if it is the weakest.
+    #[must_use]
+    pub const fn weaker(self) -> Self {
+        Self(self.0.saturating_sub(1))
+    }
+
+    /// Bytes of parity in a block.
+    #[must_use]
+    pub const fn parity(self) -> usize {
+        Self::PARITY[self.0 as usize] as usize
+    }
+
+    /// Wrong bytes that a block survives.
+    #[must_use]
+    pub const fn correctable(self) -> usize {
+        self.parity() / 2
+    }
+
+    /// Bytes of the stream in a whole block.
+    #[must_use]
+    pub const fn data(self) -> usize {
+        BLOCK - BLOCK_CHECK - self.parity()
+    }
+}
+
+/// The header of a coded frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// What the sender says about acceptance; `last` speaks of the blocks of this frame.
+    pub wish: Wish,
+    /// The parity of its blocks.
+    pub level: Level,
+    /// The receiver takes all blocks or none: only whole frames are repeated.
+    pub whole: bool,
+    /// Every block has 255 bytes, also one that ends the stream or lies beyond it.
+    pub padded: bool,
+    /// The number of the packet.
+    pub seq: Seq16,
+    /// Bytes of the packet.
+    pub length: u16,
+    /// Where in the stream each block begins; one to five of them.
+    pub offsets: ArrayVec<u16, MAX_BLOCKS>,
+}
+
+impl Head {
+    /// Bytes of the stream: the packet and its frame check.
+    #[must_use]
+    pub fn stream(&self) -> usize {
+        usize::from(self.length) + FCS_LEN
+    }
+
+    /// What stretch of the stream block `index` holds; empty if it is only padding.
+    ///
+    /// # Panics
+    /// If there is no such block.
+    #[must_use]
+    pub fn data(&self, index: usize) -> core::ops::Range<usize> {
+        let start = usize::from(self.offsets[index]).min(self.stream());
+        start..(start + self.level.data()).min(self.stream())
+    }
+
+    /// Bytes of block `index` on the air.
+    ///
+    /// # Panics
+    /// If there is no such block.
+    #[must_use]
+    pub fn block_len(&self, index: usize) -> usize {
+        if self.padded {
+            return BLOCK;
+        }
+        self.data(index).len() + BLOCK_CHECK + self.level.parity()
+    }
+
+    /// Writes the header with its check, without parity.
+    #[must_use]
+    pub fn encode(&self) -> HeaderBytes {
+        let mut bytes = HeaderBytes::new();
+        let flag = |set, bit| if set { bit } else { 0 };
+        let blocks = (self.offsets.len() as u8).saturating_sub(1);
+        let shape =
+            self.level.0 << 5 | flag(self.whole, WHOLE) | flag(self.padded, PADDED) | blocks;
+        bytes.extend([6 << 4 | self.wish.bits(), shape]);
+        bytes.extend(self.seq.0.to_be_bytes());
+        bytes.extend(self.length.to_be_bytes());
+        for offset in &self.offsets {
+            bytes.extend(offset.to_be_bytes());
+        }
+        let check = header_check(&bytes);
+        bytes.extend(check);
+        bytes
+    }
+
+    /// Reads a header with its check, whose parity has been taken off.
+    ///
+    /// # Errors
+    /// If the bytes are too few, fail their check, or have a value that no sender writes.
+    pub fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
+        let least = FIXED + 2 + HEADER_CHECK_LEN;
+        if bytes.len() < least {
+            return Err(HeaderError::Short { have: bytes.len(), need: least });
+        }
+        let (fields, check) = bytes.split_at(bytes.len() - HEADER_CHECK_LEN);
+        if header_check(fields) != check {
+            return Err(HeaderError::Check);
+        }
+        if fields[0] >> 4 != 6 {
+            return Err(HeaderError::Kind(fields[0] >> 4));
+        }
+        let shape = fields[1];
+        let (starts, rest) = fields[FIXED..].as_chunks::<2>();
+        let blocks = usize::from(shape & 0x7) + 1;
+        if blocks > MAX_BLOCKS || starts.len() != blocks || !rest.is_empty() {
+            return Err(HeaderError::Field("blocks"));
+        }
+        let head = Self {
+            wish: Wish::from_bits(fields[0] & 0xf)?,
+            level: Level(shape >> 5),
+            whole: shape & WHOLE != 0,
+            padded: shape & PADDED != 0,
+            seq: Seq16(u16::from_be_bytes([fields[2], fields[3]])),
+            length: u16::from_be_bytes([fields[4], fields[5]]),
+            offsets: starts.iter().map(|start| u16::from_be_bytes(*start)).collect(),
+        };
+        // A block beyond the stream holds nothing, so only padding may lie there.
+        let beyond = |index: usize| usize::from(head.offsets[index]) > head.stream();
+        let empty = |index: usize| head.data(index).is_empty() && !head.padded;
+        if (0..blocks).any(|index| beyond(index) || empty(index)) {
+            return Err(HeaderError::Field("offset"));
+        }
+        Ok(head)
+    }
+}
+
+/// What became of one block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// The receiver has it, after correcting so many symbols.
+    Good(u8),
+    /// Its checks rejected it, and it was taken all the same because damage was asked for.
+    Damaged,
+    /// Its checks rejected it.
+    Failed,
+    /// The frame was cut short before its end.
+    Missing,
+}
+
+impl Fate {
+    /// Whether the receiver has taken the block.
+    #[must_use]
+    pub const fn is_taken(self) -> bool {
+        matches!(self, Self::Good(_) | Self::Damaged)
+    }
+
+    const fn byte(self) -> u8 {
+        match self {
+            Self::Good(corrected) if corrected < 253 => corrected,
+            Self::Good(_) => 252,
+            Self::Damaged => 253,
+            Self::Failed => 254,
+            Self::Missing => 255,
+        }
+    }
+
+    const fn from_byte(byte: u8) -> Self {
+        match byte {
+            253 => Self::Damaged,
+            254 => Self::Failed,
+            255 => Self::Missing,
+            corrected => Self::Good(corrected),
+        }
+    }
+}
+
+/// How a packet stands with its receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Stretches of it are still wanted.
+    Partial,
+    /// It is complete, and was handed up.
+    Complete,
+    /// Its blocks passed their checks, but the whole did not: all of it is wanted again.
+    Again,
+}
+
+/// The receiver's report of one frame, which rides in the immediate ACK.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// How the packet stands.
+    pub progress: Progress,
+    /// The number of the packet.
+    pub seq: Seq16,
+    /// What became of each block; none for a packet that was complete before.
+    pub fates: ArrayVec<Fate, MAX_BLOCKS>,
+}
+
+impl Report {
+    /// Writes the report: at most 8 bytes.
+    #[must_use]
+    pub fn encode(&self) -> Feedback {
+        let state: u8 = match self.progress {
+            Progress::Partial => 0,
+            Progress::Complete => 1,
+            Progress::Again => 2,
+        };
+        let [high, low] = self.seq.0.to_be_bytes();
+        [state, high, low].into_iter().chain(self.fates.iter().map(|fate| fate.byte())).collect()
+    }
+
+    /// Reads a report.
+    ///
+    /// # Errors
+    /// If the bytes are too few or too many, or the state is none.
+    pub fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
+        let &[state, high, low, ref fates @ ..] = bytes else {
+            return Err(HeaderError::Short { have: bytes.len(), need: 3 });
+        };
+        let progress = match state {
+            0 => Progress::Partial,
+            1 => Progress::Complete,
+            2 => Progress::Again,
+            _ => return Err(HeaderError::Field("state")),
+        };
+        if fates.len() > MAX_BLOCKS {
+            return Err(HeaderError::Field("blocks"));
+        }
+        let fates = fates.iter().map(|byte| Fate::from_byte(*byte)).collect();
+        Ok(Self { progress, seq: Seq16(u16::from_be_bytes([high, low])), fates })
+    }
+}
+
+#[cfg(test)]
+mod tests;

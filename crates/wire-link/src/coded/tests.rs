@@ -1,0 +1,88 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn any_head() -> impl Strategy<Value = Head> {
+    let wish = (any::<bool>(), any::<Option<bool>>())
+        .prop_map(|(last, accept_damaged)| Wish { last, accept_damaged });
+    let offsets = prop::collection::vec(any::<u16>(), 1..=MAX_BLOCKS);
+    (wish, 0..8_u8, any::<[bool; 2]>(), any::<u16>(), any::<u16>(), offsets).prop_map(
+        |(wish, level, [whole, padded], seq, length, offsets)| {
+            let place = |offset: u16| if length == 0 { 0 } else { offset % length };
+            Head {
+                wish,
+                level: Level(level),
+                whole,
+                padded,
+                seq: Seq16(seq),
+                length,
+                offsets: offsets.into_iter().map(place).collect(),
+            }
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn headers_survive(head in any_head()) {
+        prop_assert_eq!(Head::parse(&head.encode()), Ok(head));
+    }
+
+    #[test]
+    fn blocks_are_at_most_255_bytes_and_lie_inside_the_stream(head in any_head()) {
+        for index in 0..head.offsets.len() {
+            prop_assert!(head.block_len(index) <= BLOCK);
+            prop_assert!(head.data(index).end <= head.stream());
+        }
+    }
+
+    #[test]
+    fn any_bytes_parse_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+        let _ = Head::parse(&bytes);
+        let _ = Report::parse(&bytes);
+    }
+
+    #[test]
+    fn any_bytes_with_a_good_check_parse_without_panic(
+        mut bytes in prop::collection::vec(any::<u8>(), 0..30),
+    ) {
+        if let Some(first) = bytes.first_mut() {
+            *first = 6 << 4;
+        }
+        let check = header_check(&bytes);
+        bytes.extend(check);
+        if let Ok(head) = Head::parse(&bytes) {
+            for index in 0..head.offsets.len() {
+                let _ = (head.data(index), head.block_len(index));
+            }
+        }
+    }
+
+    #[test]
+    fn reports_survive(
+        state in 0..3_u8,
+        seq: u16,
+        fates in prop::collection::vec(any::<u8>(), 0..=MAX_BLOCKS),
+    ) {
+        let [high, low] = seq.to_be_bytes();
+        let bytes: Vec<u8> = [state, high, low].into_iter().chain(fates).collect();
+        let report = Report::parse(&bytes);
+        prop_assert!(report.is_ok());
+        prop_assert_eq!(report.map(|report| report.encode().to_vec()), Ok(bytes));
+    }
+}
+
+//= S3.19
+//= S3.20
+//= S3.21
+#[test]
+fn levels_have_the_redundancy_of_the_paper() {
+    let share = |level: Level| level.parity() as f64 / BLOCK as f64;
+    assert!((share(Level::LIGHT) - 0.05).abs() < 0.005);
+    assert!((share(Level::ROBUST) - 0.29).abs() < 0.005);
+    assert!((share(Level::STRONGEST) - 0.78).abs() < 0.005);
+    assert_eq!(Level::correcting(7), Level::LIGHT.stronger());
+    assert_eq!(Level::correcting(1_000), Level::STRONGEST);
+    assert_eq!(Level::STRONGEST.stronger(), Level::STRONGEST);
+    assert_eq!(Level::NONE.weaker(), Level::NONE);
+}
