@@ -39,6 +39,8 @@ pub enum Event {
 pub enum Arrival {
     /// A packet, or something that could not be told from one: it is taken into account.
     Packet,
+    /// More of a packet that was taken into account when its first frame came.
+    More,
     /// A control frame of the link.
     Control,
 }

@@ -4,16 +4,21 @@
 //! - [`Arq`]: the policy of repeating.
 //! - [`Pipe`]: one end of a full-duplex pipe.
 //! - [`StopAndWait`]: an exchange with one peer over a medium that acknowledges at once.
+//! - [`Coded`]: the same in coded blocks, of which only failed ones are repeated.
+//! - [`policy`]: how large coded frames are, and how much parity they have.
 
 mod arq;
+pub mod coded;
 pub mod event;
 pub mod framing;
 mod output;
 pub mod persistence;
 pub mod pipe;
+pub mod policy;
 pub mod stop_and_wait;
 pub mod window;
 
+pub use coded::{Coded, CodedConfig};
 pub use event::{Arrival, Event};
 pub use persistence::Arq;
 pub use pipe::{Pipe, PipeConfig};

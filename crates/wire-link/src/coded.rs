@@ -2,7 +2,7 @@
 //!
 //! The *stream* of a packet is the packet with its frame check behind it. A frame carries one to
 //! five blocks; each holds a stretch of the stream, its own check of 2 bytes, and parity. A whole
-//! block has 255 bytes; the one that ends the stream is shorter unless the frame is padded.
+//! block has 255 bytes; one that ends a stretch is shorter unless the frame is padded.
 //!
 //! | byte | header field |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | 1 | level (3 bits), whole, padded, blocks − 1 (3 bits) |
 //! | 2, 3 | number of the packet |
 //! | 4, 5 | bytes of the packet |
-//! | 6 … | where in the stream each block begins, 2 bytes each |
+//! | 6 … | of each block where in the stream it begins, 2 bytes, and how much it holds, 1 byte |
 //! | last 2 | header check |
 //!
 //! Behind it the link puts [`HEADER_PARITY`] bytes of parity over the whole header.
@@ -33,7 +33,7 @@ use crate::poll::Feedback;
 pub const BLOCK: usize = 255;
 /// The most blocks in a frame (S3.18, S3.21).
 pub const MAX_BLOCKS: usize = 5;
-/// Bytes of parity behind the header: six wrong bytes of at most thirty are put right.
+/// Bytes of parity behind the header: six wrong bytes of at most 35 are put right.
 pub const HEADER_PARITY: usize = 12;
 /// Bytes of the check that each block has of its own.
 pub const BLOCK_CHECK: usize = HEADER_CHECK_LEN;
@@ -118,14 +118,31 @@ pub struct Head {
     pub level: Level,
     /// The receiver takes all blocks or none: only whole frames are repeated.
     pub whole: bool,
-    /// Every block has 255 bytes, also one that ends the stream or lies beyond it.
+    /// Every block has 255 bytes, also one that holds less or nothing.
     pub padded: bool,
     /// The number of the packet.
     pub seq: Seq16,
     /// Bytes of the packet.
     pub length: u16,
-    /// Where in the stream each block begins; one to five of them.
-    pub offsets: ArrayVec<u16, MAX_BLOCKS>,
+    /// What each block holds; one to five of them.
+    pub stretches: ArrayVec<Stretch, MAX_BLOCKS>,
+}
+
+/// What a block holds of the stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stretch {
+    /// Its first byte.
+    pub start: u16,
+    /// How many bytes; none in a block that is only padding.
+    pub len: u8,
+}
+
+impl Stretch {
+    /// Its bytes.
+    #[must_use]
+    pub const fn range(self) -> core::ops::Range<usize> {
+        self.start as usize..self.start as usize + self.len as usize
+    }
 }
 
 impl Head {
@@ -133,16 +150,6 @@ impl Head {
     #[must_use]
     pub fn stream(&self) -> usize {
         usize::from(self.length) + FCS_LEN
-    }
-
-    /// What stretch of the stream block `index` holds; empty if it is only padding.
-    ///
-    /// # Panics
-    /// If there is no such block.
-    #[must_use]
-    pub fn data(&self, index: usize) -> core::ops::Range<usize> {
-        let start = usize::from(self.offsets[index]).min(self.stream());
-        start..(start + self.level.data()).min(self.stream())
     }
 
     /// Bytes of block `index` on the air.
@@ -154,7 +161,7 @@ impl Head {
         if self.padded {
             return BLOCK;
         }
-        self.data(index).len() + BLOCK_CHECK + self.level.parity()
+        usize::from(self.stretches[index].len) + BLOCK_CHECK + self.level.parity()
     }
 
     /// Writes the header with its check, without parity.
@@ -162,14 +169,15 @@ impl Head {
     pub fn encode(&self) -> HeaderBytes {
         let mut bytes = HeaderBytes::new();
         let flag = |set, bit| if set { bit } else { 0 };
-        let blocks = (self.offsets.len() as u8).saturating_sub(1);
+        let blocks = (self.stretches.len() as u8).saturating_sub(1);
         let shape =
             self.level.0 << 5 | flag(self.whole, WHOLE) | flag(self.padded, PADDED) | blocks;
         bytes.extend([6 << 4 | self.wish.bits(), shape]);
         bytes.extend(self.seq.0.to_be_bytes());
         bytes.extend(self.length.to_be_bytes());
-        for offset in &self.offsets {
-            bytes.extend(offset.to_be_bytes());
+        for Stretch { start, len } in &self.stretches {
+            bytes.extend(start.to_be_bytes());
+            bytes.push(*len);
         }
         let check = header_check(&bytes);
         bytes.extend(check);
@@ -181,7 +189,7 @@ impl Head {
     /// # Errors
     /// If the bytes are too few, fail their check, or have a value that no sender writes.
     pub fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
-        let least = FIXED + 2 + HEADER_CHECK_LEN;
+        let least = FIXED + 3 + HEADER_CHECK_LEN;
         if bytes.len() < least {
             return Err(HeaderError::Short { have: bytes.len(), need: least });
         }
@@ -193,9 +201,9 @@ impl Head {
             return Err(HeaderError::Kind(fields[0] >> 4));
         }
         let shape = fields[1];
-        let (starts, rest) = fields[FIXED..].as_chunks::<2>();
+        let (stretches, rest) = fields[FIXED..].as_chunks::<3>();
         let blocks = usize::from(shape & 0x7) + 1;
-        if blocks > MAX_BLOCKS || starts.len() != blocks || !rest.is_empty() {
+        if blocks > MAX_BLOCKS || stretches.len() != blocks || !rest.is_empty() {
             return Err(HeaderError::Field("blocks"));
         }
         let head = Self {
@@ -205,13 +213,18 @@ impl Head {
             padded: shape & PADDED != 0,
             seq: Seq16(u16::from_be_bytes([fields[2], fields[3]])),
             length: u16::from_be_bytes([fields[4], fields[5]]),
-            offsets: starts.iter().map(|start| u16::from_be_bytes(*start)).collect(),
+            stretches: stretches
+                .iter()
+                .map(|&[high, low, len]| Stretch { start: u16::from_be_bytes([high, low]), len })
+                .collect(),
         };
-        // A block beyond the stream holds nothing, so only padding may lie there.
-        let beyond = |index: usize| usize::from(head.offsets[index]) > head.stream();
-        let empty = |index: usize| head.data(index).is_empty() && !head.padded;
-        if (0..blocks).any(|index| beyond(index) || empty(index)) {
-            return Err(HeaderError::Field("offset"));
+        let fits = |stretch: &Stretch| {
+            stretch.range().end <= head.stream()
+                && usize::from(stretch.len) <= head.level.data()
+                && (stretch.len > 0 || head.padded)
+        };
+        if !head.stretches.iter().all(fits) {
+            return Err(HeaderError::Field("stretch"));
         }
         Ok(head)
     }

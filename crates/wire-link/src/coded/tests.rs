@@ -5,18 +5,23 @@ use super::*;
 fn any_head() -> impl Strategy<Value = Head> {
     let wish = (any::<bool>(), any::<Option<bool>>())
         .prop_map(|(last, accept_damaged)| Wish { last, accept_damaged });
-    let offsets = prop::collection::vec(any::<u16>(), 1..=MAX_BLOCKS);
-    (wish, 0..8_u8, any::<[bool; 2]>(), any::<u16>(), any::<u16>(), offsets).prop_map(
-        |(wish, level, [whole, padded], seq, length, offsets)| {
-            let place = |offset: u16| if length == 0 { 0 } else { offset % length };
+    let stretches = prop::collection::vec(any::<(u16, u8)>(), 1..=MAX_BLOCKS);
+    (wish, 0..8_u8, any::<[bool; 2]>(), any::<u16>(), any::<u16>(), stretches).prop_map(
+        |(wish, level, [whole, padded], seq, length, stretches)| {
+            let level = Level(level);
+            let place = |(start, len): (u16, u8)| {
+                let start = if length == 0 { 0 } else { start % length };
+                let most = (usize::from(length) + FCS_LEN - usize::from(start)).min(level.data());
+                Stretch { start, len: (usize::from(len) % most + 1) as u8 }
+            };
             Head {
                 wish,
-                level: Level(level),
+                level,
                 whole,
                 padded,
                 seq: Seq16(seq),
                 length,
-                offsets: offsets.into_iter().map(place).collect(),
+                stretches: stretches.into_iter().map(place).collect(),
             }
         },
     )
@@ -30,9 +35,9 @@ proptest! {
 
     #[test]
     fn blocks_are_at_most_255_bytes_and_lie_inside_the_stream(head in any_head()) {
-        for index in 0..head.offsets.len() {
+        for index in 0..head.stretches.len() {
             prop_assert!(head.block_len(index) <= BLOCK);
-            prop_assert!(head.data(index).end <= head.stream());
+            prop_assert!(head.stretches[index].range().end <= head.stream());
         }
     }
 
@@ -52,8 +57,8 @@ proptest! {
         let check = header_check(&bytes);
         bytes.extend(check);
         if let Ok(head) = Head::parse(&bytes) {
-            for index in 0..head.offsets.len() {
-                let _ = (head.data(index), head.block_len(index));
+            for index in 0..head.stretches.len() {
+                let _ = (head.stretches[index].range(), head.block_len(index));
             }
         }
     }

@@ -1,0 +1,128 @@
+//! Packets in coded blocks over a medium that acknowledges at once: shrinking, coding, repeating
+//! only what failed, and keeping what arrived (S3.18–S3.21).
+//!
+//! A policy says how many blocks a frame has and how much parity each. The receiver keeps every
+//! good block and reports each; what it lacks goes into the next frame, coded as the policy says by
+//! then. A packet is under way until it is complete or given up; the next one waits (S3.48).
+
+mod blocks;
+mod codes;
+mod ranges;
+mod receiver;
+mod sender;
+
+use std::collections::VecDeque;
+
+use windfall_base::{DropReason, Frame, Instant};
+use windfall_wire_link::coded::Report;
+use windfall_wire_link::poll::Feedback;
+
+use crate::event::{Arrival, Event};
+use crate::output::Output;
+use crate::persistence::Arq;
+use crate::policy::{Cost, Kind};
+use crate::window::Pulled;
+use receiver::Receiver;
+use sender::Sender;
+
+/// How an exchange in coded blocks works.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CodedConfig {
+    /// Who chooses size and parity.
+    pub policy: Kind,
+    /// How many frames in a row may fail in part or whole before their packet is given up.
+    pub arq: Arq,
+    /// Frames have as many whole blocks as the policy says, however short the packet.
+    pub padded: bool,
+    /// Take blocks that their checks reject, where their sender did not say (S0.5).
+    pub accept_damaged: bool,
+    /// What a frame costs.
+    pub cost: Cost,
+}
+
+/// The exchange of packets with one peer, both directions.
+///
+/// Its caller owns the air time, as with [`StopAndWait`](crate::StopAndWait).
+#[derive(Debug)]
+pub struct Coded {
+    sender: Sender,
+    receiver: Receiver,
+    deliveries: VecDeque<Frame>,
+    events: VecDeque<Event>,
+}
+
+impl Coded {
+    /// An exchange in which nothing was sent.
+    #[must_use]
+    pub fn new(config: CodedConfig) -> Self {
+        Self {
+            sender: Sender::new(&config),
+            receiver: Receiver::new(config.accept_damaged),
+            deliveries: VecDeque::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Whether a packet is under way.
+    #[must_use]
+    pub fn has_unit(&self) -> bool {
+        self.sender.is_busy()
+    }
+
+    /// The next unit: of the packet under way what its receiver lacks, else of one from `pull`.
+    pub fn next_unit(
+        &mut self,
+        now: Instant,
+        pull: impl FnOnce() -> Option<Pulled>,
+    ) -> Option<Frame> {
+        self.sender.next_unit(now, pull, &mut self.events)
+    }
+
+    /// Learns what became of the last unit: the feedback of its ACK, or silence.
+    pub fn take_outcome(&mut self, feedback: Option<&Feedback>) {
+        let report = feedback.and_then(|feedback| Report::parse(feedback).ok());
+        self.sender.take_outcome(report.as_ref(), &mut self.events);
+    }
+
+    /// Takes a unit of the peer; the feedback goes back at once as the ACK.
+    pub fn take_unit(&mut self, mut unit: Frame) -> (Arrival, Option<Feedback>) {
+        let mut out = Output { deliveries: &mut self.deliveries, events: &mut self.events };
+        match codes::open_header(&unit.header) {
+            Ok(head) => {
+                unit.header.clear();
+                let (arrival, report) = self.receiver.take(&head, unit, &mut out);
+                (arrival, report.map(|report| report.encode()))
+            }
+            Err(reason) => {
+                out.discard(&unit, reason);
+                (Arrival::Packet, None)
+            }
+        }
+    }
+
+    /// Yields the next packet for the layer above, in order.
+    pub fn poll_delivery(&mut self) -> Option<Frame> {
+        self.deliveries.pop_front()
+    }
+
+    /// Yields what happened.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Packets that the exchange holds, begun ones that were not completed included.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        usize::from(self.sender.is_busy())
+            + usize::from(self.receiver.is_busy())
+            + self.deliveries.len()
+    }
+}
+
+/// Gives up a packet for `reason`.
+fn dropped(frame: &Frame, reason: DropReason) -> Event {
+    Event::Dropped { tag: frame.tag, kept: frame.kept, reason, len: frame.payload.len() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,287 @@
+use core::num::NonZeroU8;
+
+use proptest::prelude::*;
+use windfall_base::{Check, Class, Duration, Seed, Stream, Tag};
+use windfall_wire_link::coded::{BLOCK, HEADER_PARITY, Head, Level, Stretch};
+
+use super::*;
+
+const COST: Cost =
+    Cost { per_frame: Duration::from_micros(900), per_byte: Duration::from_nanos(9_508) };
+
+fn config(policy: Kind) -> CodedConfig {
+    CodedConfig { policy, arq: Arq::Persistent, padded: false, accept_damaged: false, cost: COST }
+}
+
+fn packet(number: u64, len: usize) -> Frame {
+    let mut stream = Stream::new(Seed(number), "packet");
+    let bytes: Vec<u8> = (0..len).map(|_| stream.bits() as u8).collect();
+    Frame { tag: Some(Tag(number)), ..Frame::packet(bytes) }
+}
+
+/// Two ends and what they did.
+struct Pair {
+    sender: Coded,
+    receiver: Coded,
+    delivered: Vec<Frame>,
+    frames: u32,
+    /// Bytes of blocks that were sent.
+    bytes: usize,
+}
+
+impl Pair {
+    fn new(config: CodedConfig) -> Self {
+        let [sender, receiver] = [Coded::new(config), Coded::new(config)];
+        Self { sender, receiver, delivered: Vec::new(), frames: 0, bytes: 0 }
+    }
+
+    /// Sends packets until none is left or so many frames were sent. The air may change a unit;
+    /// `false` says that it or its ACK does not arrive.
+    fn run(
+        &mut self,
+        packets: Vec<Frame>,
+        frames: u32,
+        mut air: impl FnMut(&mut Frame) -> (bool, bool),
+    ) {
+        let mut packets = packets.into_iter();
+        for _ in 0..frames {
+            let next = || packets.next().map(Pulled::from);
+            let Some(mut unit) = self.sender.next_unit(Instant::START, next) else { break };
+            self.frames += 1;
+            self.bytes += unit.payload.len();
+            let (arrives, answered) = air(&mut unit);
+            let feedback = if arrives { self.receiver.take_unit(unit).1 } else { None };
+            self.delivered.extend(core::iter::from_fn(|| self.receiver.poll_delivery()));
+            self.sender.take_outcome(feedback.as_ref().filter(|_| answered));
+        }
+    }
+
+    fn dropped(&mut self) -> Vec<DropReason> {
+        let events = core::iter::from_fn(|| self.sender.poll_event());
+        let reason = |event| match event {
+            Event::Dropped { reason, .. } => Some(reason),
+            _ => None,
+        };
+        events.filter_map(reason).collect()
+    }
+}
+
+fn clean(_: &mut Frame) -> (bool, bool) {
+    (true, true)
+}
+
+/// Inverts all bits of bytes of the payload.
+fn spoil(unit: &mut Frame, bytes: impl Iterator<Item = usize>) {
+    let origin = unit.header.len();
+    let bits: Vec<u32> =
+        bytes.flat_map(|byte| (0..8).map(move |bit| ((origin + byte) * 8 + bit) as u32)).collect();
+    unit.invert(&bits);
+}
+
+#[test]
+fn packets_arrive_as_they_were_sent_whatever_their_length() {
+    for kind in Kind::ALL {
+        for padded in [false, true] {
+            let mut pair = Pair::new(CodedConfig { padded, ..config(kind) });
+            let lengths = [0, 1, 40, 248, 249, 250, 1_261, 1_262, 1_500, 9_000, 65_531];
+            let packets: Vec<Frame> =
+                lengths.into_iter().zip(0..).map(|(len, number)| packet(number, len)).collect();
+            pair.run(packets.clone(), 10_000, clean);
+            assert_eq!(pair.delivered.len(), packets.len());
+            for (delivered, sent) in pair.delivered.iter().zip(&packets) {
+                assert_eq!(delivered.payload.to_bytes(), sent.payload.to_bytes());
+                assert_eq!((delivered.tag, delivered.damage.frame), (sent.tag, Check::Good));
+            }
+            assert_eq!((pair.sender.held(), pair.receiver.held()), (0, 0));
+        }
+    }
+}
+
+//= S3.18
+//= S3.19
+//= S3.20
+#[test]
+fn fixed_policies_have_the_sizes_of_the_paper() {
+    for (kind, len) in [(Kind::Bold, 5 * BLOCK), (Kind::Light, 5 * BLOCK), (Kind::Robust, BLOCK)] {
+        let mut pair = Pair::new(CodedConfig { padded: true, ..config(kind) });
+        pair.run(vec![packet(1, 40)], 9, clean);
+        assert_eq!((pair.frames, pair.bytes), (1, len), "{kind}");
+        let mut pair = Pair::new(config(kind));
+        pair.run(vec![packet(1, 40)], 9, clean);
+        assert!(pair.bytes < 40 + 4 + 2 + 75, "{kind}");
+    }
+}
+
+#[test]
+fn only_failed_blocks_are_repeated_where_the_policy_says_so() {
+    let strike = |frames: &mut u32, unit: &mut Frame| {
+        *frames += 1;
+        if *frames == 1 {
+            spoil(unit, 300..340);
+        }
+        (true, true)
+    };
+    let mut first = 0;
+    let mut flex = Pair::new(config(Kind::Flex));
+    flex.run(vec![packet(1, 1_200)], 9, |unit| strike(&mut first, unit));
+    assert_eq!((flex.delivered.len(), flex.frames), (1, 2));
+    // One block again, and coded by then: two stretches with 15 bytes of check and parity each.
+    assert_eq!(flex.bytes, 1_200 + 4 + 5 * 2 + 253 + 2 * 15);
+    let mut first = 0;
+    let mut bold = Pair::new(config(Kind::Bold));
+    bold.run(vec![packet(1, 1_200)], 9, |unit| strike(&mut first, unit));
+    assert_eq!((bold.frames, bold.bytes), (2, 2 * (1_200 + 4 + 5 * 2)));
+}
+
+#[test]
+fn what_came_before_a_cut_is_kept() {
+    let mut first = true;
+    let mut pair = Pair::new(config(Kind::Flex));
+    pair.run(vec![packet(1, 1_200)], 9, |unit| {
+        if core::mem::take(&mut first) {
+            unit.truncate(unit.header.len() + 3 * BLOCK + 20);
+        }
+        (true, true)
+    });
+    assert_eq!((pair.delivered.len(), pair.frames), (1, 2));
+    assert!(pair.bytes < 1_200 + 4 + 7 * 2 + 2 * BLOCK + 1, "{}", pair.bytes);
+}
+
+#[test]
+fn parity_brings_back_a_short_cut() {
+    let mut pair = Pair::new(config(Kind::Light));
+    pair.run(vec![packet(1, 1_100)], 1, |unit| {
+        unit.truncate(unit.len() - 13);
+        (true, true)
+    });
+    assert_eq!(pair.delivered.len(), 1);
+}
+
+#[test]
+fn the_header_survives_six_wrong_bytes_and_is_refused_beyond() {
+    for wrong in 1..=10 {
+        let mut pair = Pair::new(config(Kind::Bold));
+        pair.run(vec![packet(1, 500)], 1, |unit| {
+            let bits: Vec<u32> = (0..wrong).map(|n| n * 17).collect();
+            unit.invert(&bits);
+            (true, true)
+        });
+        assert_eq!(pair.delivered.len(), usize::from(wrong <= 6), "{wrong}");
+    }
+}
+
+#[test]
+fn a_packet_is_given_up_after_its_attempts() {
+    let attempts = Arq::Attempts(NonZeroU8::new(3).unwrap());
+    let mut pair = Pair::new(CodedConfig { arq: attempts, ..config(Kind::Flex) });
+    pair.run(vec![packet(1, 500)], 9, |_| (false, false));
+    assert_eq!((pair.frames, pair.dropped()), (3, vec![DropReason::RetryLimit]));
+}
+
+//= S0.63
+#[test]
+fn damage_is_handed_up_only_where_it_is_welcome() {
+    let class = |accept_damaged| Class {
+        attempts: NonZeroU8::new(1),
+        accept_damaged: Some(accept_damaged),
+        ..Class::default()
+    };
+    for welcome in [false, true] {
+        let mut pair = Pair::new(config(Kind::Flex));
+        let sent = Frame { class: class(welcome), ..packet(1, 1_200) };
+        pair.run(vec![sent.clone()], 9, |unit| {
+            spoil(unit, 260..300);
+            (true, true)
+        });
+        assert_eq!(pair.delivered.len(), usize::from(welcome));
+        if let Some(delivered) = pair.delivered.first() {
+            assert_eq!(delivered.damage.suspect, [253..506]);
+            assert_eq!(delivered.damage.frame, Check::Bad);
+            let (got, sent) = (delivered.payload.to_bytes(), sent.payload.to_bytes());
+            assert_eq!((&got[..253], &got[506..]), (&sent[..253], &sent[506..]));
+            assert_ne!(got, sent);
+        }
+    }
+}
+
+#[test]
+fn blocks_of_a_false_packet_are_asked_for_again() {
+    // A block whose own check holds and yet is wrong: the check of the packet finds it.
+    let head = |wish| Head {
+        wish,
+        level: Level::NONE,
+        whole: false,
+        padded: false,
+        seq: windfall_base::seq::Seq16(1),
+        length: 100,
+        stretches: [Stretch { start: 0, len: 104 }].into_iter().collect(),
+    };
+    let head = head(windfall_wire_link::pipe::Wish::default());
+    let unit = Frame {
+        header: codes::seal_header(&head),
+        payload: blocks::write(&head, &[7; 104]).into(),
+        ..Frame::default()
+    };
+    let mut receiver = Coded::new(config(Kind::Bold));
+    let (_, feedback) = receiver.take_unit(unit);
+    let report = Report::parse(&feedback.unwrap()).unwrap();
+    assert_eq!(report.progress, windfall_wire_link::coded::Progress::Again);
+    assert!(receiver.poll_delivery().is_none());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever the air does, packets arrive as they were sent, in order, none twice.
+    #[test]
+    fn nothing_false_is_delivered(
+        seed: u64,
+        policy in 0_usize..5,
+        padded: bool,
+        rate in 0.0..0.02_f64,
+    ) {
+        let mut pair = Pair::new(CodedConfig { padded, ..config(Kind::ALL[policy]) });
+        let packets: Vec<Frame> =
+            (0..6).map(|number| packet(number, 37 + 411 * number as usize)).collect();
+        let mut air = Stream::new(Seed(seed), "air");
+        pair.run(packets.clone(), 400, |unit| {
+            let bits: Vec<u32> = (0..unit.len() as u32)
+                .filter(|_| air.unit() < rate)
+                .map(|byte| byte * 8 + 3)
+                .collect();
+            unit.invert(&bits);
+            if air.unit() < 0.2 {
+                unit.truncate(air.below(unit.len() as u64) as usize);
+            }
+            (air.unit() > 0.1, air.unit() > 0.1)
+        });
+        for (delivered, sent) in pair.delivered.iter().zip(&packets) {
+            prop_assert_eq!(delivered.payload.to_bytes(), sent.payload.to_bytes());
+            prop_assert!(!delivered.damage.is_damaged());
+        }
+    }
+
+    #[test]
+    fn any_frame_is_taken_without_panic(
+        fields in prop::collection::vec(any::<u8>(), 0..40),
+        payload in prop::collection::vec(any::<u8>(), 0..1_400),
+        is_sealed: bool,
+        feedback in prop::collection::vec(any::<u8>(), 0..16),
+    ) {
+        let mut header: windfall_wire_link::pipe::HeaderBytes = fields.into_iter().collect();
+        if let Some(first) = header.first_mut() {
+            *first = 0x60 | *first & 0xf;
+        }
+        if is_sealed {
+            let check = windfall_wire_link::check::header_check(&header);
+            header.extend(check);
+            header.extend([0; HEADER_PARITY]);
+            let code = windfall_fec::ReedSolomon::new(HEADER_PARITY).unwrap();
+            code.encode(&mut header).unwrap();
+        }
+        let mut end = Coded::new(CodedConfig { accept_damaged: true, ..config(Kind::Flex) });
+        let _ = end.take_unit(Frame { header, ..Frame::packet(payload) });
+        let _ = end.next_unit(Instant::START, || Some(packet(1, 700).into()));
+        end.take_outcome(Some(&feedback.into_iter().collect()));
+    }
+}

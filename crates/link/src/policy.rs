@@ -1,0 +1,173 @@
+//! How large frames are and how much parity their blocks have (S3.18–S3.21).
+//!
+//! One trait, one file for each way of choosing:
+//!
+//! - [`Fixed`]: BOLD, LIGHT and ROBUST never change.
+//! - [`Flex`]: simple rules, as the paper says; which ones it does not say, so they are ours.
+//! - [`Best`]: estimates the air and takes what promises most for the air time.
+//!
+//! `docs/coding.md` describes them and the reasons.
+
+mod best;
+mod fixed;
+mod flex;
+
+use core::fmt;
+use core::num::NonZeroU8;
+use core::str::FromStr;
+
+use windfall_base::Duration;
+use windfall_wire_link::coded::{Fate, Level};
+
+pub use best::Best;
+pub use fixed::Fixed;
+pub use flex::Flex;
+
+use crate::persistence::Arq;
+
+/// What a policy must know to choose a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Bytes of the packet, its frame check included, that the receiver lacks.
+    pub bytes: usize,
+    /// Until the packet is worthless, if ever.
+    pub time_left: Option<Duration>,
+    /// The owner of the packet takes it damaged.
+    pub welcomes_damage: bool,
+}
+
+/// How a frame is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Blocks at most, 1..=5.
+    pub blocks: u8,
+    /// The parity of each.
+    pub level: Level,
+    /// The frame is taken or repeated as a whole; else only its failed blocks are repeated.
+    pub whole: bool,
+}
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug)]
+pub enum Outcome<'a> {
+    /// No ACK came: the frame was lost, or its header, or the ACK.
+    Silence,
+    /// The receiver's report of each block; empty if it had the packet already.
+    Report(&'a [Fate]),
+}
+
+/// A way of choosing size and parity. It knows only what the receiver reported.
+pub trait Policy: fmt::Debug + Send {
+    /// Chooses the next frame.
+    fn plan(&mut self, request: &Request) -> Plan;
+
+    /// Learns what became of a frame so made.
+    fn learn(&mut self, plan: Plan, outcome: Outcome<'_>);
+}
+
+/// What a frame costs in air time, its ACK included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// For each frame: headers, preamble, turn-around, ACK.
+    pub per_frame: Duration,
+    /// For each byte of its blocks.
+    pub per_byte: Duration,
+}
+
+impl Cost {
+    /// The air time of a frame whose blocks have so many bytes.
+    #[must_use]
+    pub fn of(&self, bytes: usize) -> Duration {
+        self.per_frame.saturating_add(self.per_byte.saturating_mul(bytes as u64))
+    }
+}
+
+/// Which policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Frames of five blocks without parity (S3.18).
+    Bold,
+    /// Frames of five blocks with 5 % parity (S3.19).
+    Light,
+    /// Frames of one block with 29 % parity (S3.20).
+    Robust,
+    /// Size and parity follow what is reported, by simple rules (S3.21).
+    Flex,
+    /// Size and parity follow estimates of loss, truncation and symbol errors.
+    Best,
+}
+
+/// The name is none of a policy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("policy \"{0}\": write bold, light, robust, flex or best")]
+pub struct UnknownPolicy(String);
+
+impl Kind {
+    /// All policies; the first four are those of the paper, in its order.
+    pub const ALL: [Self; 5] = [Self::Bold, Self::Light, Self::Robust, Self::Flex, Self::Best];
+
+    /// The name in options and files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bold => "bold",
+            Self::Light => "light",
+            Self::Robust => "robust",
+            Self::Flex => "flex",
+            Self::Best => "best",
+        }
+    }
+
+    /// The policy at its beginning.
+    #[must_use]
+    pub fn build(self, cost: Cost) -> Box<dyn Policy> {
+        match self {
+            Self::Bold => Box::new(Fixed::BOLD),
+            Self::Light => Box::new(Fixed::LIGHT),
+            Self::Robust => Box::new(Fixed::ROBUST),
+            Self::Flex => Box::new(Flex::default()),
+            Self::Best => Box::new(Best::new(cost)),
+        }
+    }
+
+    /// Whether it never changes.
+    #[must_use]
+    pub const fn is_fixed(self) -> bool {
+        matches!(self, Self::Bold | Self::Light | Self::Robust)
+    }
+
+    /// Whether its frames always have as many whole blocks as it says, unless somebody else
+    /// decides; the paper is silent, and this is what makes BOLD fail where the paper says it
+    /// does (S3.22).
+    #[must_use]
+    pub const fn pads(self) -> bool {
+        self.is_fixed()
+    }
+
+    /// Its attempts, unless somebody else decides. The paper is silent; see `docs/coding.md`.
+    #[must_use]
+    pub const fn attempts(self) -> Arq {
+        match NonZeroU8::new(8) {
+            Some(attempts) => Arq::Attempts(attempts),
+            None => Arq::Persistent,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Kind {
+    type Err = UnknownPolicy;
+
+    fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
+        let found = Self::ALL.into_iter().find(|kind| kind.name() == text);
+        found.ok_or_else(|| UnknownPolicy(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,33 @@
+//! Policies that never change.
+
+use windfall_wire_link::coded::Level;
+
+use super::{Outcome, Plan, Policy, Request};
+
+/// A policy that makes every frame alike and repeats it whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fixed(Plan);
+
+impl Fixed {
+    /// Frames of five blocks without parity: pure local retransmission.
+    //= S3.18
+    pub const BOLD: Self = Self::new(5, Level::NONE);
+    /// Frames of five blocks, 5 % of them parity.
+    //= S3.19
+    pub const LIGHT: Self = Self::new(5, Level::LIGHT);
+    /// Frames of one block, 29 % of it parity.
+    //= S3.20
+    pub const ROBUST: Self = Self::new(1, Level::ROBUST);
+
+    const fn new(blocks: u8, level: Level) -> Self {
+        Self(Plan { blocks, level, whole: true })
+    }
+}
+
+impl Policy for Fixed {
+    fn plan(&mut self, _request: &Request) -> Plan {
+        self.0
+    }
+
+    fn learn(&mut self, _plan: Plan, _outcome: Outcome<'_>) {}
+}
