@@ -13,7 +13,7 @@ use windfall_base::{
 };
 use windfall_channel::error_trace::ErrorTrace;
 use windfall_channel::rate_trace::RateTrace;
-use windfall_link::{Arq, PipeConfig};
+use windfall_link::{Arq, Framing, PipeConfig};
 use windfall_mac::Address;
 use windfall_mac::poll::{Idle, Timing};
 use windfall_scenario::Scenario;
@@ -244,7 +244,12 @@ pub fn interface(bytes: &[u8]) {
     let timing = Timing::WAVELAN;
     let link = match kind {
         0 => LinkConfig::Pipe(PipeConfig { arq, accept_damaged, ..PipeConfig::default() }),
-        _ => LinkConfig::Polled(PolledConfig { address, role, arq, accept_damaged, timing }),
+        _ => LinkConfig::Polled(PolledConfig {
+            address,
+            role,
+            framing: Framing::Plain { arq, accept_damaged },
+            timing,
+        }),
     };
     let config = InterfaceConfig { link, ..InterfaceConfig::default() };
     let mut interface = Interface::new(config, Seed(0), "fuzz");

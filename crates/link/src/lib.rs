@@ -5,11 +5,13 @@
 //! - [`Pipe`]: one end of a full-duplex pipe.
 //! - [`StopAndWait`]: an exchange with one peer over a medium that acknowledges at once.
 //! - [`Coded`]: the same in coded blocks, of which only failed ones are repeated.
+//! - [`Exchange`]: either of the two.
 //! - [`policy`]: how large coded frames are, and how much parity they have.
 
 mod arq;
 pub mod coded;
 pub mod event;
+pub mod exchange;
 pub mod framing;
 mod output;
 pub mod persistence;
@@ -20,6 +22,7 @@ pub mod window;
 
 pub use coded::{Coded, CodedConfig};
 pub use event::{Arrival, Event};
+pub use exchange::{Exchange, Framing};
 pub use persistence::Arq;
 pub use pipe::{Pipe, PipeConfig};
 pub use stop_and_wait::StopAndWait;

@@ -8,7 +8,7 @@ use windfall_channel::{
     self as channel, AirConfig, ErrorTrace, Exposure, Line, MediumConfig, Model, PathConfig,
     PipeConfig, RateTrace, SharedConfig, Truncation,
 };
-use windfall_link::Window;
+use windfall_link::{Framing, Window};
 use windfall_mac::Address;
 use windfall_mac::poll::{Idle, Timing};
 use windfall_queue::Limits;
@@ -51,8 +51,10 @@ pub(crate) fn wavelan(link: &Link, read: &mut Read<'_>) -> Result<Parts, Fault> 
         let polled = PolledConfig {
             address,
             role,
-            arq: arq(own, windfall_link::Arq::Persistent),
-            accept_damaged: others.accept_damaged.unwrap_or(false),
+            framing: Framing::Plain {
+                arq: arq(own, windfall_link::Arq::Persistent),
+                accept_damaged: others.accept_damaged.unwrap_or(false),
+            },
             timing: Timing::WAVELAN,
         };
         interface(link, own, windfall_stack::LinkConfig::Polled(polled))

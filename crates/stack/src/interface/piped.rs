@@ -41,6 +41,7 @@ impl Piped {
             Input::Frame(frame, _) => {
                 match self.link.handle_frame(now, frame) {
                     Arrival::Packet => account.arrived(),
+                    Arrival::More => account.counters.from_medium += 1,
                     Arrival::Control => account.counters.control_received += 1,
                 }
                 self.collect(now, account);

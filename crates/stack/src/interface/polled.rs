@@ -1,10 +1,10 @@
-//! A polled medium below an interface: the MAC owns the air time, one stop-and-wait exchange and
-//! one queue for each peer fill it.
+//! A polled medium below an interface: the MAC owns the air time, one exchange and one
+//! queue for each peer fill it.
 
 use std::collections::VecDeque;
 
 use windfall_base::{DropReason, Frame, Input, Instant, Outgoing, Payload};
-use windfall_link::{Arq, StopAndWait};
+use windfall_link::{Arrival, Exchange, Framing};
 use windfall_mac::poll::{Coordinator, Idle, Responder, Timing};
 use windfall_mac::{Address, Client, Feedback};
 use windfall_queue::{DropTail, Limits};
@@ -19,10 +19,8 @@ pub struct PolledConfig {
     pub address: Address,
     /// Whether it polls or answers.
     pub role: Role,
-    /// How persistently it repeats.
-    pub arq: Arq,
-    /// Hand up packets whose frame check failed, where their sender did not say (S0.5).
-    pub accept_damaged: bool,
+    /// How it frames and repeats packets.
+    pub framing: Framing,
     /// What frames cost.
     pub timing: Timing,
 }
@@ -77,17 +75,17 @@ struct Peer {
     address: Address,
     behind: Vec<Block>,
     queue: DropTail,
-    link: StopAndWait,
+    link: Exchange,
 }
 
 impl Polled {
     pub(super) fn new(config: PolledConfig, limits: Limits) -> Self {
-        let PolledConfig { address, role, arq, accept_damaged, timing } = config;
+        let PolledConfig { address, role, framing, timing } = config;
         let peer = |Member { address, behind }| Peer {
             address,
             behind,
             queue: DropTail::new(limits),
-            link: StopAndWait::new(arq, accept_damaged),
+            link: Exchange::new(framing),
         };
         let (mac, peers) = match role {
             Role::Coordinator { members, idle } => {
@@ -216,8 +214,12 @@ impl Client for With<'_> {
             self.on_useless(now, unit, DropReason::NotForUs);
             return None;
         };
-        self.account.arrived();
-        let feedback = link.take_unit(unit);
+        let (arrival, feedback) = link.take_unit(unit);
+        match arrival {
+            Arrival::Packet => self.account.arrived(),
+            Arrival::More => self.account.counters.from_medium += 1,
+            Arrival::Control => self.account.counters.control_received += 1,
+        }
         collect(now, link, self.account);
         deliveries.extend(core::iter::from_fn(|| link.poll_delivery()));
         feedback
@@ -238,7 +240,7 @@ impl Client for With<'_> {
 }
 
 /// Takes down what a link has reported.
-fn collect(now: Instant, link: &mut StopAndWait, account: &mut Account) {
+fn collect(now: Instant, link: &mut Exchange, account: &mut Account) {
     while let Some(event) = link.poll_event() {
         account.link(now, event);
     }

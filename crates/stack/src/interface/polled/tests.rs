@@ -3,6 +3,8 @@ use core::num::NonZeroU8;
 use proptest::prelude::*;
 use windfall_base::frame::Tag;
 use windfall_base::{Check, Duration, Node, Probability, RxVector, Seed, Stream};
+use windfall_link::policy::{Cost, Kind};
+use windfall_link::{Arq, CodedConfig};
 use windfall_mac::poll::WAVELAN_RATE;
 use windfall_testkit::laws;
 
@@ -40,25 +42,34 @@ struct Air<F> {
     collisions: u64,
 }
 
-fn polled(role: Role, address: Address, arq: Arq) -> InterfaceConfig {
+fn polled(role: Role, address: Address, framing: Framing) -> InterfaceConfig {
     let timing = Timing::WAVELAN;
-    let link = PolledConfig { address, role, arq, accept_damaged: false, timing };
+    let link = PolledConfig { address, role, framing, timing };
     let link = LinkConfig::Polled(link);
     let queue = Limits { packets: 50, ..Limits::default() };
     InterfaceConfig { link, queue, observe: true, ..InterfaceConfig::default() }
 }
 
-fn hub(stations: u8, arq: Arq) -> InterfaceConfig {
+/// Coded blocks on WaveLAN.
+fn coded(policy: Kind, arq: Arq) -> Framing {
+    let cost = Cost {
+        per_frame: Duration::from_micros(900),
+        per_byte: Timing::WAVELAN.per_byte + WAVELAN_RATE.time_of(1),
+    };
+    Framing::Coded(CodedConfig { policy, arq, padded: false, accept_damaged: false, cost })
+}
+
+fn hub(stations: u8, framing: Framing) -> InterfaceConfig {
     let member = |n| Member {
         address: Address(2 + n),
         behind: vec![Block { address: [10, 0, 0, 2 + n].into(), bits: 32 }],
     };
     let members = (0..stations).map(member).collect();
-    polled(Role::Coordinator { members, idle: Idle::default() }, HUB, arq)
+    polled(Role::Coordinator { members, idle: Idle::default() }, HUB, framing)
 }
 
-fn station(n: u8, arq: Arq) -> InterfaceConfig {
-    polled(Role::Station { coordinator: HUB }, Address(2 + n), arq)
+fn station(n: u8, framing: Framing) -> InterfaceConfig {
+    polled(Role::Station { coordinator: HUB }, Address(2 + n), framing)
 }
 
 fn packet(tag: u64, to: u8, len: usize) -> Frame {
@@ -69,9 +80,10 @@ fn packet(tag: u64, to: u8, len: usize) -> Frame {
 }
 
 impl<F: FnMut(usize, &Frame) -> Fate> Air<F> {
-    fn new(stations: u8, arq: Arq, fate: F) -> Self {
-        let configs =
-            core::iter::once(hub(stations, arq)).chain((0..stations).map(|n| station(n, arq)));
+    fn new(stations: u8, framing: impl Into<Framing>, fate: F) -> Self {
+        let framing = framing.into();
+        let members = (0..stations).map(|n| station(n, framing));
+        let configs = core::iter::once(hub(stations, framing)).chain(members);
         let stations: Vec<_> =
             configs.map(|config| Interface::new(config, Seed(1), "station")).collect();
         let count = stations.len();
@@ -366,6 +378,7 @@ proptest! {
         p in 0_u64..60,
         bounded in prop::option::of(1_u8..5),
         stations in 1_u8..3,
+        policy in prop::option::of(0_usize..5),
     ) {
         let mut stream = Stream::new(Seed(seed), "air");
         // Units and control frames alike, headers too.
@@ -376,7 +389,8 @@ proptest! {
             _ => Fate::Cut(stream.bits() as usize),
         };
         let arq = bounded.and_then(NonZeroU8::new).map_or(Arq::Persistent, Arq::Attempts);
-        let mut air = Air::new(stations, arq, hit);
+        let framing = policy.map_or(arq.into(), |policy| coded(Kind::ALL[policy], arq));
+        let mut air = Air::new(stations, framing, hit);
         for _ in 0..20 {
             for station in 0..=stations {
                 air.offer(usize::from(station), 2 + station % stations, 300);
@@ -439,8 +453,10 @@ fn lawful(config: impl Fn() -> InterfaceConfig, peer: impl Fn() -> InterfaceConf
 
 #[test]
 fn the_laws_hold_on_a_polled_medium() {
-    lawful(|| hub(2, Arq::Persistent), || station(0, Arq::Persistent));
-    lawful(|| station(0, Arq::Persistent), || hub(2, Arq::Persistent));
     let three = Arq::Attempts(NonZeroU8::MIN.saturating_add(2));
-    lawful(move || hub(1, three), move || station(0, three));
+    let framings = [Arq::Persistent.into(), three.into(), coded(Kind::Flex, three)];
+    for framing in framings {
+        lawful(move || hub(2, framing), move || station(0, framing));
+        lawful(move || station(0, framing), move || hub(2, framing));
+    }
 }
