@@ -146,6 +146,26 @@ impl Environment {
     }
 }
 
+impl core::fmt::Display for Environment {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The name is none of an environment.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("environment \"{0}\": write office, walking, adjacent, table or walls")]
+pub struct UnknownEnvironment(String);
+
+impl core::str::FromStr for Environment {
+    type Err = UnknownEnvironment;
+
+    fn from_str(text: &str) -> Result<Self, UnknownEnvironment> {
+        let found = Self::ALL.into_iter().find(|environment| environment.name() == text);
+        found.ok_or_else(|| UnknownEnvironment(text.to_owned()))
+    }
+}
+
 /// What befalls a frame as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {

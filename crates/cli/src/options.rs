@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use windfall_base::{Duration, Probability, Rate, Seed};
 use windfall_scenario::{
-    Arq, ByteRange, Direction, Exposed, Flags, GilbertElliott, LinkKind, Pattern, QueueLength,
-    Scenario, Spanned, Topology, Window, level_inside,
+    Arq, ByteRange, Direction, Environment, Exposed, Flags, GilbertElliott, LinkKind, Pattern,
+    Policy, QueueLength, Scenario, Spanned, Topology, Window, level_inside,
 };
 
 use crate::exit::{Result, Trouble};
@@ -115,6 +115,10 @@ macro_rules! direction_options {
             #[arg(long = concat!($prefix, "error-trace"), id = concat!($prefix, "error-trace"),
                           value_name = "FILE", help_heading = $heading, hide_short_help = $hide)]
             error_trace: Option<String>,
+            /// Synthetic trace of a place: office, walking, adjacent, table, walls
+            #[arg(long = concat!($prefix, "environment"), id = concat!($prefix, "environment"),
+                          value_name = "PLACE", help_heading = $heading, hide_short_help = $hide)]
+            environment: Option<Environment>,
             /// Bit errors strike only these bytes of a packet: 28..1500
             #[arg(long = concat!($prefix, "range"), id = concat!($prefix, "range"),
                           alias = concat!($prefix, "corrupt-range"), value_name = "A..B",
@@ -125,6 +129,14 @@ macro_rules! direction_options {
                           value_name = "PARTS", value_delimiter = ',',
                           help_heading = $heading, hide_short_help = $hide)]
             expose: Option<Vec<Part>>,
+            /// Code frames as bold, light, robust, flex or best says (wavelan only)
+            #[arg(long = concat!($prefix, "policy"), id = concat!($prefix, "policy"),
+                          value_name = "POLICY", help_heading = $heading, hide_short_help = $hide)]
+            policy: Option<Policy>,
+            /// Give coded frames as many whole blocks as the policy says: true or false
+            #[arg(long = concat!($prefix, "padded"), id = concat!($prefix, "padded"),
+                          value_name = "BOOL", help_heading = $heading, hide_short_help = $hide)]
+            padded: Option<bool>,
             /// Repetition of frames that did not arrive whole: none, persistent, or at most N times
             #[arg(long = concat!($prefix, "arq"), id = concat!($prefix, "arq"),
                           value_name = "POLICY", help_heading = $heading, hide_short_help = $hide)]
@@ -163,6 +175,9 @@ macro_rules! direction_options {
                     arq: self.arq.map(unplaced),
                     accept_damaged: self.accept_damaged,
                     queue: self.queue.map(unplaced),
+                    environment: self.environment,
+                    policy: self.policy,
+                    padded: self.padded,
                 }
             }
         }

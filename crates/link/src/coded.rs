@@ -90,7 +90,7 @@ impl Coded {
         match codes::open_header(&unit.header) {
             Ok(head) => {
                 unit.header.clear();
-                let (arrival, report) = self.receiver.take(&head, unit, &mut out);
+                let (arrival, report) = self.receiver.take(&head, &unit, &mut out);
                 (arrival, report.map(|report| report.encode()))
             }
             Err(reason) => {

@@ -37,7 +37,7 @@ impl From<Arq> for Framing {
 #[derive(Debug)]
 #[expect(missing_docs, reason = "the variants are those of Framing")]
 pub enum Exchange {
-    Plain(StopAndWait),
+    Plain(Box<StopAndWait>),
     Coded(Box<Coded>),
 }
 
@@ -47,7 +47,7 @@ impl Exchange {
     pub fn new(framing: Framing) -> Self {
         match framing {
             Framing::Plain { arq, accept_damaged } => {
-                Self::Plain(StopAndWait::new(arq, accept_damaged))
+                Self::Plain(Box::new(StopAndWait::new(arq, accept_damaged)))
             }
             Framing::Coded(config) => Self::Coded(Box::new(Coded::new(config))),
         }

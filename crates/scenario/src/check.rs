@@ -109,7 +109,13 @@ fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
         check_direction(direction)?;
     }
     if link.kind() == LinkKind::Wavelan {
-        check_wavelan(link)?;
+        return check_wavelan(link);
+    }
+    let directions = [&link.both(), &link.uplink, &link.downlink];
+    if let Some(policy) = directions.into_iter().find_map(|direction| direction.policy) {
+        let message =
+            format!("policy {policy} codes frames of a wavelan link only: add kind = \"wavelan\"");
+        return Err(Fault::at(link.stations.span(), message));
     }
     Ok(())
 }

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use windfall_base::{Duration, Probability};
+use windfall_base::{Duration, Probability, Rate, Seed};
+use windfall_channel::environment::FRAMES;
 use windfall_channel::error_trace::{Counted, Origin};
 use windfall_channel::{
     self as channel, AirConfig, ErrorTrace, Exposure, Line, MediumConfig, Model, PathConfig,
     PipeConfig, RateTrace, SharedConfig, Truncation,
 };
-use windfall_link::{Framing, Window};
+use windfall_link::policy::Cost;
+use windfall_link::{CodedConfig, Framing, Window};
 use windfall_mac::Address;
 use windfall_mac::poll::{Idle, Timing};
 use windfall_queue::Limits;
@@ -28,8 +30,10 @@ type Parts = (MediumConfig, Vec<InterfaceConfig>);
 /// A wire for each direction.
 pub(crate) fn pipe(link: &Link, read: &mut Read<'_>) -> Result<Parts, Fault> {
     let [up, down] = [link.direction(true), link.direction(false)];
-    let medium =
-        MediumConfig::Pipe(PipeConfig { forward: path(&up, read)?, backward: path(&down, read)? });
+    let medium = MediumConfig::Pipe(PipeConfig {
+        forward: path(&up, read, true)?,
+        backward: path(&down, read, false)?,
+    });
     let end = |own: &Direction, others: &Direction| {
         let pipe = pipe_end(link, own, others);
         interface(link, own, windfall_stack::LinkConfig::Pipe(pipe))
@@ -43,18 +47,16 @@ pub(crate) fn wavelan(link: &Link, read: &mut Read<'_>) -> Result<Parts, Fault> 
     let [up, down] = [link.direction(true), link.direction(false)];
     let rate = up.rate.as_ref().map_or(WAVELAN_RATE, |rate| *rate.get_ref());
     let medium = MediumConfig::Shared(SharedConfig {
-        air: vec![air(&up, read)?, air(&down, read)?],
+        air: vec![air(&up, read, true)?, air(&down, read, false)?],
         ..SharedConfig::new(2, rate)
     });
     let [mobile, base] = [Address(1), Address(2)];
+    let cost = coding_cost(rate);
     let end = |address, role, own: &Direction, others: &Direction| {
         let polled = PolledConfig {
             address,
             role,
-            framing: Framing::Plain {
-                arq: arq(own, windfall_link::Arq::Persistent),
-                accept_damaged: others.accept_damaged.unwrap_or(false),
-            },
+            framing: framing(own, others, cost),
             timing: Timing::WAVELAN,
         };
         interface(link, own, windfall_stack::LinkConfig::Polled(polled))
@@ -64,6 +66,28 @@ pub(crate) fn wavelan(link: &Link, read: &mut Read<'_>) -> Result<Parts, Fault> 
     let station = Role::Station { coordinator: base };
     let ends = vec![end(mobile, station, &up, &down), end(base, coordinator, &down, &up)];
     Ok((medium, ends))
+}
+
+/// What a coded frame costs beside its blocks: two frames' overhead, and the headers of both with
+/// the report of the receiver, about 50 bytes.
+fn coding_cost(rate: Rate) -> Cost {
+    let per_byte = Timing::WAVELAN.per_byte + rate.time_of(1);
+    Cost { per_frame: Timing::WAVELAN.per_frame * 2 + per_byte * 50, per_byte }
+}
+
+/// How the end that sends `own` frames packets: coded in both directions if in one.
+fn framing(own: &Direction, others: &Direction, cost: Cost) -> Framing {
+    let accept_damaged = others.accept_damaged.unwrap_or(false);
+    match own.policy.or(others.policy) {
+        None => Framing::Plain { arq: arq(own, windfall_link::Arq::Persistent), accept_damaged },
+        Some(policy) => Framing::Coded(CodedConfig {
+            policy,
+            arq: arq(own, policy.attempts()),
+            padded: own.padded.unwrap_or(policy.pads()),
+            accept_damaged,
+            cost,
+        }),
+    }
 }
 
 fn interface(link: &Link, own: &Direction, below: windfall_stack::LinkConfig) -> InterfaceConfig {
@@ -105,7 +129,7 @@ fn limits(queue: Option<QueueLength>) -> Limits {
 }
 
 /// One direction of a pipe.
-fn path(direction: &Direction, read: &mut Read<'_>) -> Result<PathConfig, Fault> {
+fn path(direction: &Direction, read: &mut Read<'_>, is_up: bool) -> Result<PathConfig, Fault> {
     let line = match (&direction.rate, &direction.rate_trace) {
         (Some(rate), _) => Line::Rate(*rate.get_ref()),
         (None, Some(trace)) => {
@@ -119,11 +143,11 @@ fn path(direction: &Direction, read: &mut Read<'_>) -> Result<PathConfig, Fault>
         (None, None) => Line::Instant,
     };
     let delay = direction.delay.as_ref().map_or(Duration::ZERO, |delay| *delay.get_ref());
-    Ok(PathConfig { line, delay, air: air(direction, read)? })
+    Ok(PathConfig { line, delay, air: air(direction, read, is_up)? })
 }
 
 /// The air of one direction: losses first, then what happens to the bits of the rest.
-fn air(direction: &Direction, read: &mut Read<'_>) -> Result<AirConfig, Fault> {
+fn air(direction: &Direction, read: &mut Read<'_>, is_up: bool) -> Result<AirConfig, Fault> {
     let mut models = Vec::new();
     models.extend(direction.burst.map(Model::Pattern));
     models.extend(direction.loss.as_ref().map(|loss| Model::Loss(*loss.get_ref())));
@@ -154,6 +178,12 @@ fn air(direction: &Direction, read: &mut Read<'_>) -> Result<AirConfig, Fault> {
         exposure.header |= is_whole;
         exposure.trailer |= is_whole;
         exposure.control |= trace.header().frames == Counted::All;
+        models.push(Model::Replay(Arc::new(trace)));
+    }
+    //= S3.17
+    if let Some(environment) = direction.environment {
+        // The same trace in every run, as a recorded one would be; the directions differ.
+        let trace = environment.synthesize(Seed(if is_up { 1 } else { 2 }), FRAMES);
         models.push(Model::Replay(Arc::new(trace)));
     }
     let range = direction.range.as_ref().map(|range| range.get_ref().0.clone());

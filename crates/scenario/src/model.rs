@@ -5,7 +5,9 @@ use core::net::IpAddr;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use windfall_base::{ByteCount, Duration, Probability, Rate, Seed};
+use windfall_channel::environment::Environment;
 use windfall_channel::{GilbertElliott, Pattern, Window};
+use windfall_link::policy::Kind as Policy;
 
 use crate::values::{Arq, ByteRange, Prefix, QueueLength, Target, by_text, seed};
 
@@ -314,12 +316,20 @@ directed_keys! {
     truncate: Spanned<Probability>,
     /// A trace of losses, truncations and inverted bits.
     error_trace: Spanned<String>,
+    /// A place of Table 1 whose synthetic trace says what happens to frames (S3.17).
+    #[serde(with = "by_text")]
+    environment: Environment,
     /// Bit errors strike only these bytes of a packet.
     range: Spanned<ByteRange>,
     /// What else of a frame the air may hit.
     expose: Vec<Exposed>,
     /// How often lost and damaged frames are repeated.
     arq: Spanned<Arq>,
+    /// Who chooses the size and the parity of coded frames; frames are not coded if silent.
+    #[serde(with = "by_text")]
+    policy: Policy,
+    /// Whether coded frames always have as many whole blocks as the policy says.
+    padded: bool,
     /// Whether packets that fail the frame check are handed up, marked.
     accept_damaged: bool,
     /// How long the queue before the link may become.

@@ -46,18 +46,18 @@ impl Receiver {
     pub(super) fn take(
         &mut self,
         head: &Head,
-        unit: Frame,
+        unit: &Frame,
         out: &mut Output<'_>,
     ) -> (Arrival, Option<Report>) {
         if self.received == Some(head.seq) {
-            out.discard(&unit, DropReason::Duplicate);
+            out.discard(unit, DropReason::Duplicate);
             let report = report(Progress::Complete, head.seq, ArrayVec::new());
             return (Arrival::Packet, Some(report));
         }
         let arrival = match &self.begun {
             Some(begun) if begun.seq == head.seq && begun.length == head.length => Arrival::More,
             Some(begun) if begun.seq == head.seq => {
-                out.discard(&unit, DropReason::Malformed);
+                out.discard(unit, DropReason::Malformed);
                 return (Arrival::Packet, None);
             }
             _ => {
@@ -67,7 +67,7 @@ impl Receiver {
         };
         let begun = self.begun.get_or_insert_with(|| Begun::new(head, unit.tag));
         let welcome = head.wish.last && head.wish.accept_damaged.unwrap_or(self.accept_damaged);
-        let fates = begun.take(head, &unit, welcome);
+        let fates = begun.take(head, unit, welcome);
         if !begun.missing.is_empty() {
             return (arrival, Some(report(Progress::Partial, head.seq, fates)));
         }
