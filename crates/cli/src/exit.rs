@@ -7,6 +7,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
+
 /// Exit code of a command that could not run.
 pub(crate) const TROUBLE: u8 = 2;
 /// The same of `run` and `exec`, whose other codes belong to the program that they run.
@@ -69,13 +71,29 @@ impl fmt::Display for Trouble {
 
 /// Prints what clap has to say and returns the exit code of wrong usage; help is not an error.
 pub(crate) fn of_usage(error: &clap::Error) -> ExitCode {
-    // Nothing is left to do if the terminal itself fails.
-    let _ = error.print();
+    let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if is_help || !error.use_stderr() {
+        // Nothing is left to do if the terminal itself fails.
+        let _ = error.print();
+    } else {
+        eprintln!("windfall: {}", in_one_line(&error.render().to_string()));
+    }
     if !error.use_stderr() {
         return ExitCode::SUCCESS;
     }
     let command = std::env::args().nth(1).unwrap_or_default();
     ExitCode::from(if WRAPPERS.contains(&command.as_str()) { WRAPPER_TROUBLE } else { TROUBLE })
+}
+
+/// What is wrong and, where clap knows one, the fix; without the usage.
+fn in_one_line(rendered: &str) -> String {
+    let paragraphs = rendered.split("\n\n").map(|paragraph| {
+        // That a wrong option could be a value is no help to anybody.
+        let lines = paragraph.lines().map(str::trim).filter(|it| !it.starts_with("tip: to pass"));
+        lines.collect::<Vec<_>>().join(" ")
+    });
+    let told = paragraphs.filter(|it| !it.starts_with("Usage:") && !it.starts_with("For more"));
+    told.collect::<Vec<_>>().join("; ").trim_start_matches("error: ").to_owned()
 }
 
 /// Turns what a command returned into the exit code; `trouble` is the code of its failure.
@@ -88,5 +106,20 @@ pub(crate) fn of_result(result: Result, trouble: u8) -> ExitCode {
             eprintln!("windfall: {error}");
             ExitCode::from(error.code.unwrap_or(trouble))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_usage_is_told_in_one_line() {
+        let rendered = "error: unexpected argument '--lss' found\n\n  tip: a similar argument exists: \
+                        '--loss'\n\nUsage: windfall run\n\nFor more information, try '--help'.\n";
+        assert_eq!(
+            in_one_line(rendered),
+            "unexpected argument '--lss' found; tip: a similar argument exists: '--loss'"
+        );
     }
 }
