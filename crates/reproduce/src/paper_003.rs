@@ -8,6 +8,7 @@ pub(crate) mod fig5;
 pub(crate) mod fig6;
 pub(crate) mod fig7;
 mod spray;
+pub(crate) mod steps;
 
 use windfall_base::Seed;
 
@@ -19,6 +20,9 @@ use crate::transfer::{self, Transfer, Transferred};
 const WITHOUT: &str = include_str!("../../../scenarios/paper-003/tcp-without-retransmission.toml");
 /// TCP over the radio of the paper, with persistent local retransmission.
 const WITH: &str = include_str!("../../../scenarios/paper-003/tcp-with-retransmission.toml");
+
+/// The socket buffers of NetBSD 1.2, in bytes.
+const BUFFER: Option<usize> = Some(16 * 1024);
 
 /// What the air loses: of every so many frames the last so many, in one burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +90,7 @@ fn sweep(
             scenario,
             uplink: burst.toml(),
             bytes: runs.bytes,
+            buffer: BUFFER,
             seed: Seed(context.seed.0.wrapping_add(run)),
             capture: false,
         })
@@ -104,7 +109,8 @@ fn captured(
 ) -> Result<Transferred, Error> {
     let uplink = burst.toml();
     let seed = context.seed;
-    let transfer = Transfer { figure, scenario, uplink, bytes, seed, capture: true };
+    let buffer = BUFFER;
+    let transfer = Transfer { figure, scenario, uplink, bytes, buffer, seed, capture: true };
     let mut done = transfer::all(context, &[transfer])?;
     done.pop().ok_or_else(|| Error::Scenario { figure, message: "nothing was run".to_owned() })
 }

@@ -13,6 +13,7 @@ pub const FIGURES: &[Figure] = &[
     paper_003::fig5::FIGURE,
     paper_003::fig6::FIGURE,
     paper_003::fig7::FIGURE,
+    paper_003::steps::FIGURE,
 ];
 
 /// The figures that `names` choose: figures such as `S3.fig5`, papers such as `S3`, or `all`.
@@ -50,7 +51,7 @@ mod tests {
             select(&chosen).unwrap().iter().map(|figure| figure.name).collect()
         };
         assert_eq!(names(&["S3.fig5", "s3.FIG3"]), ["S3.fig3", "S3.fig5"]);
-        assert_eq!(names(&["S3"]).len(), 7);
+        assert_eq!(names(&["S3"]).len(), 8);
         assert_eq!(names(&[]), names(&["all"]));
     }
 

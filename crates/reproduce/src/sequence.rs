@@ -147,6 +147,20 @@ impl Sequence {
         }
     }
 
+    /// Data acknowledged per second between two moments, in kilobytes.
+    pub(crate) fn rate(&self, from: f64, to: f64) -> f64 {
+        let reached = |moment: f64| {
+            let until = self.acknowledged.iter().take_while(|(at, _)| *at <= moment);
+            until.map(|(_, place)| *place).fold(0.0, f64::max)
+        };
+        (reached(to) - reached(from)) / (to - from)
+    }
+
+    /// When the last acknowledgement arrived, in seconds.
+    pub(crate) fn end(&self) -> f64 {
+        self.acknowledged.last().map_or(0.0, |(at, _)| *at)
+    }
+
     /// The longest time in which nothing was acknowledged: when it began and ended, in seconds.
     pub(crate) fn longest_silence(&self) -> Option<(f64, f64)> {
         let pairs = self.acknowledged.windows(2).map(|pair| (pair[0].0, pair[1].0));

@@ -20,8 +20,6 @@ use crate::scratch::Scratch;
 const AT_ONCE: usize = 12;
 /// The port of the receiver.
 const PORT: u16 = 5001;
-/// The socket buffers of NetBSD 1.2, in bytes.
-const BUFFER: usize = 16 * 1024;
 
 /// One transfer to be made.
 #[derive(Clone, Debug)]
@@ -34,6 +32,8 @@ pub(crate) struct Transfer {
     pub(crate) uplink: String,
     /// Bytes to transfer.
     pub(crate) bytes: u64,
+    /// The size of the socket buffers in bytes; the kernel's if `None`.
+    pub(crate) buffer: Option<usize>,
     /// The seed of the run.
     pub(crate) seed: Seed,
     /// Whether to capture at the sender.
@@ -101,6 +101,7 @@ fn one(context: &Context<'_>, transfer: &Transfer) -> Result<Transferred, Error>
     let file = directory.0.join("scenario.toml");
     let changed = scenario::with(transfer.figure, transfer.scenario, &transfer.uplink, None)?;
     write(&file, &changed.to_toml())?;
+    let buffer = transfer.buffer.map_or_else(String::new, |size| format!(" --buffer {size}"));
     let program = context.program.display().to_string();
     let mut command = Command::new(&context.program);
     command.arg("run").arg("--scenario").arg(&file);
@@ -110,10 +111,10 @@ fn one(context: &Context<'_>, transfer: &Transfer) -> Result<Transferred, Error>
     if transfer.capture {
         command.arg("--pcap").arg(&directory.0);
     }
-    command.arg("--far").arg(format!("{program} bulk receive --port {PORT} --buffer {BUFFER}"));
+    command.arg("--far").arg(format!("{program} bulk receive --port {PORT}{buffer}"));
     command.args(["--", "sh", "-c"]);
     command.arg(format!(
-        "exec {program} bulk send \"$WINDFALL_BASE\" --port {PORT} --buffer {BUFFER} --bytes {}",
+        "exec {program} bulk send \"$WINDFALL_BASE\" --port {PORT}{buffer} --bytes {}",
         transfer.bytes
     ));
     let outcome = run(&mut command)?;

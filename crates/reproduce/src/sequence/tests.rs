@@ -46,6 +46,7 @@ fn new_data_repetitions_and_acknowledgements_are_told_apart() {
     assert_eq!(sequence.acknowledged, [(0.02, 1.0), (0.33, 2.0)]);
     assert_eq!((sequence.bytes_sent, sequence.bytes_repeated), (3000, 1000));
     assert_eq!(sequence.longest_silence(), Some((0.02, 0.33)));
+    assert_eq!((sequence.end(), sequence.rate(0.0, 0.25)), (0.33, 4.0));
     assert_eq!(sequence.between(0.3, 1.0).sent, []);
     assert!(sequence.chart("title", "").to_svg().contains("sent again"));
 }
