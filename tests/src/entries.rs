@@ -6,6 +6,8 @@
 
 use core::num::NonZeroU8;
 
+use std::sync::Arc;
+
 use bytes::{Bytes, BytesMut};
 use windfall_base::{
     Duration, Frame, Input, Instant, Ledger, Node, Payload, Port, Probability, Rate, RxVector,
@@ -20,6 +22,9 @@ use windfall_scenario::Scenario;
 use windfall_stack::host::{AppId, Host, HostConfig};
 use windfall_stack::interface::{Interface, InterfaceConfig, LinkConfig};
 use windfall_stack::{Member, PolledConfig, Role};
+use windfall_tcp::config::{Corruption, NotificationMode};
+use windfall_tcp::lookup::Lookup;
+use windfall_tcp::{Arrival, Endpoint, Listener};
 use windfall_trace::errors::convert::{self, LossTiming};
 use windfall_trace::errors::fit::{Fit, Level, Steps};
 use windfall_trace::errors::statistics::Statistics;
@@ -33,7 +38,7 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 15] = [
+pub const ENTRIES: [Entry; 16] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
@@ -47,6 +52,7 @@ pub const ENTRIES: [Entry; 15] = [
     ("scenario", scenario),
     ("interface", interface),
     ("host", host),
+    ("connection", connection),
     ("segments", segments),
     ("quantities", quantities),
 ];
@@ -274,7 +280,67 @@ pub fn host(bytes: &[u8]) {
         let open = SocketCommand::Open { socket: SocketId(number as u32), transport, local };
         host.handle_command(Instant::START, AppId(0), open);
     }
+    let (socket, transport) = (SocketId(2), Transport::Tcp);
+    let local = "0.0.0.0:5000".parse().expect("an address");
+    let open = SocketCommand::Open { socket, transport, local };
+    host.handle_command(Instant::START, AppId(0), open);
+    host.handle_command(Instant::START, AppId(0), SocketCommand::Listen { socket });
     feed(&mut host, bytes, Host::ledger);
+}
+
+/// A whole TCP connection, each of whose segments meets the fate that the next byte says: delivered,
+/// lost, doubled, held back, or one bit inverted. What arrives is what was sent, up to a point.
+pub fn connection(bytes: &[u8]) {
+    let config = Arc::new(windfall_tcp::Config {
+        corruption: Corruption::on(NotificationMode::DraftSafe),
+        ecn: bytes.len() % 2 == 0,
+        ..windfall_tcp::Config::default()
+    });
+    let [near, far] = ["10.0.0.1:0", "10.0.0.2:80"].map(|at| at.parse().expect("an address"));
+    let mut ends = ["near", "far"].map(|name| Endpoint::new(Seed(0), name, Lookup::Hashed));
+    ends[1].listen(far, Listener::new(Arc::clone(&config))).expect("a free port");
+    let mut now = Instant::START;
+    let id = ends[0].connect(now, near, far, config).expect("a free port");
+    let data: Vec<u8> = (0..40_000_u32).map(|i| (i >> 3) as u8).collect();
+    ends[0].write(id, &data).expect("an open connection");
+    ends[0].shutdown(id).expect("an open connection");
+    let (mut fates, mut held, mut received) = (bytes.iter(), Vec::new(), Vec::new());
+    for _ in 0..bytes.len() + 1_000 {
+        for end in 0..2 {
+            while let Some(transmit) = ends[end].poll_transmit(now) {
+                let fate = fates.next().copied().unwrap_or(0);
+                let (addresses, ecn) = (transmit.addresses, transmit.ecn);
+                let arrival = Arrival { addresses, ecn, missing: 0 };
+                let mut frame = Frame::packet(transmit.payload());
+                if fate % 8 == 4 {
+                    frame.invert(&[u32::from(fate >> 3) * 53 % (frame.len() as u32 * 8)]);
+                }
+                let copies = match fate % 8 {
+                    1 => 0,
+                    2 => 2,
+                    _ => 1,
+                };
+                held.extend((0..copies).map(|_| (1 - end, arrival, frame.payload.clone())));
+            }
+        }
+        let late = held.len() > 1 && fates.next().is_some_and(|fate| fate % 8 == 3);
+        if held.is_empty() {
+            let wakeups = ends.iter().filter_map(Endpoint::poll_timeout).map(|(at, _)| at);
+            let Some(next) = wakeups.min() else { break };
+            now = now.max(next);
+            ends.iter_mut().for_each(|end| end.handle_timeout(now));
+            continue;
+        }
+        let (to, arrival, payload) = held.remove(usize::from(late));
+        let _ = ends[to].handle_segment(now, &arrival, &payload);
+        while let Some((id, _)) = ends[1].poll_event() {
+            while let Ok(Some(data)) = ends[1].read(id, 1_000) {
+                received.extend_from_slice(&data);
+            }
+        }
+        while ends[0].poll_event().is_some() {}
+    }
+    assert!(data.starts_with(&received), "{} bytes arrived, not those sent", received.len());
 }
 
 /// Cuts the bytes into frames (a port, a length, so many bytes) and gives them to a node.

@@ -116,7 +116,8 @@ impl Connection {
             }
             return Err(DropReason::Duplicate);
         }
-        if start > next && start >= edge {
+        // An acknowledgment without data may stand at the very end of a window that is used up.
+        if start > next && (start > edge || (start == edge && span > 0)) {
             if !seg.has_any(Flags::RST) {
                 self.owe_ack();
             }

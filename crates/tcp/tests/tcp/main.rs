@@ -8,3 +8,4 @@ mod pair;
 mod recovery;
 mod rfc2525;
 mod robustness;
+mod timeline;

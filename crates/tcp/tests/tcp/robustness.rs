@@ -55,6 +55,20 @@ fn an_acknowledgment_of_what_was_never_sent_changes_nothing() {
 }
 
 #[test]
+fn an_acknowledgment_at_the_very_end_of_the_window_counts() {
+    let config = Config { receive_buffer: 8_000, timestamps: false, ..Config::default() };
+    let mut pair = Pair::with(config);
+    pair.fate = Box::new(|seen| if seen.from == NEAR { Fate::lost() } else { Fate::default() });
+    pair.send(FAR, 1_000).run_for(ms(15));
+    let mut ack = pair.forged(FAR, Flags::ACK);
+    (ack.seq, ack.ack) = (ack.seq + 8_000, ack.ack + 1_000);
+    assert_eq!(pair.inject(FAR, &ack, &[]), Ok(()));
+    assert_eq!(pair.connection(FAR).unacknowledged(), 0);
+    ack.seq = ack.seq + 1;
+    assert_eq!(pair.inject(FAR, &ack, &[]), Err(DropReason::TcpSequence));
+}
+
+#[test]
 fn both_ends_may_open_at_once() {
     let mut pair = Pair::new(Config::default(), Config::default());
     pair.ends[FAR].tcp.unlisten(address(FAR));
