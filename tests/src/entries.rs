@@ -288,12 +288,13 @@ pub fn host(bytes: &[u8]) {
     feed(&mut host, bytes, Host::ledger);
 }
 
-/// A whole TCP connection, each of whose segments meets the fate that the next byte says: delivered,
-/// lost, doubled, held back, or one bit inverted. What arrives is what was sent, up to a point.
+/// A whole TCP connection, each of whose segments meets the fate that the next byte says:
+/// delivered, lost, doubled, held back, or one bit inverted. What arrives is what was sent, up to a
+/// point.
 pub fn connection(bytes: &[u8]) {
     let config = Arc::new(windfall_tcp::Config {
         corruption: Corruption::on(NotificationMode::DraftSafe),
-        ecn: bytes.len() % 2 == 0,
+        ecn: bytes.len().is_multiple_of(2),
         ..windfall_tcp::Config::default()
     });
     let [near, far] = ["10.0.0.1:0", "10.0.0.2:80"].map(|at| at.parse().expect("an address"));
@@ -306,8 +307,8 @@ pub fn connection(bytes: &[u8]) {
     ends[0].shutdown(id).expect("an open connection");
     let (mut fates, mut held, mut received) = (bytes.iter(), Vec::new(), Vec::new());
     for _ in 0..bytes.len() + 1_000 {
-        for end in 0..2 {
-            while let Some(transmit) = ends[end].poll_transmit(now) {
+        for (from, end) in ends.iter_mut().enumerate() {
+            while let Some(transmit) = end.poll_transmit(now) {
                 let fate = fates.next().copied().unwrap_or(0);
                 let (addresses, ecn) = (transmit.addresses, transmit.ecn);
                 let arrival = Arrival { addresses, ecn, missing: 0 };
@@ -320,7 +321,7 @@ pub fn connection(bytes: &[u8]) {
                     2 => 2,
                     _ => 1,
                 };
-                held.extend((0..copies).map(|_| (1 - end, arrival, frame.payload.clone())));
+                held.extend((0..copies).map(|_| (1 - from, arrival, frame.payload.clone())));
             }
         }
         let late = held.len() > 1 && fates.next().is_some_and(|fate| fate % 8 == 3);
