@@ -115,8 +115,9 @@ mod tests {
 
     #[test]
     fn wrong_usage_is_told_in_one_line() {
-        let rendered = "error: unexpected argument '--lss' found\n\n  tip: a similar argument exists: \
-                        '--loss'\n\nUsage: windfall run\n\nFor more information, try '--help'.\n";
+        let rendered = "error: unexpected argument '--lss' found\n\n  tip: a similar argument \
+                        exists: '--loss'\n\nUsage: windfall run\n\nFor more information, try \
+                        '--help'.\n";
         assert_eq!(
             in_one_line(rendered),
             "unexpected argument '--lss' found; tip: a similar argument exists: '--loss'"
