@@ -22,7 +22,20 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Breach> {
             }
         }
     }
+    unlisted(workspace, &mut breaches);
     breaches
+}
+
+/// Finds documents that the list of documents leaves out.
+fn unlisted(workspace: &Workspace, breaches: &mut Vec<Breach>) {
+    let Some(list) = workspace.file("docs/README.md") else { return };
+    for file in &workspace.files {
+        let Some(name) = file.path.strip_prefix("docs/") else { continue };
+        let document = name.ends_with(".md") && name != "README.md";
+        if document && !list.text.contains(&format!("({name})")) {
+            breaches.push(Breach::new(&file.path, 0, "docs/README.md does not list it"));
+        }
+    }
 }
 
 /// The targets of the links on one line of Markdown, those to other hosts left out.

@@ -205,3 +205,11 @@ fn dead_links_and_missing_scenarios_are_found() {
         ]
     );
 }
+
+#[test]
+fn unlisted_documents_are_found() {
+    let files = [("docs/README.md", "[a](a.md)\n"), ("docs/a.md", ""), ("docs/b.md", "")];
+    let breaches = links::check(&workspace(&files));
+    assert_eq!(breaches.len(), 1);
+    assert_eq!(breaches[0].place, "docs/b.md");
+}
