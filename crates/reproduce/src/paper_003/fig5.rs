@@ -94,7 +94,7 @@ fn simulate(
     air: impl Fn(f64) -> String,
 ) -> Result<Vec<Outcome>, Error> {
     let duration = match context.effort {
-        Effort::Quick => Duration::from_secs(20),
+        Effort::Quick => Duration::from_secs(10),
         Effort::Paper => Duration::from_secs(300),
         Effort::Full => Duration::from_secs(3_000),
     };
