@@ -60,6 +60,8 @@ pub(crate) fn run(args: &Args) -> Result {
             bar.tick();
         },
     };
+    // Minutes of measuring must not end at a directory that cannot be made.
+    make(&args.out)?;
     let mut findings = Vec::new();
     let mut troubles = Vec::new();
     for figure in figures {
@@ -117,16 +119,21 @@ fn list(figures: &[&Figure], json: bool) -> Result {
 
 /// Writes figures and values, and the page over all.
 pub(crate) fn write_all(directory: &Path, page: &str, findings: &[Finding]) -> Result<()> {
-    let cannot = |path: &Path, error: std::io::Error| {
-        Trouble::new(format!("cannot write {}: {error}; choose another with --out", path.display()))
-    };
-    fs::create_dir_all(directory).map_err(|error| cannot(directory, error))?;
+    make(directory)?;
     let page = ("index.html".to_owned(), page.to_owned());
     for (name, text) in findings.iter().flat_map(Finding::files).chain([page]) {
         let path = directory.join(name);
-        fs::write(&path, text).map_err(|error| cannot(&path, error))?;
+        fs::write(&path, text).map_err(|error| cannot(&path, &error))?;
     }
     Ok(())
+}
+
+fn make(directory: &Path) -> Result<()> {
+    fs::create_dir_all(directory).map_err(|error| cannot(directory, &error))
+}
+
+fn cannot(path: &Path, error: &std::io::Error) -> Trouble {
+    Trouble::new(format!("cannot write {}: {error}; choose another with --out", path.display()))
 }
 
 fn show(findings: &[Finding], args: &Args) -> Result<()> {
