@@ -122,10 +122,11 @@ impl Config {
                 tick: Duration::from_millis(200),
             },
             timeout: TimeoutConfig {
-                initial: Duration::from_secs(3),
+                initial: Duration::from_secs(6),
                 minimum: Duration::from_secs(1),
                 maximum: Duration::from_secs(64),
                 tick: Duration::from_millis(500),
+                in_ticks: true,
             },
             law: Law::Net3Reno,
             byte_counting: false,

@@ -14,6 +14,8 @@ pub struct TimeoutConfig {
     pub maximum: Duration,
     /// The period of the clock that measures and fires; zero means an exact clock.
     pub tick: Duration,
+    /// Whether to estimate in whole ticks, in fixed point as 4.4BSD did; needs a tick.
+    pub in_ticks: bool,
 }
 
 impl Default for TimeoutConfig {
@@ -24,6 +26,7 @@ impl Default for TimeoutConfig {
             minimum: Duration::from_millis(200),
             maximum: Duration::from_secs(60),
             tick: Duration::ZERO,
+            in_ticks: false,
         }
     }
 }
@@ -56,12 +59,43 @@ impl TimeoutConfig {
     }
 }
 
+/// The estimator of 4.4BSD: whole ticks, three bits of fraction for the mean, two for the variation.
+///
+/// Its rounding never lets the variation fall below three quarters of a tick, so that a round trip
+/// far below one tick has a timeout of three (S3.15).
+//= S3.15
+#[derive(Clone, Debug)]
+struct Ticks {
+    smoothed: i64,
+    variation: i64,
+}
+
+impl Ticks {
+    /// Takes a round trip in which the clock ticked `ticks` times; the first counts one more.
+    fn sample(&mut self, ticks: u64) {
+        let ticks = ticks as i64;
+        if self.smoothed == 0 {
+            (self.smoothed, self.variation) = ((ticks + 1) << 3, (ticks + 1) << 1);
+            return;
+        }
+        let error = ticks - (self.smoothed >> 3);
+        self.smoothed = (self.smoothed + error).max(1);
+        self.variation = (self.variation + error.abs() - (self.variation >> 2)).max(1);
+    }
+
+    /// The timeout, in ticks.
+    const fn timeout(&self) -> u64 {
+        ((self.smoothed >> 3) + self.variation) as u64
+    }
+}
+
 /// The estimator of round-trip time and timeout.
 #[derive(Clone, Debug)]
 pub struct Estimator {
     config: TimeoutConfig,
     smoothed: Option<Duration>,
     variation: Duration,
+    ticks: Ticks,
     backoff: u32,
     samples: u64,
     least: Option<Duration>,
@@ -71,8 +105,8 @@ impl Estimator {
     /// An estimator without a measurement.
     #[must_use]
     pub const fn new(config: TimeoutConfig) -> Self {
-        let variation = Duration::ZERO;
-        Self { config, smoothed: None, variation, backoff: 0, samples: 0, least: None }
+        let (variation, ticks) = (Duration::ZERO, Ticks { smoothed: 0, variation: 0 });
+        Self { config, smoothed: None, variation, ticks, backoff: 0, samples: 0, least: None }
     }
 
     /// Takes a measurement of a segment that was sent once (Karn), out of `expected` measurements
@@ -82,6 +116,9 @@ impl Estimator {
         self.samples += 1;
         self.backoff = 0;
         self.least = Some(self.least.map_or(measured, |least| least.min(measured)));
+        if self.config.in_ticks && self.config.tick > Duration::ZERO {
+            self.ticks.sample(measured.as_nanos() / self.config.tick.as_nanos());
+        }
         let Some(smoothed) = self.smoothed else {
             self.smoothed = Some(measured);
             self.variation = measured / 2;
@@ -108,6 +145,9 @@ impl Estimator {
     pub fn timeout(&self) -> Duration {
         let config = &self.config;
         let base = self.smoothed.map_or(config.initial, |smoothed| {
+            if config.in_ticks {
+                return config.tick * self.ticks.timeout();
+            }
             let granularity = config.tick.max(Duration::from_millis(1));
             smoothed.saturating_add(granularity.max(self.variation * 4))
         });

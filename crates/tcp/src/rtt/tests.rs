@@ -45,6 +45,19 @@ fn a_slow_clock_measures_and_fires_in_ticks() {
 }
 
 #[test]
+fn the_old_estimator_needs_three_ticks_for_a_round_trip_below_one() {
+    //= S3.15
+    let old = crate::Config::net3_reno().timeout;
+    let mut estimator = Estimator::new(old);
+    assert_eq!(estimator.timeout(), Duration::from_secs(6));
+    (0..100).for_each(|_| estimator.sample(Duration::ZERO, 1));
+    assert_eq!(estimator.timeout(), ms(1_500));
+    // Round trips of two seconds: mean four ticks, and the variation dies down to three quarters.
+    (0..100).for_each(|_| estimator.sample(ms(2_000), 1));
+    assert_eq!(estimator.timeout(), ms(500) * (4 + 3));
+}
+
+#[test]
 fn many_measurements_in_one_round_trip_weigh_less() {
     let timeout_after = |expected: u64| {
         let mut estimator = Estimator::new(TimeoutConfig::default());

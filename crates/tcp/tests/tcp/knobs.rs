@@ -58,6 +58,22 @@ fn the_check_for_old_duplicates_costs_one_comparison_or_none() {
 }
 
 #[test]
+fn prediction_before_the_check_is_safer_than_the_checksum() {
+    //= S2.9
+    // Old duplicates of the largest segments of 802.11, anywhere in the sequence space: how many
+    // cover the left edge exactly as a predicted segment does.
+    let mut stream = windfall_base::Stream::new(windfall_base::Seed(2), "old duplicates");
+    let (segment, tries) = (1_u32 << 11, 1_u64 << 25);
+    let edge = 0x1234_5678_u32;
+    let hits =
+        (0..tries).filter(|_| (stream.bits() as u32).wrapping_sub(edge) < segment).count() as f64;
+    // 2^-21 of 2^25 is 16; five standard deviations of a Poisson number are 20.
+    assert!((hits - 16.0).abs() <= 20.0, "{hits}");
+    let bound = f64::from(1 << 9); // what 2^-16, the checksum's own failure, would give
+    assert!(hits < bound);
+}
+
+#[test]
 fn a_segment_with_an_old_timestamp_is_dropped() {
     //= S2.3
     for (paws, dropped) in

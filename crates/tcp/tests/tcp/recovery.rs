@@ -95,7 +95,7 @@ fn timeouts_of_the_old_tcp_come_at_ticks_of_half_a_second() {
     let mut pair = Pair::with(Config::net3_reno());
     pair.fate = Box::new(|seen| if seen.is_data() { Fate::lost() } else { Fate::default() });
     pair.run_for(ms(123));
-    pair.send(NEAR, 5_000).run_for(Duration::from_secs(10));
+    pair.send(NEAR, 5_000).run_for(Duration::from_secs(20));
     let times = pair.repetitions(NEAR);
     assert!(times.len() >= 3, "{times:?}");
     assert!(times.iter().all(|at| at.as_nanos() % 500_000_000 == 0), "{times:?}");
