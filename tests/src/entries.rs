@@ -38,13 +38,14 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 16] = [
+pub const ENTRIES: [Entry; 17] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
     ("udplite", udplite),
     ("icmp", icmp),
     ("pipe_header", pipe_header),
+    ("radio_header", radio_header),
     ("pcapng", pcapng),
     ("error_trace", error_trace),
     ("rate_trace", rate_trace),
@@ -135,6 +136,15 @@ pub fn pipe_header(bytes: &[u8]) {
     let _ = windfall_wire_link::pipe::Header::parse(header, trailer);
     let _ = windfall_wire_link::pipe::Header::parse(bytes, &[]);
     let _ = windfall_wire_link::poll::Head::parse(bytes);
+}
+
+/// What stands before a unit on the polled radio: the poll, the head of coded blocks, a report.
+pub fn radio_header(bytes: &[u8]) {
+    if let Ok((_, len)) = windfall_wire_link::poll::Head::parse(bytes) {
+        assert!(len <= bytes.len());
+    }
+    let _ = windfall_wire_link::coded::Head::parse(bytes);
+    let _ = windfall_wire_link::coded::Report::parse(bytes);
 }
 
 /// A capture file.
