@@ -33,8 +33,6 @@ pub(crate) enum Message {
     Failed(u8, String),
     /// To the run: the command has ended, with this exit status.
     Ended(u8),
-    /// To the run: the command has been stopped by this signal.
-    Stopped(i32),
     /// To the stations: pass this signal to the command.
     Signal(i32),
     /// To the stations: end the other programs, count, and leave.
@@ -123,13 +121,12 @@ fn encode(message: &Message) -> ([u8; 1], Vec<u8>, Vec<BorrowedFd<'_>>) {
         Message::Ready(kind) => (4, vec![u8::from(*kind == DeviceKind::Packet)], Vec::new()),
         Message::Failed(status, why) => (5, [&[*status], why.as_bytes()].concat(), Vec::new()),
         Message::Ended(status) => (6, vec![*status], Vec::new()),
-        Message::Stopped(signal) => (7, signal.to_le_bytes().to_vec(), Vec::new()),
-        Message::Signal(signal) => (8, signal.to_le_bytes().to_vec(), Vec::new()),
-        Message::Finish => (9, none(), Vec::new()),
+        Message::Signal(signal) => (7, signal.to_le_bytes().to_vec(), Vec::new()),
+        Message::Finish => (8, none(), Vec::new()),
         Message::Counters(station, text) => {
-            (10, [&station.to_le_bytes(), text.as_bytes()].concat(), Vec::new())
+            (9, [&station.to_le_bytes(), text.as_bytes()].concat(), Vec::new())
         }
-        Message::Finished => (11, none(), Vec::new()),
+        Message::Finished => (10, none(), Vec::new()),
     };
     ([kind], body, descriptors)
 }
@@ -145,14 +142,13 @@ fn decode(kind: u8, body: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Messag
         4 => Message::Ready(DeviceKind::Packet),
         5 => Message::Failed(*body.first()?, text(&body[1..])),
         6 => Message::Ended(*body.first()?),
-        7 => Message::Stopped(i32::from_le_bytes(body.try_into().ok()?)),
-        8 => Message::Signal(i32::from_le_bytes(body.try_into().ok()?)),
-        9 => Message::Finish,
-        10 => {
+        7 => Message::Signal(i32::from_le_bytes(body.try_into().ok()?)),
+        8 => Message::Finish,
+        9 => {
             let (station, rest) = body.split_first_chunk()?;
             Message::Counters(u16::from_le_bytes(*station), text(rest))
         }
-        11 => Message::Finished,
+        10 => Message::Finished,
         _ => return None,
     })
 }

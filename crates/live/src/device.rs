@@ -29,6 +29,8 @@ pub struct StationDevice {
     buffer: BytesMut,
     merger: Merger,
     drops: Drops,
+    /// Whether the last read found nothing: the next packet is the first of a burst, or alone.
+    drained: bool,
 }
 
 impl StationDevice {
@@ -36,7 +38,7 @@ impl StationDevice {
     #[must_use]
     pub fn new(descriptor: OwnedFd, kind: DeviceKind) -> Self {
         let (buffer, merger) = (BytesMut::new(), Merger::new());
-        Self { descriptor, kind, buffer, merger, drops: Drops::default() }
+        Self { descriptor, kind, buffer, merger, drops: Drops::default(), drained: true }
     }
 
     /// Packets that got lost between the kernel and us, by reason.
@@ -123,7 +125,8 @@ fn link_header_of(version: u8) -> [u8; packet::LINK_HEADER] {
 
 impl Device for StationDevice {
     fn receive(&mut self, packets: &mut Vec<Payload>) -> io::Result<()> {
-        for _ in 0..MOST_READS {
+        let reads = if std::mem::take(&mut self.drained) { 1 } else { MOST_READS };
+        for _ in 0..reads {
             self.buffer.reserve(LONGEST);
             let spare = self.buffer.spare_capacity_mut();
             match rustix::io::read(&self.descriptor, spare).map(|(read, _)| read.len()) {
@@ -131,7 +134,10 @@ impl Device for StationDevice {
                 // bytes.
                 Ok(len) => unsafe { self.buffer.set_len(len) },
                 Err(Errno::INTR) => continue,
-                Err(Errno::AGAIN) => break,
+                Err(Errno::AGAIN) => {
+                    self.drained = true;
+                    break;
+                }
                 Err(Errno::NOBUFS | Errno::NETDOWN) => continue,
                 Err(error) => return Err(error.into()),
             }

@@ -105,15 +105,17 @@ impl<N: Node, C: Clock, D: Device> Loop<N, C, D> {
         self.clock.wait(deadline, &mut self.ready)?;
         let now = self.clock.now();
         self.catch_up(now)?;
+        self.flush()?;
         for i in 0..self.ready.len() {
             let port = self.ready[i];
-            self.take_in(now, port)?;
+            // The first packet is on its way before anybody looks for a second one.
+            if self.take_in(now, port)? {
+                self.flush()?;
+                self.take_in(now, port)?;
+            }
         }
         self.catch_up(now)?;
-        for device in &mut self.devices {
-            device.flush()?;
-        }
-        Ok(())
+        self.flush()
     }
 
     /// The node.
@@ -164,22 +166,28 @@ impl<N: Node, C: Clock, D: Device> Loop<N, C, D> {
         Ok(())
     }
 
-    /// Gives the node what the device at `port` has.
-    fn take_in(&mut self, now: Instant, port: Port) -> io::Result<()> {
+    /// Hands over what the devices still hold to merge it with others.
+    fn flush(&mut self) -> io::Result<()> {
+        self.devices.iter_mut().try_for_each(Device::flush)
+    }
+
+    /// Gives the node what the device at `port` has; `false` if it has nothing.
+    fn take_in(&mut self, now: Instant, port: Port) -> io::Result<bool> {
         let Some(device) = self.devices.get_mut(usize::from(port.0)) else {
-            return Ok(());
+            return Ok(false);
         };
         let mut packets = std::mem::take(&mut self.packets);
         let result = device.receive(&mut packets);
         let now = now.max(self.told);
         self.told = now;
+        let has_some = !packets.is_empty();
         for payload in packets.drain(..) {
             let input = Input::Frame(Frame::packet(payload), RxVector::wired(now));
             self.node.handle_input(now, port, input);
             self.hand_out(now, Duration::ZERO)?;
         }
         self.packets = packets;
-        result
+        result.map(|()| has_some)
     }
 
     /// Drains the node into the devices.

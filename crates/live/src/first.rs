@@ -8,10 +8,10 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signal::{SigHandler, SigSet, Signal, kill, signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+use rustix::process::WaitOptions;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::control::{Control, Message};
@@ -41,6 +41,9 @@ pub(crate) struct Work {
 
 /// The life of the first process; returns its exit status.
 pub(crate) fn live(control: &Control, work: &Work) -> u8 {
+    // A caller that ignores the death of its children must not teach that to process 1.
+    // SAFETY: the default action runs no code of ours.
+    let _ = unsafe { signal(Signal::SIGCHLD, SigHandler::SigDfl) };
     // Nothing may happen before the identity is arranged, or if the run is gone already.
     if !matches!(control.receive(), Ok(Some(Message::Go))) {
         return 125;
@@ -173,9 +176,7 @@ impl<'a> First<'a> {
                         let _ = kill(command, signal);
                     }
                 }
-                Some(_) => {
-                    return Ok(());
-                }
+                Some(_) => return Ok(()),
                 // Without the run there is nothing left to do; the kernel is about to end this.
                 None => std::process::exit(125),
             }
@@ -200,13 +201,12 @@ impl<'a> First<'a> {
     fn bury(&mut self) -> Option<u8> {
         let mut ended = None;
         loop {
-            let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED;
-            let (pid, status) = match waitpid(None, Some(flags)) {
-                Ok(WaitStatus::Exited(pid, status)) => (pid, status as u8),
-                Ok(WaitStatus::Signaled(pid, signal, _)) => (pid, 128 + signal as u8),
-                Ok(WaitStatus::StillAlive) | Err(_) => return ended,
-                Ok(_) => continue,
+            let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) else {
+                return ended;
             };
+            let pid = Pid::from_raw(pid.as_raw_nonzero().get());
+            let signal = || status.terminating_signal().map(|signal| 128 + signal);
+            let status = status.exit_status().or_else(signal).unwrap_or(0) as u8;
             self.others.remove(&pid);
             if self.command == Some(pid) {
                 self.command = None;
@@ -225,7 +225,7 @@ impl<'a> First<'a> {
         let farewell = Deadline::after(FAREWELL);
         while !farewell.is_over() {
             self.bury();
-            if waitpid(None, Some(WaitPidFlag::WNOHANG)) == Err(nix::errno::Errno::ECHILD) {
+            if kill(everything, None) == Err(nix::errno::Errno::ESRCH) {
                 break;
             }
             self.wait(PollTimeout::from(20_u8))?;

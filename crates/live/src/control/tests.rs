@@ -15,7 +15,6 @@ fn messages_arrive_as_they_were() {
         Message::Ready(DeviceKind::Packet),
         Message::Failed(125, "no such thing".into()),
         Message::Ended(3),
-        Message::Stopped(20),
         Message::Signal(15),
         Message::Finish,
         Message::Counters(7, "Udp: 1\n".repeat(1000)),

@@ -1,0 +1,171 @@
+//! Real time: throughput and added delay of stations on an idle pipe, against a bare TUN loop.
+//!
+//! The peer is the least that a user-space link can do: two TUN devices, and a loop that copies each
+//! packet from one to the other. Both run alternately; the medians of a few rounds and their ratio
+//! are printed. Needs namespaces, iperf3, ping and ethtool; without them it says so and ends.
+#![expect(clippy::disallowed_methods, reason = "a benchmark of real time reads the clock")]
+
+use std::fs;
+use std::io::IoSlice;
+use std::path::PathBuf;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use windfall_base::{Duration, Instant, Seed};
+use windfall_live::{Ending, Observer, Plan, Program, Signals, Stage, session};
+use windfall_network::Network;
+use windfall_scenario::{Flags, Spanned, Topology};
+
+/// Rounds of each kind.
+const ROUNDS: usize = 7;
+
+/// Looks at nothing.
+struct Blind;
+
+impl Observer<Network> for Blind {
+    fn observe(&mut self, _: Instant, _: &mut Network) {}
+}
+
+/// What carries the packets.
+#[derive(Clone, Copy, PartialEq)]
+enum Carrier {
+    /// The bare loop; with whole segments if true, packet by packet if not.
+    Bare(bool),
+    /// Ours, with this delay.
+    Ours(Duration),
+}
+
+fn main() {
+    // The harness asks benchmarks of every kind to list themselves or to run as tests.
+    if std::env::args().any(|argument| argument == "--test" || argument == "--list") {
+        return;
+    }
+    let signals = match Signals::take_over() {
+        Ok(signals) => signals,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    if let Err(error) = Stage::build(plan(&topology(Duration::ZERO)), None, Vec::new()) {
+        return println!("skipped: {error}");
+    }
+    let none = Carrier::Ours(Duration::ZERO);
+    let (bare, ours) =
+        alternate(|carrier| throughput(carrier, &signals), Carrier::Bare(false), none);
+    let whole = throughput(Carrier::Bare(true), &signals);
+    println!(
+        "TCP at MTU 1500, Gbit/s: {ours:.2}; bare loop by packets {bare:.2}, by segments {whole:.2}"
+    );
+    println!("  ratio to the bare loop by packets: {:.2}", ours / bare);
+    let (bare, ours) =
+        alternate(|carrier| round_trip(carrier, &signals), Carrier::Bare(true), none);
+    println!("round trip p50, ms: {ours:.4}; bare loop {bare:.4}; ratio {:.2}", ours / bare);
+    let delayed = Carrier::Ours(Duration::from_millis(10));
+    let late = (round_trip(delayed, &signals) - 20.0 - bare) / 2.0;
+    println!("error of a 10 ms delay at p50, ms: {late:.4}");
+}
+
+/// The medians of both, measured in turn.
+fn alternate(measure: impl Fn(Carrier) -> f64, bare: Carrier, ours: Carrier) -> (f64, f64) {
+    let rounds: Vec<_> = (0..ROUNDS).map(|_| (measure(bare), measure(ours))).collect();
+    let median = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    (
+        median(rounds.iter().map(|round| round.0).collect()),
+        median(rounds.iter().map(|round| round.1).collect()),
+    )
+}
+
+fn topology(delay: Duration) -> Topology {
+    let mut flags = Flags::default();
+    flags.both.delay = Some(Spanned::new(0..0, delay));
+    let mut nothing = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+    flags.scenario().topology(0, ("", ""), &mut nothing).expect("two stations and a link")
+}
+
+fn plan(topology: &Topology) -> Plan {
+    Plan::new(topology, &[("net.ipv4.tcp_congestion_control".into(), "reno".into())])
+}
+
+/// Gbit/s of one TCP connection in 1 s.
+fn throughput(carrier: Carrier, signals: &Signals) -> f64 {
+    let line = "iperf3 -J -t 1 -c 10.77.0.2";
+    let report = run(carrier, line, "exec iperf3 -s >/dev/null 2>&1", signals);
+    // The receiver's figure is the last of its kind in the report.
+    let field = |text: &str| -> Option<f64> {
+        let value = text.rsplit("\"bits_per_second\":").next()?;
+        value.split([',', '\n', '}']).next()?.trim().parse().ok()
+    };
+    let end = report.split("\"sum_received\"").nth(1);
+    let end = end.and_then(|end| end.split("\"cpu_utilization_percent\"").next());
+    end.and_then(field).unwrap_or(f64::NAN) / 1e9
+}
+
+/// The median round trip of a few hundred echoes, in milliseconds.
+fn round_trip(carrier: Carrier, signals: &Signals) -> f64 {
+    let report = run(carrier, "ping -c 300 -i 0.003 10.77.0.2", "", signals);
+    let times = report.lines().filter_map(|line| line.split("time=").nth(1));
+    let mut times: Vec<f64> =
+        times.filter_map(|time| time.split(' ').next()?.parse().ok()).collect();
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Runs a command line at the near end, another at the far end, and returns what the first said.
+fn run(carrier: Carrier, line: &str, far: &str, signals: &Signals) -> String {
+    let file: PathBuf = std::env::temp_dir().join(format!("windfall-bench-{}", std::process::id()));
+    let off = match carrier {
+        Carrier::Bare(false) => "ethtool -K wf0 tso off gso off tx off >/dev/null 2>&1; ",
+        _ => "",
+    };
+    let shell = |station: usize, line: String| Program {
+        station,
+        arguments: vec!["/bin/sh".into(), "-c".into(), line.into()],
+        environment: Vec::new(),
+        interactive: false,
+    };
+    let command = shell(0, format!("{off}{line} > {} 2>&1", file.display()));
+    let others = if far.is_empty() { Vec::new() } else { vec![shell(1, format!("{off}{far}"))] };
+    let delay = match carrier {
+        Carrier::Ours(delay) => delay,
+        Carrier::Bare(_) => Duration::ZERO,
+    };
+    let topology = topology(delay);
+    let stage = Stage::build(plan(&topology), Some(command), others).expect("it worked before");
+    match carrier {
+        Carrier::Bare(_) => copy_packets(stage),
+        Carrier::Ours(_) => {
+            let network = Network::build(&topology.network, Seed(1)).expect("a network");
+            let ending = Ending::WithCommand;
+            session::run(stage, signals, None, ending, network, &mut Blind).expect("a run");
+        }
+    }
+    let text = fs::read_to_string(&file).unwrap_or_default();
+    let _ = fs::remove_file(&file);
+    text
+}
+
+/// The bare loop: what one device has goes to the other, until the command ends.
+fn copy_packets(mut stage: Stage) {
+    let devices = stage.take_devices();
+    let mut buffer = vec![0; 70_000];
+    let _ = rustix::process::setpriority_process(None, session::PRIORITY);
+    stage.begin().expect("the stations are there");
+    loop {
+        let mut ready = [
+            PollFd::new(&devices[0], PollFlags::IN),
+            PollFd::new(&devices[1], PollFlags::IN),
+            PollFd::new(&stage, PollFlags::IN),
+        ];
+        poll(&mut ready, None).expect("the system can wait");
+        // The first word from the stations is that the command has ended.
+        if !ready[2].revents().is_empty() {
+            let _ = rustix::process::setpriority_process(None, 0);
+            return;
+        }
+        for (from, to) in [(0, 1), (1, 0)] {
+            while let Ok(len) = rustix::io::read(&devices[from], &mut buffer[..]) {
+                let _ = rustix::io::writev(&devices[to], &[IoSlice::new(&buffer[..len])]);
+            }
+        }
+    }
+}
