@@ -3,7 +3,6 @@
 //! The peer is the least that a user-space link can do: two TUN devices, and a loop that copies each
 //! packet from one to the other. Both run alternately; the medians of a few rounds and their ratio
 //! are printed. Needs namespaces, iperf3, ping and ethtool; without them it says so and ends.
-#![expect(clippy::disallowed_methods, reason = "a benchmark of real time reads the clock")]
 
 use std::fs;
 use std::io::IoSlice;

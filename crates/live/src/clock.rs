@@ -5,9 +5,15 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::event::epoll;
 use rustix::time::{ClockId, Timespec, clock_gettime};
-use windfall_base::{Instant, Port};
+use windfall_base::{Duration, Instant, Port};
 
 use crate::driver::Clock;
+
+/// How late the system's timers usually come.
+const LATE: Duration = Duration::from_micros(60);
+/// Waits that are longer than this end with a moment of wakefulness, so that they end in time; there
+/// can be no more than a thousand of them in a second.
+const LONG: Duration = Duration::from_millis(1);
 
 /// Marks what is no device among the things that are waited for.
 const OTHER: u64 = 1 << 32;
@@ -18,6 +24,8 @@ pub struct SystemClock {
     began: Timespec,
     events: Vec<epoll::Event>,
     others: Vec<u32>,
+    /// The deadline of a long wait, for whose last moments there is no sleep.
+    awaited: Option<Instant>,
 }
 
 impl SystemClock {
@@ -33,6 +41,7 @@ impl SystemClock {
             began: clock_gettime(ClockId::Monotonic),
             events: Vec::with_capacity(64),
             others: Vec::new(),
+            awaited: None,
         })
     }
 
@@ -58,6 +67,19 @@ impl SystemClock {
         std::mem::take(&mut self.others)
     }
 
+    /// How long to sleep for a deadline.
+    fn sleep_until(&mut self, deadline: Instant) -> Duration {
+        let span = deadline.saturating_since(self.now());
+        if span > LONG {
+            self.awaited = Some(deadline);
+            span.saturating_sub(LATE)
+        } else if self.awaited == Some(deadline) && span <= LATE {
+            Duration::ZERO
+        } else {
+            span
+        }
+    }
+
     fn watch(&self, descriptor: impl AsFd, key: u64) -> io::Result<()> {
         let data = epoll::EventData::new_u64(key);
         Ok(epoll::add(&self.epoll, descriptor, data, epoll::EventFlags::IN)?)
@@ -73,7 +95,7 @@ impl Clock for SystemClock {
 
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Port>) -> io::Result<()> {
         let timeout = deadline.map(|deadline| {
-            let span = deadline.saturating_since(self.now()).as_nanos();
+            let span = self.sleep_until(deadline).as_nanos();
             Timespec {
                 tv_sec: (span / 1_000_000_000) as i64,
                 tv_nsec: (span % 1_000_000_000) as i64,
