@@ -1,8 +1,8 @@
 //! Real time: throughput and added delay of stations on an idle pipe, against a bare TUN loop.
 //!
-//! The peer is the least that a user-space link can do: two TUN devices, and a loop that copies each
-//! packet from one to the other. Both run alternately; the medians of a few rounds and their ratio
-//! are printed. Needs namespaces, iperf3, ping and ethtool; without them it says so and ends.
+//! The peer is the least that a user-space link can do: two TUN devices, and a loop that copies
+//! each packet from one to the other. Both run alternately; the medians of a few rounds and their
+//! ratio are printed. Needs namespaces, iperf3, ping and ethtool; without them it says so and ends.
 
 use std::fs;
 use std::io::IoSlice;

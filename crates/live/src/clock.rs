@@ -11,8 +11,8 @@ use crate::driver::Clock;
 
 /// How late the system's timers usually come.
 const LATE: Duration = Duration::from_micros(60);
-/// Waits that are longer than this end with a moment of wakefulness, so that they end in time; there
-/// can be no more than a thousand of them in a second.
+/// Waits that are longer than this end with a moment of wakefulness, so that they end in time;
+/// there can be no more than a thousand of them in a second.
 const LONG: Duration = Duration::from_millis(1);
 
 /// Marks what is no device among the things that are waited for.
