@@ -8,6 +8,7 @@ use windfall_base::{ByteCount, Duration, Probability, Rate, Seed};
 use windfall_channel::environment::Environment;
 use windfall_channel::{GilbertElliott, Pattern, Window};
 use windfall_link::policy::Kind as Policy;
+use windfall_tcp::config::{Corruption, NotificationMode, Reaction};
 
 use crate::values::{Arq, ByteRange, Prefix, QueueLength, Target, by_text, seed};
 
@@ -53,6 +54,12 @@ pub struct Station {
     /// How its TCP behaves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpKind>,
+    /// Whether its TCP carries the corruption options of paper 004, and what a notification names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp_corruption: Option<TcpCorruption>,
+    /// What such a notification does to its congestion window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp_reaction: Option<TcpReaction>,
     /// Interfaces that are not as the links alone would make them.
     #[serde(default, rename = "interface", skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<StationInterface>,
@@ -74,6 +81,59 @@ pub enum TcpKind {
     Net3Reno,
     /// What paper 002 recommends to save energy.
     EnergySaving,
+}
+
+/// What the corruption notifications of a station's TCP name (S4.9).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TcpCorruption {
+    /// There are none.
+    #[default]
+    Off,
+    /// The next expected segment.
+    DraftSafe,
+    /// Any, by the end of it as the acknowledgment number.
+    Paper,
+    /// Any, by its sequence number.
+    Extended,
+}
+
+/// What the sender makes of a corruption notification (S4.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TcpReaction {
+    /// Nothing.
+    Ignore,
+    /// As of a mark of the network.
+    #[default]
+    AsMark,
+    /// As of a loss.
+    AsLoss,
+}
+
+impl TcpReaction {
+    /// The knob.
+    #[must_use]
+    pub const fn config(self) -> Reaction {
+        match self {
+            Self::Ignore => Reaction::Ignore,
+            Self::AsMark => Reaction::AsMark,
+            Self::AsLoss => Reaction::AsLoss,
+        }
+    }
+}
+
+impl TcpCorruption {
+    /// The knobs.
+    #[must_use]
+    pub fn config(self) -> Corruption {
+        match self {
+            Self::Off => Corruption::default(),
+            Self::DraftSafe => Corruption::on(NotificationMode::DraftSafe),
+            Self::Paper => Corruption::on(NotificationMode::Paper),
+            Self::Extended => Corruption::on(NotificationMode::Extended),
+        }
+    }
 }
 
 impl TcpKind {

@@ -67,6 +67,8 @@ impl Scenario {
             name: name.clone(),
             forward: station.forward,
             tcp: station.tcp.unwrap_or_default(),
+            tcp_corruption: station.tcp_corruption.unwrap_or_default(),
+            tcp_reaction: station.tcp_reaction.unwrap_or_default(),
             interfaces: ends.collect(),
             routes: Vec::new(),
         }

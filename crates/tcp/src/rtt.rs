@@ -59,7 +59,8 @@ impl TimeoutConfig {
     }
 }
 
-/// The estimator of 4.4BSD: whole ticks, three bits of fraction for the mean, two for the variation.
+/// The estimator of 4.4BSD: whole ticks, three bits of fraction for the mean, two for the
+/// variation.
 ///
 /// Its rounding never lets the variation fall below three quarters of a tick, so that a round trip
 /// far below one tick has a timeout of three (S3.15).
