@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use windfall_base::{Duration, Probability, Rate, Seed};
 use windfall_scenario::{
-    Arq, ByteRange, Direction, Environment, Exposed, Flags, GilbertElliott, LinkKind, Pattern,
-    Policy, QueueLength, Scenario, Spanned, Topology, Window, level_inside,
+    Arq, ByteRange, Direction, Environment, Exposed, Flags, Flow, GilbertElliott, LinkKind,
+    Pattern, Policy, QueueLength, Scenario, Spanned, Topology, Window, level_inside,
 };
 
 use crate::exit::{Result, Trouble};
@@ -24,6 +24,12 @@ pub(crate) struct LinkOptions {
     /// Longest packet, in bytes [default: 1500]
     #[arg(long, value_name = "BYTES", help_heading = "Link")]
     mtu: Option<u16>,
+    /// Flow with a share of its own: "video: dst port 5004, reserve 350kbps, power-factor 2.23"
+    #[arg(long = "flow", value_name = "FLOW", help_heading = "Flows")]
+    flows: Vec<Flow>,
+    /// Admit reservations that the link cannot keep at worst
+    #[arg(long, help_heading = "Flows")]
+    overcommit: bool,
     #[command(flatten)]
     both: Both,
     #[command(flatten)]
@@ -242,6 +248,8 @@ impl LinkOptions {
                 Kind::Wavelan => LinkKind::Wavelan,
             }),
             mtu: self.mtu,
+            flows: self.flows.clone(),
+            overcommit: self.overcommit,
             both: self.both.direction(),
             uplink: self.uplink.direction(),
             downlink: self.downlink.direction(),

@@ -75,6 +75,7 @@ fn fill(summary: &mut Summary, simulation: &Simulation, topology: &Topology) {
     for interface in network.interfaces() {
         let link = LinkSummary::new(network.name(interface), network.ledger(interface));
         summary.links.push(link);
+        summary.add_flows(network, interface, &topology.flows);
     }
     for (number, plan) in topology.stations.iter().enumerate() {
         let Some(station) = network.station(number) else { continue };

@@ -110,6 +110,7 @@ impl Watcher {
         let mut summary = Summary::new(seed, command_line(), outcome.duration);
         for id in network.interfaces() {
             summary.links.push(LinkSummary::new(network.name(id), network.ledger(id)));
+            summary.add_flows(network, id, &topology.flows);
         }
         summary.stations = stations(topology, outcome);
         summary.late = Some(LateSummary {

@@ -13,7 +13,6 @@ mod fixed;
 mod flex;
 
 use core::fmt;
-use core::num::NonZeroU8;
 use core::str::FromStr;
 
 use windfall_base::Duration;
@@ -22,8 +21,6 @@ use windfall_wire_link::coded::{Fate, Level};
 pub use best::Best;
 pub use fixed::Fixed;
 pub use flex::Flex;
-
-use crate::persistence::Arq;
 
 /// What a policy must know to choose a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,29 +124,6 @@ impl Kind {
             Self::Robust => Box::new(Fixed::ROBUST),
             Self::Flex => Box::new(Flex::default()),
             Self::Best => Box::new(Best::new(cost)),
-        }
-    }
-
-    /// Whether it never changes.
-    #[must_use]
-    pub const fn is_fixed(self) -> bool {
-        matches!(self, Self::Bold | Self::Light | Self::Robust)
-    }
-
-    /// Whether its frames always have as many whole blocks as it says, unless somebody else
-    /// decides; the paper is silent, and this is what makes BOLD fail where the paper says it
-    /// does (S3.22).
-    #[must_use]
-    pub const fn pads(self) -> bool {
-        self.is_fixed()
-    }
-
-    /// Its attempts, unless somebody else decides. The paper is silent; see `docs/coding.md`.
-    #[must_use]
-    pub const fn attempts(self) -> Arq {
-        match NonZeroU8::new(8) {
-            Some(attempts) => Arq::Attempts(attempts),
-            None => Arq::Persistent,
         }
     }
 }

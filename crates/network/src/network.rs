@@ -239,6 +239,15 @@ impl Network {
         self.stations.get(index)?.station.as_ref()
     }
 
+    /// What each flow of an interface has had of its link, everything else first.
+    ///
+    /// # Panics
+    /// If the element is no interface.
+    #[must_use]
+    pub fn flows(&self, interface: ElementId) -> Vec<windfall_stack::FlowAccount> {
+        self.interfaces[interface.0 as usize].interface.flows()
+    }
+
     /// How much waits at an interface for its link: packets and their bytes.
     ///
     /// # Panics

@@ -1,14 +1,22 @@
-//! Eckhardt and Steenkiste, *An Internet-style Approach to Wireless Link Errors*, section 3.
+//! Eckhardt and Steenkiste, *An Internet-style Approach to Wireless Link Errors*, sections 3 to 8.
 
+mod coded;
 pub(crate) mod fig1;
+pub(crate) mod fig11;
+pub(crate) mod fig12;
 pub(crate) mod fig2;
 pub(crate) mod fig3;
 pub(crate) mod fig4;
 pub(crate) mod fig5;
 pub(crate) mod fig6;
 pub(crate) mod fig7;
+pub(crate) mod fig8;
+pub(crate) mod fig9;
+pub(crate) mod shares;
+mod slots;
 mod spray;
 pub(crate) mod steps;
+pub(crate) mod table1;
 
 use windfall_base::Seed;
 

@@ -41,6 +41,19 @@ pub(crate) fn scenario(scenario: &Scenario) -> Checked {
             return Err(Fault::at(span, message));
         }
     }
+    let mut flows = BTreeSet::new();
+    for flow in &scenario.flows {
+        check_name(&flow.name)?;
+        let name = flow.name.get_ref();
+        if !flows.insert(name) {
+            let message = format!("another flow is called \"{name}\": give it its own name");
+            return Err(Fault::at(flow.name.span(), message));
+        }
+        if !scenario.links.iter().any(|link| link.kind() == LinkKind::Wavelan) {
+            let message = format!("flow \"{name}\" needs a link that shares: kind = \"wavelan\"");
+            return Err(Fault::at(flow.name.span(), message));
+        }
+    }
     for station in &scenario.stations {
         check_station(station, &scenario.links)?;
     }

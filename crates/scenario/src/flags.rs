@@ -4,6 +4,7 @@ use toml::Spanned;
 use windfall_base::{Duration, Seed};
 
 use crate::error::ScenarioError;
+use crate::flows::Flow;
 use crate::model::{Direction, FORMAT, Link, LinkKind, Scenario, Station};
 
 /// The name of the station at the near end, which sends on the uplink.
@@ -22,6 +23,10 @@ pub struct Flags {
     pub kind: Option<LinkKind>,
     /// The longest packet, in bytes.
     pub mtu: Option<u16>,
+    /// Flows with a share of their own, beside those of the file.
+    pub flows: Vec<Flow>,
+    /// Admit reservations that a link cannot keep at worst.
+    pub overcommit: bool,
     /// Options of both directions.
     pub both: Direction,
     /// Options of the direction from near to far.
@@ -51,6 +56,8 @@ impl Flags {
             duration: self.duration.map(unplaced),
             stations: vec![station(NEAR), station(FAR)],
             links: vec![link],
+            flows: self.flows.clone(),
+            overcommit: self.overcommit,
             apps: Vec::new(),
         }
     }
@@ -66,9 +73,17 @@ impl Flags {
         if let Some(duration) = self.duration {
             scenario.duration = Some(unplaced(duration));
         }
-        let same = Self { seed: self.seed, duration: self.duration, ..Self::default() };
+        scenario.flows.extend(self.flows.iter().cloned());
+        scenario.overcommit |= self.overcommit;
+        let same = Self {
+            seed: self.seed,
+            duration: self.duration,
+            flows: self.flows.clone(),
+            overcommit: self.overcommit,
+            ..Self::default()
+        };
         if *self == same {
-            return Ok(());
+            return scenario.check();
         }
         match scenario.links.as_mut_slice() {
             [link] => self.apply_to(link),

@@ -8,6 +8,7 @@ mod applications;
 mod check;
 mod error;
 mod flags;
+mod flows;
 mod links;
 mod model;
 mod plan;
@@ -20,6 +21,7 @@ pub use addresses::level_inside;
 pub use applications::DEFAULT_PORT;
 pub use error::ScenarioError;
 pub use flags::{FAR, Flags, NEAR};
+pub use flows::{Flow, FlowProtocol};
 pub use model::{
     App, AppKind, AppTransport, DEFAULT_DURATION, DEFAULT_MTU, Direction, Exposed, FORMAT, Link,
     LinkKind, Route, Scenario, Station, StationInterface,

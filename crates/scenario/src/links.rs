@@ -18,7 +18,8 @@ use windfall_stack::InterfaceConfig;
 use windfall_stack::interface::polled::{Member, PolledConfig, Role};
 
 use crate::error::Fault;
-use crate::model::{Direction, Exposed, Link};
+use crate::flows;
+use crate::model::{Direction, Exposed, Link, Scenario};
 use crate::plan::Read;
 use crate::values::QueueLength;
 
@@ -43,7 +44,11 @@ pub(crate) fn pipe(link: &Link, read: &mut Read<'_>) -> Result<Parts, Fault> {
 
 //= S3.2
 /// The radio of S3.2; the second station polls, as a base station does.
-pub(crate) fn wavelan(link: &Link, read: &mut Read<'_>) -> Result<Parts, Fault> {
+pub(crate) fn wavelan(
+    link: &Link,
+    scenario: &Scenario,
+    read: &mut Read<'_>,
+) -> Result<Parts, Fault> {
     let [up, down] = [link.direction(true), link.direction(false)];
     let rate = up.rate.as_ref().map_or(WAVELAN_RATE, |rate| *rate.get_ref());
     let medium = MediumConfig::Shared(SharedConfig {
@@ -52,6 +57,7 @@ pub(crate) fn wavelan(link: &Link, read: &mut Read<'_>) -> Result<Parts, Fault> 
     });
     let [mobile, base] = [Address(1), Address(2)];
     let cost = coding_cost(rate);
+    let admitted = flows::admit(&scenario.flows, goodput(rate, link.mtu()), scenario.overcommit)?;
     let end = |address, role, own: &Direction, others: &Direction| {
         let polled = PolledConfig {
             address,
@@ -59,13 +65,23 @@ pub(crate) fn wavelan(link: &Link, read: &mut Read<'_>) -> Result<Parts, Fault> 
             framing: framing(own, others, cost),
             timing: Timing::WAVELAN,
         };
-        interface(link, own, windfall_stack::LinkConfig::Polled(polled))
+        let (rules, flows) = admitted.clone();
+        let link = interface(link, own, windfall_stack::LinkConfig::Polled(polled));
+        InterfaceConfig { rules, flows, ..link }
     };
     let members = vec![Member { address: mobile, behind: Vec::new() }];
     let coordinator = Role::Coordinator { members, idle: Idle::default() };
     let station = Role::Station { coordinator: base };
     let ends = vec![end(mobile, station, &up, &down), end(base, coordinator, &down, &up)];
     Ok((medium, ends))
+}
+
+/// What the radio carries of full packets without errors, their ACKs included (S3.2).
+fn goodput(rate: Rate, mtu: u16) -> Rate {
+    let per_byte = Timing::WAVELAN.per_byte + rate.time_of(1);
+    let time = Timing::WAVELAN.per_frame * 2 + per_byte * (u64::from(mtu) + 25);
+    let bits = f64::from(mtu) * 8.0 / time.as_secs_f64();
+    Rate::from_bps(bits.round() as u64).unwrap_or(rate)
 }
 
 /// What a coded frame costs beside its blocks: two frames' overhead, and the headers of both with
@@ -82,8 +98,8 @@ fn framing(own: &Direction, others: &Direction, cost: Cost) -> Framing {
         None => Framing::Plain { arq: arq(own, windfall_link::Arq::Persistent), accept_damaged },
         Some(policy) => Framing::Coded(CodedConfig {
             policy,
-            arq: arq(own, policy.attempts()),
-            padded: own.padded.unwrap_or(policy.pads()),
+            arq: arq(own, windfall_link::Arq::Persistent),
+            padded: own.padded.unwrap_or(false),
             accept_damaged,
             cost,
         }),

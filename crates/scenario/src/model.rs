@@ -10,6 +10,7 @@ use windfall_channel::{GilbertElliott, Pattern, Window};
 use windfall_link::policy::Kind as Policy;
 use windfall_tcp::config::{Corruption, NotificationMode, Reaction};
 
+use crate::flows::Flow;
 use crate::values::{Arq, ByteRange, Prefix, QueueLength, Target, by_text, seed};
 
 /// The version of the file format.
@@ -31,12 +32,18 @@ pub struct Scenario {
     /// How long a simulation runs; 10 s if silent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Spanned<Duration>>,
+    /// Admit reservations that a link cannot keep at worst.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub overcommit: bool,
     /// The stations.
     #[serde(default, rename = "station")]
     pub stations: Vec<Station>,
     /// The links.
     #[serde(default, rename = "link")]
     pub links: Vec<Link>,
+    /// Flows with a share of their own, on every wavelan link.
+    #[serde(default, rename = "flow", skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<Flow>,
     /// The applications.
     #[serde(default, rename = "app", skip_serializing_if = "Vec::is_empty")]
     pub apps: Vec<App>,

@@ -19,6 +19,8 @@ pub struct Topology {
     pub network: NetworkConfig,
     /// How long a simulation runs.
     pub duration: Duration,
+    /// The names of the flows; the flow numbered *i* + 1 is at place *i*.
+    pub flows: Vec<String>,
     /// The applications, in the order of the scenario, then the sinks that it implies.
     pub apps: Vec<AppPlan>,
 }

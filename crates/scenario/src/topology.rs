@@ -43,7 +43,9 @@ impl Scenario {
         let devices = names.map(|name| StationConfig { name, host: None });
         let rates: Vec<Option<Rate>> = self.links.iter().map(fastest).collect();
         let apps = applications::plan(self, &stations, &rates)?;
+        let flows = self.flows.iter().map(|flow| flow.name.get_ref().clone()).collect();
         Ok(Topology {
+            flows,
             apps,
             network: NetworkConfig { stations: devices.collect(), links },
             stations,
@@ -77,7 +79,7 @@ impl Scenario {
     fn link(&self, link: &Link, read: &mut Read<'_>) -> Result<LinkConfig, Fault> {
         let (medium, ends) = match link.kind() {
             LinkKind::Pipe => links::pipe(link, read)?,
-            LinkKind::Wavelan => links::wavelan(link, read)?,
+            LinkKind::Wavelan => links::wavelan(link, self, read)?,
         };
         let ends =
             ends.into_iter().zip(link.stations.get_ref()).map(|(interface, name)| EndConfig {

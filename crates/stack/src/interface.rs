@@ -2,6 +2,7 @@
 
 mod account;
 pub mod classify;
+pub mod flows;
 mod piped;
 pub mod polled;
 
@@ -14,6 +15,7 @@ pub use account::Counters;
 use crate::event::Event;
 use account::Account;
 use classify::{Classifier, Rule};
+use flows::{FlowAccount, ScheduledFlow};
 use piped::Piped;
 use polled::{Polled, PolledConfig};
 
@@ -32,8 +34,10 @@ pub struct InterfaceConfig {
     pub mtu: usize,
     /// What the owners of packets ask; the first rule that matches counts.
     pub rules: Vec<Rule>,
-    /// How much waits for the link.
+    /// How much waits for the link; of each flow where several are scheduled.
     pub queue: Limits,
+    /// Flows with a share of their own on a polled medium; rules name them.
+    pub flows: Vec<ScheduledFlow>,
     /// The link below.
     pub link: LinkConfig,
     /// Keep events for [`Interface::poll_event`]; without it only counters and the ledger are kept.
@@ -47,6 +51,7 @@ impl Default for InterfaceConfig {
             mtu: 1_500,
             rules: Vec::new(),
             queue: Limits::default(),
+            flows: Vec::new(),
             link: LinkConfig::Pipe(PipeConfig::default()),
             observe: false,
         }
@@ -85,13 +90,13 @@ impl Interface {
     /// An interface that has done nothing. Links that contend draw from stream `name` of `seed`.
     #[must_use]
     pub fn new(config: InterfaceConfig, _seed: Seed, _name: &str) -> Self {
-        let InterfaceConfig { mtu, rules, queue, link, observe } = config;
+        let InterfaceConfig { mtu, rules, queue, flows, link, observe } = config;
         let classifier = Classifier::new(rules);
         let lower = match link {
             LinkConfig::Pipe(link) => {
                 Lower::Piped(Piped::new(link, queue, classifier.asks_for_repetition()))
             }
-            LinkConfig::Polled(link) => Lower::Polled(Polled::new(link, queue)),
+            LinkConfig::Polled(link) => Lower::Polled(Polled::new(link, queue, &flows)),
         };
         Self { mtu, classifier, lower, account: Account::new(observe) }
     }
@@ -116,6 +121,15 @@ impl Interface {
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.account.counters
+    }
+
+    /// What each flow has had of a polled link, everything else first; nothing on a pipe.
+    #[must_use]
+    pub fn flows(&self) -> Vec<FlowAccount> {
+        match &self.lower {
+            Lower::Piped(_) => Vec::new(),
+            Lower::Polled(lower) => lower.accounts().collect(),
+        }
     }
 
     /// How much waits for the link: packets and their bytes.

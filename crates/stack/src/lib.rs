@@ -10,5 +10,7 @@ pub mod interface;
 pub use event::{Event, EventKind};
 pub use host::{AppId, Host, HostConfig, HostEvent, HostEventKind};
 pub use interface::classify::{Block, Classifier, Rule};
+pub use interface::flows::{FlowAccount, ScheduledFlow};
 pub use interface::polled::{Member, PolledConfig, Role};
 pub use interface::{Counters, DEVICE, Interface, InterfaceConfig, LinkConfig, MEDIUM};
+pub use windfall_wire_net::Protocol;

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 use windfall_base::{Drops, Duration, Seed};
-use windfall_network::LinkLedger;
+use windfall_network::{ElementId, LinkLedger, Network};
 
 /// The account of a whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -22,6 +22,9 @@ pub struct Summary {
     pub seconds: f64,
     /// Each direction of each link.
     pub links: Vec<LinkSummary>,
+    /// Each flow with a share of its own, at each interface that served it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<FlowSummary>,
     /// Each station that dropped packets above its links.
     pub stations: Vec<StationSummary>,
     /// How punctual deliveries were; `None` in simulated time, which is never late.
@@ -57,6 +60,46 @@ pub struct LinkSummary {
     pub busy_seconds: f64,
     /// Whether every packet is accounted for.
     pub balances: bool,
+}
+
+/// What a flow had of a link, in bytes of frames (S3.29).
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FlowSummary {
+    /// The flow.
+    pub name: String,
+    /// Who sends to whom.
+    pub link: String,
+    /// What was sent for it.
+    pub effort_bytes: f64,
+    /// What it would have taken without errors.
+    pub outcome_bytes: f64,
+    /// The recent share of its effort that errors destroyed.
+    pub error_rate: f64,
+    /// Its outcome as a share of what it would be without errors (S3.25).
+    pub fidelity: f64,
+    /// `outcome` if extra effort makes up for the errors, `effort` if its power factor limits it.
+    pub region: &'static str,
+}
+
+impl FlowSummary {
+    /// The account of the flow `name` on `link`; `None` if it was never served.
+    //= S3.25
+    #[must_use]
+    pub fn new(name: &str, link: &str, flow: &windfall_stack::FlowAccount) -> Option<Self> {
+        let windfall_stack::FlowAccount { account, share, .. } = flow;
+        let (effort, outcome) = (account.total.effort, account.total.outcome);
+        let error_rate = account.error_rate;
+        let crossover = 1.0 - 1.0 / share.power_factor;
+        (effort > 0.0).then(|| Self {
+            name: name.to_owned(),
+            link: link.to_owned(),
+            effort_bytes: effort,
+            outcome_bytes: outcome,
+            error_rate,
+            fidelity: outcome / (outcome + account.lag).max(f64::MIN_POSITIVE),
+            region: if error_rate > crossover { "effort" } else { "outcome" },
+        })
+    }
 }
 
 /// What a station dropped above its links; live, the kernel's counters.
@@ -96,6 +139,18 @@ pub struct ApplicationSummary {
 const COLUMNS: usize = 4;
 
 impl Summary {
+    /// Adds what the flows of `interface` had, by the names of the scenario's flows.
+    pub fn add_flows(&mut self, network: &Network, interface: ElementId, names: &[String]) {
+        if names.is_empty() {
+            return;
+        }
+        let link = network.name(interface);
+        let accounts = network.flows(interface);
+        let all = core::iter::once("everything else").chain(names.iter().map(String::as_str));
+        let summaries = all.zip(&accounts).filter_map(|(n, a)| FlowSummary::new(n, link, a));
+        self.flows.extend(summaries);
+    }
+
     /// An account to be filled, of a run with `seed` started by `command`.
     #[must_use]
     pub fn new(seed: Seed, command: impl Into<String>, duration: Duration) -> Self {
@@ -127,6 +182,18 @@ impl Summary {
         let mut out = String::new();
         for links in self.links.chunks(COLUMNS) {
             self.link_table(&mut out, links);
+        }
+        for flow in &self.flows {
+            let FlowSummary { name, link, region, .. } = flow;
+            let _ = writeln!(
+                out,
+                "flow {name} on {link}: effort {:.0} kB, outcome {:.0} kB, fidelity {:.1} %, \
+                 errors {:.1} %, {region} region",
+                flow.effort_bytes / 1e3,
+                flow.outcome_bytes / 1e3,
+                100.0 * flow.fidelity,
+                100.0 * flow.error_rate,
+            );
         }
         for station in &self.stations {
             if !station.dropped.is_empty() {

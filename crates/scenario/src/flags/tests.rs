@@ -104,6 +104,7 @@ prop_compose! {
             both,
             uplink,
             downlink,
+            ..Flags::default()
         }
     }
 }

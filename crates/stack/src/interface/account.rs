@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use windfall_base::{DropReason, Drops, FlowId, Frame, Instant, Ledger, Tag};
 use windfall_link::{Event as LinkEvent, Pulled};
-use windfall_queue::DropTail;
+use windfall_queue::Waiting;
 
 use crate::event::{Event, EventKind};
 
@@ -77,10 +77,14 @@ impl Account {
         Ledger { taken, given, held: held as u64, drops }
     }
 
-    /// The next packet of `queue` that is still worth sending.
-    pub(super) fn pull(&mut self, now: Instant, queue: &mut DropTail) -> Option<Pulled> {
+    /// The next packet from `pop` that is still worth sending.
+    pub(super) fn pull(
+        &mut self,
+        now: Instant,
+        mut pop: impl FnMut() -> Option<Waiting>,
+    ) -> Option<Pulled> {
         loop {
-            let waiting = queue.pop()?;
+            let waiting = pop()?;
             let expires = waiting.expires();
             let frame = waiting.frame;
             if expires.is_none_or(|expires| now <= expires) {

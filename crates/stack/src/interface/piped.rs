@@ -71,7 +71,7 @@ impl Piped {
         }
         let packets_sent = account.counters.sent;
         let queue = &mut self.queue;
-        let frame = self.link.poll_transmit(now, || account.pull(now, queue));
+        let frame = self.link.poll_transmit(now, || account.pull(now, || queue.pop()));
         self.collect(now, account);
         let frame = frame?;
         self.sending = true;

@@ -7,10 +7,11 @@ use windfall_base::{DropReason, Frame, Input, Instant, Outgoing, Payload};
 use windfall_link::{Arrival, Exchange, Framing};
 use windfall_mac::poll::{Coordinator, Idle, Responder, Timing};
 use windfall_mac::{Address, Client, Feedback};
-use windfall_queue::{DropTail, Limits};
+use windfall_queue::Limits;
 
 use super::account::Account;
 use super::classify::{Block, destination};
+use super::flows::{FlowAccount, Queues, ScheduledFlow};
 
 /// One station on a polled medium such as the WaveLAN of S3.2.
 #[derive(Clone, Debug)]
@@ -74,17 +75,17 @@ struct Above {
 struct Peer {
     address: Address,
     behind: Vec<Block>,
-    queue: DropTail,
+    queue: Queues,
     link: Exchange,
 }
 
 impl Polled {
-    pub(super) fn new(config: PolledConfig, limits: Limits) -> Self {
+    pub(super) fn new(config: PolledConfig, limits: Limits, flows: &[ScheduledFlow]) -> Self {
         let PolledConfig { address, role, framing, timing } = config;
         let peer = |Member { address, behind }| Peer {
             address,
             behind,
-            queue: DropTail::new(limits),
+            queue: Queues::new(limits, flows),
             link: Exchange::new(framing),
         };
         let (mac, peers) = match role {
@@ -169,6 +170,11 @@ impl Polled {
         queues
             .fold((0, 0), |(packets, bytes), queue| (packets + queue.len(), bytes + queue.bytes()))
     }
+
+    /// What the flows of all peers have had, peer by peer.
+    pub(super) fn accounts(&self) -> impl Iterator<Item = FlowAccount> + '_ {
+        self.above.peers.iter().flat_map(|peer| peer.queue.accounts())
+    }
 }
 
 impl Above {
@@ -203,14 +209,15 @@ impl Client for With<'_> {
     fn on_opportunity(&mut self, now: Instant, peer: Address) -> Option<Frame> {
         let Self { above, account } = self;
         let Peer { queue, link, .. } = above.peer(peer)?;
-        let unit = link.next_unit(now, || account.pull(now, queue));
-        collect(now, link, account);
+        let unit = link.next_unit(now, || account.pull(now, || queue.pop()));
+        collect(now, link, queue, account);
         unit
     }
 
     fn on_unit(&mut self, now: Instant, peer: Address, unit: Frame) -> Option<Feedback> {
         let Above { peers, deliveries } = &mut *self.above;
-        let Some(Peer { link, .. }) = peers.iter_mut().find(|known| known.address == peer) else {
+        let Some(Peer { link, queue, .. }) = peers.iter_mut().find(|known| known.address == peer)
+        else {
             self.on_useless(now, unit, DropReason::NotForUs);
             return None;
         };
@@ -220,16 +227,16 @@ impl Client for With<'_> {
             Arrival::More => self.account.counters.from_medium += 1,
             Arrival::Control => self.account.counters.control_received += 1,
         }
-        collect(now, link, self.account);
+        collect(now, link, queue, self.account);
         deliveries.extend(core::iter::from_fn(|| link.poll_delivery()));
         feedback
     }
 
     fn on_outcome(&mut self, now: Instant, peer: Address, feedback: Option<&Feedback>) {
         let Self { above, account } = self;
-        if let Some(Peer { link, .. }) = above.peer(peer) {
+        if let Some(Peer { link, queue, .. }) = above.peer(peer) {
             link.take_outcome(feedback);
-            collect(now, link, account);
+            collect(now, link, queue, account);
         }
     }
 
@@ -240,8 +247,9 @@ impl Client for With<'_> {
 }
 
 /// Takes down what a link has reported.
-fn collect(now: Instant, link: &mut Exchange, account: &mut Account) {
+fn collect(now: Instant, link: &mut Exchange, queue: &mut Queues, account: &mut Account) {
     while let Some(event) = link.poll_event() {
+        queue.note(&event);
         account.link(now, event);
     }
 }

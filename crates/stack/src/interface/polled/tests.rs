@@ -1,11 +1,13 @@
 use core::num::NonZeroU8;
 
 use proptest::prelude::*;
+use windfall_base::FlowId;
 use windfall_base::frame::Tag;
 use windfall_base::{Check, Duration, Node, Probability, RxVector, Seed, Stream};
 use windfall_link::policy::{Cost, Kind};
 use windfall_link::{Arq, CodedConfig};
 use windfall_mac::poll::WAVELAN_RATE;
+use windfall_queue::elf::FlowConfig;
 use windfall_testkit::laws;
 
 use super::*;
@@ -459,4 +461,54 @@ fn the_laws_hold_on_a_polled_medium() {
         lawful(move || hub(2, framing), move || station(0, framing));
         lawful(move || station(0, framing), move || hub(2, framing));
     }
+}
+
+/// Packets that two busy flows get through in a minute, half of the first one's being lost.
+fn two_flows(power_factor: f64) -> [usize; 2] {
+    let mut lost = 0;
+    let half = move |_: usize, frame: &Frame| {
+        if frame.class.flow != FlowId(1) {
+            return Fate::Arrives;
+        }
+        lost += 1;
+        if lost % 2 == 0 { Fate::Lost } else { Fate::Arrives }
+    };
+    let mut air = Air::new(1, Arq::Persistent, half);
+    let flow = |number| ScheduledFlow {
+        flow: FlowId(number),
+        share: FlowConfig { weight: 1.0, power_factor, reserved: false },
+    };
+    let config = InterfaceConfig {
+        queue: Limits { packets: 10_000, ..Limits::default() },
+        flows: vec![flow(1), flow(2)],
+        ..hub(1, Arq::Persistent.into())
+    };
+    air.stations[0] = Interface::new(config, Seed(1), "station");
+    for number in 0..8_000 {
+        let mut frame = packet(number, 2, 1_000);
+        frame.class.flow = FlowId(1 + number as u16 % 2);
+        let input = Input::Frame(frame, RxVector::wired(air.now));
+        air.stations[0].handle_input(air.now, DEVICE, input);
+    }
+    air.run_until(seconds(60));
+    let accounts = air.stations[0].flows();
+    // A flow's error rate is what was lost, as its owner's share of the link shows.
+    assert!((accounts[1].account.error_rate - 0.5).abs() < 0.1, "{accounts:?}");
+    assert!(accounts[2].account.error_rate.abs() < 1e-9);
+    let tags = air.tags(1);
+    assert!(tags.iter().filter(|tag| **tag % 2 == 0).is_sorted());
+    [0, 1].map(|flow| tags.iter().filter(|tag| **tag % 2 == flow).count())
+}
+
+//= S3.29
+//= S3.38
+//= S3.48
+#[test]
+fn flows_share_the_air_as_their_power_factors_say() {
+    let share = |[first, second]: [usize; 2]| first as f64 / second as f64;
+    // Effort-fair: half the throughput. Enough extra effort for all errors: the same throughput.
+    assert!((share(two_flows(1.0)) - 0.5).abs() < 0.02);
+    assert!((share(two_flows(2.5)) - 1.0).abs() < 0.02);
+    // Limited: P (1 − E) = 0.6.
+    assert!((share(two_flows(1.2)) - 0.6).abs() < 0.02);
 }

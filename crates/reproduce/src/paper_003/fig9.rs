@@ -1,0 +1,119 @@
+//! Figure 9: TCP beside UDP for every policy in every place.
+
+use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict};
+use windfall_scenario::{Arq, Direction, Environment, Policy, Spanned};
+
+use super::coded::{self, Cell};
+use crate::error::Error;
+use crate::figure::{Basis, Context, Figure};
+
+pub(crate) const FIGURE: Figure = Figure {
+    name: "S3.fig9",
+    title: "TCP beside UDP for every policy in every place",
+    basis: Basis::Simulated,
+    expected: Verdict::Reproduced,
+    run,
+};
+
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+    let cells = coded::cells(context, figure.name, true)?;
+    let mut claims = claims(&cells);
+    claims.push(handshake(figure, context, &cells)?);
+    Ok(Finding {
+        figure: figure.name,
+        title: figure.title.to_owned(),
+        method: "As Figure 8, and beside each spray one transfer of 1 MB by Windfall's own TCP \
+                 with the knobs of NetBSD 1.2, all in simulated time; throughput from the first \
+                 byte to the last."
+            .to_owned(),
+        claims,
+        expected: figure.expected,
+        charts: vec![("", chart(&cells))],
+        tables: vec![("", table(&cells))],
+        provenance: figure.provenance(context),
+    })
+}
+
+fn ratio(cell: &Cell) -> Option<f64> {
+    cell.tcp.filter(|_| cell.udp > 0.0).map(|tcp| tcp / cell.udp)
+}
+
+/// The cell in which the paper's TCP could not connect.
+fn is_hopeless(cell: &Cell) -> bool {
+    cell.place == Environment::Table && cell.policy == Policy::Bold
+}
+
+fn claims(cells: &[Cell]) -> Vec<Claim> {
+    let usable = cells.iter().filter(|cell| !is_hopeless(cell));
+    let worst = usable
+        .filter_map(|cell| Some((cell, ratio(cell)?)))
+        .min_by(|(_, a), (_, b)| a.total_cmp(b));
+    let mut claims = Vec::new();
+    //= S3.23
+    claims.extend(worst.map(|(cell, ratio)| {
+        Claim {
+            requirement: "S3.23",
+            paper: "TCP gets what UDP gets under every policy: at least 85 %, BOLD on table apart"
+                .to_owned(),
+            measured: format!("at least {:.2}, with {} in {}", ratio, cell.policy, cell.place),
+            verdict: Verdict::of(ratio >= 0.85),
+        }
+    }));
+    claims
+}
+
+/// BOLD on table, with one repetition and padded frames: what the paper leaves open and implies.
+//= S3.22
+fn handshake(figure: &Figure, context: &Context<'_>, cells: &[Cell]) -> Result<Claim, Error> {
+    let strict = Direction {
+        padded: Some(true),
+        arq: Some(Spanned::new(0..0, Arq::Retransmissions(1))),
+        ..coded::direction(Environment::Table, Policy::Bold)
+    };
+    let (rate, connected) = coded::transfer(context, figure.name, strict)?;
+    let persistent = cells.iter().find(|cell| is_hopeless(cell)).and_then(|cell| cell.tcp);
+    Ok(Claim {
+        requirement: "S3.22",
+        paper: "with BOLD on table TCP cannot complete its handshake".to_owned(),
+        measured: format!(
+            "with one repetition and padded frames {}; repeated without end and not padded {:.1} \
+             KB/s",
+            if rate > 0.0 { format!("{rate:.1} KB/s") } else { "nothing arrives".to_owned() },
+            persistent.unwrap_or(0.0)
+        ),
+        verdict: Verdict::of(!connected && rate == 0.0),
+    })
+}
+
+fn table(cells: &[Cell]) -> Table {
+    let mut table = Table::new(["place", "policy", "UDP KB/s", "TCP KB/s", "TCP / UDP"]);
+    for cell in cells {
+        table.push([
+            cell.place.to_string(),
+            cell.policy.to_string(),
+            format!("{:.2}", cell.udp),
+            format!("{:.2}", cell.tcp.unwrap_or(0.0)),
+            ratio(cell).map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2}")),
+        ]);
+    }
+    table
+}
+
+fn chart(cells: &[Cell]) -> Chart {
+    let series = |policy: Policy| {
+        let own = cells.iter().filter(|cell| cell.policy == policy);
+        let points = own.map(|cell| Point::new(cell.udp, cell.tcp.unwrap_or(0.0))).collect();
+        Series::new(policy.to_string(), Mark::Points, points)
+    };
+    let most = cells.iter().map(|cell| cell.udp).fold(1.0, f64::max);
+    let mut all = vec![Series::curve("TCP = UDP", Mark::Dashed, (0.0, most), 1, |x| x)];
+    all.extend(Policy::ALL.map(series));
+    Chart {
+        title: "TCP beside UDP".to_owned(),
+        subtitle: "each point one policy in one place, simulated time".to_owned(),
+        x: Axis::linear("UDP (KB/s)").from_zero(),
+        y: Axis::linear("TCP (KB/s)").from_zero(),
+        series: all,
+        rules: Vec::new(),
+    }
+}

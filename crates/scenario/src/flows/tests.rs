@@ -1,0 +1,86 @@
+use super::*;
+use crate::{Direction, Environment, Flags, LinkKind, Policy, Scenario};
+
+fn flow(text: &str) -> Flow {
+    text.parse().unwrap()
+}
+
+fn link() -> Rate {
+    Rate::from_bps(800_000).unwrap()
+}
+
+#[test]
+fn a_flow_is_read_from_one_line() {
+    let video = flow("video: dst port 5004, udp, reserve 350kbps, power-factor 2.23");
+    assert_eq!(video.name.get_ref(), "video");
+    assert_eq!((video.dst_port, video.protocol), (Some(5004), Some(FlowProtocol::Udp)));
+    assert_eq!(video.reserve, Rate::from_bps(350_000));
+    assert_eq!(video.power_factor, Some(2.23));
+    assert_eq!(flow("rest:").weight, None);
+    for wrong in ["video", "video: dst", "video: reserve much", "v: dscp 64", "v: port 5"] {
+        assert!(wrong.parse::<Flow>().is_err(), "{wrong}");
+    }
+}
+
+//= S3.33
+#[test]
+fn reservations_beyond_the_link_are_refused_with_the_numbers() {
+    let flows = [
+        flow("audio: dst port 1, reserve 8kbps, power-factor 3"),
+        flow("video: dst port 2, reserve 352kbps, power-factor 2.23"),
+    ];
+    let refused = admit(&flows, link(), false).unwrap_err().in_file("x", "").to_string();
+    assert!(refused.contains("video") && refused.contains("101.12 %"), "{refused}");
+    let (rules, shares) = admit(&flows, link(), true).unwrap();
+    assert_eq!((rules.len(), shares.len()), (2, 2));
+    assert!((shares[1].share.weight - 0.44).abs() < 1e-9 && shares[1].share.reserved);
+    assert_eq!(rules[1].class.flow, FlowId(2));
+}
+
+#[test]
+fn weights_of_zero_and_power_factors_below_one_are_refused() {
+    for wrong in ["a: weight 0", "a: weight 1, power-factor 0.9", "a: weight 2, reserve 8kbps"] {
+        assert!(admit(&[flow(wrong)], link(), false).is_err(), "{wrong}");
+    }
+}
+
+//= S3.35
+#[test]
+fn a_flow_that_says_no_power_factor_gets_that_of_its_class() {
+    let flows = [flow("a: reserve 8kbps"), flow("b: reserve 200kbps"), flow("c: weight 2")];
+    let (_, shares) = admit(&flows, link(), false).unwrap();
+    let powers: Vec<f64> = shares.iter().map(|flow| flow.share.power_factor).collect();
+    assert_eq!(powers, [3.0, 1.5, 1.2]);
+}
+
+#[test]
+fn flows_coding_and_places_survive_as_text() {
+    let both = Direction {
+        policy: Some(Policy::Flex),
+        environment: Some(Environment::Table),
+        padded: Some(true),
+        ..Direction::default()
+    };
+    let flows = vec![
+        flow("video: to 10.77.0.2/32, dst port 5004, udp, reserve 350kbps, power-factor 2.23"),
+        flow("bulk: from 10.77.0.1/32, src port 80, tcp, dscp 8, weight 2, attempts 3"),
+        flow("sketch: udplite, lifetime 20ms, accept-damaged"),
+    ];
+    let kind = Some(LinkKind::Wavelan);
+    let flags = Flags { both, flows, kind, overcommit: true, ..Flags::default() };
+    let scenario = flags.scenario();
+    let text = scenario.to_toml();
+    assert_eq!(Scenario::parse("generated.toml", &text), Ok(scenario), "{text}");
+}
+
+#[test]
+fn an_unknown_place_or_policy_is_refused() {
+    for (key, value) in [("environment", "cellar"), ("policy", "brave")] {
+        let text = format!(
+            "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n[[link]]\n\
+             kind = \"wavelan\"\nstations = [\"a\", \"b\"]\n{key} = \"{value}\"\n"
+        );
+        let message = Scenario::parse("x.toml", &text).unwrap_err().to_string();
+        assert!(message.contains(value) && message.contains("x.toml:9"), "{message}");
+    }
+}
