@@ -15,7 +15,7 @@ fn figures_are_listed_with_their_verdicts() {
     let output = windfall(&["reproduce", "S3", "--list"]);
     assert!(output.status.success());
     let list = text(&output.stdout);
-    assert_eq!(list.lines().count(), 2 + 8, "{list}");
+    assert_eq!(list.lines().count(), 2 + 17, "{list}");
     assert!(list.lines().any(|line| line.starts_with("S3.fig5") && line.ends_with("reproduced")));
 }
 
@@ -42,4 +42,24 @@ fn local_retransmission_preserves_the_throughput_of_the_kernels_tcp() {
     let _ = std::fs::remove_dir_all(&out);
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+//= S3.17
+//= S3.22
+//= S3.23
+//= S3.26
+//= S3.28
+//= S3.40
+//= S3.41
+//= S3.47
+//= S3.52
+#[test]
+fn coding_and_scheduling_do_what_the_paper_says() {
+    let out = std::env::temp_dir().join(format!("windfall-coding-{}", std::process::id()));
+    let mut arguments = vec!["reproduce", "--quick", "--out", out.to_str().unwrap()];
+    arguments.extend(["S3.table1", "S3.fig8", "S3.fig9", "S3.table2", "S3.table3", "S3.47"]);
+    arguments.extend(["S3.fig11", "S3.fig12", "S3.52"]);
+    let output = windfall(&arguments);
+    let _ = std::fs::remove_dir_all(&out);
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
 }

@@ -93,7 +93,7 @@ pub(super) fn transfer(
     let network = simulation.network();
     let reports = (0..2)
         .filter_map(|number| network.station(number))
-        .flat_map(|station| station.reports().into_iter().flatten().collect::<Vec<_>>());
+        .flat_map(|station| station.reports().flatten().collect::<Vec<_>>());
     let (mut bytes, mut seconds, mut connected) = (0.0, 0.0, false);
     for (name, value) in reports {
         match name {
