@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use windfall_base::{Duration, Probability, Seed};
-use windfall_scenario::ByteRange;
+use windfall_scenario::{ByteRange, ENVIRONMENT_FRAMES, Environment};
 use windfall_trace::errors::convert::{self, LossTiming};
 use windfall_trace::errors::fit::{Fit, Level, Report, Steps};
 use windfall_trace::errors::record::{record, record_known};
@@ -52,6 +52,12 @@ struct Synth {
     /// Make a stream of so many bits instead of frames
     #[arg(long, value_name = "N", conflicts_with_all = ["frames", "length"])]
     bits: Option<u64>,
+    /// The trace of a place, as a link's --environment replays it: office, walking, adjacent,
+    /// table or walls; the uplink's has seed 1, the downlink's 2
+    #[arg(long, value_name = "PLACE",
+          conflicts_with_all = ["frames", "length", "bits", "burst", "loss", "gemodel", "ber",
+                                "bit_gemodel", "window", "corrupt", "truncate", "range"])]
+    environment: Option<Environment>,
     /// So many frames lost of every so many: 5/100, or 5/100+95 for the last five
     #[arg(long, value_name = "K/N", help_heading = "Models")]
     burst: Option<Pattern>,
@@ -197,6 +203,9 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 fn synth(args: &Synth) -> Result {
+    if let Some(environment) = args.environment {
+        return args.output.write_trace(&environment.synthesize(args.seed, ENVIRONMENT_FRAMES));
+    }
     let mut models = Vec::new();
     models.extend(args.burst.map(Model::Pattern));
     models.extend(args.loss.map(Model::Loss));

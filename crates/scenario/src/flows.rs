@@ -14,7 +14,6 @@ use windfall_stack::interface::flows::{ScheduledFlow, check};
 use windfall_stack::{Block, Protocol, Rule};
 
 use crate::error::Fault;
-use crate::flags::unplaced;
 use crate::values::Prefix;
 
 /// A flow: which packets belong to it, its share of a link, and what its owner asks.
@@ -78,7 +77,7 @@ impl Flow {
     #[must_use]
     pub fn named(name: &str) -> Self {
         Self {
-            name: unplaced(name.to_owned()),
+            name: Spanned::new(0..0, name.to_owned()),
             from: None,
             to: None,
             protocol: None,

@@ -29,6 +29,6 @@ pub use model::{
 pub use plan::{AppPlan, InterfacePlan, Read, StationPlan, StationRoute, Topology};
 pub use toml::Spanned;
 pub use values::{Arq, ByteRange, Prefix, QueueLength, Target};
-pub use windfall_channel::environment::Environment;
+pub use windfall_channel::environment::{Environment, FRAMES as ENVIRONMENT_FRAMES};
 pub use windfall_channel::{GilbertElliott, Pattern, Window};
 pub use windfall_link::policy::Kind as Policy;

@@ -119,9 +119,9 @@ fn table2(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
         verdict: Verdict::of((starving - 0.55).abs() < 0.01),
     });
     let method = "Closed forms. Effort-fair shares link time as the expected rates 8, 350, 221 and \
-                  221 say (S3.47 has the other reading). The preferable column follows with audio and video as reserved \
-                  flows and the others as best effort, all with power factor 2; rates within 1 \
-                  kb/s, as the paper prints whole ones.";
+                  221 say (S3.47 has the other reading). The preferable column follows with \
+                  audio and video as reserved flows and the others as best effort, all with power \
+                  factor 2; rates within 1 kb/s, as the paper prints whole ones.";
     Ok(finding(figure, context, method, claims))
 }
 

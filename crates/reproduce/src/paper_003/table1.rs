@@ -2,7 +2,7 @@
 
 use windfall_base::Seed;
 use windfall_report::{Claim, Finding, Table, Verdict};
-use windfall_scenario::Environment;
+use windfall_scenario::{ENVIRONMENT_FRAMES, Environment};
 use windfall_trace::errors::statistics::Statistics;
 
 use crate::error::Error;
@@ -15,9 +15,6 @@ pub(crate) const FIGURE: Figure = Figure {
     expected: Verdict::Reproduced,
     run,
 };
-
-/// Frames of each trace.
-const FRAMES: u32 = 6_000;
 
 /// A row of the paper: loss, truncation and corruption in per cent, `None` for *trivial* or
 /// *none*, and the bit error rate.
@@ -38,7 +35,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
     let mut claims = Vec::new();
     for (place, cells, rate) in PAPER {
         let seed = Seed(context.seed.0);
-        let (shares, measured) = totals(&Statistics::of(&place.synthesize(seed, FRAMES)));
+        let (shares, measured) =
+            totals(&Statistics::of(&place.synthesize(seed, ENVIRONMENT_FRAMES)));
         let [loss, cut, corrupted] = shares.map(|share| format!("{share:.2}"));
         table.push([place.to_string(), loss, cut, corrupted, format!("{measured:.2e}")]);
         let fits = |(share, cell): (f64, Option<f64>)| match cell {
