@@ -55,8 +55,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
             "Busy flows on a link of slots. Whether a slot delivers was taken, one after the \
              other, from {count} frames that FLEX sent behind walls in simulated time: a slot \
              delivers if its frame completes a packet. Audio reserves 1 % at power factor 3, video \
-             44 % at 2.23, two FTPs share the rest at 1.2; overcommit was asked for, since at worst \
-             they take 101.1 % (S3.46)."
+             44 % at 2.23, two FTPs share the rest at 1.2; overcommit was asked for, since at \
+             worst they take 101.1 % (S3.46)."
         ),
         claims: claims(&course, &flows, slots),
         expected: figure.expected,
