@@ -9,8 +9,9 @@ use windfall_base::{Duration, Instant, Port};
 
 use crate::driver::Clock;
 
-/// How late the system's timers usually come.
-const LATE: Duration = Duration::from_micros(60);
+/// How late the system's timers are taken to come, at least and at most: a machine that has nothing
+/// else to do sleeps deeply, and wakes up late.
+const LATE: (Duration, Duration) = (Duration::from_micros(30), Duration::from_micros(200));
 /// Waits that are longer than this end with a moment of wakefulness, so that they end in time;
 /// there can be no more than a thousand of them in a second.
 const LONG: Duration = Duration::from_millis(1);
@@ -26,6 +27,8 @@ pub struct SystemClock {
     others: Vec<u32>,
     /// The deadline of a long wait, for whose last moments there is no sleep.
     awaited: Option<Instant>,
+    /// How late timers came of late: the worst of some, slowly forgotten.
+    late: Duration,
 }
 
 impl SystemClock {
@@ -42,6 +45,7 @@ impl SystemClock {
             events: Vec::with_capacity(64),
             others: Vec::new(),
             awaited: None,
+            late: LATE.1,
         })
     }
 
@@ -72,12 +76,19 @@ impl SystemClock {
         let span = deadline.saturating_since(self.now());
         if span > LONG {
             self.awaited = Some(deadline);
-            span.saturating_sub(LATE)
-        } else if self.awaited == Some(deadline) && span <= LATE {
+            span.saturating_sub(self.late)
+        } else if self.awaited == Some(deadline) && span <= LATE.1 {
             Duration::ZERO
         } else {
             span
         }
+    }
+
+    /// Learns from a sleep that should have ended at `end` how late timers come.
+    fn learn(&mut self, end: Instant) {
+        let late = self.now().saturating_since(end);
+        let faded = self.late.saturating_sub(self.late / 16);
+        self.late = late.max(faded).clamp(LATE.0, LATE.1);
     }
 
     fn watch(&self, descriptor: impl AsFd, key: u64) -> io::Result<()> {
@@ -94,18 +105,22 @@ impl Clock for SystemClock {
     }
 
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Port>) -> io::Result<()> {
-        let timeout = deadline.map(|deadline| {
-            let span = self.sleep_until(deadline).as_nanos();
-            Timespec {
-                tv_sec: (span / 1_000_000_000) as i64,
-                tv_nsec: (span % 1_000_000_000) as i64,
-            }
+        let span = deadline.map(|deadline| self.sleep_until(deadline));
+        let end = span.filter(|span| *span > LONG).map(|span| self.now().saturating_add(span));
+        let timeout = span.map(|span| Timespec {
+            tv_sec: (span.as_nanos() / 1_000_000_000) as i64,
+            tv_nsec: (span.as_nanos() % 1_000_000_000) as i64,
         });
         self.events.clear();
         let spare = rustix::buffer::spare_capacity(&mut self.events);
         match epoll::wait(&self.epoll, spare, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
+        }
+        if let Some(end) = end
+            && self.events.is_empty()
+        {
+            self.learn(end);
         }
         for event in &self.events {
             let key = event.data.u64();
