@@ -79,10 +79,20 @@ impl Deadline {
     }
 }
 
+/// Makes signals something to be read.
+fn take_over(signals: &[Signal]) -> Result<SignalFd> {
+    let signals: SigSet = signals.iter().copied().collect();
+    signals.thread_block().doing(|| "block signals".into())?;
+    SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+        .doing(|| "wait for signals".into())
+}
+
 struct First<'a> {
     control: &'a Control,
     stations: Vec<Station>,
     signals: SignalFd,
+    /// What a terminal sends to the whole group, this process included.
+    interrupts: SignalFd,
     command: Option<Pid>,
     others: BTreeMap<Pid, usize>,
 }
@@ -110,12 +120,10 @@ impl<'a> First<'a> {
         }
         send(Message::Place(place))?;
         send(Message::Ready(kind))?;
-        let mut child = SigSet::empty();
-        child.add(Signal::SIGCHLD);
-        child.thread_block().doing(|| "block a signal".into())?;
-        let signals = SignalFd::with_flags(&child, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
-            .doing(|| "wait for signals".into())?;
-        Ok(Self { control, stations, signals, command: None, others: BTreeMap::new() })
+        let signals = take_over(&[Signal::SIGCHLD])?;
+        let interrupts = take_over(&[Signal::SIGINT, Signal::SIGQUIT])?;
+        let others = BTreeMap::new();
+        Ok(Self { control, stations, signals, interrupts, command: None, others })
     }
 
     fn run(&mut self, work: &Work) -> Result<()> {
@@ -130,7 +138,14 @@ impl<'a> First<'a> {
         self.await_listeners(work)?;
         if let Some(program) = &work.command {
             let station = &self.stations[program.station];
-            self.command = Some(program::start(program, station.namespace.as_fd())?);
+            let command = program::start(program, station.namespace.as_fd())?;
+            // What was sent before the command was there has reached only the others of the group.
+            while let Ok(Some(signal)) = self.interrupts.read_signal() {
+                if let Ok(signal) = Signal::try_from(signal.ssi_signo as i32) {
+                    let _ = kill(command, signal);
+                }
+            }
+            self.command = Some(command);
         }
         self.attend()?;
         self.end_all()?;
