@@ -23,12 +23,20 @@ pub(crate) struct Args {
     /// The scenario file
     scenario: PathBuf,
     /// How long to run, in simulated time; a bare number is in ms [default: as the scenario says]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = some_time)]
     duration: Option<Duration>,
     #[command(flatten)]
     link: LinkOptions,
     #[command(flatten)]
     record: RecordOptions,
+}
+
+/// A duration in which something can happen.
+fn some_time(text: &str) -> std::result::Result<Duration, String> {
+    match text.parse::<Duration>() {
+        Ok(time) if time.is_zero() => Err("a duration of 0 shows nothing: write 10s".to_owned()),
+        other => other.map_err(|error| error.to_string()),
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Result {

@@ -43,14 +43,16 @@ enum Action {
 #[derive(Debug, clap::Args)]
 struct Synth {
     /// How many frames
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = 1000,
+          value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     frames: u64,
     /// Length of a frame, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1500,
           value_parser = clap::value_parser!(u32).range(1..=65_535))]
     length: u32,
     /// Make a stream of so many bits instead of frames
-    #[arg(long, value_name = "N", conflicts_with_all = ["frames", "length"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["frames", "length"],
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
     bits: Option<u64>,
     /// The trace of a place, as a link's --environment replays it: office, walking, adjacent,
     /// table or walls; the uplink's has seed 1, the downlink's 2
@@ -225,11 +227,7 @@ fn synth(args: &Synth) -> Result {
     let config = AirConfig { models, range, ..AirConfig::default() };
     let workload = command_line();
     let trace = match args.bits {
-        Some(0) => return Err(Trouble::new("--bits 0: a trace needs one bit at least")),
         Some(bits) => synthesize_bits(&config, args.seed, bits, &workload)?,
-        None if args.frames == 0 => {
-            return Err(Trouble::new("--frames 0: a trace needs one frame at least"));
-        }
         None => synthesize_frames(&config, args.seed, args.frames, args.length, &workload),
     };
     args.output.write_trace(&trace)
