@@ -87,7 +87,7 @@ fn what_is_wrong_is_said_in_one_line() {
         (&["trace", "show", "-"], broken.as_bytes(), "-: line 3: \"b 1 0\" names a bit twice"),
         (&["trace", "show", "-"], b"hello", "-: line 1: no error trace begins like this"),
         (&["trace", "show", "/nonexistent"], b"", "cannot read /nonexistent"),
-        (&["trace", "synth", "--frames", "0"], b"", "--frames 0"),
+        (&["trace", "synth", "--frames", "0"], b"", "'0' for '--frames <N>': 0 is not in 1.."),
         (&["trace", "synth", "--bits", "9", "--loss", "1%"], b"", "index it by frames"),
         (
             &["trace", "convert", "-", "--from", "loss-list"],
