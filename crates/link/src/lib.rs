@@ -18,6 +18,7 @@ pub mod persistence;
 pub mod pipe;
 pub mod policy;
 pub mod stop_and_wait;
+mod undecided;
 pub mod window;
 
 pub use coded::{Coded, CodedConfig};

@@ -4,26 +4,16 @@
 use std::collections::VecDeque;
 
 use windfall_base::seq::Seq16;
-use windfall_base::{Check, Class, DropReason, Frame, Instant, Payload, Tag};
-use windfall_wire_link::pipe::{Number, Wish};
+use windfall_base::{Check, DropReason, Frame, Instant};
+use windfall_wire_link::pipe::Number;
 use windfall_wire_link::poll::Feedback;
 
 use crate::event::Event;
-use crate::framing::{Opened, open, seal};
+use crate::framing::{Opened, open};
 use crate::output::Output;
 use crate::persistence::Arq;
+use crate::undecided::Undecided;
 use crate::window::Pulled;
-
-/// The packet under way.
-#[derive(Debug)]
-struct Current {
-    payload: Payload,
-    class: Class,
-    tag: Option<Tag>,
-    expires: Option<Instant>,
-    attempts: u32,
-    limit: Option<u32>,
-}
 
 /// The exchange of packets with one peer, both directions.
 ///
@@ -33,7 +23,8 @@ struct Current {
 pub struct StopAndWait {
     arq: Arq,
     accept_damaged: bool,
-    current: Option<Current>,
+    /// The packet under way.
+    current: Option<Undecided>,
     /// The number of the packet under way, or of the last.
     seq: Seq16,
     /// The last packet that was handed up.
@@ -70,33 +61,16 @@ impl StopAndWait {
         pull: impl FnOnce() -> Option<Pulled>,
     ) -> Option<Frame> {
         //= S3.16
-        if self.current.as_ref().and_then(|c| c.expires).is_some_and(|expires| expires < now) {
+        if self.current.as_ref().is_some_and(|current| current.has_expired(now)) {
             self.give_up(DropReason::Expired);
         }
         if self.current.is_none() {
-            let Pulled { frame, expires } = pull()?;
-            let limit = self.arq.limit(&frame.class);
-            let (class, tag) = (frame.class, frame.tag);
+            self.current = Some(Undecided::new(pull()?, self.arq));
             self.seq = self.seq.next();
-            let payload = frame.payload;
-            self.current = Some(Current { payload, class, tag, expires, attempts: 0, limit });
         }
         let current = self.current.as_mut()?;
-        current.attempts += 1;
-        let (attempt, limit) = (current.attempts, current.limit);
-        let kept = limit != Some(1);
-        let mut unit = Frame {
-            payload: current.payload.clone(),
-            class: current.class,
-            tag: current.tag,
-            kept,
-            ..Frame::default()
-        };
-        let last = limit.is_some_and(|limit| attempt >= limit);
-        let wish = Wish { last, accept_damaged: unit.class.accept_damaged };
-        seal(&mut unit, Number::Unit(self.seq), wish);
-        self.events.push_back(Event::Sent { tag: unit.tag, attempt, len: unit.len(), kept });
-        if !kept {
+        let unit = current.attempt(Number::Unit(self.seq), &mut self.events);
+        if !unit.kept {
             self.current = None;
         }
         Some(unit)
@@ -106,9 +80,9 @@ impl StopAndWait {
     pub fn take_outcome(&mut self, feedback: Option<&Feedback>) {
         let Some(current) = &self.current else { return };
         if feedback.is_some_and(|feedback| feedback[..] == self.seq.0.to_be_bytes()) {
-            self.events.push_back(Event::Acknowledged { tag: current.tag });
+            self.events.push_back(current.acknowledged());
             self.current = None;
-        } else if current.limit.is_some_and(|limit| current.attempts >= limit) {
+        } else if current.is_used_up() {
             //= S3.12
             self.give_up(DropReason::RetryLimit);
         }
@@ -168,8 +142,7 @@ impl StopAndWait {
 
     fn give_up(&mut self, reason: DropReason) {
         if let Some(current) = self.current.take() {
-            let (tag, len) = (current.tag, current.payload.len());
-            self.events.push_back(Event::Dropped { tag, kept: false, reason, len });
+            self.events.push_back(current.dropped(reason));
         }
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 
 use windfall_base::seq::Seq32;
-use windfall_base::{Class, DropReason, Duration, Frame, Instant, Payload, Tag};
-use windfall_wire_link::pipe::{Ack, Number, Probe, Wish};
+use windfall_base::{DropReason, Duration, Frame, Instant};
+use windfall_wire_link::pipe::{Ack, Number, Probe};
 
 use super::round_trip::RoundTrip;
 use crate::event::Event;
-use crate::framing::seal;
 use crate::persistence::Arq;
+use crate::undecided::Undecided;
 use crate::window::{Pulled, Window};
 
 /// On a link without rate and delay an attempt takes no time. One that lets nothing through must
@@ -21,14 +21,7 @@ const PAUSE: Duration = Duration::from_micros(100);
 /// A packet whose fate is open.
 #[derive(Debug)]
 struct Open {
-    payload: Payload,
-    class: Class,
-    tag: Option<Tag>,
-    expires: Option<Instant>,
-    /// Attempts made.
-    attempts: u32,
-    /// Attempts in all; without limit if `None`.
-    limit: Option<u32>,
+    packet: Undecided,
     /// The transmission of the last attempt.
     order: Seq32,
 }
@@ -139,7 +132,7 @@ impl Sender {
         }
         while let Some(seq) = self.repeats.pop_front() {
             let Some(copy) = self.copy(seq) else { continue };
-            if copy.expires.is_some_and(|expires| expires < now) {
+            if copy.packet.has_expired(now) {
                 self.give_up(seq, DropReason::Expired, events);
                 continue;
             }
@@ -148,14 +141,12 @@ impl Sender {
         if self.places.len() >= self.window.packets || self.bytes >= self.window.bytes {
             return None;
         }
-        let Pulled { frame, expires } = pull()?;
+        let packet = Undecided::new(pull()?, self.arq);
         let seq = self.base + self.places.len() as u32;
-        let limit = self.arq.limit(&frame.class);
-        let len = frame.payload.len();
+        let len = packet.len();
         self.bytes += len;
         self.open += 1;
-        let (order, class, tag) = (self.order, frame.class, frame.tag);
-        let copy = Open { payload: frame.payload, class, tag, expires, attempts: 0, limit, order };
+        let copy = Open { packet, order: self.order };
         self.places.push_back(Place { len, copy: Some(copy) });
         self.transmit(now, seq, events)
     }
@@ -219,7 +210,7 @@ impl Sender {
 
     /// Pauses if a packet was sent in vain again and again while no time passed.
     fn pause_after_many(&mut self, now: Instant, seq: Seq32) {
-        let attempts = self.copy(seq).map_or(0, |copy| copy.attempts);
+        let attempts = self.copy(seq).map_or(0, |copy| copy.packet.attempts());
         if attempts > 0 && attempts.is_multiple_of(ATTEMPTS_AT_ONCE) {
             self.paused = Some(now + PAUSE);
         }
@@ -234,10 +225,10 @@ impl Sender {
             return;
         };
         if arrived {
-            events.push_back(Event::Acknowledged { tag: copy.tag });
+            events.push_back(copy.packet.acknowledged());
             self.forget(seq);
         } else if copy.order == order {
-            if copy.limit.is_some_and(|limit| copy.attempts >= limit) {
+            if copy.packet.is_used_up() {
                 //= S3.12
                 self.give_up(seq, DropReason::RetryLimit, events);
             } else {
@@ -249,8 +240,7 @@ impl Sender {
 
     fn give_up(&mut self, seq: Seq32, reason: DropReason, events: &mut VecDeque<Event>) {
         if let Some(copy) = self.copy(seq) {
-            let (tag, len) = (copy.tag, copy.payload.len());
-            events.push_back(Event::Dropped { tag, kept: false, reason, len });
+            events.push_back(copy.packet.dropped(reason));
         }
         if self.pass_over.is_before(seq.next()) {
             self.pass_over = seq.next();
@@ -289,24 +279,12 @@ impl Sender {
         let order = self.order;
         let settled = seq.distance_from(self.base) as u16;
         let copy = self.copy(seq)?;
-        copy.attempts += 1;
         copy.order = order;
-        let (attempt, limit) = (copy.attempts, copy.limit);
-        let kept = limit != Some(1);
-        let mut frame = Frame {
-            payload: copy.payload.clone(),
-            class: copy.class,
-            tag: copy.tag,
-            kept,
-            ..Frame::default()
-        };
-        let last = limit.is_some_and(|limit| attempt >= limit);
-        let wish = Wish { last, accept_damaged: frame.class.accept_damaged };
-        seal(&mut frame, Number::Window { seq, order, settled }, wish);
-        events.push_back(Event::Sent { tag: frame.tag, attempt, len: frame.len(), kept });
+        let frame = copy.packet.attempt(Number::Window { seq, order, settled }, events);
+        let again = copy.packet.attempts() > 1;
         self.note_flight(now, Some(seq));
-        self.urgent = attempt > 1 || !self.round_trip.is_measured();
-        if !kept {
+        self.urgent = again || !self.round_trip.is_measured();
+        if !frame.kept {
             self.forget(seq);
         }
         Some(frame)

@@ -1,0 +1,80 @@
+//! A packet whose fate is open: its sender keeps it, and may send it again.
+
+use std::collections::VecDeque;
+
+use windfall_base::{Class, DropReason, Frame, Instant, Payload, Tag};
+use windfall_wire_link::pipe::{Number, Wish};
+
+use crate::event::Event;
+use crate::framing::seal;
+use crate::persistence::Arq;
+use crate::window::Pulled;
+
+/// The packet, and how often it was tried.
+#[derive(Debug)]
+pub(crate) struct Undecided {
+    payload: Payload,
+    class: Class,
+    tag: Option<Tag>,
+    expires: Option<Instant>,
+    /// Attempts made.
+    attempts: u32,
+    /// Attempts in all; without limit if `None`.
+    limit: Option<u32>,
+}
+
+impl Undecided {
+    /// A packet that was not tried yet, with the attempts that it or else `arq` asks for.
+    pub(crate) fn new(pulled: Pulled, arq: Arq) -> Self {
+        let Pulled { frame: Frame { payload, class, tag, .. }, expires } = pulled;
+        Self { payload, class, tag, expires, attempts: 0, limit: arq.limit(&class) }
+    }
+
+    /// The length of the packet, in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.payload.len()
+    }
+
+    /// Attempts made.
+    pub(crate) fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// Whether the packet is worthless by `now`.
+    pub(crate) fn has_expired(&self, now: Instant) -> bool {
+        self.expires.is_some_and(|expires| expires < now)
+    }
+
+    /// Whether no attempt is left.
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.limit.is_some_and(|limit| self.attempts >= limit)
+    }
+
+    /// Makes the frame of one more attempt; a packet with one attempt in all is not kept.
+    pub(crate) fn attempt(&mut self, number: Number, events: &mut VecDeque<Event>) -> Frame {
+        self.attempts += 1;
+        let kept = self.limit != Some(1);
+        let mut frame = Frame {
+            payload: self.payload.clone(),
+            class: self.class,
+            tag: self.tag,
+            kept,
+            ..Frame::default()
+        };
+        let wish = Wish { last: self.is_used_up(), accept_damaged: self.class.accept_damaged };
+        seal(&mut frame, number, wish);
+        let (tag, attempt, len) = (frame.tag, self.attempts, frame.len());
+        events.push_back(Event::Sent { tag, attempt, len, kept });
+        frame
+    }
+
+    /// What to report when the packet has arrived.
+    pub(crate) fn acknowledged(&self) -> Event {
+        Event::Acknowledged { tag: self.tag }
+    }
+
+    /// What to report when the packet is given up.
+    pub(crate) fn dropped(&self, reason: DropReason) -> Event {
+        Event::Dropped { tag: self.tag, kept: false, reason, len: self.len() }
+    }
+}
