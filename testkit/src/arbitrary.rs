@@ -5,8 +5,8 @@ use std::num::NonZeroU8;
 use bytes::Bytes;
 use windfall_base::frame::{MAX_HEADER, MAX_TRAILER};
 use windfall_base::{
-    Check, Class, Damage, Dbm, Duration, Failure, FlowId, Frame, Input, Instant, Payload, Port,
-    Rate, RxVector, Stream, Tag,
+    Check, Class, Damage, Dbm, Duration, Failure, FlowId, Frame, Input, Instant, Overheard,
+    Payload, Port, Rate, RxVector, Stream, Tag,
 };
 
 /// Up to `limit` random bytes; often none, often the full length.
@@ -70,6 +70,7 @@ fn class(stream: &mut Stream) -> Class {
         attempts: NonZeroU8::new(stream.bits() as u8).filter(|_| stream.below(4) == 0),
         accept_damaged: [None, None, Some(false), Some(true)][stream.below(4) as usize],
         lifetime: (stream.below(4) == 0).then(|| Duration::from_micros(stream.below(100_000))),
+        rate: Rate::from_mbps(stream.below(55)).filter(|_| stream.below(4) == 0),
     }
 }
 
@@ -81,12 +82,16 @@ pub fn input(stream: &mut Stream, now: Instant, ports: u16) -> (Port, Input) {
     } else {
         Port(stream.below(u64::from(ports.max(1))) as u16)
     };
-    let input = match stream.below(12) {
+    let input = match stream.below(13) {
         0 => Input::CarrierBusy,
         1 => Input::CarrierIdle,
         2 => Input::ReceptionFailed(Failure::Header),
         3 => Input::ReceptionFailed(Failure::Noise),
         4 | 5 => Input::TransmissionDone,
+        6 => {
+            let head = (stream.bits() as u32).to_be_bytes();
+            Input::Overheard(Overheard { head, good: stream.below(4) > 0 })
+        }
         _ => Input::Frame(frame(stream), vector(stream, now)),
     };
     (port, input)

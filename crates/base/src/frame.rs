@@ -8,6 +8,7 @@ use bytes::{Bytes, BytesMut};
 
 use crate::damage::Damage;
 use crate::time::Duration;
+use crate::units::Rate;
 
 /// The longest link header, in bytes.
 pub const MAX_HEADER: usize = 60;
@@ -33,6 +34,8 @@ pub struct Class {
     pub accept_damaged: Option<bool>,
     /// Worthless after so long on one link.
     pub lifetime: Option<Duration>,
+    /// The rate at which to send it, where the link has several; the link's own choice if `None`.
+    pub rate: Option<Rate>,
 }
 
 /// A packet as the layers below see it: opaque bytes in one or two shared slices.

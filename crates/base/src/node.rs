@@ -49,6 +49,8 @@ pub enum Input {
     CarrierIdle,
     /// Energy was there, yet no frame came of it.
     ReceptionFailed(Failure),
+    /// A frame for somebody else, of which a radio's address filter keeps all but the beginning.
+    Overheard(Overheard),
     /// The frame that this node transmitted has left it; it may transmit the next.
     TransmissionDone,
 }
@@ -60,6 +62,25 @@ pub enum Failure {
     Header,
     /// Energy ended without a preamble.
     Noise,
+}
+
+/// What a radio says of a frame for somebody else: enough to defer to it, and no copy of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overheard {
+    /// Its first bytes, as sent: in 802.11 frame control and duration.
+    pub head: [u8; 4],
+    /// Whether its frame check held; the bytes mean nothing if not.
+    pub good: bool,
+}
+
+/// The form of the preamble before a frame, where the medium has two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preamble {
+    /// The one that every station understands.
+    #[default]
+    Long,
+    /// The one that saves time.
+    Short,
 }
 
 /// What a receiver knows of how a frame was received.
@@ -86,6 +107,8 @@ impl RxVector {
 pub struct TxVector {
     /// The rate to use, where the medium has several.
     pub rate: Option<Rate>,
+    /// The preamble to use, on a radio; passed over where the rate has only one.
+    pub preamble: Preamble,
     /// The power to use, on a radio.
     pub power: Option<Dbm>,
     /// Attempts in all that the layers below may make; theirs to choose if `None`.

@@ -117,6 +117,7 @@ impl Flow {
                 attempts: self.attempts,
                 accept_damaged: self.accept_damaged,
                 lifetime: self.lifetime,
+                ..Class::default()
             },
         }
     }

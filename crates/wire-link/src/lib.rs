@@ -4,6 +4,7 @@
 //! - [`pipe`]: what a link puts before and after a packet: plain frames, numbered frames, units of
 //!   a stop-and-wait exchange, probes and acknowledgements.
 //! - [`coded`]: frames of coded blocks, and the report of each block.
+//! - [`ieee80211`]: rates, timing and frames of 802.11b/g.
 //! - [`poll`]: who speaks to whom on a polled medium, and the immediate ACK.
 //!
 //! Multi-byte fields stand in network byte order, except the frame check, which is sent least
@@ -11,6 +12,7 @@
 
 pub mod check;
 pub mod coded;
+pub mod ieee80211;
 pub mod pipe;
 pub mod poll;
 

@@ -32,6 +32,7 @@ fn line(at: Instant, port: Port, input: &Input) -> String {
         Input::CarrierIdle => "idle".to_owned(),
         Input::ReceptionFailed(Failure::Header) => "failed".to_owned(),
         Input::ReceptionFailed(Failure::Noise) => "noise".to_owned(),
+        Input::Overheard(_) => "overheard".to_owned(),
         Input::TransmissionDone => "done".to_owned(),
     };
     format!("{} {}: {what}", at.as_micros(), port.0)

@@ -137,7 +137,7 @@ impl Coordinator {
                     self.listen(now, turn);
                 }
             }
-            Input::ReceptionFailed(_) => {}
+            Input::ReceptionFailed(_) | Input::Overheard(_) => {}
         }
     }
 

@@ -37,7 +37,10 @@ impl Responder {
         match input {
             Input::Frame(frame, _) => self.take(now, frame, client),
             Input::TransmissionDone => self.sending = false,
-            Input::CarrierBusy | Input::CarrierIdle | Input::ReceptionFailed(_) => {}
+            Input::CarrierBusy
+            | Input::CarrierIdle
+            | Input::ReceptionFailed(_)
+            | Input::Overheard(_) => {}
         }
     }
 

@@ -48,7 +48,10 @@ impl Piped {
             }
             Input::TransmissionDone => self.sending = false,
             // A pipe has no carrier to sense.
-            Input::CarrierBusy | Input::CarrierIdle | Input::ReceptionFailed(_) => {}
+            Input::CarrierBusy
+            | Input::CarrierIdle
+            | Input::ReceptionFailed(_)
+            | Input::Overheard(_) => {}
         }
     }
 
