@@ -38,7 +38,7 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 17] = [
+pub const ENTRIES: [Entry; 18] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
@@ -46,6 +46,7 @@ pub const ENTRIES: [Entry; 17] = [
     ("icmp", icmp),
     ("pipe_header", pipe_header),
     ("radio_header", radio_header),
+    ("ieee80211", ieee80211),
     ("pcapng", pcapng),
     ("error_trace", error_trace),
     ("rate_trace", rate_trace),
@@ -145,6 +146,44 @@ pub fn radio_header(bytes: &[u8]) {
     }
     let _ = windfall_wire_link::coded::Head::parse(bytes);
     let _ = windfall_wire_link::coded::Report::parse(bytes);
+}
+
+/// A frame of 802.11 behind a radiotap header, and each body that a management frame may have.
+pub fn ieee80211(bytes: &[u8]) {
+    use windfall_wire_link::ieee80211::management::{
+        AssociationRequest, AssociationResponse, Authentication, Beacon,
+    };
+    use windfall_wire_link::ieee80211::{Header, Radiotap, snap};
+    let frame = match Radiotap::parse(bytes) {
+        Ok((radiotap, len)) => {
+            assert_eq!(Radiotap::parse(&radiotap.encode()).map(|(again, _)| again), Ok(radiotap));
+            &bytes[len..]
+        }
+        Err(_) => bytes,
+    };
+    let body = match Header::parse(frame) {
+        Ok(header) => {
+            let mut again = Default::default();
+            header.encode(&mut again);
+            assert_eq!(again[..], frame[..header.kind.header_len()]);
+            &frame[header.kind.header_len()..]
+        }
+        Err(_) => frame,
+    };
+    let _ = snap::parse(body);
+    if let Ok(beacon) = Beacon::parse(body) {
+        let _ = Beacon::parse(&beacon.encode());
+    }
+    if let Ok(request) = AssociationRequest::parse(body, bytes.len().is_multiple_of(2)) {
+        assert_eq!(
+            AssociationRequest::parse(&request.encode(), request.leaves.is_some()),
+            Ok(request)
+        );
+    }
+    if let Ok(answer) = AssociationResponse::parse(body) {
+        assert!(AssociationResponse::parse(&answer.encode()).is_ok());
+    }
+    let _ = Authentication::parse(body);
 }
 
 /// A capture file.
