@@ -2,11 +2,13 @@
 //!
 //! - [`Client`]: the seam to whatever repeats and queues above.
 //! - [`poll`]: a coordinator polls, stations respond.
+//! - [`dcf`]: stations of 802.11 contend for the medium.
 //!
 //! A machine here knows when there is air time and for whom; what is sent in it, and whether it is
 //! sent again, its client decides.
 
 pub mod client;
+pub mod dcf;
 pub mod poll;
 
 pub use client::Client;

@@ -1,15 +1,17 @@
-//! The air between miniature stations: everybody hears everybody a microsecond later.
+//! The air between stations of a test: who hears somebody hears it a microsecond later.
 
 use windfall_base::{
     Duration, Failure, Frame, Input, Instant, Node, Outgoing, Port, Rate, RxVector,
 };
 
-use super::mpdu::{Kind, Mpdu};
-use super::{AIR, DEVICE, Station};
+use super::{AIR, DEVICE};
 use crate::timeline::Timeline;
 
 /// How long a signal takes from one station to another.
 pub const PROPAGATION: Duration = Duration::from_micros(1);
+
+/// Frames that may still be on the air: whatever began before them is over.
+const RECENT: usize = 64;
 
 /// What is about to happen to a station.
 #[derive(Debug)]
@@ -34,13 +36,17 @@ struct Flight {
 
 /// Stations around one medium, and the record of what they did.
 #[derive(Debug)]
-pub struct Cell {
+pub struct Cell<S> {
     /// The stations, in the order of their addresses.
-    pub stations: Vec<Station>,
+    pub stations: Vec<S>,
     /// Who sent, read, missed and delivered what.
     pub timeline: Timeline,
     /// Inverts the first bit of the payload of these frames, counted from 0 over all senders.
     pub damaged: Vec<usize>,
+    /// Pairs of sender and receiver that do not hear each other, in that direction.
+    pub hidden: Vec<(usize, usize)>,
+    /// Says in a few words what a frame is.
+    describe: fn(&Frame) -> String,
     now: Instant,
     flights: Vec<Flight>,
     /// Of equal times the earlier pushed comes first.
@@ -49,15 +55,17 @@ pub struct Cell {
     heard: Vec<u32>,
 }
 
-impl Cell {
-    /// Puts the stations around one medium.
+impl<S: Node> Cell<S> {
+    /// Puts the stations around one medium; `describe` names frames in the timeline.
     #[must_use]
-    pub fn new(stations: Vec<Station>) -> Self {
+    pub fn new(stations: Vec<S>, describe: fn(&Frame) -> String) -> Self {
         let heard = vec![0; stations.len()];
         Self {
             stations,
             timeline: Timeline::new(),
             damaged: Vec::new(),
+            hidden: Vec::new(),
+            describe,
             now: Instant::START,
             flights: Vec::new(),
             coming: Vec::new(),
@@ -92,7 +100,7 @@ impl Cell {
 
     fn step(&mut self) {
         let now = self.now;
-        let due = |station: &Station| station.poll_timeout().is_some_and(|(at, _)| at <= now);
+        let due = |station: &S| station.poll_timeout().is_some_and(|(at, _)| at <= now);
         if let Some(index) = self.coming.iter().position(|(at, ..)| *at <= now) {
             let (_, station, coming) = self.coming.remove(index);
             self.happen(station, &coming);
@@ -123,7 +131,8 @@ impl Cell {
         let bits = vector.rate.map_or(Duration::ZERO, |rate| rate.time_of(frame.len()));
         let ends = self.now + vector.overhead + bits;
         let flight = self.flights.len();
-        for other in (0..self.stations.len()).filter(|other| *other != from) {
+        let hears = |other: &usize| *other != from && !self.hidden.contains(&(from, *other));
+        for other in (0..self.stations.len()).filter(hears) {
             self.coming.push((self.now + PROPAGATION, other, Coming::Begin));
             self.coming.push((ends + PROPAGATION, other, Coming::End(flight)));
         }
@@ -154,9 +163,11 @@ impl Cell {
     fn arrive(&mut self, station: usize, number: usize) {
         let flight = &self.flights[number];
         let overlaps = |other: &Flight| other.began <= flight.ends && flight.began <= other.ends;
-        let others = self.flights.iter().enumerate().filter(|(other, _)| *other != number);
+        let heard = |other: &Flight| !self.hidden.contains(&(other.from, station));
+        let others = self.flights.iter().enumerate().rev().take(RECENT);
+        let others = others.filter(|(other, _)| *other != number).map(|(_, other)| other);
         let mut collision = false;
-        for (_, other) in others.filter(|(_, other)| overlaps(other)) {
+        for other in others.filter(|other| overlaps(other) && heard(other)) {
             if other.from == station {
                 // Whoever sends is deaf meanwhile, and does not even know it.
                 return;
@@ -179,15 +190,7 @@ impl Cell {
 
     /// Adds a line: the station, what it did, and with which frame.
     fn note(&mut self, station: usize, did: &str, frame: &Frame) {
-        let length = frame.len();
-        let what = match Mpdu::unwrap(&mut frame.clone()) {
-            Some(Mpdu { kind: Kind::Data, to, sequence, .. }) => {
-                format!("data {sequence} to {to} len={length}")
-            }
-            Some(Mpdu { kind: Kind::Ack, to, .. }) => format!("ack to {to}"),
-            None if frame.header.is_empty() => format!("packet len={length}"),
-            None => format!("damaged len={length}"),
-        };
+        let what = (self.describe)(frame);
         self.timeline.note(self.now, format_args!("{station} {did} {what}"));
     }
 }

@@ -68,6 +68,20 @@ impl Mpdu {
     }
 }
 
+/// A frame in a few words.
+#[must_use]
+pub fn describe(frame: &Frame) -> String {
+    let length = frame.len();
+    match Mpdu::unwrap(&mut frame.clone()) {
+        Some(Mpdu { kind: Kind::Data, to, sequence, .. }) => {
+            format!("data {sequence} to {to} len={length}")
+        }
+        Some(Mpdu { kind: Kind::Ack, to, .. }) => format!("ack to {to}"),
+        None if frame.header.is_empty() => format!("packet len={length}"),
+        None => format!("damaged len={length}"),
+    }
+}
+
 /// CRC-32 of IEEE 802.3 over all of `frame` but its trailer, bit by bit.
 fn crc32(frame: &Frame) -> u32 {
     let [header, head, body, _] = frame.slices();

@@ -1,6 +1,7 @@
 use windfall_base::{RxVector, Tag};
 
 use super::air::{Cell, PROPAGATION};
+use super::mpdu::describe;
 use super::*;
 use crate::arbitrary::packet;
 use crate::laws;
@@ -9,9 +10,9 @@ fn rate() -> Rate {
     Rate::from_mbps(2).unwrap()
 }
 
-fn cell(seed: u64) -> Cell {
+fn cell(seed: u64) -> Cell<Station> {
     let station = |address, peer| Station::new(address, peer, rate(), Seed(seed));
-    Cell::new(vec![station(0, 1), station(1, 0)])
+    Cell::new(vec![station(0, 1), station(1, 0)], describe)
 }
 
 /// A packet whose data frame is 1028 bytes long: 192 + 4112 µs at 2 Mb/s.
@@ -82,7 +83,7 @@ fn a_lost_acknowledgement_makes_a_duplicate_that_is_not_handed_up() {
 
 #[test]
 fn a_frame_that_nobody_answers_is_sent_seven_times() {
-    let mut cell = Cell::new(vec![Station::new(0, 9, rate(), Seed(2))]);
+    let mut cell = Cell::new(vec![Station::new(0, 9, rate(), Seed(2))], describe);
     cell.packet(0, full(0));
     cell.run_until(micros(1_000_000));
     assert_eq!(cell.timeline.as_str().matches("0 > data").count(), usize::from(ATTEMPTS));

@@ -1,0 +1,241 @@
+//! The distributed coordination function of 802.11b/g: listen, wait, count down, transmit, repeat.
+//!
+//! - [`Config`]: what a station is told. [`Packet`]: what it is given to send.
+//! - `access`: when the medium is free: carrier, reservations, gaps, slots.
+//! - `window`: how the contention window grows and shrinks.
+//! - `job`: one packet on its way: fragments, attempts, limits.
+//! - `send` and `receive`: the two halves of an exchange.
+//! - `assembly`: duplicates and fragments.
+//! - [`rate_control`]: which rate an attempt uses. [`radio`]: what the radio did, and how long.
+//!
+//! Standard: IEEE 802.11-2007, clause 9.
+
+mod access;
+mod assembly;
+mod config;
+mod event;
+mod job;
+pub mod radio;
+pub mod rate_control;
+mod receive;
+mod send;
+mod window;
+
+use std::collections::VecDeque;
+
+use windfall_base::{Duration, Frame, Input, Instant, Outgoing, Seed, Stream};
+use windfall_wire_link::ieee80211::MacAddress;
+
+pub use config::{Backoff, Config, ConfigError, LEAST_FRAGMENT, NO_THRESHOLD, Retries};
+pub use event::Event;
+pub use rate_control::RatePolicy;
+
+use access::Access;
+use assembly::Assembly;
+use job::Job;
+use radio::{Airtime, Radio, State};
+use rate_control::Rates;
+use send::{OnAir, Phase, Response};
+use window::Window;
+
+/// A packet that a station is given to send.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// The packet: its payload is what LLC/SNAP carries, its class what its owner asks.
+    pub frame: Frame,
+    /// Whom it is for.
+    pub to: MacAddress,
+    /// Which protocol it belongs to.
+    pub ether_type: u16,
+    /// Worthless after this.
+    pub expires: Option<Instant>,
+}
+
+/// Where the next packet comes from.
+pub type Pull<'a> = &'a mut dyn FnMut() -> Option<Packet>;
+
+/// One 802.11 station: takes packets from above when it has air time for them, contends for the
+/// medium, repeats, acknowledges, hands up.
+///
+/// It has the verbs of a [`base::Node`](windfall_base::Node); those that may begin an attempt take
+/// the source of the next packet. Kinds of method: `handle_*`, then `poll_*` until `None`, getters,
+/// and [`set_accept_damaged`](Self::set_accept_damaged), which may be called at any time.
+#[derive(Debug)]
+pub struct Dcf {
+    config: Config,
+    access: Access,
+    window: Window,
+    draw: Stream,
+    rates: Rates,
+    radio: Radio,
+    job: Option<Job>,
+    phase: Phase,
+    /// What is on the air, while the radio transmits.
+    on_air: Option<OnAir>,
+    /// A response that is owed, and when.
+    owed: Option<(Instant, Response)>,
+    sequence: u16,
+    assembly: Assembly,
+    out: Option<Outgoing>,
+    up: VecDeque<Frame>,
+    events: VecDeque<Event>,
+}
+
+impl Dcf {
+    /// A station that has done nothing; it draws from stream `name` of `seed`.
+    #[must_use]
+    pub fn new(config: Config, seed: Seed, name: &str) -> Self {
+        let draw = Stream::new(seed, &format!("dcf/{name}"));
+        let first = draw.at(0).below(0x1000) as u16;
+        Self {
+            access: Access::new(config.timing, config.timing.eifs(config.lowest_basic_rate())),
+            window: Window::new(config.backoff, config.timing),
+            rates: Rates::new(config.rate.clone(), config.preamble),
+            radio: Radio::new(config.observe_radio),
+            job: None,
+            phase: Phase::Idle,
+            on_air: None,
+            owed: None,
+            sequence: first,
+            assembly: Assembly::default(),
+            out: None,
+            up: VecDeque::new(),
+            events: VecDeque::new(),
+            draw,
+            config,
+        }
+    }
+
+    /// Takes note that the source has something to send.
+    pub fn handle_queued(&mut self, now: Instant, pull: Pull<'_>) {
+        self.run(now, pull);
+    }
+
+    /// Takes a frame or a signal of the radio.
+    pub fn handle_input(&mut self, now: Instant, input: Input, pull: Pull<'_>) {
+        match input {
+            Input::CarrierBusy => {
+                // What is due at this very moment begins before anybody could have been heard.
+                self.run(now, pull);
+                self.radio.carrier(now, true);
+                self.access.carrier_busy(now, self.phase == Phase::Contending);
+            }
+            Input::CarrierIdle => {
+                self.radio.carrier(now, false);
+                self.access.carrier_idle(now);
+                self.end_of_carrier(now);
+            }
+            Input::Frame(frame, vector) => self.handle_frame(now, frame, &vector),
+            Input::Overheard(frame) => self.handle_overheard(now, frame),
+            Input::ReceptionFailed(_) => {
+                self.radio.reception(now, State::Overhear);
+                self.access.reception(false);
+                self.end_of_reception(now);
+            }
+            Input::TransmissionDone => self.transmission_done(now),
+        }
+        self.run(now, pull);
+    }
+
+    /// Does what is due.
+    pub fn handle_timeout(&mut self, now: Instant, pull: Pull<'_>) {
+        self.run(now, pull);
+    }
+
+    /// Gives the next frame for the air, with its transmit vector.
+    pub fn poll_transmit(&mut self) -> Option<Outgoing> {
+        self.out.take()
+    }
+
+    /// Gives the next packet that has arrived.
+    pub fn poll_delivery(&mut self) -> Option<Frame> {
+        self.up.pop_front()
+    }
+
+    /// Yields what happened, oldest first.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout), and why.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        let owed = self.owed.as_ref().map(|(at, _)| (*at, "response"));
+        let next = match self.phase {
+            Phase::Idle => None,
+            Phase::Contending => self.access.attempt_at().map(|at| (at, "attempt")),
+            Phase::Pausing { until } => Some((until, "next frame of the exchange")),
+            Phase::Awaiting { until, .. } => until.map(|at| (at, "no answer")),
+            Phase::Sending => None,
+        };
+        let assembly = self.assembly.next_expiry().map(|at| (at, "fragments"));
+        [owed, next, assembly].into_iter().flatten().min_by_key(|(at, _)| *at)
+    }
+
+    /// Packets that the station holds.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        let job = self.job.as_ref().is_some_and(|job| !job.given_away);
+        usize::from(job) + self.up.len()
+    }
+
+    /// How long the radio has been in each state, up to its last change.
+    #[must_use]
+    pub fn airtime(&self) -> Airtime {
+        self.radio.airtime()
+    }
+
+    //= S0.10
+    /// Turns the receive switch: whether frames whose check failed are handed up if their address
+    /// is that of this station (S0.10–S0.12). They are not acknowledged in either position.
+    pub fn set_accept_damaged(&mut self, accept: bool) {
+        self.config.accept_damaged = accept;
+    }
+
+    /// Does everything that is due at `now`, and takes the next packet if there is room.
+    fn run(&mut self, now: Instant, pull: Pull<'_>) {
+        self.assembly.expire(now, &mut self.events);
+        if let Some((at, _)) = self.owed
+            && at <= now
+        {
+            self.respond(now);
+        }
+        if let Phase::Awaiting { until: Some(until), .. } = self.phase
+            && until <= now
+        {
+            self.no_answer(now);
+        }
+        loop {
+            if self.job.is_none() {
+                self.take_next(now, pull);
+            }
+            match self.phase {
+                Phase::Pausing { until } if until <= now => self.continue_exchange(now),
+                Phase::Contending if self.access.attempt_at().is_some_and(|at| at <= now) => {
+                    self.begin_exchange(now);
+                }
+                _ => break,
+            }
+        }
+        self.events.extend(self.radio.report().map(Event::Radio));
+    }
+
+    /// Takes a packet from the source, if there is one, and contends for it.
+    fn take_next(&mut self, now: Instant, pull: Pull<'_>) {
+        let Some(packet) = pull() else { return };
+        self.sequence = (self.sequence + 1) & windfall_wire_link::ieee80211::header::MAX_SEQUENCE;
+        self.job = Some(Job::new(packet, self.sequence, &self.config));
+        self.phase = Phase::Contending;
+        let window = &self.window;
+        let draw = &mut self.draw;
+        self.access.want(now, || window.draw(draw));
+    }
+}
+
+/// How long after the end of a frame its answer must have begun.
+fn answer_time(config: &Config, preamble: Duration) -> Duration {
+    config.timing.sifs + config.timing.slot + preamble
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! When the medium is free: carrier, reservations, gaps and slots.
+
+use windfall_base::{Duration, Instant};
+use windfall_wire_link::ieee80211::Timing;
+
+/// A radio that has begun to turn from receiving to transmitting hears nothing any more: what
+/// begins within this time of its own beginning it does not avoid.
+///
+/// It also covers what propagation shifts the slots of stations against each other.
+const TURNAROUND: Duration = Duration::from_micros(2);
+
+/// A station's view of the medium, and its backoff.
+#[derive(Clone, Debug)]
+pub(super) struct Access {
+    slot: Duration,
+    difs: Duration,
+    eifs: Duration,
+    /// Others are heard.
+    busy: bool,
+    /// The station itself transmits.
+    transmitting: bool,
+    /// When the medium fell idle, or the station ended its own frame.
+    idle_since: Instant,
+    /// The medium is reserved until then.
+    reserved: Instant,
+    /// The last reception failed, so that the gap is the extended one.
+    failed: bool,
+    /// No slot counts before this.
+    not_before: Instant,
+    /// Slots still to wait once slots count; `None` if the last backoff has run out.
+    backoff: Option<u32>,
+    /// An attempt that can no longer be held back.
+    committed: Option<Instant>,
+}
+
+impl Access {
+    pub(super) fn new(timing: Timing, eifs: Duration) -> Self {
+        Self {
+            slot: timing.slot,
+            difs: timing.difs(),
+            eifs,
+            busy: false,
+            transmitting: false,
+            idle_since: Instant::START,
+            reserved: Instant::START,
+            failed: false,
+            not_before: Instant::START,
+            backoff: None,
+            committed: None,
+        }
+    }
+
+    /// When the slots of this idle period begin to count.
+    fn slots_from(&self) -> Instant {
+        let gap = if self.failed { self.eifs } else { self.difs };
+        let reserved = if self.reserved > self.idle_since {
+            self.reserved + self.difs
+        } else {
+            Instant::START
+        };
+        (self.idle_since + gap).max(reserved).max(self.not_before)
+    }
+
+    /// When a station that contends may begin; `None` while it cannot be told.
+    pub(super) fn attempt_at(&self) -> Option<Instant> {
+        if self.transmitting {
+            return None;
+        }
+        let free = !self.busy;
+        self.committed.or_else(|| {
+            let slots = u64::from(self.backoff.unwrap_or(0));
+            free.then(|| self.slots_from() + self.slot.saturating_mul(slots))
+        })
+    }
+
+    /// The carrier of others appears. A station that `contends` and was about to begin will.
+    pub(super) fn carrier_busy(&mut self, now: Instant, contends: bool) {
+        if self.busy {
+            return;
+        }
+        if contends {
+            self.committed = self.attempt_at().filter(|at| *at <= now + TURNAROUND);
+        }
+        self.freeze(now);
+        self.busy = true;
+    }
+
+    /// The carrier of others vanishes.
+    pub(super) fn carrier_idle(&mut self, now: Instant) {
+        if self.busy {
+            self.busy = false;
+            self.idle_since = self.idle_since.max(now);
+        }
+    }
+
+    /// A reception ended, with a frame that could be read or without.
+    pub(super) fn reception(&mut self, good: bool) {
+        self.failed = !good;
+    }
+
+    /// A frame for somebody else reserves the medium until `until`.
+    pub(super) fn reserve(&mut self, until: Instant) {
+        self.reserved = self.reserved.max(until);
+    }
+
+    /// Whether nobody is heard and nobody has reserved the medium.
+    pub(super) fn is_idle(&self, now: Instant) -> bool {
+        !self.busy && self.reserved <= now
+    }
+
+    /// Whether the medium is reserved by others.
+    pub(super) fn is_reserved(&self, now: Instant) -> bool {
+        self.reserved > now
+    }
+
+    /// Whether others are heard.
+    pub(super) fn is_busy(&self) -> bool {
+        self.busy
+    }
+
+    /// The backoff has run out, and the attempt it was for begins.
+    pub(super) fn spend(&mut self) {
+        self.backoff = None;
+    }
+
+    /// The station begins a frame of its own.
+    pub(super) fn begin(&mut self, now: Instant) {
+        self.freeze(now);
+        self.committed = None;
+        self.transmitting = true;
+    }
+
+    /// The station's own frame has ended.
+    pub(super) fn end(&mut self, now: Instant) {
+        self.transmitting = false;
+        self.idle_since = self.idle_since.max(now);
+        self.failed = false;
+    }
+
+    /// A new backoff of `slots`, none of which counts before `now`.
+    pub(super) fn back_off(&mut self, now: Instant, slots: u32) {
+        self.committed = None;
+        self.not_before = self.not_before.max(now);
+        self.backoff = Some(slots);
+    }
+
+    /// There is something to send. A station whose backoff has run out need not draw another
+    /// unless the medium is in use.
+    pub(super) fn want(&mut self, now: Instant, draw: impl FnOnce() -> u32) {
+        if !self.transmitting && !self.busy {
+            self.freeze(now);
+        }
+        if self.backoff.is_none() && (self.transmitting || !self.is_idle(now)) {
+            self.backoff = Some(draw());
+        }
+    }
+
+    /// Stops the countdown: whole slots that passed idle are done.
+    fn freeze(&mut self, now: Instant) {
+        if self.busy || self.transmitting {
+            return;
+        }
+        let from = self.slots_from();
+        let Some(idle) = (now + TURNAROUND).as_nanos().checked_sub(from.as_nanos()) else { return };
+        let slots = u32::try_from(idle / self.slot.as_nanos()).unwrap_or(u32::MAX);
+        self.backoff =
+            self.backoff.and_then(|left| left.checked_sub(slots)).filter(|left| *left > 0);
+        self.not_before = from + self.slot.saturating_mul(u64::from(slots));
+    }
+}

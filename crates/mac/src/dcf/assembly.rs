@@ -1,0 +1,131 @@
+//! Duplicates and fragments.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bytes::BytesMut;
+use windfall_base::frame::MAX_HEADER;
+use windfall_base::{DropReason, Duration, Frame, Instant, Payload};
+use windfall_wire_link::ieee80211::{Flags, Header, MacAddress, snap};
+
+use super::event::Event;
+
+/// How long fragments wait for the rest (aMaxReceiveLifetime: 512 units of 1024 µs).
+const LIFETIME: Duration = Duration::from_micros(512 * 1024);
+
+/// What came of a data frame.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly every data frame is a packet")]
+pub(super) enum Arrived {
+    /// A packet is complete.
+    Packet(Frame),
+    /// A fragment; others are missing.
+    Part,
+    /// It is of no use.
+    Refused(DropReason),
+}
+
+/// What a station remembers of those that send to it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Assembly {
+    /// The last frame of each sender: its sequence and fragment numbers.
+    last: BTreeMap<MacAddress, (u16, u8)>,
+    parts: BTreeMap<MacAddress, Parts>,
+}
+
+/// The fragments of a packet so far.
+#[derive(Clone, Debug)]
+struct Parts {
+    sequence: u16,
+    /// The fragment that comes next.
+    next: u8,
+    bytes: BytesMut,
+    /// The first fragment without its bytes.
+    frame: Frame,
+    expires: Instant,
+}
+
+impl Assembly {
+    /// Takes the body of a data frame that is whole.
+    pub(super) fn take(&mut self, now: Instant, header: &Header, body: Frame) -> Arrived {
+        let from = header.transmitter;
+        let number = (header.sequence, header.fragment);
+        let before = self.last.insert(from, number);
+        if header.flags.has(Flags::RETRY) && before == Some(number) {
+            return Arrived::Refused(DropReason::Duplicate);
+        }
+        let more = header.flags.has(Flags::MORE_FRAGMENTS);
+        if header.fragment == 0 && !more {
+            return Arrived::Packet(body);
+        }
+        if header.fragment == 0 {
+            self.begin(now, header, body);
+            return Arrived::Part;
+        }
+        let Some(parts) = self.parts.get_mut(&from) else {
+            return Arrived::Refused(DropReason::Reassembly);
+        };
+        if (parts.sequence, parts.next) != number {
+            return Arrived::Refused(DropReason::Reassembly);
+        }
+        parts.next = parts.next.wrapping_add(1);
+        add(&mut parts.bytes, &body);
+        match self.parts.remove(&from) {
+            Some(parts) if !more => Arrived::Packet(parts.packet()),
+            Some(parts) => {
+                self.parts.insert(from, parts);
+                Arrived::Part
+            }
+            None => Arrived::Part,
+        }
+    }
+
+    fn begin(&mut self, now: Instant, header: &Header, mut body: Frame) {
+        let mut bytes = BytesMut::new();
+        add(&mut bytes, &body);
+        body.header.clear();
+        body.payload = Payload::default();
+        let expires = now + LIFETIME;
+        let parts = Parts { sequence: header.sequence, next: 1, bytes, frame: body, expires };
+        // What remains of an earlier packet is given up by its sender, who says so.
+        self.parts.insert(header.transmitter, parts);
+    }
+
+    /// When the oldest fragments become useless.
+    pub(super) fn next_expiry(&self) -> Option<Instant> {
+        self.parts.values().map(|parts| parts.expires).min()
+    }
+
+    /// Forgets fragments that waited too long.
+    pub(super) fn expire(&mut self, now: Instant, events: &mut VecDeque<Event>) {
+        if self.parts.is_empty() {
+            return;
+        }
+        self.parts.retain(|_, parts| {
+            if parts.expires <= now {
+                let (tag, len) = (parts.frame.tag, parts.bytes.len());
+                let reason = DropReason::Reassembly;
+                // Its sender has or had a copy, and decides.
+                events.push_back(Event::Discarded { tag, kept: true, reason, len });
+            }
+            parts.expires > now
+        });
+    }
+}
+
+impl Parts {
+    /// The whole packet, its LLC/SNAP header in the header again.
+    fn packet(self) -> Frame {
+        let mut bytes = self.bytes.freeze();
+        let head = bytes.split_to(bytes.len().min(snap::LEN));
+        let mut frame = self.frame;
+        frame.header.extend(head.iter().copied().take(MAX_HEADER));
+        frame.payload = Payload::from(bytes);
+        frame
+    }
+}
+
+fn add(bytes: &mut BytesMut, body: &Frame) {
+    for slice in body.slices() {
+        bytes.extend_from_slice(slice);
+    }
+}

@@ -1,0 +1,176 @@
+//! What a station is told.
+
+use core::num::NonZeroU8;
+
+use windfall_base::{Preamble, Rate};
+use windfall_wire_link::ieee80211::header::{DATA_HEADER, FCS_LEN, MAX_BODY};
+use windfall_wire_link::ieee80211::{MacAddress, Phy, PhyRate, Timing};
+
+use super::rate_control::RatePolicy;
+
+/// Above every frame: the threshold that switches RTS/CTS or fragmentation off.
+pub const NO_THRESHOLD: usize = DATA_HEADER + MAX_BODY + FCS_LEN + 15;
+/// The smallest fragment that the standard allows, in bytes of the whole frame.
+pub const LEAST_FRAGMENT: usize = 256;
+
+/// How the contention window answers to collisions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backoff {
+    /// Doubled after each failure, smallest after each success.
+    #[default]
+    Binary,
+    /// MACAW: one and a half times as large after each failure, one less after each success
+    /// (S2.46).
+    Mild,
+    /// Always the smallest.
+    Constant,
+}
+
+/// How many attempts a packet gets, in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retries {
+    /// Frames up to the RTS threshold, and RTS frames.
+    pub short: NonZeroU8,
+    /// Frames above the RTS threshold.
+    pub long: NonZeroU8,
+}
+
+impl Default for Retries {
+    /// Seven and four.
+    fn default() -> Self {
+        const SHORT: NonZeroU8 = NonZeroU8::new(7).unwrap();
+        const LONG: NonZeroU8 = NonZeroU8::new(4).unwrap();
+        Self { short: SHORT, long: LONG }
+    }
+}
+
+/// How a station of 802.11b or g works. Every station of a cell must have the same timing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Its own address.
+    pub address: MacAddress,
+    /// The name of its network on the air: the BSSID.
+    pub network: MacAddress,
+    /// Which rates there are.
+    pub phy: Phy,
+    /// Slots, gaps and windows.
+    pub timing: Timing,
+    /// Which rate an attempt uses.
+    pub rate: RatePolicy,
+    /// The rates that every station understands; responses and group frames use them.
+    pub basic_rates: Vec<PhyRate>,
+    /// The form of the preamble at the rates that have two.
+    pub preamble: Preamble,
+    /// Frames longer than this are preceded by RTS and CTS, in bytes of the whole frame.
+    pub rts_threshold: usize,
+    /// Packets whose frame would be longer are cut, in bytes of the whole frame.
+    pub fragment_threshold: usize,
+    /// How often a packet is tried.
+    pub retries: Retries,
+    /// How the contention window grows and shrinks.
+    pub backoff: Backoff,
+    /// Frames bear the eight bytes of WEP; nothing is encrypted (S2.19).
+    pub wep: bool,
+    /// Hand up frames whose check failed if their address is right (S0.11).
+    pub accept_damaged: bool,
+    /// Report each state of the radio as an event.
+    pub observe_radio: bool,
+}
+
+impl Config {
+    /// A station of a network at its highest rate, with the defaults of the standard.
+    #[must_use]
+    pub fn new(address: MacAddress, phy: Phy) -> Self {
+        let rate = match phy {
+            Phy::B => PhyRate::Cck11,
+            Phy::G => PhyRate::Ofdm54,
+        };
+        Self {
+            address,
+            network: MacAddress([0x02, b'w', b'i', b'n', 0xff, 0xff]),
+            phy,
+            timing: Timing::of(phy, true),
+            rate: RatePolicy::Fixed(rate),
+            basic_rates: phy.basic_rates().to_vec(),
+            preamble: Preamble::Long,
+            rts_threshold: NO_THRESHOLD,
+            fragment_threshold: NO_THRESHOLD,
+            retries: Retries::default(),
+            backoff: Backoff::default(),
+            wep: false,
+            accept_damaged: false,
+            observe_radio: false,
+        }
+    }
+
+    /// The lowest rate that every station understands.
+    #[must_use]
+    pub fn lowest_basic_rate(&self) -> PhyRate {
+        let lowest = match self.phy {
+            Phy::B | Phy::G => PhyRate::Dsss1,
+        };
+        self.basic_rates.iter().copied().min_by_key(|rate| rate.rate()).unwrap_or(lowest)
+    }
+
+    /// The rate of a response to a frame at `rate`: the highest basic rate that is not higher and
+    /// of the same kind, and the lowest of that kind if there is none.
+    #[must_use]
+    pub fn response_rate(&self, rate: PhyRate) -> PhyRate {
+        let basic = self.basic_rates.iter().copied();
+        let fits = |basic: &PhyRate| *basic <= rate && basic.is_ofdm() == rate.is_ofdm();
+        let lowest = if rate.is_ofdm() { PhyRate::Ofdm6 } else { PhyRate::Dsss1 };
+        basic.filter(fits).max().unwrap_or(lowest)
+    }
+
+    /// The rate as the PHY has it; `None` if this PHY has no such rate.
+    #[must_use]
+    pub fn phy_rate(&self, rate: Rate) -> Option<PhyRate> {
+        PhyRate::from_rate(rate).filter(|rate| self.phy.has(*rate))
+    }
+
+    /// Whether a station can be built so.
+    ///
+    /// # Errors
+    /// Names the first value that cannot be, and the fix.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let rates = self.rate.rates().iter().chain(&self.basic_rates);
+        if let Some(rate) = rates.copied().find(|rate| !self.phy.has(*rate)) {
+            return Err(ConfigError::Rate { rate, phy: self.phy });
+        }
+        if self.basic_rates.is_empty() {
+            return Err(ConfigError::NoBasicRate);
+        }
+        let fragment = self.fragment_threshold;
+        if !(LEAST_FRAGMENT..=NO_THRESHOLD).contains(&fragment) {
+            return Err(ConfigError::FragmentThreshold(fragment));
+        }
+        if self.rts_threshold > NO_THRESHOLD {
+            return Err(ConfigError::RtsThreshold(self.rts_threshold));
+        }
+        Ok(())
+    }
+}
+
+/// Why a station cannot be built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The PHY has no such rate.
+    #[error("{phy:?} has no rate of {rate}: choose 1, 2, 5.5 or 11 Mb/s, or use 802.11g")]
+    Rate {
+        /// The rate.
+        rate: PhyRate,
+        /// The PHY.
+        phy: Phy,
+    },
+    /// No rate is understood by everybody.
+    #[error("the list of basic rates is empty: name one at least, such as 1Mbps")]
+    NoBasicRate,
+    /// Fragments would be too short or too long.
+    #[error(
+        "a fragmentation threshold of {0} bytes is not between {LEAST_FRAGMENT} and {NO_THRESHOLD}"
+    )]
+    FragmentThreshold(usize),
+    /// The threshold is beyond every frame.
+    #[error("an RTS threshold of {0} bytes is above {NO_THRESHOLD}, which switches RTS off")]
+    RtsThreshold(usize),
+}

@@ -1,0 +1,55 @@
+//! What a station reports upwards.
+
+use windfall_base::{DropReason, Tag};
+
+use super::radio::Period;
+
+/// Something that happened at a station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A frame with a packet, or with a part of one, was given to the air.
+    Sent {
+        /// The packet.
+        tag: Option<Tag>,
+        /// Which attempt it is, from 1.
+        attempt: u32,
+        /// Bytes of the whole frame.
+        len: usize,
+        /// Whether the station keeps a copy; if not, it has finished with the packet.
+        kept: bool,
+    },
+    /// The receiver has the packet undamaged; the copy is forgotten.
+    Acknowledged {
+        /// The packet.
+        tag: Option<Tag>,
+    },
+    /// A packet of this station was given up.
+    Dropped {
+        /// The packet.
+        tag: Option<Tag>,
+        /// Why.
+        reason: DropReason,
+        /// Bytes of the packet.
+        len: usize,
+    },
+    /// A packet of another station, or one copy of it, was discarded on arrival.
+    Discarded {
+        /// The packet.
+        tag: Option<Tag>,
+        /// Whether its sender still kept a copy.
+        kept: bool,
+        /// Why.
+        reason: DropReason,
+        /// Bytes of the packet.
+        len: usize,
+    },
+    /// A frame without a packet was sent or received: RTS, CTS, ACK, management.
+    Control {
+        /// Sent by this station, not received.
+        sent: bool,
+        /// Bytes of the whole frame.
+        len: usize,
+    },
+    /// The radio has changed its state.
+    Radio(Period),
+}

@@ -1,0 +1,201 @@
+//! One packet on its way: its fragments, its attempts, its limits.
+
+use core::num::NonZeroU8;
+
+use arrayvec::ArrayVec;
+use windfall_base::{Frame, Instant, Payload};
+use windfall_wire_link::check::frame_check;
+use windfall_wire_link::ieee80211::header::{DATA_HEADER, FCS_LEN, MAX_FRAGMENT};
+use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress, PhyRate, snap};
+
+use super::Packet;
+use super::config::Config;
+
+/// Bytes of WEP before the body, and behind it.
+pub(super) const WEP: usize = 4;
+
+/// The packet that a station has in hand.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    packet: Frame,
+    header: Header,
+    snap: ArrayVec<u8, { snap::LEN }>,
+    wep: bool,
+    /// Bytes of the body in each fragment but the last.
+    size: usize,
+    /// The fragment under way.
+    fragment: u8,
+    /// Failed attempts that count against each limit.
+    short: u8,
+    long: u8,
+    /// Data frames sent so far.
+    sent: u32,
+    /// Attempts in all, by the owner's wish.
+    limit: Option<NonZeroU8>,
+    expires: Option<Instant>,
+    /// The rate of the exchange under way.
+    pub(super) rate: PhyRate,
+    /// The station has handed the packet to the air for good, and keeps it only to see what comes.
+    pub(super) given_away: bool,
+}
+
+impl Job {
+    pub(super) fn new(packet: Packet, sequence: u16, config: &Config) -> Self {
+        let Packet { frame, to, ether_type, expires } = packet;
+        let header = Header {
+            flags: Flags::default().with(Flags::PROTECTED, config.wep),
+            transmitter: config.address,
+            third: config.network,
+            sequence,
+            ..Header::new(Kind::Data, to)
+        };
+        let around = DATA_HEADER + FCS_LEN + if config.wep { 2 * WEP } else { 0 };
+        let body = snap::LEN + frame.payload.len();
+        // Fragments have even lengths, and a group's packet is never cut.
+        let room = (config.fragment_threshold.saturating_sub(around) & !1).max(snap::LEN);
+        let least = body.div_ceil(usize::from(MAX_FRAGMENT) + 1);
+        let size = if to.is_group() || body <= room { body } else { room.max(least) };
+        let limit = frame.class.attempts;
+        let rate = config.lowest_basic_rate();
+        let snap = ArrayVec::from(snap::encode(ether_type));
+        Self {
+            packet: frame,
+            header,
+            snap,
+            wep: config.wep,
+            size,
+            fragment: 0,
+            short: 0,
+            long: 0,
+            sent: 0,
+            limit,
+            expires,
+            rate,
+            given_away: false,
+        }
+    }
+
+    pub(super) fn to(&self) -> MacAddress {
+        self.header.receiver
+    }
+
+    pub(super) fn packet(&self) -> &Frame {
+        &self.packet
+    }
+
+    pub(super) fn is_group(&self) -> bool {
+        self.header.receiver.is_group()
+    }
+
+    pub(super) fn is_expired(&self, now: Instant) -> bool {
+        self.expires.is_some_and(|expires| expires < now)
+    }
+
+    /// Attempts at a data frame so far, of all fragments.
+    pub(super) fn sent(&self) -> u32 {
+        self.sent
+    }
+
+    fn body_len(&self) -> usize {
+        self.snap.len() + self.packet.payload.len()
+    }
+
+    /// Whether another fragment follows the one under way.
+    pub(super) fn has_more(&self) -> bool {
+        (usize::from(self.fragment) + 1) * self.size < self.body_len()
+    }
+
+    fn is_whole(&self) -> bool {
+        self.size >= self.body_len()
+    }
+
+    fn range(&self, fragment: u8) -> core::ops::Range<usize> {
+        let begin = usize::from(fragment) * self.size;
+        begin..(begin + self.size).min(self.body_len())
+    }
+
+    fn frame_len(&self, fragment: u8) -> usize {
+        let wep = if self.wep { 2 * WEP } else { 0 };
+        DATA_HEADER + wep + self.range(fragment).len() + FCS_LEN
+    }
+
+    /// Bytes of the frame of the fragment under way.
+    pub(super) fn len(&self) -> usize {
+        self.frame_len(self.fragment)
+    }
+
+    /// Bytes of the frame after it, if there is one.
+    pub(super) fn next_len(&self) -> Option<usize> {
+        self.has_more().then(|| self.frame_len(self.fragment + 1))
+    }
+
+    //= S0.8
+    /// Whether the next attempt is the only one, after which the packet is forgotten.
+    fn is_only_attempt(&self) -> bool {
+        self.limit == Some(NonZeroU8::MIN) && self.is_whole()
+    }
+
+    /// The frame of the fragment under way, which reserves the medium for `duration` microseconds
+    /// after it; counts it as sent.
+    pub(super) fn build(&mut self, duration: u16) -> Frame {
+        self.sent += 1;
+        let more = self.has_more();
+        let flags = self.header.flags.with(Flags::MORE_FRAGMENTS, more);
+        let repeated = self.short + self.long > 0 && self.sent > 1;
+        let flags = flags.with(Flags::RETRY, repeated);
+        let header = Header { flags, duration, fragment: self.fragment, ..self.header };
+        let mut frame = Frame {
+            tag: self.packet.tag,
+            kept: !(self.is_group() || self.is_only_attempt()),
+            ..Frame::default()
+        };
+        header.encode(&mut frame.header);
+        if self.wep {
+            frame.header.extend([0; WEP]);
+        }
+        self.put_body(&mut frame);
+        if self.wep {
+            frame.trailer.extend([0; WEP]);
+        }
+        let [a, b, c, d] = frame.slices();
+        let check = frame_check(&[a, b, c, d]);
+        frame.trailer.extend(check);
+        self.given_away |= !frame.kept;
+        frame
+    }
+
+    fn put_body(&self, frame: &mut Frame) {
+        if self.is_whole() {
+            frame.header.extend(self.snap.iter().copied());
+            frame.payload = self.packet.payload.clone();
+            return;
+        }
+        let range = self.range(self.fragment);
+        let head = self.snap.len();
+        frame.header.extend(self.snap.iter().copied().skip(range.start).take(range.len()));
+        let (begin, end) = (range.start.max(head) - head, range.end.max(head) - head);
+        frame.payload = Payload::from(self.packet.payload.slice(begin..end));
+    }
+
+    /// The fragment under way has arrived; tells whether another one follows.
+    pub(super) fn advance(&mut self) -> bool {
+        let more = self.has_more();
+        if more {
+            self.fragment += 1;
+            (self.short, self.long) = (0, 0);
+        }
+        more
+    }
+
+    /// An attempt of a frame of `len` bytes failed; tells whether it was the last.
+    pub(super) fn fail(&mut self, len: usize, config: &Config) -> bool {
+        let counter = if len > config.rts_threshold { &mut self.long } else { &mut self.short };
+        *counter = counter.saturating_add(1);
+        match self.limit {
+            Some(limit) => self.short.saturating_add(self.long) >= limit.get(),
+            None => {
+                self.short >= config.retries.short.get() || self.long >= config.retries.long.get()
+            }
+        }
+    }
+}

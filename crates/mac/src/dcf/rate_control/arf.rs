@@ -1,0 +1,91 @@
+//! Automatic rate fallback (Kamerman and Monteban, WaveLAN II, 1997).
+
+use windfall_wire_link::ieee80211::PhyRate;
+
+/// Successes in a row after which the next higher rate is tried.
+const UP: u32 = 10;
+/// Failures in a row after which the next lower rate is used.
+const DOWN: u32 = 2;
+
+/// The rate for one peer.
+#[derive(Clone, Debug)]
+pub(super) struct Arf {
+    rates: Vec<PhyRate>,
+    now: usize,
+    successes: u32,
+    failures: u32,
+    /// The rate has just been raised: one failure is enough to go back.
+    probing: bool,
+}
+
+impl Arf {
+    /// Begins at the highest rate; without any, at the lowest of the standard.
+    pub(super) fn new(rates: Vec<PhyRate>) -> Self {
+        let rates = if rates.is_empty() { vec![PhyRate::Dsss1] } else { rates };
+        Self { now: rates.len() - 1, rates, successes: 0, failures: 0, probing: false }
+    }
+
+    pub(super) fn rate(&self) -> PhyRate {
+        self.rates[self.now]
+    }
+
+    /// Learns of an attempt; one at a rate that its owner chose says nothing.
+    pub(super) fn learn(&mut self, rate: PhyRate, arrived: bool) {
+        if rate != self.rate() {
+            return;
+        }
+        if arrived {
+            self.failures = 0;
+            self.successes += 1;
+            self.probing = false;
+            if self.successes >= UP && self.now + 1 < self.rates.len() {
+                self.now += 1;
+                self.successes = 0;
+                self.probing = true;
+            }
+        } else {
+            self.successes = 0;
+            self.failures += 1;
+            if self.probing || self.failures >= DOWN {
+                self.now = self.now.saturating_sub(1);
+                self.failures = 0;
+                self.probing = false;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn feed(arf: &mut Arf, outcomes: &[bool]) {
+        for arrived in outcomes {
+            arf.learn(arf.rate(), *arrived);
+        }
+    }
+
+    #[test]
+    fn it_falls_after_two_failures_and_rises_after_ten_successes() {
+        let mut arf = Arf::new(PhyRate::ALL[..4].to_vec());
+        feed(&mut arf, &[false]);
+        assert_eq!(arf.rate(), PhyRate::Cck11);
+        feed(&mut arf, &[false]);
+        assert_eq!(arf.rate(), PhyRate::Cck5_5);
+        feed(&mut arf, &[true; 9]);
+        assert_eq!(arf.rate(), PhyRate::Cck5_5);
+        feed(&mut arf, &[true]);
+        assert_eq!(arf.rate(), PhyRate::Cck11);
+    }
+
+    #[test]
+    fn a_higher_rate_that_fails_at_once_is_left_at_once() {
+        let mut arf = Arf::new(PhyRate::ALL[..4].to_vec());
+        feed(&mut arf, &[false, false]);
+        feed(&mut arf, &[true; 10]);
+        feed(&mut arf, &[false]);
+        assert_eq!(arf.rate(), PhyRate::Cck5_5);
+        feed(&mut arf, &[false; 20]);
+        assert_eq!(arf.rate(), PhyRate::Dsss1);
+    }
+}

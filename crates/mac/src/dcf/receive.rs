@@ -1,0 +1,199 @@
+//! The half of an exchange that receives: whose frame it is, whether it is whole, what it asks.
+
+use windfall_base::{Check, DropReason, Duration, Frame, Instant, Overheard, RxVector, Tag};
+use windfall_wire_link::check::frame_check;
+use windfall_wire_link::ieee80211::header::{FCS_LEN, MAX_DURATION};
+use windfall_wire_link::ieee80211::timing::ACK_LEN;
+use windfall_wire_link::ieee80211::{Flags, Header, Kind, PhyRate, snap};
+
+use super::Dcf;
+use super::assembly::Arrived;
+use super::event::Event;
+use super::job::WEP;
+use super::radio::State;
+use super::send::{Phase, Response};
+
+impl Dcf {
+    /// A frame has arrived, whole or damaged, for this station or for another.
+    pub(super) fn handle_frame(&mut self, now: Instant, mut frame: Frame, vector: &RxVector) {
+        let good = has_good_check(&frame);
+        self.access.reception(good);
+        let header = match Header::parse(&frame.header) {
+            Ok(header) if frame.trailer.len() >= FCS_LEN => header,
+            _ => return self.refuse(now, &frame, DropReason::Truncated),
+        };
+        let ours = header.receiver == self.config.address;
+        if good && self.is_answer(&header) {
+            self.radio.reception(now, State::Receive);
+            self.events.push_back(Event::Control { sent: false, len: frame.len() });
+            return self.answered(now);
+        }
+        if !ours && !header.receiver.is_group() {
+            if good {
+                self.reserve(now, header.kind, header.duration);
+            }
+            return self.refuse(now, &frame, DropReason::NotForUs);
+        }
+        self.radio.reception(now, State::Receive);
+        self.end_of_reception(now);
+        if !good {
+            return self.take_damaged(now, frame, &header, ours);
+        }
+        match header.kind {
+            Kind::Data => {
+                if ours {
+                    self.owe(now, Kind::Ack, &header, vector);
+                }
+                frame.damage.frame = Check::Good;
+                self.take_data(now, frame, &header);
+            }
+            Kind::Rts if ours && !self.access.is_reserved(now) => {
+                self.events.push_back(Event::Control { sent: false, len: frame.len() });
+                self.owe(now, Kind::Cts, &header, vector);
+            }
+            kind => {
+                if ours && (kind.is_management() || kind == Kind::Null) {
+                    self.owe(now, Kind::Ack, &header, vector);
+                }
+                self.events.push_back(Event::Control { sent: false, len: frame.len() });
+            }
+        }
+    }
+
+    /// The radio has kept a frame for somebody else to itself.
+    pub(super) fn handle_overheard(&mut self, now: Instant, frame: Overheard) {
+        self.radio.reception(now, State::Overhear);
+        self.access.reception(frame.good);
+        if frame.good
+            && let [code, _, low, high] = frame.head
+            && let Some(kind) = Kind::from_code(code)
+        {
+            self.reserve(now, kind, u16::from_le_bytes([low, high]));
+        }
+        self.end_of_reception(now);
+    }
+
+    /// A reception has ended that was not the answer which is awaited.
+    pub(super) fn end_of_reception(&mut self, now: Instant) {
+        if matches!(self.phase, Phase::Awaiting { .. }) {
+            self.attempt_failed(now);
+        }
+    }
+
+    /// What was being heard when the time for an answer ran out has ended as nothing.
+    pub(super) fn end_of_carrier(&mut self, now: Instant) {
+        if matches!(self.phase, Phase::Awaiting { until: None, .. }) {
+            self.attempt_failed(now);
+        }
+    }
+
+    fn is_answer(&self, header: &Header) -> bool {
+        let awaited = match self.phase {
+            Phase::Awaiting { answer, .. } => answer == header.kind,
+            _ => false,
+        };
+        awaited && header.receiver == self.config.address
+    }
+
+    fn reserve(&mut self, now: Instant, kind: Kind, duration: u16) {
+        if kind != Kind::PsPoll && duration <= MAX_DURATION {
+            self.access.reserve(now + Duration::from_micros(u64::from(duration)));
+        }
+    }
+
+    /// Promises an answer a SIFS after `header`, which came for this station alone.
+    fn owe(&mut self, now: Instant, kind: Kind, header: &Header, vector: &RxVector) {
+        let lowest = self.config.lowest_basic_rate();
+        let rate = vector.rate.and_then(PhyRate::from_rate).unwrap_or(lowest);
+        let rate = self.config.response_rate(rate);
+        let sifs = self.config.timing.sifs;
+        let spent = sifs + self.duration_of(rate, ACK_LEN);
+        let reserves = Duration::from_micros(u64::from(header.duration)).saturating_sub(spent);
+        let response = Response { kind, to: header.transmitter, reserves, rate };
+        self.owed = Some((now + sifs, response));
+    }
+
+    fn take_data(&mut self, now: Instant, frame: Frame, header: &Header) {
+        let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
+        let Some(body) = without_header(frame, header) else {
+            return self.discard(tag, kept, DropReason::Malformed, len);
+        };
+        match self.assembly.take(now, header, body) {
+            Arrived::Packet(mut packet) => {
+                if !take_snap(&mut packet) {
+                    return self.discard(tag, kept, DropReason::Malformed, len);
+                }
+                self.up.push_back(packet);
+            }
+            Arrived::Part => {}
+            Arrived::Refused(reason) => self.discard(tag, kept, reason, len),
+        }
+    }
+
+    //= S0.6
+    //= S0.11
+    //= S0.12
+    /// A frame whose check failed and whose address is that of this station: it is never
+    /// acknowledged, and handed up only if the receive switch says so and its header still tells
+    /// what it is.
+    fn take_damaged(&mut self, now: Instant, frame: Frame, header: &Header, ours: bool) {
+        let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
+        let whole = header.kind == Kind::Data
+            && header.fragment == 0
+            && !header.flags.has(Flags::MORE_FRAGMENTS);
+        if !(self.config.accept_damaged && ours && whole) {
+            return self.refuse(now, &frame, DropReason::FrameCheck);
+        }
+        let mut body = without_header(frame, header);
+        match body.as_mut().is_some_and(take_snap).then_some(body).flatten() {
+            Some(mut packet) => {
+                packet.damage.frame = Check::Bad;
+                self.up.push_back(packet);
+            }
+            None => self.discard(tag, kept, DropReason::LinkHeader, len),
+        }
+    }
+
+    /// A frame that is of no use here.
+    fn refuse(&mut self, now: Instant, frame: &Frame, reason: DropReason) {
+        self.radio.reception(now, State::Overhear);
+        self.end_of_reception(now);
+        if frame.payload.is_empty() && frame.tag.is_none() {
+            self.events.push_back(Event::Control { sent: false, len: frame.len() });
+        } else {
+            self.discard(frame.tag, frame.kept, reason, frame.payload.len());
+        }
+    }
+
+    fn discard(&mut self, tag: Option<Tag>, kept: bool, reason: DropReason, len: usize) {
+        self.events.push_back(Event::Discarded { tag, kept, reason, len });
+    }
+}
+
+/// Whether the frame check sequence holds.
+fn has_good_check(frame: &Frame) -> bool {
+    let Some(at) = frame.trailer.len().checked_sub(FCS_LEN) else { return false };
+    let (before, check) = frame.trailer.split_at(at);
+    let [header, head, body, _] = frame.slices();
+    check == frame_check(&[header, head, body, before])
+}
+
+/// The frame without MAC header, check and what WEP adds; `None` if something of it is missing.
+fn without_header(mut frame: Frame, header: &Header) -> Option<Frame> {
+    let wep = if header.flags.has(Flags::PROTECTED) { WEP } else { 0 };
+    let (before, behind) = (header.kind.header_len() + wep, FCS_LEN + wep);
+    if frame.header.len() < before || frame.trailer.len() < behind {
+        return None;
+    }
+    frame.header.drain(..before);
+    frame.trailer.clear();
+    frame.kept = false;
+    Some(frame)
+}
+
+/// Takes LLC/SNAP off a packet; `false` if there is none.
+fn take_snap(packet: &mut Frame) -> bool {
+    let whole = snap::parse(&packet.header).is_some() && packet.header.len() == snap::LEN;
+    packet.header.clear();
+    whole
+}

@@ -1,0 +1,237 @@
+//! The half of an exchange that sends: RTS, data, waiting for the answer, beginning again.
+
+use windfall_base::{DropReason, Duration, Frame, Instant, Outgoing, TxVector};
+use windfall_wire_link::check::frame_check;
+use windfall_wire_link::ieee80211::header::MAX_DURATION;
+use windfall_wire_link::ieee80211::timing::{ACK_LEN, RTS_LEN};
+use windfall_wire_link::ieee80211::{Header, Kind, MacAddress, PhyRate};
+
+use super::event::Event;
+use super::{Dcf, answer_time};
+
+/// How far the packet in hand is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// There is none.
+    Idle,
+    /// It waits for the medium.
+    Contending,
+    /// A frame of it, or its RTS, is on the air.
+    Sending,
+    /// The medium is granted, and its next frame begins then.
+    Pausing { until: Instant },
+    /// An answer is due. Without `until`, something is being heard that may be it.
+    Awaiting { until: Option<Instant>, answer: Kind },
+}
+
+/// What a station has on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OnAir {
+    /// An RTS.
+    Request,
+    /// A data frame to one station, or to everybody.
+    Data { group: bool },
+    /// An ACK or a CTS.
+    Response,
+}
+
+/// An answer that is owed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Response {
+    pub(super) kind: Kind,
+    pub(super) to: MacAddress,
+    /// How long the medium stays reserved after it.
+    pub(super) reserves: Duration,
+    pub(super) rate: PhyRate,
+}
+
+/// A duration as the field of a header has it: whole microseconds, rounded up.
+fn field(duration: Duration) -> u16 {
+    u16::try_from(duration.as_nanos().div_ceil(1_000)).unwrap_or(MAX_DURATION).min(MAX_DURATION)
+}
+
+impl Dcf {
+    /// The medium is free for the packet in hand.
+    pub(super) fn begin_exchange(&mut self, now: Instant) {
+        let Some(job) = &mut self.job else { return };
+        let wish = job.packet().class.rate.and_then(|rate| self.config.phy_rate(rate));
+        job.rate = match wish {
+            Some(rate) => rate,
+            None if job.is_group() => self.config.lowest_basic_rate(),
+            None => self.rates.choose(now, job.to(), job.sent() + 1, &mut self.draw),
+        };
+        self.access.spend();
+        if !job.is_group() && job.len() > self.config.rts_threshold {
+            self.send_request(now);
+        } else {
+            self.send_data(now);
+        }
+    }
+
+    /// The pause before the next frame of an exchange is over.
+    pub(super) fn continue_exchange(&mut self, now: Instant) {
+        if self.on_air.is_some() {
+            self.attempt_failed(now);
+        } else {
+            self.send_data(now);
+        }
+    }
+
+    fn send_request(&mut self, now: Instant) {
+        let Some(job) = &self.job else { return };
+        let answer = self.config.response_rate(job.rate);
+        let sifs = self.config.timing.sifs;
+        let data = self.duration_of(job.rate, job.len());
+        let response = self.duration_of(answer, ACK_LEN);
+        let reserves = sifs * 3 + response * 2 + data;
+        let header = Header {
+            duration: field(reserves),
+            transmitter: self.config.address,
+            ..Header::new(Kind::Rts, job.to())
+        };
+        self.send_control(now, &header, answer, OnAir::Request);
+        self.phase = Phase::Sending;
+    }
+
+    fn send_data(&mut self, now: Instant) {
+        let Some(job) = &self.job else { return };
+        let (rate, group) = (job.rate, job.is_group());
+        let sifs = self.config.timing.sifs;
+        let answer = self.duration_of(self.config.response_rate(rate), ACK_LEN);
+        let mut reserves = if group { Duration::ZERO } else { sifs + answer };
+        if let Some(next) = job.next_len() {
+            reserves += sifs * 2 + self.duration_of(rate, next) + answer;
+        }
+        let Some(job) = &mut self.job else { return };
+        let frame = job.build(field(reserves));
+        let (tag, attempt, len, kept) = (frame.tag, job.sent(), frame.len(), frame.kept);
+        self.events.push_back(Event::Sent { tag, attempt, len, kept });
+        self.transmit(now, frame, rate, OnAir::Data { group });
+        self.phase = Phase::Sending;
+    }
+
+    /// Gives the answer that is owed, unless the radio is sending already.
+    pub(super) fn respond(&mut self, now: Instant) {
+        let Some((_, response)) = self.owed.take() else { return };
+        if self.on_air.is_some() {
+            return;
+        }
+        let header = Header {
+            duration: field(response.reserves),
+            ..Header::new(response.kind, response.to)
+        };
+        self.send_control(now, &header, response.rate, OnAir::Response);
+    }
+
+    fn send_control(&mut self, now: Instant, header: &Header, rate: PhyRate, on_air: OnAir) {
+        let mut frame = Frame::default();
+        header.encode(&mut frame.header);
+        frame.trailer.extend(frame_check(&[&frame.header]));
+        self.events.push_back(Event::Control { sent: true, len: frame.len() });
+        self.transmit(now, frame, rate, on_air);
+    }
+
+    fn transmit(&mut self, now: Instant, frame: Frame, rate: PhyRate, on_air: OnAir) {
+        let bits = rate.rate().time_of(frame.len());
+        let overhead = self.duration_of(rate, frame.len()).saturating_sub(bits);
+        let vector = TxVector {
+            rate: Some(rate.rate()),
+            preamble: self.config.preamble,
+            overhead,
+            ..TxVector::default()
+        };
+        self.access.begin(now);
+        self.radio.transmit(now, true);
+        self.on_air = Some(on_air);
+        self.out = Some(Outgoing { frame, vector });
+    }
+
+    /// The station's own frame has left.
+    pub(super) fn transmission_done(&mut self, now: Instant) {
+        let Some(on_air) = self.on_air.take() else { return };
+        self.access.end(now);
+        self.radio.transmit(now, false);
+        let answer = match on_air {
+            OnAir::Response => return,
+            OnAir::Data { group: true } => return self.packet_done(now),
+            OnAir::Data { group: false } => Kind::Ack,
+            OnAir::Request => Kind::Cts,
+        };
+        let Some(job) = &self.job else { return };
+        let rate = self.config.response_rate(job.rate);
+        let preamble = rate.preamble_duration(self.config.preamble);
+        let until = Some(now + answer_time(&self.config, preamble));
+        self.phase = Phase::Awaiting { until, answer };
+    }
+
+    /// The time for an answer is over, unless just now something is being heard that may be it.
+    pub(super) fn no_answer(&mut self, now: Instant) {
+        match &mut self.phase {
+            Phase::Awaiting { until, .. } if self.access.is_busy() => *until = None,
+            _ => self.attempt_failed(now),
+        }
+    }
+
+    /// The answer has come.
+    pub(super) fn answered(&mut self, now: Instant) {
+        let Some(job) = &mut self.job else { return };
+        match self.phase {
+            Phase::Awaiting { answer: Kind::Cts, .. } => {
+                self.phase = Phase::Pausing { until: now + self.config.timing.sifs };
+            }
+            _ => {
+                self.rates.learn(job.to(), job.rate, true);
+                if job.advance() {
+                    self.phase = Phase::Pausing { until: now + self.config.timing.sifs };
+                    return;
+                }
+                if !job.given_away {
+                    self.events.push_back(Event::Acknowledged { tag: job.packet().tag });
+                }
+                self.packet_done(now);
+            }
+        }
+    }
+
+    /// An attempt of the packet in hand has failed.
+    pub(super) fn attempt_failed(&mut self, now: Instant) {
+        let Some(job) = &mut self.job else { return };
+        let request = matches!(self.phase, Phase::Awaiting { answer: Kind::Cts, .. });
+        if !request {
+            self.rates.learn(job.to(), job.rate, false);
+        }
+        let len = if request { RTS_LEN.min(self.config.rts_threshold) } else { job.len() };
+        let last = job.fail(len, &self.config);
+        let expired = job.is_expired(now);
+        if !last && !expired {
+            self.window.grow();
+            self.phase = Phase::Contending;
+            return self.access.back_off(now, self.window.draw(&mut self.draw));
+        }
+        if !job.given_away {
+            let reason = if last { DropReason::RetryLimit } else { DropReason::Expired };
+            let packet = job.packet();
+            let (tag, len) = (packet.tag, packet.payload.len());
+            self.events.push_back(Event::Dropped { tag, reason, len });
+        }
+        self.window.give_up();
+        self.forget_packet(now);
+    }
+
+    /// The packet in hand has arrived, or was for everybody.
+    fn packet_done(&mut self, now: Instant) {
+        self.window.shrink();
+        self.forget_packet(now);
+    }
+
+    /// Every packet is followed by a backoff, whether or not there is another.
+    fn forget_packet(&mut self, now: Instant) {
+        self.job = None;
+        self.phase = Phase::Idle;
+        self.access.back_off(now, self.window.draw(&mut self.draw));
+    }
+
+    pub(super) fn duration_of(&self, rate: PhyRate, len: usize) -> Duration {
+        rate.frame_duration(self.config.preamble, len)
+    }
+}

@@ -1,0 +1,152 @@
+//! Exchanges between a few stations around an ideal air, a microsecond apart.
+
+mod exchange;
+mod laws;
+mod limits;
+mod options;
+mod switch;
+
+use std::collections::VecDeque;
+
+use windfall_base::{
+    Duration, Frame, Input, Instant, Ledger, Node, Outgoing, Port, RxVector, Seed,
+};
+use windfall_testkit::arbitrary::packet;
+use windfall_testkit::dcf::air::{Cell, PROPAGATION};
+use windfall_testkit::dcf::{AIR, DEVICE};
+use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress, Phy, PhyRate, snap};
+
+use super::{Config, Dcf, Event, Packet};
+
+/// A queue and the station below it.
+#[derive(Debug)]
+pub(super) struct Station {
+    pub(super) dcf: Dcf,
+    pub(super) to: MacAddress,
+    pub(super) queue: VecDeque<Frame>,
+    pub(super) ledger: Ledger,
+    /// What has happened.
+    pub(super) events: Vec<Event>,
+}
+
+impl Station {
+    pub(super) fn new(config: Config, to: MacAddress, seed: u64) -> Self {
+        let name = config.address.to_string();
+        Self {
+            dcf: Dcf::new(config, Seed(seed), &name),
+            to,
+            queue: VecDeque::new(),
+            ledger: Ledger::default(),
+            events: Vec::new(),
+        }
+    }
+
+    fn with(&mut self, act: impl FnOnce(&mut Dcf, &mut dyn FnMut() -> Option<Packet>)) {
+        let (queue, to) = (&mut self.queue, self.to);
+        act(&mut self.dcf, &mut || {
+            let frame = queue.pop_front()?;
+            Some(Packet { frame, to, ether_type: snap::IPV4, expires: None })
+        });
+        while let Some(event) = self.dcf.poll_event() {
+            match event {
+                Event::Sent { kept: false, .. } | Event::Acknowledged { .. } => {
+                    self.ledger.given += 1;
+                }
+                Event::Dropped { reason, .. } => self.ledger.drops.count(reason),
+                Event::Discarded { reason, .. } => {
+                    self.ledger.taken += 1;
+                    self.ledger.drops.count(reason);
+                }
+                _ => {}
+            }
+            self.events.push(event);
+        }
+    }
+
+    pub(super) fn ledger(&self) -> Ledger {
+        let held = self.queue.len() + self.dcf.held();
+        // What is about to go up has been taken too.
+        let taken = self.ledger.taken + self.dcf.up.len() as u64;
+        Ledger { taken, held: held as u64, ..self.ledger.clone() }
+    }
+
+    /// Data frames sent.
+    pub(super) fn sent(&self) -> usize {
+        self.events.iter().filter(|event| matches!(event, Event::Sent { .. })).count()
+    }
+}
+
+impl Node for Station {
+    fn handle_input(&mut self, now: Instant, port: Port, input: Input) {
+        match (port, input) {
+            (DEVICE, Input::Frame(frame, _)) => {
+                self.ledger.taken += 1;
+                self.queue.push_back(frame);
+                self.with(|dcf, pull| dcf.handle_queued(now, pull));
+            }
+            (AIR, input) => self.with(|dcf, pull| dcf.handle_input(now, input, pull)),
+            _ => {}
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.with(|dcf, pull| dcf.handle_timeout(now, pull));
+    }
+
+    fn poll_transmit(&mut self, _now: Instant) -> Option<(Port, Outgoing)> {
+        if let Some(outgoing) = self.dcf.poll_transmit() {
+            return Some((AIR, outgoing));
+        }
+        let frame = self.dcf.poll_delivery()?;
+        self.ledger.taken += 1;
+        self.ledger.given += 1;
+        Some((DEVICE, frame.into()))
+    }
+
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        self.dcf.poll_timeout()
+    }
+}
+
+pub(super) fn address(number: u16) -> MacAddress {
+    MacAddress::of_station(number)
+}
+
+/// A frame in a few words.
+pub(super) fn describe(frame: &Frame) -> String {
+    let len = frame.len();
+    match Header::parse(&frame.header) {
+        Err(_) => format!("packet len={len}"),
+        Ok(header) => {
+            let Header { kind, duration, fragment, .. } = header;
+            let to = header.receiver.0[5];
+            let retry = if header.flags.has(Flags::RETRY) { " again" } else { "" };
+            let number = if kind == Kind::Data { format!(" #{fragment}") } else { String::new() };
+            format!("{kind:?}{number}{retry} to {to} len={len} reserves={duration}us")
+        }
+    }
+}
+
+/// A cell of stations, each of which sends to the next, changed by `change`.
+pub(super) fn cell(
+    stations: u16,
+    phy: Phy,
+    seed: u64,
+    change: impl Fn(&mut Config),
+) -> Cell<Station> {
+    let station = |number| {
+        let mut config = Config::new(address(number), phy);
+        change(&mut config);
+        Station::new(config, address((number + 1) % stations), seed)
+    };
+    Cell::new((0..stations).map(station).collect(), describe)
+}
+
+pub(super) fn micros(n: u64) -> Instant {
+    Instant::START + Duration::from_micros(n)
+}
+
+/// A packet whose data frame is 1024 bytes long.
+pub(super) fn kilobyte(tag: u64) -> Frame {
+    packet(vec![0x5a; 988], tag)
+}

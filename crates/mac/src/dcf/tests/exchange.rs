@@ -1,0 +1,108 @@
+use super::*;
+
+#[test]
+fn an_exchange_at_54_mbps_is_exact_to_the_microsecond() {
+    let mut cell = cell(2, Phy::G, 1, |_| {});
+    cell.run_until(micros(1_000));
+    cell.packet(0, kilobyte(0));
+    cell.run_until(micros(10_000));
+    windfall_testkit::assert_golden!("dcf/exchange", cell.timeline.as_str());
+    let rate = PhyRate::Ofdm54;
+    let data = rate.frame_duration(windfall_base::Preamble::Long, 1024).as_micros();
+    // Data, propagation, SIFS, ACK at 24 Mb/s, propagation.
+    let ends = format!("{} 0 < Ack to 0", micros(1_000 + data + 1 + 10 + 34 + 1));
+    let last = cell.timeline.as_str().lines().last().unwrap();
+    assert!(last.starts_with(&ends), "{last} is not {ends}");
+}
+
+#[test]
+fn rts_and_cts_come_first_above_the_threshold_alone() {
+    let change = |config: &mut Config| config.rts_threshold = 1_000;
+    let mut cell = cell(3, Phy::B, 1, change);
+    cell.run_until(micros(1_000));
+    cell.packet(0, kilobyte(0));
+    cell.run_until(micros(10_000));
+    cell.packet(0, packet(vec![0; 1_000 - 36], 1));
+    cell.run_until(micros(20_000));
+    windfall_testkit::assert_golden!("dcf/rts", cell.timeline.as_str());
+}
+
+#[test]
+fn a_packet_above_the_threshold_goes_in_fragments_a_sifs_apart() {
+    let change = |config: &mut Config| config.fragment_threshold = 400;
+    let mut cell = cell(2, Phy::G, 1, change);
+    cell.run_until(micros(1_000));
+    cell.damaged = vec![2];
+    let bytes: Vec<u8> = (0..988).map(|index| index as u8).collect();
+    cell.packet(0, packet(bytes.clone(), 7));
+    cell.run_until(micros(20_000));
+    windfall_testkit::assert_golden!("dcf/fragments", cell.timeline.as_str());
+    for station in &cell.stations {
+        assert!(station.ledger().balances(), "{:?}", station.ledger());
+    }
+}
+
+#[test]
+fn the_fragments_together_are_the_packet() {
+    let mut config = Config::new(address(0), Phy::G);
+    config.fragment_threshold = 300;
+    config.wep = true;
+    let bytes: Vec<u8> = (0..1_500).map(|index| (index % 251) as u8).collect();
+    let frame = packet(bytes.clone(), 7);
+    let packet = Packet { frame, to: address(1), ether_type: snap::IPV6, expires: None };
+    let mut job = super::super::job::Job::new(packet, 5, &config);
+    let mut receiver = Dcf::new(Config::new(address(1), Phy::G), Seed(1), "r");
+    let (mut at, mut count) = (1_000, 0);
+    loop {
+        let length = job.len();
+        let frame = job.build(0);
+        assert_eq!(frame.len(), length);
+        assert!(frame.len() <= 300);
+        let input = Input::Frame(frame, RxVector::wired(micros(at)));
+        receiver.handle_input(micros(at), input, &mut || None);
+        at += 100;
+        receiver.handle_timeout(micros(at), &mut || None);
+        let _ = receiver.poll_transmit();
+        receiver.handle_input(micros(at + 50), Input::TransmissionDone, &mut || None);
+        at += 100;
+        count += 1;
+        if !job.advance() {
+            break;
+        }
+    }
+    assert_eq!(count, 6);
+    let whole = receiver.poll_delivery().expect("all fragments have come");
+    assert_eq!(whole.payload.to_bytes(), bytes);
+    assert!(whole.header.is_empty() && whole.trailer.is_empty());
+}
+
+#[test]
+fn what_everybody_should_hear_is_sent_once_at_a_basic_rate_without_an_answer() {
+    let mut cell = cell(3, Phy::B, 1, |_| {});
+    cell.stations[0].to = MacAddress::BROADCAST;
+    cell.run_until(micros(1_000));
+    cell.packet(0, kilobyte(0));
+    cell.run_until(micros(30_000));
+    windfall_testkit::assert_golden!("dcf/group", cell.timeline.as_str());
+}
+
+#[test]
+fn a_hidden_station_keeps_silent_once_it_has_heard_a_cts() {
+    // 0 and 2 do not hear each other; both send to 1.
+    let hidden = vec![(0, 2), (2, 0)];
+    let collisions = |threshold: usize| {
+        let mut cell = cell(3, Phy::B, 3, |config| config.rts_threshold = threshold);
+        cell.hidden = hidden.clone();
+        for tag in 0..40 {
+            cell.stations[2].to = address(1);
+            cell.packet(0, kilobyte(tag));
+            cell.packet(2, kilobyte(tag + 100));
+        }
+        cell.run_until(micros(2_000_000));
+        let sent = cell.stations[0].sent() + cell.stations[2].sent();
+        assert!(cell.stations.iter().all(|station| station.ledger().balances()));
+        sent - 80
+    };
+    let (without, with) = (collisions(super::super::NO_THRESHOLD), collisions(0));
+    assert!(without > 10 * with.max(1), "{without} repeated without RTS, {with} with it");
+}

@@ -1,0 +1,86 @@
+use core::num::NonZeroU8;
+
+use windfall_base::{Class, DropReason};
+
+use super::*;
+
+/// A station whose peer is not there, and what it sends in two seconds.
+fn alone(frame: Frame, change: impl Fn(&mut Config)) -> Station {
+    let mut cell = cell(2, Phy::G, 2, change);
+    cell.stations.truncate(1);
+    cell.packet(0, frame);
+    cell.run_until(micros(2_000_000));
+    let station = cell.stations.remove(0);
+    assert!(station.ledger().balances(), "{:?}", station.ledger());
+    station
+}
+
+//= S0.8
+#[test]
+fn a_packet_that_nobody_answers_is_sent_seven_times_and_an_approximate_one_once() {
+    let station = alone(kilobyte(0), |_| {});
+    assert_eq!(station.sent(), 7);
+    assert_eq!(station.ledger().drops.of(DropReason::RetryLimit), 1);
+    let class = Class { attempts: NonZeroU8::new(1), ..Class::default() };
+    let station = alone(Frame { class, ..kilobyte(0) }, |_| {});
+    assert_eq!(station.sent(), 1);
+    assert_eq!((station.ledger().drops.total(), station.ledger().held), (0, 0));
+}
+
+#[test]
+fn requests_count_against_the_short_limit_and_long_frames_against_the_long_one() {
+    let station = alone(kilobyte(0), |config| config.rts_threshold = 500);
+    let requests = |event: &&Event| matches!(event, Event::Control { sent: true, len: 20 });
+    assert_eq!(station.events.iter().filter(requests).count(), 7);
+    assert_eq!(station.sent(), 0);
+
+    // Every request is granted and every data frame damaged.
+    let mut cell = cell(2, Phy::G, 2, |config| config.rts_threshold = 500);
+    // RTS, CTS, data, and again.
+    cell.damaged = (0..100).map(|exchange| 3 * exchange + 2).collect();
+    cell.packet(0, kilobyte(0));
+    cell.run_until(micros(2_000_000));
+    assert_eq!(cell.stations[0].sent(), 4);
+    assert_eq!(cell.stations[0].ledger().drops.of(DropReason::RetryLimit), 1);
+}
+
+#[test]
+fn an_owner_may_ask_for_any_number_of_attempts_for_a_rate_and_for_an_end() {
+    let class = Class { attempts: NonZeroU8::new(12), ..Class::default() };
+    assert_eq!(alone(Frame { class, ..kilobyte(0) }, |_| {}).sent(), 12);
+    let rate = windfall_base::Rate::from_mbps(6);
+    let mut cell = cell(2, Phy::G, 2, |_| {});
+    cell.run_until(micros(1_000));
+    cell.packet(0, Frame { class: Class { rate, ..Class::default() }, ..kilobyte(0) });
+    cell.run_until(micros(9_000));
+    let data = PhyRate::Ofdm6.frame_duration(windfall_base::Preamble::Long, 1024);
+    // The acknowledgement goes at 6 Mb/s too.
+    let end = micros(1_000 + data.as_micros() + 1 + 10 + 50 + 1);
+    assert!(
+        cell.timeline.as_str().contains(&format!("{end} 0 < Ack")),
+        "{}",
+        cell.timeline.as_str()
+    );
+}
+
+#[test]
+fn a_damaged_frame_is_not_acknowledged_and_the_next_gap_is_the_long_one() {
+    let mut cell = cell(2, Phy::G, 5, |_| {});
+    cell.damaged = vec![0];
+    cell.run_until(micros(1_000));
+    cell.packet(0, kilobyte(0));
+    cell.run_until(micros(30_000));
+    windfall_testkit::assert_golden!("dcf/damaged", cell.timeline.as_str());
+    assert_eq!(cell.stations[1].ledger().drops.of(DropReason::FrameCheck), 1);
+}
+
+#[test]
+fn a_lost_acknowledgement_makes_a_duplicate_that_is_not_handed_up() {
+    let mut cell = cell(2, Phy::G, 5, |_| {});
+    cell.damaged = vec![1];
+    cell.run_until(micros(1_000));
+    cell.packet(0, kilobyte(0));
+    cell.run_until(micros(30_000));
+    assert_eq!(cell.timeline.as_str().matches("1 ^ packet").count(), 1);
+    assert_eq!(cell.stations[1].ledger().drops.of(DropReason::Duplicate), 1);
+}
