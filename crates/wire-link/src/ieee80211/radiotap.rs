@@ -225,7 +225,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn headers_survive(header in any_header(), behind in prop::collection::vec(any::<u8>(), 0..9)) {
+        fn headers_survive(
+            header in any_header(),
+            behind in prop::collection::vec(any::<u8>(), 0..9),
+        ) {
             let mut bytes = header.encode();
             let len = bytes.len();
             bytes.extend(behind);
