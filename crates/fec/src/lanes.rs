@@ -79,6 +79,13 @@ pub(crate) trait Lanes: Copy {
     fn store(self, to: &mut [u8; LANES]);
     fn times(self, factor: Self::Factor) -> Self;
     fn xor(self, other: Self) -> Self;
+
+    /// Lane 0.
+    fn first(self) -> u8;
+    /// All lanes one place further down: lane 0 goes, and that of `next` comes in at the top.
+    fn shift(self, next: Self) -> Self;
+    /// Which lanes are zero: bit `i` stands for lane `i`.
+    fn zeros(self) -> u32;
 }
 
 /// The 32 bytes of `slice` from `at` on.

@@ -2,6 +2,7 @@
 
 mod decode;
 mod divide;
+mod search;
 
 use crate::field::{Field, FieldError};
 use crate::lanes::Instructions;

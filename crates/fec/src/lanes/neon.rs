@@ -5,7 +5,8 @@
 )]
 
 use core::arch::aarch64::{
-    uint8x16_t, vandq_u8, vdupq_n_u8, veorq_u8, vld1q_u8, vqtbl1q_u8, vshrq_n_u8, vst1q_u8,
+    uint8x16_t, vandq_u8, vdupq_n_u8, veorq_u8, vextq_u8, vgetq_lane_u8, vld1q_u8, vqtbl1q_u8,
+    vshrq_n_u8, vst1q_u8,
 };
 
 use super::{LANES, Lanes};
@@ -56,5 +57,25 @@ impl Lanes for Neon {
     fn xor(self, other: Self) -> Self {
         // SAFETY: no memory is touched; NEON as above.
         Self(core::array::from_fn(|i| unsafe { veorq_u8(self.0[i], other.0[i]) }))
+    }
+
+    #[inline(always)]
+    fn first(self) -> u8 {
+        // SAFETY: no memory is touched; NEON as above.
+        unsafe { vgetq_lane_u8::<0>(self.0[0]) }
+    }
+
+    #[inline(always)]
+    fn shift(self, next: Self) -> Self {
+        let [low, high] = self.0;
+        // SAFETY: no memory is touched; NEON as above.
+        unsafe { Self([vextq_u8::<1>(low, high), vextq_u8::<1>(high, next.0[0])]) }
+    }
+
+    #[inline(always)]
+    fn zeros(self) -> u32 {
+        let mut lanes = [0; LANES];
+        self.store(&mut lanes);
+        (0..LANES).fold(0, |bits, i| bits | u32::from(lanes[i] == 0) << i)
     }
 }

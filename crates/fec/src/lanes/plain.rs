@@ -43,4 +43,19 @@ impl Lanes for Plain {
     fn xor(self, other: Self) -> Self {
         Self(core::array::from_fn(|i| self.0[i] ^ other.0[i]))
     }
+
+    #[inline(always)]
+    fn first(self) -> u8 {
+        self.0[0]
+    }
+
+    #[inline(always)]
+    fn shift(self, next: Self) -> Self {
+        Self(core::array::from_fn(|i| self.0.get(i + 1).copied().unwrap_or(next.0[0])))
+    }
+
+    #[inline(always)]
+    fn zeros(self) -> u32 {
+        (0..LANES).fold(0, |bits, i| bits | u32::from(self.0[i] == 0) << i)
+    }
 }

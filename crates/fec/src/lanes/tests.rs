@@ -22,3 +22,25 @@ fn all_lanes_agree_with_the_field() {
         }
     }
 }
+
+fn moved<L: Lanes>(lanes: &[u8; LANES], next: &[u8; LANES]) -> ([u8; LANES], u8, u32) {
+    let mut shifted = [0; LANES];
+    L::load(lanes).shift(L::load(next)).store(&mut shifted);
+    (shifted, L::load(lanes).first(), L::load(lanes).zeros())
+}
+
+#[test]
+fn lanes_move_and_are_looked_at_alike() {
+    let lanes: [u8; LANES] = core::array::from_fn(|i| (i * 37 % 5) as u8);
+    let next: [u8; LANES] = core::array::from_fn(|i| 99 + i as u8);
+    let zeros = (0..LANES).filter(|&i| lanes[i] == 0).fold(0, |bits, i| bits | 1_u32 << i);
+    for instructions in Instructions::available() {
+        let (lanes, next) = (&lanes, &next);
+        let (shifted, first, found) = dispatch!(
+            instructions,
+            moved(lanes: &[u8; LANES], next: &[u8; LANES]) -> ([u8; LANES], u8, u32)
+        );
+        assert_eq!((&shifted[..31], shifted[31]), (&lanes[1..], 99), "{instructions:?}");
+        assert_eq!((first, found), (lanes[0], zeros), "{instructions:?}");
+    }
+}

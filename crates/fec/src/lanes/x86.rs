@@ -5,10 +5,12 @@
 )]
 
 use core::arch::x86_64::{
-    __m128i, __m256i, _mm_and_si128, _mm_loadu_si128, _mm_set1_epi8, _mm_shuffle_epi8,
-    _mm_srli_epi64, _mm_storeu_si128, _mm_xor_si128, _mm256_and_si256, _mm256_broadcastsi128_si256,
-    _mm256_loadu_si256, _mm256_set1_epi8, _mm256_shuffle_epi8, _mm256_srli_epi64,
-    _mm256_storeu_si256, _mm256_xor_si256,
+    __m128i, __m256i, _mm_alignr_epi8, _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si32,
+    _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8, _mm_setzero_si128, _mm_shuffle_epi8,
+    _mm_srli_epi64, _mm_storeu_si128, _mm_xor_si128, _mm256_alignr_epi8, _mm256_and_si256,
+    _mm256_broadcastsi128_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_loadu_si256,
+    _mm256_movemask_epi8, _mm256_permute2x128_si256, _mm256_set1_epi8, _mm256_setzero_si256,
+    _mm256_shuffle_epi8, _mm256_srli_epi64, _mm256_storeu_si256, _mm256_xor_si256,
 };
 
 use super::{LANES, Lanes};
@@ -60,6 +62,28 @@ impl Lanes for Avx2 {
     fn xor(self, other: Self) -> Self {
         // SAFETY: no memory is touched; AVX2 as above.
         Self(unsafe { _mm256_xor_si256(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    fn first(self) -> u8 {
+        // SAFETY: no memory is touched; AVX2 as above.
+        unsafe { _mm_cvtsi128_si32(_mm256_castsi256_si128(self.0)) as u8 }
+    }
+
+    #[inline(always)]
+    fn shift(self, next: Self) -> Self {
+        // SAFETY: no memory is touched; AVX2 as above.
+        unsafe {
+            // The instruction shifts each half by itself, so each gets what follows it.
+            let following = _mm256_permute2x128_si256::<0x21>(self.0, next.0);
+            Self(_mm256_alignr_epi8::<1>(following, self.0))
+        }
+    }
+
+    #[inline(always)]
+    fn zeros(self) -> u32 {
+        // SAFETY: no memory is touched; AVX2 as above.
+        unsafe { _mm256_movemask_epi8(_mm256_cmpeq_epi8(self.0, _mm256_setzero_si256())) as u32 }
     }
 }
 
@@ -115,5 +139,27 @@ impl Lanes for Ssse3 {
     fn xor(self, other: Self) -> Self {
         // SAFETY: no memory is touched.
         Self(core::array::from_fn(|i| unsafe { _mm_xor_si128(self.0[i], other.0[i]) }))
+    }
+
+    #[inline(always)]
+    fn first(self) -> u8 {
+        // SAFETY: no memory is touched.
+        unsafe { _mm_cvtsi128_si32(self.0[0]) as u8 }
+    }
+
+    #[inline(always)]
+    fn shift(self, next: Self) -> Self {
+        let [low, high] = self.0;
+        // SAFETY: no memory is touched; SSSE3 as above.
+        unsafe { Self([_mm_alignr_epi8::<1>(high, low), _mm_alignr_epi8::<1>(next.0[0], high)]) }
+    }
+
+    #[inline(always)]
+    fn zeros(self) -> u32 {
+        // SAFETY: no memory is touched.
+        let bits = self.0.map(|part| unsafe {
+            _mm_movemask_epi8(_mm_cmpeq_epi8(part, _mm_setzero_si128())) as u32
+        });
+        bits[0] | bits[1] << 16
     }
 }

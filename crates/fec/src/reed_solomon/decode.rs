@@ -1,22 +1,27 @@
 //! From the remainder of a received block to the places and values of its errors.
 //!
-//! Syndromes of the remainder; the error locator by the algorithm of Berlekamp and Massey in the
-//! inversionless form of Sarwate and Shanbhag (2001), which updates all discrepancies to come
-//! instead of computing each by a dot product, and so runs in lanes; both halves of the locator at
-//! 32 places at once (Chien); values by Forney's formula. Erasures enter as a locator of their own,
-//! with syndromes modified accordingly.
+//! Syndromes of the remainder; from them the [search](super::search) makes the locator and the
+//! evaluator; both at all places (Chien); values by Forney's formula. Erasures enter the search as
+//! a locator to begin with.
+//!
+//! The places are taken three at a time, 85 apart: there the terms of a polynomial differ by cube
+//! roots of unity only. Sums of every third term at the first 85 places therefore give the values
+//! at all 255 by one multiplication more.
 
-use core::ops::Range;
+use arrayvec::ArrayVec;
 
 use super::divide::REMAINDER;
+use super::search::{Found, ROW, Search};
 use super::{Corrected, MAX_BLOCK, Parameters, Uncorrectable};
 use crate::field::Field;
 use crate::lanes::{Instructions, LANES, Lanes, dispatch, window, window_mut};
 
 /// Room for a polynomial of degree up to the parity, in whole lanes.
 const POLYNOMIAL: usize = 256;
-/// Room for one row of the locator search, and a set of lanes to spare.
-const SEARCH: usize = 256 + LANES;
+/// The distance of places at which terms differ by cube roots of unity only.
+const THIRD: usize = MAX_BLOCK / 3;
+/// The first third of the places, in whole lanes.
+const PLACES: usize = THIRD.next_multiple_of(LANES);
 
 type Polynomial = [u8; POLYNOMIAL];
 
@@ -27,20 +32,19 @@ pub(crate) struct Locating {
     stride: usize,
     /// β^(first_root + i)·j in row j, column i: what remainder symbol j adds to each syndrome.
     syndrome_rows: Vec<u8>,
-    /// β^(−p·j) in row j, column p: what coefficient j adds at each place p.
-    place_rows: Vec<Polynomial>,
-    /// β^(−first_root·p) at each place p, the factor that Forney's formula leaves.
+    /// β^(−p·j) in row j, column p: what coefficient j adds at place p of the first third.
+    place_rows: Vec<[u8; PLACES]>,
+    /// β^(−85), a cube root of unity.
+    cube_root: u8,
+    /// β^(−(first_root + parity)·p) at each place p, the factor that Forney's formula leaves where
+    /// the evaluator holds the terms beyond the syndromes.
     place_factors: Polynomial,
     /// The exponent of β, whose powers are the locators of the places.
     step: i64,
 }
 
-/// What the search found: places counted from the end of the block, and what to add there.
-struct Errors {
-    count: usize,
-    places: [u8; MAX_BLOCK],
-    values: [u8; MAX_BLOCK],
-}
+/// Places counted from the end of the block, and what to add there.
+type Errors = ArrayVec<(u8, u8), MAX_BLOCK>;
 
 impl Locating {
     pub(crate) fn new(field: &Field, parameters: Parameters, parity: usize) -> Self {
@@ -52,10 +56,12 @@ impl Locating {
                 *entry = field.power(step * (first_root + i as i64) * j as i64);
             }
         }
-        let row = |j: i64| core::array::from_fn(|p| field.power(-step * p as i64 * j));
-        let place_rows = (0..=parity as i64).map(row).collect();
-        let place_factors = row(first_root);
-        Self { parity, stride, syndrome_rows, place_rows, place_factors, step }
+        let entry = |p: usize, j: i64| field.power(-step * p as i64 * j);
+        let place_rows =
+            (0..=parity as i64).map(|j| core::array::from_fn(|p| entry(p, j))).collect();
+        let place_factors = core::array::from_fn(|p| entry(p, first_root + parity as i64));
+        let cube_root = entry(THIRD, 1);
+        Self { parity, stride, syndrome_rows, place_rows, cube_root, place_factors, step }
     }
 
     /// Corrects `block`, whose division left `remainder`.
@@ -68,17 +74,18 @@ impl Locating {
         erasures: &[u8],
     ) -> Result<Corrected, Uncorrectable> {
         let length = block.len();
-        let mut erased = [false; MAX_BLOCK];
+        let mut erased = [0_u32; 8];
         for &place in erasures {
-            match erased.get_mut(usize::from(place)) {
-                Some(seen) if !*seen && usize::from(place) < length => *seen = true,
-                _ => return Err(Uncorrectable::Erasures),
+            let (word, bit) = (&mut erased[usize::from(place) / 32], 1 << (place % 32));
+            if *word & bit != 0 || usize::from(place) >= length {
+                return Err(Uncorrectable::Erasures);
             }
+            *word |= bit;
         }
         if erasures.len() > self.parity {
             return Err(Uncorrectable::Erasures);
         }
-        if remainder[..self.stride] == [0; REMAINDER][..self.stride] {
+        if remainder[..self.stride].iter().fold(0, |any, symbol| any | symbol) == 0 {
             return Ok(Corrected { errors: 0, erasures: erasures.len() });
         }
         let locating = self;
@@ -94,17 +101,21 @@ impl Locating {
         );
         let errors = errors.ok_or(Uncorrectable::TooManyErrors)?;
         let mut unnamed = 0;
-        for (&place, &value) in errors.places.iter().zip(&errors.values).take(errors.count) {
+        for (place, value) in errors {
             let index = length - 1 - usize::from(place);
             block[index] ^= value;
-            unnamed += usize::from(!erased[index]);
+            unnamed += usize::from(erased[index / 32] >> (index % 32) & 1 == 0);
         }
         Ok(Corrected { errors: unnamed, erasures: erasures.len() })
     }
 
     #[inline(always)]
-    fn syndromes<L: Lanes>(&self, field: &Field, remainder: &[u8; REMAINDER]) -> Polynomial {
-        let mut syndromes = [0; POLYNOMIAL];
+    fn syndromes<L: Lanes>(
+        &self,
+        field: &Field,
+        remainder: &[u8; REMAINDER],
+        syndromes: &mut [u8; ROW],
+    ) {
         // The remainder leads with its highest power; row j stands for the power j.
         for strip in (0..self.stride).step_by(LANES) {
             let mut sum = L::load(&[0; LANES]);
@@ -112,9 +123,8 @@ impl Locating {
             for (&symbol, row) in remainder[..self.parity].iter().rev().zip(rows) {
                 sum = sum.xor(L::load(window(row, strip)).times(L::factor(field, symbol)));
             }
-            sum.store(window_mut(&mut syndromes, strip));
+            sum.store(window_mut(syndromes, strip));
         }
-        syndromes
     }
 
     /// Π (1 − X x) over the erased places.
@@ -130,6 +140,44 @@ impl Locating {
         }
         locator
     }
+
+    /// The row from which the search begins.
+    #[inline(always)]
+    fn begin<L: Lanes>(
+        &self,
+        field: &Field,
+        remainder: &[u8; REMAINDER],
+        erasures: &[u8],
+        length: usize,
+    ) -> Search {
+        let (parity, erased) = (self.parity, erasures.len());
+        let terms = parity - erased;
+        let mut search = Search { row: [0; ROW], locator: parity + terms / 2, erased, terms };
+        self.syndromes::<L>(field, remainder, &mut search.row);
+        if erased == 0 {
+            search.row[search.locator] = 1;
+            return search;
+        }
+        let locator = self.erasure_locator(field, erasures, length);
+        let syndromes = search.row.first_chunk().expect("shorter than a row");
+        let product = multiply::<L>(field, (&locator, erased), (syndromes, parity - 1));
+        search.row[..parity].copy_from_slice(&product[erased..erased + parity]);
+        search.row[search.locator..][..=erased].copy_from_slice(&locator[..=erased]);
+        search
+    }
+
+    /// The sum of every `N`-th term from each of the first `N` on, at the 32 places from `strip` on.
+    #[inline(always)]
+    fn sums<L: Lanes, const N: usize>(&self, field: &Field, terms: &[u8], strip: usize) -> [L; N] {
+        let mut sums = [L::load(&[0; LANES]); N];
+        for (terms, rows) in terms.chunks(N).zip(self.place_rows.chunks(N)) {
+            for (i, (&factor, row)) in terms.iter().zip(rows).enumerate() {
+                let row = L::load(window(row, strip));
+                sums[i] = sums[i].xor(row.times(L::factor(field, factor)));
+            }
+        }
+        sums
+    }
 }
 
 /// Finds the errors, or sees that there are too many.
@@ -141,100 +189,24 @@ fn find<L: Lanes>(
     erasures: &[u8],
     length: usize,
 ) -> Option<Errors> {
-    let (parity, erased) = (locating.parity, erasures.len());
-    let syndromes = locating.syndromes::<L>(field, remainder);
-    let (locator, degree) = if erased == 0 {
-        search::<L>(field, &syndromes[..parity])?
-    } else {
-        let erasure_locator = locating.erasure_locator(field, erasures, length);
-        let modified = multiply::<L>(field, &erasure_locator, erased, &syndromes, parity);
-        let (unknown, degree) = search::<L>(field, &modified[erased..parity])?;
-        let degree = degree + erased;
-        (multiply::<L>(field, &unknown, degree - erased, &erasure_locator, degree + 1), degree)
-    };
-    // The locator explains every syndrome, so the evaluator has a lower degree than the locator.
-    let mut evaluator = multiply::<L>(field, &locator, degree, &syndromes, degree);
-    evaluator[degree..].fill(0);
-    values::<L>(locating, field, &locator, &evaluator, degree, length)
+    let mut search = locating.begin::<L>(field, remainder, erasures, length);
+    values::<L>(locating, field, &search.run::<L>(field)?, length)
 }
 
-/// The error locator of a sequence of syndromes, up to a factor, and its degree.
-///
-/// `None` if no locator of at most half as many terms explains them all. Row `discrepancies` is the
-/// product of the syndromes with the locator so far: all that is to come stands in it already.
-#[inline(always)]
-fn search<L: Lanes>(field: &Field, syndromes: &[u8]) -> Option<(Polynomial, usize)> {
-    let (terms, half) = (syndromes.len(), syndromes.len() / 2);
-    let mut discrepancies = [0_u8; SEARCH];
-    discrepancies[..terms].copy_from_slice(syndromes);
-    let mut locator = [0_u8; SEARCH];
-    locator[0] = 1;
-    // The helpers shift by one place at every step: instead of moving, they are read from further
-    // left. They start just beyond `terms` places of zeros.
-    let (mut old_discrepancies, mut old_locator) = ([0_u8; 2 * SEARCH], [0_u8; 2 * SEARCH]);
-    old_discrepancies[SEARCH..SEARCH + terms].copy_from_slice(syndromes);
-    old_locator[SEARCH] = 1;
-    let (mut base, mut gamma, mut degree) = (SEARCH, 1_u8, 0_usize);
-    for step in 0..terms {
-        let discrepancy = discrepancies[step];
-        base -= 1;
-        if discrepancy == 0 {
-            if discrepancies[step..terms].iter().all(|&symbol| symbol == 0) {
-                break;
-            }
-            continue;
-        }
-        let renew = 2 * degree <= step;
-        let factors = (L::factor(field, gamma), L::factor(field, discrepancy));
-        let first = step / LANES * LANES;
-        update::<L>(&mut discrepancies, &mut old_discrepancies, base, factors, renew, first..terms);
-        update::<L>(&mut locator, &mut old_locator, base, factors, renew, 0..half + 1);
-        if renew {
-            (gamma, degree) = (discrepancy, step + 1 - degree);
-        }
-    }
-    let found = (degree <= half && locator[degree] != 0).then_some(degree)?;
-    locator[degree + 1..].fill(0);
-    Some((*locator.first_chunk().expect("longer"), found))
-}
-
-/// `new = γ · new − δ · old`, and, if the helper is renewed, `old = new` as it was before.
-#[inline(always)]
-fn update<L: Lanes>(
-    new: &mut [u8; SEARCH],
-    old: &mut [u8; 2 * SEARCH],
-    base: usize,
-    (gamma, discrepancy): (L::Factor, L::Factor),
-    renew: bool,
-    range: Range<usize>,
-) {
-    for at in range.step_by(LANES) {
-        let before = L::load(window(new, at));
-        let helper = L::load(window(old, base + at));
-        before.times(gamma).xor(helper.times(discrepancy)).store(window_mut(new, at));
-        if renew {
-            before.store(window_mut(old, base + at));
-        }
-    }
-}
-
-/// The first `terms` terms of the product of two polynomials; `degree` is that of `a`.
+/// The product of two polynomials of these degrees.
 #[inline(always)]
 fn multiply<L: Lanes>(
     field: &Field,
-    a: &Polynomial,
-    degree: usize,
-    b: &Polynomial,
-    terms: usize,
-) -> Polynomial {
-    let width = terms.next_multiple_of(LANES);
-    // Zeros before `b`, so that it can be read shifted right by as many places as `a` has.
-    let mut shifted = [0_u8; 2 * POLYNOMIAL];
-    shifted[POLYNOMIAL..POLYNOMIAL + width].copy_from_slice(&b[..width]);
-    let mut product = [0; POLYNOMIAL];
-    for strip in (0..width).step_by(LANES) {
+    a: (&Polynomial, usize),
+    b: (&Polynomial, usize),
+) -> [u8; 2 * POLYNOMIAL] {
+    // Zeros around `b`, so that it can be read shifted by as many places as `a` has.
+    let mut shifted = [0_u8; 3 * POLYNOMIAL];
+    shifted[POLYNOMIAL..2 * POLYNOMIAL].copy_from_slice(b.0);
+    let mut product = [0; 2 * POLYNOMIAL];
+    for strip in (0..=a.1 + b.1).step_by(LANES) {
         let mut sum = L::load(&[0; LANES]);
-        for (i, &coefficient) in a[..=degree].iter().enumerate().take(strip + LANES) {
+        for (i, &coefficient) in a.0[..=a.1].iter().enumerate().take(strip + LANES) {
             let from = L::load(window(&shifted, POLYNOMIAL + strip - i));
             sum = sum.xor(from.times(L::factor(field, coefficient)));
         }
@@ -243,68 +215,65 @@ fn multiply<L: Lanes>(
     product
 }
 
-/// The roots of the locator and the values there; `None` if they are not `degree` in the block.
+/// The roots of the locator and the values there; `None` if they are not as many in the block as
+/// its degree.
 #[inline(always)]
 fn values<L: Lanes>(
     locating: &Locating,
     field: &Field,
-    locator: &Polynomial,
-    evaluator: &Polynomial,
-    degree: usize,
+    Found { locator, evaluator, degree }: &Found<'_>,
     length: usize,
 ) -> Option<Errors> {
-    let mut errors = Errors { count: 0, places: [0; MAX_BLOCK], values: [0; MAX_BLOCK] };
+    let mut errors = Errors::new();
     let mut roots = 0;
-    let rows = &locating.place_rows[..=degree];
-    for strip in (0..length).step_by(LANES) {
-        let (mut even, mut odd) = (L::load(&[0; LANES]), L::load(&[0; LANES]));
-        let factors = locator.as_chunks::<2>().0;
-        let (pairs, last) = rows.as_chunks::<2>();
-        for (pair, factors) in pairs.iter().zip(factors) {
-            even = even.xor(term::<L>(field, &pair[0], strip, factors[0]));
-            odd = odd.xor(term::<L>(field, &pair[1], strip, factors[1]));
+    let unity = L::factor(field, locating.cube_root);
+    for strip in (0..THIRD).step_by(LANES) {
+        // Every sixth term from each of the first six: odd and even ones stay apart.
+        let sums = locating.sums::<L, 6>(field, locator, strip);
+        let odd = at_thirds([sums[3], sums[1], sums[5]], unity);
+        let even = at_thirds([sums[0], sums[4], sums[2]], unity);
+        // The last lanes stand for places of the next third.
+        let own = u32::MAX >> (LANES - (THIRD - strip).min(LANES));
+        let mut zeros = [0; 3];
+        for k in 0..3 {
+            zeros[k] = even[k].xor(odd[k]).zeros() & own;
         }
-        for row in last {
-            even = even.xor(term::<L>(field, row, strip, locator[degree]));
-        }
-        let (mut sums, mut odds, mut omegas) = ([0; LANES], [0; LANES], [0; LANES]);
-        even.xor(odd).store(&mut sums);
-        if !has_zero(&sums) {
+        if zeros == [0; 3] {
             continue;
         }
-        odd.store(&mut odds);
-        let mut omega = L::load(&[0; LANES]);
-        for (row, &factor) in rows.iter().zip(&evaluator[..degree]) {
-            omega = omega.xor(term::<L>(field, row, strip, factor));
-        }
-        omega.store(&mut omegas);
-        for i in (0..LANES.min(length - strip)).filter(|&i| sums[i] == 0) {
-            roots += 1;
-            let place = strip + i;
-            // The odd half is x times the derivative, so what Forney's formula asks remains.
-            let ratio = field.div(omegas[i], odds[i])?;
-            let value = field.mul(ratio, locating.place_factors[place]);
-            if value != 0 {
-                errors.places[errors.count] = place as u8;
-                errors.values[errors.count] = value;
-                errors.count += 1;
+        let omega = at_thirds(locating.sums::<L, 3>(field, evaluator, strip), unity);
+        for k in (0..3).filter(|&k| zeros[k] != 0) {
+            let (mut odds, mut omegas) = ([0; LANES], [0; LANES]);
+            odd[k].store(&mut odds);
+            omega[k].store(&mut omegas);
+            let mut left = zeros[k];
+            while left != 0 {
+                let i = left.trailing_zeros() as usize;
+                left &= left - 1;
+                let place = strip + i + k * THIRD;
+                if place >= length {
+                    return None;
+                }
+                roots += 1;
+                // The odd half is x times the derivative, so what Forney's formula asks remains.
+                let ratio = field.div(omegas[i], odds[i])?;
+                let value = field.mul(ratio, locating.place_factors[place]);
+                if value != 0 {
+                    errors.push((place as u8, value));
+                }
             }
         }
-        if roots == degree {
+        if roots == *degree {
             return Some(errors);
         }
     }
     None
 }
 
-/// What one coefficient adds at the 32 places from `strip` on.
+/// From sums of every third term at a place, beginning with the first, second and third, the
+/// values there, 85 places on and 170 places on.
 #[inline(always)]
-fn term<L: Lanes>(field: &Field, row: &Polynomial, strip: usize, factor: u8) -> L {
-    L::load(window(row, strip)).times(L::factor(field, factor))
-}
-
-/// Whether any of the bytes is zero.
-#[inline(always)]
-fn has_zero(bytes: &[u8; LANES]) -> bool {
-    bytes.iter().fold(false, |any, &byte| any | (byte == 0))
+fn at_thirds<L: Lanes>([a, b, c]: [L; 3], unity: L::Factor) -> [L; 3] {
+    let turned = b.xor(c).times(unity);
+    [a.xor(b.xor(c)), a.xor(c).xor(turned), a.xor(b).xor(turned)]
 }
