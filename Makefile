@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`.
-.PHONY: demo test ci bench
+.PHONY: demo test ci bench traces
 
 # Builds, then moves a file across a bad link, without and with local retransmission.
 demo:
@@ -19,3 +19,7 @@ ci:
 # Measures speed, each time beside the peer or the bound that it is compared with.
 bench:
 	@cargo bench --package windfall-bench
+
+# Writes the shipped error traces anew, and checks that they are what the generator makes.
+traces:
+	@WINDFALL_BLESS=1 cargo test --quiet --package windfall-channel --test environments shipped

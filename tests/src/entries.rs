@@ -4,11 +4,14 @@
 //! once found is tried again in every test run. What is more than parsing is checked too: getters
 //! do not panic, and what a `Repr` read it writes back so that it reads the same.
 
+mod coded;
+
 use core::num::NonZeroU8;
 
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+pub use coded::coded;
 use windfall_base::{
     Duration, Frame, Input, Instant, Ledger, Node, Payload, Port, Probability, Rate, RxVector,
     Seed, SocketCommand, SocketId, Transport,
@@ -38,7 +41,7 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 18] = [
+pub const ENTRIES: [Entry; 19] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
@@ -47,6 +50,7 @@ pub const ENTRIES: [Entry; 18] = [
     ("pipe_header", pipe_header),
     ("radio_header", radio_header),
     ("ieee80211", ieee80211),
+    ("coded", coded),
     ("pcapng", pcapng),
     ("error_trace", error_trace),
     ("rate_trace", rate_trace),

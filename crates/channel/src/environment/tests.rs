@@ -68,6 +68,66 @@ fn faults_come_in_spells() {
     assert!(follow / count > 2.0 * share, "{follow} of {count}, share {share}");
 }
 
+/// Runs of frames with this fate among those that the column of its share counts, as `(runs,
+/// frames with it, frames counted)`.
+fn runs(trace: &ErrorTrace, fate: Fate) -> (f64, f64, f64) {
+    let fate_of = |number| match trace.fault(number) {
+        None => Fate::Intact,
+        Some(Fault::Damaged { truncated: Some(_), .. }) => Fate::Truncated,
+        Some(Fault::Damaged { .. }) => Fate::Corrupted,
+        Some(_) => Fate::Lost,
+    };
+    // Each spell was laid among the frames that the columns before had left.
+    let left = FATES.iter().skip_while(|other| **other != fate);
+    let counted: Vec<Fate> = (0..trace.len())
+        .map(fate_of)
+        .filter(|found| *found == Fate::Intact || left.clone().any(|other| other == found))
+        .collect();
+    let hits = counted.iter().filter(|found| **found == fate).count();
+    let begins = |&i: &usize| counted[i] == fate && (i == 0 || counted[i - 1] != fate);
+    let runs = (0..counted.len()).filter(begins).count();
+    (runs as f64, hits as f64, counted.len() as f64)
+}
+
+//= S3.17
+#[test]
+fn spells_are_as_long_as_the_arrangement_says() {
+    for environment in Environment::ALL {
+        let trace = environment.synthesize(Seed(1), FRAMES);
+        for (fate, mean) in FATES.into_iter().zip(environment.arrangement().spells) {
+            let (runs, hits, counted) = runs(&trace, fate);
+            // So many spells, begun at random among what is calm; two at one place are one run.
+            let (spells, calm) = (hits / mean, counted - hits + 1.0);
+            let expected = calm * (1.0 - (1.0 - 1.0 / calm).powf(spells));
+            // A geometric length varies as much as it is long.
+            let sigma = spells.sqrt();
+            assert!(
+                (runs - expected).abs() <= 4.0 * sigma + 1.0,
+                "{environment}, {fate:?}: {runs} runs, expected {expected:.1} ± {sigma:.1}"
+            );
+        }
+    }
+}
+
+//= S3.17
+#[test]
+fn inverted_bits_come_in_clusters() {
+    for environment in [Environment::Walking, Environment::Adjacent, Environment::Walls] {
+        let trace = environment.synthesize(Seed(1), FRAMES);
+        let (mut near, mut all) = (0_u32, 0_u32);
+        for entry in trace.entries() {
+            let Fault::Damaged { inverted, .. } = &entry.fault else { continue };
+            for pair in inverted.windows(2) {
+                all += 1;
+                near += u32::from(pair[1] - pair[0] <= 3);
+            }
+        }
+        // Inside a cluster every second bit is hit; alone, some tens of bits in 10 200 would seldom
+        // lie that near.
+        assert!(f64::from(near) > 0.6 * f64::from(all), "{environment}: {near} of {all}");
+    }
+}
+
 #[test]
 fn a_seed_fixes_the_trace_and_another_changes_it() {
     let trace = |seed| Environment::Table.synthesize(Seed(seed), 300);

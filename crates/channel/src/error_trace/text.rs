@@ -39,6 +39,19 @@ pub enum ErrorTraceError {
         /// What is wrong with it.
         fix: &'static str,
     },
+    /// The trace is not as long as its end says.
+    #[error(
+        "line {line}: the trace should end after {told} frames or bits, but the lines above make \
+         {counted}: it is damaged"
+    )]
+    Length {
+        /// The number of the line that ends the trace, from 1.
+        line: usize,
+        /// What it says.
+        told: u64,
+        /// What the events add up to.
+        counted: u64,
+    },
     /// The trace breaks off.
     #[error("the trace breaks off after line {0}: its last line must be \"end\" and its length")]
     NoEnd(usize),
@@ -46,8 +59,13 @@ pub enum ErrorTraceError {
     #[error("byte {0}: no text, and not compressed by gzip either")]
     NotText(usize),
     /// The compressed bytes are damaged.
-    #[error("the compressed trace is damaged: {0}")]
-    Gzip(String),
+    #[error("the compressed trace is damaged after {readable} bytes of its text: {cause}")]
+    Gzip {
+        /// Bytes that could be decompressed.
+        readable: usize,
+        /// What the decompressor says.
+        cause: String,
+    },
     /// The trace is too long to be read.
     #[error("the trace is longer than 1 GiB: split it")]
     TooLong,
@@ -108,8 +126,10 @@ impl ErrorTrace {
         }
         let mut plain = Vec::new();
         let mut decoder = MultiGzDecoder::new(bytes).take(MAX_BYTES + 1);
-        let read = decoder.read_to_end(&mut plain);
-        read.map_err(|error| ErrorTraceError::Gzip(error.to_string()))?;
+        if let Err(error) = decoder.read_to_end(&mut plain) {
+            let (readable, cause) = (plain.len(), error.to_string());
+            return Err(ErrorTraceError::Gzip { readable, cause });
+        }
         Self::from_utf8(&plain)
     }
 
@@ -147,7 +167,8 @@ impl ErrorTrace {
             if let Some(length) = line.strip_prefix("end ") {
                 let length: u64 = parse(length).map_err(fail)?;
                 if length != trace.length {
-                    return Err(fail("is not the number of frames or bits above it"));
+                    let (told, counted) = (length, trace.length);
+                    return Err(ErrorTraceError::Length { line: last, told, counted });
                 }
                 end = Some(length);
             } else {
