@@ -166,7 +166,7 @@ impl Locating {
         search
     }
 
-    /// The sum of every `N`-th term from each of the first `N` on, at the 32 places from `strip` on.
+    /// The sum of every `N`-th term from each of the first `N` on, at 32 places from `strip` on.
     #[inline(always)]
     fn sums<L: Lanes, const N: usize>(&self, field: &Field, terms: &[u8], strip: usize) -> [L; N] {
         let mut sums = [L::load(&[0; LANES]); N];
