@@ -54,11 +54,20 @@ impl Outcome {
     /// If there is none.
     #[must_use]
     pub fn report(&self, kind: &str) -> BTreeMap<&'static str, f64> {
-        let position = self.topology.apps.iter().position(|app| app.config.name() == kind);
-        let position = position.unwrap_or_else(|| panic!("no application is a {kind}"));
-        let station = self.topology.apps[position].station;
-        let earlier = &self.topology.apps[..position];
-        let number = earlier.iter().filter(|app| app.station == station).count();
+        let first = self.topology.apps.iter().find(|app| app.config.name() == kind);
+        let first = first.unwrap_or_else(|| panic!("no application is a {kind}"));
+        self.report_at(kind, first.station)
+    }
+
+    /// What the first application of `kind` at a station measured.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[must_use]
+    pub fn report_at(&self, kind: &str, station: usize) -> BTreeMap<&'static str, f64> {
+        let mut own = self.topology.apps.iter().filter(|app| app.station == station);
+        let number = own.position(|app| app.config.name() == kind);
+        let number = number.unwrap_or_else(|| panic!("no application of {station} is a {kind}"));
         let station = self.simulation.network().station(station);
         let report = station.and_then(|station| station.reports().nth(number));
         report.unwrap_or_default().into_iter().collect()

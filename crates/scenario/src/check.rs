@@ -8,7 +8,7 @@ use windfall_base::Duration;
 
 use crate::error::{Fault, nearest};
 use crate::model::{
-    App, AppKind, AppTransport, Direction, FORMAT, Link, LinkKind, Scenario, Station,
+    App, AppKind, AppTransport, Direction, FORMAT, Link, LinkKind, Path, Scenario, Station,
 };
 use crate::values::Target;
 
@@ -106,10 +106,18 @@ fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
             return Err(Fault::at(end.span(), message));
         }
     }
-    if ends.len() != 2 {
-        let message =
-            format!("a link joins 2 stations, not {}: write [\"near\", \"far\"]", ends.len());
-        return Err(Fault::at(link.stations.span(), message));
+    check_size(link)?;
+    for (name, what) in link.base.iter().map(|base| (base, "the base station")).chain(
+        link.paths.iter().flat_map(|path| [&path.from, &path.to]).flatten().map(|n| (n, "a path")),
+    ) {
+        if !seen.contains(name.get_ref()) {
+            let message = format!(
+                "{what} of link \"{}\" is not on it: name one of its stations: {}",
+                link.name(),
+                ends.iter().map(|end| end.get_ref().as_str()).collect::<Vec<_>>().join(", ")
+            );
+            return Err(Fault::at(name.span(), message));
+        }
     }
     if let Some(mtu) = link.mtu.as_ref().filter(|mtu| *mtu.get_ref() < LEAST_MTU) {
         let message = format!(
@@ -124,6 +132,14 @@ fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
     if link.kind() == LinkKind::Wavelan {
         return check_wavelan(link);
     }
+    if let Some(base) = &link.base {
+        let message = "a pipe has no base station: remove it, or use kind = \"wavelan\"";
+        return Err(Fault::at(base.span(), message));
+    }
+    if !link.paths.is_empty() {
+        let message = "a pipe has two directions and no paths: use uplink and downlink";
+        return Err(Fault::at(link.stations.span(), message));
+    }
     let directions = [&link.both(), &link.uplink, &link.downlink];
     if let Some(policy) = directions.into_iter().find_map(|direction| direction.policy) {
         let message =
@@ -131,6 +147,45 @@ fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
         return Err(Fault::at(link.stations.span(), message));
     }
     Ok(())
+}
+
+/// How many stations a link joins.
+fn check_size(link: &Link) -> Checked {
+    let stations = link.stations.get_ref().len();
+    let (fits, of) = match link.kind() {
+        LinkKind::Pipe => (stations == 2, "a pipe joins 2 stations"),
+        LinkKind::Wavelan => {
+            ((2..=255).contains(&stations), "a wavelan link joins 2 to 255 stations")
+        }
+    };
+    if fits {
+        return Ok(());
+    }
+    let message = format!("{of}, not {stations}: write [\"near\", \"far\"]");
+    Err(Fault::at(link.stations.span(), message))
+}
+
+/// A path says what the air is like; the rest belongs to the stations.
+fn check_path(path: &Path) -> Checked {
+    let mut air = path.said();
+    let wrong = [
+        ("rate", air.rate.take().map(|v| v.span())),
+        ("rate-trace", air.rate_trace.take().map(|v| v.span())),
+        ("delay", air.delay.take().map(|v| v.span())),
+        ("arq", air.arq.take().map(|v| v.span())),
+        ("queue", air.queue.take().map(|v| v.span())),
+        ("policy", air.policy.map(|_| 0..0)),
+        ("padded", air.padded.map(|_| 0..0)),
+        ("accept-damaged", air.accept_damaged.map(|_| 0..0)),
+    ];
+    let at = path.from.as_ref().or(path.to.as_ref()).map_or(0..0, Spanned::span);
+    match wrong.into_iter().find_map(|(key, span)| Some((key, span?))) {
+        None => Ok(()),
+        Some((key, span)) => {
+            let message = format!("a path says only what the air does: move {key} to the link");
+            Err(Fault::at(if span.is_empty() { at } else { span }, message))
+        }
+    }
 }
 
 fn check_direction(direction: &Direction) -> Checked {
@@ -148,6 +203,7 @@ fn check_direction(direction: &Direction) -> Checked {
 
 /// All stations of a radio share one rate, and are too near each other for a delay.
 fn check_wavelan(link: &Link) -> Checked {
+    link.paths.iter().try_for_each(check_path)?;
     for direction in [&link.uplink, &link.downlink] {
         if let Some(rate) = &direction.rate {
             let message = "both directions of a wavelan link share one rate: set it on the link";

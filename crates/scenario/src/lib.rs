@@ -12,6 +12,7 @@ mod flows;
 mod links;
 mod model;
 mod plan;
+mod radio;
 mod routes;
 mod text;
 mod topology;
@@ -24,7 +25,7 @@ pub use flags::{FAR, Flags, NEAR};
 pub use flows::{Flow, FlowProtocol};
 pub use model::{
     App, AppKind, AppTransport, DEFAULT_DURATION, DEFAULT_MTU, Direction, Exposed, FORMAT, Link,
-    LinkKind, Route, Scenario, Station, StationInterface,
+    LinkKind, Path, Route, Scenario, Station, StationInterface,
 };
 pub use plan::{AppPlan, InterfacePlan, Read, StationPlan, StationRoute, Topology};
 pub use toml::Spanned;

@@ -2,38 +2,31 @@
 
 use std::sync::Arc;
 
-use windfall_base::{Duration, Probability, Rate, Seed};
+use windfall_base::{Duration, Probability, Seed};
 use windfall_channel::environment::FRAMES;
 use windfall_channel::error_trace::{Counted, Origin};
 use windfall_channel::{
     self as channel, AirConfig, ErrorTrace, Exposure, Line, MediumConfig, Model, PathConfig,
-    PipeConfig, RateTrace, SharedConfig, Truncation,
+    PipeConfig, RateTrace, Truncation,
 };
-use windfall_link::policy::Cost;
-use windfall_link::{CodedConfig, Framing, Window};
-use windfall_mac::Address;
-use windfall_mac::poll::{Idle, Timing};
+use windfall_link::Window;
 use windfall_queue::Limits;
 use windfall_stack::InterfaceConfig;
-use windfall_stack::interface::polled::{Member, PolledConfig, Role};
 
 use crate::error::Fault;
-use crate::flows;
-use crate::model::{Direction, Exposed, Link, Scenario};
+use crate::model::{Direction, Exposed, Link};
 use crate::plan::Read;
 use crate::values::QueueLength;
 
-pub(crate) use windfall_mac::poll::WAVELAN_RATE;
-
 /// A medium, and the interfaces at its ends in the order of the stations.
-type Parts = (MediumConfig, Vec<InterfaceConfig>);
+pub(crate) type Parts = (MediumConfig, Vec<InterfaceConfig>);
 
 /// A wire for each direction.
 pub(crate) fn pipe(link: &Link, read: &mut Read<'_>) -> Result<Parts, Fault> {
     let [up, down] = [link.direction(true), link.direction(false)];
     let medium = MediumConfig::Pipe(PipeConfig {
-        forward: path(&up, read, true)?,
-        backward: path(&down, read, false)?,
+        forward: path(&up, read, Seed(1))?,
+        backward: path(&down, read, Seed(2))?,
     });
     let end = |own: &Direction, others: &Direction| {
         let pipe = pipe_end(link, own, others);
@@ -42,71 +35,11 @@ pub(crate) fn pipe(link: &Link, read: &mut Read<'_>) -> Result<Parts, Fault> {
     Ok((medium, vec![end(&up, &down), end(&down, &up)]))
 }
 
-//= S3.2
-/// The radio of S3.2; the second station polls, as a base station does.
-pub(crate) fn wavelan(
+pub(crate) fn interface(
     link: &Link,
-    scenario: &Scenario,
-    read: &mut Read<'_>,
-) -> Result<Parts, Fault> {
-    let [up, down] = [link.direction(true), link.direction(false)];
-    let rate = up.rate.as_ref().map_or(WAVELAN_RATE, |rate| *rate.get_ref());
-    let medium = MediumConfig::Shared(SharedConfig {
-        air: vec![air(&up, read, true)?, air(&down, read, false)?],
-        ..SharedConfig::new(2, rate)
-    });
-    let [mobile, base] = [Address(1), Address(2)];
-    let cost = coding_cost(rate);
-    let admitted = flows::admit(&scenario.flows, goodput(rate, link.mtu()), scenario.overcommit)?;
-    let end = |address, role, own: &Direction, others: &Direction| {
-        let polled = PolledConfig {
-            address,
-            role,
-            framing: framing(own, others, cost),
-            timing: Timing::WAVELAN,
-        };
-        let (rules, flows) = admitted.clone();
-        let link = interface(link, own, windfall_stack::LinkConfig::Polled(polled));
-        InterfaceConfig { rules, flows, ..link }
-    };
-    let members = vec![Member { address: mobile, behind: Vec::new() }];
-    let coordinator = Role::Coordinator { members, idle: Idle::default() };
-    let station = Role::Station { coordinator: base };
-    let ends = vec![end(mobile, station, &up, &down), end(base, coordinator, &down, &up)];
-    Ok((medium, ends))
-}
-
-/// What the radio carries of full packets without errors, their ACKs included (S3.2).
-fn goodput(rate: Rate, mtu: u16) -> Rate {
-    let per_byte = Timing::WAVELAN.per_byte + rate.time_of(1);
-    let time = Timing::WAVELAN.per_frame * 2 + per_byte * (u64::from(mtu) + 25);
-    let bits = f64::from(mtu) * 8.0 / time.as_secs_f64();
-    Rate::from_bps(bits.round() as u64).unwrap_or(rate)
-}
-
-/// What a coded frame costs beside its blocks: two frames' overhead, and the headers of both with
-/// the report of the receiver, about 50 bytes.
-fn coding_cost(rate: Rate) -> Cost {
-    let per_byte = Timing::WAVELAN.per_byte + rate.time_of(1);
-    Cost { per_frame: Timing::WAVELAN.per_frame * 2 + per_byte * 50, per_byte }
-}
-
-/// How the end that sends `own` frames packets: coded in both directions if in one.
-fn framing(own: &Direction, others: &Direction, cost: Cost) -> Framing {
-    let accept_damaged = others.accept_damaged.unwrap_or(false);
-    match own.policy.or(others.policy) {
-        None => Framing::Plain { arq: arq(own, windfall_link::Arq::Persistent), accept_damaged },
-        Some(policy) => Framing::Coded(CodedConfig {
-            policy,
-            arq: arq(own, windfall_link::Arq::Persistent),
-            padded: own.padded.unwrap_or(false),
-            accept_damaged,
-            cost,
-        }),
-    }
-}
-
-fn interface(link: &Link, own: &Direction, below: windfall_stack::LinkConfig) -> InterfaceConfig {
+    own: &Direction,
+    below: windfall_stack::LinkConfig,
+) -> InterfaceConfig {
     InterfaceConfig {
         mtu: usize::from(link.mtu()),
         queue: limits(own.queue.as_ref().map(|queue| *queue.get_ref())),
@@ -115,7 +48,7 @@ fn interface(link: &Link, own: &Direction, below: windfall_stack::LinkConfig) ->
     }
 }
 
-fn arq(direction: &Direction, silent: windfall_link::Arq) -> windfall_link::Arq {
+pub(crate) fn arq(direction: &Direction, silent: windfall_link::Arq) -> windfall_link::Arq {
     direction.arq.as_ref().map_or(silent, |arq| arq.get_ref().policy())
 }
 
@@ -145,7 +78,7 @@ fn limits(queue: Option<QueueLength>) -> Limits {
 }
 
 /// One direction of a pipe.
-fn path(direction: &Direction, read: &mut Read<'_>, is_up: bool) -> Result<PathConfig, Fault> {
+fn path(direction: &Direction, read: &mut Read<'_>, place: Seed) -> Result<PathConfig, Fault> {
     let line = match (&direction.rate, &direction.rate_trace) {
         (Some(rate), _) => Line::Rate(*rate.get_ref()),
         (None, Some(trace)) => {
@@ -159,11 +92,16 @@ fn path(direction: &Direction, read: &mut Read<'_>, is_up: bool) -> Result<PathC
         (None, None) => Line::Instant,
     };
     let delay = direction.delay.as_ref().map_or(Duration::ZERO, |delay| *delay.get_ref());
-    Ok(PathConfig { line, delay, air: air(direction, read, is_up)? })
+    Ok(PathConfig { line, delay, air: air(direction, read, place)? })
 }
 
-/// The air of one direction: losses first, then what happens to the bits of the rest.
-fn air(direction: &Direction, read: &mut Read<'_>, is_up: bool) -> Result<AirConfig, Fault> {
+/// The air of one direction: losses first, then what happens to the bits of the rest; `place` tells
+/// traces of the same environment apart.
+pub(crate) fn air(
+    direction: &Direction,
+    read: &mut Read<'_>,
+    place: Seed,
+) -> Result<AirConfig, Fault> {
     let mut models = Vec::new();
     models.extend(direction.burst.map(Model::Pattern));
     models.extend(direction.loss.as_ref().map(|loss| Model::Loss(*loss.get_ref())));
@@ -198,8 +136,8 @@ fn air(direction: &Direction, read: &mut Read<'_>, is_up: bool) -> Result<AirCon
     }
     //= S3.17
     if let Some(environment) = direction.environment {
-        // The same trace in every run, as a recorded one would be; the directions differ.
-        let trace = environment.synthesize(Seed(if is_up { 1 } else { 2 }), FRAMES);
+        // The same trace in every run, as a recorded one would be.
+        let trace = environment.synthesize(place, FRAMES);
         models.push(Model::Replay(Arc::new(trace)));
     }
     let range = direction.range.as_ref().map(|range| range.get_ref().0.clone());

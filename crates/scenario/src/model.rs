@@ -283,19 +283,48 @@ macro_rules! directed_keys {
             /// What kind of link; a pipe if silent.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub kind: Option<Spanned<LinkKind>>,
-            /// The stations at its ends; uplink is from the first to the others.
+            /// The stations at its ends; of a pipe, uplink is from the first to the second.
             pub stations: Spanned<Vec<Spanned<String>>>,
+            /// The base station of a radio: uplink is to it, downlink from it.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub base: Option<Spanned<String>>,
             /// The longest packet, in bytes.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub mtu: Option<Spanned<u16>>,
             $($(#[$meta])* #[serde(default, skip_serializing_if = "Option::is_none")]
             pub $field: Option<$type>,)*
-            /// What differs in the direction from the first station to the others.
+            /// What differs in the direction from the first station, or to the base station.
             #[serde(default, skip_serializing_if = "Direction::is_silent")]
             pub uplink: Direction,
-            /// What differs in the direction from the others to the first station.
+            /// What differs in the direction to the first station, or from the base station.
             #[serde(default, skip_serializing_if = "Direction::is_silent")]
             pub downlink: Direction,
+            /// Where the air differs from station to station; of several that speak of the same
+            /// air, the last wins.
+            #[serde(default, rename = "path", skip_serializing_if = "Vec::is_empty")]
+            pub paths: Vec<Path>,
+        }
+
+        /// The air between two stations of a radio; silent keys leave it as the link says.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+        pub struct Path {
+            /// Who sends; anybody if silent.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub from: Option<Spanned<String>>,
+            /// Who hears it; anybody if silent.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub to: Option<Spanned<String>>,
+            $($(#[$meta])* #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub $field: Option<$type>,)*
+        }
+
+        impl Path {
+            /// What it says of the air.
+            #[must_use]
+            pub fn said(&self) -> Direction {
+                Direction { $($field: self.$field.clone(),)* }
+            }
         }
 
         /// What one direction of a link is like; silent keys leave it as the link says.
@@ -333,10 +362,12 @@ macro_rules! directed_keys {
                     name: None,
                     kind: None,
                     stations: Spanned::new(0..0, ends.into()),
+                    base: None,
                     mtu: None,
                     $($field: None,)*
                     uplink: Direction::default(),
                     downlink: Direction::default(),
+                    paths: Vec::new(),
                 }
             }
 
@@ -445,7 +476,35 @@ impl Link {
         }
     }
 
-    /// What the direction from the first station (`uplink`) or to it is like.
+    /// The place of the base station among the stations of a radio: the second of two, the first
+    /// of more if the link is silent about it.
+    #[must_use]
+    pub fn base(&self) -> usize {
+        let stations = self.stations.get_ref();
+        let said = self.base.as_ref().map(Spanned::get_ref);
+        let named = said.and_then(|name| stations.iter().position(|s| s.get_ref() == name));
+        named.unwrap_or(usize::from(stations.len() == 2))
+    }
+
+    /// What the air of a radio is like from the station of one place to that of another.
+    #[must_use]
+    pub fn air_between(&self, from: usize, to: usize) -> Direction {
+        let mut direction = self.direction(from != self.base());
+        for path in &self.paths {
+            if self.stands_at(path.from.as_ref(), from) && self.stands_at(path.to.as_ref(), to) {
+                direction.overlay(&path.said());
+            }
+        }
+        direction
+    }
+
+    /// Whether the station of a place has this name, or no name is asked for.
+    fn stands_at(&self, name: Option<&Spanned<String>>, place: usize) -> bool {
+        let own = self.stations.get_ref().get(place).map(Spanned::get_ref);
+        name.is_none_or(|name| own == Some(name.get_ref()))
+    }
+
+    /// What the direction of the uplink or the downlink is like.
     #[must_use]
     pub fn direction(&self, is_uplink: bool) -> Direction {
         let mut direction = self.both();

@@ -3,6 +3,8 @@
 use core::net::IpAddr;
 use std::collections::{BTreeSet, VecDeque};
 
+use windfall_stack::Block;
+
 use crate::plan::{StationPlan, StationRoute};
 use crate::values::Prefix;
 
@@ -59,4 +61,24 @@ fn gateway(
     let link = stations[from].interfaces[out].link;
     let interface = stations[hop].interfaces.iter().find(|i| i.link == link)?;
     interface.addresses.iter().map(|prefix| prefix.address).find(|a| a.is_ipv4() == is_v4)
+}
+
+/// What is reached through each of the stations `members` of a link, as the station `base` on it
+/// sees it: their own addresses, and the networks to which they lead.
+pub(crate) fn behind(
+    link: usize,
+    base: usize,
+    members: &[usize],
+    stations: &[StationPlan],
+) -> Vec<Vec<Block>> {
+    let block = |prefix: Prefix| Block { address: prefix.address, bits: prefix.length };
+    let behind = |&member: &usize| {
+        let interfaces = stations[member].interfaces.iter().filter(|i| i.link == link);
+        let own: Vec<IpAddr> =
+            interfaces.flat_map(|i| i.addresses.iter().map(|prefix| prefix.address)).collect();
+        let routes = stations[base].routes.iter().filter(|route| own.contains(&route.via));
+        let networks = routes.map(|route| block(route.to));
+        own.iter().copied().map(Block::of).chain(networks).collect()
+    };
+    members.iter().map(behind).collect()
 }

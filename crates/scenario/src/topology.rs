@@ -6,7 +6,7 @@ use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
 use crate::error::{Fault, ScenarioError};
 use crate::model::{DEFAULT_DURATION, Link, LinkKind, Route, Scenario, Station};
 use crate::plan::{InterfacePlan, Read, StationPlan, StationRoute, Topology};
-use crate::{addresses, applications, links, routes};
+use crate::{addresses, applications, links, radio, routes};
 
 impl Scenario {
     /// Works out what the scenario, nested `level` deep in others, builds.
@@ -25,20 +25,25 @@ impl Scenario {
     }
 
     fn work_out(&self, level: u8, read: &mut Read<'_>) -> Result<Topology, Fault> {
-        if let Some(link) = self.links.get(addresses::LINKS) {
-            let message = format!("a scenario has at most {} links", addresses::LINKS);
+        let networks = addresses::networks(self.links.iter().map(|l| l.stations.get_ref().len()));
+        if let Some(link) = self.links.get(networks.len()) {
+            let message = "from this link on there are no addresses left in 10.77.0.0/16";
             return Err(Fault::at(link.stations.span(), message));
         }
         let mut stations: Vec<StationPlan> =
-            self.stations.iter().map(|station| self.station(level, station)).collect();
+            self.stations.iter().map(|station| self.station(level, &networks, station)).collect();
         for (number, station) in self.stations.iter().enumerate() {
             stations[number].routes = match station.routes.is_empty() {
                 true => routes::shortest(number, &stations),
                 false => own_routes(station, &stations[number])?,
             };
         }
-        let links =
-            self.links.iter().map(|link| self.link(link, read)).collect::<Result<_, _>>()?;
+        let links = self
+            .links
+            .iter()
+            .enumerate()
+            .map(|(number, link)| self.link((number, link), &stations, read))
+            .collect::<Result<_, _>>()?;
         let names = self.stations.iter().map(|station| station.name.get_ref().clone());
         let devices = names.map(|name| StationConfig { name, host: None });
         let rates: Vec<Option<Rate>> = self.links.iter().map(fastest).collect();
@@ -53,7 +58,12 @@ impl Scenario {
         })
     }
 
-    fn station(&self, level: u8, station: &Station) -> StationPlan {
+    fn station(
+        &self,
+        level: u8,
+        networks: &[addresses::Network],
+        station: &Station,
+    ) -> StationPlan {
         let name = station.name.get_ref();
         let ends = self.links.iter().enumerate().filter_map(|(number, link)| {
             let end = link.stations.get_ref().iter().position(|end| end.get_ref() == name)?;
@@ -62,7 +72,7 @@ impl Scenario {
             let said = said.map(|i| i.addresses.iter().map(|a| *a.get_ref()).collect::<Vec<_>>());
             let addresses = said
                 .filter(|addresses| !addresses.is_empty())
-                .unwrap_or_else(|| addresses::of_end(level, number, end, mtu));
+                .unwrap_or_else(|| networks[number].of_end(level, end, mtu));
             Some(InterfacePlan { link: number, end, addresses, mtu })
         });
         StationPlan {
@@ -76,24 +86,33 @@ impl Scenario {
         }
     }
 
-    fn link(&self, link: &Link, read: &mut Read<'_>) -> Result<LinkConfig, Fault> {
-        let (medium, ends) = match link.kind() {
+    fn link(
+        &self,
+        (number, link): (usize, &Link),
+        stations: &[StationPlan],
+        read: &mut Read<'_>,
+    ) -> Result<LinkConfig, Fault> {
+        let names = link.stations.get_ref().iter();
+        let members: Vec<usize> = names
+            .map(|name| self.stations.iter().position(|s| s.name == *name).unwrap_or(usize::MAX))
+            .collect();
+        let (medium, interfaces) = match link.kind() {
             LinkKind::Pipe => links::pipe(link, read)?,
-            LinkKind::Wavelan => links::wavelan(link, self, read)?,
+            LinkKind::Wavelan => {
+                let behind = routes::behind(number, members[link.base()], &members, stations);
+                radio::wavelan(link, self, behind, read)?
+            }
         };
-        let ends =
-            ends.into_iter().zip(link.stations.get_ref()).map(|(interface, name)| EndConfig {
-                station: self.stations.iter().position(|s| s.name == *name).unwrap_or(usize::MAX),
-                interface,
-            });
-        Ok(LinkConfig { name: link.name(), medium, ends: ends.collect() })
+        let ends = members.into_iter().zip(interfaces);
+        let ends = ends.map(|(station, interface)| EndConfig { station, interface }).collect();
+        Ok(LinkConfig { name: link.name(), medium, ends })
     }
 }
 
 /// The rate of a link's faster direction, if it has one.
 fn fastest(link: &Link) -> Option<Rate> {
     let rate = |is_uplink| link.direction(is_uplink).rate.map(|rate| *rate.get_ref());
-    let silent = (link.kind() == LinkKind::Wavelan).then_some(links::WAVELAN_RATE);
+    let silent = (link.kind() == LinkKind::Wavelan).then_some(radio::WAVELAN_RATE);
     rate(true).max(rate(false)).or(silent)
 }
 

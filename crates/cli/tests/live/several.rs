@@ -25,8 +25,29 @@ delay = "1ms"
 mtu = 1300
 "#;
 
+const CELL: &str = r#"
+format = 1
+[[station]]
+name = "base"
+forward = true
+[[station]]
+name = "a"
+[[station]]
+name = "b"
+[[station]]
+name = "c"
+[[link]]
+kind = "wavelan"
+stations = ["base", "a", "b", "c"]
+arq = 0
+[[link.path]]
+from = "base"
+to = "b"
+loss = "100%"
+"#;
+
 /// A scenario that is up, as seen by one user.
-struct Up {
+pub(crate) struct Up {
     run: Child,
     errors: BufReader<std::process::ChildStderr>,
     program: std::path::PathBuf,
@@ -36,9 +57,13 @@ struct Up {
 
 impl Up {
     fn new(folder: &Folder, name: &str, user: Option<u32>) -> Self {
+        Self::of(folder, name, user, SCENARIO)
+    }
+
+    pub(crate) fn of(folder: &Folder, name: &str, user: Option<u32>, scenario: &str) -> Self {
         let program = open_copy(folder);
         let file = folder.path().join("scenario.toml");
-        std::fs::write(&file, SCENARIO).expect("a file");
+        std::fs::write(&file, scenario).expect("a file");
         let mut command = Self::command(&program, user);
         command.args(["up", "--json", "--name", name]).arg(&file);
         let mut run = command.stderr(Stdio::piped()).spawn().expect("it runs");
@@ -60,14 +85,14 @@ impl Up {
         command
     }
 
-    fn exec(&self, station: &str, line: &str) -> Output {
+    pub(crate) fn exec(&self, station: &str, line: &str) -> Output {
         let mut command = Self::command(&self.program, self.user);
         command.args(["exec", "--run", &self.name, station, "--", "sh", "-c", line]);
         command.output().expect("it runs")
     }
 
     /// Interrupts the run, and returns its summary.
-    fn end(mut self) -> serde_json::Value {
+    pub(crate) fn end(mut self) -> serde_json::Value {
         let pid = rustix::process::Pid::from_child(&self.run);
         rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it lives");
         let mut text = String::new();
@@ -106,6 +131,23 @@ fn programs_enter_stations_that_are_up() {
         assert_eq!(link["balances"], true, "{summary}");
         assert_eq!(link["entered"], link["delivered"], "{summary}");
     }
+}
+
+//= S3.2
+#[test]
+fn several_stations_share_one_radio() {
+    require!("ping");
+    let folder = Folder::new("up-cell");
+    let up = Up::of(&folder, "cell", None, CELL);
+    let received = |from: &str, to: &str| {
+        let output = up.exec(from, &format!("ping -c 2 -i 0.05 -W 1 -q {to}"));
+        String::from_utf8_lossy(&output.stdout).contains(" 2 received")
+    };
+    assert!(received("base", "10.77.0.2") && received("a", "10.77.0.4"));
+    assert!(!received("base", "10.77.0.3"), "all that b should hear is lost");
+    let links = up.end();
+    let drops = &links["links"][0]["dropped"];
+    assert!(drops["air-lost"].as_u64() >= Some(2), "{links}");
 }
 
 #[test]

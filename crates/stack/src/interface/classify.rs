@@ -20,6 +20,13 @@ pub struct Block {
 }
 
 impl Block {
+    /// One address alone.
+    #[must_use]
+    pub const fn of(address: IpAddr) -> Self {
+        let bits = if address.is_ipv4() { 32 } else { 128 };
+        Self { address, bits }
+    }
+
     /// Whether `address` belongs to the block; never if it is of the other family.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {

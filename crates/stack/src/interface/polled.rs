@@ -178,15 +178,19 @@ impl Polled {
 }
 
 impl Above {
-    /// The peer through which a packet reaches its destination.
+    /// The peer through which a packet reaches its destination: by the longest prefix, the first of
+    /// several.
     fn peer_for(&self, packet: &Payload) -> usize {
         if self.peers.len() < 2 {
             return 0;
         }
-        let behind = |peer: &Peer, to| peer.behind.iter().any(|block| block.contains(to));
-        destination(packet)
-            .and_then(|to| self.peers.iter().position(|peer| behind(peer, to)))
-            .unwrap_or(0)
+        let Some(to) = destination(packet) else { return 0 };
+        let longest = |peer: &Peer| {
+            let blocks = peer.behind.iter().filter(|block| block.contains(to));
+            blocks.map(|block| block.bits + 1).max().unwrap_or(0)
+        };
+        let peers = self.peers.iter().enumerate().rev();
+        peers.max_by_key(|(_, peer)| longest(peer)).map_or(0, |(index, _)| index)
     }
 
     fn peer(&mut self, address: Address) -> Option<&mut Peer> {

@@ -1,0 +1,128 @@
+//! From what a scenario says of a radio to its air and the stations on it.
+
+use std::collections::BTreeMap;
+
+use windfall_base::{Port, Rate, Seed};
+use windfall_channel::{MediumConfig, SharedConfig};
+use windfall_link::policy::Cost;
+use windfall_link::{CodedConfig, Framing};
+use windfall_mac::Address;
+use windfall_mac::poll::{Idle, Timing};
+use windfall_stack::interface::polled::{Member, PolledConfig, Role};
+use windfall_stack::{Block, InterfaceConfig};
+
+use crate::error::Fault;
+use crate::flows;
+use crate::links::{Parts, air, arq, interface};
+use crate::model::{Direction, Link, Scenario};
+use crate::plan::Read;
+
+pub(crate) use windfall_mac::poll::WAVELAN_RATE;
+
+//= S3.2
+/// The radio of S3.2; the base station polls, and `behind` tells what each station leads to.
+pub(crate) fn wavelan(
+    link: &Link,
+    scenario: &Scenario,
+    behind: Vec<Vec<Block>>,
+    read: &mut Read<'_>,
+) -> Result<Parts, Fault> {
+    let [up, down] = [link.direction(true), link.direction(false)];
+    let rate = up.rate.as_ref().map_or(WAVELAN_RATE, |rate| *rate.get_ref());
+    let base = link.base();
+    let cost = coding_cost(rate);
+    let admitted = flows::admit(&scenario.flows, goodput(rate, link.mtu()), scenario.overcommit)?;
+    let end = |place, role, own: &Direction, others: &Direction| {
+        let polled = PolledConfig {
+            address: address(place),
+            role,
+            framing: framing(own, others, cost),
+            timing: Timing::WAVELAN,
+        };
+        let (rules, flows) = admitted.clone();
+        let link = interface(link, own, windfall_stack::LinkConfig::Polled(polled));
+        InterfaceConfig { rules, flows, ..link }
+    };
+    let others = behind.into_iter().enumerate().filter(|(place, _)| *place != base);
+    let members = others.map(|(place, behind)| Member { address: address(place), behind });
+    let coordinator = Role::Coordinator { members: members.collect(), idle: Idle::default() };
+    let ends = (0..link.stations.get_ref().len()).map(|place| {
+        if place == base {
+            return end(place, coordinator.clone(), &down, &up);
+        }
+        let station = Role::Station { coordinator: address(base) };
+        end(place, station, &up, &down)
+    });
+    let ends = ends.collect();
+    Ok((MediumConfig::Shared(shared(link, rate, read)?), ends))
+}
+
+/// The address of the station of a place; 0 is nobody's.
+fn address(place: usize) -> Address {
+    Address(place as u8 + 1)
+}
+
+/// The air that all stations of a link share.
+pub(crate) fn shared(link: &Link, rate: Rate, read: &mut Read<'_>) -> Result<SharedConfig, Fault> {
+    let stations = link.stations.get_ref().len();
+    let base = link.base();
+    let mut shared = SharedConfig::new(stations as u16, rate);
+    for from in 0..stations {
+        // Nothing but the base station sends what the first of the others hears.
+        let to = if from == base { usize::from(base == 0) } else { base };
+        shared.air.push(air(&link.direction(from != base), read, place(base, from, to))?);
+    }
+    // What differs from path to path: what the link says of single ones, and the traces of places.
+    let mut paths = BTreeMap::new();
+    let senders = (0..stations).filter(|from| *from == base || !link.paths.is_empty());
+    for (from, to) in senders.flat_map(|from| (0..stations).map(move |to| (from, to))) {
+        let direction = link.air_between(from, to);
+        let is_replayed = stations > 2 && from == base && direction.environment.is_some();
+        if from != to && (is_replayed || direction != link.direction(from != base)) {
+            let air = air(&direction, read, place(base, from, to))?;
+            paths.insert((Port(from as u16), Port(to as u16)), air);
+        }
+    }
+    shared.paths = paths;
+    Ok(shared)
+}
+
+/// Which trace of an environment a path has: one for each station and direction.
+fn place(base: usize, from: usize, to: usize) -> Seed {
+    let (mobile, direction) = if from == base { (to, 2) } else { (from, 1) };
+    let number = mobile - usize::from(mobile > base);
+    Seed(2 * number as u64 + direction)
+}
+
+/// What the radio carries of full packets without errors, their ACKs included (S3.2).
+fn goodput(rate: Rate, mtu: u16) -> Rate {
+    let per_byte = Timing::WAVELAN.per_byte + rate.time_of(1);
+    let time = Timing::WAVELAN.per_frame * 2 + per_byte * (u64::from(mtu) + 25);
+    let bits = f64::from(mtu) * 8.0 / time.as_secs_f64();
+    Rate::from_bps(bits.round() as u64).unwrap_or(rate)
+}
+
+/// What a coded frame costs beside its blocks: two frames' overhead, and the headers of both with
+/// the report of the receiver, about 50 bytes.
+fn coding_cost(rate: Rate) -> Cost {
+    let per_byte = Timing::WAVELAN.per_byte + rate.time_of(1);
+    Cost { per_frame: Timing::WAVELAN.per_frame * 2 + per_byte * 50, per_byte }
+}
+
+/// How the end that sends `own` frames packets: coded in both directions if in one.
+fn framing(own: &Direction, others: &Direction, cost: Cost) -> Framing {
+    let accept_damaged = others.accept_damaged.unwrap_or(false);
+    match own.policy.or(others.policy) {
+        None => Framing::Plain { arq: arq(own, windfall_link::Arq::Persistent), accept_damaged },
+        Some(policy) => Framing::Coded(CodedConfig {
+            policy,
+            arq: arq(own, windfall_link::Arq::Persistent),
+            padded: own.padded.unwrap_or(false),
+            accept_damaged,
+            cost,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;
