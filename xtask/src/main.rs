@@ -17,8 +17,11 @@ mod workspace;
 const USAGE: &str = "usage: cargo xtask tidy | matrix [--check] | test [ARGUMENTS OF CARGO TEST]";
 
 fn main() -> ExitCode {
-    // The manifest lies one level below the root of the workspace.
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    // The manifest lies one level below the root of the workspace. Which one that is, cargo says
+    // at run time: a target directory may have been built in another copy of the workspace.
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR");
+    let manifest = manifest.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let root = Path::new(&manifest).join("..");
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let result = match words[..] {

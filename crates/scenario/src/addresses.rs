@@ -1,8 +1,8 @@
 //! Addresses that are chosen when a scenario is silent about them.
 //!
 //! Each link has one IPv4 network, of four addresses if it has two stations, and one IPv6 network,
-//! both private and unlikely to be in use. A scenario that runs inside another takes the next larger range, so that the two
-//! do not shadow each other.
+//! both private and unlikely to be in use. A scenario that runs inside another takes the next
+//! larger range, so that the two do not shadow each other.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
