@@ -43,8 +43,6 @@ impl Flags {
             name: unplaced(name.to_owned()),
             forward: false,
             tcp: None,
-            tcp_corruption: None,
-            tcp_reaction: None,
             interfaces: Vec::new(),
             routes: Vec::new(),
         };

@@ -14,6 +14,7 @@ mod model;
 mod plan;
 mod radio;
 mod routes;
+mod tcp;
 mod text;
 mod topology;
 mod values;
@@ -28,6 +29,7 @@ pub use model::{
     LinkKind, Path, Route, Scenario, Station, StationInterface,
 };
 pub use plan::{AppPlan, InterfacePlan, Read, StationPlan, StationRoute, Topology};
+pub use tcp::{KNOBS, Knob, TcpPreset, TcpSettings, TcpSettingsError};
 pub use toml::Spanned;
 pub use values::{Arq, ByteRange, Prefix, QueueLength, Target};
 pub use windfall_channel::environment::{Environment, FRAMES as ENVIRONMENT_FRAMES};

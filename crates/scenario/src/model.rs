@@ -8,9 +8,9 @@ use windfall_base::{ByteCount, Duration, Probability, Rate, Seed};
 use windfall_channel::environment::Environment;
 use windfall_channel::{GilbertElliott, Pattern, Window};
 use windfall_link::policy::Kind as Policy;
-use windfall_tcp::config::{Corruption, NotificationMode, Reaction};
 
 use crate::flows::Flow;
+use crate::tcp::TcpSettings;
 use crate::values::{Arq, ByteRange, Prefix, QueueLength, Target, by_text, seed};
 
 /// The version of the file format.
@@ -60,100 +60,13 @@ pub struct Station {
     pub forward: bool,
     /// How its TCP behaves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tcp: Option<TcpKind>,
-    /// Whether its TCP carries the corruption options of paper 004, and what a notification names.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tcp_corruption: Option<TcpCorruption>,
-    /// What such a notification does to its congestion window.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tcp_reaction: Option<TcpReaction>,
+    pub tcp: Option<TcpSettings>,
     /// Interfaces that are not as the links alone would make them.
     #[serde(default, rename = "interface", skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<StationInterface>,
     /// Routes; the shortest ways to every network if there are none.
     #[serde(default, rename = "route", skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Route>,
-}
-
-/// A set of knobs of TCP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TcpKind {
-    /// What today's systems do: CUBIC, SACK, timestamps.
-    #[default]
-    Modern,
-    /// The textbooks': Reno's law, SACK.
-    NewReno,
-    /// NetBSD 1.2, on which paper 003 measured.
-    Net3Reno,
-    /// What paper 002 recommends to save energy.
-    EnergySaving,
-}
-
-/// What the corruption notifications of a station's TCP name (S4.9).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TcpCorruption {
-    /// There are none.
-    #[default]
-    Off,
-    /// The next expected segment.
-    DraftSafe,
-    /// Any, by the end of it as the acknowledgment number.
-    Paper,
-    /// Any, by its sequence number.
-    Extended,
-}
-
-/// What the sender makes of a corruption notification (S4.5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TcpReaction {
-    /// Nothing.
-    Ignore,
-    /// As of a mark of the network.
-    #[default]
-    AsMark,
-    /// As of a loss.
-    AsLoss,
-}
-
-impl TcpReaction {
-    /// The knob.
-    #[must_use]
-    pub const fn config(self) -> Reaction {
-        match self {
-            Self::Ignore => Reaction::Ignore,
-            Self::AsMark => Reaction::AsMark,
-            Self::AsLoss => Reaction::AsLoss,
-        }
-    }
-}
-
-impl TcpCorruption {
-    /// The knobs.
-    #[must_use]
-    pub fn config(self) -> Corruption {
-        match self {
-            Self::Off => Corruption::default(),
-            Self::DraftSafe => Corruption::on(NotificationMode::DraftSafe),
-            Self::Paper => Corruption::on(NotificationMode::Paper),
-            Self::Extended => Corruption::on(NotificationMode::Extended),
-        }
-    }
-}
-
-impl TcpKind {
-    /// The knobs.
-    #[must_use]
-    pub fn config(self) -> windfall_tcp::Config {
-        match self {
-            Self::Modern => windfall_tcp::Config::default(),
-            Self::NewReno => windfall_tcp::Config::new_reno(),
-            Self::Net3Reno => windfall_tcp::Config::net3_reno(),
-            Self::EnergySaving => windfall_tcp::Config::energy_saving(),
-        }
-    }
 }
 
 /// What a station says of its interface on one link.

@@ -7,7 +7,7 @@ use windfall_base::Duration;
 use windfall_network::{AppConfig, HostSetup, NetworkConfig};
 use windfall_stack::HostConfig;
 
-use crate::model::{TcpCorruption, TcpKind, TcpReaction};
+use crate::tcp::TcpSettings;
 use crate::values::Prefix;
 
 /// A scenario, worked out: what every station and every link is like.
@@ -33,11 +33,7 @@ pub struct StationPlan {
     /// Whether it forwards packets between its interfaces.
     pub forward: bool,
     /// How its TCP behaves, where its host is simulated.
-    pub tcp: TcpKind,
-    /// Whether it carries the corruption options.
-    pub tcp_corruption: TcpCorruption,
-    /// What it makes of a corruption notification.
-    pub tcp_reaction: TcpReaction,
+    pub tcp: TcpSettings,
     /// Its interfaces, in the order of the links.
     pub interfaces: Vec<InterfacePlan>,
     /// Its routes to networks that are not its own.
@@ -102,11 +98,7 @@ impl StationPlan {
             forwarding: self.forward,
             ..windfall_ip::Config::default()
         };
-        let reaction = self.tcp_reaction.config();
-        let corruption =
-            windfall_tcp::config::Corruption { reaction, ..self.tcp_corruption.config() };
-        let tcp = windfall_tcp::Config { corruption, ..self.tcp.config() };
-        HostConfig { internet, tcp, ..HostConfig::default() }
+        HostConfig { internet, tcp: self.tcp.config().clone(), ..HostConfig::default() }
     }
 }
 

@@ -78,9 +78,7 @@ impl Scenario {
         StationPlan {
             name: name.clone(),
             forward: station.forward,
-            tcp: station.tcp.unwrap_or_default(),
-            tcp_corruption: station.tcp_corruption.unwrap_or_default(),
-            tcp_reaction: station.tcp_reaction.unwrap_or_default(),
+            tcp: station.tcp.clone().unwrap_or_default(),
             interfaces: ends.collect(),
             routes: Vec::new(),
         }

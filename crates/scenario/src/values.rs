@@ -54,7 +54,7 @@ pub(crate) mod by_text {
         parse(deserializer).map(Some)
     }
 
-    pub(super) fn parse<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+    pub(crate) fn parse<'de, T, D>(deserializer: D) -> Result<T, D::Error>
     where
         T: FromStr<Err: Display>,
         D: Deserializer<'de>,

@@ -1,0 +1,135 @@
+use proptest::prelude::*;
+use windfall_base::Duration;
+use windfall_tcp::config::{AckPolicy, NotificationMode, Paws, Reaction, Repair};
+use windfall_tcp::congestion::Law;
+
+use super::{KNOBS, TcpPreset, TcpSettings};
+
+fn config(text: &str) -> windfall_tcp::Config {
+    text.parse::<TcpSettings>().expect(text).config().clone()
+}
+
+fn error(text: &str) -> String {
+    text.parse::<TcpSettings>().expect_err(text).to_string()
+}
+
+/// Legal values of each knob; the second differs from the default of every preset.
+fn values(knob: &str) -> &'static [&'static str] {
+    match knob {
+        "mss" => &["1460", "536", "2256"],
+        "send-buffer" | "receive-buffer" => &["1MiB", "48KiB"],
+        "paws" => &["before", "after", "off"],
+        "delayed-ack" => {
+            &["every", "off", "every:4:10ms:200ms", "time", "time:1s", "traffic", "traffic:8:1ms"]
+        }
+        "initial-rto" | "min-rto" | "time-wait" | "fin-wait" => &["1s", "300ms", "1ns"],
+        "max-rto" => &["60s", "1h"],
+        "tick" => &["0", "100ms"],
+        "law" => &["cubic", "reno", "net3-reno"],
+        "initial-window" => &["10", "3"],
+        "repair" => &["new-reno", "net3", "sack"],
+        "burst" => &["off", "7"],
+        "keepalive" => &["off", "10s:1s:5", "on", "3s"],
+        "retries" | "syn-retries" => &["15", "3"],
+        "corruption" => &["off", "paper", "draft-safe", "extended"],
+        "packing" => &["packed", "aligned"],
+        "kinds" => &["27:28", "200:201", "experimental", "experimental:254:1:2"],
+        "reaction" => &["as-mark", "ignore", "as-loss"],
+        _ => &["on", "off"],
+    }
+}
+
+#[test]
+fn a_set_and_its_exceptions_become_knobs() {
+    let config = config("newreno, min-rto=500ms ,paws=after,delayed-ack=time:300ms,");
+    assert_eq!((config.law, config.repair, config.sack), (Law::Reno, Repair::NewReno, false));
+    assert_eq!(config.timeout.minimum, Duration::from_millis(500));
+    assert_eq!(config.paws, Paws::AfterPrediction);
+    assert_eq!(config.acks, AckPolicy::TimeOnly { interval: Duration::from_millis(300) });
+}
+
+#[test]
+fn silence_is_the_default() {
+    for text in ["", "cubic", " , "] {
+        assert_eq!(config(text), windfall_tcp::Config::default(), "{text:?}");
+    }
+    assert_eq!(config("net3-reno"), windfall_tcp::Config::net3_reno());
+    assert_eq!(config("sack"), windfall_tcp::Config::new_reno());
+}
+
+#[test]
+fn corruption_turns_both_options_and_each_can_be_turned_back() {
+    let corruption = config("corruption=extended, notify=off, reaction=ignore").corruption;
+    assert!(corruption.detect && !corruption.notify);
+    assert_eq!(corruption.mode, NotificationMode::Extended);
+    assert_eq!(corruption.reaction, Reaction::Ignore);
+}
+
+#[test]
+fn errors_name_the_value_and_what_is_legal() {
+    assert_eq!(
+        error("sack=maybe"),
+        "\"maybe\" is no value of the TCP setting sack: write on or off"
+    );
+    assert_eq!(
+        error("min-roto=1s"),
+        "there is no TCP setting \"min-roto\": did you mean \"min-rto\"?"
+    );
+    assert!(error("colour=red").ends_with("reaction"), "{}", error("colour=red"));
+    let names = "write one of cubic, sack, new-reno, reno, net3-reno, energy-saving, or NAME=VALUE";
+    assert!(error("vegas").ends_with(names), "{}", error("vegas"));
+    assert!(error("timestamps").ends_with("write timestamps=on or off"));
+    assert!(error("sack=on, reno").contains("write it first"));
+    assert!(error("rto-in-ticks=on").contains("tick=500ms"));
+    assert!(error("min-rto=2s, max-rto=1s").contains("longer"));
+    for text in ["mss=20", "mss=70000", "receive-buffer=2GB", "burst=0", "kinds=27:27", "kinds=2:3"]
+    {
+        assert!(error(text).contains("write"), "{text}");
+    }
+}
+
+#[test]
+fn every_knob_has_two_values_and_both_are_kept() {
+    for knob in &KNOBS {
+        for value in values(knob.name) {
+            let mut settings = TcpSettings::default();
+            assert!(knob.set(&mut settings.config, value), "{}={value}", knob.name);
+            let text = knob.text_of(&settings.config);
+            let mut again = settings.clone();
+            assert!(knob.set(&mut again.config, &text), "{}={text}", knob.name);
+            assert_eq!(again, settings, "{}={value} and {text}", knob.name);
+        }
+        let distinct = values(knob.name).iter().map(|value| {
+            let mut settings = TcpSettings::default();
+            knob.set(&mut settings.config, value);
+            format!("{:?}", settings.config)
+        });
+        let distinct: std::collections::BTreeSet<_> = distinct.collect();
+        assert_eq!(distinct.len(), values(knob.name).len(), "{}", knob.name);
+    }
+}
+
+proptest! {
+    #[test]
+    fn settings_read_back_as_they_were_written(
+        preset in 0..TcpPreset::ALL.len(),
+        picks in prop::collection::vec((0..KNOBS.len(), 0..8_usize), 0..12),
+    ) {
+        let mut text = TcpPreset::ALL[preset].name().to_owned();
+        for (knob, value) in picks {
+            let name = KNOBS[knob].name;
+            let values = values(name);
+            text += &format!(", {name}={}", values[value % values.len()]);
+        }
+        let Ok(settings) = text.parse::<TcpSettings>() else { return Ok(()) };
+        prop_assert_eq!(settings.to_string().parse(), Ok(settings));
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in ".{0,60}", value in "[a-z0-9:.=, -]{0,20}") {
+        let _ = text.parse::<TcpSettings>();
+        for knob in &KNOBS {
+            let _ = format!("{}={value}", knob.name).parse::<TcpSettings>();
+        }
+    }
+}
