@@ -3,6 +3,7 @@
 //! - [`laws::check`] holds every [`Node`](windfall_base::Node) to the contract.
 //! - [`pair::Pair`] joins two nodes by a wire, perfect or lossy.
 //! - [`timeline`] compares what happened with a text file that a person has read.
+//! - [`script`] plays packets against a transport and compares what leaves with a file.
 //! - [`seed::each`] repeats a test for many seeds and names the one that failed.
 //! - [`skip!`] says that a test cannot run here, and is counted.
 //! - [`dcf`] is a miniature 802.11 station, proof that the contract carries a radio.
@@ -11,6 +12,7 @@ pub mod arbitrary;
 pub mod dcf;
 pub mod laws;
 pub mod pair;
+pub mod script;
 pub mod seed;
 pub mod skip;
 pub mod timeline;

@@ -125,6 +125,14 @@ enum Due {
     Now,
 }
 
+/// A reset to send.
+#[derive(Clone, Copy, Debug)]
+struct Reset {
+    seq: Seq32,
+    /// It ends this connection; else it only answers a segment that fits nowhere.
+    ends: bool,
+}
+
 /// The sending half.
 #[derive(Debug)]
 struct Sender {
@@ -163,7 +171,7 @@ struct Sender {
     /// Where room in the buffer ran out, so that the owner waits for it.
     starved: bool,
     /// Send a reset and nothing more.
-    reset: Option<Seq32>,
+    reset: Option<Reset>,
     /// Segments sent again because the other end received them damaged, and the duplicate
     /// acknowledgments that this explains.
     repairs: VecDeque<damage::Repaired>,

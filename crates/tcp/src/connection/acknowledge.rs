@@ -82,6 +82,8 @@ impl Connection {
         self.forget_repairs();
         let flow = self.flow();
         match self.recovery.on_progress(acked, &flow) {
+            // A SYN is no data: the window begins as it is (RFC 5681, section 3.1).
+            Progress::Normal if ack == 1 => {}
             Progress::Normal => {
                 let rtt = self.rtt.smoothed();
                 self.law.on_acknowledged(&Acknowledged { now, bytes: acked, rtt, limited });

@@ -2,7 +2,7 @@
 
 use windfall_base::Instant;
 
-use super::{Connection, State};
+use super::{Connection, Reset, State};
 use crate::event::{Signals, TcpError};
 use crate::sequence::number;
 use crate::timers::Timer;
@@ -53,9 +53,15 @@ impl Connection {
         self.receiver.abandoned = true;
         let opened = self.state != State::Closed && self.sender.max > 0;
         if opened && !matches!(self.state, State::SynSent | State::TimeWait) {
-            self.sender.reset = Some(number(self.sender.origin, self.sender.nxt));
+            self.reset_other_end();
         }
         self.end(Some(TcpError::Aborted));
+    }
+
+    /// Tells the other end that this connection is over.
+    pub(super) fn reset_other_end(&mut self) {
+        let seq = number(self.sender.origin, self.sender.nxt);
+        self.sender.reset = Some(Reset { seq, ends: true });
     }
 
     /// The connection is over.

@@ -105,7 +105,7 @@ impl Connection {
     /// The other end does not answer: say so once, and end.
     fn give_up(&mut self) {
         if self.is_synchronised() {
-            self.sender.reset = Some(crate::sequence::number(self.sender.origin, self.sender.nxt));
+            self.reset_other_end();
         }
         self.end(Some(TcpError::TimedOut));
     }

@@ -11,7 +11,7 @@ use windfall_wire_net::tcp::{
 };
 use windfall_wire_net::{Addresses, Ecn};
 
-use super::{Connection, Due};
+use super::{Connection, Due, Reset};
 use crate::segment::Transmit;
 use crate::sequence::number;
 use crate::timers::Timer;
@@ -53,11 +53,10 @@ impl Connection {
         self.seal(&repr, Ecn::NotCapable, data)
     }
 
-    /// Writes what a connection sends outside of its order: a reset at `seq`.
-    pub(super) fn write_reset(&mut self, seq: Seq32) -> Transmit {
-        let known = self.is_synchronised() || self.receiver.origin != Seq32(0);
-        let flags = if known { Flags::RST | Flags::ACK } else { Flags::RST };
-        let ack = if known { number(self.receiver.origin, self.expected()) } else { Seq32(0) };
+    /// Writes what a connection sends outside of its order: a reset.
+    pub(super) fn write_reset(&mut self, Reset { seq, ends }: Reset) -> Transmit {
+        let flags = if ends { Flags::RST | Flags::ACK } else { Flags::RST };
+        let ack = if ends { number(self.receiver.origin, self.expected()) } else { Seq32(0) };
         let repr = Repr {
             src_port: self.path.local.port(),
             dst_port: self.path.remote.port(),

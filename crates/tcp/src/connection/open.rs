@@ -6,7 +6,7 @@ use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Instant};
 use windfall_wire_net::tcp::{Flags, Notification, Options, Timestamps};
 
-use super::{Agreed, Connection, Path, State};
+use super::{Agreed, Connection, Path, Reset, State};
 use crate::config::{Config, NotificationMode};
 use crate::event::{Signals, TcpError};
 use crate::segment::{Segment, Transmit};
@@ -177,7 +177,7 @@ impl Connection {
         let acknowledged = flags.has(Flags::ACK);
         if acknowledged && self.locate_ack(seg.header.ack) != Some(1) {
             if !flags.has(Flags::RST) {
-                self.sender.reset = Some(seg.header.ack);
+                self.sender.reset = Some(Reset { seq: seg.header.ack, ends: false });
             }
             return Err(DropReason::TcpAcknowledgment);
         }

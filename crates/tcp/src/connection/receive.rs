@@ -4,7 +4,7 @@ use windfall_base::{DropReason, Duration, Instant};
 use windfall_wire_net::Ecn;
 use windfall_wire_net::tcp::Flags;
 
-use super::{Connection, Due, State};
+use super::{Connection, Due, Reset, State};
 use crate::config::{AckPolicy, Paws};
 use crate::event::{Signals, TcpError};
 use crate::segment::Segment;
@@ -162,7 +162,7 @@ impl Connection {
         start: u64,
     ) -> Result<(), DropReason> {
         if self.locate_ack(seg.header.ack) != Some(1) {
-            self.sender.reset = Some(seg.header.ack);
+            self.sender.reset = Some(Reset { seq: seg.header.ack, ends: false });
             return Err(DropReason::TcpAcknowledgment);
         }
         self.acknowledge_syn(now, seg);

@@ -8,4 +8,5 @@ mod pair;
 mod recovery;
 mod rfc2525;
 mod robustness;
+mod scripts;
 mod timeline;

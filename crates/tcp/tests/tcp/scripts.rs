@@ -1,0 +1,320 @@
+//! Golden packet timelines, written as scripts: `tests/scripts/*.script`.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use windfall_base::{Duration, Instant, Seed};
+use windfall_tcp::config::{AckPolicy, Corruption, Keepalive, NotificationMode};
+use windfall_tcp::congestion::Law;
+use windfall_tcp::lookup::Lookup;
+use windfall_tcp::{Arrival, Config, ConnectionId, Endpoint, Event, Listener, TcpError};
+use windfall_testkit::script::{self, PEER, Packet, SUBJECT, Subject, byte};
+
+/// An endpoint with the one connection that a script is about.
+struct Engine {
+    tcp: Endpoint,
+    config: Config,
+    id: Option<ConnectionId>,
+    written: u64,
+    read: u64,
+    events: Vec<Event>,
+}
+
+impl Engine {
+    /// The textbooks' TCP without options, so that a script says which it is about.
+    fn new() -> Self {
+        let config = Config {
+            timestamps: false,
+            sack: false,
+            window_scale: false,
+            receive_buffer: 65_535,
+            law: Law::Reno,
+            ..Config::default()
+        };
+        let tcp = Endpoint::new(Seed(7), "script", Lookup::Hashed);
+        Self { tcp, config, id: None, written: 0, read: 0, events: Vec::new() }
+    }
+
+    fn id(&self) -> Result<ConnectionId, String> {
+        self.id.ok_or_else(|| "there is no connection yet".to_owned())
+    }
+
+    fn collect(&mut self) {
+        while let Some((id, event)) = self.tcp.poll_event() {
+            self.id.get_or_insert(id);
+            self.events.push(event);
+        }
+    }
+
+    /// Checks what a line expects of the connection.
+    fn check(&mut self, words: &[&str]) -> Result<(), String> {
+        self.collect();
+        if let ["connections", count] = words {
+            return same(count, self.tcp.len());
+        }
+        if let ["event", event @ ..] = words {
+            let wanted = event.join("-");
+            let at = self.events.iter().position(|event| name(*event) == wanted);
+            let names: Vec<_> = self.events.iter().map(|event| name(*event)).collect();
+            let at = at.ok_or_else(|| format!("no event {wanted} happened, only {names:?}"))?;
+            self.events.remove(at);
+            return Ok(());
+        }
+        let Some(connection) = self.tcp.connection(self.id()?) else {
+            return same(words.get(1).unwrap_or(&""), "gone");
+        };
+        match words {
+            ["state", state] => same(state, format!("{:?}", connection.state()).to_lowercase()),
+            ["cwnd", bytes] => same(bytes, connection.congestion_window()),
+            ["ssthresh", bytes] => same(bytes, connection.slow_start_threshold()),
+            ["mss", bytes] => same(bytes, connection.segment_size()),
+            ["rto", span] => same(span, connection.retransmission_timeout()),
+            ["unacked", bytes] => same(bytes, connection.unacknowledged()),
+            ["readable", bytes] => same(bytes, connection.readable()),
+            _ => Err(format!("{words:?} is nothing that can be expected")),
+        }
+    }
+
+    fn read(&mut self, most: usize) -> Result<(), String> {
+        let id = self.id()?;
+        let end = self.read + most as u64;
+        while self.read < end
+            && let Some(data) = self.tcp.read(id, (end - self.read) as usize).map_err(text)?
+        {
+            let first = self.read + 1;
+            self.read += data.len() as u64;
+            if !data.iter().copied().eq((first..=self.read).map(byte)) {
+                return Err(format!("the bytes read from {first} on are wrong"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What an event is called.
+fn name(event: Event) -> &'static str {
+    match event {
+        Event::Connected => "connected",
+        Event::Accepted => "accepted",
+        Event::Readable => "readable",
+        Event::Writable => "writable",
+        Event::PeerFinished => "peer-finished",
+        Event::Closed(None) => "closed",
+        Event::Closed(Some(TcpError::Refused)) => "refused",
+        Event::Closed(Some(TcpError::Reset)) => "reset",
+        Event::Closed(Some(TcpError::TimedOut)) => "timed-out",
+        Event::Closed(Some(TcpError::Aborted)) => "aborted",
+    }
+}
+
+fn same(wanted: &str, found: impl std::fmt::Display) -> Result<(), String> {
+    let found = format!("{found}");
+    if wanted == found { Ok(()) } else { Err(format!("expected {wanted}, got {found}")) }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "what map_err takes")]
+fn text(error: impl ToString) -> String {
+    error.to_string()
+}
+
+/// A knob's value, or why it is none.
+fn parse<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, String> {
+    value.parse().map_err(|_| format!("{name} cannot be {value:?}"))
+}
+
+fn milliseconds(name: &str, value: &str) -> Result<Duration, String> {
+    parse(name, value).map(Duration::from_millis)
+}
+
+fn choose<T: Clone>(name: &str, value: &str, known: &[(&str, T)]) -> Result<T, String> {
+    let found = known.iter().find(|(word, _)| *word == value).map(|(_, it)| it.clone());
+    let words: Vec<_> = known.iter().map(|(word, _)| *word).collect();
+    found.ok_or_else(|| format!("{name} is one of {words:?}, not {value:?}"))
+}
+
+/// The knob of this name that is on or off.
+fn switch_of<'a>(config: &'a mut Config, name: &str) -> Option<&'a mut bool> {
+    Some(match name {
+        "timestamps" => &mut config.timestamps,
+        "sack" => &mut config.sack,
+        "window-scale" => &mut config.window_scale,
+        "ecn" => &mut config.ecn,
+        _ => return None,
+    })
+}
+
+/// Sets a knob whose values have names.
+fn choose_named(config: &mut Config, name: &str, value: &str) -> Result<(), String> {
+    match name {
+        "profile" => {
+            let known = [("net3-reno", Config::net3_reno()), ("default", Config::default())];
+            *config = choose(name, value, &known)?;
+        }
+        "corruption" => {
+            let known = [
+                ("draft-safe", NotificationMode::DraftSafe),
+                ("paper", NotificationMode::Paper),
+                ("extended", NotificationMode::Extended),
+            ];
+            config.corruption = Corruption::on(choose(name, value, &known)?);
+        }
+        _ => return Err(format!("{name} is no knob of this runner")),
+    }
+    Ok(())
+}
+
+impl Subject for Engine {
+    fn configure(&mut self, name: &str, value: &str) -> Result<(), String> {
+        if let Some(switch) = switch_of(&mut self.config, name) {
+            *switch = choose(name, value, &[("on", true), ("off", false)])?;
+            return Ok(());
+        }
+        let config = &mut self.config;
+        match name {
+            "mss" => config.mss = parse(name, value)?,
+            "receive-buffer" => config.receive_buffer = parse(name, value)?,
+            "initial-window" => config.initial_window = parse(name, value)?,
+            "syn-retries" => config.syn_retries = parse(name, value)?,
+            "burst" => config.burst = Some(parse(name, value)?),
+            "time-wait" => config.time_wait = milliseconds(name, value)?,
+            "keepalive" => {
+                let idle = milliseconds(name, value)?;
+                let interval = Duration::from_secs(1);
+                config.keepalive = Some(Keepalive { idle, interval, probes: 2 });
+            }
+            "ack-every" => {
+                let delay = Duration::from_millis(40);
+                let segments = parse(name, value)?;
+                config.acks = AckPolicy::EverySegments { segments, delay, tick: Duration::ZERO };
+            }
+            "ack-interval" => {
+                config.acks = AckPolicy::TimeOnly { interval: milliseconds(name, value)? };
+            }
+            "ack-tick" => {
+                let tick = milliseconds(name, value)?;
+                config.acks = AckPolicy::EverySegments { segments: 2, delay: tick, tick };
+            }
+            _ => return choose_named(config, name, value),
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, now: Instant, words: &[&str]) -> Result<(), String> {
+        self.collect();
+        let (local, remote): (SocketAddr, SocketAddr) =
+            (SUBJECT.parse().unwrap(), PEER.parse().unwrap());
+        let config = Arc::new(self.config.clone());
+        match words {
+            ["listen"] => self.tcp.listen(local, Listener::new(config)).map_err(text),
+            ["connect"] => {
+                self.id = Some(self.tcp.connect(now, local, remote, config).map_err(text)?);
+                Ok(())
+            }
+            ["write", len] => {
+                let len: u64 = parse("write", len)?;
+                let first = self.written + 1;
+                let data: Bytes = (first..first + len).map(byte).collect();
+                self.written += self.tcp.write_bytes(self.id()?, data).map_err(text)? as u64;
+                Ok(())
+            }
+            ["read", most] => self.read(parse("read", most)?),
+            ["shutdown"] => self.tcp.shutdown(self.id()?).map_err(text),
+            ["close"] => self.tcp.close(now, self.id()?).map_err(text),
+            ["abort"] => self.tcp.abort(self.id()?).map_err(text),
+            ["expect", rest @ ..] => self.check(rest),
+            _ => Err(format!("{words:?} is no command of this runner")),
+        }
+    }
+
+    fn handle_segment(&mut self, now: Instant, packet: &Packet) -> Result<(), &'static str> {
+        let Packet { addresses, ecn, missing, bytes } = packet.clone();
+        let arrival = Arrival { addresses, ecn, missing };
+        let result = self.tcp.handle_segment(now, &arrival, &bytes.into());
+        result.map_err(windfall_base::DropReason::name)
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.tcp.handle_timeout(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
+        let transmit = self.tcp.poll_transmit(now)?;
+        let mut bytes = transmit.header.to_vec();
+        bytes.extend_from_slice(&transmit.data);
+        let (addresses, ecn) = (transmit.addresses, transmit.ecn);
+        Some(Packet { addresses, ecn, missing: 0, bytes: bytes.into() })
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.tcp.poll_timeout().map(|(at, _)| at)
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts")
+}
+
+/// Makes a test of each script, and one that none is forgotten.
+macro_rules! scripts {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            let file = concat!(stringify!($name), ".script").replace('_', "-");
+            script::play(&folder().join(file), &mut Engine::new());
+        })*
+
+        #[test]
+        fn every_script_is_played() {
+            let mut listed = vec![$(concat!(stringify!($name), ".script").replace('_', "-")),*];
+            let entries = std::fs::read_dir(folder()).unwrap();
+            let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            let mut found: Vec<String> = names.collect();
+            listed.sort();
+            found.sort();
+            assert_eq!(listed, found);
+        }
+    };
+}
+
+scripts! {
+    challenge
+    close_active
+    close_half
+    close_passive
+    close_simultaneous
+    close_unread
+    corruption_draft_safe
+    corruption_extended
+    corruption_paper
+    corruption_receiver
+    corruption_sender
+    delayed_ack_by_tick
+    delayed_ack_by_time
+    delayed_ack
+    dsack
+    ecn
+    fast_retransmit
+    keepalive
+    nagle
+    net3_reno_timeout
+    open_active
+    open_closed_port
+    open_half
+    open_passive
+    open_refused
+    open_simultaneous
+    open_unanswered
+    options_malformed
+    paws
+    reassembly
+    reset
+    sack_nonsense
+    sack_recovery
+    sequence_wrap
+    silly_window
+    timeout
+    urgent
+    zero_window
+}
