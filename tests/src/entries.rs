@@ -32,7 +32,7 @@ use windfall_trace::errors::convert::{self, LossTiming};
 use windfall_trace::errors::fit::{Fit, Level, Steps};
 use windfall_trace::errors::statistics::Statistics;
 use windfall_wire_net::segment::{Description, Merger, cut};
-use windfall_wire_net::{icmpv4, icmpv6, ip, ipv4, ipv6, tcp, udp, udplite};
+use windfall_wire_net::{carrier, icmpv4, icmpv6, ip, ipv4, ipv6, tcp, udp, udplite};
 
 /// The longest input that makes sense to try: the longest IP packet.
 pub const LONGEST: usize = 65_535;
@@ -41,11 +41,12 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 19] = [
+pub const ENTRIES: [Entry; 20] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
     ("udplite", udplite),
+    ("carrier", carrier),
     ("icmp", icmp),
     ("pipe_header", pipe_header),
     ("radio_header", radio_header),
@@ -123,6 +124,13 @@ pub fn udplite(bytes: &[u8]) {
     let Ok(packet) = udplite::Packet::new(bytes) else { return };
     assert!(packet.covered() <= bytes.len());
     let _ = (packet.payload(), udplite::Repr::parse(&packet));
+}
+
+/// What UDP carries where UDP-Lite travels inside it.
+pub fn carrier(bytes: &[u8]) {
+    let Ok(packet) = carrier::Packet::new(bytes) else { return };
+    assert!(packet.coverage().bytes_of(bytes.len()) <= bytes.len());
+    let _ = (packet.payload(), packet.is_partly_covered(), packet.is_whole());
 }
 
 /// An ICMP message of either version.

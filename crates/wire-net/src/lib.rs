@@ -13,6 +13,7 @@
 //! bytes.
 
 pub mod addresses;
+pub mod carrier;
 pub mod checksum;
 pub mod ecn;
 pub mod error;

@@ -189,7 +189,16 @@ impl Repr {
     /// # Panics
     /// If `buffer` is shorter than [`HEADER_LEN`].
     pub fn emit(&self, buffer: &mut [u8], addresses: &Addresses, data: &[u8]) {
-        let len = HEADER_LEN + data.len();
+        self.emit_parts(buffer, addresses, [data, &[]]);
+    }
+
+    /// As [`Repr::emit`], for data in two slices that follow each other.
+    ///
+    /// # Panics
+    /// If `buffer` is shorter than [`HEADER_LEN`].
+    pub fn emit_parts(&self, buffer: &mut [u8], addresses: &Addresses, data: [&[u8]; 2]) {
+        let [head, tail] = data;
+        let len = HEADER_LEN + head.len() + tail.len();
         let covered = self.coverage.bytes_of(len);
         let field = match self.coverage {
             Coverage::First(bytes) if covered == usize::from(bytes.0) => bytes.0,
@@ -202,7 +211,9 @@ impl Repr {
         put_u16(header, 6, 0);
         let mut sum = addresses.pseudo_header(Protocol::UDP_LITE, len as u32);
         sum.add(header);
-        sum.add(&data[..covered - HEADER_LEN]);
+        let covered = covered - HEADER_LEN;
+        sum.add(&head[..covered.min(head.len())]);
+        sum.add(&tail[..covered.saturating_sub(head.len())]);
         put_u16(header, 6, sum.nonzero_checksum());
     }
 }

@@ -1,0 +1,166 @@
+//! UDP-Lite inside UDP: the carrier of programs that may open no raw socket.
+//!
+//! The outer UDP header keeps the ports and has a checksum of zero, so that no layer below refuses
+//! damaged data. Behind it stand eight bytes, then the data:
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 0..4 | mark, [`PARTIAL`] or [`WHOLE`] |
+//! | 4..6 | coverage, as in the UDP-Lite header that this one stands for |
+//! | 6..8 | checksum, the one that this UDP-Lite header would have |
+//!
+//! So a datagram of protocol 136 and its carried form turn into each other without any memory, and
+//! the coverage counts as RFC 3828 counts it: 8 means the header, `8 + n` the first `n` bytes of
+//! data too. The checksum covers the addresses, the ports and the length of the datagram that it
+//! stands for, which a zero UDP checksum leaves open to damage (RFC 6936, section 4). A translator
+//! that rewrites addresses breaks it, as it breaks UDP-Lite.
+//!
+//! [`WHOLE`] is for exact bulk data: the outer checksum is a real one that covers everything, so
+//! that segmentation offload works, and coverage and checksum inside are zero. The two marks differ
+//! in every bit; damage does not turn one into the other.
+
+use crate::addresses::Addresses;
+use crate::error::WireError;
+use crate::field::{put_u16, u16_at};
+use crate::protocol::Protocol;
+use crate::udplite::{self, Coverage};
+
+/// The length of what stands between the UDP header and the data, in bytes.
+pub const HEADER_LEN: usize = 8;
+/// The mark of a datagram with its partial checksum inside.
+pub const PARTIAL: [u8; 4] = [0x57, 0x4c, 0x54, 0xe1];
+/// The mark of a datagram that the outer UDP checksum covers.
+pub const WHOLE: [u8; 4] = [0xa8, 0xb3, 0xab, 0x1e];
+
+const NAME: &str = "UDP-Lite in UDP";
+
+/// Source and destination port, as the outer UDP header states them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ports {
+    /// The sender's.
+    pub src: u16,
+    /// The receiver's.
+    pub dst: u16,
+}
+
+/// A view over what UDP carries, with a legal mark and a legal coverage.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    bytes: &'a [u8],
+    len: usize,
+    whole: bool,
+}
+
+impl<'a> Packet<'a> {
+    /// Looks at `bytes`, the payload of a UDP datagram of which all is there.
+    ///
+    /// # Errors
+    /// As [`Packet::truncated`].
+    pub fn new(bytes: &'a [u8]) -> Result<Self, WireError> {
+        Self::truncated(bytes, bytes.len())
+    }
+
+    /// Looks at `bytes`, the beginning of a UDP payload of `len` bytes.
+    ///
+    /// # Errors
+    /// If the eight bytes are not there in full, the mark is another, or coverage and checksum are
+    /// not what [`udplite::Packet::new`] takes; for a whole one, if they are not zero.
+    pub fn truncated(bytes: &'a [u8], len: usize) -> Result<Self, WireError> {
+        WireError::check_len(NAME, bytes, HEADER_LEN)?;
+        let len = len.max(bytes.len());
+        let whole = bytes[..4] == WHOLE;
+        if whole {
+            let illegal = |field, found: u16| {
+                Err(WireError::Illegal { header: NAME, field, found: found.into() })
+            };
+            match (u16_at(bytes, 4), u16_at(bytes, 6)) {
+                (0, 0) => {}
+                (0, found) => return illegal("checksum", found),
+                (found, _) => return illegal("coverage", found),
+            }
+        } else if bytes[..4] == PARTIAL {
+            // The last four bytes mean the same in both headers, and the lengths agree.
+            udplite::Packet::truncated(bytes, len)?;
+        } else {
+            let found = u32::from(u16_at(bytes, 0));
+            return Err(WireError::Illegal { header: NAME, field: "mark", found });
+        }
+        Ok(Self { bytes, len, whole })
+    }
+
+    /// Whether the outer UDP checksum covers everything, and nothing inside does.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// How much is covered, by whichever checksum.
+    #[must_use]
+    pub fn coverage(&self) -> Coverage {
+        Coverage::from_field(u16_at(self.bytes, 4)).unwrap_or_default()
+    }
+
+    /// Whether some data are covered by no checksum, and so may arrive damaged.
+    #[must_use]
+    pub fn is_partly_covered(&self) -> bool {
+        self.coverage().bytes_of(self.len) < self.len
+    }
+
+    /// Whether the checksum inside holds over what it covers; never if some of that is missing.
+    ///
+    /// A whole datagram has none inside: the outer one must have held for it to arrive at all.
+    #[must_use]
+    pub fn checksum_holds(&self, addresses: &Addresses, ports: Ports) -> bool {
+        if self.whole {
+            return true;
+        }
+        let covered = self.coverage().bytes_of(self.len);
+        let Some(data) = self.bytes.get(HEADER_LEN..covered) else { return false };
+        let mut sum = addresses.pseudo_header(Protocol::UDP_LITE, self.len as u32);
+        sum.add(&ports.src.to_be_bytes());
+        sum.add(&ports.dst.to_be_bytes());
+        sum.add(&self.bytes[4..HEADER_LEN]);
+        sum.add(data);
+        sum.holds()
+    }
+
+    /// The data that are there, covered or not.
+    #[must_use]
+    pub fn payload(&self) -> &'a [u8] {
+        &self.bytes[HEADER_LEN..]
+    }
+}
+
+//= S0.3
+/// Writes the eight bytes for `data`, whose slices follow each other, to the front of `buffer`.
+///
+/// A coverage beyond the end is written as full.
+///
+/// # Panics
+/// If `buffer` is shorter than [`HEADER_LEN`].
+pub fn emit(
+    buffer: &mut [u8],
+    addresses: &Addresses,
+    ports: Ports,
+    coverage: Coverage,
+    data: [&[u8]; 2],
+) {
+    let mut lite = [0; udplite::HEADER_LEN];
+    let repr = udplite::Repr { src_port: ports.src, dst_port: ports.dst, coverage };
+    repr.emit_parts(&mut lite, addresses, data);
+    buffer[..4].copy_from_slice(&PARTIAL);
+    buffer[4..HEADER_LEN].copy_from_slice(&lite[4..]);
+}
+
+/// Writes the eight bytes of a datagram that the outer UDP checksum covers.
+///
+/// # Panics
+/// If `buffer` is shorter than [`HEADER_LEN`].
+pub fn emit_whole(buffer: &mut [u8]) {
+    buffer[..4].copy_from_slice(&WHOLE);
+    put_u16(buffer, 4, 0);
+    put_u16(buffer, 6, 0);
+}
+
+#[cfg(test)]
+mod tests;
