@@ -6,19 +6,20 @@ use super::Breach;
 use crate::workspace::Workspace;
 
 /// The level of every crate; a crate imports only from strictly lower levels.
-const LEVELS: [(&str, u8); 25] = [
+const LEVELS: [(&str, u8); 26] = [
     ("windfall-base", 0),
     ("windfall-wire-link", 1),
     ("windfall-wire-net", 1),
     ("windfall-fec", 1),
     ("windfall-media", 1),
-    ("windfall-channel", 2),
+    ("windfall-phy", 2),
     ("windfall-link", 2),
     ("windfall-mac", 2),
     ("windfall-queue", 2),
     ("windfall-ip", 2),
     ("windfall-tcp", 2),
     ("windfall-sap", 2),
+    ("windfall-channel", 3),
     ("windfall-stack", 3),
     ("windfall-apps", 3),
     ("windfall-network", 4),

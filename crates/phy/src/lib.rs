@@ -1,0 +1,8 @@
+//! What a radio of 802.11b/g makes of bits; pure, without time or place.
+//!
+//! - [`formula`]: the chance that a stretch of bits comes through, by the NIST model for OFDM and
+//!   the usual formulas for DSSS and CCK: whole frames, quick, comparable with other simulators.
+//! - [`decibel`]: ratios and powers, in decibels and as they are.
+
+pub mod decibel;
+pub mod formula;
