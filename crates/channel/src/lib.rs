@@ -2,7 +2,8 @@
 //!
 //! - [`Air`] decides what happens to each frame of one direction; [`AirConfig`] is its recipe.
 //! - [`Verdict`] is that decision: the truth, which only events and tests may see.
-//! - [`Medium`] carries frames between ports in time: a pipe, or a shared half-duplex air.
+//! - [`Medium`] carries frames between ports in time: a pipe, a shared half-duplex air, or a radio.
+//! - [`radio`]: the air of 802.11b/g, with places, propagation, interference and carrier sense.
 //! - [`ErrorTrace`] keeps what an air did and repeats it; [`RateTrace`] says how fast a line is.
 
 mod air;
@@ -12,6 +13,7 @@ mod event;
 mod exposure;
 mod medium;
 mod opportunities;
+pub mod radio;
 pub mod rate_trace;
 mod verdict;
 
@@ -24,4 +26,4 @@ pub use exposure::Exposure;
 pub use medium::{Hearing, Line, Medium, MediumConfig, PathConfig, PipeConfig, SharedConfig};
 pub use opportunities::Opportunities;
 pub use rate_trace::{RateTrace, RateTraceError};
-pub use verdict::Verdict;
+pub use verdict::{Missed, Verdict};

@@ -12,6 +12,7 @@ pub use shared::{Hearing, SharedConfig};
 
 use crate::air::AirConfig;
 use crate::event::Event;
+use crate::radio::{Radio, RadioConfig};
 use pipe::Pipe;
 use shared::Shared;
 
@@ -22,6 +23,8 @@ pub enum MediumConfig {
     Pipe(PipeConfig),
     /// Any number of ports on one half-duplex air.
     Shared(SharedConfig),
+    /// Any number of ports on the air of 802.11b/g.
+    Radio(Box<RadioConfig>),
 }
 
 impl MediumConfig {
@@ -31,6 +34,7 @@ impl MediumConfig {
         match self {
             Self::Pipe(_) => 2,
             Self::Shared(shared) => shared.ports,
+            Self::Radio(radio) => radio.stations.len() as u16,
         }
     }
 
@@ -40,7 +44,7 @@ impl MediumConfig {
         match (self, from.0, to.0) {
             (Self::Pipe(pipe), 0, 1) => Some(&pipe.forward.air),
             (Self::Pipe(pipe), 1, 0) => Some(&pipe.backward.air),
-            (Self::Pipe(_), ..) => None,
+            (Self::Pipe(_) | Self::Radio(_), ..) => None,
             (Self::Shared(shared), ..) => shared.air_between(from, to),
         }
     }
@@ -52,6 +56,7 @@ impl MediumConfig {
             (Self::Pipe(pipe), 0) => &pipe.forward.line,
             (Self::Pipe(pipe), _) => &pipe.backward.line,
             (Self::Shared(shared), _) => return Some(shared.rate),
+            (Self::Radio(_), _) => return None,
         };
         match line {
             Line::Rate(rate) => Some(*rate),
@@ -69,7 +74,7 @@ impl MediumConfig {
         match self {
             Self::Pipe(pipe) if port == Port(0) => pipe.forward.line.clone(),
             Self::Pipe(pipe) => pipe.backward.line.clone(),
-            Self::Shared(_) => Line::Instant,
+            Self::Shared(_) | Self::Radio(_) => Line::Instant,
         }
     }
 }
@@ -91,6 +96,7 @@ pub struct Medium {
 enum Kind {
     Pipe(Pipe),
     Shared(Shared),
+    Radio(Box<Radio>),
 }
 
 impl Medium {
@@ -100,6 +106,7 @@ impl Medium {
         let kind = match config {
             MediumConfig::Pipe(config) => Kind::Pipe(Pipe::new(config, seed, name)),
             MediumConfig::Shared(config) => Kind::Shared(Shared::new(config, seed, name)),
+            MediumConfig::Radio(config) => Kind::Radio(Box::new(Radio::new(*config, seed, name))),
         };
         Self { kind, events: VecDeque::new() }
     }
@@ -110,6 +117,7 @@ impl Medium {
         match &self.kind {
             Kind::Pipe(_) => 2,
             Kind::Shared(shared) => shared.ports(),
+            Kind::Radio(radio) => radio.ports(),
         }
     }
 
@@ -119,6 +127,7 @@ impl Medium {
         match &self.kind {
             Kind::Pipe(pipe) => pipe.held(),
             Kind::Shared(shared) => shared.held(),
+            Kind::Radio(radio) => radio.held(),
         }
     }
 
@@ -129,13 +138,16 @@ impl Medium {
             Kind::Shared(shared) => {
                 shared.handle_transmit(now, from, outgoing, &mut self.events);
             }
+            Kind::Radio(radio) => radio.handle_transmit(now, from, outgoing, &mut self.events),
         }
     }
 
     /// Takes note that time has passed; `poll_reception` does so too.
     pub fn handle_timeout(&mut self, now: Instant) {
-        if let Kind::Shared(shared) = &mut self.kind {
-            shared.settle(now, &mut self.events);
+        match &mut self.kind {
+            Kind::Pipe(_) => {}
+            Kind::Shared(shared) => shared.settle(now, &mut self.events),
+            Kind::Radio(radio) => radio.settle(now, &mut self.events),
         }
     }
 
@@ -144,6 +156,7 @@ impl Medium {
         match &mut self.kind {
             Kind::Pipe(pipe) => pipe.poll_reception(now, &mut self.events),
             Kind::Shared(shared) => shared.poll_reception(now, &mut self.events),
+            Kind::Radio(radio) => radio.poll_reception(now, &mut self.events),
         }
     }
 
@@ -153,6 +166,7 @@ impl Medium {
         match &self.kind {
             Kind::Pipe(pipe) => pipe.poll_timeout(),
             Kind::Shared(shared) => shared.poll_timeout(),
+            Kind::Radio(radio) => radio.poll_timeout(),
         }
     }
 

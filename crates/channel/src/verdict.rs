@@ -19,6 +19,46 @@ pub enum Verdict {
     Lost,
     /// It overlapped with another frame at the receiver.
     Collided,
+    /// It was in the air around the receiver, and yet no frame came of it.
+    Missed(Missed),
+}
+
+/// Why a receiver made no frame of a radio signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Missed {
+    /// The preamble was too weak, or too much was in the air.
+    Preamble,
+    /// The receiver followed another frame.
+    Busy,
+    /// The receiver left it for a stronger one.
+    Captured,
+    /// The station was transmitting itself.
+    Transmitting,
+    /// The SIGNAL field of OFDM was damaged.
+    Signal,
+    /// The check of the PLCP header of 802.11b failed.
+    Plcp,
+    /// The SERVICE field of OFDM was damaged where it sets the descrambler: noise came out.
+    Service,
+    /// Bits were wrong, and the model does not tell which.
+    Payload,
+}
+
+impl Missed {
+    /// The name in logs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Preamble => "preamble",
+            Self::Busy => "busy",
+            Self::Captured => "captured",
+            Self::Transmitting => "transmitting",
+            Self::Signal => "signal",
+            Self::Plcp => "plcp",
+            Self::Service => "service",
+            Self::Payload => "payload",
+        }
+    }
 }
 
 impl Verdict {

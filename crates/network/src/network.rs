@@ -424,7 +424,9 @@ impl Network {
         ledger.bits_inverted += event.verdict.inverted().len() as u64;
         if let Some(tag) = event.tag {
             match event.verdict {
-                Verdict::Lost => ledger.discard(tag, event.kept, DropReason::AirLost),
+                Verdict::Lost | Verdict::Missed(_) => {
+                    ledger.discard(tag, event.kept, DropReason::AirLost);
+                }
                 Verdict::Collided => ledger.discard(tag, event.kept, DropReason::Collision),
                 Verdict::Intact | Verdict::Damaged { .. } => {}
             }

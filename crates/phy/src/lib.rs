@@ -6,3 +6,4 @@
 
 pub mod decibel;
 pub mod formula;
+pub mod noise;

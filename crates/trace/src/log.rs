@@ -210,11 +210,12 @@ fn of_host<'a>(kind: &'a HostEventKind, line: Line<'a>) -> Option<Line<'a>> {
 }
 
 fn of_medium<'a>(event: &'a windfall_channel::Event, line: Line<'a>) -> Line<'a> {
-    let (ev, truncated) = match &event.verdict {
-        Verdict::Intact => ("air.intact", None),
-        Verdict::Damaged { truncated, .. } => ("air.damaged", *truncated),
-        Verdict::Lost => ("air.lost", None),
-        Verdict::Collided => ("air.collided", None),
+    let (ev, truncated, reason) = match &event.verdict {
+        Verdict::Intact => ("air.intact", None, None),
+        Verdict::Damaged { truncated, .. } => ("air.damaged", *truncated, None),
+        Verdict::Lost => ("air.lost", None, None),
+        Verdict::Collided => ("air.collided", None, None),
+        Verdict::Missed(missed) => ("air.missed", None, Some(missed.name())),
     };
     let seconds = |at: Instant| at.as_secs_f64();
     Line {
@@ -222,6 +223,7 @@ fn of_medium<'a>(event: &'a windfall_channel::Event, line: Line<'a>) -> Line<'a>
         tag: event.tag.map(|tag| tag.0),
         len: Some(event.length as usize),
         kept: Some(event.kept),
+        reason,
         air: Some(Fate {
             from: event.from.0,
             to: event.to.0,

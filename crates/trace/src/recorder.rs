@@ -241,13 +241,13 @@ impl Recorder {
                     self.damage.insert(tag, (of_packet(inverted, medium.header), missing));
                 }
             }
-            Verdict::Lost if !medium.kept => {
+            Verdict::Lost | Verdict::Missed(_) if !medium.kept => {
                 return self.dropped(event, tag, DropReason::AirLost, medium.length as usize);
             }
             Verdict::Collided if !medium.kept => {
                 return self.dropped(event, tag, DropReason::Collision, medium.length as usize);
             }
-            Verdict::Lost | Verdict::Collided => {}
+            Verdict::Lost | Verdict::Collided | Verdict::Missed(_) => {}
         }
         Ok(())
     }

@@ -50,7 +50,9 @@ impl Recorder {
         self.is_uniform &= self.trace.header.frame_length == Some(length);
         match &event.verdict {
             Verdict::Intact => self.trace.push_ok(1),
-            Verdict::Lost | Verdict::Collided => self.trace.push(Fault::Lost, 1),
+            Verdict::Lost | Verdict::Collided | Verdict::Missed(_) => {
+                self.trace.push(Fault::Lost, 1);
+            }
             Verdict::Damaged { truncated, inverted } => {
                 let inverted = inverted.iter().filter_map(|bit| bit.checked_sub(origin)).collect();
                 let truncated = truncated.map(|bit| bit.saturating_sub(origin));

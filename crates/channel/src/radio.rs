@@ -1,0 +1,412 @@
+//! The air of 802.11b/g: places, propagation, interference, carrier sense, and what receivers make
+//! of it.
+//!
+//! A signal reaches each receiver in range after its delay, weakened by [`PathLoss`], [`Wall`]s,
+//! [`Shadowing`] and [`Fading`]; fading stands still during a frame. A receiver that notices the
+//! preamble follows the frame to its end, while all other signals in its band add up to
+//! interference, piece by piece; whether the frame comes through is decided at its end. A receiver
+//! that follows nothing hears energy only.
+//!
+//! Radios filter addresses: a frame for somebody else is not copied, but reported as
+//! [`Input::Overheard`]. Frames are those of 802.11, whose receiver stands in bytes 4 to 9.
+
+mod config;
+mod fading;
+mod judge;
+mod links;
+mod place;
+mod propagation;
+mod receiver;
+
+use core::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::sync::Arc;
+
+use windfall_base::{Dbm, Rate};
+use windfall_base::{
+    Failure, Frame, Input, Instant, Outgoing, Overheard, Port, RxVector, Seed, Stream, TxVector,
+};
+use windfall_phy::decibel::{decibels, noise_milliwatts, ratio};
+use windfall_wire_link::ieee80211::{MacAddress, PhyRate};
+
+pub use config::{Errors, RadioConfig, RadioStation, Thresholds};
+pub use fading::Fading;
+pub use place::{Position, Track};
+pub use propagation::{PathLoss, Shadowing, Wall};
+
+use crate::event::Event;
+use crate::verdict::{Missed, Verdict};
+use judge::Sent;
+use links::{Hearer, Links};
+use receiver::{Receiver, Reception};
+
+/// A radio medium at work; [`Medium`](crate::Medium) is its face.
+#[derive(Debug)]
+pub(crate) struct Radio {
+    config: RadioConfig,
+    links: Links,
+    receivers: Vec<Receiver>,
+    addresses: BTreeMap<MacAddress, u16>,
+    /// The randomness of each receiver, and how many frames it has judged.
+    judges: Vec<(Stream, u64)>,
+    /// What is on the air; places are used again.
+    transmissions: Vec<Option<Transmission>>,
+    agenda: BinaryHeap<Reverse<(Instant, Moment)>>,
+    /// Frames given while their sender was still transmitting.
+    waiting: VecDeque<(Port, Outgoing)>,
+    /// What is due at the stations, in order.
+    ready: VecDeque<(Instant, Port, Input)>,
+    held: usize,
+}
+
+/// What happens next; of what happens at one instant, ends come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Moment {
+    /// The sender's signal ends.
+    Done(u32),
+    /// It ends at the hearers from one to before another, whose delay is the same.
+    Leave(u32, u32, u32),
+    /// It arrives at them.
+    Arrive(u32, u32, u32),
+}
+
+#[derive(Debug)]
+struct Transmission {
+    from: u16,
+    began: Instant,
+    ended: Instant,
+    sent: Sent,
+    /// In milliwatts.
+    power: f64,
+    frame: Frame,
+    to: Option<MacAddress>,
+    hearers: Arc<[Hearer]>,
+    /// Addressed receivers that do not follow it, and why.
+    missed: Vec<(Port, Missed)>,
+    /// Whether a receiver's fate was reported.
+    reported: bool,
+    /// Moments still to come.
+    left: u32,
+}
+
+impl Radio {
+    pub(crate) fn new(config: RadioConfig, seed: Seed, name: &str) -> Self {
+        let count = config.stations.len().min(usize::from(u16::MAX)) as u16;
+        let receiver = |port: u16| {
+            let noise_figure = config.stations[usize::from(port)].noise_figure;
+            Receiver::new(noise_milliwatts(20e6, noise_figure))
+        };
+        let judge = |port: u16| (Stream::new(seed, &format!("{name}/{port}")), 0);
+        let address = |port: u16| Some((config.stations[usize::from(port)].address?, port));
+        Self {
+            links: Links::new(&config, seed, name),
+            receivers: (0..count).map(receiver).collect(),
+            addresses: (0..count).filter_map(address).collect(),
+            judges: (0..count).map(judge).collect(),
+            transmissions: Vec::new(),
+            agenda: BinaryHeap::new(),
+            waiting: VecDeque::new(),
+            ready: VecDeque::new(),
+            held: 0,
+            config,
+        }
+    }
+
+    pub(crate) fn ports(&self) -> u16 {
+        self.receivers.len() as u16
+    }
+
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+
+    pub(crate) fn handle_transmit(
+        &mut self,
+        now: Instant,
+        from: Port,
+        outgoing: Outgoing,
+        events: &mut VecDeque<Event>,
+    ) {
+        self.settle(now, events);
+        let Some(receiver) = self.receivers.get(usize::from(from.0)) else { return };
+        self.held += usize::from(outgoing.frame.tag.is_some() && !outgoing.frame.kept);
+        if receiver.transmits {
+            self.waiting.push_back((from, outgoing));
+        } else {
+            self.begin(now, from.0, outgoing);
+        }
+    }
+
+    pub(crate) fn poll_reception(
+        &mut self,
+        now: Instant,
+        events: &mut VecDeque<Event>,
+    ) -> Option<(Port, Input)> {
+        self.settle(now, events);
+        self.ready.pop_front().map(|(_, port, input)| (port, input))
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        if let Some((due, ..)) = self.ready.front() {
+            return Some((*due, "signal"));
+        }
+        self.agenda.peek().map(|Reverse((at, moment))| {
+            let why = match moment {
+                Moment::Done(_) => "transmission done",
+                Moment::Leave(..) => "signal ends",
+                Moment::Arrive(..) => "signal arrives",
+            };
+            (*at, why)
+        })
+    }
+
+    /// Lets everything happen that is due at `now`.
+    pub(crate) fn settle(&mut self, now: Instant, events: &mut VecDeque<Event>) {
+        while let Some(&Reverse((at, moment))) = self.agenda.peek()
+            && at <= now
+        {
+            self.agenda.pop();
+            match moment {
+                Moment::Done(index) => self.done(at, index, events),
+                Moment::Arrive(index, first, end) => {
+                    for hearer in first..end {
+                        self.arrive(at, index, hearer);
+                    }
+                    self.release(index);
+                }
+                Moment::Leave(index, first, end) => {
+                    for hearer in first..end {
+                        self.leave(at, index, hearer, events);
+                    }
+                    self.release(index);
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, at: Instant, from: u16, outgoing: Outgoing) {
+        let Outgoing { frame, vector } = outgoing;
+        let rate = vector.rate.and_then(PhyRate::from_rate).unwrap_or(self.config.rate);
+        let sent = Sent { rate, preamble: vector.preamble, bytes: frame.len() };
+        let ended = at + rate.frame_duration(vector.preamble, frame.len());
+        let hearers = self.links.reach(&self.config, from, at);
+        let index = self.free_place();
+        let mut left = 1;
+        self.agenda.push(Reverse((ended, Moment::Done(index))));
+        let mut first = 0;
+        for wave in hearers.chunk_by(|a, b| a.delay == b.delay) {
+            let (begin, end) = (first as u32, (first + wave.len()) as u32);
+            let delay = wave[0].delay;
+            self.agenda.push(Reverse((at + delay, Moment::Arrive(index, begin, end))));
+            self.agenda.push(Reverse((ended + delay, Moment::Leave(index, begin, end))));
+            (first, left) = (first + wave.len(), left + 2);
+        }
+        let receiver = &mut self.receivers[usize::from(from)];
+        receiver.transmits = true;
+        let abandoned = receiver.abandon();
+        self.note(abandoned, Port(from), Missed::Transmitting);
+        self.sense(at, from);
+        self.transmissions[index as usize] = Some(Transmission {
+            from,
+            began: at,
+            ended,
+            sent,
+            power: self.power(from, &vector),
+            to: frame
+                .header
+                .get(4..10)
+                .map(|bytes| MacAddress(*bytes.first_chunk().expect("six bytes were taken"))),
+            frame,
+            hearers,
+            missed: Vec::new(),
+            reported: false,
+            left,
+        });
+    }
+
+    /// The power at which a station sends, in milliwatts: what the frame asks for, if it has that.
+    fn power(&self, from: u16, vector: &TxVector) -> f64 {
+        let most = self.config.stations[usize::from(from)].power.0;
+        ratio(vector.power.map_or(most, |asked| asked.0.min(most)))
+    }
+
+    fn free_place(&mut self) -> u32 {
+        let free = self.transmissions.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.transmissions.push(None);
+            self.transmissions.len() - 1
+        });
+        free as u32
+    }
+
+    fn arrive(&mut self, at: Instant, index: u32, hearer: u32) {
+        let Some(transmission) = &self.transmissions[index as usize] else { return };
+        let Hearer { port, gain, same_channel, .. } = transmission.hearers[hearer as usize];
+        let fading = self.links.fading(&self.config, transmission.from, port, at);
+        let power = transmission.power * gain * fading;
+        let receiver = &mut self.receivers[usize::from(port)];
+        let (missed, left) =
+            receiver.arrive(at, index, power, same_channel, &self.config.thresholds);
+        if let Some(why) = missed {
+            self.note(Some(index), Port(port), why);
+        }
+        self.note(left, Port(port), Missed::Captured);
+        self.sense(at, port);
+    }
+
+    /// Remembers why an addressed receiver does not follow a transmission.
+    fn note(&mut self, index: Option<u32>, port: Port, why: Missed) {
+        let place = index.and_then(|index| self.transmissions[index as usize].as_mut());
+        if let Some(transmission) = place
+            && is_for(&self.config, port, transmission.to)
+        {
+            transmission.missed.push((port, why));
+        }
+    }
+
+    fn leave(&mut self, at: Instant, index: u32, hearer: u32, events: &mut VecDeque<Event>) {
+        let Some(transmission) = &mut self.transmissions[index as usize] else { return };
+        let port = transmission.hearers[hearer as usize].port;
+        let receiver = &mut self.receivers[usize::from(port)];
+        let reception = receiver.leave(at, index);
+        let is_for = is_for(&self.config, Port(port), transmission.to);
+        let (number, verdict) = match &reception {
+            Some(reception) => {
+                let (stream, count) = &mut self.judges[usize::from(port)];
+                *count += 1;
+                let mut stream = stream.at(*count);
+                let Errors::Formula = self.config.errors;
+                let sent = transmission.sent;
+                let verdict = judge::by_formula(sent, reception, receiver.noise, &mut stream);
+                (Some(*count - 1), verdict)
+            }
+            None => {
+                let why = transmission.missed.iter().find(|(missing, _)| *missing == Port(port));
+                (None, Verdict::Missed(why.map_or(Missed::Preamble, |(_, why)| *why)))
+            }
+        };
+        if let Some(reception) = reception {
+            let input = transmission.input(&reception, &verdict, is_for);
+            self.ready.push_back((at, Port(port), input));
+            receiver.recycle(reception);
+        }
+        if is_for {
+            transmission.reported = true;
+            events.push_back(transmission.event(at, Port(port), number, verdict));
+        }
+        self.sense(at, port);
+    }
+
+    fn done(&mut self, at: Instant, index: u32, events: &mut VecDeque<Event>) {
+        let Some(transmission) = &self.transmissions[index as usize] else { return };
+        let from = transmission.from;
+        self.held -= usize::from(transmission.frame.tag.is_some() && !transmission.frame.kept);
+        if let Some(to) = self.unreached(transmission) {
+            let verdict = Verdict::Missed(Missed::Preamble);
+            events.push_back(transmission.event(at, to, None, verdict));
+        }
+        self.receivers[usize::from(from)].transmits = false;
+        self.ready.push_back((at, Port(from), Input::TransmissionDone));
+        self.release(index);
+        let next = self.waiting.iter().position(|(port, _)| port.0 == from);
+        if let Some((_, outgoing)) = next.and_then(|i| self.waiting.remove(i)) {
+            self.begin(at, from, outgoing);
+        }
+    }
+
+    /// The receiver whose fate has to be told, since it lies beyond the reach of the signal; any
+    /// one of those that a frame for all did not reach.
+    fn unreached(&self, transmission: &Transmission) -> Option<Port> {
+        let to = transmission.to?;
+        if to.is_group() {
+            let other = u16::from(transmission.from == 0);
+            let nobody = transmission.hearers.is_empty() && other < self.ports();
+            return nobody.then_some(Port(other));
+        }
+        let port = *self.addresses.get(&to)?;
+        let heard = transmission.hearers.iter().any(|hearer| hearer.port == port);
+        (!heard && port != transmission.from).then_some(Port(port))
+    }
+
+    /// One moment of a transmission is over; after the last one its place is free.
+    fn release(&mut self, index: u32) {
+        let place = &mut self.transmissions[index as usize];
+        if let Some(transmission) = place {
+            transmission.left -= 1;
+            if transmission.left == 0 {
+                *place = None;
+            }
+        }
+    }
+
+    /// Tells a station when its carrier sense has changed.
+    fn sense(&mut self, at: Instant, port: u16) {
+        let carrier = self.receivers[usize::from(port)].carrier(&self.config.thresholds);
+        if let Some(busy) = carrier {
+            let input = if busy { Input::CarrierBusy } else { Input::CarrierIdle };
+            self.ready.push_back((at, Port(port), input));
+        }
+    }
+}
+
+/// Whether the radio at `port` hands up frames for `to` whole.
+fn is_for(config: &RadioConfig, port: Port, to: Option<MacAddress>) -> bool {
+    let own = config.stations[usize::from(port.0)].address;
+    match (own, to) {
+        (Some(own), Some(to)) => to == own || to.is_group(),
+        _ => true,
+    }
+}
+
+impl Transmission {
+    /// What a receiver that followed the frame tells its station.
+    fn input(&self, reception: &Reception, verdict: &Verdict, is_for: bool) -> Input {
+        match verdict {
+            Verdict::Missed(Missed::Payload) => self.overheard(false),
+            Verdict::Intact | Verdict::Damaged { .. } if is_for => {
+                let mut frame = self.frame.clone();
+                verdict.apply(&mut frame);
+                let vector = RxVector {
+                    began: reception.began,
+                    rate: Some(self.rate()),
+                    strength: Some(Dbm(decibels(reception.power))),
+                };
+                Input::Frame(frame, vector)
+            }
+            Verdict::Intact => self.overheard(true),
+            Verdict::Damaged { .. } => self.overheard(false),
+            _ => Input::ReceptionFailed(Failure::Header),
+        }
+    }
+
+    fn rate(&self) -> Rate {
+        self.sent.rate.rate()
+    }
+
+    fn overheard(&self, good: bool) -> Input {
+        let mut head = [0; 4];
+        for (to, from) in head.iter_mut().zip(&self.frame.header) {
+            *to = *from;
+        }
+        Input::Overheard(Overheard { head, good })
+    }
+
+    fn event(&self, at: Instant, to: Port, number: Option<u64>, verdict: Verdict) -> Event {
+        Event {
+            at,
+            from: Port(self.from),
+            to,
+            number,
+            tag: self.frame.tag,
+            kept: self.frame.kept,
+            length: self.frame.len() as u32,
+            header: self.frame.header.len() as u32,
+            trailer: self.frame.trailer.len() as u32,
+            began: self.began,
+            ended: self.ended,
+            verdict,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! What a radio medium is: stations, propagation, thresholds.
+
+use windfall_base::{Dbm, Duration};
+use windfall_wire_link::ieee80211::{MacAddress, PhyRate};
+
+use super::fading::Fading;
+use super::place::{Position, Track};
+use super::propagation::{PathLoss, Shadowing, Wall};
+
+/// The air of 802.11b/g: who stands where, and what reaches whom.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RadioConfig {
+    /// The stations, in the order of their ports.
+    pub stations: Vec<RadioStation>,
+    /// The rate of frames whose sender asks for none.
+    pub rate: PhyRate,
+    /// The loss with distance.
+    pub path_loss: PathLoss,
+    /// Walls, each of which adds its loss.
+    pub walls: Vec<Wall>,
+    /// Differences between places; none if `None`.
+    pub shadowing: Option<Shadowing>,
+    /// Differences in time.
+    pub fading: Fading,
+    /// When receivers notice what.
+    pub thresholds: Thresholds,
+    /// What decides whether bits arrive.
+    pub errors: Errors,
+}
+
+/// One station of a radio medium.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RadioStation {
+    /// Where it is.
+    pub track: Track,
+    /// The address whose frames its radio hands up whole; all frames if `None`.
+    pub address: Option<MacAddress>,
+    /// What it sends with, and the most that a frame can ask for; antenna gain included.
+    pub power: Dbm,
+    /// The noise of its receiver over that of heat, in decibels.
+    pub noise_figure: f64,
+    /// The channel, 1 to 14. Others are heard only as noise.
+    pub channel: u8,
+}
+
+/// When a receiver notices what.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thresholds {
+    /// Weaker preambles are not noticed.
+    pub preamble_power: Dbm,
+    /// Nor are those that stand less than so many decibels above noise and interference.
+    pub preamble_sinr: f64,
+    /// The medium is busy when there is so much energy, whatever it is.
+    pub energy: Dbm,
+    /// A receiver leaves a frame for another one that is stronger by so many decibels; if `None`,
+    /// it stays.
+    pub capture: Option<f64>,
+    /// How long after the start of a frame it does so.
+    pub capture_window: Duration,
+}
+
+impl Default for Thresholds {
+    /// The energy threshold of 802.11 (20 dB above the weakest sensitivity), preambles to the
+    /// sensitivity of good receivers, no capture.
+    fn default() -> Self {
+        Self {
+            preamble_power: Dbm(-95.0),
+            preamble_sinr: 0.0,
+            energy: Dbm(-62.0),
+            capture: None,
+            capture_window: Duration::from_micros(16),
+        }
+    }
+}
+
+impl Thresholds {
+    /// Every frame whatever its strength is tried: the model of others without detection.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { preamble_power: Dbm(-110.0), preamble_sinr: f64::NEG_INFINITY, ..Self::default() }
+    }
+}
+
+/// What decides whether bits arrive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Errors {
+    /// Nothing but interference and noise that leave no doubt: formulas say whether a frame as a
+    /// whole arrives ([`windfall_phy::formula`]). Which bits are wrong is not known, so what is
+    /// damaged is lost.
+    #[default]
+    Formula,
+}
+
+impl RadioStation {
+    /// A station that stays at a place: 15 dBm, noise figure 7 dB, channel 6.
+    #[must_use]
+    pub fn at(position: Position) -> Self {
+        Self {
+            track: Track::fixed(position),
+            address: None,
+            power: Dbm(15.0),
+            noise_figure: 7.0,
+            channel: 6,
+        }
+    }
+}
+
+impl RadioConfig {
+    /// A radio medium in an office without walls: ITU-R P.1238 with N = 30, 54 Mb/s.
+    #[must_use]
+    pub fn new(stations: Vec<RadioStation>) -> Self {
+        Self {
+            stations,
+            rate: PhyRate::Ofdm54,
+            path_loss: PathLoss::Indoor { coefficient: 30.0, floors: 0.0 },
+            walls: Vec::new(),
+            shadowing: None,
+            fading: Fading::None,
+            thresholds: Thresholds::default(),
+            errors: Errors::default(),
+        }
+    }
+}
+
+/// The middle of a channel, in megahertz.
+pub(super) fn megahertz(channel: u8) -> f64 {
+    if channel == 14 { 2_484.0 } else { 2_407.0 + 5.0 * f64::from(channel) }
+}
+
+/// How much of a signal on one channel falls into a receiver on another, as a ratio.
+///
+/// Within the band of 16.6 MHz that OFDM fills, its share in the receiver's 20 MHz; beyond it what
+/// the transmit mask of 802.11-2020, 17.3.9.3 lets through (−28 dB at 20 MHz, −40 dB at 30 MHz).
+pub(super) fn overlap(a: u8, b: u8) -> f64 {
+    let apart = (megahertz(a) - megahertz(b)).abs();
+    let share = ((10.0 + 8.3 - apart) / 16.6).clamp(0.0, 1.0);
+    let mask = if apart >= 30.0 { 1e-4 } else { 1.6e-3 };
+    share.max(mask)
+}
