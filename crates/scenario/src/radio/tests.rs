@@ -37,7 +37,7 @@ fn topology(text: &str) -> Result<Topology, String> {
 fn shared(topology: &Topology) -> SharedConfig {
     match &topology.network.links[0].medium {
         MediumConfig::Shared(shared) => shared.clone(),
-        other @ MediumConfig::Pipe(_) => panic!("{other:?} is no radio"),
+        other => panic!("{other:?} is no radio"),
     }
 }
 
