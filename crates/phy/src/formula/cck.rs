@@ -4,7 +4,8 @@ use std::sync::OnceLock;
 
 use core::f64::consts::{PI, SQRT_2};
 
-/// The grid of the prepared integral: β² from 0 to `END`, beyond which nothing fails, in steps of `STEP`.
+/// The grid of the prepared integral: β² from 0 to `END`, beyond which nothing fails, in steps of
+/// `STEP`.
 const STEP: f64 = 0.05;
 const END: f64 = 160.0;
 
