@@ -94,6 +94,7 @@ impl Args {
 fn list(figures: &[&Figure], json: bool) -> Result {
     let basis = |figure: &Figure| match figure.basis {
         Basis::Simulated => "simulated time",
+        Basis::Both => "simulated and real time",
         Basis::RealTime => "real time",
     };
     let mut out = std::io::stdout().lock();

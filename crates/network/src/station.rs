@@ -52,6 +52,11 @@ impl Station {
         ledger
     }
 
+    /// The TCP connections of the host.
+    pub fn connections(&self) -> impl Iterator<Item = &windfall_tcp::Connection> {
+        self.host.connections()
+    }
+
     /// What each application has measured.
     pub fn reports(&self) -> impl Iterator<Item = Vec<(&'static str, f64)>> + '_ {
         self.apps.iter().map(|app| app.report())

@@ -24,6 +24,8 @@ pub enum Effort {
 pub enum Basis {
     /// A closed formula and simulated time: the same seed gives the same bytes.
     Simulated,
+    /// Simulated time, and the kernel's TCP in real time beside it where the machine allows it.
+    Both,
     /// The kernel's TCP in real time; needs what `windfall run` needs.
     RealTime,
 }

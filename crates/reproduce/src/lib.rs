@@ -15,6 +15,7 @@ mod registry;
 mod scenario;
 mod scratch;
 mod sequence;
+mod simulated;
 mod transfer;
 
 pub use error::Error;

@@ -22,6 +22,8 @@ pub(crate) struct Sequence {
     pub(crate) repeated: Vec<(f64, f64)>,
     /// Acknowledgements.
     pub(crate) acknowledged: Vec<(f64, f64)>,
+    /// When the retransmission timer fired, where that is known, and what was acknowledged then.
+    pub(crate) timeouts: Vec<(f64, f64)>,
     /// Bytes of data sent, repetitions included.
     pub(crate) bytes_sent: u64,
     /// Bytes of data sent more than once.
@@ -44,10 +46,15 @@ impl Sequence {
     /// # Errors
     /// If the capture cannot be read.
     pub(crate) fn of_capture(capture: &Bytes) -> Result<Self, ReadError> {
-        let packets = read(capture)?;
+        Ok(Self::of_packets(&read(capture)?, &[]))
+    }
+
+    /// Follows the first connection whose data leave the device that saw `packets`, and whose
+    /// retransmission timer fired at `timeouts`.
+    pub(crate) fn of_packets(packets: &[Packet], timeouts: &[Instant]) -> Self {
         let segments: Vec<_> = packets.iter().filter_map(segment).collect();
         let first = segments.iter().find(|segment| segment.seen == Seen::Sent && segment.syn);
-        let Some(first) = first else { return Ok(Self::default()) };
+        let Some(first) = first else { return Self::default() };
         // The connection's own numbers begin after the SYN.
         let base = first.seq.next();
         let start = segments
@@ -80,7 +87,12 @@ impl Sequence {
                 _ => {}
             }
         }
-        Ok(sequence)
+        let place = |at: &Instant| {
+            let seconds = at.saturating_since(start).as_secs_f64();
+            (seconds, sequence.acknowledged_by(seconds))
+        };
+        sequence.timeouts = timeouts.iter().map(place).collect();
+        sequence
     }
 
     /// Follows the connection of a transfer that was captured.
@@ -104,6 +116,7 @@ impl Sequence {
             ("sent", &self.sent),
             ("sent again", &self.repeated),
             ("acknowledged", &self.acknowledged),
+            ("timeout", &self.timeouts),
         ] {
             for (at, place) in values {
                 table.push([format!("{at:.6}"), what.to_owned(), format!("{place:.3}")]);
@@ -112,12 +125,13 @@ impl Sequence {
         table
     }
 
-    /// The plot: segments as dots, acknowledgements as a line.
+    /// The plot: segments as dots, repetitions and timeouts as marks, acknowledgements as steps.
     pub(crate) fn chart(&self, title: &str, subtitle: &str) -> Chart {
         let series = [
-            ("acknowledged", Mark::Line, &self.acknowledged, 5),
+            ("acknowledged", Mark::Line, &self.steps(), 5),
             ("sent", Mark::Dots, &self.sent, 0),
             ("sent again", Mark::Points, &self.repeated, 1),
+            ("timeout", Mark::Points, &self.timeouts, 3),
         ];
         let series = series.into_iter().filter(|(_, _, values, _)| !values.is_empty());
         let series = series.map(|(name, mark, values, color)| {
@@ -134,6 +148,13 @@ impl Sequence {
         }
     }
 
+    /// The corners of the line of acknowledgements, which rises when one arrives.
+    fn steps(&self) -> Vec<(f64, f64)> {
+        let first = self.acknowledged.first().copied();
+        let rises = self.acknowledged.windows(2).flat_map(|pair| [(pair[1].0, pair[0].1), pair[1]]);
+        first.into_iter().chain(rises).collect()
+    }
+
     /// The part between two moments, in seconds.
     pub(crate) fn between(&self, from: f64, to: f64) -> Self {
         let cut = |values: &[(f64, f64)]| {
@@ -143,17 +164,25 @@ impl Sequence {
             sent: cut(&self.sent),
             repeated: cut(&self.repeated),
             acknowledged: cut(&self.acknowledged),
+            timeouts: cut(&self.timeouts),
             ..*self
         }
     }
 
     /// Data acknowledged per second between two moments, in kilobytes.
     pub(crate) fn rate(&self, from: f64, to: f64) -> f64 {
-        let reached = |moment: f64| {
-            let until = self.acknowledged.iter().take_while(|(at, _)| *at <= moment);
-            until.map(|(_, place)| *place).fold(0.0, f64::max)
-        };
-        (reached(to) - reached(from)) / (to - from)
+        (self.acknowledged_by(to) - self.acknowledged_by(from)) / (to - from)
+    }
+
+    /// Kilobytes acknowledged at a moment.
+    fn acknowledged_by(&self, moment: f64) -> f64 {
+        let until = self.acknowledged.iter().take_while(|(at, _)| *at <= moment);
+        until.map(|(_, place)| *place).fold(0.0, f64::max)
+    }
+
+    /// The share of the data sent that had been sent before.
+    pub(crate) fn overlap(&self) -> f64 {
+        self.bytes_repeated as f64 / self.bytes_sent.max(1) as f64
     }
 
     /// When the last acknowledgement arrived, in seconds.
@@ -161,10 +190,25 @@ impl Sequence {
         self.acknowledged.last().map_or(0.0, |(at, _)| *at)
     }
 
-    /// The longest time in which nothing was acknowledged: when it began and ended, in seconds.
+    /// The times in which nothing was acknowledged: when each began and ended, in seconds.
+    pub(crate) fn silences(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.acknowledged.windows(2).map(|pair| (pair[0].0, pair[1].0))
+    }
+
+    /// The longest time in which nothing was acknowledged.
     pub(crate) fn longest_silence(&self) -> Option<(f64, f64)> {
-        let pairs = self.acknowledged.windows(2).map(|pair| (pair[0].0, pair[1].0));
-        pairs.max_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)))
+        self.silences().max_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)))
+    }
+
+    /// The silences of a second and more.
+    pub(crate) fn pauses(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.silences().filter(|(from, to)| to - from >= 1.0)
+    }
+
+    /// The share of the time that went by in silences of a second and more.
+    pub(crate) fn silent_share(&self) -> f64 {
+        let silent = self.pauses().fold(0.0, |sum, (from, to)| sum + to - from);
+        silent / self.end().max(f64::MIN_POSITIVE)
     }
 }
 

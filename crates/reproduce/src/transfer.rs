@@ -56,6 +56,13 @@ impl Transferred {
     }
 }
 
+/// Whether this machine lets `windfall run` make its namespaces.
+pub(crate) fn is_possible(context: &Context<'_>) -> bool {
+    let mut command = Command::new(&context.program);
+    command.args(["run", "--quiet", "--", "true"]).stdin(Stdio::null());
+    command.output().is_ok_and(|output| output.status.success())
+}
+
 /// Makes all transfers, several at a time; what came of them is in their order.
 ///
 /// # Errors

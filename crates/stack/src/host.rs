@@ -147,6 +147,11 @@ impl Host {
         self.events.pop_front()
     }
 
+    /// The connections of its streams, to look at what they have done.
+    pub fn connections(&self) -> impl Iterator<Item = &windfall_tcp::Connection> {
+        self.streams.connections()
+    }
+
     /// The account of the host: what it took from its devices and its applications, and what became
     /// of it.
     #[must_use]

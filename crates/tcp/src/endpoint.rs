@@ -347,6 +347,11 @@ impl Endpoint {
         entry.connection.as_deref().filter(|_| entry.generation == id.generation)
     }
 
+    /// Every connection, dying ones included.
+    pub fn connections(&self) -> impl Iterator<Item = &Connection> {
+        self.slots.iter().filter_map(|slot| slot.connection.as_deref())
+    }
+
     fn with<T>(
         &mut self,
         id: ConnectionId,

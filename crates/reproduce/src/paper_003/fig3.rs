@@ -2,15 +2,15 @@
 
 use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict};
 
-use super::{Burst, Runs, WITH, method_of_tcp, spray, sweep};
+use super::senders::{self, Curve, Experiment};
+use super::{Burst, Runs, WITH, spray};
 use crate::error::Error;
 use crate::figure::{Basis, Context, Figure};
-use crate::transfer::Transferred;
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig3",
     title: "TCP with persistent local retransmission, 0 % to 83 % loss",
-    basis: Basis::RealTime,
+    basis: Basis::Both,
     expected: Verdict::Reproduced,
     run,
 };
@@ -29,25 +29,20 @@ const BURSTS: [Burst; 6] = [
 const LINEAR: f64 = 0.9;
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let runs = Runs::of(context.effort);
+    let runs = Runs::simulated(context.effort);
+    let chosen = senders::all(context, true);
+    let experiment = Experiment { figure: figure.name, scenario: WITH };
     let spray = spray::throughput(context, figure.name, &BURSTS)?;
-    let done = sweep(context, figure.name, WITH, &BURSTS, &runs)?;
-    let tcp: Vec<_> = BURSTS
-        .iter()
-        .zip(&done)
-        .filter_map(|(burst, runs)| {
-            let values: Vec<_> = runs.iter().map(Transferred::throughput).collect();
-            Point::of(100.0 * burst.loss(), &values)
-        })
-        .collect();
+    let curves = experiment.curves(context, &chosen, &BURSTS, &runs)?;
+    let of_tcp = |curve: &Curve| claim(curve.sender.name, &curve.points(&BURSTS));
     Ok(Finding {
         figure: figure.name,
         title: figure.title.to_owned(),
-        method: format!("{} {}. The spray is simulated.", method_of_tcp(), runs.text()),
-        claims: vec![claim("TCP in real time", &tcp), claim("UDP spray in simulated time", &spray)],
+        method: format!("{} {}.", senders::method(&chosen), runs.text()),
+        claims: curves.iter().map(of_tcp).chain([claim("UDP spray", &spray)]).collect(),
         expected: figure.expected,
-        tables: vec![("", table(&tcp, &spray))],
-        charts: vec![("", chart(tcp, spray, &runs))],
+        tables: vec![("", table(&curves, &spray))],
+        charts: vec![("", chart(&curves, spray, &runs))],
         provenance: figure.provenance(context),
     })
 }
@@ -68,35 +63,27 @@ pub(crate) fn claim(what: &str, points: &[Point]) -> Claim {
     }
 }
 
-fn table(tcp: &[Point], spray: &[Point]) -> Table {
-    let mut table = Table::new([
-        "loss %",
-        "TCP mean KB/s",
-        "TCP lowest KB/s",
-        "TCP highest KB/s",
-        "UDP spray KB/s",
-    ]);
-    for (tcp, spray) in tcp.iter().zip(spray) {
-        let (low, high) = tcp.spread.unwrap_or((tcp.y, tcp.y));
-        let values = [tcp.x, tcp.y, low, high, spray.y];
-        table.push(values.map(|value| format!("{value:.1}")));
+fn table(curves: &[Curve], spray: &[Point]) -> Table {
+    let mut table = senders::table(curves, &BURSTS);
+    for Point { x, y, .. } in spray {
+        table.push(["UDP spray".to_owned(), format!("{x:.1}"), format!("{y:.1}")]);
     }
     table
 }
 
-fn chart(tcp: Vec<Point>, spray: Vec<Point>, runs: &Runs) -> Chart {
-    let full = tcp.first().map_or(0.0, |point| point.y);
+fn chart(curves: &[Curve], spray: Vec<Point>, runs: &Runs) -> Chart {
+    let full = curves.first().map_or(0.0, |curve| curve.mean(0));
     let ideal = move |loss: f64| full * (1.0 - loss / 100.0);
+    let mut series =
+        vec![Series::curve("what the link has left", Mark::Dashed, (0.0, 100.0), 1, ideal)];
+    series.push(Series::new("UDP spray", Mark::Points, spray).with_color(6));
+    series.extend(curves.iter().map(|curve| curve.series(&BURSTS)));
     Chart {
         title: "TCP with persistent local retransmission".to_owned(),
         subtitle: format!("bursts of five lost packets; {}: mean and range", runs.text()),
         x: Axis::linear("packets lost (%)").with_range(0.0, 100.0),
         y: Axis::linear("throughput (KB/s)").from_zero(),
-        series: vec![
-            Series::curve("what the link has left", Mark::Dashed, (0.0, 100.0), 1, ideal),
-            Series::new("UDP spray, simulated", Mark::Points, spray).with_color(5),
-            Series::new("kernel TCP, Reno without SACK", Mark::LinePoints, tcp).with_color(0),
-        ],
+        series,
         rules: Vec::new(),
     }
 }

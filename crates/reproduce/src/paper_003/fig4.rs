@@ -2,52 +2,59 @@
 
 use windfall_report::{Claim, Finding, Verdict};
 
-use super::{Burst, Runs, WITH, captured, method_of_tcp};
+use super::senders::{self, Experiment, Trace, claim};
+use super::{Burst, Runs, WITH};
 use crate::error::Error;
 use crate::figure::{Basis, Context, Figure};
-use crate::sequence::Sequence;
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig4",
     title: "The packets of TCP at 83 % loss with local retransmission",
-    basis: Basis::RealTime,
+    basis: Basis::Both,
     expected: Verdict::Reproduced,
     run,
 };
 
-//= S3.9
+/// No silence of a smooth trace is as long, in seconds: the paper's least timeout.
+const SMOOTH: f64 = 1.0;
+
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let burst = Burst { lost: 5, of: 6 };
+    let chosen = senders::all(context, true);
+    let experiment = Experiment { figure: figure.name, scenario: WITH };
     let bytes = Runs::of(context.effort).bytes;
-    let done = captured(context, figure.name, WITH, burst, bytes)?;
-    let sequence = Sequence::of_transfer(figure.name, &done)?;
-    let counters = done.outcome.counters;
-    let chart = sequence.chart(
-        "TCP at 83 % loss with persistent local retransmission",
-        "kernel TCP, Reno without SACK; five of every six frames are lost",
-    );
+    let traces = experiment.traces(context, &chosen, Burst { lost: 5, of: 6 }, bytes)?;
+    let draw = |trace: &Trace| {
+        let lost = "five of every six frames are lost";
+        trace.chart("TCP at 83 % loss with persistent local retransmission", lost)
+    };
+    let mut tables = vec![("senders", senders::summary(&traces))];
+    tables.extend(traces.first().map(|trace| ("", trace.sequence.table())));
     Ok(Finding {
         figure: figure.name,
         title: figure.title.to_owned(),
-        method: format!(
-            "{} Captured at the sender; timeouts as the kernel counts them.",
-            method_of_tcp()
-        ),
-        claims: vec![Claim {
-            requirement: "S3.9",
-            paper: "TCP stabilises at the rate of the link: a smooth trace without timeouts"
-                .to_owned(),
-            measured: format!(
-                "{} timeouts, {} segments sent again, {:.1} KB/s",
-                counters.timeouts,
-                counters.retransmitted,
-                done.throughput()
-            ),
-            verdict: Verdict::of(counters.timeouts == 0),
-        }],
+        method: format!("{} Seen at the sender's device.", senders::method(&chosen)),
+        claims: traces.iter().map(smooth).collect(),
         expected: figure.expected,
-        charts: vec![("", chart)],
-        tables: vec![("", sequence.table())],
+        charts: senders::charts(&traces, draw),
+        tables,
         provenance: figure.provenance(context),
     })
+}
+
+//= S3.9
+fn smooth(trace: &Trace) -> Claim {
+    let (from, to) = trace.sequence.longest_silence().unwrap_or_default();
+    claim(
+        "S3.9",
+        format!("a smooth trace without timeouts: no silence of {SMOOTH} s"),
+        format!(
+            "{}: {} timeouts, {} segments sent again, longest silence {:.2} s, {:.1} KB/s",
+            trace.sender.name,
+            trace.run.timeouts,
+            trace.run.repeated,
+            to - from,
+            trace.run.throughput
+        ),
+        trace.run.timeouts == 0 && to - from < SMOOTH,
+    )
 }

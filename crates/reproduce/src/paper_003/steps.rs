@@ -5,7 +5,7 @@ use std::fs;
 
 use windfall_report::{Claim, Finding, Mark, Point, Series, Verdict};
 
-use super::method_of_tcp;
+use super::method_of_kernel;
 use crate::error::Error;
 use crate::figure::{Basis, Context, Effort, Figure};
 use crate::scratch::Scratch;
@@ -65,10 +65,10 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
         figure: figure.name,
         title: figure.title.to_owned(),
         method: format!(
-            "{} Here the link is a pipe whose rate follows a trace, with the kernel's own socket \
-             buffers, so that its queue can overflow. Throughput is measured after the first \
-             third of each step.",
-            method_of_tcp()
+            "One TCP connection. {} Here the link is a pipe whose rate follows a trace, with the \
+             kernel's own socket buffers, so that its queue can overflow. Throughput is measured \
+             after the first third of each step.",
+            method_of_kernel()
         ),
         claims: vec![
             Claim {

@@ -60,6 +60,10 @@ impl Streams {
         }
     }
 
+    pub(super) fn connections(&self) -> impl Iterator<Item = &Connection> {
+        self.tcp.connections()
+    }
+
     /// The knobs for a link that carries packets of `mtu` bytes.
     fn config_for(&self, mtu: usize, local: IpAddr) -> Arc<Config> {
         let headers = if local.is_ipv4() { 40 } else { 60 };

@@ -1,0 +1,36 @@
+use windfall_report::Finding;
+
+use super::*;
+use crate::figure::Figure;
+
+/// The figure in a hurry, without the kernel's TCP.
+fn finding(figure: &Figure, seed: u64) -> Finding {
+    let (effort, seed) = (Effort::Quick, Seed(seed));
+    let context = Context { effort, seed, program: "/nowhere".into(), progress: &|_| {} };
+    figure.run(&context).unwrap()
+}
+
+//= S3.6
+//= S3.7
+//= S3.8
+//= S3.9
+//= S3.13
+//= S3.14
+//= S3.15
+#[test]
+fn the_old_tcp_does_in_simulated_time_what_the_paper_saw() {
+    let figures =
+        [fig1::FIGURE, fig2::FIGURE, fig3::FIGURE, fig4::FIGURE, fig6::FIGURE, fig7::FIGURE];
+    for figure in figures {
+        let finding = finding(&figure, 1);
+        assert!(finding.is_as_expected(), "{}", finding.claims_table().to_text());
+        assert!(finding.claims.len() > 1, "{} claims nothing", finding.figure);
+    }
+}
+
+#[test]
+fn a_transfer_repeats_itself_from_its_seed() {
+    let seeds = [1, 1, 2].map(|seed| finding(&fig2::FIGURE, seed).files());
+    assert_eq!(seeds[0], seeds[1]);
+    assert_ne!(seeds[0], seeds[2]);
+}
