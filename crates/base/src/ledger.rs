@@ -60,6 +60,8 @@ pub enum DropReason {
     TcpBacklog,
     /// The TCP header is whole, the data are not: the sender was asked again (S4.8).
     TcpDamaged,
+    /// A duplicate TCP acknowledgment that an element on the way has acted on (S2.18).
+    TcpSuppressed,
     /// The ICMP checksum failed.
     IcmpChecksum,
     /// Nobody listens on the port or the protocol.
@@ -74,7 +76,7 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason, in the order of the layers.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 33] = [
         Self::QueueFull,
         Self::Expired,
         Self::TooBig,
@@ -102,6 +104,7 @@ impl DropReason {
         Self::TcpBlind,
         Self::TcpBacklog,
         Self::TcpDamaged,
+        Self::TcpSuppressed,
         Self::IcmpChecksum,
         Self::NoListener,
         Self::ReceiveBuffer,
@@ -140,6 +143,7 @@ impl DropReason {
             Self::TcpBlind => "tcp-blind",
             Self::TcpBacklog => "tcp-backlog",
             Self::TcpDamaged => "tcp-damaged",
+            Self::TcpSuppressed => "tcp-suppressed",
             Self::IcmpChecksum => "icmp-checksum",
             Self::NoListener => "no-listener",
             Self::ReceiveBuffer => "receive-buffer",
@@ -156,8 +160,15 @@ impl fmt::Display for DropReason {
 }
 
 /// How many packets were dropped for each reason.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drops([u64; DropReason::ALL.len()]);
+
+impl Default for Drops {
+    /// None dropped.
+    fn default() -> Self {
+        Self([0; DropReason::ALL.len()])
+    }
+}
 
 impl Drops {
     /// Counts one packet dropped for `reason`.

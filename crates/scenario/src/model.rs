@@ -8,6 +8,7 @@ use windfall_base::{ByteCount, Duration, Probability, Rate, Seed};
 use windfall_channel::environment::Environment;
 use windfall_channel::{GilbertElliott, Pattern, Window};
 use windfall_link::policy::Kind as Policy;
+use windfall_stack::{AssistConfig, CorruptionFilter, SnoopConfig};
 
 use crate::flows::Flow;
 use crate::tcp::TcpSettings;
@@ -78,6 +79,30 @@ pub struct StationInterface {
     /// The addresses, with the lengths of the prefixes; chosen automatically if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<Spanned<Prefix>>,
+    /// Drop damaged segments here whose corruption detection option does not hold (S4.11).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub corruption_filter: bool,
+    /// Keep segments that go out here, repeat those that the link loses, and keep duplicate
+    /// acknowledgments of them from the sender (S2.18).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub snoop: bool,
+}
+
+impl Station {
+    /// What it says of its interface on `link`.
+    pub(crate) fn interface(&self, link: &str) -> Option<&StationInterface> {
+        self.interfaces.iter().find(|interface| interface.link.get_ref() == link)
+    }
+}
+
+impl StationInterface {
+    /// What it does for the TCP that crosses it.
+    pub(crate) fn assist(&self) -> AssistConfig {
+        AssistConfig {
+            filter: self.corruption_filter.then(CorruptionFilter::default),
+            snoop: self.snoop.then(SnoopConfig::default),
+        }
+    }
 }
 
 /// A route of a station.

@@ -4,7 +4,7 @@ use windfall_base::Rate;
 use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
 
 use crate::error::{Fault, ScenarioError};
-use crate::model::{DEFAULT_DURATION, Link, LinkKind, Route, Scenario, Station};
+use crate::model::{DEFAULT_DURATION, Link, LinkKind, Route, Scenario, Station, StationInterface};
 use crate::plan::{InterfacePlan, Read, StationPlan, StationRoute, Topology};
 use crate::{addresses, applications, links, radio, routes};
 
@@ -68,7 +68,7 @@ impl Scenario {
         let ends = self.links.iter().enumerate().filter_map(|(number, link)| {
             let end = link.stations.get_ref().iter().position(|end| end.get_ref() == name)?;
             let mtu = link.mtu();
-            let said = station.interfaces.iter().find(|i| *i.link.get_ref() == link.name());
+            let said = station.interface(&link.name());
             let said = said.map(|i| i.addresses.iter().map(|a| *a.get_ref()).collect::<Vec<_>>());
             let addresses = said
                 .filter(|addresses| !addresses.is_empty())
@@ -102,7 +102,12 @@ impl Scenario {
             }
         };
         let ends = members.into_iter().zip(interfaces);
-        let ends = ends.map(|(station, interface)| EndConfig { station, interface }).collect();
+        let ends = ends.map(|(station, mut interface)| {
+            let said = self.stations.get(station).and_then(|it| it.interface(&link.name()));
+            interface.assist = said.map(StationInterface::assist).unwrap_or_default();
+            EndConfig { station, interface }
+        });
+        let ends = ends.collect();
         Ok(LinkConfig { name: link.name(), medium, ends })
     }
 }

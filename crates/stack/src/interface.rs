@@ -1,6 +1,7 @@
 //! One network interface of a station: classify, queue, link.
 
 mod account;
+pub mod assist;
 pub mod classify;
 pub mod flows;
 mod piped;
@@ -14,6 +15,7 @@ pub use account::Counters;
 
 use crate::event::Event;
 use account::Account;
+use assist::{Assist, AssistConfig};
 use classify::{Classifier, Rule};
 use flows::{FlowAccount, ScheduledFlow};
 use piped::Piped;
@@ -38,6 +40,8 @@ pub struct InterfaceConfig {
     pub queue: Limits,
     /// Flows with a share of their own on a polled medium; rules name them.
     pub flows: Vec<ScheduledFlow>,
+    /// What it does for the TCP that crosses it.
+    pub assist: AssistConfig,
     /// The link below.
     pub link: LinkConfig,
     /// Keep events for [`Interface::poll_event`]; without it only counters and the ledger are kept.
@@ -52,6 +56,7 @@ impl Default for InterfaceConfig {
             rules: Vec::new(),
             queue: Limits::default(),
             flows: Vec::new(),
+            assist: AssistConfig::default(),
             link: LinkConfig::Pipe(PipeConfig::default()),
             observe: false,
         }
@@ -74,6 +79,7 @@ pub enum LinkConfig {
 pub struct Interface {
     mtu: usize,
     classifier: Classifier,
+    assist: Assist,
     lower: Lower,
     account: Account,
 }
@@ -90,7 +96,7 @@ impl Interface {
     /// An interface that has done nothing. Links that contend draw from stream `name` of `seed`.
     #[must_use]
     pub fn new(config: InterfaceConfig, _seed: Seed, _name: &str) -> Self {
-        let InterfaceConfig { mtu, rules, queue, flows, link, observe } = config;
+        let InterfaceConfig { mtu, rules, queue, flows, assist, link, observe } = config;
         let classifier = Classifier::new(rules);
         let lower = match link {
             LinkConfig::Pipe(link) => {
@@ -98,7 +104,8 @@ impl Interface {
             }
             LinkConfig::Polled(link) => Lower::Polled(Polled::new(link, queue, &flows)),
         };
-        Self { mtu, classifier, lower, account: Account::new(observe) }
+        let assist = Assist::new(assist);
+        Self { mtu, classifier, assist, lower, account: Account::new(observe) }
     }
 
     /// Yields what happened, oldest first; nothing unless the interface is observed.
@@ -149,6 +156,7 @@ impl Interface {
         if len > self.mtu.min(MAX_MTU) {
             return self.account.dropped(now, tag, false, DropReason::TooBig, len);
         }
+        let seen = self.assist.keeps_packets().then(|| frame.clone());
         let queued = match &mut self.lower {
             Lower::Piped(lower) => lower.take_packet(now, frame),
             Lower::Polled(lower) => lower.take_packet(now, frame),
@@ -157,8 +165,51 @@ impl Interface {
             Ok(waiting) => self.account.queued(now, tag, flow, len, waiting),
             Err(reason) => return self.account.dropped(now, tag, false, reason, len),
         }
+        if let Some(frame) = seen {
+            self.assist.handle_queued(now, &frame);
+        }
         if let Lower::Polled(lower) = &mut self.lower {
             lower.handle_queued(now, &mut self.account);
+        }
+    }
+}
+
+impl Interface {
+    /// The next packet for the device.
+    fn poll_delivery(&mut self, now: Instant) -> Option<Frame> {
+        loop {
+            let frame = match &mut self.lower {
+                Lower::Piped(lower) => lower.poll_delivery(),
+                Lower::Polled(lower) => lower.poll_delivery(),
+            }?;
+            let verdict = self.assist.handle_delivery(now, &frame);
+            self.repeat(now);
+            match verdict {
+                Ok(()) => {
+                    self.account.delivered(now, &frame);
+                    return Some(frame);
+                }
+                Err(reason) => {
+                    self.account.dropped(now, frame.tag, false, reason, frame.len());
+                }
+            }
+        }
+    }
+
+    /// Puts what must cross the link once more before it, ahead of what waits.
+    fn repeat(&mut self, now: Instant) {
+        while let Some(frame) = self.assist.poll_repetition() {
+            self.account.taken += 1;
+            let (tag, len) = (frame.tag, frame.len());
+            let taken = match &mut self.lower {
+                Lower::Piped(lower) => lower.take_first(now, frame),
+                Lower::Polled(lower) => lower.take_packet(now, frame),
+            };
+            if let Err(reason) = taken {
+                self.account.dropped(now, tag, false, reason, len);
+            } else if let Lower::Polled(lower) = &mut self.lower {
+                lower.handle_queued(now, &mut self.account);
+            }
         }
     }
 }
@@ -181,15 +232,12 @@ impl Node for Interface {
             Lower::Piped(lower) => lower.handle_timeout(now, &mut self.account),
             Lower::Polled(lower) => lower.handle_timeout(now, &mut self.account),
         }
+        self.assist.handle_timeout(now);
+        self.repeat(now);
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<(Port, Outgoing)> {
-        let delivery = match &mut self.lower {
-            Lower::Piped(lower) => lower.poll_delivery(),
-            Lower::Polled(lower) => lower.poll_delivery(),
-        };
-        if let Some(frame) = delivery {
-            self.account.delivered(now, &frame);
+        if let Some(frame) = self.poll_delivery(now) {
             return Some((DEVICE, frame.into()));
         }
         let outgoing = match &mut self.lower {
@@ -200,10 +248,11 @@ impl Node for Interface {
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        match &self.lower {
+        let lower = match &self.lower {
             Lower::Piped(lower) => lower.poll_timeout(),
             Lower::Polled(lower) => lower.poll_timeout(),
-        }
+        };
+        lower.into_iter().chain(self.assist.poll_timeout()).min_by_key(|(at, _)| *at)
     }
 }
 

@@ -9,6 +9,7 @@ pub mod interface;
 
 pub use event::{Event, EventKind};
 pub use host::{AppId, Host, HostConfig, HostEvent, HostEventKind};
+pub use interface::assist::{AssistConfig, CorruptionFilter, SnoopConfig};
 pub use interface::classify::{Block, Classifier, Rule};
 pub use interface::flows::{FlowAccount, ScheduledFlow};
 pub use interface::polled::{Member, PolledConfig, Role};

@@ -55,6 +55,15 @@ impl<'a> Packet<'a> {
         }
     }
 
+    /// The traffic class: six bits of DSCP, two of ECN (RFC 2474, 3168).
+    #[must_use]
+    pub fn traffic_class(&self) -> u8 {
+        match self {
+            Self::V4(packet) => packet.tos(),
+            Self::V6(packet) => packet.traffic_class(),
+        }
+    }
+
     /// How many routers it may still pass.
     #[must_use]
     pub fn hop_limit(&self) -> u8 {

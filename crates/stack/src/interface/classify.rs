@@ -143,10 +143,6 @@ struct Headers<'a> {
 impl<'a> Headers<'a> {
     fn read(bytes: &'a [u8]) -> Option<Self> {
         let packet = ip::Packet::new(bytes).ok()?;
-        let traffic_class = match packet {
-            ip::Packet::V4(packet) => packet.tos(),
-            ip::Packet::V6(packet) => packet.traffic_class(),
-        };
         let carried = packet.carried().ok();
         let first = carried.filter(|carried| carried.fragment_offset == 0);
         let ports = first.and_then(|carried| match (carried.protocol, carried.bytes) {
@@ -159,7 +155,7 @@ impl<'a> Headers<'a> {
         Some(Self {
             source: addresses.src(),
             destination: addresses.dst(),
-            dscp: traffic_class >> 2,
+            dscp: packet.traffic_class() >> 2,
             protocol: carried.map(|carried| carried.protocol),
             ports,
             carried: first.map(|carried| (carried.bytes, carried.len)),

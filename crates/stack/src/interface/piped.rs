@@ -1,15 +1,19 @@
 //! A full-duplex pipe below an interface: one queue, and a link that pulls from it.
 
+use std::collections::VecDeque;
+
 use core::num::NonZeroU8;
 
 use windfall_base::{DropReason, Frame, Input, Instant, Outgoing};
 use windfall_link::{Arq, Arrival, Pipe, PipeConfig};
-use windfall_queue::{DropTail, Limits};
+use windfall_queue::{DropTail, Limits, Waiting};
 
 use super::account::Account;
 
 #[derive(Debug)]
 pub(super) struct Piped {
+    /// What goes ahead of the queue.
+    urgent: VecDeque<Waiting>,
     queue: DropTail,
     link: Pipe,
     /// The medium carries a frame of ours that has not left it.
@@ -25,7 +29,8 @@ impl Piped {
         } else {
             link
         };
-        Self { queue: DropTail::new(limits), link: Pipe::new(link), sending: false }
+        let (urgent, queue) = (VecDeque::new(), DropTail::new(limits));
+        Self { urgent, queue, link: Pipe::new(link), sending: false }
     }
 
     /// Takes a packet into the queue, and gives the packets that wait with it.
@@ -34,6 +39,12 @@ impl Piped {
             None => Ok(self.queue.len()),
             Some(_) => Err(DropReason::QueueFull),
         }
+    }
+
+    /// Takes a packet that goes ahead of those that wait.
+    pub(super) fn take_first(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
+        self.urgent.push_back(Waiting { since: now, frame });
+        Ok(self.queue.len() + self.urgent.len())
     }
 
     pub(super) fn handle_input(&mut self, now: Instant, input: Input, account: &mut Account) {
@@ -73,8 +84,9 @@ impl Piped {
             return None;
         }
         let packets_sent = account.counters.sent;
-        let queue = &mut self.queue;
-        let frame = self.link.poll_transmit(now, || account.pull(now, || queue.pop()));
+        let (urgent, queue) = (&mut self.urgent, &mut self.queue);
+        let mut pop = || urgent.pop_front().or_else(|| queue.pop());
+        let frame = self.link.poll_transmit(now, || account.pull(now, &mut pop));
         self.collect(now, account);
         let frame = frame?;
         self.sending = true;
@@ -88,7 +100,7 @@ impl Piped {
     }
 
     pub(super) fn held(&self) -> usize {
-        self.queue.len() + self.link.held()
+        self.urgent.len() + self.queue.len() + self.link.held()
     }
 
     pub(super) fn queue_len(&self) -> (usize, usize) {

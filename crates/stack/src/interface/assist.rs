@@ -1,0 +1,82 @@
+//! What an interface does for the TCP that crosses it; all of it off unless asked for.
+//!
+//! Both elements stand between link and internet layer and read two headers, so they live here and
+//! not in `link` or `tcp`.
+
+mod filter;
+mod snoop;
+
+use windfall_base::{DropReason, Frame, Instant};
+
+pub use filter::CorruptionFilter;
+pub use snoop::SnoopConfig;
+
+use snoop::Snoop;
+
+/// Which elements there are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AssistConfig {
+    /// Damaged segments pass upwards only if their detection option holds (S4.11).
+    pub filter: Option<CorruptionFilter>,
+    /// Segments are kept and repeated across the link, and duplicate acknowledgments that this
+    /// explains go no further (S2.18).
+    pub snoop: Option<SnoopConfig>,
+}
+
+/// The elements.
+#[derive(Debug)]
+pub(super) struct Assist {
+    filter: Option<CorruptionFilter>,
+    snoop: Option<Snoop>,
+}
+
+impl Assist {
+    pub(super) fn new(config: AssistConfig) -> Self {
+        Self { filter: config.filter, snoop: config.snoop.map(Snoop::new) }
+    }
+
+    /// Whether it must see the packets that are put before the link.
+    pub(super) const fn keeps_packets(&self) -> bool {
+        self.snoop.is_some()
+    }
+
+    /// Sees a packet that was put before the link; one that found no room there was congestion.
+    pub(super) fn handle_queued(&mut self, now: Instant, frame: &Frame) {
+        if let Some(snoop) = &mut self.snoop {
+            snoop.handle_packet(now, frame);
+        }
+    }
+
+    /// Sees a packet on its way from the link to the device.
+    ///
+    /// # Errors
+    /// Why it goes no further.
+    pub(super) fn handle_delivery(
+        &mut self,
+        now: Instant,
+        frame: &Frame,
+    ) -> Result<(), DropReason> {
+        if let Some(filter) = &self.filter {
+            filter.check(frame)?;
+        }
+        self.snoop.as_mut().map_or(Ok(()), |snoop| snoop.handle_delivery(now, frame))
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        if let Some(snoop) = &mut self.snoop {
+            snoop.handle_timeout(now);
+        }
+    }
+
+    /// The next packet to put before the link once more.
+    pub(super) fn poll_repetition(&mut self) -> Option<Frame> {
+        self.snoop.as_mut().and_then(Snoop::poll_repetition)
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        self.snoop.as_ref().and_then(Snoop::poll_timeout)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,49 @@
+//! The filter of paper 004's driver: what of a damaged packet may go up to IP (S4.11).
+
+use windfall_base::{DropReason, Frame};
+use windfall_wire_net::tcp::{CorruptionKinds, Packet, Packing, checksum_holds, corruption};
+use windfall_wire_net::{Ecn, Protocol, ip};
+
+/// Lets a damaged TCP segment pass only if its corruption detection option says that the header is
+/// whole; everything else passes as it is.
+///
+/// TCP comes to the same verdict a layer further up, so a stream fares alike with and without the
+/// filter; what differs is who drops a hopeless segment. A damaged fragment passes: the option
+/// speaks of whole segments, and TCP checks again what reassembly makes of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CorruptionFilter {
+    /// How the options are marked on the wire.
+    pub kinds: CorruptionKinds,
+    /// How the covered fields are laid side by side.
+    pub packing: Packing,
+}
+
+impl CorruptionFilter {
+    /// Checks a packet that the link hands up.
+    ///
+    /// # Errors
+    /// It is a damaged segment without a detection option that holds.
+    //= S4.11
+    pub(super) fn check(&self, frame: &Frame) -> Result<(), DropReason> {
+        // The link has seen that nothing is wrong with most of them.
+        if !frame.damage.is_damaged() {
+            return Ok(());
+        }
+        let bytes = frame.payload.to_bytes();
+        let Ok(packet) = ip::Packet::new(&bytes) else { return Ok(()) };
+        let carried = match packet.carried() {
+            Ok(carried) if carried.protocol == Protocol::TCP && !carried.fragment => carried,
+            _ => return Ok(()),
+        };
+        let addresses = packet.addresses();
+        let whole = carried.bytes.len() == carried.len;
+        if whole && checksum_holds(&addresses, [carried.bytes, &[]]) {
+            return Ok(());
+        }
+        let ecn = Ecn::from_bits(packet.traffic_class());
+        let verdict = Packet::new(carried.bytes).ok().and_then(|segment| {
+            corruption::holds(&self.kinds, self.packing, ecn, &addresses, &segment)
+        });
+        if verdict == Some(true) { Ok(()) } else { Err(DropReason::TcpChecksum) }
+    }
+}

@@ -1,0 +1,309 @@
+//! A cache of segments before a lossy last hop, after Balakrishnan, Seshan, Amir and Katz (1995).
+//!
+//! It stands at the end of the link that is nearer to the sender. Segments that go down are kept
+//! until they are acknowledged; when duplicate acknowledgments or silence say that one was lost on
+//! the link, it goes down again, and the duplicates go no further, so that the sender neither
+//! repeats it nor takes the loss for congestion (S2.18, S2.46). A segment that the sender itself
+//! repeats, or that never came by, is the sender's matter: its duplicates pass.
+//!
+//! Where the link repeats by itself the two compete as TCP and a link do: leave it off there.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use windfall_base::seq::Seq32;
+use windfall_base::{DropReason, Duration, Frame, Instant};
+use windfall_tcp::rtt::{Estimator, TimeoutConfig};
+use windfall_wire_net::tcp::{CorruptionKinds, Flags, MAX_HEADER_LEN, Packet, Repr};
+use windfall_wire_net::{Addresses, Protocol, ip};
+
+/// Bytes at the beginning of a packet in which both headers lie.
+const LOOKED_AT: usize = 60 + MAX_HEADER_LEN;
+/// How often a segment is repeated before it is left to the sender.
+const REPETITIONS: u8 = 8;
+
+/// Duplicates that are expected at most.
+const ECHOES: u32 = 8;
+
+/// The limits of a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnoopConfig {
+    /// Streams that it remembers; the one that was silent longest makes room.
+    pub streams: usize,
+    /// Segments of each stream that it keeps; later ones pass unseen.
+    pub segments: usize,
+    /// The least time after which silence counts as a loss.
+    pub patience: Duration,
+}
+
+impl Default for SnoopConfig {
+    /// 64 streams of 512 segments, 20 ms.
+    fn default() -> Self {
+        Self { streams: 64, segments: 512, patience: Duration::from_millis(20) }
+    }
+}
+
+/// One direction of a connection, named as its segments are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Name {
+    addresses: Addresses,
+    ports: (u16, u16),
+}
+
+/// A segment that is kept.
+#[derive(Debug)]
+struct Kept {
+    start: Seq32,
+    end: Seq32,
+    frame: Frame,
+    sent: Instant,
+    repeated: u8,
+    /// The sender has repeated it: what becomes of it is between the two ends.
+    given_up: bool,
+}
+
+/// What is known of one stream.
+#[derive(Debug)]
+struct Stream {
+    /// In the order of their numbers.
+    kept: VecDeque<Kept>,
+    /// The last acknowledgment and its window.
+    acked: Option<(Seq32, u16)>,
+    /// The oldest segment has been repeated, and duplicates are the echo of its loss.
+    repairing: bool,
+    /// Segments that went down twice: each may cause one duplicate that says nothing of a loss.
+    echoes: u32,
+    rtt: Estimator,
+    patience: Duration,
+    heard: Instant,
+}
+
+/// The cache.
+//= S2.18
+//= S2.46
+#[derive(Debug)]
+pub(super) struct Snoop {
+    config: SnoopConfig,
+    streams: BTreeMap<Name, Stream>,
+    repetitions: VecDeque<Frame>,
+}
+
+/// What a segment says.
+struct Seen {
+    name: Name,
+    header: Repr,
+    len: u32,
+}
+
+impl Seen {
+    fn read(frame: &Frame) -> Option<Self> {
+        let bytes = frame.payload.prefix(LOOKED_AT);
+        let packet = ip::Packet::new(&bytes).ok()?;
+        let carried = packet.carried().ok().filter(|carried| !carried.fragment)?;
+        if carried.protocol != Protocol::TCP {
+            return None;
+        }
+        let segment = Packet::new(carried.bytes).ok()?;
+        let header = Repr::parse_lenient(&segment, &CorruptionKinds::default());
+        let name =
+            Name { addresses: packet.addresses(), ports: (header.src_port, header.dst_port) };
+        let len = carried.len.saturating_sub(segment.header_len()) as u32;
+        Some(Self { name, header, len })
+    }
+
+    /// The name of the other direction.
+    fn reverse(&self) -> Option<Name> {
+        let (addresses, ports) = (self.name.addresses, self.name.ports);
+        let addresses = Addresses::new(addresses.dst(), addresses.src())?;
+        Some(Name { addresses, ports: (ports.1, ports.0) })
+    }
+
+    fn has_any(&self, flags: Flags) -> bool {
+        self.header.flags.has_any(flags)
+    }
+}
+
+impl Stream {
+    fn new(config: &SnoopConfig, now: Instant) -> Self {
+        let timeout = TimeoutConfig {
+            initial: config.patience.max(Duration::from_millis(200)),
+            minimum: config.patience,
+            ..TimeoutConfig::default()
+        };
+        let rtt = Estimator::new(timeout);
+        let (kept, patience) = (VecDeque::new(), config.patience);
+        Self { kept, acked: None, repairing: false, echoes: 0, rtt, patience, heard: now }
+    }
+
+    /// Notes a segment that goes down.
+    fn keep(&mut self, now: Instant, seen: &Seen, frame: &Frame, most: usize) {
+        let fin = u32::from(seen.has_any(Flags::FIN));
+        let (start, end) = (seen.header.seq, seen.header.seq + (seen.len + fin));
+        if self.acked.is_some_and(|(acked, _)| !acked.is_before(end)) {
+            self.echoes = (self.echoes + 1).min(ECHOES);
+            return;
+        }
+        let at = self.kept.partition_point(|kept| kept.start.is_before(start));
+        if let Some(known) = self.kept.get_mut(at).filter(|kept| kept.start == start) {
+            known.given_up = true;
+            return;
+        }
+        // Behind later ones: the sender fills a hole that was there before the link.
+        let given_up = at < self.kept.len();
+        if self.kept.len() < most {
+            let frame = frame.clone();
+            let kept = Kept { start, end, frame, sent: now, repeated: 0, given_up };
+            self.kept.insert(at, kept);
+        }
+    }
+
+    /// Notes an acknowledgment; says whether it is a duplicate that goes no further.
+    fn take_ack(&mut self, now: Instant, seen: &Seen, again: &mut VecDeque<Frame>) -> bool {
+        let (ack, window) = (seen.header.ack, seen.header.window);
+        let Some((acked, last_window)) = self.acked.filter(|(acked, _)| !acked.is_before(ack))
+        else {
+            self.acked = Some((ack, window));
+            self.release(now, ack);
+            self.repairing = false;
+            return false;
+        };
+        if ack.is_before(acked) || seen.len > 0 || window != last_window {
+            self.acked = Some((acked, if ack == acked { window } else { last_window }));
+            return false;
+        }
+        let Some(first) = self.kept.front().filter(|first| first.start == ack) else {
+            return false;
+        };
+        // One that is repeated in vain becomes the sender's matter.
+        if first.given_up || first.repeated >= REPETITIONS {
+            return false;
+        }
+        if self.repairing {
+            return true;
+        }
+        if self.echoes > 0 {
+            self.echoes -= 1;
+            return true;
+        }
+        // Later segments cannot have told of it before a round trip has passed.
+        let earliest = first.sent.saturating_add(self.rtt.least().unwrap_or_default());
+        if now >= earliest {
+            self.repeat_first(now, again);
+        }
+        now >= earliest
+    }
+
+    /// Forgets what is acknowledged; the last of it measures the link.
+    fn release(&mut self, now: Instant, ack: Seq32) {
+        let mut last = None;
+        while let Some(kept) = self.kept.front().filter(|kept| !ack.is_before(kept.end)) {
+            let once = kept.repeated == 0 && !kept.given_up;
+            self.echoes = (self.echoes + u32::from(!once)).min(ECHOES);
+            last = once.then_some(kept.sent);
+            self.kept.pop_front();
+        }
+        if let Some(sent) = last {
+            self.rtt.sample(now.saturating_since(sent), 1);
+        }
+    }
+
+    /// Sends the oldest segment down again.
+    fn repeat_first(&mut self, now: Instant, again: &mut VecDeque<Frame>) {
+        if let Some(first) = self.kept.front_mut() {
+            self.repairing = true;
+            (first.repeated, first.sent) = (first.repeated + 1, now);
+            again.push_back(first.frame.clone());
+        }
+    }
+
+    /// When silence will mean that the oldest segment was lost.
+    fn deadline(&self) -> Option<Instant> {
+        let first = self.kept.front()?;
+        let span = match first.repeated {
+            0 => self.rtt.timeout(),
+            // It went ahead of the queue, so the shortest round trip seen is the measure.
+            n => self.rtt.least().map_or(self.rtt.timeout(), |least| {
+                self.patience.max(least * 2).saturating_mul(1 << (n - 1))
+            }),
+        };
+        // What is stuck behind a hole of the sender's own is not lost.
+        let is_next = self.acked.is_none_or(|(acked, _)| acked == first.start);
+        let waits = is_next && !first.given_up && first.repeated < REPETITIONS;
+        waits.then(|| first.sent.saturating_add(span))
+    }
+}
+
+impl Snoop {
+    pub(super) fn new(config: SnoopConfig) -> Self {
+        Self { config, streams: BTreeMap::new(), repetitions: VecDeque::new() }
+    }
+
+    pub(super) fn handle_packet(&mut self, now: Instant, frame: &Frame) {
+        let Some(seen) = Seen::read(frame) else { return };
+        if seen.has_any(Flags::SYN | Flags::RST) {
+            self.forget(&seen);
+        } else if seen.len > 0 || seen.has_any(Flags::FIN) {
+            let most = self.config.segments;
+            self.stream(now, seen.name).keep(now, &seen, frame, most);
+        }
+    }
+
+    pub(super) fn handle_delivery(
+        &mut self,
+        now: Instant,
+        frame: &Frame,
+    ) -> Result<(), DropReason> {
+        if frame.damage.is_damaged() {
+            return Ok(());
+        }
+        let Some(seen) = Seen::read(frame) else { return Ok(()) };
+        if seen.has_any(Flags::SYN | Flags::RST) {
+            self.forget(&seen);
+            return Ok(());
+        }
+        // A corruption notification is no duplicate, and in one mode no acknowledgment either.
+        let counts = seen.has_any(Flags::ACK) && seen.header.options.notification.is_none();
+        let stream = seen.reverse().and_then(|name| self.streams.get_mut(&name));
+        let Some(stream) = stream.filter(|_| counts) else { return Ok(()) };
+        stream.heard = now;
+        if stream.take_ack(now, &seen, &mut self.repetitions) && !seen.has_any(Flags::FIN) {
+            return Err(DropReason::TcpSuppressed);
+        }
+        Ok(())
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        for stream in self.streams.values_mut() {
+            if stream.deadline().is_some_and(|at| at <= now) {
+                stream.repeat_first(now, &mut self.repetitions);
+            }
+        }
+    }
+
+    pub(super) fn poll_repetition(&mut self) -> Option<Frame> {
+        self.repetitions.pop_front()
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        let deadlines = self.streams.values().filter_map(Stream::deadline);
+        deadlines.min().map(|at| (at, "snoop repetition"))
+    }
+
+    fn forget(&mut self, seen: &Seen) {
+        self.streams.remove(&seen.name);
+        if let Some(name) = seen.reverse() {
+            self.streams.remove(&name);
+        }
+    }
+
+    /// The stream of this name, new if it has none; the one that was silent longest makes room.
+    fn stream(&mut self, now: Instant, name: Name) -> &mut Stream {
+        if !self.streams.contains_key(&name) && self.streams.len() >= self.config.streams {
+            let oldest = self.streams.iter().min_by_key(|(_, stream)| stream.heard);
+            if let Some(oldest) = oldest.map(|(name, _)| *name) {
+                self.streams.remove(&oldest);
+            }
+        }
+        let config = &self.config;
+        self.streams.entry(name).or_insert_with(|| Stream::new(config, now))
+    }
+}
