@@ -67,8 +67,23 @@ pub enum SocketCommand {
         /// The socket.
         socket: SocketId,
     },
+    /// Takes no more of a stream until [`Resume`](Self::Resume); its window closes as it fills.
+    Pause {
+        /// The socket.
+        socket: SocketId,
+    },
+    /// Takes what has come of a stream in the meantime, and all that follows.
+    Resume {
+        /// The socket.
+        socket: SocketId,
+    },
     /// Closes a socket; what it still had to receive is dropped and counted.
     Close {
+        /// The socket.
+        socket: SocketId,
+    },
+    /// Ends a stream at once, and tells the other end.
+    Abort {
         /// The socket.
         socket: SocketId,
     },

@@ -14,6 +14,7 @@ mod record;
 mod reproduce;
 mod run;
 mod sim;
+mod tcp;
 mod trace;
 mod up;
 mod watch;
@@ -39,6 +40,7 @@ enum Command {
     Up(Box<up::Args>),
     Exec(exec::Args),
     Sim(Box<sim::Args>),
+    Tcp(Box<tcp::Args>),
     Trace(Box<trace::Args>),
     Reproduce(reproduce::Args),
     Demo(demo::Args),
@@ -63,6 +65,7 @@ impl Command {
             Self::Up(args) => up::run(args),
             Self::Exec(args) => exec::run(args),
             Self::Sim(args) => sim::run(args),
+            Self::Tcp(args) => tcp::run(args),
             Self::Trace(args) => trace::run(args),
             Self::Reproduce(args) => reproduce::run(args),
             Self::Demo(args) => demo::run(args),
@@ -76,6 +79,7 @@ impl Command {
     fn code_of_trouble(&self) -> u8 {
         match self {
             Self::Run(_) | Self::Exec(_) => exit::WRAPPER_TROUBLE,
+            Self::Tcp(args) if args.is_wrapper() => exit::WRAPPER_TROUBLE,
             _ => exit::TROUBLE,
         }
     }

@@ -2,11 +2,12 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use windfall_live::{Ending, Plan, Program, Signals, Stage, WayOut, session};
 use windfall_network::Network;
-use windfall_scenario::{FAR, NEAR, Topology};
+use windfall_scenario::{FAR, NEAR, Topology, engine_beside};
 
 use crate::exit::{Outcome, Result, Trouble};
 use crate::options::LinkOptions;
@@ -88,20 +89,25 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 /// The address by which others reach a station.
-fn v4_address(topology: &Topology, station: usize) -> Result<std::net::IpAddr> {
+fn v4_address(topology: &Topology, station: usize) -> Result<IpAddr> {
     let interfaces = &topology.stations[station].interfaces;
     let addresses = interfaces.iter().flat_map(|interface| &interface.addresses);
     let mut addresses = addresses.map(|prefix| prefix.address);
-    addresses.find(std::net::IpAddr::is_ipv4).ok_or_else(|| {
+    addresses.find(IpAddr::is_ipv4).ok_or_else(|| {
         Trouble::new(format!("--net needs an IPv4 address at {FAR}: the scenario gives it none"))
     })
 }
 
-/// What programs are told of where they are: the address of the other end.
+/// What programs are told of where they are: the address of the other end, and of the TCP engine
+/// that may stand there.
 fn environment(topology: &Topology, other: usize) -> Vec<(OsString, OsString)> {
-    let addresses = topology.stations[other].interfaces.iter().flat_map(|i| &i.addresses);
-    let base = addresses.map(|prefix| prefix.address.to_string()).next().unwrap_or_default();
-    vec![("WINDFALL_BASE".into(), base.into())]
+    let mut addresses = topology.stations[other].interfaces.iter().flat_map(|i| &i.addresses);
+    let base = addresses.next().map(|prefix| prefix.address);
+    let text = |address: IpAddr| OsString::from(address.to_string());
+    let mut variables = vec![("WINDFALL_BASE".into(), base.map(text).unwrap_or_default())];
+    let engine = base.and_then(engine_beside);
+    variables.extend(engine.map(|engine| ("WINDFALL_ENGINE".into(), text(engine))));
+    variables
 }
 
 /// The program at the near end: the one that was given, or a shell.

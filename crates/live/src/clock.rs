@@ -54,7 +54,7 @@ impl SystemClock {
     /// # Errors
     /// If the descriptor cannot be waited for.
     pub fn watch_device(&self, port: Port, device: impl AsFd) -> io::Result<()> {
-        self.watch(device, port.0.into())
+        self.watch(device, port.0.into(), epoll::EventFlags::IN)
     }
 
     /// Waits for another descriptor from now on; `name` is what [`take_others`](Self::take_others)
@@ -63,7 +63,17 @@ impl SystemClock {
     /// # Errors
     /// If the descriptor cannot be waited for.
     pub fn watch_other(&self, name: u32, descriptor: impl AsFd) -> io::Result<()> {
-        self.watch(descriptor, OTHER | u64::from(name))
+        self.watch(descriptor, OTHER | u64::from(name), epoll::EventFlags::IN)
+    }
+
+    /// As [`watch_other`](Self::watch_other), but only for changes: when there is more to read,
+    /// when there is room again to write, when it is over.
+    ///
+    /// # Errors
+    /// If the descriptor cannot be waited for.
+    pub fn watch_edges(&self, name: u32, descriptor: impl AsFd) -> io::Result<()> {
+        let both = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP;
+        self.watch(descriptor, OTHER | u64::from(name), both | epoll::EventFlags::ET)
     }
 
     /// The names of the other descriptors that can be read, since the last call.
@@ -91,9 +101,9 @@ impl SystemClock {
         self.late = late.max(faded).clamp(LATE.0, LATE.1);
     }
 
-    fn watch(&self, descriptor: impl AsFd, key: u64) -> io::Result<()> {
+    fn watch(&self, descriptor: impl AsFd, key: u64, events: epoll::EventFlags) -> io::Result<()> {
         let data = epoll::EventData::new_u64(key);
-        Ok(epoll::add(&self.epoll, descriptor, data, epoll::EventFlags::IN)?)
+        Ok(epoll::add(&self.epoll, descriptor, data, events)?)
     }
 }
 

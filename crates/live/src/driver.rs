@@ -153,6 +153,17 @@ impl<N: Node, C: Clock, D: Device> Loop<N, C, D> {
         self.lateness
     }
 
+    /// Tells the node something that came from no device, and hands out what follows from it.
+    ///
+    /// # Errors
+    /// If a device is gone.
+    pub fn act(&mut self, act: impl FnOnce(&mut N, Instant)) -> io::Result<()> {
+        let now = self.clock.now().max(self.told);
+        self.told = now;
+        act(&mut self.node, now);
+        self.hand_out(now, Duration::ZERO)
+    }
+
     /// Fires every timer due by `now`, each at its own time.
     fn catch_up(&mut self, now: Instant) -> io::Result<()> {
         while let Some((due, _)) = self.node.poll_timeout()
@@ -167,7 +178,10 @@ impl<N: Node, C: Clock, D: Device> Loop<N, C, D> {
     }
 
     /// Hands over what the devices still hold to merge it with others.
-    fn flush(&mut self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If a device is gone.
+    pub fn flush(&mut self) -> io::Result<()> {
         self.devices.iter_mut().try_for_each(Device::flush)
     }
 

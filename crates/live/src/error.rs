@@ -62,6 +62,18 @@ pub enum Error {
     /// The way out to the host's network is missing.
     #[error("--net needs slirp4netns, which is not installed: apt-get install slirp4netns")]
     NoWayOut,
+    /// There is no station around this process whose addresses leave room for an engine.
+    #[error(
+        "this is no station with addresses of windfall's choice: run it under `windfall run`, or \
+         say where the engine stands by --address ADDRESS"
+    )]
+    NoPlace,
+    /// Another engine has the address.
+    #[error(
+        "another engine stands at {0}: let one `windfall tcp forward` carry all, or give this one \
+         another --address"
+    )]
+    PlaceTaken(std::net::IpAddr),
     /// The helper for the way out cannot make its device.
     #[error(
         "--net needs /dev/net/tun, which this user may not open: run as root, or let root \

@@ -6,6 +6,7 @@
 //!   programs.
 //! - [`session::run`]: carries packets through a node until the programs are done.
 //! - [`door`]: the way into a run that goes on.
+//! - [`tcp`]: our own TCP on a device of its own, spliced to programs.
 //! - [`doctor`]: what this machine allows.
 //!
 //! A run is two processes and the programs. The run itself stays in the namespaces of its caller
@@ -28,6 +29,7 @@ pub mod outside;
 pub mod plan;
 pub mod session;
 pub mod stage;
+pub mod tcp;
 
 mod control;
 mod first;

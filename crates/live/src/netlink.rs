@@ -45,10 +45,24 @@ impl Netlink {
 
     /// The index of the link called `name`.
     pub(crate) fn index(&mut self, name: &str) -> io::Result<u32> {
+        self.link(name).map(|link| link.header.index)
+    }
+
+    /// The longest packet that the link called `name` carries, in bytes.
+    pub(crate) fn mtu(&mut self, name: &str) -> io::Result<u32> {
+        let mtu = |attribute: &LinkAttribute| match attribute {
+            LinkAttribute::Mtu(mtu) => Some(*mtu),
+            _ => None,
+        };
+        let link = self.link(name)?;
+        link.attributes.iter().find_map(mtu).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn link(&mut self, name: &str) -> io::Result<LinkMessage> {
         let mut message = LinkMessage::default();
         message.attributes.push(LinkAttribute::IfName(name.to_owned()));
         match self.ask(RouteNetlinkMessage::GetLink(message), 0)? {
-            Some(RouteNetlinkMessage::NewLink(link)) => Ok(link.header.index),
+            Some(RouteNetlinkMessage::NewLink(link)) => Ok(link),
             _ => Err(io::ErrorKind::NotFound.into()),
         }
     }

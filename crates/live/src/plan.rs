@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::net::IpAddr;
 
-use windfall_scenario::Topology;
+use windfall_scenario::{Topology, engine_beside};
 
 /// A network of stations, each a namespace of its own.
 #[derive(Clone, Debug, Default)]
@@ -20,10 +20,10 @@ impl Plan {
     /// What a scenario builds; `parameters` are set in every station.
     #[must_use]
     pub fn new(topology: &Topology, parameters: &[(String, String)]) -> Self {
-        let stations = topology.stations.iter().map(|station| StationPlan {
+        let stations = topology.stations.iter().enumerate().map(|(number, station)| StationPlan {
             name: station.name.clone(),
             devices: station.interfaces.iter().enumerate().map(device).collect(),
-            routes: station.routes.iter().map(route).collect(),
+            routes: station.routes.iter().map(route).chain(to_engines(topology, number)).collect(),
             forwards: station.forward,
             parameters: parameters.to_vec(),
         });
@@ -65,6 +65,28 @@ fn route(route: &windfall_scenario::StationRoute) -> RoutePlan {
         gateway: Some(route.via),
         device: route.interface,
     }
+}
+
+/// The routes of a station to the TCP engines in the others, where their addresses are known.
+///
+/// On a link each engine has a route of its own, and a station none to its own engine: without one
+/// standing there, packets to it end instead of going back and forth.
+fn to_engines(topology: &Topology, number: usize) -> impl Iterator<Item = RoutePlan> {
+    let station = &topology.stations[number];
+    let others = topology.stations.iter().enumerate().filter(move |(other, _)| *other != number);
+    let neighbours = others.flat_map(|(_, other)| &other.interfaces).flat_map(|there| {
+        let device = station.interfaces.iter().position(|own| own.link == there.link);
+        let addresses = there.addresses.iter().filter_map(|it| engine_beside(it.address));
+        addresses.filter_map(move |destination| {
+            let prefix = if destination.is_ipv4() { 32 } else { 128 };
+            Some(RoutePlan { destination, prefix, gateway: None, device: device? })
+        })
+    });
+    let beyond = station.routes.iter().map(route).filter_map(|plan| {
+        let destination = engine_beside(plan.destination)?;
+        Some(RoutePlan { destination, ..plan })
+    });
+    neighbours.chain(beyond)
 }
 
 /// One station.

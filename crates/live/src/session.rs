@@ -1,7 +1,7 @@
 //! One run from beginning to end: the loop turns while the programs do their work.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -74,6 +74,18 @@ impl Signals {
         blocked.thread_block().doing(|| "block signals".into())?;
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
         Ok(Self(SignalFd::with_flags(&ends, flags).doing(|| "wait for signals".into())?))
+    }
+
+    /// The number of a signal that has come since the last call.
+    pub(crate) fn take(&self) -> Option<i32> {
+        let signal = self.0.read_signal().ok()??;
+        Some(signal.ssi_signo as i32)
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

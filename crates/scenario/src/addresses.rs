@@ -75,6 +75,35 @@ impl Network {
     }
 }
 
+/// What the second byte of an IPv4 address gains where it is that of an engine.
+const ENGINE_V4: u8 = 100;
+/// The same of the third group of an IPv6 address.
+const ENGINE_V6: u16 = 0x8000;
+
+/// The address of the TCP engine beside the kernel that has `address`, where `address` was chosen
+/// automatically: 10.177.0.1 beside 10.77.0.1, `fd77:696e:e400::1` beside `fd77:696e:6400::1`.
+///
+/// Stations route these addresses as they do the kernels', so that an engine in one station is
+/// reached from the others.
+#[must_use]
+pub fn engine_beside(address: IpAddr) -> Option<IpAddr> {
+    match address {
+        IpAddr::V4(address) => match address.octets() {
+            [10, second, third, fourth] if (FIRST..=u8::MAX - 1 - ENGINE_V4).contains(&second) => {
+                Some(Ipv4Addr::new(10, second + ENGINE_V4, third, fourth).into())
+            }
+            _ => None,
+        },
+        IpAddr::V6(address) => match address.segments() {
+            [0xfd77, 0x696e, id, rest @ ..] if id & 0xff00 == 0x6400 => {
+                let [a, b, c, d, e] = rest;
+                Some(Ipv6Addr::new(0xfd77, 0x696e, id | ENGINE_V6, a, b, c, d, e).into())
+            }
+            _ => None,
+        },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +132,17 @@ mod tests {
         assert_eq!(text(networks[1], 0, 5, 1500), ["10.77.0.14/29", "fd77:696e:6400:1::6/64"]);
         assert_eq!(text(networks[2], 0, 0, 576), ["10.77.0.17/30"]);
         assert_eq!(text(networks[3], 0, 6, 576), ["10.77.0.39/28"]);
+    }
+
+    #[test]
+    fn engines_stand_beside_the_addresses_that_were_chosen() {
+        let beside = |text: &str| engine_beside(text.parse().unwrap()).map(|it| it.to_string());
+        assert_eq!(beside("10.77.0.1").as_deref(), Some("10.177.0.1"));
+        assert_eq!(beside("10.154.3.2").as_deref(), Some("10.254.3.2"));
+        assert_eq!(beside("fd77:696e:6401:5::2").as_deref(), Some("fd77:696e:e401:5::2"));
+        for other in ["10.155.0.1", "10.177.0.1", "10.1.0.1", "192.168.0.1", "fd77:696e:e400::1"] {
+            assert_eq!(beside(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod text;
 mod topology;
 mod values;
 
-pub use addresses::level_inside;
+pub use addresses::{engine_beside, level_inside};
 pub use applications::DEFAULT_PORT;
 pub use error::ScenarioError;
 pub use flags::{FAR, Flags, NEAR};

@@ -119,6 +119,9 @@ impl Host {
                 self.streams.send((app, socket), data);
             }
             SocketCommand::Finish { socket } => self.streams.finish((app, socket)),
+            SocketCommand::Pause { socket } => self.streams.pause((app, socket)),
+            SocketCommand::Resume { socket } => self.streams.resume((app, socket)),
+            SocketCommand::Abort { socket } => self.streams.abort((app, socket)),
             SocketCommand::Close { socket } if self.streams.holds((app, socket)) => {
                 self.streams.close(now, (app, socket));
             }
@@ -150,6 +153,12 @@ impl Host {
     /// The connections of its streams, to look at what they have done.
     pub fn connections(&self) -> impl Iterator<Item = &windfall_tcp::Connection> {
         self.streams.connections()
+    }
+
+    /// The connection behind a stream socket, if it has one.
+    #[must_use]
+    pub fn connection(&self, app: AppId, socket: SocketId) -> Option<&windfall_tcp::Connection> {
+        self.streams.connection((app, socket))
     }
 
     /// The account of the host: what it took from its devices and its applications, and what became

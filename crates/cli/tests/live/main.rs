@@ -12,6 +12,7 @@ mod outside;
 mod programs;
 mod remains;
 mod several;
+mod tcp;
 mod terminal;
 mod throughput;
 mod users;

@@ -33,7 +33,24 @@ enum Stream {
         waiting: VecDeque<Bytes>,
         /// The stream ends behind it.
         finishes: bool,
+        /// What came waits in the engine, and so does the news of its end.
+        held: Option<Held>,
     },
+}
+
+/// What is not told while a stream is paused.
+#[derive(Debug, Default)]
+struct Held {
+    /// The other end has finished.
+    finished: bool,
+    /// The connection is over.
+    over: Option<SocketEvent>,
+}
+
+impl Stream {
+    const fn open(id: ConnectionId) -> Self {
+        Self::Open { id, waiting: VecDeque::new(), finishes: false, held: None }
+    }
 }
 
 /// The stream sockets of a host.
@@ -118,8 +135,7 @@ impl Streams {
             OpenError::InUse(_) | OpenError::NoPort(_) => SocketError::AddressInUse,
         })?;
         self.names.insert(id, name);
-        let waiting = VecDeque::new();
-        self.sockets.insert(name, Stream::Open { id, waiting, finishes: false });
+        self.sockets.insert(name, Stream::open(id));
         Ok(())
     }
 
@@ -142,6 +158,56 @@ impl Streams {
         }
     }
 
+    /// Leaves what comes in the engine, whose window closes as it fills.
+    pub(super) fn pause(&mut self, name: Name) {
+        if let Some(Stream::Open { held, .. }) = self.sockets.get_mut(&name) {
+            held.get_or_insert_default();
+        }
+    }
+
+    /// Hands up what has come since the pause.
+    pub(super) fn resume(&mut self, name: Name) {
+        let Some(Stream::Open { id, held, .. }) = self.sockets.get_mut(&name) else { return };
+        let (id, Some(held)) = (*id, held.take()) else { return };
+        let (app, socket) = name;
+        self.hand_up(id, name);
+        if held.finished {
+            self.events.push_back((app, SocketEvent::Finished { socket }));
+        }
+        self.events.extend(held.over.map(|over| (app, over)));
+    }
+
+    /// Ends a connection with a reset; nothing more is told of it.
+    pub(super) fn abort(&mut self, name: Name) {
+        if let Some(Stream::Open { id, .. }) = self.sockets.remove(&name) {
+            self.names.remove(&id);
+            // It is known, or it would not have been open.
+            let _ = self.tcp.abort(id);
+        }
+    }
+
+    pub(super) fn connection(&self, name: Name) -> Option<&Connection> {
+        match self.sockets.get(&name) {
+            Some(Stream::Open { id, .. }) => self.tcp.connection(*id),
+            _ => None,
+        }
+    }
+
+    /// Gives the application all that can be read.
+    fn hand_up(&mut self, id: ConnectionId, (app, socket): Name) {
+        while let Ok(Some(data)) = self.tcp.read(id, usize::MAX) {
+            self.events.push_back((app, SocketEvent::Stream { socket, data }));
+        }
+    }
+
+    /// What a paused stream keeps to itself.
+    fn held(&mut self, name: Name) -> Option<&mut Held> {
+        match self.sockets.get_mut(&name) {
+            Some(Stream::Open { held, .. }) => held.as_mut(),
+            _ => None,
+        }
+    }
+
     /// Lets go of a socket; what the engine has taken still goes out.
     pub(super) fn close(&mut self, now: Instant, name: Name) {
         self.push(name);
@@ -158,7 +224,7 @@ impl Streams {
 
     /// Gives the engine what it has room for, and the application leave to send more.
     fn push(&mut self, name: Name) {
-        let Some(Stream::Open { id, waiting, finishes }) = self.sockets.get_mut(&name) else {
+        let Some(Stream::Open { id, waiting, finishes, .. }) = self.sockets.get_mut(&name) else {
             return;
         };
         let had = !waiting.is_empty();
@@ -237,14 +303,13 @@ impl Streams {
         let told = match event {
             Event::Connected => SocketEvent::Connected { socket },
             Event::Accepted => return,
-            Event::Readable => {
-                while let Ok(Some(data)) = self.tcp.read(id, usize::MAX) {
-                    self.events.push_back((app, SocketEvent::Stream { socket, data }));
-                }
-                return;
-            }
+            Event::Readable if self.held(name).is_some() => return,
+            Event::Readable => return self.hand_up(id, name),
             Event::Writable => return self.push(name),
-            Event::PeerFinished => SocketEvent::Finished { socket },
+            Event::PeerFinished => match self.held(name) {
+                Some(held) => return held.finished = true,
+                None => SocketEvent::Finished { socket },
+            },
             Event::Closed(None) => SocketEvent::Closed { socket },
             Event::Closed(Some(error)) => {
                 let error = match error {
@@ -255,7 +320,12 @@ impl Streams {
                 SocketEvent::Failed { socket, error }
             }
         };
-        self.events.push_back((app, told));
+        let is_over = matches!(told, SocketEvent::Closed { .. } | SocketEvent::Failed { .. });
+        match self.held(name) {
+            // What has come is still to be read before the end of it is told.
+            Some(held) if is_over => held.over = Some(told),
+            _ => self.events.push_back((app, told)),
+        }
     }
 
     /// Gives a connection that somebody opened to the socket that listens for it.
@@ -275,8 +345,7 @@ impl Streams {
         };
         let socket = SocketId(self.last_name);
         self.last_name -= 1;
-        let waiting = VecDeque::new();
-        self.sockets.insert((app, socket), Stream::Open { id, waiting, finishes: false });
+        self.sockets.insert((app, socket), Stream::open(id));
         self.names.insert(id, (app, socket));
         let from = path.remote;
         self.events.push_back((app, SocketEvent::Accepted { listener, socket, from }));

@@ -495,6 +495,51 @@ fn a_stream_crosses_routers_and_fits_the_narrowest_link() {
 }
 
 #[test]
+fn a_paused_stream_waits_at_its_sender_and_loses_nothing() {
+    let mut row = Row::pair();
+    connected(&mut row, "0.0.0.0:80", "10.0.0.2:80");
+    let accepted = row.events(1).into_iter().find_map(|event| match event {
+        SocketEvent::Accepted { socket, .. } => Some(socket),
+        _ => None,
+    });
+    let socket = accepted.expect("a connection");
+    row.hosts[1].handle_command(NOW, APP, SocketCommand::Pause { socket });
+    let data: Vec<u8> = (0..3_000_000_u32).map(|i| (i.wrapping_mul(i) >> 9) as u8).collect();
+    row.send(0, "10.0.0.2:80", &data);
+    row.hosts[0].handle_command(NOW, APP, SocketCommand::Finish { socket: SOCKET });
+    row.run();
+    assert!(row.events(1).is_empty(), "nothing is handed up");
+    let connection = row.hosts[1].connection(APP, socket).expect("it is open");
+    // Full but for what would be a silly segment.
+    let full = (1 << 20) - 1460..=1 << 20;
+    assert!(full.contains(&connection.readable()), "{} bytes", connection.readable());
+    row.hosts[1].handle_command(NOW, APP, SocketCommand::Resume { socket });
+    row.run();
+    let (mut received, mut ends) = (Vec::new(), 0);
+    for event in row.events(1) {
+        match event {
+            SocketEvent::Stream { data, .. } if ends == 0 => received.extend_from_slice(&data),
+            SocketEvent::Finished { .. } => ends += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(received == data && ends == 1, "{} bytes, {ends} ends", received.len());
+}
+
+#[test]
+fn an_aborted_stream_is_reset_at_the_other_end() {
+    let mut row = Row::pair();
+    connected(&mut row, "0.0.0.0:80", "10.0.0.2:80");
+    row.hosts[0].handle_command(NOW, APP, SocketCommand::Abort { socket: SOCKET });
+    row.run();
+    let is_reset = |event: &SocketEvent| {
+        matches!(event, SocketEvent::Failed { error: SocketError::Reset, .. })
+    };
+    assert!(row.events(1).iter().any(is_reset));
+    assert!(row.events(0).is_empty());
+}
+
+#[test]
 fn a_connection_to_nobody_is_refused() {
     let mut row = Row::pair();
     row.open(0, Transport::Tcp, "0.0.0.0:0");

@@ -100,7 +100,8 @@ impl Controller for Cubic {
         }
         let segments = ack.bytes as f64 / self.mss;
         if self.window < self.threshold {
-            self.window += segments.min(2.0);
+            // All count: a receiver behind segmentation offload acknowledges dozens at once.
+            self.window = (self.window + segments).min(self.threshold);
         } else {
             self.avoid(ack, segments);
         }

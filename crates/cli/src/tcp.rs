@@ -1,0 +1,100 @@
+//! `windfall tcp`: our own TCP for real programs.
+
+mod bulk;
+mod forward;
+mod record;
+mod settings;
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+
+use windfall_base::Seed;
+use windfall_live::Signals;
+use windfall_live::tcp::{Engine, Place};
+use windfall_scenario::TcpSettings;
+
+use crate::exit::{Result, Trouble};
+use crate::options::DEFAULT_SEED;
+
+/// Windfall's own TCP for real programs, inside a station of `windfall run` or `windfall up`
+///
+/// The engine stands beside the station's kernel, at an address of its own (10.177.0.1 beside
+/// 10.77.0.1), and speaks to kernels and to other engines across the link.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Forward(forward::Args),
+    Send(bulk::SendArgs),
+    Receive(bulk::ReceiveArgs),
+    Settings(settings::Args),
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    match &args.command {
+        Command::Forward(args) => forward::run(args),
+        Command::Send(args) => bulk::send(args),
+        Command::Receive(args) => bulk::receive(args),
+        Command::Settings(args) => settings::run(args),
+    }
+}
+
+impl Args {
+    /// Whether the exit code is that of a program which it runs.
+    pub(crate) fn is_wrapper(&self) -> bool {
+        matches!(&self.command, Command::Forward(args) if args.has_command())
+    }
+}
+
+/// Options of everything that has an engine.
+#[derive(Debug, clap::Args)]
+pub(crate) struct EngineOptions {
+    /// How the engine's TCP behaves: "new-reno, min-rto=500ms"; may be repeated. `windfall tcp
+    /// settings` lists all [default: cubic]
+    #[arg(long, value_name = "SETTINGS")]
+    tcp: Vec<String>,
+    /// Where the engine stands, if not beside the addresses of a station
+    #[arg(long, value_name = "ADDRESS")]
+    address: Option<IpAddr>,
+    /// Seed of sequence numbers, ports and bulk data
+    #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_SEED)]
+    seed: Seed,
+    /// Print what became of each connection as JSON, one a line
+    #[arg(long)]
+    json: bool,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl EngineOptions {
+    fn settings(&self) -> Result<TcpSettings> {
+        Ok(self.tcp.join(",").parse()?)
+    }
+
+    fn place(&self) -> Result<Place> {
+        match self.address {
+            Some(address) => Ok(Place::at(address)),
+            None => Place::in_station().map_err(|error| Trouble::of_run(&error)),
+        }
+    }
+
+    fn engine(&self, place: &Place, settings: &TcpSettings) -> Result<Engine> {
+        let tcp = settings.config().clone();
+        let engine =
+            Signals::take_over().and_then(|signals| Engine::open(place, tcp, self.seed, signals));
+        engine.map_err(|error| Trouble::of_run(&error))
+    }
+}
+
+/// The address that a text names: a host and a port.
+fn resolve(text: &str) -> Result<SocketAddr> {
+    let why = |reason: &str| {
+        Trouble::new(format!("\"{text}\" is no address: {reason}; write it as 10.77.0.2:80"))
+    };
+    let mut found = text.to_socket_addrs().map_err(|error| why(&error.to_string()))?;
+    found.next().ok_or_else(|| why("nobody knows the name"))
+}

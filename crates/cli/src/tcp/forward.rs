@@ -1,0 +1,128 @@
+//! `windfall tcp forward`: programs of the kernel's TCP at one side, the engine at the other.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::net::SocketAddr;
+
+use windfall_live::tcp::engine::{Companion, Interruption};
+use windfall_live::tcp::{Engine, Offer};
+
+use super::{EngineOptions, record, resolve};
+use crate::exit::{Outcome, Result, Trouble};
+
+/// The place of the engine's own addresses in LISTEN.
+const ENGINE: &str = "engine";
+
+/// Take connections at LISTEN and carry each on to TARGET; one of the two sides is the engine's
+///
+/// LISTEN is an address of the kernel, 127.0.0.1:8080 or 8080, and the engine connects to TARGET;
+/// or LISTEN is engine:8080, and the kernel connects to TARGET. Several pairs may follow each
+/// other. With a COMMAND it lasts as long as that program, without one until it is interrupted.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// LISTEN TARGET, once or more often
+    #[arg(required = true, value_names = ["LISTEN", "TARGET"], num_args = 2..)]
+    pairs: Vec<String>,
+    /// A program to run meanwhile; its exit code is the exit code
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+    #[command(flatten)]
+    options: EngineOptions,
+}
+
+impl Args {
+    pub(super) fn has_command(&self) -> bool {
+        !self.command.is_empty()
+    }
+}
+
+/// One pair, read.
+#[derive(Debug)]
+enum Rule {
+    ByKernel(SocketAddr, SocketAddr),
+    ByEngine(u16, SocketAddr),
+}
+
+fn rules(pairs: &[String]) -> Result<Vec<Rule>> {
+    let rule = |pair: &[String]| {
+        let [listen, target] = pair else {
+            let message = format!("LISTEN {} has no TARGET: write pairs", pair.join(" "));
+            return Err(Trouble::new(message));
+        };
+        let target = resolve(target)?;
+        if let Some((ENGINE, port)) = listen.split_once(':') {
+            let port = port.parse().ok().filter(|port| *port > 0);
+            let fix = || Trouble::new(format!("\"{listen}\" has no port: write engine:8080"));
+            return Ok(Rule::ByEngine(port.ok_or_else(fix)?, target));
+        }
+        let port = listen.parse::<u16>().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+        let listen = port.map_or_else(|_| resolve(listen), Ok)?;
+        Ok(Rule::ByKernel(listen, target))
+    };
+    pairs.chunks(2).map(rule).collect()
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let (rules, settings) = (rules(&args.pairs)?, args.options.settings()?);
+    let place = args.options.place()?;
+    let mut engine = args.options.engine(&place, &settings)?;
+    let trouble = |error: windfall_live::Error| Trouble::of_run(&error);
+    for rule in &rules {
+        match *rule {
+            Rule::ByKernel(listen, target) => {
+                let listen = engine.listen_by_kernel(listen, target).map_err(trouble)?;
+                say(args, &format!("{listen} to {target}, by the engine from there on"));
+            }
+            Rule::ByEngine(port, target) => {
+                engine.listen(port, Offer::Kernel(target)).map_err(trouble)?;
+                for address in place.addresses() {
+                    let listen = SocketAddr::new(*address, port);
+                    say(args, &format!("{listen} to {target}, by the kernel from there on"));
+                }
+            }
+        }
+    }
+    let mut command = match &args.command[..] {
+        [] => None,
+        command => Some(Companion::start(&mut engine, command).map_err(trouble)?),
+    };
+    let tcp = settings.to_string();
+    loop {
+        let interruption = engine.turn(None).map_err(trouble)?;
+        report(args, &mut engine, &tcp)?;
+        let outcome = match (interruption, &mut command) {
+            (Some(Interruption::Signal(signal)), Some(command)) => {
+                command.pass_on(signal);
+                None
+            }
+            (Some(Interruption::Signal(_)), None) => Some(Outcome::Done),
+            (Some(Interruption::Command), Some(command)) => command.status().map(Outcome::Command),
+            _ => None,
+        };
+        if let Some(outcome) = outcome {
+            engine.abort().map_err(trouble)?;
+            report(args, &mut engine, &tcp)?;
+            return Ok(outcome);
+        }
+    }
+}
+
+fn say(args: &Args, text: &str) {
+    if !args.options.quiet && args.command.is_empty() {
+        // Nobody is there to hear of a standard error that is closed.
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }
+}
+
+/// Says what became of the connections that are over.
+fn report(args: &Args, engine: &mut Engine, tcp: &str) -> Result<()> {
+    for one in engine.take_records() {
+        let mut err = std::io::stderr().lock();
+        if args.options.json {
+            record::json(&mut err, &one, tcp, args.options.seed)?;
+        } else if !args.options.quiet {
+            record::line(&mut err, &one)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! What became of a connection, as text and as JSON.
+
+use std::io::{self, Write};
+
+use windfall_base::Seed;
+use windfall_live::tcp::Record;
+use windfall_live::tcp::record::Counts;
+
+/// Writes one line of JSON.
+pub(super) fn json(out: &mut impl Write, record: &Record, tcp: &str, seed: Seed) -> io::Result<()> {
+    let mut value = serde_json::to_value(record)?;
+    if let Some(object) = value.as_object_mut() {
+        object.insert("format".to_owned(), 1.into());
+        object.insert("tcp".to_owned(), tcp.into());
+        object.insert("seed".to_owned(), seed.to_string().into());
+    }
+    writeln!(out, "{value}")
+}
+
+/// Writes one line for people.
+pub(super) fn line(out: &mut impl Write, record: &Record) -> io::Result<()> {
+    match record.remote {
+        Some(remote) => write!(out, "{remote}: ")?,
+        None => write!(out, "no connection: ")?,
+    }
+    let (sent, received) = (record.sent, record.received);
+    write!(out, "{sent} bytes out, {received} in, {:.3} s, ", record.seconds)?;
+    write!(out, "{:.2} Mb/s, {} sent again", record.goodput / 1e6, record.retransmissions)?;
+    if let Some(wrong) = record.wrong {
+        write!(out, "; byte {wrong} is wrong")?;
+    }
+    if let Some(error) = &record.error {
+        write!(out, "; {error}")?;
+    }
+    writeln!(out)
+}
+
+/// Writes everything, a value a line.
+pub(super) fn table(out: &mut impl Write, record: &Record, tcp: &str) -> io::Result<()> {
+    line(out, record)?;
+    writeln!(out, "{:24}{tcp}", "tcp")?;
+    if let Some(timeouts) = record.timeouts {
+        writeln!(out, "{:24}{timeouts}", "timeouts")?;
+    }
+    if let Some(rtt) = record.round_trip_ms {
+        writeln!(out, "{:24}{rtt:.3} ms", "round trip")?;
+    }
+    if let Some(rate) = record.prediction_rate {
+        writeln!(out, "{:24}{:.1} %", "headers predicted", rate * 100.0)?;
+    }
+    for (name, count) in record.operations.iter().flat_map(Counts::iter) {
+        if count > 0 {
+            writeln!(out, "  {:22}{count}", name.replace('_', " "))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! `windfall tcp settings`: every knob, its value and what it takes.
+
+use std::io::Write;
+
+use windfall_scenario::TcpSettings;
+
+use crate::exit::{Outcome, Result};
+
+/// List the settings of the TCP with their values
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A set, and what differs from it
+    #[arg(default_value = "cubic")]
+    settings: String,
+    /// Print them as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let settings: TcpSettings = args.settings.parse()?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let values = settings.values().map(|(knob, value)| (knob.name.to_owned(), value.into()));
+        let values: serde_json::Map<_, serde_json::Value> = values.collect();
+        writeln!(out, "{}", serde_json::Value::Object(values))?;
+        return Ok(Outcome::Done);
+    }
+    writeln!(out, "{settings}\n")?;
+    for (knob, value) in settings.values() {
+        writeln!(out, "{:17} {value:22} {}", knob.name, knob.legal)?;
+    }
+    Ok(Outcome::Done)
+}

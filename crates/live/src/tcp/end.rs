@@ -1,0 +1,151 @@
+//! The other end of a splice: a socket of the kernel, or a bulk source and sink.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::fd::AsFd;
+
+use bytes::{Buf, Bytes};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use windfall_base::Instant;
+
+use super::bulk::Worker;
+
+/// The most that is read at once, in bytes.
+const CHUNK: usize = 256 << 10;
+/// Shorter reads are copied out of the buffer, longer ones keep it.
+const SHORT: usize = 32 << 10;
+/// The most slices that one write takes.
+const SLICES: usize = 256;
+
+/// What a read gave.
+#[derive(Debug)]
+pub(super) enum Read {
+    Data(Bytes),
+    Nothing,
+    End,
+}
+
+/// One end of a splice, that which is not the engine's.
+#[derive(Debug)]
+pub(super) enum End {
+    /// A socket of the kernel, perhaps still connecting.
+    Socket(TcpStream),
+    /// A bulk source and sink.
+    Bulk(Worker),
+}
+
+impl End {
+    /// Connects by the kernel's TCP without waiting for it.
+    pub(super) fn connect(to: SocketAddr) -> io::Result<Self> {
+        let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+        match rustix::net::connect(&socket, &to) {
+            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(Self::Socket(socket.into())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A socket that the kernel has accepted.
+    pub(super) fn accepted(socket: TcpStream) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        socket.set_nodelay(true)?;
+        Ok(Self::Socket(socket))
+    }
+
+    /// Reads what there is; `buffer` is scratch.
+    pub(super) fn read(&mut self, now: Instant, buffer: &mut Vec<u8>) -> io::Result<Read> {
+        let socket = match self {
+            Self::Socket(socket) => socket,
+            Self::Bulk(worker) => {
+                return Ok(worker.next(now, CHUNK / 4).map_or(Read::End, Read::Data));
+            }
+        };
+        buffer.clear();
+        buffer.reserve(CHUNK);
+        let spare = rustix::buffer::spare_capacity(buffer);
+        match rustix::io::read(&*socket, spare) {
+            Ok(0) => Ok(Read::End),
+            Ok(len) if len < SHORT => Ok(Read::Data(Bytes::copy_from_slice(buffer))),
+            Ok(_) => Ok(Read::Data(std::mem::take(buffer).into())),
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(Read::Nothing),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Writes as much of `pending` as finds room; gives back how much that was.
+    pub(super) fn write(&mut self, pending: &mut VecDeque<Bytes>) -> io::Result<usize> {
+        let mut written = 0;
+        loop {
+            let slices: Vec<_> =
+                pending.iter().take(SLICES).map(|slice| IoSlice::new(slice)).collect();
+            if slices.is_empty() {
+                return Ok(written);
+            }
+            let len = match self {
+                Self::Bulk(worker) => {
+                    slices.iter().for_each(|slice| worker.take(slice));
+                    slices.iter().map(|slice| slice.len()).sum()
+                }
+                Self::Socket(socket) => match rustix::io::writev(&*socket, &slices) {
+                    Ok(len) => len,
+                    Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Ok(written),
+                    Err(error) => return Err(error.into()),
+                },
+            };
+            written += len;
+            advance(pending, len);
+        }
+    }
+
+    /// Tells the program behind the socket that nothing more will come.
+    pub(super) fn finish(&mut self) {
+        if let Self::Socket(socket) = self {
+            // A socket that is gone needs no telling.
+            let _ = socket.shutdown(Shutdown::Write);
+        }
+    }
+
+    /// Makes the end of the socket a reset.
+    pub(super) fn reset(&mut self) {
+        if let Self::Socket(socket) = self {
+            let now = Some(std::time::Duration::ZERO);
+            let _ = rustix::net::sockopt::set_socket_linger(socket.as_fd(), now);
+        }
+    }
+
+    /// The socket of the kernel, to wait for.
+    pub(super) fn socket(&self) -> Option<&TcpStream> {
+        match self {
+            Self::Socket(socket) => Some(socket),
+            Self::Bulk(_) => None,
+        }
+    }
+
+    /// Whether it never has anything to send.
+    pub(super) fn only_receives(&self) -> bool {
+        matches!(self, Self::Bulk(worker) if worker.only_receives())
+    }
+
+    /// The place of the first byte that a bulk sink found wrong.
+    pub(super) fn wrong(&self) -> Option<u64> {
+        match self {
+            Self::Socket(_) => None,
+            Self::Bulk(worker) => worker.wrong(),
+        }
+    }
+}
+
+/// Takes `len` bytes from the front.
+fn advance(pending: &mut VecDeque<Bytes>, mut len: usize) {
+    while let Some(front) = pending.front_mut() {
+        let part = front.len().min(len);
+        front.advance(part);
+        len -= part;
+        if !front.is_empty() {
+            return;
+        }
+        pending.pop_front();
+    }
+}

@@ -1,0 +1,445 @@
+//! The engine at work: its connections, the kernel's sockets and bulk ends behind them, signals.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::Child;
+
+use rustix::process::{Pid, PidfdFlags};
+use windfall_base::{
+    Duration, Instant, Seed, SocketCommand, SocketError, SocketEvent, SocketId, Transport,
+};
+use windfall_stack::{AppId, Host};
+use windfall_tcp::State;
+
+use super::bulk::{Job, Worker};
+use super::end::End;
+use super::place::Place;
+use super::record::{Record, Times};
+use super::splice::Splice;
+use crate::clock::SystemClock;
+use crate::device::StationDevice;
+use crate::driver::{Clock, Loop};
+use crate::error::{Doing, Error, Result};
+use crate::plan::Program;
+use crate::session::Signals;
+
+/// The engine has one user.
+const APP: AppId = AppId(0);
+/// Names of what is waited for beside the device: signals, the command, then sockets.
+const SIGNALS: u32 = 0;
+const COMMAND: u32 = 1;
+const FIRST_SOCKET: u32 = 2;
+/// How long an engine stays when all is done.
+const FAREWELL: Duration = Duration::from_millis(300);
+
+/// What stands behind a port on which the engine listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// A connection by the kernel's TCP.
+    Kernel(SocketAddr),
+    /// A bulk source and sink.
+    Bulk(Job),
+}
+
+/// What interrupted a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interruption {
+    /// A signal asks for the end; its number.
+    Signal(i32),
+    /// The command whose end was awaited has ended.
+    Command,
+}
+
+#[derive(Debug)]
+struct Carried {
+    splice: Splice,
+    times: Times,
+    /// What to wait for the end's socket by.
+    name: Option<u32>,
+}
+
+/// An engine on its device, and what its connections are spliced to.
+///
+/// Call [`turn`](Self::turn) for ever; in between, take the [`records`](Self::take_records) of
+/// connections that are over.
+pub struct Engine {
+    driver: Loop<Host, SystemClock, StationDevice>,
+    signals: Signals,
+    /// The descriptor of the program that runs meanwhile.
+    command: Option<OwnedFd>,
+    /// The kernel's listening sockets, and whereto the engine connects for each.
+    listeners: BTreeMap<u32, (TcpListener, SocketAddr)>,
+    offers: BTreeMap<SocketId, Offer>,
+    carried: BTreeMap<SocketId, Carried>,
+    names: BTreeMap<u32, SocketId>,
+    /// Connections whose directions are both done, as far as the ends know.
+    leaving: BTreeSet<SocketId>,
+    records: Vec<Record>,
+    next_name: u32,
+    next_socket: u32,
+    buffer: Vec<u8>,
+}
+
+impl Engine {
+    /// An engine at `place`, whose connections behave as `tcp` says.
+    ///
+    /// # Errors
+    /// If the device cannot be made: it takes the rights of a station or of root.
+    pub fn open(
+        place: &Place,
+        tcp: windfall_tcp::Config,
+        seed: Seed,
+        signals: Signals,
+    ) -> Result<Self> {
+        let device = place.open()?;
+        let clock = SystemClock::new().doing(|| "make a clock".into())?;
+        let watched = clock.watch_device(windfall_base::Port(0), &device);
+        let watched = watched.and_then(|()| clock.watch_other(SIGNALS, signals.as_fd()));
+        watched.doing(|| "watch the device".into())?;
+        let host = Host::new(place.host(tcp), seed);
+        Ok(Self {
+            driver: Loop::new(host, clock, vec![device]),
+            signals,
+            command: None,
+            listeners: BTreeMap::new(),
+            offers: BTreeMap::new(),
+            carried: BTreeMap::new(),
+            names: BTreeMap::new(),
+            leaving: BTreeSet::new(),
+            records: Vec::new(),
+            next_name: FIRST_SOCKET,
+            next_socket: 0,
+            buffer: Vec::new(),
+        })
+    }
+
+    /// Listens by the kernel's TCP at `local`, and connects by the engine to `to` for each
+    /// connection; gives back the address that it got.
+    ///
+    /// # Errors
+    /// If the address is in use or not of this station.
+    pub fn listen_by_kernel(&mut self, local: SocketAddr, to: SocketAddr) -> Result<SocketAddr> {
+        let doing = || format!("listen on {local}");
+        let listener = TcpListener::bind(local).doing(doing)?;
+        listener.set_nonblocking(true).doing(doing)?;
+        let name = self.name();
+        self.driver.clock_mut().watch_other(name, &listener).doing(doing)?;
+        let local = listener.local_addr().doing(doing)?;
+        self.listeners.insert(name, (listener, to));
+        Ok(local)
+    }
+
+    /// Listens by the engine on `port`, of every address that it has.
+    ///
+    /// # Errors
+    /// If it listens there already.
+    pub fn listen(&mut self, port: u16, offer: Offer) -> Result<()> {
+        for local in [SocketAddr::from(([0; 4], port)), SocketAddr::from(([0_u16; 8], port))] {
+            let socket = self.socket();
+            self.command(SocketCommand::Open { socket, transport: Transport::Tcp, local });
+            self.offers.insert(socket, offer);
+            self.command(SocketCommand::Listen { socket });
+        }
+        self.heed_host();
+        Ok(())
+    }
+
+    /// Opens a connection by the engine and does the job on it.
+    ///
+    /// # Errors
+    /// If the device is gone.
+    pub fn connect(&mut self, to: SocketAddr, job: Job) -> Result<()> {
+        let splice = Splice::new(End::Bulk(Worker::new(job)), false);
+        self.open_splice(to, splice, None);
+        self.heed_host();
+        self.driver.flush().doing(|| "open the connection".into())
+    }
+
+    /// The time of the engine.
+    pub fn now(&mut self) -> Instant {
+        self.driver.clock_mut().now()
+    }
+
+    /// The connections that are going on.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.carried.len()
+    }
+
+    /// What became of the connections that are over, since the last call.
+    pub fn take_records(&mut self) -> Vec<Record> {
+        std::mem::take(&mut self.records)
+    }
+
+    /// Waits once, no longer than until `limit`, and does all that is due.
+    ///
+    /// # Errors
+    /// If the device is gone or the clock cannot wait.
+    pub fn turn(&mut self, limit: Option<Instant>) -> Result<Option<Interruption>> {
+        let carry = |result: io::Result<()>| result.doing(|| "carry packets".into());
+        carry(self.driver.turn_until(limit))?;
+        let mut interruption = None;
+        for name in self.driver.clock_mut().take_others() {
+            match name {
+                SIGNALS => {
+                    interruption = self.signals.take().map(Interruption::Signal).or(interruption);
+                }
+                COMMAND => interruption = Some(Interruption::Command),
+                name => match self.names.get(&name) {
+                    Some(&socket) => self.pump(socket),
+                    None => self.admit(name),
+                },
+            }
+        }
+        self.heed_host();
+        carry(self.driver.flush())?;
+        Ok(interruption)
+    }
+
+    /// Resets every connection; the records say so.
+    ///
+    /// # Errors
+    /// If the device is gone.
+    pub fn abort(&mut self) -> Result<()> {
+        for socket in self.carried.keys().copied().collect::<Vec<_>>() {
+            self.leave(socket, Some("interrupted".to_owned()));
+        }
+        self.driver.flush().doing(|| "say farewell".into())
+    }
+
+    /// Goes on for a moment after the last connection, so that its last acknowledgment can be
+    /// repeated if it got lost.
+    ///
+    /// # Errors
+    /// If the device is gone.
+    pub fn linger(&mut self) -> Result<()> {
+        let until = self.now().saturating_add(FAREWELL);
+        while self.now() < until {
+            if self.turn(Some(until))?.is_some() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn socket(&mut self) -> SocketId {
+        self.next_socket += 1;
+        SocketId(self.next_socket)
+    }
+
+    fn name(&mut self) -> u32 {
+        self.next_name += 1;
+        self.next_name
+    }
+
+    fn command(&mut self, command: SocketCommand) {
+        // A device that is gone is found out by the next turn.
+        let _ = self.driver.act(|host, now| host.handle_command(now, APP, command));
+    }
+
+    /// Takes what waits at a listening socket of the kernel.
+    fn admit(&mut self, name: u32) {
+        while let Some((listener, to)) = self.listeners.get(&name) {
+            let (Ok((socket, _)), to) = (listener.accept(), *to) else { return };
+            if let Ok(end) = End::accepted(socket) {
+                let name = self.watch(&end);
+                self.open_splice(to, Splice::new(end, false), name);
+            }
+        }
+    }
+
+    /// Waits for the kernel's socket of an end.
+    fn watch(&mut self, end: &End) -> Option<u32> {
+        let name = self.name();
+        let watched = self.driver.clock_mut().watch_edges(name, end.socket()?);
+        watched.ok().map(|()| name)
+    }
+
+    fn open_splice(&mut self, to: SocketAddr, splice: Splice, name: Option<u32>) {
+        let socket = self.socket();
+        let any = if to.is_ipv4() {
+            SocketAddr::from(([0; 4], 0))
+        } else {
+            SocketAddr::from(([0_u16; 8], 0))
+        };
+        self.add(socket, splice, name);
+        self.command(SocketCommand::Open { socket, transport: Transport::Tcp, local: any });
+        self.command(SocketCommand::Connect { socket, to });
+    }
+
+    fn add(&mut self, socket: SocketId, splice: Splice, name: Option<u32>) {
+        let times = Times::starting(self.now());
+        self.names.extend(name.map(|name| (name, socket)));
+        self.carried.insert(socket, Carried { splice, times, name });
+    }
+
+    /// Does what the host has to tell, until it has nothing more.
+    fn heed_host(&mut self) {
+        while let Some((_, event)) = self.driver.node_mut().poll_socket_event() {
+            match event {
+                SocketEvent::Accepted { listener, socket, .. } => self.accept(listener, socket),
+                SocketEvent::Connected { socket } => self.with(socket, |splice, times, now| {
+                    splice.connected = true;
+                    *times = Times::starting(now);
+                }),
+                SocketEvent::Stream { socket, data } => self.with(socket, |splice, times, now| {
+                    splice.take(data);
+                    times.last = now;
+                }),
+                SocketEvent::Writable { socket } => {
+                    self.with(socket, |splice, _, _| splice.granted = true);
+                }
+                SocketEvent::Finished { socket } => {
+                    self.with(socket, |splice, _, _| splice.peer_finished = true);
+                }
+                SocketEvent::Failed { socket, error } => self.fail(socket, error),
+                SocketEvent::Opened { .. }
+                | SocketEvent::Received { .. }
+                | SocketEvent::Closed { .. } => {}
+            }
+        }
+        self.part();
+    }
+
+    fn accept(&mut self, listener: SocketId, socket: SocketId) {
+        let end = match self.offers.get(&listener) {
+            Some(Offer::Kernel(to)) => End::connect(*to),
+            Some(Offer::Bulk(job)) => Ok(End::Bulk(Worker::new(*job))),
+            None => return,
+        };
+        match end {
+            Ok(end) => {
+                let name = self.watch(&end);
+                self.add(socket, Splice::new(end, true), name);
+                self.pump(socket);
+            }
+            Err(_) => self.command(SocketCommand::Abort { socket }),
+        }
+    }
+
+    /// Changes a splice as an event says, and moves what can be moved then.
+    fn with(&mut self, socket: SocketId, act: impl FnOnce(&mut Splice, &mut Times, Instant)) {
+        let now = self.driver.clock_mut().now();
+        if let Some(carried) = self.carried.get_mut(&socket) {
+            act(&mut carried.splice, &mut carried.times, now);
+            self.pump(socket);
+        }
+    }
+
+    /// Moves what can be moved between a connection and its other end.
+    fn pump(&mut self, socket: SocketId) {
+        let now = self.driver.clock_mut().now();
+        while let Some(carried) = self.carried.get_mut(&socket) {
+            match carried.splice.step(now, socket, &mut self.buffer) {
+                Ok(Some(command)) => self.command(command),
+                Ok(None) if carried.splice.is_over() => {
+                    self.leaving.insert(socket);
+                    return;
+                }
+                Ok(None) => return,
+                Err(error) => return self.leave(socket, Some(error.to_string())),
+            }
+        }
+    }
+
+    fn fail(&mut self, socket: SocketId, error: SocketError) {
+        if let Some(carried) = self.carried.get_mut(&socket) {
+            carried.splice.end.reset();
+            self.leave(socket, Some(error.to_string()));
+        } else if self.offers.contains_key(&socket) {
+            let error = Some(error.to_string());
+            self.records.push(Record { error, ..Record::default() });
+        }
+    }
+
+    /// Lets go of the connections whose last byte is acknowledged.
+    fn part(&mut self) {
+        for socket in self.leaving.iter().copied().collect::<Vec<_>>() {
+            let connection = self.driver.node().connection(APP, socket);
+            let is_done = connection.is_none_or(|connection| {
+                let closing = matches!(connection.state(), State::LastAck | State::Closing);
+                connection.unacknowledged() == 0 && !closing
+            });
+            if is_done {
+                self.leave(socket, None);
+            }
+        }
+    }
+
+    /// Lets go of a connection, by a reset if there was an error, and records what became of it.
+    fn leave(&mut self, socket: SocketId, error: Option<String>) {
+        let Some(Carried { mut splice, mut times, name }) = self.carried.remove(&socket) else {
+            return;
+        };
+        self.leaving.remove(&socket);
+        let mut record = Record { wrong: splice.end.wrong(), ..Record::default() };
+        if let Some(connection) = self.driver.node().connection(APP, socket) {
+            record.describe(connection);
+        }
+        if splice.sent >= splice.received {
+            times.last = self.now();
+        }
+        record.measure(splice.sent, splice.received, times.span());
+        if error.is_some() {
+            splice.end.reset();
+            self.command(SocketCommand::Abort { socket });
+        } else {
+            self.command(SocketCommand::Close { socket });
+        }
+        record.error = error;
+        self.records.push(record);
+        name.map(|name| self.names.remove(&name));
+    }
+}
+
+/// A program that runs while an engine works.
+#[derive(Debug)]
+pub struct Companion(Child);
+
+impl Companion {
+    /// Starts the program, whose end will interrupt the engine's turn.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(engine: &mut Engine, arguments: &[OsString]) -> Result<Self> {
+        let (arguments, environment) = (arguments.to_vec(), Vec::new());
+        let program = Program { station: 0, arguments, environment, interactive: false };
+        let name = || program.arguments[0].to_string_lossy().into_owned();
+        let child = crate::program::prepare(&program).spawn();
+        let child = child.map_err(|source| Error::Spawn { program: name(), source })?;
+        let doing = || "watch the command".into();
+        let process = Pid::from_child(&child);
+        let process = rustix::process::pidfd_open(process, PidfdFlags::empty()).doing(doing)?;
+        engine.driver.clock_mut().watch_other(COMMAND, &process).doing(doing)?;
+        engine.command = Some(process);
+        Ok(Self(child))
+    }
+
+    /// Sends the program a signal that was meant for both. What comes from a terminal it has got
+    /// already, and takes no harm from getting it twice.
+    pub fn pass_on(&self, signal: i32) {
+        if let Ok(signal) = nix::sys::signal::Signal::try_from(signal) {
+            let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(self.0.id() as i32), signal);
+        }
+    }
+
+    /// Its exit status, as a shell gives it, if it has ended.
+    pub fn status(&mut self) -> Option<u8> {
+        let status = self.0.try_wait().ok()??;
+        Some(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)) as u8)
+    }
+}
+
+impl Drop for Companion {
+    fn drop(&mut self) {
+        // Only if the engine failed before the program ended.
+        if self.status().is_none() {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Where an engine stands: a device in the present network namespace, addresses, and the way there.
+
+use std::fs;
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+
+use windfall_ip::{InterfaceConfig, Prefix, Route};
+use windfall_scenario::engine_beside;
+use windfall_stack::HostConfig;
+
+use crate::device::{StationDevice, packet, tun};
+use crate::error::{Doing, Error, Result};
+use crate::netlink::{Netlink, VethEnd};
+use crate::plan::DeviceKind;
+
+/// The longest packet of an engine that stands in no station, in bytes.
+const MTU: u32 = 1500;
+
+/// The addresses of an engine, and how long its packets may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    addresses: Vec<IpAddr>,
+    mtu: u32,
+    /// Whether the kernel has to pass on what goes to and comes from other stations.
+    is_station: bool,
+}
+
+impl Place {
+    /// Beside the kernel of the station that this process is in.
+    ///
+    /// # Errors
+    /// If the process is in no station, or in one whose addresses were not chosen automatically.
+    pub fn in_station() -> Result<Self> {
+        let found = nix::ifaddrs::getifaddrs().doing(|| "list the network devices".into())?;
+        let mut netlink = Netlink::open().doing(|| "open a netlink socket".into())?;
+        let (mut addresses, mut mtu) = (Vec::new(), u32::MAX);
+        for entry in found.filter(|entry| entry.interface_name.starts_with("wf")) {
+            let address = entry.address.and_then(|it| {
+                let v4 = it.as_sockaddr_in().map(|v4| IpAddr::V4(v4.ip()));
+                v4.or_else(|| it.as_sockaddr_in6().map(|v6| IpAddr::V6(v6.ip())))
+            });
+            if let Some(engine) = address.and_then(engine_beside) {
+                let name = &entry.interface_name;
+                mtu = mtu.min(netlink.mtu(name).doing(|| format!("look at the device {name}"))?);
+                addresses.push(engine);
+            }
+        }
+        if addresses.is_empty() {
+            return Err(Error::NoPlace);
+        }
+        Ok(Self { addresses, mtu, is_station: true })
+    }
+
+    /// At an address of the user's choice, reached from this kernel alone unless it forwards.
+    #[must_use]
+    pub fn at(address: IpAddr) -> Self {
+        Self { addresses: vec![address], mtu: MTU, is_station: false }
+    }
+
+    /// The addresses; at least one.
+    #[must_use]
+    pub fn addresses(&self) -> &[IpAddr] {
+        &self.addresses
+    }
+
+    /// A host that stands here, with this TCP.
+    pub(super) fn host(&self, tcp: windfall_tcp::Config) -> HostConfig {
+        let addresses = self.addresses.iter().map(|address| Prefix::host(*address)).collect();
+        let mtu = self.mtu as usize;
+        let everywhere = [Prefix::ALL_V4, Prefix::ALL_V6].map(|to| Route { to, interface: 0 });
+        let internet = windfall_ip::Config {
+            interfaces: vec![InterfaceConfig { addresses, mtu }],
+            routes: everywhere.into(),
+            ..windfall_ip::Config::default()
+        };
+        HostConfig { internet, tcp, ..HostConfig::default() }
+    }
+
+    /// Makes the device, and leads packets to it; both vanish with the process.
+    pub(super) fn open(&self) -> Result<StationDevice> {
+        let name = format!("engine{}", std::process::id());
+        let (device, kind) = make(&name, self.mtu)?;
+        let mut netlink = Netlink::open().doing(|| "open a netlink socket".into())?;
+        let index = netlink.index(&name).doing(|| format!("find the device {name}"))?;
+        let ready = netlink.set_mtu(index, self.mtu).and_then(|()| netlink.up_quietly(index));
+        ready.doing(|| format!("bring the device {name} up"))?;
+        for address in &self.addresses {
+            let prefix = if address.is_ipv4() { 32 } else { 128 };
+            match netlink.add_route(*address, prefix, None, index) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    return Err(Error::PlaceTaken(*address));
+                }
+                other => other.doing(|| format!("lead {address} to the device {name}"))?,
+            }
+        }
+        if self.is_station {
+            forward().doing(|| "let this station pass packets on to its engine".into())?;
+        }
+        Ok(StationDevice::new(device, kind))
+    }
+}
+
+/// Makes the device, by whatever door is open.
+fn make(name: &str, mtu: u32) -> Result<(OwnedFd, DeviceKind)> {
+    if tun::open().is_ok() {
+        let device = tun::create(name).doing(|| format!("make the TUN device {name}"))?;
+        return Ok((device, DeviceKind::Tun));
+    }
+    let pair = || {
+        // The kernel takes nothing that comes out of the other end: it is not addressed to it.
+        let here = fs::File::open("/proc/self/ns/net")?;
+        let namespace = std::os::fd::AsFd::as_fd(&here);
+        let end = format!("e{name}");
+        let mut netlink = Netlink::open()?;
+        netlink.add_veth(
+            &VethEnd { name, mac: packet::INNER, namespace },
+            &VethEnd { name: &end, mac: packet::OUTER, namespace },
+        )?;
+        let index = netlink.index(&end)?;
+        netlink.set_mtu(index, mtu)?;
+        let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{end}/disable_ipv6"), "1");
+        netlink.up_quietly(index)?;
+        packet::open(index)
+    };
+    let device = pair().doing(|| format!("make the device {name}"))?;
+    Ok((device, DeviceKind::Packet))
+}
+
+/// Lets the kernel pass packets on between the station's devices.
+fn forward() -> io::Result<()> {
+    fs::write("/proc/sys/net/ipv4/ip_forward", "1")?;
+    // Absent where the kernel has no IPv6.
+    let _ = fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1");
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! What became of one connection: bytes, times, and what TCP did for it.
+
+use std::net::SocketAddr;
+
+use serde::Serialize;
+use windfall_base::{Duration, Instant};
+use windfall_tcp::{Connection, Operations};
+
+/// What became of one connection.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Record {
+    /// Our end, once known.
+    pub local: Option<SocketAddr>,
+    /// The other end.
+    pub remote: Option<SocketAddr>,
+    /// Bytes from this end to the other.
+    pub sent: u64,
+    /// Bytes from the other end to this one.
+    pub received: u64,
+    /// From the first moment of the connection to the last byte of it, acknowledged.
+    pub seconds: f64,
+    /// Bits of data in a second, in the direction that carried more.
+    pub goodput: f64,
+    /// Data segments sent again.
+    pub retransmissions: u64,
+    /// Timeouts of the retransmission timer; the kernel does not tell.
+    pub timeouts: Option<u64>,
+    /// The smoothed round-trip time, in milliseconds.
+    pub round_trip_ms: Option<f64>,
+    /// The share of segments that header prediction took; the kernel does not tell.
+    pub prediction_rate: Option<f64>,
+    /// How often each step of processing was taken; the kernel does not tell.
+    pub operations: Option<Counts>,
+    /// The place of the first byte that was not what the other end should have sent.
+    pub wrong: Option<u64>,
+    /// Why the connection ended, if not well.
+    pub error: Option<String>,
+}
+
+impl Record {
+    /// Takes the bytes and the time, and what follows from them.
+    pub(super) fn measure(&mut self, sent: u64, received: u64, span: Duration) {
+        (self.sent, self.received) = (sent, received);
+        self.seconds = span.as_nanos() as f64 / 1e9;
+        let most = sent.max(received) as f64 * 8.0;
+        self.goodput = if self.seconds > 0.0 { most / self.seconds } else { 0.0 };
+    }
+
+    /// Takes what the engine knows of the connection.
+    pub(super) fn describe(&mut self, connection: &Connection) {
+        let operations = connection.operations();
+        let rtt = connection.round_trip_time();
+        self.local = Some(connection.path().local);
+        self.remote = Some(connection.path().remote);
+        self.retransmissions = operations.retransmissions;
+        self.timeouts = Some(operations.timeouts);
+        self.round_trip_ms = rtt.map(|rtt| rtt.as_nanos() as f64 / 1e6);
+        self.prediction_rate = Some(operations.prediction_rate());
+        self.operations = Some(Counts::from(operations));
+    }
+}
+
+/// Defines the counts by name, so that none is forgotten when the engine gets another.
+macro_rules! counts {
+    ($($name:ident),* $(,)?) => {
+        /// [`Operations`] by name.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+        pub struct Counts {
+            $(
+                /// See [`Operations`].
+                pub $name: u64,
+            )*
+        }
+
+        impl From<&Operations> for Counts {
+            fn from(operations: &Operations) -> Self {
+                let Operations { $($name),* } = *operations;
+                Self { $($name),* }
+            }
+        }
+
+        impl Counts {
+            /// Names and counts, in the order of [`Operations`].
+            pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
+                [$((stringify!($name), self.$name)),*].into_iter()
+            }
+        }
+    };
+}
+
+counts! {
+    segments_received, segments_sent, checksum_bytes, copied_bytes, paws_checks, predicted_data,
+    predicted_acks, mispredicted, templates, headers, timestamps, sack_blocks, acks_sent,
+    acks_received, data_sent, data_received, retransmissions, timeouts, fast_retransmits,
+    duplicates_reported, detections, damaged, notifications_sent, notifications_received,
+    reductions, probes,
+}
+
+/// The times of a connection that is going on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    /// When it was connected, or else opened.
+    pub(super) began: Instant,
+    /// When the last byte of data came or was acknowledged.
+    pub(super) last: Instant,
+}
+
+impl Times {
+    pub(super) const fn starting(now: Instant) -> Self {
+        Self { began: now, last: now }
+    }
+
+    pub(super) const fn span(&self) -> Duration {
+        self.last.saturating_since(self.began)
+    }
+}

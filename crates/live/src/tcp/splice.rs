@@ -1,0 +1,108 @@
+//! One connection of the engine and its other end: what came from the one goes to the other.
+
+use std::collections::VecDeque;
+use std::io;
+
+use bytes::Bytes;
+use windfall_base::{Instant, SocketCommand, SocketId};
+
+use super::end::{End, Read};
+
+/// With so many bytes waiting for the other end, the engine's stream is paused.
+const MOST: usize = 1 << 20;
+/// With so few, it goes on.
+const FEW: usize = 256 << 10;
+
+/// A connection of the engine and its other end.
+#[derive(Debug)]
+pub(super) struct Splice {
+    pub(super) end: End,
+    /// Whether the engine's connection stands, and its buffer has room.
+    pub(super) connected: bool,
+    pub(super) granted: bool,
+    /// The end has sent its last byte, and the engine knows.
+    finished: bool,
+    /// What came by the engine and found no room at the end yet.
+    pending: VecDeque<Bytes>,
+    waiting: usize,
+    paused: bool,
+    /// The engine's peer has sent its last byte, and the end knows.
+    pub(super) peer_finished: bool,
+    told: bool,
+    /// Bytes from the end to the engine, and from the engine to the end.
+    pub(super) sent: u64,
+    pub(super) received: u64,
+}
+
+impl Splice {
+    pub(super) const fn new(end: End, connected: bool) -> Self {
+        Self {
+            end,
+            connected,
+            granted: true,
+            finished: false,
+            pending: VecDeque::new(),
+            waiting: 0,
+            paused: false,
+            peer_finished: false,
+            told: false,
+            sent: 0,
+            received: 0,
+        }
+    }
+
+    /// Takes what came by the engine.
+    pub(super) fn take(&mut self, data: Bytes) {
+        self.waiting += data.len();
+        self.received += data.len() as u64;
+        self.pending.push_back(data);
+    }
+
+    /// Moves what can be moved; gives back what to ask of the engine. Call until `None`.
+    ///
+    /// # Errors
+    /// If the end fails; nothing more can be moved then.
+    pub(super) fn step(
+        &mut self,
+        now: Instant,
+        socket: SocketId,
+        buffer: &mut Vec<u8>,
+    ) -> io::Result<Option<SocketCommand>> {
+        self.waiting -= self.end.write(&mut self.pending)?;
+        if self.paused && self.waiting <= FEW {
+            self.paused = false;
+            return Ok(Some(SocketCommand::Resume { socket }));
+        }
+        if !self.paused && self.waiting >= MOST {
+            self.paused = true;
+            return Ok(Some(SocketCommand::Pause { socket }));
+        }
+        if self.peer_finished && !self.told && self.waiting == 0 {
+            self.told = true;
+            self.end.finish();
+        }
+        // Who only receives finishes last, as programs do.
+        let is_silent = self.end.only_receives() && !self.told;
+        if !self.connected || !self.granted || self.finished || is_silent {
+            return Ok(None);
+        }
+        match self.end.read(now, buffer)? {
+            Read::Data(data) => {
+                self.granted = false;
+                self.sent += data.len() as u64;
+                let to = ([0; 4], 0).into();
+                Ok(Some(SocketCommand::Send { socket, to, data }))
+            }
+            Read::End => {
+                self.finished = true;
+                Ok(Some(SocketCommand::Finish { socket }))
+            }
+            Read::Nothing => Ok(None),
+        }
+    }
+
+    /// Whether both directions have come to their end.
+    pub(super) const fn is_over(&self) -> bool {
+        self.finished && self.told
+    }
+}
