@@ -23,10 +23,12 @@ mod window;
 
 use std::collections::VecDeque;
 
-use windfall_base::{Duration, Frame, Input, Instant, Outgoing, Seed, Stream};
+use windfall_base::{Duration, Failure, Frame, Input, Instant, Outgoing, Seed, Stream};
 use windfall_wire_link::ieee80211::MacAddress;
 
-pub use config::{Backoff, Config, ConfigError, LEAST_FRAGMENT, NO_THRESHOLD, Retries};
+pub use config::{
+    Backoff, Config, ConfigError, ExtendedGap, LEAST_FRAGMENT, NO_THRESHOLD, Retries,
+};
 pub use event::Event;
 pub use rate_control::RatePolicy;
 
@@ -127,9 +129,14 @@ impl Dcf {
             }
             Input::Frame(frame, vector) => self.handle_frame(now, frame, &vector),
             Input::Overheard(frame) => self.handle_overheard(now, frame),
-            Input::ReceptionFailed(_) => {
+            // A radio that has sent meanwhile does not know that there was something to receive.
+            Input::ReceptionFailed(_) if self.access.is_deaf() => {}
+            Input::ReceptionFailed(failure) => {
                 self.radio.reception(now, State::Overhear);
-                self.access.reception(false);
+                if failure == Failure::Header {
+                    let kept = self.config.extended_gap == ExtendedGap::Always;
+                    self.access.reception(!kept);
+                }
                 self.end_of_reception(now);
             }
             Input::TransmissionDone => self.transmission_done(now),
@@ -172,11 +179,10 @@ impl Dcf {
         [owed, next, assembly].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
-    /// Packets that the station holds.
+    /// Packets from above that the station still holds.
     #[must_use]
     pub fn held(&self) -> usize {
-        let job = self.job.as_ref().is_some_and(|job| !job.given_away);
-        usize::from(job) + self.up.len()
+        usize::from(self.job.as_ref().is_some_and(|job| !job.given_away))
     }
 
     /// How long the radio has been in each state, up to its last change.

@@ -1,5 +1,7 @@
 //! What an interface reports: the life of each packet on one link, as its two ends see it.
 
+use windfall_mac::dcf::radio::Period;
+
 use windfall_base::{Damage, DropReason, FlowId, Instant, Tag};
 
 /// Something that happened at an interface.
@@ -64,4 +66,6 @@ pub enum EventKind {
         /// Bytes of the packet.
         len: usize,
     },
+    /// The radio has changed its state; reported only where the radio is observed.
+    Radio(Period),
 }

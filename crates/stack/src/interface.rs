@@ -6,9 +6,11 @@ pub mod classify;
 pub mod flows;
 mod piped;
 pub mod polled;
+pub mod wifi;
 
 use windfall_base::{DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed};
 use windfall_link::PipeConfig;
+use windfall_mac::dcf::radio::Airtime;
 use windfall_queue::Limits;
 
 pub use account::Counters;
@@ -20,6 +22,7 @@ use classify::{Classifier, Rule};
 use flows::{FlowAccount, ScheduledFlow};
 use piped::Piped;
 use polled::{Polled, PolledConfig};
+use wifi::{Wifi, WifiConfig};
 
 /// The port of bare IP packets.
 pub const DEVICE: Port = Port(0);
@@ -70,6 +73,8 @@ pub enum LinkConfig {
     Pipe(PipeConfig),
     /// One station of a polled, shared medium (S3.2).
     Polled(PolledConfig),
+    /// One station of an 802.11 network.
+    Wifi(WifiConfig),
 }
 
 /// A network interface: [`DEVICE`] carries bare IP packets, [`MEDIUM`] frames.
@@ -90,12 +95,13 @@ pub struct Interface {
 enum Lower {
     Piped(Piped),
     Polled(Polled),
+    Wifi(Wifi),
 }
 
 impl Interface {
     /// An interface that has done nothing. Links that contend draw from stream `name` of `seed`.
     #[must_use]
-    pub fn new(config: InterfaceConfig, _seed: Seed, _name: &str) -> Self {
+    pub fn new(config: InterfaceConfig, seed: Seed, name: &str) -> Self {
         let InterfaceConfig { mtu, rules, queue, flows, assist, link, observe } = config;
         let classifier = Classifier::new(rules);
         let lower = match link {
@@ -103,6 +109,7 @@ impl Interface {
                 Lower::Piped(Piped::new(link, queue, classifier.asks_for_repetition()))
             }
             LinkConfig::Polled(link) => Lower::Polled(Polled::new(link, queue, &flows)),
+            LinkConfig::Wifi(link) => Lower::Wifi(Wifi::new(link, queue, seed, name)),
         };
         let assist = Assist::new(assist);
         Self { mtu, classifier, assist, lower, account: Account::new(observe) }
@@ -120,6 +127,7 @@ impl Interface {
         let held = match &self.lower {
             Lower::Piped(lower) => lower.held(),
             Lower::Polled(lower) => lower.held(),
+            Lower::Wifi(lower) => lower.held(),
         };
         self.account.ledger(held)
     }
@@ -130,11 +138,29 @@ impl Interface {
         self.account.counters
     }
 
-    /// What each flow has had of a polled link, everything else first; nothing on a pipe.
+    /// How long the radio has been in each state; `None` where there is no 802.11 radio.
+    #[must_use]
+    pub fn airtime(&self) -> Option<Airtime> {
+        match &self.lower {
+            Lower::Wifi(lower) => Some(lower.airtime()),
+            Lower::Piped(_) | Lower::Polled(_) => None,
+        }
+    }
+
+    //= S0.10
+    /// Turns the receive switch of an 802.11 radio: whether frames for this station whose check
+    /// failed are handed up. Other links have no such switch, and nothing happens.
+    pub fn set_accept_damaged(&mut self, accept: bool) {
+        if let Lower::Wifi(lower) = &mut self.lower {
+            lower.set_accept_damaged(accept);
+        }
+    }
+
+    /// What each flow has had of a polled link, everything else first; nothing on other links.
     #[must_use]
     pub fn flows(&self) -> Vec<FlowAccount> {
         match &self.lower {
-            Lower::Piped(_) => Vec::new(),
+            Lower::Piped(_) | Lower::Wifi(_) => Vec::new(),
             Lower::Polled(lower) => lower.accounts().collect(),
         }
     }
@@ -145,6 +171,7 @@ impl Interface {
         match &self.lower {
             Lower::Piped(lower) => lower.queue_len(),
             Lower::Polled(lower) => lower.queue_len(),
+            Lower::Wifi(lower) => lower.queue_len(),
         }
     }
 
@@ -160,6 +187,7 @@ impl Interface {
         let queued = match &mut self.lower {
             Lower::Piped(lower) => lower.take_packet(now, frame),
             Lower::Polled(lower) => lower.take_packet(now, frame),
+            Lower::Wifi(lower) => lower.take_packet(now, frame),
         };
         match queued {
             Ok(waiting) => self.account.queued(now, tag, flow, len, waiting),
@@ -168,8 +196,15 @@ impl Interface {
         if let Some(frame) = seen {
             self.assist.handle_queued(now, &frame);
         }
-        if let Lower::Polled(lower) = &mut self.lower {
-            lower.handle_queued(now, &mut self.account);
+        self.handle_queued(now);
+    }
+
+    /// Lets a link that chooses its own time know of a packet that waits.
+    fn handle_queued(&mut self, now: Instant) {
+        match &mut self.lower {
+            Lower::Piped(_) => {}
+            Lower::Polled(lower) => lower.handle_queued(now, &mut self.account),
+            Lower::Wifi(lower) => lower.handle_queued(now, &mut self.account),
         }
     }
 }
@@ -181,6 +216,7 @@ impl Interface {
             let frame = match &mut self.lower {
                 Lower::Piped(lower) => lower.poll_delivery(),
                 Lower::Polled(lower) => lower.poll_delivery(),
+                Lower::Wifi(lower) => lower.poll_delivery(&mut self.account),
             }?;
             let verdict = self.assist.handle_delivery(now, &frame);
             self.repeat(now);
@@ -204,11 +240,11 @@ impl Interface {
             let taken = match &mut self.lower {
                 Lower::Piped(lower) => lower.take_first(now, frame),
                 Lower::Polled(lower) => lower.take_packet(now, frame),
+                Lower::Wifi(lower) => lower.take_packet(now, frame),
             };
-            if let Err(reason) = taken {
-                self.account.dropped(now, tag, false, reason, len);
-            } else if let Lower::Polled(lower) = &mut self.lower {
-                lower.handle_queued(now, &mut self.account);
+            match taken {
+                Ok(_) => self.handle_queued(now),
+                Err(reason) => self.account.dropped(now, tag, false, reason, len),
             }
         }
     }
@@ -221,6 +257,7 @@ impl Node for Interface {
             (MEDIUM, input) => match &mut self.lower {
                 Lower::Piped(lower) => lower.handle_input(now, input, &mut self.account),
                 Lower::Polled(lower) => lower.handle_input(now, input, &mut self.account),
+                Lower::Wifi(lower) => lower.handle_input(now, input, &mut self.account),
             },
             // A device gives no signals, and there is no other port.
             _ => {}
@@ -231,6 +268,7 @@ impl Node for Interface {
         match &mut self.lower {
             Lower::Piped(lower) => lower.handle_timeout(now, &mut self.account),
             Lower::Polled(lower) => lower.handle_timeout(now, &mut self.account),
+            Lower::Wifi(lower) => lower.handle_timeout(now, &mut self.account),
         }
         self.assist.handle_timeout(now);
         self.repeat(now);
@@ -243,6 +281,7 @@ impl Node for Interface {
         let outgoing = match &mut self.lower {
             Lower::Piped(lower) => lower.poll_transmit(now, &mut self.account),
             Lower::Polled(lower) => lower.poll_transmit(&mut self.account),
+            Lower::Wifi(lower) => lower.poll_transmit(&mut self.account),
         };
         outgoing.map(|outgoing| (MEDIUM, outgoing))
     }
@@ -251,6 +290,7 @@ impl Node for Interface {
         let lower = match &self.lower {
             Lower::Piped(lower) => lower.poll_timeout(),
             Lower::Polled(lower) => lower.poll_timeout(),
+            Lower::Wifi(lower) => lower.poll_timeout(),
         };
         lower.into_iter().chain(self.assist.poll_timeout()).min_by_key(|(at, _)| *at)
     }

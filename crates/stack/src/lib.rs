@@ -13,5 +13,6 @@ pub use interface::assist::{AssistConfig, CorruptionFilter, SnoopConfig};
 pub use interface::classify::{Block, Classifier, Rule};
 pub use interface::flows::{FlowAccount, ScheduledFlow};
 pub use interface::polled::{Member, PolledConfig, Role};
+pub use interface::wifi::{Neighbour, WifiConfig};
 pub use interface::{Counters, DEVICE, Interface, InterfaceConfig, LinkConfig, MEDIUM};
 pub use windfall_wire_net::Protocol;

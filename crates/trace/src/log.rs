@@ -54,6 +54,10 @@ struct Line<'a> {
     damage: Option<Known<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     air: Option<Fate<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    radio: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seconds: Option<f64>,
 }
 
 /// What a receiver knows of the damage to a packet.
@@ -179,6 +183,12 @@ fn of_interface<'a>(kind: &'a EventKind, line: Line<'a>) -> Line<'a> {
             kept: Some(*kept),
             reason: Some(reason.name()),
             len: Some(*len),
+            ..line
+        },
+        EventKind::Radio(period) => Line {
+            ev: "radio.state",
+            radio: Some(period.state.name()),
+            seconds: Some((period.ended - period.began).as_secs_f64()),
             ..line
         },
     }

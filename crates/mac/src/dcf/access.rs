@@ -19,6 +19,8 @@ pub(super) struct Access {
     busy: bool,
     /// The station itself transmits.
     transmitting: bool,
+    /// What is heard overlaps with a frame of the station's own, so that nothing can be told of it.
+    deaf: bool,
     /// When the medium fell idle, or the station ended its own frame.
     idle_since: Instant,
     /// The medium is reserved until then.
@@ -41,6 +43,7 @@ impl Access {
             eifs,
             busy: false,
             transmitting: false,
+            deaf: false,
             idle_since: Instant::START,
             reserved: Instant::START,
             failed: false,
@@ -83,12 +86,14 @@ impl Access {
         }
         self.freeze(now);
         self.busy = true;
+        self.deaf = self.transmitting;
     }
 
     /// The carrier of others vanishes.
     pub(super) fn carrier_idle(&mut self, now: Instant) {
         if self.busy {
             self.busy = false;
+            self.deaf = false;
             self.idle_since = self.idle_since.max(now);
         }
     }
@@ -113,6 +118,11 @@ impl Access {
         self.reserved > now
     }
 
+    /// Whether what is heard overlaps with a frame of the station's own.
+    pub(super) fn is_deaf(&self) -> bool {
+        self.deaf
+    }
+
     /// Whether others are heard.
     pub(super) fn is_busy(&self) -> bool {
         self.busy
@@ -128,6 +138,7 @@ impl Access {
         self.freeze(now);
         self.committed = None;
         self.transmitting = true;
+        self.deaf = self.busy;
     }
 
     /// The station's own frame has ended.

@@ -26,6 +26,19 @@ pub enum Backoff {
     Constant,
 }
 
+/// After what a station keeps the extended gap, EIFS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExtendedGap {
+    /// Whenever a preamble was heard and no whole frame came of it, as the standard says.
+    #[default]
+    Always,
+    /// Only after frames whose PHY header could be read, as ns-3 does: of an OFDM collision between
+    /// equals nothing can be read.
+    ReadableHeader,
+    /// Never, as Bianchi's model assumes.
+    Never,
+}
+
 /// How many attempts a packet gets, in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
@@ -69,6 +82,8 @@ pub struct Config {
     pub retries: Retries,
     /// How the contention window grows and shrinks.
     pub backoff: Backoff,
+    /// After what the extended gap is kept.
+    pub extended_gap: ExtendedGap,
     /// Frames bear the eight bytes of WEP; nothing is encrypted (S2.19).
     pub wep: bool,
     /// Hand up frames whose check failed if their address is right (S0.11).
@@ -97,6 +112,7 @@ impl Config {
             fragment_threshold: NO_THRESHOLD,
             retries: Retries::default(),
             backoff: Backoff::default(),
+            extended_gap: ExtendedGap::default(),
             wep: false,
             accept_damaged: false,
             observe_radio: false,

@@ -8,6 +8,7 @@ use windfall_wire_link::ieee80211::{Flags, Header, Kind, PhyRate, snap};
 
 use super::Dcf;
 use super::assembly::Arrived;
+use super::config::ExtendedGap;
 use super::event::Event;
 use super::job::WEP;
 use super::radio::State;
@@ -17,7 +18,7 @@ impl Dcf {
     /// A frame has arrived, whole or damaged, for this station or for another.
     pub(super) fn handle_frame(&mut self, now: Instant, mut frame: Frame, vector: &RxVector) {
         let good = has_good_check(&frame);
-        self.access.reception(good);
+        self.access.reception(self.keeps_usual_gap(good));
         let header = match Header::parse(&frame.header) {
             Ok(header) if frame.trailer.len() >= FCS_LEN => header,
             _ => return self.refuse(now, &frame, DropReason::Truncated),
@@ -63,7 +64,7 @@ impl Dcf {
     /// The radio has kept a frame for somebody else to itself.
     pub(super) fn handle_overheard(&mut self, now: Instant, frame: Overheard) {
         self.radio.reception(now, State::Overhear);
-        self.access.reception(frame.good);
+        self.access.reception(self.keeps_usual_gap(frame.good));
         if frame.good
             && let [code, _, low, high] = frame.head
             && let Some(kind) = Kind::from_code(code)
@@ -85,6 +86,11 @@ impl Dcf {
         if matches!(self.phase, Phase::Awaiting { until: None, .. }) {
             self.attempt_failed(now);
         }
+    }
+
+    /// Whether the usual gap follows a frame whose header could be read and whose check is `good`.
+    fn keeps_usual_gap(&self, good: bool) -> bool {
+        good || self.config.extended_gap == ExtendedGap::Never
     }
 
     fn is_answer(&self, header: &Header) -> bool {

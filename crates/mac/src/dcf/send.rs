@@ -206,7 +206,10 @@ impl Dcf {
         if !last && !expired {
             self.window.grow();
             self.phase = Phase::Contending;
-            return self.access.back_off(now, self.window.draw(&mut self.draw));
+            // Its slots follow an idle DIFS after the silence in place of the answer, so that it
+            // begins about when those do that keep the extended gap.
+            let from = now + self.config.timing.difs();
+            return self.access.back_off(from, self.window.draw(&mut self.draw));
         }
         if !job.given_away {
             let reason = if last { DropReason::RetryLimit } else { DropReason::Expired };

@@ -65,9 +65,7 @@ impl Station {
 
     pub(super) fn ledger(&self) -> Ledger {
         let held = self.queue.len() + self.dcf.held();
-        // What is about to go up has been taken too.
-        let taken = self.ledger.taken + self.dcf.up.len() as u64;
-        Ledger { taken, held: held as u64, ..self.ledger.clone() }
+        Ledger { held: held as u64, ..self.ledger.clone() }
     }
 
     /// Data frames sent.

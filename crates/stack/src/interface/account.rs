@@ -141,6 +141,13 @@ impl Account {
         }
     }
 
+    /// Something happened that is not in the books.
+    pub(super) fn event(&mut self, at: Instant, kind: EventKind) {
+        if self.observe {
+            self.note(at, kind);
+        }
+    }
+
     /// Takes down what the link reports.
     pub(super) fn link(&mut self, at: Instant, event: LinkEvent) {
         match event {

@@ -5,7 +5,7 @@ use core::num::NonZeroU8;
 use core::ops::RangeInclusive;
 
 use windfall_base::{Class, Frame, Payload};
-use windfall_wire_net::{Protocol, ip, udplite};
+use windfall_wire_net::{Protocol, carrier, ip, udp, udplite};
 
 /// Bytes at the beginning of a packet that rules may look at.
 const LOOKED_AT: usize = 128;
@@ -54,14 +54,16 @@ pub struct Rule {
     pub destination_ports: Option<RangeInclusive<u16>>,
     /// Its differentiated-services code point, 0..=63 (RFC 2474).
     pub dscp: Option<u8>,
-    /// Only UDP-Lite datagrams whose checksum leaves some bytes uncovered (RFC 3828).
+    /// Only UDP-Lite datagrams whose checksum leaves some bytes uncovered (RFC 3828), bare or
+    /// carried in UDP.
     pub partly_covered: bool,
     /// What the owner of such packets asks.
     pub class: Class,
 }
 
 impl Rule {
-    /// Partly covered UDP-Lite datagrams are approximate: one attempt, damage welcome (S0.6).
+    //= S0.7
+    /// Partly covered UDP-Lite datagrams are approximate: one attempt, damage welcome (S0.7, S0.8).
     #[must_use]
     pub fn approximate() -> Self {
         let class = Class {
@@ -128,6 +130,14 @@ pub(super) fn destination(packet: &Payload) -> Option<IpAddr> {
     ip::Packet::new(&start).ok().map(|packet| packet.addresses().dst())
 }
 
+/// Whether packets to `address` are for several stations of a link.
+pub(super) fn is_for_group(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_multicast() || address.is_broadcast(),
+        IpAddr::V6(address) => address.is_multicast(),
+    }
+}
+
 /// What rules look at.
 struct Headers<'a> {
     source: IpAddr,
@@ -162,10 +172,19 @@ impl<'a> Headers<'a> {
         })
     }
 
+    /// Whether it is UDP-Lite, or UDP-Lite carried in UDP, some of whose bytes no checksum covers.
     fn is_partly_covered(&self) -> bool {
         let Some((bytes, len)) = self.carried else { return false };
-        self.protocol == Some(Protocol::UDP_LITE)
-            && udplite::Packet::truncated(bytes, len).is_ok_and(|packet| packet.covered() < len)
+        match self.protocol {
+            Some(Protocol::UDP_LITE) => {
+                udplite::Packet::truncated(bytes, len).is_ok_and(|packet| packet.covered() < len)
+            }
+            Some(Protocol::UDP) => bytes.get(udp::HEADER_LEN..).is_some_and(|data| {
+                let packet = carrier::Packet::truncated(data, len.saturating_sub(udp::HEADER_LEN));
+                packet.is_ok_and(|packet| packet.is_partly_covered())
+            }),
+            _ => false,
+        }
     }
 }
 

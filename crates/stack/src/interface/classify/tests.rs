@@ -47,6 +47,7 @@ fn the_first_rule_that_matches_gives_the_class() {
 }
 
 //= S0.6
+//= S0.7
 #[test]
 fn only_partly_covered_datagrams_are_approximate() {
     let datagram = |coverage: u8, protocol| {
@@ -59,6 +60,35 @@ fn only_partly_covered_datagrams_are_approximate() {
     assert_eq!(datagram(40, Protocol::UDP_LITE), (None, None));
     assert_eq!(datagram(0, Protocol::UDP_LITE), (None, None));
     assert_eq!(datagram(8, Protocol::UDP), (None, None));
+}
+
+//= S0.7
+#[test]
+fn what_udp_carries_is_as_approximate_as_what_stands_bare() {
+    use windfall_wire_net::addresses::Addresses;
+    use windfall_wire_net::udplite::Coverage;
+    let addresses = Addresses::V4 { src: [10, 0, 0, 1].into(), dst: [10, 0, 0, 2].into() };
+    let ports = carrier::Ports { src: 1, dst: 2 };
+    let attempts = |inside: &[u8]| {
+        let len = 8 + inside.len() as u16;
+        let mut frame = packet(Protocol::UDP, 0, [0, 1, 0, 2, 0, len as u8, 0, 0], len);
+        let mut bytes = frame.to_vec();
+        bytes[28..].copy_from_slice(inside);
+        frame = Frame::packet(bytes);
+        Classifier::new(vec![Rule::approximate()]).classify(&mut frame);
+        frame.class.attempts.map(NonZeroU8::get)
+    };
+    let mut inside = [7; 40];
+    for (coverage, expected) in [(8, Some(1)), (20, Some(1)), (40, None), (0, None)] {
+        let covered = Coverage::from_field(coverage).expect("it is legal");
+        let (head, data) = inside.split_at_mut(8);
+        carrier::emit(head, &addresses, ports, covered, [data, &[]]);
+        assert_eq!(attempts(&inside), expected, "coverage {coverage}");
+    }
+    carrier::emit_whole(&mut inside);
+    assert_eq!(attempts(&inside), None);
+    assert_eq!(attempts(&[7; 40]), None);
+    assert_eq!(attempts(&carrier::PARTIAL), None);
 }
 
 #[test]

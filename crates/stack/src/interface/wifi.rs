@@ -1,0 +1,161 @@
+//! An 802.11 radio below an interface: one queue, and a station that pulls from it.
+
+use windfall_base::{DropReason, Frame, Input, Instant, Outgoing, Payload, Seed};
+use windfall_link::Event as LinkEvent;
+use windfall_mac::dcf::radio::Airtime;
+use windfall_mac::dcf::{Config, Dcf, Event, Packet};
+use windfall_queue::{DropTail, Limits};
+use windfall_wire_link::ieee80211::{MacAddress, snap};
+
+use super::account::Account;
+use super::classify::{Block, destination, is_for_group};
+use crate::event::EventKind;
+
+/// One station of an 802.11 network.
+#[derive(Clone, Debug)]
+pub struct WifiConfig {
+    /// The station.
+    pub mac: Config,
+    /// The others, and what is reached through them. A packet that is behind none goes to the
+    /// first.
+    pub neighbours: Vec<Neighbour>,
+}
+
+/// Another station of the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Its address.
+    pub address: MacAddress,
+    /// The IP addresses that are reached through it.
+    pub behind: Vec<Block>,
+}
+
+#[derive(Debug)]
+pub(super) struct Wifi {
+    queue: DropTail,
+    dcf: Dcf,
+    neighbours: Vec<Neighbour>,
+}
+
+impl Wifi {
+    pub(super) fn new(config: WifiConfig, limits: Limits, seed: Seed, name: &str) -> Self {
+        let WifiConfig { mac, neighbours } = config;
+        Self { queue: DropTail::new(limits), dcf: Dcf::new(mac, seed, name), neighbours }
+    }
+
+    /// Takes a packet into the queue, and gives the packets that wait with it.
+    pub(super) fn take_packet(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
+        if self.neighbours.is_empty() {
+            return Err(DropReason::NoRoute);
+        }
+        match self.queue.push(now, frame) {
+            None => Ok(self.queue.len()),
+            Some(_) => Err(DropReason::QueueFull),
+        }
+    }
+
+    /// Lets the station know of a packet that was taken.
+    pub(super) fn handle_queued(&mut self, now: Instant, account: &mut Account) {
+        self.with(now, account, |dcf, pull| dcf.handle_queued(now, pull));
+    }
+
+    pub(super) fn handle_input(&mut self, now: Instant, input: Input, account: &mut Account) {
+        self.with(now, account, |dcf, pull| dcf.handle_input(now, input, pull));
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant, account: &mut Account) {
+        self.with(now, account, |dcf, pull| dcf.handle_timeout(now, pull));
+    }
+
+    pub(super) fn poll_delivery(&mut self, account: &mut Account) -> Option<Frame> {
+        let frame = self.dcf.poll_delivery()?;
+        account.arrived();
+        Some(frame)
+    }
+
+    pub(super) fn poll_transmit(&mut self, account: &mut Account) -> Option<Outgoing> {
+        let outgoing = self.dcf.poll_transmit()?;
+        account.counters.bytes_sent += outgoing.frame.len() as u64;
+        Some(outgoing)
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        self.dcf.poll_timeout()
+    }
+
+    pub(super) fn held(&self) -> usize {
+        self.queue.len() + self.dcf.held()
+    }
+
+    pub(super) fn queue_len(&self) -> (usize, usize) {
+        (self.queue.len(), self.queue.bytes())
+    }
+
+    pub(super) fn airtime(&self) -> Airtime {
+        self.dcf.airtime()
+    }
+
+    pub(super) fn set_accept_damaged(&mut self, accept: bool) {
+        self.dcf.set_accept_damaged(accept);
+    }
+
+    /// Lets the station act, with the queue as its source, and takes down what it reports.
+    fn with(
+        &mut self,
+        now: Instant,
+        account: &mut Account,
+        act: impl FnOnce(&mut Dcf, &mut dyn FnMut() -> Option<Packet>),
+    ) {
+        let Self { queue, dcf, neighbours } = self;
+        act(dcf, &mut || {
+            let pulled = account.pull(now, || queue.pop())?;
+            let to = next_hop(neighbours, &pulled.frame.payload)?;
+            let ether_type = ether_type(&pulled.frame.payload);
+            Some(Packet { frame: pulled.frame, to, ether_type, expires: pulled.expires })
+        });
+        while let Some(event) = dcf.poll_event() {
+            take_down(now, event, account);
+        }
+    }
+}
+
+/// Enters what the station reports into the books.
+fn take_down(now: Instant, event: Event, account: &mut Account) {
+    match event {
+        Event::Sent { tag, attempt, len, kept } => {
+            account.link(now, LinkEvent::Sent { tag, attempt, len, kept });
+        }
+        Event::Acknowledged { tag } => account.link(now, LinkEvent::Acknowledged { tag }),
+        Event::Dropped { tag, reason, len } => account.dropped(now, tag, false, reason, len),
+        Event::Discarded { tag, kept, reason, len } => {
+            account.arrived();
+            account.dropped(now, tag, kept, reason, len);
+        }
+        Event::Control { sent: true, .. } => account.counters.control_sent += 1,
+        Event::Control { sent: false, .. } => account.counters.control_received += 1,
+        Event::Radio(period) => account.event(now, EventKind::Radio(period)),
+    }
+}
+
+/// The station through which a packet reaches its destination, or everybody.
+fn next_hop(neighbours: &[Neighbour], packet: &Payload) -> Option<MacAddress> {
+    let Some(to) = destination(packet) else { return Some(neighbours.first()?.address) };
+    if is_for_group(to) {
+        return Some(MacAddress::BROADCAST);
+    }
+    let behind = |known: &&Neighbour| known.behind.iter().any(|block| block.contains(to));
+    let known = neighbours.iter().find(behind).or(neighbours.first())?;
+    Some(known.address)
+}
+
+/// The EtherType of an IP packet, by its version.
+fn ether_type(packet: &Payload) -> u16 {
+    let [head, body] = packet.slices();
+    match head.first().or(body.first()) {
+        Some(first) if first >> 4 == 6 => snap::IPV6,
+        _ => snap::IPV4,
+    }
+}
+
+#[cfg(test)]
+mod tests;

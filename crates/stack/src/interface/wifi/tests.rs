@@ -1,0 +1,118 @@
+use core::net::{IpAddr, Ipv4Addr};
+use core::num::NonZeroU8;
+
+use windfall_base::{Check, Class, Duration, Node, Port, RxVector, Stream, Tag};
+use windfall_testkit::laws;
+use windfall_wire_link::ieee80211::Phy;
+
+use super::super::{DEVICE, Interface, InterfaceConfig, LinkConfig, MEDIUM};
+use super::*;
+use crate::interface::Rule;
+
+fn address(number: u16) -> MacAddress {
+    MacAddress::of_station(number)
+}
+
+/// An interface of station `number`, whose neighbours are 1 and 2.
+fn interface(number: u16, accept_damaged: bool) -> Interface {
+    let mac = Config { accept_damaged, ..Config::new(address(number), Phy::G) };
+    let behind = |last| vec![Block { address: Ipv4Addr::new(10, 0, 0, last).into(), bits: 32 }];
+    let neighbour =
+        |number: u16| Neighbour { address: address(number), behind: behind(number as u8) };
+    let neighbours = [1, 2].map(neighbour).to_vec();
+    let link = LinkConfig::Wifi(WifiConfig { mac, neighbours });
+    let rules = vec![Rule::approximate()];
+    let config = InterfaceConfig { link, rules, observe: true, ..InterfaceConfig::default() };
+    Interface::new(config, Seed(1), "wifi")
+}
+
+/// A UDP-Lite datagram of 40 bytes to 10.0.0.`to` that covers `coverage` of them.
+fn datagram(to: u8, coverage: u8) -> Frame {
+    let mut bytes = vec![0x45, 0, 0, 60, 0, 0, 0, 0, 64, 136, 0, 0, 10, 0, 0, 9, 10, 0, 0, to];
+    bytes.extend([0, 1, 0, 2, 0, coverage, 1, 1]);
+    bytes.resize(60, 0);
+    Frame { tag: Some(Tag(1)), ..Frame::packet(bytes) }
+}
+
+fn frame_for(to: u8, coverage: u8) -> Frame {
+    let mut sender = interface(0, false);
+    let at = Instant::from_nanos(1_000_000);
+    sender.handle_input(at, DEVICE, Input::Frame(datagram(to, coverage), RxVector::wired(at)));
+    let (port, outgoing) = sender.poll_transmit(at).expect("the medium is free");
+    assert_eq!(port, MEDIUM);
+    outgoing.frame
+}
+
+#[test]
+fn packets_go_to_the_station_behind_which_their_address_is_and_to_all_if_it_is_a_group() {
+    let receiver = |to: IpAddr| {
+        let mut packet = datagram(0, 0).to_vec();
+        if let IpAddr::V4(to) = to {
+            packet[16..20].copy_from_slice(&to.octets());
+        }
+        let interface = interface(0, false);
+        let super::super::Lower::Wifi(wifi) = &interface.lower else { unreachable!() };
+        next_hop(&wifi.neighbours, &packet.into())
+    };
+    let v4 = |last| IpAddr::from([10, 0, 0, last]);
+    assert_eq!(receiver(v4(2)), Some(address(2)));
+    assert_eq!(receiver(v4(1)), Some(address(1)));
+    assert_eq!(receiver(v4(77)), Some(address(1)));
+    assert_eq!(receiver([224, 0, 0, 1].into()), Some(MacAddress::BROADCAST));
+    assert_eq!(next_hop(&[], &Payload::default()), None);
+    assert_eq!(ether_type(&vec![0x60; 40].into()), snap::IPV6);
+}
+
+//= S0.14
+//= S0.70
+#[test]
+fn the_switch_of_the_receiver_and_the_mode_of_the_sender_are_independent() {
+    for (switch, approximate) in [(false, false), (false, true), (true, false), (true, true)] {
+        let coverage = if approximate { 8 } else { 40 };
+        let mut frame = frame_for(1, coverage);
+        // The sender's mode alone decides whether it keeps the packet to send it again.
+        assert_eq!(frame.kept, !approximate);
+        frame.invert(&[(24 + 8 + 50) * 8]);
+        let mut receiver = interface(1, false);
+        receiver.set_accept_damaged(switch);
+        let at = Instant::from_nanos(2_000_000);
+        receiver.handle_input(at, MEDIUM, Input::Frame(frame, RxVector::wired(at)));
+        // The receiver's switch alone decides whether a damaged one goes up.
+        let up = receiver.poll_transmit(at);
+        assert_eq!(up.is_some(), switch);
+        if let Some((port, outgoing)) = up {
+            assert_eq!((port, outgoing.frame.damage.frame), (DEVICE, Check::Bad));
+        }
+        let lost = receiver.ledger().drops.of(DropReason::FrameCheck);
+        assert_eq!(lost, u64::from(!switch));
+        assert!(receiver.ledger().balances());
+        // Neither of them makes it acknowledge damage.
+        assert_eq!(receiver.poll_timeout(), None);
+    }
+}
+
+#[test]
+fn an_interface_keeps_the_laws() {
+    let subject = |seed: Seed| interface(1, seed.0.is_multiple_of(2));
+    let input = |stream: &mut Stream, now: Instant| -> (Port, Input) {
+        match stream.below(6) {
+            0 => (MEDIUM, Input::CarrierBusy),
+            1 => (MEDIUM, Input::CarrierIdle),
+            2 => (MEDIUM, Input::TransmissionDone),
+            3 => {
+                let mut frame = frame_for(1 + stream.below(2) as u8, 8);
+                if stream.below(2) == 0 {
+                    frame.invert(&[stream.below(800) as u32]);
+                }
+                (MEDIUM, Input::Frame(frame, RxVector::wired(now)))
+            }
+            _ => {
+                let lifetime = Some(Duration::from_millis(3));
+                let class = Class { attempts: NonZeroU8::new(2), lifetime, ..Class::default() };
+                let frame = Frame { class, ..datagram(stream.below(3) as u8, 8) };
+                (DEVICE, Input::Frame(frame, RxVector::wired(now)))
+            }
+        }
+    };
+    laws::check(laws::Subject::new(2, subject).input(input).ledger(Interface::ledger));
+}

@@ -1,0 +1,6 @@
+//! 802.11b/g against ns-3 and against closed forms.
+
+#[path = "wifi/bianchi.rs"]
+mod bianchi;
+#[path = "wifi/ns3.rs"]
+mod ns3;
