@@ -11,12 +11,14 @@ pub mod demo;
 mod error;
 mod figure;
 mod paper_003;
+mod paper_004;
 mod registry;
 mod scenario;
 mod scratch;
 mod sequence;
 mod simulated;
 mod transfer;
+mod wire;
 
 pub use error::Error;
 pub use figure::{Basis, Context, Effort, Figure};

@@ -1,0 +1,173 @@
+//! Two TCPs and a wire between them on which a function decides the fate of each packet.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use windfall_base::{Duration, Frame, Instant, Payload, Seed};
+use windfall_scenario::TcpSettings;
+use windfall_tcp::lookup::Lookup;
+use windfall_tcp::{Arrival, Connection, ConnectionId, Endpoint, Event, Listener, Transmit};
+use windfall_wire_net::Ecn;
+use windfall_wire_net::tcp::{Flags, Packet};
+
+use crate::error::Error;
+
+/// The end that opens the connection.
+pub(crate) const NEAR: usize = 0;
+/// The end that listens.
+pub(crate) const FAR: usize = 1;
+
+/// A packet about to leave, as the function that decides on it sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaving {
+    /// Who sends it.
+    pub(crate) from: usize,
+    /// Its control bits.
+    pub(crate) flags: Flags,
+    /// Bytes of data in it.
+    pub(crate) len: usize,
+}
+
+/// What happens to a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Fate {
+    /// The last bit of it is inverted.
+    pub(crate) damaged: bool,
+    /// The network marks it (RFC 3168).
+    pub(crate) marked: bool,
+}
+
+/// Two connected TCPs.
+pub(crate) struct Wire {
+    pub(crate) now: Instant,
+    /// How long a packet travels.
+    pub(crate) delay: Duration,
+    /// Decides on every packet.
+    pub(crate) fate: Box<dyn FnMut(&Leaving) -> Fate>,
+    ends: [Endpoint; 2],
+    ids: [Option<ConnectionId>; 2],
+    /// Bytes that each end has received in order.
+    arrived: [usize; 2],
+    flying: BTreeMap<(Instant, u64), (usize, Arrival, Payload)>,
+    launched: u64,
+}
+
+impl Wire {
+    /// A wire of `delay` between two ends with these settings, connected.
+    ///
+    /// # Errors
+    /// If the settings make no sense or the ends do not connect.
+    pub(crate) fn connected(
+        figure: &'static str,
+        settings: &str,
+        delay: Duration,
+        seed: Seed,
+    ) -> Result<Self, Error> {
+        let failed = |message: String| Error::Scenario { figure, message };
+        let settings: TcpSettings = settings.parse().map_err(|error| failed(format!("{error}")))?;
+        let config = Arc::new(settings.config().clone());
+        let mut ends = ["near", "far"].map(|name| Endpoint::new(seed, name, Lookup::Hashed));
+        let [near, far] = [([10, 0, 0, 1], 40_000), ([10, 0, 0, 2], 5_001)].map(Into::into);
+        let listener = Listener::new(Arc::clone(&config));
+        ends[FAR].listen(far, listener).map_err(|error| failed(error.to_string()))?;
+        let (now, fate) = (Instant::START, Box::new(|_: &Leaving| Fate::default()));
+        let id = ends[NEAR].connect(now, near, far, config);
+        let id = id.map_err(|error| failed(error.to_string()))?;
+        let (ids, arrived) = ([Some(id), None], [0; 2]);
+        let flying = BTreeMap::new();
+        let mut wire = Self { now, delay, fate, ends, ids, arrived, flying, launched: 0 };
+        match wire.run_until(Duration::from_secs(10), |wire| wire.ids[FAR].is_some()) {
+            true => Ok(wire),
+            false => Err(failed("the two ends do not connect".to_owned())),
+        }
+    }
+
+    /// The connection as one end sees it; `None` once it is over.
+    pub(crate) fn connection(&self, end: usize) -> Option<&Connection> {
+        self.ends[end].connection(self.ids[end]?)
+    }
+
+    /// Bytes that an end has received in order.
+    pub(crate) fn arrived(&self, end: usize) -> usize {
+        self.arrived[end]
+    }
+
+    /// Gives an end `len` bytes to send, as many as its buffer has room for.
+    pub(crate) fn send(&mut self, end: usize, len: usize) {
+        if let Some(id) = self.ids[end] {
+            // A connection that is over takes nothing; the experiment then sees nothing arrive.
+            let _ = self.ends[end].write_bytes(id, Bytes::from(vec![0x5a; len]));
+        }
+    }
+
+    /// Runs for `span`.
+    pub(crate) fn run_for(&mut self, span: Duration) {
+        self.run_until(span, |_| false);
+    }
+
+    /// Runs until `done` or for `span`; says whether it was done.
+    pub(crate) fn run_until(&mut self, span: Duration, done: impl Fn(&Self) -> bool) -> bool {
+        let end = self.now.saturating_add(span);
+        self.settle();
+        while !done(self) {
+            let timers = self.ends.iter().filter_map(Endpoint::poll_timeout).map(|(at, _)| at);
+            let next = timers.chain(self.flying.keys().map(|(at, _)| *at).next()).min();
+            let Some(next) = next.filter(|next| *next <= end) else {
+                self.now = end;
+                return false;
+            };
+            self.now = self.now.max(next);
+            self.arrive();
+            self.ends.iter_mut().for_each(|tcp| tcp.handle_timeout(self.now));
+            self.settle();
+        }
+        true
+    }
+
+    /// Hands over what is due.
+    fn arrive(&mut self) {
+        while let Some(entry) = self.flying.first_entry().filter(|entry| entry.key().0 <= self.now)
+        {
+            let (to, arrival, payload) = entry.remove();
+            // What is dropped is the experiment's intention.
+            let _ = self.ends[to].handle_segment(self.now, &arrival, &payload);
+            self.settle();
+        }
+    }
+
+    /// Lets both ends send and report until they are silent.
+    fn settle(&mut self) {
+        for end in [NEAR, FAR] {
+            while let Some((id, event)) = self.ends[end].poll_event() {
+                match event {
+                    Event::Accepted => self.ids[end] = Some(id),
+                    Event::Readable => {
+                        while let Ok(Some(data)) = self.ends[end].read(id, usize::MAX) {
+                            self.arrived[end] += data.len();
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            while let Some(transmit) = self.ends[end].poll_transmit(self.now) {
+                self.launch(end, &transmit);
+            }
+        }
+    }
+
+    fn launch(&mut self, from: usize, transmit: &Transmit) {
+        let flags = Packet::new(&transmit.header).map_or(Flags::NONE, |packet| packet.flags());
+        let leaving = Leaving { from, flags, len: transmit.data.len() };
+        let fate = (self.fate)(&leaving);
+        let mut frame = Frame::packet(transmit.payload());
+        if fate.damaged {
+            frame.invert(&[transmit.len() as u32 * 8 - 1]);
+        }
+        let ecn = if fate.marked { Ecn::Congested } else { transmit.ecn };
+        let arrival = Arrival { addresses: transmit.addresses, ecn, missing: 0 };
+        self.launched += 1;
+        let at = (self.now.saturating_add(self.delay), self.launched);
+        self.flying.insert(at, (1 - from, arrival, frame.payload));
+    }
+}
