@@ -1,0 +1,109 @@
+//! What happens when nothing does.
+
+use windfall_base::{Duration, Instant};
+
+use super::{Connection, Ending, State};
+use crate::error::CloseReason;
+
+/// The longest time between two attempts.
+const LONGEST: Duration = Duration::from_secs(2);
+/// Doublings of the time to wait.
+const DOUBLINGS: u32 = 8;
+
+impl Connection {
+    /// When something happens next, and what.
+    pub(crate) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        let connecting = match &self.state {
+            State::Closed => return self.reset.map(|_| (self.heard_at, "reset")),
+            State::Connecting(connecting) => {
+                let end = (connecting.deadline, "give up the ping");
+                return Some((connecting.due, "ping").min(end));
+            }
+            State::Open => None,
+        };
+        let times = [
+            connecting,
+            self.ack.due.map(|at| (at, "acknowledge")),
+            self.loss_at.map(|at| (at, "count as lost")),
+            self.retransmission().map(|at| (at, "retransmission")),
+            self.pace_at.map(|at| (at, "pace")),
+            self.path.due().map(|at| (at, "try the path")),
+            self.deadline.map(|at| (at, "close")),
+            self.keepalive().map(|at| (at, "keep alive")),
+            Some((self.heard_at + self.config.idle_timeout, "idle")),
+        ];
+        times.into_iter().flatten().min()
+    }
+
+    /// When to send again what is not acknowledged.
+    fn retransmission(&self) -> Option<Instant> {
+        let doublings = if self.config.adaptive_timeout { self.timeouts.min(DOUBLINGS) } else { 0 };
+        let wait = (self.timeout() * (1 << doublings)).min(LONGEST);
+        Some(self.sent.last_at()? + wait)
+    }
+
+    fn keepalive(&self) -> Option<Instant> {
+        Some(self.heard_at.max(self.asked_at) + self.config.keepalive?)
+    }
+
+    /// Does what is due.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        if let State::Connecting(connecting) = &self.state {
+            if connecting.deadline <= now {
+                self.end(CloseReason::NoAnswer);
+            }
+            return;
+        }
+        if self.state == State::Closed {
+            return;
+        }
+        if self.heard_at + self.config.idle_timeout <= now {
+            self.end(CloseReason::TimedOut);
+            return;
+        }
+        if due(self.deadline) {
+            let both = self.peer_finished && self.sending == Ending::Known;
+            if both {
+                self.end(CloseReason::Closed);
+            } else {
+                self.abort(CloseReason::TimedOut);
+            }
+            return;
+        }
+        if due(self.loss_at) {
+            self.detect_loss(now);
+        }
+        if due(self.retransmission()) {
+            self.handle_silence(now);
+        }
+        if due(self.pace_at) {
+            self.pace_at = None;
+        }
+        if due(self.keepalive()) {
+            (self.probe_due, self.asked_at) = (true, now);
+        }
+    }
+
+    /// No acknowledgement has come in time.
+    fn handle_silence(&mut self, now: Instant) {
+        self.timeouts += 1;
+        let all = self.timeouts > 1 || !self.config.congestion_control;
+        let count = if all { usize::MAX } else { 2 };
+        if self.timeouts == 2 && self.config.congestion_control {
+            self.congestion.collapse(self.path.size());
+        }
+        if self.timeouts == 4 && self.config.path_discovery {
+            self.path.fall_back();
+        }
+        let lost = self.sent.give_up(count);
+        for packet in lost {
+            self.handle_loss(packet, false);
+        }
+        self.sent.wait_anew(now);
+        self.spare = 2;
+        if self.is_flushed() && self.sending != Ending::Wanted {
+            self.probe_due = true;
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Chooses and builds the next datagram.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use windfall_base::Instant;
+use windfall_wire_net::sap::{HEADER_LEN, Header, Kind};
+
+use super::{Connection, Ending, State};
+use crate::encode::Encoded;
+use crate::event::{Event, Transmit};
+use crate::sent::Load;
+
+/// What a datagram holds besides its header: two slices that are exact, and one that need not be.
+struct Body {
+    exact: [Bytes; 2],
+    rest: Bytes,
+    flags: u8,
+}
+
+impl Body {
+    fn control(body: Bytes) -> Self {
+        Self { exact: [body, Bytes::new()], rest: Bytes::new(), flags: 0 }
+    }
+
+    fn message(encoded: Encoded) -> Self {
+        let Encoded { head, exact, rest, flags } = encoded;
+        Self { exact: [head, exact], rest, flags }
+    }
+}
+
+impl Connection {
+    /// The next datagram to send now.
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        match &self.state {
+            State::Connecting(connecting) if connecting.due <= now => self.transmit_ping(now),
+            State::Connecting(_) => None,
+            State::Closed => {
+                let reason = self.reset.take()?;
+                let body = Bytes::copy_from_slice(&[reason as u8]);
+                Some(self.datagram(now, Kind::Reset, Body::control(body), None))
+            }
+            State::Open => self
+                .transmit_ack(now)
+                .or_else(|| self.transmit_request(now))
+                .or_else(|| self.transmit_message(now))
+                .or_else(|| self.transmit_end(now))
+                .or_else(|| self.transmit_probe(now)),
+        }
+    }
+
+    fn transmit_ping(&mut self, now: Instant) -> Option<Transmit> {
+        let backoff = self.config.adaptive_timeout;
+        let State::Connecting(connecting) = &mut self.state else { return None };
+        let body = connecting.ping.emit();
+        connecting.due = now + connecting.wait;
+        if backoff {
+            connecting.wait = connecting.wait * 2;
+        }
+        Some(self.datagram(now, Kind::Ping, Body::control(body), None))
+    }
+
+    fn transmit_ack(&mut self, now: Instant) -> Option<Transmit> {
+        if self.ack.due.is_none_or(|due| due > now) {
+            return None;
+        }
+        (self.ack.due, self.ack.precise, self.ack.approximate) = (None, 0, 0);
+        let room = self.room();
+        let ack = self.seen.acknowledge(now, room)?;
+        self.inbox.told_room = room;
+        Some(self.datagram(now, Kind::Ack, Body::control(ack.emit()), None))
+    }
+
+    fn transmit_request(&mut self, now: Instant) -> Option<Transmit> {
+        let name = self.outbox.requests_due.pop_front()?;
+        let body = self.outbox.requests.get(&name)?.emit();
+        Some(self.datagram(now, Kind::Repair, Body::control(body), Some(Load::Request(name))))
+    }
+
+    /// A message that was lost, or a new one; the two kinds take turns.
+    fn transmit_message(&mut self, now: Instant) -> Option<Transmit> {
+        let precise = self.next_precise();
+        let approximate = self.outbox.approximate.front().map(Encoded::len);
+        let size = precise.map(|(_, size)| size).or(approximate)?;
+        if !self.may_send(now, size) {
+            return None;
+        }
+        let transmit = match precise {
+            Some((name, _)) if self.outbox.turn || approximate.is_none() => {
+                self.transmit_precise(now, name)
+            }
+            _ => self.transmit_approximate(now),
+        };
+        self.spare = self.spare.saturating_sub(1);
+        self.outbox.turn = !self.outbox.turn;
+        transmit
+    }
+
+    /// The precise message to send next and its size, if the window and the other end allow one.
+    fn next_precise(&mut self) -> Option<(u64, usize)> {
+        let outbox = &mut self.outbox;
+        while let Some(name) = outbox.again.front().copied() {
+            if let Some(encoded) = outbox.precise.get(&name) {
+                return Some((name, encoded.len()));
+            }
+            outbox.again.pop_front();
+        }
+        let name = outbox.new.front().copied()?;
+        let size = outbox.precise.get(&name)?.len();
+        let (bytes, count) = outbox.flying;
+        // One may always go, to learn of room that was announced in vain.
+        let fits = bytes + size <= self.peer_room || outbox.precise.len() == outbox.new.len();
+        (fits && count < self.config.window).then_some((name, size))
+    }
+
+    //= S0.22
+    fn transmit_precise(&mut self, now: Instant, name: u64) -> Option<Transmit> {
+        let outbox = &mut self.outbox;
+        if outbox.again.front() == Some(&name) {
+            outbox.again.pop_front();
+        } else {
+            outbox.new.pop_front();
+        }
+        let encoded = outbox.precise.get(&name)?.clone();
+        outbox.flying.0 += encoded.len();
+        outbox.flying.1 += 1;
+        Some(self.datagram(now, Kind::Data, Body::message(encoded), Some(Load::Precise(name))))
+    }
+
+    fn transmit_approximate(&mut self, now: Instant) -> Option<Transmit> {
+        let encoded = self.outbox.approximate.pop_front()?;
+        self.outbox.bytes -= encoded.len();
+        self.outbox.approximates = self.outbox.approximates.wrapping_add(1);
+        self.tell_writable();
+        let load = self.config.congestion_control.then_some(Load::Approximate);
+        Some(self.datagram(now, Kind::Data, Body::message(encoded), load))
+    }
+
+    /// Announces the end of this direction once everything before it is acknowledged.
+    fn transmit_end(&mut self, now: Instant) -> Option<Transmit> {
+        if self.sending != Ending::Wanted || !self.is_flushed() {
+            return None;
+        }
+        self.sending = Ending::Announced;
+        let body = Bytes::copy_from_slice(&self.outbox.approximates.to_be_bytes());
+        Some(self.datagram(now, Kind::Fin, Body::control(body), Some(Load::Fin)))
+    }
+
+    /// Asks for a word, or tries whether the path carries a greater size.
+    fn transmit_probe(&mut self, now: Instant) -> Option<Transmit> {
+        if std::mem::take(&mut self.probe_due) {
+            self.asked_at = now;
+            let body = Body::control(Bytes::new());
+            return Some(self.datagram(now, Kind::Probe, body, Some(Load::Probe)));
+        }
+        let size = self.path.try_now(now, self.timeout())?;
+        let body = Body::control(BytesMut::zeroed(size - HEADER_LEN).freeze());
+        Some(self.datagram(now, Kind::Probe, body, Some(Load::Trial(size))))
+    }
+
+    /// Whether the congestion window and the pacer let `size` more bytes out.
+    fn may_send(&mut self, now: Instant, size: usize) -> bool {
+        if !self.config.congestion_control || self.spare > 0 {
+            return true;
+        }
+        self.pace_at = None;
+        let in_flight = self.sent.in_flight();
+        if in_flight > 0 && in_flight + HEADER_LEN + size > self.congestion.window() {
+            return false;
+        }
+        let Some(rate) = self.rate() else { return true };
+        self.pacer.refill(now, rate, self.path.size());
+        self.pace_at = self.pacer.wait(rate).map(|wait| now + wait);
+        self.pace_at.is_none()
+    }
+
+    /// Bytes a second at which a window goes out, with some to spare; `None` before a round trip.
+    fn rate(&self) -> Option<f64> {
+        let round = self.rtt.smoothed()?.as_secs_f64().max(1e-6);
+        let gain = if self.congestion.is_starting() { 2.0 } else { 1.25 };
+        Some(gain * self.congestion.window() as f64 / round)
+    }
+
+    /// Builds a datagram, numbers it, and notes what it carries if anybody will say a word of it.
+    //= S0.3
+    fn datagram(&mut self, now: Instant, kind: Kind, body: Body, load: Option<Load>) -> Transmit {
+        let Body { exact, rest, flags } = body;
+        let number = self.sent.next() as u32;
+        let header = Header { kind, flags, exact: 0, connection: self.peer_id, number };
+        let mut head = BytesMut::with_capacity(HEADER_LEN + exact[0].len());
+        head.put_slice(&header.emit([&exact[0], &exact[1]]));
+        head.put_slice(&exact[0]);
+        let [_, exact] = exact;
+        let protected = head.len() + exact.len();
+        let size = protected + rest.len();
+        if self.config.congestion_control && kind == Kind::Data {
+            self.pacer.spend(size);
+        }
+        self.sent.push(now, load.map(|load| (size, load)));
+        Transmit { to: self.peer, parts: [head.freeze(), exact, rest], exact: protected }
+    }
+
+    /// Tells the application that was turned away when half of the buffer is free.
+    pub(super) fn tell_writable(&mut self) {
+        if self.outbox.was_full && self.outbox.bytes <= self.config.send_buffer / 2 {
+            self.outbox.was_full = false;
+            self.events.push_back(Event::Writable);
+        }
+    }
+}

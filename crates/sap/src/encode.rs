@@ -1,0 +1,230 @@
+//! Messages into bodies and back: gathers what must be exact, and locates damage in the rest.
+
+use core::ops::Range;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use windfall_wire_net::sap::data::{BLOCK, MAX_SPANS, block_check};
+use windfall_wire_net::sap::{Data, Packet, Span, flags};
+
+use crate::error::SendError;
+use crate::message::{Integrity, Kind, Message, Mode, Received};
+
+/// A message ready to go: the exact bytes of its body, in two slices, and the others.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Encoded {
+    /// The head, with the checks of the blocks.
+    pub(crate) head: Bytes,
+    /// The protected bytes.
+    pub(crate) exact: Bytes,
+    /// The bytes that may be damaged.
+    pub(crate) rest: Bytes,
+    /// Flags of the header.
+    pub(crate) flags: u8,
+}
+
+impl Encoded {
+    /// The length of the body, in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.head.len() + self.exact.len() + self.rest.len()
+    }
+}
+
+/// Bytes that a message of `len` bytes has on top of them, at most, if it is not in ranges.
+pub(crate) fn overhead(len: usize, checks: bool) -> usize {
+    windfall_wire_net::sap::data::FIXED_LEN + if checks { 2 * len.div_ceil(BLOCK) } else { 0 }
+}
+
+//= S0.27
+/// Puts a message that is number `number` of its stream into the form in which it travels.
+///
+/// # Errors
+/// If more should be exact than the message has, or it names too many ranges.
+pub(crate) fn encode(message: &Message, number: u32, checks: bool) -> Result<Encoded, SendError> {
+    let data = &message.data;
+    let mut head = Data { stream: message.stream, number, ..Data::default() };
+    let (exact, rest) = match &message.mode {
+        Mode::Precise => (data.clone(), Bytes::new()),
+        Mode::Approximate { protected } if *protected > data.len() => {
+            return Err(SendError::Protection { protected: *protected, len: data.len() });
+        }
+        Mode::Approximate { protected } => (data.slice(..*protected), data.slice(*protected..)),
+        Mode::Ranges(ranges) => {
+            let ranges = joined(ranges, data.len())?;
+            head.spans = spans(&ranges);
+            (gather(data, &ranges), gather(data, &complement(&ranges, data.len())))
+        }
+    };
+    let mut flags = if message.mode == Mode::Precise { 0 } else { flags::APPROXIMATE };
+    let mut bytes = BytesMut::with_capacity(overhead(rest.len(), checks) + 4 * head.spans.len());
+    bytes.put_slice(&head.emit());
+    if checks && !rest.is_empty() {
+        flags |= flags::CHECKED;
+        rest.chunks(BLOCK).for_each(|block| bytes.put_u16(block_check(block)));
+    }
+    Ok(Encoded { head: bytes.freeze(), exact, rest, flags })
+}
+
+/// A repair: the exact bytes of `ranges` of message `number`; no ranges if it is forgotten.
+pub(crate) fn encode_repair(head: &Data, data: &Bytes) -> Encoded {
+    let ranges: Vec<_> = head.spans.iter().map(|span| span.range()).collect();
+    let exact = gather(data, &ranges);
+    let bytes = Bytes::copy_from_slice(&head.emit());
+    Encoded { head: bytes, exact, rest: Bytes::new(), flags: flags::REPAIRED }
+}
+
+/// The message that an intact packet carries; `None` if its head makes no sense.
+pub(crate) fn decode(packet: &Packet) -> Option<Received> {
+    let exact = usize::from(packet.header.exact);
+    let head = Data::parse(&packet.body[..exact]).ok()?;
+    let rest = packet.body.slice(exact..);
+    let checked = packet.header.flags & flags::CHECKED != 0;
+    let checks = head.len()..head.len() + if checked { 2 * rest.len().div_ceil(BLOCK) } else { 0 };
+    let sums = packet.body.get(checks.clone()).filter(|_| checks.end <= exact)?;
+    let front = packet.body.slice(checks.end..exact);
+    let kind = match packet.header.flags {
+        bits if bits & flags::REPAIRED != 0 => Kind::Repair,
+        bits if bits & flags::APPROXIMATE != 0 => Kind::Approximate,
+        _ => Kind::Precise,
+    };
+    let mut received = Received {
+        stream: head.stream,
+        kind,
+        number: head.number,
+        data: Bytes::new(),
+        exact: Vec::new(),
+        integrity: Integrity::Intact,
+    };
+    let len = front.len() + rest.len();
+    let suspect = suspect_blocks(sums, &rest);
+    if kind == Kind::Repair {
+        received.exact = head.spans.iter().map(|span| span.range()).collect();
+        received.data = front;
+        let stated: usize = received.exact.iter().map(Range::len).sum();
+        return (stated == received.data.len() && rest.is_empty()).then_some(received);
+    }
+    let others = if head.spans.is_empty() {
+        received.exact = Vec::from_iter((!front.is_empty()).then_some(0..front.len()));
+        received.data = packet.body.slice(checks.end..);
+        complement(&received.exact, len)
+    } else {
+        received.exact = head.spans.iter().map(|span| span.range()).collect();
+        if joined(&received.exact, len).ok()? != received.exact
+            || received.exact.iter().map(Range::len).sum::<usize>() != front.len()
+        {
+            return None;
+        }
+        let others = complement(&received.exact, len);
+        received.data = scatter(len, (&received.exact, &front), (&others, &rest));
+        others
+    };
+    if !rest.is_empty() {
+        received.integrity = match (checked, suspect.is_empty()) {
+            (false, _) => Integrity::Unknown,
+            (true, true) => Integrity::Intact,
+            (true, false) => Integrity::Suspect(place(&suspect, &others)),
+        };
+    }
+    (kind != Kind::Precise || rest.is_empty()).then_some(received)
+}
+
+/// The blocks of `rest` whose checks fail, joined.
+fn suspect_blocks(sums: &[u8], rest: &[u8]) -> Vec<Range<usize>> {
+    let mut suspect: Vec<Range<usize>> = Vec::new();
+    for (index, (sum, block)) in sums.chunks(2).zip(rest.chunks(BLOCK)).enumerate() {
+        let start = index * BLOCK;
+        if block_check(block).to_be_bytes() == sum {
+            continue;
+        }
+        match suspect.last_mut() {
+            Some(last) if last.end == start => last.end += block.len(),
+            _ => suspect.push(start..start + block.len()),
+        }
+    }
+    suspect
+}
+
+/// Where in the message the ranges of the gathered bytes lie, which were taken from `others`.
+fn place(ranges: &[Range<usize>], others: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut placed = Vec::new();
+    for range in ranges {
+        let mut before = 0;
+        for other in others {
+            let start = range.start.max(before);
+            let end = range.end.min(before + other.len());
+            if start < end {
+                placed.push(other.start + start - before..other.start + end - before);
+            }
+            before += other.len();
+        }
+    }
+    placed
+}
+
+/// The ranges in order, those that touch joined into one and empty ones left out.
+fn joined(ranges: &[Range<usize>], len: usize) -> Result<Vec<Range<usize>>, SendError> {
+    let mut sorted: Vec<_> = ranges.iter().filter(|range| !range.is_empty()).cloned().collect();
+    sorted.sort_by_key(|range| range.start);
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    for range in sorted {
+        if range.end > len {
+            return Err(SendError::Protection { protected: range.end, len });
+        }
+        match joined.last_mut() {
+            Some(last) if last.end >= range.start => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    if joined.len() > MAX_SPANS {
+        return Err(SendError::Ranges { found: joined.len(), most: MAX_SPANS });
+    }
+    Ok(joined)
+}
+
+/// Ranges in order as the wire names them.
+pub(crate) fn spans(ranges: &[Range<usize>]) -> arrayvec::ArrayVec<Span, MAX_SPANS> {
+    let span = |range: &Range<usize>| Span { start: range.start as u16, len: range.len() as u16 };
+    ranges.iter().take(MAX_SPANS).map(span).collect()
+}
+
+/// The ranges between `ranges`, up to `len`.
+fn complement(ranges: &[Range<usize>], len: usize) -> Vec<Range<usize>> {
+    let mut others = Vec::new();
+    let mut end = 0;
+    for range in ranges {
+        others.push(end..range.start);
+        end = range.end;
+    }
+    others.push(end..len);
+    others.retain(|range| !range.is_empty());
+    others
+}
+
+/// The bytes of the ranges, one after the other; ranges beyond the end give nothing.
+fn gather(data: &Bytes, ranges: &[Range<usize>]) -> Bytes {
+    match ranges {
+        [range] => data.slice(range.start.min(data.len())..range.end.min(data.len())),
+        _ => ranges
+            .iter()
+            .flat_map(|range| data.get(range.clone()).unwrap_or_default())
+            .copied()
+            .collect(),
+    }
+}
+
+type Part<'a> = (&'a [Range<usize>], &'a Bytes);
+
+/// Puts gathered bytes back into their places.
+fn scatter(len: usize, exact: Part<'_>, others: Part<'_>) -> Bytes {
+    let mut data = BytesMut::zeroed(len);
+    for (ranges, bytes) in [exact, others] {
+        let mut from = 0;
+        for range in ranges {
+            data[range.clone()].copy_from_slice(&bytes[from..from + range.len()]);
+            from += range.len();
+        }
+    }
+    data.freeze()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+use proptest::prelude::*;
+use windfall_wire_net::sap::{HEADER_LEN, Header};
+
+use super::*;
+
+/// The datagram that carries an encoded message.
+fn datagram(encoded: &Encoded) -> Vec<u8> {
+    let (kind, flags) = (windfall_wire_net::sap::Kind::Data, encoded.flags);
+    let header = Header { kind, flags, exact: 0, connection: 1, number: 2 };
+    let header = header.emit([&encoded.head, &encoded.exact]);
+    [&header[..], &encoded.head, &encoded.exact, &encoded.rest].concat()
+}
+
+fn received(bytes: Vec<u8>) -> Option<Received> {
+    let packet = Packet::parse(&bytes.into()).ok()?;
+    packet.intact.then(|| decode(&packet)).flatten()
+}
+
+fn message(mode: Mode, len: usize) -> Message {
+    Message { stream: 3, mode, data: (0..len).map(|byte| byte as u8).collect() }
+}
+
+//= S0.4
+#[test]
+fn a_wrong_bit_costs_the_message_exactly_where_it_is_protected() {
+    let message = message(Mode::Approximate { protected: 100 }, 1024);
+    let encoded = encode(&message, 9, true).expect("legal");
+    let good = datagram(&encoded);
+    let precise = HEADER_LEN + encoded.head.len() + 100;
+    for bit in 0..good.len() * 8 {
+        let mut bytes = good.clone();
+        bytes[bit / 8] ^= 0x80 >> (bit % 8);
+        let Some(received) = received(bytes) else {
+            assert!(bit < precise * 8, "bit {bit} is not protected");
+            continue;
+        };
+        assert!(bit >= precise * 8, "bit {bit} is protected");
+        let Integrity::Suspect(suspect) = received.integrity else { panic!("bit {bit} unseen") };
+        let byte = bit / 8 - precise + 100;
+        assert!(suspect.len() == 1 && suspect[0].contains(&byte), "bit {bit}: {suspect:?}");
+    }
+}
+
+//= S0.27
+#[test]
+fn several_ranges_are_gathered_and_put_back() {
+    let mode = Mode::Ranges(vec![500..520, 0..10, 10..16, 30..30]);
+    let message = message(mode, 600);
+    let encoded = encode(&message, 1, true).expect("legal");
+    assert_eq!(encoded.exact.len(), 36);
+    let mut bytes = datagram(&encoded);
+    let intact = received(bytes.clone()).expect("intact");
+    assert_eq!((&intact.data, &intact.exact), (&message.data, &vec![0..16, 500..520]));
+    assert_eq!(intact.integrity, Integrity::Intact);
+    // The last block begins 512 bytes into what was gathered, 28 behind the second range.
+    *bytes.last_mut().expect("bytes") ^= 1;
+    let tail = 548..600;
+    let damaged = received(bytes).expect("the exact part is intact");
+    assert_eq!(damaged.integrity, Integrity::Suspect(vec![tail]));
+}
+
+#[test]
+fn what_cannot_be_is_named() {
+    let protection = |mode| encode(&message(mode, 10), 0, false).expect_err("illegal");
+    let error = SendError::Protection { protected: 11, len: 10 };
+    assert_eq!(protection(Mode::Approximate { protected: 11 }), error);
+    assert_eq!(protection(Mode::Ranges(vec![0..2, 5..11])), error);
+    let many = (0..9).map(|start| 10 * start..10 * start + 1).collect();
+    let error = encode(&message(Mode::Ranges(many), 100), 0, false).expect_err("illegal");
+    assert_eq!(error, SendError::Ranges { found: 9, most: 8 });
+}
+
+fn any_mode() -> impl Strategy<Value = Mode> {
+    let ranges = prop::collection::vec((0_usize..700, 0_usize..300), 0..8);
+    let ranges = ranges.prop_map(|pairs| pairs.into_iter().map(|(at, len)| at..at + len).collect());
+    prop_oneof![
+        Just(Mode::Precise),
+        (0_usize..1000).prop_map(|protected| Mode::Approximate { protected }),
+        ranges.prop_map(Mode::Ranges),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn messages_survive(mode in any_mode(), checks: bool, number: u32) {
+        let message = message(mode, 1000);
+        let encoded = encode(&message, number, checks).expect("legal");
+        let received = received(datagram(&encoded)).expect("intact");
+        prop_assert_eq!((received.stream, received.number), (3, number));
+        prop_assert_eq!(&received.data, &message.data);
+        let precise = message.mode == Mode::Precise;
+        prop_assert_eq!(received.kind == Kind::Precise, precise);
+        if checks || precise {
+            prop_assert_eq!(received.integrity, Integrity::Intact);
+        }
+    }
+
+    #[test]
+    fn arbitrary_bodies_never_panic(
+        body in prop::collection::vec(any::<u8>(), 0..80), flags: u8, exact in 0_u16..80,
+    ) {
+        let exact = exact.min(body.len() as u16);
+        let kind = windfall_wire_net::sap::Kind::Data;
+        let header = Header { kind, flags, exact, connection: 0, number: 0 };
+        let packet = Packet { header, intact: true, body: body.into() };
+        if let Some(received) = decode(&packet) {
+            prop_assert!(received.data.len() <= packet.body.len());
+        }
+    }
+}

@@ -1,0 +1,477 @@
+//! All connections of one socket.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use core::fmt;
+use core::net::SocketAddr;
+use core::ops::Range;
+
+use bytes::Bytes;
+use windfall_base::{Duration, Instant};
+use windfall_wire_net::WireError;
+use windfall_wire_net::sap::{Accept, HEADER_LEN, Header, Kind, Packet, Ping, Reason};
+
+use crate::config::Config;
+use crate::connection::Connection;
+use crate::error::{CloseReason, SendError};
+use crate::event::{Dropped, Event, Transmit};
+use crate::message::{Message, Received};
+use crate::secret::Secret;
+
+/// Answers to strangers that wait to be sent, at most.
+const MAX_ANSWERS: usize = 256;
+
+/// A connection of an endpoint: the id that its datagrams carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub u32);
+
+/// How many datagrams were dropped, by reason.
+pub type Drops = BTreeMap<Dropped, u64>;
+
+/// A connection that was accepted and not yet heard of again.
+#[derive(Clone, Copy, Debug)]
+struct HalfOpen {
+    id: u32,
+    max_datagram: u16,
+    until: Instant,
+}
+
+/// The connections of one socket, and those that ask to become one.
+pub struct Endpoint {
+    config: Config,
+    secret: Secret,
+    listening: bool,
+    connections: BTreeMap<u32, Connection>,
+    /// Ids by address and id of the other end.
+    peers: BTreeMap<(SocketAddr, u32), u32>,
+    half_open: BTreeMap<(SocketAddr, u32), HalfOpen>,
+    half_open_ids: BTreeMap<u32, (SocketAddr, u32)>,
+    /// Connections that may have something to send.
+    ready: BTreeSet<u32>,
+    timers: BTreeSet<(Instant, u32)>,
+    due: BTreeMap<u32, Instant>,
+    answers: VecDeque<Transmit>,
+    events: VecDeque<(ConnectionId, Event)>,
+    drops: Drops,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Endpoint");
+        shown.field("connections", &self.connections.len());
+        shown.field("half_open", &self.half_open.len()).finish_non_exhaustive()
+    }
+}
+
+impl Endpoint {
+    /// An endpoint without connections, whose randomness comes from `secret`.
+    #[must_use]
+    pub fn new(config: Config, secret: Secret) -> Self {
+        Self {
+            config,
+            secret,
+            listening: false,
+            connections: BTreeMap::new(),
+            peers: BTreeMap::new(),
+            half_open: BTreeMap::new(),
+            half_open_ids: BTreeMap::new(),
+            ready: BTreeSet::new(),
+            timers: BTreeSet::new(),
+            due: BTreeMap::new(),
+            answers: VecDeque::new(),
+            events: VecDeque::new(),
+            drops: Drops::new(),
+        }
+    }
+
+    /// Takes connections from now on, or no more.
+    pub fn listen(&mut self, listening: bool) {
+        self.listening = listening;
+    }
+
+    /// Asks `to` for a connection; [`Event::Connected`] or [`Event::Closed`] says what came of it.
+    pub fn connect(&mut self, now: Instant, to: SocketAddr) -> ConnectionId {
+        let id = self.new_id();
+        self.connections.insert(id, Connection::connect(now, self.config, id, to));
+        self.touch(id);
+        ConnectionId(id)
+    }
+
+    /// Takes a message to send.
+    ///
+    /// # Errors
+    /// If the connection has ended, the message is too long or faulty, or the buffer is full.
+    pub fn send(&mut self, id: ConnectionId, message: &Message) -> Result<(), SendError> {
+        let connection = self.connections.get_mut(&id.0).ok_or(SendError::NotOpen)?;
+        connection.send(message)?;
+        self.touch(id.0);
+        Ok(())
+    }
+
+    /// The next message of a connection; they stay readable after it has ended, until
+    /// [`close`](Self::close).
+    pub fn receive(&mut self, now: Instant, id: ConnectionId) -> Option<Received> {
+        let received = self.connections.get_mut(&id.0)?.receive(now)?;
+        self.touch(id.0);
+        Some(received)
+    }
+
+    /// Asks for `ranges` of the approximate message `number` of `stream` again.
+    ///
+    /// # Errors
+    /// If the connection does not stand.
+    pub fn repair(
+        &mut self,
+        id: ConnectionId,
+        stream: u16,
+        number: u32,
+        ranges: &[Range<usize>],
+    ) -> Result<(), SendError> {
+        let connection = self.connections.get_mut(&id.0).ok_or(SendError::NotOpen)?;
+        connection.repair(stream, number, ranges)?;
+        self.touch(id.0);
+        Ok(())
+    }
+
+    /// Announces the end of this direction once everything before it is acknowledged.
+    pub fn finish(&mut self, id: ConnectionId) {
+        if let Some(connection) = self.connections.get_mut(&id.0) {
+            connection.finish();
+            self.touch(id.0);
+        }
+    }
+
+    /// Needs a connection no more: it ends in order, within the time that the configuration gives,
+    /// and its memory is free then.
+    pub fn close(&mut self, now: Instant, id: ConnectionId) {
+        if let Some(connection) = self.connections.get_mut(&id.0) {
+            connection.close(now);
+            self.touch(id.0);
+        }
+    }
+
+    /// Ends a connection at once, because `reason`.
+    pub fn abort(&mut self, id: ConnectionId, reason: CloseReason) {
+        if let Some(connection) = self.connections.get_mut(&id.0) {
+            connection.abort(reason);
+            self.touch(id.0);
+        }
+    }
+
+    /// The system says that nobody is reached at `address`.
+    pub fn handle_unreachable(&mut self, address: SocketAddr) {
+        let ids: Vec<u32> = self
+            .connections
+            .iter()
+            .filter(|(_, connection)| connection.peer() == address && !connection.is_open())
+            .map(|(id, _)| *id)
+            .collect();
+        ids.into_iter().for_each(|id| self.abort(ConnectionId(id), CloseReason::Unreachable));
+    }
+
+    /// Takes the data of a datagram from `from`; `covered_intact` says whether the checksum below
+    /// held over the bytes that it covers.
+    pub fn handle_datagram(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        bytes: &Bytes,
+        covered_intact: bool,
+    ) {
+        if let Err(dropped) = self.take(now, from, bytes, covered_intact) {
+            *self.drops.entry(dropped).or_default() += 1;
+        }
+    }
+
+    fn take(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        bytes: &Bytes,
+        covered_intact: bool,
+    ) -> Result<(), Dropped> {
+        let packet = match Packet::parse(bytes) {
+            Ok(packet) => packet,
+            Err(WireError::Version { .. }) => {
+                self.refuse_version(from, bytes);
+                return Err(Dropped::Version);
+            }
+            Err(_) => return Err(Dropped::Header),
+        };
+        let intact = packet.intact && covered_intact;
+        if packet.header.kind == Kind::Ping {
+            return if intact {
+                self.handle_ping(now, from, &packet)
+            } else {
+                Err(Dropped::Damaged)
+            };
+        }
+        let id = packet.header.connection;
+        if intact {
+            self.confirm(now, from, id);
+        }
+        let connection = self.connections.get_mut(&id).ok_or(Dropped::NoConnection)?;
+        if connection.peer() != from {
+            return Err(Dropped::NoConnection);
+        }
+        let result = connection.handle_packet(now, &packet, intact);
+        self.touch(id);
+        result
+    }
+
+    /// A half-open connection was heard of again: now it is one.
+    fn confirm(&mut self, now: Instant, from: SocketAddr, id: u32) {
+        let Some(key) = self.half_open_ids.get(&id).copied().filter(|key| key.0 == from) else {
+            return;
+        };
+        self.half_open_ids.remove(&id);
+        let Some(half) = self.half_open.remove(&key) else { return };
+        let ping = (key.1, half.max_datagram);
+        let connection = Connection::accept(now, self.config, from, ping);
+        self.connections.insert(id, connection);
+        self.peers.insert(key, id);
+        self.events.push_back((ConnectionId(id), Event::Accepted { from }));
+    }
+
+    /// Answers a ping, with no more bytes than it had.
+    fn handle_ping(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        packet: &Packet,
+    ) -> Result<(), Dropped> {
+        let body = packet.exact();
+        let ping = Ping::parse(&body).map_err(|_| Dropped::Malformed)?;
+        let key = (from, ping.connection);
+        if self.peers.contains_key(&key) {
+            return Err(Dropped::Duplicate);
+        }
+        let until = now + self.config.half_open_timeout;
+        if let Some(half) = self.half_open.get_mut(&key) {
+            half.until = until;
+            let id = half.id;
+            self.set_timer(id, Some(until));
+            self.answer_accept(from, ping.connection, id);
+            return Ok(());
+        }
+        if !self.listening {
+            return self.refuse(from, ping.connection, Reason::NotListening);
+        }
+        let standing = self.connections.len() + self.half_open.len();
+        if standing >= self.config.max_connections
+            || self.half_open.len() >= self.config.max_half_open
+        {
+            return self.refuse(from, ping.connection, Reason::Busy);
+        }
+        let proven = self.secret.accepts(now, from, &ping.token);
+        if !proven && self.half_open.len() >= self.config.free_half_open {
+            let token = self.secret.token(now, from);
+            self.answer(from, Kind::Retry, ping.connection, &token);
+            return Ok(());
+        }
+        let id = self.new_id();
+        let half = HalfOpen { id, max_datagram: ping.max_datagram, until };
+        self.half_open.insert(key, half);
+        self.half_open_ids.insert(id, key);
+        self.set_timer(id, Some(until));
+        self.answer_accept(from, ping.connection, id);
+        Ok(())
+    }
+
+    fn answer_accept(&mut self, to: SocketAddr, peer_id: u32, id: u32) {
+        let max_datagram = self.config.max_datagram as u16;
+        let accept = Accept { connection: id, max_datagram, handshake: Bytes::new() };
+        self.answer(to, Kind::Accept, peer_id, &accept.emit());
+    }
+
+    fn refuse(&mut self, to: SocketAddr, peer_id: u32, reason: Reason) -> Result<(), Dropped> {
+        self.answer(to, Kind::Refuse, peer_id, &Bytes::copy_from_slice(&[reason as u8]));
+        Err(Dropped::Refused)
+    }
+
+    /// Tells the sender of an intact ping of another version that this end speaks only one.
+    fn refuse_version(&mut self, to: SocketAddr, bytes: &Bytes) {
+        let id = bytes.get(HEADER_LEN..HEADER_LEN + 4);
+        if bytes[0] & 15 == Kind::Ping as u8
+            && let Some(&[a, b, c, d]) = id
+        {
+            let _ = self.refuse(to, u32::from_be_bytes([a, b, c, d]), Reason::Version);
+        }
+    }
+
+    /// Answers somebody who has no connection; what finds no room is left out, for he asks again.
+    fn answer(&mut self, to: SocketAddr, kind: Kind, connection: u32, body: &Bytes) {
+        if self.answers.len() < MAX_ANSWERS {
+            let header = Header { kind, flags: 0, exact: 0, connection, number: 0 };
+            let bytes: Bytes = [&header.emit([body, &[]])[..], body].concat().into();
+            let exact = bytes.len();
+            self.answers.push_back(Transmit {
+                to,
+                parts: [bytes, Bytes::new(), Bytes::new()],
+                exact,
+            });
+        }
+    }
+
+    /// Does what is due at `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some((at, id)) = self.timers.first().copied().filter(|(at, _)| *at <= now) {
+            self.timers.remove(&(at, id));
+            self.due.remove(&id);
+            if let Some(key) = self.half_open_ids.get(&id).copied() {
+                if self.half_open.get(&key).is_some_and(|half| half.until <= now) {
+                    self.half_open.remove(&key);
+                    self.half_open_ids.remove(&id);
+                }
+                continue;
+            }
+            if let Some(connection) = self.connections.get_mut(&id) {
+                connection.handle_timeout(now);
+                // Its next time is asked for when it is drained.
+                self.ready.insert(id);
+                self.collect_events(id);
+            }
+        }
+    }
+
+    /// The next datagram to send; call until `None`.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        if let Some(answer) = self.answers.pop_front() {
+            return Some(answer);
+        }
+        while let Some(id) = self.ready.first().copied() {
+            let Some(connection) = self.connections.get_mut(&id) else {
+                self.ready.remove(&id);
+                continue;
+            };
+            if let Some(transmit) = connection.poll_transmit(now) {
+                self.collect_events(id);
+                return Some(transmit);
+            }
+            let due = connection.poll_timeout().map(|(at, _)| at);
+            let (gone, key) = (connection.is_gone(), (connection.peer(), connection.peer_id()));
+            self.ready.remove(&id);
+            self.collect_events(id);
+            if gone {
+                self.set_timer(id, None);
+                self.connections.remove(&id);
+                self.peers.remove(&key);
+            } else {
+                self.set_timer(id, due);
+            }
+        }
+        None
+    }
+
+    /// What happened, and to whom; call until `None`.
+    pub fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
+        self.events.pop_front()
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout) next, and why.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        let (at, id) = *self.timers.first()?;
+        let connection = self.connections.get(&id);
+        let why = connection.and_then(Connection::poll_timeout).map_or("half open", |(_, why)| why);
+        Some((at, why))
+    }
+
+    /// Notes that something changed about a connection.
+    fn touch(&mut self, id: u32) {
+        self.ready.insert(id);
+        self.collect_events(id);
+    }
+
+    fn collect_events(&mut self, id: u32) {
+        if let Some(connection) = self.connections.get_mut(&id) {
+            while let Some(event) = connection.poll_event() {
+                self.events.push_back((ConnectionId(id), event));
+            }
+        }
+    }
+
+    fn set_timer(&mut self, id: u32, at: Option<Instant>) {
+        if let Some(before) = self.due.remove(&id) {
+            self.timers.remove(&(before, id));
+        }
+        if let Some(at) = at {
+            self.timers.insert((at, id));
+            self.due.insert(id, at);
+        }
+    }
+
+    fn new_id(&mut self) -> u32 {
+        loop {
+            let id = self.secret.draw() as u32;
+            let taken = self.connections.contains_key(&id) || self.half_open_ids.contains_key(&id);
+            if id != 0 && !taken {
+                return id;
+            }
+        }
+    }
+
+    /// Where a connection's other end is.
+    #[must_use]
+    pub fn peer(&self, id: ConnectionId) -> Option<SocketAddr> {
+        self.connections.get(&id.0).map(Connection::peer)
+    }
+
+    /// Whether a connection stands.
+    #[must_use]
+    pub fn is_open(&self, id: ConnectionId) -> bool {
+        self.connections.get(&id.0).is_some_and(Connection::is_open)
+    }
+
+    /// Whether a message of a connection waits for the application.
+    #[must_use]
+    pub fn is_readable(&self, id: ConnectionId) -> bool {
+        self.connections.get(&id.0).is_some_and(Connection::is_readable)
+    }
+
+    /// Whether a connection has room for a message of the usual size.
+    #[must_use]
+    pub fn is_writable(&self, id: ConnectionId) -> bool {
+        self.connections.get(&id.0).is_some_and(Connection::is_writable)
+    }
+
+    /// Whether everything precise was acknowledged, and everything else sent.
+    #[must_use]
+    pub fn is_flushed(&self, id: ConnectionId) -> bool {
+        self.connections.get(&id.0).is_none_or(Connection::is_flushed)
+    }
+
+    /// The longest message that a connection takes now, in bytes, if it is not in ranges; the
+    /// search for the path's size may raise it.
+    #[must_use]
+    pub fn max_message(&self, id: ConnectionId) -> usize {
+        self.connections.get(&id.0).map_or(0, Connection::max_message)
+    }
+
+    /// The smoothed round trip of a connection, once it is measured.
+    #[must_use]
+    pub fn round_trip(&self, id: ConnectionId) -> Option<Duration> {
+        self.connections.get(&id.0)?.round_trip()
+    }
+
+    /// Connections in all, half-open ones included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.connections.len() + self.half_open.len()
+    }
+
+    /// Whether there is no connection.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many datagrams were dropped, and why.
+    #[must_use]
+    pub fn drops(&self) -> &Drops {
+        &self.drops
+    }
+}
+
+#[cfg(test)]
+mod tests;

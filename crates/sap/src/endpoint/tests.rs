@@ -1,0 +1,5 @@
+mod abuse;
+mod lifecycle;
+mod network;
+mod profile;
+mod rules;

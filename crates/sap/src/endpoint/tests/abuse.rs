@@ -1,0 +1,170 @@
+//! Strangers, floods and nonsense.
+
+use proptest::prelude::*;
+
+use super::super::*;
+use super::network::{A, B, DELAY, FAIR, Network, SECOND, address};
+use crate::message::Mode;
+
+/// The ping of a stranger, with a token or without.
+fn ping(connection: u32, token: &[u8]) -> Bytes {
+    let token = Bytes::copy_from_slice(token);
+    let body = Ping { connection, max_datagram: 1232, token, handshake: Bytes::new() }.emit();
+    let header = Header { kind: Kind::Ping, flags: 0, exact: 0, connection: 0, number: 0 };
+    [&header.emit([&body, &[]])[..], &body].concat().into()
+}
+
+fn stranger(number: u32) -> SocketAddr {
+    let [_, a, b, c] = number.to_be_bytes();
+    SocketAddr::from(([172, a, b, c], 9))
+}
+
+#[test]
+fn a_thousand_half_open_connections_leave_no_memory_behind() {
+    let mut network = Network::new(Config::standard(), FAIR, 1);
+    for number in 0..1000 {
+        network.ends[B].handle_datagram(network.now, stranger(number), &ping(1, b""), true);
+    }
+    let free = network.ends[B].config.free_half_open;
+    assert_eq!(network.ends[B].len(), free, "the others must prove their address");
+    network.run(Duration::from_secs(11));
+    let end = &network.ends[B];
+    assert!(end.is_empty() && end.half_open_ids.is_empty() && end.peers.is_empty());
+    assert!(end.timers.is_empty() && end.due.is_empty() && end.ready.is_empty());
+}
+
+#[test]
+fn a_thousand_abandoned_connections_leave_no_memory_behind() {
+    let mut network = Network::new(Config::standard(), FAIR, 1);
+    for _ in 0..1000 {
+        let a = network.ends[A].connect(network.now, address(B));
+        network.run(DELAY * 4);
+        network.send(A, a, Mode::Precise, b"and away");
+        network.run(DELAY * 4);
+        network.ends[A].abort(a, CloseReason::Closed);
+        network.ends[A].close(network.now, a);
+        // The reset may get lost: nobody drains it.
+    }
+    let accepted: Vec<_> = network.events[B]
+        .iter()
+        .filter(|(_, event)| matches!(event, Event::Accepted { .. }))
+        .map(|(id, _)| *id)
+        .collect();
+    assert_eq!(accepted.len(), 1000);
+    for id in accepted {
+        network.ends[B].close(network.now, id);
+    }
+    network.run(Duration::from_secs(10));
+    for end in &network.ends {
+        assert!(end.is_empty() && end.peers.is_empty() && end.timers.is_empty(), "{end:?}");
+    }
+}
+
+#[test]
+fn a_token_proves_the_address() {
+    let mut network = Network::new(Config { free_half_open: 0, ..Config::standard() }, FAIR, 1);
+    let now = network.now;
+    let end = &mut network.ends[B];
+    end.handle_datagram(now, stranger(1), &ping(7, b""), true);
+    let retry = end.poll_transmit(now).expect("an answer");
+    let packet = Packet::parse(&retry.to_bytes()).expect("a SAP datagram");
+    assert_eq!((packet.header.kind, packet.header.connection), (Kind::Retry, 7));
+    end.handle_datagram(now, stranger(2), &ping(7, &packet.body), true);
+    assert!(end.is_empty(), "the token belongs to another address");
+    end.handle_datagram(now, stranger(1), &ping(7, &packet.body), true);
+    assert_eq!(end.len(), 1);
+    // The same with a real client, which sends the token back by itself.
+    let a = network.ends[A].connect(network.now, address(B));
+    network.run(SECOND);
+    assert!(network.ends[A].is_open(a));
+}
+
+#[test]
+fn another_version_is_refused_by_name() {
+    let mut network = Network::new(Config::standard(), FAIR, 1);
+    let mut bytes = ping(7, b"").to_vec();
+    bytes[0] = 0x21;
+    let check = crc32c::crc32c(&bytes[..16]).to_be_bytes();
+    bytes[16..20].copy_from_slice(&check);
+    let now = network.now;
+    network.ends[B].handle_datagram(now, stranger(1), &bytes.into(), true);
+    let answer = network.ends[B].poll_transmit(now).expect("an answer");
+    let packet = Packet::parse(&answer.to_bytes()).expect("a SAP datagram");
+    assert_eq!((packet.header.kind, packet.body[0]), (Kind::Refuse, Reason::Version as u8));
+}
+
+#[test]
+fn what_comes_from_another_address_changes_nothing() {
+    let (mut network, [a, b]) = Network::connected(Config::standard(), FAIR, 1);
+    network.send(A, a, Mode::Precise, b"mine");
+    let copy = network.sent(A, Kind::Data)[0].to_bytes();
+    let now = network.now;
+    network.ends[B].handle_datagram(now, stranger(1), &copy, true);
+    assert_eq!(network.ends[B].receive(now, b), None);
+    assert_eq!(network.ends[B].drops().get(&Dropped::NoConnection), Some(&1));
+}
+
+fn any_datagram() -> impl Strategy<Value = Bytes> {
+    let noise = prop::collection::vec(any::<u8>(), 0..300);
+    let kind = prop::sample::select(vec![
+        Kind::Ping,
+        Kind::Accept,
+        Kind::Retry,
+        Kind::Refuse,
+        Kind::Data,
+        Kind::Ack,
+        Kind::Repair,
+        Kind::Probe,
+        Kind::Fin,
+        Kind::Reset,
+    ]);
+    // A header that holds, over a body that need not make sense.
+    (kind, any::<u8>(), any::<bool>(), 0_u32..6, noise).prop_map(
+        |(kind, flags, ours, number, body)| {
+            let connection = if ours { 1 } else { 0 };
+            let header = Header { kind, flags: flags & 15, exact: 0, connection, number };
+            [&header.emit([&body, &[]])[..], &body].concat().into()
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn no_answer_to_a_stranger_is_longer_than_his_question(
+        datagrams in prop::collection::vec(any_datagram(), 1..20),
+    ) {
+        let config = Config { free_half_open: 1, ..Config::standard() };
+        let mut network = Network::new(config, FAIR, 1);
+        for bytes in datagrams {
+            let now = network.now;
+            network.ends[B].handle_datagram(now, stranger(1), &bytes, true);
+            let mut answered = 0;
+            while let Some(answer) = network.ends[B].poll_transmit(now) {
+                answered += answer.len();
+            }
+            prop_assert!(answered <= bytes.len(), "{answered} bytes for {}", bytes.len());
+        }
+    }
+
+    #[test]
+    fn nonsense_from_the_other_end_never_panics_nor_runs_away(
+        datagrams in prop::collection::vec((any_datagram(), 0_u64..200), 1..60),
+    ) {
+        let (mut network, [_, b]) = Network::connected(Config::standard(), FAIR, 1);
+        for (bytes, wait) in datagrams {
+            let mut bytes = bytes.to_vec();
+            if bytes[4..8] == [0, 0, 0, 1] {
+                bytes[4..8].copy_from_slice(&b.0.to_be_bytes());
+                let check = crc32c::crc32c(&bytes[..16]).to_be_bytes();
+                bytes[16..20].copy_from_slice(&check);
+            }
+            let now = network.now;
+            network.ends[B].handle_datagram(now, address(A), &bytes.into(), true);
+            network.run(Duration::from_millis(wait));
+        }
+        network.receive(B, b);
+        network.ends[B].close(network.now, b);
+        network.run(Duration::from_secs(90));
+        prop_assert!(network.ends[B].is_empty());
+    }
+}

@@ -1,0 +1,55 @@
+//! What sets the two profiles apart.
+
+use super::super::*;
+use super::network::{A, B, DELAY, FAIR, Network, SECOND, Weather};
+use crate::message::Mode;
+
+/// Sends as much as possible for `span` and counts the bytes that arrive.
+fn bulk(config: Config, weather: Weather, span: Duration) -> usize {
+    let config = Config { send_buffer: 1_000_000, ..config };
+    let (mut network, [a, b]) = Network::connected(config, weather, 3);
+    let end = network.now + span;
+    let mut bytes = 0;
+    while network.now < end {
+        let message = Message::new(Mode::Precise, vec![7; 1000]);
+        while network.ends[A].send(a, &message).is_ok() {
+            network.drain();
+        }
+        network.run(DELAY);
+        bytes += network.receive(B, b).iter().map(|it| it.data.len()).sum::<usize>();
+    }
+    bytes
+}
+
+//= S0.24
+#[test]
+fn the_paper_profile_has_one_message_outstanding_and_the_standard_profile_many() {
+    let span = Duration::from_secs(2);
+    let paper = bulk(Config::paper(), FAIR, span);
+    let rounds = (span.as_nanos() / (DELAY * 2).as_nanos()) as usize;
+    assert!((rounds - 5..=rounds + 5).contains(&(paper / 1000)), "{paper} in {rounds} rounds");
+    let standard = bulk(Config::standard(), Weather { mtu: 1500, ..FAIR }, span);
+    assert!(standard > 20 * paper, "{standard} against {paper}");
+}
+
+//= S0.24
+#[test]
+fn the_paper_profile_waits_no_longer_after_each_repetition() {
+    let (mut network, [a, _]) =
+        Network::connected(Config::paper(), Weather { loss: 1.0, ..FAIR }, 1);
+    network.send(A, a, Mode::Precise, b"again");
+    network.run(SECOND);
+    let sent = network.sent(A, Kind::Data).len();
+    assert_eq!(sent, 21, "at once, and then every 50 ms");
+}
+
+#[test]
+fn damage_is_repeated_and_does_not_slow_the_sender_down() {
+    let span = SECOND / 3;
+    let weather = Weather { mtu: 1500, spared: 20, ..FAIR };
+    let clean = bulk(Config::standard(), weather, span);
+    let damaged = bulk(Config::standard(), Weather { damage: 0.1, ..weather }, span);
+    let lossy = bulk(Config::standard(), Weather { loss: 0.1, ..weather }, span);
+    assert!(2 * damaged > clean, "{damaged} of {clean}, where a tenth goes twice");
+    assert!(damaged > 2 * lossy, "{damaged} damaged, {lossy} lost");
+}

@@ -1,0 +1,177 @@
+//! The six rules of the approximate networking model (paper 000, section 3), one test each.
+
+use proptest::prelude::*;
+
+use super::super::*;
+use super::network::{A, B, FAIR, Network, SECOND, Weather, address};
+use crate::message::{Integrity, Kind as Sort, Mode};
+
+const APPROXIMATE: Mode = Mode::Approximate { protected: 0 };
+
+//= S0.2
+#[test]
+fn rule_1_a_unit_of_data_is_precise_or_approximate() {
+    let (mut network, [a, b]) = Network::connected(Config::standard(), FAIR, 1);
+    network.send(A, a, Mode::Precise, b"exact");
+    network.send(A, a, APPROXIMATE, b"about");
+    network.run(SECOND);
+    let received = network.receive(B, b);
+    let kinds: Vec<_> = received.iter().map(|it| (it.kind, &it.data[..])).collect();
+    assert_eq!(kinds, [(Sort::Precise, &b"exact"[..]), (Sort::Approximate, b"about")]);
+}
+
+//= S0.2
+//= S0.3
+#[test]
+fn rule_2_precise_data_carry_what_confirms_them() {
+    let (mut network, [a, b]) = Network::connected(Config::standard(), FAIR, 1);
+    network.send(A, a, Mode::Precise, &[7; 500]);
+    let precise = network.sent(A, Kind::Data)[0].clone();
+    assert_eq!(precise.coverage(), 0, "UDP-Lite covers all of it");
+    let good = precise.to_bytes();
+    let (mut taken, now) = (Vec::new(), network.now);
+    for bit in 0..good.len() * 8 {
+        let mut damaged = good.to_vec();
+        damaged[bit / 8] ^= 0x80 >> (bit % 8);
+        network.ends[B].handle_datagram(now, address(A), &damaged.into(), true);
+        taken.extend(network.ends[B].receive(now, b));
+    }
+    assert_eq!(taken, []);
+    network.run(SECOND);
+    assert_eq!(network.receive(B, b).len(), 1, "the good one");
+}
+
+//= S0.2
+#[test]
+fn rule_3_what_is_known_of_approximate_data_never_costs_them() {
+    let (mut network, [a, b]) = Network::connected(Config::standard(), FAIR, 1);
+    network.send(A, a, APPROXIMATE, &[7; 600]);
+    let transmit = network.sent(A, Kind::Data)[0].clone();
+    let mut bytes = transmit.to_bytes().to_vec();
+    bytes[transmit.exact..].iter_mut().for_each(|byte| *byte = !*byte);
+    let now = network.now;
+    network.ends[B].handle_datagram(now, address(A), &bytes.into(), true);
+    let received = network.ends[B].receive(now, b).expect("every bit of it wrong, and here");
+    assert_eq!(received.data, vec![!7; 600]);
+    let whole = 0..600;
+    assert_eq!(received.integrity, Integrity::Suspect(vec![whole]));
+}
+
+//= S0.2
+//= S0.3
+#[test]
+fn rule_4_one_transmission_may_hold_both_and_marks_them() {
+    let (mut network, [a, b]) = Network::connected(Config::standard(), FAIR, 1);
+    network.send(A, a, Mode::Approximate { protected: 100 }, &[7; 600]);
+    let transmit = network.sent(A, Kind::Data)[0].clone();
+    assert_eq!(usize::from(transmit.coverage()), 8 + transmit.exact);
+    assert_eq!(transmit.len() - transmit.exact, 500);
+    network.run(SECOND);
+    let marked = 0..100;
+    assert_eq!(network.receive(B, b)[0].exact, [marked]);
+}
+
+//= S0.2
+//= S0.22
+//= S0.75
+#[test]
+fn rule_5_only_precise_data_are_acknowledged_repeated_and_ordered() {
+    let everything_lost = Weather { loss: 1.0, ..FAIR };
+    let (mut network, [a, b]) = Network::connected(Config::paper(), everything_lost, 1);
+    // A protected prefix does not make a message precise: it is not repeated either.
+    network.send(A, a, Mode::Approximate { protected: 10 }, b"about, with an exact beginning");
+    network.send(A, a, Mode::Precise, b"exact");
+    network.run(SECOND);
+    let copies = |flags: u8| {
+        let packets = network.sent(A, Kind::Data);
+        packets.iter().filter(|it| it.parts[0][1] == flags).count()
+    };
+    assert_eq!(copies(1), 1);
+    assert!(copies(0) > 5);
+    network.weather = FAIR;
+    let acks = network.sent(B, Kind::Ack).len();
+    network.send(A, a, APPROXIMATE, b"about");
+    network.run(Duration::from_millis(8));
+    assert_eq!(network.sent(B, Kind::Ack).len(), acks, "nobody waits for word of it");
+    network.run(SECOND);
+    assert!(network.sent(B, Kind::Ack).len() > acks);
+    let data: Vec<_> = network.receive(B, b).into_iter().map(|it| it.data).collect();
+    assert_eq!(data, [&b"about"[..], b"exact"]);
+}
+
+//= S0.2
+//= S0.3
+#[test]
+fn rule_6_control_is_precise() {
+    let (mut network, [a, b]) = Network::connected(Config::standard(), FAIR, 1);
+    network.send(A, a, APPROXIMATE, &[7; 600]);
+    network.run(SECOND);
+    network.ends[B].repair(b, 0, 0, &[0..10, 30..40]).expect("it stands");
+    network.ends[A].finish(a);
+    network.run(SECOND);
+    network.ends[B].close(network.now, b);
+    network.run(SECOND);
+    for kind in [Kind::Ping, Kind::Accept, Kind::Ack, Kind::Repair, Kind::Probe, Kind::Fin] {
+        let of_kind = [network.sent(A, kind), network.sent(B, kind)].concat();
+        assert!(!of_kind.is_empty(), "{kind:?}");
+        assert!(of_kind.iter().all(|transmit| transmit.coverage() == 0), "{kind:?}");
+    }
+}
+
+fn any_weather() -> impl Strategy<Value = (Weather, u64)> {
+    (0.0..0.3, 0.0..0.2, 0.0..0.2, 0.0..0.3, any::<u64>()).prop_map(
+        |(loss, damage, doubled, late, seed)| {
+            (Weather { loss, damage, doubled, late, mtu: 1500, ..FAIR }, seed)
+        },
+    )
+}
+
+fn exact_and_in_order(config: Config, weather: Weather, seed: u64) {
+    let (mut network, [a, b]) = Network::connected(config, weather, seed);
+    let message = |number: u32| vec![number as u8; 1 + (number as usize * 37) % 1000];
+    for number in 0..60 {
+        network.send(A, a, Mode::Precise, &message(number));
+        network.send(B, b, Mode::Precise, &message(number));
+        network.send(A, a, Mode::Approximate { protected: 1 }, &message(number));
+    }
+    network.run(Duration::from_secs(50));
+    for (end, id) in [(A, a), (B, b)] {
+        let mut next = 0;
+        for received in network.receive(end, id) {
+            match received.kind {
+                Sort::Precise => {
+                    assert_eq!((received.number, &received.data[..]), (next, &message(next)[..]));
+                    next += 1;
+                }
+                Sort::Approximate => {
+                    assert_eq!(received.data.len(), message(received.number).len());
+                    assert_eq!(received.data[0], received.number as u8, "the protected byte");
+                }
+                Sort::Repair => panic!("nobody asked"),
+            }
+        }
+        assert_eq!(next, 60, "all of them arrive at end {end}; {:?}", network.events);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    //= S0.2
+    //= S0.22
+    #[test]
+    fn precise_data_arrive_exact_and_in_order_in_any_weather((weather, seed) in any_weather()) {
+        exact_and_in_order(Config::standard(), weather, seed);
+        exact_and_in_order(Config::paper(), weather, seed);
+    }
+}
+
+//= S0.22
+#[test]
+fn they_do_in_the_worst() {
+    let weather = Weather { loss: 0.3, damage: 0.2, doubled: 0.2, late: 0.3, mtu: 1500, ..FAIR };
+    for seed in 0..10 {
+        exact_and_in_order(Config::standard(), weather, seed);
+        exact_and_in_order(Config::paper(), weather, seed);
+    }
+}

@@ -1,0 +1,164 @@
+//! Which packet numbers have arrived, and the acknowledgement that says so.
+
+use std::collections::VecDeque;
+
+use windfall_base::Instant;
+use windfall_wire_net::sap::{Ack, ack};
+
+/// Runs that are remembered; what lies below the lowest counts as arrived.
+const REMEMBERED: usize = 2 * ack::MAX_RUNS;
+
+/// The packet numbers that have arrived, as runs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Numbers {
+    /// First and last of each run, the highest first.
+    runs: VecDeque<(u64, u64)>,
+    /// Everything below is taken as arrived.
+    floor: u64,
+    /// The last packets whose header alone was intact. They are in no run: were the word of them
+    /// lost, their sender must take them for lost.
+    damaged: VecDeque<u64>,
+    largest_at: Option<Instant>,
+}
+
+impl Numbers {
+    /// The number whose low 32 bits are `low`, near those that have arrived.
+    pub(crate) fn expand(&self, low: u32) -> u64 {
+        let near = self.runs.front().map_or(self.floor, |run| run.1);
+        let ahead = i64::from(low.wrapping_sub(near as u32) as i32);
+        near.checked_add_signed(ahead).unwrap_or_else(|| u64::from(low))
+    }
+
+    /// Whether this number has arrived before.
+    pub(crate) fn contains(&self, number: u64) -> bool {
+        number < self.floor
+            || self.runs.iter().any(|(first, last)| (*first..=*last).contains(&number))
+            || self.damaged.contains(&number)
+    }
+
+    /// Notes that the header of `number` arrived intact and the rest did not.
+    pub(crate) fn insert_damaged(&mut self, number: u64) {
+        if self.contains(number) {
+            return;
+        }
+        if self.damaged.len() == ack::MAX_DAMAGED {
+            self.damaged.pop_front();
+        }
+        self.damaged.push_back(number);
+    }
+
+    /// Notes the arrival of `number`.
+    pub(crate) fn insert(&mut self, now: Instant, number: u64) {
+        if self.contains(number) {
+            return;
+        }
+        if self.runs.front().is_none_or(|run| number > run.1) {
+            self.largest_at = Some(now);
+        }
+        let at = self.runs.iter().position(|run| run.0 <= number).unwrap_or(self.runs.len());
+        let joins_above = at > 0 && self.runs[at - 1].0 == number + 1;
+        let joins_below = self.runs.get(at).is_some_and(|run| run.1 + 1 == number);
+        match (joins_above, joins_below) {
+            (true, true) => {
+                self.runs[at - 1].0 = self.runs[at].0;
+                self.runs.remove(at);
+            }
+            (true, false) => self.runs[at - 1].0 = number,
+            (false, true) => self.runs[at].1 = number,
+            (false, false) => self.runs.insert(at, (number, number)),
+        }
+        if self.runs.len() > REMEMBERED
+            && let Some((_, last)) = self.runs.pop_back()
+        {
+            self.floor = last + 1;
+        }
+    }
+
+    /// The acknowledgement of everything that has arrived.
+    pub(crate) fn acknowledge(&self, now: Instant, room: usize) -> Option<Ack> {
+        let arrived = self.runs.front().map(|run| run.1);
+        let largest = arrived.max(self.damaged.iter().max().copied())?;
+        let waited = self.largest_at.map_or(0, |at| now.saturating_since(at).as_micros());
+        let mut above = largest + 1;
+        let mut runs = Vec::with_capacity(self.runs.len().min(ack::MAX_RUNS));
+        for (first, last) in self.runs.iter().take(ack::MAX_RUNS) {
+            let missing = u16::try_from(above - last - 1).unwrap_or(u16::MAX);
+            // A longer run is listed in part: the rest has been acknowledged before.
+            let len = u16::try_from(last - first + 1).unwrap_or(u16::MAX);
+            runs.push((missing, len));
+            if above - last - 1 > u64::from(u16::MAX) || last - first >= u64::from(u16::MAX) {
+                break;
+            }
+            above = *first;
+        }
+        let below = |number: u64| u16::try_from(largest.checked_sub(number)?).ok();
+        Some(Ack {
+            largest: largest as u32,
+            delay: u32::try_from(waited).unwrap_or(u32::MAX),
+            room: u32::try_from(room).unwrap_or(u32::MAX),
+            runs,
+            damaged: self.damaged.iter().copied().filter_map(below).collect(),
+        })
+    }
+}
+
+/// The packet numbers that an acknowledgement lists, as runs of first and last, from the largest.
+pub(crate) fn listed(ack: &Ack, largest: u64) -> Vec<(u64, u64)> {
+    let mut runs = Vec::with_capacity(ack.runs.len());
+    let mut above = largest + 1;
+    for (missing, len) in &ack.runs {
+        let Some(last) = above.checked_sub(1 + u64::from(*missing)) else { break };
+        let Some(first) = (last + 1).checked_sub(u64::from(*len)) else { break };
+        if *len > 0 {
+            runs.push((first, last));
+        }
+        above = first;
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_arrived_is_listed_and_nothing_else(
+            arrivals in prop::collection::vec(0_u64..60, 1..80),
+        ) {
+            let mut numbers = Numbers::default();
+            let mut model = BTreeSet::new();
+            for number in arrivals {
+                prop_assert_eq!(numbers.contains(number), !model.insert(number));
+                numbers.insert(Instant::START, number);
+            }
+            let ack = numbers.acknowledge(Instant::START, 0).expect("something arrived");
+            let largest = *model.last().expect("something arrived");
+            let listed: BTreeSet<u64> =
+                listed(&ack, largest).into_iter().flat_map(|(first, last)| first..=last).collect();
+            prop_assert_eq!(listed, model);
+        }
+    }
+
+    #[test]
+    fn numbers_go_on_beyond_32_bits() {
+        let mut numbers = Numbers::default();
+        numbers.insert(Instant::START, u64::from(u32::MAX) - 1);
+        assert_eq!(numbers.expand(3), (1 << 32) + 3);
+        assert_eq!(numbers.expand(u32::MAX - 5), u64::from(u32::MAX) - 5);
+    }
+
+    #[test]
+    fn damaged_packets_are_listed_but_have_not_arrived() {
+        let mut numbers = Numbers::default();
+        numbers.insert_damaged(4);
+        numbers.insert(Instant::START, 3);
+        let ack = numbers.acknowledge(Instant::START, 0).expect("something arrived");
+        assert_eq!((ack.largest, &ack.runs[..], &ack.damaged[..]), (4, &[(1, 1)][..], &[0][..]));
+        assert!(numbers.contains(4));
+    }
+}

@@ -1,0 +1,48 @@
+use super::*;
+
+const MS: fn(u64) -> Duration = Duration::from_millis;
+
+fn ten() -> Sent {
+    let mut sent = Sent::default();
+    for number in 0..10 {
+        let at = Instant::START + MS(number);
+        sent.push(at, (number != 4).then_some((100, Load::Precise(number))));
+    }
+    sent
+}
+
+/// Acknowledges `runs` of (missing above, how many) from `largest` down.
+fn ack(largest: u32, runs: &[(u16, u16)], damaged: &[u16]) -> Ack {
+    Ack { largest, runs: runs.to_vec(), damaged: damaged.to_vec(), ..Ack::default() }
+}
+
+fn numbers(packets: &[Flying]) -> Vec<u64> {
+    packets.iter().map(|packet| packet.number).collect()
+}
+
+#[test]
+fn what_is_listed_has_arrived_and_what_lies_far_below_is_lost() {
+    let mut sent = ten();
+    assert_eq!(sent.in_flight(), 900);
+    let outcome = sent.acknowledge(&ack(8, &[(0, 1), (4, 2)], &[1]));
+    assert_eq!(numbers(&outcome.arrived), [8, 2, 3]);
+    assert_eq!(numbers(&outcome.damaged), [7], "one below the largest");
+    assert_eq!(outcome.sample, Some(Instant::START + MS(8)));
+    let (lost, next) = sent.lost(Instant::START + MS(9), Some(MS(50)));
+    assert_eq!(numbers(&lost), [0, 1, 5], "three or more behind");
+    assert_eq!(next, Some(Instant::START + MS(56)), "6 is only late yet");
+    let (lost, next) = sent.lost(Instant::START + MS(56), Some(MS(50)));
+    assert_eq!((numbers(&lost), next), (vec![6], None));
+    assert_eq!(sent.in_flight(), 100);
+    assert_eq!(numbers(&sent.give_up(9)), [9]);
+    assert!(sent.is_empty() && sent.next() == 10);
+}
+
+#[test]
+fn a_word_of_what_was_never_sent_changes_nothing() {
+    let mut sent = ten();
+    let outcome = sent.acknowledge(&ack(10, &[(0, 9)], &[]));
+    assert!(outcome.arrived.is_empty() && sent.in_flight() == 900);
+    let outcome = sent.acknowledge(&ack(3, &[(0, u16::MAX), (9, 9)], &[u16::MAX]));
+    assert!(outcome.arrived.is_empty() && sent.in_flight() == 900, "it counts below zero");
+}

@@ -1,0 +1,213 @@
+//! SAP datagrams (docs/sap.md): a header that is always exact, then a body whose first bytes are.
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 0 | version in the upper four bits, [`Kind`] in the lower |
+//! | 1 | flags |
+//! | 2..4 | how many bytes of the body are exact |
+//! | 4..8 | connection id of the receiver; 0 where there is none yet |
+//! | 8..12 | packet number, its low 32 bits |
+//! | 12..16 | CRC-32C of the exact bytes of the body |
+//! | 16..20 | CRC-32C of bytes 0..16 |
+//!
+//! The checksum of UDP-Lite covers the same bytes, but it misses one in 32 pairs of wrong bits. The
+//! CRC in two parts lets a receiver believe the header of a datagram whose body is damaged, and
+//! tell its sender which one to repeat.
+
+use bytes::Bytes;
+
+use crate::error::WireError;
+use crate::field::{put_u16, put_u32, u16_at, u32_at};
+
+pub mod ack;
+pub mod data;
+pub mod handshake;
+
+pub use ack::Ack;
+pub use data::{Data, Repair, Span};
+pub use handshake::{Accept, Ping};
+
+/// The version of the protocol that this module writes.
+pub const VERSION: u8 = 1;
+/// The length of the header, in bytes.
+pub const HEADER_LEN: usize = 20;
+
+const NAME: &str = "SAP";
+
+/// What a datagram is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Asks for a connection.
+    Ping = 1,
+    /// Acknowledges a ping: the connection stands.
+    Accept = 2,
+    /// Answers a ping with a token that must come back, which proves the sender's address.
+    Retry = 3,
+    /// Answers a ping with no.
+    Refuse = 4,
+    /// Carries a message, or the repaired part of one.
+    Data = 5,
+    /// Says which packets have arrived.
+    Ack = 6,
+    /// Asks for ranges of an approximate message again.
+    Repair = 7,
+    /// Asks for nothing but an acknowledgement: keeps alive, and tries the size of the path.
+    Probe = 8,
+    /// Ends one direction.
+    Fin = 9,
+    /// Ends the connection at once.
+    Reset = 10,
+}
+
+impl Kind {
+    const ALL: [Self; 10] = [
+        Self::Ping,
+        Self::Accept,
+        Self::Retry,
+        Self::Refuse,
+        Self::Data,
+        Self::Ack,
+        Self::Repair,
+        Self::Probe,
+        Self::Fin,
+        Self::Reset,
+    ];
+
+    fn from_bits(bits: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| *kind as u8 == bits)
+    }
+}
+
+/// The flags of a header.
+pub mod flags {
+    /// Data: delivered at once, never repeated.
+    pub const APPROXIMATE: u8 = 1;
+    /// Data: ranges of a message that was sent before.
+    pub const REPAIRED: u8 = 2;
+    /// Data: checks of the approximate blocks stand in the exact part.
+    pub const CHECKED: u8 = 4;
+    /// The body is encrypted.
+    pub const SEALED: u8 = 8;
+}
+
+/// Why a ping was refused, or a connection reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Reason {
+    /// The other end has closed.
+    Closed = 0,
+    /// The other end speaks another version.
+    Version = 1,
+    /// The other end has as many connections as it allows.
+    Busy = 2,
+    /// The keys do not agree.
+    Key = 3,
+    /// Nobody listens.
+    NotListening = 4,
+}
+
+impl Reason {
+    /// The reason with this number; unknown ones count as [`Reason::Closed`].
+    #[must_use]
+    pub const fn from_byte(byte: u8) -> Self {
+        match byte {
+            1 => Self::Version,
+            2 => Self::Busy,
+            3 => Self::Key,
+            4 => Self::NotListening,
+            _ => Self::Closed,
+        }
+    }
+}
+
+/// A header of legal values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// What the datagram is for.
+    pub kind: Kind,
+    /// [`flags`].
+    pub flags: u8,
+    /// How many bytes of the body are exact.
+    pub exact: u16,
+    /// Connection id of the receiver.
+    pub connection: u32,
+    /// The low 32 bits of the packet number.
+    pub number: u32,
+}
+
+/// A datagram whose header is intact.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// The header.
+    pub header: Header,
+    /// Whether the exact bytes of the body are intact too.
+    pub intact: bool,
+    /// The body.
+    pub body: Bytes,
+}
+
+impl Packet {
+    /// Reads a datagram.
+    ///
+    /// # Errors
+    /// If it is too short, its header is damaged, or of another version or an unknown kind.
+    pub fn parse(bytes: &Bytes) -> Result<Self, WireError> {
+        WireError::check_len(NAME, bytes, HEADER_LEN)?;
+        let found = u32_at(bytes, 16);
+        if found != crc32c::crc32c(&bytes[..16]) {
+            return Err(WireError::Illegal { header: NAME, field: "header check", found });
+        }
+        let version = bytes[0] >> 4;
+        if version != VERSION {
+            return Err(WireError::Version { header: NAME, expected: VERSION, found: version });
+        }
+        let Some(kind) = Kind::from_bits(bytes[0] & 15) else {
+            let found = u32::from(bytes[0] & 15);
+            return Err(WireError::Illegal { header: NAME, field: "kind", found });
+        };
+        let exact = u16_at(bytes, 2);
+        let body = bytes.slice(HEADER_LEN..);
+        let check = u32_at(bytes, 12);
+        let intact = body.get(..exact.into()).is_some_and(|part| crc32c::crc32c(part) == check);
+        let (connection, number) = (u32_at(bytes, 4), u32_at(bytes, 8));
+        Ok(Self {
+            header: Header { kind, flags: bytes[1], exact, connection, number },
+            intact,
+            body,
+        })
+    }
+}
+
+impl Packet {
+    /// The exact bytes of the body, or what is there of them.
+    #[must_use]
+    pub fn exact(&self) -> Bytes {
+        self.body.slice(..self.body.len().min(self.header.exact.into()))
+    }
+}
+
+impl Header {
+    /// Writes the header for a body whose exact bytes are the slices of `exact` in a row.
+    ///
+    /// # Panics
+    /// If the slices are longer together than 65535 bytes.
+    #[must_use]
+    pub fn emit(&self, exact: [&[u8]; 2]) -> [u8; HEADER_LEN] {
+        let len = exact[0].len() + exact[1].len();
+        let mut bytes = [0; HEADER_LEN];
+        bytes[0] = VERSION << 4 | self.kind as u8;
+        bytes[1] = self.flags;
+        put_u16(&mut bytes, 2, u16::try_from(len).expect("no datagram is longer"));
+        put_u32(&mut bytes, 4, self.connection);
+        put_u32(&mut bytes, 8, self.number);
+        let check = crc32c::crc32c_append(crc32c::crc32c(exact[0]), exact[1]);
+        put_u32(&mut bytes, 12, check);
+        let check = crc32c::crc32c(&bytes[..16]);
+        put_u32(&mut bytes, 16, check);
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! Messages: the head of the body of [`Kind::Data`](super::Kind::Data), and the body of
+//! [`Kind::Repair`](super::Kind::Repair).
+
+use core::ops::Range;
+
+use arrayvec::ArrayVec;
+use bytes::{BufMut, Bytes, BytesMut};
+
+use super::NAME;
+use crate::error::WireError;
+use crate::field::{u16_at, u32_at};
+
+/// The most ranges that a message may name.
+pub const MAX_SPANS: usize = 8;
+/// Bytes of approximate data under one check.
+pub const BLOCK: usize = 256;
+/// The length of the head without spans, in bytes.
+pub const FIXED_LEN: usize = 8;
+
+/// A range of bytes of a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// Where it begins.
+    pub start: u16,
+    /// Its length in bytes.
+    pub len: u16,
+}
+
+impl Span {
+    /// The range as numbers.
+    #[must_use]
+    pub fn range(self) -> Range<usize> {
+        usize::from(self.start)..usize::from(self.start) + usize::from(self.len)
+    }
+}
+
+/// The head of a message's body.
+///
+/// | bytes | field |
+/// |---|---|
+/// | 0..2 | stream |
+/// | 2 | number of spans, 8 at most |
+/// | 3 | zero |
+/// | 4..8 | number of the message among those of its stream and its kind |
+/// | then, for each span, 2 + 2 | where it begins in the message, its length |
+///
+/// In a message with spans their bytes are gathered at the front, where they are exact; the others
+/// follow in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Data {
+    /// The stream.
+    pub stream: u16,
+    /// The number of the message among those of its stream and its kind.
+    pub number: u32,
+    /// The ranges that are gathered at the front; none if the message stands as it is.
+    pub spans: ArrayVec<Span, MAX_SPANS>,
+}
+
+/// The longest head, in bytes.
+pub const MAX_HEAD: usize = FIXED_LEN + 4 * MAX_SPANS;
+
+impl Data {
+    /// Its length, in bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        FIXED_LEN + 4 * self.spans.len()
+    }
+
+    /// Whether it names no spans.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// Reads the head at the front of `body`.
+    ///
+    /// # Errors
+    /// If it is shorter than it says, or names more spans than it may.
+    pub fn parse(body: &[u8]) -> Result<Self, WireError> {
+        WireError::check_len(NAME, body, FIXED_LEN)?;
+        let count = usize::from(body[2]);
+        if count > MAX_SPANS {
+            let found = count as u32;
+            return Err(WireError::Illegal { header: NAME, field: "number of spans", found });
+        }
+        WireError::check_len(NAME, body, FIXED_LEN + 4 * count)?;
+        let span = |index: usize| {
+            let at = FIXED_LEN + 4 * index;
+            Span { start: u16_at(body, at), len: u16_at(body, at + 2) }
+        };
+        let (stream, number) = (u16_at(body, 0), u32_at(body, 4));
+        Ok(Self { stream, number, spans: (0..count).map(span).collect() })
+    }
+
+    /// Writes the head.
+    #[must_use]
+    pub fn emit(&self) -> ArrayVec<u8, MAX_HEAD> {
+        let mut head = ArrayVec::new();
+        let mut put = |bytes: &[u8]| head.extend(bytes.iter().copied());
+        put(&self.stream.to_be_bytes());
+        put(&[self.spans.len() as u8, 0]);
+        put(&self.number.to_be_bytes());
+        for span in &self.spans {
+            put(&span.start.to_be_bytes());
+            put(&span.len.to_be_bytes());
+        }
+        head
+    }
+}
+
+/// The check of a block of approximate data: the low half of its CRC-32C.
+#[must_use]
+pub fn block_check(block: &[u8]) -> u16 {
+    crc32c::crc32c(block) as u16
+}
+
+/// What is asked for again: the same head, where the spans are those that are missed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repair(pub Data);
+
+impl Repair {
+    /// Reads the body.
+    ///
+    /// # Errors
+    /// As [`Data::parse`].
+    pub fn parse(body: &[u8]) -> Result<Self, WireError> {
+        Data::parse(body).map(Self)
+    }
+
+    /// Writes the body.
+    #[must_use]
+    pub fn emit(&self) -> Bytes {
+        let mut body = BytesMut::new();
+        body.put_slice(&self.0.emit());
+        body.freeze()
+    }
+}

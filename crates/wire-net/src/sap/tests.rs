@@ -1,0 +1,86 @@
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+
+const HEADER: Header =
+    Header { kind: Kind::Data, flags: flags::APPROXIMATE, exact: 12, connection: 7, number: 9 };
+
+fn datagram(exact: &[u8], rest: &[u8]) -> Bytes {
+    [&HEADER.emit([exact, &[]]), exact, rest].concat().into()
+}
+
+fn bytes(most: usize) -> impl Strategy<Value = Bytes> {
+    vec(any::<u8>(), 0..most).prop_map(Bytes::from)
+}
+
+//= S0.2
+#[test]
+fn any_single_wrong_bit_is_found_where_it_matters_and_only_there() {
+    let good = datagram(&[0x55; 12], &[0xaa; 30]);
+    for bit in 0..good.len() * 8 {
+        let mut damaged = good.to_vec();
+        damaged[bit / 8] ^= 0x80 >> (bit % 8);
+        let parsed = Packet::parse(&damaged.into());
+        let (header, body) = (parsed.is_ok(), parsed.is_ok_and(|packet| packet.intact));
+        assert_eq!((header, body), (bit >= 160, bit >= 160 + 96), "bit {bit}");
+    }
+}
+
+#[test]
+fn another_version_is_named() {
+    let mut bytes = datagram(b"twelve bytes", b"").to_vec();
+    bytes[0] = 0x25;
+    let check = crc32c::crc32c(&bytes[..16]);
+    put_u32(&mut bytes, 16, check);
+    let error = Packet::parse(&bytes.into()).expect_err("version 2");
+    assert_eq!(error, WireError::Version { header: NAME, expected: 1, found: 2 });
+}
+
+#[test]
+fn a_body_that_is_too_short_is_damaged() {
+    let whole = datagram(b"twelve bytes", b"");
+    assert!(!Packet::parse(&whole.slice(..25)).expect("the header is there").intact);
+}
+
+proptest! {
+    #[test]
+    fn headers_survive(
+        flags: u8, connection: u32, number: u32, exact in bytes(50), rest in bytes(50),
+    ) {
+        for kind in Kind::ALL {
+            let header = Header { kind, flags, exact: exact.len() as u16, connection, number };
+            let (front, back) = exact.split_at(exact.len() / 2);
+            let datagram = [&header.emit([front, back])[..], &exact, &rest].concat();
+            let packet = Packet::parse(&datagram.into()).expect("a datagram");
+            prop_assert_eq!((packet.header, packet.intact), (header, true));
+            prop_assert_eq!(&packet.body[..], &[&exact[..], &rest].concat()[..]);
+        }
+    }
+
+    #[test]
+    fn bodies_survive(
+        a: u32, b: u32, c: u32, max_datagram: u16,
+        runs in vec(any::<(u16, u16)>(), 0..MAX_RUNS_TRIED), damaged in vec(any::<u16>(), 0..9),
+        token in bytes(handshake::MAX_TOKEN), handshake in bytes(handshake::MAX_HANDSHAKE),
+        spans in vec(any::<(u16, u16)>(), 0..data::MAX_SPANS),
+    ) {
+        let ack = Ack { largest: a, delay: b, room: c, runs, damaged };
+        prop_assert_eq!(Ack::parse(&ack.emit()), Ok(ack));
+        let ping = Ping { connection: a, max_datagram, token, handshake: handshake.clone() };
+        prop_assert_eq!(Ping::parse(&ping.emit()), Ok(ping));
+        let accept = Accept { connection: b, max_datagram, handshake };
+        prop_assert_eq!(Accept::parse(&accept.emit()), Ok(accept));
+        let spans = spans.into_iter().map(|(start, len)| Span { start, len }).collect();
+        let repair = Repair(Data { stream: max_datagram, number: c, spans });
+        prop_assert_eq!(Repair::parse(&repair.emit()), Ok(repair));
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(body in bytes(300)) {
+        let _ = Packet::parse(&body);
+        let _ = (Ack::parse(&body), Repair::parse(&body), Ping::parse(&body), Accept::parse(&body));
+    }
+}
+
+const MAX_RUNS_TRIED: usize = ack::MAX_RUNS;
