@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`.
-.PHONY: demo test ci bench traces
+.PHONY: demo test ci bench traces tables
 
 # Builds, then moves a file across a bad link, without and with local retransmission.
 demo:
@@ -23,3 +23,7 @@ bench:
 # Writes the shipped error traces anew, and checks that they are what the generator makes.
 traces:
 	@WINDFALL_BLESS=1 cargo test --quiet --package windfall-channel --test environments shipped
+
+# Measures the error events of every rate at every ratio, and writes the shipped tables anew.
+tables:
+	@cargo run --release --locked --quiet --package windfall-phy --example tables

@@ -36,7 +36,7 @@ pub use propagation::{PathLoss, Shadowing, Wall};
 
 use crate::event::Event;
 use crate::verdict::{Missed, Verdict};
-use judge::Sent;
+use judge::{Noise, Sent};
 use links::{Hearer, Links};
 use receiver::{Receiver, Reception};
 
@@ -57,6 +57,8 @@ pub(crate) struct Radio {
     /// What is due at the stations, in order.
     ready: VecDeque<(Instant, Port, Input)>,
     held: usize,
+    /// That of the configuration, as a ratio.
+    distortion: f64,
 }
 
 /// What happens next; of what happens at one instant, ends come first.
@@ -108,6 +110,7 @@ impl Radio {
             waiting: VecDeque::new(),
             ready: VecDeque::new(),
             held: 0,
+            distortion: config.distortion.map_or(0.0, ratio),
             config,
         }
     }
@@ -274,9 +277,14 @@ impl Radio {
                 let (stream, count) = &mut self.judges[usize::from(port)];
                 *count += 1;
                 let mut stream = stream.at(*count);
-                let Errors::Formula = self.config.errors;
-                let sent = transmission.sent;
-                let verdict = judge::by_formula(sent, reception, receiver.noise, &mut stream);
+                let noise = Noise { floor: receiver.noise, distortion: self.distortion };
+                let (errors, sent) = (self.config.errors, transmission.sent);
+                let verdict = match errors {
+                    Errors::Formula => judge::by_formula(sent, reception, noise, &mut stream),
+                    Errors::Pattern => {
+                        judge::by_pattern(sent, reception, noise, is_for, &mut stream)
+                    }
+                };
                 (Some(*count - 1), verdict)
             }
             None => {

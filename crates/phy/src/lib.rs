@@ -5,5 +5,8 @@
 //! - [`decibel`]: ratios and powers, in decibels and as they are.
 
 pub mod decibel;
+pub mod dsss;
+pub mod event;
 pub mod formula;
 pub mod noise;
+pub mod ofdm;

@@ -26,6 +26,9 @@ pub struct RadioConfig {
     pub thresholds: Thresholds,
     /// What decides whether bits arrive.
     pub errors: Errors,
+    /// What senders and receivers distort, over the signal, in decibels: −25 is the most that
+    /// 802.11 allows at 54 Mb/s (17.3.9.7.4). Nothing if `None`.
+    pub distortion: Option<f64>,
 }
 
 /// One station of a radio medium.
@@ -84,11 +87,13 @@ impl Thresholds {
 /// What decides whether bits arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Errors {
-    /// Nothing but interference and noise that leave no doubt: formulas say whether a frame as a
-    /// whole arrives ([`windfall_phy::formula`]). Which bits are wrong is not known, so what is
-    /// damaged is lost.
-    #[default]
+    /// Formulas say whether a frame as a whole arrives ([`windfall_phy::formula`]). Which bits are
+    /// wrong is not known, so what is damaged is lost.
     Formula,
+    /// Error events measured on the chains bit by bit ([`windfall_phy::event`]): damage falls where
+    /// it falls on a radio.
+    #[default]
+    Pattern,
 }
 
 impl RadioStation {
@@ -118,6 +123,7 @@ impl RadioConfig {
             fading: Fading::None,
             thresholds: Thresholds::default(),
             errors: Errors::default(),
+            distortion: None,
         }
     }
 }

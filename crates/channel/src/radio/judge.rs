@@ -1,6 +1,7 @@
 //! Whether a frame that a receiver followed to its end has come through.
 
 use windfall_base::{Duration, Instant, Preamble, Stream};
+use windfall_phy::event::{Sampler, Tables};
 use windfall_phy::formula;
 use windfall_wire_link::ieee80211::PhyRate;
 
@@ -14,6 +15,9 @@ const SYNC_SHORT: Duration = Duration::from_micros(72);
 /// The training symbols of OFDM.
 const TRAINING: Duration = Duration::from_micros(16);
 
+/// A part of a frame: its rate, its beginning and end from that of the frame, its bits.
+type Field = (PhyRate, Duration, Duration, f64);
+
 /// A frame as its receiver sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
@@ -23,8 +27,8 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    /// The rate, the beginning, the end and the bits of its PHY header.
-    fn header(self) -> (PhyRate, Duration, Duration, f64) {
+    /// Its PHY header.
+    fn header(self) -> Field {
         let end = self.rate.preamble_duration(self.preamble);
         if self.rate.is_ofdm() {
             (PhyRate::Ofdm6, TRAINING, end, 24.0)
@@ -35,8 +39,8 @@ impl Sent {
         }
     }
 
-    /// The rate, the beginning, the end and the bits of what comes behind it.
-    fn payload(self) -> (PhyRate, Duration, Duration, f64) {
+    /// What comes behind it.
+    fn payload(self) -> Field {
         let begin = self.rate.preamble_duration(self.preamble);
         let end = self.rate.signal_duration(self.preamble, self.bytes);
         let bits = match self.rate.bits_per_symbol() {
@@ -48,16 +52,39 @@ impl Sent {
     }
 }
 
-/// Decides by formula; `noise` is that of the receiver in 20 MHz, in milliwatts.
+/// What stands against the signal in a receiver.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Noise {
+    /// Heat and the receiver's own, in 20 MHz, in milliwatts.
+    pub(super) floor: f64,
+    /// What sender and receiver distort, over the signal, as a ratio.
+    pub(super) distortion: f64,
+}
+
+impl Noise {
+    /// The ratio of a signal's power to all that disturbs it.
+    fn sinr(self, rate: PhyRate, power: f64, interference: f64) -> f64 {
+        let floor = self.floor * formula::bandwidth(rate) / 20e6;
+        power / (floor + interference + self.distortion * power)
+    }
+}
+
+impl Sent {
+    /// Why there is no frame when the PHY header is damaged.
+    const fn without_header(self) -> Missed {
+        if self.rate.is_ofdm() { Missed::Signal } else { Missed::Plcp }
+    }
+}
+
+/// Decides by formula whether the frame arrives as a whole.
 pub(super) fn by_formula(
     sent: Sent,
     reception: &Reception,
-    noise: f64,
+    noise: Noise,
     stream: &mut Stream,
 ) -> Verdict {
     if stream.unit() >= survival(sent.header(), reception, noise) {
-        let missed = if sent.rate.is_ofdm() { Missed::Signal } else { Missed::Plcp };
-        return Verdict::Missed(missed);
+        return Verdict::Missed(sent.without_header());
     }
     if stream.unit() >= survival(sent.payload(), reception, noise) {
         return Verdict::Missed(Missed::Payload);
@@ -66,20 +93,79 @@ pub(super) fn by_formula(
 }
 
 /// The chance that a field comes through, piece by piece of constant interference.
-fn survival(
-    (rate, begin, end, bits): (PhyRate, Duration, Duration, f64),
-    reception: &Reception,
-    noise: f64,
-) -> f64 {
-    let noise = noise * formula::bandwidth(rate) / 20e6;
+fn survival(field: Field, reception: &Reception, noise: Noise) -> f64 {
+    let (rate, begin, end, bits) = field;
     let (begin, end) = (reception.began + begin, reception.began + end);
     let length = (end - begin).as_secs_f64();
     pieces(reception, begin, end)
         .map(|(from, to, interference)| {
             let share = (to - from).as_secs_f64() / length;
-            formula::success(rate, reception.power / (noise + interference), bits * share)
+            let sinr = noise.sinr(rate, reception.power, interference);
+            formula::success(rate, sinr, bits * share)
         })
         .product()
+}
+
+/// SERVICE, and the bits of it that set the descrambler.
+const SERVICE: u32 = 16;
+const DESCRAMBLER: u32 = 7;
+
+/// Draws which bits of the frame are wrong; only whether some are, unless `which` is asked for.
+pub(super) fn by_pattern(
+    sent: Sent,
+    reception: &Reception,
+    noise: Noise,
+    which: bool,
+    stream: &mut Stream,
+) -> Verdict {
+    let mut clean = true;
+    strike(sent.header(), reception, noise, stream, |_| {
+        clean = false;
+        false
+    });
+    if !clean {
+        return Verdict::Missed(sent.without_header());
+    }
+    let service = if sent.rate.is_ofdm() { SERVICE } else { 0 };
+    let bits = sent.bytes as u32 * 8;
+    let (mut inverted, mut lost) = (Vec::new(), false);
+    strike(sent.payload(), reception, noise, stream, |position| {
+        lost |= service > 0 && position < DESCRAMBLER;
+        if let Some(bit) = position.checked_sub(service).filter(|bit| *bit < bits) {
+            // The least significant bit of a byte goes first; positions count from the other end.
+            inverted.push(bit ^ 7);
+        }
+        !lost && (which || inverted.is_empty())
+    });
+    if lost {
+        return Verdict::Missed(Missed::Service);
+    }
+    if inverted.is_empty() {
+        return Verdict::Intact;
+    }
+    inverted.sort_unstable();
+    Verdict::Damaged { truncated: None, inverted }
+}
+
+/// Calls `hit` with the wrong bits of a field until it returns false.
+fn strike(
+    field: Field,
+    reception: &Reception,
+    noise: Noise,
+    stream: &mut Stream,
+    hit: impl FnMut(u32) -> bool,
+) {
+    let (rate, begin, end, bits) = field;
+    let (begin, end) = (reception.began + begin, reception.began + end);
+    let length = (end - begin).as_secs_f64();
+    let mut before = 0;
+    let stretches = pieces(reception, begin, end).map(|(_, to, interference)| {
+        let until = ((to - begin).as_secs_f64() / length * bits).round() as u32;
+        let count = until - before;
+        before = until;
+        (count, noise.sinr(rate, reception.power, interference))
+    });
+    Sampler::new(Tables::shipped(), rate).strike(stretches, stream, hit);
 }
 
 /// The pieces of constant interference from `begin` to `end`: from, to, milliwatts.

@@ -10,7 +10,7 @@ fn stations(count: u16) -> RadioConfig {
         ..RadioStation::at(Position::new(f64::from(port), 0.0))
     };
     let config = RadioConfig::new((0..count).map(station).collect());
-    RadioConfig { path_loss: PathLoss::Fixed(60.0), ..config }
+    RadioConfig { path_loss: PathLoss::Fixed(60.0), errors: Errors::Formula, ..config }
 }
 
 fn medium(config: RadioConfig) -> Medium {
@@ -187,6 +187,7 @@ fn frames_arrive_at_the_ratios_that_the_formulas_name() {
 fn interference_counts_for_as_long_as_it_lasts() {
     // 54 Mb/s at 25 dB is clean; interference as strong as the noise takes 3 dB, and half of the
     // payload then fails as it does alone: p½ = √p.
+    let noise = Noise { floor: 1.0, distortion: 0.0 };
     let survive = |from: u64, frame: u64| {
         let reception = Reception {
             power: ratio(25.0),
@@ -197,7 +198,7 @@ fn interference_counts_for_as_long_as_it_lasts() {
         assert_eq!(sent.rate.signal_duration(sent.preamble, sent.bytes).as_micros(), frame);
         let hits = (0..4_000_u64).filter(|i| {
             let mut stream = Stream::new(Seed(*i), "judge");
-            judge::by_formula(sent, &reception, 1.0, &mut stream) == Verdict::Intact
+            judge::by_formula(sent, &reception, noise, &mut stream) == Verdict::Intact
         });
         hits.count() as f64 / 4_000.0
     };
@@ -239,4 +240,45 @@ fn a_walker_is_lost_on_the_way_out() {
     run(&mut medium);
     let told: Vec<bool> = verdicts(&mut medium).iter().map(|(_, v)| v.arrives()).collect();
     assert!(told[..5].iter().all(|it| *it) && told[50..].iter().all(|it| !it), "{told:?}");
+}
+
+#[test]
+fn damage_falls_in_bursts_and_its_bits_are_named() {
+    let mut config = stations(3);
+    config.errors = Errors::Pattern;
+    config.thresholds = Thresholds::none();
+    // 17.5 dB at 54 Mb/s.
+    config.path_loss = PathLoss::Fixed(15.0 + 93.96 - 17.5);
+    let mut medium = medium(config);
+    let mut frames = Vec::new();
+    for i in 0..300 {
+        let now = micros(i * 1_000);
+        while let Some((_, input)) = medium.poll_reception(now) {
+            frames.extend(match input {
+                Input::Frame(frame, _) => Some(frame),
+                _ => None,
+            });
+        }
+        medium.handle_transmit(now, Port(0), data(MacAddress::of_station(1), 1_088));
+    }
+    run(&mut medium);
+    let told = verdicts(&mut medium);
+    let damaged = told.iter().filter(|(_, verdict)| !verdict.inverted().is_empty());
+    let (mut count, mut bits, mut near) = (0, 0, 0);
+    for (port, verdict) in damaged {
+        assert_eq!(*port, 1);
+        let inverted = verdict.inverted();
+        assert!(inverted.is_sorted_by(|a, b| a < b) && inverted[inverted.len() - 1] < 1_088 * 8);
+        count += 1;
+        bits += inverted.len();
+        near += inverted.windows(2).filter(|pair| pair[1] - pair[0] < 24).count();
+    }
+    assert!((30..290).contains(&count), "{count} damaged frames");
+    // Most wrong bits have another one within three bytes.
+    assert!(near * 10 > bits * 6, "{near} of {bits}");
+    // Bytes are what the verdicts say: data frames are zeros behind the header.
+    let ones = |frame: &Frame| -> u32 {
+        frame.payload.slices().into_iter().flatten().map(|byte| byte.count_ones()).sum()
+    };
+    assert!(frames.iter().any(|frame| ones(frame) > 0));
 }

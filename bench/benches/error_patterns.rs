@@ -1,0 +1,45 @@
+//! Which bits of a frame are wrong: drawn from the tables, against the chains run bit by bit.
+
+use windfall_base::{Seed, Stream};
+use windfall_bench::compare;
+use windfall_phy::decibel::ratio;
+use windfall_phy::event::{Sampler, Source, Tables};
+use windfall_wire_link::ieee80211::PhyRate;
+
+fn main() {
+    for (rate, decibels) in [
+        (PhyRate::Ofdm54, 16.5),
+        (PhyRate::Ofdm54, 25.0),
+        (PhyRate::Ofdm6, 0.0),
+        (PhyRate::Cck11, 2.0),
+        (PhyRate::Dsss1, -6.0),
+    ] {
+        let snr = ratio(decibels);
+        let (mut source, mut random) = (Source::new(rate), Stream::new(Seed(1), "chain"));
+        let mut places = Vec::new();
+        let bits = source.pass(snr, &mut random, 0, &mut places);
+        let sampler = Sampler::new(Tables::shipped(), rate);
+        let (stream, mut frame, mut wrong) = (Stream::new(Seed(2), "table"), 0, 0_u64);
+        let comparison = compare(
+            || {
+                frame += 1;
+                sampler.strike([(bits as u32, snr)], &mut stream.at(frame), |_| {
+                    wrong += 1;
+                    true
+                });
+            },
+            || {
+                places.clear();
+                source.pass(snr, &mut random, 0, &mut places)
+            },
+        );
+        comparison.print_time(&format!("{bits} bits at {rate}, {decibels} dB"), 1.0);
+        println!(
+            "    {:.0} frames/s from the table ({:.1} wrong bits each), goal 650 000; chain {:.1} \
+             Mb/s, goal 20",
+            1.0 / comparison.ours,
+            wrong as f64 / frame as f64,
+            bits as f64 / comparison.peer / 1e6,
+        );
+    }
+}

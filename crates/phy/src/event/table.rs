@@ -1,0 +1,186 @@
+//! Descriptions of errors for every rate and ratio.
+
+use std::sync::OnceLock;
+
+use windfall_base::Stream;
+use windfall_wire_link::ieee80211::PhyRate;
+
+use super::file::{self, TableError};
+use super::gaps::GapLaw;
+use crate::decibel;
+
+/// The errors of one rate at one ratio: the law of the gaps, and events as they were seen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    law: GapLaw,
+    /// Offsets of wrong bits from the first of their event, event after event.
+    offsets: Vec<u16>,
+    /// Where each event's offsets end.
+    ends: Vec<u32>,
+}
+
+impl Point {
+    /// A description from a law and the places of wrong bits of each event.
+    #[must_use]
+    pub fn new(law: GapLaw, events: &[&[u64]]) -> Self {
+        let (mut offsets, mut ends) = (Vec::new(), Vec::new());
+        for event in events.iter().filter(|event| !event.is_empty()) {
+            offsets.extend(event.iter().map(|place| (place - event[0]) as u16));
+            ends.push(offsets.len() as u32);
+        }
+        if ends.is_empty() {
+            (offsets, ends) = (vec![0], vec![1]);
+        }
+        Self { law, offsets, ends }
+    }
+
+    /// The law of the gaps.
+    #[must_use]
+    pub const fn law(&self) -> GapLaw {
+        self.law
+    }
+
+    /// The events as offsets of wrong bits, the first of each being 0.
+    pub fn events(&self) -> impl Iterator<Item = &[u16]> {
+        (0..self.ends.len()).map(|i| self.event(i))
+    }
+
+    fn event(&self, index: usize) -> &[u16] {
+        let from = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.offsets[from as usize..self.ends[index] as usize]
+    }
+
+    /// One of its events.
+    #[inline]
+    pub(super) fn draw(&self, stream: &mut Stream) -> &[u16] {
+        self.event(stream.below(self.ends.len() as u64) as usize)
+    }
+}
+
+/// The errors of one rate at evenly spaced ratios.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RateTable {
+    pub(super) first: f64,
+    pub(super) step: f64,
+    pub(super) points: Vec<Point>,
+}
+
+/// Between two points of a table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'a> {
+    lower: &'a Point,
+    upper: &'a Point,
+    /// How far it is from the lower to the upper, 0..=1.
+    share: f64,
+    pub(super) law: GapLaw,
+}
+
+impl<'a> Place<'a> {
+    /// The point that stands for this place, drawn by nearness.
+    #[inline]
+    pub(super) fn point(&self, stream: &mut Stream) -> &'a Point {
+        if self.share > 0.0 && stream.unit() < self.share { self.upper } else { self.lower }
+    }
+}
+
+impl RateTable {
+    /// A table from its lowest ratio, the step between ratios, both in decibels, and its points.
+    ///
+    /// # Panics
+    /// Without points.
+    #[must_use]
+    pub fn new(first: f64, step: f64, points: Vec<Point>) -> Self {
+        assert!(!points.is_empty(), "a table has points");
+        Self { first, step, points }
+    }
+
+    /// The ratios of the points, in decibels, and the points.
+    pub fn points(&self) -> impl Iterator<Item = (f64, &Point)> {
+        self.points.iter().enumerate().map(|(i, point)| (self.first + self.step * i as f64, point))
+    }
+
+    /// The errors at a ratio of powers.
+    ///
+    /// Between points the logarithm of the mean gap is interpolated. Below the first one nothing
+    /// grows worse. Beyond the last one the logarithm goes on in proportion to the ratio itself,
+    /// as the exponent of an error probability does.
+    pub(super) fn at(&self, sinr: f64) -> Place<'_> {
+        let place = (decibel::decibels(sinr) - self.first) / self.step;
+        let last = self.points.len() - 1;
+        if place.is_nan() || place <= 0.0 {
+            return self.on(0, self.points[0].law.mean);
+        }
+        if place >= last as f64 {
+            return self.on(last, self.beyond(sinr));
+        }
+        let (index, share) = (place as usize, place.fract());
+        let (lower, upper) = (&self.points[index], &self.points[index + 1]);
+        let near = if share < 0.5 { lower } else { upper };
+        let means = [lower, upper].map(|point| f64::from(point.law.mean).max(0.1).ln());
+        let mean = (means[0] + share * (means[1] - means[0])).exp() as f32;
+        Place { lower, upper, share, law: GapLaw { mean, ..near.law } }
+    }
+
+    fn on(&self, index: usize, mean: f32) -> Place<'_> {
+        let point = &self.points[index];
+        Place { lower: point, upper: point, share: 0.0, law: GapLaw { mean, ..point.law } }
+    }
+
+    /// The mean gap at a ratio above those of the table.
+    fn beyond(&self, sinr: f64) -> f32 {
+        let last = self.points.len() - 1;
+        let mean = |i: usize| f64::from(self.points[i].law.mean);
+        let ratio = |i: usize| decibel::ratio(self.first + self.step * i as f64);
+        // Two decibels further down, where there were events enough to trust the slope.
+        let before = last.saturating_sub(2);
+        if before == last {
+            return mean(last) as f32;
+        }
+        let slope = (mean(last) / mean(before)).ln().max(0.0) / (ratio(last) - ratio(before));
+        (mean(last) * (slope * (sinr - ratio(last))).exp()).min(1e30) as f32
+    }
+}
+
+/// The tables of all rates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tables {
+    pub(super) rates: [RateTable; 12],
+}
+
+impl Tables {
+    /// Tables in the order of [`PhyRate::ALL`].
+    #[must_use]
+    pub const fn new(rates: [RateTable; 12]) -> Self {
+        Self { rates }
+    }
+
+    /// The tables that come with this crate, as `make tables` has made them.
+    #[must_use]
+    pub fn shipped() -> &'static Self {
+        static SHIPPED: OnceLock<Tables> = OnceLock::new();
+        SHIPPED.get_or_init(|| {
+            let file = include_bytes!("../../tables/events.bin");
+            file::read(file).expect("the file in this crate is whole")
+        })
+    }
+
+    /// The table of a rate.
+    #[must_use]
+    pub fn of(&self, rate: PhyRate) -> &RateTable {
+        &self.rates[rate as usize]
+    }
+
+    /// The tables as a file.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        file::write(self)
+    }
+
+    /// The tables in a file.
+    ///
+    /// # Errors
+    /// If it is no such file, of another version, or cut short.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, TableError> {
+        file::read(bytes)
+    }
+}
