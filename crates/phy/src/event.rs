@@ -5,7 +5,7 @@
 //! ends with a wrong bit and ends where [`guard`] right bits follow.
 //!
 //! - [`measure`] runs a chain at one ratio of signal to noise and describes its errors;
-//! - [`Tables`] keeps those descriptions for every rate and ratio, in a file shipped with the crate;
+//! - [`Tables`] keeps those descriptions for every rate and ratio, in a file shipped with it;
 //! - [`Sampler`] draws errors from them, one draw for each event.
 
 mod file;

@@ -89,7 +89,11 @@ fn cck_words_fail_as_their_union_bound_says() {
 
 proptest! {
     #[test]
-    fn plcp_headers_tell_rate_and_length(bytes in 1_usize..2_400, which in 0..4_usize, flip in 0..48_usize) {
+    fn plcp_headers_tell_rate_and_length(
+        bytes in 1_usize..2_400,
+        which in 0..4_usize,
+        flip in 0..48_usize,
+    ) {
         let rate = PhyRate::ALL[which];
         let mut header = plcp_header(rate, bytes).expect("a rate of 802.11b");
         prop_assert_eq!(plcp_length(&header), Some((rate, bytes)));

@@ -6,6 +6,7 @@
 //! (`u16`), and the distances between them (one byte each, all below 256).
 
 use std::io::{Read, Write};
+use std::sync::OnceLock;
 
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
@@ -30,7 +31,33 @@ pub enum TableError {
     Version(u8),
 }
 
-pub(super) fn write(tables: &Tables) -> Vec<u8> {
+impl Tables {
+    /// The tables that come with this crate, as `make tables` has made them.
+    #[must_use]
+    pub fn shipped() -> &'static Self {
+        static SHIPPED: OnceLock<Tables> = OnceLock::new();
+        SHIPPED.get_or_init(|| {
+            let file = include_bytes!("../../tables/events.bin");
+            read(file).expect("the file in this crate is whole")
+        })
+    }
+
+    /// The tables as a file.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        write(self)
+    }
+
+    /// The tables in a file.
+    ///
+    /// # Errors
+    /// If it is no such file, of another version, or cut short.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, TableError> {
+        read(bytes)
+    }
+}
+
+fn write(tables: &Tables) -> Vec<u8> {
     let mut plain = Vec::new();
     for table in &tables.rates {
         plain.extend((table.first as f32).to_le_bytes());
@@ -55,7 +82,7 @@ pub(super) fn write(tables: &Tables) -> Vec<u8> {
     written.expect("memory takes all")
 }
 
-pub(super) fn read(bytes: &[u8]) -> Result<Tables, TableError> {
+fn read(bytes: &[u8]) -> Result<Tables, TableError> {
     let rest = bytes.strip_prefix(&MAGIC).ok_or(TableError::Format)?;
     let (&version, rest) = rest.split_first().ok_or(TableError::Format)?;
     if version != VERSION {

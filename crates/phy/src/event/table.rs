@@ -1,11 +1,8 @@
 //! Descriptions of errors for every rate and ratio.
 
-use std::sync::OnceLock;
-
 use windfall_base::Stream;
 use windfall_wire_link::ieee80211::PhyRate;
 
-use super::file::{self, TableError};
 use super::gaps::GapLaw;
 use crate::decibel;
 
@@ -154,33 +151,9 @@ impl Tables {
         Self { rates }
     }
 
-    /// The tables that come with this crate, as `make tables` has made them.
-    #[must_use]
-    pub fn shipped() -> &'static Self {
-        static SHIPPED: OnceLock<Tables> = OnceLock::new();
-        SHIPPED.get_or_init(|| {
-            let file = include_bytes!("../../tables/events.bin");
-            file::read(file).expect("the file in this crate is whole")
-        })
-    }
-
     /// The table of a rate.
     #[must_use]
     pub fn of(&self, rate: PhyRate) -> &RateTable {
         &self.rates[rate as usize]
-    }
-
-    /// The tables as a file.
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        file::write(self)
-    }
-
-    /// The tables in a file.
-    ///
-    /// # Errors
-    /// If it is no such file, of another version, or cut short.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, TableError> {
-        file::read(bytes)
     }
 }

@@ -126,7 +126,11 @@ fn compare(what: &str, chain: &Looks, table: &Looks) {
 proptest! {
     #[test]
     fn events_are_the_places_in_order(steps in proptest::collection::vec(1_u64..40, 0..200)) {
-        let places: Vec<u64> = steps.iter().scan(0, |at, step| { *at += step; Some(*at) }).collect();
+        let running = |at: &mut u64, step: &u64| {
+            *at += step;
+            Some(*at)
+        };
+        let places: Vec<u64> = steps.iter().scan(0, running).collect();
         let all: Vec<&[u64]> = events(&places, 6).collect();
         prop_assert_eq!(all.concat(), places.clone());
         for pair in all.windows(2) {
@@ -139,7 +143,9 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_are_no_tables_and_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn arbitrary_bytes_are_no_tables_and_never_panic(
+        bytes in proptest::collection::vec(any::<u8>(), 0..300),
+    ) {
         prop_assert!(Tables::from_bytes(&bytes).is_err());
         let mut file = b"WFEV\x01".to_vec();
         file.extend(bytes);
