@@ -316,6 +316,7 @@ pub fn interface(bytes: &[u8]) {
             role,
             framing: Framing::Plain { arq, accept_damaged },
             timing,
+            rate: windfall_mac::poll::WAVELAN_RATE,
         }),
     };
     let config = InterfaceConfig { link, ..InterfaceConfig::default() };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use windfall_base::{Duration, Probability, Rate, Seed};
 use windfall_scenario::{
     Arq, ByteRange, Direction, Environment, Exposed, Flags, Flow, GilbertElliott, LinkKind,
-    Pattern, Policy, QueueLength, Scenario, Spanned, Topology, Window, level_inside,
+    Pattern, Policy, Queue, Scenario, Spanned, Topology, Window, level_inside,
 };
 
 use crate::exit::{Result, Trouble};
@@ -153,11 +153,12 @@ macro_rules! direction_options {
                           num_args = 0..=1, require_equals = true, default_missing_value = "true",
                           help_heading = $heading, hide_short_help = $hide)]
             accept_damaged: Option<bool>,
-            /// Queue before the link: packets, bytes with a unit, both as "100,64kB", or infinite
+            /// Queue before the link: fifo, wrr, wfq, priority, airtime or elf, and how long it may
+            /// become: packets, bytes with a unit, or infinite; "elf,100" is both
             #[arg(long = concat!($prefix, "queue"), id = concat!($prefix, "queue"),
-                          alias = concat!($prefix, "limit"), value_name = "LENGTH",
+                          alias = concat!($prefix, "limit"), value_name = "QUEUE",
                           help_heading = $heading, hide_short_help = $hide)]
-            queue: Option<QueueLength>,
+            queue: Option<Queue>,
         }
 
         impl $name {

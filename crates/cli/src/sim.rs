@@ -80,6 +80,7 @@ fn advance(simulation: &mut Simulation, recorder: &mut Recorder, length: Duratio
 
 fn fill(summary: &mut Summary, simulation: &Simulation, topology: &Topology) {
     let network = simulation.network();
+    summary.add_overcommitted(&topology.overcommitted);
     for interface in network.interfaces() {
         let link = LinkSummary::new(network.name(interface), network.ledger(interface));
         summary.links.push(link);

@@ -112,6 +112,7 @@ impl Watcher {
             summary.links.push(LinkSummary::new(network.name(id), network.ledger(id)));
             summary.add_flows(network, id, &topology.flows);
         }
+        summary.add_overcommitted(&topology.overcommitted);
         summary.stations = stations(topology, outcome);
         summary.late = Some(LateSummary {
             delivered: outcome.lateness.delivered,

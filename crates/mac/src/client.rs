@@ -11,6 +11,11 @@ pub trait Client {
     /// Whether there is something to send to `peer`.
     fn has_unit(&self, peer: Address) -> bool;
 
+    /// The peer that the next unit should go to, where that matters; `None` leaves it to the MAC.
+    fn preferred(&mut self) -> Option<Address> {
+        None
+    }
+
     /// There is air time for one unit to `peer`: gives it, or nothing.
     fn on_opportunity(&mut self, now: Instant, peer: Address) -> Option<Frame>;
 

@@ -35,6 +35,9 @@ pub const WAVELAN_RATE: Rate = match Rate::from_mbps(2) {
     None => unreachable!(),
 };
 
+/// Bytes of an exchange beside the packet: head 5, link header 7, frame check 4, and the ACK's 9.
+const OVERHEAD: usize = 25;
+
 impl Timing {
     //= S3.2
     /// WaveLAN I under a software MAC (S3.2): at 2 Mb/s a packet of 1500 bytes takes 15.000 ms with
@@ -49,6 +52,14 @@ impl Timing {
         per_byte: Duration::from_nanos(5_508),
         patience: Duration::from_micros(300),
     };
+
+    /// How long a packet of `bytes` bytes takes with its ACK at `rate`, headers included, if
+    /// nothing is lost.
+    #[must_use]
+    pub fn exchange(&self, rate: Rate, bytes: usize) -> Duration {
+        let bytes = bytes + OVERHEAD;
+        self.per_frame * 2 + self.per_byte * bytes as u64 + rate.time_of(bytes)
+    }
 
     /// A frame with what it costs beyond its bits.
     fn outgoing(&self, frame: Frame) -> Outgoing {

@@ -100,44 +100,42 @@ fn percent(fraction: f64) -> f64 {
 /// The account of what is promised of one link.
 #[derive(Clone, Debug)]
 pub struct Admission {
-    link: Rate,
     overcommit: bool,
     reserved: f64,
     worst: f64,
 }
 
 impl Admission {
-    /// Nothing is promised yet of a link that carries `link` without errors.
+    /// Nothing is promised yet.
     ///
     /// With `overcommit` reservations are only counted, never refused for their sum; the paper's
     /// own Figure 11 needs it (S3.46).
     #[must_use]
-    pub fn new(link: Rate, overcommit: bool) -> Self {
-        Self { link, overcommit, reserved: 0.0, worst: 0.0 }
+    pub fn new(overcommit: bool) -> Self {
+        Self { overcommit, reserved: 0.0, worst: 0.0 }
     }
 
-    /// Admits a reserved flow and gives its weight, a fraction of the error-free link.
+    /// Admits a reserved flow and gives its weight, a fraction of the link, which without errors
+    /// carries `link` of this flow's packets.
     ///
     /// # Errors
     /// If the sum of reservations would exceed the link, without errors (Σ Wᵢ ≤ 1) or when all
     /// reserved flows are at their limit (Σ Wᵢ Pᵢ ≤ 1), and overcommitment was not asked for.
     //= S3.33
     //= S3.46
-    pub fn admit(&mut self, flow: Reservation) -> Result<f64, Refusal> {
+    pub fn admit(&mut self, link: Rate, flow: Reservation) -> Result<f64, Refusal> {
         let Reservation { rate: asked, power_factor } = flow;
         // The negation also refuses what is not a number.
         if !(1.0..).contains(&power_factor) {
             return Err(Refusal::PowerFactor(power_factor));
         }
-        let wanted = asked.as_bps() as f64 / self.link.as_bps() as f64;
+        let wanted = asked.as_bps() as f64 / link.as_bps() as f64;
         let (reserved, worst) = (self.reserved + wanted, self.worst + wanted * power_factor);
-        // A sum that is exactly the link must not fail for the rounding of its parts.
-        let most = 1.0 + 1e-9;
-        if !self.overcommit && reserved > most {
+        if !self.overcommit && is_overcommitted(reserved) {
             let left = (1.0 - self.reserved).max(0.0);
-            return Err(Refusal::Rate { asked, link: self.link, wanted, left });
+            return Err(Refusal::Rate { asked, link, wanted, left });
         }
-        if !self.overcommit && worst > most {
+        if !self.overcommit && is_overcommitted(worst) {
             return Err(Refusal::WorstCase { asked, power_factor, worst });
         }
         (self.reserved, self.worst) = (reserved, worst);
@@ -159,8 +157,15 @@ impl Admission {
     /// Whether more is promised than the link can keep at worst.
     #[must_use]
     pub fn is_overcommitted(&self) -> bool {
-        self.worst > 1.0 + 1e-9
+        is_overcommitted(self.worst)
     }
+}
+
+/// Whether these fractions of a link sum up to more than all of it.
+#[must_use]
+pub fn is_overcommitted(sum: f64) -> bool {
+    // A sum that is exactly the link must not count as more for the rounding of its parts.
+    sum > 1.0 + 1e-9
 }
 
 #[cfg(test)]

@@ -14,246 +14,222 @@
 //! What a flow did not spend of its limit is not saved up, but for a short burst: the limit holds
 //! during each spell of errors, not on average since the beginning.
 //!
-//! A reserved flow has the elapsed effort of the whole link as its measure instead of the level of
+//! A reserved flow has the elapsed time of the whole link as its measure instead of the level of
 //! the others, so that it gets an absolute share and best effort what is left (section 6.3). With a
-//! power factor of 1 a flow is served by effort alone: weighted round robin if each packet counts
-//! as 1, air-time fairness if it counts as its air time.
+//! power factor of 1 a flow is served by effort alone, which is fair queueing.
+//!
+//! Levels are compared in ticks, a sixty-fourth of what an attempt raises the level of the flow
+//! that can take most; among flows of one tick, whoever came first is first.
 
-use std::collections::BTreeSet;
-
-/// Parameters of one flow.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FlowConfig {
-    /// Its weight, above zero; of a reserved flow the reserved fraction of the error-free link.
-    pub weight: f64,
-    /// Its power factor, 1 or more; infinite for pure outcome fairness.
-    pub power_factor: f64,
-    /// Whether the weight is a reservation.
-    pub reserved: bool,
-}
-
-/// Why a flow cannot be scheduled.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum FlowError {
-    /// The weight is zero, negative, infinite, or none.
-    #[error("weight {0}: it must be a number above 0")]
-    Weight(f64),
-    /// The power factor is below one, or none.
-    #[error("power factor {0}: it must be 1 (100 %) or more")]
-    PowerFactor(f64),
-}
+use crate::backlog::Backlog;
+use crate::levels::Levels;
+use crate::scheduler::{FlowConfig, FlowError, Scheduler, Service};
 
 /// How long the scheduler remembers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
-    /// The greatest lag in outcome that is still made good, as a multiple of the flow's weight;
-    /// infinite for the paper's own.
+    /// The greatest lag in outcome that is still made good, in attempts of the costliest kind so
+    /// far for each unit of weight; infinite for the paper's own.
     pub lag: f64,
-    /// Effort that a flow may spend at once beyond its limit because it did not spend it before.
+    /// Effort that a flow may spend at once beyond its limit because it did not spend it before, in
+    /// attempts of the costliest kind so far.
     pub burst: f64,
 }
 
 impl Default for Memory {
-    /// Every lag is made good; eight packets, where effort is counted in packets, may come at once.
+    /// Every lag is made good; eight attempts may come at once.
     fn default() -> Self {
         Self { lag: f64::INFINITY, burst: 8.0 }
     }
 }
 
-/// What one turn of a flow cost and brought, in the same unit: packets, bytes or air time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Service {
-    /// Link time spent, whether or not anything came of it.
-    pub effort: f64,
-    /// What was delivered: the effort that it would have taken on a link without errors.
-    pub outcome: f64,
-}
-
-/// What a flow has had so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Account {
-    /// All effort and outcome since the flow began.
-    pub total: Service,
-    /// Its recent error rate, 0..=1: a moving average over about the last fifty services.
-    pub error_rate: f64,
-    /// How far its outcome lies behind what its effort should have brought, in outcome.
-    pub lag: f64,
-}
-
-/// The scheduler. Commands: `add`, `activate`, `deactivate`, `choose`, `charge`; each takes time
-/// logarithmic in the number of flows with packets.
+/// The scheduler. What a decision costs does not depend on how many flows there are.
 #[derive(Debug)]
 pub struct Elf {
     flows: Vec<Flow>,
-    /// Best-effort flows with packets, by level.
-    best_effort: BTreeSet<(Level, usize)>,
-    /// Reserved flows with packets, by level.
-    reserved: BTreeSet<(Level, usize)>,
-    /// Effort spent on all flows: the measure of the reserved ones.
+    backlog: Backlog,
+    /// Best-effort flows with packets.
+    best_effort: Levels,
+    /// Reserved flows with packets.
+    reserved: Levels,
+    /// Time that has passed: the measure of the reserved flows.
     elapsed: f64,
     /// The level up to which best-effort flows have been served.
     served: f64,
+    /// The flow whose present turn is a gift of time that nobody else wanted.
+    gift: Option<usize>,
     memory: Memory,
+    /// Whether every power factor counts as 1.
+    is_powerless: bool,
+    /// What an attempt typically costs.
+    unit: f64,
+    /// What an attempt has cost at most.
+    costliest: f64,
+    ticks_per_level: f64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Flow {
-    config: FlowConfig,
     outcome_level: f64,
     effort_level: f64,
-    active: bool,
-    /// Its present turn is a gift of time that nobody else wanted.
-    gift: bool,
-    account: Account,
+    /// By how much a unit of outcome raises the level: 1 / W.
+    per_outcome: f64,
+    /// By how much a unit of effort raises the level: 1 / (P · W).
+    per_effort: f64,
+    reserved: bool,
 }
-
-/// A level in an order that sets can use: levels are never negative, so their bits are in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Level(u64);
 
 impl Flow {
     fn level(&self) -> f64 {
         self.outcome_level.max(self.effort_level)
     }
+}
 
-    fn key(&self, index: usize) -> (Level, usize) {
-        (Level(self.level().to_bits()), index)
+/// Ticks by which an attempt raises the level of the flow that can take most.
+const TICKS: f64 = 64.0;
+
+impl Elf {
+    /// A scheduler without flows; `unit` is what an attempt typically costs, to within some powers
+    /// of ten.
+    #[must_use]
+    pub fn new(memory: Memory, unit: f64) -> Self {
+        Self {
+            flows: Vec::new(),
+            backlog: Backlog::default(),
+            best_effort: Levels::new(),
+            reserved: Levels::new(),
+            elapsed: 0.0,
+            served: 0.0,
+            gift: None,
+            memory,
+            is_powerless: false,
+            unit,
+            costliest: 0.0,
+            ticks_per_level: TICKS / unit,
+        }
+    }
+
+    /// The same for fair queueing: nobody gets extra effort for errors.
+    #[must_use]
+    pub fn without_power(unit: f64) -> Self {
+        Self { is_powerless: true, ..Self::new(Memory::default(), unit) }
+    }
+
+    fn tick(&self, level: f64) -> u64 {
+        // Saturates: levels are never negative, and beyond the range nothing is told apart.
+        (level * self.ticks_per_level) as u64
+    }
+
+    fn queue(&mut self, flow: usize) -> &mut Levels {
+        if self.flows[flow].reserved { &mut self.reserved } else { &mut self.best_effort }
+    }
+
+    /// Puts a flow where its level says.
+    fn place(&mut self, flow: usize) {
+        let tick = self.tick(self.flows[flow].level());
+        self.queue(flow).remove(flow);
+        self.queue(flow).insert(flow, tick);
+    }
+
+    /// Finer ticks if a flow of this weight can take more than all before it.
+    fn refine(&mut self, weight: f64) {
+        let needed = TICKS * weight / self.unit;
+        if needed <= self.ticks_per_level {
+            return;
+        }
+        self.ticks_per_level = needed;
+        (self.best_effort, self.reserved) = (Levels::new(), Levels::new());
+        for flow in 0..self.flows.len() {
+            if self.backlog.has_packets(flow) {
+                self.place(flow);
+            }
+        }
     }
 }
 
-/// The weight of one service in the moving average of a flow's error rate.
-const MEMORY: f64 = 0.02;
-
-impl Elf {
-    /// A scheduler without flows.
-    #[must_use]
-    pub fn new(memory: Memory) -> Self {
-        Self {
-            flows: Vec::new(),
-            best_effort: BTreeSet::new(),
-            reserved: BTreeSet::new(),
-            elapsed: 0.0,
-            served: 0.0,
-            memory,
-        }
-    }
-
-    /// Adds a flow without packets and gives its index.
-    ///
-    /// # Errors
-    /// If its weight is not above zero or its power factor is below one.
-    pub fn add(&mut self, config: FlowConfig) -> Result<usize, FlowError> {
-        if !(config.weight > 0.0 && config.weight.is_finite()) {
-            return Err(FlowError::Weight(config.weight));
-        }
-        if !(1.0..).contains(&config.power_factor) && config.power_factor != f64::INFINITY {
-            return Err(FlowError::PowerFactor(config.power_factor));
-        }
-        self.flows.push(Flow {
-            config,
+impl Scheduler for Elf {
+    fn add(&mut self, flow: FlowConfig) -> Result<usize, FlowError> {
+        flow.check()?;
+        let FlowConfig { weight, power_factor, reserved } = flow;
+        let power = if self.is_powerless { 1.0 } else { power_factor };
+        let state = Flow {
             outcome_level: 0.0,
             effort_level: 0.0,
-            active: false,
-            gift: false,
-            account: Account::default(),
-        });
-        Ok(self.flows.len() - 1)
+            per_outcome: 1.0 / weight,
+            per_effort: 1.0 / (power * weight),
+            reserved,
+        };
+        self.refine(weight);
+        self.flows.push(state);
+        Ok(self.backlog.add())
     }
 
-    /// Says that a flow has packets; it claims nothing for the time when it had none.
-    pub fn activate(&mut self, flow: usize) {
-        let present = if self.flows[flow].config.reserved { self.elapsed } else { self.served };
-        let state = &mut self.flows[flow];
-        if state.active {
+    /// A flow claims nothing for the time when it had no packets.
+    fn arrive(&mut self, flow: usize) {
+        if !self.backlog.arrive(flow) {
             return;
         }
-        state.active = true;
+        let present = if self.flows[flow].reserved { self.elapsed } else { self.served };
+        let state = &mut self.flows[flow];
         if state.level() < present {
             (state.outcome_level, state.effort_level) = (present, present);
         }
-        let key = state.key(flow);
-        self.queue(flow).insert(key);
+        self.place(flow);
     }
 
-    /// Says that a flow has no packets left.
-    pub fn deactivate(&mut self, flow: usize) {
-        let key = self.flows[flow].key(flow);
-        self.flows[flow].active = false;
-        self.queue(flow).remove(&key);
+    fn depart(&mut self, flow: usize) {
+        if self.backlog.depart(flow) {
+            self.queue(flow).remove(flow);
+        }
     }
 
-    /// The flow whose turn it is; `None` if none has packets.
-    ///
-    /// First reserved flows that have had less than their due, the one furthest behind; then the
-    /// best-effort flow of the lowest level; then, so that the link is never idle, a reserved flow
-    /// beyond its due, to which the turn is not charged.
+    /// First the reserved flow that is furthest behind its due; then the best-effort flow of the
+    /// lowest level; then, so that the link is never idle, a reserved flow beyond its due, to which
+    /// the turn is not charged.
     //= S3.38
-    #[must_use]
-    pub fn choose(&mut self) -> Option<usize> {
-        if let Some(&(level, flow)) = self.reserved.first()
-            && f64::from_bits(level.0) <= self.elapsed
-        {
+    fn choose(&mut self) -> Option<usize> {
+        self.gift = None;
+        let due = self.tick(self.elapsed);
+        if let Some(flow) = self.reserved.first(due) {
             return Some(flow);
         }
-        if let Some(&(level, flow)) = self.best_effort.first() {
-            self.served = self.served.max(f64::from_bits(level.0));
+        if let Some(flow) = self.best_effort.first(u64::MAX) {
+            self.served = self.served.max(self.flows[flow].level());
             return Some(flow);
         }
-        let &(_, flow) = self.reserved.first()?;
-        self.flows[flow].gift = true;
-        Some(flow)
+        self.gift = self.reserved.near();
+        self.gift
     }
 
-    /// Charges a flow for its turn and credits what came of it.
-    pub fn charge(&mut self, flow: usize, service: Service) {
+    fn charge(&mut self, flow: usize, service: Service) {
         self.elapsed += service.effort;
-        let key = self.flows[flow].key(flow);
-        let memory = self.memory;
-        let state = &mut self.flows[flow];
-        state.account.add(service);
-        if core::mem::take(&mut state.gift) {
+        self.costliest = self.costliest.max(service.effort);
+        if self.gift.take_if(|gift| *gift == flow).is_some() {
             return;
         }
-        let FlowConfig { weight, power_factor, .. } = state.config;
-        state.effort_level += service.effort / (power_factor * weight);
-        state.outcome_level += service.outcome / weight;
+        let state = &mut self.flows[flow];
+        let Flow { per_outcome, per_effort, .. } = *state;
+        state.effort_level += service.effort * per_effort;
+        state.outcome_level += service.outcome * per_outcome;
         //= S3.42
-        state.outcome_level = state.outcome_level.max(state.effort_level - memory.lag);
-        let saved = memory.burst / (power_factor * weight);
+        if self.memory.lag.is_finite() {
+            let lag = self.memory.lag * self.costliest;
+            state.outcome_level = state.outcome_level.max(state.effort_level - lag);
+        }
+        let saved = self.memory.burst * self.costliest * per_effort;
         state.effort_level = state.effort_level.max(state.outcome_level - saved);
-        state.account.lag = (state.effort_level - state.outcome_level).max(0.0) * weight;
-        if state.active {
-            let moved = state.key(flow);
-            let queue = self.queue(flow);
-            queue.remove(&key);
-            queue.insert(moved);
+        if self.backlog.has_packets(flow) {
+            self.place(flow);
         }
     }
 
-    /// Tells that the link stood idle for so much effort: reserved flows are measured by time.
-    pub fn pass(&mut self, effort: f64) {
+    fn pass(&mut self, effort: f64) {
         self.elapsed += effort;
     }
 
-    /// What a flow has had so far.
-    #[must_use]
-    pub fn account(&self, flow: usize) -> Account {
-        self.flows[flow].account
-    }
-
-    fn queue(&mut self, flow: usize) -> &mut BTreeSet<(Level, usize)> {
-        if self.flows[flow].config.reserved { &mut self.reserved } else { &mut self.best_effort }
-    }
-}
-
-impl Account {
-    fn add(&mut self, service: Service) {
-        self.total.effort += service.effort;
-        self.total.outcome += service.outcome;
-        if service.effort > 0.0 {
-            let error = 1.0 - (service.outcome / service.effort).min(1.0);
-            self.error_rate += MEMORY * (error - self.error_rate);
-        }
+    fn lag(&self, flow: usize) -> f64 {
+        let Flow { outcome_level, effort_level, per_outcome, .. } = self.flows[flow];
+        (effort_level - outcome_level).max(0.0) / per_outcome
     }
 }
 

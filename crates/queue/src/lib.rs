@@ -1,10 +1,28 @@
 //! In which order one station sends its packets.
 //!
-//! The flow below a queue is a pull: whoever has air time calls [`DropTail::pop`].
+//! The flow below a queue is a pull: whoever has air time asks a [`Scheduler`] whose turn it is,
+//! and takes the head of that flow's queue.
+//!
+//! - [`DropTail`]: the packets of one flow.
+//! - [`Discipline`]: the schedulers by name.
+//! - [`fifo`], [`priority`], [`deficit`], [`elf`]: one machine each.
+//! - [`share`], [`admission`]: what the last of them promises, and what may be promised.
 
+pub mod account;
 pub mod admission;
+mod backlog;
+pub mod deficit;
+pub mod discipline;
 pub mod elf;
+pub mod fifo;
+mod levels;
+pub mod priority;
+pub mod scheduler;
 pub mod share;
+
+pub use account::Account;
+pub use discipline::{Discipline, Measure};
+pub use scheduler::{FlowConfig, FlowError, Scheduler, Service};
 
 use std::collections::VecDeque;
 

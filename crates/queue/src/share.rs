@@ -23,6 +23,17 @@ pub enum Region {
     Effort,
 }
 
+impl Region {
+    /// Its name in output.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Outcome => "outcome",
+            Self::Effort => "effort",
+        }
+    }
+}
+
 impl Demand {
     /// The adjusted weight A = min(W / (1 − E), P · W) of equation 1.
     //= S3.29

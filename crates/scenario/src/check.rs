@@ -49,8 +49,8 @@ pub(crate) fn scenario(scenario: &Scenario) -> Checked {
             let message = format!("another flow is called \"{name}\": give it its own name");
             return Err(Fault::at(flow.name.span(), message));
         }
-        if !scenario.links.iter().any(|link| link.kind() == LinkKind::Wavelan) {
-            let message = format!("flow \"{name}\" needs a link that shares: kind = \"wavelan\"");
+        if let Some(dscp) = flow.dscp.filter(|dscp| *dscp > 63) {
+            let message = format!("flow \"{name}\": code point {dscp}: use 0 to 63");
             return Err(Fault::at(flow.name.span(), message));
         }
     }

@@ -2,16 +2,15 @@
 //! it.
 
 use core::fmt;
-use core::num::NonZeroU8;
+use core::num::{NonZeroU8, NonZeroU16};
 use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use windfall_base::{Class, Duration, FlowId, ParseUnitError, Rate};
-use windfall_queue::admission::{Admission, FlowClass, Reservation};
-use windfall_queue::elf::FlowConfig;
-use windfall_stack::interface::flows::{ScheduledFlow, check};
-use windfall_stack::{Block, Protocol, Rule};
+use windfall_queue::FlowConfig;
+use windfall_queue::admission::{Admission, FlowClass, Reservation, is_overcommitted};
+use windfall_stack::{Block, Protocol, Rule, ScheduledFlow};
 
 use crate::error::Fault;
 use crate::values::Prefix;
@@ -46,6 +45,9 @@ pub struct Flow {
     /// The throughput to guarantee.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserve: Option<Rate>,
+    /// Bytes of the packets for which the reservation is worked out; those of the MTU if silent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_size: Option<NonZeroU16>,
     /// How much more effort than its share is spent on it at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_factor: Option<f64>,
@@ -86,6 +88,7 @@ impl Flow {
             dscp: None,
             weight: None,
             reserve: None,
+            packet_size: None,
             power_factor: None,
             attempts: None,
             lifetime: None,
@@ -129,8 +132,8 @@ impl FromStr for Flow {
     /// Reads `NAME: CLAUSE, CLAUSE…`, such as `video: dst port 5004, reserve 350kbps`.
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
         let fix = "write NAME: clauses with commas between, of src port N, dst port N, from NET, \
-                   to NET, tcp, udp, udplite, dscp N, weight W, reserve RATE, power-factor P, \
-                   attempts N, lifetime TIME, accept-damaged";
+                   to NET, tcp, udp, udplite, dscp N, weight W, reserve RATE, packet-size N, \
+                   power-factor P, attempts N, lifetime TIME, accept-damaged";
         let fault = || ParseUnitError::new("flow", text, fix);
         let (name, clauses) = text.split_once(':').ok_or_else(fault)?;
         let mut flow = Self::named(name.trim());
@@ -156,6 +159,7 @@ impl Flow {
             ["dscp", dscp] => self.dscp = Some(dscp.parse().ok().filter(|dscp| *dscp < 64)?),
             ["weight", weight] => self.weight = Some(weight.parse().ok()?),
             ["reserve", rate] => self.reserve = Some(rate.parse().ok()?),
+            ["packet-size", bytes] => self.packet_size = Some(bytes.parse().ok()?),
             ["power-factor", power] => self.power_factor = Some(power.parse().ok()?),
             ["attempts", attempts] => self.attempts = Some(attempts.parse().ok()?),
             ["lifetime", time] => self.lifetime = Some(time.parse().ok()?),
@@ -176,41 +180,71 @@ impl fmt::Display for FlowProtocol {
     }
 }
 
-/// The rules and shares of `flows` on a link that carries `link` without errors.
+/// What a link carries, as far as reservations go.
+pub(crate) struct Capacity<'a> {
+    /// The longest packet, in bytes.
+    pub(crate) mtu: u16,
+    /// What it carries without errors of packets of so many bytes; `None` if that varies.
+    pub(crate) of_packets: &'a dyn Fn(usize) -> Option<Rate>,
+}
+
+/// The rules and shares of the flows of `scenario` on a link of this capacity.
 ///
 /// The flow of place *i* has the number *i* + 1.
 //= S3.33
 //= S3.37
 pub(crate) fn admit(
     flows: &[Flow],
-    link: Rate,
+    capacity: &Capacity<'_>,
     overcommit: bool,
 ) -> Result<(Vec<Rule>, Vec<ScheduledFlow>), Fault> {
-    let mut admission = Admission::new(link, overcommit);
+    let mut admission = Admission::new(overcommit);
     let (mut rules, mut shares) = (Vec::new(), Vec::new());
     for (flow, number) in flows.iter().zip(1..) {
-        let at = |message: String| {
+        let weight = flow.weight_on(capacity, &mut admission).map_err(|message| {
             let name = flow.name.get_ref();
             Fault::at(flow.name.span(), format!("flow \"{name}\": {message}"))
-        };
-        let id = FlowId(number);
-        let power_factor = flow.power();
-        let weight = match (flow.reserve, flow.weight) {
-            (Some(_), Some(_)) => {
-                return Err(at("it has a weight or a reservation, not both".to_owned()));
-            }
-            (Some(rate), None) => admission
-                .admit(Reservation { rate, power_factor })
-                .map_err(|refusal| at(refusal.to_string()))?,
-            (None, weight) => weight.unwrap_or(1.0),
-        };
-        let share = FlowConfig { weight, power_factor, reserved: flow.reserve.is_some() };
-        let scheduled = ScheduledFlow { flow: id, share };
-        check(&[scheduled]).map_err(|(_, error)| at(error.to_string()))?;
-        rules.push(flow.rule(id));
-        shares.push(scheduled);
+        })?;
+        let (power_factor, reserve) = (flow.power(), flow.reserve);
+        let share = FlowConfig { weight, power_factor, reserved: reserve.is_some() };
+        rules.push(flow.rule(FlowId(number)));
+        shares.push(ScheduledFlow { flow: FlowId(number), share, reserve });
     }
     Ok((rules, shares))
+}
+
+impl Flow {
+    /// Its weight on a link: of a reserved flow the fraction of the link that it takes.
+    fn weight_on(&self, capacity: &Capacity<'_>, admission: &mut Admission) -> Result<f64, String> {
+        let power_factor = self.power();
+        let weight = match (self.reserve, self.weight) {
+            (Some(_), Some(_)) => {
+                return Err("it has a weight or a reservation, not both: remove one".to_owned());
+            }
+            (Some(rate), None) => {
+                let size = self.packet_size.map_or(capacity.mtu, NonZeroU16::get);
+                let link = (capacity.of_packets)(size.into()).ok_or(
+                    "a reservation is a part of a known rate: give the link a rate, or the flow a \
+                     weight",
+                )?;
+                admission
+                    .admit(link, Reservation { rate, power_factor })
+                    .map_err(|refusal| refusal.to_string())?
+            }
+            (None, weight) => weight.unwrap_or(1.0),
+        };
+        let share = FlowConfig { weight, power_factor, reserved: self.reserve.is_some() };
+        share.check().map_err(|error| error.to_string())?;
+        Ok(weight)
+    }
+}
+
+/// The share of a link that its reserved flows can take at worst, if that is more than all of it.
+//= S3.46
+pub(crate) fn overcommitment(flows: &[ScheduledFlow]) -> Option<f64> {
+    let reserved = flows.iter().map(|flow| flow.share).filter(|share| share.reserved);
+    let worst: f64 = reserved.map(|share| share.weight * share.power_factor).sum();
+    is_overcommitted(worst).then_some(worst)
 }
 
 #[cfg(test)]

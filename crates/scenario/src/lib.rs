@@ -31,7 +31,8 @@ pub use model::{
 pub use plan::{AppPlan, InterfacePlan, Read, StationPlan, StationRoute, Topology};
 pub use tcp::{KNOBS, Knob, TcpPreset, TcpSettings, TcpSettingsError};
 pub use toml::Spanned;
-pub use values::{Arq, ByteRange, Prefix, QueueLength, Target};
+pub use values::{Arq, ByteRange, Prefix, Queue, QueueLength, Target};
 pub use windfall_channel::environment::{Environment, FRAMES as ENVIRONMENT_FRAMES};
 pub use windfall_channel::{GilbertElliott, Pattern, Window};
 pub use windfall_link::policy::Kind as Policy;
+pub use windfall_queue::Discipline;

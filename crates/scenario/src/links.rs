@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use windfall_base::{Duration, Probability, Seed};
+use windfall_base::{Duration, Probability, Rate, Seed};
 use windfall_channel::environment::FRAMES;
 use windfall_channel::error_trace::{Counted, Origin};
 use windfall_channel::{
@@ -14,25 +14,36 @@ use windfall_queue::Limits;
 use windfall_stack::InterfaceConfig;
 
 use crate::error::Fault;
-use crate::model::{Direction, Exposed, Link};
+use crate::flows::{self, Capacity};
+use crate::model::{Direction, Exposed, Link, Scenario};
 use crate::plan::Read;
-use crate::values::QueueLength;
+use crate::values::{Queue, QueueLength};
 
 /// A medium, and the interfaces at its ends in the order of the stations.
 pub(crate) type Parts = (MediumConfig, Vec<InterfaceConfig>);
 
+/// What the frame of a numbered packet has beside it: 15 bytes of header, 4 of frame check.
+const FRAMING: usize = 19;
+
 /// A wire for each direction.
-pub(crate) fn pipe(link: &Link, read: &mut Read<'_>) -> Result<Parts, Fault> {
+pub(crate) fn pipe(link: &Link, scenario: &Scenario, read: &mut Read<'_>) -> Result<Parts, Fault> {
     let [up, down] = [link.direction(true), link.direction(false)];
     let medium = MediumConfig::Pipe(PipeConfig {
         forward: path(&up, read, Seed(1))?,
         backward: path(&down, read, Seed(2))?,
     });
     let end = |own: &Direction, others: &Direction| {
-        let pipe = pipe_end(link, own, others);
-        interface(link, own, windfall_stack::LinkConfig::Pipe(pipe))
+        let rate = own.rate.as_ref().map(|rate| *rate.get_ref());
+        let of_packets = |bytes: usize| {
+            let share = bytes as f64 / (bytes + FRAMING) as f64;
+            Rate::from_bps((rate?.as_bps() as f64 * share).round() as u64)
+        };
+        let capacity = Capacity { mtu: link.mtu(), of_packets: &of_packets };
+        let (rules, flows) = flows::admit(&scenario.flows, &capacity, scenario.overcommit)?;
+        let pipe = windfall_stack::LinkConfig::Pipe(pipe_end(link, own, others));
+        Ok(InterfaceConfig { rules, flows, ..interface(link, own, pipe) })
     };
-    Ok((medium, vec![end(&up, &down), end(&down, &up)]))
+    Ok((medium, vec![end(&up, &down)?, end(&down, &up)?]))
 }
 
 pub(crate) fn interface(
@@ -40,9 +51,11 @@ pub(crate) fn interface(
     own: &Direction,
     below: windfall_stack::LinkConfig,
 ) -> InterfaceConfig {
+    let queue = own.queue.as_ref().map_or_else(Queue::default, |queue| *queue.get_ref());
     InterfaceConfig {
         mtu: usize::from(link.mtu()),
-        queue: limits(own.queue.as_ref().map(|queue| *queue.get_ref())),
+        queue: limits(queue.length),
+        discipline: queue.discipline.unwrap_or_default(),
         link: below,
         ..InterfaceConfig::default()
     }
@@ -70,10 +83,10 @@ fn pipe_end(link: &Link, own: &Direction, others: &Direction) -> windfall_link::
     }
 }
 
-fn limits(queue: Option<QueueLength>) -> Limits {
-    queue.map_or_else(Limits::default, |queue| Limits {
-        packets: queue.packets.map_or(usize::MAX, |n| n.get() as usize),
-        bytes: queue.bytes.map_or(usize::MAX, |n| usize::try_from(n.0).unwrap_or(usize::MAX)),
+fn limits(length: Option<QueueLength>) -> Limits {
+    length.map_or_else(Limits::default, |length| Limits {
+        packets: length.packets.map_or(usize::MAX, |n| n.get() as usize),
+        bytes: length.bytes.map_or(usize::MAX, |n| usize::try_from(n.0).unwrap_or(usize::MAX)),
     })
 }
 

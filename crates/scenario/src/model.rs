@@ -12,7 +12,7 @@ use windfall_stack::{AssistConfig, CorruptionFilter, SnoopConfig};
 
 use crate::flows::Flow;
 use crate::tcp::TcpSettings;
-use crate::values::{Arq, ByteRange, Prefix, QueueLength, Target, by_text, seed};
+use crate::values::{Arq, ByteRange, Prefix, Queue, Target, by_text, seed};
 
 /// The version of the file format.
 pub const FORMAT: u32 = 1;
@@ -42,7 +42,7 @@ pub struct Scenario {
     /// The links.
     #[serde(default, rename = "link")]
     pub links: Vec<Link>,
-    /// Flows with a share of their own, on every wavelan link.
+    /// Flows with a share of their own, on every link.
     #[serde(default, rename = "flow", skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<Flow>,
     /// The applications.
@@ -368,8 +368,8 @@ directed_keys! {
     padded: bool,
     /// Whether packets that fail the frame check are handed up, marked.
     accept_damaged: bool,
-    /// How long the queue before the link may become.
-    queue: Spanned<QueueLength>,
+    /// The queue before the link: its discipline, and how long it may become.
+    queue: Spanned<Queue>,
 }
 
 impl Direction {

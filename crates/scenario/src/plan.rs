@@ -21,6 +21,9 @@ pub struct Topology {
     pub duration: Duration,
     /// The names of the flows; the flow numbered *i* + 1 is at place *i*.
     pub flows: Vec<String>,
+    /// The interfaces whose reserved flows can take more than their whole link at worst, and what
+    /// share of it.
+    pub overcommitted: Vec<(String, f64)>,
     /// The applications, in the order of the scenario, then the sinks that it implies.
     pub apps: Vec<AppPlan>,
 }

@@ -12,7 +12,7 @@ use windfall_stack::interface::polled::{Member, PolledConfig, Role};
 use windfall_stack::{Block, InterfaceConfig};
 
 use crate::error::Fault;
-use crate::flows;
+use crate::flows::{self, Capacity};
 use crate::links::{Parts, air, arq, interface};
 use crate::model::{Direction, Link, Scenario};
 use crate::plan::Read;
@@ -31,13 +31,16 @@ pub(crate) fn wavelan(
     let rate = up.rate.as_ref().map_or(WAVELAN_RATE, |rate| *rate.get_ref());
     let base = link.base();
     let cost = coding_cost(rate);
-    let admitted = flows::admit(&scenario.flows, goodput(rate, link.mtu()), scenario.overcommit)?;
+    let of_packets = |bytes| goodput(rate, bytes);
+    let capacity = Capacity { mtu: link.mtu(), of_packets: &of_packets };
+    let admitted = flows::admit(&scenario.flows, &capacity, scenario.overcommit)?;
     let end = |place, role, own: &Direction, others: &Direction| {
         let polled = PolledConfig {
             address: address(place),
             role,
             framing: framing(own, others, cost),
             timing: Timing::WAVELAN,
+            rate,
         };
         let (rules, flows) = admitted.clone();
         let link = interface(link, own, windfall_stack::LinkConfig::Polled(polled));
@@ -94,12 +97,10 @@ fn place(base: usize, from: usize, to: usize) -> Seed {
     Seed(2 * number as u64 + direction)
 }
 
-/// What the radio carries of full packets without errors, their ACKs included (S3.2).
-fn goodput(rate: Rate, mtu: u16) -> Rate {
-    let per_byte = Timing::WAVELAN.per_byte + rate.time_of(1);
-    let time = Timing::WAVELAN.per_frame * 2 + per_byte * (u64::from(mtu) + 25);
-    let bits = f64::from(mtu) * 8.0 / time.as_secs_f64();
-    Rate::from_bps(bits.round() as u64).unwrap_or(rate)
+/// What the radio carries of packets of so many bytes without errors, their ACKs included (S3.2).
+fn goodput(rate: Rate, bytes: usize) -> Option<Rate> {
+    let time = Timing::WAVELAN.exchange(rate, bytes).as_secs_f64();
+    Rate::from_bps((bytes as f64 * 8.0 / time).round() as u64)
 }
 
 /// What a coded frame costs beside its blocks: two frames' overhead, and the headers of both with

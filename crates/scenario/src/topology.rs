@@ -6,7 +6,7 @@ use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
 use crate::error::{Fault, ScenarioError};
 use crate::model::{DEFAULT_DURATION, Link, LinkKind, Route, Scenario, Station, StationInterface};
 use crate::plan::{InterfacePlan, Read, StationPlan, StationRoute, Topology};
-use crate::{addresses, applications, links, radio, routes};
+use crate::{addresses, applications, flows, links, radio, routes};
 
 impl Scenario {
     /// Works out what the scenario, nested `level` deep in others, builds.
@@ -43,14 +43,16 @@ impl Scenario {
             .iter()
             .enumerate()
             .map(|(number, link)| self.link((number, link), &stations, read))
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<Vec<_>, _>>()?;
         let names = self.stations.iter().map(|station| station.name.get_ref().clone());
         let devices = names.map(|name| StationConfig { name, host: None });
         let rates: Vec<Option<Rate>> = self.links.iter().map(fastest).collect();
         let apps = applications::plan(self, &stations, &rates)?;
         let flows = self.flows.iter().map(|flow| flow.name.get_ref().clone()).collect();
+        let overcommitted = overcommitted(self, &links);
         Ok(Topology {
             flows,
+            overcommitted,
             apps,
             network: NetworkConfig { stations: devices.collect(), links },
             stations,
@@ -95,7 +97,7 @@ impl Scenario {
             .map(|name| self.stations.iter().position(|s| s.name == *name).unwrap_or(usize::MAX))
             .collect();
         let (medium, interfaces) = match link.kind() {
-            LinkKind::Pipe => links::pipe(link, read)?,
+            LinkKind::Pipe => links::pipe(link, self, read)?,
             LinkKind::Wavelan => {
                 let behind = routes::behind(number, members[link.base()], &members, stations);
                 radio::wavelan(link, self, behind, read)?
@@ -110,6 +112,18 @@ impl Scenario {
         let ends = ends.collect();
         Ok(LinkConfig { name: link.name(), medium, ends })
     }
+}
+
+/// Where reserved flows can take more than all of a link at worst, and how much of it.
+//= S3.46
+fn overcommitted(scenario: &Scenario, links: &[LinkConfig]) -> Vec<(String, f64)> {
+    let ends = links.iter().flat_map(|link| link.ends.iter().map(move |end| (link, end)));
+    let worst = |(link, end): (&LinkConfig, &EndConfig)| {
+        let station = scenario.stations[end.station].name.get_ref();
+        let worst = flows::overcommitment(&end.interface.flows)?;
+        Some((format!("{}/{station}", link.name), worst))
+    };
+    ends.filter_map(worst).collect()
 }
 
 /// The rate of a link's faster direction, if it has one.

@@ -8,6 +8,7 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use windfall_base::{ByteCount, ParseUnitError};
+use windfall_queue::Discipline;
 
 /// Implements serde by way of the text form; whole numbers count as text.
 macro_rules! serde_by_text {
@@ -157,14 +158,35 @@ impl FromStr for Arq {
     }
 }
 
-/// How long a queue may become: `100` packets, `64kB`, or both as `100,64kB`; `infinite` has no
-/// bound.
+/// The queue before a link: in which order flows are served, and how long it may become.
+///
+/// `elf`, `100` packets, `64kB`, or several as `wfq,100,64kB`; `infinite` has no bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Queue {
+    /// Whose packet is next.
+    pub discipline: Option<Discipline>,
+    /// How long it may become; 1000 packets if silent.
+    pub length: Option<QueueLength>,
+}
+
+/// How long a queue may become; unbounded if silent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueLength {
     /// At most so many packets.
     pub packets: Option<NonZeroU32>,
     /// At most so many bytes.
     pub bytes: Option<ByteCount>,
+}
+
+impl fmt::Display for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.discipline, self.length) {
+            (None, None) => Ok(()),
+            (Some(discipline), None) => discipline.fmt(f),
+            (None, Some(length)) => length.fmt(f),
+            (Some(discipline), Some(length)) => write!(f, "{discipline},{length}"),
+        }
+    }
 }
 
 impl fmt::Display for QueueLength {
@@ -178,34 +200,42 @@ impl fmt::Display for QueueLength {
     }
 }
 
-impl FromStr for QueueLength {
+impl FromStr for Queue {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        if text.trim() == "infinite" {
-            return Ok(Self::default());
+        let fix = "write a discipline, packets, bytes with a unit, or several of these: elf, 100, \
+                   64kB, \"wfq,100,64kB\"; disciplines are fifo, wrr, wfq, priority, airtime, elf \
+                   and elf-packets; infinite has no bound";
+        let mut queue = Self::default();
+        for part in text.split(',') {
+            queue.read(part.trim()).ok_or_else(|| ParseUnitError::new("queue", text, fix))?;
         }
-        let fault = || {
-            let fix =
-                "write packets, bytes with a unit, both, or infinite: 100, 64kB, \"100,64kB\"";
-            ParseUnitError::new("queue length", text, fix)
-        };
-        let mut length = Self::default();
-        for part in text.split(',').map(str::trim) {
-            if let Ok(packets) = part.parse() {
-                if length.packets.replace(packets).is_some() {
-                    return Err(fault());
-                }
-            } else if part.ends_with(['B', 'b']) {
-                let bytes: ByteCount = part.parse().map_err(|_| fault())?;
-                if bytes.0 == 0 || length.bytes.replace(bytes).is_some() {
-                    return Err(fault());
-                }
-            } else {
-                return Err(fault());
-            }
+        Ok(queue)
+    }
+}
+
+impl Queue {
+    /// Takes one part; `None` if it is none, or there was one like it.
+    fn read(&mut self, part: &str) -> Option<()> {
+        if let Ok(discipline) = part.parse() {
+            return self.discipline.replace(discipline).is_none().then_some(());
         }
-        Ok(length)
+        if part == "infinite" {
+            return self.length.replace(QueueLength::default()).is_none().then_some(());
+        }
+        let mut length = self.length.unwrap_or_default();
+        // Nothing can be added to what has no bound.
+        self.length.is_none_or(|length| length != QueueLength::default()).then_some(())?;
+        if let Ok(packets) = part.parse() {
+            length.packets.replace(packets).is_none().then_some(())?;
+        } else {
+            part.ends_with(['B', 'b']).then_some(())?;
+            let bytes: ByteCount = part.parse().ok().filter(|bytes: &ByteCount| bytes.0 > 0)?;
+            length.bytes.replace(bytes).is_none().then_some(())?;
+        }
+        self.length = Some(length);
+        Some(())
     }
 }
 
@@ -316,4 +346,4 @@ impl FromStr for Target {
     }
 }
 
-serde_by_text!(Arq, QueueLength, ByteRange, Prefix, Target);
+serde_by_text!(Arq, Queue, ByteRange, Prefix, Target);

@@ -11,7 +11,7 @@ pub mod wifi;
 use windfall_base::{DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed};
 use windfall_link::PipeConfig;
 use windfall_mac::dcf::radio::Airtime;
-use windfall_queue::Limits;
+use windfall_queue::{Discipline, Limits};
 
 pub use account::Counters;
 
@@ -41,7 +41,9 @@ pub struct InterfaceConfig {
     pub rules: Vec<Rule>,
     /// How much waits for the link; of each flow where several are scheduled.
     pub queue: Limits,
-    /// Flows with a share of their own on a polled medium; rules name them.
+    /// In which order flows are served.
+    pub discipline: Discipline,
+    /// Flows with a share of their own; rules name them.
     pub flows: Vec<ScheduledFlow>,
     /// What it does for the TCP that crosses it.
     pub assist: AssistConfig,
@@ -58,6 +60,7 @@ impl Default for InterfaceConfig {
             mtu: 1_500,
             rules: Vec::new(),
             queue: Limits::default(),
+            discipline: Discipline::default(),
             flows: Vec::new(),
             assist: AssistConfig::default(),
             link: LinkConfig::Pipe(PipeConfig::default()),
@@ -91,25 +94,26 @@ pub struct Interface {
 
 /// Queue, link and access to the medium.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "the larger one is the one with heavy traffic")]
 enum Lower {
     Piped(Piped),
     Polled(Polled),
-    Wifi(Wifi),
+    Wifi(Box<Wifi>),
 }
 
 impl Interface {
     /// An interface that has done nothing. Links that contend draw from stream `name` of `seed`.
     #[must_use]
     pub fn new(config: InterfaceConfig, seed: Seed, name: &str) -> Self {
-        let InterfaceConfig { mtu, rules, queue, flows, assist, link, observe } = config;
+        let InterfaceConfig { mtu, rules, queue, discipline, flows, assist, link, observe } =
+            config;
         let classifier = Classifier::new(rules);
         let lower = match link {
             LinkConfig::Pipe(link) => {
-                Lower::Piped(Piped::new(link, queue, classifier.asks_for_repetition()))
+                let repetition = classifier.asks_for_repetition();
+                Lower::Piped(Piped::new(link, repetition, discipline, queue, &flows))
             }
-            LinkConfig::Polled(link) => Lower::Polled(Polled::new(link, queue, &flows)),
-            LinkConfig::Wifi(link) => Lower::Wifi(Wifi::new(link, queue, seed, name)),
+            LinkConfig::Polled(link) => Lower::Polled(Polled::new(link, discipline, queue, &flows)),
+            LinkConfig::Wifi(link) => Lower::Wifi(Box::new(Wifi::new(link, queue, seed, name))),
         };
         let assist = Assist::new(assist);
         Self { mtu, classifier, assist, lower, account: Account::new(observe) }
@@ -156,12 +160,14 @@ impl Interface {
         }
     }
 
-    /// What each flow has had of a polled link, everything else first; nothing on other links.
+    /// What each flow has had of the link, everything else first; nothing on a pipe without flows,
+    /// or on 802.11.
     #[must_use]
     pub fn flows(&self) -> Vec<FlowAccount> {
         match &self.lower {
-            Lower::Piped(_) | Lower::Wifi(_) => Vec::new(),
-            Lower::Polled(lower) => lower.accounts().collect(),
+            Lower::Wifi(_) => Vec::new(),
+            Lower::Piped(lower) => lower.accounts(),
+            Lower::Polled(lower) => lower.accounts(),
         }
     }
 
@@ -280,7 +286,7 @@ impl Node for Interface {
         }
         let outgoing = match &mut self.lower {
             Lower::Piped(lower) => lower.poll_transmit(now, &mut self.account),
-            Lower::Polled(lower) => lower.poll_transmit(&mut self.account),
+            Lower::Polled(lower) => lower.poll_transmit(now, &mut self.account),
             Lower::Wifi(lower) => lower.poll_transmit(&mut self.account),
         };
         outgoing.map(|outgoing| (MEDIUM, outgoing))

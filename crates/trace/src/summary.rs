@@ -25,6 +25,9 @@ pub struct Summary {
     /// Each flow with a share of its own, at each interface that served it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<FlowSummary>,
+    /// Where more was reserved than the link can keep at worst, because it was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub overcommitted: Vec<Overcommitment>,
     /// Each station that dropped packets above its links.
     pub stations: Vec<StationSummary>,
     /// How punctual deliveries were; `None` in simulated time, which is never late.
@@ -62,17 +65,19 @@ pub struct LinkSummary {
     pub balances: bool,
 }
 
-/// What a flow had of a link, in bytes of frames (S3.29).
+/// What a flow had of a link (S3.29).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FlowSummary {
     /// The flow.
     pub name: String,
     /// Who sends to whom.
     pub link: String,
-    /// What was sent for it.
-    pub effort_bytes: f64,
-    /// What it would have taken without errors.
-    pub outcome_bytes: f64,
+    /// Air time spent on it, in seconds.
+    pub effort_seconds: f64,
+    /// The air time that what arrived would have taken without errors, in seconds.
+    pub outcome_seconds: f64,
+    /// Bytes of the packets that are known to have arrived.
+    pub bytes: u64,
     /// The recent share of its effort that errors destroyed.
     pub error_rate: f64,
     /// Its outcome as a share of what it would be without errors (S3.25).
@@ -84,22 +89,31 @@ pub struct FlowSummary {
 impl FlowSummary {
     /// The account of the flow `name` on `link`; `None` if it was never served.
     //= S3.25
+    //= S3.30
     #[must_use]
     pub fn new(name: &str, link: &str, flow: &windfall_stack::FlowAccount) -> Option<Self> {
-        let windfall_stack::FlowAccount { account, share, .. } = flow;
+        let windfall_stack::FlowAccount { account, share, bytes, .. } = flow;
         let (effort, outcome) = (account.total.effort, account.total.outcome);
-        let error_rate = account.error_rate;
-        let crossover = 1.0 - 1.0 / share.power_factor;
         (effort > 0.0).then(|| Self {
             name: name.to_owned(),
             link: link.to_owned(),
-            effort_bytes: effort,
-            outcome_bytes: outcome,
-            error_rate,
+            effort_seconds: effort,
+            outcome_seconds: outcome,
+            bytes: *bytes,
+            error_rate: account.error_rate(),
             fidelity: outcome / (outcome + account.lag).max(f64::MIN_POSITIVE),
-            region: if error_rate > crossover { "effort" } else { "outcome" },
+            region: account.region(share.power_factor).name(),
         })
     }
+}
+
+/// Reserved flows that can take more than a whole link at worst (S3.46).
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Overcommitment {
+    /// Who sends on which link.
+    pub link: String,
+    /// What they can take at worst, as a share of the link.
+    pub worst: f64,
 }
 
 /// What a station dropped above its links; live, the kernel's counters.
@@ -139,6 +153,12 @@ pub struct ApplicationSummary {
 const COLUMNS: usize = 4;
 
 impl Summary {
+    /// Says where more was reserved than a link can keep at worst, and how much.
+    pub fn add_overcommitted(&mut self, links: &[(String, f64)]) {
+        let each = links.iter().map(|(link, worst)| (link.clone(), *worst));
+        self.overcommitted.extend(each.map(|(link, worst)| Overcommitment { link, worst }));
+    }
+
     /// Adds what the flows of `interface` had, by the names of the scenario's flows.
     pub fn add_flows(&mut self, network: &Network, interface: ElementId, names: &[String]) {
         if names.is_empty() {
@@ -187,13 +207,18 @@ impl Summary {
             let FlowSummary { name, link, region, .. } = flow;
             let _ = writeln!(
                 out,
-                "flow {name} on {link}: effort {:.0} kB, outcome {:.0} kB, fidelity {:.1} %, \
+                "flow {name} on {link}: effort {} s, outcome {} s, {:.0} kB, fidelity {:.1} %, \
                  errors {:.1} %, {region} region",
-                flow.effort_bytes / 1e3,
-                flow.outcome_bytes / 1e3,
+                brief(flow.effort_seconds),
+                brief(flow.outcome_seconds),
+                flow.bytes as f64 / 1e3,
                 100.0 * flow.fidelity,
                 100.0 * flow.error_rate,
             );
+        }
+        for Overcommitment { link, worst } in &self.overcommitted {
+            let percent = 100.0 * worst;
+            let _ = writeln!(out, "overcommitted: {link} may need {percent:.1} % of the link");
         }
         for station in &self.stations {
             if !station.dropped.is_empty() {

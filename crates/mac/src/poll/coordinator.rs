@@ -51,12 +51,6 @@ struct Peer {
     was_silent: bool,
 }
 
-impl Peer {
-    fn has_work(&self, client: &impl Client) -> bool {
-        self.eager > 0 || client.has_unit(self.address)
-    }
-}
-
 /// A turn: one poll and what comes of it.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
@@ -294,14 +288,29 @@ impl Coordinator {
     }
 
     /// Who is due a turn: in a circle whoever has work, and the silent in their own rhythm.
-    fn next_peer(&self, now: Instant, client: &impl Client) -> Option<usize> {
-        let busy = self.peers.iter().any(|peer| peer.has_work(client));
+    ///
+    /// Where the client prefers one peer for its next unit, a peer with units that wait for their
+    /// turn is only asked for its own from time to time: they come with the unit sooner or later.
+    fn next_peer(&self, now: Instant, client: &mut impl Client) -> Option<usize> {
+        let preferred = client.preferred();
+        let has_work = |peer: &Peer| {
+            let has_unit = client.has_unit(peer.address);
+            match preferred {
+                Some(address) if address == peer.address => true,
+                Some(_) if has_unit => peer.eager > 0 && self.has_rested(peer, now),
+                _ => has_unit || peer.eager > 0,
+            }
+        };
+        let busy = self.peers.iter().any(has_work);
         let is_due = |peer: &Peer| {
-            let rested = peer.last_polled.is_none_or(|last| now >= last + self.idle.while_busy);
-            peer.has_work(client) || (peer.poll_at <= now && (rested || !busy))
+            has_work(peer) || (peer.poll_at <= now && (self.has_rested(peer, now) || !busy))
         };
         let count = self.peers.len();
         (0..count).map(|n| (self.cursor + n) % count).find(|&index| is_due(&self.peers[index]))
+    }
+
+    fn has_rested(&self, peer: &Peer, now: Instant) -> bool {
+        peer.last_polled.is_none_or(|last| now >= last + self.idle.while_busy)
     }
 
     fn head(&self, kind: Kind, to: Address, unit: bool, ack: Option<(Address, Feedback)>) -> Head {

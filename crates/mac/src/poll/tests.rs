@@ -15,6 +15,8 @@ fn a_full_packet_takes_15_milliseconds_with_its_ack() {
     // Head 5, link header 7, packet 1500, frame check 4; ACK 9.
     let exchange = time(5 + 7 + 1_500 + 4) + time(9);
     assert!((exchange - 0.015).abs() < 1e-6, "{exchange} s");
+    let whole = Timing::WAVELAN.exchange(WAVELAN_RATE, 1_500).as_secs_f64();
+    assert!((whole - exchange).abs() < 1e-9, "{whole} s");
 }
 
 /// A client that always has a unit and acknowledges everything.

@@ -11,10 +11,10 @@ fn ask(rate: u64, power_factor: f64) -> Reservation {
 //= S3.33
 #[test]
 fn reservations_are_admitted_until_the_link_is_full() {
-    let mut admission = Admission::new(kbps(800), false);
-    assert_eq!(admission.admit(ask(400, 1.0)), Ok(0.5));
-    assert_eq!(admission.admit(ask(400, 1.0)), Ok(0.5));
-    let refusal = admission.admit(ask(8, 1.0)).unwrap_err();
+    let mut admission = Admission::new(false);
+    assert_eq!(admission.admit(kbps(800), ask(400, 1.0)), Ok(0.5));
+    assert_eq!(admission.admit(kbps(800), ask(400, 1.0)), Ok(0.5));
+    let refusal = admission.admit(kbps(800), ask(8, 1.0)).unwrap_err();
     assert!(matches!(refusal, Refusal::Rate { .. }));
     assert!(refusal.to_string().contains("1 % of the 800kbps link, and 0 % is left"), "{refusal}");
 }
@@ -23,25 +23,28 @@ fn reservations_are_admitted_until_the_link_is_full() {
 #[test]
 fn figure_11_overcommits_by_its_own_parameters() {
     let flows = [ask(8, 3.0), ask(352, 2.23)];
-    let mut strict = Admission::new(kbps(800), false);
-    strict.admit(flows[0]).unwrap();
-    let refusal = strict.admit(flows[1]).unwrap_err();
+    let mut strict = Admission::new(false);
+    strict.admit(kbps(800), flows[0]).unwrap();
+    let refusal = strict.admit(kbps(800), flows[1]).unwrap_err();
     assert!(refusal.to_string().contains("101.12 %"), "{refusal}");
     // What was refused leaves no trace.
     assert!((strict.reserved() - 0.01).abs() < 1e-12);
 
-    let mut lenient = Admission::new(kbps(800), true);
+    let mut lenient = Admission::new(true);
     for flow in flows {
-        lenient.admit(flow).unwrap();
+        lenient.admit(kbps(800), flow).unwrap();
     }
     assert!((lenient.worst_case() - 1.0112).abs() < 1e-9 && lenient.is_overcommitted());
 }
 
 #[test]
 fn power_factors_below_one_are_refused() {
-    let mut admission = Admission::new(kbps(800), true);
+    let mut admission = Admission::new(true);
     for power in [0.99, 0.0, -1.0, f64::NAN] {
-        assert!(matches!(admission.admit(ask(8, power)), Err(Refusal::PowerFactor(_))), "{power}");
+        assert!(
+            matches!(admission.admit(kbps(800), ask(8, power)), Err(Refusal::PowerFactor(_))),
+            "{power}"
+        );
     }
 }
 

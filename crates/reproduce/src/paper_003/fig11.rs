@@ -115,12 +115,11 @@ fn claims(course: &Course, flows: &[Flow; 4], slots: usize) -> Vec<Claim> {
 fn overcommitment() -> Claim {
     let link = Rate::from_bps(800_000);
     let ask = |overcommit| {
-        let link = link?;
-        let mut admission = Admission::new(link, overcommit);
+        let mut admission = Admission::new(overcommit);
         let flows = [(8_000, 3.0), (352_000, 2.23)];
         for (rate, power_factor) in flows {
             let rate = Rate::from_bps(rate)?;
-            admission.admit(Reservation { rate, power_factor }).ok()?;
+            admission.admit(link?, Reservation { rate, power_factor }).ok()?;
         }
         Some(admission.worst_case())
     };

@@ -1,7 +1,7 @@
 //! The paper's simulation of its scheduler: busy flows on a link of packet slots (S3.39).
 
 use windfall_base::{Probability, Seed, Stream};
-use windfall_queue::elf::{Elf, FlowConfig, Memory, Service};
+use windfall_queue::{Discipline, FlowConfig, FlowError, Service};
 use windfall_report::{Axis, Chart, Mark, Point, Series};
 
 use crate::error::Error;
@@ -33,14 +33,11 @@ impl Course {
         slots: usize,
         mut delivers: impl FnMut(usize, usize) -> bool,
     ) -> Result<Self, Error> {
-        let failed = |error: windfall_queue::elf::FlowError| Error::Scenario {
-            figure,
-            message: error.to_string(),
-        };
-        let mut elf = Elf::new(Memory::default());
+        let failed = |error: FlowError| Error::Scenario { figure, message: error.to_string() };
+        let mut elf = Discipline::ElfPackets.build();
         for flow in flows {
             let index = elf.add(flow.config).map_err(failed)?;
-            elf.activate(index);
+            elf.arrive(index);
         }
         let mut course = Self::default();
         for slot in 0..slots {

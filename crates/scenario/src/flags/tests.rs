@@ -4,7 +4,9 @@ use windfall_base::{ByteCount, Duration, Probability, Rate, Seed};
 use windfall_channel::{GilbertElliott, Pattern, Window};
 
 use super::{Flags, unplaced};
-use crate::{Arq, ByteRange, Direction, Exposed, LinkKind, QueueLength, Scenario};
+use crate::{
+    Arq, ByteRange, Direction, Discipline, Exposed, LinkKind, Queue, QueueLength, Scenario,
+};
 
 fn probability() -> impl Strategy<Value = Probability> {
     (0.0..=1.0).prop_map(|p| Probability::new(p).unwrap_or_default())
@@ -19,11 +21,18 @@ fn arq() -> impl Strategy<Value = Arq> {
     prop_oneof![Just(Arq::None), Just(Arq::Persistent), (0..255_u8).prop_map(Arq::Retransmissions)]
 }
 
-fn queue() -> impl Strategy<Value = QueueLength> {
-    (of(1..1_000_u32), of(1..1_000_000_u64)).prop_map(|(packets, bytes)| QueueLength {
-        packets: packets.and_then(std::num::NonZeroU32::new),
-        bytes: bytes.map(ByteCount),
-    })
+fn queue() -> impl Strategy<Value = Queue> {
+    let length =
+        (of(1..1_000_u32), of(1..1_000_000_u64)).prop_map(|(packets, bytes)| QueueLength {
+            packets: packets.and_then(std::num::NonZeroU32::new),
+            bytes: bytes.map(ByteCount),
+        });
+    let discipline = proptest::sample::select(Discipline::ALL.to_vec());
+    (of(discipline), of(length))
+        .prop_filter("says something", |(discipline, length)| {
+            discipline.is_some() || length.is_some()
+        })
+        .prop_map(|(discipline, length)| Queue { discipline, length })
 }
 
 fn rate() -> impl Strategy<Value = Rate> {

@@ -5,8 +5,10 @@ fn flow(text: &str) -> Flow {
     text.parse().unwrap()
 }
 
-fn link() -> Rate {
-    Rate::from_bps(800_000).unwrap()
+/// What a link of 800 kb/s makes of flows.
+fn admit(flows: &[Flow], overcommit: bool) -> Result<(Vec<Rule>, Vec<ScheduledFlow>), Fault> {
+    let of_packets = |_| Rate::from_bps(800_000);
+    super::admit(flows, &Capacity { mtu: 1_500, of_packets: &of_packets }, overcommit)
 }
 
 #[test]
@@ -17,7 +19,14 @@ fn a_flow_is_read_from_one_line() {
     assert_eq!(video.reserve, Rate::from_bps(350_000));
     assert_eq!(video.power_factor, Some(2.23));
     assert_eq!(flow("rest:").weight, None);
-    for wrong in ["video", "video: dst", "video: reserve much", "v: dscp 64", "v: port 5"] {
+    for wrong in [
+        "video",
+        "video: dst",
+        "video: reserve much",
+        "v: dscp 64",
+        "v: port 5",
+        "v: packet-size 0",
+    ] {
         assert!(wrong.parse::<Flow>().is_err(), "{wrong}");
     }
 }
@@ -29,18 +38,48 @@ fn reservations_beyond_the_link_are_refused_with_the_numbers() {
         flow("audio: dst port 1, reserve 8kbps, power-factor 3"),
         flow("video: dst port 2, reserve 352kbps, power-factor 2.23"),
     ];
-    let refused = admit(&flows, link(), false).unwrap_err().in_file("x", "").to_string();
+    let refused = admit(&flows, false).unwrap_err().in_file("x", "").to_string();
     assert!(refused.contains("video") && refused.contains("101.12 %"), "{refused}");
-    let (rules, shares) = admit(&flows, link(), true).unwrap();
+    let (rules, shares) = admit(&flows, true).unwrap();
     assert_eq!((rules.len(), shares.len()), (2, 2));
     assert!((shares[1].share.weight - 0.44).abs() < 1e-9 && shares[1].share.reserved);
     assert_eq!(rules[1].class.flow, FlowId(2));
 }
 
 #[test]
+fn a_reservation_costs_what_its_packets_cost() {
+    // Half of the link is lost where packets are small.
+    let of_packets = |bytes| Rate::from_bps(if bytes < 500 { 400_000 } else { 800_000 });
+    let capacity = Capacity { mtu: 1_500, of_packets: &of_packets };
+    let flows = [flow("a: reserve 80kbps"), flow("b: reserve 80kbps, packet-size 200")];
+    let (_, shares) = super::admit(&flows, &capacity, false).unwrap();
+    let weights: Vec<f64> = shares.iter().map(|flow| flow.share.weight).collect();
+    assert_eq!(weights, [0.1, 0.2]);
+    assert_eq!(overcommitment(&shares), None);
+}
+
+#[test]
+fn a_link_of_no_known_rate_has_weights_and_no_reservations() {
+    let capacity = Capacity { mtu: 1_500, of_packets: &|_| None };
+    assert!(super::admit(&[flow("a: weight 3")], &capacity, false).is_ok());
+    let refused = super::admit(&[flow("a: reserve 1kbps")], &capacity, true).unwrap_err();
+    let refused = refused.in_file("x", "").to_string();
+    assert!(refused.contains("give the link a rate, or the flow a weight"), "{refused}");
+}
+
+//= S3.46
+#[test]
+fn overcommitment_is_known_by_its_size() {
+    let flows =
+        [flow("a: reserve 8kbps, power-factor 3"), flow("b: reserve 352kbps, power-factor 2.23")];
+    let (_, shares) = admit(&flows, true).unwrap();
+    assert!((overcommitment(&shares).unwrap() - 1.0112).abs() < 1e-9);
+}
+
+#[test]
 fn weights_of_zero_and_power_factors_below_one_are_refused() {
     for wrong in ["a: weight 0", "a: weight 1, power-factor 0.9", "a: weight 2, reserve 8kbps"] {
-        assert!(admit(&[flow(wrong)], link(), false).is_err(), "{wrong}");
+        assert!(admit(&[flow(wrong)], false).is_err(), "{wrong}");
     }
 }
 
@@ -48,7 +87,7 @@ fn weights_of_zero_and_power_factors_below_one_are_refused() {
 #[test]
 fn a_flow_that_says_no_power_factor_gets_that_of_its_class() {
     let flows = [flow("a: reserve 8kbps"), flow("b: reserve 200kbps"), flow("c: weight 2")];
-    let (_, shares) = admit(&flows, link(), false).unwrap();
+    let (_, shares) = admit(&flows, false).unwrap();
     let powers: Vec<f64> = shares.iter().map(|flow| flow.share.power_factor).collect();
     assert_eq!(powers, [3.0, 1.5, 1.2]);
 }
@@ -62,7 +101,7 @@ fn flows_coding_and_places_survive_as_text() {
         ..Direction::default()
     };
     let flows = vec![
-        flow("video: to 10.77.0.2/32, dst port 5004, udp, reserve 350kbps, power-factor 2.23"),
+        flow("video: to 10.77.0.2/32, dst port 5004, udp, reserve 350kbps, packet-size 900"),
         flow("bulk: from 10.77.0.1/32, src port 80, tcp, dscp 8, weight 2, attempts 3"),
         flow("sketch: udplite, lifetime 20ms, accept-damaged"),
     ];

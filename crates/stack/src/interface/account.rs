@@ -90,8 +90,13 @@ impl Account {
             if expires.is_none_or(|expires| now <= expires) {
                 return Some(Pulled { frame, expires });
             }
-            self.dropped(now, frame.tag, false, DropReason::Expired, frame.len());
+            self.expired(now, &frame);
         }
+    }
+
+    /// A packet has waited until it was of no use to its owner.
+    pub(super) fn expired(&mut self, now: Instant, frame: &Frame) {
+        self.dropped(now, frame.tag, false, DropReason::Expired, frame.len());
     }
 
     /// The medium brought a packet, or something that could not be told from one.

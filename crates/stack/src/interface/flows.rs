@@ -1,10 +1,15 @@
-//! The packets that wait for one peer: in one queue, or in one queue for each flow between which
-//! the effort-limited fair scheduler chooses (S3.29–S3.42).
+//! The packets that wait for a link: a queue for each flow, and a discipline that says whose turn
+//! it is (S3.29–S3.42).
 
-use windfall_base::{FlowId, Frame, Instant, Tag};
-use windfall_link::Event;
-use windfall_queue::elf::{Account, Elf, FlowConfig, FlowError, Memory, Service};
-use windfall_queue::{DropTail, Limits, Waiting};
+use std::collections::VecDeque;
+
+use windfall_base::{Duration, FlowId, Frame, Instant, Rate};
+use windfall_link::Pulled;
+use windfall_queue::{
+    Account, Discipline, DropTail, FlowConfig, FlowError, Limits, Measure, Scheduler, Service,
+};
+
+use super::account::Account as Books;
 
 /// A flow with a share of its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,150 +18,259 @@ pub struct ScheduledFlow {
     pub flow: FlowId,
     /// Its share.
     pub share: FlowConfig,
+    /// The throughput that is reserved for it, in bits of packets.
+    pub reserve: Option<Rate>,
 }
 
-/// What everything else gets: weight 1, and the power factor of best effort (S3.35).
+/// What everything else gets, for each station that it goes to: weight 1, and the power factor of
+/// best effort (S3.35).
 const REST: FlowConfig = FlowConfig { weight: 1.0, power_factor: 1.2, reserved: false };
 
-/// What a flow has had of a link so far, in bytes of frames.
+/// What a flow has had of a link so far, in seconds of air time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowAccount {
-    /// The flow.
+    /// The flow; 0 is everything else.
     pub flow: FlowId,
     /// Its share.
     pub share: FlowConfig,
     /// Effort, outcome and error rate.
     pub account: Account,
+    /// Bytes of the packets that are known to have arrived.
+    pub bytes: u64,
+    /// Packets that wait.
+    pub waiting: usize,
 }
 
-/// The packet under way.
+/// A packet that was taken for the link, as its flow remembers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ticket {
+    /// The place of its flow.
+    flow: usize,
+    /// Its bytes.
+    pub(super) len: usize,
+}
+
+/// An attempt to send a packet.
 #[derive(Clone, Copy, Debug)]
-struct Current {
-    /// The flow's place among the queues.
-    queue: usize,
-    tag: Option<Tag>,
-    /// What it has cost, and what it should have.
-    service: Service,
+pub(super) struct Attempt {
+    /// The air that it took.
+    pub(super) spent: Duration,
+    /// If the packet counts as arrived with it: the air that it would have taken without errors.
+    pub(super) brings: Option<Duration>,
 }
 
 #[derive(Debug)]
+struct Entry {
+    flow: FlowId,
+    share: FlowConfig,
+    reserve: Option<Rate>,
+    queue: DropTail,
+    /// The peer that each packet of the queue goes to.
+    peers: VecDeque<usize>,
+    /// The peer that a packet of it is under way to.
+    under_way: Option<usize>,
+    account: Account,
+    bytes: u64,
+}
+
+/// Queues of a link to one or several peers.
+///
+/// Everything that belongs to no flow has a queue for each peer. A packet that was taken counts as
+/// one of its flow until it is `done`, so that the flow keeps its place among the others and the
+/// discipline chooses anew for each attempt.
+#[derive(Debug)]
 pub(super) struct Queues {
-    /// Packets of each flow; flow 0 of the scheduler is everything else.
-    queues: Vec<(FlowId, FlowConfig, DropTail)>,
-    elf: Elf,
-    /// The packet under way.
-    current: Option<Current>,
-    packets: usize,
-    bytes: usize,
+    entries: Vec<Entry>,
+    scheduler: Box<dyn Scheduler>,
+    measure: Measure,
+    /// Packets that wait for each peer.
+    waiting: Vec<usize>,
+    /// Until when time is accounted for.
+    settled: Instant,
+    /// All that attempts cost: in the measure, and in seconds of air.
+    spent: (f64, f64),
 }
 
 impl Queues {
-    /// Empty queues, one for each of `flows` and one for everything else.
+    /// Empty queues for `peers` peers, with one for each of `flows`.
     ///
     /// Flows whose weight or power factor is none are left out; [`check`] names them.
-    pub(super) fn new(limits: Limits, flows: &[ScheduledFlow]) -> Self {
-        let mut elf = Elf::new(Memory { burst: 16_000.0, ..Memory::default() });
-        let rest = ScheduledFlow { flow: FlowId(0), share: REST };
-        let queues = core::iter::once(&rest)
-            .chain(flows)
-            .filter(|flow| elf.add(flow.share).is_ok())
-            .map(|flow| (flow.flow, flow.share, DropTail::new(limits)))
-            .collect();
-        Self { queues, elf, current: None, packets: 0, bytes: 0 }
+    pub(super) fn new(
+        discipline: Discipline,
+        limits: Limits,
+        flows: &[ScheduledFlow],
+        peers: usize,
+    ) -> Self {
+        let mut scheduler = discipline.build();
+        let rest = ScheduledFlow { flow: FlowId(0), share: REST, reserve: None };
+        let entry = |flow: &ScheduledFlow| Entry {
+            flow: flow.flow,
+            share: flow.share,
+            reserve: flow.reserve,
+            queue: DropTail::new(limits),
+            peers: VecDeque::new(),
+            under_way: None,
+            account: Account::default(),
+            bytes: 0,
+        };
+        // Under strict priority the first comes first, and what belongs to no flow is the last.
+        let all = flows.iter().chain(core::iter::repeat_n(&rest, peers));
+        let entries = all.filter(|flow| scheduler.add(flow.share).is_ok()).map(entry).collect();
+        let (waiting, settled) = (vec![0; peers], Instant::START);
+        let measure = discipline.measure();
+        Self { entries, scheduler, measure, waiting, settled, spent: (0.0, 0.0) }
     }
 
-    /// Takes a packet at the tail of its flow, or gives it back if that queue is full.
+    /// Takes a packet for `peer` at the tail of its flow, or gives it back if that queue is full.
     #[must_use]
-    pub(super) fn push(&mut self, now: Instant, frame: Frame) -> Option<Frame> {
+    pub(super) fn push(&mut self, now: Instant, peer: usize, frame: Frame) -> Option<Frame> {
         let flow = frame.class.flow;
-        let index = self.queues.iter().position(|(own, ..)| *own == flow).unwrap_or(0);
-        let (.., queue) = &mut self.queues[index];
-        let len = frame.len();
-        let refused = queue.push(now, frame);
-        if refused.is_none() {
-            self.packets += 1;
-            self.bytes += len;
-            self.elf.activate(index);
+        let named = self.entries.len() - self.waiting.len();
+        let place = self.entries[..named].iter().position(|entry| entry.flow == flow);
+        let place = place.unwrap_or(named + peer);
+        let entry = &mut self.entries[place];
+        if let Some(refused) = entry.queue.push(now, frame) {
+            return Some(refused);
         }
-        refused
+        entry.peers.push_back(peer);
+        self.waiting[peer] += 1;
+        self.pass(now, Duration::ZERO);
+        self.scheduler.arrive(place);
+        None
     }
 
-    /// Gives the next packet of the flow whose turn it is.
+    /// The peer whose turn it is.
+    pub(super) fn preferred(&mut self) -> Option<usize> {
+        let entry = &self.entries[self.scheduler.choose()?];
+        entry.under_way.or_else(|| entry.peers.front().copied())
+    }
+
+    /// The next packet for `peer` that is still worth sending, if it is that peer's turn.
     //= S3.38
-    pub(super) fn pop(&mut self) -> Option<Waiting> {
-        self.settle(false);
-        let index = self.elf.choose()?;
-        let (.., queue) = &mut self.queues[index];
-        let waiting = queue.pop();
-        if queue.is_empty() {
-            self.elf.deactivate(index);
-        }
-        if let Some(waiting) = &waiting {
-            self.packets -= 1;
-            self.bytes -= waiting.frame.len();
-            let (tag, service) = (waiting.frame.tag, Service::default());
-            self.current = Some(Current { queue: index, tag, service });
-        }
-        waiting
-    }
-
-    /// Learns what the link did with the packet under way.
-    ///
-    /// Every frame is effort; of a packet that arrives, the first attempts are what it would have
-    /// cost without errors.
-    pub(super) fn note(&mut self, event: &Event) {
-        match event {
-            Event::Sent { attempt, len, kept, .. } => {
-                let Some(Current { service, .. }) = &mut self.current else { return };
-                service.effort += *len as f64;
-                if *attempt == 1 {
-                    service.outcome += *len as f64;
-                }
-                if !kept {
-                    self.settle(true);
-                }
+    pub(super) fn pull(
+        &mut self,
+        now: Instant,
+        peer: usize,
+        books: &mut Books,
+    ) -> Option<(Ticket, Pulled)> {
+        loop {
+            let flow = self.scheduler.choose()?;
+            let entry = &mut self.entries[flow];
+            if entry.under_way.is_some() || entry.peers.front() != Some(&peer) {
+                return None;
             }
-            Event::Acknowledged { .. } => self.settle(true),
-            // The link also reports drops of what the peer sent.
-            Event::Dropped { tag, kept: false, .. }
-                if self.current.is_some_and(|current| current.tag == *tag) =>
-            {
-                self.settle(false);
+            let waiting = entry.queue.pop()?;
+            entry.peers.pop_front();
+            self.waiting[peer] -= 1;
+            let expires = waiting.expires();
+            let frame = waiting.frame;
+            if expires.is_none_or(|expires| now <= expires) {
+                entry.under_way = Some(peer);
+                return Some((Ticket { flow, len: frame.len() }, Pulled { frame, expires }));
             }
-            Event::Dropped { .. } => {}
+            books.expired(now, &frame);
+            self.scheduler.depart(flow);
         }
     }
 
-    fn settle(&mut self, arrived: bool) {
-        if let Some(Current { queue, mut service, .. }) = self.current.take()
-            && service.effort > 0.0
-        {
-            if !arrived {
-                service.outcome = 0.0;
+    /// Charges an attempt that has just ended.
+    pub(super) fn charge(&mut self, now: Instant, ticket: Ticket, attempt: Attempt) {
+        let Attempt { spent, brings } = attempt;
+        let entry = &mut self.entries[ticket.flow];
+        entry.account.spend(spent.as_secs_f64());
+        let bytes = ticket.len as f64;
+        let service = match self.measure {
+            Measure::Packets => Service { effort: 1.0, outcome: brings.map_or(0.0, |_| 1.0) },
+            Measure::Bytes => Service { effort: bytes, outcome: brings.map_or(0.0, |_| bytes) },
+            Measure::AirTime => {
+                let outcome = brings.map_or(0.0, |ideal| entry.due(ticket, ideal.as_secs_f64()));
+                Service { effort: spent.as_secs_f64(), outcome }
             }
-            self.elf.charge(queue, service);
-        }
+        };
+        self.spent.0 += service.effort;
+        self.spent.1 += spent.as_secs_f64();
+        self.pass(now, spent);
+        self.scheduler.charge(ticket.flow, service);
+        self.entries[ticket.flow].account.lag = self.scheduler.lag(ticket.flow);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.packets == 0
+    /// Notes that a packet has arrived, which without errors would have taken so much air.
+    pub(super) fn credit(&mut self, ticket: Ticket, ideal: Duration) {
+        let entry = &mut self.entries[ticket.flow];
+        entry.account.credit(ideal.as_secs_f64());
+        entry.bytes += ticket.len as u64;
     }
 
+    /// The link has let go of a packet, whatever became of it.
+    pub(super) fn done(&mut self, ticket: Ticket) {
+        self.entries[ticket.flow].under_way = None;
+        self.scheduler.depart(ticket.flow);
+    }
+
+    /// Accounts for the time until `now`, of which attempts took `spent`.
+    fn pass(&mut self, now: Instant, spent: Duration) {
+        let idle = now.saturating_since(self.settled).saturating_sub(spent).as_secs_f64();
+        self.settled = now;
+        let per_second = match self.measure {
+            Measure::AirTime => 1.0,
+            Measure::Packets | Measure::Bytes if self.spent.1 > 0.0 => self.spent.0 / self.spent.1,
+            Measure::Packets | Measure::Bytes => 0.0,
+        };
+        self.scheduler.pass(idle * per_second);
+    }
+
+    /// Whether a packet waits for `peer`.
+    pub(super) fn has_packets(&self, peer: usize) -> bool {
+        self.waiting[peer] > 0
+    }
+
+    /// Packets that wait.
     pub(super) fn len(&self) -> usize {
-        self.packets
+        self.waiting.iter().sum()
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.bytes
+        self.entries.iter().map(|entry| entry.queue.bytes()).sum()
     }
 
-    /// What each flow has had, everything else first.
-    pub(super) fn accounts(&self) -> impl Iterator<Item = FlowAccount> + '_ {
-        self.queues.iter().enumerate().map(|(index, (flow, share, _))| FlowAccount {
-            flow: *flow,
-            share: *share,
-            account: self.elf.account(index),
-        })
+    /// What each flow has had; what belongs to none comes first, as one.
+    pub(super) fn accounts(&self) -> Vec<FlowAccount> {
+        let (named, rest) = self.entries.split_at(self.entries.len() - self.waiting.len());
+        let mut accounts: Vec<FlowAccount> = rest.iter().map(Entry::account).take(1).collect();
+        for entry in rest.iter().skip(1) {
+            accounts[0].join(&entry.account());
+        }
+        accounts.extend(named.iter().map(Entry::account));
+        accounts
+    }
+}
+
+impl Entry {
+    /// What a packet that arrived counts for: of a reserved flow the time in which so many bytes
+    /// are due, of others the air that it would have taken without errors.
+    //= S3.33
+    fn due(&self, ticket: Ticket, ideal: f64) -> f64 {
+        let reserved = |rate: Rate| ticket.len as f64 * 8.0 / rate.as_bps() as f64;
+        self.reserve.map_or(ideal, |rate| self.share.weight * reserved(rate))
+    }
+
+    fn account(&self) -> FlowAccount {
+        FlowAccount {
+            flow: self.flow,
+            share: self.share,
+            account: self.account,
+            bytes: self.bytes,
+            waiting: self.queue.len(),
+        }
+    }
+}
+
+impl FlowAccount {
+    /// Adds what the same flow had elsewhere.
+    fn join(&mut self, other: &Self) {
+        self.account.join(&other.account);
+        self.bytes += other.bytes;
+        self.waiting += other.waiting;
     }
 }
 
@@ -165,9 +279,5 @@ impl Queues {
 /// # Errors
 /// If a weight is not above zero or a power factor is below one.
 pub fn check(flows: &[ScheduledFlow]) -> Result<(), (FlowId, FlowError)> {
-    let mut elf = Elf::new(Memory::default());
-    for flow in flows {
-        elf.add(flow.share).map_err(|error| (flow.flow, error))?;
-    }
-    Ok(())
+    flows.iter().try_for_each(|flow| flow.share.check().map_err(|error| (flow.flow, error)))
 }

@@ -1,42 +1,88 @@
-//! A full-duplex pipe below an interface: one queue, and a link that pulls from it.
-
-use std::collections::VecDeque;
+//! A full-duplex pipe below an interface: queues, and a link that pulls from them.
 
 use core::num::NonZeroU8;
+use std::collections::{BTreeMap, VecDeque};
 
-use windfall_base::{DropReason, Frame, Input, Instant, Outgoing};
-use windfall_link::{Arq, Arrival, Pipe, PipeConfig};
-use windfall_queue::{DropTail, Limits, Waiting};
+use windfall_base::{DropReason, Duration, Frame, Input, Instant, Outgoing, Tag};
+use windfall_link::{Arq, Arrival, Event, Pipe, PipeConfig, Pulled};
+use windfall_queue::{Discipline, DropTail, Limits, Waiting};
 
 use super::account::Account;
+use super::flows::{Attempt, FlowAccount, Queues, ScheduledFlow, Ticket};
 
 #[derive(Debug)]
 pub(super) struct Piped {
     /// What goes ahead of the queue.
     urgent: VecDeque<Waiting>,
-    queue: DropTail,
+    waiting: Packets,
     link: Pipe,
     /// The medium carries a frame of ours that has not left it.
     sending: bool,
 }
 
+/// What waits for the link.
+#[derive(Debug)]
+enum Packets {
+    /// Everything in one queue.
+    One(DropTail),
+    /// Flows, each in its own.
+    Flows(Box<Flows>),
+}
+
+/// Flows on a pipe, where many packets are under way at once.
+///
+/// The link repeats before it sends what is new, so the discipline chooses among new packets; each
+/// attempt is charged when it has left the medium.
+#[derive(Debug)]
+struct Flows {
+    queues: Queues,
+    /// Packets whose fate is open, with the air that their first attempt took.
+    open: BTreeMap<Option<Tag>, (Ticket, Duration)>,
+    /// The frame on the medium.
+    flying: Option<Flying>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flying {
+    tag: Option<Tag>,
+    since: Instant,
+    is_first: bool,
+    kept: bool,
+}
+
 impl Piped {
     /// A link that repeats nothing of itself still numbers its frames if `repetition` is asked for
     /// by some class.
-    pub(super) fn new(link: PipeConfig, limits: Limits, repetition: bool) -> Self {
+    pub(super) fn new(
+        link: PipeConfig,
+        repetition: bool,
+        discipline: Discipline,
+        limits: Limits,
+        flows: &[ScheduledFlow],
+    ) -> Self {
         let link = if link.arq == Arq::None && repetition {
             PipeConfig { arq: Arq::Attempts(NonZeroU8::MIN), ..link }
         } else {
             link
         };
-        let (urgent, queue) = (VecDeque::new(), DropTail::new(limits));
-        Self { urgent, queue, link: Pipe::new(link), sending: false }
+        let waiting = match flows.is_empty() {
+            true => Packets::One(DropTail::new(limits)),
+            false => {
+                let queues = Queues::new(discipline, limits, flows, 1);
+                Packets::Flows(Box::new(Flows { queues, open: BTreeMap::new(), flying: None }))
+            }
+        };
+        Self { urgent: VecDeque::new(), waiting, link: Pipe::new(link), sending: false }
     }
 
-    /// Takes a packet into the queue, and gives the packets that wait with it.
+    /// Takes a packet into its queue, and gives the packets that wait with it.
     pub(super) fn take_packet(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
-        match self.queue.push(now, frame) {
-            None => Ok(self.queue.len()),
+        let refused = match &mut self.waiting {
+            Packets::One(queue) => queue.push(now, frame),
+            Packets::Flows(flows) => flows.queues.push(now, 0, frame),
+        };
+        match refused {
+            None => Ok(self.queue_len().0),
             Some(_) => Err(DropReason::QueueFull),
         }
     }
@@ -44,7 +90,7 @@ impl Piped {
     /// Takes a packet that goes ahead of those that wait.
     pub(super) fn take_first(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
         self.urgent.push_back(Waiting { since: now, frame });
-        Ok(self.queue.len() + self.urgent.len())
+        Ok(self.queue_len().0 + self.urgent.len())
     }
 
     pub(super) fn handle_input(&mut self, now: Instant, input: Input, account: &mut Account) {
@@ -57,7 +103,12 @@ impl Piped {
                 }
                 self.collect(now, account);
             }
-            Input::TransmissionDone => self.sending = false,
+            Input::TransmissionDone => {
+                self.sending = false;
+                if let Packets::Flows(flows) = &mut self.waiting {
+                    flows.landed(now);
+                }
+            }
             // A pipe has no carrier to sense.
             Input::CarrierBusy
             | Input::CarrierIdle
@@ -84,9 +135,11 @@ impl Piped {
             return None;
         }
         let packets_sent = account.counters.sent;
-        let (urgent, queue) = (&mut self.urgent, &mut self.queue);
-        let mut pop = || urgent.pop_front().or_else(|| queue.pop());
-        let frame = self.link.poll_transmit(now, || account.pull(now, &mut pop));
+        let Self { urgent, waiting, .. } = self;
+        let frame = self.link.poll_transmit(now, || {
+            let first = account.pull(now, || urgent.pop_front());
+            first.or_else(|| waiting.pull(now, account))
+        });
         self.collect(now, account);
         let frame = frame?;
         self.sending = true;
@@ -100,17 +153,86 @@ impl Piped {
     }
 
     pub(super) fn held(&self) -> usize {
-        self.urgent.len() + self.queue.len() + self.link.held()
+        self.urgent.len() + self.queue_len().0 + self.link.held()
     }
 
     pub(super) fn queue_len(&self) -> (usize, usize) {
-        (self.queue.len(), self.queue.bytes())
+        match &self.waiting {
+            Packets::One(queue) => (queue.len(), queue.bytes()),
+            Packets::Flows(flows) => (flows.queues.len(), flows.queues.bytes()),
+        }
+    }
+
+    /// What the flows have had.
+    pub(super) fn accounts(&self) -> Vec<FlowAccount> {
+        match &self.waiting {
+            Packets::One(_) => Vec::new(),
+            Packets::Flows(flows) => flows.queues.accounts(),
+        }
     }
 
     /// Takes down what the link has reported.
     fn collect(&mut self, now: Instant, account: &mut Account) {
         while let Some(event) = self.link.poll_event() {
+            if let Packets::Flows(flows) = &mut self.waiting {
+                flows.note(now, &event);
+            }
             account.link(now, event);
+        }
+    }
+}
+
+impl Packets {
+    /// The next packet that is still worth sending.
+    fn pull(&mut self, now: Instant, account: &mut Account) -> Option<Pulled> {
+        match self {
+            Self::One(queue) => account.pull(now, || queue.pop()),
+            Self::Flows(flows) => flows.pull(now, account),
+        }
+    }
+}
+
+impl Flows {
+    fn pull(&mut self, now: Instant, account: &mut Account) -> Option<Pulled> {
+        let (ticket, pulled) = self.queues.pull(now, 0, account)?;
+        self.queues.done(ticket);
+        self.open.insert(pulled.frame.tag, (ticket, Duration::ZERO));
+        Some(pulled)
+    }
+
+    /// Learns what the link did with a packet.
+    fn note(&mut self, now: Instant, event: &Event) {
+        match *event {
+            Event::Sent { tag, attempt, kept, .. } => {
+                self.flying = Some(Flying { tag, since: now, is_first: attempt == 1, kept });
+            }
+            Event::Acknowledged { tag } => {
+                if let Some((ticket, ideal)) = self.open.remove(&tag) {
+                    self.queues.credit(ticket, ideal);
+                }
+            }
+            // What the peer sent and was of no use here is not among them.
+            Event::Dropped { tag, kept: false, .. } => {
+                self.open.remove(&tag);
+            }
+            Event::Dropped { .. } => {}
+        }
+    }
+
+    /// The frame has left the medium. A first attempt counts as one that arrives, since what does
+    /// not is repeated; of what the link did not keep nobody will know.
+    fn landed(&mut self, now: Instant) {
+        let Some(Flying { tag, since, is_first, kept }) = self.flying.take() else { return };
+        let Some((ticket, ideal)) = self.open.get_mut(&tag) else { return };
+        let spent = now.saturating_since(since);
+        if is_first {
+            *ideal = spent;
+        }
+        let ticket = *ticket;
+        self.queues.charge(now, ticket, Attempt { spent, brings: is_first.then_some(spent) });
+        if !kept {
+            self.open.remove(&tag);
+            self.queues.credit(ticket, spent);
         }
     }
 }

@@ -1,17 +1,17 @@
-//! A polled medium below an interface: the MAC owns the air time, one exchange and one
-//! queue for each peer fill it.
+//! A polled medium below an interface: the MAC owns the air time, an exchange with each peer and
+//! the queues fill it.
 
 use std::collections::VecDeque;
 
-use windfall_base::{DropReason, Frame, Input, Instant, Outgoing, Payload};
-use windfall_link::{Arrival, Exchange, Framing};
+use windfall_base::{DropReason, Duration, Frame, Input, Instant, Outgoing, Payload, Rate};
+use windfall_link::{Arrival, Event, Exchange, Framing};
 use windfall_mac::poll::{Coordinator, Idle, Responder, Timing};
 use windfall_mac::{Address, Client, Feedback};
-use windfall_queue::Limits;
+use windfall_queue::{Discipline, Limits};
 
 use super::account::Account;
 use super::classify::{Block, destination};
-use super::flows::{FlowAccount, Queues, ScheduledFlow};
+use super::flows::{Attempt, FlowAccount, Queues, ScheduledFlow, Ticket};
 
 /// One station on a polled medium such as the WaveLAN of S3.2.
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub struct PolledConfig {
     pub framing: Framing,
     /// What frames cost.
     pub timing: Timing,
+    /// The rate of frames.
+    pub rate: Rate,
 }
 
 /// A station's part in the polling.
@@ -68,6 +70,11 @@ enum Mac {
 #[derive(Debug)]
 struct Above {
     peers: Vec<Peer>,
+    queues: Queues,
+    timing: Timing,
+    rate: Rate,
+    /// When the unit whose fate is open was given to the medium.
+    since: Option<Instant>,
     deliveries: VecDeque<Frame>,
 }
 
@@ -75,20 +82,26 @@ struct Above {
 struct Peer {
     address: Address,
     behind: Vec<Block>,
-    queue: Queues,
     link: Exchange,
+    /// The packet that the link has.
+    current: Option<Ticket>,
 }
 
 impl Polled {
-    pub(super) fn new(config: PolledConfig, limits: Limits, flows: &[ScheduledFlow]) -> Self {
-        let PolledConfig { address, role, framing, timing } = config;
+    pub(super) fn new(
+        config: PolledConfig,
+        discipline: Discipline,
+        limits: Limits,
+        flows: &[ScheduledFlow],
+    ) -> Self {
+        let PolledConfig { address, role, framing, timing, rate } = config;
         let peer = |Member { address, behind }| Peer {
             address,
             behind,
-            queue: Queues::new(limits, flows),
             link: Exchange::new(framing),
+            current: None,
         };
-        let (mac, peers) = match role {
+        let (mac, peers): (_, Vec<Peer>) = match role {
             Role::Coordinator { members, idle } => {
                 let addresses: Vec<_> = members.iter().map(|member| member.address).collect();
                 let mac = Coordinator::new(address, &addresses, timing, idle);
@@ -100,16 +113,19 @@ impl Polled {
                 (Mac::Responder(mac), vec![peer(member)])
             }
         };
-        Self { mac, above: Above { peers, deliveries: VecDeque::new() } }
+        let queues = Queues::new(discipline, limits, flows, peers.len());
+        let deliveries = VecDeque::new();
+        Self { mac, above: Above { peers, queues, timing, rate, since: None, deliveries } }
     }
 
-    /// Takes a packet into the queue of the peer it goes through, or says why not.
-    /// Gives the packets that wait in that queue with it.
+    /// Takes a packet into its queue, or says why not. Gives the packets that wait with it.
     pub(super) fn take_packet(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
         let index = self.above.peer_for(&frame.payload);
-        let Some(peer) = self.above.peers.get_mut(index) else { return Err(DropReason::NoRoute) };
-        match peer.queue.push(now, frame) {
-            None => Ok(peer.queue.len()),
+        if index >= self.above.peers.len() {
+            return Err(DropReason::NoRoute);
+        }
+        match self.above.queues.push(now, index, frame) {
+            None => Ok(self.above.queues.len()),
             Some(_) => Err(DropReason::QueueFull),
         }
     }
@@ -141,13 +157,21 @@ impl Polled {
         self.above.deliveries.pop_front()
     }
 
-    pub(super) fn poll_transmit(&mut self, account: &mut Account) -> Option<Outgoing> {
+    pub(super) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        account: &mut Account,
+    ) -> Option<Outgoing> {
         let outgoing = match &mut self.mac {
             Mac::Coordinator(mac) => mac.poll_transmit(),
             Mac::Responder(mac) => mac.poll_transmit(),
         }?;
+        let is_control = outgoing.frame.payload.is_empty();
         account.counters.bytes_sent += outgoing.frame.len() as u64;
-        account.counters.control_sent += u64::from(outgoing.frame.payload.is_empty());
+        account.counters.control_sent += u64::from(is_control);
+        if !is_control {
+            self.above.since = Some(now);
+        }
         Some(outgoing)
     }
 
@@ -159,21 +183,18 @@ impl Polled {
     }
 
     pub(super) fn held(&self) -> usize {
-        let peers = self.above.peers.iter();
-        let held: usize = peers.map(|peer| peer.queue.len() + peer.link.held()).sum();
-        held + self.above.deliveries.len()
+        let links: usize = self.above.peers.iter().map(|peer| peer.link.held()).sum();
+        links + self.above.queues.len() + self.above.deliveries.len()
     }
 
     /// Packets in all queues, and their bytes.
     pub(super) fn queue_len(&self) -> (usize, usize) {
-        let queues = self.above.peers.iter().map(|peer| &peer.queue);
-        queues
-            .fold((0, 0), |(packets, bytes), queue| (packets + queue.len(), bytes + queue.bytes()))
+        (self.above.queues.len(), self.above.queues.bytes())
     }
 
-    /// What the flows of all peers have had, peer by peer.
-    pub(super) fn accounts(&self) -> impl Iterator<Item = FlowAccount> + '_ {
-        self.above.peers.iter().flat_map(|peer| peer.queue.accounts())
+    /// What the flows have had.
+    pub(super) fn accounts(&self) -> Vec<FlowAccount> {
+        self.above.queues.accounts()
     }
 }
 
@@ -193,8 +214,8 @@ impl Above {
         peers.max_by_key(|(_, peer)| longest(peer)).map_or(0, |(index, _)| index)
     }
 
-    fn peer(&mut self, address: Address) -> Option<&mut Peer> {
-        self.peers.iter_mut().find(|peer| peer.address == address)
+    fn find(&self, address: Address) -> Option<usize> {
+        self.peers.iter().position(|peer| peer.address == address)
     }
 }
 
@@ -206,41 +227,69 @@ struct With<'a> {
 
 impl Client for With<'_> {
     fn has_unit(&self, peer: Address) -> bool {
-        let peer = self.above.peers.iter().find(|candidate| candidate.address == peer);
-        peer.is_some_and(|peer| peer.link.has_unit() || !peer.queue.is_empty())
+        let Above { peers, queues, .. } = &*self.above;
+        self.above
+            .find(peer)
+            .is_some_and(|index| peers[index].link.has_unit() || queues.has_packets(index))
+    }
+
+    fn preferred(&mut self) -> Option<Address> {
+        let index = self.above.queues.preferred()?;
+        self.above.peers.get(index).map(|peer| peer.address)
     }
 
     fn on_opportunity(&mut self, now: Instant, peer: Address) -> Option<Frame> {
-        let Self { above, account } = self;
-        let Peer { queue, link, .. } = above.peer(peer)?;
-        let unit = link.next_unit(now, || account.pull(now, || queue.pop()));
-        collect(now, link, queue, account);
+        let index = self.above.find(peer)?;
+        let Above { peers, queues, since, .. } = &mut *self.above;
+        let Peer { link, current, .. } = &mut peers[index];
+        let account = &mut *self.account;
+        let unit = link.next_unit(now, || {
+            // A link that asks for a packet has none.
+            current.take().into_iter().for_each(|ticket| queues.done(ticket));
+            let (ticket, pulled) = queues.pull(now, index, account)?;
+            *current = Some(ticket);
+            Some(pulled)
+        });
+        *since = None;
+        collect(now, link, account);
         unit
     }
 
     fn on_unit(&mut self, now: Instant, peer: Address, unit: Frame) -> Option<Feedback> {
-        let Above { peers, deliveries } = &mut *self.above;
-        let Some(Peer { link, queue, .. }) = peers.iter_mut().find(|known| known.address == peer)
-        else {
+        let Some(index) = self.above.find(peer) else {
             self.on_useless(now, unit, DropReason::NotForUs);
             return None;
         };
+        let Above { peers, deliveries, .. } = &mut *self.above;
+        let link = &mut peers[index].link;
         let (arrival, feedback) = link.take_unit(unit);
         match arrival {
             Arrival::Packet => self.account.arrived(),
             Arrival::More => self.account.counters.from_medium += 1,
             Arrival::Control => self.account.counters.control_received += 1,
         }
-        collect(now, link, queue, self.account);
+        collect(now, link, self.account);
         deliveries.extend(core::iter::from_fn(|| link.poll_delivery()));
         feedback
     }
 
     fn on_outcome(&mut self, now: Instant, peer: Address, feedback: Option<&Feedback>) {
-        let Self { above, account } = self;
-        if let Some(Peer { link, queue, .. }) = above.peer(peer) {
-            link.take_outcome(feedback);
-            collect(now, link, queue, account);
+        let Some(index) = self.above.find(peer) else { return };
+        let Above { peers, queues, timing, rate, since, .. } = &mut *self.above;
+        let Peer { link, current, .. } = &mut peers[index];
+        let was_kept = link.has_unit();
+        link.take_outcome(feedback);
+        let acknowledged = collect(now, link, self.account);
+        let Some(ticket) = *current else { return };
+        let spent = since.take().map_or(Duration::ZERO, |since| now.saturating_since(since));
+        // Of what the link did not keep, only the ACK tells.
+        let arrived = acknowledged || (!was_kept && feedback.is_some());
+        let brings = arrived.then(|| timing.exchange(*rate, ticket.len));
+        queues.charge(now, ticket, Attempt { spent, brings });
+        brings.into_iter().for_each(|ideal| queues.credit(ticket, ideal));
+        if !link.has_unit() {
+            *current = None;
+            queues.done(ticket);
         }
     }
 
@@ -250,12 +299,14 @@ impl Client for With<'_> {
     }
 }
 
-/// Takes down what a link has reported.
-fn collect(now: Instant, link: &mut Exchange, queue: &mut Queues, account: &mut Account) {
+/// Takes down what a link has reported, and says whether a packet was acknowledged.
+fn collect(now: Instant, link: &mut Exchange, account: &mut Account) -> bool {
+    let mut acknowledged = false;
     while let Some(event) = link.poll_event() {
-        queue.note(&event);
+        acknowledged |= matches!(event, Event::Acknowledged { .. });
         account.link(now, event);
     }
+    acknowledged
 }
 
 #[cfg(test)]

@@ -1,0 +1,74 @@
+//! What a decision of the effort-limited fair scheduler costs with few flows and with many.
+//!
+//! One decision is a choice and the charge for it, all flows busy. The goal: with 10 000 flows at
+//! most twice what it costs with 10, in one process in turn.
+
+use std::hint::black_box;
+
+use windfall_base::{Seed, Stream};
+use windfall_bench::compare;
+use windfall_queue::{Discipline, FlowConfig, Scheduler, Service};
+
+/// Decisions in one execution.
+const DECISIONS: usize = 100_000;
+
+fn main() {
+    for discipline in [Discipline::ElfPackets, Discipline::Elf, Discipline::Wfq, Discipline::Wrr] {
+        let unit = if discipline == Discipline::Elf { 0.003 } else { 1.0 };
+        for (name, weigh) in WEIGHTS {
+            let mut few = Busy::new(discipline, 10, unit, weigh);
+            let mut many = Busy::new(discipline, 10_000, unit, weigh);
+            // Goal 0.5: the few may be twice as fast.
+            let mut comparison = compare(|| many.run(), || few.run());
+            comparison.ours /= DECISIONS as f64;
+            comparison.peer /= DECISIONS as f64;
+            comparison.print_time(&format!("{discipline}, {name}: 10000 against 10"), 0.5);
+        }
+    }
+}
+
+type Weigh = fn(&mut Stream) -> f64;
+
+/// How the weights of flows are drawn.
+const WEIGHTS: [(&str, Weigh); 2] =
+    [("one weight", |_| 1.0), ("weights 1 to 16", |stream| 1.0 + (stream.bits() >> 60) as f64)];
+
+/// Flows that always have packets, one in ten of which is lost.
+struct Busy {
+    scheduler: Box<dyn Scheduler>,
+    draw: u64,
+    unit: f64,
+}
+
+impl Busy {
+    fn new(discipline: Discipline, flows: usize, unit: f64, weigh: Weigh) -> Self {
+        let mut scheduler = discipline.build();
+        let mut stream = Stream::new(Seed(1), "weights");
+        for _ in 0..flows {
+            let config =
+                FlowConfig { weight: weigh(&mut stream), power_factor: 1.2, reserved: false };
+            if let Ok(flow) = scheduler.add(config) {
+                scheduler.arrive(flow);
+            }
+        }
+        let mut busy = Self { scheduler, draw: 1, unit };
+        // Until the flows are as far apart as they stay.
+        for _ in 0..flows.div_ceil(1_000) {
+            busy.run();
+        }
+        busy
+    }
+
+    fn run(&mut self) -> Option<usize> {
+        let mut last = None;
+        for _ in 0..DECISIONS {
+            last = self.scheduler.choose();
+            let Some(flow) = last else { break };
+            self.draw = self.draw.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
+            let effort = self.unit * (0.5 + (self.draw >> 44) as f64 / f64::from(1 << 20));
+            let outcome = if self.draw >> 60 < 2 { 0.0 } else { effort };
+            self.scheduler.charge(flow, Service { effort, outcome });
+        }
+        black_box(last)
+    }
+}

@@ -1,0 +1,30 @@
+//! How many packets each flow has.
+
+/// Packets of each flow, counted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Backlog(Vec<u32>);
+
+impl Backlog {
+    /// Adds a flow without packets and gives its number.
+    pub(crate) fn add(&mut self) -> usize {
+        self.0.push(0);
+        self.0.len() - 1
+    }
+
+    /// Counts a packet in, and says whether the flow had none.
+    pub(crate) fn arrive(&mut self, flow: usize) -> bool {
+        self.0[flow] += 1;
+        self.0[flow] == 1
+    }
+
+    /// Counts a packet out, and says whether it was the flow's last.
+    pub(crate) fn depart(&mut self, flow: usize) -> bool {
+        let was = self.0[flow];
+        self.0[flow] = was.saturating_sub(1);
+        was == 1
+    }
+
+    pub(crate) fn has_packets(&self, flow: usize) -> bool {
+        self.0[flow] > 0
+    }
+}

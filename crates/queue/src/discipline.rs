@@ -1,0 +1,121 @@
+//! The disciplines by name, and the machine of each.
+
+use core::fmt;
+use core::str::FromStr;
+
+use windfall_base::ParseUnitError;
+
+use crate::deficit::Deficit;
+use crate::elf::{Elf, Memory};
+use crate::fifo::Fifo;
+use crate::priority::Priority;
+use crate::scheduler::Scheduler;
+
+/// In what effort and outcome are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Each attempt counts as one: the packet slots of the paper.
+    Packets,
+    /// Bytes of packets.
+    Bytes,
+    /// Seconds of air time.
+    AirTime,
+}
+
+/// In which order flows are served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Discipline {
+    /// In the order of arrival, whatever the flow.
+    Fifo,
+    /// Weighted round robin, packet by packet.
+    Wrr,
+    /// Weighted fair queueing of bytes.
+    Wfq,
+    /// The earlier a flow was added, the sooner; what belongs to none comes last.
+    Priority,
+    /// Air time in proportion to weights, by deficit round robin.
+    Airtime,
+    /// Effort-limited fairness in air time.
+    #[default]
+    Elf,
+    /// Effort-limited fairness in packets, as in the paper's section 7.
+    ElfPackets,
+}
+
+impl Discipline {
+    /// Every discipline.
+    pub const ALL: [Self; 7] = [
+        Self::Fifo,
+        Self::Wrr,
+        Self::Wfq,
+        Self::Priority,
+        Self::Airtime,
+        Self::Elf,
+        Self::ElfPackets,
+    ];
+
+    /// Its name in options and scenarios.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fifo => "fifo",
+            Self::Wrr => "wrr",
+            Self::Wfq => "wfq",
+            Self::Priority => "priority",
+            Self::Airtime => "airtime",
+            Self::Elf => "elf",
+            Self::ElfPackets => "elf-packets",
+        }
+    }
+
+    /// In what its effort and outcome are counted.
+    #[must_use]
+    pub const fn measure(self) -> Measure {
+        match self {
+            Self::Wrr | Self::ElfPackets => Measure::Packets,
+            Self::Wfq => Measure::Bytes,
+            Self::Fifo | Self::Priority | Self::Airtime | Self::Elf => Measure::AirTime,
+        }
+    }
+
+    /// A scheduler without flows.
+    ///
+    /// Fair queueing is effort-limited fairness whose limit is the share itself: every power
+    /// factor counts as 1.
+    #[must_use]
+    pub fn build(self) -> Box<dyn Scheduler> {
+        // What an attempt typically costs, to within some powers of ten.
+        let unit = match self.measure() {
+            Measure::Packets => 1.0,
+            Measure::Bytes => 1_000.0,
+            Measure::AirTime => 1e-4,
+        };
+        match self {
+            Self::Fifo => Box::new(Fifo::default()),
+            Self::Priority => Box::new(Priority::default()),
+            Self::Wrr | Self::Airtime => Box::new(Deficit::new(unit)),
+            Self::Wfq => Box::new(Elf::without_power(unit)),
+            Self::Elf | Self::ElfPackets => Box::new(Elf::new(Memory::default(), unit)),
+        }
+    }
+}
+
+impl fmt::Display for Discipline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Discipline {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        Self::ALL.into_iter().find(|discipline| discipline.name() == text.trim()).ok_or_else(|| {
+            let fix = "use fifo, wrr, wfq, priority, airtime, elf or elf-packets";
+            ParseUnitError::new("queue discipline", text, fix)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::scheduler::{FlowConfig, FlowError, Service};
+
+fn flow(weight: f64) -> FlowConfig {
+    FlowConfig { weight, power_factor: 1.5, reserved: false }
+}
+
+/// Busy flows of these weights, and the effort that each had when `total` was spent; an attempt of
+/// flow *i* costs `costs[i]`.
+fn shares(discipline: Discipline, weights: &[f64], costs: &[f64], total: f64) -> Vec<f64> {
+    let mut scheduler = discipline.build();
+    for &weight in weights {
+        let flow = scheduler.add(flow(weight)).unwrap();
+        scheduler.arrive(flow);
+    }
+    let mut spent = vec![0.0; weights.len()];
+    while spent.iter().sum::<f64>() < total {
+        let flow = scheduler.choose().expect("all are busy");
+        let effort = costs[flow];
+        scheduler.charge(flow, Service { effort, outcome: effort });
+        spent[flow] += effort;
+        // The next packet comes before the head is gone.
+        scheduler.arrive(flow);
+        scheduler.depart(flow);
+    }
+    let sum: f64 = spent.iter().sum();
+    spent.iter().map(|spent| spent / sum).collect()
+}
+
+//= S3.38
+#[test]
+fn fair_disciplines_share_effort_by_weight() {
+    let weights = [1.0, 2.0, 5.0];
+    for (discipline, costs) in [
+        (Discipline::Wrr, [1.0, 1.0, 1.0]),
+        (Discipline::ElfPackets, [1.0, 1.0, 1.0]),
+        (Discipline::Wfq, [1_500.0, 40.0, 700.0]),
+        (Discipline::Airtime, [0.015, 0.001, 0.004]),
+        (Discipline::Elf, [0.015, 0.001, 0.004]),
+    ] {
+        let total = 40_000.0 * costs[0];
+        let shares = shares(discipline, &weights, &costs, total);
+        for (share, weight) in shares.iter().zip(weights) {
+            assert!((share - weight / 8.0).abs() < 0.01, "{discipline}: {shares:?}");
+        }
+    }
+}
+
+#[test]
+fn packets_leave_a_fifo_as_they_came() {
+    let mut fifo = Discipline::Fifo.build();
+    for weight in [1.0, 9.0] {
+        fifo.add(flow(weight)).unwrap();
+    }
+    let order = [0, 1, 1, 0, 1];
+    order.iter().for_each(|flow| fifo.arrive(*flow));
+    let served = order.map(|_| {
+        let flow = fifo.choose().expect("packets are left");
+        fifo.charge(flow, Service { effort: 1.0, outcome: 0.0 });
+        fifo.depart(flow);
+        flow
+    });
+    assert_eq!(served, order);
+    assert_eq!(fifo.choose(), None);
+}
+
+#[test]
+fn whoever_was_added_first_has_priority() {
+    let mut priority = Discipline::Priority.build();
+    for _ in 0..3 {
+        priority.add(flow(1.0)).unwrap();
+    }
+    priority.arrive(2);
+    priority.arrive(2);
+    assert_eq!(priority.choose(), Some(2));
+    priority.arrive(0);
+    assert_eq!(priority.choose(), Some(0));
+    priority.depart(0);
+    priority.depart(0);
+    assert_eq!(priority.choose(), Some(2));
+}
+
+/// Air-time fairness is blind to outcome where effort-limited fairness makes up for errors.
+//= S3.29
+#[test]
+fn only_effort_limited_fairness_makes_up_for_errors() {
+    let efforts = |discipline: Discipline| {
+        let mut scheduler = discipline.build();
+        for _ in 0..2 {
+            let flow = scheduler.add(flow(1.0)).unwrap();
+            scheduler.arrive(flow);
+        }
+        let mut efforts = [0.0_f64; 2];
+        for _ in 0..20_000 {
+            let flow = scheduler.choose().expect("both are busy");
+            // One in four attempts of the first is lost, and its power factor is 1.5.
+            let outcome = f64::from(u8::from(flow == 1 || efforts[0] % 4.0 > 0.0)) * 0.01;
+            scheduler.charge(flow, Service { effort: 0.01, outcome });
+            efforts[flow] += 1.0;
+        }
+        efforts[0] / efforts[1]
+    };
+    assert!((efforts(Discipline::Airtime) - 1.0).abs() < 0.01);
+    assert!((efforts(Discipline::Wfq) - 1.0).abs() < 0.01);
+    assert!((efforts(Discipline::Elf) - 4.0 / 3.0).abs() < 0.05);
+}
+
+#[test]
+fn names_are_read_and_unknown_ones_refused() {
+    for discipline in Discipline::ALL {
+        assert_eq!(discipline.name().parse(), Ok(discipline));
+    }
+    assert!("lottery".parse::<Discipline>().unwrap_err().to_string().contains("lottery"));
+}
+
+#[test]
+fn impossible_flows_are_refused_by_every_discipline() {
+    for discipline in Discipline::ALL {
+        let mut scheduler = discipline.build();
+        for weight in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(matches!(scheduler.add(flow(weight)), Err(FlowError::Weight(_))));
+        }
+        for power_factor in [0.5, f64::NAN, f64::NEG_INFINITY] {
+            let config = FlowConfig { power_factor, ..flow(1.0) };
+            assert!(matches!(scheduler.add(config), Err(FlowError::PowerFactor(_))));
+        }
+        let limitless = FlowConfig { power_factor: f64::INFINITY, ..flow(1.0) };
+        assert_eq!(scheduler.add(limitless), Ok(0));
+    }
+}
+
+proptest! {
+    /// Whatever happens, a flow with packets is found, and one without is not.
+    #[test]
+    fn the_chosen_flow_has_packets(
+        which in 0..Discipline::ALL.len(),
+        steps in prop::collection::vec((0_usize..5, 0_u8..5, 0.0..2.0), 1..200),
+    ) {
+        let mut scheduler = Discipline::ALL[which].build();
+        let mut packets = [0_u32; 5];
+        for index in 0..5 {
+            let reserved = index == 4;
+            scheduler.add(FlowConfig { reserved, ..flow(0.1 + f64::from(index)) }).unwrap();
+        }
+        for (flow, what, effort) in steps {
+            match what {
+                0 | 1 => {
+                    scheduler.arrive(flow);
+                    packets[flow] += 1;
+                }
+                2 => scheduler.charge(flow, Service { effort, outcome: effort / 2.0 }),
+                3 => scheduler.pass(effort),
+                _ => {
+                    scheduler.depart(flow);
+                    packets[flow] = packets[flow].saturating_sub(1);
+                }
+            }
+            match scheduler.choose() {
+                Some(flow) => prop_assert!(packets[flow] > 0),
+                None => prop_assert_eq!(packets.iter().sum::<u32>(), 0),
+            }
+            prop_assert_eq!(scheduler.choose(), scheduler.choose());
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! First in, first out, whatever the flow.
+
+use std::collections::VecDeque;
+
+use crate::scheduler::{FlowConfig, FlowError, Scheduler, Service};
+
+/// Serves packets in the order in which they joined; weights count for nothing.
+#[derive(Debug, Default)]
+pub struct Fifo {
+    flows: usize,
+    /// The flow of each packet.
+    order: VecDeque<usize>,
+}
+
+impl Scheduler for Fifo {
+    fn add(&mut self, flow: FlowConfig) -> Result<usize, FlowError> {
+        flow.check()?;
+        self.flows += 1;
+        Ok(self.flows - 1)
+    }
+
+    fn arrive(&mut self, flow: usize) {
+        self.order.push_back(flow);
+    }
+
+    fn depart(&mut self, flow: usize) {
+        // All but always the first: only what a link still repeats is gone out of order.
+        if let Some(place) = self.order.iter().position(|own| *own == flow) {
+            self.order.remove(place);
+        }
+    }
+
+    fn choose(&mut self) -> Option<usize> {
+        self.order.front().copied()
+    }
+
+    fn charge(&mut self, _flow: usize, _service: Service) {}
+}
