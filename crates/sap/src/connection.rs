@@ -258,6 +258,11 @@ impl Connection {
         self.outbox.precise.is_empty() && self.outbox.approximate.is_empty()
     }
 
+    /// Whether the other end knows that this one has finished.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.sending == Ending::Known || self.state == State::Closed
+    }
+
     /// The longest message that this path carries, in bytes, if it is not in ranges.
     pub(crate) fn max_message(&self) -> usize {
         let room = self.path.size() - HEADER_LEN;

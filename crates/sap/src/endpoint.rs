@@ -441,6 +441,12 @@ impl Endpoint {
         self.connections.get(&id.0).is_none_or(Connection::is_flushed)
     }
 
+    /// Whether the other end has acknowledged the end of this direction.
+    #[must_use]
+    pub fn is_finished(&self, id: ConnectionId) -> bool {
+        self.connections.get(&id.0).is_none_or(Connection::is_finished)
+    }
+
     /// The longest message that a connection takes now, in bytes, if it is not in ranges; the
     /// search for the path's size may raise it.
     #[must_use]

@@ -1,0 +1,45 @@
+//! How UDP-Lite datagrams reach the wire.
+
+use core::fmt;
+use core::str::FromStr;
+
+/// Who builds the UDP-Lite datagrams, and what they travel in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Carrier {
+    /// The kernel's own UDP-Lite socket, protocol 136; Linux up to 7.0.
+    Kernel,
+    /// A raw socket, protocol 136; needs the capability `CAP_NET_RAW`.
+    Raw,
+    /// UDP with a checksum of zero and the partial checksum inside (docs/udplite.md).
+    Udp,
+}
+
+impl Carrier {
+    /// All of them, in the order in which they are tried.
+    pub const ALL: [Self; 3] = [Self::Kernel, Self::Raw, Self::Udp];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Raw => "raw",
+            Self::Udp => "udp",
+        }
+    }
+}
+
+impl fmt::Display for Carrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Carrier {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|carrier| carrier.name() == text);
+        found.ok_or_else(|| format!("{text:?} is no carrier: write kernel, raw or udp"))
+    }
+}

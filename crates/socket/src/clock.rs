@@ -1,0 +1,18 @@
+//! The clock of a socket.
+
+use windfall_base::Instant;
+
+/// Time since the socket was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock(std::time::Instant);
+
+impl Clock {
+    #[expect(clippy::disallowed_methods, reason = "sockets live in real time")]
+    pub(crate) fn new() -> Self {
+        Self(std::time::Instant::now())
+    }
+
+    pub(crate) fn now(self) -> Instant {
+        Instant::from_nanos(u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+}

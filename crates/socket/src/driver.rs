@@ -1,0 +1,401 @@
+//! One endpoint on one socket, and who drives it.
+//!
+//! Whoever waits in a call drives: it polls the socket, feeds the endpoint and sends what that has
+//! to send. So a message takes no way through another thread. A thread in the background drives
+//! while nobody waits, so that acknowledgements and repetitions do not depend on the application.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration as Span;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use windfall_base::{Duration, Instant};
+use windfall_sap::{CloseReason, Config, ConnectionId, Endpoint, Event, Secret, Transmit};
+
+use crate::clock::Clock;
+use crate::error::Error;
+use crate::udplite::{Arrival, Datagram, UdpLiteSocket};
+
+/// How long the background leaves the driving to applications after one has driven.
+const YIELD: Duration = Duration::from_millis(10);
+/// Datagrams handed to the system at once.
+const BATCH: usize = 64;
+/// After how much quiet the memory for receiving is given back.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// What is known of a connection beside what the endpoint says.
+#[derive(Debug, Default)]
+pub(crate) struct Status {
+    pub(crate) connected: bool,
+    pub(crate) finished: bool,
+    pub(crate) closed: Option<CloseReason>,
+    /// Readable while something waits for the application.
+    pub(crate) signal: Option<OwnedFd>,
+}
+
+/// Who polls the socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Driver {
+    Nobody,
+    Caller,
+    Background,
+}
+
+pub(crate) struct State {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) connections: BTreeMap<ConnectionId, Status>,
+    pub(crate) accepted: VecDeque<(ConnectionId, SocketAddr)>,
+    /// What the system was too busy to take.
+    unsent: VecDeque<Transmit>,
+    arrivals: Vec<Arrival>,
+    driver: Driver,
+    /// When a caller drove last.
+    driven: Instant,
+    heard: Instant,
+    ended: bool,
+}
+
+/// An endpoint, its socket, and those who wait for it.
+pub(crate) struct Core {
+    pub(crate) socket: UdpLiteSocket,
+    pub(crate) clock: Clock,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// For the background while it lets others drive.
+    parked: Condvar,
+    /// Wakes whoever polls.
+    wake: OwnedFd,
+    handles: AtomicUsize,
+}
+
+/// A share in a core; the endpoint ends with the last one.
+pub(crate) struct Handle(Arc<Core>);
+
+impl Handle {
+    /// An endpoint on `socket`, with a thread that drives it.
+    pub(crate) fn new(socket: UdpLiteSocket, config: Config) -> Result<Self, Error> {
+        let mut key = [0; 16];
+        rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())
+            .map_err(|error| Error::system("cannot get random bytes")(error.into()))?;
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        let wake = eventfd(0, flags)
+            .map_err(|error| Error::system("cannot make an event descriptor")(error.into()))?;
+        let clock = Clock::new();
+        let state = State {
+            endpoint: Endpoint::new(config, Secret::new(key)),
+            connections: BTreeMap::new(),
+            accepted: VecDeque::new(),
+            unsent: VecDeque::new(),
+            arrivals: Vec::new(),
+            driver: Driver::Nobody,
+            driven: clock.now(),
+            heard: clock.now(),
+            ended: false,
+        };
+        let core = Arc::new(Core {
+            socket,
+            clock,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            parked: Condvar::new(),
+            wake,
+            handles: AtomicUsize::new(1),
+        });
+        let background = Arc::clone(&core);
+        std::thread::Builder::new()
+            .name("sap".to_owned())
+            .stack_size(128 << 10)
+            .spawn(move || background.run())
+            .map_err(Error::system("cannot start a thread"))?;
+        Ok(Self(core))
+    }
+}
+
+impl Clone for Handle {
+    fn clone(&self) -> Self {
+        self.0.handles.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if self.0.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.lock().ended = true;
+            self.0.parked.notify_all();
+            self.0.wake();
+        }
+    }
+}
+
+impl std::ops::Deref for Handle {
+    type Target = Core;
+
+    fn deref(&self) -> &Core {
+        &self.0
+    }
+}
+
+impl Core {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake(&self) {
+        // A full counter wakes as well.
+        let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+    }
+
+    /// Sends what the endpoint has to send, after the state was changed, and tells the others.
+    pub(crate) fn flush(&self, state: &mut State) {
+        let before = state.endpoint.poll_timeout();
+        self.transmit(state);
+        self.sort_events(state);
+        // Whoever polls must know of an earlier deadline.
+        let earlier = match (before, state.endpoint.poll_timeout()) {
+            (Some((before, _)), Some((now, _))) => now < before,
+            (before, now) => before.is_none() && now.is_some(),
+        };
+        if state.driver != Driver::Nobody && (earlier || !state.unsent.is_empty()) {
+            self.wake();
+        }
+    }
+
+    /// Waits until `ready` has something, and drives meanwhile.
+    pub(crate) fn wait<T>(
+        &self,
+        deadline: Option<Instant>,
+        mut ready: impl FnMut(&mut State, Instant) -> Option<T>,
+    ) -> Result<T, Error> {
+        let mut state = self.lock();
+        loop {
+            let now = self.clock.now();
+            if let Some(found) = ready(&mut state, now) {
+                self.flush(&mut state);
+                return Ok(found);
+            }
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                return Err(Error::TimedOut);
+            }
+            if state.driver == Driver::Nobody {
+                state = self.turn(state, Driver::Caller, deadline)?;
+                state.driven = self.clock.now();
+                continue;
+            }
+            if state.driver == Driver::Background {
+                // It lets go when it sees that somebody was here just now.
+                state.driven = now;
+                self.wake();
+            }
+            let span = deadline.map_or(QUIET, |deadline| deadline.saturating_since(now).min(QUIET));
+            let waited = self.changed.wait_timeout(state, span_of(span));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Drives once: waits for the socket, a deadline or a wake-up, and does what follows.
+    fn turn<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        driver: Driver,
+        deadline: Option<Instant>,
+    ) -> Result<MutexGuard<'a, State>, Error> {
+        state.driver = driver;
+        let due = state.endpoint.poll_timeout().map(|(at, _)| at);
+        let until = due.into_iter().chain(deadline).min();
+        let busy = !state.unsent.is_empty();
+        let now = self.clock.now();
+        drop(state);
+        let result = self.poll(until.map(|until| until.saturating_since(now)), busy);
+        let mut state = self.lock();
+        self.pump(&mut state);
+        state.driver = Driver::Nobody;
+        self.changed.notify_all();
+        result.map_err(Error::system("cannot wait for the socket")).map(|()| state)
+    }
+
+    fn poll(&self, span: Option<Duration>, busy: bool) -> io::Result<()> {
+        let mut interest = PollFlags::IN;
+        interest.set(PollFlags::OUT, busy);
+        let mut fds = [PollFd::new(&self.socket, interest), PollFd::new(&self.wake, PollFlags::IN)];
+        let timeout = span.map(|span| Timespec {
+            tv_sec: (span.as_nanos() / 1_000_000_000) as i64,
+            tv_nsec: (span.as_nanos() % 1_000_000_000) as i64,
+        });
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if !fds[1].revents().is_empty() {
+            let _ = rustix::io::read(&self.wake, &mut [0; 8]);
+        }
+        Ok(())
+    }
+
+    /// Takes what has arrived, does what is due, and sends.
+    fn pump(&self, state: &mut State) {
+        let mut arrivals = std::mem::take(&mut state.arrivals);
+        for _ in 0..8 {
+            arrivals.clear();
+            let result = self.socket.receive_any(&mut arrivals);
+            let now = self.clock.now();
+            for arrival in &arrivals {
+                let (from, data) = (arrival.from, &arrival.data);
+                state.endpoint.handle_datagram(now, from, data, arrival.intact);
+            }
+            match result {
+                Ok(0) | Err(_) => break,
+                Ok(_) => {
+                    state.heard = now;
+                    self.transmit(state);
+                }
+            }
+        }
+        state.arrivals = arrivals;
+        state.endpoint.handle_timeout(self.clock.now());
+        self.transmit(state);
+        self.sort_events(state);
+    }
+
+    /// Hands what waits to the system, in batches.
+    fn transmit(&self, state: &mut State) {
+        loop {
+            let now = self.clock.now();
+            while state.unsent.len() < BATCH
+                && let Some(transmit) = state.endpoint.poll_transmit(now)
+            {
+                state.unsent.push_back(transmit);
+            }
+            if state.unsent.is_empty() {
+                return;
+            }
+            let datagrams: Vec<Datagram<'_>> = state
+                .unsent
+                .iter()
+                .take(BATCH)
+                .map(|it| Datagram {
+                    to: it.to,
+                    coverage: it.coverage(),
+                    parts: [&it.parts[0], &it.parts[1], &it.parts[2]],
+                })
+                .collect();
+            let sent = self.socket.send(&datagrams);
+            match sent {
+                Ok(count) => drop(state.unsent.drain(..count)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) => {
+                    // The error belongs to the first one: it is lost, as it might be on the way.
+                    if let Some(lost) = state.unsent.pop_front()
+                        && error.kind() != io::ErrorKind::ConnectionRefused
+                        && error.raw_os_error() != Some(libc::EMSGSIZE)
+                    {
+                        state.endpoint.handle_unreachable(lost.to);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Notes what happened to each connection, and raises or lowers its signal.
+    fn sort_events(&self, state: &mut State) {
+        while let Some((id, event)) = state.endpoint.poll_event() {
+            if let Event::Accepted { from } = event {
+                state.connections.insert(id, Status { connected: true, ..Status::default() });
+                state.accepted.push_back((id, from));
+            }
+            let Some(status) = state.connections.get_mut(&id) else { continue };
+            match event {
+                Event::Connected => status.connected = true,
+                Event::Finished { .. } => status.finished = true,
+                Event::Closed(reason) => status.closed = Some(reason),
+                Event::Readable => {}
+                Event::Accepted { .. } | Event::Writable | Event::PathSize => continue,
+            }
+            status.raise();
+        }
+    }
+
+    /// The life of the background thread.
+    fn run(&self) {
+        let mut state = self.lock();
+        loop {
+            let now = self.clock.now();
+            if state.ended {
+                if state.endpoint.is_empty() {
+                    return;
+                }
+                // Nobody waits any more; what is accepted and unread ends too.
+                let ids: Vec<ConnectionId> = state.connections.keys().copied().collect();
+                ids.into_iter().for_each(|id| state.endpoint.close(now, id));
+                state.connections.clear();
+                self.transmit(&mut state);
+            }
+            let theirs = now.saturating_since(state.driven) < YIELD && !state.ended;
+            if state.driver != Driver::Nobody || theirs {
+                let parked = self.parked.wait_timeout(state, span_of(YIELD));
+                state = parked.unwrap_or_else(PoisonError::into_inner).0;
+                continue;
+            }
+            let quiet = now.saturating_since(state.heard) >= QUIET;
+            if quiet {
+                self.socket.rest();
+                state.arrivals = Vec::new();
+            }
+            let deadline = (!quiet).then(|| now + QUIET);
+            match self.turn(state, Driver::Background, deadline) {
+                Ok(next) => state = next,
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// The descriptor that becomes readable when something waits for the application of `id`.
+    pub(crate) fn signal(&self, id: ConnectionId) -> Result<OwnedFd, Error> {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let waits = state.endpoint.is_readable(id);
+        let status = state.connections.get_mut(&id).ok_or(CloseReason::Closed)?;
+        if status.signal.is_none() {
+            let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+            let made = eventfd(0, flags)
+                .map_err(|error| Error::system("cannot make an event descriptor")(error.into()))?;
+            status.signal = Some(made);
+        }
+        if waits || status.finished || status.closed.is_some() {
+            status.raise();
+        }
+        let signal = status.signal.as_ref().map(OwnedFd::try_clone);
+        signal
+            .unwrap_or_else(|| Err(io::ErrorKind::Unsupported.into()))
+            .map_err(Error::system("cannot share a descriptor"))
+    }
+}
+
+impl Status {
+    fn raise(&self) {
+        if let Some(signal) = &self.signal {
+            let _ = rustix::io::write(signal, &1_u64.to_ne_bytes());
+        }
+    }
+
+    /// Nothing waits any more.
+    pub(crate) fn lower(&self) {
+        if let Some(signal) = &self.signal {
+            let _ = rustix::io::read(signal, &mut [0; 8]);
+        }
+    }
+}
+
+impl AsFd for Core {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn span_of(span: Duration) -> Span {
+    Span::from_nanos(span.as_nanos())
+}

@@ -1,0 +1,40 @@
+//! UDP-Lite and SAP on the operating system's sockets, and nothing of links or simulation.
+//!
+//! - [`UdpLiteSocket`]: UDP-Lite on any Linux, over one of three [`Carrier`]s.
+//! - [`SapListener`] and [`SapSocket`]: connections whose messages are precise or approximate.
+//!
+//! ```
+//! use windfall_socket::{Mode, SapListener, SapSocket};
+//!
+//! # fn main() -> Result<(), windfall_socket::Error> {
+//! let listener = SapListener::bind("127.0.0.1:0")?;
+//! let sender = SapSocket::connect(listener.local_addr()?)?;
+//! sender.send(b"exact, in order, acknowledged")?;
+//! sender.set_mode(Mode::Approximate { protected: 4 });
+//! sender.send(b"now, and exact in its first four bytes")?;
+//!
+//! let (receiver, _from) = listener.accept()?;
+//! let message = receiver.recv()?.expect("the sender has not finished");
+//! println!("{:?}: {:?}", message.kind, message.data);
+//! # Ok(())
+//! # }
+//! ```
+
+mod carrier;
+mod clock;
+mod driver;
+mod error;
+mod sap;
+mod source;
+mod system;
+mod udplite;
+
+pub use bytes::Bytes;
+pub use carrier::Carrier;
+pub use error::Error;
+pub use sap::{Options, SapListener, SapSocket};
+pub use udplite::{Arrival, Datagram, UDPLITE_RECV_CSCOV, UDPLITE_SEND_CSCOV, UdpLiteSocket};
+pub use windfall_base::Duration;
+pub use windfall_sap::{
+    CloseReason, Config, Integrity, Kind, Message, Mode, Profile, Received, SendError,
+};

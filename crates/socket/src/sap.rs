@@ -1,0 +1,365 @@
+//! SAP sockets that block.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::fd::OwnedFd;
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use windfall_base::{Duration, Instant};
+use windfall_sap::{CloseReason, Config, ConnectionId, Message, Mode, Received, SendError};
+
+use crate::carrier::Carrier;
+use crate::driver::{Handle, State, Status};
+use crate::error::Error;
+use crate::udplite::UdpLiteSocket;
+
+/// How a socket is made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// The profile and its values.
+    pub config: Config,
+    /// What carries the datagrams; both ends must agree on the wire format. UDP if silent, since
+    /// every machine can: protocol 136 needs an old kernel or a privilege.
+    pub carrier: Option<Carrier>,
+}
+
+impl Options {
+    /// The options of the paper profile over UDP.
+    #[must_use]
+    pub fn paper() -> Self {
+        Self { config: Config::paper(), carrier: None }
+    }
+
+    fn open(&self, local: SocketAddr) -> Result<Handle, Error> {
+        let carrier = self.carrier.unwrap_or(Carrier::Udp);
+        let socket = UdpLiteSocket::bind(local, Some(carrier))
+            .map_err(Error::system(format!("cannot use {local} over carrier {carrier}")))?;
+        Handle::new(socket, self.config)
+    }
+
+    /// Connects to the first of the addresses that answers.
+    ///
+    /// # Errors
+    /// If none answers in time, or the system refuses.
+    pub fn connect(&self, to: impl ToSocketAddrs) -> Result<SapSocket, Error> {
+        let addresses = to.to_socket_addrs().map_err(Error::system("cannot find the address"))?;
+        let mut last = Error::Address("nothing".to_owned());
+        for address in addresses {
+            match self.connect_one(address) {
+                Ok(socket) => return Ok(socket),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    fn connect_one(&self, to: SocketAddr) -> Result<SapSocket, Error> {
+        let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+        let core = self.open(any.parse().map_err(|_| Error::Address(any.to_owned()))?)?;
+        let id = {
+            let mut state = core.lock();
+            let id = state.endpoint.connect(core.clock.now(), to);
+            state.connections.insert(id, Status::default());
+            core.flush(&mut state);
+            id
+        };
+        let socket = SapSocket::new(core, id, to);
+        let outcome = socket.core.wait(None, |state, _| match state.connections.get(&id) {
+            Some(status) if status.connected => Some(Ok(())),
+            Some(Status { closed: Some(reason), .. }) => Some(Err(*reason)),
+            Some(_) => None,
+            None => Some(Err(CloseReason::Closed)),
+        })?;
+        outcome.map(|()| socket).map_err(Error::from)
+    }
+
+    /// Listens on the first of the addresses that can be had.
+    ///
+    /// # Errors
+    /// If an address is in use or not of this machine.
+    pub fn listen(&self, on: impl ToSocketAddrs) -> Result<SapListener, Error> {
+        let mut on = on.to_socket_addrs().map_err(Error::system("cannot find the address"))?;
+        let on = on.next().ok_or_else(|| Error::Address("nothing".to_owned()))?;
+        let core = self.open(on)?;
+        core.lock().endpoint.listen(true);
+        Ok(SapListener { core })
+    }
+}
+
+/// A socket that takes connections.
+pub struct SapListener {
+    core: Handle,
+}
+
+impl SapListener {
+    /// Listens with the standard profile.
+    ///
+    /// # Errors
+    /// As [`Options::listen`].
+    pub fn bind(on: impl ToSocketAddrs) -> Result<Self, Error> {
+        Options::default().listen(on)
+    }
+
+    /// Where it listens, the port known.
+    ///
+    /// # Errors
+    /// None yet.
+    pub fn local_addr(&self) -> Result<SocketAddr, Error> {
+        Ok(self.core.socket.local_addr())
+    }
+
+    /// Waits for the next connection.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn accept(&self) -> Result<(SapSocket, SocketAddr), Error> {
+        self.accept_until(None)
+    }
+
+    /// Waits for the next connection, at most for `span`.
+    ///
+    /// # Errors
+    /// [`Error::TimedOut`] if none came, or if the system refuses.
+    pub fn accept_timeout(&self, span: Duration) -> Result<(SapSocket, SocketAddr), Error> {
+        self.accept_until(Some(self.core.clock.now() + span))
+    }
+
+    fn accept_until(&self, deadline: Option<Instant>) -> Result<(SapSocket, SocketAddr), Error> {
+        let (id, from) = self.core.wait(deadline, |state, _| state.accepted.pop_front())?;
+        Ok((SapSocket::new(self.core.clone(), id, from), from))
+    }
+}
+
+/// A connection whose messages are precise or approximate.
+///
+/// It may be shared by threads: one sends, another receives (S0.21).
+pub struct SapSocket {
+    core: Handle,
+    id: ConnectionId,
+    peer: SocketAddr,
+    mode: Mutex<Mode>,
+    timeout: Mutex<Option<Duration>>,
+}
+
+impl SapSocket {
+    fn new(core: Handle, id: ConnectionId, peer: SocketAddr) -> Self {
+        Self { core, id, peer, mode: Mutex::default(), timeout: Mutex::default() }
+    }
+
+    /// Connects with the standard profile.
+    ///
+    /// # Errors
+    /// As [`Options::connect`].
+    pub fn connect(to: impl ToSocketAddrs) -> Result<Self, Error> {
+        Options::default().connect(to)
+    }
+
+    /// Where the other end is.
+    #[must_use]
+    pub fn peer_addr(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// The address of this end.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.core.socket.local_addr()
+    }
+
+    //= S0.17
+    /// How the next messages travel; precise at first.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    //= S0.1
+    //= S0.17
+    /// Says how the next messages travel.
+    pub fn set_mode(&self, mode: Mode) {
+        *self.mode.lock().unwrap_or_else(PoisonError::into_inner) = mode;
+    }
+
+    /// How long a call may wait; without limit at first.
+    pub fn set_timeout(&self, timeout: Option<Duration>) {
+        *self.timeout.lock().unwrap_or_else(PoisonError::into_inner) = timeout;
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let timeout = *self.timeout.lock().unwrap_or_else(PoisonError::into_inner);
+        timeout.map(|timeout| self.core.clock.now() + timeout)
+    }
+
+    /// Sends a message in the socket's mode; waits while the send buffer is full.
+    ///
+    /// # Errors
+    /// If the message is too long for the path, or the connection has ended.
+    pub fn send(&self, data: &[u8]) -> Result<(), Error> {
+        self.send_message(&Message::new(self.mode(), Bytes::copy_from_slice(data)))
+    }
+
+    /// Sends a message that says itself how it travels; waits while the send buffer is full.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub fn send_message(&self, message: &Message) -> Result<(), Error> {
+        match self.try_send(message) {
+            Err(Error::Send(SendError::Full)) => {}
+            result => return result,
+        }
+        let result = self.core.wait(self.deadline(), |state, _| {
+            match state.endpoint.send(self.id, message) {
+                Err(SendError::Full) => None,
+                result => Some(result),
+            }
+        })?;
+        result.map_err(|error| self.explain(error))
+    }
+
+    /// Sends a message, unless the send buffer is full.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send), and [`SendError::Full`].
+    pub fn try_send(&self, message: &Message) -> Result<(), Error> {
+        let mut state = self.core.lock();
+        let result = state.endpoint.send(self.id, message);
+        self.core.flush(&mut state);
+        drop(state);
+        result.map_err(|error| self.explain(error))
+    }
+
+    /// Why the connection takes no more, if that is what `error` says.
+    fn explain(&self, error: SendError) -> Error {
+        let state = self.core.lock();
+        let closed = state.connections.get(&self.id).and_then(|status| status.closed);
+        match closed.filter(|_| error == SendError::NotOpen) {
+            Some(reason) => reason.into(),
+            None => error.into(),
+        }
+    }
+
+    /// Waits for the next message; `None` once the other end has finished and all is read.
+    ///
+    /// # Errors
+    /// If the connection has ended otherwise, or nothing came in time.
+    pub fn recv(&self) -> Result<Option<Received>, Error> {
+        self.core.wait(self.deadline(), |state, now| self.next(state, now))?
+    }
+
+    /// The next message, if one is there; the outer `None` says that none is.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv).
+    pub fn try_recv(&self) -> Result<Option<Option<Received>>, Error> {
+        let mut state = self.core.lock();
+        let found = self.next(&mut state, self.core.clock.now());
+        self.core.flush(&mut state);
+        found.transpose()
+    }
+
+    fn next(&self, state: &mut State, now: Instant) -> Option<Result<Option<Received>, Error>> {
+        let received = state.endpoint.receive(now, self.id);
+        let more = state.endpoint.is_readable(self.id);
+        let status = state.connections.get_mut(&self.id)?;
+        if !more && !status.finished && status.closed.is_none() {
+            status.lower();
+        }
+        match received {
+            Some(received) => Some(Ok(Some(received))),
+            None if status.finished => Some(Ok(None)),
+            None => status.closed.map(|reason| Err(reason.into())),
+        }
+    }
+
+    //= S0.56
+    /// Asks for `ranges` of an approximate message again; they come as messages of kind
+    /// [`Repair`](crate::Kind::Repair).
+    ///
+    /// # Errors
+    /// If the connection has ended.
+    pub fn repair(&self, of: &Received, ranges: &[std::ops::Range<usize>]) -> Result<(), Error> {
+        let mut state = self.core.lock();
+        let result = state.endpoint.repair(self.id, of.stream, of.number, ranges);
+        self.core.flush(&mut state);
+        result.map_err(Error::from)
+    }
+
+    /// Says that nothing more will be sent; receiving goes on.
+    pub fn finish(&self) {
+        let mut state = self.core.lock();
+        state.endpoint.finish(self.id);
+        self.core.flush(&mut state);
+    }
+
+    /// Waits until everything precise is acknowledged and everything else has left.
+    ///
+    /// # Errors
+    /// If the connection ends before, or time is up.
+    pub fn flush(&self) -> Result<(), Error> {
+        let outcome = self.core.wait(self.deadline(), |state, _| {
+            let closed = state.connections.get(&self.id).and_then(|status| status.closed);
+            match closed {
+                Some(reason) => Some(Err(reason)),
+                None => state.endpoint.is_flushed(self.id).then_some(Ok(())),
+            }
+        })?;
+        outcome.map_err(Error::from)
+    }
+
+    //= S0.19
+    /// Ends the connection, after everything precise is acknowledged or the time for it is up.
+    ///
+    /// # Errors
+    /// If the other end did not confirm the end.
+    pub fn close(self) -> Result<(), Error> {
+        let outcome = {
+            let mut state = self.core.lock();
+            state.endpoint.finish(self.id);
+            self.core.flush(&mut state);
+            drop(state);
+            let deadline = self.core.clock.now() + Config::standard().close_timeout;
+            self.core.wait(Some(deadline), |state, _| {
+                let closed = state.connections.get(&self.id).and_then(|status| status.closed);
+                let done = state.endpoint.is_finished(self.id);
+                match closed {
+                    Some(CloseReason::Closed | CloseReason::ClosedByPeer) => Some(Ok(())),
+                    Some(reason) => Some(Err(reason)),
+                    None => done.then_some(Ok(())),
+                }
+            })
+        };
+        outcome?.map_err(Error::from)
+    }
+
+    /// The longest message that the path carries now, in bytes; it may grow.
+    #[must_use]
+    pub fn max_message(&self) -> usize {
+        self.core.lock().endpoint.max_message(self.id)
+    }
+
+    /// The smoothed round trip, once it is measured.
+    #[must_use]
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.core.lock().endpoint.round_trip(self.id)
+    }
+
+    /// A descriptor that can be read while a message waits, or the end; only for waiting.
+    ///
+    /// # Errors
+    /// If the connection has ended, or the system has no descriptors left.
+    pub fn readiness(&self) -> Result<OwnedFd, Error> {
+        self.core.signal(self.id)
+    }
+}
+
+impl Drop for SapSocket {
+    fn drop(&mut self) {
+        let mut state = self.core.lock();
+        state.endpoint.close(self.core.clock.now(), self.id);
+        state.connections.remove(&self.id);
+        self.core.flush(&mut state);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+use std::thread;
+
+use windfall_sap::{Integrity, Kind};
+
+use super::*;
+
+fn pair(options: Options) -> (SapSocket, SapSocket) {
+    let listener = options.listen("127.0.0.1:0").expect("a free port");
+    let here = options.connect(listener.local_addr().expect("bound")).expect("it listens");
+    let (there, from) = listener.accept().expect("it connected");
+    assert_eq!(from, SocketAddr::new(here.local_addr().ip(), from.port()).max(from));
+    for socket in [&here, &there] {
+        socket.set_timeout(Some(Duration::from_secs(20)));
+    }
+    (here, there)
+}
+
+//= S0.1
+//= S0.17
+#[test]
+fn the_mode_changes_from_message_to_message() {
+    let (here, there) = pair(Options::default());
+    assert_eq!(here.mode(), Mode::Precise);
+    here.send(b"exact").expect("sent");
+    here.set_mode(Mode::Approximate { protected: 2 });
+    here.send(b"about").expect("sent");
+    here.set_mode(Mode::Precise);
+    here.send(b"exact again").expect("sent");
+    let mut got: Vec<_> =
+        (0..3).map(|_| there.recv().expect("open").expect("not finished")).collect();
+    got.sort_by_key(|it| (it.kind != Kind::Precise, it.number));
+    let texts: Vec<_> = got.iter().map(|it| &it.data[..]).collect();
+    assert_eq!(texts, [&b"exact"[..], b"exact again", b"about"]);
+    assert_eq!(got[2].integrity, Integrity::Intact);
+}
+
+#[test]
+fn every_carrier_carries_connections() {
+    for carrier in Carrier::ALL {
+        let options = Options { carrier: Some(carrier), ..Options::default() };
+        let listener = match options.listen("127.0.0.1:0") {
+            Ok(listener) => listener,
+            Err(error) => {
+                windfall_testkit::skip::announce(&format!("carrier {carrier}: {error}"));
+                continue;
+            }
+        };
+        let here = options.connect(listener.local_addr().expect("bound")).expect("it listens");
+        let (there, _) = listener.accept().expect("it connected");
+        here.send(b"hello").expect("sent");
+        assert_eq!(there.recv().expect("open").expect("not finished").data, &b"hello"[..]);
+    }
+}
+
+//= S0.21
+#[test]
+fn both_directions_at_once_from_four_threads() {
+    let (here, there) = pair(Options::default());
+    thread::scope(|scope| {
+        for socket in [&here, &there] {
+            scope.spawn(move || {
+                for number in 0_u32..3000 {
+                    socket.send(&number.to_be_bytes().repeat(200)).expect("sent");
+                }
+                socket.finish();
+            });
+            scope.spawn(move || {
+                let mut next = 0_u32;
+                while let Some(message) = socket.recv().expect("open") {
+                    assert_eq!(message.data[..4], next.to_be_bytes());
+                    next += 1;
+                }
+                assert_eq!(next, 3000);
+            });
+        }
+    });
+    here.close().expect("confirmed");
+    there.close().expect("confirmed");
+}
+
+#[test]
+fn nobody_there() {
+    let config = Config { connect_timeout: Duration::from_millis(200), ..Config::standard() };
+    let quiet = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let to = quiet.local_addr().expect("bound");
+    let error = Options { config, carrier: None }.connect(to).err().expect("it is no SAP");
+    assert_eq!(error.to_string(), "the other end does not answer");
+}
+
+#[test]
+fn a_receiver_learns_of_the_end() {
+    let (here, there) = pair(Options::default());
+    here.send(b"last words").expect("sent");
+    drop(here);
+    assert_eq!(there.recv().expect("open").expect("one message").data, &b"last words"[..]);
+    assert!(there.recv().expect("in order").is_none());
+}
+
+#[test]
+fn readiness_can_be_waited_for() {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let (here, there) = pair(Options::default());
+    let ready = there.readiness().expect("open");
+    let wait = |millis: i64| {
+        let timeout = Timespec { tv_sec: 0, tv_nsec: millis * 1_000_000 };
+        poll(&mut [PollFd::new(&ready, PollFlags::IN)], Some(&timeout)).expect("poll works")
+    };
+    assert_eq!(wait(20), 0);
+    here.send(b"one").expect("sent");
+    assert_eq!(wait(900), 1);
+    assert!(there.try_recv().expect("open").is_some());
+    assert_eq!(wait(20), 0, "all is read");
+    here.finish();
+    assert_eq!(wait(900), 1, "the end");
+    assert!(matches!(there.try_recv(), Ok(Some(None))));
+}
+
+#[test]
+fn messages_grow_with_the_path() {
+    let (here, there) = pair(Options::default());
+    assert!(matches!(
+        here.send(&[0; 70_000]),
+        Err(Error::Send(SendError::TooLong { len: 70_000, .. }))
+    ));
+    let most = here.max_message();
+    here.send(&vec![7; most]).expect("it fits");
+    assert_eq!(there.recv().expect("open").expect("not finished").data.len(), most);
+}

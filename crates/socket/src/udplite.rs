@@ -1,0 +1,380 @@
+//! UDP-Lite sockets over any carrier.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use bytes::Bytes;
+use socket2::{Domain, Protocol, Socket, Type};
+use windfall_wire_net::carrier::{self, Ports};
+use windfall_wire_net::udplite::{self, Coverage};
+use windfall_wire_net::{Addresses, ipv4};
+
+use crate::carrier::Carrier;
+use crate::source::Sources;
+use crate::system::{self, Incoming, Outgoing};
+
+/// The option of Linux that says how much of what is sent is covered: 0 for all, 1 to 7 for the
+/// header, more than there is for all.
+pub const UDPLITE_SEND_CSCOV: i32 = 10;
+/// The option of Linux that says the least coverage to accept: unset for any, 0 for full only.
+pub const UDPLITE_RECV_CSCOV: i32 = 11;
+
+/// UDP-Lite's protocol number, which is its option level too.
+const IPPROTO_UDPLITE: i32 = 136;
+const SOL_UDP: i32 = 17;
+const UDP_NO_CHECK6_TX: i32 = 101;
+const UDP_NO_CHECK6_RX: i32 = 102;
+
+/// Bytes for one datagram at first; more once a longer one came.
+const USUAL: usize = 2048;
+/// Bytes for all datagrams of a batch.
+const BATCH: usize = 32 * USUAL;
+/// Datagrams of a batch, at least.
+const LEAST: usize = 8;
+/// What the kernel is asked to keep for a socket, in bytes.
+const KERNEL_BUFFER: usize = 4 << 20;
+const UNSET: i32 = -1;
+
+/// A datagram to send.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram<'a> {
+    /// Whereto.
+    pub to: SocketAddr,
+    /// Bytes under the checksum, the header's eight included; as [`UDPLITE_SEND_CSCOV`].
+    pub coverage: u16,
+    /// The data, in slices that follow each other.
+    pub parts: [&'a [u8]; 3],
+}
+
+/// A datagram that arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// From whom.
+    pub from: SocketAddr,
+    /// The data, perhaps damaged where the checksum does not cover them.
+    pub data: Bytes,
+    /// Whether the checksum held. [`UdpLiteSocket::receive`] gives only such datagrams;
+    /// [`UdpLiteSocket::receive_any`] the others too, where the kernel does not drop them.
+    pub intact: bool,
+}
+
+/// A UDP-Lite socket; it never blocks: wait for its descriptor.
+#[derive(Debug)]
+pub struct UdpLiteSocket {
+    carrier: Carrier,
+    socket: Socket,
+    /// Holds the port of a raw socket.
+    _placeholder: Option<Socket>,
+    local: SocketAddr,
+    sources: Sources,
+    least_coverage: AtomicI32,
+    /// The coverage that the kernel's socket was told last.
+    told: AtomicI32,
+    /// The buffer for a batch, and the bytes for one datagram.
+    scratch: Mutex<(Vec<u8>, usize)>,
+}
+
+impl UdpLiteSocket {
+    //= S0.3
+    /// A socket on `local` over `carrier`, or over the first one that this machine allows.
+    ///
+    /// # Errors
+    /// If the address is in use or not of this machine, or the carrier is not allowed.
+    pub fn bind(local: SocketAddr, carrier: Option<Carrier>) -> io::Result<Self> {
+        if let Some(carrier) = carrier {
+            return Self::over(carrier, local);
+        }
+        let mut last = None;
+        for carrier in Carrier::ALL {
+            match Self::over(carrier, local) {
+                // The next carrier would find another port space, not a free port.
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Err(error),
+                Err(error) => last = Some(error),
+                socket => return socket,
+            }
+        }
+        Err(last.unwrap_or_else(|| io::ErrorKind::Unsupported.into()))
+    }
+
+    fn over(carrier: Carrier, local: SocketAddr) -> io::Result<Self> {
+        let domain = Domain::for_address(local);
+        let mut placeholder = None;
+        let mut bound = local;
+        let socket = match carrier {
+            Carrier::Kernel => Socket::new(domain, Type::DGRAM, Some(IPPROTO_UDPLITE.into()))?,
+            Carrier::Udp => Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?,
+            Carrier::Raw => {
+                let raw = Socket::new(domain, Type::RAW, Some(IPPROTO_UDPLITE.into()))?;
+                let holder = hold_port(domain, local)?;
+                bound.set_port(holder.local_addr()?.as_socket().map_or(0, |at| at.port()));
+                placeholder = Some(holder);
+                raw
+            }
+        };
+        socket.set_nonblocking(true)?;
+        // A raw socket is of one family anyway, and may not be told.
+        if local.is_ipv6() && carrier != Carrier::Raw {
+            socket.set_only_v6(true)?;
+        }
+        // The kernel may grant less.
+        let _ = socket.set_recv_buffer_size(KERNEL_BUFFER);
+        let _ = socket.set_send_buffer_size(KERNEL_BUFFER);
+        options(&socket, carrier, local)?;
+        let at = if carrier == Carrier::Raw { SocketAddr::new(local.ip(), 0) } else { local };
+        socket.bind(&at.into())?;
+        if carrier != Carrier::Raw
+            && let Some(at) = socket.local_addr()?.as_socket()
+        {
+            bound = at;
+        }
+        Ok(Self {
+            carrier,
+            socket,
+            _placeholder: placeholder,
+            local: bound,
+            sources: Sources::default(),
+            least_coverage: AtomicI32::new(UNSET),
+            told: AtomicI32::new(UNSET),
+            scratch: Mutex::new((Vec::new(), USUAL)),
+        })
+    }
+
+    /// What carries its datagrams.
+    #[must_use]
+    pub fn carrier(&self) -> Carrier {
+        self.carrier
+    }
+
+    /// The address that it is bound to, its port known.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Accepts only datagrams of which at least so many bytes are covered, as
+    /// [`UDPLITE_RECV_CSCOV`]: 0 for full coverage only, 1 to 7 count as 8, `None` for any.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn set_receive_coverage(&self, least: Option<u16>) -> io::Result<()> {
+        let value = least.map_or(UNSET, |least| if least == 0 { 0 } else { least.max(8).into() });
+        if self.carrier == Carrier::Kernel {
+            // The kernel has no way back to "any" but the least that any datagram has.
+            let value = if value == UNSET { 8 } else { value };
+            system::set(self.socket.as_fd(), IPPROTO_UDPLITE, UDPLITE_RECV_CSCOV, value)?;
+        }
+        self.least_coverage.store(value, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Sends as many of `datagrams` as the system takes now; gives how many.
+    ///
+    /// # Errors
+    /// If the system takes none, and why: [`io::ErrorKind::WouldBlock`] if it is only busy.
+    pub fn send(&self, datagrams: &[Datagram<'_>]) -> io::Result<usize> {
+        let Some(first) = datagrams.first() else { return Ok(0) };
+        let mut count = datagrams.len();
+        if self.carrier == Carrier::Kernel {
+            count = datagrams.iter().take_while(|it| it.coverage == first.coverage).count();
+            let coverage = i32::from(first.coverage);
+            if self.told.swap(coverage, Ordering::Relaxed) != coverage {
+                let name = UDPLITE_SEND_CSCOV;
+                system::set(self.socket.as_fd(), IPPROTO_UDPLITE, name, coverage)?;
+            }
+        }
+        let heads: Vec<([u8; 8], usize, Option<IpAddr>)> =
+            datagrams[..count].iter().map(|it| self.head(it)).collect::<io::Result<_>>()?;
+        let outgoing: Vec<Outgoing<'_>> = datagrams[..count]
+            .iter()
+            .zip(&heads)
+            .map(|(it, (head, len, source))| Outgoing {
+                to: if self.carrier == Carrier::Raw { without_port(it.to) } else { it.to },
+                source: *source,
+                parts: [&head[..*len], it.parts[0], it.parts[1], it.parts[2]],
+            })
+            .collect();
+        let result = system::send(self.socket.as_fd(), &outgoing);
+        if result.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::WouldBlock) {
+            self.sources.forget();
+        }
+        result
+    }
+
+    /// What goes before the data, its length, and the source address to fix.
+    fn head(&self, datagram: &Datagram<'_>) -> io::Result<([u8; 8], usize, Option<IpAddr>)> {
+        let mut head = [0; 8];
+        if self.carrier == Carrier::Kernel {
+            return Ok((head, 0, None));
+        }
+        let bound = !self.local.ip().is_unspecified();
+        let source = if bound { self.local.ip() } else { self.sources.of(datagram.to)? };
+        let Some(addresses) = Addresses::new(source, datagram.to.ip()) else {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("{} and {source} are of two families", datagram.to.ip()),
+            ));
+        };
+        let ports = Ports { src: self.local.port(), dst: datagram.to.port() };
+        let coverage = Coverage::requested(datagram.coverage);
+        let [first, second, third] = datagram.parts;
+        // The checksum takes two slices; the last two are seldom both there.
+        let joined;
+        let data = if second.is_empty() || third.is_empty() {
+            [first, if second.is_empty() { third } else { second }]
+        } else {
+            joined = [first, second].concat();
+            [&joined[..], third]
+        };
+        match self.carrier {
+            Carrier::Udp => carrier::emit(&mut head, &addresses, ports, coverage, data),
+            _ => {
+                let repr = udplite::Repr { src_port: ports.src, dst_port: ports.dst, coverage };
+                repr.emit_parts(&mut head, &addresses, data);
+            }
+        }
+        Ok((head, 8, (!bound).then_some(source)))
+    }
+
+    /// Receives a batch of datagrams whose checksum held; gives how many were added to `arrivals`.
+    ///
+    /// # Errors
+    /// If nothing waits ([`io::ErrorKind::WouldBlock`]), or the system has an error to tell.
+    pub fn receive(&self, arrivals: &mut Vec<Arrival>) -> io::Result<usize> {
+        let before = arrivals.len();
+        self.receive_any(arrivals)?;
+        let mut index = 0;
+        arrivals.retain(|arrival| {
+            index += 1;
+            index <= before || arrival.intact
+        });
+        Ok(arrivals.len() - before)
+    }
+
+    /// As [`receive`](Self::receive), and those whose checksum failed, where this end checks it.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub fn receive_any(&self, arrivals: &mut Vec<Arrival>) -> io::Result<usize> {
+        let before = arrivals.len();
+        let mut scratch = self.scratch.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let (buffer, size) = &mut *scratch;
+        buffer.resize((BATCH / *size).max(LEAST) * *size, 0);
+        let mut longest = *size;
+        system::receive(self.socket.as_fd(), buffer, *size, |incoming| {
+            longest = longest.max(incoming.len);
+            if incoming.len <= incoming.bytes.len() {
+                arrivals.extend(self.read(&incoming));
+            }
+        })?;
+        // A longer one is lost this time; its sender will try again.
+        *size = if longest > *size { 1 << 16 } else { *size };
+        Ok(arrivals.len() - before)
+    }
+
+    /// Frees the memory that receiving needs, until it is needed again.
+    pub fn rest(&self) {
+        let mut scratch = self.scratch.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        scratch.0 = Vec::new();
+    }
+
+    fn read(&self, incoming: &Incoming<'_>) -> Option<Arrival> {
+        let local = incoming.to.unwrap_or(self.local.ip());
+        match self.carrier {
+            Carrier::Kernel => {
+                let data = Bytes::copy_from_slice(incoming.bytes);
+                Some(Arrival { from: incoming.from, data, intact: true })
+            }
+            Carrier::Udp => {
+                let packet = carrier::Packet::new(incoming.bytes).ok()?;
+                let addresses = Addresses::new(incoming.from.ip(), local)?;
+                let ports = Ports { src: incoming.from.port(), dst: self.local.port() };
+                let intact = packet.checksum_holds(&addresses, ports);
+                let data = Bytes::copy_from_slice(packet.payload());
+                let accepted = self.accepts(packet.coverage(), incoming.bytes.len());
+                accepted.then_some(Arrival { from: incoming.from, data, intact })
+            }
+            Carrier::Raw => self.read_raw(incoming, local),
+        }
+    }
+
+    /// Reads what a raw socket received: with its IP header over IPv4, without over IPv6.
+    fn read_raw(&self, incoming: &Incoming<'_>, local: IpAddr) -> Option<Arrival> {
+        let (bytes, addresses) = if incoming.from.is_ipv4() {
+            let packet = ipv4::Packet::new(incoming.bytes).ok()?;
+            (packet.payload(), packet.addresses())
+        } else {
+            (incoming.bytes, Addresses::new(incoming.from.ip(), local)?)
+        };
+        let packet = udplite::Packet::new(bytes).ok()?;
+        if packet.dst_port() != self.local.port() || !self.accepts(packet.coverage(), bytes.len()) {
+            return None;
+        }
+        let intact = packet.checksum_holds(&addresses);
+        let data = Bytes::copy_from_slice(packet.payload());
+        let mut from = incoming.from;
+        from.set_port(packet.src_port());
+        Some(Arrival { from, data, intact })
+    }
+
+    /// Whether a datagram of `len` bytes is covered as far as the socket asks.
+    fn accepts(&self, coverage: Coverage, len: usize) -> bool {
+        match self.least_coverage.load(Ordering::Relaxed) {
+            UNSET => true,
+            0 => coverage.bytes_of(len) == len,
+            least => coverage.bytes_of(len) >= least as usize || coverage == Coverage::Full,
+        }
+    }
+}
+
+impl AsFd for UdpLiteSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn without_port(mut address: SocketAddr) -> SocketAddr {
+    address.set_port(0);
+    address
+}
+
+/// What a carrier needs to be told before its socket is bound.
+fn options(socket: &Socket, carrier: Carrier, local: SocketAddr) -> io::Result<()> {
+    let fd = socket.as_fd();
+    if carrier == Carrier::Udp {
+        if local.is_ipv4() {
+            system::set(fd, libc::SOL_SOCKET, libc::SO_NO_CHECK, 1)?;
+        } else {
+            system::set(fd, SOL_UDP, UDP_NO_CHECK6_TX, 1)?;
+            system::set(fd, SOL_UDP, UDP_NO_CHECK6_RX, 1)?;
+        }
+    }
+    if carrier == Carrier::Kernel {
+        return Ok(());
+    }
+    if local.is_ipv4() {
+        system::set(fd, libc::IPPROTO_IP, libc::IP_PKTINFO, 1)
+    } else {
+        system::set(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO, 1)
+    }
+}
+
+/// A socket that keeps the port of a raw socket from others and takes nothing itself.
+///
+/// Where the kernel knows UDP-Lite it would refuse every datagram to a port that it does not know,
+/// by ICMP; elsewhere a UDP port stands for it, so that two programs cannot take the same.
+fn hold_port(domain: Domain, local: SocketAddr) -> io::Result<Socket> {
+    let lite = Socket::new(domain, Type::DGRAM, Some(IPPROTO_UDPLITE.into()));
+    let holder = lite.or_else(|_| Socket::new(domain, Type::DGRAM, Some(Protocol::UDP)))?;
+    if local.is_ipv6() {
+        holder.set_only_v6(true)?;
+    }
+    system::silence(holder.as_fd())?;
+    holder.bind(&local.into())?;
+    Ok(holder)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::*;
+
+/// A socket over `carrier` on a loopback address, if this machine allows it.
+fn open(carrier: Carrier, ip: IpAddr) -> Option<UdpLiteSocket> {
+    match UdpLiteSocket::bind(SocketAddr::new(ip, 0), Some(carrier)) {
+        Ok(socket) => Some(socket),
+        Err(error) => {
+            windfall_testkit::skip::announce(&format!("carrier {carrier} on {ip}: {error}"));
+            None
+        }
+    }
+}
+
+/// What arrives at `socket` within a short time, at least `count` datagrams if so many come.
+fn arrivals(socket: &UdpLiteSocket, count: usize) -> Vec<Arrival> {
+    let mut arrivals = Vec::new();
+    while arrivals.len() < count {
+        let mut fds = [PollFd::new(socket, PollFlags::IN)];
+        let timeout = Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
+        if poll(&mut fds, Some(&timeout)).expect("poll works") == 0 {
+            break;
+        }
+        let _ = socket.receive(&mut arrivals);
+    }
+    arrivals
+}
+
+fn exchange(from: &UdpLiteSocket, to: &UdpLiteSocket) {
+    let whole: Vec<u8> = (0..=255).collect();
+    let datagrams = [0, 8, 20, 1000].map(|coverage| Datagram {
+        to: to.local_addr(),
+        coverage,
+        parts: [&whole[..10], &whole[10..11], &whole[11..]],
+    });
+    let mut sent = 0;
+    while sent < datagrams.len() {
+        sent += from.send(&datagrams[sent..]).expect("it can be sent");
+    }
+    let got = arrivals(to, datagrams.len());
+    assert_eq!(got.len(), datagrams.len(), "{:?} to {:?}", from.carrier(), to.carrier());
+    for arrival in got {
+        assert_eq!((arrival.from, &arrival.data[..]), (from.local_addr(), &whole[..]));
+    }
+}
+
+//= S0.3
+#[test]
+fn carriers_of_one_wire_format_understand_each_other() {
+    for ip in [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()] {
+        let [kernel, raw, udp] = Carrier::ALL.map(|carrier| open(carrier, ip));
+        if let Some(udp) = &udp {
+            exchange(udp, &open(Carrier::Udp, ip).expect("as before"));
+        }
+        if let (Some(kernel), Some(raw)) = (&kernel, &raw) {
+            exchange(kernel, raw);
+            exchange(raw, kernel);
+        }
+        if let Some(raw) = &raw {
+            exchange(raw, &open(Carrier::Raw, ip).expect("as before"));
+        }
+    }
+}
+
+#[test]
+fn a_socket_on_every_address_knows_whereto_a_datagram_was_sent() {
+    for (ip, loopback) in [
+        (IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(Ipv4Addr::LOCALHOST)),
+        (Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::LOCALHOST.into()),
+    ] {
+        for carrier in [Carrier::Raw, Carrier::Udp] {
+            let (Some(here), Some(there)) = (open(carrier, ip), open(carrier, ip)) else {
+                continue;
+            };
+            let to = SocketAddr::new(loopback, there.local_addr().port());
+            let datagram = Datagram { to, coverage: 8, parts: [b"hello", b"", b""] };
+            assert_eq!(here.send(&[datagram]).expect("it can be sent"), 1);
+            let got = arrivals(&there, 1);
+            assert_eq!(got.len(), 1, "{carrier} {ip}");
+            assert_eq!(got[0].from, SocketAddr::new(loopback, here.local_addr().port()));
+        }
+    }
+}
+
+//= S0.4
+#[test]
+fn the_least_coverage_is_heeded() {
+    let ip = Ipv4Addr::LOCALHOST.into();
+    for carrier in Carrier::ALL {
+        let (Some(here), Some(there)) = (open(carrier, ip), open(carrier, ip)) else { continue };
+        there.set_receive_coverage(Some(20)).expect("it can be set");
+        for coverage in [8, 19, 20, 0] {
+            let parts = [&[7; 50][..], b"", b""];
+            here.send(&[Datagram { to: there.local_addr(), coverage, parts }]).expect("sent");
+        }
+        assert_eq!(arrivals(&there, 3).len(), 2, "{carrier}");
+        there.set_receive_coverage(Some(0)).expect("it can be set");
+        for coverage in [20, 58, 0] {
+            let parts = [&[7; 50][..], b"", b""];
+            here.send(&[Datagram { to: there.local_addr(), coverage, parts }]).expect("sent");
+        }
+        assert_eq!(arrivals(&there, 3).len(), 2, "{carrier}");
+    }
+}
+
+#[test]
+fn damage_below_is_told() {
+    let ip = Ipv4Addr::LOCALHOST.into();
+    let there = open(Carrier::Udp, ip).expect("every machine has UDP");
+    let plain = std::net::UdpSocket::bind((ip, 0)).expect("a free port");
+    let mut bytes = [0; 28];
+    let addresses = Addresses::new(ip, ip).expect("of one family");
+    let ports =
+        Ports { src: plain.local_addr().expect("bound").port(), dst: there.local_addr().port() };
+    carrier::emit(&mut bytes, &addresses, ports, Coverage::requested(12), [&[0; 20], &[]]);
+    for at in [27, 9] {
+        let mut damaged = bytes;
+        damaged[at] ^= 1;
+        plain.send_to(&damaged, there.local_addr()).expect("sent");
+    }
+    let mut got = Vec::new();
+    while got.len() < 2 {
+        let mut fds = [PollFd::new(&there, PollFlags::IN)];
+        poll(&mut fds, Some(&Timespec { tv_sec: 5, tv_nsec: 0 })).expect("poll works");
+        there.receive_any(&mut got).expect("something arrived");
+    }
+    assert_eq!(got.iter().map(|it| it.intact).collect::<Vec<_>>(), [true, false]);
+}
+
+#[test]
+fn a_port_in_use_is_refused() {
+    let ip = Ipv4Addr::LOCALHOST.into();
+    for carrier in Carrier::ALL {
+        let Some(first) = open(carrier, ip) else { continue };
+        let second = UdpLiteSocket::bind(first.local_addr(), Some(carrier));
+        let error = second.expect_err("the port is in use");
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse, "{carrier}");
+    }
+}
