@@ -4,6 +4,8 @@
 //! ratio of each pair is what counts. The median over the pairs is printed, with the extremes. Time
 //! is what the processor gave to this thread, so that waiting for others counts for nobody.
 
+pub mod checksum;
+
 use std::hint::black_box;
 use std::time::Duration;
 

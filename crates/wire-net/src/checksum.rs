@@ -13,6 +13,7 @@ const ROUNDS: usize = 1 << 16;
 /// Bytes that are copied before they are summed.
 const STEP: usize = 4096;
 
+//= S2.15
 /// A one's complement sum under way; slices of any length, odd ones included, join seamlessly.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sum {

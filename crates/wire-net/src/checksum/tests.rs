@@ -21,6 +21,15 @@ fn the_example_of_rfc_1071() {
     assert_eq!(checksum(&bytes), !0xddf2);
 }
 
+//= S2.15
+//= S2.48
+#[test]
+fn bytes_swapped_in_each_word_give_the_sum_swapped() {
+    // The sums that paper 002 prints for its example are wrong; the property holds.
+    assert_eq!(checksum(&[0x50, 0x51, 0x52, 0x53, 0x54, 0x55]), !0xf6f9);
+    assert_eq!(checksum(&[0x51, 0x50, 0x53, 0x52, 0x55, 0x54]), !0xf9f6);
+}
+
 #[test]
 fn a_sum_longer_than_a_round_of_the_lanes_does_not_overflow() {
     let bytes = vec![0xff; BLOCK * (ROUNDS + 3) + 5];
