@@ -6,9 +6,11 @@
 //! - [`script`] plays packets against a transport and compares what leaves with a file.
 //! - [`seed::each`] repeats a test for many seeds and names the one that failed.
 //! - [`skip!`] says that a test cannot run here, and is counted.
+//! - [`covering::pairwise`] chooses few combinations of options in which every pair occurs.
 //! - [`dcf`] is a miniature 802.11 station, proof that the contract carries a radio.
 
 pub mod arbitrary;
+pub mod covering;
 pub mod dcf;
 pub mod laws;
 pub mod pair;

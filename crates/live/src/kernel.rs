@@ -11,6 +11,9 @@ const FILES: [&str; 4] = ["snmp", "netstat", "snmp6", "dev"];
 const SOCKETS: [&str; 9] =
     ["tcp", "tcp6", "udp", "udp6", "udplite", "udplite6", "raw", "raw6", "packet"];
 
+/// What the names of the devices of our own TCP begin with.
+pub(crate) const ENGINE: &str = "engine";
+
 /// The counters of one station, by name, such as `Udp.InCsumErrors` or `dev.wf0.rx_dropped`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -196,14 +199,18 @@ pub(crate) fn read_files() -> String {
     text
 }
 
-/// How many sockets in the namespace that the process is in wait for somebody.
+/// How many sockets in the namespace that the process is in wait for somebody; an engine of our own
+/// does as soon as its device is there.
 pub(crate) fn listeners() -> usize {
     let count = |file: &&str| {
         let body = fs::read_to_string(format!("/proc/self/net/{file}")).unwrap_or_default();
         let waits = |line: &&str| !file.starts_with("tcp") || line.contains(" 0A ");
         body.lines().skip(1).filter(waits).count()
     };
-    SOCKETS.iter().map(count).sum()
+    let devices = fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
+    let is_engine = |line: &&str| line.trim_start().starts_with(ENGINE);
+    let engines = devices.lines().filter(is_engine).count();
+    SOCKETS.iter().map(count).sum::<usize>() + engines
 }
 
 #[cfg(test)]

@@ -8,8 +8,11 @@
 )]
 
 mod damage;
+mod expert;
+mod interop;
 mod outside;
 mod programs;
+mod recovery;
 mod remains;
 mod several;
 mod tcp;

@@ -11,6 +11,7 @@ use windfall_stack::HostConfig;
 
 use crate::device::{StationDevice, packet, tun};
 use crate::error::{Doing, Error, Result};
+use crate::kernel::ENGINE;
 use crate::netlink::{Netlink, VethEnd};
 use crate::plan::DeviceKind;
 
@@ -79,7 +80,7 @@ impl Place {
 
     /// Makes the device, and leads packets to it; both vanish with the process.
     pub(super) fn open(&self) -> Result<StationDevice> {
-        let name = format!("engine{}", std::process::id());
+        let name = format!("{ENGINE}{}", std::process::id());
         let (device, kind) = make(&name, self.mtu)?;
         let mut netlink = Netlink::open().doing(|| "open a netlink socket".into())?;
         let index = netlink.index(&name).doing(|| format!("find the device {name}"))?;
@@ -111,7 +112,7 @@ fn make(name: &str, mtu: u32) -> Result<(OwnedFd, DeviceKind)> {
         // The kernel takes nothing that comes out of the other end: it is not addressed to it.
         let here = fs::File::open("/proc/self/ns/net")?;
         let namespace = std::os::fd::AsFd::as_fd(&here);
-        let end = format!("e{name}");
+        let end = format!("other{}", std::process::id());
         let mut netlink = Netlink::open()?;
         netlink.add_veth(
             &VethEnd { name, mac: packet::INNER, namespace },
