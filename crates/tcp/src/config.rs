@@ -53,6 +53,9 @@ pub struct Config {
     /// repairs and reorders (S2.46).
     //= S2.46
     pub fast_retransmit: bool,
+    /// Data on the SYN, proved by a cookie; a SYN with a cookie waits for the first data (RFC 7413;
+    /// S2.17).
+    pub fast_open: bool,
     /// Segments that may leave back to back; more leave paced over the round trip (S2.47).
     //= S2.47
     pub burst: Option<u16>,
@@ -93,6 +96,7 @@ impl Default for Config {
             repair: Repair::NewReno,
             limited_transmit: true,
             fast_retransmit: true,
+            fast_open: false,
             burst: None,
             keepalive: None,
             retries: 15,

@@ -37,6 +37,7 @@ mod acknowledge;
 mod close;
 mod damage;
 mod expire;
+pub(crate) mod fast_open;
 mod header;
 mod open;
 mod predict;
@@ -228,6 +229,7 @@ pub struct Connection {
     operations: Operations,
     signals: Signals,
     passive: bool,
+    fast_open: fast_open::FastOpen,
     error: Option<TcpError>,
     heard: Instant,
     probes: u8,
@@ -253,6 +255,7 @@ impl Connection {
             operations: Operations::default(),
             signals: Signals::default(),
             passive: state == State::SynReceived,
+            fast_open: fast_open::FastOpen::Off,
             error: None,
             heard: now,
             probes: 0,

@@ -27,6 +27,7 @@ use crate::siphash;
 
 mod arrive;
 mod cookie;
+mod fast_open;
 
 /// The first of the ports that are given out.
 const FIRST_EPHEMERAL: u16 = 49_152;
@@ -115,6 +116,7 @@ pub struct Endpoint {
     secret: siphash::Key,
     next_port: u16,
     cookies: u64,
+    fast_opens: fast_open::FastOpens,
 }
 
 impl Endpoint {
@@ -135,6 +137,7 @@ impl Endpoint {
             secret,
             next_port: stream.below(u64::from(EPHEMERAL)) as u16,
             cookies: 0,
+            fast_opens: fast_open::FastOpens::default(),
         }
     }
 
@@ -172,7 +175,8 @@ impl Endpoint {
             return Err(OpenError::InUse(local));
         }
         let origin = self.origin(now, &path);
-        let connection = Connection::connect(config, path, origin, now);
+        let fast_open = self.fast_opens.towards(&config, remote.ip());
+        let connection = Connection::connect(config, path, origin, now).with_fast_open(fast_open);
         Ok(self.add(connection))
     }
 

@@ -15,7 +15,7 @@ use windfall_base::seq::Seq32;
 pub use self::corruption::Packing;
 pub use self::flags::Flags;
 pub use self::kinds::{CorruptionKinds, Notification};
-pub use self::options::{OptionError, Options, SackBlock, Timestamps};
+pub use self::options::{FastOpenCookie, OptionError, Options, SackBlock, Timestamps};
 use crate::addresses::Addresses;
 use crate::checksum::Sum;
 use crate::error::WireError;

@@ -453,6 +453,10 @@ impl Numbers {
             let block = |block: &SackBlock| (relative(block.left), relative(block.right));
             items.push(Item::Sack(options.sack.iter().map(block).collect()));
         }
+        if let Some(cookie) = &options.fast_open {
+            let head = [FAST_OPEN, cookie.len() as u8 + 2];
+            items.push(Item::Raw(head.into_iter().chain(cookie.iter().copied()).collect()));
+        }
         if !options.unknown.is_empty() {
             items.push(Item::Raw(options.unknown.to_vec()));
         }

@@ -125,7 +125,7 @@ const SPANS: core::ops::RangeInclusive<Duration> =
 const DELAYS: core::ops::RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
 
 /// Every knob, in the order of the table in `docs/tcp.md`.
-pub static KNOBS: [Knob; 35] = [
+pub static KNOBS: [Knob; 36] = [
     quantity!("mss", mss, (LEAST_MSS..=u16::MAX), "bytes of data and options, 88 to 65535"),
     buffer!("send-buffer", send_buffer),
     buffer!("receive-buffer", receive_buffer),
@@ -158,6 +158,7 @@ pub static KNOBS: [Knob; 35] = [
     choice!("repair", repair, "new-reno, net3 or sack", REPAIRS),
     switch!("limited-transmit", limited_transmit),
     switch!("fast-retransmit", fast_retransmit),
+    switch!("fast-open", fast_open),
     Knob {
         name: "burst",
         legal: "off, or segments, 1 to 65535",

@@ -83,7 +83,7 @@ impl Connection {
         let flow = self.flow();
         match self.recovery.on_progress(acked, &flow) {
             // A SYN is no data: the window begins as it is (RFC 5681, section 3.1).
-            Progress::Normal if ack == 1 => {}
+            Progress::Normal if before.una == 0 => {}
             Progress::Normal => {
                 let rtt = self.rtt.smoothed();
                 self.law.on_acknowledged(&Acknowledged { now, bytes: acked, rtt, limited });

@@ -69,6 +69,7 @@ impl Connection {
         if self.state == State::Closed {
             return;
         }
+        let unheard_of = self.passive && self.state == State::SynReceived && !self.sends_early();
         self.state = State::Closed;
         self.error = error;
         self.timers.stop_all();
@@ -77,7 +78,12 @@ impl Connection {
         if error.is_some() && self.receiver.abandoned {
             self.receiver.buffer.discard();
         }
-        self.signals.raise(Signals::CLOSED);
+        if unheard_of {
+            // Nobody holds a connection that was never accepted, so nobody will let go of it.
+            self.receiver.abandoned = true;
+        } else {
+            self.signals.raise(Signals::CLOSED);
+        }
     }
 
     /// The other end's FIN has come in its turn.

@@ -6,6 +6,7 @@ use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Instant};
 use windfall_wire_net::tcp::{Flags, Notification, Options, Timestamps};
 
+use super::fast_open::FastOpen;
 use super::{Agreed, Connection, Path, Reset, State};
 use crate::config::{Config, NotificationMode};
 use crate::event::{Signals, TcpError};
@@ -136,7 +137,7 @@ impl Connection {
         let corruption = &config.corruption;
         let extended = corruption.notify && corruption.mode == NotificationMode::Extended;
         let shift = config.window_shift();
-        let options = Options {
+        let mut options = Options {
             mss: Some(config.mss),
             window_scale: offers(self.agreed.scaling, config.window_scale).then_some(shift),
             sack_permitted: offers(self.agreed.sack, config.sack),
@@ -146,6 +147,7 @@ impl Connection {
             }),
             notification: offers(self.agreed.extended_notification, extended)
                 .then_some(Notification::Plain),
+            fast_open: self.fast_open_option(),
             ..Options::default()
         };
         let mut flags = Flags::SYN;
@@ -162,9 +164,23 @@ impl Connection {
             self.sender.timed = None;
             self.operations.retransmissions += 1;
         }
-        (self.sender.nxt, self.sender.max) = (1, 1);
+        let kinds = corruption.kinds;
+        if options.emit(&kinds).is_err() {
+            // A cookie of sixteen bytes and everything else that a SYN may ask for are too much.
+            options.fast_open = None;
+        }
+        let room = options.emit(&kinds).map_or(0, |area| area.len());
+        let (data, fin) = match self.fast_open {
+            FastOpen::Ready(..) if options.fast_open.is_none() => (bytes::Bytes::new(), false),
+            _ => self.early_data(room),
+        };
+        if fin {
+            flags |= Flags::FIN;
+        }
+        let end = 1 + data.len() as u64 + u64::from(fin);
+        (self.sender.nxt, self.sender.max) = (end, self.sender.max.max(end));
         self.timers.set(Timer::Retransmit, self.rtt.deadline(now));
-        self.write_segment(0, flags, &options, bytes::Bytes::new())
+        self.write_segment(0, flags, &options, data)
     }
 
     /// A segment while only this end's SYN is out (RFC 9293, section 3.10.7.3).
@@ -175,7 +191,7 @@ impl Connection {
     ) -> Result<(), DropReason> {
         let flags = seg.header.flags;
         let acknowledged = flags.has(Flags::ACK);
-        if acknowledged && self.locate_ack(seg.header.ack) != Some(1) {
+        if acknowledged && !self.is_ack_of_syn(seg) {
             if !flags.has(Flags::RST) {
                 self.sender.reset = Some(Reset { seq: seg.header.ack, ends: false });
             }
@@ -193,8 +209,10 @@ impl Connection {
         }
         self.take_syn(now, seg);
         if acknowledged {
-            self.acknowledge_syn(now, seg);
+            let acked = self.locate_ack(seg.header.ack).unwrap_or(1);
+            self.acknowledge_syn(now, seg, acked);
             self.owe_ack();
+            return self.take_answer_data(now, seg);
         } else {
             // Both ends open at once: answer the SYN, which also repeats this end's.
             self.state = State::SynReceived;
@@ -203,16 +221,26 @@ impl Connection {
         Ok(())
     }
 
+    /// Whether a segment acknowledges this end's SYN, and perhaps data that left with or after it.
+    pub(super) fn is_ack_of_syn(&self, seg: &Segment) -> bool {
+        let acked = self.locate_ack(seg.header.ack);
+        acked.is_some_and(|ack| (1..=self.sender.max.max(1)).contains(&ack))
+    }
+
     /// This end's SYN is acknowledged: data may flow.
-    pub(super) fn acknowledge_syn(&mut self, now: Instant, seg: &Segment) {
+    ///
+    /// Everything below `acked` has arrived.
+    pub(super) fn acknowledge_syn(&mut self, now: Instant, seg: &Segment, acked: u64) {
+        if !self.sends_early() {
+            self.signals.raise(Signals::CONNECTED);
+        }
         self.state = State::Established;
-        self.signals.raise(Signals::CONNECTED);
         // A timeout of a SYN leaves less trust in the initial window (RFC 6298, 5.7; RFC 5681).
         if self.sender.attempts > 0 {
             self.law.limit(self.sender.mss);
         }
-        self.advance(now, 1, seg);
-        self.receiver.acked = 1;
+        self.advance(now, acked, seg);
+        self.receiver.acked = self.receiver.acked.max(1);
         if self.sender.finished {
             self.finish_sending();
         }

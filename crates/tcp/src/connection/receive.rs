@@ -161,11 +161,11 @@ impl Connection {
         seg: &Segment,
         start: u64,
     ) -> Result<(), DropReason> {
-        if self.locate_ack(seg.header.ack) != Some(1) {
+        if !self.is_ack_of_syn(seg) {
             self.sender.reset = Some(Reset { seq: seg.header.ack, ends: false });
             return Err(DropReason::TcpAcknowledgment);
         }
-        self.acknowledge_syn(now, seg);
+        self.acknowledge_syn(now, seg, 1);
         let window = u64::from(seg.header.window) << self.agreed.send_shift;
         self.sender.window_from = (start, 1);
         (self.sender.raw_window, self.sender.window) = (seg.header.window, window);
@@ -188,7 +188,12 @@ impl Connection {
     }
 
     /// Data and FIN.
-    fn place(&mut self, now: Instant, seg: &mut Segment, start: u64) -> Result<(), DropReason> {
+    pub(super) fn place(
+        &mut self,
+        now: Instant,
+        seg: &mut Segment,
+        start: u64,
+    ) -> Result<(), DropReason> {
         if matches!(self.state, State::Closed | State::SynSent) {
             return Ok(());
         }

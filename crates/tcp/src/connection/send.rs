@@ -23,11 +23,12 @@ impl Connection {
         }
         match self.state {
             State::Closed => return None,
+            State::SynSent | State::SynReceived if self.awaits_data() => return None,
             State::SynSent | State::SynReceived if self.sender.nxt == 0 => {
                 return Some(self.send_syn(now));
             }
             State::SynSent => return None,
-            State::SynReceived => return self.send_ack(now),
+            State::SynReceived if !self.sends_early() => return self.send_ack(now),
             _ => {}
         }
         // News that a data segment has no room for go ahead on their own.
@@ -106,7 +107,8 @@ impl Connection {
         let len = range.end - range.start;
         let sender = &self.sender;
         let all = range.end == sender.data_end();
-        let idle = sender.una == sender.max;
+        // A SYN that is not acknowledged yet is no data.
+        let idle = sender.una.max(1) == sender.max;
         len >= sender.mss
             || *fin
             || range.start < sender.max

@@ -92,7 +92,12 @@ impl Endpoint {
         let Some(connection) = entry.connection.as_deref_mut() else {
             return Err(DropReason::NoListener);
         };
+        let opening = connection.state() == State::SynSent && connection.config().fast_open;
         let result = connection.handle_checked(now, segment, len);
+        if opening && connection.state() == State::Established {
+            let repeated = connection.operations().retransmissions > 0;
+            self.fast_opens.learn(key, connection.granted_cookie(segment), repeated);
+        }
         self.touch(slot);
         if result == Err(DropReason::NoListener) {
             self.refuse(key, segment);
@@ -163,7 +168,13 @@ impl Endpoint {
         }
         *half_open += 1;
         let config = Arc::clone(&listener.config);
+        let judged = self.fast_opens.judge(&config, &self.secret, &path, segment);
+        let (fast_open, takes_data) = judged;
         let connection = Connection::accept(config, path, origin, now, segment);
+        let mut connection = connection.with_fast_open(fast_open);
+        if takes_data {
+            connection.take_early(now, segment);
+        }
         let id = self.add(connection);
         self.slots[id.slot as usize].half_open = Some(listens);
         Ok(())

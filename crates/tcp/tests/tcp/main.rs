@@ -10,3 +10,4 @@ mod rfc2525;
 mod robustness;
 mod scripts;
 mod timeline;
+mod transaction;

@@ -230,6 +230,33 @@ fn a_flood_of_syns_costs_a_bounded_memory_and_honest_peers_still_connect() {
 }
 
 #[test]
+fn half_open_connections_that_come_to_nothing_are_forgotten() {
+    let syn = |port: u16| Repr {
+        src_port: port,
+        dst_port: 5001,
+        flags: Flags::SYN,
+        window: 5_000,
+        ..Repr::default()
+    };
+    let mut pair = Pair::new(Config::default(), Config::default());
+    for port in 1..100 {
+        assert_eq!(pair.inject(FAR, &syn(port), &[]), Ok(()));
+        if port % 2 == 0 {
+            let reset = Repr { seq: Seq32(1), flags: Flags::RST, ..syn(port) };
+            assert_eq!(pair.inject(FAR, &reset, &[]), Ok(()));
+            // The same ends may begin anew at once.
+            assert_eq!(pair.inject(FAR, &syn(port), &[]), Ok(()));
+        }
+    }
+    assert_eq!(pair.ends[FAR].tcp.len(), 99);
+    // Nobody answers: each is given up after its SYNs, and nobody is told of what he never had.
+    pair.fate = Box::new(|_| Fate::lost());
+    pair.run_for(Duration::from_secs(600));
+    assert_eq!(pair.ends[FAR].tcp.len(), 0);
+    assert_eq!(pair.ends[FAR].events, []);
+}
+
+#[test]
 fn a_week_of_connections_holds_memory_flat() {
     let mut pair = Pair::new(Config::default(), Config::default());
     let config = Arc::new(Config::default());

@@ -141,6 +141,7 @@ fn switch_of<'a>(config: &'a mut Config, name: &str) -> Option<&'a mut bool> {
         "sack" => &mut config.sack,
         "window-scale" => &mut config.window_scale,
         "ecn" => &mut config.ecn,
+        "fast-open" => &mut config.fast_open,
         _ => return None,
     })
 }
@@ -295,6 +296,8 @@ scripts! {
     delayed_ack
     dsack
     ecn
+    fast_open_client
+    fast_open_server
     fast_retransmit
     keepalive
     nagle

@@ -19,6 +19,10 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+const FAST_OPEN: u8 = 34;
+
+/// A cookie of TCP Fast Open; empty where one is asked for (RFC 7413, section 4.1.1).
+pub type FastOpenCookie = ArrayVec<u8, 16>;
 
 /// The option area as it is written.
 pub type OptionBytes = ArrayVec<u8, MAX_OPTIONS>;
@@ -98,6 +102,9 @@ pub struct Options {
     /// A corruption notification option.
     //= S4.3
     pub notification: Option<Notification>,
+    /// A cookie of TCP Fast Open, or the wish for one.
+    //= S2.17
+    pub fast_open: Option<FastOpenCookie>,
     /// Every other option, whole, in the order of the segment.
     pub unknown: OptionBytes,
 }
@@ -165,6 +172,12 @@ impl Options {
                 let read = Timestamps { value: u32_at(body, 0), echo: u32_at(body, 4) };
                 self.timestamps.get_or_insert(read);
             }
+            // A cookie of an illegal length is none (RFC 7413, section 4.1.1).
+            FAST_OPEN
+                if raw.len() == 2 || matches!(raw.len(), 6..=18 if raw.len().is_multiple_of(2)) =>
+            {
+                self.fast_open.get_or_insert(raw[2..].iter().copied().collect());
+            }
             _ => {
                 if let Some(crc) = kinds.read_detection(raw) {
                     self.detection.get_or_insert(crc);
@@ -218,6 +231,11 @@ impl Options {
         }
         if let Some(notification) = self.notification {
             writer.put_aligned(&kinds.write_notification(notification));
+        }
+        if let Some(cookie) = &self.fast_open {
+            let head = [FAST_OPEN, 2 + cookie.len() as u8];
+            let option: ArrayVec<u8, 18> = head.into_iter().chain(cookie.iter().copied()).collect();
+            writer.put_aligned(&option);
         }
         if !self.sack.is_empty() {
             writer.put(&[NOP, NOP, SACK, (2 + self.sack.len() * 8) as u8]);

@@ -86,6 +86,7 @@ fn any_options() -> impl Strategy<Value = Options> {
                 sack: sack.into_iter().collect(),
                 detection,
                 notification,
+                fast_open: None,
                 unknown: unknown.iter().copied().collect(),
             }
         })

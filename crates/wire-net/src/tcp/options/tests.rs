@@ -9,6 +9,23 @@ fn lenient(area: &[u8]) -> Options {
 }
 
 #[test]
+fn cookies_of_fast_open_survive_and_those_of_an_illegal_length_are_none() {
+    //= S2.17
+    for len in [0, 4, 8, 16] {
+        let cookie: FastOpenCookie = (0..len).collect();
+        let options = Options { fast_open: Some(cookie), mss: Some(9), ..Options::default() };
+        let area = options.emit(&CorruptionKinds::default()).unwrap();
+        assert_eq!(Options::parse(&area, &CorruptionKinds::default()), Ok(options));
+    }
+    for len in [1, 2, 3, 5, 17, 18] {
+        let mut area = vec![FAST_OPEN, 2 + len];
+        area.extend(0..len);
+        assert_eq!(lenient(&area).fast_open, None, "{len}");
+        assert_eq!(lenient(&area).unknown[..], area[..]);
+    }
+}
+
+#[test]
 fn strict_reading_names_the_fault() {
     assert_eq!(parse(&[1, 2]), Err(OptionError::NoLength { kind: 2, at: 1 }));
     let cut = OptionError::Length { kind: 2, at: 0, len: 4, most: 3 };

@@ -1,0 +1,118 @@
+//! Data on the SYN: a transaction in one round trip, as T/TCP meant it (S2.17), by the means of TCP
+//! Fast Open (RFC 7413).
+//!
+//! T/TCP (RFC 1644) took data on a SYN because a counter of connections said that it was new;
+//! anybody could guess the counter, and RFC 6247 retired it. A cookie that only the owner of an
+//! address can have received proves the address first, which is all that the handshake would have
+//! proved.
+
+use arrayvec::ArrayVec;
+use windfall_base::Instant;
+use windfall_wire_net::tcp::{FastOpenCookie, Flags};
+
+use super::{Connection, Due, State};
+use crate::event::Signals;
+use crate::segment::Segment;
+
+/// Where a connection stands with data on its SYN.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum FastOpen {
+    /// It does without.
+    #[default]
+    Off,
+    /// The client asks for a cookie; the server that was asked gives this one.
+    Ask(FastOpenCookie),
+    /// The client has this cookie, and the segment size that the server named with it.
+    Ready(FastOpenCookie, u16),
+    /// The server has taken data from the SYN: the application may answer at once.
+    Early,
+}
+
+impl Connection {
+    /// Opens actively with what is known of the server's cookie.
+    pub(crate) fn with_fast_open(mut self, fast_open: FastOpen) -> Self {
+        self.fast_open = fast_open;
+        self
+    }
+
+    /// Whether the SYN waits for the data that it could carry: the client's for the request, the
+    /// server's, as long as an acknowledgment may be delayed, for the answer.
+    pub(super) fn awaits_data(&self) -> bool {
+        let waits = match self.fast_open {
+            FastOpen::Ready(..) => true,
+            FastOpen::Early => self.receiver.due != Due::Now,
+            _ => false,
+        };
+        waits && self.sender.max == 0 && self.sender.buffer.is_empty() && !self.sender.finished
+    }
+
+    /// The option on this end's SYN; a repeated SYN goes without, in case it is in the way.
+    pub(super) fn fast_open_option(&self) -> Option<FastOpenCookie> {
+        match &self.fast_open {
+            FastOpen::Ask(cookie) | FastOpen::Ready(cookie, _) if self.sender.attempts == 0 => {
+                Some(cookie.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// The data on this end's SYN, beside so many bytes of options, and whether FIN follows.
+    pub(super) fn early_data(&mut self, options: usize) -> (bytes::Bytes, bool) {
+        let size = match self.fast_open {
+            FastOpen::Ready(_, size) => usize::from(size.min(self.config.mss)),
+            FastOpen::Early => usize::from(self.sender.peer_mss.min(self.config.mss)),
+            _ => 0,
+        };
+        if size == 0 || self.sender.attempts > 0 {
+            return (bytes::Bytes::new(), false);
+        }
+        let window = if self.sends_early() { self.sender.window as usize } else { usize::MAX };
+        let len = size.saturating_sub(options).min(self.sender.buffer.len()).min(window);
+        let all = len == self.sender.buffer.len();
+        let fin = self.sends_early() && self.sender.finished && all;
+        (self.sender.buffer.slice(0..len as u64).0, fin)
+    }
+
+    /// Takes the data of a SYN whose cookie is good (RFC 7413, section 4.2).
+    //= S2.17
+    pub(crate) fn take_early(&mut self, now: Instant, syn: &Segment) {
+        let placed = self.receiver.buffer.insert(0, &syn.data);
+        self.operations.copied_bytes += placed.copied;
+        self.operations.data_received += 1;
+        self.receiver.full = placed.advanced;
+        self.fast_open = FastOpen::Early;
+        self.schedule_ack(now, placed.advanced);
+        self.signals.raise(Signals::CONNECTED | Signals::READABLE);
+    }
+
+    /// Whether data may leave although the handshake has not ended.
+    pub(super) fn sends_early(&self) -> bool {
+        self.state == State::SynReceived && self.fast_open == FastOpen::Early
+    }
+
+    /// What the answer to this end's SYN brought beside the handshake: the server's first data.
+    pub(super) fn take_answer_data(
+        &mut self,
+        now: Instant,
+        seg: &mut Segment,
+    ) -> Result<(), windfall_base::DropReason> {
+        seg.header.flags = seg.header.flags - Flags::SYN;
+        // What the SYN carried and the server did not take leaves again at once.
+        self.sender.nxt = self.sender.una;
+        if seg.span() == 0 {
+            return Ok(());
+        }
+        self.place(now, seg, 1)
+    }
+
+    /// The cookie that the server's SYN granted, to be used next time, with its segment size.
+    pub(crate) fn granted_cookie(&self, seg: &Segment) -> Option<(FastOpenCookie, u16)> {
+        let cookie = seg.header.options.fast_open.clone().filter(|cookie| !cookie.is_empty())?;
+        Some((cookie, self.sender.peer_mss))
+    }
+}
+
+/// A cookie of eight bytes.
+pub(crate) fn cookie_of(hash: u64) -> FastOpenCookie {
+    hash.to_be_bytes().into_iter().collect::<ArrayVec<u8, 16>>()
+}

@@ -1,0 +1,181 @@
+//! A request and its answer with data on the SYN, beside the ordinary handshake (S2.17).
+
+use windfall_base::seq::Seq32;
+use windfall_base::{DropReason, Duration, Instant};
+use windfall_tcp::{Config, Event, State};
+use windfall_wire_net::tcp::{FastOpenCookie, Flags, Options, Repr};
+
+use crate::pair::*;
+
+fn config(fast_open: bool) -> Config {
+    Config { fast_open, time_wait: Duration::from_secs(1), ..Config::default() }
+}
+
+/// A pair whose near end has spoken to the far one before.
+fn acquainted(near: bool, far: bool) -> Pair {
+    let mut pair = Pair::established(config(near), config(far));
+    pair.ends[NEAR].finishes = true;
+    pair.send(NEAR, 1).run_for(Duration::from_secs(100));
+    for end in [NEAR, FAR] {
+        let id = pair.ends[end].id.take().unwrap();
+        pair.ends[end].tcp.close(pair.now, id).unwrap();
+        pair.ends[end].incoming.clear();
+        pair.ends[end].events.clear();
+        pair.ends[end].finishes = false;
+    }
+    pair.run_for(Duration::from_secs(100));
+    assert!(pair.ends.iter().all(|end| end.tcp.is_empty()));
+    pair.seen.clear();
+    pair
+}
+
+/// Sends a request of 200 bytes, which is answered by 600; gives back when the answer was there.
+fn ask(pair: &mut Pair) -> Duration {
+    let began = pair.now;
+    pair.ends[FAR].outgoing = pattern(FAR, 600);
+    pair.ends[FAR].finishes = true;
+    pair.connect().send(NEAR, 200);
+    assert!(pair.run_until(ms(500), |pair| pair.ends[NEAR].incoming.len() == 600));
+    let took = pair.now.saturating_since(began);
+    pair.run_for(ms(500));
+    assert_eq!(pair.ends[FAR].incoming, pattern(NEAR, 200)[..]);
+    assert_eq!(pair.ends[NEAR].incoming, pattern(FAR, 600)[..]);
+    assert_eq!(pair.connection(NEAR).state(), State::Closed, "{:#?}", pair.timeline);
+    took
+}
+
+#[test]
+fn a_transaction_takes_one_round_trip_and_fewer_packets() {
+    //= S2.17
+    let mut counts = Vec::new();
+    // The wire takes 10 ms in each direction; both ends answer at once.
+    for (fast_open, expected) in [(false, ms(40)), (true, ms(20))] {
+        let mut pair = acquainted(fast_open, fast_open);
+        assert_eq!(ask(&mut pair), expected, "{:#?}", pair.timeline);
+        let accepted = pair.ends[FAR].events.iter().filter(|it| **it == Event::Accepted).count();
+        assert_eq!(accepted, 1);
+        counts.push(pair.seen.len());
+    }
+    // SYN; SYN and ACK; request; answer and FIN; ACK; FIN; ACK. With data on the SYN: SYN and
+    // request; SYN, ACK, answer and FIN; ACK; FIN; ACK.
+    assert_eq!(counts, [7, 5], "packets without and with");
+}
+
+#[test]
+fn who_does_not_know_the_option_gets_an_ordinary_connection() {
+    for (near, far) in [(true, false), (false, true)] {
+        let mut pair = acquainted(near, far);
+        assert_eq!(ask(&mut pair), ms(40));
+        assert!(pair.sent(NEAR).all(|seen| seen.len == 0 || !seen.header.flags.has(Flags::SYN)));
+    }
+}
+
+#[test]
+fn a_lost_or_swallowed_syn_is_repeated_without_its_data() {
+    let mut pair = acquainted(true, true);
+    // Something on the way drops every SYN that carries data.
+    pair.fate = Box::new(|seen| {
+        let hit = seen.header.flags.has(Flags::SYN) && seen.is_data();
+        if hit { Fate::lost() } else { Fate::default() }
+    });
+    pair.ends[FAR].outgoing = pattern(FAR, 600);
+    pair.connect().send(NEAR, 200).run_for(Duration::from_secs(3));
+    assert_eq!(pair.ends[FAR].incoming, pattern(NEAR, 200)[..]);
+    assert_eq!(pair.ends[NEAR].incoming, pattern(FAR, 600)[..]);
+    let syns: Vec<usize> = pair
+        .sent(NEAR)
+        .filter(|seen| seen.header.flags.has(Flags::SYN))
+        .map(|seen| seen.len)
+        .collect();
+    assert_eq!(syns, [200, 0]);
+    // The next attempt does not try it again.
+    let id = pair.ends[NEAR].id.unwrap();
+    pair.ends[NEAR].tcp.abort(id).unwrap();
+    pair.run_for(ms(100)).connect().run_for(ms(1));
+    let last = pair.sent(NEAR).last().unwrap();
+    assert_eq!(last.header.options.fast_open, Some(FastOpenCookie::new()), "it asks again");
+}
+
+#[test]
+fn an_answer_that_is_lost_is_repeated_before_the_handshake_ends() {
+    let mut pair = acquainted(true, true);
+    let mut lost = 0;
+    pair.fate = Box::new(move |seen| {
+        lost += u32::from(seen.from == FAR);
+        if seen.from == FAR && lost <= 2 { Fate::lost() } else { Fate::default() }
+    });
+    pair.ends[FAR].outgoing = pattern(FAR, 600);
+    pair.connect().send(NEAR, 200).run_for(Duration::from_secs(10));
+    assert_eq!(pair.ends[FAR].incoming, pattern(NEAR, 200)[..]);
+    assert_eq!(pair.ends[NEAR].incoming, pattern(FAR, 600)[..]);
+    assert_eq!([NEAR, FAR].map(|end| pair.connection(end).state()), [State::Established; 2]);
+}
+
+/// A SYN with four bytes of data and this cookie.
+fn syn(seq: u32, cookie: &[u8]) -> Repr {
+    let fast_open = Some(cookie.iter().copied().collect());
+    Repr {
+        src_port: address(NEAR).port(),
+        dst_port: address(FAR).port(),
+        seq: Seq32(seq),
+        flags: Flags::SYN,
+        window: 9_000,
+        options: Options { mss: Some(1_000), fast_open, ..Options::default() },
+        ..Repr::default()
+    }
+}
+
+#[test]
+fn data_are_taken_only_with_the_cookie_of_the_address_and_only_once() {
+    //= S2.17
+    let mut pair = acquainted(true, true);
+    pair.connect().send(NEAR, 4).run_for(ms(1));
+    let genuine = pair.sent(NEAR).last().unwrap().header.options.fast_open.clone().unwrap();
+    let taken = |pair: &mut Pair, seq: u32, cookie: &[u8]| {
+        let id = pair.ends[FAR].id.take();
+        if let Some(id) = id {
+            pair.ends[FAR].tcp.abort(id).unwrap();
+            let _ = pair.ends[FAR].tcp.close(pair.now, id);
+        }
+        pair.ends[FAR].incoming.clear();
+        pair.settle();
+        assert_eq!(pair.inject(FAR, &syn(seq, cookie), b"ping"), Ok(()));
+        // The answer to data waits a moment for the application's.
+        pair.run_for(ms(50));
+        let acked = pair.sent(FAR).last().unwrap().header.ack == Seq32(seq + 5);
+        let reset = Repr { seq: Seq32(seq + 1 + 4 * u32::from(acked)), ..syn(0, &[]) };
+        let reset = Repr { flags: Flags::RST, options: Options::default(), ..reset };
+        let read = pair.ends[FAR].incoming == b"ping";
+        assert_eq!(pair.inject(FAR, &reset, &[]), Ok(()));
+        assert_eq!(acked, read);
+        read
+    };
+    pair.ends[NEAR].tcp.abort(pair.ends[NEAR].id.unwrap()).unwrap();
+    pair.fate = Box::new(|_| Fate::lost());
+    pair.run_for(ms(100));
+    assert!(!taken(&mut pair, 7_000, &[]), "without a cookie");
+    assert!(!taken(&mut pair, 8_000, &[1; 8]), "with a guess");
+    assert!(taken(&mut pair, 9_000, &genuine));
+    assert!(!taken(&mut pair, 9_000, &genuine), "a late copy of the same SYN");
+    assert!(taken(&mut pair, 10_000, &genuine));
+    // The cookie proves an address, not whoever else shows it.
+    let mut other = Pair::established(config(true), config(true));
+    let header = Repr { src_port: 50_000, ..syn(1, &genuine) };
+    assert_eq!(other.inject(FAR, &header, b"ping"), Ok(()));
+    other.run_for(ms(50));
+    assert_eq!(other.sent(FAR).last().unwrap().header.ack, Seq32(6), "the same secret and address");
+}
+
+#[test]
+fn a_flood_of_syns_with_data_is_bounded_by_the_backlog() {
+    let mut pair = acquainted(true, true);
+    pair.connect().send(NEAR, 4).run_for(ms(1));
+    let genuine = pair.sent(NEAR).last().unwrap().header.options.fast_open.clone().unwrap();
+    pair.fate = Box::new(|_| Fate::lost());
+    for port in 1..5_000 {
+        let header = Repr { src_port: port, ..syn(1, &genuine) };
+        assert_ne!(pair.inject(FAR, &header, b"ping"), Err(DropReason::Malformed));
+    }
+    assert!(pair.ends[FAR].tcp.len() <= 130, "{}", pair.ends[FAR].tcp.len());
+    assert!(pair.now > Instant::START);
+}
