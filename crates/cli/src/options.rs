@@ -135,7 +135,7 @@ macro_rules! direction_options {
                           value_name = "PARTS", value_delimiter = ',',
                           help_heading = $heading, hide_short_help = $hide)]
             expose: Option<Vec<Part>>,
-            /// Code frames as bold, light, robust, flex or best says (wavelan only)
+            /// Code frames as bold, light, robust, flex or best says
             #[arg(long = concat!($prefix, "policy"), id = concat!($prefix, "policy"),
                           value_name = "POLICY", help_heading = $heading, hide_short_help = $hide)]
             policy: Option<Policy>,

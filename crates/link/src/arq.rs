@@ -10,6 +10,7 @@
 //! The receiver hands packets up in the order of their numbers. What the sender gives up it is told
 //! to pass over by the beginning of the window, which every frame carries.
 
+pub(crate) mod framer;
 pub(crate) mod history;
 pub(crate) mod receiver;
 pub(crate) mod round_trip;

@@ -5,8 +5,12 @@
 //! good block and reports each; what it lacks goes into the next frame, coded as the policy says by
 //! then. A packet is under way until it is complete or given up; the next one waits (S3.48).
 
+mod begun;
 mod blocks;
 mod codes;
+mod packet;
+pub mod pipelined;
+
 mod ranges;
 mod receiver;
 mod sender;
@@ -14,7 +18,7 @@ mod sender;
 use std::collections::VecDeque;
 
 use windfall_base::{DropReason, Frame, Instant};
-use windfall_wire_link::coded::Report;
+use windfall_wire_link::coded::{Head, Number, Report};
 use windfall_wire_link::poll::Feedback;
 
 use crate::event::{Arrival, Event};
@@ -73,7 +77,7 @@ impl Coded {
     pub fn next_unit(
         &mut self,
         now: Instant,
-        pull: impl FnOnce() -> Option<Pulled>,
+        pull: impl FnMut() -> Option<Pulled>,
     ) -> Option<Frame> {
         self.sender.next_unit(now, pull, &mut self.events)
     }
@@ -88,9 +92,13 @@ impl Coded {
     pub fn take_unit(&mut self, mut unit: Frame) -> (Arrival, Option<Feedback>) {
         let mut out = Output { deliveries: &mut self.deliveries, events: &mut self.events };
         match codes::open_header(&unit.header) {
-            Ok(head) => {
+            Ok(Head { number: Number::Window(_), .. }) => {
+                out.discard(&unit, DropReason::NotForUs);
+                (Arrival::Packet, None)
+            }
+            Ok(head @ Head { number: Number::Unit(seq), .. }) => {
                 unit.header.clear();
-                let (arrival, report) = self.receiver.take(&head, &unit, &mut out);
+                let (arrival, report) = self.receiver.take(seq, &head, &unit, &mut out);
                 (arrival, report.map(|report| report.encode()))
             }
             Err(reason) => {

@@ -66,7 +66,7 @@ impl Exchange {
     pub fn next_unit(
         &mut self,
         now: Instant,
-        pull: impl FnOnce() -> Option<Pulled>,
+        pull: impl FnMut() -> Option<Pulled>,
     ) -> Option<Frame> {
         match self {
             Self::Plain(link) => link.next_unit(now, pull),

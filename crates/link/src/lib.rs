@@ -21,6 +21,7 @@ pub mod stop_and_wait;
 mod undecided;
 pub mod window;
 
+pub use coded::pipelined::Coding;
 pub use coded::{Coded, CodedConfig};
 pub use event::{Arrival, Event};
 pub use exchange::{Exchange, Framing};

@@ -5,8 +5,10 @@ use std::collections::VecDeque;
 use windfall_base::{Check, DropReason, Frame, Instant};
 use windfall_wire_link::pipe::{Header, Number, Wish};
 
+use crate::arq::framer::Whole;
 use crate::arq::receiver::{Numbered, Receiver};
 use crate::arq::sender::Sender;
+use crate::coded::pipelined::{Coding, Pipelined};
 use crate::event::{Arrival, Event};
 use crate::framing::{Opened, open, seal};
 use crate::output::Output;
@@ -22,6 +24,8 @@ pub struct PipeConfig {
     pub accept_damaged: bool,
     /// How much it may have under way, and how much it keeps to bring it into order.
     pub window: Window,
+    /// Whether packets go in coded blocks, and how. Both ends must agree.
+    pub coding: Option<Coding>,
 }
 
 /// One end of a full-duplex pipe.
@@ -31,9 +35,11 @@ pub struct PipeConfig {
 ///
 /// With [`Arq::None`] frames are plain: each is sent once and handed up as it arrives. Else they
 /// are numbered, and a packet whose class allows one attempt takes its place in the same order.
+/// Coded frames are always numbered.
 #[derive(Debug)]
 pub struct Pipe {
-    sender: Option<Sender>,
+    sender: Option<Sender<Whole>>,
+    coded: Option<Box<Pipelined>>,
     receiver: Receiver,
     deliveries: VecDeque<Frame>,
     events: VecDeque<Event>,
@@ -43,11 +49,13 @@ impl Pipe {
     /// A link that has sent and received nothing.
     #[must_use]
     pub fn new(config: PipeConfig) -> Self {
-        let PipeConfig { arq, accept_damaged, window } = config;
+        let PipeConfig { arq, accept_damaged, window, coding } = config;
         let window =
             Window { packets: window.packets.clamp(1, Window::MAX_PACKETS), bytes: window.bytes };
         Self {
-            sender: (arq != Arq::None).then(|| Sender::new(arq, window)),
+            sender: (arq != Arq::None).then(|| Sender::new(Whole(arq), window)),
+            coded: coding
+                .map(|coding| Box::new(Pipelined::new(coding, arq, accept_damaged, window))),
             receiver: Receiver::new(accept_damaged, window),
             deliveries: VecDeque::new(),
             events: VecDeque::new(),
@@ -56,8 +64,11 @@ impl Pipe {
 
     /// Takes a frame from the medium.
     pub fn handle_frame(&mut self, now: Instant, mut frame: Frame) -> Arrival {
-        let Self { sender, receiver, deliveries, events } = self;
+        let Self { sender, coded, receiver, deliveries, events } = self;
         let mut out = Output { deliveries, events };
+        if let Some(coded) = coded {
+            return coded.handle_frame(now, &frame, &mut out);
+        }
         let failure = match open(&mut frame) {
             Ok(Opened::Data(data)) => match data.number {
                 Number::Plain => return take_plain(receiver, data.wish, frame, &mut out),
@@ -94,8 +105,11 @@ impl Pipe {
     pub fn poll_transmit(
         &mut self,
         now: Instant,
-        pull: impl FnOnce() -> Option<Pulled>,
+        mut pull: impl FnMut() -> Option<Pulled>,
     ) -> Option<Frame> {
+        if let Some(coded) = &mut self.coded {
+            return coded.poll_transmit(now, &mut self.events, pull);
+        }
         if let Some(ack) = self.receiver.poll_ack() {
             let (header, trailer) = ack.encode();
             return Some(Frame { header, trailer, ..Frame::default() });
@@ -109,7 +123,9 @@ impl Pipe {
 
     /// Fires every timer due; a spurious call changes nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
-        if let Some(sender) = &mut self.sender {
+        if let Some(coded) = &mut self.coded {
+            coded.handle_timeout(now);
+        } else if let Some(sender) = &mut self.sender {
             sender.handle_timeout(now);
         }
     }
@@ -127,14 +143,18 @@ impl Pipe {
     /// Says when to call `handle_timeout` next, and why.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        self.sender.as_ref()?.poll_timeout()
+        match &self.coded {
+            Some(coded) => coded.poll_timeout(),
+            None => self.sender.as_ref()?.poll_timeout(),
+        }
     }
 
     /// Packets that the link holds: kept copies, and what waits for order or for collection.
     #[must_use]
     pub fn held(&self) -> usize {
         let copies = self.sender.as_ref().map_or(0, Sender::held);
-        copies + self.receiver.held() + self.deliveries.len()
+        let coded = self.coded.as_ref().map_or(0, |coded| coded.held());
+        copies + coded + self.receiver.held() + self.deliveries.len()
     }
 }
 

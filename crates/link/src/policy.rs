@@ -29,6 +29,9 @@ pub struct Request {
     pub bytes: usize,
     /// Until the packet is worthless, if ever.
     pub time_left: Option<Duration>,
+    /// Frames that may still be sent for it if none is taken whole, this one included; without
+    /// limit if `None`.
+    pub tries_left: Option<u32>,
     /// The owner of the packet takes it damaged.
     pub welcomes_damage: bool,
 }
@@ -55,8 +58,8 @@ pub enum Outcome<'a> {
 
 /// A way of choosing size and parity. It knows only what the receiver reported.
 pub trait Policy: fmt::Debug + Send {
-    /// Chooses the next frame.
-    fn plan(&mut self, request: &Request) -> Plan;
+    /// Chooses the next frame; `None` if the packet is not worth one, because it would be late.
+    fn plan(&mut self, request: &Request) -> Option<Plan>;
 
     /// Learns what became of a frame so made.
     fn learn(&mut self, plan: Plan, outcome: Outcome<'_>);

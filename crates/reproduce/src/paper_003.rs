@@ -12,6 +12,7 @@ pub(crate) mod fig6;
 pub(crate) mod fig7;
 pub(crate) mod fig8;
 pub(crate) mod fig9;
+mod paired;
 mod senders;
 pub(crate) mod shares;
 mod slots;

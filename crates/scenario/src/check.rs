@@ -140,12 +140,6 @@ fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
         let message = "a pipe has two directions and no paths: use uplink and downlink";
         return Err(Fault::at(link.stations.span(), message));
     }
-    let directions = [&link.both(), &link.uplink, &link.downlink];
-    if let Some(policy) = directions.into_iter().find_map(|direction| direction.policy) {
-        let message =
-            format!("policy {policy} codes frames of a wavelan link only: add kind = \"wavelan\"");
-        return Err(Fault::at(link.stations.span(), message));
-    }
     Ok(())
 }
 

@@ -29,6 +29,7 @@ pub use model::{
     LinkKind, Path, Route, Scenario, Station, StationInterface,
 };
 pub use plan::{AppPlan, InterfacePlan, Read, StationPlan, StationRoute, Topology};
+pub use radio::wavelan_cost;
 pub use tcp::{KNOBS, Knob, TcpPreset, TcpSettings, TcpSettingsError};
 pub use toml::Spanned;
 pub use values::{Arq, ByteRange, Prefix, Queue, QueueLength, Target};

@@ -9,7 +9,8 @@ use windfall_channel::{
     self as channel, AirConfig, ErrorTrace, Exposure, Line, MediumConfig, Model, PathConfig,
     PipeConfig, RateTrace, Truncation,
 };
-use windfall_link::Window;
+use windfall_link::policy::Cost;
+use windfall_link::{Coding, Window};
 use windfall_queue::Limits;
 use windfall_stack::InterfaceConfig;
 
@@ -76,11 +77,27 @@ fn pipe_end(link: &Link, own: &Direction, others: &Direction) -> windfall_link::
         Some(rate) => Window::of_pipe(rate, round_trip / 2, usize::from(link.mtu())),
         None => Window::default(),
     };
+    let policy = own.policy.or(others.policy);
+    let silent = match policy {
+        Some(_) => windfall_link::Arq::Persistent,
+        None => windfall_link::Arq::None,
+    };
+    let padded = own.padded.unwrap_or(false);
+    let cost = pipe_cost(rate);
     windfall_link::PipeConfig {
-        arq: arq(own, windfall_link::Arq::None),
+        arq: arq(own, silent),
         accept_damaged: others.accept_damaged.unwrap_or(false),
         window,
+        coding: policy.map(|policy| Coding { policy, padded, cost }),
     }
+}
+
+/// What a coded frame costs on a pipe beside its blocks: header and report, about 60 bytes. Where
+/// bytes take no time, only their proportion counts.
+fn pipe_cost(rate: Option<Rate>) -> Cost {
+    let per_byte = rate.map_or(Duration::ZERO, |rate| rate.time_of(1));
+    let per_byte = per_byte.max(Duration::from_nanos(1));
+    Cost { per_frame: per_byte * 60, per_byte }
 }
 
 fn limits(length: Option<QueueLength>) -> Limits {

@@ -103,6 +103,12 @@ fn goodput(rate: Rate, bytes: usize) -> Option<Rate> {
     Rate::from_bps((bytes as f64 * 8.0 / time).round() as u64)
 }
 
+/// What a coded frame costs on the radio of S3.2.
+#[must_use]
+pub fn wavelan_cost() -> Cost {
+    coding_cost(WAVELAN_RATE)
+}
+
 /// What a coded frame costs beside its blocks: two frames' overhead, and the headers of both with
 /// the report of the receiver, about 50 bytes.
 fn coding_cost(rate: Rate) -> Cost {

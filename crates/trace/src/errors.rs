@@ -2,12 +2,14 @@
 //!
 //! The traces themselves and their file format are in [`windfall_channel::error_trace`].
 
+mod bound;
 pub mod convert;
 pub mod fit;
 pub mod record;
 pub mod statistics;
 mod synthesis;
 
+pub use bound::best_rate;
 pub use statistics::Statistics;
 pub use synthesis::{SynthesisError, synthesize_bits, synthesize_frames};
 pub use windfall_channel::error_trace::{Index, TraceHeader};

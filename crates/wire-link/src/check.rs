@@ -20,6 +20,14 @@ pub fn frame_check(slices: &[&[u8]]) -> [u8; FCS_LEN] {
     hasher.finalize().to_le_bytes()
 }
 
+/// The check of a coded block: the high half of its frame check, which is much faster than a CRC of
+/// 16 bits and misses as little.
+#[must_use]
+pub fn block_check(bytes: &[u8]) -> [u8; HEADER_CHECK_LEN] {
+    let [_, _, high @ ..] = frame_check(&[bytes]);
+    high
+}
+
 /// The check of a header: CRC-16 with polynomial 0x1021, start all ones, high bit first.
 #[must_use]
 pub fn header_check(bytes: &[u8]) -> [u8; HEADER_CHECK_LEN] {

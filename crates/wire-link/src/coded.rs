@@ -6,10 +6,10 @@
 //!
 //! | byte | header field |
 //! |---|---|
-//! | 0 | kind 6, flags as of other frames with packets |
+//! | 0 | kind 6, or 7 in a window of frames; flags as of other frames with packets |
 //! | 1 | level (3 bits), whole, padded, blocks − 1 (3 bits) |
-//! | 2, 3 | number of the packet |
-//! | 4, 5 | bytes of the packet |
+//! | 2, 3 | number of the packet; in a window order and settled follow, as of other frames: 10 bytes |
+//! | then | bytes of the packet, 2 bytes |
 //! | 6 … | of each block where in the stream it begins, 2 bytes, and how much it holds, 1 byte |
 //! | last 2 | header check |
 //!
@@ -22,10 +22,10 @@
 //! | 3 … | of each block: 0…252 corrected symbols, 253 taken damaged, 254 failed, 255 missing |
 
 use arrayvec::ArrayVec;
-use windfall_base::seq::Seq16;
+use windfall_base::seq::{Seq16, Seq32};
 
 use crate::HeaderError;
-use crate::check::{FCS_LEN, HEADER_CHECK_LEN, header_check};
+use crate::check::{FCS_LEN, HEADER_CHECK_LEN, frame_check, header_check};
 use crate::pipe::{HeaderBytes, Wish};
 use crate::poll::Feedback;
 
@@ -38,9 +38,11 @@ pub const HEADER_PARITY: usize = 12;
 /// Bytes of the check that each block has of its own.
 pub const BLOCK_CHECK: usize = HEADER_CHECK_LEN;
 
-const FIXED: usize = 6;
+/// Bytes before the stretches beside the number.
+const FIXED: usize = 4;
 const WHOLE: u8 = 0x10;
 const PADDED: u8 = 0x08;
+const AGAIN: u8 = 0x80;
 
 /// How much parity each block of a frame has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -120,12 +122,32 @@ pub struct Head {
     pub whole: bool,
     /// Every block has 255 bytes, also one that holds less or nothing.
     pub padded: bool,
-    /// The number of the packet.
-    pub seq: Seq16,
+    /// Which packet it is, and which transmission.
+    pub number: Number,
     /// Bytes of the packet.
     pub length: u16,
     /// What each block holds; one to five of them.
     pub stretches: ArrayVec<Stretch, MAX_BLOCKS>,
+}
+
+/// How a coded frame is numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// By packet, for an exchange of one packet at a time.
+    Unit(Seq16),
+    /// By packet and by transmission, for a window of frames.
+    Window(Place),
+}
+
+/// A frame's place in a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The number of the packet.
+    pub seq: Seq32,
+    /// The number of the transmission: each frame on the pipe has the next.
+    pub order: Seq32,
+    /// How far before `seq` the first packet lies that the sender may still send.
+    pub settled: u16,
 }
 
 /// What a block holds of the stream.
@@ -172,8 +194,16 @@ impl Head {
         let blocks = (self.stretches.len() as u8).saturating_sub(1);
         let shape =
             self.level.0 << 5 | flag(self.whole, WHOLE) | flag(self.padded, PADDED) | blocks;
-        bytes.extend([6 << 4 | self.wish.bits(), shape]);
-        bytes.extend(self.seq.0.to_be_bytes());
+        let kind: u8 = if matches!(self.number, Number::Unit(_)) { 6 } else { 7 };
+        bytes.extend([kind << 4 | self.wish.bits(), shape]);
+        match self.number {
+            Number::Unit(seq) => bytes.extend(seq.0.to_be_bytes()),
+            Number::Window(Place { seq, order, settled }) => {
+                bytes.extend(seq.0.to_be_bytes());
+                bytes.extend(order.0.to_be_bytes());
+                bytes.extend(settled.to_be_bytes());
+            }
+        }
         bytes.extend(self.length.to_be_bytes());
         for Stretch { start, len } in &self.stretches {
             bytes.extend(start.to_be_bytes());
@@ -189,7 +219,7 @@ impl Head {
     /// # Errors
     /// If the bytes are too few, fail their check, or have a value that no sender writes.
     pub fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
-        let least = FIXED + 3 + HEADER_CHECK_LEN;
+        let least = FIXED + 2 + 3 + HEADER_CHECK_LEN;
         if bytes.len() < least {
             return Err(HeaderError::Short { have: bytes.len(), need: least });
         }
@@ -197,11 +227,12 @@ impl Head {
         if header_check(fields) != check {
             return Err(HeaderError::Check);
         }
-        if fields[0] >> 4 != 6 {
-            return Err(HeaderError::Kind(fields[0] >> 4));
-        }
+        let (number, rest) = parse_number(fields[0] >> 4, &fields[2..])?;
+        let Some((length, rest)) = rest.split_first_chunk() else {
+            return Err(HeaderError::Short { have: bytes.len(), need: least });
+        };
         let shape = fields[1];
-        let (stretches, rest) = fields[FIXED..].as_chunks::<3>();
+        let (stretches, rest) = rest.as_chunks::<3>();
         let blocks = usize::from(shape & 0x7) + 1;
         if blocks > MAX_BLOCKS || stretches.len() != blocks || !rest.is_empty() {
             return Err(HeaderError::Field("blocks"));
@@ -211,8 +242,8 @@ impl Head {
             level: Level(shape >> 5),
             whole: shape & WHOLE != 0,
             padded: shape & PADDED != 0,
-            seq: Seq16(u16::from_be_bytes([fields[2], fields[3]])),
-            length: u16::from_be_bytes([fields[4], fields[5]]),
+            number,
+            length: u16::from_be_bytes(*length),
             stretches: stretches
                 .iter()
                 .map(|&[high, low, len]| Stretch { start: u16::from_be_bytes([high, low]), len })
@@ -227,6 +258,28 @@ impl Head {
             return Err(HeaderError::Field("stretch"));
         }
         Ok(head)
+    }
+}
+
+/// The number at the beginning of `bytes`, and what follows it.
+fn parse_number(kind: u8, bytes: &[u8]) -> Result<(Number, &[u8]), HeaderError> {
+    let short = |need| HeaderError::Short { have: bytes.len(), need };
+    match kind {
+        6 => {
+            let (seq, rest) = bytes.split_first_chunk().ok_or(short(2))?;
+            Ok((Number::Unit(Seq16(u16::from_be_bytes(*seq))), rest))
+        }
+        7 => {
+            let (&[a, b, c, d, e, f, g, h, i, j], rest) =
+                bytes.split_first_chunk().ok_or(short(10))?;
+            let place = Place {
+                seq: Seq32(u32::from_be_bytes([a, b, c, d])),
+                order: Seq32(u32::from_be_bytes([e, f, g, h])),
+                settled: u16::from_be_bytes([i, j]),
+            };
+            Ok((Number::Window(place), rest))
+        }
+        kind => Err(HeaderError::Kind(kind)),
     }
 }
 
@@ -279,6 +332,64 @@ pub enum Progress {
     Complete,
     /// Its blocks passed their checks, but the whole did not: all of it is wanted again.
     Again,
+}
+
+/// What a receiver reports of one transmission in a window; such records stand behind an ACK.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The number of the transmission.
+    pub order: Seq32,
+    /// The packet's blocks passed their checks, but the whole did not: all of it is wanted again.
+    pub again: bool,
+    /// What became of each block.
+    pub fates: ArrayVec<Fate, MAX_BLOCKS>,
+}
+
+/// The records behind an ACK as its payload, with a frame check of their own behind them.
+///
+/// Of each record: the transmission, 4 bytes; how many blocks, with the high bit for *again*; the
+/// blocks' fates as in a report.
+#[must_use]
+pub fn encode_records<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for Record { order, again, fates } in records {
+        bytes.extend(order.0.to_be_bytes());
+        bytes.push(fates.len() as u8 | if *again { AGAIN } else { 0 });
+        bytes.extend(fates.iter().map(|fate| fate.byte()));
+    }
+    if !bytes.is_empty() {
+        let check = frame_check(&[&bytes]);
+        bytes.extend(check);
+    }
+    bytes
+}
+
+/// Reads the records behind an ACK.
+///
+/// # Errors
+/// If their check fails, or they are not whole.
+pub fn parse_records(bytes: &[u8]) -> Result<Vec<Record>, HeaderError> {
+    let mut records = Vec::new();
+    if bytes.is_empty() {
+        return Ok(records);
+    }
+    let Some((mut rest, check)) = bytes.split_last_chunk::<FCS_LEN>() else {
+        return Err(HeaderError::Short { have: bytes.len(), need: FCS_LEN });
+    };
+    if frame_check(&[rest]) != *check {
+        return Err(HeaderError::Check);
+    }
+    while let Some((&[a, b, c, d, count], tail)) = rest.split_first_chunk() {
+        let (order, blocks) = (Seq32(u32::from_be_bytes([a, b, c, d])), count & !AGAIN);
+        if usize::from(blocks) > MAX_BLOCKS || tail.len() < usize::from(blocks) {
+            return Err(HeaderError::Field("blocks"));
+        }
+        let (fates, tail) = tail.split_at(usize::from(blocks));
+        let fates = fates.iter().map(|byte| Fate::from_byte(*byte)).collect();
+        records.push(Record { order, again: count & AGAIN != 0, fates });
+        rest = tail;
+    }
+    if rest.is_empty() { Ok(records) } else { Err(HeaderError::Field("records")) }
 }
 
 /// The receiver's report of one frame, which rides in the immediate ACK.

@@ -65,17 +65,62 @@ impl Receiver {
         wish.accept_damaged.unwrap_or(self.accept_damaged)
     }
 
+    /// Notes what the number of a frame says; gives the place of its packet, or `None` if it
+    /// makes no sense.
+    fn hear(&mut self, numbered: Numbered, out: &mut Output<'_>) -> Option<i32> {
+        if !self.history.hear(numbered.order) {
+            return None;
+        }
+        self.ack_due = true;
+        self.pass_to(numbered.seq + u32::from(numbered.settled).wrapping_neg(), out);
+        Some(numbered.seq.distance_from(self.next))
+    }
+
+    /// Notes that a frame with a part of a packet was heard; fails if the part is of no use.
+    pub(crate) fn hear_part(
+        &mut self,
+        numbered: Numbered,
+        out: &mut Output<'_>,
+    ) -> Result<(), DropReason> {
+        let place = self.hear(numbered, out).ok_or(DropReason::Malformed)?;
+        let has = |place: usize| self.places.get(place).is_some_and(Option::is_some);
+        match usize::try_from(place) {
+            Ok(place) if place >= self.window.packets => Err(DropReason::ReceiveBuffer),
+            Ok(place) if !has(place) => Ok(()),
+            _ => {
+                self.history.arrive(numbered.order);
+                Err(DropReason::Duplicate)
+            }
+        }
+    }
+
+    /// Notes that all parts in a frame have arrived.
+    pub(crate) fn part_arrived(&mut self, order: Seq32) {
+        self.history.arrive(order);
+    }
+
+    /// Takes a packet whose parts are all there, and brings it into order.
+    pub(crate) fn complete(&mut self, seq: Seq32, frame: Frame, out: &mut Output<'_>) {
+        if let Ok(place) = usize::try_from(seq.distance_from(self.next)) {
+            let good = frame.damage.frame == Check::Good;
+            self.hold(place, Held { frame, settled: true }, good, out);
+            self.drain(out);
+        }
+    }
+
+    /// Whether packet `seq` was handed up or passed over.
+    pub(crate) fn is_past(&self, seq: Seq32) -> bool {
+        seq.is_before(self.next)
+    }
+
     /// Takes a frame whose header held.
     //= S3.10
     //= S3.48
     pub(crate) fn take(&mut self, numbered: Numbered, frame: Frame, out: &mut Output<'_>) {
-        if !self.history.hear(numbered.order) {
+        let Some(place) = self.hear(numbered, out) else {
             return out.discard(&frame, DropReason::Malformed);
-        }
-        self.ack_due = true;
-        self.pass_to(numbered.seq + u32::from(numbered.settled).wrapping_neg(), out);
+        };
         let good = frame.damage.frame == Check::Good;
-        let place = numbered.seq.distance_from(self.next);
         if place < 0 {
             // The ACK of another copy was lost: this one is good for nothing but another ACK.
             let reason = if good { DropReason::Duplicate } else { DropReason::FrameCheck };

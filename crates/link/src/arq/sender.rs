@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Duration, Frame, Instant};
-use windfall_wire_link::pipe::{Ack, Number, Probe};
+use windfall_wire_link::coded::Place as Number;
+use windfall_wire_link::pipe::{Ack, Probe};
 
+use super::framer::{Fate, Framer};
 use super::round_trip::RoundTrip;
 use crate::event::Event;
-use crate::persistence::Arq;
-use crate::undecided::Undecided;
 use crate::window::{Pulled, Window};
 
 /// On a link without rate and delay an attempt takes no time. One that lets nothing through must
@@ -18,20 +18,12 @@ const ATTEMPTS_AT_ONCE: u32 = 16;
 /// How long it pauses.
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// A packet whose fate is open.
-#[derive(Debug)]
-struct Open {
-    packet: Undecided,
-    /// The transmission of the last attempt.
-    order: Seq32,
-}
-
 /// Place `i` of the window: packet `base + i`.
 #[derive(Debug)]
-struct Place {
+struct Place<P> {
     len: usize,
     /// `None` once the packet is settled: acknowledged, given up, or sent for the only time.
-    copy: Option<Open>,
+    copy: Option<P>,
 }
 
 /// A transmission that has not been reported.
@@ -45,17 +37,17 @@ struct Flight {
 
 /// Sends packets until they are acknowledged or given up.
 #[derive(Debug)]
-pub(crate) struct Sender {
-    arq: Arq,
+pub(crate) struct Sender<F: Framer> {
+    pub(crate) framer: F,
     window: Window,
     /// The first packet that is not settled.
     base: Seq32,
-    places: VecDeque<Place>,
+    places: VecDeque<Place<F::Packet>>,
     /// Bytes of the packets in `places`.
     bytes: usize,
     /// Packets not settled.
     open: usize,
-    /// Packets to repeat, in their order.
+    /// Packets to repeat, or of which more is to be sent, in their order.
     repeats: VecDeque<Seq32>,
     /// The next transmission.
     order: Seq32,
@@ -76,11 +68,11 @@ pub(crate) struct Sender {
     paused: Option<Instant>,
 }
 
-impl Sender {
-    pub(crate) fn new(arq: Arq, window: Window) -> Self {
+impl<F: Framer> Sender<F> {
+    pub(crate) fn new(framer: F, window: Window) -> Self {
         let zero = Seq32(0);
         Self {
-            arq,
+            framer,
             window,
             base: zero,
             places: VecDeque::new(),
@@ -125,30 +117,35 @@ impl Sender {
         &mut self,
         now: Instant,
         events: &mut VecDeque<Event>,
-        pull: impl FnOnce() -> Option<Pulled>,
+        mut pull: impl FnMut() -> Option<Pulled>,
     ) -> Option<Frame> {
         if self.paused.is_some_and(|until| now < until) {
             return None;
         }
-        while let Some(seq) = self.repeats.pop_front() {
-            let Some(copy) = self.copy(seq) else { continue };
-            if copy.packet.has_expired(now) {
-                self.give_up(seq, DropReason::Expired, events);
-                continue;
+        loop {
+            let is_full =
+                self.places.len() >= self.window.packets || self.bytes >= self.window.bytes;
+            let seq = match self.repeats.pop_front() {
+                Some(seq) => seq,
+                None if is_full => return None,
+                None => self.begin(pull()?),
+            };
+            let frame = self.transmit(now, seq, events);
+            if frame.is_some() {
+                return frame;
             }
-            return self.transmit(now, seq, events);
         }
-        if self.places.len() >= self.window.packets || self.bytes >= self.window.bytes {
-            return None;
-        }
-        let packet = Undecided::new(pull()?, self.arq);
+    }
+
+    /// Takes a packet into the window.
+    fn begin(&mut self, pulled: Pulled) -> Seq32 {
+        let packet = self.framer.begin(pulled);
         let seq = self.base + self.places.len() as u32;
-        let len = packet.len();
+        let len = F::len(&packet);
         self.bytes += len;
         self.open += 1;
-        let copy = Open { packet, order: self.order };
-        self.places.push_back(Place { len, copy: Some(copy) });
-        self.transmit(now, seq, events)
+        self.places.push_back(Place { len, copy: Some(packet) });
+        seq
     }
 
     /// The next probe.
@@ -210,7 +207,7 @@ impl Sender {
 
     /// Pauses if a packet was sent in vain again and again while no time passed.
     fn pause_after_many(&mut self, now: Instant, seq: Seq32) {
-        let attempts = self.copy(seq).map_or(0, |copy| copy.packet.attempts());
+        let attempts = self.copy(seq).map_or(0, |copy| F::attempts(copy));
         if attempts > 0 && attempts.is_multiple_of(ATTEMPTS_AT_ONCE) {
             self.paused = Some(now + PAUSE);
         }
@@ -218,29 +215,32 @@ impl Sender {
 
     /// Draws the consequences of the fate of one transmission of a packet.
     fn settle(&mut self, seq: Seq32, order: Seq32, arrived: bool, events: &mut VecDeque<Event>) {
-        let Some(copy) = self.copy(seq) else {
+        let Some(copy) = copy(&mut self.places, self.base, seq) else {
             if !arrived && self.pass_over.is_before(seq.next()) {
                 self.pass_over = seq.next();
             }
             return;
         };
-        if arrived {
-            events.push_back(copy.packet.acknowledged());
-            self.forget(seq);
-        } else if copy.order == order {
-            if copy.packet.is_used_up() {
-                //= S3.12
-                self.give_up(seq, DropReason::RetryLimit, events);
-            } else {
+        match self.framer.settle(copy, order, arrived) {
+            Fate::Open => {}
+            Fate::Done => {
+                events.push_back(F::acknowledged(copy));
+                self.forget(seq);
+            }
+            //= S3.12
+            Fate::UsedUp => self.give_up(seq, DropReason::RetryLimit, events),
+            Fate::Again => {
                 let at = self.repeats.partition_point(|other| other.is_before(seq));
-                self.repeats.insert(at, seq);
+                if self.repeats.get(at) != Some(&seq) {
+                    self.repeats.insert(at, seq);
+                }
             }
         }
     }
 
     fn give_up(&mut self, seq: Seq32, reason: DropReason, events: &mut VecDeque<Event>) {
         if let Some(copy) = self.copy(seq) {
-            events.push_back(copy.packet.dropped(reason));
+            events.push_back(F::dropped(copy, reason));
         }
         if self.pass_over.is_before(seq.next()) {
             self.pass_over = seq.next();
@@ -264,26 +264,30 @@ impl Sender {
     }
 
     /// The copy of packet `seq`, unless the packet is settled.
-    fn copy(&mut self, seq: Seq32) -> Option<&mut Open> {
-        let place = usize::try_from(seq.distance_from(self.base)).ok()?;
-        self.places.get_mut(place)?.copy.as_mut()
+    fn copy(&mut self, seq: Seq32) -> Option<&mut F::Packet> {
+        copy(&mut self.places, self.base, seq)
     }
 
-    /// Sends the next attempt of an open packet.
+    /// Sends the next attempt of an open packet, or gives it up because it is worthless.
     fn transmit(
         &mut self,
         now: Instant,
         seq: Seq32,
         events: &mut VecDeque<Event>,
     ) -> Option<Frame> {
-        let order = self.order;
-        let settled = seq.distance_from(self.base) as u16;
-        let copy = self.copy(seq)?;
-        copy.order = order;
-        let frame = copy.packet.attempt(Number::Window { seq, order, settled }, events);
-        let again = copy.packet.attempts() > 1;
+        let number =
+            Number { seq, order: self.order, settled: seq.distance_from(self.base) as u16 };
+        let copy = copy(&mut self.places, self.base, seq)?;
+        let Some(frame) = self.framer.frame(now, copy, number, events) else {
+            self.give_up(seq, DropReason::Expired, events);
+            return None;
+        };
+        let (again, more) = (F::attempts(copy) > 1, F::wants_more(copy));
         self.note_flight(now, Some(seq));
         self.urgent = again || !self.round_trip.is_measured();
+        if more {
+            self.repeats.push_front(seq);
+        }
         if !frame.kept {
             self.forget(seq);
         }
@@ -317,4 +321,10 @@ impl Sender {
         // A report has just come if it is overdue already; its successor is on the way.
         self.timer = last.map(|last| last.sent.saturating_add(wait).max(now + wait / 2));
     }
+}
+
+/// The copy of packet `seq` in a window that begins with `base`, unless the packet is settled.
+fn copy<P>(places: &mut VecDeque<Place<P>>, base: Seq32, seq: Seq32) -> Option<&mut P> {
+    let place = usize::try_from(seq.distance_from(base)).ok()?;
+    places.get_mut(place)?.copy.as_mut()
 }

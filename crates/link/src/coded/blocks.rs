@@ -1,84 +1,135 @@
 //! Blocks of a frame: written with their check and parity, and put right on arrival.
+//!
+//! Whole blocks go through the code together; only the last of a frame, or one that was cut, goes
+//! alone.
 
+use arrayvec::ArrayVec;
 use windfall_base::Payload;
-use windfall_wire_link::check::header_check;
-use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Fate, Head, Level};
+use windfall_wire_link::check::block_check;
+use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Fate, Head, Level, MAX_BLOCKS};
 
 use super::codes::code;
 
 /// The blocks that `head` announces of `stream`, one behind the other.
 pub(super) fn write(head: &Head, stream: &[u8]) -> Vec<u8> {
-    let blocks = head.stretches.len();
-    let mut bytes = Vec::with_capacity(blocks * BLOCK);
-    for index in 0..blocks {
+    let parity = head.level.parity();
+    let mut bytes = Vec::with_capacity(head.stretches.len() * BLOCK);
+    for (index, stretch) in head.stretches.iter().enumerate() {
         let start = bytes.len();
-        bytes.extend_from_slice(&stream[head.stretches[index].range()]);
-        let end = start + head.block_len(index) - head.level.parity() - BLOCK_CHECK;
-        bytes.resize(end, 0);
-        let check = header_check(&bytes[start..]);
+        bytes.extend_from_slice(&stream[stretch.range()]);
+        bytes.resize(start + head.block_len(index) - parity - BLOCK_CHECK, 0);
+        let check = block_check(&bytes[start..]);
         bytes.extend(check);
-        bytes.resize(end + BLOCK_CHECK + head.level.parity(), 0);
-        if let Some(code) = code(head.level) {
-            // Every block holds at least its check beside the parity and at most 255 bytes.
-            let _ = code.encode(&mut bytes[start..]);
+        bytes.resize(bytes.len() + parity, 0);
+    }
+    if let Some(code) = code(head.level) {
+        let (whole, last) = bytes.split_at_mut(whole_blocks(head) * BLOCK);
+        // Whole blocks are legal, and a shorter one holds at least its check beside the parity.
+        let _ = code.encode_many(whole, BLOCK);
+        let mut rest = last;
+        for index in whole_blocks(head)..head.stretches.len() {
+            let (block, behind) = rest.split_at_mut(head.block_len(index));
+            let _ = code.encode(block);
+            rest = behind;
         }
     }
     bytes
 }
 
-/// A block as it was read.
-pub(super) struct Block {
-    pub(super) fate: Fate,
-    /// The bytes of the stream, put right if `fate` says so, else as they arrived.
-    bytes: [u8; BLOCK],
+/// How many blocks at the beginning of a frame have 255 bytes.
+fn whole_blocks(head: &Head) -> usize {
+    (0..head.stretches.len()).take_while(|index| head.block_len(*index) == BLOCK).count()
 }
 
-impl Block {
-    /// The first `len` bytes.
-    pub(super) fn data(&self, len: usize) -> &[u8] {
-        &self.bytes[..len.min(BLOCK)]
+/// The blocks of a frame as they were read.
+pub(super) struct Blocks {
+    /// The bytes as they arrived, put right where the fate says so.
+    bytes: [u8; MAX_BLOCKS * BLOCK],
+    /// What became of each block, and where it begins.
+    found: ArrayVec<(Fate, usize), MAX_BLOCKS>,
+}
+
+impl Blocks {
+    /// Reads the blocks that `head` announces.
+    ///
+    /// Bytes that were cut off are erasures: parity may bring them back.
+    pub(super) fn read(head: &Head, payload: &Payload) -> Self {
+        let mut blocks = Self { bytes: [0; MAX_BLOCKS * BLOCK], found: ArrayVec::new() };
+        let mut here = 0;
+        for slice in payload.slices() {
+            let len = slice.len().min(blocks.bytes.len() - here);
+            blocks.bytes[here..here + len].copy_from_slice(&slice[..len]);
+            here += len;
+        }
+        let received = blocks.bytes;
+        let together = blocks.correct_together(head, here);
+        let mut start = 0;
+        for index in 0..head.stretches.len() {
+            let len = head.block_len(index);
+            let (block, as_received) =
+                (&mut blocks.bytes[start..start + len], &received[start..start + len]);
+            let here = here.saturating_sub(start).min(len);
+            let errors = match together.get(index) {
+                Some(errors) => *errors,
+                None => correct(block, here, head.level),
+            };
+            let right = errors.filter(|_| is_right(block, head.level));
+            if right.is_none() {
+                // What arrived may still be of use; what the decoder made of it is not.
+                block.copy_from_slice(as_received);
+            }
+            let beyond = if here < len { Fate::Missing } else { Fate::Failed };
+            blocks.found.push((right.map_or(beyond, Fate::Good), start));
+            start += len;
+        }
+        blocks
     }
-}
 
-/// Reads block `index`, which begins at byte `start` of `payload`.
-///
-/// Bytes that were cut off are erasures: parity may bring them back.
-pub(super) fn read(head: &Head, index: usize, payload: &Payload, start: usize) -> Block {
-    let len = head.block_len(index);
-    let mut bytes = [0; BLOCK];
-    let start = start.min(payload.len());
-    let here = (payload.len() - start).min(len);
-    bytes[..here].copy_from_slice(&payload.slice(start..start + here));
-    let fate = if here == 0 {
-        Fate::Missing
-    } else {
-        correct(&mut bytes[..len], here, head.level)
-            .map_or(if here < len { Fate::Missing } else { Fate::Failed }, Fate::Good)
-    };
-    Block { fate, bytes }
+    /// Puts the whole blocks right of which nothing is missing; says of each how many symbols were
+    /// wrong, or that it failed.
+    fn correct_together(&mut self, head: &Head, here: usize) -> ArrayVec<Option<u8>, MAX_BLOCKS> {
+        let count = whole_blocks(head).min(here / BLOCK);
+        let mut together = ArrayVec::new();
+        match code(head.level) {
+            None => together.extend(core::iter::repeat_n(Some(0), count)),
+            Some(code) => {
+                // The length is a whole number of legal blocks.
+                let _ = code.decode_many(&mut self.bytes[..count * BLOCK], BLOCK, |_, outcome| {
+                    together.push(outcome.ok().map(|corrected| corrected.errors as u8));
+                });
+            }
+        }
+        together
+    }
+
+    /// What became of each block.
+    pub(super) fn fates(&self) -> impl Iterator<Item = Fate> + '_ {
+        self.found.iter().map(|(fate, _)| *fate)
+    }
+
+    /// The first `len` bytes of a block.
+    pub(super) fn data(&self, index: usize, len: usize) -> &[u8] {
+        &self.bytes[self.found[index].1..][..len]
+    }
 }
 
 /// Puts a block right whose bytes from `here` on are missing; gives the corrected symbols.
 fn correct(block: &mut [u8], here: usize, level: Level) -> Option<u8> {
-    let received = {
-        let mut copy = [0; BLOCK];
-        copy[..block.len()].copy_from_slice(block);
-        copy
-    };
-    let errors = match code(level) {
-        None if here < block.len() => return None,
-        None => 0,
+    if here == 0 {
+        return None;
+    }
+    match code(level) {
+        None => (here == block.len()).then_some(0),
         Some(code) => {
-            let erased: Vec<u8> = (here..block.len()).map(|at| at as u8).collect();
-            code.decode(block, &erased).ok()?.errors
+            let erased: ArrayVec<u8, BLOCK> = (here..block.len()).map(|at| at as u8).collect();
+            code.decode(block, &erased).ok().map(|corrected| corrected.errors as u8)
         }
-    };
+    }
+}
+
+/// Whether a block's own check holds.
+fn is_right(block: &[u8], level: Level) -> bool {
     let end = block.len() - level.parity();
     let (data, check) = block[..end].split_at(end - BLOCK_CHECK);
-    if header_check(data) == check {
-        return Some(errors as u8);
-    }
-    // What arrived may still be of use to somebody; what the decoder made of it is not.
-    block.copy_from_slice(&received[..block.len()]);
-    None
+    block_check(data) == check
 }

@@ -2,7 +2,7 @@ use core::num::NonZeroU8;
 
 use proptest::prelude::*;
 use windfall_base::{Check, Class, Duration, Seed, Stream, Tag};
-use windfall_wire_link::coded::{BLOCK, HEADER_PARITY, Head, Level, Stretch};
+use windfall_wire_link::coded::{BLOCK, HEADER_PARITY, Level, Stretch};
 
 use super::*;
 
@@ -213,7 +213,7 @@ fn blocks_of_a_false_packet_are_asked_for_again() {
         level: Level::NONE,
         whole: false,
         padded: false,
-        seq: windfall_base::seq::Seq16(1),
+        number: Number::Unit(windfall_base::seq::Seq16(1)),
         length: 100,
         stretches: [Stretch { start: 0, len: 104 }].into_iter().collect(),
     };
@@ -228,6 +228,63 @@ fn blocks_of_a_false_packet_are_asked_for_again() {
     let report = Report::parse(&feedback.unwrap()).unwrap();
     assert_eq!(report.progress, windfall_wire_link::coded::Progress::Again);
     assert!(receiver.poll_delivery().is_none());
+}
+
+/// Of 1500 packets of 500 bytes, one every 8 ms and worthless after 30, how many are complete in
+/// time; frames are lost in spells, and blocks have many wrong bytes in others.
+fn in_time(policy: Kind, seed: u64) -> usize {
+    let [mut sender, mut receiver] = [Coded::new(config(policy)), Coded::new(config(policy))];
+    let mut air = Stream::new(Seed(seed), "air");
+    let (mut is_lossy, mut is_noisy) = (false, false);
+    let (interval, lifetime) = (Duration::from_millis(8), Duration::from_millis(30));
+    let (mut now, mut next, mut count) = (Instant::START, 0_u64, 0);
+    while next < 1_500 || sender.has_unit() {
+        let pull = || {
+            while next < 1_500 {
+                let arrival = Instant::START + interval * next;
+                if arrival > now {
+                    return None;
+                }
+                next += 1;
+                if arrival + lifetime >= now {
+                    let frame = packet(next - 1, 500);
+                    return Some(Pulled { frame, expires: Some(arrival + lifetime) });
+                }
+            }
+            None
+        };
+        let Some(mut unit) = sender.next_unit(now, pull) else {
+            now += Duration::from_millis(1);
+            continue;
+        };
+        now += COST.of(unit.payload.len());
+        is_lossy = if is_lossy { air.unit() < 0.7 } else { air.unit() < 0.1 };
+        is_noisy = if is_noisy { air.unit() < 0.9 } else { air.unit() < 0.1 };
+        let blocks = unit.payload.len().div_ceil(BLOCK);
+        if is_noisy {
+            let wrong = 15 * blocks as u64;
+            let len = unit.payload.len() as u64;
+            spoil(&mut unit, (0..wrong).map(|_| air.below(len) as usize));
+        }
+        let feedback = if is_lossy { None } else { receiver.take_unit(unit).1 };
+        sender.take_outcome(feedback.as_ref());
+        let done = core::iter::from_fn(|| receiver.poll_delivery());
+        let due = |frame: &Frame| frame.tag.map(|Tag(n)| Instant::START + interval * n + lifetime);
+        count += done.filter(|frame| due(frame).is_some_and(|due| now <= due)).count();
+    }
+    count
+}
+
+//= S3.16
+//= S3.45
+#[test]
+fn the_policy_that_knows_deadlines_brings_more_in_time() {
+    let mean = |policy| (1..=6).map(|seed| in_time(policy, seed)).sum::<usize>() / 6;
+    let best = mean(Kind::Best);
+    for other in [Kind::Bold, Kind::Light, Kind::Robust, Kind::Flex] {
+        let others = mean(other);
+        assert!(best > others + 30, "{best} of 1500 with best, {others} with {other}");
+    }
 }
 
 proptest! {

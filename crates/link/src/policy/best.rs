@@ -1,33 +1,86 @@
 //! A policy beyond the paper: it estimates the air and takes the frame that promises most.
 //!
-//! Three estimates, each forgetting slowly: how often a frame is lost whole, how often a block is
-//! cut off when the one before it was not, and how many symbols of a block are wrong. Of every size
-//! and level the expected bytes gained per air time are computed, and the best is taken. A packet
-//! whose time runs out gets the frame that most likely saves it instead.
+//! Faults come in spells, so what is estimated depends on the frame before: how often a frame is
+//! lost after one that was lost or was not; how often a block is cut off; and how much parity the
+//! blocks need after a frame whose worst block needed so much. All estimates forget slowly.
+//!
+//! Of every size and level the expected gain is computed: the bytes that it brings, less what its
+//! air time is worth at the rate that the link reaches at present. That price is what makes a frame
+//! short while frames are being lost, although loss strikes short and long ones alike: it finds out
+//! cheaply when the spell is over. A packet whose time or attempts run out gets the frame that most
+//! likely saves it instead, and one that cannot arrive in time any more is not sent.
 
+use windfall_base::Duration;
 use windfall_wire_link::coded::{BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
 
 use super::{Cost, Outcome, Plan, Policy, Request};
 
-/// The weight of one frame in the estimate of losses.
-const FRAME_MEMORY: f64 = 0.02;
-/// The weight of one block in the estimate of truncation.
-const CUT_MEMORY: f64 = 0.01;
-/// The weight of one block in the two estimates of wrong symbols: the quick and the slow.
+/// The least weight of one more frame in the estimates of loss and truncation.
+const FRAME_MEMORY: f64 = 0.01;
+/// The weight of one block in the two estimates of wrong symbols at large: the quick and the slow.
 const BLOCK_MEMORY: [f64; 2] = [0.08, 0.01];
+/// The least weight of one more block in an estimate of wrong symbols after a certain frame.
+const AFTER_MEMORY: f64 = 0.03;
+/// So many blocks count as much as what is known at large.
+const AFTER_PRIOR: f64 = 6.0;
 /// Of each block that failed, the share that is taken to need each further level.
 const NEXT_LEVEL: f64 = 0.6;
+/// How much of the air time and the gain so far counts after one more frame.
+const WORTH_MEMORY: f64 = 0.99;
+/// What a further frame for the rest of a packet costs beside its bytes, in overheads of a frame.
+const REST: f64 = 0.5;
+/// A packet is in danger if it would miss its end with more than this probability.
+const DANGER: f64 = 0.01;
 
 /// The policy that estimates.
 #[derive(Clone, Debug)]
 pub struct Best {
     cost: Cost,
-    /// The probability that a frame is lost whole.
-    loss: f64,
-    /// The probability that a block is cut off, given that the one before is there.
-    cut: f64,
-    /// The probability that a block needs just this level.
+    /// The probability that a frame is lost whole: after one that was not, and after one that was.
+    loss: [Estimate; 2],
+    pub(super) was_lost: bool,
+    /// The probability that a block is cut off, given that the one before is there: after a frame
+    /// that was not cut, and after one that was.
+    cut: [Estimate; 2],
+    was_cut: bool,
+    /// The probability that a block needs just this level, at large.
     needs: [[f64; 8]; 2],
+    /// The same after a frame whose worst block needed each level, and how many blocks tell so.
+    after: [([f64; 8], f64); 8],
+    /// What the worst block of the last reported frame needed.
+    last: Level,
+    /// Bytes gained and seconds on the air, the recent ones counting more.
+    gained: (f64, f64),
+    /// Bytes that were wanted when the last frame was planned.
+    wanted: usize,
+}
+
+/// A probability that follows what is seen: at first as a mean, then slower and slower to a point.
+#[derive(Clone, Copy, Debug, Default)]
+struct Estimate {
+    value: f64,
+    seen: f64,
+}
+
+impl Estimate {
+    fn learn(&mut self, happened: bool) {
+        self.seen += 1.0;
+        // As if it had not happened in two trials before the first.
+        let weight = (1.0 / (self.seen + 2.0)).max(FRAME_MEMORY);
+        self.value += weight * (f64::from(u8::from(happened)) - self.value);
+    }
+}
+
+/// What a frame promises.
+#[derive(Clone, Copy, Debug)]
+struct Promise {
+    plan: Plan,
+    /// Expected bytes gained.
+    bytes: f64,
+    /// Air time in seconds.
+    seconds: f64,
+    /// The probability that it brings all that is wanted.
+    all: f64,
 }
 
 impl Best {
@@ -36,89 +89,165 @@ impl Best {
     pub fn new(cost: Cost) -> Self {
         let mut needs = [0.0; 8];
         needs[0] = 1.0;
-        Self { cost, loss: 0.0, cut: 0.0, needs: [needs; 2] }
+        let whole = MAX_BLOCKS * Level::NONE.data();
+        let seconds = cost.of(whole).as_secs_f64();
+        Self {
+            cost,
+            loss: [Estimate::default(); 2],
+            was_lost: false,
+            cut: [Estimate::default(); 2],
+            was_cut: false,
+            needs: [needs; 2],
+            after: [([0.0; 8], 0.0); 8],
+            last: Level::NONE,
+            gained: (10.0 * whole as f64, 10.0 * seconds),
+            wanted: 0,
+        }
     }
 
-    /// The probability that a block at `level` is put right.
-    fn survives(&self, level: Level) -> f64 {
-        let [quick, slow] = [0, 1].map(|i| self.needs[i][..=level.index()].iter().sum::<f64>());
-        f64::midpoint(quick, slow)
+    /// The probability that a block at each level is put right.
+    fn survival(&self) -> [f64; 8] {
+        let (after, seen) = &self.after[self.last.index()];
+        let known = seen / (seen + AFTER_PRIOR);
+        let mut sum = 0.0;
+        core::array::from_fn(|level| {
+            let large = f64::midpoint(self.needs[0][level], self.needs[1][level]);
+            sum += known * after[level] + (1.0 - known) * large;
+            sum
+        })
+    }
+
+    /// What a frame promises for the rest of a packet.
+    fn promise(&self, wanted: usize, plan: Plan, good: f64) -> Promise {
+        let level = plan.level;
+        let used = usize::from(plan.blocks).min(wanted.div_ceil(level.data())).max(1);
+        let arrives = 1.0 - self.loss[usize::from(self.was_lost)].value;
+        let stays = 1.0 - self.cut[usize::from(self.was_cut)].value;
+        let (mut bytes, mut reached, mut all) = (0.0, arrives, arrives);
+        let mut left = wanted;
+        for _ in 0..used {
+            let data = left.min(level.data());
+            left -= data;
+            reached *= stays;
+            all *= stays * good;
+            bytes += data as f64 * reached * good;
+        }
+        let sent = wanted - left + used * (BLOCK_CHECK + level.parity());
+        let seconds = self.cost.of(sent).as_secs_f64();
+        Promise { plan, bytes, seconds, all: if left == 0 { all } else { 0.0 } }
     }
 
     fn learn_cut(&mut self, fates: &[Fate]) {
+        let cut = &mut self.cut[usize::from(self.was_cut)];
+        self.was_cut = false;
         for fate in fates {
-            let is_cut = matches!(fate, Fate::Missing);
-            self.cut += CUT_MEMORY * (f64::from(u8::from(is_cut)) - self.cut);
-            if is_cut {
+            self.was_cut = matches!(fate, Fate::Missing);
+            cut.learn(self.was_cut);
+            if self.was_cut {
                 break;
             }
         }
     }
 
-    fn learn_block(&mut self, used: Level, fate: Fate) {
-        let mut seen = [0.0; 8];
-        match fate {
-            Fate::Good(corrected) => {
-                seen[Level::correcting(usize::from(corrected)).index()] = 1.0;
+    fn learn_blocks(&mut self, used: Level, fates: &[Fate]) {
+        let (after, blocks) = &mut self.after[self.last.index()];
+        let mut worst = None;
+        for fate in fates {
+            let mut seen = [0.0; 8];
+            let need = match fate {
+                Fate::Good(corrected) => {
+                    let need = Level::correcting(usize::from(*corrected));
+                    seen[need.index()] = 1.0;
+                    need
+                }
+                Fate::Failed | Fate::Damaged => {
+                    spread_beyond(used, &mut seen);
+                    used.stronger()
+                }
+                Fate::Missing => continue,
+            };
+            worst = worst.max(Some(need));
+            for (needs, memory) in self.needs.iter_mut().zip(BLOCK_MEMORY) {
+                approach(needs, &seen, memory);
             }
-            Fate::Failed | Fate::Damaged => spread_beyond(used, &mut seen),
-            Fate::Missing => return,
+            *blocks += 1.0;
+            approach(after, &seen, (1.0 / *blocks).max(AFTER_MEMORY));
         }
-        for (needs, memory) in self.needs.iter_mut().zip(BLOCK_MEMORY) {
-            for (need, seen) in needs.iter_mut().zip(seen) {
-                *need += memory * (seen - *need);
-            }
-        }
+        self.last = worst.unwrap_or(self.last);
     }
 
-    /// What a frame promises for the rest of a packet: bytes gained, seconds, and the probability
-    /// that it brings all of them.
-    fn promise(&self, request: &Request, blocks: usize, level: Level) -> (f64, f64, f64) {
-        let used = blocks.min(request.bytes.div_ceil(level.data())).max(1);
-        let good = self.survives(level);
-        let (mut bytes, mut reached, mut all) = (0.0, 1.0 - self.loss, 1.0 - self.loss);
-        let mut left = request.bytes;
-        for _ in 0..used {
-            let data = left.min(level.data());
-            left -= data;
-            reached *= 1.0 - self.cut;
-            all *= (1.0 - self.cut) * good;
-            bytes += data as f64 * reached * good;
-        }
-        let sent = request.bytes - left + used * (BLOCK_CHECK + level.parity());
-        (bytes, self.cost.of(sent).as_secs_f64(), if left == 0 { all } else { 0.0 })
+    /// Notes what a frame has gained, and what it cost.
+    fn learn_worth(&mut self, plan: Plan, fates: &[Fate]) {
+        let data = plan.level.data();
+        let used = usize::from(plan.blocks).min(self.wanted.div_ceil(data)).max(1);
+        let len = |block: usize| self.wanted.saturating_sub(block * data).min(data);
+        let taken = fates.iter().enumerate().filter(|(_, fate)| fate.is_taken());
+        let bytes: usize = taken.map(|(block, _)| len(block)).sum();
+        let sent = self.wanted.min(used * data) + used * (BLOCK_CHECK + plan.level.parity());
+        self.gained.0 = WORTH_MEMORY * self.gained.0 + bytes as f64;
+        self.gained.1 = WORTH_MEMORY * self.gained.1 + self.cost.of(sent).as_secs_f64();
     }
 }
 
 impl Policy for Best {
     //= S3.16
     //= S3.45
-    fn plan(&mut self, request: &Request) -> Plan {
-        let time_left = request.time_left.map(windfall_base::Duration::as_secs_f64);
-        let mut best = (f64::NEG_INFINITY, Plan { blocks: 1, level: Level::NONE, whole: false });
-        for blocks in 1..=MAX_BLOCKS {
-            for level in Level::all() {
-                let (bytes, seconds, all) = self.promise(request, blocks, level);
-                // Air time lost to errors comes on top of what a clean rest would take.
-                let urgent = time_left.is_some_and(|left| left < 2.5 * seconds);
-                let worth = if urgent && all > 0.0 { 1e9 * all } else { bytes / seconds };
-                if worth > best.0 {
-                    best = (worth, Plan { blocks: blocks as u8, level, whole: false });
-                }
-            }
+    fn plan(&mut self, request: &Request) -> Option<Plan> {
+        self.wanted = request.bytes;
+        let worth = self.gained.0 / self.gained.1;
+        let rest = REST * self.cost.per_frame.as_secs_f64();
+        let survival = self.survival();
+        let plans = (1..=MAX_BLOCKS as u8)
+            .flat_map(|blocks| Level::all().map(move |level| Plan { blocks, level, whole: false }));
+        let promises: Vec<Promise> = plans
+            .map(|plan| self.promise(request.bytes, plan, survival[plan.level.index()]))
+            .collect();
+        let gain = |promise: &Promise| {
+            promise.bytes - worth * (promise.seconds + rest * (1.0 - promise.all))
+        };
+        let thrifty = promises.iter().max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
+        if request.time_left.is_none() && request.tries_left.is_none() {
+            return Some(thrifty.plan);
         }
-        best.1
+        let saved = |promise: &Promise| saved(promise, request);
+        let surest = promises.iter().max_by(|a, b| saved(a).total_cmp(&saved(b)))?;
+        let left = request.time_left.map_or(f64::INFINITY, Duration::as_secs_f64);
+        let soonest = promises.iter().map(|promise| promise.seconds).fold(f64::MAX, f64::min);
+        if left < soonest {
+            return None;
+        }
+        let in_danger = saved(thrifty) < (1.0 - DANGER) * saved(surest);
+        Some(if in_danger { surest.plan } else { thrifty.plan })
     }
 
     fn learn(&mut self, plan: Plan, outcome: Outcome<'_>) {
-        let lost = matches!(outcome, Outcome::Silence);
-        self.loss += FRAME_MEMORY * (f64::from(u8::from(lost)) - self.loss);
-        if let Outcome::Report(fates) = outcome {
-            self.learn_cut(fates);
-            for fate in fates {
-                self.learn_block(plan.level, *fate);
-            }
-        }
+        let fates = match outcome {
+            Outcome::Silence => &[],
+            Outcome::Report(fates) => fates,
+        };
+        let is_lost = matches!(outcome, Outcome::Silence);
+        self.loss[usize::from(self.was_lost)].learn(is_lost);
+        self.was_lost = is_lost;
+        self.learn_worth(plan, fates);
+        self.learn_cut(fates);
+        self.learn_blocks(plan.level, fates);
+    }
+}
+
+/// The probability that a packet is complete before its time and its attempts run out, if such
+/// frames are sent until then.
+fn saved(promise: &Promise, request: &Request) -> f64 {
+    let in_time = request
+        .time_left
+        .map_or(f64::INFINITY, |left| (left.as_secs_f64() / promise.seconds).floor());
+    let chances = in_time.min(request.tries_left.map_or(f64::INFINITY, f64::from));
+    1.0 - (1.0 - promise.all).powf(chances)
+}
+
+/// Moves a distribution towards another.
+fn approach(distribution: &mut [f64; 8], seen: &[f64; 8], weight: f64) {
+    for (known, seen) in distribution.iter_mut().zip(seen) {
+        *known += weight * (seen - *known);
     }
 }
 

@@ -25,8 +25,8 @@ impl Fixed {
 }
 
 impl Policy for Fixed {
-    fn plan(&mut self, _request: &Request) -> Plan {
-        self.0
+    fn plan(&mut self, _request: &Request) -> Option<Plan> {
+        Some(self.0)
     }
 
     fn learn(&mut self, _plan: Plan, _outcome: Outcome<'_>) {}

@@ -56,8 +56,8 @@ impl Default for Flex {
 
 impl Policy for Flex {
     //= S3.21
-    fn plan(&mut self, _request: &Request) -> Plan {
-        Plan { blocks: self.blocks, level: self.level, whole: false }
+    fn plan(&mut self, _request: &Request) -> Option<Plan> {
+        Some(Plan { blocks: self.blocks, level: self.level, whole: false })
     }
 
     fn learn(&mut self, plan: Plan, outcome: Outcome<'_>) {

@@ -5,16 +5,17 @@ use super::*;
 const COST: Cost =
     Cost { per_frame: Duration::from_micros(900), per_byte: Duration::from_nanos(9_508) };
 
-const REQUEST: Request = Request { bytes: 1_504, time_left: None, welcomes_damage: false };
+const REQUEST: Request =
+    Request { bytes: 1_504, time_left: None, tries_left: None, welcomes_damage: false };
 
 /// Lets a policy choose and report so many frames, all blocks of the same fate.
 fn feed(policy: &mut dyn Policy, frames: usize, fate: impl Fn(Plan, u8) -> Fate) -> Plan {
     for _ in 0..frames {
-        let plan = policy.plan(&REQUEST);
+        let plan = policy.plan(&REQUEST).unwrap();
         let fates: Vec<Fate> = (0..plan.blocks).map(|index| fate(plan, index)).collect();
         policy.learn(plan, Outcome::Report(&fates));
     }
-    policy.plan(&REQUEST)
+    policy.plan(&REQUEST).unwrap()
 }
 
 /// A block with so many wrong symbols.
@@ -52,7 +53,7 @@ fn flex_responds_within_tens_of_milliseconds() {
     // Frames of five blocks take 13 ms. From no parity at all to what nine symbols need: three.
     let mut flex = Flex::default();
     let mut frames = 0;
-    while flex.plan(&REQUEST).level < Level::correcting(9) {
+    while flex.plan(&REQUEST).unwrap().level < Level::correcting(9) {
         feed(&mut flex, 1, |plan, _| wrong(plan, 9));
         frames += 1;
     }
@@ -96,11 +97,55 @@ fn best_gives_a_packet_that_is_almost_late_the_surest_frame() {
     });
     for _ in 0..400 {
         turn += 1;
-        let plan = best.plan(&REQUEST);
+        let plan = best.plan(&REQUEST).unwrap();
         let fate = wrong(plan, if turn % 12 == 0 { 40 } else { 1 });
         best.learn(plan, Outcome::Report(&[fate]));
     }
-    let patient = best.plan(&Request { bytes: 200, ..REQUEST });
-    let urgent = Request { bytes: 200, time_left: Some(Duration::from_millis(4)), ..REQUEST };
-    assert!(best.plan(&urgent).level > patient.level.max(calm.level));
+    let patient = best.plan(&Request { bytes: 150, ..REQUEST }).unwrap();
+    let urgent = Request { bytes: 150, time_left: Some(Duration::from_millis(4)), ..REQUEST };
+    let pressed = best.plan(&urgent).unwrap();
+    assert!(pressed.level > patient.level.max(calm.level), "{pressed:?} {patient:?} {calm:?}");
+}
+
+//= S3.16
+//= S3.45
+#[test]
+fn best_does_not_send_what_cannot_arrive_in_time() {
+    let mut best = Best::new(COST);
+    let left = |micros| Request { time_left: Some(Duration::from_micros(micros)), ..REQUEST };
+    // A frame of one block takes more than three milliseconds.
+    assert_eq!(best.plan(&Request { bytes: 253, ..left(3_000) }), None);
+    assert!(best.plan(&Request { bytes: 253, ..left(4_000) }).is_some());
+}
+
+//= S3.45
+#[test]
+fn best_gives_the_last_attempt_more_parity() {
+    let mut best = Best::new(COST);
+    for turn in 0..400 {
+        let plan = best.plan(&REQUEST).unwrap();
+        best.learn(plan, Outcome::Report(&[wrong(plan, if turn % 9 == 0 { 20 } else { 0 })]));
+    }
+    let with = |tries_left| Request { bytes: 200, tries_left, ..REQUEST };
+    let level = |best: &mut Best, tries| best.plan(&with(tries)).unwrap().level;
+    assert!(level(&mut best, Some(1)) > level(&mut best, None));
+    assert!(level(&mut best, Some(9)) <= level(&mut best, Some(1)));
+}
+
+#[test]
+fn best_finds_out_cheaply_when_a_spell_of_losses_is_over() {
+    // A third of all frames are lost, four in a row.
+    let mut best = Best::new(COST);
+    let (mut inside, mut outside) = (Vec::new(), Vec::new());
+    for turn in 0..1_200 {
+        let plan = best.plan(&REQUEST).unwrap();
+        let is_lost = turn % 12 < 4;
+        if turn > 600 {
+            if best.was_lost { &mut inside } else { &mut outside }.push(plan.blocks);
+        }
+        let fates = vec![Fate::Good(0); usize::from(plan.blocks)];
+        best.learn(plan, if is_lost { Outcome::Silence } else { Outcome::Report(&fates) });
+    }
+    assert!(inside.iter().all(|blocks| *blocks == 1), "{inside:?}");
+    assert!(outside.iter().all(|blocks| *blocks == 5), "{outside:?}");
 }

@@ -6,8 +6,14 @@ fn any_head() -> impl Strategy<Value = Head> {
     let wish = (any::<bool>(), any::<Option<bool>>())
         .prop_map(|(last, accept_damaged)| Wish { last, accept_damaged });
     let stretches = prop::collection::vec(any::<(u16, u8)>(), 1..=MAX_BLOCKS);
-    (wish, 0..8_u8, any::<[bool; 2]>(), any::<u16>(), any::<u16>(), stretches).prop_map(
-        |(wish, level, [whole, padded], seq, length, stretches)| {
+    let number = prop_oneof![
+        any::<u16>().prop_map(|seq| Number::Unit(Seq16(seq))),
+        any::<(u32, u32, u16)>().prop_map(|(seq, order, settled)| {
+            Number::Window(Place { seq: Seq32(seq), order: Seq32(order), settled })
+        }),
+    ];
+    (wish, 0..8_u8, any::<[bool; 2]>(), number, any::<u16>(), stretches).prop_map(
+        |(wish, level, [whole, padded], number, length, stretches)| {
             let level = Level(level);
             let place = |(start, len): (u16, u8)| {
                 let start = if length == 0 { 0 } else { start % length };
@@ -19,7 +25,7 @@ fn any_head() -> impl Strategy<Value = Head> {
                 level,
                 whole,
                 padded,
-                seq: Seq16(seq),
+                number,
                 length,
                 stretches: stretches.into_iter().map(place).collect(),
             }
@@ -45,14 +51,39 @@ proptest! {
     fn any_bytes_parse_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
         let _ = Head::parse(&bytes);
         let _ = Report::parse(&bytes);
+        let _ = parse_records(&bytes);
+    }
+
+    #[test]
+    fn records_survive(
+        parts in prop::collection::vec(
+            (any::<u32>(), any::<bool>(), prop::collection::vec(any::<u8>(), 0..=MAX_BLOCKS)),
+            0..9,
+        ),
+        bit: usize,
+    ) {
+        let record = |(order, again, fates): (u32, bool, Vec<u8>)| Record {
+            order: Seq32(order),
+            again,
+            fates: fates.into_iter().map(Fate::from_byte).collect(),
+        };
+        let records: Vec<Record> = parts.into_iter().map(record).collect();
+        let mut bytes = encode_records(&records);
+        prop_assert_eq!(parse_records(&bytes), Ok(records));
+        if !bytes.is_empty() {
+            let bit = bit % (bytes.len() * 8);
+            bytes[bit / 8] ^= 0x80 >> (bit % 8);
+            prop_assert_eq!(parse_records(&bytes), Err(HeaderError::Check));
+        }
     }
 
     #[test]
     fn any_bytes_with_a_good_check_parse_without_panic(
-        mut bytes in prop::collection::vec(any::<u8>(), 0..30),
+        mut bytes in prop::collection::vec(any::<u8>(), 0..40),
+        is_window: bool,
     ) {
         if let Some(first) = bytes.first_mut() {
-            *first = 6 << 4;
+            *first = if is_window { 7 << 4 } else { 6 << 4 };
         }
         let check = header_check(&bytes);
         bytes.extend(check);

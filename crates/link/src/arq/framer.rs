@@ -1,0 +1,120 @@
+//! How the packets of a window become frames.
+
+use core::fmt;
+use std::collections::VecDeque;
+
+use windfall_base::seq::Seq32;
+use windfall_base::{DropReason, Frame, Instant};
+use windfall_wire_link::coded::Place;
+use windfall_wire_link::pipe::Number;
+
+use crate::event::Event;
+use crate::persistence::Arq;
+use crate::undecided::Undecided;
+use crate::window::Pulled;
+
+/// What became of a packet by the fate of one of its transmissions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is as open as before.
+    Open,
+    /// Some of it must be sent again.
+    Again,
+    /// The receiver has it.
+    Done,
+    /// No attempt is left.
+    UsedUp,
+}
+
+/// Makes the frames of packets, and knows what their fate means.
+pub(crate) trait Framer: fmt::Debug {
+    /// A packet whose fate is open.
+    type Packet: fmt::Debug;
+
+    /// Takes up a packet.
+    fn begin(&self, pulled: Pulled) -> Self::Packet;
+
+    /// Makes the next frame, and reports it; `None` if the packet is worthless by `now`.
+    fn frame(
+        &mut self,
+        now: Instant,
+        packet: &mut Self::Packet,
+        place: Place,
+        events: &mut VecDeque<Event>,
+    ) -> Option<Frame>;
+
+    /// Learns whether a transmission has arrived undamaged.
+    fn settle(&mut self, packet: &mut Self::Packet, order: Seq32, arrived: bool) -> Fate;
+
+    /// Whether another frame of the packet can go at once.
+    fn wants_more(packet: &Self::Packet) -> bool;
+
+    /// The length of the packet, in bytes.
+    fn len(packet: &Self::Packet) -> usize;
+
+    /// Attempts made.
+    fn attempts(packet: &Self::Packet) -> u32;
+
+    /// What to report when the packet has arrived.
+    fn acknowledged(packet: &Self::Packet) -> Event;
+
+    /// What to report when the packet is given up.
+    fn dropped(packet: &Self::Packet, reason: DropReason) -> Event;
+}
+
+/// Each packet in a frame of its own, repeated whole.
+#[derive(Debug)]
+pub(crate) struct Whole(pub(crate) Arq);
+
+impl Framer for Whole {
+    /// The packet, and the transmission of its last attempt.
+    type Packet = (Undecided, Option<Seq32>);
+
+    fn begin(&self, pulled: Pulled) -> Self::Packet {
+        (Undecided::new(pulled, self.0), None)
+    }
+
+    fn frame(
+        &mut self,
+        now: Instant,
+        (packet, last): &mut Self::Packet,
+        Place { seq, order, settled }: Place,
+        events: &mut VecDeque<Event>,
+    ) -> Option<Frame> {
+        if packet.has_expired(now) {
+            return None;
+        }
+        *last = Some(order);
+        Some(packet.attempt(Number::Window { seq, order, settled }, events))
+    }
+
+    fn settle(&mut self, packet: &mut Self::Packet, order: Seq32, arrived: bool) -> Fate {
+        let (packet, last) = packet;
+        match (arrived, *last == Some(order)) {
+            (true, _) => Fate::Done,
+            (false, false) => Fate::Open,
+            (false, true) if packet.is_used_up() => Fate::UsedUp,
+            (false, true) => Fate::Again,
+        }
+    }
+
+    fn wants_more(_: &Self::Packet) -> bool {
+        false
+    }
+
+    fn len((packet, _): &Self::Packet) -> usize {
+        packet.len()
+    }
+
+    fn attempts((packet, _): &Self::Packet) -> u32 {
+        packet.attempts()
+    }
+
+    fn acknowledged((packet, _): &Self::Packet) -> Event {
+        packet.acknowledged()
+    }
+
+    fn dropped((packet, _): &Self::Packet, reason: DropReason) -> Event {
+        packet.dropped(reason)
+    }
+}

@@ -1,0 +1,103 @@
+//! A packet of which blocks have arrived.
+
+use arrayvec::ArrayVec;
+use windfall_base::{Check, Damage, Frame, Tag};
+use windfall_wire_link::check::{FCS_LEN, frame_check};
+use windfall_wire_link::coded::{Fate, Head, MAX_BLOCKS};
+
+use super::blocks::Blocks;
+use super::ranges::Ranges;
+
+/// What became of each block of a frame.
+pub(super) type Fates = ArrayVec<Fate, MAX_BLOCKS>;
+
+/// The blocks that have arrived, in their places.
+#[derive(Debug)]
+pub(super) struct Begun {
+    length: u16,
+    stream: Vec<u8>,
+    missing: Ranges,
+    /// Taken although their checks rejected them.
+    suspect: Ranges,
+    corrected: u32,
+    tag: Option<Tag>,
+}
+
+impl Begun {
+    pub(super) fn new(head: &Head, tag: Option<Tag>) -> Self {
+        Self {
+            length: head.length,
+            stream: vec![0; head.stream()],
+            missing: Ranges::until(head.stream()),
+            suspect: Ranges::default(),
+            corrected: 0,
+            tag,
+        }
+    }
+
+    /// Takes what is good of a frame, and what is not if damage is `welcome`.
+    pub(super) fn take(&mut self, head: &Head, unit: &Frame, welcome: bool) -> Fates {
+        let read = Blocks::read(head, &unit.payload);
+        let all_good = read.fates().all(|fate| matches!(fate, Fate::Good(_)));
+        let mut fates = ArrayVec::new();
+        for (index, found) in read.fates().enumerate() {
+            let range = head.stretches[index].range();
+            let data = read.data(index, range.len());
+            fates.push(match found {
+                // Who repeats whole frames has no use for parts of them.
+                Fate::Good(corrected) if all_good || !head.whole => {
+                    self.stream[range.clone()].copy_from_slice(data);
+                    self.missing.remove(&range);
+                    self.suspect.remove(&range);
+                    self.corrected += u32::from(corrected);
+                    found
+                }
+                //= S0.63
+                _ if welcome => {
+                    for gap in self.missing.within(&range) {
+                        let inside = gap.start - range.start..gap.end - range.start;
+                        self.stream[gap.clone()].copy_from_slice(&data[inside]);
+                        self.suspect.insert(gap);
+                    }
+                    self.missing.remove(&range);
+                    if matches!(found, Fate::Good(_)) { found } else { Fate::Damaged }
+                }
+                fate => fate,
+            });
+        }
+        fates
+    }
+
+    /// Whether all of it is there, right or not.
+    pub(super) fn is_whole(&self) -> bool {
+        self.missing.is_empty()
+    }
+
+    /// Whether a frame with this header speaks of the same packet.
+    pub(super) fn fits(&self, head: &Head) -> bool {
+        self.length == head.length
+    }
+
+    /// Whether the frame check holds, or need not.
+    pub(super) fn is_consistent(&self) -> bool {
+        let (packet, check) = self.stream.split_at(usize::from(self.length));
+        !self.suspect.is_empty() || frame_check(&[packet]) == check
+    }
+
+    pub(super) fn restart(&mut self) {
+        self.missing = Ranges::until(self.stream.len());
+        self.corrected = 0;
+    }
+
+    pub(super) fn into_frame(self) -> Frame {
+        let Self { mut stream, length, suspect, corrected, tag, .. } = self;
+        stream.truncate(stream.len() - FCS_LEN);
+        // Suspect bytes of the frame check alone leave the packet unchecked, not damaged.
+        let inside = suspect.within(&(0..usize::from(length)));
+        let suspect: Vec<_> =
+            inside.into_iter().map(|range| range.start as u32..range.end as u32).collect();
+        let frame = if suspect.is_empty() { Check::Good } else { Check::Bad };
+        let damage = Damage { frame, header: Check::Good, missing: 0, corrected, suspect };
+        Frame { tag, damage, ..Frame::packet(stream) }
+    }
+}

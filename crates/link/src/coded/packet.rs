@@ -1,0 +1,173 @@
+//! A packet under way in coded blocks: what its receiver lacks, and the next frame with some of it.
+
+use bytes::Bytes;
+use windfall_base::{Class, DropReason, Frame, Instant, Tag};
+use windfall_wire_link::check::frame_check;
+use windfall_wire_link::coded::{Fate, Head, MAX_BLOCKS, Number, Stretch};
+use windfall_wire_link::pipe::Wish;
+
+use super::ranges::Ranges;
+use super::{blocks, codes};
+use crate::event::Event;
+use crate::persistence::Arq;
+use crate::policy::{Plan, Policy, Request};
+use crate::window::Pulled;
+
+/// The packet, its frame check, and what is known of both.
+#[derive(Debug)]
+pub(super) struct Packet {
+    /// The packet and its frame check.
+    stream: Bytes,
+    class: Class,
+    tag: Option<Tag>,
+    expires: Option<Instant>,
+    /// What the receiver is not known to have.
+    missing: Ranges,
+    /// What of that is not on its way.
+    pub(super) unsent: Ranges,
+    /// Frames in a row of which the receiver did not take everything.
+    pub(super) tries: u32,
+    limit: Option<u32>,
+}
+
+impl Packet {
+    /// A packet of which nothing was sent. Longer ones than 65 535 bytes are kept away by the
+    /// interface's MTU.
+    pub(super) fn new(Pulled { mut frame, expires }: Pulled, arq: Arq) -> Self {
+        // The frame check stands behind the packet, and offsets have 16 bits.
+        frame.payload.truncate(usize::from(u16::MAX) - 4);
+        let [head, body] = frame.payload.slices();
+        let check = frame_check(&[head, body]);
+        let stream: Bytes = [head, body, &check].concat().into();
+        let missing = Ranges::until(stream.len());
+        Self {
+            unsent: missing.clone(),
+            missing,
+            stream,
+            class: frame.class,
+            tag: frame.tag,
+            expires,
+            tries: 0,
+            limit: arq.limit(&frame.class),
+        }
+    }
+
+    /// Bytes of the packet.
+    pub(super) fn len(&self) -> usize {
+        self.stream.len() - 4
+    }
+
+    /// Whether the packet is worthless by `now`.
+    pub(super) fn has_expired(&self, now: Instant) -> bool {
+        self.expires.is_some_and(|expires| expires < now)
+    }
+
+    /// Whether no attempt is left.
+    pub(super) fn is_used_up(&self) -> bool {
+        self.limit.is_some_and(|limit| self.tries >= limit)
+    }
+
+    pub(super) fn acknowledged(&self) -> Event {
+        Event::Acknowledged { tag: self.tag }
+    }
+
+    pub(super) fn dropped(&self, reason: DropReason) -> Event {
+        Event::Dropped { tag: self.tag, kept: false, reason, len: self.len() }
+    }
+
+    /// How the next frame is made; `None` if the packet is worthless, or not worth a frame.
+    //= S3.16
+    //= S3.45
+    pub(super) fn plan(&self, now: Instant, policy: &mut dyn Policy) -> Option<Plan> {
+        if self.has_expired(now) {
+            return None;
+        }
+        let welcomes_damage = self.class.accept_damaged == Some(true);
+        let mut plan = policy.plan(&Request {
+            bytes: self.unsent.bytes(),
+            time_left: self.expires.map(|expires| expires.saturating_since(now)),
+            tries_left: self.limit.map(|limit| limit.saturating_sub(self.tries)),
+            welcomes_damage,
+        })?;
+        //= S0.63
+        if welcomes_damage {
+            plan.level = plan.level.weaker().weaker();
+        }
+        Some(plan)
+    }
+
+    /// The next frame: its blocks hold what was not sent, from the front.
+    pub(super) fn frame(&mut self, number: Number, plan: Plan, padded: bool) -> (Head, Frame) {
+        let head = self.head(number, plan, padded);
+        for stretch in &head.stretches {
+            self.unsent.remove(&stretch.range());
+        }
+        let frame = Frame {
+            header: codes::seal_header(&head),
+            payload: blocks::write(&head, &self.stream).into(),
+            class: self.class,
+            tag: self.tag,
+            kept: true,
+            ..Frame::default()
+        };
+        (head, frame)
+    }
+
+    /// Reports that a frame was sent.
+    pub(super) fn sent(&self, frame: &Frame) -> Event {
+        let attempt = self.tries + 1;
+        Event::Sent { tag: self.tag, attempt, len: frame.len(), kept: true }
+    }
+
+    fn head(&self, number: Number, plan: Plan, padded: bool) -> Head {
+        let last = self.limit.is_some_and(|limit| self.tries + 1 >= limit);
+        let mut head = Head {
+            wish: Wish { last, accept_damaged: self.class.accept_damaged },
+            level: plan.level,
+            whole: plan.whole,
+            padded,
+            number,
+            length: self.len() as u16,
+            stretches: arrayvec::ArrayVec::new(),
+        };
+        let blocks = usize::from(plan.blocks).clamp(1, MAX_BLOCKS);
+        let mut at = 0;
+        while head.stretches.len() < blocks
+            && let Some(gap) = self.unsent.next_from(at)
+        {
+            let len = gap.len().min(plan.level.data());
+            head.stretches.push(Stretch { start: gap.start as u16, len: len as u8 });
+            at = gap.start + len;
+        }
+        while padded && head.stretches.len() < blocks {
+            head.stretches.push(Stretch::default());
+        }
+        head
+    }
+
+    /// Draws the consequences of what became of a frame with this header; none if it was lost.
+    pub(super) fn settle(&mut self, head: &Head, fates: &[Fate]) {
+        let all = fates.len() == head.stretches.len() && fates.iter().all(|fate| fate.is_taken());
+        for (index, stretch) in head.stretches.iter().enumerate() {
+            let is_taken = fates.get(index).is_some_and(|fate| fate.is_taken());
+            if is_taken && (all || !head.whole) {
+                self.missing.remove(&stretch.range());
+            }
+            for gap in self.missing.within(&stretch.range()) {
+                self.unsent.insert(gap);
+            }
+        }
+        self.tries = if all { 0 } else { self.tries + 1 };
+    }
+
+    /// Whether the receiver has all of it.
+    pub(super) fn is_complete(&self) -> bool {
+        self.missing.is_empty()
+    }
+
+    /// The receiver wants all of it again.
+    pub(super) fn restart(&mut self) {
+        self.missing = Ranges::until(self.stream.len());
+        self.unsent = self.missing.clone();
+    }
+}

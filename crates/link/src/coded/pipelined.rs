@@ -1,0 +1,274 @@
+//! Coded blocks over a full-duplex pipe: many packets at once, in the window that also repeats
+//! plain frames, and reports of blocks behind its ACKs.
+//!
+//! The ACK's bitmap says which transmissions were taken whole. What became of the blocks of each
+//! stands in a record behind it, so that only failed blocks are repeated; where the record is lost,
+//! the blocks of a transmission that was not taken whole are all sent again.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use windfall_base::seq::Seq32;
+use windfall_base::{DropReason, Frame, Instant};
+use windfall_wire_link::coded::{
+    Head, MAX_BLOCKS, Number, Place, Record, encode_records, parse_records,
+};
+use windfall_wire_link::pipe::Header;
+
+use super::begun::Begun;
+use super::packet::Packet;
+use super::{codes, dropped};
+use crate::arq::framer::{Fate, Framer};
+use crate::arq::receiver::{Numbered, Receiver};
+use crate::arq::sender::Sender;
+use crate::event::{Arrival, Event};
+use crate::output::Output;
+use crate::persistence::Arq;
+use crate::policy::{Cost, Kind, Outcome, Plan, Policy};
+use crate::window::{Pulled, Window};
+
+/// Records behind one ACK at most; older ones give way.
+const MOST_RECORDS: usize = 128;
+
+/// How packets go in coded blocks over a pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coding {
+    /// Who chooses size and parity.
+    pub policy: Kind,
+    /// Frames have as many whole blocks as the policy says, however short the packet.
+    pub padded: bool,
+    /// What a frame costs.
+    pub cost: Cost,
+}
+
+/// One end of a pipe with coded frames.
+#[derive(Debug)]
+pub(crate) struct Pipelined {
+    sender: Sender<Coder>,
+    receiver: Receiver,
+    /// Packets of which blocks have arrived, by their number.
+    begun: BTreeMap<u32, Begun>,
+    /// What is to be reported of transmissions.
+    records: VecDeque<Record>,
+}
+
+impl Pipelined {
+    pub(crate) fn new(coding: Coding, arq: Arq, accept_damaged: bool, window: Window) -> Self {
+        let Coding { policy, padded, cost } = coding;
+        let policy = policy.build(cost);
+        let coder = Coder { policy, arq, padded, reported: BTreeMap::new() };
+        Self {
+            sender: Sender::new(coder, window),
+            receiver: Receiver::new(accept_damaged, window),
+            begun: BTreeMap::new(),
+            records: VecDeque::new(),
+        }
+    }
+
+    /// Takes a frame from the medium.
+    pub(crate) fn handle_frame(
+        &mut self,
+        now: Instant,
+        frame: &Frame,
+        out: &mut Output<'_>,
+    ) -> Arrival {
+        let taken = match Header::parse(&frame.header, &frame.trailer) {
+            Ok(Header::Probe(probe)) => {
+                self.receiver.take_probe(probe, out).map(|()| Arrival::Control)
+            }
+            Ok(Header::Ack(ack)) => {
+                // Without its records an ACK still says what was taken whole.
+                for record in parse_records(&frame.payload.to_bytes()).unwrap_or_default() {
+                    self.sender.framer.reported.insert(record.order.0, record);
+                }
+                let is_ours = self.sender.take_ack(now, &ack, out.events);
+                self.sender.framer.reported.clear();
+                if is_ours { Ok(Arrival::Control) } else { Err(DropReason::Malformed) }
+            }
+            Ok(Header::Data(_)) => Err(DropReason::NotForUs),
+            Err(_) => match codes::open_header(&frame.header) {
+                Ok(head) => self.take_blocks(&head, frame, out),
+                Err(reason) => Err(reason),
+            },
+        };
+        self.abandon(out);
+        taken.unwrap_or_else(|reason| {
+            out.discard(frame, reason);
+            Arrival::Packet
+        })
+    }
+
+    /// Takes the blocks of a frame with this header.
+    fn take_blocks(
+        &mut self,
+        head: &Head,
+        frame: &Frame,
+        out: &mut Output<'_>,
+    ) -> Result<Arrival, DropReason> {
+        let Number::Window(Place { seq, order, settled }) = head.number else {
+            return Err(DropReason::NotForUs);
+        };
+        let numbered = Numbered { seq, order, settled, wish: head.wish };
+        self.receiver.hear_part(numbered, out)?;
+        let mut arrival = Arrival::More;
+        let begun = self.begun.entry(seq.0).or_insert_with(|| {
+            arrival = Arrival::Packet;
+            Begun::new(head, frame.tag)
+        });
+        if !begun.fits(head) {
+            return Err(DropReason::Malformed);
+        }
+        let welcome = head.wish.last && self.receiver.accepts(head.wish);
+        let fates = begun.take(head, frame, welcome);
+        let again = begun.is_whole() && !begun.is_consistent();
+        if again {
+            begun.restart();
+        } else if fates.iter().all(|fate| fate.is_taken()) {
+            self.receiver.part_arrived(order);
+        }
+        if self.records.len() == MOST_RECORDS {
+            self.records.pop_front();
+        }
+        self.records.push_back(Record { order, again, fates });
+        if begun.is_whole()
+            && let Some(begun) = self.begun.remove(&seq.0)
+        {
+            self.receiver.complete(seq, begun.into_frame(), out);
+        }
+        Ok(arrival)
+    }
+
+    /// Forgets packets that their sender has given up.
+    fn abandon(&mut self, out: &mut Output<'_>) {
+        while let Some(first) = self.begun.first_entry()
+            && self.receiver.is_past(Seq32(*first.key()))
+        {
+            let mut frame = first.remove().into_frame();
+            // Its sender has reported the packet's end; this is but the end of the pieces.
+            frame.kept = true;
+            out.events.push_back(dropped(&frame, DropReason::Uncorrectable));
+        }
+    }
+
+    /// The next frame for a medium that is free.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        events: &mut VecDeque<Event>,
+        pull: impl FnMut() -> Option<Pulled>,
+    ) -> Option<Frame> {
+        if let Some(ack) = self.receiver.poll_ack() {
+            let (header, trailer) = ack.encode();
+            let payload = encode_records(self.records.make_contiguous().iter()).into();
+            self.records.clear();
+            return Some(Frame { header, payload, trailer, ..Frame::default() });
+        }
+        let packet = self.sender.poll_packet(now, events, pull);
+        packet.or_else(|| self.sender.poll_probe(now))
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.sender.handle_timeout(now);
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        self.sender.poll_timeout()
+    }
+
+    /// Packets that the link holds, begun ones included.
+    pub(crate) fn held(&self) -> usize {
+        self.sender.held() + self.receiver.held() + self.begun.len()
+    }
+}
+
+/// Makes coded frames as the policy says.
+#[derive(Debug)]
+pub(crate) struct Coder {
+    policy: Box<dyn Policy>,
+    arq: Arq,
+    padded: bool,
+    /// What the last ACK reports, by transmission.
+    reported: BTreeMap<u32, Record>,
+}
+
+/// A packet with its frames whose fate is open.
+#[derive(Debug)]
+pub(crate) struct Open {
+    packet: Packet,
+    flights: VecDeque<(Seq32, Head, Plan)>,
+}
+
+impl Framer for Coder {
+    type Packet = Open;
+
+    fn begin(&self, pulled: Pulled) -> Open {
+        Open { packet: Packet::new(pulled, self.arq), flights: VecDeque::new() }
+    }
+
+    fn frame(
+        &mut self,
+        now: Instant,
+        Open { packet, flights }: &mut Open,
+        place: Place,
+        events: &mut VecDeque<Event>,
+    ) -> Option<Frame> {
+        let plan = packet.plan(now, &mut *self.policy)?;
+        let (head, frame) = packet.frame(Number::Window(place), plan, self.padded);
+        events.push_back(packet.sent(&frame));
+        flights.push_back((place.order, head, plan));
+        Some(frame)
+    }
+
+    fn settle(&mut self, open: &mut Open, order: Seq32, arrived: bool) -> Fate {
+        let Open { packet, flights } = open;
+        let Some(at) = flights.iter().position(|(flight, ..)| *flight == order) else {
+            return Fate::Open;
+        };
+        let Some((_, head, plan)) = flights.remove(at) else { return Fate::Open };
+        let record = self.reported.remove(&order.0);
+        match &record {
+            Some(record) => self.policy.learn(plan, Outcome::Report(&record.fates)),
+            // Taken whole, but how much had to be corrected was not heard.
+            None if arrived => {}
+            None => self.policy.learn(plan, Outcome::Silence),
+        }
+        let whole = [windfall_wire_link::coded::Fate::Good(0); MAX_BLOCKS];
+        match &record {
+            Some(Record { again: true, .. }) => {
+                packet.settle(&head, &[]);
+                packet.restart();
+            }
+            _ if arrived => packet.settle(&head, &whole[..head.stretches.len()]),
+            Some(record) => packet.settle(&head, &record.fates),
+            None => packet.settle(&head, &[]),
+        }
+        match packet {
+            _ if packet.is_complete() => Fate::Done,
+            _ if packet.is_used_up() => Fate::UsedUp,
+            _ if packet.unsent.is_empty() => Fate::Open,
+            _ => Fate::Again,
+        }
+    }
+
+    fn wants_more(open: &Open) -> bool {
+        !open.packet.unsent.is_empty()
+    }
+
+    fn len(open: &Open) -> usize {
+        open.packet.len()
+    }
+
+    fn attempts(open: &Open) -> u32 {
+        open.packet.tries + 1
+    }
+
+    fn acknowledged(open: &Open) -> Event {
+        open.packet.acknowledged()
+    }
+
+    fn dropped(open: &Open, reason: DropReason) -> Event {
+        open.packet.dropped(reason)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+use core::num::NonZeroU8;
+
+use proptest::prelude::*;
+use windfall_base::{Check, Class, Duration, Seed, Stream, Tag};
+use windfall_wire_link::coded::BLOCK;
+
+use super::*;
+use crate::pipe::{Pipe, PipeConfig};
+
+fn config(policy: Kind) -> PipeConfig {
+    let cost = Cost { per_frame: Duration::from_micros(5), per_byte: Duration::from_nanos(800) };
+    let coding = Some(Coding { policy, padded: false, cost });
+    PipeConfig { arq: Arq::Persistent, coding, ..PipeConfig::default() }
+}
+
+fn packets(count: u64) -> Vec<Frame> {
+    let packet = |number: u64| {
+        let mut stream = Stream::new(Seed(number), "packet");
+        let len = 20 + number as usize * 397 % 1_900;
+        let bytes: Vec<u8> = (0..len).map(|_| stream.bits() as u8).collect();
+        Frame { tag: Some(Tag(number)), ..Frame::packet(bytes) }
+    };
+    (0..count).map(packet).collect()
+}
+
+/// Two ends of a pipe, and what came out at the second.
+struct Pair {
+    ends: [Pipe; 2],
+    delivered: Vec<Frame>,
+    /// Bytes of blocks that the first sent.
+    bytes: usize,
+    now: Instant,
+}
+
+impl Pair {
+    fn new(config: PipeConfig) -> Self {
+        let ends = [Pipe::new(config), Pipe::new(config)];
+        Self { ends, delivered: Vec::new(), bytes: 0, now: Instant::START }
+    }
+
+    /// Sends until nothing happens any more or `steps` have passed. The air may change a frame from
+    /// the end of the given number, and says whether it arrives.
+    fn run(
+        &mut self,
+        packets: Vec<Frame>,
+        steps: u32,
+        mut air: impl FnMut(usize, &mut Frame) -> bool,
+    ) {
+        let mut waiting = packets.into_iter();
+        for _ in 0..steps {
+            let mut idle = true;
+            for from in 0..2 {
+                // A few frames are on their way before an answer comes.
+                for _ in 0..4 {
+                    let pull = || if from == 0 { waiting.next().map(Pulled::from) } else { None };
+                    let Some(mut frame) = self.ends[from].poll_transmit(self.now, pull) else {
+                        break;
+                    };
+                    idle = false;
+                    self.bytes += if from == 0 { frame.payload.len() } else { 0 };
+                    if air(from, &mut frame) {
+                        self.ends[1 - from].handle_frame(self.now, frame);
+                    }
+                }
+            }
+            let delivery = || self.ends[1].poll_delivery();
+            self.delivered.extend(core::iter::from_fn(delivery));
+            let wakeups = self.ends.iter().filter_map(Pipe::poll_timeout).map(|(at, _)| at);
+            match wakeups.min() {
+                Some(at) if idle => self.now = self.now.max(at),
+                None if idle => break,
+                _ => self.now += Duration::from_micros(100),
+            }
+            let now = self.now;
+            self.ends.iter_mut().for_each(|end| end.handle_timeout(now));
+        }
+    }
+
+    fn dropped(&mut self) -> Vec<DropReason> {
+        let events = core::iter::from_fn(|| self.ends[0].poll_event());
+        let reason = |event| match event {
+            Event::Dropped { reason, .. } => Some(reason),
+            _ => None,
+        };
+        events.filter_map(reason).collect()
+    }
+}
+
+fn assert_same(delivered: &[Frame], sent: &[Frame]) {
+    assert_eq!(delivered.len(), sent.len());
+    for (delivered, sent) in delivered.iter().zip(sent) {
+        assert_eq!(delivered.tag, sent.tag);
+        assert!(delivered.payload.to_bytes() == sent.payload.to_bytes());
+        assert_eq!(delivered.damage.frame, Check::Good);
+    }
+}
+
+#[test]
+fn packets_arrive_in_order_under_every_policy() {
+    for kind in Kind::ALL {
+        let mut pair = Pair::new(config(kind));
+        pair.run(packets(40), 1_000, |_, _| true);
+        assert_same(&pair.delivered, &packets(40));
+        assert_eq!((pair.ends[0].held(), pair.ends[1].held()), (0, 0), "{kind}");
+    }
+}
+
+#[test]
+fn only_failed_blocks_are_repeated() {
+    let sent = packets(4).split_off(3);
+    let len = sent[0].payload.len();
+    let mut first = true;
+    let mut pair = Pair::new(config(Kind::Flex));
+    pair.run(sent.clone(), 100, |from, frame| {
+        if from == 0 && core::mem::take(&mut first) {
+            let origin = frame.header.len();
+            frame.invert(&(0..40).map(|i| ((origin + 300 + i) * 8) as u32).collect::<Vec<_>>());
+        }
+        true
+    });
+    assert_same(&pair.delivered, &sent);
+    assert!(pair.bytes < len + 4 + 5 * 2 + 2 * BLOCK, "{} of {len}", pair.bytes);
+}
+
+#[test]
+fn a_lost_record_costs_no_more_than_the_frame_again() {
+    let mut acks = 0;
+    let mut pair = Pair::new(config(Kind::Robust));
+    pair.run(packets(30), 1_000, |from, frame| {
+        if from == 1 {
+            acks += 1;
+            if acks % 2 == 0 {
+                frame.payload = Vec::new().into();
+            }
+        } else if acks % 3 == 0 {
+            let origin = frame.header.len() as u32;
+            frame.invert(&(0..90).map(|i| (origin + i) * 8).collect::<Vec<_>>());
+        }
+        true
+    });
+    assert_same(&pair.delivered, &packets(30));
+}
+
+#[test]
+fn a_packet_is_passed_over_after_its_attempts() {
+    let arq = Arq::Attempts(NonZeroU8::new(3).unwrap());
+    let mut pair = Pair::new(PipeConfig { arq, ..config(Kind::Flex) });
+    pair.run(packets(9), 1_000, |from, frame| from == 1 || frame.tag != Some(Tag(4)));
+    let mut expected = packets(9);
+    expected.remove(4);
+    assert_same(&pair.delivered, &expected);
+    assert_eq!(pair.dropped(), [DropReason::RetryLimit]);
+    assert_eq!((pair.ends[0].held(), pair.ends[1].held()), (0, 0));
+}
+
+//= S0.63
+#[test]
+fn damage_is_handed_up_only_where_it_is_welcome() {
+    for welcome in [false, true] {
+        let class = Class {
+            attempts: NonZeroU8::new(1),
+            accept_damaged: Some(welcome),
+            ..Class::default()
+        };
+        let sent: Vec<Frame> =
+            packets(6).into_iter().map(|packet| Frame { class, ..packet }).collect();
+        let mut pair = Pair::new(config(Kind::Flex));
+        pair.run(sent.clone(), 500, |from, frame| {
+            if from == 0 && frame.tag == Some(Tag(3)) {
+                let origin = frame.header.len() as u32;
+                frame.invert(&(300..340).map(|i| (origin + i) * 8).collect::<Vec<_>>());
+            }
+            true
+        });
+        assert_eq!(pair.delivered.len(), if welcome { 6 } else { 5 });
+        let bad = pair.delivered.iter().filter(|frame| frame.damage.is_damaged()).count();
+        assert_eq!(bad, usize::from(welcome));
+    }
+}
+
+//= S3.45
+#[test]
+fn what_cannot_arrive_in_time_gives_way() {
+    let mut pair = Pair::new(config(Kind::Best));
+    let sent = packets(3);
+    let expires = Some(Instant::START + Duration::from_micros(20));
+    let mut waiting = sent
+        .clone()
+        .into_iter()
+        .enumerate()
+        .map(|(number, frame)| Pulled { frame, expires: expires.filter(|_| number == 1) });
+    let first = pair.ends[0].poll_transmit(Instant::START, || waiting.next());
+    assert!(first.is_some_and(|frame| frame.tag == Some(Tag(0))));
+    let next = pair.ends[0].poll_transmit(Instant::START, || waiting.next());
+    assert!(next.is_some_and(|frame| frame.tag == Some(Tag(2))), "packet 1 takes a millisecond");
+    assert_eq!(pair.dropped(), [DropReason::Expired]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever the air does to frames and ACKs, packets arrive as they were sent, in order.
+    #[test]
+    fn everything_arrives_whatever_happens(
+        seed: u64,
+        policy in 0_usize..5,
+        rate in 0.0..0.005_f64,
+        loss in 0.0..0.3_f64,
+    ) {
+        let mut pair = Pair::new(config(Kind::ALL[policy]));
+        // Robust corrects the most of those that do not adapt; the rate is one that all survive.
+        let rate = if policy == 0 { rate / 20.0 } else { rate / 2.0 };
+        let mut air = Stream::new(Seed(seed), "air");
+        pair.run(packets(25), 20_000, |_, frame| {
+            let bits: Vec<u32> = (0..frame.len() as u32)
+                .filter(|_| air.unit() < rate)
+                .map(|byte| byte * 8 + 3)
+                .collect();
+            frame.invert(&bits);
+            if air.unit() < 0.1 {
+                frame.truncate(air.below(frame.len() as u64) as usize);
+            }
+            air.unit() > loss
+        });
+        assert_same(&pair.delivered, &packets(25));
+        prop_assert_eq!((pair.ends[0].held(), pair.ends[1].held()), (0, 0));
+    }
+}

@@ -1,0 +1,70 @@
+//! Coded frames in whole simulations: over a pipe, and where damage is welcome.
+
+use windfall_tests::run::{Outcome, UPLINK, pair, run};
+
+/// Datagrams of 1200 bytes every 2 ms, with whatever else is said of them.
+fn stream(count: u64, more: &str) -> String {
+    format!(
+        "[[app]]\nkind = \"cbr\"\nstation = \"near\"\nto = \"far\"\nport = 5004\n\
+         interval = \"2ms\"\nsize = 1200\ncount = {count}\n{more}"
+    )
+}
+
+fn over(link: &str, apps: &str, seconds: u64) -> Outcome {
+    run(&pair(seconds, link, apps), 3)
+}
+
+//= S3.48
+#[test]
+fn coded_frames_repair_a_pipe_under_every_policy() {
+    let air = "rate = \"20Mbps\"\ndelay = \"5ms\"\nber = 1e-4\nloss = \"5%\"\n\
+               expose = [\"header\", \"control\"]";
+    for policy in ["light", "robust", "flex", "best"] {
+        let link = format!("{air}\npolicy = \"{policy}\"");
+        let outcome = over(&link, &stream(500, ""), 3);
+        let ledger = outcome.ledger(UPLINK);
+        assert_eq!((ledger.delivered, ledger.damaged), (500, 0), "{policy}: {ledger:?}");
+        // Acknowledgements that the air spoiled are counted with the frames that they answer.
+        assert!(ledger.bits_inverted > 0 && ledger.retransmissions > 0, "{policy}");
+    }
+}
+
+//= S3.21
+#[test]
+fn coding_spares_a_pipe_most_repetitions() {
+    let spray = "[[app]]\nkind = \"spray\"\nstation = \"near\"\nto = \"far\"\n";
+    let rate = |error_control: &str| {
+        let link = format!("rate = \"20Mbps\"\ndelay = \"5ms\"\nber = 3e-4\n{error_control}");
+        over(&link, spray, 3).report("sink")["received-bytes"] / 3.0
+    };
+    let (flex, plain) = (rate("policy = \"flex\""), rate("arq = \"persistent\""));
+    // Of frames of 1500 bytes three in a hundred survive as they are.
+    assert!(flex > 10.0 * plain, "{flex} against {plain}");
+    assert!(flex > 0.7 * 20e6 / 8.0, "{flex}");
+}
+
+//= S3.17
+#[test]
+fn environments_strike_a_pipe_as_well() {
+    for place in ["office", "walking", "adjacent", "table", "walls"] {
+        let link = format!("rate = \"20Mbps\"\nenvironment = \"{place}\"\npolicy = \"flex\"");
+        let outcome = over(&link, &stream(500, ""), 4);
+        assert_eq!(outcome.ledger(UPLINK).delivered, 500, "{place}");
+    }
+}
+
+//= S0.63
+#[test]
+fn a_flow_that_welcomes_damage_is_coded_weaker() {
+    let flow = "[[flow]]\nname = \"sketch\"\ndst-port = 5004\n";
+    let air_time = |more: &str| {
+        let link = "kind = \"wavelan\"\npolicy = \"robust\"";
+        let outcome = over(link, &stream(200, &format!("{flow}{more}")), 8);
+        let ledger = outcome.ledger(UPLINK);
+        assert_eq!(ledger.delivered, 200, "{ledger:?}");
+        ledger.busy.as_secs_f64()
+    };
+    let (strong, weak) = (air_time(""), air_time("accept-damaged = true\n"));
+    // 253 − 26 bytes of each block carry data instead of 253 − 74.
+    assert!(weak < 0.9 * strong, "{weak} against {strong}");
+}
