@@ -73,8 +73,8 @@ impl Cell {
             change(&mut mac);
             mac.check().expect("the station can be");
             let to = u16::from(place == 0);
-            let neighbours =
-                vec![Neighbour { address: MacAddress::of_station(to), behind: Vec::new() }];
+            let receiver = Neighbour { address: MacAddress::of_station(to), behind: Vec::new() };
+            let neighbours = [receiver].into();
             let queue = Limits { packets: WAITING, bytes: usize::MAX };
             let link = Link::Wifi(WifiConfig { mac, neighbours });
             let interface = InterfaceConfig { mtu: 2_304, queue, link, ..Default::default() };

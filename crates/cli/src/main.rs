@@ -18,6 +18,7 @@ mod tcp;
 mod trace;
 mod up;
 mod watch;
+mod wifi;
 
 use std::process::ExitCode;
 

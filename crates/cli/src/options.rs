@@ -9,6 +9,7 @@ use windfall_scenario::{
 };
 
 use crate::exit::{Result, Trouble};
+use crate::wifi::WifiOptions;
 
 /// The seed of runs that name none: a run is repeatable unless it is asked not to be.
 pub(crate) const DEFAULT_SEED: Seed = Seed(1);
@@ -31,6 +32,8 @@ pub(crate) struct LinkOptions {
     #[arg(long, help_heading = "Flows")]
     overcommit: bool,
     #[command(flatten)]
+    wifi: WifiOptions,
+    #[command(flatten)]
     both: Both,
     #[command(flatten)]
     uplink: Uplink,
@@ -51,6 +54,10 @@ enum Kind {
     Pipe,
     /// A radio of 2 Mb/s with poll and response and an acknowledgement for every frame
     Wavelan,
+    /// 802.11b: 1 to 11 Mb/s, with stations at places
+    WifiB,
+    /// 802.11g: 6 to 54 Mb/s, with stations at places
+    WifiG,
 }
 
 /// What of a frame may be hit, by the names on the command line.
@@ -247,10 +254,14 @@ impl LinkOptions {
             kind: self.link.map(|kind| match kind {
                 Kind::Pipe => LinkKind::Pipe,
                 Kind::Wavelan => LinkKind::Wavelan,
+                Kind::WifiB => LinkKind::WifiB,
+                Kind::WifiG => LinkKind::WifiG,
             }),
             mtu: self.mtu,
             flows: self.flows.clone(),
             overcommit: self.overcommit,
+            radio: self.wifi.radio(),
+            contenders: self.wifi.stations,
             both: self.both.direction(),
             uplink: self.uplink.direction(),
             downlink: self.downlink.direction(),

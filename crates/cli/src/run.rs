@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Result {
     };
     let others = args.far.iter().map(shell).collect();
     let quiet = command.interactive || args.live.quiet;
-    let mut network = Network::build(&topology.network, seed)?;
+    let mut network = Network::build(&topology.with_simulated_hosts(), seed)?;
     let recorder = args.record.recorder(&topology, &mut network, seed, epoch())?;
     let mut watcher = Watcher::new(recorder, quiet);
     let (outcome, network) = Signals::take_over()

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     let (topology, seed) = (loaded.topology()?, loaded.seed());
     let plan = Plan::new(&topology, &args.live.parameters()?);
-    let mut network = Network::build(&topology.network, seed)?;
+    let mut network = Network::build(&topology.with_simulated_hosts(), seed)?;
     let recorder = args.record.recorder(&topology, &mut network, seed, epoch())?;
     let stem = || args.scenario.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = args.name.clone().or_else(stem).unwrap_or_default();

@@ -22,15 +22,21 @@ impl Plan {
     pub fn new(topology: &Topology, parameters: &[(String, String)]) -> Self {
         let stations = topology.stations.iter().enumerate().map(|(number, station)| StationPlan {
             name: station.name.clone(),
-            devices: station.interfaces.iter().enumerate().map(device).collect(),
-            routes: station.routes.iter().map(route).chain(to_engines(topology, number)).collect(),
+            devices: real_interfaces(station).enumerate().map(device).collect(),
+            routes: match station.simulated {
+                false => {
+                    let routes = station.routes.iter().map(route);
+                    routes.chain(to_engines(topology, number)).collect()
+                }
+                true => Vec::new(),
+            },
             forwards: station.forward,
             parameters: parameters.to_vec(),
         });
         // The network numbers its ports in the order of the links and their ends.
         let mut ends: Vec<_> = (topology.stations.iter().enumerate())
             .flat_map(|(number, station)| {
-                let numbered = station.interfaces.iter().enumerate();
+                let numbered = real_interfaces(station).enumerate();
                 numbered.map(move |(device, i)| ((i.link, i.end), (number, device)))
             })
             .collect();
@@ -47,6 +53,13 @@ impl Plan {
     pub fn station(&self, name: &str) -> Option<usize> {
         self.stations.iter().position(|station| station.name == name)
     }
+}
+
+/// The interfaces of a station that need devices: none if its host is simulated.
+fn real_interfaces(
+    station: &windfall_scenario::StationPlan,
+) -> impl Iterator<Item = &windfall_scenario::InterfacePlan> {
+    station.interfaces.iter().filter(|_| !station.simulated)
 }
 
 fn device((number, interface): (usize, &windfall_scenario::InterfacePlan)) -> DevicePlan {

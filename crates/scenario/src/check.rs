@@ -11,6 +11,7 @@ use crate::model::{
     App, AppKind, AppTransport, Direction, FORMAT, Link, LinkKind, Path, Scenario, Station,
 };
 use crate::values::Target;
+use crate::wifi::MAX_MTU;
 
 type Checked = Result<(), Fault>;
 
@@ -129,9 +130,15 @@ fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
     for direction in [&link.both(), &link.uplink, &link.downlink] {
         check_direction(direction)?;
     }
-    if link.kind() == LinkKind::Wavelan {
-        return check_wavelan(link);
+    match link.kind() {
+        LinkKind::Wavelan => check_wavelan(link),
+        LinkKind::WifiB | LinkKind::WifiG => check_wifi(link),
+        LinkKind::Pipe => check_pipe(link),
     }
+}
+
+fn check_pipe(link: &Link) -> Checked {
+    check_no_radio(link)?;
     if let Some(base) = &link.base {
         let message = "a pipe has no base station: remove it, or use kind = \"wavelan\"";
         return Err(Fault::at(base.span(), message));
@@ -150,6 +157,9 @@ fn check_size(link: &Link) -> Checked {
         LinkKind::Pipe => (stations == 2, "a pipe joins 2 stations"),
         LinkKind::Wavelan => {
             ((2..=255).contains(&stations), "a wavelan link joins 2 to 255 stations")
+        }
+        LinkKind::WifiB | LinkKind::WifiG => {
+            ((2..=5000).contains(&stations), "a wifi link joins 2 to 5000 stations")
         }
     };
     if fits {
@@ -198,6 +208,7 @@ fn check_direction(direction: &Direction) -> Checked {
 /// All stations of a radio share one rate, and are too near each other for a delay.
 fn check_wavelan(link: &Link) -> Checked {
     link.paths.iter().try_for_each(check_path)?;
+    check_no_radio(link)?;
     for direction in [&link.uplink, &link.downlink] {
         if let Some(rate) = &direction.rate {
             let message = "both directions of a wavelan link share one rate: set it on the link";
@@ -215,6 +226,40 @@ fn check_wavelan(link: &Link) -> Checked {
         }
     }
     Ok(())
+}
+
+/// A wifi link has a radio, and what the radio does nothing else can say.
+fn check_wifi(link: &Link) -> Checked {
+    if let Some(mtu) = link.mtu.as_ref().filter(|mtu| *mtu.get_ref() > MAX_MTU) {
+        let message =
+            format!("an MTU of {} is too long for 802.11: use at most {MAX_MTU}", mtu.get_ref());
+        return Err(Fault::at(mtu.span(), message));
+    }
+    let own = ["rate", "arq", "accept_damaged", "queue"];
+    for direction in [&link.both(), &link.uplink, &link.downlink] {
+        if let Some(key) = direction.said().into_iter().find(|key| !own.contains(key)) {
+            let key = key.replace('_', "-");
+            let message = format!(
+                "a wifi link has no {key}, since its radio decides what arrives: remove it, or use \
+                 kind = \"pipe\""
+            );
+            return Err(Fault::at(link.stations.span(), message));
+        }
+    }
+    if !link.paths.is_empty() {
+        let message = "a wifi link has positions and no paths: give its stations radio.position";
+        return Err(Fault::at(link.stations.span(), message));
+    }
+    Ok(())
+}
+
+/// Only wifi links have a radio of this kind.
+fn check_no_radio(link: &Link) -> Checked {
+    if link.radio.is_silent() {
+        return Ok(());
+    }
+    let message = "only wifi links have a distance and a radio: add kind = \"wifi-g\"";
+    Err(Fault::at(link.stations.span(), message))
 }
 
 fn check_station(station: &Station, links: &[Link]) -> Checked {

@@ -5,12 +5,17 @@ use windfall_base::{Duration, Seed};
 
 use crate::error::ScenarioError;
 use crate::flows::Flow;
-use crate::model::{Direction, FORMAT, Link, LinkKind, Scenario, Station};
+use crate::model::{App, AppKind, Direction, FORMAT, Link, LinkKind, Scenario, Station};
+use crate::values::Target;
+use crate::wireless::Radio;
 
 /// The name of the station at the near end, which sends on the uplink.
 pub const NEAR: &str = "near";
 /// The name of the station at the far end.
 pub const FAR: &str = "far";
+
+/// The name of the station to which contenders send.
+const SILENT: &str = "silent";
 
 /// What the options of the command line say about a link; every field silent by default.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,6 +32,10 @@ pub struct Flags {
     pub flows: Vec<Flow>,
     /// Admit reservations that a link cannot keep at worst.
     pub overcommit: bool,
+    /// Options of the radio of an 802.11 link.
+    pub radio: Radio,
+    /// Simulated stations that contend for the medium all the time.
+    pub contenders: u16,
     /// Options of both directions.
     pub both: Direction,
     /// Options of the direction from near to far.
@@ -39,16 +48,9 @@ impl Flags {
     /// The scenario of two stations, near and far, and one link that is as the options say.
     #[must_use]
     pub fn scenario(&self) -> Scenario {
-        let station = |name: &str| Station {
-            name: unplaced(name.to_owned()),
-            forward: false,
-            tcp: None,
-            interfaces: Vec::new(),
-            routes: Vec::new(),
-        };
         let mut link = Link::between(NEAR, FAR);
         self.apply_to(&mut link);
-        Scenario {
+        let mut scenario = Scenario {
             format: unplaced(FORMAT),
             seed: self.seed,
             duration: self.duration.map(unplaced),
@@ -57,7 +59,9 @@ impl Flags {
             flows: self.flows.clone(),
             overcommit: self.overcommit,
             apps: Vec::new(),
-        }
+        };
+        self.crowd(&mut scenario);
+        scenario
     }
 
     /// Changes `scenario` as the options say; they win over what the file says.
@@ -84,7 +88,10 @@ impl Flags {
             return scenario.check();
         }
         match scenario.links.as_mut_slice() {
-            [link] => self.apply_to(link),
+            [link] => {
+                self.apply_to(link);
+                self.crowd(scenario);
+            }
             links => {
                 return Err(ScenarioError::nowhere(format!(
                     "the options describe one link, and the scenario has {}: \
@@ -94,6 +101,29 @@ impl Flags {
             }
         }
         scenario.check()
+    }
+
+    /// Adds the contenders to the only link: each always has a packet for a station that is silent.
+    fn crowd(&self, scenario: &mut Scenario) {
+        if self.contenders == 0 {
+            return;
+        }
+        let [link] = scenario.links.as_mut_slice() else { return };
+        let add = |link: &mut Link, stations: &mut Vec<Station>, name: &str| {
+            link.stations.get_mut().push(unplaced(name.to_owned()));
+            stations.push(Station { simulated: true, ..station(name) });
+        };
+        add(link, &mut scenario.stations, SILENT);
+        for number in 1..=self.contenders {
+            let name = format!("contender{number}");
+            add(link, &mut scenario.stations, &name);
+            let to = Some(unplaced(Target::Station(SILENT.to_owned())));
+            scenario.apps.push(App { to, ..App::new(AppKind::Spray, &name) });
+        }
+        // A name of all stations would be long.
+        link.name.get_or_insert(unplaced("cell".to_owned()));
+        // The base station of two is the second, of more the first.
+        link.base.get_or_insert(unplaced(FAR.to_owned()));
     }
 
     fn apply_to(&self, link: &mut Link) {
@@ -107,12 +137,26 @@ impl Flags {
         let mut both = link.both();
         both.overlay(&self.both);
         link.set_both(&both);
+        link.radio.overlay(&self.radio);
         for (direction, flags) in
             [(&mut link.uplink, &self.uplink), (&mut link.downlink, &self.downlink)]
         {
             direction.silence(&self.both);
             direction.overlay(flags);
         }
+    }
+}
+
+/// A station that says nothing but its name.
+fn station(name: &str) -> Station {
+    Station {
+        name: unplaced(name.to_owned()),
+        forward: false,
+        simulated: false,
+        radio: None,
+        tcp: None,
+        interfaces: Vec::new(),
+        routes: Vec::new(),
     }
 }
 

@@ -18,6 +18,8 @@ mod tcp;
 mod text;
 mod topology;
 mod values;
+mod wifi;
+pub mod wireless;
 
 pub use addresses::{engine_beside, level_inside};
 pub use applications::DEFAULT_PORT;

@@ -9,10 +9,12 @@ use windfall_channel::environment::Environment;
 use windfall_channel::{GilbertElliott, Pattern, Window};
 use windfall_link::policy::Kind as Policy;
 use windfall_stack::{AssistConfig, CorruptionFilter, SnoopConfig};
+use windfall_wire_link::ieee80211::Phy;
 
 use crate::flows::Flow;
 use crate::tcp::TcpSettings;
 use crate::values::{Arq, ByteRange, Prefix, Queue, Target, by_text, seed};
+use crate::wireless::{Radio, StationRadio};
 
 /// The version of the file format.
 pub const FORMAT: u32 = 1;
@@ -59,6 +61,12 @@ pub struct Station {
     /// Whether it forwards packets between its interfaces.
     #[serde(default, skip_serializing_if = "is_false")]
     pub forward: bool,
+    /// Its host and its applications are simulated even where those of others are real.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub simulated: bool,
+    /// Where it is, and its radio, on links of 802.11.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub radio: Option<StationRadio>,
     /// How its TCP behaves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpSettings>,
@@ -124,6 +132,22 @@ pub enum LinkKind {
     Pipe,
     /// The radio of S3.2: 2 Mb/s, poll and response, an acknowledgement for every frame.
     Wavelan,
+    /// 802.11b: 1 to 11 Mb/s.
+    WifiB,
+    /// 802.11g: 6 to 54 Mb/s.
+    WifiG,
+}
+
+impl LinkKind {
+    /// Which 802.11 it is, if it is one.
+    #[must_use]
+    pub const fn phy(self) -> Option<Phy> {
+        match self {
+            Self::Pipe | Self::Wavelan => None,
+            Self::WifiB => Some(Phy::B),
+            Self::WifiG => Some(Phy::G),
+        }
+    }
 }
 
 /// What else of a frame the air may hit.
@@ -181,6 +205,28 @@ pub struct App {
     pub coverage: Option<Spanned<u16>>,
 }
 
+impl App {
+    /// An application of this kind on the station `name` that says nothing else.
+    #[must_use]
+    pub fn new(kind: AppKind, name: &str) -> Self {
+        Self {
+            kind: Spanned::new(0..0, kind),
+            station: Spanned::new(0..0, name.to_owned()),
+            to: None,
+            port: None,
+            transport: None,
+            size: None,
+            rate: None,
+            interval: None,
+            bytes: None,
+            count: None,
+            start: None,
+            stop: None,
+            coverage: None,
+        }
+    }
+}
+
 /// What an application does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -231,6 +277,9 @@ macro_rules! directed_keys {
             pub mtu: Option<Spanned<u16>>,
             $($(#[$meta])* #[serde(default, skip_serializing_if = "Option::is_none")]
             pub $field: Option<$type>,)*
+            /// The radio of an 802.11 link.
+            #[serde(default, skip_serializing_if = "Radio::is_silent")]
+            pub radio: Radio,
             /// What differs in the direction from the first station, or to the base station.
             #[serde(default, skip_serializing_if = "Direction::is_silent")]
             pub uplink: Direction,
@@ -282,6 +331,15 @@ macro_rules! directed_keys {
                 })*
             }
 
+            /// The names of the keys that are set.
+            pub(crate) fn said(&self) -> Vec<&'static str> {
+                let mut said = Vec::new();
+                $(if self.$field.is_some() {
+                    said.push(stringify!($field));
+                })*
+                said
+            }
+
             /// Silences every key that `other` sets.
             pub fn silence(&mut self, other: &Self) {
                 self.yield_rate(other);
@@ -303,6 +361,7 @@ macro_rules! directed_keys {
                     base: None,
                     mtu: None,
                     $($field: None,)*
+                    radio: Radio::default(),
                     uplink: Direction::default(),
                     downlink: Direction::default(),
                     paths: Vec::new(),

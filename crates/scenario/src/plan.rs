@@ -35,6 +35,8 @@ pub struct StationPlan {
     pub name: String,
     /// Whether it forwards packets between its interfaces.
     pub forward: bool,
+    /// Whether its host and its applications are simulated in any case.
+    pub simulated: bool,
     /// How its TCP behaves, where its host is simulated.
     pub tcp: TcpSettings,
     /// Its interfaces, in the order of the links.
@@ -71,9 +73,19 @@ impl Topology {
     /// The network with a host in each station, as a simulation runs it.
     #[must_use]
     pub fn with_hosts(&self) -> NetworkConfig {
+        self.hosting(|_| true)
+    }
+
+    /// The network with a host in each station whose plan asks for one, as real time runs it.
+    #[must_use]
+    pub fn with_simulated_hosts(&self) -> NetworkConfig {
+        self.hosting(|plan| plan.simulated)
+    }
+
+    fn hosting(&self, hosted: impl Fn(&StationPlan) -> bool) -> NetworkConfig {
         let mut network = self.network.clone();
-        let stations = network.stations.iter_mut().zip(&self.stations);
-        for (number, (station, plan)) in stations.enumerate() {
+        let stations = network.stations.iter_mut().zip(&self.stations).enumerate();
+        for (number, (station, plan)) in stations.filter(|(_, (_, plan))| hosted(plan)) {
             let own = self.apps.iter().filter(|app| app.station == number);
             let apps = own.map(|app| app.config.clone()).collect();
             station.host = Some(HostSetup { host: plan.host(), apps });

@@ -1,12 +1,17 @@
 //! From what a scenario says to what it builds.
 
+use std::sync::Arc;
+
 use windfall_base::Rate;
 use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
+use windfall_stack::Neighbour;
+use windfall_wire_link::ieee80211::Phy;
 
 use crate::error::{Fault, ScenarioError};
+use crate::links::Parts;
 use crate::model::{DEFAULT_DURATION, Link, LinkKind, Route, Scenario, Station, StationInterface};
 use crate::plan::{InterfacePlan, Read, StationPlan, StationRoute, Topology};
-use crate::{addresses, applications, flows, links, radio, routes};
+use crate::{addresses, applications, flows, links, radio, routes, wifi};
 
 impl Scenario {
     /// Works out what the scenario, nested `level` deep in others, builds.
@@ -80,6 +85,7 @@ impl Scenario {
         StationPlan {
             name: name.clone(),
             forward: station.forward,
+            simulated: station.simulated,
             tcp: station.tcp.clone().unwrap_or_default(),
             interfaces: ends.collect(),
             routes: Vec::new(),
@@ -102,6 +108,8 @@ impl Scenario {
                 let behind = routes::behind(number, members[link.base()], &members, stations);
                 radio::wavelan(link, self, behind, read)?
             }
+            LinkKind::WifiB => self.wifi(Phy::B, (number, link), &members, stations)?,
+            LinkKind::WifiG => self.wifi(Phy::G, (number, link), &members, stations)?,
         };
         let ends = members.into_iter().zip(interfaces);
         let ends = ends.map(|(station, mut interface)| {
@@ -126,10 +134,42 @@ fn overcommitted(scenario: &Scenario, links: &[LinkConfig]) -> Vec<(String, f64)
     ends.filter_map(worst).collect()
 }
 
+impl Scenario {
+    fn wifi(
+        &self,
+        phy: Phy,
+        (number, link): (usize, &Link),
+        members: &[usize],
+        stations: &[StationPlan],
+    ) -> Result<Parts, Fault> {
+        let on_link: Vec<&Station> = members.iter().map(|&member| &self.stations[member]).collect();
+        let seen_from = |member| {
+            let behind = routes::behind(number, member, members, stations);
+            let neighbour = |(place, behind)| Neighbour { address: wifi::address(place), behind };
+            behind.into_iter().enumerate().map(neighbour).collect::<Arc<[_]>>()
+        };
+        // Stations without routes, which are most of them, all see the same.
+        let plain = members.iter().copied().find(|&member| stations[member].routes.is_empty());
+        let plain = plain.map(seen_from);
+        wifi::wifi(link, phy, &on_link, &mut |place| match (
+            &plain,
+            stations[members[place]].routes.is_empty(),
+        ) {
+            (Some(plain), true) => Arc::clone(plain),
+            _ => seen_from(members[place]),
+        })
+    }
+}
+
 /// The rate of a link's faster direction, if it has one.
 fn fastest(link: &Link) -> Option<Rate> {
     let rate = |is_uplink| link.direction(is_uplink).rate.map(|rate| *rate.get_ref());
-    let silent = (link.kind() == LinkKind::Wavelan).then_some(radio::WAVELAN_RATE);
+    let silent = match link.kind() {
+        LinkKind::Pipe => None,
+        LinkKind::Wavelan => Some(radio::WAVELAN_RATE),
+        LinkKind::WifiB => Some(wifi::highest(Phy::B).rate()),
+        LinkKind::WifiG => Some(wifi::highest(Phy::G).rate()),
+    };
     rate(true).max(rate(false)).or(silent)
 }
 

@@ -1,5 +1,7 @@
 //! An 802.11 radio below an interface: one queue, and a station that pulls from it.
 
+use std::sync::Arc;
+
 use windfall_base::{DropReason, Frame, Input, Instant, Outgoing, Payload, Seed};
 use windfall_link::Event as LinkEvent;
 use windfall_mac::dcf::radio::Airtime;
@@ -16,9 +18,9 @@ use crate::event::EventKind;
 pub struct WifiConfig {
     /// The station.
     pub mac: Config,
-    /// The others, and what is reached through them. A packet that is behind none goes to the
-    /// first.
-    pub neighbours: Vec<Neighbour>,
+    /// The stations of the network, perhaps this one among them, and what is reached through them.
+    /// A packet that is behind none goes to the first other one.
+    pub neighbours: Arc<[Neighbour]>,
 }
 
 /// Another station of the network.
@@ -34,18 +36,22 @@ pub struct Neighbour {
 pub(super) struct Wifi {
     queue: DropTail,
     dcf: Dcf,
-    neighbours: Vec<Neighbour>,
+    neighbours: Arc<[Neighbour]>,
+    /// The first station that is not this one.
+    silent: Option<MacAddress>,
 }
 
 impl Wifi {
     pub(super) fn new(config: WifiConfig, limits: Limits, seed: Seed, name: &str) -> Self {
         let WifiConfig { mac, neighbours } = config;
-        Self { queue: DropTail::new(limits), dcf: Dcf::new(mac, seed, name), neighbours }
+        let others = neighbours.iter().map(|neighbour| neighbour.address);
+        let silent = others.clone().find(|other| *other != mac.address);
+        Self { queue: DropTail::new(limits), dcf: Dcf::new(mac, seed, name), neighbours, silent }
     }
 
     /// Takes a packet into the queue, and gives the packets that wait with it.
     pub(super) fn take_packet(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
-        if self.neighbours.is_empty() {
+        if self.silent.is_none() {
             return Err(DropReason::NoRoute);
         }
         match self.queue.push(now, frame) {
@@ -106,10 +112,10 @@ impl Wifi {
         account: &mut Account,
         act: impl FnOnce(&mut Dcf, &mut dyn FnMut() -> Option<Packet>),
     ) {
-        let Self { queue, dcf, neighbours } = self;
+        let Self { queue, dcf, neighbours, silent } = self;
         act(dcf, &mut || {
             let pulled = account.pull(now, || queue.pop())?;
-            let to = next_hop(neighbours, &pulled.frame.payload)?;
+            let to = next_hop(neighbours, &pulled.frame.payload).or(*silent)?;
             let ether_type = ether_type(&pulled.frame.payload);
             Some(Packet { frame: pulled.frame, to, ether_type, expires: pulled.expires })
         });
@@ -137,15 +143,15 @@ fn take_down(now: Instant, event: Event, account: &mut Account) {
     }
 }
 
-/// The station through which a packet reaches its destination, or everybody.
+/// The station through which a packet reaches its destination, or everybody; `None` if none is
+/// known.
 fn next_hop(neighbours: &[Neighbour], packet: &Payload) -> Option<MacAddress> {
-    let Some(to) = destination(packet) else { return Some(neighbours.first()?.address) };
+    let to = destination(packet)?;
     if is_for_group(to) {
         return Some(MacAddress::BROADCAST);
     }
     let behind = |known: &&Neighbour| known.behind.iter().any(|block| block.contains(to));
-    let known = neighbours.iter().find(behind).or(neighbours.first())?;
-    Some(known.address)
+    neighbours.iter().find(behind).map(|known| known.address)
 }
 
 /// The EtherType of an IP packet, by its version.

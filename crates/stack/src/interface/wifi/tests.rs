@@ -19,7 +19,7 @@ fn interface(number: u16, accept_damaged: bool) -> Interface {
     let behind = |last| vec![Block { address: Ipv4Addr::new(10, 0, 0, last).into(), bits: 32 }];
     let neighbour =
         |number: u16| Neighbour { address: address(number), behind: behind(number as u8) };
-    let neighbours = [1, 2].map(neighbour).to_vec();
+    let neighbours = [1, 2].map(neighbour).into();
     let link = LinkConfig::Wifi(WifiConfig { mac, neighbours });
     let rules = vec![Rule::approximate()];
     let config = InterfaceConfig { link, rules, observe: true, ..InterfaceConfig::default() };
@@ -57,7 +57,7 @@ fn packets_go_to_the_station_behind_which_their_address_is_and_to_all_if_it_is_a
     let v4 = |last| IpAddr::from([10, 0, 0, last]);
     assert_eq!(receiver(v4(2)), Some(address(2)));
     assert_eq!(receiver(v4(1)), Some(address(1)));
-    assert_eq!(receiver(v4(77)), Some(address(1)));
+    assert_eq!(receiver(v4(77)), None);
     assert_eq!(receiver([224, 0, 0, 1].into()), Some(MacAddress::BROADCAST));
     assert_eq!(next_hop(&[], &Payload::default()), None);
     assert_eq!(ether_type(&vec![0x60; 40].into()), snap::IPV6);

@@ -1,0 +1,96 @@
+//! The options of an 802.11 link.
+
+use core::num::NonZeroU8;
+
+use windfall_base::{Dbm, Metres};
+use windfall_scenario::Spanned;
+use windfall_scenario::wireless::{
+    FadingWord, PathLossWord, PreambleWord, Radio, RateControl, Slot,
+};
+
+/// Options of the radio; they need `--link wifi-b` or `--link wifi-g`.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Radio of 802.11")]
+pub(crate) struct WifiOptions {
+    /// Distance from the near end to the far end [default: 5m]
+    #[arg(long, value_name = "METRES", allow_negative_numbers = true)]
+    distance: Option<Metres>,
+    /// Simulated stations beside the two, each of which always has something to send
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true)]
+    pub(crate) stations: u16,
+    /// Power of every station, antenna included [default: 15dBm]
+    #[arg(long, value_name = "DBM", allow_negative_numbers = true, hide_short_help = true)]
+    power: Option<Dbm>,
+    /// Channel, 1 to 14 [default: 6]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    channel: Option<u8>,
+    /// Loss with distance: office, home, shop, free-space, "log 3", 60dB [default: office]
+    #[arg(long, value_name = "LAW", hide_short_help = true)]
+    path_loss: Option<PathLossWord>,
+    /// Standard deviation of shadowing, in dB
+    #[arg(long, value_name = "DB", hide_short_help = true)]
+    shadowing: Option<f64>,
+    /// Differences in time: none, "rayleigh HERTZ", "rician K HERTZ"
+    #[arg(long, value_name = "LAW", hide_short_help = true)]
+    fading: Option<FadingWord>,
+    /// RTS and CTS before frames longer than this, in bytes
+    #[arg(long, value_name = "BYTES", hide_short_help = true)]
+    rts_threshold: Option<usize>,
+    /// Cut packets whose frames would be longer, in bytes
+    #[arg(long, value_name = "BYTES", hide_short_help = true)]
+    fragment_threshold: Option<usize>,
+    /// Attempts in all at each packet [default: 7]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    attempts: Option<NonZeroU8>,
+    /// Choose the rate by arf or minstrel [default: fixed]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    rate_control: Option<Control>,
+    /// Slots of 20 µs instead of 9 µs
+    #[arg(long, hide_short_help = true)]
+    long_slot: bool,
+    /// Preambles of 96 µs instead of 192 µs at 2, 5.5 and 11 Mb/s
+    #[arg(long, hide_short_help = true)]
+    short_preamble: bool,
+}
+
+/// Rate controls by their names on the command line.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Control {
+    /// The rate that --rate says
+    Fixed,
+    /// Automatic rate fallback
+    Arf,
+    /// Measured success, after Minstrel
+    Minstrel,
+}
+
+impl WifiOptions {
+    /// What the options say of the radio.
+    pub(crate) fn radio(&self) -> Radio {
+        Radio {
+            distance: self.distance,
+            power: self.power,
+            channel: self.channel.map(unplaced),
+            path_loss: self.path_loss,
+            shadowing: self.shadowing,
+            fading: self.fading,
+            rts_threshold: self.rts_threshold.map(unplaced),
+            fragment_threshold: self.fragment_threshold.map(unplaced),
+            short_attempts: self.attempts,
+            long_attempts: self.attempts,
+            rate_control: self.rate_control.map(|control| match control {
+                Control::Fixed => RateControl::Fixed,
+                Control::Arf => RateControl::Arf,
+                Control::Minstrel => RateControl::Minstrel,
+            }),
+            slot: self.long_slot.then_some(Slot::Long),
+            preamble: self.short_preamble.then_some(PreambleWord::Short),
+            ..Radio::default()
+        }
+    }
+}
+
+/// A value that stands in no file.
+fn unplaced<T>(value: T) -> Spanned<T> {
+    Spanned::new(0..0, value)
+}

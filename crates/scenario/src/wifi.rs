@@ -1,0 +1,229 @@
+//! From what a scenario says of an 802.11 link to its air and the stations on it.
+
+use core::num::NonZeroU8;
+use std::sync::Arc;
+
+use windfall_base::{Duration, Instant, Metres, Preamble, Rate};
+use windfall_channel::MediumConfig;
+use windfall_channel::radio::{
+    Fading, Position, RadioConfig, RadioStation, Shadowing, Thresholds, Track, Wall,
+};
+use windfall_mac::dcf::{self, RatePolicy, Retries};
+use windfall_stack::{InterfaceConfig, Neighbour, Rule, WifiConfig};
+use windfall_wire_link::ieee80211::{MacAddress, Phy, PhyRate, Timing};
+
+use crate::error::Fault;
+use crate::links::{Parts, interface};
+use crate::model::{Direction, Link, Station};
+use crate::values::Arq;
+use crate::wireless::{PreambleWord, Radio, RateControl, Slot, StationRadio};
+
+/// The longest packet that a data frame carries: 2304 bytes less LLC/SNAP.
+pub(crate) const MAX_MTU: u16 = 2_296;
+/// How far two stations are from each other if a scenario is silent about it.
+const DEFAULT_DISTANCE: Metres = Metres(5.0);
+
+/// The highest rate of a PHY.
+pub(crate) const fn highest(phy: Phy) -> PhyRate {
+    match phy {
+        Phy::B => PhyRate::Cck11,
+        Phy::G => PhyRate::Ofdm54,
+    }
+}
+
+/// An 802.11 link of `phy` between `stations`; `behind` tells what each of them leads to, as the
+/// station of each place sees it.
+pub(crate) fn wifi(
+    link: &Link,
+    phy: Phy,
+    stations: &[&Station],
+    behind: &mut dyn FnMut(usize) -> Arc<[Neighbour]>,
+) -> Result<Parts, Fault> {
+    let medium = medium(link, phy, stations)?;
+    let ends = (0..stations.len()).map(|place| {
+        let uplink = place != link.base();
+        let [own, others] = [link.direction(uplink), link.direction(!uplink)];
+        let mac = station(link, phy, place, &own, &others)?;
+        let wifi = WifiConfig { mac, neighbours: behind(place) };
+        let end = interface(link, &own, windfall_stack::LinkConfig::Wifi(wifi));
+        Ok(InterfaceConfig { rules: vec![Rule::approximate()], ..end })
+    });
+    let ends = ends.collect::<Result<_, Fault>>()?;
+    Ok((MediumConfig::Radio(Box::new(medium)), ends))
+}
+
+/// The address of the station at a place of a link.
+pub(crate) fn address(place: usize) -> MacAddress {
+    MacAddress::of_station(place as u16)
+}
+
+fn station(
+    link: &Link,
+    phy: Phy,
+    place: usize,
+    own: &Direction,
+    others: &Direction,
+) -> Result<dcf::Config, Fault> {
+    let radio = &link.radio;
+    let at = link.stations.span();
+    let mut mac = dcf::Config::new(address(place), phy);
+    let rate = match &own.rate {
+        Some(rate) => phy_rate(*rate.get_ref(), phy, rate.span())?,
+        None => highest(phy),
+    };
+    mac.rate = match radio.rate_control.unwrap_or_default() {
+        RateControl::Fixed => RatePolicy::Fixed(rate),
+        RateControl::Arf => RatePolicy::Arf(RatePolicy::ladder(phy)),
+        RateControl::Minstrel => RatePolicy::Minstrel(RatePolicy::ladder(phy)),
+    };
+    if let Some(rates) = &radio.basic_rates {
+        let rates_of = rates.get_ref().iter();
+        mac.basic_rates =
+            rates_of.map(|rate| phy_rate(*rate, phy, rates.span())).collect::<Result<_, _>>()?;
+    }
+    mac.timing = Timing::of(phy, radio.slot.unwrap_or_default() == Slot::Short);
+    mac.preamble = match radio.preamble.unwrap_or_default() {
+        PreambleWord::Long => Preamble::Long,
+        PreambleWord::Short => Preamble::Short,
+    };
+    mac.retries = retries(radio, own);
+    mac.backoff = radio.backoff.unwrap_or_default().into();
+    mac.extended_gap = radio.extended_gap.unwrap_or_default().into();
+    mac.wep = radio.wep.unwrap_or(false);
+    mac.accept_damaged = others.accept_damaged.unwrap_or(false);
+    mac.observe_radio = radio.observe.unwrap_or(false);
+    let mut span = at;
+    for (own, said) in [
+        (&mut mac.rts_threshold, &radio.rts_threshold),
+        (&mut mac.fragment_threshold, &radio.fragment_threshold),
+    ] {
+        if let Some(said) = said {
+            *own = *said.get_ref();
+            span = said.span();
+        }
+    }
+    mac.check().map_err(|error| Fault::at(span, error.to_string()))?;
+    Ok(mac)
+}
+
+/// Attempts: what `arq` says in repetitions, or what the radio says.
+fn retries(radio: &Radio, own: &Direction) -> Retries {
+    let silent = Retries::default();
+    let said = Retries {
+        short: radio.short_attempts.unwrap_or(silent.short),
+        long: radio.long_attempts.unwrap_or(silent.long),
+    };
+    let all = |attempts: NonZeroU8| Retries { short: attempts, long: attempts };
+    match own.arq.as_ref().map(|arq| *arq.get_ref()) {
+        None => said,
+        Some(Arq::None) => all(NonZeroU8::MIN),
+        Some(Arq::Retransmissions(n)) => all(NonZeroU8::MIN.saturating_add(n)),
+        Some(Arq::Persistent) => all(NonZeroU8::MAX),
+    }
+}
+
+fn phy_rate(rate: Rate, phy: Phy, span: core::ops::Range<usize>) -> Result<PhyRate, Fault> {
+    let has = |rate: &PhyRate| phy.has(*rate);
+    PhyRate::from_rate(rate).filter(has).ok_or_else(|| {
+        let (name, rates) = match phy {
+            Phy::B => ("802.11b", "1, 2, 5.5 or 11"),
+            Phy::G => ("802.11g", "1, 2, 5.5, 11, 6, 9, 12, 18, 24, 36, 48 or 54"),
+        };
+        Fault::at(span, format!("{name} has no rate of {rate}: use {rates} Mb/s"))
+    })
+}
+
+fn medium(link: &Link, phy: Phy, stations: &[&Station]) -> Result<RadioConfig, Fault> {
+    let radio = &link.radio;
+    let places = stations.iter().enumerate().map(|(place, station)| {
+        let own = station.radio.clone().unwrap_or_default();
+        let silent = RadioStation::at(Position::default());
+        let channel = own.channel.or(radio.channel.as_ref().map(|channel| *channel.get_ref()));
+        let channel = channel.unwrap_or(silent.channel);
+        if !(1..=14).contains(&channel) {
+            let message = format!("channel {channel} does not exist at 2.4 GHz: use 1 to 14");
+            return Err(Fault::at(station.name.span(), message));
+        }
+        Ok(RadioStation {
+            track: track(place, stations.len(), &own, radio.distance, station)?,
+            address: Some(address(place)),
+            power: own.power.or(radio.power).unwrap_or(silent.power),
+            noise_figure: radio.noise_figure.unwrap_or(silent.noise_figure),
+            channel,
+        })
+    });
+    let mut config = RadioConfig::new(places.collect::<Result<_, _>>()?);
+    config.rate = highest(phy);
+    config.path_loss = radio.path_loss.map_or(config.path_loss, |word| word.0);
+    config.walls = radio.walls.iter().map(wall).collect();
+    config.shadowing = radio.shadowing.map(|sigma| Shadowing { sigma, correlation: 2.0 });
+    config.fading = radio.fading.map_or(Fading::None, |word| word.0);
+    config.thresholds = Thresholds { capture: radio.capture, ..Thresholds::default() };
+    somebody_hears(&config, link)?;
+    Ok(config)
+}
+
+fn wall(&[x, y, to_x, to_y, loss]: &[f64; 5]) -> Wall {
+    Wall { from: Position::new(x, y), to: Position::new(to_x, to_y), loss }
+}
+
+/// Where the station of a place is: where it says, or on a circle around the first one.
+fn track(
+    place: usize,
+    stations: usize,
+    own: &StationRadio,
+    distance: Option<Metres>,
+    station: &Station,
+) -> Result<Track, Fault> {
+    let fault = |message: &str| Fault::at(station.name.span(), message.to_owned());
+    if !own.walk.is_empty() {
+        let point = |&[t, x, y]: &[f64; 3]| {
+            (Instant::START + Duration::from_secs_f64(t), Position::new(x, y))
+        };
+        if own.walk.iter().any(|[t, ..]| !(0.0..=1e9).contains(t)) {
+            return Err(fault("a walk has a point at no time: write seconds from 0, [t, x, y]"));
+        }
+        let walk = Track::walk(own.walk.iter().map(point).collect());
+        return walk.ok_or_else(|| fault("the points of a walk must be in the order of time"));
+    }
+    if let Some([x, y]) = own.position {
+        if !(x.is_finite() && y.is_finite()) {
+            return Err(fault("a position must be two numbers of metres, such as [8.0, 0.0]"));
+        }
+        return Ok(Track::fixed(Position::new(x, y)));
+    }
+    let Metres(metres) = distance.unwrap_or(DEFAULT_DISTANCE);
+    let turn = core::f64::consts::TAU * (place.max(1) - 1) as f64 / (stations.max(2) - 1) as f64;
+    let metres = if place == 0 { 0.0 } else { metres };
+    Ok(Track::fixed(Position::new(metres * turn.cos(), metres * turn.sin())))
+}
+
+/// Refuses an air on which nobody could ever hear anybody.
+fn somebody_hears(config: &RadioConfig, link: &Link) -> Result<(), Fault> {
+    if config.stations.iter().any(|station| station.track.moves()) {
+        return Ok(());
+    }
+    let mut strongest = f64::NEG_INFINITY;
+    for (number, sender) in config.stations.iter().enumerate() {
+        for receiver in &config.stations[number + 1..] {
+            let [from, to] = [sender, receiver].map(|s| s.track.at(Instant::START));
+            let walls = config.walls.iter().filter(|wall| wall.between(from, to));
+            let loss = config.path_loss.decibels(from.distance(to), 2_437.0)
+                + walls.map(|wall| wall.loss).sum::<f64>();
+            strongest = strongest.max(sender.power.0.max(receiver.power.0) - loss);
+            if strongest >= config.thresholds.preamble_power.0 {
+                return Ok(());
+            }
+        }
+    }
+    let message = format!(
+        "nobody hears anybody on link \"{}\": the strongest signal is {strongest:.0} dBm, and \
+         {} dBm are needed; bring the stations nearer to each other, or raise the power",
+        link.name(),
+        config.thresholds.preamble_power.0,
+    );
+    Err(Fault::at(link.stations.span(), message))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+use windfall_base::Dbm;
+use windfall_channel::MediumConfig;
+use windfall_channel::radio::PathLoss;
+use windfall_stack::LinkConfig;
+
+use super::*;
+use crate::{Scenario, Topology};
+
+/// The topology of a wifi link with these keys, or what is wrong.
+fn link(keys: &str) -> Result<Topology, String> {
+    let text = format!(
+        "format = 1\n[[station]]\nname = \"near\"\n[[station]]\nname = \"far\"\n\
+         [[link]]\nkind = \"wifi-g\"\nstations = [\"near\", \"far\"]\n{keys}"
+    );
+    let scenario = Scenario::parse("t.toml", &text).map_err(|error| error.message().to_owned())?;
+    assert_eq!(Scenario::parse("t.toml", &scenario.to_toml()).as_ref(), Ok(&scenario));
+    let mut read = |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
+    let topology = scenario.topology(0, ("t.toml", &text), &mut read);
+    topology.map_err(|error| error.message().to_owned())
+}
+
+fn air(topology: &Topology) -> &RadioConfig {
+    match &topology.network.links[0].medium {
+        MediumConfig::Radio(radio) => radio,
+        other => panic!("not a radio: {other:?}"),
+    }
+}
+
+fn end(topology: &Topology, end: usize) -> &WifiConfig {
+    match &topology.network.links[0].ends[end].interface.link {
+        LinkConfig::Wifi(wifi) => wifi,
+        other => panic!("not wifi: {other:?}"),
+    }
+}
+
+#[test]
+fn a_link_that_says_little_is_54_mbps_in_an_office() {
+    let topology = link("radio.distance = \"8m\"").unwrap();
+    let air = air(&topology);
+    let [near, far] = [0, 1].map(|place| air.stations[place].track.at(Instant::START));
+    assert!((near.distance(far) - 8.0).abs() < 1e-9);
+    assert_eq!(air.stations[1].address, Some(end(&topology, 1).mac.address));
+    assert_eq!(end(&topology, 0).mac.rate, RatePolicy::Fixed(PhyRate::Ofdm54));
+    let interface = &topology.network.links[0].ends[0].interface;
+    assert_eq!(interface.rules, [Rule::approximate()]);
+    let behind = &end(&topology, 0).neighbours[1].behind;
+    assert!(behind.iter().any(|block| block.contains("10.77.0.2".parse().unwrap())));
+}
+
+#[test]
+fn every_key_reaches_the_station_or_the_air() {
+    let keys = "rate = \"11Mbps\"\nuplink.rate = \"24Mbps\"\ndownlink.accept-damaged = true\n\
+                arq = 2\n[link.radio]\nrts-threshold = 500\nfragment-threshold = 800\n\
+                slot = \"long\"\npreamble = \"short\"\nbasic-rates = [\"6Mbps\", \"1Mbps\"]\n\
+                backoff = \"mild\"\nwep = true\nobserve = true\npower = \"10dBm\"\nchannel = 1\n\
+                path-loss = \"log 3.3\"\nwalls = [[2, -1, 2, 1, 5]]\nshadowing = 4.0\n\
+                fading = \"rician 4 11\"\ncapture = 10.0\nextended-gap = \"readable-header\"\n";
+    let topology = link(keys).unwrap();
+    let [near, far] = [0, 1].map(|place| &end(&topology, place).mac);
+    assert_eq!(near.rate, RatePolicy::Fixed(PhyRate::Ofdm24));
+    assert_eq!(far.rate, RatePolicy::Fixed(PhyRate::Cck11));
+    assert!(near.accept_damaged && !far.accept_damaged);
+    assert_eq!((near.retries.short.get(), near.retries.long.get()), (3, 3));
+    assert_eq!((near.rts_threshold, near.fragment_threshold), (500, 800));
+    assert_eq!(near.timing, Timing::G_LONG_SLOT);
+    assert_eq!(near.preamble, Preamble::Short);
+    assert_eq!(near.basic_rates, [PhyRate::Ofdm6, PhyRate::Dsss1]);
+    assert_eq!(near.backoff, dcf::Backoff::Mild);
+    assert_eq!(near.extended_gap, dcf::ExtendedGap::ReadableHeader);
+    assert!(near.wep && near.observe_radio);
+    let air = air(&topology);
+    assert_eq!((air.stations[0].power, air.stations[0].channel), (Dbm(10.0), 1));
+    assert_eq!(air.path_loss, PathLoss::LogDistance { exponent: 3.3 });
+    assert_eq!((air.walls.len(), air.walls[0].loss), (1, 5.0));
+    assert_eq!(air.fading, Fading::Rician { k: 4.0, doppler: 11.0 });
+    assert_eq!(air.thresholds.capture, Some(10.0));
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_one_line() {
+    let refused = |keys: &str| link(keys).expect_err(keys);
+    let rate = refused("rate = \"22Mbps\"");
+    assert!(rate.starts_with("802.11g has no rate of 22Mbps"), "{rate}");
+    let rate = refused("kind = \"wifi-b\"");
+    assert!(rate.contains("duplicate"), "{rate}");
+    let distance = refused("radio.distance = \"-3m\"");
+    assert!(distance.contains("0 or more"), "{distance}");
+    for (keys, words) in [
+        ("radio.rts-threshold = 3000", "RTS threshold of 3000"),
+        ("radio.fragment-threshold = 100", "fragmentation threshold of 100"),
+        ("radio.channel = 15", "channel 15 does not exist"),
+        ("radio.path-loss = \"far\"", "free-space"),
+        ("radio.distance = \"9km\"", "nobody hears anybody"),
+        ("mtu = 2304", "at most 2296"),
+        ("ber = 1e-5", "no ber"),
+        ("uplink.delay = \"1ms\"", "no delay"),
+        ("radio.slot = \"tiny\"", "unknown word \"tiny\""),
+    ] {
+        let message = refused(keys);
+        assert!(message.contains(words), "{keys}: {message}");
+        assert!(!message.contains('\n'), "{message}");
+    }
+    let text = "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n\
+                [[link]]\nstations = [\"a\", \"b\"]\nradio.distance = 3\n";
+    let message = Scenario::parse("t.toml", text).unwrap_err().to_string();
+    assert!(message.contains("only wifi links"), "{message}");
+}

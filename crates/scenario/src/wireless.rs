@@ -1,0 +1,125 @@
+//! The keys of an 802.11 radio: of a link, and of a station on it.
+
+mod words;
+
+use core::num::NonZeroU8;
+
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+use windfall_base::{Dbm, Metres, Rate};
+
+use crate::values::by_text;
+
+pub use words::{Backoff, ExtendedGap, FadingWord, PathLossWord, PreambleWord, RateControl, Slot};
+
+/// The radio of an 802.11 link; silent keys mean what the standard or an office does.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Radio {
+    /// How far stations that say nothing of their place are from the first one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<Metres>,
+    /// What stations send with, antenna gain included; 15 dBm if silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power: Option<Dbm>,
+    /// The noise of receivers over that of heat, in decibels; 7 if silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise_figure: Option<f64>,
+    /// The channel, 1 to 14; 6 if silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<Spanned<u8>>,
+    /// How a signal fades with distance.
+    #[serde(with = "by_text", skip_serializing_if = "Option::is_none")]
+    pub path_loss: Option<PathLossWord>,
+    /// Walls: two points in metres, and what each takes in decibels: `[x, y, x, y, loss]`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub walls: Vec<[f64; 5]>,
+    /// The standard deviation of shadowing, in decibels; none if silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shadowing: Option<f64>,
+    /// Differences in time.
+    #[serde(with = "by_text", skip_serializing_if = "Option::is_none")]
+    pub fading: Option<FadingWord>,
+    /// A receiver leaves a frame for one that is stronger by so many decibels; never if silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capture: Option<f64>,
+    /// Frames longer than this are preceded by RTS and CTS, in bytes; never if silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rts_threshold: Option<Spanned<usize>>,
+    /// Packets whose frames would be longer are cut, in bytes; never if silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fragment_threshold: Option<Spanned<usize>>,
+    /// The slots of 802.11g; short if silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slot: Option<Slot>,
+    /// The preambles of 802.11b; long if silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preamble: Option<PreambleWord>,
+    /// The rates that every station understands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basic_rates: Option<Spanned<Vec<Rate>>>,
+    /// Who chooses the rate; it is fixed if silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_control: Option<RateControl>,
+    /// How the contention window answers to collisions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backoff: Option<Backoff>,
+    /// After what the extended gap is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extended_gap: Option<ExtendedGap>,
+    /// Attempts in all at frames up to the RTS threshold; 7 if silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub short_attempts: Option<NonZeroU8>,
+    /// Attempts in all at longer ones; 4 if silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub long_attempts: Option<NonZeroU8>,
+    /// Frames bear the eight bytes of WEP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wep: Option<bool>,
+    /// Put every state of every radio into the event log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observe: Option<bool>,
+}
+
+/// What a station says of itself on a radio.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct StationRadio {
+    /// Where it is, in metres: `[x, y]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<[f64; 2]>,
+    /// How it walks: seconds and metres, `[t, x, y]` for each point.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub walk: Vec<[f64; 3]>,
+    /// Its channel, where it is not that of the link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<u8>,
+    /// What it sends with, where it is not what the link says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power: Option<Dbm>,
+}
+
+impl Radio {
+    /// Takes over every key that `other` sets.
+    pub fn overlay(&mut self, other: &Self) {
+        macro_rules! take {
+            ($($key:ident),*) => {$(
+                if other.$key.is_some() {
+                    self.$key.clone_from(&other.$key);
+                }
+            )*};
+        }
+        take!(distance, power, noise_figure, channel, path_loss, shadowing, fading, capture);
+        take!(rts_threshold, fragment_threshold, slot, preamble, basic_rates, rate_control);
+        take!(backoff, extended_gap, short_attempts, long_attempts, wep, observe);
+        if !other.walls.is_empty() {
+            self.walls.clone_from(&other.walls);
+        }
+    }
+
+    /// Whether nothing is said.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        *self == Self::default()
+    }
+}
