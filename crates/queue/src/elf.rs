@@ -164,16 +164,16 @@ impl Scheduler for Elf {
         Ok(self.backlog.add())
     }
 
-    /// A flow claims nothing for the time when it had no packets.
+    /// A flow claims nothing for the time when it had no packets; its lag is what it was.
     fn arrive(&mut self, flow: usize) {
         if !self.backlog.arrive(flow) {
             return;
         }
         let present = if self.flows[flow].reserved { self.elapsed } else { self.served };
         let state = &mut self.flows[flow];
-        if state.level() < present {
-            (state.outcome_level, state.effort_level) = (present, present);
-        }
+        let missed = (present - state.level()).max(0.0);
+        state.outcome_level += missed;
+        state.effort_level += missed;
         self.place(flow);
     }
 

@@ -1,5 +1,6 @@
 //! Eckhardt and Steenkiste, *An Internet-style Approach to Wireless Link Errors*, sections 3 to 8.
 
+pub(crate) mod cell;
 mod coded;
 pub(crate) mod fig1;
 pub(crate) mod fig11;
@@ -12,7 +13,9 @@ pub(crate) mod fig6;
 pub(crate) mod fig7;
 pub(crate) mod fig8;
 pub(crate) mod fig9;
+pub(crate) mod hops;
 mod paired;
+pub(crate) mod residual;
 mod senders;
 pub(crate) mod shares;
 mod slots;

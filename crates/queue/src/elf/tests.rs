@@ -218,9 +218,9 @@ impl Plain {
             return;
         }
         let present = if self.flows[flow].0.reserved { self.elapsed } else { self.served };
-        if self.level(flow) < present {
-            (self.flows[flow].1, self.flows[flow].2) = (present, present);
-        }
+        let missed = (present - self.level(flow)).max(0.0);
+        self.flows[flow].1 += missed;
+        self.flows[flow].2 += missed;
         self.touch(flow);
     }
 

@@ -34,3 +34,18 @@ fn a_transfer_repeats_itself_from_its_seed() {
     assert_eq!(seeds[0], seeds[1]);
     assert_ne!(seeds[0], seeds[2]);
 }
+
+//= S3.30
+//= S3.41
+//= S3.42
+//= S3.43
+//= S3.50
+//= S3.51
+#[test]
+fn errors_are_paid_for_and_repaired_where_the_paper_says() {
+    for figure in [cell::SIMULATED, residual::FIGURE, hops::FIGURE] {
+        let finding = finding(&figure, 1);
+        assert!(finding.is_as_expected(), "{}", finding.claims_table().to_text());
+        assert!(finding.claims.len() > 1, "{} claims nothing", finding.figure);
+    }
+}
