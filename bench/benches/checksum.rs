@@ -5,12 +5,31 @@
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
-use windfall_bench::checksum as words;
+use windfall_bench::{checksum as words, compare};
 use windfall_wire_net::checksum::{Sum, checksum};
 
 const LENGTHS: [usize; 5] = [20, 64, 576, 1500, 65_000];
 
+/// Bytes beyond every cache.
+const LARGE: usize = 64 << 20;
+
 fn main() {
+    let bytes = data(1500);
+    let sum = || checksum(black_box(&bytes));
+    let naive = || words::in_network_order(black_box(&bytes));
+    compare(sum, naive).print_throughput("checksum of 1500 bytes", bytes.len(), 20.0);
+    // Two buffers: with one, the peer would find its copy in our cache.
+    let (large, mut ours, mut theirs) = (data(LARGE), vec![0; LARGE], vec![0; LARGE]);
+    let together = || {
+        let mut sum = Sum::new();
+        sum.copy(black_box(&mut ours), black_box(&large));
+        sum.checksum()
+    };
+    let apart = || {
+        theirs.copy_from_slice(black_box(&large));
+        checksum(black_box(&theirs))
+    };
+    compare(together, apart).print_throughput("copy with checksum, 64 MiB", LARGE, 1.0);
     divan::main();
 }
 
