@@ -2,5 +2,7 @@
 
 #[path = "wifi/bianchi.rs"]
 mod bianchi;
+#[path = "wifi/capture.rs"]
+mod capture;
 #[path = "wifi/ns3.rs"]
 mod ns3;

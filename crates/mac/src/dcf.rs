@@ -185,10 +185,10 @@ impl Dcf {
         usize::from(self.job.as_ref().is_some_and(|job| !job.given_away))
     }
 
-    /// How long the radio has been in each state, up to its last change.
+    /// How long the radio has been in each state, up to `now`.
     #[must_use]
-    pub fn airtime(&self) -> Airtime {
-        self.radio.airtime()
+    pub fn airtime(&self, now: Instant) -> Airtime {
+        self.radio.airtime(now)
     }
 
     //= S0.10

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use windfall_base::{DropReason, Frame, Input, Instant, Node, Outgoing, Port, RxVector, Seed};
 use windfall_channel::{Medium, Verdict};
-use windfall_stack::{DEVICE, EventKind, Interface, MEDIUM};
+use windfall_stack::{Airtime, DEVICE, EventKind, Interface, MEDIUM};
 
 use crate::ElementId;
 use crate::agenda::Agenda;
@@ -246,6 +246,16 @@ impl Network {
     #[must_use]
     pub fn flows(&self, interface: ElementId) -> Vec<windfall_stack::FlowAccount> {
         self.interfaces[interface.0 as usize].interface.flows()
+    }
+
+    /// How long the radio of an interface has been in each state, up to `now`; `None` where there
+    /// is no 802.11 radio.
+    ///
+    /// # Panics
+    /// If the element is no interface.
+    #[must_use]
+    pub fn airtime(&self, interface: ElementId, now: Instant) -> Option<Airtime> {
+        self.interfaces[interface.0 as usize].interface.airtime(now)
     }
 
     /// How much waits at an interface for its link: packets and their bytes.

@@ -142,11 +142,12 @@ impl Interface {
         self.account.counters
     }
 
-    /// How long the radio has been in each state; `None` where there is no 802.11 radio.
+    /// How long the radio has been in each state, up to `now`; `None` where there is no radio of
+    /// 802.11.
     #[must_use]
-    pub fn airtime(&self) -> Option<Airtime> {
+    pub fn airtime(&self, now: Instant) -> Option<Airtime> {
         match &self.lower {
-            Lower::Wifi(lower) => Some(lower.airtime()),
+            Lower::Wifi(lower) => Some(lower.airtime(now)),
             Lower::Piped(_) | Lower::Polled(_) => None,
         }
     }

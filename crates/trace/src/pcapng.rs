@@ -9,7 +9,8 @@ pub mod read;
 
 use std::io::{self, Write};
 
-use windfall_base::{Instant, Payload, Tag};
+use windfall_base::{Frame, Instant, Payload, Tag};
+use windfall_wire_link::ieee80211::radiotap::{self, Radiotap};
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
@@ -41,10 +42,11 @@ pub enum Seen {
     Dropped,
 }
 
-/// Writes the capture of one device.
+/// Writes the capture of one device, or of a radio.
 #[derive(Debug)]
 pub struct Capture<W> {
     out: W,
+    link_type: u16,
     /// Nanoseconds between the epoch and the start of the run.
     epoch: u64,
     block: Vec<u8>,
@@ -59,12 +61,42 @@ impl<W: Write> Capture<W> {
     /// # Errors
     /// If the file cannot be written.
     pub fn new(out: W, device: &str, epoch: u64, comment: &str) -> io::Result<Self> {
-        let mut capture = Self { out, epoch, block: Vec::with_capacity(2048) };
-        capture.section(comment)?;
+        let mut capture = Self::begin_file(out, LINKTYPE_RAW, epoch, comment)?;
         capture.interface(device, "the device")?;
         capture
             .interface(&format!("{device}:dropped"), "sent by the device, dropped by the link")?;
         Ok(capture)
+    }
+
+    /// Begins a capture of the frames of an 802.11 radio, each behind a radiotap header.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn radio(out: W, name: &str, epoch: u64, comment: &str) -> io::Result<Self> {
+        let mut capture = Self::begin_file(out, radiotap::LINK_TYPE, epoch, comment)?;
+        capture.interface(name, "the radio")?;
+        Ok(capture)
+    }
+
+    fn begin_file(out: W, link_type: u16, epoch: u64, comment: &str) -> io::Result<Self> {
+        let mut capture = Self { out, link_type, epoch, block: Vec::with_capacity(2048) };
+        capture.section(comment)?;
+        Ok(capture)
+    }
+
+    /// Adds a frame of a radio with what it knows of it.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn frame(
+        &mut self,
+        at: Instant,
+        seen: Seen,
+        radiotap: &Radiotap,
+        frame: &Frame,
+    ) -> io::Result<()> {
+        let bytes = Payload::new(radiotap.encode().into(), frame.to_vec().into());
+        self.packet(at, seen, frame.tag, &bytes, "")
     }
 
     /// Adds a packet; equal tags in two captures mean the same packet.
@@ -136,7 +168,7 @@ impl<W: Write> Capture<W> {
 
     fn interface(&mut self, name: &str, description: &str) -> io::Result<()> {
         self.begin(INTERFACE_DESCRIPTION);
-        self.word(u32::from(LINKTYPE_RAW));
+        self.word(u32::from(self.link_type));
         // No limit on the length of what is captured.
         self.word(0);
         self.text(IF_NAME, name);

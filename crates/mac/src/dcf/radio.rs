@@ -92,9 +92,11 @@ impl Radio {
         }
     }
 
-    /// Time up to the last change of state.
-    pub(super) fn airtime(&self) -> Airtime {
-        self.airtime
+    /// Time up to `now`.
+    pub(super) fn airtime(&self, now: Instant) -> Airtime {
+        let mut airtime = self.airtime;
+        airtime.add(self.state, now.saturating_since(self.since));
+        airtime
     }
 
     /// The carrier of others appears or vanishes.

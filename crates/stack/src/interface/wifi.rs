@@ -97,8 +97,8 @@ impl Wifi {
         (self.queue.len(), self.queue.bytes())
     }
 
-    pub(super) fn airtime(&self) -> Airtime {
-        self.dcf.airtime()
+    pub(super) fn airtime(&self, now: Instant) -> Airtime {
+        self.dcf.airtime(now)
     }
 
     pub(super) fn set_accept_damaged(&mut self, accept: bool) {

@@ -1,0 +1,127 @@
+//! What a run costs: from the states of radios to joules.
+//!
+//! [`Card`] says what an 802.11 card draws in each state; with the [`Airtime`] of a station it
+//! gives joules, and with the bytes that arrived joules per byte.
+
+use windfall_base::Duration;
+use windfall_mac::dcf::radio::{Airtime, State};
+
+/// What a card draws, in amperes at its voltage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Card {
+    /// Volts.
+    pub volts: f64,
+    /// While it sends.
+    pub transmit: f64,
+    /// While it receives what is for its station or for everybody.
+    pub receive: f64,
+    /// While it receives what is for others, or energy of which nothing comes.
+    pub overhear: f64,
+    /// While it listens to silence.
+    pub listen: f64,
+    /// While it dozes.
+    pub doze: f64,
+}
+
+impl Card {
+    //= S2.22
+    /// Lucent WaveLAN at 5 V: 280 mA sending, 180 mA receiving, 10 mA dozing (paper 002).
+    ///
+    /// What it draws while it listens is not given there; measurements of its kind (Feeney and
+    /// Nilsson 2001) put it next to receiving, so it is taken as the same.
+    pub const WAVELAN: Self = Self {
+        volts: 5.0,
+        transmit: 0.280,
+        receive: 0.180,
+        overhear: 0.180,
+        listen: 0.180,
+        doze: 0.010,
+    };
+    /// An Intel card of 2010 at 3 V: 1.14, 0.94, 0.82 and 0.10 W (Halperin and others 2010), which
+    /// is also what ns-3 assumes.
+    pub const INTEL_2010: Self = Self {
+        volts: 3.0,
+        transmit: 0.380,
+        receive: 0.313,
+        overhear: 0.313,
+        listen: 0.273,
+        doze: 0.033,
+    };
+
+    /// What it draws in `state`, in watts.
+    #[must_use]
+    pub fn watts(&self, state: State) -> f64 {
+        let amperes = match state {
+            State::Transmit => self.transmit,
+            State::Receive => self.receive,
+            State::Overhear => self.overhear,
+            State::Listen => self.listen,
+            State::Doze => self.doze,
+        };
+        self.volts * amperes
+    }
+
+    /// What a station's radio has cost, in joules: the sum of I·V·t over its states.
+    #[must_use]
+    pub fn joules(&self, airtime: &Airtime) -> f64 {
+        let of = |state| self.watts(state) * airtime.of(state).as_secs_f64();
+        State::ALL.into_iter().map(of).sum()
+    }
+
+    /// What it has cost beyond listening all the time, in joules.
+    #[must_use]
+    pub fn joules_beyond_listening(&self, airtime: &Airtime) -> f64 {
+        self.joules(airtime) - self.watts(State::Listen) * airtime.total().as_secs_f64()
+    }
+}
+
+/// Joules for each byte that arrived; `None` if none did.
+#[must_use]
+pub fn joules_per_byte(joules: f64, delivered_bytes: u64) -> Option<f64> {
+    (delivered_bytes > 0).then(|| joules / delivered_bytes as f64)
+}
+
+/// How long a battery of `joules` lasts at the average power of a run; `None` if nothing was drawn.
+#[must_use]
+pub fn lifetime(joules: f64, spent: f64, span: Duration) -> Option<Duration> {
+    let watts = spent / span.as_secs_f64();
+    (watts > 0.0).then(|| Duration::from_secs_f64(joules / watts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //= S2.22
+    #[test]
+    fn the_energy_of_a_scripted_timeline_is_exact() {
+        let mut airtime = Airtime::default();
+        let seconds = [2, 3, 5, 7, 11];
+        for (state, seconds) in State::ALL.into_iter().zip(seconds) {
+            airtime.add(state, Duration::from_secs(seconds));
+        }
+        // 1.4 W sending, 0.9 W receiving, overhearing and listening, 0.05 W dozing.
+        let expected = 2.0 * 1.4 + (3.0 + 5.0 + 7.0) * 0.9 + 11.0 * 0.05;
+        assert!((Card::WAVELAN.joules(&airtime) - expected).abs() < 1e-12);
+        assert_eq!(airtime.total(), Duration::from_secs(28));
+        let beyond = Card::WAVELAN.joules_beyond_listening(&airtime);
+        assert!((beyond - (2.0 * 0.5 - 11.0 * 0.85)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_papers_powers_are_those_of_its_currents() {
+        let watts = [State::Doze, State::Receive, State::Transmit].map(|s| Card::WAVELAN.watts(s));
+        for (watts, paper) in watts.into_iter().zip([0.05, 0.9, 1.4]) {
+            assert!((watts - paper).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_byte_costs_something_only_if_it_arrived() {
+        assert_eq!(joules_per_byte(1.0, 0), None);
+        assert_eq!(joules_per_byte(1.0, 4), Some(0.25));
+        let hour = Duration::from_secs(3_600);
+        assert_eq!(lifetime(7_200.0, 3_600.0, hour), Some(hour * 2));
+        assert_eq!(lifetime(1.0, 0.0, hour), None);
+    }
+}
