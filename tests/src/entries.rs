@@ -5,13 +5,13 @@
 //! do not panic, and what a `Repr` read it writes back so that it reads the same.
 
 mod coded;
+mod tcp_state;
 
 use core::num::NonZeroU8;
 
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-pub use coded::coded;
 use windfall_base::{
     Duration, Frame, Input, Instant, Ledger, Node, Payload, Port, Probability, Rate, RxVector,
     Seed, SocketCommand, SocketId, Transport,
@@ -25,7 +25,6 @@ use windfall_scenario::Scenario;
 use windfall_stack::host::{AppId, Host, HostConfig};
 use windfall_stack::interface::{Interface, InterfaceConfig, LinkConfig};
 use windfall_stack::{Member, PolledConfig, Role};
-use windfall_tcp::config::{Corruption, NotificationMode};
 use windfall_tcp::lookup::Lookup;
 use windfall_tcp::{Arrival, Endpoint, Listener};
 use windfall_trace::errors::convert::{self, LossTiming};
@@ -34,6 +33,9 @@ use windfall_trace::errors::statistics::Statistics;
 use windfall_wire_net::segment::{Description, Merger, cut};
 use windfall_wire_net::{carrier, icmpv4, icmpv6, ip, ipv4, ipv6, tcp, udp, udplite};
 
+pub use coded::coded;
+pub use tcp_state::tcp_state;
+
 /// The longest input that makes sense to try: the longest IP packet.
 pub const LONGEST: usize = 65_535;
 
@@ -41,7 +43,7 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 20] = [
+pub const ENTRIES: [Entry; 21] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
@@ -60,6 +62,7 @@ pub const ENTRIES: [Entry; 20] = [
     ("interface", interface),
     ("host", host),
     ("connection", connection),
+    ("tcp_state", tcp_state),
     ("segments", segments),
     ("quantities", quantities),
 ];
@@ -354,11 +357,7 @@ pub fn host(bytes: &[u8]) {
 /// delivered, lost, doubled, held back, or one bit inverted. What arrives is what was sent, up to a
 /// point.
 pub fn connection(bytes: &[u8]) {
-    let config = Arc::new(windfall_tcp::Config {
-        corruption: Corruption::on(NotificationMode::DraftSafe),
-        ecn: bytes.len().is_multiple_of(2),
-        ..windfall_tcp::Config::default()
-    });
+    let config = Arc::new(tcp_state::config_of(bytes.first().copied().unwrap_or(0)));
     let [near, far] = ["10.0.0.1:0", "10.0.0.2:80"].map(|at| at.parse().expect("an address"));
     let mut ends = ["near", "far"].map(|name| Endpoint::new(Seed(0), name, Lookup::Hashed));
     ends[1].listen(far, Listener::new(Arc::clone(&config))).expect("a free port");

@@ -4,6 +4,7 @@ mod adversity;
 mod corruption;
 mod exchange;
 mod knobs;
+mod model;
 mod pair;
 mod recovery;
 mod rfc2525;

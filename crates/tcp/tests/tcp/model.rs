@@ -1,0 +1,429 @@
+//! The engine beside a small model of RFC 9293's states, under random calls, segments and time.
+//!
+//! The model knows nothing of the engine but its initial number. Timers of retransmission are out
+//! of the way, acknowledgments leave at once and windows are wide, so that each event has one
+//! answer that the RFC names; state and answer are compared after each.
+
+use std::sync::Arc;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use windfall_base::seq::Seq32;
+use windfall_base::{Duration, Instant, Seed};
+use windfall_tcp::config::AckPolicy;
+use windfall_tcp::lookup::Lookup;
+use windfall_tcp::rtt::TimeoutConfig;
+use windfall_tcp::{Arrival, Config, Endpoint, Listener, State};
+use windfall_wire_net::tcp::{CorruptionKinds, Flags, Packet, Repr, fill_checksum};
+use windfall_wire_net::{Addresses, Ecn};
+
+use crate::pair::{FAR, NEAR, address};
+
+/// The first number of the peer.
+const PEER: u32 = 4_294_967_200;
+/// Large against what a run sends, small against the windows.
+const FAR_AWAY: u32 = 500_000;
+
+#[derive(Clone, Copy, Debug)]
+enum Happening {
+    Write(u8),
+    Shutdown,
+    Abort,
+    /// A minute passes.
+    Wait,
+    Syn,
+    SynAck,
+    /// Everything that was sent.
+    Ack,
+    /// Nothing new.
+    OldAck,
+    /// What was never sent.
+    WildAck,
+    Data(u8),
+    /// The last byte or FIN again.
+    Again,
+    Fin,
+    Reset,
+    ResetInWindow,
+    SynInWindow,
+    Beyond,
+}
+
+/// A segment: flags without PSH, relative numbers, length.
+type Line = (Flags, u32, Option<u32>, u32);
+
+/// RFC 9293, section 3.3.2 and 3.10.
+#[derive(Debug)]
+struct Model {
+    state: State,
+    una: u32,
+    nxt: u32,
+    rcv: u32,
+    queued: u32,
+    finished: bool,
+    /// FIN was decided on and has not left.
+    fin_due: bool,
+    out: Vec<Line>,
+}
+
+impl Model {
+    fn send(&mut self, flags: Flags, len: u32) {
+        let ack = (flags.has(Flags::ACK)).then_some(self.rcv);
+        self.out.push((flags, self.nxt, ack, len));
+        let controls = u32::from(flags.has(Flags::SYN)) + u32::from(flags.has(Flags::FIN));
+        self.nxt += len + controls;
+    }
+
+    fn ack(&mut self) {
+        self.send(Flags::ACK, 0);
+    }
+
+    /// Obeys a wish to finish as soon as the state allows it.
+    fn decide(&mut self) {
+        let next = match self.state {
+            State::Established => State::FinWait1,
+            State::CloseWait => State::LastAck,
+            _ => return,
+        };
+        if self.finished {
+            (self.state, self.fin_due) = (next, true);
+        }
+    }
+
+    /// Sends what waits; FIN goes with the last of it.
+    fn flush(&mut self) -> bool {
+        let opening = matches!(self.state, State::SynSent | State::SynReceived);
+        if opening || (self.queued == 0 && !self.fin_due) {
+            return false;
+        }
+        let len = core::mem::take(&mut self.queued);
+        let fin = core::mem::take(&mut self.fin_due);
+        self.send(if fin { Flags::ACK | Flags::FIN } else { Flags::ACK }, len);
+        true
+    }
+
+    fn call(&mut self, happening: Happening) {
+        match happening {
+            Happening::Write(len) if !self.finished => {
+                self.queued += u32::from(len);
+                self.flush();
+            }
+            Happening::Shutdown if !self.finished => {
+                self.finished = true;
+                self.decide();
+                self.flush();
+            }
+            Happening::Abort => {
+                // After both FINs nothing need be said; before the peer has answered nothing can.
+                if !matches!(self.state, State::SynSent | State::TimeWait) {
+                    self.send(Flags::RST | Flags::ACK, 0);
+                }
+                self.state = State::Closed;
+            }
+            Happening::Wait if self.state == State::TimeWait => self.state = State::Closed,
+            _ => {}
+        }
+    }
+
+    /// What arrives: flags, first number, acknowledgment, length.
+    fn take(&mut self, (flags, seq, ack, len): Line) {
+        if self.state == State::SynSent {
+            return self.take_answer(flags, seq, ack);
+        }
+        let span = len + u32::from(flags.has_any(Flags::SYN)) + u32::from(flags.has(Flags::FIN));
+        let before = (seq + span < self.rcv) || (seq + span == self.rcv && span > 0);
+        if before || seq >= self.rcv + FAR_AWAY {
+            if !flags.has(Flags::RST) {
+                self.ack();
+            }
+            return;
+        }
+        if flags.has(Flags::RST) {
+            match self.state {
+                _ if seq != self.rcv => self.ack(),
+                // A stray reset must not end the wait (RFC 1337).
+                State::TimeWait => {}
+                _ => self.state = State::Closed,
+            }
+            return;
+        }
+        if flags.has(Flags::SYN) {
+            return self.ack();
+        }
+        let Some(ack) = ack else { return };
+        if self.state == State::SynReceived {
+            if ack != self.nxt {
+                self.out.push((Flags::RST, ack, None, 0));
+                return;
+            }
+            self.state = State::Established;
+            self.decide();
+        }
+        if ack > self.nxt {
+            return self.ack();
+        }
+        self.una = self.una.max(ack);
+        self.take_progress();
+        let owes = self.take_text(flags, len);
+        if !self.flush() && owes {
+            self.ack();
+        }
+    }
+
+    fn take_answer(&mut self, flags: Flags, seq: u32, ack: Option<u32>) {
+        if let Some(ack) = ack.filter(|ack| *ack != self.nxt) {
+            if !flags.has(Flags::RST) {
+                self.out.push((Flags::RST, ack, None, 0));
+            }
+            return;
+        }
+        if flags.has(Flags::RST) {
+            self.state = if ack.is_some() { State::Closed } else { self.state };
+        } else if flags.has(Flags::SYN) {
+            self.rcv = seq + 1;
+            if ack.is_some() {
+                (self.state, self.una) = (State::Established, 1);
+                self.decide();
+                if !self.flush() {
+                    self.ack();
+                }
+            } else {
+                self.state = State::SynReceived;
+                self.nxt = 0;
+                self.send(Flags::SYN | Flags::ACK, 0);
+            }
+        }
+    }
+
+    /// The acknowledgment of this end's FIN.
+    fn take_progress(&mut self) {
+        if self.una != self.nxt || self.fin_due {
+            return;
+        }
+        self.state = match self.state {
+            State::FinWait1 => State::FinWait2,
+            State::Closing => State::TimeWait,
+            State::LastAck => State::Closed,
+            state => state,
+        };
+    }
+
+    /// Data and FIN; says whether they must be acknowledged.
+    fn take_text(&mut self, flags: Flags, len: u32) -> bool {
+        let receives = matches!(self.state, State::Established | State::FinWait1 | State::FinWait2);
+        if !receives {
+            let stray = len > 0 || flags.has(Flags::FIN);
+            return self.state == State::TimeWait && stray;
+        }
+        self.rcv += len;
+        if flags.has(Flags::FIN) {
+            self.rcv += 1;
+            self.state = match self.state {
+                State::Established => State::CloseWait,
+                State::FinWait1 => State::Closing,
+                _ => State::TimeWait,
+            };
+        }
+        len > 0 || flags.has(Flags::FIN)
+    }
+
+    /// The segment that a happening stands for; `None` if it is none, or means nothing here.
+    fn segment(&self, happening: Happening) -> Option<Line> {
+        let (next, all) = (self.rcv, Some(self.nxt));
+        let opened = self.state != State::SynSent;
+        Some(match happening {
+            Happening::Syn if !opened => (Flags::SYN, 0, None, 0),
+            Happening::SynAck if !opened => (Flags::SYN | Flags::ACK, 0, all, 0),
+            Happening::Ack => (Flags::ACK, next, all, 0),
+            Happening::OldAck if opened => (Flags::ACK, next, Some(self.una), 0),
+            Happening::WildAck => (Flags::ACK, next, Some(self.nxt + 7), 0),
+            Happening::Data(len) if opened => (Flags::ACK, next, all, u32::from(len)),
+            Happening::Again if opened && next > 1 => (Flags::ACK, next - 1, all, 1),
+            Happening::Fin if opened => (Flags::ACK | Flags::FIN, next, all, 0),
+            Happening::Reset if opened => (Flags::RST, next, None, 0),
+            Happening::Reset => (Flags::RST | Flags::ACK, 0, all, 0),
+            Happening::ResetInWindow if opened => (Flags::RST, next + 9, None, 0),
+            // There it begins a new connection, which is another test's matter.
+            Happening::SynInWindow if opened && self.state != State::TimeWait => {
+                (Flags::SYN, next + 9, None, 0)
+            }
+            Happening::Beyond if opened => (Flags::ACK, next + FAR_AWAY, all, 5),
+            _ => return None,
+        })
+    }
+}
+
+/// The engine with its one connection.
+struct Engine {
+    tcp: Endpoint,
+    now: Instant,
+    origin: Seq32,
+}
+
+impl Engine {
+    fn new(config: Config, passive: bool) -> (Self, Model) {
+        let (now, config) = (Instant::START, Arc::new(config));
+        let mut tcp = Endpoint::new(Seed(11), "model", Lookup::Hashed);
+        if passive {
+            tcp.listen(address(NEAR), Listener::new(config)).unwrap();
+        } else {
+            tcp.connect(now, address(NEAR), address(FAR), config).unwrap();
+        }
+        let mut engine = Self { tcp, now, origin: Seq32(0) };
+        let state = if passive { State::SynReceived } else { State::SynSent };
+        let rcv = u32::from(passive);
+        let mut model = Model {
+            state,
+            una: 0,
+            nxt: 0,
+            rcv,
+            queued: 0,
+            finished: false,
+            fin_due: false,
+            out: Vec::new(),
+        };
+        if passive {
+            engine.take((Flags::SYN, 0, None, 0));
+            model.send(Flags::SYN | Flags::ACK, 0);
+        } else {
+            model.send(Flags::SYN, 0);
+        }
+        assert_eq!(engine.drain(), core::mem::take(&mut model.out));
+        (engine, model)
+    }
+
+    fn state(&self) -> State {
+        let id = self.tcp.find(address(NEAR), address(FAR));
+        let connection = id.and_then(|id| self.tcp.connection(id));
+        connection.map_or(State::Closed, windfall_tcp::Connection::state)
+    }
+
+    fn call(&mut self, happening: Happening) {
+        let Some(id) = self.tcp.find(address(NEAR), address(FAR)) else { return };
+        // What the state does not allow is refused, and the model ignores it.
+        let _ = match happening {
+            Happening::Write(len) => self.tcp.write(id, &vec![1; usize::from(len)]).map(drop),
+            Happening::Shutdown => self.tcp.shutdown(id),
+            Happening::Abort => self.tcp.abort(id),
+            _ => Ok(()),
+        };
+        if matches!(happening, Happening::Wait) {
+            self.now += Duration::from_secs(60);
+            self.tcp.handle_timeout(self.now);
+        }
+    }
+
+    fn take(&mut self, (flags, seq, ack, len): Line) {
+        let addresses = Addresses::new(address(FAR).ip(), address(NEAR).ip()).unwrap();
+        let repr = Repr {
+            src_port: address(FAR).port(),
+            dst_port: address(NEAR).port(),
+            seq: Seq32(PEER) + seq,
+            ack: ack.map_or(Seq32(0), |ack| self.origin + ack),
+            flags,
+            window: 60_000,
+            ..Repr::default()
+        };
+        let mut bytes = repr.emit(&CorruptionKinds::default()).unwrap().to_vec();
+        let data = vec![2; len as usize];
+        fill_checksum(&addresses, &mut bytes, &data);
+        bytes.extend(data);
+        let arrival = Arrival { addresses, ecn: Ecn::NotCapable, missing: 0 };
+        let _ = self.tcp.handle_segment(self.now, &arrival, &bytes.into());
+    }
+
+    fn drain(&mut self) -> Vec<Line> {
+        let mut lines = Vec::new();
+        while let Some(transmit) = self.tcp.poll_transmit(self.now) {
+            let packet = Packet::new(&transmit.header).unwrap();
+            let flags = packet.flags() - Flags::PSH;
+            if flags.has(Flags::SYN) {
+                self.origin = packet.seq();
+            }
+            let seq = packet.seq().0.wrapping_sub(self.origin.0);
+            let ack = packet.ack().0.wrapping_sub(PEER);
+            lines.push((
+                flags,
+                seq,
+                flags.has(Flags::ACK).then_some(ack),
+                transmit.data.len() as u32,
+            ));
+        }
+        while self.tcp.poll_event().is_some() {}
+        lines
+    }
+}
+
+fn config(prediction: bool) -> Config {
+    let never = Duration::from_secs(1_000_000);
+    Config {
+        prediction,
+        fast_retransmit: false,
+        nagle: false,
+        time_wait: Duration::from_secs(60),
+        fin_wait: never,
+        window_scale: false,
+        receive_buffer: 65_535,
+        acks: AckPolicy::EverySegments { segments: 0, delay: never, tick: Duration::ZERO },
+        timeout: TimeoutConfig {
+            initial: never,
+            minimum: never,
+            maximum: never,
+            ..TimeoutConfig::default()
+        },
+        ..Config::new_reno()
+    }
+}
+
+fn any_happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        1 => (1_u8..100).prop_map(Happening::Write),
+        1 => Just(Happening::Shutdown),
+        1 => Just(Happening::Wait),
+        1 => Just(Happening::Syn),
+        3 => Just(Happening::SynAck),
+        4 => Just(Happening::Ack),
+        1 => Just(Happening::OldAck),
+        1 => Just(Happening::WildAck),
+        1 => (1_u8..100).prop_map(Happening::Data),
+        1 => Just(Happening::Again),
+        2 => Just(Happening::Fin),
+        1 => Just(Happening::ResetInWindow),
+        1 => Just(Happening::SynInWindow),
+        1 => Just(Happening::Beyond),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+    #[test]
+    fn the_engine_does_what_the_model_does(
+        happenings in vec(any_happening(), 1..40),
+        last in prop_oneof![Just(Happening::Abort), Just(Happening::Reset)],
+        (passive, prediction) in any::<(bool, bool)>()
+    ) {
+        let (mut engine, mut model) = Engine::new(config(prediction), passive);
+        for (number, happening) in happenings.into_iter().chain([last]).enumerate() {
+            // Far enough apart that challenges are not limited.
+            engine.now += Duration::from_millis(200);
+            let segment = model.segment(happening);
+            match segment {
+                Some(line) => {
+                    model.take(line);
+                    engine.take(line);
+                }
+                None => {
+                    model.call(happening);
+                    engine.call(happening);
+                }
+            }
+            let (found, expected) = (engine.drain(), core::mem::take(&mut model.out));
+            let place = format!("{number}: {happening:?} {model:?}");
+            prop_assert_eq!(found, expected, "{}", &place);
+            prop_assert_eq!(engine.state(), model.state, "{}", &place);
+            if model.state == State::Closed {
+                break;
+            }
+        }
+    }
+}
