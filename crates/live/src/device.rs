@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use bytes::BytesMut;
 use rustix::io::Errno;
 use windfall_base::{Check, DropReason, Drops, Frame, Payload};
-use windfall_wire_net::segment::{Description, Merged, Merger, cut};
+use windfall_wire_net::segment::{Description, Kind, Merged, Merger, cut};
 
 use crate::driver::Device;
 use crate::plan::DeviceKind;
@@ -31,6 +31,8 @@ pub struct StationDevice {
     drops: Drops,
     /// Whether the last read found nothing: the next packet is the first of a burst, or alone.
     drained: bool,
+    /// Whether large segments are handed over as they are, for a TCP that has no use for pieces.
+    whole: bool,
 }
 
 impl StationDevice {
@@ -38,7 +40,21 @@ impl StationDevice {
     #[must_use]
     pub fn new(descriptor: OwnedFd, kind: DeviceKind) -> Self {
         let (buffer, merger) = (BytesMut::new(), Merger::new());
-        Self { descriptor, kind, buffer, merger, drops: Drops::default(), drained: true }
+        Self {
+            descriptor,
+            kind,
+            buffer,
+            merger,
+            drops: Drops::default(),
+            drained: true,
+            whole: false,
+        }
+    }
+
+    /// Hands large TCP segments over as they are, as one packet each.
+    #[must_use]
+    pub fn with_large_segments(self) -> Self {
+        Self { whole: true, ..self }
     }
 
     /// Packets that got lost between the kernel and us, by reason.
@@ -79,6 +95,9 @@ impl StationDevice {
             if let Some(checksum) = &mut description.checksum {
                 checksum.start = checksum.start.saturating_sub(link_header as u16);
             }
+        }
+        if self.whole && description.cutting.is_some_and(|cutting| cutting.kind != Kind::Udp) {
+            description.cutting = None;
         }
         if cut(&description, read, packets).is_err() {
             self.drops.count(DropReason::Malformed);

@@ -48,6 +48,25 @@ fn a_checksum_that_was_left_open_is_completed() {
 }
 
 #[test]
+fn large_segments_are_cut_unless_they_are_wanted_whole() {
+    // IPv4 and TCP, 40 bytes of headers, then three pieces of 100 bytes; the checksum is open.
+    let mut segment = vec![0x45, 0, 0x01, 0x54, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+    segment.extend([0, 80, 0, 81, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x10, 1, 0, 0, 0, 0, 0]);
+    segment.resize(340, 7);
+    let mut bytes = vec![1, 1, 40, 0, 100, 0, 20, 0, 16, 0];
+    bytes.extend_from_slice(&segment);
+    let (kernel, mut cutting) = device(DeviceKind::Tun);
+    kernel.send(&bytes).expect("room for one");
+    let lengths: Vec<_> = received(&mut cutting).iter().map(Payload::len).collect();
+    assert_eq!(lengths, [140, 140, 140]);
+    let (kernel, whole) = device(DeviceKind::Tun);
+    kernel.send(&bytes).expect("room for one");
+    let packets = received(&mut whole.with_large_segments());
+    assert_eq!(packets.iter().map(Payload::len).collect::<Vec<_>>(), [340]);
+    assert_ne!(packets[0].to_bytes()[36..38], [0, 0], "the checksum is complete");
+}
+
+#[test]
 fn packets_go_out_with_headers_after_the_flush() {
     for (kind, link) in [(DeviceKind::Tun, 0), (DeviceKind::Packet, 14)] {
         let (kernel, mut device) = device(kind);

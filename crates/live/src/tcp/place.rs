@@ -98,7 +98,7 @@ impl Place {
         if self.is_station {
             forward().doing(|| "let this station pass packets on to its engine".into())?;
         }
-        Ok(StationDevice::new(device, kind))
+        Ok(StationDevice::new(device, kind).with_large_segments())
     }
 }
 

@@ -85,7 +85,7 @@ impl Connection {
         self.operations.predicted_data += 1;
         self.operations.data_received += 1;
         self.note_timestamp(now, seg, next);
-        self.receiver.full = self.receiver.full.max(len);
+        self.note_size(len);
         let data = core::mem::take(&mut seg.data);
         self.operations.copied_bytes += self.receiver.buffer.append(data);
         self.signals.raise(Signals::READABLE);

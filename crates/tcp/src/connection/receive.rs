@@ -248,7 +248,7 @@ impl Connection {
         if let Some(duplicate) = placed.duplicate.clone() {
             self.report_duplicate(duplicate.start + 1..duplicate.end + 1);
         }
-        self.receiver.full = self.receiver.full.max(len);
+        self.note_size(len);
         if placed.advanced > 0 {
             self.signals.raise(Signals::READABLE);
             self.notice_reached();
@@ -267,6 +267,14 @@ impl Connection {
             });
         }
         Ok(())
+    }
+
+    /// Learns how long a full segment of the other end is. What is longer than was agreed on has
+    /// been merged from several on its way to us.
+    pub(super) fn note_size(&mut self, len: u64) {
+        if len <= u64::from(self.config.mss) {
+            self.receiver.full = self.receiver.full.max(len);
+        }
     }
 
     /// Data came in order: acknowledge them now or later (RFC 9293, section 3.8.6.3).
