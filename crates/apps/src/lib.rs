@@ -5,6 +5,8 @@
 //! - [`Spray`] sends datagrams at an offered rate and cares for nothing (S3.24).
 //! - [`Cbr`] sends datagrams at a constant rate.
 //! - [`Bulk`] sends bytes over a TCP connection as fast as it takes them, to a [`BulkSink`].
+//! - [`streamer`] and [`tracker`] are the contents and measures of two programs of paper 000; the
+//!   faces send and receive them.
 //! - [`Sink`] receives what those two send and knows each bit of it beforehand.
 
 pub mod arrivals;
@@ -14,6 +16,8 @@ pub mod ping;
 pub mod sender;
 pub mod sink;
 pub mod spread;
+pub mod streamer;
+pub mod tracker;
 
 pub use bulk::{Bulk, BulkConfig, BulkSink, BulkSinkConfig};
 pub use pattern::{Pattern, Wrong};

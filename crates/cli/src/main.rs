@@ -7,6 +7,7 @@ mod bulk;
 mod completions;
 mod demo;
 mod doctor;
+mod exchange;
 mod exec;
 mod exit;
 mod options;
@@ -14,8 +15,10 @@ mod record;
 mod reproduce;
 mod run;
 mod sim;
+mod stream;
 mod tcp;
 mod trace;
+mod track;
 mod up;
 mod watch;
 mod wifi;
@@ -43,6 +46,8 @@ enum Command {
     Sim(Box<sim::Args>),
     Tcp(Box<tcp::Args>),
     Trace(Box<trace::Args>),
+    Stream(stream::Args),
+    Track(track::Args),
     Reproduce(reproduce::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
@@ -68,6 +73,8 @@ impl Command {
             Self::Sim(args) => sim::run(args),
             Self::Tcp(args) => tcp::run(args),
             Self::Trace(args) => trace::run(args),
+            Self::Stream(args) => stream::run(args),
+            Self::Track(args) => track::run(args),
             Self::Reproduce(args) => reproduce::run(args),
             Self::Demo(args) => demo::run(args),
             Self::Doctor(args) => doctor::run(args),

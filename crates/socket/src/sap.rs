@@ -307,28 +307,32 @@ impl SapSocket {
     }
 
     //= S0.19
+    /// Says that nothing more will be sent, and waits until the other end knows, or the time that
+    /// a close may take is over.
+    ///
+    /// # Errors
+    /// If the other end did not confirm it.
+    pub fn finish_and_wait(&self) -> Result<(), Error> {
+        self.finish();
+        let deadline = self.core.clock.now() + Config::standard().close_timeout;
+        let outcome = self.core.wait(Some(deadline), |state, _| {
+            let closed = state.connections.get(&self.id).and_then(|status| status.closed);
+            let done = state.endpoint.is_finished(self.id);
+            match closed {
+                Some(CloseReason::Closed | CloseReason::ClosedByPeer) => Some(Ok(())),
+                Some(reason) => Some(Err(reason)),
+                None => done.then_some(Ok(())),
+            }
+        });
+        outcome?.map_err(Error::from)
+    }
+
     /// Ends the connection, after everything precise is acknowledged or the time for it is up.
     ///
     /// # Errors
     /// If the other end did not confirm the end.
     pub fn close(self) -> Result<(), Error> {
-        let outcome = {
-            let mut state = self.core.lock();
-            state.endpoint.finish(self.id);
-            self.core.flush(&mut state);
-            drop(state);
-            let deadline = self.core.clock.now() + Config::standard().close_timeout;
-            self.core.wait(Some(deadline), |state, _| {
-                let closed = state.connections.get(&self.id).and_then(|status| status.closed);
-                let done = state.endpoint.is_finished(self.id);
-                match closed {
-                    Some(CloseReason::Closed | CloseReason::ClosedByPeer) => Some(Ok(())),
-                    Some(reason) => Some(Err(reason)),
-                    None => done.then_some(Ok(())),
-                }
-            })
-        };
-        outcome?.map_err(Error::from)
+        self.finish_and_wait()
     }
 
     /// The longest message that the path carries now, in bytes; it may grow.

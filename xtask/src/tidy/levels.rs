@@ -6,7 +6,7 @@ use super::Breach;
 use crate::workspace::Workspace;
 
 /// The level of every crate; a crate imports only from strictly lower levels.
-const LEVELS: [(&str, u8); 26] = [
+const LEVELS: [(&str, u8); 27] = [
     ("windfall-base", 0),
     ("windfall-wire-link", 1),
     ("windfall-wire-net", 1),
@@ -33,6 +33,7 @@ const LEVELS: [(&str, u8); 26] = [
     ("windfall-reproduce", 7),
     ("windfall", 8),
     ("windfall-cli", 8),
+    ("windfall-ffi-c", 8),
 ];
 
 /// Crates that must not reach another, even by way of a third, and why.

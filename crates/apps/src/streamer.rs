@@ -1,0 +1,193 @@
+//! Streamer: datagrams whose every bit the receiver knows, and what it makes of those that arrive.
+//!
+//! Pure: the faces send and receive. Datagram *n* of a stream with seed *s* is the 32-bit number
+//! *s + n* passed through a hash that gives 32 unbiased bits (S0.33). The paper does not say how
+//! one word fills a datagram; here word *w* is a hash of the hash of *s + n*, combined with *w*.
+
+use core::ops::Range;
+
+/// What both ends must know, sent precisely before the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The counter of the first datagram.
+    pub seed: u32,
+    /// How many datagrams.
+    pub count: u32,
+    /// The length of each, in bytes.
+    pub size: u32,
+}
+
+impl Plan {
+    /// The length of the written plan, in bytes.
+    pub const LEN: usize = 12;
+
+    /// Writes the plan: three numbers in network order.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        for (to, number) in bytes.chunks_mut(4).zip([self.seed, self.count, self.size]) {
+            to.copy_from_slice(&number.to_be_bytes());
+        }
+        bytes
+    }
+
+    /// Reads a plan; `None` if it is not one.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let bytes: [u8; Self::LEN] = bytes.try_into().ok()?;
+        let word = |at: Range<usize>| {
+            bytes[at].iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte))
+        };
+        Some(Self { seed: word(0..4), count: word(4..8), size: word(8..12) })
+    }
+
+    //= S0.33
+    /// Datagram `number` of the stream.
+    #[must_use]
+    pub fn datagram(&self, number: u32) -> Vec<u8> {
+        let base = hash(self.seed.wrapping_add(number));
+        let words = (0..self.size.div_ceil(4)).map(|word| hash(base ^ word.wrapping_mul(STEP)));
+        let mut bytes: Vec<u8> = words.flat_map(u32::to_be_bytes).collect();
+        bytes.truncate(self.size as usize);
+        bytes
+    }
+}
+
+/// An odd number whose multiples spread over all words.
+const STEP: u32 = 0x9e37_79b9;
+
+/// The finaliser of MurmurHash3: a permutation in which each input bit flips half of the output.
+const fn hash(mut word: u32) -> u32 {
+    word ^= word >> 16;
+    word = word.wrapping_mul(0x85eb_ca6b);
+    word ^= word >> 13;
+    word = word.wrapping_mul(0xc2b2_ae35);
+    word ^ word >> 16
+}
+
+/// What became of one datagram.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Fate {
+    /// It did not arrive.
+    #[default]
+    Lost,
+    /// It arrived with these bits inverted, which may be none.
+    Arrived(Vec<u32>),
+}
+
+/// What arrived of a stream, compared with what was sent.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    plan: Plan,
+    fates: Vec<Fate>,
+    last: Option<u32>,
+    reordered: u64,
+    repeated: u64,
+    foreign: u64,
+}
+
+/// The figures of a stream (S0.32, S0.36, S0.58).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Datagrams that arrived, each counted once.
+    pub arrived: u64,
+    /// Those of them with wrong bits.
+    pub damaged: u64,
+    /// Datagrams that never arrived.
+    pub lost: u64,
+    /// Datagrams that arrived after a later one.
+    pub reordered: u64,
+    /// Datagrams that arrived again.
+    pub repeated: u64,
+    /// Datagrams that are of no stream like this.
+    pub foreign: u64,
+    /// Wrong bits.
+    pub wrong_bits: u64,
+    /// Wrong bits as a share of all that arrived.
+    pub bit_error_rate: f64,
+    /// Wrong bits as a share of those in damaged datagrams (S0.35).
+    pub bit_error_rate_damaged: f64,
+    /// Right bits as a share of all that arrived (S0.36).
+    pub correct_bits: f64,
+    /// Datagrams that did not arrive, as a share: what is lost with damage accepted (S0.37).
+    pub loss: f64,
+    /// Datagrams that did not arrive whole, as a share: what is lost without.
+    pub loss_or_damage: f64,
+}
+
+impl Comparison {
+    /// A comparison with the stream of `plan`.
+    #[must_use]
+    pub fn new(plan: Plan) -> Self {
+        let fates = vec![Fate::Lost; plan.count as usize];
+        Self { plan, fates, last: None, reordered: 0, repeated: 0, foreign: 0 }
+    }
+
+    //= S0.32
+    /// Takes a datagram that arrived as number `number`.
+    pub fn take(&mut self, number: u32, data: &[u8]) {
+        let Some(fate) = self.fates.get_mut(number as usize) else {
+            self.foreign += 1;
+            return;
+        };
+        if *fate != Fate::Lost {
+            self.repeated += 1;
+            return;
+        }
+        if data.len() != self.plan.size as usize {
+            self.foreign += 1;
+            return;
+        }
+        self.reordered += u64::from(self.last.is_some_and(|last| number < last));
+        self.last = self.last.max(Some(number));
+        let mut wrong = Vec::new();
+        for (at, (sent, got)) in self.plan.datagram(number).iter().zip(data).enumerate() {
+            let difference = sent ^ got;
+            let bits = (0..8).filter(|bit| difference & 0x80 >> bit != 0);
+            wrong.extend(bits.map(|bit| 8 * at as u32 + bit));
+        }
+        *fate = Fate::Arrived(wrong);
+    }
+
+    /// What became of each datagram, in the order in which they were sent.
+    #[must_use]
+    pub fn fates(&self) -> &[Fate] {
+        &self.fates
+    }
+
+    /// The figures so far.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        let wrong = self.fates.iter().filter_map(|fate| match fate {
+            Fate::Lost => None,
+            Fate::Arrived(bits) => Some(bits.len() as u64),
+        });
+        let wrong: Vec<u64> = wrong.collect();
+        let sent = self.fates.len() as u64;
+        let arrived = wrong.len() as u64;
+        let damaged = wrong.iter().filter(|bits| **bits > 0).count() as u64;
+        let wrong_bits = wrong.iter().sum();
+        let bits = 8 * u64::from(self.plan.size);
+        let share = |part: u64, all: u64| if all == 0 { 0.0 } else { part as f64 / all as f64 };
+        Figures {
+            sent,
+            arrived,
+            damaged,
+            lost: sent - arrived,
+            reordered: self.reordered,
+            repeated: self.repeated,
+            foreign: self.foreign,
+            wrong_bits,
+            bit_error_rate: share(wrong_bits, arrived * bits),
+            bit_error_rate_damaged: share(wrong_bits, damaged * bits),
+            correct_bits: share(arrived * bits - wrong_bits, arrived * bits),
+            loss: share(sent - arrived, sent),
+            loss_or_damage: share(sent - arrived + damaged, sent),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

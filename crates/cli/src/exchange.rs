@@ -1,0 +1,234 @@
+//! How `stream` and `track` send records of one length and receive them, over SAP or over TCP.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "records go out at their times, and their arrivals are timed"
+)]
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Instant;
+
+use windfall_base::Duration;
+use windfall_socket::{Carrier, Config, Kind, Mode, Options, Profile, SapListener, SapSocket};
+
+use crate::exit::{Result, Trouble};
+
+/// The port where receivers wait, unless told otherwise.
+pub(crate) const PORT: u16 = 5004;
+
+/// Which protocol carries the records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Over {
+    /// Approximate messages: at once or never, perhaps damaged
+    Sap,
+    /// Precise messages of SAP
+    SapPrecise,
+    /// The kernel's TCP
+    Tcp,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ProfileName {
+    /// With a window and congestion control
+    Standard,
+    /// As in the paper: one precise message at a time
+    Paper,
+}
+
+/// What both ends are told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Transport {
+    /// What carries the records
+    #[arg(long, value_enum, default_value = "sap")]
+    pub(crate) over: Over,
+    /// How SAP's datagrams travel: kernel, raw or udp; the same at both ends
+    #[arg(long, default_value = "udp", value_name = "CARRIER")]
+    carrier: Carrier,
+    /// Which profile of SAP
+    #[arg(long, value_enum, default_value = "standard")]
+    profile: ProfileName,
+}
+
+/// How long a receiver waits for the next record before it gives up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Transport {
+    fn options(&self) -> Options {
+        let profile = match self.profile {
+            ProfileName::Standard => Profile::Standard,
+            ProfileName::Paper => Profile::Paper,
+        };
+        Options { config: Config::of(profile), carrier: Some(self.carrier) }
+    }
+
+    /// Connects to a receiver.
+    pub(crate) fn send_to(&self, to: SocketAddr) -> Result<Sender> {
+        let cannot = |error: &dyn std::fmt::Display| {
+            Trouble::new(format!("cannot connect to {to}: {error}; is its receiver there?"))
+        };
+        Ok(match self.over {
+            Over::Tcp => {
+                let stream = TcpStream::connect(to).map_err(|error| cannot(&error))?;
+                stream.set_nodelay(true)?;
+                Sender::Tcp(stream)
+            }
+            over => {
+                let socket = self.options().connect(to).map_err(|error| cannot(&error))?;
+                Sender::Sap(socket, over == Over::SapPrecise)
+            }
+        })
+    }
+
+    /// Waits for a sender, whose plan has `len` bytes.
+    pub(crate) fn receive_on(&self, on: SocketAddr, len: usize) -> Result<(Vec<u8>, Receiver)> {
+        let mut receiver = if self.over == Over::Tcp {
+            let listener = TcpListener::bind(on)
+                .map_err(|error| Trouble::new(format!("cannot listen on {on}: {error}")))?;
+            ready(listener.local_addr()?);
+            Receiver::Tcp(listener.accept()?.0, 0)
+        } else {
+            let listener: SapListener = self.options().listen(on)?;
+            ready(listener.local_addr()?);
+            let socket = listener.accept()?.0;
+            socket.set_timeout(Some(PATIENCE));
+            Receiver::Sap(socket, self.over == Over::SapPrecise)
+        };
+        let plan = match &mut receiver {
+            Receiver::Tcp(stream, _) => {
+                let mut plan = vec![0; len];
+                stream.read_exact(&mut plan)?;
+                plan
+            }
+            // The sender waits until the plan is acknowledged, so it comes first.
+            Receiver::Sap(socket, _) => match socket.recv()? {
+                Some(message) if message.kind == Kind::Precise => message.data.to_vec(),
+                _ => return Err(Trouble::new("the sender did not say what it will send")),
+            },
+        };
+        Ok((plan, receiver))
+    }
+}
+
+/// Says on the standard error that somebody may connect, and where.
+fn ready(at: SocketAddr) {
+    eprintln!("windfall: waiting on {at}");
+}
+
+/// The end that sends.
+pub(crate) enum Sender {
+    Sap(SapSocket, bool),
+    Tcp(TcpStream),
+}
+
+impl Sender {
+    /// Sends the plan precisely, and waits until it has arrived where records could overtake it.
+    pub(crate) fn plan(&mut self, plan: &[u8]) -> Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.write_all(plan)?,
+            Self::Sap(socket, _) => {
+                socket.send(plan)?;
+                socket.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the records that `record` gives, one in each `interval`, the first `protected` bytes
+    /// of each exact.
+    pub(crate) fn records(
+        &mut self,
+        count: u32,
+        interval: Duration,
+        protected: usize,
+        mut record: impl FnMut(u32) -> Vec<u8>,
+    ) -> Result<()> {
+        if let Self::Sap(socket, false) = self {
+            socket.set_mode(Mode::Approximate { protected });
+        }
+        let began = Instant::now();
+        let interval = std::time::Duration::from_nanos(interval.as_nanos());
+        for number in 0..count {
+            let due = interval * number;
+            std::thread::sleep(due.saturating_sub(began.elapsed()));
+            let record = record(number);
+            match self {
+                Self::Tcp(stream) => stream.write_all(&record)?,
+                Self::Sap(socket, _) => socket.send(&record)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends in order.
+    pub(crate) fn close(self) -> Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.shutdown(std::net::Shutdown::Write)?,
+            Self::Sap(socket, _) => socket.close()?,
+        }
+        Ok(())
+    }
+}
+
+/// The end that receives.
+pub(crate) enum Receiver {
+    Sap(SapSocket, bool),
+    Tcp(TcpStream, u32),
+}
+
+impl Receiver {
+    /// The next record of `size` bytes and its number; `None` at the end.
+    pub(crate) fn next(&mut self, size: usize) -> Result<Option<(u32, Vec<u8>)>> {
+        match self {
+            Self::Sap(socket, precise) => {
+                let Some(message) = socket.recv()? else { return Ok(None) };
+                // Number 0 of the precise ones was the plan.
+                let number = message.number - u32::from(*precise);
+                Ok(Some((number, message.data.to_vec())))
+            }
+            Self::Tcp(stream, next) => {
+                let mut record = vec![0; size];
+                match stream.read_exact(&mut record) {
+                    Ok(()) => {}
+                    Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
+                    Err(error) => return Err(error.into()),
+                }
+                *next += 1;
+                Ok(Some((*next - 1, record)))
+            }
+        }
+    }
+}
+
+//= S0.58
+/// When records arrived.
+#[derive(Debug, Default)]
+pub(crate) struct Pulse {
+    first: Option<Instant>,
+    last: Option<Instant>,
+    gaps: Vec<f64>,
+}
+
+impl Pulse {
+    /// A record arrives now.
+    pub(crate) fn beat(&mut self) {
+        let now = Instant::now();
+        if let Some(last) = self.last {
+            self.gaps.push(now.duration_since(last).as_secs_f64());
+        }
+        self.first.get_or_insert(now);
+        self.last = Some(now);
+    }
+
+    /// Seconds from the first record to the last.
+    pub(crate) fn seconds(&self) -> f64 {
+        let span = self.first.zip(self.last).map(|(first, last)| last.duration_since(first));
+        span.unwrap_or_default().as_secs_f64()
+    }
+
+    /// Mean and variance of the time between records, in seconds and seconds squared.
+    pub(crate) fn gaps(&self) -> (f64, f64) {
+        let count = self.gaps.len().max(1) as f64;
+        let mean = self.gaps.iter().sum::<f64>() / count;
+        (mean, self.gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / count)
+    }
+}

@@ -1,0 +1,179 @@
+//! `windfall stream`: datagrams whose every bit the receiver knows (S0.32, S0.33).
+
+use std::io::Write as _;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use serde_json::json;
+use windfall_apps::streamer::{Comparison, Fate, Plan};
+use windfall_base::{Duration, Seed};
+use windfall_trace::errors::{ErrorTrace, Fault, TraceHeader};
+
+use crate::exchange::{PORT, Pulse, Transport};
+use crate::exit::{Outcome, Result, Trouble};
+use crate::record::command_line;
+
+/// Send datagrams whose every bit the receiver knows, and count which arrive wrong
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    end: End,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum End {
+    /// Send a stream
+    Send(Send),
+    /// Wait for one stream, and say what became of its bits
+    Receive(Receive),
+}
+
+#[derive(Debug, clap::Args)]
+struct Send {
+    /// The address of the receiver
+    to: IpAddr,
+    /// Port of the receiver
+    #[arg(long, default_value_t = PORT)]
+    port: u16,
+    /// How many datagrams
+    #[arg(long, default_value_t = 10_000)]
+    datagrams: u32,
+    /// Bytes of each
+    #[arg(long, default_value_t = 1024)]
+    size: u32,
+    /// The counter of the first datagram
+    #[arg(long, default_value_t = 1)]
+    seed: u32,
+    /// Bytes at the front of each that must be exact
+    #[arg(long, default_value_t = 0, value_name = "BYTES")]
+    protected: usize,
+    /// Time between datagrams
+    #[arg(long, default_value = "0s", value_name = "TIME")]
+    interval: Duration,
+    #[command(flatten)]
+    transport: Transport,
+}
+
+#[derive(Debug, clap::Args)]
+struct Receive {
+    /// The address to wait on
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED), value_name = "ADDRESS")]
+    on: IpAddr,
+    /// The port to wait on
+    #[arg(long, default_value_t = PORT)]
+    port: u16,
+    /// Write which datagrams were lost and which bits inverted, as an error trace
+    #[arg(long, value_name = "FILE")]
+    error_trace: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    transport: Transport,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    match &args.end {
+        End::Send(args) => args.run(),
+        End::Receive(args) => args.run(),
+    }
+}
+
+impl Send {
+    fn run(&self) -> Result {
+        let plan = Plan { seed: self.seed, count: self.datagrams, size: self.size };
+        let mut sender = self.transport.send_to(SocketAddr::new(self.to, self.port))?;
+        sender.plan(&plan.to_bytes())?;
+        sender.records(plan.count, self.interval, self.protected, |n| plan.datagram(n))?;
+        sender.close()?;
+        Ok(Outcome::Done)
+    }
+}
+
+impl Receive {
+    //= S0.32
+    fn run(&self) -> Result {
+        let on = SocketAddr::new(self.on, self.port);
+        let (plan, mut receiver) = self.transport.receive_on(on, Plan::LEN)?;
+        let plan = Plan::from_bytes(&plan)
+            .ok_or_else(|| Trouble::new("the sender is no windfall stream: its plan is unknown"))?;
+        let (mut comparison, mut pulse) = (Comparison::new(plan), Pulse::default());
+        while let Some((number, data)) = receiver.next(plan.size as usize)? {
+            pulse.beat();
+            comparison.take(number, &data);
+        }
+        if let Some(path) = &self.error_trace {
+            std::fs::write(path, trace(plan, &comparison).to_text()).map_err(|error| {
+                Trouble::new(format!("cannot write {}: {error}", path.display()))
+            })?;
+        }
+        self.print(plan, &comparison, &pulse)
+    }
+
+    fn print(&self, plan: Plan, comparison: &Comparison, pulse: &Pulse) -> Result {
+        let figures = comparison.figures();
+        let mut out = std::io::stdout();
+        let (gap, variance) = pulse.gaps();
+        if self.json {
+            let report = json!({
+                "seed": plan.seed, "size": plan.size,
+                "sent": figures.sent, "arrived": figures.arrived, "lost": figures.lost,
+                "damaged": figures.damaged, "reordered": figures.reordered,
+                "repeated": figures.repeated, "foreign": figures.foreign,
+                "wrong_bits": figures.wrong_bits,
+                "bit_error_rate": figures.bit_error_rate,
+                "bit_error_rate_damaged": figures.bit_error_rate_damaged,
+                "correct_bits": figures.correct_bits,
+                "loss": figures.loss, "loss_or_damage": figures.loss_or_damage,
+                "seconds": pulse.seconds(),
+                "gap_mean_s": gap, "gap_variance_s2": variance,
+            });
+            writeln!(out, "{report}")?;
+            return Ok(Outcome::Done);
+        }
+        writeln!(
+            out,
+            "{} of {} datagrams arrived in {:.3} s, {} of them damaged, {} out of order",
+            figures.arrived,
+            figures.sent,
+            pulse.seconds(),
+            figures.damaged,
+            figures.reordered
+        )?;
+        writeln!(
+            out,
+            "bit error rate {:.3e}, in damaged datagrams {:.3e}; {:.4} % of the bits are right",
+            figures.bit_error_rate,
+            figures.bit_error_rate_damaged,
+            100.0 * figures.correct_bits
+        )?;
+        writeln!(
+            out,
+            "lost {:.4} %, lost or damaged {:.4} %",
+            100.0 * figures.loss,
+            100.0 * figures.loss_or_damage
+        )?;
+        Ok(Outcome::Done)
+    }
+}
+
+/// What became of each datagram, as an error trace.
+fn trace(plan: Plan, comparison: &Comparison) -> ErrorTrace {
+    let mut trace = ErrorTrace::new(TraceHeader {
+        seed: Some(Seed(plan.seed.into())),
+        frame_length: Some(plan.size),
+        workload: command_line(),
+        ..TraceHeader::default()
+    });
+    for fate in comparison.fates() {
+        match fate {
+            Fate::Lost => trace.push(Fault::Lost, 1),
+            Fate::Arrived(bits) if bits.is_empty() => trace.push_ok(1),
+            Fate::Arrived(bits) => {
+                let inverted = bits.clone().into_boxed_slice();
+                trace.push(Fault::Damaged { truncated: None, inverted }, 1);
+            }
+        }
+    }
+    trace
+}

@@ -1,0 +1,190 @@
+//! `windfall track`: positions of a walker, and the speed that the receiver makes of them.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use windfall_apps::tracker::{Point, SPRINT, Tracker, mean_speed, walk};
+use windfall_base::Duration;
+
+use crate::exchange::{PORT, Pulse, Transport};
+use crate::exit::{Outcome, Result, Trouble};
+
+/// Send positions of a walker, and compute the mean speed from those that arrive
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    end: End,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum End {
+    /// Send the positions of a trace
+    Send(Send),
+    /// Wait for one trace, and print the mean speed
+    Receive(Receive),
+}
+
+#[derive(Debug, clap::Args)]
+struct Send {
+    /// The address of the receiver
+    to: IpAddr,
+    /// Port of the receiver
+    #[arg(long, default_value_t = PORT)]
+    port: u16,
+    /// A GPX file [default: a walk of 945 points at 1.56 m/s]
+    #[arg(long, value_name = "FILE")]
+    gpx: Option<PathBuf>,
+    /// Time between two points of the trace
+    #[arg(long, default_value = "1s", value_name = "TIME")]
+    spacing: Duration,
+    /// Time between two points on the wire
+    #[arg(long, default_value = "5ms", value_name = "TIME")]
+    interval: Duration,
+    /// Bytes at the front of each point that must be exact: 2 protect the sign and the size of the
+    /// latitude
+    #[arg(long, default_value_t = 0, value_name = "BYTES")]
+    protected: usize,
+    #[command(flatten)]
+    transport: Transport,
+}
+
+#[derive(Debug, clap::Args)]
+struct Receive {
+    /// The address to wait on
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED), value_name = "ADDRESS")]
+    on: IpAddr,
+    /// The port to wait on
+    #[arg(long, default_value_t = PORT)]
+    port: u16,
+    /// The greatest plausible speed, in m/s; the default is a sprinter's
+    #[arg(long, default_value_t = SPRINT, value_name = "SPEED")]
+    bound: f64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    transport: Transport,
+}
+
+/// The plan of a trace: points (4 bytes), microseconds between them (8), the true speed (8).
+const PLAN: usize = 20;
+
+pub(crate) fn run(args: &Args) -> Result {
+    match &args.end {
+        End::Send(args) => args.run(),
+        End::Receive(args) => args.run(),
+    }
+}
+
+impl Send {
+    //= S0.50
+    fn run(&self) -> Result {
+        let points = match &self.gpx {
+            Some(path) => read_gpx(path)?,
+            None => walk(),
+        };
+        let speed = mean_speed(&points, self.spacing.as_secs_f64());
+        let mut plan = Vec::with_capacity(PLAN);
+        plan.extend((points.len() as u32).to_be_bytes());
+        plan.extend(self.spacing.as_micros().to_be_bytes());
+        plan.extend(speed.to_be_bytes());
+        let mut sender = self.transport.send_to(SocketAddr::new(self.to, self.port))?;
+        sender.plan(&plan)?;
+        let point = |number: u32| points[number as usize].to_bytes().to_vec();
+        sender.records(points.len() as u32, self.interval, self.protected, point)?;
+        sender.close()?;
+        Ok(Outcome::Done)
+    }
+}
+
+impl Receive {
+    fn run(&self) -> Result {
+        let on = SocketAddr::new(self.on, self.port);
+        let (plan, mut receiver) = self.transport.receive_on(on, PLAN)?;
+        let (count, spacing, speed) = read_plan(&plan)
+            .ok_or_else(|| Trouble::new("the sender is no windfall track: its plan is unknown"))?;
+        let mut tracker = Tracker::new(spacing, self.bound);
+        let mut pulse = Pulse::default();
+        let is_live = std::io::stderr().is_terminal() && !self.json;
+        let mut arrived = 0_u64;
+        while let Some((number, bytes)) = receiver.next(Point::LEN)? {
+            pulse.beat();
+            arrived += 1;
+            if let Some(mean) = tracker.take(number, &bytes)
+                && is_live
+            {
+                eprint!("\r{arrived} of {count} points, {mean:.3} m/s ");
+            }
+        }
+        if is_live {
+            eprintln!();
+        }
+        let mean = tracker.mean();
+        let error = mean.map(|mean| (mean - speed).abs() / speed);
+        let (gap, variance) = pulse.gaps();
+        let mut out = std::io::stdout();
+        if self.json {
+            let report = json!({
+                "points": count, "arrived": arrived, "taken": tracker.taken,
+                "implausible": tracker.implausible, "mean_speed_mps": mean,
+                "true_speed_mps": speed, "error": error, "seconds": pulse.seconds(),
+                "gap_mean_s": gap, "gap_variance_s2": variance,
+            });
+            writeln!(out, "{report}")?;
+            return Ok(Outcome::Done);
+        }
+        writeln!(out, "{arrived} of {count} points, {} implausible", tracker.implausible)?;
+        match mean.zip(error) {
+            Some((mean, error)) => writeln!(
+                out,
+                "mean speed {mean:.3} m/s, in truth {speed:.3} m/s: {:.2} % off",
+                100.0 * error
+            )?,
+            None => writeln!(out, "too few points for a speed")?,
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// Points, seconds between them, and the true speed.
+fn read_plan(plan: &[u8]) -> Option<(u32, f64, f64)> {
+    let (count, rest) = plan.split_first_chunk::<4>()?;
+    let (micros, speed) = rest.split_first_chunk::<8>()?;
+    let speed: [u8; 8] = speed.try_into().ok()?;
+    let spacing = Duration::from_micros(u64::from_be_bytes(*micros)).as_secs_f64();
+    Some((u32::from_be_bytes(*count), spacing, f64::from_be_bytes(speed)))
+}
+
+/// The track points of a GPX file, in their order.
+fn read_gpx(path: &Path) -> Result<Vec<Point>> {
+    let cannot = |what: &str| Trouble::new(format!("cannot read {}: {what}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| cannot(&error.to_string()))?;
+    let document = roxmltree::Document::parse(&text).map_err(|error| cannot(&error.to_string()))?;
+    let mut points = Vec::new();
+    for node in document.descendants().filter(|node| node.has_tag_name_local("trkpt")) {
+        let number = |name: &str| node.attribute(name).and_then(|text| text.parse().ok());
+        let point = number("lat").zip(number("lon"));
+        let point = point.map(|(latitude, longitude)| Point { latitude, longitude });
+        let at = document.text_pos_at(node.range().start);
+        points.push(point.and_then(|point| Point::from_bytes(&point.to_bytes())).ok_or_else(
+            || cannot(&format!("the point at {at} has no lat and lon that are degrees")),
+        )?);
+    }
+    if points.len() < 2 {
+        return Err(cannot("it has fewer than two track points (trkpt)"));
+    }
+    Ok(points)
+}
+
+/// Names without their namespace, which differs between versions of GPX.
+trait LocalName {
+    fn has_tag_name_local(&self, name: &str) -> bool;
+}
+
+impl LocalName for roxmltree::Node<'_, '_> {
+    fn has_tag_name_local(&self, name: &str) -> bool {
+        self.is_element() && self.tag_name().name() == name
+    }
+}

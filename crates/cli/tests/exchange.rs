@@ -1,0 +1,67 @@
+//! `windfall stream` and `windfall track` over plain loopback, without privileges.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// What the receiver reports when `words` are sent to it over `over`.
+fn exchange(command: &str, over: &str, words: &[&str]) -> Value {
+    let windfall = env!("CARGO_BIN_EXE_windfall");
+    let mut receiver = Command::new(windfall)
+        .args([command, "receive", "--on", "127.0.0.1", "--port", "0", "--json", "--over", over])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut line = String::new();
+    let mut errors = BufReader::new(receiver.stderr.take().expect("piped"));
+    errors.read_line(&mut line).expect("it says where it waits");
+    let port = line.trim().rsplit(':').next().expect("a port").to_owned();
+    let sent = Command::new(windfall)
+        .args([command, "send", "127.0.0.1", "--port", &port, "--over", over])
+        .args(words)
+        .output()
+        .expect("it runs");
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    let mut report = String::new();
+    let mut out = receiver.stdout.take().expect("piped");
+    out.read_to_string(&mut report).expect("it reports");
+    assert!(receiver.wait().expect("it ends").success());
+    serde_json::from_str(&report).expect("JSON")
+}
+
+//= S0.32
+#[test]
+fn a_stream_over_loopback_arrives_whole() {
+    for over in ["sap", "sap-precise", "tcp"] {
+        let report = exchange("stream", over, &["--datagrams", "500", "--interval", "100us"]);
+        assert_eq!((&report["sent"], &report["wrong_bits"]), (&500.into(), &0.into()), "{report}");
+        assert_eq!(report["arrived"], 500, "{over}: {report}");
+    }
+}
+
+//= S0.50
+//= S0.53
+#[test]
+fn a_walk_over_loopback_has_its_true_speed() {
+    for over in ["sap", "sap-precise", "tcp"] {
+        let report = exchange("track", over, &["--interval", "100us"]);
+        assert_eq!(report["points"], 945, "{report}");
+        let mean = report["mean_speed_mps"].as_f64().expect("a speed");
+        assert!((mean - 1.56).abs() < 0.02, "{over}: {report}");
+    }
+}
+
+#[test]
+fn nobody_receives() {
+    let quiet = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let port = quiet.local_addr().expect("bound").port().to_string();
+    let output = Command::new(env!("CARGO_BIN_EXE_windfall"))
+        .args(["stream", "send", "127.0.0.1", "--port", &port])
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said.contains("does not answer; is its receiver there?"), "{said}");
+}

@@ -1,0 +1,67 @@
+/* SAP: sockets whose messages are precise or approximate. See sap(3). */
+#ifndef SAP_H
+#define SAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A socket. Several threads may use one, but only one may close it. */
+typedef struct sap_sock sap_sock_t;
+
+enum sap_mode { SAP_PRECISE = 0, SAP_APPROX = 1 };
+
+/* What a message is, and what is known of the bytes that are not protected. */
+enum sap_kind { SAP_KIND_PRECISE = 0, SAP_KIND_APPROX = 1, SAP_KIND_REPAIR = 2 };
+enum sap_integrity { SAP_INTACT = 0, SAP_UNKNOWN = 1, SAP_SUSPECT = 2 };
+
+struct sap_info {
+    enum sap_kind kind;
+    enum sap_integrity integrity;
+    uint32_t number;      /* among the messages of its kind; a gap is loss */
+    size_t exact;         /* so many bytes at the front are certainly right */
+    size_t suspect_start; /* with SAP_SUSPECT: the wrong bits lie in this range */
+    size_t suspect_end;
+};
+
+/* All functions that return int return 0, or -1 with errno set; sap_strerror says more. */
+
+/* A new socket, precise; NULL without memory. */
+sap_sock_t *sap_socket(void);
+/* Asks a listener for a connection, and waits for its answer. */
+int sap_connect(sap_sock_t *sock, const char *addr, uint16_t port);
+/* Waits for one connection; port 0 takes a free one. addr may be NULL for any. */
+int sap_listen(sap_sock_t *sock, const char *addr, uint16_t port);
+/* The same in two steps: sap_bind returns at once, and sap_port says which port it is. */
+int sap_bind(sap_sock_t *sock, const char *addr, uint16_t port);
+int sap_accept(sap_sock_t *sock);
+uint16_t sap_port(const sap_sock_t *sock);
+/* How the next messages travel; with SAP_APPROX so many bytes at the front are exact. */
+int sap_set_mode(sap_sock_t *sock, enum sap_mode mode, size_t protected_bytes);
+/* How long a call may wait, in milliseconds; -1 without limit. */
+int sap_set_timeout(sap_sock_t *sock, int milliseconds);
+/* Sends one message; returns its length, or -1. */
+long sap_send(sap_sock_t *sock, const void *data, size_t len);
+/* Receives one message; returns its length (the rest is cut if it is longer than len), 0 at the
+ * end or for an empty message (sap_is_finished tells which), or -1. info may be NULL. */
+long sap_recv(sap_sock_t *sock, void *data, size_t len, struct sap_info *info);
+int sap_is_finished(const sap_sock_t *sock);
+/* Says that nothing more will be sent, and waits until the other end knows. */
+int sap_send_fin(sap_sock_t *sock);
+/* A descriptor that can be polled for reading while a message waits, or the end. It belongs to the
+ * socket. */
+int sap_fd(sap_sock_t *sock);
+/* The longest message that the path carries now. */
+size_t sap_max_message(const sap_sock_t *sock);
+/* What went wrong last on this socket; never NULL, and good until the next call. */
+const char *sap_strerror(const sap_sock_t *sock);
+/* Ends the connection and frees the socket; NULL is allowed. */
+void sap_close(sap_sock_t *sock);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,356 @@
+//! libsap: the functions of `sap.h`, a thin layer over [`windfall_socket`].
+//!
+//! The header documents each function; here stands only how it is done. Every pointer that comes in
+//! is one that `sap_socket` gave, or memory of the caller with the stated length.
+#![expect(unsafe_code, reason = "C hands over pointers")]
+#![expect(clippy::missing_safety_doc, reason = "the header states the conditions")]
+
+use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use windfall_socket::{
+    CloseReason, Duration, Error, Integrity, Kind, Mode, Options, Received, SapListener, SapSocket,
+    SendError,
+};
+
+/// A socket of C, in whichever state.
+#[derive(Default)]
+pub struct Socket {
+    listener: OnceLock<SapListener>,
+    socket: OnceLock<SapSocket>,
+    fd: OnceLock<OwnedFd>,
+    settings: Mutex<Settings>,
+}
+
+#[derive(Default)]
+struct Settings {
+    mode: Mode,
+    timeout: Option<Duration>,
+    finished: bool,
+    error: CString,
+}
+
+/// What is known of a message, as `sap.h` lays it out.
+#[derive(Default)]
+#[repr(C)]
+pub struct Info {
+    kind: c_int,
+    integrity: c_int,
+    number: u32,
+    exact: usize,
+    suspect_start: usize,
+    suspect_end: usize,
+}
+
+impl Info {
+    fn of(message: &Received) -> Self {
+        let kind = match message.kind {
+            Kind::Precise => 0,
+            Kind::Approximate => 1,
+            Kind::Repair => 2,
+        };
+        let (integrity, suspect) = match &message.integrity {
+            Integrity::Intact => (0, 0..0),
+            Integrity::Unknown => (1, 0..0),
+            Integrity::Suspect(ranges) => {
+                let start = ranges.first().map_or(0, |range| range.start);
+                (2, start..ranges.last().map_or(start, |range| range.end))
+            }
+        };
+        let exact = message.exact.first().filter(|range| range.start == 0);
+        Self {
+            kind,
+            integrity,
+            number: message.number,
+            exact: exact.map_or(0, |range| range.end),
+            suspect_start: suspect.start,
+            suspect_end: suspect.end,
+        }
+    }
+}
+
+/// What a call came to: its result, or an errno and a sentence.
+type Outcome<T> = Result<T, (c_int, String)>;
+
+/// The errno that fits an error best.
+fn explain(error: &Error) -> (c_int, String) {
+    let number = match error {
+        Error::System { source, .. } => source.raw_os_error().unwrap_or(libc::EIO),
+        Error::Send(SendError::TooLong { .. }) => libc::EMSGSIZE,
+        Error::Send(SendError::Full) => libc::EAGAIN,
+        Error::Send(SendError::Finished) => libc::EPIPE,
+        Error::Send(SendError::NotOpen) => libc::ENOTCONN,
+        Error::Send(_) | Error::Address(_) => libc::EINVAL,
+        Error::Closed(CloseReason::Refused(_)) => libc::ECONNREFUSED,
+        Error::Closed(CloseReason::NoAnswer | CloseReason::TimedOut) | Error::TimedOut => {
+            libc::ETIMEDOUT
+        }
+        Error::Closed(CloseReason::Unreachable) => libc::EHOSTUNREACH,
+        Error::Closed(_) => libc::ECONNRESET,
+    };
+    (number, error.to_string())
+}
+
+impl Socket {
+    fn settings(&self) -> std::sync::MutexGuard<'_, Settings> {
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn connected(&self) -> Outcome<&SapSocket> {
+        self.socket.get().ok_or_else(|| (libc::ENOTCONN, "the socket is not connected".to_owned()))
+    }
+
+    /// Notes what went wrong, sets errno, and gives `failed`.
+    fn report<T>(&self, outcome: Outcome<T>, failed: T) -> T {
+        outcome.unwrap_or_else(|(number, text)| {
+            self.settings().error = CString::new(text).unwrap_or_default();
+            // SAFETY: the address of this thread's errno is always good for writing.
+            unsafe { *libc::__errno_location() = number };
+            failed
+        })
+    }
+
+    fn keep(&self, socket: SapSocket) -> Outcome<c_int> {
+        let settings = self.settings();
+        socket.set_mode(settings.mode.clone());
+        socket.set_timeout(settings.timeout);
+        drop(settings);
+        let kept = self.socket.set(socket).map(|()| 0);
+        kept.map_err(|_| (libc::EISCONN, "the socket is connected already".to_owned()))
+    }
+
+    fn bind(&self, address: String) -> Outcome<c_int> {
+        let listener = Options::default().listen(address).map_err(|error| explain(&error))?;
+        let kept = self.listener.set(listener).map(|()| 0);
+        kept.map_err(|_| (libc::EINVAL, "the socket listens already".to_owned()))
+    }
+
+    fn accept(&self) -> Outcome<c_int> {
+        let silent = || (libc::EINVAL, "the socket does not listen".to_owned());
+        let listener = self.listener.get().ok_or_else(silent)?;
+        let timeout = self.settings().timeout;
+        let accepted = match timeout {
+            Some(timeout) => listener.accept_timeout(timeout),
+            None => listener.accept(),
+        };
+        self.keep(accepted.map_err(|error| explain(&error))?.0)
+    }
+}
+
+/// The text of an address and its port, as the system's resolver takes it.
+///
+/// # Safety
+/// `address` is null or a string that ends with a zero.
+unsafe fn address_of(address: *const c_char, port: u16) -> Outcome<String> {
+    if address.is_null() {
+        return Ok(format!("0.0.0.0:{port}"));
+    }
+    // SAFETY: the caller hands over a string that ends with a zero.
+    let text = unsafe { CStr::from_ptr(address) }.to_str();
+    let text = text.map_err(|_| (libc::EINVAL, "the address is no text".to_owned()))?;
+    Ok(if text.contains(':') { format!("[{text}]:{port}") } else { format!("{text}:{port}") })
+}
+
+/// The socket behind a pointer that `sap_socket` gave.
+macro_rules! socket {
+    ($sock:expr, $failed:expr) => {
+        // SAFETY: the pointer is null or one that `sap_socket` gave and `sap_close` did not take.
+        match unsafe { $sock.as_ref() } {
+            Some(socket) => socket,
+            None => return $failed,
+        }
+    };
+}
+
+/// See `sap.h`.
+//= S0.16
+#[unsafe(no_mangle)]
+pub extern "C" fn sap_socket() -> *mut Socket {
+    Box::into_raw(Box::default())
+}
+
+/// See `sap.h`.
+//= S0.18
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_connect(
+    sock: *mut Socket,
+    address: *const c_char,
+    port: u16,
+) -> c_int {
+    let socket = socket!(sock, -1);
+    // SAFETY: the caller hands over a string that ends with a zero, or null.
+    let outcome = unsafe { address_of(address, port) }.and_then(|address| {
+        let connected = Options::default().connect(address).map_err(|error| explain(&error));
+        socket.keep(connected?)
+    });
+    socket.report(outcome, -1)
+}
+
+/// See `sap.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_bind(sock: *mut Socket, address: *const c_char, port: u16) -> c_int {
+    let socket = socket!(sock, -1);
+    // SAFETY: the caller hands over a string that ends with a zero, or null.
+    let address = unsafe { address_of(address, port) };
+    socket.report(address.and_then(|address| socket.bind(address)), -1)
+}
+
+/// See `sap.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_accept(sock: *mut Socket) -> c_int {
+    let socket = socket!(sock, -1);
+    socket.report(socket.accept(), -1)
+}
+
+/// See `sap.h`.
+//= S0.20
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_listen(sock: *mut Socket, address: *const c_char, port: u16) -> c_int {
+    let socket = socket!(sock, -1);
+    // SAFETY: the caller hands over a string that ends with a zero, or null.
+    let address = unsafe { address_of(address, port) };
+    let outcome = address.and_then(|address| socket.bind(address)).and_then(|_| socket.accept());
+    socket.report(outcome, -1)
+}
+
+/// See `sap.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_port(sock: *const Socket) -> u16 {
+    let socket = socket!(sock, 0);
+    let listening = socket.listener.get().and_then(|listener| listener.local_addr().ok());
+    let connected = socket.socket.get().map(SapSocket::local_addr);
+    listening.or(connected).map_or(0, |address| address.port())
+}
+
+/// See `sap.h`.
+//= S0.17
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_set_mode(sock: *mut Socket, mode: c_int, protected: usize) -> c_int {
+    let socket = socket!(sock, -1);
+    let mode = match mode {
+        0 => Mode::Precise,
+        1 => Mode::Approximate { protected },
+        other => {
+            let error = (libc::EINVAL, format!("{other} is neither SAP_PRECISE nor SAP_APPROX"));
+            return socket.report(Err(error), -1);
+        }
+    };
+    if let Some(open) = socket.socket.get() {
+        open.set_mode(mode.clone());
+    }
+    socket.settings().mode = mode;
+    0
+}
+
+/// See `sap.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_set_timeout(sock: *mut Socket, milliseconds: c_int) -> c_int {
+    let socket = socket!(sock, -1);
+    let timeout = u64::try_from(milliseconds).ok().map(Duration::from_millis);
+    if let Some(open) = socket.socket.get() {
+        open.set_timeout(timeout);
+    }
+    socket.settings().timeout = timeout;
+    0
+}
+
+/// See `sap.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_send(sock: *mut Socket, data: *const c_void, len: usize) -> c_long {
+    let socket = socket!(sock, -1);
+    if data.is_null() && len > 0 {
+        return socket.report(Err((libc::EFAULT, "there are no data".to_owned())), -1);
+    }
+    let data: &[u8] = match len {
+        0 => &[],
+        // SAFETY: the caller hands over `len` bytes that nobody changes during the call.
+        _ => unsafe { std::slice::from_raw_parts(data.cast(), len) },
+    };
+    let sent = socket.connected().and_then(|open| open.send(data).map_err(|error| explain(&error)));
+    socket.report(sent.map(|()| len as c_long), -1)
+}
+
+/// See `sap.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_recv(
+    sock: *mut Socket,
+    data: *mut c_void,
+    len: usize,
+    info: *mut Info,
+) -> c_long {
+    let socket = socket!(sock, -1);
+    let received = socket.connected().and_then(|open| open.recv().map_err(|error| explain(&error)));
+    let message = match received {
+        Ok(Some(message)) => message,
+        Ok(None) => {
+            socket.settings().finished = true;
+            return 0;
+        }
+        Err(error) => return socket.report(Err(error), -1),
+    };
+    let count = message.data.len().min(len);
+    if count > 0 && !data.is_null() {
+        // SAFETY: the caller hands over room for `len` bytes, and `count` is no more than that; a
+        // message never lies in the caller's memory.
+        unsafe { std::ptr::copy_nonoverlapping(message.data.as_ptr(), data.cast(), count) };
+    }
+    // SAFETY: the pointer is null or leads to a structure of the caller that may be written.
+    if let Some(info) = unsafe { info.as_mut() } {
+        *info = Info::of(&message);
+    }
+    message.data.len() as c_long
+}
+
+/// See `sap.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_is_finished(sock: *const Socket) -> c_int {
+    let socket = socket!(sock, 1);
+    socket.settings().finished.into()
+}
+
+/// See `sap.h`.
+//= S0.19
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_send_fin(sock: *mut Socket) -> c_int {
+    let socket = socket!(sock, -1);
+    let outcome =
+        socket.connected().and_then(|open| open.finish_and_wait().map_err(|error| explain(&error)));
+    socket.report(outcome.map(|()| 0), -1)
+}
+
+/// See `sap.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_fd(sock: *mut Socket) -> c_int {
+    let socket = socket!(sock, -1);
+    if let Some(fd) = socket.fd.get() {
+        return fd.as_raw_fd();
+    }
+    let made =
+        socket.connected().and_then(|open| open.readiness().map_err(|error| explain(&error)));
+    socket.report(made.map(|fd| socket.fd.get_or_init(|| fd).as_raw_fd()), -1)
+}
+
+/// See `sap.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_max_message(sock: *const Socket) -> usize {
+    let socket = socket!(sock, 0);
+    socket.socket.get().map_or(0, SapSocket::max_message)
+}
+
+/// See `sap.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_strerror(sock: *const Socket) -> *const c_char {
+    let socket = socket!(sock, c"there is no socket".as_ptr());
+    // The text stays where it is until another error takes its place.
+    socket.settings().error.as_ptr()
+}
+
+/// See `sap.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_close(sock: *mut Socket) {
+    if !sock.is_null() {
+        // SAFETY: the pointer is one that `sap_socket` gave, and nobody uses it any more.
+        drop(unsafe { Box::from_raw(sock) });
+    }
+}

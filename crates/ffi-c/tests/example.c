@@ -1,0 +1,41 @@
+/* Two ends of a connection in one program: a precise message, then an approximate one. */
+#include <poll.h>
+#include <sap.h>
+#include <stdio.h>
+#include <string.h>
+
+static int fail(const char *what, sap_sock_t *sock) {
+    fprintf(stderr, "%s: %s\n", what, sap_strerror(sock));
+    return 1;
+}
+
+int main(void) {
+    sap_sock_t *here = sap_socket(), *there = sap_socket();
+    sap_set_timeout(there, 5000);
+    if (sap_bind(there, "127.0.0.1", 0)) return fail("bind", there);
+    if (sap_connect(here, "127.0.0.1", sap_port(there))) return fail("connect", here);
+    if (sap_accept(there)) return fail("accept", there);
+
+    if (sap_send(here, "exact", 5) != 5) return fail("send", here);
+    sap_set_mode(here, SAP_APPROX, 2);
+    if (sap_send(here, "about", 5) != 5) return fail("send", here);
+    if (sap_send(here, "x", 1) != -1) return 2; /* two bytes of one cannot be protected */
+    if (sap_send_fin(here)) return fail("fin", here);
+
+    int precise = 0, approximate = 0;
+    for (;;) {
+        char text[64];
+        struct sap_info info;
+        struct pollfd wait = {.fd = sap_fd(there), .events = POLLIN};
+        if (poll(&wait, 1, 5000) != 1) return fail("poll", there);
+        long len = sap_recv(there, text, sizeof text, &info);
+        if (len < 0) return fail("recv", there);
+        if (len == 0 && sap_is_finished(there)) break;
+        printf("%s: %.*s\n", info.kind == SAP_KIND_PRECISE ? "precise" : "approximate", (int)len, text);
+        precise += info.kind == SAP_KIND_PRECISE && info.exact == 5 && !memcmp(text, "exact", 5);
+        approximate += info.kind == SAP_KIND_APPROX && info.exact == 2 && !memcmp(text, "about", 5);
+    }
+    sap_close(here);
+    sap_close(there);
+    return precise == 1 && approximate == 1 ? 0 : 3;
+}
