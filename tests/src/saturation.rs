@@ -1,6 +1,7 @@
 //! Stations of 802.11 that always have something to send, around one ideal air.
 
 use windfall_base::{Duration, Frame, Input, Instant, Node, Port, Rate, RxVector, Seed};
+use windfall_channel::radio::{Errors, PathLoss, Position, RadioConfig, RadioStation, Thresholds};
 use windfall_channel::{MediumConfig, SharedConfig};
 use windfall_mac::dcf::Config;
 use windfall_network::{EndConfig, LinkConfig, Network, NetworkConfig, StationConfig};
@@ -64,10 +65,39 @@ impl Cell {
         seed: u64,
         change: impl Fn(&mut Config),
     ) -> Self {
-        let medium = MediumConfig::Shared(SharedConfig::new(
-            senders + 1,
-            Rate::from_mbps(1).expect("one is not zero"),
-        ));
+        let rate = Rate::from_mbps(1).expect("one is not zero");
+        let medium = MediumConfig::Shared(SharedConfig::new(senders + 1, rate));
+        Self::over(medium, phy, payload, seed, change)
+    }
+
+    /// One sender whose signal loses `path_loss` decibels on the way, in noise, where formulas
+    /// say whether a frame arrives and every frame is tried.
+    ///
+    /// # Panics
+    /// If no such station can be.
+    #[must_use]
+    pub fn noisy(path_loss: f64, payload: usize, seed: u64, change: impl Fn(&mut Config)) -> Self {
+        let station = |place| RadioStation {
+            address: Some(MacAddress::of_station(place)),
+            ..RadioStation::at(Position::new(f64::from(place), 0.0))
+        };
+        let medium = RadioConfig {
+            path_loss: PathLoss::Fixed(path_loss),
+            thresholds: Thresholds::none(),
+            errors: Errors::Formula,
+            ..RadioConfig::new(vec![station(0), station(1)])
+        };
+        Self::over(MediumConfig::Radio(Box::new(medium)), Phy::G, payload, seed, change)
+    }
+
+    fn over(
+        medium: MediumConfig,
+        phy: Phy,
+        payload: usize,
+        seed: u64,
+        change: impl Fn(&mut Config),
+    ) -> Self {
+        let senders = medium.ports() - 1;
         let end = |place: u16| {
             let mut mac = Config::new(MacAddress::of_station(place), phy);
             change(&mut mac);

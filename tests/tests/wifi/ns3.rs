@@ -78,3 +78,34 @@ fn goodput_is_that_of_ns3() {
         assert!(goodput.fairness() > 0.99, "{name}: {:?}", goodput.senders);
     }
 }
+
+/// Rows of one sender in noise: rate, path loss in decibels, goodput in Mb/s.
+fn noisy_rows() -> Vec<(PhyRate, f64, f64)> {
+    let row = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        let number = |field: usize| fields[field].parse::<f64>().unwrap();
+        let noisy = fields[0] == "udp" && fields[9] != "60.0";
+        noisy.then(|| (rate(fields[1]), number(9), number(10)))
+    };
+    ROWS.lines().skip(1).filter_map(row).collect()
+}
+
+#[test]
+fn goodput_falls_at_the_strength_at_which_it_does_in_ns3() {
+    let rows = noisy_rows();
+    assert_eq!(rows.len(), 18);
+    for (rate, path_loss, mbps) in rows {
+        let at = |shift: f64| {
+            let change = |config: &mut Config| config.rate = RatePolicy::Fixed(rate);
+            let mut cell = Cell::noisy(path_loss + shift, 1_024, 1, change);
+            cell.run(Duration::from_secs(4)).total_mbps()
+        };
+        // The curves are steep: what ns-3 has lies between a third of a decibel more and less.
+        let (worse, same, better) = (at(0.3), at(0.0), at(-0.3));
+        println!(
+            "{rate} at {path_loss} dB: {same:.3} Mb/s, ns-3 {mbps:.3} ({worse:.3} to {better:.3})"
+        );
+        let slack = 0.01 * mbps + 0.02;
+        assert!(worse - slack <= mbps && mbps <= better + slack, "{rate} at {path_loss} dB");
+    }
+}
