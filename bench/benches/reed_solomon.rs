@@ -14,8 +14,8 @@ fn main() {
         encode(&code, &mut blocks, encode_goal);
         clean(&code, &mut blocks);
         let t = parity / 2;
-        for errors in [1, t / 4, t / 2, t] {
-            dirty(&code, &blocks, errors.max(1), data);
+        for errors in (1..t).step_by(t.div_ceil(6)).chain([t]) {
+            dirty(&code, &blocks, errors, data);
         }
     }
 }

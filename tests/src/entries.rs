@@ -18,7 +18,8 @@ use windfall_base::{
 };
 use windfall_channel::error_trace::ErrorTrace;
 use windfall_channel::rate_trace::RateTrace;
-use windfall_link::{Arq, Framing, PipeConfig};
+use windfall_link::policy::{Cost, Kind};
+use windfall_link::{Arq, Coding, Framing, PipeConfig};
 use windfall_mac::Address;
 use windfall_mac::poll::{Idle, Timing};
 use windfall_scenario::Scenario;
@@ -298,6 +299,13 @@ pub fn segments(bytes: &[u8]) {
     assert!(taken <= given);
 }
 
+/// Coded frames on a pipe.
+const CODING: Coding = Coding {
+    policy: Kind::Flex,
+    padded: false,
+    cost: Cost { per_frame: Duration::from_nanos(60), per_byte: Duration::from_nanos(1) },
+};
+
 /// Packets and frames at an interface; the first byte chooses how it is built.
 pub fn interface(bytes: &[u8]) {
     let Some((&choice, rest)) = bytes.split_first() else { return };
@@ -313,7 +321,10 @@ pub fn interface(bytes: &[u8]) {
     let address = if kind == 1 { hub } else { station };
     let timing = Timing::WAVELAN;
     let link = match kind {
-        0 => LinkConfig::Pipe(PipeConfig { arq, accept_damaged, ..PipeConfig::default() }),
+        0 => {
+            let coding = (choice & 0x40 != 0).then_some(CODING);
+            LinkConfig::Pipe(PipeConfig { arq, accept_damaged, coding, ..PipeConfig::default() })
+        }
         _ => LinkConfig::Polled(PolledConfig {
             address,
             role,

@@ -71,7 +71,6 @@ impl Receiver {
         if !self.history.hear(numbered.order) {
             return None;
         }
-        self.ack_due = true;
         self.pass_to(numbered.seq + u32::from(numbered.settled).wrapping_neg(), out);
         Some(numbered.seq.distance_from(self.next))
     }
@@ -88,15 +87,20 @@ impl Receiver {
             Ok(place) if place >= self.window.packets => Err(DropReason::ReceiveBuffer),
             Ok(place) if !has(place) => Ok(()),
             _ => {
+                self.ack_due = true;
                 self.history.arrive(numbered.order);
                 Err(DropReason::Duplicate)
             }
         }
     }
 
-    /// Notes that all parts in a frame have arrived.
-    pub(crate) fn part_arrived(&mut self, order: Seq32) {
-        self.history.arrive(order);
+    /// Notes that all parts in a frame have arrived, or not. Only what says more than that a frame
+    /// came before the rest of its packet is worth an ACK at once.
+    pub(crate) fn note_part(&mut self, order: Seq32, whole: bool, is_last: bool) {
+        if whole {
+            self.history.arrive(order);
+        }
+        self.ack_due |= is_last || !whole;
     }
 
     /// Takes a packet whose parts are all there, and brings it into order.
@@ -120,6 +124,7 @@ impl Receiver {
         let Some(place) = self.hear(numbered, out) else {
             return out.discard(&frame, DropReason::Malformed);
         };
+        self.ack_due = true;
         let good = frame.damage.frame == Check::Good;
         if place < 0 {
             // The ACK of another copy was lost: this one is good for nothing but another ACK.

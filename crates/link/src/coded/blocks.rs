@@ -55,28 +55,23 @@ impl Blocks {
     /// Bytes that were cut off are erasures: parity may bring them back.
     pub(super) fn read(head: &Head, payload: &Payload) -> Self {
         let mut blocks = Self { bytes: [0; MAX_BLOCKS * BLOCK], found: ArrayVec::new() };
-        let mut here = 0;
-        for slice in payload.slices() {
-            let len = slice.len().min(blocks.bytes.len() - here);
-            blocks.bytes[here..here + len].copy_from_slice(&slice[..len]);
-            here += len;
-        }
-        let received = blocks.bytes;
+        let here = fill(&mut blocks.bytes, payload);
         let together = blocks.correct_together(head, here);
         let mut start = 0;
         for index in 0..head.stretches.len() {
             let len = head.block_len(index);
-            let (block, as_received) =
-                (&mut blocks.bytes[start..start + len], &received[start..start + len]);
+            let block = &mut blocks.bytes[start..start + len];
             let here = here.saturating_sub(start).min(len);
             let errors = match together.get(index) {
                 Some(errors) => *errors,
                 None => correct(block, here, head.level),
             };
             let right = errors.filter(|_| is_right(block, head.level));
-            if right.is_none() {
+            if errors.is_some() && right.is_none() {
                 // What arrived may still be of use; what the decoder made of it is not.
-                block.copy_from_slice(as_received);
+                let mut received = [0; MAX_BLOCKS * BLOCK];
+                fill(&mut received, payload);
+                block.copy_from_slice(&received[start..start + len]);
             }
             let beyond = if here < len { Fate::Missing } else { Fate::Failed };
             blocks.found.push((right.map_or(beyond, Fate::Good), start));
@@ -111,6 +106,17 @@ impl Blocks {
     pub(super) fn data(&self, index: usize, len: usize) -> &[u8] {
         &self.bytes[self.found[index].1..][..len]
     }
+}
+
+/// Copies what has room of a payload, and says how much that was.
+fn fill(bytes: &mut [u8], payload: &Payload) -> usize {
+    let mut here = 0;
+    for slice in payload.slices() {
+        let len = slice.len().min(bytes.len() - here);
+        bytes[here..here + len].copy_from_slice(&slice[..len]);
+        here += len;
+    }
+    here
 }
 
 /// Puts a block right whose bytes from `here` on are missing; gives the corrected symbols.

@@ -122,9 +122,9 @@ impl Pipelined {
         let again = begun.is_whole() && !begun.is_consistent();
         if again {
             begun.restart();
-        } else if fates.iter().all(|fate| fate.is_taken()) {
-            self.receiver.part_arrived(order);
         }
+        let whole = !again && fates.iter().all(|fate| fate.is_taken());
+        self.receiver.note_part(order, whole, begun.is_whole());
         if self.records.len() == MOST_RECORDS {
             self.records.pop_front();
         }

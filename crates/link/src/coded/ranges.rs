@@ -48,6 +48,14 @@ impl Ranges {
         if old.is_empty() {
             return;
         }
+        // What is sent and what arrives is mostly the beginning of the only stretch.
+        if let [only] = &mut self.0[..]
+            && old.start <= only.start
+            && old.end < only.end
+        {
+            only.start = only.start.max(old.end);
+            return;
+        }
         let parts = |range: &Range<usize>| {
             [range.start..range.end.min(old.start), range.start.max(old.end)..range.end]
         };

@@ -2,7 +2,8 @@ use core::num::NonZeroU8;
 
 use windfall_base::frame::Tag;
 use windfall_base::{Check, Duration, Probability, RxVector, Stream};
-use windfall_link::Arq;
+use windfall_link::policy::{Cost, Kind};
+use windfall_link::{Arq, Coding};
 use windfall_testkit::laws;
 use windfall_testkit::pair::{Pair, Side, Wire};
 
@@ -66,9 +67,11 @@ fn each_place_that_discards_has_its_own_reason() {
 }
 
 /// A pipe interface under the laws, with another one at the far end of its medium.
-fn lawful(arq: Arq, accept_damaged: bool) {
+fn lawful(arq: Arq, accept_damaged: bool, policy: Option<Kind>) {
+    let cost = Cost { per_frame: Duration::from_nanos(60), per_byte: Duration::from_nanos(1) };
+    let coding = policy.map(|policy| Coding { policy, padded: false, cost });
     let build = move |seed| {
-        let link = PipeConfig { arq, accept_damaged, ..PipeConfig::default() };
+        let link = PipeConfig { arq, accept_damaged, coding, ..PipeConfig::default() };
         let rules = vec![Rule::approximate()];
         let link = LinkConfig::Pipe(link);
         let config = InterfaceConfig { link, rules, ..InterfaceConfig::default() };
@@ -103,9 +106,16 @@ fn lawful(arq: Arq, accept_damaged: bool) {
 
 #[test]
 fn the_laws_hold_on_a_pipe() {
-    lawful(Arq::None, false);
-    lawful(Arq::Persistent, false);
-    lawful(Arq::Attempts(NonZeroU8::MIN.saturating_add(2)), true);
+    lawful(Arq::None, false, None);
+    lawful(Arq::Persistent, false, None);
+    lawful(Arq::Attempts(NonZeroU8::MIN.saturating_add(2)), true, None);
+}
+
+#[test]
+fn the_laws_hold_on_a_pipe_with_coded_frames() {
+    lawful(Arq::Persistent, false, Some(Kind::Flex));
+    lawful(Arq::None, false, Some(Kind::Robust));
+    lawful(Arq::Attempts(NonZeroU8::MIN.saturating_add(2)), true, Some(Kind::Best));
 }
 
 //= S3.10
