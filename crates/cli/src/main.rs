@@ -15,6 +15,7 @@ mod record;
 mod reproduce;
 mod run;
 mod sim;
+mod status;
 mod stream;
 mod tcp;
 mod trace;

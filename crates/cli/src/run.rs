@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let quiet = command.interactive || args.live.quiet;
     let mut network = Network::build(&topology.with_simulated_hosts(), seed)?;
     let recorder = args.record.recorder(&topology, &mut network, seed, epoch())?;
-    let mut watcher = Watcher::new(recorder, quiet);
+    let mut watcher = Watcher::new(recorder, quiet, &topology.flows);
     let (outcome, network) = Signals::take_over()
         .and_then(|signals| {
             let stage = Stage::build(plan, Some(command), others)?;

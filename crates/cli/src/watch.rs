@@ -1,23 +1,19 @@
 //! Runs in real time: their options, what they show while they go on and say at their end.
 
-use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-use indicatif::{ProgressBar, ProgressStyle};
-use windfall_base::{Duration, Instant, Seed};
+use windfall_base::{Instant, Seed};
 use windfall_live::Observer;
 use windfall_live::driver::PUNCTUAL;
-use windfall_network::{ElementId, Network};
+use windfall_network::Network;
 use windfall_scenario::Topology;
 use windfall_trace::recorder::Recorder;
 use windfall_trace::summary::{LateSummary, LinkSummary, StationSummary, Summary};
 
 use crate::exit::{Result, Trouble};
 use crate::record::command_line;
-
-/// How often the status line changes.
-const TICK: Duration = Duration::from_millis(500);
+use crate::status::Status;
 
 /// Options of runs in real time.
 #[derive(Debug, clap::Args)]
@@ -76,21 +72,21 @@ pub(crate) fn epoch() -> u64 {
     since.map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// Records a run, keeps the status line, and knows at the end what became of every packet.
+/// Records a run, shows how it goes, and knows at the end what became of every packet.
 #[derive(Debug)]
 pub(crate) struct Watcher {
     recorder: Recorder,
     /// The first failure to write a file; the run goes on without it.
     trouble: Option<io::Error>,
-    status: Option<StatusLine>,
+    status: Option<Status>,
 }
 
 impl Watcher {
-    /// A watcher that writes to the files of `recorder`; without a status line if it is `quiet` or
-    /// the standard error is no terminal.
-    pub(crate) fn new(recorder: Recorder, quiet: bool) -> Self {
+    /// A watcher that writes to the files of `recorder`, and shows how `flows` fare; it shows
+    /// nothing if it is `quiet` or the standard error is no terminal.
+    pub(crate) fn new(recorder: Recorder, quiet: bool, flows: &[String]) -> Self {
         let visible = !quiet && io::stderr().is_terminal();
-        Self { recorder, trouble: None, status: visible.then(StatusLine::new) }
+        Self { recorder, trouble: None, status: visible.then(|| Status::new(flows)) }
     }
 
     /// Writes the rest of the files, and sums up.
@@ -102,7 +98,7 @@ impl Watcher {
         network: &Network,
     ) -> Result<Summary> {
         if let Some(status) = &self.status {
-            status.bar.finish_and_clear();
+            status.clear();
         }
         let written = self.trouble.map_or_else(|| self.recorder.finish(), Err);
         written
@@ -139,7 +135,7 @@ impl Observer<Network> for Watcher {
     }
 
     fn wakeup(&self) -> Option<Instant> {
-        self.status.as_ref().map(|status| status.next)
+        self.status.as_ref().map(Status::wakeup)
     }
 }
 
@@ -168,49 +164,4 @@ fn stations(topology: &Topology, outcome: &windfall_live::Outcome) -> Vec<Statio
         summary.congestion = counters.congestion().map(str::to_owned);
     }
     summaries
-}
-
-/// One line on the terminal: rate, loss and queue of each direction.
-#[derive(Debug)]
-struct StatusLine {
-    bar: ProgressBar,
-    next: Instant,
-    last: Instant,
-    /// Bytes delivered, packets entered and packets dropped at the last look, by direction.
-    before: BTreeMap<ElementId, (u64, u64, u64)>,
-}
-
-impl StatusLine {
-    fn new() -> Self {
-        let bar = ProgressBar::new_spinner();
-        if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
-            bar.set_style(style);
-        }
-        Self { bar, next: Instant::START, last: Instant::START, before: BTreeMap::new() }
-    }
-
-    fn show(&mut self, now: Instant, network: &Network) {
-        if now < self.next {
-            return;
-        }
-        let span = (now - self.last).as_secs_f64();
-        self.last = now;
-        self.next = now + TICK;
-        let mut parts = Vec::new();
-        for id in network.interfaces() {
-            let ledger = network.ledger(id);
-            let (bytes, entered, dropped) =
-                (ledger.delivered_bytes, ledger.entered, ledger.drops.total());
-            let before = self.before.insert(id, (bytes, entered, dropped)).unwrap_or_default();
-            let rate = (bytes - before.0) as f64 * 8e-6 / span.max(1e-9);
-            // A packet that arrives after all takes its drop back.
-            let lost = 100.0 * dropped.saturating_sub(before.2) as f64;
-            let loss = lost / (entered - before.1).max(1) as f64;
-            let (queued, _) = network.queue_len(id);
-            let name = network.name(id);
-            parts.push(format!("{name} {rate:.2} Mbps, {loss:.1} % lost, {queued} queued"));
-        }
-        self.bar.set_message(parts.join("  "));
-        self.bar.tick();
-    }
 }

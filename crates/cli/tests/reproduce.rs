@@ -15,7 +15,7 @@ fn figures_are_listed_with_their_verdicts() {
     let output = windfall(&["reproduce", "S3", "--list"]);
     assert!(output.status.success());
     let list = text(&output.stdout);
-    assert_eq!(list.lines().count(), 2 + 20, "{list}");
+    assert_eq!(list.lines().count(), 2 + 21, "{list}");
     assert!(list.lines().any(|line| line.starts_with("S3.fig5") && line.ends_with("reproduced")));
 }
 
@@ -42,6 +42,18 @@ fn local_retransmission_preserves_the_throughput_of_the_kernels_tcp() {
     let _ = std::fs::remove_dir_all(&out);
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+//= S3.43
+#[test]
+fn a_bad_station_pays_for_its_errors_under_real_programs() {
+    if !windfall(&["run", "--quiet", "--", "true"]).status.success() {
+        windfall_testkit::skip!("this machine allows no network namespaces");
+    }
+    let out = std::env::temp_dir().join(format!("windfall-cell-{}", std::process::id()));
+    let output = windfall(&["reproduce", "S3.43", "--quick", "--out", out.to_str().unwrap()]);
+    let _ = std::fs::remove_dir_all(&out);
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
 }
 
 //= S3.17

@@ -1,6 +1,7 @@
 //! Eckhardt and Steenkiste, *An Internet-style Approach to Wireless Link Errors*, sections 3 to 8.
 
 pub(crate) mod cell;
+pub(crate) mod cell_live;
 mod coded;
 pub(crate) mod fig1;
 pub(crate) mod fig11;

@@ -25,6 +25,7 @@ pub const FIGURES: &[Figure] = &[
     paper_003::shares::READINGS,
     paper_003::fig11::FIGURE,
     paper_003::fig12::FIGURE,
+    paper_003::cell_live::FIGURE,
     paper_003::cell::SIMULATED,
     paper_003::residual::FIGURE,
     paper_003::hops::FIGURE,

@@ -55,6 +55,27 @@ fn an_interrupt_ends_the_command_and_the_run_sums_up() {
 }
 
 #[test]
+fn flows_are_shown_while_a_run_goes_on() {
+    require!("script", "ping");
+    let ping = "ping -q -c 15 -i 0.1 -s 500 10.77.0.2";
+    let flow = "--flow 'probes: to 10.77.0.2/32, weight 2, power-factor 1.5'";
+    let options = "--rate 1Mbps --arq persistent --uplink-burst 1/2";
+    let output = typed(&format!("{} run {options} {flow} -- {ping}", crate::WINDFALL), &[]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.split(['\r', '\n']).find(|line| line.contains("probes near-far/near"));
+    let line = line.unwrap_or_else(|| panic!("{text}"));
+    assert!(line.contains("Mbps, effort") && line.contains("region"), "{line}");
+    // Half of the frames are lost, which is more than the power factor makes up for.
+    let is_limited = |line: &str| line.contains("probes near") && line.contains("effort region");
+    assert!(text.split(['\r', '\n']).any(is_limited), "{text}");
+    // Without a terminal there is the account at the end and nothing else.
+    let mut command = crate::windfall("run --rate 1Mbps --flow probes: --");
+    let output = command.args(["sh", "-c", ping]).output().expect("it runs");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("flow probes on near-far/near") && !text.contains('\x1b'), "{text}");
+}
+
+#[test]
 fn a_command_can_be_stopped_and_continued() {
     require!("script", "bash");
     let output = typed(

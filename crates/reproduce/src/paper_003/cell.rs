@@ -29,9 +29,9 @@ pub(super) const SCENARIO: &str =
 pub(super) const RESERVED: f64 = 352.0;
 /// The names of the flows, as the scenario numbers them from 1.
 pub(super) const FLOWS: [&str; 3] = ["video", "FTP1", "FTP2"];
-const VIDEO: usize = 0;
-const FTP1: usize = 1;
-const FTP2: usize = 2;
+pub(super) const VIDEO: usize = 0;
+pub(super) const FTP1: usize = 1;
+pub(super) const FTP2: usize = 2;
 
 /// The loss at the bad station, step by step.
 const STEPS: [f64; 6] = [0.0, 0.1, 0.25, 0.5, 0.75, 0.0];

@@ -1,0 +1,133 @@
+//! What a run shows on the terminal while it goes on: its links in one line, each flow in one more.
+
+use std::collections::BTreeMap;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use windfall_base::{Duration, Instant};
+use windfall_network::{ElementId, Network};
+
+/// How often it changes.
+const TICK: Duration = Duration::from_millis(500);
+/// At most so many flows are shown, the first that were served.
+const FLOWS: usize = 16;
+
+/// The lines. They are redrawn in place, and gone when the run ends.
+#[derive(Debug)]
+pub(crate) struct Status {
+    screen: MultiProgress,
+    links: ProgressBar,
+    flows: Vec<FlowLine>,
+    /// The names of the flows, by their numbers; number 0 is everything else.
+    names: Vec<String>,
+    next: Instant,
+    last: Instant,
+    /// Bytes delivered, packets entered and packets dropped at the last look, by direction.
+    before: BTreeMap<ElementId, (u64, u64, u64)>,
+}
+
+/// A flow at one interface.
+#[derive(Debug)]
+struct FlowLine {
+    place: (ElementId, usize),
+    bar: ProgressBar,
+    /// Bytes that have arrived and air time spent at the last look.
+    before: (u64, f64),
+}
+
+impl Status {
+    pub(crate) fn new(flows: &[String]) -> Self {
+        let screen = MultiProgress::new();
+        let links = line(&screen);
+        let rest = core::iter::once("everything else".to_owned());
+        let names = match flows.is_empty() {
+            true => Vec::new(),
+            false => rest.chain(flows.iter().cloned()).collect(),
+        };
+        let (next, last) = (Instant::START, Instant::START);
+        Self { screen, links, flows: Vec::new(), names, next, last, before: BTreeMap::new() }
+    }
+
+    /// When it wants to be shown again.
+    pub(crate) fn wakeup(&self) -> Instant {
+        self.next
+    }
+
+    /// Leaves the terminal as it was.
+    pub(crate) fn clear(&self) {
+        // A terminal that is gone needs no cleaning.
+        let _ = self.screen.clear();
+    }
+
+    pub(crate) fn show(&mut self, now: Instant, network: &Network) {
+        if now < self.next {
+            return;
+        }
+        let span = (now - self.last).as_secs_f64().max(1e-9);
+        self.last = now;
+        self.next = now + TICK;
+        self.show_links(span, network);
+        for interface in network.interfaces() {
+            self.show_flows(span, network, interface);
+        }
+    }
+
+    /// Rate, loss and queue of each direction.
+    fn show_links(&mut self, span: f64, network: &Network) {
+        let mut parts = Vec::new();
+        for id in network.interfaces() {
+            let ledger = network.ledger(id);
+            let (bytes, entered, dropped) =
+                (ledger.delivered_bytes, ledger.entered, ledger.drops.total());
+            let before = self.before.insert(id, (bytes, entered, dropped)).unwrap_or_default();
+            let rate = (bytes - before.0) as f64 * 8e-6 / span;
+            // A packet that arrives after all takes its drop back.
+            let lost = 100.0 * dropped.saturating_sub(before.2) as f64;
+            let loss = lost / (entered - before.1).max(1) as f64;
+            let (queued, _) = network.queue_len(id);
+            let name = network.name(id);
+            parts.push(format!("{name} {rate:.2} Mbps, {loss:.1} % lost, {queued} queued"));
+        }
+        self.links.set_message(parts.join("  "));
+        self.links.tick();
+    }
+
+    /// Rate, effort, error rate and region of each flow of an interface.
+    fn show_flows(&mut self, span: f64, network: &Network, interface: ElementId) {
+        if self.names.is_empty() {
+            return;
+        }
+        for (number, (name, flow)) in self.names.iter().zip(network.flows(interface)).enumerate() {
+            let (place, effort) = ((interface, number), flow.account.total.effort);
+            let known = self.flows.iter().position(|line| line.place == place);
+            if known.is_none() && (effort <= 0.0 || self.flows.len() >= FLOWS) {
+                continue;
+            }
+            let known = known.unwrap_or_else(|| {
+                let bar = line(&self.screen);
+                self.flows.push(FlowLine { place, bar, before: (0, 0.0) });
+                self.flows.len() - 1
+            });
+            let FlowLine { bar, before, .. } = &mut self.flows[known];
+            let rate = (flow.bytes - before.0) as f64 * 8e-6 / span;
+            let share = 100.0 * (effort - before.1) / span;
+            *before = (flow.bytes, effort);
+            let errors = 100.0 * flow.account.error_rate();
+            let region = flow.account.region(flow.share.power_factor).name();
+            let link = network.name(interface);
+            bar.set_message(format!(
+                "{name} {link} {rate:.2} Mbps, effort {share:.0} %, errors {errors:.0} %, \
+                 {region} region"
+            ));
+            bar.tick();
+        }
+    }
+}
+
+/// One more line at the bottom.
+fn line(screen: &MultiProgress) -> ProgressBar {
+    let bar = screen.add(ProgressBar::new_spinner());
+    if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
