@@ -22,6 +22,9 @@ const BYTES: u64 = 2_000_000;
 /// Kilobytes after which the growth of the window is looked at.
 const EARLY: f64 = 500.0;
 
+/// Seconds of the growth that are drawn.
+const SHOWN: f64 = 10.0;
+
 /// A policy of acknowledging, with and without counting bytes, and with a hasty timer.
 struct Policy {
     name: &'static str,
@@ -74,6 +77,8 @@ struct Effects {
     burst: (usize, f64),
     /// Seconds until so much is acknowledged, with acknowledgments and with bytes counted.
     early: [f64; 2],
+    /// Kilobytes acknowledged over time without losses, with ACKs and with bytes counted.
+    growth: [Vec<(f64, f64)>; 2],
     /// Timeouts without a loss, with the hasty timer.
     false_timeouts: u64,
     /// KB/s at each of [`LOSSES`], and the timeouts of all those transfers for each loss repaired.
@@ -107,7 +112,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
         ),
         claims: claims(&effects),
         expected: figure.expected,
-        charts: vec![("", chart(&effects))],
+        charts: vec![("", chart(&effects)), ("growth", growth(&effects))],
         tables: vec![("", table(&effects))],
         provenance: figure.provenance(context),
     })
@@ -145,6 +150,7 @@ fn measure(figure: &'static str, seed: Seed, policy: &Policy, runs: u64) -> Resu
         acks: clean.sequence.acknowledged.len() as f64 / data,
         burst: bursts(&clean.sequence.sent),
         early: [&slow, &clean].map(|done| reached(done, EARLY)),
+        growth: [slow, clean].map(|done| done.sequence.acknowledged),
         false_timeouts: transfer(figure, hasty, 0.0, seed)?.operations.timeouts,
         throughput,
         timeouts: timeouts as f64 / repaired.max(1) as f64,
@@ -261,6 +267,28 @@ fn chart(effects: &[Effects]) -> Chart {
         x: Axis::linear("packets lost at random (%)").from_zero(),
         y: Axis::linear("throughput (KB/s)").from_zero(),
         series: effects.iter().map(curve).collect(),
+        rules: Vec::new(),
+    }
+}
+
+/// How the transfer gathers way, by what the window counts.
+fn growth(effects: &[Effects]) -> Chart {
+    let mut series = Vec::new();
+    for (color, effects) in [&effects[STANDARD], &effects[STRETCHED]].into_iter().enumerate() {
+        let marks = [("ACKs counted", Mark::Dashed), ("bytes counted", Mark::Line)];
+        for ((counted, mark), values) in marks.into_iter().zip(&effects.growth) {
+            let early = values.iter().take_while(|(at, _)| *at <= SHOWN);
+            let points = early.map(|(at, place)| Point::new(*at, *place)).collect();
+            let name = format!("{}, {counted}", effects.policy);
+            series.push(Series::new(name, mark, points).with_color(color));
+        }
+    }
+    Chart {
+        title: "How the window grows, by the policy of acknowledging".to_owned(),
+        subtitle: "5 Mb/s, 20 ms of round trip, Reno with SACK, no losses".to_owned(),
+        x: Axis::linear("time (s)").from_zero(),
+        y: Axis::linear("acknowledged (kB)").from_zero(),
+        series,
         rules: Vec::new(),
     }
 }
