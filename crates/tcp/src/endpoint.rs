@@ -8,8 +8,7 @@
 //!
 //! Each call costs the connection it is about, not those that are idle.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use core::net::{IpAddr, SocketAddr};
@@ -95,7 +94,7 @@ struct Slot {
     /// Stands in `ready`; stands in `noisy`.
     is_ready: bool,
     is_noisy: bool,
-    /// The earliest wake-up in the heap for it.
+    /// Its one place among the wake-ups.
     armed: Option<Instant>,
     /// The listener whose backlog it counts against.
     half_open: Option<SocketAddr>,
@@ -110,7 +109,8 @@ pub struct Endpoint {
     listeners: BTreeMap<SocketAddr, (Listener, usize)>,
     ready: VecDeque<u32>,
     noisy: VecDeque<u32>,
-    wakeups: BinaryHeap<Reverse<(Instant, u32)>>,
+    /// One for each connection that waits, not later than what it waits for.
+    wakeups: BTreeSet<(Instant, u32)>,
     /// Answers that belong to no connection.
     replies: VecDeque<Transmit>,
     secret: siphash::Key,
@@ -132,7 +132,7 @@ impl Endpoint {
             listeners: BTreeMap::new(),
             ready: VecDeque::new(),
             noisy: VecDeque::new(),
-            wakeups: BinaryHeap::new(),
+            wakeups: BTreeSet::new(),
             replies: VecDeque::new(),
             secret,
             next_port: stream.below(u64::from(EPHEMERAL)) as u16,
@@ -254,29 +254,30 @@ impl Endpoint {
         }
     }
 
-    /// Puts the connection's next wake-up into the heap, unless an earlier one stands there.
+    /// Makes sure that the connection is woken in time; a wake-up too early costs less than to
+    /// move it with every segment.
     fn arm(&mut self, slot: u32) {
         let entry = &mut self.slots[slot as usize];
         let next = entry.connection.as_ref().and_then(|connection| connection.poll_timeout());
         if let Some((at, _)) = next
             && entry.armed.is_none_or(|armed| at < armed)
         {
-            entry.armed = Some(at);
-            self.wakeups.push(Reverse((at, slot)));
+            if let Some(later) = entry.armed.replace(at) {
+                self.wakeups.remove(&(later, slot));
+            }
+            self.wakeups.insert((at, slot));
         }
     }
 
     /// Fires every timer due at `now`; a spurious call changes nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some(Reverse((at, slot))) = self.wakeups.peek().copied() {
+        while let Some(&(at, slot)) = self.wakeups.first() {
             if at > now {
                 break;
             }
-            self.wakeups.pop();
+            self.wakeups.pop_first();
             let entry = &mut self.slots[slot as usize];
-            if entry.armed == Some(at) {
-                entry.armed = None;
-            }
+            entry.armed = None;
             if let Some(connection) = &mut entry.connection {
                 connection.handle_timeout(now);
                 self.touch(slot);
@@ -323,7 +324,7 @@ impl Endpoint {
     /// Says when to call `handle_timeout` next, and why.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        let Reverse((at, slot)) = *self.wakeups.peek()?;
+        let (at, slot) = *self.wakeups.first()?;
         let connection = self.slots[slot as usize].connection.as_ref();
         let next = connection.and_then(|connection| connection.poll_timeout());
         Some((at, next.map_or("tcp", |(_, reason)| reason)))
@@ -439,6 +440,14 @@ impl Endpoint {
         let path = Path::new(local, remote)?;
         let slot = self.table.peek(&key(&path))?;
         Some(ConnectionId { slot, generation: self.slots[slot as usize].generation })
+    }
+
+    /// What it holds besides the data of its connections: entries of its tables and queues, which
+    /// stay bounded by the connections that were open at once.
+    #[must_use]
+    pub fn held_entries(&self) -> usize {
+        let queues = self.ready.len() + self.noisy.len() + self.replies.len();
+        self.slots.len() + self.wakeups.len() + queues
     }
 
     /// How many connections there are, dying ones included.

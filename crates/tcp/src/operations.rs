@@ -27,6 +27,8 @@ pub struct Operations {
     pub timestamps: u64,
     /// SACK blocks written or read.
     pub sack_blocks: u64,
+    /// SACK blocks that could not be, and were passed over.
+    pub sack_refused: u64,
     /// Segments sent that carry nothing but an acknowledgment.
     pub acks_sent: u64,
     /// Segments received that carry nothing but an acknowledgment.

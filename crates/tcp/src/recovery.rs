@@ -34,6 +34,17 @@ pub enum Progress {
     Complete,
 }
 
+/// What the SACK blocks of an acknowledgment say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reported {
+    /// Bytes that they report for the first time.
+    pub added: u64,
+    /// The first block reports a duplicate (RFC 2883).
+    pub duplicate: bool,
+    /// Blocks that cannot be: turned around, empty, or of data never sent.
+    pub refused: u64,
+}
+
 /// The state of loss recovery of one sender.
 #[derive(Clone, Debug)]
 pub struct Recovery {
@@ -102,33 +113,32 @@ impl Recovery {
         self.duplicates
     }
 
-    /// Takes the SACK blocks of an acknowledgment; gives back how many bytes they add and whether
-    /// the first reports a duplicate (RFC 2883). Blocks that cannot be are passed over.
+    /// Takes the SACK blocks of an acknowledgment; blocks that cannot be are passed over.
     pub fn on_sack(
         &mut self,
         blocks: &[SackBlock],
         flow: &Flow,
         locate: impl Fn(windfall_base::seq::Seq32) -> Option<u64>,
-    ) -> (u64, bool) {
-        let mut added = 0;
-        let mut duplicate = false;
-        let mut ranges = blocks.iter().map(|block| {
+    ) -> Reported {
+        let mut reported = Reported::default();
+        let ranges = blocks.iter().map(|block| {
             let (left, right) = (locate(block.left)?, locate(block.right)?);
             (left < right && right <= flow.max).then_some(left..right)
         });
+        let mut ranges = ranges.inspect(|range| reported.refused += u64::from(range.is_none()));
         let first = ranges.next().flatten();
         let second = ranges.next().flatten();
         if let Some(first) = &first {
             let inside = |outer: &Range<u64>| outer.start <= first.start && first.end <= outer.end;
-            duplicate = first.end <= flow.una || second.as_ref().is_some_and(inside);
+            reported.duplicate = first.end <= flow.una || second.as_ref().is_some_and(inside);
         }
         let rest = ranges.flatten();
         for range in first.into_iter().chain(second).chain(rest) {
             if range.start >= flow.una {
-                added += self.sacked.insert(range);
+                reported.added += self.sacked.insert(range);
             }
         }
-        (added, duplicate)
+        reported
     }
 
     /// Counts a duplicate acknowledgment; says whether recovery must begin.

@@ -90,8 +90,8 @@ macro_rules! counts {
 
 counts! {
     segments_received, segments_sent, checksum_bytes, copied_bytes, paws_checks, predicted_data,
-    predicted_acks, mispredicted, templates, headers, timestamps, sack_blocks, acks_sent,
-    acks_received, data_sent, data_received, retransmissions, timeouts, fast_retransmits,
+    predicted_acks, mispredicted, templates, headers, timestamps, sack_blocks, sack_refused,
+    acks_sent, acks_received, data_sent, data_received, retransmissions, timeouts, fast_retransmits,
     duplicates_reported, detections, damaged, notifications_sent, notifications_received,
     reductions, probes,
 }

@@ -64,9 +64,10 @@ impl Connection {
         let (origin, una) = (self.sender.origin, self.sender.una);
         let locate = |seq| crate::sequence::position(origin, una, seq);
         let flow = self.flow();
-        let (added, duplicate) = self.recovery.on_sack(blocks, &flow, locate);
-        self.operations.duplicates_reported += u64::from(duplicate);
-        added
+        let reported = self.recovery.on_sack(blocks, &flow, locate);
+        self.operations.duplicates_reported += u64::from(reported.duplicate);
+        self.operations.sack_refused += reported.refused;
+        reported.added
     }
 
     /// Everything below `ack` has arrived.

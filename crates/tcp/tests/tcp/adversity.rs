@@ -58,7 +58,7 @@ fn any_config() -> impl Strategy<Value = Config> {
     ];
     let buffers = prop_oneof![Just(4_000_usize), Just(16 << 10), Just(300_000)];
     (
-        any::<[bool; 8]>(),
+        any::<[bool; 10]>(),
         prop_oneof![Just(Law::Net3Reno), Just(Law::Reno), Just(Law::Cubic)],
         prop_oneof![Just(Repair::Net3), Just(Repair::NewReno)],
         prop_oneof![Just(None), Just(Some(4))],
@@ -75,6 +75,8 @@ fn any_config() -> impl Strategy<Value = Config> {
             template: on[5],
             nagle: on[6],
             limited_transmit: on[7],
+            fast_retransmit: on[8],
+            fast_open: on[9],
             law,
             repair,
             burst,

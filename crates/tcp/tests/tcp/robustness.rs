@@ -6,6 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Duration, Seed};
+use windfall_tcp::config::Keepalive;
 use windfall_tcp::lookup::Lookup;
 use windfall_tcp::{Arrival, Config, Endpoint, Event, Listener, Overflow, State, TcpError};
 use windfall_wire_net::tcp::{CorruptionKinds, Flags, Options, Repr, fill_checksum};
@@ -257,10 +258,86 @@ fn half_open_connections_that_come_to_nothing_are_forgotten() {
 }
 
 #[test]
+fn whenever_the_peer_vanishes_everything_ends() {
+    // The wire is cut after every millisecond of a connection that carries data both ways.
+    for cut in 0..150 {
+        let mut pair = Pair::new(Config::default(), Config::default());
+        pair.connect();
+        for end in [NEAR, FAR] {
+            pair.ends[end].outgoing = pattern(end, 30_000);
+            // One end in three goes on after it has sent everything.
+            pair.ends[end].finishes = !(cut + end as u64).is_multiple_of(3);
+            pair.ends[end].follows = false;
+        }
+        pair.run_for(ms(cut));
+        pair.fate = Box::new(|_| Fate::lost());
+        // What is on the wire arrives.
+        pair.run_for(pair.delay);
+        for end in [NEAR, FAR] {
+            if let Some(id) = pair.ends[end].id {
+                pair.ends[end].tcp.close(pair.now, id).unwrap();
+            }
+        }
+        pair.run_for(Duration::from_secs(7_200));
+        for end in [NEAR, FAR] {
+            assert_eq!(pair.ends[end].tcp.len(), 0, "cut at {cut} ms: {:#?}", pair.timeline);
+            assert_eq!(pair.ends[end].tcp.poll_timeout(), None);
+        }
+    }
+}
+
+#[test]
+fn a_week_of_one_busy_connection_holds_memory_flat() {
+    let config = Config { keepalive: Some(Keepalive::default()), ..Config::default() };
+    let mut pair = Pair::with(config);
+    let held = |pair: &Pair| pair.ends.iter().map(|end| end.tcp.held_entries()).sum::<usize>();
+    // A slot and a wake-up at each end, whatever has happened.
+    assert_eq!(held(&pair), 4);
+    for minute in 0..7 * 24 * 60_u64 {
+        pair.send((minute % 2) as usize, 3_000).run_for(ms(100));
+        if minute % 7 == 0 {
+            pair.fate =
+                Box::new(|seen| if seen.index % 3 == 0 { Fate::lost() } else { Fate::default() });
+        }
+        pair.run_for(Duration::from_secs(60));
+        pair.fate = Box::new(|_| Fate::default());
+        assert!(held(&pair) <= 4, "{} after {minute} minutes", held(&pair));
+        for end in [NEAR, FAR] {
+            pair.ends[end].incoming.clear();
+            pair.ends[end].events.clear();
+        }
+        (pair.steps, pair.timeline, pair.seen) = (0, Vec::new(), Vec::new());
+    }
+    pair.run_for(Duration::from_secs(600));
+    assert_eq!([NEAR, FAR].map(|end| pair.connection(end).held_bytes()), [0; 2]);
+    assert_eq!([NEAR, FAR].map(|end| pair.connection(end).state()), [State::Established; 2]);
+}
+
+#[test]
+fn segments_from_a_changed_address_are_nobody_s() {
+    let mut pair = Pair::with(Config::default());
+    pair.send(NEAR, 1_000).run_for(ms(100));
+    let segment = pair.forged(FAR, Flags::ACK);
+    // The same ports and numbers, from another address; and from this one at another port.
+    let (arrival, bytes) = stranger(7, &segment);
+    let now = pair.now;
+    let result = pair.ends[FAR].tcp.handle_segment(now, &arrival, &bytes.into());
+    assert_eq!(result, Err(DropReason::TcpAcknowledgment));
+    let moved = Repr { src_port: 41_000, ..segment.clone() };
+    assert_eq!(pair.inject(FAR, &moved, b"moved"), Err(DropReason::TcpAcknowledgment));
+    let elsewhere = Repr { dst_port: 9, ..segment };
+    assert_eq!(pair.inject(FAR, &elsewhere, b"moved"), Err(DropReason::NoListener));
+    // The strangers are reset, and the connection goes on.
+    pair.ends[FAR].incoming.clear();
+    assert_eq!(pair.connection(FAR).state(), State::Established);
+    pair.transfer(10_000, Duration::from_secs(1));
+}
+
+#[test]
 fn a_week_of_connections_holds_memory_flat() {
     let mut pair = Pair::new(Config::default(), Config::default());
     let config = Arc::new(Config::default());
-    let mut most = 0;
+    let (mut most, mut entries) = (0, 0);
     // One connection in five minutes, each closed by both sides; one in three loses its peer.
     for n in 0..2_016_u64 {
         let now = pair.now;
@@ -281,9 +358,11 @@ fn a_week_of_connections_holds_memory_flat() {
         pair.run_for(Duration::from_secs(300));
         pair.fate = Box::new(|_| Fate::default());
         most = most.max(pair.ends[NEAR].tcp.len() + pair.ends[FAR].tcp.len());
+        entries = entries.max(pair.ends[NEAR].tcp.held_entries());
         pair.timeline.clear();
         pair.seen.clear();
     }
+    assert!(entries <= 20, "{entries}");
     // A peer that is lost is given up after 15 timeouts, some thirteen minutes.
     assert!(most <= 8, "{most}");
     pair.run_for(Duration::from_secs(3_600));

@@ -72,6 +72,7 @@ impl Engine {
             ["mss", bytes] => same(bytes, connection.segment_size()),
             ["rto", span] => same(span, connection.retransmission_timeout()),
             ["unacked", bytes] => same(bytes, connection.unacknowledged()),
+            ["refused-sack", blocks] => same(blocks, connection.operations().sack_refused),
             ["readable", bytes] => same(bytes, connection.readable()),
             _ => Err(format!("{words:?} is nothing that can be expected")),
         }

@@ -45,7 +45,38 @@ fn the_correction_of_rfc_1624_holds_where_rfc_1141_failed() {
     assert_eq!(update(0xdd2f, 0x5555, 0x3285), 0x0000);
 }
 
+/// The sum over words of `N` bytes as one end of memory or the other reads them, folded to 16 bits.
+fn by_words<const N: usize>(bytes: &[u8], little: bool) -> u16 {
+    let sum = bytes.chunks(N).fold(0_u128, |sum, chunk| {
+        let word = chunk.iter().chain(core::iter::repeat(&0)).take(N);
+        let value = |word: u128, byte: &u8| word << 8 | u128::from(*byte);
+        let word = match little {
+            true => word.collect::<Vec<_>>().into_iter().rev().fold(0, value),
+            false => word.fold(0, value),
+        };
+        let (sum, carry) = sum.overflowing_add(word);
+        sum + u128::from(carry)
+    });
+    let fold = |sum: u128, _| (sum & 0xffff) + (sum >> 16);
+    let folded = (0..12).fold(sum, fold) as u16;
+    if little { !folded.swap_bytes() } else { !folded }
+}
+
 proptest! {
+    //= S2.15
+    #[test]
+    fn words_of_any_size_and_byte_order_give_the_same_sum(bytes in vec(any::<u8>(), 0..400)) {
+        for little in [false, true] {
+            let found = [
+                by_words::<2>(&bytes, little),
+                by_words::<4>(&bytes, little),
+                by_words::<8>(&bytes, little),
+                by_words::<16>(&bytes, little),
+            ];
+            prop_assert_eq!(found, [checksum(&bytes); 4]);
+        }
+    }
+
     #[test]
     fn equals_the_definition(bytes in vec(any::<u8>(), 0..400)) {
         prop_assert_eq!(checksum(&bytes), by_definition(&bytes));
