@@ -89,6 +89,23 @@ proptest! {
     }
 }
 
+//= S3.32
+#[test]
+fn no_flow_takes_more_link_time_than_its_greatest_share() {
+    // One flow loses everything; the others nothing, so none of them is given extra effort.
+    let weights = [1.0, 2.0, 0.5];
+    for power in [1.0, 1.4, 3.0] {
+        let configs = weights.map(|weight| config(weight, power, false));
+        let mut slots = Slots::new(&configs, f64::INFINITY);
+        let delivered = slots.run(60_000, |flow, _| if flow == 0 { 1.0 } else { 0.0 });
+        let spent = 1.0 - delivered.iter().sum::<f64>();
+        let demands = weights.map(|weight| Demand { weight, power_factor: power, error_rate: 0.0 });
+        let bound = demands[0].greatest_share(&demands[1..]);
+        // Errors are certain, so all that is left is the slot that does not come out even.
+        assert!((spent - bound).abs() < 0.001, "{power}: {spent} instead of {bound}");
+    }
+}
+
 //= S3.33
 #[test]
 fn a_reserved_flow_gets_its_rate_and_best_effort_the_rest() {

@@ -5,6 +5,15 @@ fn flow(text: &str) -> Flow {
     text.parse().unwrap()
 }
 
+proptest::proptest! {
+    #[test]
+    fn no_text_makes_the_parser_panic(
+        text in "[a-z]{0,4}:?( ?(dst|src|port|reserve|weight|from|dscp|[0-9./-]{0,9}|kbps|,))*",
+    ) {
+        let _ = text.parse::<Flow>();
+    }
+}
+
 /// What a link of 800 kb/s makes of flows.
 fn admit(flows: &[Flow], overcommit: bool) -> Result<(Vec<Rule>, Vec<ScheduledFlow>), Fault> {
     let of_packets = |_| Rate::from_bps(800_000);
