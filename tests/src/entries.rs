@@ -7,6 +7,7 @@
 mod coded;
 mod tcp_state;
 
+use core::net::SocketAddr;
 use core::num::NonZeroU8;
 
 use std::sync::Arc;
@@ -32,7 +33,7 @@ use windfall_trace::errors::convert::{self, LossTiming};
 use windfall_trace::errors::fit::{Fit, Level, Steps};
 use windfall_trace::errors::statistics::Statistics;
 use windfall_wire_net::segment::{Description, Merger, cut};
-use windfall_wire_net::{carrier, icmpv4, icmpv6, ip, ipv4, ipv6, tcp, udp, udplite};
+use windfall_wire_net::{carrier, icmpv4, icmpv6, ip, ipv4, ipv6, sap, tcp, udp, udplite};
 
 pub use coded::coded;
 pub use tcp_state::tcp_state;
@@ -44,12 +45,13 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 21] = [
+pub const ENTRIES: [Entry; 22] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
     ("udplite", udplite),
     ("carrier", carrier),
+    ("sap", sap),
     ("icmp", icmp),
     ("pipe_header", pipe_header),
     ("radio_header", radio_header),
@@ -135,6 +137,37 @@ pub fn carrier(bytes: &[u8]) {
     let Ok(packet) = carrier::Packet::new(bytes) else { return };
     assert!(packet.coverage().bytes_of(bytes.len()) <= bytes.len());
     let _ = (packet.payload(), packet.is_partly_covered(), packet.is_whole());
+}
+
+/// A SAP datagram: as it stands, and sent to an endpoint that listens, its checks put right.
+pub fn sap(bytes: &[u8]) {
+    let from = SocketAddr::from(([10, 0, 0, 1], 4000));
+    let bytes = Bytes::copy_from_slice(bytes);
+    let mut datagrams = vec![bytes.clone()];
+    if let Ok(packet) = sap::Packet::parse(&bytes) {
+        let (exact, rest) = (packet.exact(), packet.body.slice(packet.exact().len()..));
+        let mended = [&packet.header.emit([&exact, &[]])[..], &exact, &rest].concat();
+        let again = sap::Packet::parse(&mended.clone().into()).expect("what was written is read");
+        assert!(again.intact);
+        assert_eq!(again.body, packet.body);
+        datagrams.push(mended.into());
+        let _ = (sap::Ping::parse(&exact), sap::Accept::parse(&exact), sap::Ack::parse(&exact));
+        let _ = (sap::Data::parse(&exact), sap::Repair::parse(&exact));
+    }
+    let mut endpoint = windfall_sap::Endpoint::new(
+        windfall_sap::Config::standard(),
+        windfall_sap::Secret::new([1; 16]),
+    );
+    endpoint.listen(true);
+    let now = Instant::START + Duration::from_secs(100);
+    for datagram in datagrams {
+        endpoint.handle_datagram(now, from, &datagram, true);
+        let mut answered = 0;
+        while let Some(answer) = endpoint.poll_transmit(now) {
+            answered += answer.len();
+        }
+        assert!(answered <= datagram.len(), "a stranger gets no more than he gave");
+    }
 }
 
 /// An ICMP message of either version.

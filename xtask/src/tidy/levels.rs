@@ -6,7 +6,7 @@ use super::Breach;
 use crate::workspace::Workspace;
 
 /// The level of every crate; a crate imports only from strictly lower levels.
-const LEVELS: [(&str, u8); 27] = [
+const LEVELS: [(&str, u8); 28] = [
     ("windfall-base", 0),
     ("windfall-wire-link", 1),
     ("windfall-wire-net", 1),
@@ -34,6 +34,7 @@ const LEVELS: [(&str, u8); 27] = [
     ("windfall", 8),
     ("windfall-cli", 8),
     ("windfall-ffi-c", 8),
+    ("windfall-ffi-py", 8),
 ];
 
 /// Crates that must not reach another, even by way of a third, and why.
