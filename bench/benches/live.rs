@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use windfall_base::{Duration, Instant, Seed};
 use windfall_live::{Ending, Observer, Plan, Program, Signals, Stage, session};
 use windfall_network::Network;
-use windfall_scenario::{Flags, Spanned, Topology};
+use windfall_scenario::{Flags, Policy, Spanned, Topology};
 
 /// Rounds of each kind.
 const ROUNDS: usize = 7;
@@ -31,6 +31,8 @@ enum Carrier {
     Bare(bool),
     /// Ours, with this delay.
     Ours(Duration),
+    /// Ours, with bit errors at 1e-4 and coded frames that repair them.
+    Coded,
 }
 
 fn main() {
@@ -53,6 +55,8 @@ fn main() {
         "TCP at MTU 1500, Gbit/s: {ours:.2}; bare loop by packets {bare:.2}, by segments {whole:.2}"
     );
     println!("  ratio to the bare loop by packets: {:.2}", ours / bare);
+    let (plain, coded) = alternate(|carrier| throughput(carrier, &signals), none, Carrier::Coded);
+    println!("with bit errors at 1e-4 and FLEX, Gbit/s: {coded:.2}, goal 1.5; plain {plain:.2}");
     let (bare, ours) =
         alternate(|carrier| round_trip(carrier, &signals), Carrier::Bare(true), none);
     println!("round trip p50, ms: {ours:.4}; bare loop {bare:.4}; ratio {:.2}", ours / bare);
@@ -77,6 +81,18 @@ fn alternate(measure: impl Fn(Carrier) -> f64, bare: Carrier, ours: Carrier) -> 
 fn topology(delay: Duration) -> Topology {
     let mut flags = Flags::default();
     flags.both.delay = Some(Spanned::new(0..0, delay));
+    describe(&flags)
+}
+
+/// Bit errors, and blocks that survive them.
+fn coded() -> Topology {
+    let mut flags = Flags::default();
+    flags.both.ber = Some(Spanned::new(0..0, "1e-4".parse().expect("a probability")));
+    flags.both.policy = Some(Policy::Flex);
+    describe(&flags)
+}
+
+fn describe(flags: &Flags) -> Topology {
     let mut nothing = |_: &str| Err(std::io::ErrorKind::NotFound.into());
     flags.scenario().topology(0, ("", ""), &mut nothing).expect("two stations and a link")
 }
@@ -124,15 +140,15 @@ fn run(carrier: Carrier, line: &str, far: &str, signals: &Signals) -> String {
     };
     let command = shell(0, format!("{off}{line} > {} 2>&1", file.display()));
     let others = if far.is_empty() { Vec::new() } else { vec![shell(1, format!("{off}{far}"))] };
-    let delay = match carrier {
-        Carrier::Ours(delay) => delay,
-        Carrier::Bare(_) => Duration::ZERO,
+    let topology = match carrier {
+        Carrier::Ours(delay) => topology(delay),
+        Carrier::Bare(_) => topology(Duration::ZERO),
+        Carrier::Coded => coded(),
     };
-    let topology = topology(delay);
     let stage = Stage::build(plan(&topology), Some(command), others).expect("it worked before");
     match carrier {
         Carrier::Bare(_) => copy_packets(stage),
-        Carrier::Ours(_) => {
+        Carrier::Ours(_) | Carrier::Coded => {
             let network = Network::build(&topology.network, Seed(1)).expect("a network");
             let ending = Ending::WithCommand;
             session::run(stage, signals, None, ending, network, &mut Blind).expect("a run");
