@@ -70,14 +70,15 @@ fn program_of_another_test() {
     }
 }
 
-/// What arrives in a raw socket at the far end: IP packets.
-fn arrivals(options: &str) -> Vec<Vec<u8>> {
-    let folder = Folder::new("udplite");
+/// What arrives in a raw socket at the far end of a link: IP packets. `name` is that of the test.
+fn arrivals(name: &str, link: &str, options: &str) -> Vec<Vec<u8>> {
+    let folder = Folder::new(name);
     let file = folder.path().join("received");
     let own = std::env::current_exe().expect("this program");
     let own = own.display();
     let program = "--exact damage::program_of_another_test";
-    let output = windfall("run -q --uplink-ber 1e-4 --range 40..1028")
+    let output = windfall("run -q")
+        .args(link.split_whitespace())
         .args(options.split_whitespace())
         .arg("--far")
         .arg(format!("{ROLE}={} exec {own} {program}", file.display()))
@@ -109,14 +110,40 @@ fn damaged_datagrams_arrive_if_the_link_hands_damage_up_and_not_otherwise() {
     if raw_sockets_are_closed() {
         windfall_testkit::skip!("this user may not open raw sockets");
     }
-    let refused = arrivals("");
+    let link = "--uplink-ber 1e-4 --range 40..1028";
+    let refused = arrivals("udplite", link, "");
     // Of 988 bytes in reach, 7904 bits: a datagram stays whole with probability 0.454, so of 30
     // between 3 and 25, by four standard deviations.
     assert!((3..=25).contains(&refused.len()), "{}", refused.len());
     assert_eq!(damaged(&refused), 0);
-    let accepted = arrivals("--accept-damaged");
+    let accepted = arrivals("udplite", link, "--accept-damaged");
     assert_eq!(accepted.len(), COUNT);
     assert_eq!(COUNT - damaged(&accepted), refused.len(), "the same seed, the same damage");
+}
+
+//= S0.11
+//= S0.14
+#[test]
+fn a_damaged_datagram_crosses_the_radio_of_802_11_if_its_switch_is_on() {
+    require!();
+    if raw_sockets_are_closed() {
+        windfall_testkit::skip!("this user may not open raw sockets");
+    }
+    // 12 m in an office take 72 dB: the frames stand about 17 dB above the noise, where most are
+    // damaged at 54 Mb/s and hardly a preamble is missed.
+    let link = "--link wifi-g --distance 12 --rate 54 --power -5";
+    let refused = arrivals("wifi", link, "");
+    assert!(refused.len() < COUNT, "nothing was damaged");
+    assert_eq!(damaged(&refused), 0);
+    let accepted = arrivals("wifi", link, "--accept-damaged");
+    let covered_is_whole = |packet: &Vec<u8>| {
+        let ip = ipv4::Packet::new(packet).ok()?;
+        let datagram = Packet::new(ip.payload()).ok()?;
+        datagram.checksum_holds(&ip.addresses()).then(|| packet.clone())
+    };
+    let useful: Vec<_> = accepted.iter().filter_map(covered_is_whole).collect();
+    assert!(damaged(&useful) > 0, "{} whole, {} with the switch on", refused.len(), accepted.len());
+    assert!(useful.len() > refused.len());
 }
 
 fn raw_sockets_are_closed() -> bool {
