@@ -74,7 +74,8 @@ fn no_machine_may_know_the_air() {
     let mut workspace = Workspace::default();
     workspace.packages.push(package("windfall-stack", &["windfall-channel"], &[]));
     workspace.packages.push(package("windfall-network", &["windfall-channel"], &[]));
-    let breaches = levels::check(&workspace);
+    let mut breaches = levels::check(&workspace);
+    breaches.retain(|breach| breach.what.contains("the air"));
     assert_eq!(breaches.len(), 1);
     assert_eq!(breaches[0].place, "windfall-stack");
 }
