@@ -10,6 +10,7 @@ mod counters;
 pub mod demo;
 mod error;
 mod figure;
+mod paper_000;
 mod paper_002;
 mod paper_003;
 mod paper_004;

@@ -2,10 +2,13 @@
 
 use crate::error::Error;
 use crate::figure::Figure;
-use crate::{paper_002, paper_003, paper_004};
+use crate::{paper_000, paper_002, paper_003, paper_004};
 
 /// Every figure that can be reproduced, in the order of the papers.
 pub const FIGURES: &[Figure] = &[
+    paper_000::fig2::FIGURE,
+    paper_000::fig3::FIGURE,
+    paper_000::fig4::FIGURE,
     paper_002::stretch::FIGURE,
     paper_002::lookup::FIGURE,
     paper_002::trailer::FIGURE,

@@ -47,13 +47,14 @@ const NEVER_REACH: [(&str, &str, &str); 5] = [
 ];
 
 /// The crates that may import the air directly; no machine may know it.
-const MAY_IMPORT_CHANNEL: [&str; 6] = [
+const MAY_IMPORT_CHANNEL: [&str; 7] = [
     "windfall-network",
     "windfall-scenario",
     "windfall-trace",
     "windfall-report",
     "windfall-sim",
     "windfall-live",
+    "windfall-reproduce",
 ];
 
 /// Packages beside the levels, which may import anything and which no crate may import.

@@ -1,0 +1,105 @@
+//! Ransford and Ceze, *SAP: an Architecture for Selectively Approximate Wireless Communication*.
+
+pub(crate) mod fig2;
+pub(crate) mod fig3;
+pub(crate) mod fig4;
+mod office;
+mod streamer;
+
+use windfall_report::{Axis, Chart, Claim, Mark, Point, Series, Verdict};
+
+use crate::figure::{Context, Effort};
+use office::{DISTANCES, RATES};
+use streamer::{Mode, Outcome, Run};
+
+/// What the streamer measured at one distance and one rate, a value for each run.
+struct Cell {
+    metres: f64,
+    mbps: u64,
+    outcomes: Vec<Outcome>,
+}
+
+impl Cell {
+    /// All runs together.
+    fn total(&self) -> Outcome {
+        self.outcomes.iter().fold(Outcome::default(), |sum, outcome| sum + *outcome)
+    }
+}
+
+/// How much is streamed.
+fn workload(effort: Effort) -> (u64, u64) {
+    match effort {
+        // Many short runs rather than few long ones: each meets another fade.
+        Effort::Quick => (100, 40),
+        Effort::Paper => (10_240, 5),
+        Effort::Full => (10_240, 20),
+    }
+}
+
+/// Streams at every distance and rate.
+fn cells(context: &Context<'_>, mode: Mode) -> Vec<Cell> {
+    let (datagrams, runs) = workload(context.effort);
+    let mut cells = Vec::new();
+    for metres in DISTANCES {
+        (context.progress)(&format!("{metres} m"));
+        for mbps in RATES {
+            // The same seeds everywhere, so that places and rates meet the same air.
+            let run = |i| Run { metres, mbps, mode, datagrams, seed: context.seed.0 + i };
+            let outcomes = (0..runs).map(|i| run(i).stream()).collect();
+            cells.push(Cell { metres, mbps, outcomes });
+        }
+    }
+    cells
+}
+
+/// How it is measured, in words.
+fn method(effort: Effort) -> String {
+    let (datagrams, runs) = workload(effort);
+    format!(
+        "{runs} runs of {datagrams} datagrams of 1024 bytes at each place and rate, over 802.11g \
+         with short slots in simulated time, which bits break from the measured error events of \
+         the coded chain. {}",
+        office::DESCRIPTION
+    )
+}
+
+/// A chart with a line for each rate.
+fn by_distance(
+    cells: &[Cell],
+    title: &str,
+    (y, of): (Axis, &dyn Fn(&Outcome) -> Option<f64>),
+) -> Chart {
+    let series = RATES.iter().map(|&mbps| {
+        let points = cells.iter().filter(|cell| cell.mbps == mbps).filter_map(|cell| {
+            let values: Vec<f64> = cell.outcomes.iter().filter_map(of).collect();
+            Point::of(cell.metres, &values)
+        });
+        Series::new(format!("{mbps} Mb/s"), Mark::LinePoints, points.collect())
+    });
+    Chart {
+        title: title.to_owned(),
+        subtitle: "SAP's office: mean of the runs and range".to_owned(),
+        x: Axis::linear("distance (m)").from_zero(),
+        y,
+        series: series.collect(),
+        rules: Vec::new(),
+    }
+}
+
+fn claim(requirement: &'static str, paper: &str, measured: String, holds: bool) -> Claim {
+    Claim { requirement, paper: paper.to_owned(), measured, verdict: Verdict::of(holds) }
+}
+
+/// The mean of what `of` says of the cells that `chosen` chooses.
+fn mean_of(
+    cells: &[Cell],
+    chosen: impl Fn(&Cell) -> bool,
+    of: impl Fn(&Outcome) -> Option<f64>,
+) -> f64 {
+    let values: Vec<f64> =
+        cells.iter().filter(|cell| chosen(cell)).filter_map(|cell| of(&cell.total())).collect();
+    windfall_report::statistics::mean(&values).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! Figure 3: the bit error rate in damaged frames, against rate and distance.
+
+use windfall_report::{Axis, Chart, Finding, Mark, Point, Series, Table, Verdict};
+
+use super::office::RATES;
+use super::streamer::{Mode, Outcome};
+use super::{Cell, by_distance, cells, claim, mean_of, method};
+use crate::error::Error;
+use crate::figure::{Basis, Context, Figure};
+
+pub(crate) const FIGURE: Figure = Figure {
+    name: "S0.fig3",
+    title: "bit error rate in damaged frames, by rate and distance",
+    basis: Basis::Simulated,
+    expected: Verdict::Reproduced,
+    run,
+};
+
+/// Fewer damaged frames than this say nothing of their bits.
+const ENOUGH: u64 = 20;
+
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+    let cells = cells(context, Mode::Approximate);
+    let told = |cell: &Cell| cell.total().damaged >= ENOUGH;
+    let rate = |outcome: &Outcome| outcome.bit_error_rate();
+    let at = |mbps: u64| mean_of(&cells, |cell| told(cell) && cell.mbps == mbps, rate);
+    let all = |mbps: u64| {
+        let chosen = cells.iter().filter(|cell| cell.mbps == mbps);
+        chosen.fold(Outcome::default(), |sum, cell| sum + cell.total())
+    };
+    let worst = cells.iter().filter(|cell| cell.mbps >= 48 && told(cell));
+    let worst = worst.filter_map(|cell| cell.total().bit_error_rate()).fold(0.0, f64::max);
+    let right = [48, 54].map(|mbps| all(mbps).right_bits().unwrap_or(0.0));
+    let correlation = correlation(&cells);
+    //= S0.35
+    let mut claims = vec![
+        claim(
+            "S0.35",
+            "at 48 and 54 Mb/s the bit error rate in damaged frames is well below 5 %",
+            format!("at most {:.2} % at any place", 100.0 * worst),
+            worst < 0.05,
+        ),
+        claim(
+            "S0.35",
+            "it does not rise with the share of damaged frames: no positive correlation",
+            format!("a correlation of {correlation:.2} over places and rates"),
+            correlation <= 0.0,
+        ),
+        claim(
+            "S0.35",
+            "it falls with the rate: less at 48 and 54 Mb/s than at 6 to 12",
+            format!(
+                "{:.2} and {:.2} % against {:.2}, {:.2} and {:.2} %",
+                100.0 * at(48),
+                100.0 * at(54),
+                100.0 * at(6),
+                100.0 * at(9),
+                100.0 * at(12)
+            ),
+            at(48).max(at(54)) < at(6).min(at(9)).min(at(12)),
+        ),
+    ];
+    //= S0.36
+    claims.push(claim(
+        "S0.36",
+        "99.6 % of the bits are right at the highest rates, within 0.3 %",
+        format!("{:.2} % at 48 Mb/s, {:.2} % at 54 Mb/s", 100.0 * right[0], 100.0 * right[1]),
+        right.iter().all(|right| (right - 0.996).abs() <= 0.003),
+    ));
+    Ok(Finding {
+        figure: figure.name,
+        title: figure.title.to_owned(),
+        method: format!(
+            "{} Bits are compared in frames that reached the device: a frame whose SIGNAL or \
+             SERVICE field or address broke is missing, not damaged, so that the worst air damages \
+             no frame at all.",
+            method(context.effort)
+        ),
+        claims,
+        expected: figure.expected,
+        charts: vec![
+            ("", by_distance(&cells, "Bit error rate in damaged frames", (axis(), &rate))),
+            ("-by-share", by_share(&cells)),
+        ],
+        tables: vec![("", table(&cells))],
+        provenance: figure.provenance(context),
+    })
+}
+
+fn axis() -> Axis {
+    Axis::log("bit error rate in damaged frames")
+}
+
+/// Pearson's correlation of the share of damaged frames with the bit error rate in them.
+fn correlation(cells: &[Cell]) -> f64 {
+    let told = cells.iter().map(Cell::total).filter(|total| total.damaged >= ENOUGH);
+    let pairs: Vec<(f64, f64)> = told
+        .filter_map(|total| Some((total.damaged_fraction()?, total.bit_error_rate()?)))
+        .collect();
+    let count = pairs.len() as f64;
+    let (x, y) = pairs.iter().fold((0.0, 0.0), |(x, y), pair| (x + pair.0, y + pair.1));
+    let (x, y) = (x / count, y / count);
+    let sum = |of: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>();
+    let covariance = sum(&|pair| (pair.0 - x) * (pair.1 - y));
+    let spread = (sum(&|pair| (pair.0 - x).powi(2)) * sum(&|pair| (pair.1 - y).powi(2))).sqrt();
+    if spread > 0.0 { covariance / spread } else { 0.0 }
+}
+
+fn by_share(cells: &[Cell]) -> Chart {
+    let series = RATES.iter().map(|&mbps| {
+        let told = cells.iter().filter(|cell| cell.mbps == mbps).map(Cell::total);
+        let points = told.filter(|total| total.damaged >= ENOUGH).filter_map(|total| {
+            Some(Point::new(total.damaged_fraction()?, total.bit_error_rate()?))
+        });
+        Series::new(format!("{mbps} Mb/s"), Mark::Points, points.collect())
+    });
+    Chart {
+        title: "Damage within frames against damaged frames".to_owned(),
+        subtitle: "one point for each place and rate".to_owned(),
+        x: Axis::linear("share of frames that are damaged").from_zero(),
+        y: axis(),
+        series: series.collect(),
+        rules: Vec::new(),
+    }
+}
+
+fn table(cells: &[Cell]) -> Table {
+    let mut table =
+        Table::new(["distance (m)", "rate (Mb/s)", "frames", "arrived", "damaged", "wrong bits"]);
+    for cell in cells {
+        let total = cell.total();
+        table.push([
+            cell.metres.to_string(),
+            cell.mbps.to_string(),
+            total.sent.to_string(),
+            total.arrived.to_string(),
+            total.damaged.to_string(),
+            total.wrong_bits.to_string(),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,248 @@
+//! The paper's streamer: a fixed number of datagrams whose every bit the receiver knows (S0.32).
+
+use core::num::NonZeroU8;
+use core::ops::Add;
+
+use windfall_base::{
+    Class, Duration, Frame, Input, Instant, Node, Payload, Port, RxVector, Seed, Stream, Tag,
+};
+use windfall_network::{Event, Network, Recording, What, direction_of};
+use windfall_report::statistics;
+use windfall_stack::EventKind;
+
+use super::office;
+
+/// Bytes of data in a datagram.
+const DATA: usize = 1_024;
+/// Bytes of IPv4 and UDP-Lite before them.
+const HEADERS: usize = 28;
+/// Packets that wait at the sender.
+const WAITING: usize = 16;
+/// How often each network of others sends a frame, on average, and how long it is.
+const OTHERS: (f64, usize) = (1.0 / 40.0, 1_000);
+/// No run lasts longer.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// How the streamer sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Repeated until acknowledged, damage discarded.
+    Precise,
+    /// One attempt, damage accepted.
+    Approximate,
+}
+
+/// One run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub(super) metres: f64,
+    pub(super) mbps: u64,
+    pub(super) mode: Mode,
+    pub(super) datagrams: u64,
+    pub(super) seed: u64,
+}
+
+/// What was counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outcome {
+    /// Datagrams given to the radio.
+    pub(super) sent: u64,
+    /// Of these, sent more than once.
+    pub(super) retransmitted: u64,
+    /// Arrived, whole or damaged.
+    pub(super) arrived: u64,
+    /// Of these, with a bad check of the frame.
+    pub(super) damaged: u64,
+    /// Bits of data in the damaged ones.
+    pub(super) damaged_bits: u64,
+    /// Of these, wrong ones.
+    pub(super) wrong_bits: u64,
+}
+
+impl Add for Outcome {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            sent: self.sent + other.sent,
+            retransmitted: self.retransmitted + other.retransmitted,
+            arrived: self.arrived + other.arrived,
+            damaged: self.damaged + other.damaged,
+            damaged_bits: self.damaged_bits + other.damaged_bits,
+            wrong_bits: self.wrong_bits + other.wrong_bits,
+        }
+    }
+}
+
+impl Outcome {
+    const fn missing(&self) -> u64 {
+        self.sent - self.arrived
+    }
+
+    //= S0.34
+    /// The share of datagrams that were sent more than once.
+    pub(super) fn retransmitted_fraction(&self) -> Option<f64> {
+        statistics::retransmitted_fraction(self.retransmitted, self.sent)
+    }
+
+    /// The share of datagrams that arrived damaged.
+    pub(super) fn damaged_fraction(&self) -> Option<f64> {
+        statistics::frame_loss_rate(0, self.damaged, self.sent)
+    }
+
+    //= S0.35
+    /// The share of wrong bits in damaged datagrams.
+    pub(super) fn bit_error_rate(&self) -> Option<f64> {
+        statistics::bit_error_rate_in_damaged(self.wrong_bits, self.damaged_bits)
+    }
+
+    //= S0.36
+    /// The share of right bits among all that arrived.
+    pub(super) fn right_bits(&self) -> Option<f64> {
+        let bits = self.arrived * DATA as u64 * 8;
+        (bits > 0).then(|| 1.0 - self.wrong_bits as f64 / bits as f64)
+    }
+
+    //= S0.37
+    /// What a stock receiver loses: missing and damaged.
+    pub(super) fn flr(&self) -> Option<f64> {
+        statistics::frame_loss_rate(self.missing(), self.damaged, self.sent)
+    }
+
+    //= S0.37
+    /// What SAP loses: missing alone.
+    pub(super) fn flr_but_damaged(&self) -> Option<f64> {
+        statistics::frame_loss_rate_but_damaged(self.missing(), self.sent)
+    }
+}
+
+/// A run at work.
+struct Streamer {
+    run: Run,
+    network: Network,
+    now: Instant,
+    given: u64,
+    /// The randomness of the others, and when each of them sends next.
+    others: Stream,
+    next: Vec<Instant>,
+    outcome: Outcome,
+}
+
+impl Run {
+    //= S0.32
+    /// Streams and counts.
+    pub(super) fn stream(self) -> Outcome {
+        let config = office::network(self.metres, self.mbps, self.mode == Mode::Approximate);
+        let mut network = Network::build(&config, Seed(self.seed)).expect("the office can be");
+        network.record(Recording { events: true, packets: true });
+        let pairs = usize::from(office::STATIONS / 2 - 1);
+        let mut streamer = Streamer {
+            run: self,
+            network,
+            now: Instant::START,
+            given: 0,
+            others: Stream::new(Seed(self.seed), "others"),
+            next: vec![Instant::START; pairs],
+            outcome: Outcome::default(),
+        };
+        streamer.go();
+        streamer.outcome
+    }
+
+    //= S0.33
+    /// The data of datagram `number`: random bits that the receiver can make again.
+    fn data(self, number: u64) -> Vec<u8> {
+        let mut bits = Stream::new(Seed(self.seed), "streamer").at(number);
+        (0..DATA / 8).flat_map(|_| bits.bits().to_be_bytes()).collect()
+    }
+}
+
+impl Streamer {
+    fn go(&mut self) {
+        let sender = self.network.interface_at(Port(0)).expect("the sender has a device");
+        while self.now < Instant::START + LONGEST {
+            while self.given < self.run.datagrams && self.network.queue_len(sender).0 < WAITING {
+                self.give();
+            }
+            if self.given == self.run.datagrams && self.network.ledger(sender).in_flight() == 0 {
+                break;
+            }
+            let others = self.next.iter().copied().min().unwrap_or(self.now);
+            let due = self.network.poll_timeout().map_or(others, |(at, _)| at.min(others));
+            self.now = due.max(self.now);
+            self.disturb();
+            self.network.handle_timeout(self.now);
+            self.drain();
+        }
+    }
+
+    /// Gives the next datagram to the sender.
+    fn give(&mut self) {
+        let mut bytes = vec![0; HEADERS];
+        bytes.extend(self.run.data(self.given));
+        let class = match self.run.mode {
+            Mode::Precise => Class::default(),
+            Mode::Approximate => Class {
+                attempts: Some(NonZeroU8::MIN),
+                accept_damaged: Some(true),
+                ..Class::default()
+            },
+        };
+        self.given += 1;
+        self.send(Port(0), Frame { class, ..Frame::packet(bytes) });
+    }
+
+    /// Lets the other networks send what is due.
+    fn disturb(&mut self) {
+        for pair in 0..self.next.len() {
+            if self.next[pair] <= self.now {
+                let pause = -OTHERS.0 * (1.0 - self.others.unit()).ln();
+                self.next[pair] = self.now + Duration::from_secs_f64(pause);
+                self.send(Port(2 + 2 * pair as u16), Frame::packet(vec![0; OTHERS.1]));
+            }
+        }
+    }
+
+    fn send(&mut self, port: Port, frame: Frame) {
+        self.network.handle_input(self.now, port, Input::Frame(frame, RxVector::wired(self.now)));
+        self.drain();
+    }
+
+    /// Takes down what happened.
+    fn drain(&mut self) {
+        while self.network.poll_transmit(self.now).is_some() {}
+        while let Some(Event { what, .. }) = self.network.poll_event() {
+            match what {
+                What::Interface(event) => {
+                    if let EventKind::Sent { tag: Some(tag), attempt, .. } = event.kind
+                        && direction_of(tag) == 0
+                    {
+                        self.outcome.sent += u64::from(attempt == 1);
+                        self.outcome.retransmitted += u64::from(attempt == 2);
+                    }
+                }
+                What::Packet(passage) => {
+                    let tag = passage.tag.filter(|tag| passage.arrived && direction_of(*tag) == 0);
+                    if let Some(tag) = tag {
+                        self.arrive(tag, &passage.payload, passage.damage.is_damaged());
+                    }
+                }
+                What::Medium(_) | What::Host(_) => {}
+            }
+        }
+    }
+
+    fn arrive(&mut self, tag: Tag, packet: &Payload, damaged: bool) {
+        self.outcome.arrived += 1;
+        if !damaged {
+            return;
+        }
+        // The lower bits of a tag number the packets of a direction, which are the datagrams.
+        let sent = self.run.data(tag.0 & 0xff_ffff_ffff);
+        let arrived = packet.slice(HEADERS.min(packet.len())..packet.len());
+        let wrong = sent.iter().zip(&arrived[..]).map(|(a, b)| u64::from((a ^ b).count_ones()));
+        self.outcome.damaged += 1;
+        self.outcome.wrong_bits += wrong.sum::<u64>();
+        self.outcome.damaged_bits += DATA as u64 * 8;
+    }
+}

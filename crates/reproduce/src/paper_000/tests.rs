@@ -1,0 +1,32 @@
+use super::*;
+
+fn run(metres: f64, mbps: u64, mode: Mode, seed: u64) -> Outcome {
+    Run { metres, mbps, mode, datagrams: 1_500, seed }.stream()
+}
+
+#[test]
+fn near_stations_lose_next_to_nothing_and_far_ones_much() {
+    let near = run(1.0, 54, Mode::Precise, 1);
+    assert_eq!((near.sent, near.arrived, near.damaged), (1_500, 1_500, 0));
+    assert!(near.retransmitted_fraction() < Some(0.1), "{near:?}");
+    // A run passes only few fades: several together.
+    let far = (1..6).map(|seed| run(12.2, 54, Mode::Precise, seed));
+    let far = far.fold(Outcome::default(), |sum, outcome| sum + outcome);
+    assert!(far.retransmitted_fraction() > Some(0.15), "{far:?}");
+}
+
+#[test]
+fn approximate_datagrams_are_sent_once_and_arrive_damaged() {
+    let far = (1..4).map(|seed| run(12.2, 54, Mode::Approximate, seed));
+    let far = far.fold(Outcome::default(), |sum, outcome| sum + outcome);
+    assert_eq!((far.sent, far.retransmitted), (4_500, 0));
+    assert!(far.damaged > 100 && far.flr_but_damaged() < far.flr(), "{far:?}");
+    assert!(far.bit_error_rate() < Some(0.05) && far.right_bits() > Some(0.99), "{far:?}");
+}
+
+#[test]
+fn the_same_seed_streams_the_same() {
+    let once = run(10.0, 48, Mode::Approximate, 7);
+    assert_eq!(once, run(10.0, 48, Mode::Approximate, 7));
+    assert_ne!(once, run(10.0, 48, Mode::Approximate, 8));
+}
