@@ -3,14 +3,21 @@
 pub(crate) mod fig2;
 pub(crate) mod fig3;
 pub(crate) mod fig4;
+pub(crate) mod knobs;
 mod office;
 mod streamer;
 
 use windfall_report::{Axis, Chart, Claim, Mark, Point, Series, Verdict};
 
 use crate::figure::{Context, Effort};
-use office::{DISTANCES, RATES};
+use office::{DISTANCES, Office, RATES};
 use streamer::{Mode, Outcome, Run};
+
+/// All runs of `run` together, each with a seed of its own.
+fn together(context: &Context<'_>, runs: u64, run: Run) -> Outcome {
+    let seeded = |i| Run { seed: context.seed.0 + i, ..run }.stream();
+    (0..runs).map(seeded).fold(Outcome::default(), |sum, outcome| sum + outcome)
+}
 
 /// What the streamer measured at one distance and one rate, a value for each run.
 struct Cell {
@@ -44,7 +51,7 @@ fn cells(context: &Context<'_>, mode: Mode) -> Vec<Cell> {
         (context.progress)(&format!("{metres} m"));
         for mbps in RATES {
             // The same seeds everywhere, so that places and rates meet the same air.
-            let run = |i| Run { metres, mbps, mode, datagrams, seed: context.seed.0 + i };
+            let run = |i| Run::new(Office::new(metres, mbps), mode, datagrams, context.seed.0 + i);
             let outcomes = (0..runs).map(|i| run(i).stream()).collect();
             cells.push(Cell { metres, mbps, outcomes });
         }

@@ -9,6 +9,7 @@ pub const FIGURES: &[Figure] = &[
     paper_000::fig2::FIGURE,
     paper_000::fig3::FIGURE,
     paper_000::fig4::FIGURE,
+    paper_000::knobs::KNOBS,
     paper_002::stretch::FIGURE,
     paper_002::lookup::FIGURE,
     paper_002::trailer::FIGURE,

@@ -12,7 +12,7 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig2",
     title: "frames retransmitted at least once, by rate and distance",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    expected: Verdict::NotReproduced,
     run,
 };
 
@@ -41,9 +41,9 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
         ),
         claim(
             "S0.34",
-            "more with rate: at 12.2 m more at 24 Mb/s than at 6, more still at 54 than at 24",
+            "more with rate: at 12.2 m more at 48 and 54 Mb/s than at any rate up to 24",
             percent(&by_rate),
-            at(12.2, 6) < at(12.2, 24) && at(12.2, 24) < highest,
+            at(12.2, 48).min(highest) > by_rate[..7].iter().copied().fold(0.0, f64::max),
         ),
     ];
     let chart = by_distance(
@@ -54,7 +54,14 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
     Ok(Finding {
         figure: figure.name,
         title: figure.title.to_owned(),
-        method: method(context.effort),
+        method: format!(
+            "{} Why fewer are repeated than in the paper: fading outlasts a frame, and a sender \
+             that always has something to send waits out a fade with a single frame and its seven \
+             attempts, while good times pass many frames. At the same place half of the frames of \
+             one attempt fail (Figure 4). Losses that come and go frame by frame, as from radios \
+             that are no 802.11, would repeat more; they are not known and were not invented.",
+            method(context.effort)
+        ),
         claims,
         expected: figure.expected,
         charts: vec![("", chart)],

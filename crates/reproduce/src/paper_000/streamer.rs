@@ -10,16 +10,16 @@ use windfall_network::{Event, Network, Recording, What, direction_of};
 use windfall_report::statistics;
 use windfall_stack::EventKind;
 
-use super::office;
+use super::office::Office;
 
-/// Bytes of data in a datagram.
-const DATA: usize = 1_024;
+/// Bytes of data in a datagram of the paper.
+pub(super) const DATA: usize = 1_024;
 /// Bytes of IPv4 and UDP-Lite before them.
 const HEADERS: usize = 28;
 /// Packets that wait at the sender.
 const WAITING: usize = 16;
-/// How often each network of others sends a frame, on average, and how long it is.
-const OTHERS: (f64, usize) = (1.0 / 40.0, 1_000);
+/// How long a frame of the others is.
+const FOREIGN: usize = 1_000;
 /// No run lasts longer.
 const LONGEST: Duration = Duration::from_secs(600);
 
@@ -35,10 +35,15 @@ pub(super) enum Mode {
 /// One run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
-    pub(super) metres: f64,
-    pub(super) mbps: u64,
+    pub(super) office: Office,
     pub(super) mode: Mode,
     pub(super) datagrams: u64,
+    /// Bytes of data in each of them.
+    pub(super) size: usize,
+    /// Attempts in approximate mode.
+    pub(super) attempts: NonZeroU8,
+    /// Frames that each network of others offers, a second.
+    pub(super) foreign: f64,
     pub(super) seed: u64,
 }
 
@@ -57,6 +62,10 @@ pub(super) struct Outcome {
     pub(super) damaged_bits: u64,
     /// Of these, wrong ones.
     pub(super) wrong_bits: u64,
+    /// Bits of data in all that arrived.
+    pub(super) bits: u64,
+    /// How long it took, in nanoseconds.
+    pub(super) nanos: u64,
 }
 
 impl Add for Outcome {
@@ -70,13 +79,15 @@ impl Add for Outcome {
             damaged: self.damaged + other.damaged,
             damaged_bits: self.damaged_bits + other.damaged_bits,
             wrong_bits: self.wrong_bits + other.wrong_bits,
+            bits: self.bits + other.bits,
+            nanos: self.nanos + other.nanos,
         }
     }
 }
 
 impl Outcome {
     const fn missing(&self) -> u64 {
-        self.sent - self.arrived
+        self.sent.saturating_sub(self.arrived)
     }
 
     //= S0.34
@@ -99,8 +110,7 @@ impl Outcome {
     //= S0.36
     /// The share of right bits among all that arrived.
     pub(super) fn right_bits(&self) -> Option<f64> {
-        let bits = self.arrived * DATA as u64 * 8;
-        (bits > 0).then(|| 1.0 - self.wrong_bits as f64 / bits as f64)
+        (self.bits > 0).then(|| 1.0 - self.wrong_bits as f64 / self.bits as f64)
     }
 
     //= S0.37
@@ -116,6 +126,20 @@ impl Outcome {
     }
 }
 
+impl Outcome {
+    //= S0.28
+    /// Right bits that arrived, in Mb/s.
+    pub(super) fn goodput(&self) -> f64 {
+        (self.bits - self.wrong_bits) as f64 * 1e3 / self.nanos.max(1) as f64
+    }
+
+    //= S0.28
+    /// The share of wrong bits among all that arrived.
+    pub(super) fn residual_bit_error_rate(&self) -> f64 {
+        1.0 - self.right_bits().unwrap_or(1.0)
+    }
+}
+
 /// A run at work.
 struct Streamer {
     run: Run,
@@ -125,17 +149,26 @@ struct Streamer {
     /// The randomness of the others, and when each of them sends next.
     others: Stream,
     next: Vec<Instant>,
+    /// The datagram that arrived last; a repetition may bring it again.
+    last: Option<Tag>,
     outcome: Outcome,
 }
 
 impl Run {
+    /// A run of the paper's streamer.
+    pub(super) const fn new(office: Office, mode: Mode, datagrams: u64, seed: u64) -> Self {
+        let attempts = NonZeroU8::MIN;
+        Self { office, mode, datagrams, size: DATA, attempts, foreign: 40.0, seed }
+    }
+
     //= S0.32
     /// Streams and counts.
     pub(super) fn stream(self) -> Outcome {
-        let config = office::network(self.metres, self.mbps, self.mode == Mode::Approximate);
-        let mut network = Network::build(&config, Seed(self.seed)).expect("the office can be");
+        let office = Office { accept_damaged: self.mode == Mode::Approximate, ..self.office };
+        let mut network =
+            Network::build(&office.network(), Seed(self.seed)).expect("the office can be");
         network.record(Recording { events: true, packets: true });
-        let pairs = usize::from(office::STATIONS / 2 - 1);
+        let pairs = network.interfaces().count() / 2 - 1;
         let mut streamer = Streamer {
             run: self,
             network,
@@ -143,17 +176,18 @@ impl Run {
             given: 0,
             others: Stream::new(Seed(self.seed), "others"),
             next: vec![Instant::START; pairs],
+            last: None,
             outcome: Outcome::default(),
         };
         streamer.go();
-        streamer.outcome
+        Outcome { nanos: (streamer.now - Instant::START).as_nanos(), ..streamer.outcome }
     }
 
     //= S0.33
     /// The data of datagram `number`: random bits that the receiver can make again.
     fn data(self, number: u64) -> Vec<u8> {
         let mut bits = Stream::new(Seed(self.seed), "streamer").at(number);
-        (0..DATA / 8).flat_map(|_| bits.bits().to_be_bytes()).collect()
+        (0..self.size.div_ceil(8)).flat_map(|_| bits.bits().to_be_bytes()).take(self.size).collect()
     }
 }
 
@@ -183,7 +217,7 @@ impl Streamer {
         let class = match self.run.mode {
             Mode::Precise => Class::default(),
             Mode::Approximate => Class {
-                attempts: Some(NonZeroU8::MIN),
+                attempts: Some(self.run.attempts),
                 accept_damaged: Some(true),
                 ..Class::default()
             },
@@ -196,9 +230,9 @@ impl Streamer {
     fn disturb(&mut self) {
         for pair in 0..self.next.len() {
             if self.next[pair] <= self.now {
-                let pause = -OTHERS.0 * (1.0 - self.others.unit()).ln();
+                let pause = -(1.0 - self.others.unit()).ln() / self.run.foreign;
                 self.next[pair] = self.now + Duration::from_secs_f64(pause);
-                self.send(Port(2 + 2 * pair as u16), Frame::packet(vec![0; OTHERS.1]));
+                self.send(Port(2 + 2 * pair as u16), Frame::packet(vec![0; FOREIGN]));
             }
         }
     }
@@ -233,7 +267,11 @@ impl Streamer {
     }
 
     fn arrive(&mut self, tag: Tag, packet: &Payload, damaged: bool) {
+        if self.last.replace(tag) == Some(tag) {
+            return;
+        }
         self.outcome.arrived += 1;
+        self.outcome.bits += self.run.size as u64 * 8;
         if !damaged {
             return;
         }
@@ -243,6 +281,6 @@ impl Streamer {
         let wrong = sent.iter().zip(&arrived[..]).map(|(a, b)| u64::from((a ^ b).count_ones()));
         self.outcome.damaged += 1;
         self.outcome.wrong_bits += wrong.sum::<u64>();
-        self.outcome.damaged_bits += DATA as u64 * 8;
+        self.outcome.damaged_bits += self.run.size as u64 * 8;
     }
 }

@@ -1,0 +1,132 @@
+//! What a station can turn (S0.28).
+
+use core::num::NonZeroU8;
+
+use windfall_base::Dbm;
+use windfall_report::{Axis, Chart, Finding, Mark, Point, Series, Table, Verdict};
+
+use super::office::Office;
+use super::streamer::{DATA, Mode, Outcome, Run};
+use super::{claim, method, together};
+use crate::error::Error;
+use crate::figure::{Basis, Context, Effort, Figure};
+
+pub(crate) const KNOBS: Figure = Figure {
+    name: "S0.28",
+    title: "what a station can turn: goodput against residual bit errors, approximate mode",
+    basis: Basis::Simulated,
+    expected: Verdict::Reproduced,
+    run: knobs,
+};
+
+/// Where the knobs are turned.
+const METRES: f64 = 12.2;
+
+/// A knob: its name, its settings, and what each makes of a run.
+type Knob = (&'static str, &'static [f64], fn(&mut Run, f64));
+
+//= S0.28
+const SWEPT: [Knob; 6] = [
+    ("power (dBm)", &[0.0, 5.0, 10.0, 15.0, 20.0], |run, x| run.office.power = Dbm(x)),
+    ("rate (Mb/s)", &[6.0, 12.0, 24.0, 36.0, 48.0, 54.0], |run, x| run.office.mbps = x as u64),
+    ("RTS threshold (bytes)", &[500.0, 2_347.0], |run, x| run.office.rts_threshold = x as usize),
+    ("attempts", &[1.0, 2.0, 4.0, 7.0], |run, x| {
+        run.attempts = NonZeroU8::new(x as u8).unwrap_or(NonZeroU8::MIN);
+    }),
+    ("data in a packet (bytes)", &[256.0, 512.0, 1_024.0, 2_048.0], |run, x| run.size = x as usize),
+    ("channel, others on 6", &[1.0, 4.0, 6.0, 11.0], |run, x| run.office.channel = x as u8),
+];
+
+/// Runs and datagrams of each: short ones, which meet many fades.
+const fn workload(effort: Effort) -> (u64, u64) {
+    match effort {
+        Effort::Quick => (20, 50),
+        Effort::Paper => (100, 200),
+        Effort::Full => (400, 200),
+    }
+}
+
+fn knobs(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+    let (runs, datagrams) = workload(context.effort);
+    let mut table = Table::new(["knob", "setting", "goodput (Mb/s)", "residual BER", "FLR/B"]);
+    let mut measured: Vec<Vec<Outcome>> = Vec::new();
+    let mut series = Vec::new();
+    for (name, settings, turn) in SWEPT {
+        (context.progress)(name);
+        let outcome = |&setting: &f64| {
+            let mut run = Run::new(Office::new(METRES, 54), Mode::Approximate, datagrams, 0);
+            turn(&mut run, setting);
+            together(context, runs, run)
+        };
+        let outcomes: Vec<Outcome> = settings.iter().map(outcome).collect();
+        for (setting, outcome) in settings.iter().zip(&outcomes) {
+            table.push([
+                name.to_owned(),
+                setting.to_string(),
+                format!("{:.2}", outcome.goodput()),
+                format!("{:.2e}", outcome.residual_bit_error_rate()),
+                format!("{:.4}", outcome.flr_but_damaged().unwrap_or(0.0)),
+            ]);
+        }
+        let point = |outcome: &Outcome| {
+            Point::new(100.0 * outcome.residual_bit_error_rate(), outcome.goodput())
+        };
+        series.push(Series::new(name, Mark::LinePoints, outcomes.iter().map(point).collect()));
+        measured.push(outcomes);
+    }
+    let at = |knob: usize, setting: usize| measured[knob][setting];
+    let [rate, rts, attempts, size] = [1, 2, 3, 4];
+    let claims = vec![
+        trade(
+            "a higher rate gains goodput and costs bits: 54 against 6 Mb/s",
+            at(rate, 0),
+            at(rate, 5),
+        ),
+        gain("a higher RTS threshold gains goodput: off against 500 bytes", at(rts, 0), at(rts, 1)),
+        gain(
+            "a lower retry limit gains goodput: 1 against 7 attempts",
+            at(attempts, 3),
+            at(attempts, 0),
+        ),
+        gain("larger packets gain goodput: 2048 against 256 bytes", at(size, 0), at(size, 3)),
+    ];
+    let chart = Chart {
+        title: "What a station can turn".to_owned(),
+        subtitle: format!("{METRES} m, 54 Mb/s, {DATA} bytes, one attempt, unless turned"),
+        x: Axis::linear("wrong bits among those that arrived (%)").from_zero(),
+        y: Axis::linear("goodput of right bits (Mb/s)").from_zero(),
+        series,
+        rules: Vec::new(),
+    };
+    Ok(Finding {
+        figure: figure.name,
+        title: figure.title.to_owned(),
+        method: format!(
+            "{runs} runs of {datagrams} datagrams for each setting, in the office of Figures 2 to \
+             4. {} Power save is left out: a sender that always has something to send never dozes.",
+            method(context.effort)
+        ),
+        claims,
+        expected: figure.expected,
+        charts: vec![("", chart)],
+        tables: vec![("", table)],
+        provenance: figure.provenance(context),
+    })
+}
+
+/// A claim that one setting carries more than another.
+fn gain(paper: &str, less: Outcome, more: Outcome) -> windfall_report::Claim {
+    let text = format!("{:.2} against {:.2} Mb/s", more.goodput(), less.goodput());
+    claim("S0.28", paper, text, more.goodput() > less.goodput())
+}
+
+/// A claim that it does so at the cost of bits.
+fn trade(paper: &str, less: Outcome, more: Outcome) -> windfall_report::Claim {
+    let [a, b] = [&more, &less].map(Outcome::residual_bit_error_rate);
+    let text = format!(
+        "{:.2} against {:.2} Mb/s, {a:.1e} against {b:.1e}",
+        more.goodput(),
+        less.goodput()
+    );
+    claim("S0.28", paper, text, more.goodput() > less.goodput() && a > b)
+}
