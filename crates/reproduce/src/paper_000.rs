@@ -70,12 +70,11 @@ fn method(effort: Effort) -> String {
     )
 }
 
+/// What is drawn of an outcome, if it says anything of it.
+type Measure<'a> = &'a dyn Fn(&Outcome) -> Option<f64>;
+
 /// A chart with a line for each rate.
-fn by_distance(
-    cells: &[Cell],
-    title: &str,
-    (y, of): (Axis, &dyn Fn(&Outcome) -> Option<f64>),
-) -> Chart {
+fn by_distance(cells: &[Cell], title: &str, (y, of): (Axis, Measure<'_>)) -> Chart {
     let series = RATES.iter().map(|&mbps| {
         let points = cells.iter().filter(|cell| cell.mbps == mbps).filter_map(|cell| {
             let values: Vec<f64> = cell.outcomes.iter().filter_map(of).collect();
