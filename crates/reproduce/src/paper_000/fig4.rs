@@ -28,7 +28,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
         claim("S0.37", "FLR/B is nowhere above FLR", format!("{} cells", cells.len()), below),
         claim(
             "S0.37",
-            "the gap grows with distance: at 54 Mb/s larger at 12.2 m than at 10, and there than at 4",
+            "the gap grows with distance: at 54 Mb/s larger at 12.2 m than at 10, and there than \
+             at 4",
             format!("{:.3}, {:.3}, {:.3}", of(12.2, 54), of(10.0, 54), of(4.0, 54)),
             of(12.2, 54) > of(10.0, 54) && of(10.0, 54) > of(4.0, 54),
         ),

@@ -29,15 +29,16 @@ const OTHERS: [[(f64, f64); 2]; 3] =
     [[(-6.0, 8.0), (-11.0, 10.0)], [(14.0, -9.0), (19.0, -12.0)], [(7.0, 14.0), (4.0, 19.0)]];
 
 /// The same in words, and where each number comes from.
-pub(super) const DESCRIPTION: &str = "The air: free space to 1 m and an exponent of 3 beyond \
-    (same-floor offices: 2.6 to 3.3), walls of 5 dB (light ones take 3 to 8) at 5 m, where the \
-    paper has the first, and every 3 m, as wide as its offices are, Rician fading of K = 4 at 11 Hz \
-    (people walking), 15 dBm (cards of the time), a noise figure of 10 dB and a distortion of \
-    -25 dB (what 802.11 assumes and allows), three other networks on the channel that each offer \
-    40 frames of 1000 bytes a second at 24 Mb/s. K and the number of walls \
-    were chosen so that the frames of one attempt fail often at 54 Mb/s and 12.2 m; everything else \
-    was taken from the standard and from general measurements. The authors' positions, walls and neighbours are not known beyond what the \
-    paper says, so trends and bounds are compared, not curves.";
+pub(super) const DESCRIPTION: &str = "\
+    The air: free space to 1 m and an exponent of 3 beyond (same-floor offices: 2.6 to 3.3), \
+    walls of 5 dB (light ones take 3 to 8) at 5 m, where the paper has the first, and every 3 m, \
+    as wide as its offices are, Rician fading of K = 4 at 11 Hz (people walking), 15 dBm (cards \
+    of the time), a noise figure of 10 dB and a distortion of -25 dB (what 802.11 assumes and \
+    allows), three other networks on the channel that each offer 40 frames of 1000 bytes a \
+    second at 24 Mb/s. K and the number of walls were chosen so that the frames of one attempt \
+    fail often at 54 Mb/s and 12.2 m; everything else was taken from the standard and from \
+    general measurements. The authors' positions, walls and neighbours are not known beyond what \
+    the paper says, so trends and bounds are compared, not curves.";
 
 /// What can be changed about the office and its stations.
 #[derive(Clone, Copy, Debug, PartialEq)]
