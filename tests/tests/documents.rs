@@ -82,3 +82,50 @@ fn the_reference_names_every_key_of_a_scenario() {
         }
     }
 }
+
+/// Every Rust file under a folder of the project.
+fn sources(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("one"));
+    let mut texts = Vec::new();
+    for path in entries.map(|entry| entry.path()) {
+        if path.is_dir() {
+            texts.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            texts.push(std::fs::read_to_string(&path).expect("a file"));
+        }
+    }
+    texts
+}
+
+/// What stands between pairs of backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn the_table_of_tcp_settings_has_each_with_its_default() {
+    let text = std::fs::read_to_string(root().join("docs/tcp.md")).expect("it exists");
+    let (_, table) = text.split_once("| setting | default |").expect("the table is there");
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let rows: Vec<_> = rows.map(|row| quoted(row).take(2).collect::<Vec<_>>()).collect();
+    let settings = windfall_scenario::TcpSettings::default();
+    let values: Vec<_> = settings.values().collect();
+    let expected: Vec<_> = values.iter().map(|(knob, value)| vec![knob.name, value]).collect();
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn the_tests_that_the_page_about_tcp_names_exist() {
+    let text = std::fs::read_to_string(root().join("docs/tcp.md")).expect("it exists");
+    let folders = ["crates/tcp", "crates/wire-net"];
+    let sources: Vec<_> = folders.iter().flat_map(|folder| sources(&root().join(folder))).collect();
+    let is_name =
+        |text: &&str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_:".contains(&b));
+    let long = |name: &&str| name.bytes().filter(|byte| *byte == b'_').count() >= 3;
+    let names: Vec<_> = quoted(&text).filter(is_name).filter(long).collect();
+    assert!(names.len() > 40, "{names:?}");
+    for name in names {
+        let function = format!("fn {}(", name.rsplit("::").next().unwrap_or(name));
+        assert!(sources.iter().any(|text| text.contains(&function)), "there is no test {name}");
+    }
+}

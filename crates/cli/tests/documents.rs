@@ -116,6 +116,14 @@ fn the_commands_about_running_programs_work() {
 }
 
 #[test]
+fn the_commands_about_our_tcp_work() {
+    if !stations_can_be_built() {
+        skip!("this machine does not allow stations");
+    }
+    check("docs/tcp.md");
+}
+
+#[test]
 fn the_commands_about_simulating_work() {
     check("docs/sim.md");
 }

@@ -48,6 +48,57 @@ fn a_set_and_its_exceptions_become_knobs() {
     assert_eq!(config.acks, AckPolicy::TimeOnly { interval: Duration::from_millis(300) });
 }
 
+/// A field that is added to the configuration stops this from compiling until it has a knob.
+#[test]
+fn every_field_has_a_knob() {
+    let windfall_tcp::Config {
+        mss: _,
+        send_buffer: _,
+        receive_buffer: _,
+        timestamps: _,
+        paws: _,
+        window_scale: _,
+        sack: _,
+        ecn: _,
+        prediction: _,
+        template: _,
+        acks: _,
+        nagle: _,
+        timeout:
+            windfall_tcp::rtt::TimeoutConfig {
+                initial: _,
+                minimum: _,
+                maximum: _,
+                tick: _,
+                in_ticks: _,
+            },
+        law: _,
+        byte_counting: _,
+        initial_window: _,
+        repair: _,
+        limited_transmit: _,
+        fast_retransmit: _,
+        fast_open: _,
+        burst: _,
+        keepalive: _,
+        retries: _,
+        syn_retries: _,
+        time_wait: _,
+        fin_wait: _,
+        corruption:
+            windfall_tcp::config::Corruption {
+                detect: _,
+                notify: _,
+                mode: _,
+                packing: _,
+                kinds: _,
+                reaction: _,
+            },
+    } = config("");
+    // One for each, and `corruption` for three of the last six at once.
+    assert_eq!(KNOBS.len(), 26 - 1 + 5 + 6);
+}
+
 #[test]
 fn silence_is_the_default() {
     for text in ["", "cubic", " , "] {
