@@ -43,7 +43,7 @@ fn the_driver_s_filter_and_the_engine_come_to_the_same_verdicts() {
 }
 
 /// A server behind a wire of 40 ms sends to a mobile station over a last hop that is lossy.
-fn last_hop(snoop: bool, loss: f64, link: &str, tcp: &str) -> Outcome {
+fn last_hop(snoop: bool, loss: f64, link: &str, tcp: &str, seed: u64) -> Outcome {
     let text = format!(
         "format = 1\nduration = \"60s\"\n\
          [[station]]\nname = \"server\"\ntcp = \"{tcp}\"\n\
@@ -56,7 +56,7 @@ fn last_hop(snoop: bool, loss: f64, link: &str, tcp: &str) -> Outcome {
          delay = \"2ms\"\n{link}\nuplink.loss = {loss}\n\
          [[app]]\nkind = \"bulk\"\nstation = \"server\"\nto = \"mobile\"\nbytes = \"8MB\"\n"
     );
-    run(&text, 3)
+    run(&text, seed)
 }
 
 /// Interfaces in the order of the links: server and base on the wire, base and mobile on the air.
@@ -73,29 +73,45 @@ fn throughput(outcome: &Outcome) -> f64 {
 fn a_snoop_cache_hides_the_losses_of_the_last_hop_from_the_sender() {
     //= S2.18
     //= S2.46
+    const LOSS: f64 = 0.03;
+    const SEEDS: core::ops::Range<u64> = 1..5;
+    // What Reno's law makes of losses that are all heard of (Mathis et al. 1997): one ACK for two
+    // segments, 1448 bytes in each, both hops and 1500 bytes at both rates for the round trip.
+    let round_trip = 0.084 + 1500.0 * 8.0 * (1.0 / 10e6 + 1.0 / 5e6);
+    let law = 1448.0 * 8.0 / round_trip * (3.0 / (2.0 * 2.0 * LOSS)).sqrt();
     for tcp in ["new-reno", "sack", "cubic"] {
-        let run = |snoop, loss| last_hop(snoop, loss, "queue = 250", tcp);
-        let (clean, without, with) = (run(false, 0.0), run(false, 0.03), run(true, 0.03));
-        let gain = throughput(&with) / throughput(&without);
-        assert!(gain > 2.5, "{tcp}: {gain}");
+        let clean = throughput(&last_hop(false, 0.0, "queue = 250", tcp, 1));
+        let run = |snoop| SEEDS.map(move |seed| last_hop(snoop, LOSS, "queue = 250", tcp, seed));
+        let [without, with]: [Vec<_>; 2] = [false, true].map(|snoop| run(snoop).collect());
+        let mean = |runs: &[Outcome]| runs.iter().map(throughput).sum::<f64>() / runs.len() as f64;
+        // CUBIC keeps seven tenths where Reno keeps a half, and so does somewhat better.
+        let ratio = mean(&without) / law;
+        assert!((0.7..2.0).contains(&ratio), "{tcp}: {ratio} of the law");
+        // With the losses hidden, the link is again what limits the sender.
+        assert!(mean(&with) > 0.6 * clean, "{tcp}: {} of {clean}", mean(&with));
+        assert!(with.iter().all(|run| throughput(run) <= 1.01 * clean), "{tcp}");
         // Each segment that the air takes from the sender itself is a loss that it hears of.
-        let heard = |outcome: &Outcome| outcome.ledger(BASE).drops.of(DropReason::AirLost);
-        assert!(heard(&without) > 100, "{tcp}: {}", heard(&without));
-        let share =
-            |outcome: &Outcome| heard(outcome) as f64 / outcome.ledger(SERVER).entered as f64;
-        assert!(share(&with) < share(&without) / 2.0, "{tcp}: {}", share(&with));
-        assert!(throughput(&with) <= throughput(&clean));
-        let suppressed =
-            |outcome: &Outcome| outcome.ledger(MOBILE).drops.of(DropReason::TcpSuppressed);
-        assert!(suppressed(&with) > 300, "{tcp}: {}", suppressed(&with));
-        assert_eq!(suppressed(&without) + suppressed(&clean), 0, "{tcp}");
+        let heard = |runs: &[Outcome]| {
+            let each = runs.iter().map(|run| {
+                let heard = run.ledger(BASE).drops.of(DropReason::AirLost) as f64;
+                heard / run.ledger(SERVER).entered as f64
+            });
+            each.sum::<f64>() / runs.len() as f64
+        };
+        assert!((heard(&without) / LOSS - 1.0).abs() < 0.2, "{tcp}: {}", heard(&without));
+        // CUBIC overruns the queue; behind a hole of the queue's making the cache does nothing.
+        let most = if tcp == "cubic" { 0.75 } else { 0.25 };
+        assert!(heard(&with) < most * heard(&without), "{tcp}: {}", heard(&with));
+        let suppressed = |run: &Outcome| run.ledger(MOBILE).drops.of(DropReason::TcpSuppressed);
+        assert!(with.iter().all(|run| suppressed(run) > 100), "{tcp}");
+        assert!(without.iter().all(|run| suppressed(run) == 0), "{tcp}");
     }
 }
 
 #[test]
 fn a_snoop_cache_does_not_hide_congestion() {
     for tcp in ["new-reno", "sack", "cubic"] {
-        let [without, with] = [false, true].map(|on| last_hop(on, 0.0, "queue = 60", tcp));
+        let [without, with] = [false, true].map(|on| last_hop(on, 0.0, "queue = 60", tcp, 3));
         let full = |outcome: &Outcome| outcome.ledger(BASE).drops.of(DropReason::QueueFull);
         assert!(full(&with) > 50 && full(&with) * 5 >= full(&without) * 4, "{tcp}");
         let ratio = throughput(&with) / throughput(&without);
@@ -107,7 +123,7 @@ fn a_snoop_cache_does_not_hide_congestion() {
 fn where_the_link_repeats_a_snoop_cache_only_repeats_what_is_on_its_way() {
     //= S2.46
     let [without, with] =
-        [false, true].map(|on| last_hop(on, 0.03, "arq = \"persistent\"", "new-reno"));
+        [false, true].map(|on| last_hop(on, 0.03, "arq = \"persistent\"", "new-reno", 3));
     let ratio = throughput(&with) / throughput(&without);
     assert!((0.97..1.03).contains(&ratio), "{ratio}");
     // What both repeat costs air time and brings nothing.
