@@ -382,7 +382,7 @@ impl Connection {
     fn end(&mut self, reason: CloseReason) {
         self.state = State::Closed;
         self.outbox = Outbox::default();
-        self.sent = Sent::default();
+        self.sent.clear();
         self.deadline = None;
         self.events.push_back(Event::Closed(reason));
     }

@@ -85,6 +85,11 @@ impl Sent {
         }
     }
 
+    /// Forgets what is on its way; the numbers go on, since none may be used twice.
+    pub(crate) fn clear(&mut self) {
+        *self = Self { first: self.next(), ..Self::default() };
+    }
+
     /// Bytes on their way.
     pub(crate) fn in_flight(&self) -> usize {
         self.in_flight

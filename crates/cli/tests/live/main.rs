@@ -8,6 +8,7 @@
 )]
 
 mod damage;
+mod exchange;
 mod expert;
 mod interop;
 mod outside;

@@ -1,5 +1,7 @@
 mod abuse;
+mod bits;
 mod lifecycle;
+mod model;
 mod network;
 mod profile;
 mod rules;

@@ -1,0 +1,94 @@
+//! Each bit of a datagram in turn, from the addresses to its last byte.
+
+use windfall_wire_net::udplite::{self, Coverage};
+use windfall_wire_net::{Addresses, carrier};
+
+use super::super::*;
+use super::network::{A, B, FAIR, Network, Weather, address};
+use crate::message::Mode;
+
+/// Bytes of the message, and how many of them are protected.
+const MESSAGE: usize = 1024;
+const PROTECTED: usize = 100;
+/// Bits of the two addresses.
+const ADDRESSES: usize = 64;
+
+/// How a datagram travels below SAP.
+type Wrap = fn(&Transmit, &Addresses) -> Vec<u8>;
+/// Its data and whether the checksum held; `None` if it is dropped below SAP.
+type Unwrap = fn(&[u8], &Addresses) -> Option<(Bytes, bool)>;
+
+fn in_udplite(transmit: &Transmit, addresses: &Addresses) -> Vec<u8> {
+    let coverage = Coverage::requested(transmit.coverage());
+    let data = transmit.to_bytes();
+    let mut bytes = vec![0; udplite::HEADER_LEN + data.len()];
+    let header = udplite::Repr { src_port: 4000, dst_port: 4000, coverage };
+    header.emit(&mut bytes, addresses, &data);
+    bytes[udplite::HEADER_LEN..].copy_from_slice(&data);
+    bytes
+}
+
+fn out_of_udplite(bytes: &[u8], addresses: &Addresses) -> Option<(Bytes, bool)> {
+    let packet = udplite::Packet::new(bytes).ok()?;
+    Some((Bytes::copy_from_slice(packet.payload()), packet.checksum_holds(addresses)))
+}
+
+const PORTS: carrier::Ports = carrier::Ports { src: 4000, dst: 4000 };
+
+fn in_udp(transmit: &Transmit, addresses: &Addresses) -> Vec<u8> {
+    let data = transmit.to_bytes();
+    let mut bytes = vec![0; carrier::HEADER_LEN];
+    let coverage = Coverage::requested(transmit.coverage());
+    carrier::emit(&mut bytes, addresses, PORTS, coverage, [&data, &[]]);
+    bytes.extend_from_slice(&data);
+    bytes
+}
+
+fn out_of_udp(bytes: &[u8], addresses: &Addresses) -> Option<(Bytes, bool)> {
+    let packet = carrier::Packet::new(bytes).ok()?;
+    Some((Bytes::copy_from_slice(packet.payload()), packet.checksum_holds(addresses, PORTS)))
+}
+
+/// Inverts bit after bit of the addresses and then of the datagram; gives where the protected part
+/// ends, and the bits whose damage cost the datagram.
+fn costly_bits(wrap: Wrap, unwrap: Unwrap) -> (usize, Vec<usize>) {
+    let lost = Weather { loss: 1.0, ..FAIR };
+    // Nothing holds a datagram back, and nothing else is sent.
+    let config = Config { congestion_control: false, path_discovery: false, ..Config::standard() };
+    let (mut network, [a, b]) = Network::connected(config, lost, 1);
+    let mut costly = Vec::new();
+    for bit in 0.. {
+        network.send(A, a, Mode::Approximate { protected: PROTECTED }, &[0x5a; MESSAGE]);
+        let now = network.now;
+        let transmit = network.sent(A, Kind::Data).pop().expect("it was sent");
+        network.log.clear();
+        let mut ips = [10, 0, 0, 1, 10, 0, 0, 2];
+        let [src, dst] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
+        let mut bytes = wrap(&transmit, &Addresses::V4 { src, dst });
+        if bit == ADDRESSES + 8 * bytes.len() {
+            let damageable = transmit.len() - transmit.exact;
+            return (ADDRESSES + 8 * (bytes.len() - damageable), costly);
+        }
+        let flipped = if bit < ADDRESSES { &mut ips[bit / 8] } else { &mut bytes[bit / 8 - 8] };
+        *flipped ^= 0x80 >> (bit % 8);
+        let [src, dst] = [0, 4].map(|at| [ips[at], ips[at + 1], ips[at + 2], ips[at + 3]].into());
+        if let Some((data, held)) = unwrap(&bytes, &Addresses::V4 { src, dst }) {
+            network.ends[B].handle_datagram(now, address(A), &data, held);
+        }
+        if network.ends[B].receive(now, b).is_none() {
+            costly.push(bit);
+        }
+    }
+    unreachable!("the datagram has an end")
+}
+
+//= S0.4
+#[test]
+fn a_wrong_bit_costs_a_datagram_if_and_only_if_it_lies_where_all_must_be_exact() {
+    for (wrap, unwrap) in [(in_udplite as Wrap, out_of_udplite as Unwrap), (in_udp, out_of_udp)] {
+        let (protected, costly) = costly_bits(wrap, unwrap);
+        // Addresses, the header below, that of SAP, the head of the message, four block checks.
+        assert_eq!(protected, ADDRESSES + 8 * (8 + 20 + 8 + 8 + PROTECTED));
+        assert_eq!(costly, Vec::from_iter(0..protected));
+    }
+}
