@@ -18,7 +18,7 @@ use crate::options::DEFAULT_SEED;
     after_help = "Exit codes: 0 all verdicts are as on record, 1 one is not, 2 could not run."
 )]
 pub(crate) struct Args {
-    /// Figures such as S3.fig5, papers such as S3, or all [default: all]
+    /// Figures such as S3.fig5 or S3.fig*, papers such as S3, or all [default: all]
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     /// List the figures and do nothing else

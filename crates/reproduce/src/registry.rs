@@ -27,6 +27,8 @@ pub const FIGURES: &[Figure] = &[
     paper_003::shares::TABLE2,
     paper_003::shares::TABLE3,
     paper_003::shares::READINGS,
+    paper_003::formulas::CROSSOVERS,
+    paper_003::formulas::FORMULAS,
     paper_003::fig11::FIGURE,
     paper_003::fig12::FIGURE,
     paper_003::cell_live::FIGURE,
@@ -37,7 +39,8 @@ pub const FIGURES: &[Figure] = &[
     paper_004::benefits::FIGURE,
 ];
 
-/// The figures that `names` choose: figures such as `S3.fig5`, papers such as `S3`, or `all`.
+/// The figures that `names` choose: figures such as `S3.fig5`, papers such as `S3`, all that begin
+/// alike such as `S3.fig*`, or `all`.
 ///
 /// Names are not case-sensitive; no names choose all. The order is that of [`FIGURES`].
 ///
@@ -46,8 +49,12 @@ pub const FIGURES: &[Figure] = &[
 pub fn select(names: &[String]) -> Result<Vec<&'static Figure>, Error> {
     let chooses = |name: &str, figure: &Figure| {
         let paper = figure.name.split('.').next().unwrap_or_default();
+        let begins = |start: &str| {
+            figure.name.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start))
+        };
         name.eq_ignore_ascii_case("all")
             || name.eq_ignore_ascii_case(paper)
+            || name.strip_suffix('*').is_some_and(begins)
             || name.eq_ignore_ascii_case(figure.name)
     };
     for name in names {
@@ -73,6 +80,8 @@ mod tests {
         };
         assert_eq!(names(&["S3.fig5", "s3.FIG3"]), ["S3.fig3", "S3.fig5"]);
         assert_eq!(names(&["S4"]), ["S4.31"]);
+        assert_eq!(names(&["S3.*"]), names(&["S3"]));
+        assert_eq!(names(&["s3.TABLE*"]), ["S3.table1", "S3.table2", "S3.table3"]);
         assert_eq!(names(&[]), names(&["all"]));
     }
 

@@ -8,7 +8,7 @@ use windfall_scenario::{Environment, Policy};
 use windfall_stack::EventKind;
 
 use super::coded;
-use super::slots::{Course, Flow, best_effort, reserved};
+use super::slots::{Course, Flow, Losses, best_effort, reserved};
 use crate::error::Error;
 use crate::figure::{Basis, Context, Effort, Figure};
 
@@ -20,8 +20,15 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-/// Slots of one moving window: audio has fifty packets in it.
-const WINDOW: usize = 5_000;
+/// Slots of one moving window.
+const WINDOW: usize = 500;
+/// The same where audio is looked at, or small differences.
+const LONG_WINDOW: usize = 5_000;
+/// Harsh bursts: one every so many slots, from here to there.
+const PERIOD: usize = 4_000;
+const BURST: core::ops::Range<usize> = 2_000..2_200;
+/// What is lost in a harsh burst beside what is lost behind walls.
+const HARSH: f64 = 0.7;
 
 /// The flows, with the weights and power factors of the paper.
 fn flows() -> [Flow; 4] {
@@ -45,9 +52,16 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
     let outcomes = outcomes(context, figure.name)?;
     let flows = flows();
     let count = outcomes.len().max(1);
-    let course = Course::run(figure.name, &flows, slots, |_, slot| {
-        outcomes.get(slot % count).copied().unwrap_or(false)
+    let delivers = |slot: usize| outcomes.get(slot % count).copied().unwrap_or(false);
+    let losses = Losses::new(context.seed, "harsh");
+    let burst = |slot: usize| if BURST.contains(&(slot % PERIOD)) { HARSH } else { 0.0 };
+    let mild = Course::run(figure.name, &flows, slots, |_, slot| delivers(slot))?;
+    let harsh = Course::run(figure.name, &flows, slots, |_, slot| {
+        delivers(slot) && losses.pass(slot, burst(slot))
     })?;
+    let mut claims = mild_claims(&mild, &flows, slots);
+    claims.extend(harsh_claims(&harsh, &flows, slots));
+    claims.push(overcommitment());
     Ok(Finding {
         figure: figure.name,
         title: figure.title.to_owned(),
@@ -56,57 +70,97 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
              other, from {count} frames that FLEX sent behind walls in simulated time: a slot \
              delivers if its frame completes a packet. Audio reserves 1 % at power factor 3, video \
              44 % at 2.23, two FTPs share the rest at 1.2; overcommit was asked for, since at \
-             worst they take 101.1 % (S3.46)."
+             worst they take 101.1 % (S3.46). FLEX leaves only mild bursts over; for the harsher \
+             ones of which the paper speaks, the same again with {:.0} % more lost in {} of every \
+             {PERIOD} slots.",
+            100.0 * HARSH,
+            BURST.len()
         ),
-        claims: claims(&course, &flows, slots),
+        claims,
         expected: figure.expected,
-        charts: vec![("", course.chart("Behind walls", &flows, WINDOW))],
+        charts: vec![
+            ("", mild.chart("Behind walls", &flows, WINDOW)),
+            ("harsh", harsh.chart("Behind walls, with harsh bursts", &flows, WINDOW)),
+        ],
         tables: Vec::new(),
         provenance: figure.provenance(context),
     })
 }
 
-fn claims(course: &Course, flows: &[Flow; 4], slots: usize) -> Vec<Claim> {
-    let windows = |flow: usize| -> Vec<f64> {
-        let points = course.fidelity(flow, flows[flow].expected, WINDOW, WINDOW / 10);
-        points.iter().map(|point| point.y / 100.0).collect()
-    };
-    let least = |flow| windows(flow).into_iter().fold(f64::INFINITY, f64::min);
-    let long = |flow: usize| course.share(flow, 0..slots) / flows[flow].expected;
-    let [audio, video, ftp1, ftp2] = [0, 1, 2, 3];
-    let apart = windows(ftp1).into_iter().zip(windows(ftp2)).map(|(a, b)| (a - b).abs());
-    let apart = apart.fold(0.0, f64::max);
-    let claim = |requirement, paper: &str, measured: String, holds| Claim {
-        requirement,
-        paper: paper.to_owned(),
-        measured,
-        verdict: Verdict::of(holds),
-    };
+const AUDIO: usize = 0;
+const VIDEO: usize = 1;
+const FTP1: usize = 2;
+const FTP2: usize = 3;
+
+fn claim(paper: &str, measured: String, holds: bool) -> Claim {
+    let verdict = Verdict::of(holds);
+    Claim { requirement: "S3.40", paper: paper.to_owned(), measured, verdict }
+}
+
+/// Fidelities in moving windows, 1 for what may be expected without errors.
+fn windows(course: &Course, flows: &[Flow; 4], flow: usize, window: usize) -> Vec<f64> {
+    let points = course.fidelity(flow, flows[flow].expected, window, window / 10);
+    points.iter().map(|point| point.y / 100.0).collect()
+}
+
+fn least(values: Vec<f64>) -> f64 {
+    values.into_iter().fold(f64::INFINITY, f64::min)
+}
+
+fn audio(course: &Course, flows: &[Flow; 4], bursts: &str) -> Claim {
+    let least = least(windows(course, flows, AUDIO, LONG_WINDOW));
+    claim(
+        &format!("{bursts} leave audio essentially unharmed: at least 97 % in every window"),
+        format!("at least {:.1} %", 100.0 * least),
+        least >= 0.97,
+    )
+}
+
+fn mild_claims(course: &Course, flows: &[Flow; 4], slots: usize) -> Vec<Claim> {
+    let video = least(windows(course, flows, VIDEO, WINDOW));
+    let long = |flow: usize| 100.0 * course.share(flow, 0..slots) / flows[flow].expected;
+    let pair = [FTP1, FTP2].map(|flow| windows(course, flows, flow, LONG_WINDOW));
+    let apart = pair[0].iter().zip(&pair[1]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     vec![
+        audio(course, flows, "error bursts"),
         claim(
-            "S3.40",
-            "error bursts leave audio essentially unharmed: at least 97 % in every window",
-            format!("at least {:.1} %", 100.0 * least(audio)),
-            least(audio) >= 0.97,
+            "video is not affected by mild error bursts",
+            format!("at least {:.1} %, {:.1} % in all", 100.0 * video, long(VIDEO)),
+            video >= 0.95 && long(VIDEO) >= 99.0,
         ),
         claim(
-            "S3.40",
-            "video dips briefly at most and is compensated",
-            format!("at least {:.1} %, {:.1} % in all", 100.0 * least(video), 100.0 * long(video)),
-            long(video) >= 0.99 && least(video) >= 0.9,
-        ),
-        claim(
-            "S3.40",
             "the burden is divided equally between the FTPs",
             format!(
                 "{:.1} % and {:.1} %, never more than {:.1} points apart",
-                100.0 * long(ftp1),
-                100.0 * long(ftp2),
+                long(FTP1),
+                long(FTP2),
                 100.0 * apart
             ),
             apart < 0.03,
         ),
-        overcommitment(),
+    ]
+}
+
+fn harsh_claims(course: &Course, flows: &[Flow; 4], slots: usize) -> Vec<Claim> {
+    let starts = (BURST.start..slots).step_by(PERIOD);
+    let video = |start: usize, length: usize| {
+        course.share(VIDEO, start..(start + length).min(slots)) / flows[VIDEO].expected
+    };
+    let during = starts.clone().map(|start| video(start, BURST.len()));
+    let during = during.fold(0.0, f64::max);
+    let after = least(starts.map(|start| video(start, 2 * BURST.len())).collect());
+    vec![
+        audio(course, flows, "harsher ones, too,"),
+        claim(
+            "harsher ones reduce video's throughput for a while, which is quickly compensated",
+            format!(
+                "at most {:.1} % in each burst of {} slots, at least {:.1} % with as many after it",
+                100.0 * during,
+                BURST.len(),
+                100.0 * after
+            ),
+            during < 0.9 && after >= 0.97,
+        ),
     ]
 }
 

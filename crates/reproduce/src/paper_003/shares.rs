@@ -1,9 +1,9 @@
 //! Tables 2 and 3, the readings of Table 2 (S3.47), and utility fairness beside ELF (S3.52): what
-//! the closed forms of the scheduler say of the paper's own examples.
+//! the closed forms say of the paper's own examples, and what the scheduler gives.
 
-use windfall_queue::share::{Demand, by_weights, with_reservations};
 use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict};
 
+use super::mix::{Mix, slots};
 use crate::error::Error;
 use crate::figure::{Basis, Context, Figure};
 
@@ -41,11 +41,16 @@ pub(crate) const UTILITY: Figure = Figure {
 
 /// The rate of the error-free link in kb/s.
 const LINK: f64 = 800.0;
-/// The weights of Table 2: audio, video, and two best-effort flows.
-const WEIGHTS: [f64; 4] = [1.0, 44.0, 27.5, 27.5];
 
-fn demand(weight: f64, power_factor: f64, error_rate: f64) -> Demand {
-    Demand { weight, power_factor, error_rate }
+/// Rates in kb/s by the closed forms.
+fn formula(mix: &Mix) -> Vec<f64> {
+    mix.formula().into_iter().map(|share| LINK * share).collect()
+}
+
+/// Rates in kb/s by the scheduler.
+fn scheduled(figure: &Figure, context: &Context<'_>, mix: &Mix) -> Result<Vec<f64>, Error> {
+    let had = mix.scheduled(figure, context, slots(context.effort))?;
+    Ok(had.iter().map(|service| LINK * service.outcome).collect())
 }
 
 /// Whether rates agree with those of the paper, which gives whole kb/s.
@@ -57,13 +62,25 @@ fn list(rates: &[f64]) -> String {
     rates.iter().map(|rate| format!("{rate:.1}")).collect::<Vec<_>>().join(", ")
 }
 
-fn claim(requirement: &'static str, what: &str, paper: &[f64], measured: &[f64]) -> Claim {
-    Claim {
+/// Holds what formulas and scheduler make of `mix` to the paper's rates in kb/s.
+fn claim(
+    (figure, context): (&Figure, &Context<'_>),
+    requirement: &'static str,
+    what: &str,
+    paper: &[f64],
+    mix: &Mix,
+) -> Result<Claim, Error> {
+    let (formula, scheduled) = (formula(mix), scheduled(figure, context, mix)?);
+    Ok(Claim {
         requirement,
         paper: format!("{what}: {} kb/s", list(paper)),
-        measured: format!("{} kb/s", list(measured)),
-        verdict: Verdict::of(agree(measured, paper)),
-    }
+        measured: format!(
+            "{} by the formulas, {} by the scheduler",
+            list(&formula),
+            list(&scheduled)
+        ),
+        verdict: Verdict::of(agree(&formula, paper) && agree(&scheduled, paper)),
+    })
 }
 
 /// A finding that is a table of claims.
@@ -80,151 +97,179 @@ fn finding(figure: &Figure, context: &Context<'_>, method: &str, claims: Vec<Cla
     }
 }
 
-/// All flows by weight alone, at one error rate and with one power factor.
-fn alike(power_factor: f64, error_rate: f64) -> Vec<f64> {
-    by_weights(&WEIGHTS.map(|weight| demand(weight, power_factor, error_rate)), LINK)
+/// The flows of Table 2 by weight alone: audio, video and two others, with effort fairness.
+fn by_weights(weights: [f64; 4], error_rate: f64) -> Mix {
+    Mix::new(&[], &weights.map(|weight| (weight, 1.0, error_rate)))
 }
 
-/// Audio and video reserved, the others best effort, all with power factor 2.
-fn reserved(error_rate: f64) -> Vec<f64> {
-    let guaranteed = [8.0, 350.0].map(|rate| demand(rate / LINK, 2.0, error_rate));
-    let rest = [1.0, 1.0].map(|weight| demand(weight, 2.0, error_rate));
-    let (given, left) = with_reservations(&guaranteed, &rest, LINK);
-    given.into_iter().chain(left).collect()
+/// Audio and video reserved, the others best effort.
+fn guaranteed(power_factor: f64, percent: u32) -> Mix {
+    let error_rate = f64::from(percent) / 100.0;
+    let reserved = [8.0, 350.0].map(|rate| (rate / LINK, power_factor, error_rate));
+    Mix::new(&reserved, &[(1.0, power_factor, error_rate); 2])
+}
+
+/// The flows of the preferable column.
+fn reserved(percent: u32) -> Mix {
+    guaranteed(2.0, percent)
 }
 
 //= S3.26
 //= S3.27
 fn table2(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let halves = [8.0, 350.0, 221.0, 221.0].map(|weight| demand(weight, 1.0, 0.5));
-    let (effort, preferable) = (by_weights(&halves, LINK), reserved(0.5));
-    let useful: f64 = preferable.iter().sum();
-    let share = (preferable[0] + preferable[1]) / useful;
-    // Strict priority leaves the others nothing once the reserved rates take the whole link.
-    let starving = 1.0 - 358.0 / LINK;
-    let mut claims = vec![
-        claim("S3.26", "effort-fair", &[4.0, 175.0, 110.0, 110.0], &effort),
-        claim("S3.26", "preferable", &[8.0, 350.0, 21.0, 21.0], &preferable),
+    let preferable = scheduled(figure, context, &reserved(50))?;
+    let share = (preferable[0] + preferable[1]) / preferable.iter().sum::<f64>();
+    let mut starving = 50;
+    // Priority is effort without limit.
+    while scheduled(figure, context, &guaranteed(f64::INFINITY, starving))?[2] > 0.1 {
+        starving += 1;
+    }
+    let halves = by_weights([8.0, 350.0, 221.0, 221.0], 0.5);
+    let here = (figure, context);
+    let claims = vec![
+        claim(here, "S3.26", "effort-fair", &[4.0, 175.0, 110.0, 110.0], &halves)?,
+        claim(here, "S3.26", "preferable", &[8.0, 350.0, 21.0, 21.0], &reserved(50))?,
+        Claim {
+            requirement: "S3.27",
+            paper: "priority gives the reserved flows 89 % of the useful bandwidth".to_owned(),
+            measured: format!("{:.1} %", 100.0 * share),
+            verdict: Verdict::of((share - 0.89).abs() < 0.01),
+        },
+        Claim {
+            requirement: "S3.27",
+            paper: "above 55 % errors the others starve under priority".to_owned(),
+            measured: format!("they get something at {} %, nothing at {starving} %", starving - 1),
+            verdict: Verdict::of(starving == 56),
+        },
     ];
-    claims.push(Claim {
-        requirement: "S3.27",
-        paper: "priority gives the reserved flows 89 % of the useful bandwidth".to_owned(),
-        measured: format!("{:.1} %", 100.0 * share),
-        verdict: Verdict::of((share - 0.89).abs() < 0.01),
-    });
-    claims.push(Claim {
-        requirement: "S3.27",
-        paper: "above 55 % errors the others starve under priority".to_owned(),
-        measured: format!("{:.2} %", 100.0 * starving),
-        verdict: Verdict::of((starving - 0.55).abs() < 0.01),
-    });
-    let method = "Closed forms. Effort-fair shares link time as the expected rates 8, 350, 221 and \
-                  221 say (S3.47 has the other reading). The preferable column follows with \
-                  audio and video as reserved flows and the others as best effort, all with power \
-                  factor 2; rates within 1 kb/s, as the paper prints whole ones.";
+    let method = "Rates of audio, video and two FTPs at 50 % errors: closed forms, and the \
+                  scheduler slot by slot. Effort-fair shares link time as the expected rates say, \
+                  8, 350, 221 and 221 (S3.47 has the other reading). The preferable column \
+                  follows with audio and video as reserved flows and the others as best effort, \
+                  all with power factor 2; weights alone do not give it. Within 1 kb/s, as the \
+                  paper prints whole ones.";
     Ok(finding(figure, context, method, claims))
 }
 
 //= S3.28
 //= S3.34
 fn table3(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    // Station 1 is error-free, station 2 loses half: video 1, FTP 1, video 2, FTP 2.
-    let weights = [100.0, 300.0, 100.0, 300.0];
-    let errors = [0.0, 0.0, 0.5, 0.5];
-    let flows = |power: f64| [0, 1, 2, 3].map(|i| demand(weights[i], power, errors[i]));
-    let effort = by_weights(&flows(1.0), LINK);
+    // Videos and FTPs of station 1, which is error-free, and of station 2, which loses half.
+    let effort =
+        Mix::new(&[], &[(1.0, 1.0, 0.0), (1.0, 1.0, 0.5), (3.0, 1.0, 0.0), (3.0, 1.0, 0.5)]);
     let hybrid = |ftp_power: f64| {
-        let reserved = [0, 2].map(|i| demand(100.0 / LINK, 2.0, errors[i]));
-        let rest = [1, 3].map(|i| demand(300.0, ftp_power, errors[i]));
-        let (video, ftp) = with_reservations(&reserved, &rest, LINK);
-        vec![video[0], ftp[0], video[1], ftp[1]]
+        let videos = [0.0, 0.5].map(|error| (100.0 / LINK, 2.0, error));
+        Mix::new(&videos, &[0.0, 0.5].map(|error| (300.0, ftp_power, error)))
     };
-    let (priority, desirable) = (hybrid(1.0), hybrid(2.0));
-    let mut claims = vec![
-        claim("S3.28", "effort-fair", &[100.0, 300.0, 50.0, 150.0], &effort),
-        claim("S3.28", "priority", &[100.0, 250.0, 100.0, 125.0], &priority),
-        claim("S3.34", "desirable", &[100.0, 167.0, 100.0, 167.0], &desirable),
-    ];
     let columns = [
-        ("effort-fair", effort, 0.75),
-        ("priority", priority, 0.72),
-        ("desirable", desirable, 0.67),
+        ("S3.28", "effort-fair", effort, [100.0, 50.0, 300.0, 150.0], 0.75),
+        ("S3.28", "priority", hybrid(1.0), [100.0, 100.0, 250.0, 125.0], 0.72),
+        ("S3.34", "desirable", hybrid(2.0), [100.0, 100.0, 167.0, 167.0], 0.67),
     ];
-    for (name, rates, paper) in columns {
-        let used = rates.iter().sum::<f64>() / LINK;
+    let mut claims = Vec::new();
+    for (requirement, name, mix, paper, used) in &columns {
+        claims.push(claim((figure, context), requirement, name, paper, mix)?);
+        let rates = scheduled(figure, context, mix)?;
+        let measured = rates.iter().sum::<f64>() / LINK;
         claims.push(Claim {
             requirement: "S3.28",
-            paper: format!("{name} uses {:.0} % of the link", 100.0 * paper),
-            measured: format!("{:.1} %", 100.0 * used),
-            verdict: Verdict::of((used - paper).abs() < 0.01),
+            paper: format!("{name} uses {:.0} % of the link", 100.0 * used),
+            measured: format!("{:.1} %", 100.0 * measured),
+            verdict: Verdict::of((measured - used).abs() < 0.01),
         });
     }
-    let method = "Closed forms: video 100 kb/s reserved and an FTP at each of two stations, the \
-                  second of which loses half. Desirable is ELF with all power factors at 2, \
+    let method = "Rates of video 1, video 2, FTP 1 and FTP 2: closed forms, and the scheduler slot \
+                  by slot. Each of two stations has a video of 100 kb/s, reserved, and an FTP; the \
+                  second station loses half. Desirable is ELF with all power factors at 2, \
                   priority the same with the FTPs at 1, effort-fair weights alone.";
     Ok(finding(figure, context, method, claims))
 }
 
 //= S3.47
 fn readings(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let by_weight = alike(1.0, 0.0);
+    let (here, weights) = ((figure, context), [1.0, 44.0, 27.5, 27.5]);
+    let by_weight = [8.0, 352.0, 220.0, 220.0];
+    let halves = by_weight.map(|rate| rate / 2.0);
     let claims = vec![
-        claim("S3.47", "by the weights of the table", &[8.0, 352.0, 220.0, 220.0], &by_weight),
-        claim("S3.47", "by reservations of 8 and 350", &[8.0, 350.0, 221.0, 221.0], &reserved(0.0)),
+        claim(here, "S3.47", "by the table's weights", &by_weight, &by_weights(weights, 0.0))?,
+        claim(here, "S3.47", "the same at 50 % errors", &halves, &by_weights(weights, 0.5))?,
+        claim(
+            here,
+            "S3.47",
+            "by reservations of 8 and 350",
+            &[8.0, 350.0, 221.0, 221.0],
+            &reserved(0),
+        )?,
+        claim(
+            here,
+            "S3.47",
+            "the same at 50 % errors, power factor 2",
+            &[8.0, 350.0, 21.0, 21.0],
+            &reserved(50),
+        )?,
     ];
     let method = "The table's weights give 352 and 220 kb/s where its column of expected rates \
-                  says 350 and 221: those are the reservations and what they leave. Both, without \
-                  errors.";
+                  says 350 and 221: those are the reservations and what they leave. Both readings, \
+                  without errors and with.";
     Ok(finding(figure, context, method, claims))
+}
+
+/// Three equal flows, the first of which has errors.
+fn equals(power_factor: f64, error_rate: f64) -> Mix {
+    Mix::new(&[], &[error_rate, 0.0, 0.0].map(|error| (1.0, power_factor, error)))
 }
 
 //= S3.52
 fn utility(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    // Three equal flows; the error rate of the first goes from none to all.
-    let elf = |error: f64| {
-        let flows = [error, 0.0, 0.0].map(|error| demand(1.0, 1.2, error));
-        by_weights(&flows, LINK)
-    };
-    // The same quality for all: effort in inverse proportion to what of it succeeds.
-    let fair = |error: f64| if error < 1.0 { LINK / (1.0 / (1.0 - error) + 2.0) } else { 0.0 };
-    let others = elf(1.0)[1];
-    let bound = LINK / 3.2;
-    let curve = |name: &str, mark, f: &dyn Fn(f64) -> f64| {
-        let points = (0..=50).map(|i| Point::new(2.0 * f64::from(i), f(f64::from(i) / 50.0)));
-        Series::new(name, mark, points.collect())
-    };
-    let mut table =
-        Table::new(["error rate of flow 1", "utility-fair kb/s", "ELF flow 1", "ELF others"]);
+    // The same quality for all is effort without limit for whoever is behind.
+    let (fair, limited) = (f64::INFINITY, 1.2);
+    let columns = ["error rate of flow 1", "utility-fair, each", "ELF, flow 1", "ELF, others"];
+    let (mut table, mut courses) = (Table::new(columns), [const { Vec::new() }; 3]);
     for step in 0..=10 {
         let error = f64::from(step) / 10.0;
-        let rates = elf(error);
-        table.push([error, fair(error), rates[0], rates[1]].map(|value| format!("{value:.1}")));
+        let fair = scheduled(figure, context, &equals(fair, error))?;
+        let elf = scheduled(figure, context, &equals(limited, error))?;
+        let rates = [fair[1], elf[0], elf[1]];
+        table.push([error, rates[0], rates[1], rates[2]].map(|value| format!("{value:.1}")));
+        for (course, rate) in courses.iter_mut().zip(rates) {
+            course.push(Point::new(100.0 * error, rate));
+        }
     }
+    let [all, _, others] = [0, 1, 2].map(|i| courses[i].last().map_or(f64::NAN, |point| point.y));
+    let bound = formula(&equals(limited, 1.0))[1];
     let claims = vec![Claim {
         requirement: "S3.52",
-        paper: "if one flow loses everything, utility fairness gives all flows nothing".to_owned(),
-        measured: format!("{:.0} kb/s each; with ELF the others keep {others:.1} kb/s", fair(1.0)),
-        verdict: Verdict::of(fair(1.0) == 0.0 && (others - bound).abs() < 0.01 * bound),
+        paper:
+            "if one flow loses everything, utility fairness gives all flows nothing; ELF leaves \
+                the others W / (P W + Σ W)"
+                .to_owned(),
+        measured: format!("{all:.1} kb/s each; with ELF the others keep {others:.1} of {bound:.1}"),
+        verdict: Verdict::of(all < 1.0 && (others / bound - 1.0).abs() < 0.01),
     }];
-    let method = "Closed forms: three flows of equal weight on an 800 kb/s link. Utility fairness \
-                  gives all the same throughput, whatever it costs; ELF limits the effort for each \
-                  to a power factor of 1.2.";
+    let mut series = Vec::new();
+    let names = ["utility-fair, every flow", "ELF, flow 1", "ELF, the others"];
+    let curves = [(fair, 1), (limited, 0), (limited, 1)];
+    for (place, ((name, points), (power, flow))) in
+        names.into_iter().zip(courses).zip(curves).enumerate()
+    {
+        let law = |x: f64| formula(&equals(power, x / 100.0))[flow];
+        series.push(Series::curve("", Mark::Dashed, (0.0, 100.0), 50, law).with_color(place));
+        series.push(Series::new(name, Mark::Points, points).with_color(place));
+    }
+    let method = "Three busy flows of equal weight on an 800 kb/s link, by the scheduler slot by \
+                  slot and by the closed forms (broken lines). Utility fairness gives all the same \
+                  throughput, whatever it costs: a power factor without limit. ELF limits the \
+                  effort for each to a power factor of 1.2.";
+    let chart = Chart {
+        title: "One flow gets worse".to_owned(),
+        subtitle: "three equal flows on 800 kb/s".to_owned(),
+        x: Axis::linear("error rate of flow 1 (%)"),
+        y: Axis::linear("throughput (kb/s)").from_zero(),
+        series,
+        rules: Vec::new(),
+    };
     Ok(Finding {
-        charts: vec![(
-            "",
-            Chart {
-                title: "One flow gets worse".to_owned(),
-                subtitle: "three equal flows on 800 kb/s".to_owned(),
-                x: Axis::linear("error rate of flow 1 (%)"),
-                y: Axis::linear("throughput (kb/s)").from_zero(),
-                series: vec![
-                    curve("utility-fair, every flow", Mark::Line, &fair),
-                    curve("ELF, flow 1", Mark::Line, &|error| elf(error)[0]),
-                    curve("ELF, the others", Mark::Line, &|error| elf(error)[1]),
-                ],
-                rules: Vec::new(),
-            },
-        )],
+        charts: vec![("", chart)],
         tables: vec![("", table)],
         ..finding(figure, context, method, claims)
     })

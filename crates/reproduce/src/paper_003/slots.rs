@@ -57,6 +57,12 @@ impl Course {
         good as f64 / slots.len().max(1) as f64
     }
 
+    /// All slots of `flow` as a share of all slots.
+    pub(super) fn effort(&self, flow: usize) -> f64 {
+        let own = self.slots.iter().filter(|slot| slot.0 == flow).count();
+        own as f64 / self.slots.len().max(1) as f64
+    }
+
     /// The fidelity of a flow in each window of `window` slots, `step` slots apart.
     pub(super) fn fidelity(
         &self,
@@ -70,13 +76,15 @@ impl Course {
         starts.map(|start| Point::new((start + window) as f64, 100.0 * value(start))).collect()
     }
 
-    /// The chart of all flows and of the link as a whole.
+    /// The chart of all flows and of the link as a whole, as means over `window` slots, or over
+    /// more where a flow expects fewer than fifty of them.
     pub(super) fn chart(&self, title: &str, flows: &[Flow], window: usize) -> Chart {
         let step = window / 8;
         let mut series: Vec<Series> = flows
             .iter()
             .enumerate()
             .map(|(index, flow)| {
+                let window = window.max((50.0 / flow.expected).ceil() as usize);
                 let points = self.fidelity(index, flow.expected, window, step);
                 Series::new(flow.name, Mark::Line, points)
             })
@@ -90,7 +98,7 @@ impl Course {
         series.push(Series::new("link", Mark::Dashed, link.collect()));
         Chart {
             title: title.to_owned(),
-            subtitle: format!("mean over {window} slots"),
+            subtitle: format!("means over {window} slots, or fifty packets"),
             x: Axis::linear("slot"),
             y: Axis::linear("throughput (% of that without errors)").from_zero(),
             series,

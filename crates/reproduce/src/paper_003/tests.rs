@@ -36,6 +36,11 @@ fn a_transfer_repeats_itself_from_its_seed() {
 }
 
 //= S3.30
+//= S3.31
+//= S3.32
+//= S3.33
+//= S3.34
+//= S3.36
 //= S3.41
 //= S3.42
 //= S3.43
@@ -43,7 +48,9 @@ fn a_transfer_repeats_itself_from_its_seed() {
 //= S3.51
 #[test]
 fn errors_are_paid_for_and_repaired_where_the_paper_says() {
-    for figure in [cell::SIMULATED, residual::FIGURE, hops::FIGURE] {
+    let scheduling = [formulas::CROSSOVERS, formulas::FORMULAS];
+    let figures = scheduling.into_iter().chain([cell::SIMULATED, residual::FIGURE, hops::FIGURE]);
+    for figure in figures {
         let finding = finding(&figure, 1);
         assert!(finding.is_as_expected(), "{}", finding.claims_table().to_text());
         assert!(finding.claims.len() > 1, "{} claims nothing", finding.figure);
