@@ -18,7 +18,7 @@ fn main() {
         let (mut source, mut random) = (Source::new(rate), Stream::new(Seed(1), "chain"));
         let mut places = Vec::new();
         let bits = source.pass(snr, &mut random, 0, &mut places);
-        let sampler = Sampler::new(Tables::shipped(), rate);
+        let mut sampler = Sampler::new(Tables::shipped(), rate);
         let (stream, mut frame, mut wrong) = (Stream::new(Seed(2), "table"), 0, 0_u64);
         let comparison = compare(
             || {

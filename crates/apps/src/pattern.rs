@@ -6,7 +6,7 @@
 //! rest.
 
 use arrayvec::ArrayVec;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use windfall_base::{Seed, Stream};
 
 /// Bytes of the number and its complement at the beginning of a datagram.
@@ -47,14 +47,20 @@ impl Pattern {
     /// The content of datagram `number`, `len` bytes long.
     #[must_use]
     pub fn datagram(&self, number: u64, len: usize) -> Bytes {
-        let mut bytes = Vec::with_capacity(len);
+        let mut bytes = BytesMut::with_capacity(len);
+        self.append(number, len, &mut bytes);
+        bytes.freeze()
+    }
+
+    /// Puts the content of datagram `number`, `len` bytes long, behind `bytes`.
+    pub fn append(&self, number: u64, len: usize, bytes: &mut BytesMut) {
+        let end = bytes.len() + len;
         bytes.extend_from_slice(header(number, len).as_slice());
         let from = start(number);
-        while bytes.len() < len {
-            let more = (len - bytes.len()).min(PERIOD);
+        while bytes.len() < end {
+            let more = (end - bytes.len()).min(PERIOD);
             bytes.extend_from_slice(&self.random[from..from + more]);
         }
-        bytes.into()
     }
 
     /// What is wrong in `data`, received as datagram `number`.

@@ -152,6 +152,7 @@ impl Medium {
     }
 
     /// Yields what is due at a station, with its port; call until `None`.
+    #[inline]
     pub fn poll_reception(&mut self, now: Instant) -> Option<(Port, Input)> {
         match &mut self.kind {
             Kind::Pipe(pipe) => pipe.poll_reception(now, &mut self.events),

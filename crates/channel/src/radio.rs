@@ -36,9 +36,9 @@ pub use propagation::{PathLoss, Shadowing, Wall};
 
 use crate::event::Event;
 use crate::verdict::{Missed, Verdict};
-use judge::{Noise, Sent};
+use judge::{Noise, Samplers, Sent};
 use links::{Hearer, Links};
-use receiver::{Receiver, Reception};
+use receiver::{Levels, Receiver, Reception};
 
 /// A radio medium at work; [`Medium`](crate::Medium) is its face.
 #[derive(Debug)]
@@ -49,16 +49,20 @@ pub(crate) struct Radio {
     addresses: BTreeMap<MacAddress, u16>,
     /// The randomness of each receiver, and how many frames it has judged.
     judges: Vec<(Stream, u64)>,
+    samplers: Samplers,
     /// What is on the air; places are used again.
     transmissions: Vec<Option<Transmission>>,
     agenda: BinaryHeap<Reverse<(Instant, Moment)>>,
     /// Frames given while their sender was still transmitting.
     waiting: VecDeque<(Port, Outgoing)>,
     /// What is due at the stations, in order.
-    ready: VecDeque<(Instant, Port, Input)>,
+    ready: VecDeque<(Instant, Port, Due)>,
+    /// The frames among it, in order.
+    frames: VecDeque<(Frame, RxVector)>,
     held: usize,
-    /// That of the configuration, as a ratio.
+    /// Those of the configuration, as ratios.
     distortion: f64,
+    levels: Levels,
 }
 
 /// What happens next; of what happens at one instant, ends come first.
@@ -70,6 +74,17 @@ enum Moment {
     Leave(u32, u32, u32),
     /// It arrives at them.
     Arrive(u32, u32, u32),
+}
+
+/// What is due at a station: a signal, or the next of the frames, which are large.
+#[derive(Clone, Copy, Debug)]
+enum Due {
+    Busy,
+    Idle,
+    Done,
+    NoHeader,
+    Overheard(Overheard),
+    Frame,
 }
 
 #[derive(Debug)]
@@ -105,12 +120,15 @@ impl Radio {
             receivers: (0..count).map(receiver).collect(),
             addresses: (0..count).filter_map(address).collect(),
             judges: (0..count).map(judge).collect(),
+            samplers: judge::samplers(),
             transmissions: Vec::new(),
             agenda: BinaryHeap::new(),
             waiting: VecDeque::new(),
             ready: VecDeque::new(),
+            frames: VecDeque::new(),
             held: 0,
             distortion: config.distortion.map_or(0.0, ratio),
+            levels: Levels::new(&config.thresholds),
             config,
         }
     }
@@ -140,13 +158,26 @@ impl Radio {
         }
     }
 
+    #[inline]
     pub(crate) fn poll_reception(
         &mut self,
         now: Instant,
         events: &mut VecDeque<Event>,
     ) -> Option<(Port, Input)> {
         self.settle(now, events);
-        self.ready.pop_front().map(|(_, port, input)| (port, input))
+        let (_, port, due) = self.ready.pop_front()?;
+        let input = match due {
+            Due::Busy => Input::CarrierBusy,
+            Due::Idle => Input::CarrierIdle,
+            Due::Done => Input::TransmissionDone,
+            Due::NoHeader => Input::ReceptionFailed(Failure::Header),
+            Due::Overheard(overheard) => Input::Overheard(overheard),
+            Due::Frame => {
+                let (frame, vector) = self.frames.pop_front()?;
+                Input::Frame(frame, vector)
+            }
+        };
+        Some((port, input))
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
@@ -247,8 +278,7 @@ impl Radio {
         let fading = self.links.fading(&self.config, transmission.from, port, at);
         let power = transmission.power * gain * fading;
         let receiver = &mut self.receivers[usize::from(port)];
-        let (missed, left) =
-            receiver.arrive(at, index, power, same_channel, &self.config.thresholds);
+        let (missed, left) = receiver.arrive(at, index, power, same_channel, &self.levels);
         if let Some(why) = missed {
             self.note(Some(index), Port(port), why);
         }
@@ -282,7 +312,8 @@ impl Radio {
                 let verdict = match errors {
                     Errors::Formula => judge::by_formula(sent, reception, noise, &mut stream),
                     Errors::Pattern => {
-                        judge::by_pattern(sent, reception, noise, is_for, &mut stream)
+                        let samplers = &mut self.samplers;
+                        judge::by_pattern(samplers, sent, reception, noise, is_for, &mut stream)
                     }
                 };
                 (Some(*count - 1), verdict)
@@ -293,8 +324,8 @@ impl Radio {
             }
         };
         if let Some(reception) = reception {
-            let input = transmission.input(&reception, &verdict, is_for);
-            self.ready.push_back((at, Port(port), input));
+            let due = transmission.due(&reception, &verdict, is_for, &mut self.frames);
+            self.ready.push_back((at, Port(port), due));
             receiver.recycle(reception);
         }
         if is_for {
@@ -313,7 +344,7 @@ impl Radio {
             events.push_back(transmission.event(at, to, None, verdict));
         }
         self.receivers[usize::from(from)].transmits = false;
-        self.ready.push_back((at, Port(from), Input::TransmissionDone));
+        self.ready.push_back((at, Port(from), Due::Done));
         self.release(index);
         let next = self.waiting.iter().position(|(port, _)| port.0 == from);
         if let Some((_, outgoing)) = next.and_then(|i| self.waiting.remove(i)) {
@@ -348,10 +379,10 @@ impl Radio {
 
     /// Tells a station when its carrier sense has changed.
     fn sense(&mut self, at: Instant, port: u16) {
-        let carrier = self.receivers[usize::from(port)].carrier(&self.config.thresholds);
+        let carrier = self.receivers[usize::from(port)].carrier(&self.levels);
         if let Some(busy) = carrier {
-            let input = if busy { Input::CarrierBusy } else { Input::CarrierIdle };
-            self.ready.push_back((at, Port(port), input));
+            let due = if busy { Due::Busy } else { Due::Idle };
+            self.ready.push_back((at, Port(port), due));
         }
     }
 }
@@ -366,8 +397,14 @@ fn is_for(config: &RadioConfig, port: Port, to: Option<MacAddress>) -> bool {
 }
 
 impl Transmission {
-    /// What a receiver that followed the frame tells its station.
-    fn input(&self, reception: &Reception, verdict: &Verdict, is_for: bool) -> Input {
+    /// What a receiver that followed the frame tells its station; puts the frame behind `frames`.
+    fn due(
+        &self,
+        reception: &Reception,
+        verdict: &Verdict,
+        is_for: bool,
+        frames: &mut VecDeque<(Frame, RxVector)>,
+    ) -> Due {
         match verdict {
             Verdict::Missed(Missed::Payload) => self.overheard(false),
             Verdict::Intact | Verdict::Damaged { .. } if is_for => {
@@ -378,11 +415,12 @@ impl Transmission {
                     rate: Some(self.rate()),
                     strength: Some(Dbm(decibels(reception.power))),
                 };
-                Input::Frame(frame, vector)
+                frames.push_back((frame, vector));
+                Due::Frame
             }
             Verdict::Intact => self.overheard(true),
             Verdict::Damaged { .. } => self.overheard(false),
-            _ => Input::ReceptionFailed(Failure::Header),
+            _ => Due::NoHeader,
         }
     }
 
@@ -390,12 +428,12 @@ impl Transmission {
         self.sent.rate.rate()
     }
 
-    fn overheard(&self, good: bool) -> Input {
+    fn overheard(&self, good: bool) -> Due {
         let mut head = [0; 4];
         for (to, from) in head.iter_mut().zip(&self.frame.header) {
             *to = *from;
         }
-        Input::Overheard(Overheard { head, good })
+        Due::Overheard(Overheard { head, good })
     }
 
     fn event(&self, at: Instant, to: Port, number: Option<u64>, verdict: Verdict) -> Event {

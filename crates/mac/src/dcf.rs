@@ -151,7 +151,8 @@ impl Dcf {
 
     /// Gives the next frame for the air, with its transmit vector.
     pub fn poll_transmit(&mut self) -> Option<Outgoing> {
-        self.out.take()
+        // Taking what is not there would still move as many bytes.
+        if self.out.is_some() { self.out.take() } else { None }
     }
 
     /// Gives the next packet that has arrived.
@@ -223,7 +224,9 @@ impl Dcf {
                 _ => break,
             }
         }
-        self.events.extend(self.radio.report().map(Event::Radio));
+        if self.config.observe_radio {
+            self.events.extend(self.radio.report().map(Event::Radio));
+        }
     }
 
     /// Takes a packet from the source, if there is one, and contends for it.

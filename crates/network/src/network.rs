@@ -28,8 +28,10 @@ pub struct Network {
     /// The interface behind each port.
     devices: Vec<usize>,
     agenda: Agenda,
-    /// What follows at this instant from what has happened, in order.
-    work: VecDeque<Work>,
+    /// Interfaces whose wake-ups may have changed since they were entered into the agenda.
+    touched: Vec<usize>,
+    /// Frames that interfaces put on their media at this instant, in order.
+    work: VecDeque<(usize, Outgoing)>,
     /// Packets for stations, delivered once links have nothing more to do at this instant.
     arrivals: VecDeque<(usize, Port, Input)>,
     /// Packets of stations for their interfaces, taken one by one after that.
@@ -52,6 +54,8 @@ struct Slot {
     ledger: LinkLedger,
     /// The beginning of the last transmission that was counted.
     counted: Option<Instant>,
+    /// It stands among the touched ones.
+    touched: bool,
 }
 
 /// What stands behind the device of an interface.
@@ -78,13 +82,6 @@ struct MediumSlot {
     ends: Vec<usize>,
 }
 
-/// A delivery that is still to be made.
-#[derive(Debug)]
-enum Work {
-    Interface(usize, Port, Input),
-    Medium(usize, Port, Outgoing),
-}
-
 impl Network {
     /// Builds the network of a run with `seed`.
     ///
@@ -98,6 +95,7 @@ impl Network {
             names: Vec::new(),
             devices: Vec::new(),
             agenda: Agenda::new(0),
+            touched: Vec::new(),
             work: VecDeque::new(),
             arrivals: VecDeque::new(),
             departures: VecDeque::new(),
@@ -172,6 +170,7 @@ impl Network {
                 behind,
                 ledger: LinkLedger::default(),
                 counted: None,
+                touched: false,
             });
             self.names.push(name);
         }
@@ -271,9 +270,12 @@ impl Network {
     fn run(&mut self, now: Instant) {
         self.begun = true;
         loop {
-            while let Some(work) = self.work.pop_front() {
-                self.perform(now, work);
+            while let Some((index, outgoing)) = self.work.pop_front() {
+                let Slot { medium, medium_port, .. } = self.interfaces[index];
+                self.media[medium].medium.handle_transmit(now, medium_port, outgoing);
+                self.drain_medium(now, medium);
             }
+            self.enter_wake_ups();
             let due = self.agenda.next().filter(|(due, _)| *due <= now).map(|(_, element)| element);
             // What happens at the devices happens after all that links do at this instant, as it
             // does where a driver stands between the two.
@@ -303,16 +305,13 @@ impl Network {
         }
     }
 
-    fn perform(&mut self, now: Instant, work: Work) {
-        match work {
-            Work::Interface(index, port, input) => {
-                self.interfaces[index].interface.handle_input(now, port, input);
-                self.drain_interface(now, index);
-            }
-            Work::Medium(index, port, outgoing) => {
-                self.media[index].medium.handle_transmit(now, port, outgoing);
-                self.drain_medium(now, index);
-            }
+    /// Enters into the agenda when the interfaces want to be woken that have done something.
+    fn enter_wake_ups(&mut self) {
+        for index in self.touched.drain(..) {
+            let slot = &mut self.interfaces[index];
+            slot.touched = false;
+            let wake_up = slot.interface.poll_timeout().map(|(at, _)| at);
+            self.agenda.set(ElementId(index as u32), wake_up);
         }
     }
 
@@ -341,7 +340,7 @@ impl Network {
         let slot = &mut self.interfaces[index];
         while let Some((port, outgoing)) = slot.interface.poll_transmit(now) {
             if port == MEDIUM {
-                self.work.push_back(Work::Medium(slot.medium, slot.medium_port, outgoing));
+                self.work.push_back((index, outgoing));
                 continue;
             }
             if self.recording.packets {
@@ -355,8 +354,10 @@ impl Network {
                 }
             }
         }
-        let wake_up = slot.interface.poll_timeout().map(|(at, _)| at);
-        self.agenda.set(ElementId(index as u32), wake_up);
+        if !slot.touched {
+            slot.touched = true;
+            self.touched.push(index);
+        }
         while let Some(event) = self.interfaces[index].interface.poll_event() {
             self.account_interface(index, &event.kind);
             if self.recording.events {
@@ -370,17 +371,26 @@ impl Network {
         }
     }
 
+    /// Hands on what is due at the stations of a medium; what they send waits until all have heard.
     fn drain_medium(&mut self, now: Instant, index: usize) {
-        let slot = &mut self.media[index];
-        while let Some((port, input)) = slot.medium.poll_reception(now) {
-            let Some(&interface) = slot.ends.get(usize::from(port.0)) else { continue };
-            self.work.push_back(Work::Interface(interface, MEDIUM, input));
+        while let Some((port, input)) = self.media[index].medium.poll_reception(now) {
+            self.take_medium_events(index);
+            if let Some(&end) = self.media[index].ends.get(usize::from(port.0)) {
+                self.interfaces[end].interface.handle_input(now, MEDIUM, input);
+                self.drain_interface(now, end);
+            }
         }
+        self.take_medium_events(index);
         let element = ElementId((self.interfaces.len() + index) as u32);
-        self.agenda.set(element, slot.medium.poll_timeout().map(|(at, _)| at));
+        let wake_up = self.media[index].medium.poll_timeout().map(|(at, _)| at);
+        self.agenda.set(element, wake_up);
+    }
+
+    fn take_medium_events(&mut self, index: usize) {
         while let Some(event) = self.media[index].medium.poll_event() {
             self.account_medium(index, &event);
             if self.recording.events {
+                let element = ElementId((self.interfaces.len() + index) as u32);
                 self.events.push_back(Event { at: event.at, element, what: What::Medium(event) });
             }
         }

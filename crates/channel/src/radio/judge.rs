@@ -110,8 +110,17 @@ fn survival(field: Field, reception: &Reception, noise: Noise) -> f64 {
 const SERVICE: u32 = 16;
 const DESCRAMBLER: u32 = 7;
 
+/// What draws wrong bits, for each rate in the order of [`PhyRate::ALL`].
+pub(super) type Samplers = [Sampler<'static>; 12];
+
+/// The samplers over the tables that are shipped.
+pub(super) fn samplers() -> Samplers {
+    PhyRate::ALL.map(|rate| Sampler::new(Tables::shipped(), rate))
+}
+
 /// Draws which bits of the frame are wrong; only whether some are, unless `which` is asked for.
 pub(super) fn by_pattern(
+    samplers: &mut Samplers,
     sent: Sent,
     reception: &Reception,
     noise: Noise,
@@ -119,7 +128,7 @@ pub(super) fn by_pattern(
     stream: &mut Stream,
 ) -> Verdict {
     let mut clean = true;
-    strike(sent.header(), reception, noise, stream, |_| {
+    strike(samplers, sent.header(), reception, noise, stream, |_| {
         clean = false;
         false
     });
@@ -129,7 +138,7 @@ pub(super) fn by_pattern(
     let service = if sent.rate.is_ofdm() { SERVICE } else { 0 };
     let bits = sent.bytes as u32 * 8;
     let (mut inverted, mut lost) = (Vec::new(), false);
-    strike(sent.payload(), reception, noise, stream, |position| {
+    strike(samplers, sent.payload(), reception, noise, stream, |position| {
         lost |= service > 0 && position < DESCRAMBLER;
         if let Some(bit) = position.checked_sub(service).filter(|bit| *bit < bits) {
             // The least significant bit of a byte goes first; positions count from the other end.
@@ -143,12 +152,14 @@ pub(super) fn by_pattern(
     if inverted.is_empty() {
         return Verdict::Intact;
     }
-    inverted.sort_unstable();
+    // Only within bytes has their order been turned.
+    inverted.chunk_by_mut(|a, b| a / 8 == b / 8).for_each(<[u32]>::reverse);
     Verdict::Damaged { truncated: None, inverted }
 }
 
 /// Calls `hit` with the wrong bits of a field until it returns false.
 fn strike(
+    samplers: &mut Samplers,
     field: Field,
     reception: &Reception,
     noise: Noise,
@@ -156,6 +167,11 @@ fn strike(
     hit: impl FnMut(u32) -> bool,
 ) {
     let (rate, begin, end, bits) = field;
+    let sampler = &mut samplers[rate as usize];
+    let sinr = |interference| noise.sinr(rate, reception.power, interference);
+    if let [(_, interference)] = reception.interference[..] {
+        return sampler.strike([(bits as u32, sinr(interference))], stream, hit);
+    }
     let (begin, end) = (reception.began + begin, reception.began + end);
     let length = (end - begin).as_secs_f64();
     let mut before = 0;
@@ -163,9 +179,9 @@ fn strike(
         let until = ((to - begin).as_secs_f64() / length * bits).round() as u32;
         let count = until - before;
         before = until;
-        (count, noise.sinr(rate, reception.power, interference))
+        (count, sinr(interference))
     });
-    Sampler::new(Tables::shipped(), rate).strike(stretches, stream, hit);
+    sampler.strike(stretches, stream, hit);
 }
 
 /// The pieces of constant interference from `begin` to `end`: from, to, milliwatts.

@@ -1,10 +1,32 @@
 //! One station's receiver: what is in the air around it, and the frame that it follows.
 
-use windfall_base::Instant;
+use windfall_base::{Duration, Instant};
 use windfall_phy::decibel::ratio;
 
 use super::config::Thresholds;
 use crate::verdict::Missed;
+
+/// [`Thresholds`] as receivers compare with them: in milliwatts and ratios.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Levels {
+    preamble_power: f64,
+    preamble_sinr: f64,
+    energy: f64,
+    capture: Option<f64>,
+    capture_window: Duration,
+}
+
+impl Levels {
+    pub(super) fn new(thresholds: &Thresholds) -> Self {
+        Self {
+            preamble_power: ratio(thresholds.preamble_power.0),
+            preamble_sinr: ratio(thresholds.preamble_sinr),
+            energy: ratio(thresholds.energy.0),
+            capture: thresholds.capture.map(ratio),
+            capture_window: thresholds.capture_window,
+        }
+    }
+}
 
 /// A signal in the air around a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,16 +79,16 @@ impl Receiver {
         transmission: u32,
         power: f64,
         readable: bool,
-        thresholds: &Thresholds,
+        levels: &Levels,
     ) -> (Option<Missed>, Option<u32>) {
         let before = self.energy();
         self.signals.push(Signal { transmission, power });
-        let weak = power < ratio(thresholds.preamble_power.0)
-            || power < ratio(thresholds.preamble_sinr) * (self.noise + before);
+        let weak =
+            power < levels.preamble_power || power < levels.preamble_sinr * (self.noise + before);
         let miss = match &self.follows {
             _ if !readable || weak => Some(Missed::Preamble),
             _ if self.transmits => Some(Missed::Transmitting),
-            Some(reception) if !captures(reception, now, power, thresholds) => Some(Missed::Busy),
+            Some(reception) if !captures(reception, now, power, levels) => Some(Missed::Busy),
             _ => None,
         };
         let mut left = None;
@@ -85,7 +107,9 @@ impl Receiver {
 
     /// A signal ends. Gives the reception, if it is the one that the receiver follows.
     pub(super) fn leave(&mut self, now: Instant, transmission: u32) -> Option<Reception> {
-        self.signals.retain(|signal| signal.transmission != transmission);
+        if let Some(i) = self.signals.iter().position(|it| it.transmission == transmission) {
+            self.signals.remove(i);
+        }
         if self.follows.as_ref().is_some_and(|it| it.transmission == transmission) {
             return self.follows.take();
         }
@@ -112,9 +136,9 @@ impl Receiver {
     }
 
     /// The carrier sense, if it has changed since it was last asked for.
-    pub(super) fn carrier(&mut self, thresholds: &Thresholds) -> Option<bool> {
-        let busy = self.follows.is_some()
-            || (!self.signals.is_empty() && self.energy() >= ratio(thresholds.energy.0));
+    pub(super) fn carrier(&mut self, levels: &Levels) -> Option<bool> {
+        let busy =
+            self.follows.is_some() || (!self.signals.is_empty() && self.energy() >= levels.energy);
         (busy != self.busy).then(|| {
             self.busy = busy;
             busy
@@ -127,9 +151,8 @@ impl Receiver {
 }
 
 /// Whether a receiver leaves `reception` for a signal of `power` that arrives now.
-fn captures(reception: &Reception, now: Instant, power: f64, thresholds: &Thresholds) -> bool {
-    thresholds.capture.is_some_and(|margin| {
-        now <= reception.began + thresholds.capture_window
-            && power >= reception.power * ratio(margin)
+fn captures(reception: &Reception, now: Instant, power: f64, levels: &Levels) -> bool {
+    levels.capture.is_some_and(|margin| {
+        now <= reception.began + levels.capture_window && power >= reception.power * margin
     })
 }

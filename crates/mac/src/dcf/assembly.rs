@@ -12,18 +12,6 @@ use super::event::Event;
 /// How long fragments wait for the rest (aMaxReceiveLifetime: 512 units of 1024 µs).
 const LIFETIME: Duration = Duration::from_micros(512 * 1024);
 
-/// What came of a data frame.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "nearly every data frame is a packet")]
-pub(super) enum Arrived {
-    /// A packet is complete.
-    Packet(Frame),
-    /// A fragment; others are missing.
-    Part,
-    /// It is of no use.
-    Refused(DropReason),
-}
-
 /// What a station remembers of those that send to it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Assembly {
@@ -45,47 +33,51 @@ struct Parts {
 }
 
 impl Assembly {
-    /// Takes the body of a data frame that is whole.
-    pub(super) fn take(&mut self, now: Instant, header: &Header, body: Frame) -> Arrived {
+    /// Takes the body of a data frame that is whole; tells whether it is a packet, or has become
+    /// one with the fragments that came before.
+    ///
+    /// # Errors
+    /// Why it is of no use.
+    pub(super) fn take(
+        &mut self,
+        now: Instant,
+        header: &Header,
+        body: &mut Frame,
+    ) -> Result<bool, DropReason> {
         let from = header.transmitter;
         let number = (header.sequence, header.fragment);
         let before = self.last.insert(from, number);
         if header.flags.has(Flags::RETRY) && before == Some(number) {
-            return Arrived::Refused(DropReason::Duplicate);
+            return Err(DropReason::Duplicate);
         }
         let more = header.flags.has(Flags::MORE_FRAGMENTS);
-        if header.fragment == 0 && !more {
-            return Arrived::Packet(body);
-        }
         if header.fragment == 0 {
-            self.begin(now, header, body);
-            return Arrived::Part;
-        }
-        let Some(parts) = self.parts.get_mut(&from) else {
-            return Arrived::Refused(DropReason::Reassembly);
-        };
-        if (parts.sequence, parts.next) != number {
-            return Arrived::Refused(DropReason::Reassembly);
-        }
-        parts.next = parts.next.wrapping_add(1);
-        add(&mut parts.bytes, &body);
-        match self.parts.remove(&from) {
-            Some(parts) if !more => Arrived::Packet(parts.packet()),
-            Some(parts) => {
-                self.parts.insert(from, parts);
-                Arrived::Part
+            if more {
+                self.begin(now, header, body);
             }
-            None => Arrived::Part,
+            return Ok(!more);
         }
+        let parts = self.parts.get_mut(&from).filter(|it| (it.sequence, it.next) == number);
+        let parts = parts.ok_or(DropReason::Reassembly)?;
+        parts.next = parts.next.wrapping_add(1);
+        add(&mut parts.bytes, body);
+        if more {
+            return Ok(false);
+        }
+        if let Some(parts) = self.parts.remove(&from) {
+            *body = parts.packet();
+        }
+        Ok(true)
     }
 
-    fn begin(&mut self, now: Instant, header: &Header, mut body: Frame) {
+    fn begin(&mut self, now: Instant, header: &Header, body: &mut Frame) {
         let mut bytes = BytesMut::new();
-        add(&mut bytes, &body);
-        body.header.clear();
-        body.payload = Payload::default();
+        add(&mut bytes, body);
+        let mut frame = core::mem::take(body);
+        frame.header.clear();
+        frame.payload = Payload::default();
         let expires = now + LIFETIME;
-        let parts = Parts { sequence: header.sequence, next: 1, bytes, frame: body, expires };
+        let parts = Parts { sequence: header.sequence, next: 1, bytes, frame, expires };
         // What remains of an earlier packet is given up by its sender, who says so.
         self.parts.insert(header.transmitter, parts);
     }

@@ -7,7 +7,6 @@ use windfall_wire_link::ieee80211::timing::ACK_LEN;
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, PhyRate, snap};
 
 use super::Dcf;
-use super::assembly::Arrived;
 use super::config::ExtendedGap;
 use super::event::Event;
 use super::job::WEP;
@@ -38,7 +37,7 @@ impl Dcf {
         self.radio.reception(now, State::Receive);
         self.end_of_reception(now);
         if !good {
-            return self.take_damaged(now, frame, &header, ours);
+            return self.take_damaged(now, &mut frame, &header, ours);
         }
         match header.kind {
             Kind::Data => {
@@ -46,7 +45,7 @@ impl Dcf {
                     self.owe(now, Kind::Ack, &header, vector);
                 }
                 frame.damage.frame = Check::Good;
-                self.take_data(now, frame, &header);
+                self.take_data(now, &mut frame, &header);
             }
             Kind::Rts if ours && !self.access.is_reserved(now) => {
                 self.events.push_back(Event::Control { sent: false, len: frame.len() });
@@ -119,20 +118,16 @@ impl Dcf {
         self.owed = Some((now + sifs, response));
     }
 
-    fn take_data(&mut self, now: Instant, frame: Frame, header: &Header) {
+    fn take_data(&mut self, now: Instant, frame: &mut Frame, header: &Header) {
         let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
-        let Some(body) = without_header(frame, header) else {
+        if !strip(frame, header) {
             return self.discard(tag, kept, DropReason::Malformed, len);
-        };
-        match self.assembly.take(now, header, body) {
-            Arrived::Packet(mut packet) => {
-                if !take_snap(&mut packet) {
-                    return self.discard(tag, kept, DropReason::Malformed, len);
-                }
-                self.up.push_back(packet);
-            }
-            Arrived::Part => {}
-            Arrived::Refused(reason) => self.discard(tag, kept, reason, len),
+        }
+        match self.assembly.take(now, header, frame) {
+            Ok(true) if take_snap(frame) => self.up.push_back(core::mem::take(frame)),
+            Ok(true) => self.discard(tag, kept, DropReason::Malformed, len),
+            Ok(false) => {}
+            Err(reason) => self.discard(tag, kept, reason, len),
         }
     }
 
@@ -142,21 +137,19 @@ impl Dcf {
     /// A frame whose check failed and whose address is that of this station: it is never
     /// acknowledged, and handed up only if the receive switch says so and its header still tells
     /// what it is.
-    fn take_damaged(&mut self, now: Instant, frame: Frame, header: &Header, ours: bool) {
+    fn take_damaged(&mut self, now: Instant, frame: &mut Frame, header: &Header, ours: bool) {
         let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
         let whole = header.kind == Kind::Data
             && header.fragment == 0
             && !header.flags.has(Flags::MORE_FRAGMENTS);
         if !(self.config.accept_damaged && ours && whole) {
-            return self.refuse(now, &frame, DropReason::FrameCheck);
+            return self.refuse(now, frame, DropReason::FrameCheck);
         }
-        let mut body = without_header(frame, header);
-        match body.as_mut().is_some_and(take_snap).then_some(body).flatten() {
-            Some(mut packet) => {
-                packet.damage.frame = Check::Bad;
-                self.up.push_back(packet);
-            }
-            None => self.discard(tag, kept, DropReason::LinkHeader, len),
+        if strip(frame, header) && take_snap(frame) {
+            frame.damage.frame = Check::Bad;
+            self.up.push_back(core::mem::take(frame));
+        } else {
+            self.discard(tag, kept, DropReason::LinkHeader, len);
         }
     }
 
@@ -184,17 +177,17 @@ fn has_good_check(frame: &Frame) -> bool {
     check == frame_check(&[header, head, body, before])
 }
 
-/// The frame without MAC header, check and what WEP adds; `None` if something of it is missing.
-fn without_header(mut frame: Frame, header: &Header) -> Option<Frame> {
+/// Takes MAC header, check and what WEP adds off a frame; `false` if something of it is missing.
+fn strip(frame: &mut Frame, header: &Header) -> bool {
     let wep = if header.flags.has(Flags::PROTECTED) { WEP } else { 0 };
     let (before, behind) = (header.kind.header_len() + wep, FCS_LEN + wep);
     if frame.header.len() < before || frame.trailer.len() < behind {
-        return None;
+        return false;
     }
     frame.header.drain(..before);
     frame.trailer.clear();
     frame.kept = false;
-    Some(frame)
+    true
 }
 
 /// Takes LLC/SNAP off a packet; `false` if there is none.

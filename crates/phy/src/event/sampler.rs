@@ -7,32 +7,49 @@ use super::gaps::{exponential, scale};
 use super::guard;
 use super::table::{Place, RateTable, Tables};
 
+/// Places of a table that are remembered; a power of two.
+const REMEMBERED: usize = 64;
+
 /// Draws the wrong bits of frames at one rate.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Sampler<'a> {
     table: &'a RateTable,
     guard: u32,
+    /// Ratios and what the table says of them: stations that stand still meet few of them.
+    known: Vec<(f64, Place<'a>)>,
 }
 
 impl<'a> Sampler<'a> {
     /// The sampler of a rate.
     #[must_use]
     pub fn new(tables: &'a Tables, rate: PhyRate) -> Self {
-        Self { table: tables.of(rate), guard: guard(rate) }
+        let table = tables.of(rate);
+        let known = vec![(0.0, table.at(0.0)); REMEMBERED];
+        Self { table, guard: guard(rate), known }
+    }
+
+    /// What the table says of a ratio.
+    fn at(&mut self, sinr: f64) -> Place<'a> {
+        let hash = sinr.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let known = &mut self.known[hash as usize % REMEMBERED];
+        if known.0.to_bits() != sinr.to_bits() {
+            *known = (sinr, self.table.at(sinr));
+        }
+        known.1
     }
 
     /// Calls `hit` with each wrong bit of consecutive stretches, ascending, until it returns false.
     ///
     /// A stretch is the number of its bits and its ratio of powers, not in decibels.
     pub fn strike(
-        &self,
+        &mut self,
         stretches: impl IntoIterator<Item = (u32, f64)>,
         stream: &mut Stream,
         mut hit: impl FnMut(u32) -> bool,
     ) {
         let mut stretches = stretches.into_iter();
         let Some((mut end, sinr)) = stretches.next() else { return };
-        let mut place = self.table.at(sinr);
+        let mut place = self.at(sinr);
         let (mut position, mut within) = (0, true);
         // A gap is an exponential deviate, used up as fast as the stretch says.
         let mut gap = exponential(stream);
@@ -45,7 +62,7 @@ impl<'a> Sampler<'a> {
                 position = end;
                 let Some((bits, sinr)) = stretches.next() else { return };
                 end += bits;
-                place = self.table.at(sinr);
+                place = self.at(sinr);
                 bits_per_unit = scale(place.law.kind(within, stream));
                 continue;
             }
@@ -56,7 +73,7 @@ impl<'a> Sampler<'a> {
             while position >= end {
                 let Some((bits, sinr)) = stretches.next() else { return };
                 end += bits;
-                place = self.table.at(sinr);
+                place = self.at(sinr);
             }
             within = false;
             gap = exponential(stream);

@@ -60,6 +60,10 @@ pub struct RateTable {
     pub(super) first: f64,
     pub(super) step: f64,
     pub(super) points: Vec<Point>,
+    /// The logarithm of the mean gap at each point.
+    logs: Vec<f64>,
+    /// The last ratio, not in decibels, and how fast that logarithm grows with it beyond.
+    beyond: (f64, f64),
 }
 
 /// Between two points of a table.
@@ -88,7 +92,10 @@ impl RateTable {
     #[must_use]
     pub fn new(first: f64, step: f64, points: Vec<Point>) -> Self {
         assert!(!points.is_empty(), "a table has points");
-        Self { first, step, points }
+        let logs = points.iter().map(|point| f64::from(point.law.mean).max(0.1).ln()).collect();
+        let mut table = Self { first, step, points, logs, beyond: (0.0, 0.0) };
+        table.beyond = table.slope();
+        table
     }
 
     /// The ratios of the points, in decibels, and the points.
@@ -113,8 +120,8 @@ impl RateTable {
         let (index, share) = (place as usize, place.fract());
         let (lower, upper) = (&self.points[index], &self.points[index + 1]);
         let near = if share < 0.5 { lower } else { upper };
-        let means = [lower, upper].map(|point| f64::from(point.law.mean).max(0.1).ln());
-        let mean = (means[0] + share * (means[1] - means[0])).exp() as f32;
+        let (low, high) = (self.logs[index], self.logs[index + 1]);
+        let mean = (low + share * (high - low)).exp() as f32;
         Place { lower, upper, share, law: GapLaw { mean, ..near.law } }
     }
 
@@ -125,16 +132,23 @@ impl RateTable {
 
     /// The mean gap at a ratio above those of the table.
     fn beyond(&self, sinr: f64) -> f32 {
+        let (last, slope) = self.beyond;
+        let mean = f64::from(self.points[self.points.len() - 1].law.mean);
+        (mean * (slope * (sinr - last)).exp()).min(1e30) as f32
+    }
+
+    /// The ratio of the last point, and the slope of the logarithm there.
+    fn slope(&self) -> (f64, f64) {
         let last = self.points.len() - 1;
         let mean = |i: usize| f64::from(self.points[i].law.mean);
         let ratio = |i: usize| decibel::ratio(self.first + self.step * i as f64);
         // Two decibels further down, where there were events enough to trust the slope.
         let before = last.saturating_sub(2);
         if before == last {
-            return mean(last) as f32;
+            return (ratio(last), 0.0);
         }
-        let slope = (mean(last) / mean(before)).ln().max(0.0) / (ratio(last) - ratio(before));
-        (mean(last) * (slope * (sinr - ratio(last))).exp()).min(1e30) as f32
+        let rise = (mean(last) / mean(before)).ln().max(0.0);
+        (ratio(last), rise / (ratio(last) - ratio(before)))
     }
 }
 

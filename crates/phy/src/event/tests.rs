@@ -39,7 +39,7 @@ impl Looks {
     }
 
     fn of_table(rate: PhyRate, snr: f64, frames: u64, bits: u64) -> Self {
-        let sampler = Sampler::new(Tables::shipped(), rate);
+        let mut sampler = Sampler::new(Tables::shipped(), rate);
         let random = Stream::new(Seed(78), "table");
         let mut looks = Self::default();
         for frame in 0..frames {
@@ -154,7 +154,7 @@ proptest! {
 
     #[test]
     fn hits_ascend_and_stop_when_told(seed: u64, decibels in 0.0..20.0_f64, bits in 0_u32..20_000) {
-        let sampler = Sampler::new(Tables::shipped(), PhyRate::Ofdm54);
+        let mut sampler = Sampler::new(Tables::shipped(), PhyRate::Ofdm54);
         let mut hits = Vec::new();
         let stretches = [(bits, crate::decibel::ratio(decibels)), (100, 0.0), (0, 1.0), (50, 1e9)];
         sampler.strike(stretches, &mut Stream::new(Seed(seed), "s"), |bit| {
