@@ -154,19 +154,22 @@ pub fn sap(bytes: &[u8]) {
         let _ = (sap::Ping::parse(&exact), sap::Accept::parse(&exact), sap::Ack::parse(&exact));
         let _ = (sap::Data::parse(&exact), sap::Repair::parse(&exact));
     }
-    let mut endpoint = windfall_sap::Endpoint::new(
-        windfall_sap::Config::standard(),
-        windfall_sap::Secret::new([1; 16]),
-    );
-    endpoint.listen(true);
     let now = Instant::START + Duration::from_secs(100);
-    for datagram in datagrams {
-        endpoint.handle_datagram(now, from, &datagram, true);
-        let mut answered = 0;
-        while let Some(answer) = endpoint.poll_transmit(now) {
-            answered += answer.len();
+    for key in [None, Some(windfall_sap::Key::new([2; 32]))] {
+        let mut endpoint = windfall_sap::Endpoint::new(
+            windfall_sap::Config::standard(),
+            windfall_sap::Secret::new([1; 32]),
+        );
+        key.into_iter().for_each(|key| endpoint.set_key(key));
+        endpoint.listen(true);
+        for datagram in &datagrams {
+            endpoint.handle_datagram(now, from, datagram, true);
+            let mut answered = 0;
+            while let Some(answer) = endpoint.poll_transmit(now) {
+                answered += answer.len();
+            }
+            assert!(answered <= datagram.len(), "a stranger gets no more than he gave");
         }
-        assert!(answered <= datagram.len(), "a stranger gets no more than he gave");
     }
 }
 

@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Instant;
 
 use windfall_base::Duration;
-use windfall_socket::{Carrier, Config, Kind, Mode, Options, Profile, SapListener, SapSocket};
+use windfall_socket::{Carrier, Config, Key, Kind, Mode, Options, Profile, SapListener, SapSocket};
 
 use crate::exit::{Result, Trouble};
 
@@ -47,6 +47,17 @@ pub(crate) struct Transport {
     /// Which profile of SAP
     #[arg(long, value_enum, default_value = "standard")]
     profile: ProfileName,
+    /// A file with the key that both ends share: 64 hexadecimal digits
+    #[arg(long, value_name = "FILE", value_parser = read_key)]
+    key: Option<Key>,
+}
+
+/// The key in a file, so that it appears in no list of processes.
+fn read_key(file: &str) -> std::result::Result<Key, String> {
+    let digits = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+    Key::from_hex(digits.trim()).ok_or_else(|| {
+        format!("it holds {} characters, not 64 hexadecimal digits", digits.trim().len())
+    })
 }
 
 /// How long a receiver waits for the next record before it gives up.
@@ -58,7 +69,7 @@ impl Transport {
             ProfileName::Standard => Profile::Standard,
             ProfileName::Paper => Profile::Paper,
         };
-        Options { config: Config::of(profile), carrier: Some(self.carrier) }
+        Options { config: Config::of(profile), carrier: Some(self.carrier), key: self.key }
     }
 
     /// Connects to a receiver.

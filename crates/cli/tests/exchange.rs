@@ -7,9 +7,15 @@ use serde_json::Value;
 
 /// What the receiver reports when `words` are sent to it over `over`.
 fn exchange(command: &str, over: &str, words: &[&str]) -> Value {
+    exchange_with(&[], command, over, words)
+}
+
+/// The same, with `both` told to both.
+fn exchange_with(both: &[&str], command: &str, over: &str, words: &[&str]) -> Value {
     let windfall = env!("CARGO_BIN_EXE_windfall");
     let mut receiver = Command::new(windfall)
         .args([command, "receive", "--on", "127.0.0.1", "--port", "0", "--json", "--over", over])
+        .args(both)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -21,6 +27,7 @@ fn exchange(command: &str, over: &str, words: &[&str]) -> Value {
     let sent = Command::new(windfall)
         .args([command, "send", "127.0.0.1", "--port", &port, "--over", over])
         .args(words)
+        .args(both)
         .output()
         .expect("it runs");
     assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
@@ -64,4 +71,22 @@ fn nobody_receives() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
     assert!(said.contains("does not answer; is its receiver there?"), "{said}");
+}
+
+#[test]
+fn a_sealed_stream_arrives_whole_and_a_faulty_key_is_named() {
+    let file = std::env::temp_dir().join(format!("windfall-key-{}", std::process::id()));
+    std::fs::write(&file, format!("{}\n", "0a".repeat(32))).expect("a file");
+    let name = file.to_str().expect("a path that is text");
+    let words = ["--datagrams", "200", "--interval", "100us"];
+    let report = exchange_with(&["--key", name], "stream", "sap", &words);
+    assert_eq!((&report["arrived"], &report["wrong_bits"]), (&200.into(), &0.into()), "{report}");
+    std::fs::write(&file, "secret").expect("a file");
+    let output = Command::new(env!("CARGO_BIN_EXE_windfall"))
+        .args(["stream", "send", "127.0.0.1", "--key", name])
+        .output()
+        .expect("it runs");
+    std::fs::remove_file(&file).expect("it is there");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("it holds 6 characters, not 64 hexadecimal digits"), "{said}");
 }

@@ -43,12 +43,18 @@ uint16_t sap_port(const sap_sock_t *sock);
 int sap_set_mode(sap_sock_t *sock, enum sap_mode mode, size_t protected_bytes);
 /* How long a call may wait, in milliseconds; -1 without limit. */
 int sap_set_timeout(sap_sock_t *sock, int milliseconds);
+/* Encrypts the connection with a key of 32 random bytes that both ends share; before sap_connect,
+ * sap_bind or sap_listen. NULL takes it back. */
+int sap_set_key(sap_sock_t *sock, const uint8_t key[32]);
 /* Sends one message; returns its length, or -1. */
 long sap_send(sap_sock_t *sock, const void *data, size_t len);
 /* Receives one message; returns its length (the rest is cut if it is longer than len), 0 at the
  * end or for an empty message (sap_is_finished tells which), or -1. info may be NULL. */
 long sap_recv(sap_sock_t *sock, void *data, size_t len, struct sap_info *info);
 int sap_is_finished(const sap_sock_t *sock);
+/* Asks for bytes start to end (not included) of approximate message number again; they come exact,
+ * as a message of kind SAP_KIND_REPAIR with the same number, empty if the sender has forgotten it. */
+int sap_repair(sap_sock_t *sock, uint32_t number, size_t start, size_t end);
 /* Says that nothing more will be sent, and waits until the other end knows. */
 int sap_send_fin(sap_sock_t *sock);
 /* A descriptor that can be polled for reading while a message waits, or the end. It belongs to the

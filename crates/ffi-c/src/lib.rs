@@ -10,8 +10,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use windfall_socket::{
-    CloseReason, Duration, Error, Integrity, Kind, Mode, Options, Received, SapListener, SapSocket,
-    SendError,
+    CloseReason, Duration, Error, Integrity, Key, Kind, Mode, Options, Received, SapListener,
+    SapSocket, SendError,
 };
 
 /// A socket of C, in whichever state.
@@ -27,6 +27,7 @@ pub struct Socket {
 struct Settings {
     mode: Mode,
     timeout: Option<Duration>,
+    key: Option<Key>,
     finished: bool,
     error: CString,
 }
@@ -97,6 +98,10 @@ impl Socket {
         self.settings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn options(&self) -> Options {
+        Options { key: self.settings().key, ..Options::default() }
+    }
+
     fn connected(&self) -> Outcome<&SapSocket> {
         self.socket.get().ok_or_else(|| (libc::ENOTCONN, "the socket is not connected".to_owned()))
     }
@@ -121,7 +126,7 @@ impl Socket {
     }
 
     fn bind(&self, address: String) -> Outcome<c_int> {
-        let listener = Options::default().listen(address).map_err(|error| explain(&error))?;
+        let listener = self.options().listen(address).map_err(|error| explain(&error))?;
         let kept = self.listener.set(listener).map(|()| 0);
         kept.map_err(|_| (libc::EINVAL, "the socket listens already".to_owned()))
     }
@@ -181,7 +186,7 @@ pub unsafe extern "C" fn sap_connect(
     let socket = socket!(sock, -1);
     // SAFETY: the caller hands over a string that ends with a zero, or null.
     let outcome = unsafe { address_of(address, port) }.and_then(|address| {
-        let connected = Options::default().connect(address).map_err(|error| explain(&error));
+        let connected = socket.options().connect(address).map_err(|error| explain(&error));
         socket.keep(connected?)
     });
     socket.report(outcome, -1)
@@ -253,6 +258,32 @@ pub unsafe extern "C" fn sap_set_timeout(sock: *mut Socket, milliseconds: c_int)
     }
     socket.settings().timeout = timeout;
     0
+}
+
+/// See `sap.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_set_key(sock: *mut Socket, key: *const [u8; 32]) -> c_int {
+    let socket = socket!(sock, -1);
+    // SAFETY: the pointer is null or leads to 32 bytes that nobody changes during the call.
+    socket.settings().key = unsafe { key.as_ref() }.copied().map(Key::new);
+    0
+}
+
+/// See `sap.h`.
+//= S0.56
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_repair(
+    sock: *mut Socket,
+    number: u32,
+    start: usize,
+    end: usize,
+) -> c_int {
+    let socket = socket!(sock, -1);
+    let range = start..end;
+    let asked = socket.connected().and_then(|open| {
+        open.repair_number(0, number, std::slice::from_ref(&range)).map_err(|error| explain(&error))
+    });
+    socket.report(asked.map(|()| 0), -1)
 }
 
 /// See `sap.h`.

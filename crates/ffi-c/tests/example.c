@@ -1,4 +1,5 @@
-/* Two ends of a connection in one program: a precise message, then an approximate one. */
+/* Two ends of a sealed connection in one program: a precise message, an approximate one, and a part
+ * of that again. */
 #include <poll.h>
 #include <sap.h>
 #include <stdio.h>
@@ -11,6 +12,9 @@ static int fail(const char *what, sap_sock_t *sock) {
 
 int main(void) {
     sap_sock_t *here = sap_socket(), *there = sap_socket();
+    uint8_t key[32] = {1, 2, 3}; /* a program would have it from a file of random bytes */
+    sap_set_key(here, key);
+    sap_set_key(there, key);
     sap_set_timeout(there, 5000);
     if (sap_bind(there, "127.0.0.1", 0)) return fail("bind", there);
     if (sap_connect(here, "127.0.0.1", sap_port(there))) return fail("connect", here);
@@ -20,9 +24,8 @@ int main(void) {
     sap_set_mode(here, SAP_APPROX, 2);
     if (sap_send(here, "about", 5) != 5) return fail("send", here);
     if (sap_send(here, "x", 1) != -1) return 2; /* two bytes of one cannot be protected */
-    if (sap_send_fin(here)) return fail("fin", here);
 
-    int precise = 0, approximate = 0;
+    int precise = 0, approximate = 0, repair = 0;
     for (;;) {
         char text[64];
         struct sap_info info;
@@ -31,11 +34,19 @@ int main(void) {
         long len = sap_recv(there, text, sizeof text, &info);
         if (len < 0) return fail("recv", there);
         if (len == 0 && sap_is_finished(there)) break;
-        printf("%s: %.*s\n", info.kind == SAP_KIND_PRECISE ? "precise" : "approximate", (int)len, text);
+        const char *kinds[] = {"precise", "approximate", "repair"};
+        printf("%s: %.*s\n", kinds[info.kind], (int)len, text);
         precise += info.kind == SAP_KIND_PRECISE && info.exact == 5 && !memcmp(text, "exact", 5);
-        approximate += info.kind == SAP_KIND_APPROX && info.exact == 2 && !memcmp(text, "about", 5);
+        if (info.kind == SAP_KIND_APPROX) {
+            approximate += info.exact == 2 && !memcmp(text, "about", 5);
+            if (sap_repair(there, info.number, 2, 5)) return fail("repair", there);
+        }
+        if (info.kind == SAP_KIND_REPAIR) {
+            repair += len == 3 && !memcmp(text, "out", 3);
+            if (sap_send_fin(here)) return fail("fin", here);
+        }
     }
     sap_close(here);
     sap_close(there);
-    return precise == 1 && approximate == 1 ? 0 : 3;
+    return precise == 1 && approximate == 1 && repair == 1 ? 0 : 3;
 }

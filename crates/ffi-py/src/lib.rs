@@ -16,8 +16,8 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use windfall_socket::{
-    CloseReason, Duration, Error, Integrity, Kind, Message, Mode, Options, Received, SapListener,
-    SapSocket, SendError,
+    CloseReason, Duration, Error, Integrity, Key, Kind, Message, Mode, Options, Received,
+    SapListener, SapSocket, SendError,
 };
 
 /// The exception that fits an error best.
@@ -47,6 +47,13 @@ fn span(seconds: Option<f64>) -> PyResult<Option<Duration>> {
         }
         seconds => Ok(seconds.map(Duration::from_secs_f64)),
     }
+}
+
+/// Options with the key that both ends share, if there is one.
+fn options(key: Option<&[u8]>) -> PyResult<Options> {
+    let wrong = |_| PyValueError::new_err("a key has 32 bytes");
+    let key = key.map(|key| key.try_into().map(Key::new).map_err(wrong)).transpose()?;
+    Ok(Options { key, ..Options::default() })
 }
 
 /// A message that arrived. It supports the buffer protocol through `data`, and `len`.
@@ -234,18 +241,20 @@ impl PyListener {
     }
 }
 
-/// Connects to a listener.
+/// Connects to a listener; encrypted with `key`, 32 random bytes that both ends share.
 #[pyfunction]
-fn connect(py: Python<'_>, host: &str, port: u16) -> PyResult<PySocket> {
-    let connected = py.detach(|| Options::default().connect((host, port)));
+#[pyo3(signature = (host, port, key = None))]
+fn connect(py: Python<'_>, host: &str, port: u16, key: Option<&[u8]>) -> PyResult<PySocket> {
+    let options = options(key)?;
+    let connected = py.detach(|| options.connect((host, port)));
     Ok(PySocket::new(connected.map_err(raise)?))
 }
 
-/// Listens; port 0 takes a free one.
+/// Listens; port 0 takes a free one. With `key`, takes only those who share it.
 #[pyfunction]
-#[pyo3(signature = (host = "127.0.0.1", port = 0))]
-fn listen(host: &str, port: u16) -> PyResult<PyListener> {
-    Options::default().listen((host, port)).map(PyListener).map_err(raise)
+#[pyo3(signature = (host = "127.0.0.1", port = 0, key = None))]
+fn listen(host: &str, port: u16, key: Option<&[u8]>) -> PyResult<PyListener> {
+    options(key)?.listen((host, port)).map(PyListener).map_err(raise)
 }
 
 /// SAP: sockets whose messages are precise or approximate.

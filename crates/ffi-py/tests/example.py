@@ -31,6 +31,20 @@ def blocking():
     assert receiver.recv_into(buffer) == 0
 
 
+def sealed():
+    key = bytes(range(32))
+    listener = windfall_sap.listen(key=key)
+    sender = windfall_sap.connect(*listener.getsockname(), key=key)
+    sender.send(b"for you alone")
+    assert listener.accept(timeout=5).recv().data == b"for you alone"
+    try:
+        windfall_sap.connect(*listener.getsockname())
+    except ConnectionRefusedError as error:
+        assert "the keys do not agree" in str(error), error
+    else:
+        raise AssertionError("it has no key")
+
+
 async def event_loop():
     listener = windfall_sap.listen()
     sender = windfall_sap.connect(*listener.getsockname())
@@ -56,5 +70,6 @@ async def event_loop():
 
 
 blocking()
+sealed()
 asyncio.run(event_loop())
 print("done")

@@ -3,17 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The shared library of this crate, the newest beside the test.
+/// The shared library of this crate, built with the profile of this test: cargo builds none for the
+/// tests of a library that Rust cannot link to.
 fn library() -> Option<PathBuf> {
     let test = std::env::current_exe().ok()?;
-    let beside = test.parent()?;
-    let folders = [beside.to_owned(), beside.join("..")];
-    let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
-    let found = files.flatten().map(|entry| entry.path()).filter(|path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        name.starts_with("libwindfall_sap") && name.ends_with(".so")
-    });
-    found.max_by_key(|path| path.metadata().and_then(|data| data.modified()).ok())
+    let folder = test.parent()?.parent()?;
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "--quiet", "--package", "windfall-ffi-py", "--target-dir"]);
+    build.arg(folder.parent()?);
+    if folder.ends_with("release") {
+        build.arg("--release");
+    }
+    let output = build.current_dir(env!("CARGO_MANIFEST_DIR")).output().ok()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(folder.join("libwindfall_sap.so")).filter(|library| library.exists())
 }
 
 /// Runs a program with the module in reach; gives what it printed, or nothing if it cannot be run.

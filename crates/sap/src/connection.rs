@@ -16,12 +16,14 @@ use crate::congestion::Congestion;
 use crate::encode::{Encoded, encode, overhead, spans};
 use crate::error::{CloseReason, SendError};
 use crate::event::Event;
+use crate::handshake::Asking;
 use crate::message::{Kind, Message, Mode, Received};
 use crate::numbers::Numbers;
 use crate::order::Order;
 use crate::pacer::Pacer;
 use crate::path::PathSize;
 use crate::rtt::Rtt;
+use crate::seal::{Key, Seal, TAG_LEN};
 use crate::sent::Sent;
 
 mod arrive;
@@ -123,6 +125,12 @@ pub(crate) struct Connection {
     peer: SocketAddr,
     peer_id: u32,
     state: State,
+    /// The keys, if the two ends share one.
+    seal: Option<Box<Seal>>,
+    /// What waits for the answer that brings the keys.
+    asking: Option<Asking>,
+    /// Bytes that each datagram has around the body.
+    around: usize,
     sent: Sent,
     seen: Numbers,
     outbox: Outbox,
@@ -163,6 +171,9 @@ impl Connection {
             peer,
             peer_id: 0,
             state,
+            seal: None,
+            asking: None,
+            around: HEADER_LEN,
             sent: Sent::default(),
             seen: Numbers::default(),
             outbox: Outbox::default(),
@@ -190,18 +201,41 @@ impl Connection {
     }
 
     //= S0.18
-    /// A connection that asks `peer` for itself.
-    pub(crate) fn connect(now: Instant, config: Config, id: u32, peer: SocketAddr) -> Self {
+    /// A connection that asks `peer` for itself; with a shared key, and fresh random bytes, for
+    /// one that is sealed.
+    pub(crate) fn connect(
+        now: Instant,
+        config: Config,
+        id: u32,
+        peer: SocketAddr,
+        key: Option<(Key, [u8; 32])>,
+    ) -> Self {
         let max_datagram = config.max_datagram as u16;
-        let ping = Ping { connection: id, max_datagram, ..Ping::default() };
+        let mut ping = Ping { connection: id, max_datagram, ..Ping::default() };
+        let begun = key.and_then(|(key, fresh)| Asking::begin(&key, fresh, (id, max_datagram)));
+        let asking = begun.map(|(asking, handshake)| {
+            ping.handshake = handshake;
+            asking
+        });
         let deadline = now + config.connect_timeout;
         let connecting = Connecting { ping, due: now, wait: config.initial_timeout, deadline };
-        Self::new(now, config, peer, State::Connecting(connecting))
+        let mut connection = Self::new(now, config, peer, State::Connecting(connecting));
+        connection.around += asking.as_ref().map_or(0, |_| TAG_LEN);
+        connection.asking = asking;
+        connection
     }
 
     /// A connection that was asked for by a ping of `peer`, whose accept was packet 0.
-    pub(crate) fn accept(now: Instant, config: Config, peer: SocketAddr, ping: (u32, u16)) -> Self {
+    pub(crate) fn accept(
+        now: Instant,
+        config: Config,
+        peer: SocketAddr,
+        ping: (u32, u16),
+        seal: Option<Box<Seal>>,
+    ) -> Self {
         let mut connection = Self::new(now, config, peer, State::Open);
+        connection.around += seal.as_ref().map_or(0, |_| TAG_LEN);
+        connection.seal = seal;
         connection.sent.push(now, None);
         connection.open(now, ping.0, ping.1);
         connection
@@ -265,7 +299,7 @@ impl Connection {
 
     /// The longest message that this path carries, in bytes, if it is not in ranges.
     pub(crate) fn max_message(&self) -> usize {
-        let room = self.path.size() - HEADER_LEN;
+        let room = self.path.size() - self.around;
         room - overhead(room, self.config.block_checks)
     }
 
@@ -280,8 +314,8 @@ impl Connection {
         let numbers = self.outbox.numbers.entry(message.stream).or_default();
         let number = if precise { numbers.0 } else { numbers.1 };
         let encoded = encode(message, number, self.config.block_checks)?;
-        if HEADER_LEN + encoded.len() > self.path.size() {
-            let most = self.path.size() - HEADER_LEN - (encoded.len() - message.data.len());
+        if self.around + encoded.len() > self.path.size() {
+            let most = self.path.size() - self.around - (encoded.len() - message.data.len());
             return Err(SendError::TooLong { len: message.data.len(), most });
         }
         if self.outbox.bytes + encoded.len() > self.config.send_buffer {

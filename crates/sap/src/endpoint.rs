@@ -9,17 +9,17 @@ use core::ops::Range;
 use bytes::Bytes;
 use windfall_base::{Duration, Instant};
 use windfall_wire_net::WireError;
-use windfall_wire_net::sap::{Accept, HEADER_LEN, Header, Kind, Packet, Ping, Reason};
+use windfall_wire_net::sap::{Kind, Packet};
 
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::error::{CloseReason, SendError};
 use crate::event::{Dropped, Event, Transmit};
 use crate::message::{Message, Received};
+use crate::seal::{Key, Seal};
 use crate::secret::Secret;
 
-/// Answers to strangers that wait to be sent, at most.
-const MAX_ANSWERS: usize = 256;
+mod strangers;
 
 /// A connection of an endpoint: the id that its datagrams carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,17 +29,20 @@ pub struct ConnectionId(pub u32);
 pub type Drops = BTreeMap<Dropped, u64>;
 
 /// A connection that was accepted and not yet heard of again.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct HalfOpen {
     id: u32,
     max_datagram: u16,
     until: Instant,
+    /// The keys, and what the accept carries, if it is sealed.
+    sealed: Option<(Box<Seal>, Bytes)>,
 }
 
 /// The connections of one socket, and those that ask to become one.
 pub struct Endpoint {
     config: Config,
     secret: Secret,
+    key: Option<Key>,
     listening: bool,
     connections: BTreeMap<u32, Connection>,
     /// Ids by address and id of the other end.
@@ -70,6 +73,7 @@ impl Endpoint {
         Self {
             config,
             secret,
+            key: None,
             listening: false,
             connections: BTreeMap::new(),
             peers: BTreeMap::new(),
@@ -84,6 +88,11 @@ impl Endpoint {
         }
     }
 
+    /// Seals every connection from now on: the other end must have the same key.
+    pub fn set_key(&mut self, key: Key) {
+        self.key = Some(key);
+    }
+
     /// Takes connections from now on, or no more.
     pub fn listen(&mut self, listening: bool) {
         self.listening = listening;
@@ -92,7 +101,8 @@ impl Endpoint {
     /// Asks `to` for a connection; [`Event::Connected`] or [`Event::Closed`] says what came of it.
     pub fn connect(&mut self, now: Instant, to: SocketAddr) -> ConnectionId {
         let id = self.new_id();
-        self.connections.insert(id, Connection::connect(now, self.config, id, to));
+        let key = self.key.map(|key| (key, self.secret.draw()));
+        self.connections.insert(id, Connection::connect(now, self.config, id, to, key));
         self.touch(id);
         ConnectionId(id)
     }
@@ -208,7 +218,7 @@ impl Endpoint {
         }
         let id = packet.header.connection;
         if intact {
-            self.confirm(now, from, id);
+            self.confirm(now, from, id, &packet)?;
         }
         let connection = self.connections.get_mut(&id).ok_or(Dropped::NoConnection)?;
         if connection.peer() != from {
@@ -217,100 +227,6 @@ impl Endpoint {
         let result = connection.handle_packet(now, &packet, intact);
         self.touch(id);
         result
-    }
-
-    /// A half-open connection was heard of again: now it is one.
-    fn confirm(&mut self, now: Instant, from: SocketAddr, id: u32) {
-        let Some(key) = self.half_open_ids.get(&id).copied().filter(|key| key.0 == from) else {
-            return;
-        };
-        self.half_open_ids.remove(&id);
-        let Some(half) = self.half_open.remove(&key) else { return };
-        let ping = (key.1, half.max_datagram);
-        let connection = Connection::accept(now, self.config, from, ping);
-        self.connections.insert(id, connection);
-        self.peers.insert(key, id);
-        self.events.push_back((ConnectionId(id), Event::Accepted { from }));
-    }
-
-    /// Answers a ping, with no more bytes than it had.
-    fn handle_ping(
-        &mut self,
-        now: Instant,
-        from: SocketAddr,
-        packet: &Packet,
-    ) -> Result<(), Dropped> {
-        let body = packet.exact();
-        let ping = Ping::parse(&body).map_err(|_| Dropped::Malformed)?;
-        let key = (from, ping.connection);
-        if self.peers.contains_key(&key) {
-            return Err(Dropped::Duplicate);
-        }
-        let until = now + self.config.half_open_timeout;
-        if let Some(half) = self.half_open.get_mut(&key) {
-            half.until = until;
-            let id = half.id;
-            self.set_timer(id, Some(until));
-            self.answer_accept(from, ping.connection, id);
-            return Ok(());
-        }
-        if !self.listening {
-            return self.refuse(from, ping.connection, Reason::NotListening);
-        }
-        let standing = self.connections.len() + self.half_open.len();
-        if standing >= self.config.max_connections
-            || self.half_open.len() >= self.config.max_half_open
-        {
-            return self.refuse(from, ping.connection, Reason::Busy);
-        }
-        let proven = self.secret.accepts(now, from, &ping.token);
-        if !proven && self.half_open.len() >= self.config.free_half_open {
-            let token = self.secret.token(now, from);
-            self.answer(from, Kind::Retry, ping.connection, &token);
-            return Ok(());
-        }
-        let id = self.new_id();
-        let half = HalfOpen { id, max_datagram: ping.max_datagram, until };
-        self.half_open.insert(key, half);
-        self.half_open_ids.insert(id, key);
-        self.set_timer(id, Some(until));
-        self.answer_accept(from, ping.connection, id);
-        Ok(())
-    }
-
-    fn answer_accept(&mut self, to: SocketAddr, peer_id: u32, id: u32) {
-        let max_datagram = self.config.max_datagram as u16;
-        let accept = Accept { connection: id, max_datagram, handshake: Bytes::new() };
-        self.answer(to, Kind::Accept, peer_id, &accept.emit());
-    }
-
-    fn refuse(&mut self, to: SocketAddr, peer_id: u32, reason: Reason) -> Result<(), Dropped> {
-        self.answer(to, Kind::Refuse, peer_id, &Bytes::copy_from_slice(&[reason as u8]));
-        Err(Dropped::Refused)
-    }
-
-    /// Tells the sender of an intact ping of another version that this end speaks only one.
-    fn refuse_version(&mut self, to: SocketAddr, bytes: &Bytes) {
-        let id = bytes.get(HEADER_LEN..HEADER_LEN + 4);
-        if bytes[0] & 15 == Kind::Ping as u8
-            && let Some(&[a, b, c, d]) = id
-        {
-            let _ = self.refuse(to, u32::from_be_bytes([a, b, c, d]), Reason::Version);
-        }
-    }
-
-    /// Answers somebody who has no connection; what finds no room is left out, for he asks again.
-    fn answer(&mut self, to: SocketAddr, kind: Kind, connection: u32, body: &Bytes) {
-        if self.answers.len() < MAX_ANSWERS {
-            let header = Header { kind, flags: 0, exact: 0, connection, number: 0 };
-            let bytes: Bytes = [&header.emit([body, &[]])[..], body].concat().into();
-            let exact = bytes.len();
-            self.answers.push_back(Transmit {
-                to,
-                parts: [bytes, Bytes::new(), Bytes::new()],
-                exact,
-            });
-        }
     }
 
     /// Does what is due at `now`.
@@ -403,7 +319,7 @@ impl Endpoint {
 
     fn new_id(&mut self) -> u32 {
         loop {
-            let id = self.secret.draw() as u32;
+            let id = u32::from_be_bytes(self.secret.draw());
             let taken = self.connections.contains_key(&id) || self.half_open_ids.contains_key(&id);
             if id != 0 && !taken {
                 return id;

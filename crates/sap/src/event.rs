@@ -82,6 +82,8 @@ pub enum Dropped {
     Closed,
     /// The exact bytes are damaged; the sender was told.
     Damaged,
+    /// It does not open with the keys of the connection, or should be sealed and is not.
+    Forged,
     /// It had arrived before.
     Duplicate,
     /// The body is not what its kind says.

@@ -29,16 +29,15 @@ impl Numbers {
         near.checked_add_signed(ahead).unwrap_or_else(|| u64::from(low))
     }
 
-    /// Whether this number has arrived before.
+    /// Whether this number has arrived whole before.
     pub(crate) fn contains(&self, number: u64) -> bool {
         number < self.floor
             || self.runs.iter().any(|(first, last)| (*first..=*last).contains(&number))
-            || self.damaged.contains(&number)
     }
 
     /// Notes that the header of `number` arrived intact and the rest did not.
     pub(crate) fn insert_damaged(&mut self, number: u64) {
-        if self.contains(number) {
+        if self.contains(number) || self.damaged.contains(&number) {
             return;
         }
         if self.damaged.len() == ack::MAX_DAMAGED {
@@ -52,6 +51,8 @@ impl Numbers {
         if self.contains(number) {
             return;
         }
+        // The path had doubled it, and the other copy was damaged.
+        self.damaged.retain(|other| *other != number);
         if self.runs.front().is_none_or(|run| number > run.1) {
             self.largest_at = Some(now);
         }
@@ -74,10 +75,12 @@ impl Numbers {
         }
     }
 
-    /// The acknowledgement of everything that has arrived.
-    pub(crate) fn acknowledge(&self, now: Instant, room: usize) -> Option<Ack> {
+    /// The acknowledgement of everything that has arrived; `believing` says whether the header of
+    /// a damaged packet can be believed as far as to name a number larger than any other.
+    pub(crate) fn acknowledge(&self, now: Instant, room: usize, believing: bool) -> Option<Ack> {
         let arrived = self.runs.front().map(|run| run.1);
-        let largest = arrived.max(self.damaged.iter().max().copied())?;
+        let damaged = self.damaged.iter().max().copied().filter(|_| believing);
+        let largest = arrived.max(damaged)?;
         let waited = self.largest_at.map_or(0, |at| now.saturating_since(at).as_micros());
         let mut above = largest + 1;
         let mut runs = Vec::with_capacity(self.runs.len().min(ack::MAX_RUNS));
@@ -136,7 +139,7 @@ mod tests {
                 prop_assert_eq!(numbers.contains(number), !model.insert(number));
                 numbers.insert(Instant::START, number);
             }
-            let ack = numbers.acknowledge(Instant::START, 0).expect("something arrived");
+            let ack = numbers.acknowledge(Instant::START, 0, true).expect("something arrived");
             let largest = *model.last().expect("something arrived");
             let listed: BTreeSet<u64> =
                 listed(&ack, largest).into_iter().flat_map(|(first, last)| first..=last).collect();
@@ -157,8 +160,12 @@ mod tests {
         let mut numbers = Numbers::default();
         numbers.insert_damaged(4);
         numbers.insert(Instant::START, 3);
-        let ack = numbers.acknowledge(Instant::START, 0).expect("something arrived");
+        let ack = numbers.acknowledge(Instant::START, 0, true).expect("something arrived");
         assert_eq!((ack.largest, &ack.runs[..], &ack.damaged[..]), (4, &[(1, 1)][..], &[0][..]));
-        assert!(numbers.contains(4));
+        let ack = numbers.acknowledge(Instant::START, 0, false).expect("something arrived");
+        assert_eq!((ack.largest, &ack.runs[..], &ack.damaged[..]), (3, &[(0, 1)][..], &[][..]));
+        numbers.insert(Instant::START, 4);
+        let ack = numbers.acknowledge(Instant::START, 0, true).expect("something arrived");
+        assert_eq!((ack.largest, &ack.runs[..], &ack.damaged[..]), (4, &[(0, 2)][..], &[][..]));
     }
 }

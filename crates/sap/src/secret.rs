@@ -4,17 +4,19 @@ use core::hash::Hasher;
 use core::net::SocketAddr;
 
 use bytes::Bytes;
+use chacha20::ChaCha20;
+use chacha20::cipher::{KeyIvInit as _, StreamCipher as _};
 use siphasher::sip128::{Hasher128, SipHasher24};
 use windfall_base::{Duration, Instant};
 
 /// How long a token is good, at least; twice as long at most.
 const TOKEN_LIFE: Duration = Duration::from_secs(10);
 
-/// Sixteen random bytes that an endpoint keeps to itself; all its randomness comes from them.
-#[derive(Clone)]
+/// Random bytes that an endpoint keeps to itself; all its randomness comes from them.
 pub struct Secret {
-    key: [u8; 16],
-    drawn: u64,
+    /// Everything that is drawn, in its order.
+    stream: ChaCha20,
+    token_key: [u8; 16],
 }
 
 impl core::fmt::Debug for Secret {
@@ -24,19 +26,21 @@ impl core::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// The secret of these bytes, which must come from a source of good randomness.
+    /// The secret of these bytes, which must come from a source of good randomness and be used for
+    /// nothing else.
     #[must_use]
-    pub const fn new(key: [u8; 16]) -> Self {
-        Self { key, drawn: 0 }
+    pub fn new(key: [u8; 32]) -> Self {
+        let mut secret =
+            Self { stream: ChaCha20::new(&key.into(), &[0; 12].into()), token_key: [0; 16] };
+        secret.token_key = secret.draw();
+        secret
     }
 
-    /// A number that was not drawn before and that nobody else can foretell.
-    pub(crate) fn draw(&mut self) -> u128 {
-        self.drawn += 1;
-        let mut hasher = SipHasher24::new_with_key(&self.key);
-        hasher.write(b"draw");
-        hasher.write_u64(self.drawn);
-        hasher.finish128().as_u128()
+    /// Bytes that were not drawn before and that nobody else can foretell.
+    pub(crate) fn draw<const N: usize>(&mut self) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.stream.apply_keystream(&mut bytes);
+        bytes
     }
 
     /// The token for pings from `from`.
@@ -51,7 +55,7 @@ impl Secret {
     }
 
     fn token_of(&self, period: u64, from: SocketAddr) -> Bytes {
-        let mut hasher = SipHasher24::new_with_key(&self.key);
+        let mut hasher = SipHasher24::new_with_key(&self.token_key);
         hasher.write(b"token");
         hasher.write_u64(period);
         match from.ip() {
@@ -73,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_token_is_good_for_its_address_and_for_a_while() {
-        let secret = Secret::new([7; 16]);
+        let secret = Secret::new([7; 32]);
         let (here, there) = ("10.0.0.1:9", "10.0.0.2:9");
         let (here, there) = (here.parse().expect("legal"), there.parse().expect("legal"));
         let start = Instant::START + Duration::from_secs(100);
@@ -81,7 +85,7 @@ mod tests {
         assert!(secret.accepts(start + TOKEN_LIFE, here, &token));
         assert!(!secret.accepts(start, there, &token));
         assert!(!secret.accepts(start + TOKEN_LIFE * 2, here, &token));
-        assert!(!Secret::new([8; 16]).accepts(start, here, &token));
+        assert!(!Secret::new([8; 32]).accepts(start, here, &token));
         assert!(!secret.accepts(start, here, &[]));
     }
 }

@@ -78,7 +78,7 @@ pub(crate) struct Handle(Arc<Core>);
 impl Handle {
     /// An endpoint on `socket`, with a thread that drives it.
     pub(crate) fn new(socket: UdpLiteSocket, config: Config) -> Result<Self, Error> {
-        let mut key = [0; 16];
+        let mut key = [0; 32];
         rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())
             .map_err(|error| Error::system("cannot get random bytes")(error.into()))?;
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;

@@ -36,5 +36,5 @@ pub use sap::{Options, SapListener, SapSocket};
 pub use udplite::{Arrival, Datagram, UDPLITE_RECV_CSCOV, UDPLITE_SEND_CSCOV, UdpLiteSocket};
 pub use windfall_base::Duration;
 pub use windfall_sap::{
-    CloseReason, Config, Integrity, Kind, Message, Mode, Profile, Received, SendError,
+    CloseReason, Config, Integrity, Key, Kind, Message, Mode, Profile, Received, SendError,
 };

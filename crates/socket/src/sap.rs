@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use windfall_base::{Duration, Instant};
-use windfall_sap::{CloseReason, Config, ConnectionId, Message, Mode, Received, SendError};
+use windfall_sap::{CloseReason, Config, ConnectionId, Key, Message, Mode, Received, SendError};
 
 use crate::carrier::Carrier;
 use crate::driver::{Handle, State, Status};
@@ -21,20 +21,24 @@ pub struct Options {
     /// What carries the datagrams; both ends must agree on the wire format. UDP if silent, since
     /// every machine can: protocol 136 needs an old kernel or a privilege.
     pub carrier: Option<Carrier>,
+    /// The key that both ends share, for connections that nobody else can read.
+    pub key: Option<Key>,
 }
 
 impl Options {
     /// The options of the paper profile over UDP.
     #[must_use]
     pub fn paper() -> Self {
-        Self { config: Config::paper(), carrier: None }
+        Self { config: Config::paper(), ..Self::default() }
     }
 
     fn open(&self, local: SocketAddr) -> Result<Handle, Error> {
         let carrier = self.carrier.unwrap_or(Carrier::Udp);
         let socket = UdpLiteSocket::bind(local, Some(carrier))
             .map_err(Error::system(format!("cannot use {local} over carrier {carrier}")))?;
-        Handle::new(socket, self.config)
+        let core = Handle::new(socket, self.config)?;
+        self.key.into_iter().for_each(|key| core.lock().endpoint.set_key(key));
+        Ok(core)
     }
 
     /// Connects to the first of the addresses that answers.
@@ -278,8 +282,21 @@ impl SapSocket {
     /// # Errors
     /// If the connection has ended.
     pub fn repair(&self, of: &Received, ranges: &[std::ops::Range<usize>]) -> Result<(), Error> {
+        self.repair_number(of.stream, of.number, ranges)
+    }
+
+    /// As [`repair`](Self::repair), for a message that is known by its number: one that is missing.
+    ///
+    /// # Errors
+    /// If the connection has ended.
+    pub fn repair_number(
+        &self,
+        stream: u16,
+        number: u32,
+        ranges: &[std::ops::Range<usize>],
+    ) -> Result<(), Error> {
         let mut state = self.core.lock();
-        let result = state.endpoint.repair(self.id, of.stream, of.number, ranges);
+        let result = state.endpoint.repair(self.id, stream, number, ranges);
         self.core.flush(&mut state);
         result.map_err(Error::from)
     }

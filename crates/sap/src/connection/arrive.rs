@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use windfall_base::Instant;
-use windfall_wire_net::sap::{Accept, Ack, Data, Kind as Packets, Packet, Reason, Repair};
+use windfall_wire_net::sap::{Accept, Ack, Data, Kind as Packets, Packet, Reason, Repair, flags};
 
 use super::{Connection, Ending, State};
 use crate::encode::{decode, encode_repair};
@@ -31,7 +31,9 @@ impl Connection {
             State::Open => {}
         }
         let number = self.seen.expand(packet.header.number);
-        self.heard_at = now;
+        if self.seal.is_none() {
+            self.heard_at = now;
+        }
         if self.seen.contains(number) {
             // Our acknowledgement was lost, or the path doubles packets.
             self.expect_ack(now, packet.header.kind, true);
@@ -42,11 +44,18 @@ impl Connection {
             self.ack.due = Some(now);
             return Err(Dropped::Damaged);
         }
+        let opened = match &self.seal {
+            Some(seal) => Some(seal.open(number, packet).ok_or(Dropped::Forged)?),
+            None if packet.header.flags & flags::SEALED != 0 => return Err(Dropped::Forged),
+            None => None,
+        };
+        let packet = opened.as_ref().unwrap_or(packet);
+        self.heard_at = now;
         // What finds no room stays unacknowledged, and comes again.
         let in_turn = number == 0 || self.seen.contains(number - 1);
         self.dispatch(now, packet)?;
         self.seen.insert(now, number);
-        let approximate = packet.header.flags & windfall_wire_net::sap::flags::APPROXIMATE != 0;
+        let approximate = packet.header.flags & flags::APPROXIMATE != 0;
         if approximate && packet.header.kind == Packets::Data {
             self.expect_report(now);
         } else {
@@ -111,6 +120,11 @@ impl Connection {
         match packet.header.kind {
             Packets::Accept => {
                 let accept = Accept::parse(&body).map_err(|_| Dropped::Malformed)?;
+                if let Some(asking) = &mut self.asking {
+                    let offer = (accept.connection, accept.max_datagram);
+                    let seal = asking.finish(&accept.handshake, offer).ok_or(Dropped::Forged)?;
+                    (self.seal, self.asking) = (Some(Box::new(seal)), None);
+                }
                 self.state = State::Open;
                 self.open(now, accept.connection, accept.max_datagram);
                 self.seen.insert(now, u64::from(packet.header.number));
@@ -119,7 +133,8 @@ impl Connection {
                 self.events.push_back(Event::Connected);
                 Ok(())
             }
-            Packets::Retry => {
+            // One proof is enough: who forges more of them makes no pings.
+            Packets::Retry if connecting.ping.token.is_empty() => {
                 connecting.ping.token = body;
                 connecting.due = now;
                 Ok(())
@@ -313,7 +328,7 @@ impl Connection {
             }
         };
         let encoded = encode_repair(&request, &data);
-        let fits = windfall_wire_net::sap::HEADER_LEN + encoded.len() <= self.path.size();
+        let fits = self.around + encoded.len() <= self.path.size();
         if fits && self.outbox.bytes + encoded.len() <= self.config.send_buffer {
             self.outbox.bytes += encoded.len();
             self.outbox.push_precise(encoded);

@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use windfall_base::Instant;
-use windfall_wire_net::sap::{HEADER_LEN, Header, Kind};
+use windfall_wire_net::sap::{HEADER_LEN, Header, Kind, flags};
 
 use super::{Connection, Ending, State};
 use crate::encode::Encoded;
@@ -64,7 +64,7 @@ impl Connection {
         }
         (self.ack.due, self.ack.precise, self.ack.approximate) = (None, 0, 0);
         let room = self.room();
-        let ack = self.seen.acknowledge(now, room)?;
+        let ack = self.seen.acknowledge(now, room, self.seal.is_none())?;
         self.inbox.told_room = room;
         Some(self.datagram(now, Kind::Ack, Body::control(ack.emit()), None))
     }
@@ -152,7 +152,7 @@ impl Connection {
             return Some(self.datagram(now, Kind::Probe, body, Some(Load::Probe)));
         }
         let size = self.path.try_now(now, self.timeout())?;
-        let body = Body::control(BytesMut::zeroed(size - HEADER_LEN).freeze());
+        let body = Body::control(BytesMut::zeroed(size - self.around).freeze());
         Some(self.datagram(now, Kind::Probe, body, Some(Load::Trial(size))))
     }
 
@@ -163,7 +163,7 @@ impl Connection {
         }
         self.pace_at = None;
         let in_flight = self.sent.in_flight();
-        if in_flight > 0 && in_flight + HEADER_LEN + size > self.congestion.window() {
+        if in_flight > 0 && in_flight + self.around + size > self.congestion.window() {
             return false;
         }
         let Some(rate) = self.rate() else { return true };
@@ -182,9 +182,15 @@ impl Connection {
     /// Builds a datagram, numbers it, and notes what it carries if anybody will say a word of it.
     //= S0.3
     fn datagram(&mut self, now: Instant, kind: Kind, body: Body, load: Option<Load>) -> Transmit {
-        let Body { exact, rest, flags } = body;
-        let number = self.sent.next() as u32;
-        let header = Header { kind, flags, exact: 0, connection: self.peer_id, number };
+        let Body { mut exact, mut rest, flags: set } = body;
+        let number = self.sent.next();
+        let mut header =
+            Header { kind, flags: set, exact: 0, connection: self.peer_id, number: number as u32 };
+        if let Some(seal) = &self.seal {
+            header.flags |= flags::SEALED;
+            let sealed = seal.seal(number, &header, [&exact[0], &exact[1]], &rest);
+            (exact, rest) = ([Bytes::new(), sealed.0], sealed.1);
+        }
         let mut head = BytesMut::with_capacity(HEADER_LEN + exact[0].len());
         head.put_slice(&header.emit([&exact[0], &exact[1]]));
         head.put_slice(&exact[0]);

@@ -5,3 +5,4 @@ mod model;
 mod network;
 mod profile;
 mod rules;
+mod sealed;

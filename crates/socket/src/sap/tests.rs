@@ -83,7 +83,7 @@ fn nobody_there() {
     let config = Config { connect_timeout: Duration::from_millis(200), ..Config::standard() };
     let quiet = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let to = quiet.local_addr().expect("bound");
-    let error = Options { config, carrier: None }.connect(to).err().expect("it is no SAP");
+    let error = Options { config, ..Options::default() }.connect(to).err().expect("it is no SAP");
     assert_eq!(error.to_string(), "the other end does not answer");
 }
 
@@ -125,4 +125,17 @@ fn messages_grow_with_the_path() {
     let most = here.max_message();
     here.send(&vec![7; most]).expect("it fits");
     assert_eq!(there.recv().expect("open").expect("not finished").data.len(), most);
+}
+
+#[test]
+fn ends_with_one_key_understand_each_other_and_no_others() {
+    let key = Some(windfall_sap::Key::new([7; 32]));
+    let (here, there) = pair(Options { key, ..Options::default() });
+    here.set_mode(Mode::Approximate { protected: 2 });
+    here.send(b"about").expect("sent");
+    assert_eq!(there.recv().expect("open").expect("not finished").data, &b"about"[..]);
+    let listener = Options { key, ..Options::default() }.listen("127.0.0.1:0").expect("free");
+    let error = SapSocket::connect(listener.local_addr().expect("bound")).err();
+    let said = error.expect("it has no key").to_string();
+    assert_eq!(said, "the other end refused: the keys do not agree");
 }

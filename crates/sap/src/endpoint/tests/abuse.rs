@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+use windfall_wire_net::sap::{Header, Ping, Reason};
+
 use super::super::*;
 use super::network::{A, B, DELAY, FAIR, Network, SECOND, address};
 use crate::message::Mode;

@@ -1,5 +1,7 @@
 //! Connections from their ping to their end.
 
+use windfall_wire_net::sap::Reason;
+
 use super::super::*;
 use super::network::{A, B, FAIR, Network, SECOND, Weather, address};
 use crate::error::CloseReason;

@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+use windfall_wire_net::sap::Reason;
+
 use super::super::*;
 use super::network::{A, B, FAIR, Network, SECOND, Weather, address};
 use crate::message::Mode;

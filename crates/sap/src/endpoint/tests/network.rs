@@ -55,7 +55,7 @@ pub(super) struct Network {
 
 impl Network {
     pub(super) fn new(config: Config, weather: Weather, seed: u64) -> Self {
-        let mut ends = [1, 2].map(|key| Endpoint::new(config, Secret::new([key ^ seed as u8; 16])));
+        let mut ends = [1, 2].map(|key| Endpoint::new(config, Secret::new([key ^ seed as u8; 32])));
         ends[B].listen(true);
         Self {
             ends,

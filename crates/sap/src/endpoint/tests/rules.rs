@@ -127,7 +127,12 @@ fn any_weather() -> impl Strategy<Value = (Weather, u64)> {
 }
 
 fn exact_and_in_order(config: Config, weather: Weather, seed: u64) {
-    let (mut network, [a, b]) = Network::connected(config, weather, seed);
+    let (network, ids) = Network::connected(config, weather, seed);
+    exact_and_in_order_in(network, ids);
+}
+
+/// Sends messages of both kinds both ways, and looks at what arrives.
+pub(super) fn exact_and_in_order_in(mut network: Network, [a, b]: [ConnectionId; 2]) {
     let message = |number: u32| vec![number as u8; 1 + (number as usize * 37) % 1000];
     for number in 0..60 {
         network.send(A, a, Mode::Precise, &message(number));

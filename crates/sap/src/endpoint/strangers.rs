@@ -1,0 +1,142 @@
+//! Those who ask for a connection: answers that keep nothing, half-open connections, keys.
+
+use core::net::SocketAddr;
+
+use bytes::Bytes;
+use windfall_base::Instant;
+use windfall_wire_net::sap::{Accept, HEADER_LEN, Header, Kind, Packet, Ping, Reason};
+
+use super::{ConnectionId, Endpoint, HalfOpen};
+use crate::connection::Connection;
+use crate::event::{Dropped, Event, Transmit};
+use crate::handshake;
+use crate::seal::Seal;
+
+/// Answers to strangers that wait to be sent, at most.
+const MAX_ANSWERS: usize = 256;
+
+impl Endpoint {
+    /// A half-open connection was heard of again: now it is one.
+    pub(super) fn confirm(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        id: u32,
+        packet: &Packet,
+    ) -> Result<(), Dropped> {
+        let Some(key) = self.half_open_ids.get(&id).copied().filter(|key| key.0 == from) else {
+            return Ok(());
+        };
+        let sealed = self.half_open.get(&key).and_then(|half| half.sealed.as_ref());
+        let number = packet.header.number.into();
+        if sealed.is_some_and(|(seal, _)| seal.open(number, packet).is_none()) {
+            return Err(Dropped::Forged);
+        }
+        self.half_open_ids.remove(&id);
+        let Some(half) = self.half_open.remove(&key) else { return Ok(()) };
+        let (ping, seal) = ((key.1, half.max_datagram), half.sealed.map(|(seal, _)| seal));
+        let connection = Connection::accept(now, self.config, from, ping, seal);
+        self.connections.insert(id, connection);
+        self.peers.insert(key, id);
+        self.events.push_back((ConnectionId(id), Event::Accepted { from }));
+        Ok(())
+    }
+
+    /// Answers a ping, with no more bytes than it had.
+    pub(super) fn handle_ping(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        packet: &Packet,
+    ) -> Result<(), Dropped> {
+        let body = packet.exact();
+        let ping = Ping::parse(&body).map_err(|_| Dropped::Malformed)?;
+        let key = (from, ping.connection);
+        if self.peers.contains_key(&key) {
+            return Err(Dropped::Duplicate);
+        }
+        let until = now + self.config.half_open_timeout;
+        if let Some(half) = self.half_open.get_mut(&key) {
+            half.until = until;
+            let id = half.id;
+            let handshake = half.sealed.as_ref().map(|(_, handshake)| handshake.clone());
+            self.set_timer(id, Some(until));
+            self.answer_accept(from, ping.connection, id, handshake);
+            return Ok(());
+        }
+        if !self.listening {
+            return self.refuse(from, ping.connection, Reason::NotListening);
+        }
+        let standing = self.connections.len() + self.half_open.len();
+        if standing >= self.config.max_connections
+            || self.half_open.len() >= self.config.max_half_open
+        {
+            return self.refuse(from, ping.connection, Reason::Busy);
+        }
+        let proven = self.secret.accepts(now, from, &ping.token);
+        if !proven && self.half_open.len() >= self.config.free_half_open {
+            let token = self.secret.token(now, from);
+            self.answer(from, Kind::Retry, ping.connection, &token);
+            return Ok(());
+        }
+        let id = self.new_id();
+        let Ok(sealed) = self.agree(&ping, id) else {
+            return self.refuse(from, ping.connection, Reason::Key);
+        };
+        let handshake = sealed.as_ref().map(|(_, handshake)| handshake.clone());
+        let half = HalfOpen { id, max_datagram: ping.max_datagram, until, sealed };
+        self.half_open.insert(key, half);
+        self.half_open_ids.insert(id, key);
+        self.set_timer(id, Some(until));
+        self.answer_accept(from, ping.connection, id, handshake);
+        Ok(())
+    }
+
+    /// The keys that follow from a ping, and what the accept carries; an error if one end has a
+    /// shared key and the other has none or another.
+    fn agree(&mut self, ping: &Ping, id: u32) -> Result<Option<(Box<Seal>, Bytes)>, Reason> {
+        let Some(key) = self.key else {
+            return if ping.handshake.is_empty() { Ok(None) } else { Err(Reason::Key) };
+        };
+        let asked = (&ping.handshake[..], (ping.connection, ping.max_datagram));
+        let offer = (id, self.config.max_datagram as u16);
+        let agreed = handshake::answer(&key, self.secret.draw(), asked, offer);
+        agreed.map(|(seal, message)| Some((Box::new(seal), message))).ok_or(Reason::Key)
+    }
+
+    fn answer_accept(&mut self, to: SocketAddr, peer_id: u32, id: u32, handshake: Option<Bytes>) {
+        let max_datagram = self.config.max_datagram as u16;
+        let handshake = handshake.unwrap_or_default();
+        let accept = Accept { connection: id, max_datagram, handshake };
+        self.answer(to, Kind::Accept, peer_id, &accept.emit());
+    }
+
+    fn refuse(&mut self, to: SocketAddr, peer_id: u32, reason: Reason) -> Result<(), Dropped> {
+        self.answer(to, Kind::Refuse, peer_id, &Bytes::copy_from_slice(&[reason as u8]));
+        Err(Dropped::Refused)
+    }
+
+    /// Tells the sender of an intact ping of another version that this end speaks only one.
+    pub(super) fn refuse_version(&mut self, to: SocketAddr, bytes: &Bytes) {
+        let id = bytes.get(HEADER_LEN..HEADER_LEN + 4);
+        if bytes[0] & 15 == Kind::Ping as u8
+            && let Some(&[a, b, c, d]) = id
+        {
+            let _ = self.refuse(to, u32::from_be_bytes([a, b, c, d]), Reason::Version);
+        }
+    }
+
+    /// Answers somebody who has no connection; what finds no room is left out, for he asks again.
+    fn answer(&mut self, to: SocketAddr, kind: Kind, connection: u32, body: &Bytes) {
+        if self.answers.len() < MAX_ANSWERS {
+            let header = Header { kind, flags: 0, exact: 0, connection, number: 0 };
+            let bytes: Bytes = [&header.emit([body, &[]])[..], body].concat().into();
+            let exact = bytes.len();
+            self.answers.push_back(Transmit {
+                to,
+                parts: [bytes, Bytes::new(), Bytes::new()],
+                exact,
+            });
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Connections between ends that share a key.
+
+use windfall_wire_net::sap::{Accept, HEADER_LEN, Header, Reason};
+
+use super::super::*;
+use super::network::{A, B, FAIR, Network, SECOND, Weather, address};
+use super::rules::exact_and_in_order_in;
+use crate::message::{Integrity, Mode};
+
+const KEY: Key = Key::new([0x4b; 32]);
+const APPROXIMATE: Mode = Mode::Approximate { protected: 4 };
+
+/// Two ends with these keys, of which one asks the other.
+fn asking(keys: [Option<Key>; 2]) -> (Network, ConnectionId) {
+    let mut network = Network::new(Config::standard(), FAIR, 1);
+    for (end, key) in network.ends.iter_mut().zip(keys) {
+        key.into_iter().for_each(|key| end.set_key(key));
+    }
+    let a = network.ends[A].connect(network.now, address(B));
+    (network, a)
+}
+
+fn connected() -> (Network, [ConnectionId; 2]) {
+    let (mut network, a) = asking([Some(KEY); 2]);
+    network.run(SECOND / 10);
+    let b = network.accepted().expect("the keys agree");
+    (network, [a, b])
+}
+
+#[test]
+fn nobody_on_the_way_sees_a_word() {
+    let (mut network, [a, b]) = connected();
+    let mixed = b"head: and the approximate words".repeat(20);
+    network.send(A, a, Mode::Precise, b"the precise words");
+    network.send(A, a, APPROXIMATE, &mixed);
+    network.run(SECOND);
+    let received = network.receive(B, b);
+    assert_eq!(received[0].data, &b"the precise words"[..]);
+    assert_eq!((&received[1].data[..], &received[1].integrity), (&mixed[..], &Integrity::Intact));
+    for (_, transmit) in &network.log {
+        assert!(transmit.to_bytes().windows(5).all(|window| window != b"words"));
+    }
+}
+
+#[test]
+fn ends_whose_keys_differ_say_so() {
+    let other = Some(Key::new([1; 32]));
+    for keys in [[Some(KEY), other], [Some(KEY), None], [None, Some(KEY)]] {
+        let (mut network, a) = asking(keys);
+        network.run(SECOND);
+        let error = CloseReason::Refused(Reason::Key);
+        assert!(network.happened(A, &Event::Closed(error)), "{:?}", network.events);
+        assert_eq!(error.to_string(), "the other end refused: the keys do not agree");
+        network.ends[A].close(network.now, a);
+        network.drain();
+        assert!(network.ends.iter().all(Endpoint::is_empty));
+    }
+}
+
+#[test]
+fn wrong_bits_stay_where_they_are() {
+    let (mut network, [a, b]) = connected();
+    network.send(A, a, APPROXIMATE, &[0; 600]);
+    let transmit = network.sent(A, Kind::Data)[0].clone();
+    let mut bytes = transmit.to_bytes().to_vec();
+    bytes[transmit.exact + 300] ^= 0x10;
+    let now = network.now;
+    network.ends[B].handle_datagram(now, address(A), &bytes.into(), true);
+    let received = network.ends[B].receive(now, b).expect("one bit costs nothing");
+    let mut expected = [0; 600];
+    expected[304] = 0x10;
+    assert_eq!(received.data, expected[..]);
+    // Four bytes of the message are exact; its blocks begin behind them.
+    let block = 260..516;
+    assert_eq!(received.integrity, Integrity::Suspect(vec![block]));
+}
+
+#[test]
+fn what_was_recorded_is_refused_when_it_comes_again() {
+    let (mut network, [a, b]) = connected();
+    for mode in [Mode::Precise, APPROXIMATE] {
+        network.send(A, a, mode, b"once and never again");
+    }
+    network.ends[A].finish(a);
+    network.run(SECOND);
+    assert_eq!(network.receive(B, b).len(), 2);
+    let (now, events) = (network.now, network.events[B].len());
+    let recorded: Vec<_> = network.log.iter().filter(|(by, _)| *by == A).cloned().collect();
+    for (_, transmit) in &recorded {
+        network.ends[B].handle_datagram(now, address(A), &transmit.to_bytes(), true);
+        // To a connection of its own it means nothing either, though the listener has the key.
+        let elsewhere = SocketAddr::from(([10, 0, 0, 9], 4000));
+        network.ends[B].handle_datagram(now, elsewhere, &transmit.to_bytes(), true);
+    }
+    network.run(SECOND * 30);
+    assert!(network.receive(B, b).is_empty());
+    assert_eq!((network.events[B].len(), network.ends[B].len()), (events, 1));
+}
+
+/// A datagram that whoever reads the wire can make: everything but the seal is right.
+fn forged(kind: Kind, flags: u8, connection: u32, number: u32, body: &[u8]) -> Bytes {
+    let header = Header { kind, flags, exact: 0, connection, number };
+    [&header.emit([body, &[]])[..], body].concat().into()
+}
+
+#[test]
+fn what_others_make_is_refused() {
+    let (mut network, [a, b]) = connected();
+    let now = network.now;
+    for flags in [0, 8] {
+        for (kind, body) in [
+            (Kind::Data, &[0; 40][..]),
+            (Kind::Reset, &[0; 17]),
+            (Kind::Fin, &[0; 20]),
+            (Kind::Ack, &[255; 40]),
+            (Kind::Probe, &[]),
+        ] {
+            for number in [40, 1 << 20] {
+                let bytes = forged(kind, flags, b.0, number, body);
+                network.ends[B].handle_datagram(now, address(A), &bytes, true);
+                // A header whose body seems damaged is believed no further than to be of no use.
+                network.ends[B].handle_datagram(now, address(A), &bytes, false);
+            }
+        }
+    }
+    assert_eq!(network.ends[B].drops().get(&Dropped::Forged), Some(&20));
+    network.send(A, a, Mode::Precise, b"goes on");
+    network.send(B, b, Mode::Precise, b"goes on");
+    network.run(SECOND);
+    assert_eq!((network.receive(A, a).len(), network.receive(B, b).len()), (1, 1));
+    assert!(network.ends[A].is_flushed(a) && network.ends[B].is_flushed(b));
+}
+
+#[test]
+fn a_forged_accept_is_refused_and_the_true_one_taken() {
+    let (mut network, a) = asking([Some(KEY); 2]);
+    for handshake in [Bytes::new(), vec![7; 54].into()] {
+        let accept = Accept { connection: 9, max_datagram: 1232, handshake }.emit();
+        let bytes = forged(Kind::Accept, 0, a.0, 0, &accept);
+        network.ends[A].handle_datagram(network.now, address(B), &bytes, true);
+    }
+    assert_eq!(network.ends[A].drops().get(&Dropped::Forged), Some(&2));
+    network.run(SECOND);
+    assert!(network.ends[A].is_open(a));
+}
+
+#[test]
+fn an_accepted_ping_that_was_recorded_opens_nothing() {
+    let (mut network, _) = asking([Some(KEY); 2]);
+    network.drain();
+    let ping = network.sent(A, Kind::Ping)[0].to_bytes();
+    let from = SocketAddr::from(([10, 0, 0, 9], 4000));
+    let now = network.now;
+    network.ends[B].handle_datagram(now, from, &ping, true);
+    let accept = network.ends[B].poll_transmit(now).expect("it answers");
+    assert!(accept.len() <= ping.len());
+    let id = Accept::parse(&accept.to_bytes().slice(HEADER_LEN..)).expect("an accept").connection;
+    for flags in [0, 8] {
+        let probe = forged(Kind::Probe, flags, id, 1, &[0; 16]);
+        network.ends[B].handle_datagram(now, from, &probe, true);
+    }
+    assert!(network.accepted().is_none());
+    assert_eq!(network.ends[B].drops().get(&Dropped::Forged), Some(&2));
+}
+
+#[test]
+fn sealed_messages_are_exact_and_in_order_in_bad_weather() {
+    let weather = Weather { loss: 0.2, damage: 0.2, doubled: 0.2, late: 0.3, mtu: 1500, ..FAIR };
+    let (mut network, ids) = connected();
+    network.weather = weather;
+    exact_and_in_order_in(network, ids);
+}
+
+#[test]
+fn the_longest_message_fits_with_its_seal() {
+    let (mut network, a) = asking([Some(KEY); 2]);
+    network.weather = Weather { mtu: 1460, ..FAIR };
+    network.run(SECOND * 3);
+    let b = network.accepted().expect("the keys agree");
+    let most = network.ends[A].max_message(a);
+    network.send(A, a, Mode::Precise, &vec![1; most]);
+    let error = network.ends[A].send(a, &Message::new(Mode::Precise, vec![1; 1400]));
+    assert!(matches!(error, Err(SendError::TooLong { .. })), "{error:?}");
+    network.run(SECOND);
+    assert_eq!(network.receive(B, b)[0].data.len(), most);
+}
