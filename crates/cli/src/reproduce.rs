@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use windfall_base::Seed;
+use windfall_report::figure::{Basis, Context, Effort, Figure, select};
 use windfall_report::{Finding, Table, page};
-use windfall_reproduce::{Basis, Context, Effort, Figure, select};
 
 use crate::exit::{Outcome, Result, Trouble};
 use crate::options::DEFAULT_SEED;
@@ -42,7 +42,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let figures = select(&args.ids)?;
+    let papers = [windfall_reproduce_sap::FIGURES, windfall_reproduce::FIGURES];
+    let figures = select(papers.into_iter().flatten(), &args.ids)?;
     if args.list {
         return list(&figures, args.json);
     }

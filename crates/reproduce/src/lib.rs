@@ -8,9 +8,6 @@
 pub mod bulk;
 mod counters;
 pub mod demo;
-mod error;
-mod figure;
-mod paper_000;
 mod paper_002;
 mod paper_003;
 mod paper_004;
@@ -22,6 +19,5 @@ mod simulated;
 mod transfer;
 mod wire;
 
-pub use error::Error;
-pub use figure::{Basis, Context, Effort, Figure};
-pub use registry::{FIGURES, select};
+pub use registry::FIGURES;
+use windfall_report::{error, figure};

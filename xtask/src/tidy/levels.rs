@@ -6,7 +6,7 @@ use super::Breach;
 use crate::workspace::Workspace;
 
 /// The level of every crate; a crate imports only from strictly lower levels.
-const LEVELS: [(&str, u8); 28] = [
+const LEVELS: [(&str, u8); 29] = [
     ("windfall-base", 0),
     ("windfall-wire-link", 1),
     ("windfall-wire-net", 1),
@@ -31,6 +31,7 @@ const LEVELS: [(&str, u8); 28] = [
     ("windfall-sim", 6),
     ("windfall-live", 6),
     ("windfall-reproduce", 7),
+    ("windfall-reproduce-sap", 7),
     ("windfall", 8),
     ("windfall-cli", 8),
     ("windfall-ffi-c", 8),
@@ -47,7 +48,7 @@ const NEVER_REACH: [(&str, &str, &str); 5] = [
 ];
 
 /// The crates that may import the air directly; no machine may know it.
-const MAY_IMPORT_CHANNEL: [&str; 7] = [
+const MAY_IMPORT_CHANNEL: [&str; 8] = [
     "windfall-network",
     "windfall-scenario",
     "windfall-trace",
@@ -55,6 +56,7 @@ const MAY_IMPORT_CHANNEL: [&str; 7] = [
     "windfall-sim",
     "windfall-live",
     "windfall-reproduce",
+    "windfall-reproduce-sap",
 ];
 
 /// Packages beside the levels, which may import anything and which no crate may import.

@@ -1,17 +1,24 @@
-//! Ransford and Ceze, *SAP: an Architecture for Selectively Approximate Wireless Communication*.
+//! The experiments of paper 000: Ransford and Ceze, *SAP: an Architecture for Selectively
+//! Approximate Wireless Communication*.
+//!
+//! All of them run in simulated time. [`FIGURES`] lists them.
 
-pub(crate) mod fig2;
-pub(crate) mod fig3;
-pub(crate) mod fig4;
-pub(crate) mod knobs;
+mod fig2;
+mod fig3;
+mod fig4;
+mod knobs;
 mod office;
 mod streamer;
 
 use windfall_report::{Axis, Chart, Claim, Mark, Point, Series, Verdict};
+use windfall_report::{error, figure};
 
-use crate::figure::{Context, Effort};
+use crate::figure::{Context, Effort, Figure};
 use office::{DISTANCES, Office, RATES};
 use streamer::{Mode, Outcome, Run};
+
+/// The figures of paper 000, in their order.
+pub const FIGURES: &[Figure] = &[fig2::FIGURE, fig3::FIGURE, fig4::FIGURE, knobs::KNOBS];
 
 /// All runs of `run` together, each with a seed of its own.
 fn together(context: &Context<'_>, runs: u64, run: Run) -> Outcome {

@@ -1,11 +1,11 @@
-//! What a figure is, and what its experiment is given.
+//! What a figure is, what its experiment is given, and how figures are chosen by name.
 
 use std::path::PathBuf;
 
-use windfall_base::Seed;
-use windfall_report::{Finding, Provenance, Verdict};
-
 use crate::error::Error;
+use crate::finding::{Finding, Verdict};
+use crate::provenance::Provenance;
+use windfall_base::Seed;
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub struct Figure {
     /// The verdict on record.
     pub expected: Verdict,
     /// Runs the experiment.
-    pub(crate) run: fn(&Figure, &Context<'_>) -> Result<Finding, Error>,
+    pub run: fn(&Figure, &Context<'_>) -> Result<Finding, Error>,
 }
 
 impl Figure {
@@ -67,7 +67,8 @@ impl Figure {
     }
 
     /// The command that runs the experiment again, and what else belongs into its files.
-    pub(crate) fn provenance(&self, context: &Context<'_>) -> Provenance {
+    #[must_use]
+    pub fn provenance(&self, context: &Context<'_>) -> Provenance {
         let effort = match context.effort {
             Effort::Quick => " --quick",
             Effort::Paper => "",
@@ -80,3 +81,38 @@ impl Figure {
         }
     }
 }
+
+/// Those of `figures` that `names` choose: a figure such as `S3.fig5`, a paper such as `S3`, all
+/// that begin alike such as `S3.fig*`, or `all`.
+///
+/// Names are not case-sensitive; no names choose all. The order is that of `figures`.
+///
+/// # Errors
+/// If a name chooses nothing.
+pub fn select(
+    figures: impl Iterator<Item = &'static Figure> + Clone,
+    names: &[String],
+) -> Result<Vec<&'static Figure>, Error> {
+    let chooses = |name: &str, figure: &Figure| {
+        let paper = figure.name.split('.').next().unwrap_or_default();
+        let begins = |start: &str| {
+            figure.name.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start))
+        };
+        name.eq_ignore_ascii_case("all")
+            || name.eq_ignore_ascii_case(paper)
+            || name.strip_suffix('*').is_some_and(begins)
+            || name.eq_ignore_ascii_case(figure.name)
+    };
+    for name in names {
+        if !figures.clone().any(|figure| chooses(name, figure)) {
+            let known: Vec<_> = figures.map(|figure| figure.name).collect();
+            return Err(Error::NoSuchFigure { name: name.clone(), known: known.join(", ") });
+        }
+    }
+    let chosen =
+        |figure: &&Figure| names.is_empty() || names.iter().any(|name| chooses(name, figure));
+    Ok(figures.filter(chosen).collect())
+}
+
+#[cfg(test)]
+mod tests;
