@@ -94,6 +94,7 @@ fn fill(summary: &mut Summary, simulation: &Simulation, topology: &Topology) {
             name: plan.name.clone(),
             dropped,
             congestion: None,
+            tcp: station.tcp_operations().iter().filter(|(_, n)| *n > 0).collect(),
         });
         let own = topology.apps.iter().filter(|app| app.station == number);
         for (app, measures) in own.zip(station.reports()) {

@@ -117,3 +117,19 @@ fn bad_input_is_refused_in_one_line_with_code_2() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("\"1.5\" is not a probability"));
 }
+
+#[test]
+fn the_steps_of_tcp_are_part_of_the_account() {
+    let scratch = Scratch::new("steps");
+    let bulk = SCENARIO.replace("kind = \"spray\"", "kind = \"bulk\"\nbytes = \"100kB\"");
+    let run = scratch.sim(&bulk, &["--json"]);
+    let account: serde_json::Value = serde_json::from_str(&good(&run)).expect("JSON");
+    let steps = |station: usize, name: &str| account["stations"][station]["tcp"][name].as_u64();
+    // Beside data it sends a SYN and what answers the other end's.
+    assert_eq!(steps(0, "segments_sent"), steps(0, "data_sent").map(|n| n + 2), "{account}");
+    for name in ["lookups", "checksum_bytes", "paws_checks", "predicted_data", "acks_sent"] {
+        assert!(steps(1, name) > Some(0), "{name}: {account}");
+    }
+    let shown = good(&scratch.sim(&bulk, &[]));
+    assert!(shown.contains("TCP at far: acks "), "{shown}");
+}

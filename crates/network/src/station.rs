@@ -57,6 +57,12 @@ impl Station {
         self.host.connections()
     }
 
+    /// The steps of TCP's processing taken so far, by connections that are gone too.
+    #[must_use]
+    pub fn tcp_operations(&self) -> windfall_tcp::Operations {
+        self.host.tcp_operations()
+    }
+
     /// What each application has measured.
     pub fn reports(&self) -> impl Iterator<Item = Vec<(&'static str, f64)>> + '_ {
         self.apps.iter().map(|app| app.report())

@@ -150,6 +150,12 @@ impl Host {
         self.events.pop_front()
     }
 
+    /// The steps of TCP's processing taken so far, by connections that are gone too.
+    #[must_use]
+    pub fn tcp_operations(&self) -> windfall_tcp::Operations {
+        self.streams.operations()
+    }
+
     /// The connections of its streams, to look at what they have done.
     pub fn connections(&self) -> impl Iterator<Item = &windfall_tcp::Connection> {
         self.streams.connections()

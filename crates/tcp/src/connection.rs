@@ -272,6 +272,7 @@ impl Connection {
     /// The reason for which it was discarded.
     pub fn handle_segment(&mut self, now: Instant, seg: &mut Segment) -> Result<(), DropReason> {
         self.operations.segments_received += 1;
+        self.operations.detections += u64::from(seg.damaged);
         self.heard = now;
         self.probes = 0;
         match self.state {
@@ -287,18 +288,6 @@ impl Connection {
             return Ok(());
         }
         self.receive(now, seg)
-    }
-
-    /// As [`handle_segment`](Self::handle_segment), and counts the check over `len` bytes.
-    pub(crate) fn handle_checked(
-        &mut self,
-        now: Instant,
-        seg: &mut Segment,
-        len: usize,
-    ) -> Result<(), DropReason> {
-        self.operations.checksum_bytes += len as u64;
-        self.operations.detections += u64::from(seg.damaged);
-        self.handle_segment(now, seg)
     }
 
     /// Whether a segment lies beyond everything that this connection has received.
@@ -407,6 +396,10 @@ impl Connection {
     #[must_use]
     pub const fn operations(&self) -> &Operations {
         &self.operations
+    }
+
+    pub(crate) const fn operations_mut(&mut self) -> &mut Operations {
+        &mut self.operations
     }
 
     /// The congestion window, in bytes.

@@ -20,10 +20,12 @@ use windfall_base::{Instant, Seed, Stream};
 use crate::config::Config;
 use crate::connection::{Connection, Path, State};
 use crate::event::{Event, UseError};
-use crate::lookup::{Key, Lookup, LookupCounts, Table};
+use crate::lookup::{Key, Lookup, Table};
+use crate::operations::Operations;
 use crate::segment::Transmit;
 use crate::siphash;
 
+mod account;
 mod arrive;
 mod cookie;
 mod fast_open;
@@ -117,6 +119,8 @@ pub struct Endpoint {
     next_port: u16,
     cookies: u64,
     fast_opens: fast_open::FastOpens,
+    /// Steps taken for connections that are gone, and for segments that belonged to none.
+    past: Operations,
 }
 
 impl Endpoint {
@@ -138,6 +142,7 @@ impl Endpoint {
             next_port: stream.below(u64::from(EPHEMERAL)) as u16,
             cookies: 0,
             fast_opens: fast_open::FastOpens::default(),
+            past: Operations::default(),
         }
     }
 
@@ -314,11 +319,18 @@ impl Endpoint {
         if !connection.is_done() || (connection.has_event() && entry.is_noisy) {
             return;
         }
-        let key = key(connection.path());
-        entry.connection = None;
-        entry.generation = entry.generation.wrapping_add(1);
-        self.table.remove(&key);
-        self.free.push(slot);
+        self.drop_connection(slot);
+    }
+
+    /// Removes a connection without a word.
+    fn drop_connection(&mut self, slot: u32) {
+        let entry = &mut self.slots[slot as usize];
+        if let Some(connection) = entry.connection.take() {
+            entry.generation = entry.generation.wrapping_add(1);
+            self.past += *connection.operations();
+            self.table.remove(&key(connection.path()));
+            self.free.push(slot);
+        }
     }
 
     /// Says when to call `handle_timeout` next, and why.
@@ -440,38 +452,6 @@ impl Endpoint {
         let path = Path::new(local, remote)?;
         let slot = self.table.peek(&key(&path))?;
         Some(ConnectionId { slot, generation: self.slots[slot as usize].generation })
-    }
-
-    /// What it holds besides the data of its connections: entries of its tables and queues, which
-    /// stay bounded by the connections that were open at once.
-    #[must_use]
-    pub fn held_entries(&self) -> usize {
-        let queues = self.ready.len() + self.noisy.len() + self.replies.len();
-        self.slots.len() + self.wakeups.len() + queues
-    }
-
-    /// How many connections there are, dying ones included.
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        self.table.len()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.table.is_empty()
-    }
-
-    /// What finding connections has cost (S2.14).
-    #[must_use]
-    pub const fn lookup_counts(&self) -> &LookupCounts {
-        self.table.counts()
-    }
-
-    /// SYNs answered without memory.
-    #[must_use]
-    pub const fn cookies_sent(&self) -> u64 {
-        self.cookies
     }
 }
 

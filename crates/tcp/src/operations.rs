@@ -1,62 +1,92 @@
 //! Counts of the processing steps of a connection, from which its energy is computed (S2).
 
-/// How often each step of processing was taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Operations {
+use core::ops::AddAssign;
+
+use serde::Serialize;
+
+/// Defines the counts and what is done with all of them, so that none is forgotten.
+macro_rules! operations {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// How often each step of processing was taken.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+        pub struct Operations {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl Operations {
+            /// Names and counts, in the order of processing.
+            pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
+                [$((stringify!($name), self.$name)),*].into_iter()
+            }
+        }
+
+        impl AddAssign for Operations {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$name += other.$name;)*
+            }
+        }
+    };
+}
+
+operations! {
     /// Segments taken in.
-    pub segments_received: u64,
+    segments_received,
     /// Segments given out.
-    pub segments_sent: u64,
+    segments_sent,
+    /// Lookups of the connection that a segment is for (S2.14).
+    lookups,
+    /// Addresses and ports compared in them.
+    keys_compared,
     /// Bytes over which a checksum was computed or checked.
-    pub checksum_bytes: u64,
+    checksum_bytes,
     /// Bytes copied from one place in memory to another.
-    pub copied_bytes: u64,
+    copied_bytes,
     /// Timestamps compared to refuse old duplicates (step H1 of S2.8).
-    pub paws_checks: u64,
+    paws_checks,
     /// Data segments taken by header prediction (step H2).
-    pub predicted_data: u64,
+    predicted_data,
     /// Acknowledgments taken by header prediction.
-    pub predicted_acks: u64,
+    predicted_acks,
     /// Segments that header prediction passed on to full processing (step H3).
-    pub mispredicted: u64,
+    mispredicted,
     /// Data segments sent by way of the template header (S2.7).
-    pub templates: u64,
+    templates,
     /// Segments whose header was written in full.
-    pub headers: u64,
+    headers,
     /// Timestamps written or read.
-    pub timestamps: u64,
+    timestamps,
     /// SACK blocks written or read.
-    pub sack_blocks: u64,
+    sack_blocks,
     /// SACK blocks that could not be, and were passed over.
-    pub sack_refused: u64,
+    sack_refused,
     /// Segments sent that carry nothing but an acknowledgment.
-    pub acks_sent: u64,
+    acks_sent,
     /// Segments received that carry nothing but an acknowledgment.
-    pub acks_received: u64,
+    acks_received,
     /// Data segments sent, repeated ones included.
-    pub data_sent: u64,
+    data_sent,
     /// Data segments received, repeated ones included.
-    pub data_received: u64,
+    data_received,
     /// Data segments sent again.
-    pub retransmissions: u64,
+    retransmissions,
     /// Timeouts of the retransmission timer.
-    pub timeouts: u64,
+    timeouts,
     /// Fast retransmits: losses seen by duplicate acknowledgments or SACK.
-    pub fast_retransmits: u64,
+    fast_retransmits,
     /// Segments that the other end reports as received twice (RFC 2883).
-    pub duplicates_reported: u64,
+    duplicates_reported,
     /// Corruption detection options written or checked.
-    pub detections: u64,
+    detections,
     /// Damaged segments whose header was usable.
-    pub damaged: u64,
+    damaged,
     /// Corruption notifications sent.
-    pub notifications_sent: u64,
+    notifications_sent,
     /// Corruption notifications received and followed.
-    pub notifications_received: u64,
+    notifications_received,
     /// Reductions of the congestion window, for whatever reason.
-    pub reductions: u64,
+    reductions,
     /// Window probes and keepalives sent.
-    pub probes: u64,
+    probes,
 }
 
 impl Operations {

@@ -125,6 +125,10 @@ pub struct StationSummary {
     pub dropped: BTreeMap<String, u64>,
     /// The TCP congestion control of the station's kernel; `None` where no kernel stands there.
     pub congestion: Option<String>,
+    /// How often each step of TCP's processing was taken, where our engine stands; steps that were
+    /// not taken are left out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tcp: BTreeMap<&'static str, u64>,
 }
 
 /// How far deliveries were behind their due time, for want of processor time.
@@ -232,6 +236,12 @@ impl Summary {
             if let Some(congestion) = &station.congestion {
                 let _ = writeln!(out, "TCP congestion control at {}: {congestion}", station.name);
             }
+        }
+        for station in self.stations.iter().filter(|station| !station.tcp.is_empty()) {
+            let steps =
+                station.tcp.iter().map(|(name, n)| format!("{} {n}", name.replace('_', " ")));
+            let steps = steps.collect::<Vec<_>>().join(", ");
+            let _ = writeln!(out, "TCP at {}: {steps}", station.name);
         }
         for application in &self.applications {
             let measures = &application.measures;

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use windfall_base::Seed;
 use windfall_live::tcp::Record;
-use windfall_live::tcp::record::Counts;
 
 /// Writes one line of JSON.
 pub(super) fn json(out: &mut impl Write, record: &Record, tcp: &str, seed: Seed) -> io::Result<()> {
@@ -48,10 +47,9 @@ pub(super) fn table(out: &mut impl Write, record: &Record, tcp: &str) -> io::Res
     if let Some(rate) = record.prediction_rate {
         writeln!(out, "{:24}{:.1} %", "headers predicted", rate * 100.0)?;
     }
-    for (name, count) in record.operations.iter().flat_map(Counts::iter) {
-        if count > 0 {
-            writeln!(out, "  {:22}{count}", name.replace('_', " "))?;
-        }
+    let Some(operations) = record.operations else { return Ok(()) };
+    for (name, count) in operations.iter().filter(|(_, count)| *count > 0) {
+        writeln!(out, "  {:22}{count}", name.replace('_', " "))?;
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ pub struct Record {
     /// The share of segments that header prediction took; the kernel does not tell.
     pub prediction_rate: Option<f64>,
     /// How often each step of processing was taken; the kernel does not tell.
-    pub operations: Option<Counts>,
+    pub operations: Option<Operations>,
     /// The place of the first byte that was not what the other end should have sent.
     pub wrong: Option<u64>,
     /// Why the connection ended, if not well.
@@ -56,44 +56,8 @@ impl Record {
         self.timeouts = Some(operations.timeouts);
         self.round_trip_ms = rtt.map(|rtt| rtt.as_nanos() as f64 / 1e6);
         self.prediction_rate = Some(operations.prediction_rate());
-        self.operations = Some(Counts::from(operations));
+        self.operations = Some(*operations);
     }
-}
-
-/// Defines the counts by name, so that none is forgotten when the engine gets another.
-macro_rules! counts {
-    ($($name:ident),* $(,)?) => {
-        /// [`Operations`] by name.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-        pub struct Counts {
-            $(
-                /// See [`Operations`].
-                pub $name: u64,
-            )*
-        }
-
-        impl From<&Operations> for Counts {
-            fn from(operations: &Operations) -> Self {
-                let Operations { $($name),* } = *operations;
-                Self { $($name),* }
-            }
-        }
-
-        impl Counts {
-            /// Names and counts, in the order of [`Operations`].
-            pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
-                [$((stringify!($name), self.$name)),*].into_iter()
-            }
-        }
-    };
-}
-
-counts! {
-    segments_received, segments_sent, checksum_bytes, copied_bytes, paws_checks, predicted_data,
-    predicted_acks, mispredicted, templates, headers, timestamps, sack_blocks, sack_refused,
-    acks_sent, acks_received, data_sent, data_received, retransmissions, timeouts, fast_retransmits,
-    duplicates_reported, detections, damaged, notifications_sent, notifications_received,
-    reductions, probes,
 }
 
 /// The times of a connection that is going on.

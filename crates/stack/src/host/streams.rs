@@ -81,6 +81,10 @@ impl Streams {
         self.tcp.connections()
     }
 
+    pub(super) fn operations(&self) -> windfall_tcp::Operations {
+        self.tcp.operations()
+    }
+
     /// The knobs for a link that carries packets of `mtu` bytes.
     fn config_for(&self, mtu: usize, local: IpAddr) -> Arc<Config> {
         let headers = if local.is_ipv4() { 40 } else { 60 };

@@ -37,7 +37,7 @@ impl Connection {
             self.complete_opening(now, seg, start)?;
         }
         self.note_timestamp(now, seg, start);
-        if seg.data.is_empty() {
+        if seg.span() == 0 {
             self.operations.acks_received += 1;
         }
         self.receive_ack(now, seg, start)?;

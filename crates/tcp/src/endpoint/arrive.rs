@@ -11,7 +11,7 @@ use windfall_wire_net::tcp::{
     self, CorruptionKinds, Flags, HeaderBytes, Packet, Repr, checksum_holds, corruption,
 };
 
-use super::{Endpoint, Listener, Overflow, key};
+use super::{Endpoint, Listener, Overflow};
 use crate::config::Config;
 use crate::connection::{Connection, Path, State};
 use crate::lookup::Key;
@@ -47,7 +47,7 @@ impl Endpoint {
             local_port: packet.dst_port(),
             remote_port: packet.src_port(),
         };
-        let slot = self.table.find(&key);
+        let slot = self.look_up(&key, bytes.len());
         let whole = arrival.missing == 0 && checksum_holds(&arrival.addresses, [head, body]);
         let config = slot.and_then(|slot| self.config_of(slot));
         let kinds = config.map_or_else(CorruptionKinds::default, |c| c.corruption.kinds);
@@ -65,9 +65,23 @@ impl Endpoint {
         let (ecn, missing) = (arrival.ecn, arrival.missing);
         let mut segment = Segment { header, ecn, data, damaged: !whole, missing };
         match slot {
-            Some(slot) => self.deliver(now, slot, &key, &mut segment, bytes.len()),
+            Some(slot) => self.deliver(now, slot, &key, &mut segment),
             None => self.answer(now, &key, &segment),
         }
+    }
+
+    /// Finds the connection of a segment of `len` bytes, and counts that and the check to come.
+    //= S2.14
+    fn look_up(&mut self, key: &Key, len: usize) -> Option<u32> {
+        let before = self.table.counts().compared;
+        let slot = self.table.find(key);
+        let compared = self.table.counts().compared - before;
+        let entry = slot.and_then(|slot| self.slots[slot as usize].connection.as_deref_mut());
+        let operations = entry.map_or(&mut self.past, Connection::operations_mut);
+        operations.lookups += 1;
+        operations.keys_compared += compared;
+        operations.checksum_bytes += len as u64;
+        slot
     }
 
     fn config_of(&self, slot: u32) -> Option<&Config> {
@@ -80,7 +94,6 @@ impl Endpoint {
         slot: u32,
         key: &Key,
         segment: &mut Segment,
-        len: usize,
     ) -> Result<(), DropReason> {
         let replaced = |connection: &Connection| connection.may_be_replaced(segment);
         let entry = &self.slots[slot as usize];
@@ -93,7 +106,7 @@ impl Endpoint {
             return Err(DropReason::NoListener);
         };
         let opening = connection.state() == State::SynSent && connection.config().fast_open;
-        let result = connection.handle_checked(now, segment, len);
+        let result = connection.handle_segment(now, segment);
         if opening && connection.state() == State::Established {
             let repeated = connection.operations().retransmissions > 0;
             self.fast_opens.learn(key, connection.granted_cookie(segment), repeated);
@@ -103,16 +116,6 @@ impl Endpoint {
             self.refuse(key, segment);
         }
         result
-    }
-
-    /// Removes a connection without a word.
-    fn drop_connection(&mut self, slot: u32) {
-        let entry = &mut self.slots[slot as usize];
-        if let Some(connection) = entry.connection.take() {
-            entry.generation = entry.generation.wrapping_add(1);
-            self.table.remove(&key(connection.path()));
-            self.free.push(slot);
-        }
     }
 
     fn listener(&self, key: &Key) -> Option<SocketAddr> {

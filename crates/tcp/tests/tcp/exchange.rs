@@ -56,3 +56,33 @@ fn a_silent_peer_ends_the_attempt() {
     // One SYN and six more, at 1, 3, 7, 15, 31 and 63 s.
     assert_eq!(pair.seen.len(), 7);
 }
+
+#[test]
+fn every_step_is_counted_for_connections_that_are_gone_too() {
+    let mut pair = Pair::with(Config { nagle: false, ..Config::default() });
+    pair.transfer(100_000, Duration::from_secs(5));
+    let far = *pair.connection(FAR).operations();
+    // All that arrived but the SYN, for which there was no connection yet.
+    let segments = pair.sent(NEAR).count() as u64;
+    assert_eq!((far.lookups, far.keys_compared), (segments - 1, segments - 1));
+    let bytes: usize = pair.sent(NEAR).skip(1).map(|seen| seen.len + 32).sum();
+    assert!(far.checksum_bytes > bytes as u64, "what it sends is summed too: {far:?}");
+    assert_eq!(far.paws_checks, far.lookups);
+    // Prediction begins behind the acknowledgment of the SYN.
+    assert_eq!(far.predicted_data + far.predicted_acks + far.mispredicted, far.lookups - 1);
+    let bare = |seen: &&Seen| seen.header.flags == windfall_wire_net::tcp::Flags::ACK;
+    assert_eq!(far.acks_sent, pair.sent(FAR).filter(bare).count() as u64);
+    assert!(far.copied_bytes < 1_448, "large segments are shared, not copied");
+    for end in [NEAR, FAR] {
+        let id = pair.ends[end].id.unwrap();
+        pair.ends[end].tcp.close(pair.now, id).unwrap();
+    }
+    pair.run_for(Duration::from_secs(120));
+    assert!(pair.ends[FAR].tcp.is_empty());
+    let (near, bare) = (pair.ends[NEAR].tcp.operations(), pair.sent(FAR).filter(bare).count());
+    assert_eq!(near.acks_received, bare as u64);
+    let all = pair.ends[FAR].tcp.operations();
+    let arrived = pair.sent(NEAR).count() as u64;
+    assert_eq!((all.lookups, all.segments_received), (arrived, arrived - 1));
+    assert_eq!(all.data_received, far.data_received);
+}

@@ -54,10 +54,12 @@ fn what_only_real_time_has_is_added() {
         name: "far".into(),
         dropped: [("udp-checksum".to_owned(), 3)].into(),
         congestion: Some("reno".into()),
+        tcp: [("paws_checks", 7), ("acks_sent", 2)].into(),
     });
     let text = summary.to_text();
     assert!(text.contains("late deliveries: 1 of 9 by more than 1 ms, worst 2.500 ms\n"), "{text}");
     assert!(text.contains("TCP congestion control at far: reno\n"), "{text}");
+    assert!(text.contains("TCP at far: acks sent 2, paws checks 7\n"), "{text}");
     assert!(text.contains("dropped above the link at far: udp-checksum 3\n"), "{text}");
 }
 

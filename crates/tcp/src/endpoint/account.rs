@@ -1,0 +1,48 @@
+//! What an endpoint holds and what it has done.
+
+use super::Endpoint;
+use crate::lookup::LookupCounts;
+use crate::operations::Operations;
+
+impl Endpoint {
+    /// What it holds besides the data of its connections: entries of its tables and queues, which
+    /// stay bounded by the connections that were open at once.
+    #[must_use]
+    pub fn held_entries(&self) -> usize {
+        let queues = self.ready.len() + self.noisy.len() + self.replies.len();
+        self.slots.len() + self.wakeups.len() + queues
+    }
+
+    /// How many connections there are, dying ones included.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    /// What finding connections has cost (S2.14).
+    #[must_use]
+    pub const fn lookup_counts(&self) -> &LookupCounts {
+        self.table.counts()
+    }
+
+    /// The steps of processing taken so far, for connections that are gone too.
+    #[must_use]
+    pub fn operations(&self) -> Operations {
+        self.connections().fold(self.past, |mut sum, connection| {
+            sum += *connection.operations();
+            sum
+        })
+    }
+
+    /// SYNs answered without memory.
+    #[must_use]
+    pub const fn cookies_sent(&self) -> u64 {
+        self.cookies
+    }
+}
