@@ -11,6 +11,7 @@ use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Verdict}
 use windfall_scenario::Scenario;
 use windfall_sim::Simulation;
 
+use super::mix::Deck;
 use crate::error::Error;
 use crate::figure::{Basis, Context, Effort, Figure};
 
@@ -23,23 +24,70 @@ pub(crate) const SIMULATED: Figure = Figure {
 };
 
 /// The cell and its flows.
-pub(super) const SCENARIO: &str =
-    include_str!("../../../../scenarios/paper-003/location-dependent.toml");
+const SCENARIO: &str = include_str!("../../../../scenarios/paper-003/location-dependent.toml");
 /// What video reserves, in kb/s.
 pub(super) const RESERVED: f64 = 352.0;
 /// The names of the flows, as the scenario numbers them from 1.
-pub(super) const FLOWS: [&str; 3] = ["video", "FTP1", "FTP2"];
-pub(super) const VIDEO: usize = 0;
-pub(super) const FTP1: usize = 1;
-pub(super) const FTP2: usize = 2;
+const FLOWS: [&str; 3] = ["video", "FTP1", "FTP2"];
+const VIDEO: usize = 0;
+const FTP1: usize = 1;
+const FTP2: usize = 2;
 
-/// The loss at the bad station, step by step.
-const STEPS: [f64; 6] = [0.0, 0.1, 0.25, 0.5, 0.75, 0.0];
-/// How often the simulation is looked at.
-const GLANCE: Duration = Duration::from_millis(250);
+/// How often the flows are looked at, in seconds.
+pub(super) const GLANCE: f64 = 0.25;
+/// Glances whose mean the chart shows.
+const WINDOW: usize = 20;
 
-/// The throughput of each flow in kb/s during each step.
-type Rates = Vec<[f64; 3]>;
+/// What happens in the cell: the losses at the bad station one after the other, each for so many
+/// frames of the base station.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Story {
+    pub(super) losses: &'static [f64],
+    pub(super) frames: u64,
+}
+
+impl Story {
+    /// Every step of it.
+    pub(super) const WHOLE: &'static [f64] = &[0.0, 0.1, 0.25, 0.5, 0.75, 0.0];
+    /// The file that its scenario names.
+    pub(super) const TRACE: &'static str = "steps.trace";
+
+    /// The scenario, as TOML.
+    pub(super) fn scenario() -> String {
+        SCENARIO.replace("\nloss = 0\n", &format!("\nerror-trace = {:?}\n", Self::TRACE))
+    }
+
+    /// The frames of all steps.
+    pub(super) fn end(&self) -> u64 {
+        self.frames * self.losses.len() as u64
+    }
+
+    /// An error trace that loses frames in random order, as many of each hundred as a step says.
+    pub(super) fn trace(&self, seed: Seed) -> String {
+        let mut random = Stream::new(seed, "steps");
+        let mut text =
+            "{\"format\":\"windfall-error-trace\",\"version\":1,\"unit\":\"frame\"}\n".to_owned();
+        let mut whole = 0_u64;
+        for &rate in self.losses {
+            let mut deck = Deck::new(rate);
+            for _ in 0..self.frames {
+                if !deck.draw(&mut random) {
+                    whole += 1;
+                    continue;
+                }
+                if whole > 0 {
+                    // Writing to a string cannot fail.
+                    let _ = writeln!(text, "{whole}");
+                }
+                text.push_str("l 1\n");
+                whole = 0;
+            }
+        }
+        // The figure ends before the trace begins again.
+        let _ = writeln!(text, "{}\nend {}", whole + self.frames, self.end() + self.frames);
+        text
+    }
+}
 
 //= S3.43
 fn simulate(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
@@ -48,8 +96,8 @@ fn simulate(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
         Effort::Paper => 3_000,
         Effort::Full => 20_000,
     };
-    let course = Course::run(figure.name, context.seed, frames)?;
-    let rates: Rates = (0..STEPS.len()).map(|step| course.rates(step, frames)).collect();
+    let story = Story { losses: Story::WHOLE, frames };
+    let course = run(figure.name, context.seed, story)?;
     Ok(Finding {
         figure: figure.name,
         title: figure.title.to_owned(),
@@ -57,11 +105,10 @@ fn simulate(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
             "Three TCP connections (NetBSD 1.2's TCP, windows of 16 kB) from a base station over a \
              polled radio of 2 Mb/s with persistent local retransmission: video, reserving \
              {RESERVED} kb/s at power factor 1.4, and FTP1 to one station, FTP2 to another, at \
-             1.2. Of what the first station hears a share is lost that changes every {frames} \
-             frames. Throughput is counted in acknowledged packets, the first third of a step left \
-             out."
+             1.2. {}",
+            course.method()
         ),
-        claims: claims(&rates),
+        claims: course.claims(1.0),
         expected: figure.expected,
         charts: vec![("", course.chart())],
         tables: Vec::new(),
@@ -69,119 +116,147 @@ fn simulate(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
     })
 }
 
-/// What Figure 12's prose says, of TCP.
-fn claims(rates: &Rates) -> Vec<Claim> {
-    let share = |step: usize, flow: usize| rates[step][flow] / RESERVED;
-    let ftps = |step: usize| rates[step][FTP1] / rates[step][FTP2].max(1e-9);
-    let claim = |requirement, paper: &str, measured: String, holds| Claim {
-        requirement,
-        paper: paper.to_owned(),
-        measured,
-        verdict: Verdict::of(holds),
+/// Simulates the whole story.
+fn run(figure: &'static str, seed: Seed, story: Story) -> Result<Course, Error> {
+    let failed = |message: String| Error::Scenario { figure, message };
+    let (text, trace) = (Story::scenario(), story.trace(seed));
+    let scenario = Scenario::parse(figure, &text).map_err(|error| failed(error.to_string()))?;
+    let read = &mut |name: &str| match name {
+        Story::TRACE => Ok(trace.clone().into_bytes()),
+        other => Err(io::Error::other(format!("{other} is none of the figure's files"))),
     };
-    let shown = |step: usize| {
-        format!(
-            "video {:.2} of its reservation, FTP1 {:.2} of FTP2",
-            share(step, VIDEO),
-            ftps(step)
-        )
-    };
-    vec![
-        claim(
-            "S3.43",
-            "at 10 % extra effort makes up for all errors: video keeps its rate, the FTPs share",
-            shown(1),
-            (share(1, VIDEO) - 1.0).abs() < 0.05 && (ftps(1) - 1.0).abs() < 0.1,
-        ),
-        claim(
-            "S3.30",
-            "at 25 % FTP1 is beyond its crossover of 16.7 %, video is not beyond its of 28.6 %: \
-             1.2 · (1 − 0.25) = 0.9",
-            shown(2),
-            (share(2, VIDEO) - 1.0).abs() < 0.05 && (ftps(2) - 0.9).abs() < 0.1,
-        ),
-        claim(
-            "S3.30",
-            "at 50 % both are: video gets 1.4 · (1 − 0.5) = 0.7, FTP1 0.6 of FTP2",
-            shown(3),
-            (share(3, VIDEO) - 0.7).abs() < 0.08 && (ftps(3) - 0.6).abs() < 0.12,
-        ),
-        claim(
-            "S3.41",
-            "FTP2 is never starved",
-            format!("{:.0} kb/s at 75 % loss, {:.0} without", rates[4][FTP2], rates[0][FTP2]),
-            rates[4][FTP2] > 0.4 * rates[0][FTP2],
-        ),
-        claim(
-            "S3.42",
-            "when errors end video exceeds its reservation, up to 1.4 times, and FTP1 gets more \
-             than FTP2",
-            shown(5),
-            (1.05..1.45).contains(&share(5, VIDEO)) && ftps(5) > 1.05,
-        ),
-    ]
+    let mut topology =
+        scenario.topology(0, (figure, &text), read).map_err(|e| failed(e.to_string()))?;
+    // Longer than any run; it ends with the last step.
+    topology.duration = Duration::from_secs(100_000);
+    let mut simulation =
+        Simulation::new(&topology, seed).map_err(|error| failed(error.to_string()))?;
+    let (mut now, mut course) = (Instant::START, Course { story, glances: Vec::new() });
+    while course.frames() < story.end() && now < simulation.end() {
+        now = now.saturating_add(Duration::from_secs_f64(GLANCE));
+        // Nothing is observed that could fail.
+        let _ = simulation.run(now, &mut |_| Ok(()));
+        let network = simulation.network();
+        let Some(base) = network.interfaces().next() else { break };
+        let flows = network.flows(base);
+        let bytes = [1, 2, 3].map(|flow| flows.get(flow).map_or(0, |account| account.bytes));
+        let (seconds, frames) = (now.as_secs_f64(), network.ledger(base).frames);
+        course.glances.push(Glance { seconds, frames, bytes });
+    }
+    Ok(course)
 }
 
-/// The bytes of each flow that were acknowledged, and the frames sent, over time.
-struct Course {
-    glances: Vec<(f64, u64, [u64; 3])>,
+/// How far the base station is at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Glance {
+    pub(super) seconds: f64,
+    /// Frames sent.
+    pub(super) frames: u64,
+    /// Bytes acknowledged by the link, flow by flow.
+    pub(super) bytes: [u64; 3],
+}
+
+/// How the story went.
+pub(super) struct Course {
+    pub(super) story: Story,
+    pub(super) glances: Vec<Glance>,
 }
 
 impl Course {
-    fn run(figure: &'static str, seed: Seed, frames: u64) -> Result<Self, Error> {
-        let failed = |message: String| Error::Scenario { figure, message };
-        let text = SCENARIO.replace("\nloss = 0\n", "\nerror-trace = \"steps.trace\"\n");
-        let scenario = Scenario::parse(figure, &text).map_err(|error| failed(error.to_string()))?;
-        let trace = trace(seed, frames);
-        let read = &mut |name: &str| match name {
-            "steps.trace" => Ok(trace.clone().into_bytes()),
-            other => Err(io::Error::other(format!("{other} is none of the figure's files"))),
-        };
-        let mut topology =
-            scenario.topology(0, (figure, &text), read).map_err(|e| failed(e.to_string()))?;
-        // Longer than any run; it ends with the last step.
-        topology.duration = Duration::from_secs(100_000);
-        let mut simulation =
-            Simulation::new(&topology, seed).map_err(|error| failed(error.to_string()))?;
-        let end = frames * STEPS.len() as u64;
-        let (mut now, mut glances) = (Instant::START, Vec::new());
-        while glances.last().is_none_or(|(_, sent, _)| *sent < end) && now < simulation.end() {
-            now = now.saturating_add(GLANCE);
-            // Nothing is observed that could fail.
-            let _ = simulation.run(now, &mut |_| Ok(()));
-            let network = simulation.network();
-            let Some(base) = network.interfaces().next() else { break };
-            let flows = network.flows(base);
-            let bytes = [1, 2, 3].map(|flow| flows.get(flow).map_or(0, |account| account.bytes));
-            glances.push((now.as_secs_f64(), network.ledger(base).frames, bytes));
-        }
-        Ok(Self { glances })
+    /// The frames of all glances.
+    pub(super) fn frames(&self) -> u64 {
+        self.glances.last().map_or(0, |glance| glance.frames)
     }
 
-    /// The throughput of each flow in the last two thirds of a step.
-    fn rates(&self, step: usize, frames: u64) -> [f64; 3] {
+    /// The throughput of each flow in the last two thirds of a step, in kb/s; no numbers if the
+    /// course did not get so far.
+    fn rates(&self, step: usize) -> [f64; 3] {
+        let frames = self.story.frames;
         let (start, end) = (step as u64 * frames + frames / 3, (step as u64 + 1) * frames);
-        let at = |frame: u64| self.glances.iter().find(|(_, sent, _)| *sent >= frame);
+        let at = |frame: u64| self.glances.iter().find(|glance| glance.frames >= frame);
         match (at(start), at(end)) {
             (Some(from), Some(to)) => rates(from, to),
-            _ => [0.0; 3],
+            _ => [f64::NAN; 3],
         }
     }
 
-    fn chart(&self) -> Chart {
-        // Means over five seconds.
-        let window = 20;
+    /// What Figure 12's prose says, of TCP. `slack` widens the tolerances, where fewer frames than
+    /// the thousand of a simulated step were sent.
+    pub(super) fn claims(&self, slack: f64) -> Vec<Claim> {
+        let mut claims = Vec::new();
+        let last = self.story.losses.len() - 1;
+        for (step, &loss) in self.story.losses.iter().enumerate().take(last) {
+            let Some((_, requirement, paper, tolerance)) =
+                PROMISES.into_iter().find(|promise| promise.0 == loss)
+            else {
+                continue;
+            };
+            let (video, ftps) = self.shares(step);
+            let near = |got: f64, power: f64, tolerance: f64| {
+                (got - (power * (1.0 - loss)).min(1.0)).abs() < slack * tolerance
+            };
+            let holds = near(video, 1.4, tolerance.0) && near(ftps, 1.2, tolerance.1);
+            claims.push(self.claim(requirement, paper, step, holds));
+        }
+        let (worst, clean) = (self.rates(last - 1)[FTP2], self.rates(0)[FTP2]);
+        claims.push(Claim {
+            requirement: "S3.41",
+            paper: "FTP2 is never starved".to_owned(),
+            measured: format!("{worst:.0} kb/s at the greatest loss, {clean:.0} without"),
+            verdict: Verdict::of(worst > 0.4 * clean),
+        });
+        let (video, ftps) = self.shares(last);
+        let paper = "when errors end video exceeds its reservation, up to 1.4 times, and FTP1 gets \
+                     more than FTP2";
+        let holds = (1.05..1.45).contains(&video) && ftps > 1.05;
+        claims.push(self.claim("S3.42", paper, last, holds));
+        claims
+    }
+
+    /// What video has of its reservation in a step, and FTP1 of what FTP2 has.
+    fn shares(&self, step: usize) -> (f64, f64) {
+        let rates = self.rates(step);
+        (rates[VIDEO] / RESERVED, rates[FTP1] / rates[FTP2])
+    }
+
+    fn claim(&self, requirement: &'static str, paper: &str, step: usize, holds: bool) -> Claim {
+        let (video, ftps) = self.shares(step);
+        Claim {
+            requirement,
+            paper: paper.to_owned(),
+            measured: format!("video {video:.2} of its reservation, FTP1 {ftps:.2} of FTP2"),
+            verdict: Verdict::of(holds),
+        }
+    }
+
+    /// The losses in words.
+    fn losses(&self) -> String {
+        let each: Vec<_> = self.story.losses.iter().map(|p| format!("{:.0}", 100.0 * p)).collect();
+        each.join(", ")
+    }
+
+    /// How losses and throughput are meant, for the text below a figure.
+    pub(super) fn method(&self) -> String {
+        format!(
+            "Of what the first station hears {} % are lost one after the other, for {} frames each. \
+             Throughput is counted in acknowledged packets, the first third of a step left out.",
+            self.losses(),
+            self.story.frames
+        )
+    }
+
+    pub(super) fn chart(&self) -> Chart {
         let mut series: Vec<Series> =
             FLOWS.iter().map(|name| Series::new(*name, Mark::Line, Vec::new())).collect();
-        for pair in self.glances.windows(window + 1).step_by(window / 4) {
-            let rates = rates(&pair[0], &pair[window]);
-            for (series, rate) in series.iter_mut().zip(rates) {
-                series.points.push(Point::new(pair[window].0, rate));
+        for pair in self.glances.windows(WINDOW + 1).step_by(WINDOW / 4) {
+            for (series, rate) in series.iter_mut().zip(rates(&pair[0], &pair[WINDOW])) {
+                series.points.push(Point::new(pair[WINDOW].seconds, rate));
             }
         }
+        let seconds = WINDOW as f64 * GLANCE;
         Chart {
             title: "TCP where one of two stations is bad".to_owned(),
-            subtitle: "means over 5 s; losses of 0, 10, 25, 50, 75 and again 0 %".to_owned(),
+            subtitle: format!("means over {seconds} s; losses of {} %", self.losses()),
             x: Axis::linear("time (s)"),
             y: Axis::linear("throughput (kb/s)").from_zero(),
             series,
@@ -190,35 +265,32 @@ impl Course {
     }
 }
 
-/// Throughput between two glances, in kb/s.
-fn rates(from: &(f64, u64, [u64; 3]), to: &(f64, u64, [u64; 3])) -> [f64; 3] {
-    let seconds = (to.0 - from.0).max(1e-9);
-    [VIDEO, FTP1, FTP2].map(|flow| (to.2[flow] - from.2[flow]) as f64 * 8e-3 / seconds)
-}
+/// What equation 1 says of video at power factor 1.4 and the FTPs at 1.2: at which loss, for which
+/// requirement, in words, and the tolerances.
+const PROMISES: [(f64, &str, &str, (f64, f64)); 3] = [
+    (
+        0.1,
+        "S3.43",
+        "at 10 % extra effort makes up for all errors: video keeps its rate, the FTPs share",
+        (0.05, 0.1),
+    ),
+    (
+        0.25,
+        "S3.30",
+        "at 25 % FTP1 is beyond its crossover of 16.7 %, video is not beyond its of 28.6 %: \
+         1.2 · (1 − 0.25) = 0.9",
+        (0.05, 0.1),
+    ),
+    (
+        0.5,
+        "S3.30",
+        "at 50 % both are: video gets 1.4 · (1 − 0.5) = 0.7, FTP1 0.6 of FTP2",
+        (0.08, 0.12),
+    ),
+];
 
-/// An error trace that loses frames at random, `frames` at each rate.
-fn trace(seed: Seed, frames: u64) -> String {
-    let mut random = Stream::new(seed, "steps");
-    let mut text =
-        String::from("{\"format\":\"windfall-error-trace\",\"version\":1,\"unit\":\"frame\"}\n");
-    let (mut whole, mut number) = (0_u64, 0_u64);
-    for rate in STEPS {
-        for _ in 0..frames {
-            number += 1;
-            if (random.bits() >> 11) as f64 / (1_u64 << 53) as f64 >= rate {
-                whole += 1;
-                continue;
-            }
-            if whole > 0 {
-                // Writing to a string cannot fail.
-                let _ = writeln!(text, "{whole}");
-            }
-            text.push_str("l 1\n");
-            whole = 0;
-        }
-    }
-    // The figure ends before the trace begins again.
-    let rest = whole + frames;
-    let _ = writeln!(text, "{rest}\nend {}", number + frames);
-    text
+/// Throughput between two glances, in kb/s.
+fn rates(from: &Glance, to: &Glance) -> [f64; 3] {
+    let seconds = (to.seconds - from.seconds).max(1e-9);
+    [VIDEO, FTP1, FTP2].map(|flow| (to.bytes[flow] - from.bytes[flow]) as f64 * 8e-3 / seconds)
 }

@@ -1,12 +1,16 @@
 //! The same cell in real time: three stations under `windfall up`, and the kernel's TCP (S3.43).
 
-use std::io::{BufRead, BufReader, Read};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use windfall_report::{Claim, Finding, Verdict};
+use windfall_report::{Finding, Verdict};
 
-use super::cell::{FLOWS, FTP1, FTP2, RESERVED, SCENARIO, VIDEO};
+use super::cell::{Course, GLANCE, Glance, RESERVED, Story};
 use super::method_of_kernel;
 use crate::error::Error;
 use crate::figure::{Basis, Context, Effort, Figure};
@@ -20,106 +24,163 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-/// The losses at the bad station, one run each.
-const LOSSES: [f64; 2] = [0.1, 0.5];
+/// The steps of a quick run.
+const SHORT: &[f64] = &[0.0, 0.1, 0.5, 0.0];
+/// The interface of the base station.
+const BASE: &str = "cell/base";
 /// Where each flow goes: the station, its address, the port.
 const WAYS: [(&str, &str, u16); 3] =
     [("bad", "10.77.0.3", 5004), ("bad", "10.77.0.3", 5001), ("good", "10.77.0.2", 5002)];
+/// The event log of the run.
+const LOG: &str = "events";
+/// A run takes about 15 ms a frame; one that takes longer than this is given up.
+const PATIENCE: f64 = 0.05;
 
 //= S3.43
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let seconds = match context.effort {
-        Effort::Quick => 8,
-        Effort::Paper => 30,
-        Effort::Full => 120,
+    // Some 65 frames a second.
+    let story = match context.effort {
+        Effort::Quick => Story { losses: SHORT, frames: 500 },
+        Effort::Paper => Story { losses: Story::WHOLE, frames: 1_500 },
+        Effort::Full => Story { losses: Story::WHOLE, frames: 6_000 },
     };
-    let mut rates = Vec::new();
-    for loss in LOSSES {
-        (context.progress)(&format!("{}: {:.0} % lost", figure.name, 100.0 * loss));
-        rates.push(measure(context, loss, seconds)?);
-    }
+    let course = measure(figure, context, story)?;
     Ok(Finding {
         figure: figure.name,
         title: figure.title.to_owned(),
         method: format!(
             "Three stations under `windfall up`. {} Here a base station sends video, which \
              reserves {RESERVED} kb/s at power factor 1.4, and FTP1 to one station and FTP2 to \
-             another at 1.2, for {seconds} s; what the first station hears is lost at the rate \
-             named.",
-            method_of_kernel()
+             another at 1.2, over a polled radio of 2 Mb/s with persistent local retransmission. \
+             {}",
+            method_of_kernel(),
+            course.method()
         ),
-        claims: claims(&rates),
+        claims: course.claims(if context.effort == Effort::Quick { 2.0 } else { 1.5 }),
         expected: figure.expected,
-        charts: Vec::new(),
+        charts: vec![("", course.chart())],
         tables: Vec::new(),
         provenance: figure.provenance(context),
     })
 }
 
-fn claims(rates: &[[f64; 3]]) -> Vec<Claim> {
-    let [light, heavy] = [rates[0], rates[1]];
-    let video = |rates: [f64; 3]| rates[VIDEO] / RESERVED;
-    let ftps = |rates: [f64; 3]| rates[FTP1] / rates[FTP2].max(1e-9);
-    let shown = |rates: [f64; 3]| {
-        let each = FLOWS.iter().zip(rates).map(|(name, rate)| format!("{name} {rate:.0} kb/s"));
-        each.collect::<Vec<_>>().join(", ")
-    };
-    let claim = |requirement, paper: &str, measured, holds| Claim {
-        requirement,
-        paper: paper.to_owned(),
-        measured,
-        verdict: Verdict::of(holds),
-    };
-    vec![
-        claim(
-            "S3.43",
-            "at 10 % extra effort makes up for all errors: video keeps its rate, the FTPs share",
-            shown(light),
-            video(light) > 0.85 && (0.8..1.25).contains(&ftps(light)),
-        ),
-        claim(
-            "S3.43",
-            "at 50 % power factors limit it: video gets 0.7 of its rate, FTP1 0.6 of FTP2's",
-            shown(heavy),
-            (0.5..0.85).contains(&video(heavy)) && (0.4..0.8).contains(&ftps(heavy)),
-        ),
-        claim(
-            "S3.43",
-            "the good station is not starved",
-            format!("FTP2 {:.0} kb/s at 10 %, {:.0} at 50 %", light[FTP2], heavy[FTP2]),
-            heavy[FTP2] > 0.4 * light[FTP2],
-        ),
-    ]
-}
-
-/// What each flow got through in `seconds` seconds, in kb/s.
-fn measure(context: &Context<'_>, loss: f64, seconds: u64) -> Result<[f64; 3], Error> {
-    let cell = Cell::up(context, loss)?;
+/// Runs the story under real programs.
+fn measure(figure: &Figure, context: &Context<'_>, story: Story) -> Result<Course, Error> {
+    let mut cell = Cell::up(context, &story)?;
     let program = context.program.display();
-    let (mut senders, mut receivers) = (Vec::new(), Vec::new());
+    let (limit, mut programs) = (PATIENCE * story.end() as f64, Vec::new());
     for (station, _, port) in WAYS {
         let line = format!("exec {program} bulk receive --port {port} --buffer 16384");
-        receivers.push(cell.exec(context, station, &line)?);
+        programs.push(cell.exec(context, station, &line)?);
     }
     for (_, address, port) in WAYS {
         // More than the link carries in that time.
         let line = format!(
-            "exec timeout {seconds} {program} bulk send {address} --port {port} --buffer 16384 \
-             --bytes {}",
-            seconds * 1_000_000
+            "exec {program} bulk send {address} --port {port} --buffer 16384 --bytes {}",
+            limit as u64 * 1_000_000
         );
-        senders.push(cell.exec(context, "base", &line)?);
+        programs.push(cell.exec(context, "base", &line)?);
     }
-    // The senders end when their time is over, the receivers with the run.
-    senders.iter_mut().for_each(|sender| drop(sender.wait()));
-    let summary = cell.down()?;
-    receivers.iter_mut().for_each(|receiver| drop(receiver.wait()));
-    let flows = summary["flows"].as_array().cloned().unwrap_or_default();
-    Ok(["video", "ftp1", "ftp2"].map(|name| {
-        let own = flows.iter().find(|flow| flow["name"] == name && flow["link"] == "cell/base");
-        let bytes = own.and_then(|flow| flow["bytes"].as_f64()).unwrap_or(0.0);
-        bytes * 8e-3 / seconds as f64
-    }))
+    let mut log = Log::open(cell.files.0.join(LOG))?;
+    for _ in 0..(limit / GLANCE) as u64 {
+        let frames = log.frames();
+        if frames >= story.end() || cell.has_ended() {
+            break;
+        }
+        (context.progress)(&format!("{}: {frames} of {} frames", figure.name, story.end()));
+        pause();
+        log.read()?;
+    }
+    // The programs end with the run.
+    drop(cell);
+    programs.iter_mut().for_each(|program| drop(program.wait()));
+    Ok(Course { story, glances: log.glances })
+}
+
+#[expect(clippy::disallowed_methods, reason = "what is measured goes on in real time")]
+fn pause() {
+    std::thread::sleep(Duration::from_secs_f64(GLANCE));
+}
+
+/// A line of the event log, as far as it matters here.
+#[derive(serde::Deserialize)]
+struct Line {
+    ev: String,
+    t: f64,
+    #[serde(default)]
+    at: String,
+    #[serde(default)]
+    tag: u64,
+    #[serde(default)]
+    flow: usize,
+    #[serde(default)]
+    len: u64,
+}
+
+/// An event log that is still being written.
+struct Log {
+    path: PathBuf,
+    file: BufReader<File>,
+    /// What there is of the last line.
+    line: String,
+    /// Flow and length of the packets under way.
+    packets: BTreeMap<u64, (usize, u64)>,
+    now: Glance,
+    glances: Vec<Glance>,
+}
+
+impl Log {
+    fn open(path: PathBuf) -> Result<Self, Error> {
+        let file = match File::open(&path) {
+            Ok(file) => BufReader::new(file),
+            Err(source) => return Err(Error::File { path, source }),
+        };
+        let now = Glance { seconds: 0.0, frames: 0, bytes: [0; 3] };
+        let (line, packets, glances) = (String::new(), BTreeMap::new(), Vec::new());
+        Ok(Self { path, file, line, packets, now, glances })
+    }
+
+    /// The frames of all glances.
+    fn frames(&self) -> u64 {
+        self.glances.last().map_or(0, |glance| glance.frames)
+    }
+
+    /// Reads what has been written since.
+    fn read(&mut self) -> Result<(), Error> {
+        loop {
+            let read = self.file.read_line(&mut self.line);
+            read.map_err(|source| Error::File { path: self.path.clone(), source })?;
+            if !self.line.ends_with('\n') {
+                return Ok(());
+            }
+            if let Ok(line) = serde_json::from_str::<Line>(&self.line)
+                && line.at == BASE
+            {
+                self.take(&line);
+            }
+            self.line.clear();
+        }
+    }
+
+    fn take(&mut self, line: &Line) {
+        if line.t >= self.now.seconds + GLANCE {
+            self.now.seconds = line.t;
+            self.glances.push(self.now);
+        }
+        match line.ev.as_str() {
+            "packet.queued" => drop(self.packets.insert(line.tag, (line.flow, line.len))),
+            "frame.sent" => self.now.frames += 1,
+            "frame.acknowledged" => {
+                let (flow, len) = self.packets.remove(&line.tag).unwrap_or_default();
+                // Number 0 is everything else.
+                let bytes = flow.checked_sub(1).and_then(|flow| self.now.bytes.get_mut(flow));
+                if let Some(bytes) = bytes {
+                    *bytes += len;
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// A run of `windfall up`; killed if it is dropped before its end.
@@ -127,23 +188,28 @@ struct Cell {
     run: Child,
     errors: BufReader<ChildStderr>,
     name: String,
-    _files: Scratch,
+    files: Scratch,
 }
 
 impl Cell {
-    fn up(context: &Context<'_>, loss: f64) -> Result<Self, Error> {
+    fn up(context: &Context<'_>, story: &Story) -> Result<Self, Error> {
         let files = Scratch::new()?;
         let path = files.0.join("cell.toml");
-        let text = SCENARIO.replace("\nloss = 0\n", &format!("\nloss = {loss}\n"));
-        std::fs::write(&path, text).map_err(|source| Error::File { path: path.clone(), source })?;
-        let name = format!("figure-{}-{:.0}", std::process::id(), 100.0 * loss);
+        for (name, text) in
+            [("cell.toml", Story::scenario()), (Story::TRACE, story.trace(context.seed))]
+        {
+            let path = files.0.join(name);
+            fs::write(&path, text).map_err(|source| Error::File { path, source })?;
+        }
+        let name = format!("figure-{}", std::process::id());
         let mut command = Command::new(&context.program);
-        command.args(["up", "--json", "--name", &name, "--seed", &context.seed.to_string()]);
+        command.args(["up", "--name", &name, "--seed", &context.seed.to_string(), "--log"]);
+        command.arg(files.0.join(LOG));
         command.args(["--tcp-congestion", "reno", "--sysctl", "net.ipv4.tcp_sack=0"]).arg(&path);
         command.stdin(Stdio::null()).stderr(Stdio::piped());
         let mut run = start(&mut command)?;
         let Some(errors) = run.stderr.take() else { return Err(silent("nothing was heard of it")) };
-        let mut cell = Self { run, errors: BufReader::new(errors), name, _files: files };
+        let mut cell = Self { run, errors: BufReader::new(errors), name, files };
         let mut line = String::new();
         while !line.contains(" is up") {
             let last = core::mem::take(&mut line);
@@ -161,12 +227,8 @@ impl Cell {
         start(&mut command)
     }
 
-    /// Ends the run and gives its summary.
-    fn down(mut self) -> Result<serde_json::Value, Error> {
-        let _ = kill_process(Pid::from_child(&self.run), Signal::INT);
-        let mut text = String::new();
-        let _ = self.errors.read_to_string(&mut text);
-        serde_json::from_str(&text).map_err(|_| silent(text.lines().last().unwrap_or_default()))
+    fn has_ended(&mut self) -> bool {
+        !matches!(self.run.try_wait(), Ok(None))
     }
 }
 

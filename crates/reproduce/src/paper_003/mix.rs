@@ -78,20 +78,20 @@ pub(super) fn slots(effort: Effort) -> usize {
     }
 }
 
-/// Losses of an exact rate, in whole per cent.
-struct Deck {
+/// Losses of an exact rate, in whole per cent, in random order.
+pub(super) struct Deck {
     rate: f64,
     left: f64,
     bad: f64,
 }
 
 impl Deck {
-    fn new(rate: f64) -> Self {
+    pub(super) fn new(rate: f64) -> Self {
         Self { rate, left: 0.0, bad: 0.0 }
     }
 
     /// Whether the next packet is lost.
-    fn draw(&mut self, random: &mut Stream) -> bool {
+    pub(super) fn draw(&mut self, random: &mut Stream) -> bool {
         if self.left < 1.0 {
             (self.left, self.bad) = (100.0, (100.0 * self.rate).round());
         }
