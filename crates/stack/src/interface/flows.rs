@@ -87,6 +87,8 @@ pub(super) struct Queues {
     waiting: Vec<usize>,
     /// Until when time is accounted for.
     settled: Instant,
+    /// Time that was accounted for beyond that: an attempt that ended later had begun in it.
+    ahead: Duration,
     /// All that attempts cost: in the measure, and in seconds of air.
     spent: (f64, f64),
 }
@@ -118,7 +120,8 @@ impl Queues {
         let entries = all.filter(|flow| scheduler.add(flow.share).is_ok()).map(entry).collect();
         let (waiting, settled) = (vec![0; peers], Instant::START);
         let measure = discipline.measure();
-        Self { entries, scheduler, measure, waiting, settled, spent: (0.0, 0.0) }
+        let (ahead, spent) = (Duration::ZERO, (0.0, 0.0));
+        Self { entries, scheduler, measure, waiting, settled, ahead, spent }
     }
 
     /// Takes a packet for `peer` at the tail of its flow, or gives it back if that queue is full.
@@ -207,10 +210,15 @@ impl Queues {
         self.scheduler.depart(ticket.flow);
     }
 
-    /// Accounts for the time until `now`, of which attempts took `spent`.
+    /// Accounts for the time until `now`; a flow pays for `spent` of it.
     fn pass(&mut self, now: Instant, spent: Duration) {
-        let idle = now.saturating_since(self.settled).saturating_sub(spent).as_secs_f64();
+        let gap = now.saturating_since(self.settled);
+        let unpaid = gap.saturating_sub(spent);
+        let idle = unpaid.saturating_sub(self.ahead);
+        // Packets that join during an attempt take its first part for idle time.
+        self.ahead = self.ahead.saturating_sub(unpaid) + spent.saturating_sub(gap);
         self.settled = now;
+        let idle = idle.as_secs_f64();
         let per_second = match self.measure {
             Measure::AirTime => 1.0,
             Measure::Packets | Measure::Bytes if self.spent.1 > 0.0 => self.spent.0 / self.spent.1,
@@ -281,3 +289,6 @@ impl FlowAccount {
 pub fn check(flows: &[ScheduledFlow]) -> Result<(), (FlowId, FlowError)> {
     flows.iter().try_for_each(|flow| flow.share.check().map_err(|error| (flow.flow, error)))
 }
+
+#[cfg(test)]
+mod tests;

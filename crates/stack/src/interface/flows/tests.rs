@@ -1,0 +1,55 @@
+use windfall_base::Class;
+
+use super::*;
+
+fn flow(number: u16, weight: f64, reserve: Option<u64>) -> ScheduledFlow {
+    let share = FlowConfig { weight, power_factor: 1.2, reserved: reserve.is_some() };
+    ScheduledFlow { flow: FlowId(number), share, reserve: reserve.and_then(Rate::from_bps) }
+}
+
+fn packet(number: u16) -> Frame {
+    let class = Class { flow: FlowId(number), ..Class::default() };
+    Frame { class, ..Frame::packet(vec![0; 1_000]) }
+}
+
+/// Busy flows whose packets join while another is on the air do not make time pass twice.
+//= S3.33
+#[test]
+fn a_reservation_is_kept_whenever_packets_join() {
+    let attempt = Duration::from_millis(10);
+    // A fifth of 800 kb/s, which is what packets of 1000 bytes in 10 ms are.
+    let flows = [flow(1, 0.2, Some(160_000)), flow(2, 1.0, None)];
+    for joined in [0, 1, 5, 9] {
+        let mut queues = Queues::new(Discipline::Elf, Limits::default(), &flows, 1);
+        let mut books = Books::new(false);
+        let mut now = Instant::START;
+        for _ in 0..1_000 {
+            let joins = now + Duration::from_millis(joined);
+            assert!([1, 2].iter().all(|flow| queues.push(joins, 0, packet(*flow)).is_none()));
+            now += attempt;
+            let Some((ticket, _)) = queues.pull(now, 0, &mut books) else { panic!("all wait") };
+            queues.charge(now, ticket, Attempt { spent: attempt, brings: Some(attempt) });
+            queues.credit(ticket, attempt);
+            queues.done(ticket);
+        }
+        let bytes = queues.accounts()[1].bytes;
+        assert!(bytes.abs_diff(200_000) <= 2_000, "{bytes} with packets {joined} ms later");
+    }
+}
+
+/// Time that nobody is charged for counts for a reservation, once.
+//= S3.33
+#[test]
+fn idle_time_counts_once() {
+    let mut queues = Queues::new(Discipline::Elf, Limits::default(), &[], 1);
+    let at = |millis| Instant::START + Duration::from_millis(millis);
+    let spent = Duration::from_millis(10);
+    queues.pass(at(4), Duration::ZERO);
+    queues.pass(at(10), spent);
+    assert_eq!(queues.ahead, Duration::from_millis(4));
+    queues.pass(at(13), Duration::ZERO);
+    queues.pass(at(20), spent);
+    assert_eq!(queues.ahead, Duration::from_millis(4));
+    queues.pass(at(50), Duration::ZERO);
+    assert_eq!(queues.ahead, Duration::ZERO);
+}
