@@ -238,8 +238,9 @@ impl Course {
     /// How losses and throughput are meant, for the text below a figure.
     pub(super) fn method(&self) -> String {
         format!(
-            "Of what the first station hears {} % are lost one after the other, for {} frames each. \
-             Throughput is counted in acknowledged packets, the first third of a step left out.",
+            "Of what the first station hears {} % are lost, one after the other, for {} \
+             frames each. Throughput is counted in acknowledged packets, the first third of a \
+             step left out.",
             self.losses(),
             self.story.frames
         )
