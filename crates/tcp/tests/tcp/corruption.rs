@@ -166,6 +166,23 @@ fn the_reaction_of_the_window_is_a_choice() {
 }
 
 #[test]
+fn the_sender_of_the_paper_repeats_and_keeps_its_window() {
+    //= S4.12
+    // NewReno without SACK, the paper's acknowledgment number, no reaction of the window (S4.5).
+    let mut config = Config { sack: false, ..config(NotificationMode::Paper) };
+    config.corruption.reaction = Reaction::Ignore;
+    let mut pair = Pair::with(config);
+    damage(&mut pair, &[20, 22, 24, 26]);
+    pair.transfer(100_000, Duration::from_secs(5));
+    let operations = pair.connection(NEAR).operations();
+    assert_eq!((operations.notifications_received, operations.retransmissions), (4, 4));
+    assert_eq!(
+        (operations.fast_retransmits, operations.timeouts, operations.reductions),
+        (0, 0, 0)
+    );
+}
+
+#[test]
 fn resets_and_syns_in_damaged_segments_are_not_obeyed() {
     for flags in [Flags::RST | Flags::ACK, Flags::SYN | Flags::ACK] {
         let mut pair = Pair::with(config(MODES[0]));

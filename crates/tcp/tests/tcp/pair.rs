@@ -116,6 +116,7 @@ pub(crate) struct Pair {
     count: u64,
     pub(crate) steps: u64,
     near_config: Arc<Config>,
+    pub(crate) addresses: [SocketAddr; 2],
 }
 
 pub(crate) fn address(end: usize) -> SocketAddr {
@@ -125,6 +126,11 @@ pub(crate) fn address(end: usize) -> SocketAddr {
 impl Pair {
     /// Two ends with these knobs; the far one listens.
     pub(crate) fn new(near: Config, far: Config) -> Self {
+        Self::between([address(NEAR), address(FAR)], near, far)
+    }
+
+    /// As [`new`](Self::new), at other addresses.
+    pub(crate) fn between(addresses: [SocketAddr; 2], near: Config, far: Config) -> Self {
         let end = |name: &str| End {
             tcp: Endpoint::new(Seed(1), name, Lookup::Hashed),
             id: None,
@@ -153,15 +159,16 @@ impl Pair {
             count: 0,
             steps: 0,
             near_config: Arc::new(near),
+            addresses,
         };
         let listener = Listener::new(Arc::new(far));
-        pair.ends[FAR].tcp.listen(address(FAR), listener).unwrap();
+        pair.ends[FAR].tcp.listen(addresses[FAR], listener).unwrap();
         pair
     }
 
     /// Opens the connection from the near end.
     pub(crate) fn connect(&mut self) -> &mut Self {
-        let (local, remote) = (address(NEAR), address(FAR));
+        let [local, remote] = self.addresses;
         let config = Arc::clone(&self.near_config);
         let tcp = &mut self.ends[NEAR].tcp;
         self.ends[NEAR].id = Some(tcp.connect(self.now, local, remote, config).unwrap());

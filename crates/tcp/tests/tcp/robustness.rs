@@ -287,6 +287,27 @@ fn whenever_the_peer_vanishes_everything_ends() {
 }
 
 #[test]
+fn a_connection_that_nobody_closes_ends_when_its_peer_has_vanished() {
+    // By retransmission where data are on their way, by keepalive where there is silence.
+    let config = Config { keepalive: Some(Keepalive::default()), ..Config::default() };
+    for cut in (0..150).step_by(7) {
+        let mut pair = Pair::new(config.clone(), config.clone());
+        pair.connect();
+        for end in [NEAR, FAR] {
+            pair.ends[end].outgoing = pattern(end, 30_000);
+        }
+        pair.run_for(ms(cut));
+        pair.fate = Box::new(|_| Fate::lost());
+        pair.run_for(Duration::from_secs(3 * 3600));
+        for end in pair.ends.iter().filter(|end| !end.events.is_empty()) {
+            let ended = Event::Closed(Some(TcpError::TimedOut));
+            assert_eq!(end.events.last(), Some(&ended), "cut at {cut} ms");
+            assert_eq!(end.tcp.poll_timeout(), None);
+        }
+    }
+}
+
+#[test]
 fn a_week_of_one_busy_connection_holds_memory_flat() {
     let config = Config { keepalive: Some(Keepalive::default()), ..Config::default() };
     let mut pair = Pair::with(config);
