@@ -1,11 +1,14 @@
-//! What is lost, and what to send again: fast retransmit in the three ways that history has.
-
-use windfall_wire_net::tcp::SackBlock;
+//! What is lost, and what to send again: fast retransmit in the three ways that history has, by
+//! counting duplicates here (RFC 2001, 6582), by selective acknowledgment in a file of its own.
 
 use core::ops::Range;
 
 use crate::config::Repair;
 use crate::ranges::RangeSet;
+
+mod sack;
+
+pub use sack::Reported;
 
 /// Duplicate acknowledgments that say that a segment is lost (RFC 5681, section 3.2).
 const DUPLICATES: u64 = 3;
@@ -32,17 +35,6 @@ pub enum Progress {
     Partial,
     /// Recovery is over.
     Complete,
-}
-
-/// What the SACK blocks of an acknowledgment say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reported {
-    /// Bytes that they report for the first time.
-    pub added: u64,
-    /// The first block reports a duplicate (RFC 2883).
-    pub duplicate: bool,
-    /// Blocks that cannot be: turned around, empty, or of data never sent.
-    pub refused: u64,
 }
 
 /// The state of loss recovery of one sender.
@@ -111,34 +103,6 @@ impl Recovery {
     #[must_use]
     pub const fn duplicates(&self) -> u64 {
         self.duplicates
-    }
-
-    /// Takes the SACK blocks of an acknowledgment; blocks that cannot be are passed over.
-    pub fn on_sack(
-        &mut self,
-        blocks: &[SackBlock],
-        flow: &Flow,
-        locate: impl Fn(windfall_base::seq::Seq32) -> Option<u64>,
-    ) -> Reported {
-        let mut reported = Reported::default();
-        let ranges = blocks.iter().map(|block| {
-            let (left, right) = (locate(block.left)?, locate(block.right)?);
-            (left < right && right <= flow.max).then_some(left..right)
-        });
-        let mut ranges = ranges.inspect(|range| reported.refused += u64::from(range.is_none()));
-        let first = ranges.next().flatten();
-        let second = ranges.next().flatten();
-        if let Some(first) = &first {
-            let inside = |outer: &Range<u64>| outer.start <= first.start && first.end <= outer.end;
-            reported.duplicate = first.end <= flow.una || second.as_ref().is_some_and(inside);
-        }
-        let rest = ranges.flatten();
-        for range in first.into_iter().chain(second).chain(rest) {
-            if range.start >= flow.una {
-                reported.added += self.sacked.insert(range);
-            }
-        }
-        reported
     }
 
     /// Counts a duplicate acknowledgment; says whether recovery must begin.
@@ -240,30 +204,7 @@ impl Recovery {
             let at = at.max(flow.una);
             return (at < flow.max).then(|| self.whole(at, flow));
         }
-        if self.repair != Repair::Sack || !self.active || self.pipe + flow.mss > window {
-            return None;
-        }
-        // RFC 6675, section 4, NextSeg: (1) what is lost.
-        let from = self.repaired.max(flow.una);
-        let gap = self.sacked.gaps(from..self.sacked.end()?).next()?;
-        if gap.start < self.lost_below(flow) { Some(self.whole(gap.start, flow)) } else { None }
-    }
-
-    /// What to send again when no new data may be sent (RFC 6675, NextSeg 3 and 4).
-    pub fn next_doubtful(&mut self, flow: &Flow, window: u64) -> Option<Range<u64>> {
-        if self.repair != Repair::Sack || !self.active || self.pipe + flow.mss > window {
-            return None;
-        }
-        let from = self.repaired.max(flow.una);
-        let end = self.sacked.end()?;
-        if let Some(gap) = self.sacked.gaps(from..end).next() {
-            return Some(self.whole(gap.start, flow));
-        }
-        if self.rescued || end >= flow.max {
-            return None;
-        }
-        self.rescued = true;
-        Some(flow.max.saturating_sub(flow.mss).max(end)..flow.max)
+        self.next_lost(flow, window)
     }
 
     /// A full segment from `at`, ending before what the other end has.
@@ -279,18 +220,6 @@ impl Recovery {
         if repeated && self.active {
             self.repaired = self.repaired.max(range.end);
         }
-    }
-
-    /// Where to go on when sending from `position`: behind what the other end has.
-    #[must_use]
-    pub fn skip(&self, position: u64) -> u64 {
-        self.sacked.containing(position).map_or(position, |range| range.end)
-    }
-
-    /// Where the hole that begins at `position` ends.
-    #[must_use]
-    pub fn hole_end(&self, position: u64) -> Option<u64> {
-        self.sacked.following(position).map(|range| range.start)
     }
 
     /// Bytes that the network holds.
@@ -312,31 +241,5 @@ impl Recovery {
     #[must_use]
     pub const fn inflation(&self) -> u64 {
         self.inflation
-    }
-
-    /// Everything below this and not reported as arrived is lost (RFC 6675, `IsLost`).
-    fn lost_below(&self, flow: &Flow) -> u64 {
-        let (mut ranges, mut bytes) = (0, 0);
-        for range in self.sacked.iter().rev() {
-            ranges += 1;
-            bytes += range.end - range.start;
-            if ranges >= DUPLICATES || bytes > (DUPLICATES - 1) * flow.mss {
-                return range.start;
-            }
-        }
-        flow.una
-    }
-
-    /// RFC 6675, `SetPipe`: what is not reported and not lost, and what was sent again.
-    fn measure_pipe(&self, flow: &Flow) -> u64 {
-        if self.repair != Repair::Sack {
-            return 0;
-        }
-        let missing = |range: Range<u64>| {
-            let len = range.end.saturating_sub(range.start);
-            len - self.sacked.count_within(range)
-        };
-        let lost = self.lost_below(flow).max(flow.una);
-        missing(lost..flow.max) + missing(flow.una..self.repaired.max(flow.una))
     }
 }

@@ -87,6 +87,25 @@ fn covered_bits_break_the_crc_and_the_others_do_not() {
 }
 
 #[test]
+fn a_wrong_data_offset_fails_the_crc() {
+    // It is not covered, but moves the end of the options, which are.
+    for packing in [Packing::Packed, Packing::Aligned] {
+        let mut segment = sealed(packing, Ecn::Capable0);
+        let option = segment[20..].to_vec();
+        (0..5).for_each(|_| segment.extend_from_slice(&option));
+        for bit in 0..4 {
+            let mut damaged = segment.clone();
+            damaged[12] ^= 0x80 >> bit;
+            if Packet::new(&damaged).is_ok() {
+                let found = verdict(packing, Ecn::Capable0, &damaged);
+                assert_ne!(found, Some(true), "bit {bit}");
+            }
+        }
+        assert_eq!(verdict(packing, Ecn::Capable0, &segment), Some(true));
+    }
+}
+
+#[test]
 fn the_addresses_are_covered() {
     let header = sealed(Packing::Packed, Ecn::Capable0);
     let packet = Packet::new(&header).unwrap();

@@ -1,0 +1,121 @@
+//! Selective acknowledgment: what the other end has, what is lost, and what that leaves in the
+//! network (RFC 2018, 2883, 6675).
+
+use core::ops::Range;
+
+use windfall_base::seq::Seq32;
+use windfall_wire_net::tcp::SackBlock;
+
+use super::{DUPLICATES, Flow, Recovery};
+use crate::config::Repair;
+
+/// What the SACK blocks of an acknowledgment say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reported {
+    /// Bytes that they report for the first time.
+    pub added: u64,
+    /// The first block reports a duplicate (RFC 2883).
+    pub duplicate: bool,
+    /// Blocks that cannot be: turned around, empty, or of data never sent.
+    pub refused: u64,
+}
+
+impl Recovery {
+    /// Takes the SACK blocks of an acknowledgment; blocks that cannot be are passed over.
+    pub fn on_sack(
+        &mut self,
+        blocks: &[SackBlock],
+        flow: &Flow,
+        locate: impl Fn(Seq32) -> Option<u64>,
+    ) -> Reported {
+        let mut reported = Reported::default();
+        let ranges = blocks.iter().map(|block| {
+            let (left, right) = (locate(block.left)?, locate(block.right)?);
+            (left < right && right <= flow.max).then_some(left..right)
+        });
+        let mut ranges = ranges.inspect(|range| reported.refused += u64::from(range.is_none()));
+        let first = ranges.next().flatten();
+        let second = ranges.next().flatten();
+        if let Some(first) = &first {
+            let inside = |outer: &Range<u64>| outer.start <= first.start && first.end <= outer.end;
+            reported.duplicate = first.end <= flow.una || second.as_ref().is_some_and(inside);
+        }
+        let rest = ranges.flatten();
+        for range in first.into_iter().chain(second).chain(rest) {
+            if range.start >= flow.una {
+                reported.added += self.sacked.insert(range);
+            }
+        }
+        reported
+    }
+
+    /// Whether the window lets a segment be sent again.
+    fn has_room(&self, flow: &Flow, window: u64) -> bool {
+        self.repair == Repair::Sack && self.active && self.pipe + flow.mss <= window
+    }
+
+    /// What is lost and to be sent again (RFC 6675, section 4, NextSeg 1).
+    pub(super) fn next_lost(&self, flow: &Flow, window: u64) -> Option<Range<u64>> {
+        if !self.has_room(flow, window) {
+            return None;
+        }
+        let from = self.repaired.max(flow.una);
+        let gap = self.sacked.gaps(from..self.sacked.end()?).next()?;
+        (gap.start < self.lost_below(flow)).then(|| self.whole(gap.start, flow))
+    }
+
+    /// What to send again when no new data may be sent (RFC 6675, NextSeg 3 and 4).
+    pub fn next_doubtful(&mut self, flow: &Flow, window: u64) -> Option<Range<u64>> {
+        if !self.has_room(flow, window) {
+            return None;
+        }
+        let from = self.repaired.max(flow.una);
+        let end = self.sacked.end()?;
+        if let Some(gap) = self.sacked.gaps(from..end).next() {
+            return Some(self.whole(gap.start, flow));
+        }
+        if self.rescued || end >= flow.max {
+            return None;
+        }
+        self.rescued = true;
+        Some(flow.max.saturating_sub(flow.mss).max(end)..flow.max)
+    }
+
+    /// Where to go on when sending from `position`: behind what the other end has.
+    #[must_use]
+    pub fn skip(&self, position: u64) -> u64 {
+        self.sacked.containing(position).map_or(position, |range| range.end)
+    }
+
+    /// Where the hole that begins at `position` ends.
+    #[must_use]
+    pub fn hole_end(&self, position: u64) -> Option<u64> {
+        self.sacked.following(position).map(|range| range.start)
+    }
+
+    /// Everything below this and not reported as arrived is lost (RFC 6675, `IsLost`).
+    pub(super) fn lost_below(&self, flow: &Flow) -> u64 {
+        let (mut ranges, mut bytes) = (0, 0);
+        for range in self.sacked.iter().rev() {
+            ranges += 1;
+            bytes += range.end - range.start;
+            if ranges >= DUPLICATES || bytes > (DUPLICATES - 1) * flow.mss {
+                return range.start;
+            }
+        }
+        flow.una
+    }
+
+    /// RFC 6675, `SetPipe`: what is not reported and not lost, and what was sent again.
+    pub(super) fn measure_pipe(&self, flow: &Flow) -> u64 {
+        if self.repair != Repair::Sack {
+            return 0;
+        }
+        let missing = |range: Range<u64>| {
+            let len = range.end.saturating_sub(range.start);
+            len - self.sacked.count_within(range)
+        };
+        let lost = self.lost_below(flow).max(flow.una);
+        missing(lost..flow.max) + missing(flow.una..self.repaired.max(flow.una))
+    }
+}
