@@ -41,6 +41,17 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// A shell could not run a program beside the command.
+    #[error(
+        "cannot run \"{line}\": its shell ended with {status}, {}",
+        if *status == 127 { "no such program" } else { "it may not be executed" }
+    )]
+    Shell {
+        /// The line of the shell, as it was given.
+        line: String,
+        /// The shell's exit status, 126 or 127.
+        status: u8,
+    },
     /// There is no such run to enter.
     #[error("{0}")]
     NoSuchRun(String),
@@ -98,7 +109,7 @@ impl Error {
         match self {
             Self::Spawn { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
             Self::Spawn { .. } => 126,
-            Self::Stations { status, .. } => *status,
+            Self::Shell { status, .. } | Self::Stations { status, .. } => *status,
             _ => 125,
         }
     }

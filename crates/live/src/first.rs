@@ -94,7 +94,8 @@ struct First<'a> {
     /// What a terminal sends to the whole group, this process included.
     interrupts: SignalFd,
     command: Option<Pid>,
-    others: BTreeMap<Pid, usize>,
+    /// The programs beside the command, with what their users wrote.
+    others: BTreeMap<Pid, String>,
 }
 
 impl<'a> First<'a> {
@@ -130,10 +131,11 @@ impl<'a> First<'a> {
         if !matches!(self.control.receive(), Ok(Some(Message::Go))) {
             return Ok(());
         }
-        for (number, program) in work.others.iter().enumerate() {
+        for program in &work.others {
             let station = &self.stations[program.station];
             let pid = program::start(program, station.namespace.as_fd())?;
-            self.others.insert(pid, number);
+            let line = program.arguments.last().map(|line| line.to_string_lossy().into_owned());
+            self.others.insert(pid, line.unwrap_or_default());
         }
         self.await_listeners(work)?;
         if let Some(program) = &work.command {
@@ -167,7 +169,7 @@ impl<'a> First<'a> {
                     break;
                 }
                 self.wait(PollTimeout::from(5_u8))?;
-                self.bury();
+                self.bury()?;
             }
         }
         Ok(())
@@ -176,7 +178,7 @@ impl<'a> First<'a> {
     /// Buries the dead and does as it is told, until the run ends.
     fn attend(&mut self) -> Result<()> {
         loop {
-            if self.bury().is_some() {
+            if self.bury()?.is_some() {
                 return Ok(());
             }
             self.wait(PollTimeout::NONE)?;
@@ -213,16 +215,22 @@ impl<'a> First<'a> {
     }
 
     /// Takes note of everything that has died; reports the command's end, and returns its status.
-    fn bury(&mut self) -> Option<u8> {
+    ///
+    /// # Errors
+    /// If a program beside the command could not be run, as its shell says by its status: the
+    /// command would wait for nobody.
+    fn bury(&mut self) -> Result<Option<u8>> {
         let mut ended = None;
         loop {
             let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) else {
-                return ended;
+                return Ok(ended);
             };
             let pid = Pid::from_raw(pid.as_raw_nonzero().get());
             let signal = || status.terminating_signal().map(|signal| 128 + signal);
             let status = status.exit_status().or_else(signal).unwrap_or(0) as u8;
-            self.others.remove(&pid);
+            if let (Some(line), 126 | 127) = (self.others.remove(&pid), status) {
+                return Err(Error::Shell { line, status });
+            }
             if self.command == Some(pid) {
                 self.command = None;
                 ended = Some(status);
@@ -239,7 +247,8 @@ impl<'a> First<'a> {
         let _ = kill(everything, Signal::SIGCONT);
         let farewell = Deadline::after(FAREWELL);
         while !farewell.is_over() {
-            self.bury();
+            // Nobody misses now what could not be run.
+            let _ = self.bury();
             if kill(everything, None) == Err(nix::errno::Errno::ESRCH) {
                 break;
             }

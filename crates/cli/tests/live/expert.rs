@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::{Folder, WINDFALL, require, windfall};
+
 /// The engine's addresses at the near and at the far end.
 const ENGINES: [(&str, [&str; 2]); 2] =
     [("near", ["10.177.0.1", "fd77:696e:e400::1"]), ("far", ["10.177.0.2", "fd77:696e:e400::2"])];
@@ -44,6 +46,8 @@ pub(crate) fn check(folder: &Path, station: &str, damaged: bool) -> Result<(), S
 pub(crate) fn tshark(file: &Path, filter: &str, fields: &[&str]) -> Result<String, String> {
     let mut command = Command::new("tshark");
     command.args(["-n", "-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]);
+    // Joining the noise that the segments carry takes time that grows with its square.
+    command.args(["-o", "tcp.desegment_tcp_streams:FALSE"]);
     // What the link dropped stands in the capture a second time, with the reason.
     let filter = format!("({filter}) and not frame.interface_name contains \"dropped\"");
     command.arg("-r").arg(file).args(["-Y", &filter, "-T", "fields"]);
@@ -79,4 +83,37 @@ fn windows(table: &str, ours: [&str; 2]) -> Result<(), String> {
         }
     }
     if seen == 0 { Err("the capture has no segment of ours".to_owned()) } else { Ok(()) }
+}
+
+#[test]
+fn what_the_link_damaged_does_not_pass_as_ours() {
+    require!("tshark");
+    let folder = Folder::new("expert");
+    let line = format!("{WINDFALL} tcp send -q --bytes 300kB 10.77.0.2:5001");
+    let options =
+        format!("run -q --corrupt 10% --accept-damaged --pcap {}", folder.path().display());
+    let output = windfall(&format!("{options} --far"))
+        .args([&format!("exec {WINDFALL} tcp receive --kernel -q"), "--", "sh", "-c", &line])
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(check(folder.path(), "near", true), Ok(()));
+    // What arrived at the far end, taken for what left the near end.
+    let file = |station: &str| folder.path().join(format!("{station}.pcapng"));
+    std::fs::rename(file("far"), file("near")).expect("the captures are there");
+    let found = check(folder.path(), "near", true).expect_err("of 206 segments 20 are damaged");
+    assert!(found.contains("checksum"), "{found}");
+}
+
+#[test]
+fn what_goes_beyond_the_offer_is_found() {
+    let ours = ["10.177.0.1", "fd77:696e:e400::1"];
+    let line = |from: &str, numbers: &str| format!("{from}\t\t5001\t{numbers}\tFalse\t1\n");
+    // Up to 1 + 1000 is offered, so up to 1002 with a window probe.
+    let offer = line("10.77.0.2", "0\t0\t1\t1000");
+    let segment = |len: u32| line(ours[0], &format!("1\t{len}\t1\t65535"));
+    assert_eq!(windows(&(offer.clone() + &segment(1001)), ours), Ok(()));
+    let beyond = windows(&(offer.clone() + &segment(1002)), ours);
+    assert_eq!(beyond, Err("port 5001 sent up to 1003 where 1001 was offered".to_owned()));
+    assert!(windows(&offer, ours).is_err(), "a capture without a segment of ours shows nothing");
 }

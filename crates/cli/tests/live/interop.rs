@@ -2,22 +2,27 @@
 //! the options, over links that are clean, lose packets, or damage them.
 //!
 //! By default a few combinations in which every pair of options occurs, with [`BYTES`] in each
-//! direction. `WINDFALL_TEST_TCP=K/N` runs every N-th of all combinations beginning with the K-th,
-//! with 100 MB each: `0/1` all of them, `17/1000` a thousandth.
+//! direction. `WINDFALL_TEST_TCP` asks for more, with [`MANY_BYTES`] in each: `options:0/1` for
+//! every combination of what the ends agree on, over every link, between all peers; `all:0/1` for
+//! every combination of everything, which are too many for anybody; `all:17/1000000` for every
+//! millionth of them, beginning with the seventeenth.
 
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use windfall_testkit::covering;
 
 use crate::{Folder, WINDFALL, require, windfall};
 
-/// What each end sends.
+/// What each end sends where pairs are enough.
 const BYTES: u64 = 2_000_000;
 /// The same where every combination is asked for.
 const MANY_BYTES: u64 = 100_000_000;
 /// The variable that asks for them.
-const ALL: &str = "WINDFALL_TEST_TCP";
+const MORE: &str = "WINDFALL_TEST_TCP";
+/// So many failures are enough.
+const ENOUGH: usize = 20;
 
 /// Who speaks to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,27 +42,31 @@ const FAR: [[&str; 2]; 2] = [
     ["10.77.0.2:5001", "10.177.0.2:5001"],
     ["[fd77:696e:6400::2]:5001", "[fd77:696e:e400::2]:5001"],
 ];
-const SETTINGS: [(&str, &[&str]); 19] = [
+/// What the ends agree on comes first, in the first [`AGREED`].
+const SETTINGS: [(&str, &[&str]); 21] = [
     ("timestamps", &["on", "off"]),
-    ("paws", &["before", "after", "off"]),
     ("window-scale", &["on", "off"]),
     ("sack", &["on", "off"]),
     ("ecn", &["off", "on"]),
+    ("corruption", &["off", "draft-safe", "paper", "extended"]),
+    ("fast-open", &["off", "on"]),
+    ("paws", &["before", "after", "off"]),
     ("header-prediction", &["on", "off"]),
     ("template", &["on", "off"]),
     ("delayed-ack", &["every", "time:100ms", "traffic", "off"]),
     ("nagle", &["on", "off"]),
-    ("mss", &["1460", "536"]),
+    ("mss", &["1460", "536", "2256"]),
     ("law", &["cubic", "reno", "net3-reno"]),
     ("repair", &["new-reno", "net3"]),
     ("byte-counting", &["on", "off"]),
     ("limited-transmit", &["on", "off"]),
+    ("fast-retransmit", &["on", "off"]),
     ("burst", &["off", "8"]),
-    ("corruption", &["off", "draft-safe", "paper", "extended"]),
     ("packing", &["packed", "aligned"]),
     ("kinds", &["27:28", "experimental"]),
     ("reaction", &["as-mark", "ignore", "as-loss"]),
 ];
+const AGREED: usize = 6;
 
 /// How many values each choice has: peers, link, family, settings.
 fn sizes() -> Vec<usize> {
@@ -108,7 +117,8 @@ impl Case {
             measured.display()
         );
         let options = format!(
-            "run -q --rate 100Mbps --delay 2ms --sysctl net.ipv4.tcp_ecn=1 {} --pcap {} --far",
+            "run -q --rate 100Mbps --delay 2ms --sysctl net.ipv4.tcp_ecn=1 \
+             --sysctl net.ipv4.tcp_fastopen=1027 {} --pcap {} --far",
             self.link,
             folder.display()
         );
@@ -153,41 +163,61 @@ impl Case {
     }
 }
 
-/// Checks the cases, as many at a time as there are processors; all that failed.
-fn check_all(cases: &[Case]) -> Vec<String> {
+/// Checks so many cases, as many at a time as there are processors; what failed, up to [`ENOUGH`].
+fn check_all(count: usize, case: impl Fn(usize) -> Case + Sync) -> Vec<String> {
     let next = AtomicUsize::new(0);
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let failures = Mutex::new(Vec::new());
+    let lock = || failures.lock().expect("no panic");
     let work = || {
-        let mut failures = Vec::new();
-        loop {
+        while lock().len() < ENOUGH {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(case) = cases.get(number) else { return failures };
+            if number >= count {
+                return;
+            }
+            let case = case(number);
             if let Err(failure) = case.check(&format!("interop-{number}")) {
-                failures.push(format!("{case:?}: {failure}"));
+                lock().push(format!("{case:?}: {failure}"));
             }
         }
     };
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect()
-    })
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    lock().clone()
+}
+
+/// What [`MORE`] asks for: how many values of each choice, the first combination, and the step.
+fn slice(text: &str) -> Option<(Vec<usize>, usize, usize)> {
+    let (which, part) = text.split_once(':')?;
+    let (first, step) = part.split_once('/')?;
+    let mut sizes = sizes();
+    match which {
+        "all" => {}
+        "options" => sizes[3 + AGREED..].fill(1),
+        _ => return None,
+    }
+    Some((sizes, first.parse().ok()?, step.parse().ok().filter(|step| *step > 0)?))
 }
 
 #[test]
 fn every_pair_of_options_carries_every_byte_in_both_directions() {
     require!("tshark", "timeout");
-    let sizes = sizes();
-    let cases: Vec<Case> = match std::env::var(ALL) {
-        Err(_) => covering::pairwise(&sizes).iter().map(|row| Case::new(row, BYTES)).collect(),
-        Ok(slice) => {
-            let parts = slice.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n)));
-            let (first, step) = parts.expect("WINDFALL_TEST_TCP=K/N");
+    let (count, failures) = match std::env::var(MORE) {
+        Err(_) => {
+            let rows = covering::pairwise(&sizes());
+            (rows.len(), check_all(rows.len(), |number| Case::new(&rows[number], BYTES)))
+        }
+        Ok(text) => {
+            let (sizes, first, step) =
+                slice(&text).expect("WINDFALL_TEST_TCP=options:K/N or all:K/N");
             let (_, all) = covering::combination(&sizes, 0);
-            let rows = (first..all).step_by(step.parse().expect("a number"));
-            rows.map(|row| Case::new(&covering::combination(&sizes, row).0, MANY_BYTES)).collect()
+            let count = all.saturating_sub(first).div_ceil(step);
+            let row = |number: usize| covering::combination(&sizes, first + number * step).0;
+            (count, check_all(count, |number| Case::new(&row(number), MANY_BYTES)))
         }
     };
-    let failures = check_all(&cases);
-    let (failed, all) = (failures.len(), cases.len());
-    assert!(failures.is_empty(), "{failed} of {all} failed:\n{}", failures.join("\n"));
+    let (failed, lines) = (failures.len(), failures.join("\n"));
+    assert!(failures.is_empty(), "{failed} of {count} failed:\n{lines}");
 }

@@ -20,6 +20,26 @@ fn the_exit_code_is_the_commands() {
 }
 
 #[test]
+fn a_far_program_that_cannot_be_run_ends_the_run() {
+    require!();
+    // Whether the shell finds out before the command begins or while it runs.
+    for (far, command, status) in [
+        ("exec no-such-program", "true", 127),
+        ("/etc/passwd --now", "sleep 60", 126),
+        ("sleep 1.2; no-such-program", "sleep 60", 127),
+    ] {
+        let began = Instant::now();
+        let output = windfall("run -q --far").args([far, "--", "sh", "-c", command]).output();
+        let output = output.expect("it runs");
+        assert_eq!(output.status.code(), Some(status), "{far}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let line = said.lines().find(|line| line.starts_with("windfall: ")).expect(&said);
+        assert!(line.contains(&format!("\"{far}\"")) && line.contains("shell"), "{line}");
+        assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    }
+}
+
+#[test]
 fn failures_are_one_clear_line() {
     require!();
     let output = windfall("run --tcp-congestion no-such -- true").output().expect("it runs");
