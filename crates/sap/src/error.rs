@@ -35,6 +35,9 @@ pub enum SendError {
         /// The greatest number.
         most: usize,
     },
+    /// A tolerance for bit errors is no rate.
+    #[error("a tolerance for bit errors lies between 0 and 0.5")]
+    Tolerance,
     /// The send buffer is full: wait for [`Event::Writable`](crate::Event::Writable).
     #[error("the send buffer is full")]
     Full,

@@ -17,6 +17,7 @@ pub mod config;
 pub mod endpoint;
 pub mod error;
 pub mod event;
+pub mod inspect;
 pub mod message;
 
 mod congestion;
@@ -36,6 +37,7 @@ pub use config::{Config, Profile};
 pub use endpoint::{ConnectionId, Drops, Endpoint};
 pub use error::{CloseReason, SendError};
 pub use event::{Dropped, Event, Transmit};
+pub use inspect::{Check, Inspector, Opinion, Tolerance};
 pub use message::{Integrity, Kind, Message, Mode, Received};
 pub use seal::Key;
 pub use secret::Secret;

@@ -18,6 +18,7 @@ use windfall_sap::{CloseReason, Config, ConnectionId, Endpoint, Event, Secret, T
 
 use crate::clock::Clock;
 use crate::error::Error;
+use crate::signal::Signal;
 use crate::udplite::{Arrival, Datagram, UdpLiteSocket};
 
 /// How long the background leaves the driving to applications after one has driven.
@@ -33,8 +34,10 @@ pub(crate) struct Status {
     pub(crate) connected: bool,
     pub(crate) finished: bool,
     pub(crate) closed: Option<CloseReason>,
-    /// Readable while something waits for the application.
-    pub(crate) signal: Option<OwnedFd>,
+    /// Something waits for the application.
+    pub(crate) readable: Signal,
+    /// There is room again.
+    pub(crate) writable: Signal,
 }
 
 /// Who polls the socket.
@@ -49,6 +52,8 @@ pub(crate) struct State {
     pub(crate) endpoint: Endpoint,
     pub(crate) connections: BTreeMap<ConnectionId, Status>,
     pub(crate) accepted: VecDeque<(ConnectionId, SocketAddr)>,
+    /// Somebody waits to be accepted.
+    pub(crate) acceptable: Signal,
     /// What the system was too busy to take.
     unsent: VecDeque<Transmit>,
     arrivals: Vec<Arrival>,
@@ -89,6 +94,7 @@ impl Handle {
             endpoint: Endpoint::new(config, Secret::new(key)),
             connections: BTreeMap::new(),
             accepted: VecDeque::new(),
+            acceptable: Signal::default(),
             unsent: VecDeque::new(),
             arrivals: Vec::new(),
             driver: Driver::Nobody,
@@ -306,6 +312,7 @@ impl Core {
             if let Event::Accepted { from } = event {
                 state.connections.insert(id, Status { connected: true, ..Status::default() });
                 state.accepted.push_back((id, from));
+                state.acceptable.raise();
             }
             let Some(status) = state.connections.get_mut(&id) else { continue };
             match event {
@@ -313,9 +320,16 @@ impl Core {
                 Event::Finished { .. } => status.finished = true,
                 Event::Closed(reason) => status.closed = Some(reason),
                 Event::Readable => {}
-                Event::Accepted { .. } | Event::Writable | Event::PathSize => continue,
+                Event::Writable => {
+                    status.writable.raise();
+                    continue;
+                }
+                Event::Accepted { .. } | Event::PathSize => continue,
             }
-            status.raise();
+            status.readable.raise();
+            if status.closed.is_some() {
+                status.writable.raise();
+            }
         }
     }
 
@@ -353,40 +367,20 @@ impl Core {
         }
     }
 
-    /// The descriptor that becomes readable when something waits for the application of `id`.
-    pub(crate) fn signal(&self, id: ConnectionId) -> Result<OwnedFd, Error> {
+    /// The descriptor that can be read while something waits for the application of `id`.
+    pub(crate) fn readable(&self, id: ConnectionId) -> Result<OwnedFd, Error> {
         let mut guard = self.lock();
         let state = &mut *guard;
         let waits = state.endpoint.is_readable(id);
         let status = state.connections.get_mut(&id).ok_or(CloseReason::Closed)?;
-        if status.signal.is_none() {
-            let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-            let made = eventfd(0, flags)
-                .map_err(|error| Error::system("cannot make an event descriptor")(error.into()))?;
-            status.signal = Some(made);
-        }
-        if waits || status.finished || status.closed.is_some() {
-            status.raise();
-        }
-        let signal = status.signal.as_ref().map(OwnedFd::try_clone);
-        signal
-            .unwrap_or_else(|| Err(io::ErrorKind::Unsupported.into()))
-            .map_err(Error::system("cannot share a descriptor"))
-    }
-}
-
-impl Status {
-    fn raise(&self) {
-        if let Some(signal) = &self.signal {
-            let _ = rustix::io::write(signal, &1_u64.to_ne_bytes());
-        }
+        status.readable.share(waits || status.finished || status.closed.is_some())
     }
 
-    /// Nothing waits any more.
-    pub(crate) fn lower(&self) {
-        if let Some(signal) = &self.signal {
-            let _ = rustix::io::read(signal, &mut [0; 8]);
-        }
+    /// The descriptor that can be read once the connection takes messages again.
+    pub(crate) fn writable(&self, id: ConnectionId) -> Result<OwnedFd, Error> {
+        let mut state = self.lock();
+        let status = state.connections.get_mut(&id).ok_or(CloseReason::Closed)?;
+        status.writable.share(status.closed.is_some())
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! - [`UdpLiteSocket`]: UDP-Lite on any Linux, over one of three [`Carrier`]s.
 //! - [`SapListener`] and [`SapSocket`]: connections whose messages are precise or approximate.
+//! - With the feature `tokio`, `asynchronous`: the same for programs that await.
 //!
 //! ```
 //! use windfall_socket::{Mode, SapListener, SapSocket};
@@ -20,11 +21,14 @@
 //! # }
 //! ```
 
+#[cfg(feature = "tokio")]
+pub mod asynchronous;
 mod carrier;
 mod clock;
 mod driver;
 mod error;
 mod sap;
+mod signal;
 mod source;
 mod system;
 mod udplite;
@@ -36,5 +40,6 @@ pub use sap::{Options, SapListener, SapSocket};
 pub use udplite::{Arrival, Datagram, UDPLITE_RECV_CSCOV, UDPLITE_SEND_CSCOV, UdpLiteSocket};
 pub use windfall_base::Duration;
 pub use windfall_sap::{
-    CloseReason, Config, Integrity, Key, Kind, Message, Mode, Profile, Received, SendError,
+    Check, CloseReason, Config, Integrity, Key, Kind, Message, Mode, Opinion, Profile, Received,
+    SendError, Tolerance,
 };

@@ -2,11 +2,14 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::OwnedFd;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use windfall_base::{Duration, Instant};
-use windfall_sap::{CloseReason, Config, ConnectionId, Key, Message, Mode, Received, SendError};
+use windfall_sap::{
+    Check, CloseReason, Config, ConnectionId, Inspector, Key, Message, Mode, Received, SendError,
+    Tolerance,
+};
 
 use crate::carrier::Carrier;
 use crate::driver::{Handle, State, Status};
@@ -120,6 +123,27 @@ impl SapListener {
         self.accept_until(None)
     }
 
+    /// The next connection, if one is there.
+    pub fn try_accept(&self) -> Option<(SapSocket, SocketAddr)> {
+        let mut state = self.core.lock();
+        let accepted = state.accepted.pop_front();
+        if state.accepted.is_empty() {
+            state.acceptable.lower();
+        }
+        drop(state);
+        accepted.map(|(id, from)| (SapSocket::new(self.core.clone(), id, from), from))
+    }
+
+    /// A descriptor that can be read while a connection waits to be accepted; only for waiting.
+    ///
+    /// # Errors
+    /// If the system has no descriptors left.
+    pub fn readiness(&self) -> Result<OwnedFd, Error> {
+        let mut state = self.core.lock();
+        let waits = !state.accepted.is_empty();
+        state.acceptable.share(waits)
+    }
+
     /// Waits for the next connection, at most for `span`.
     ///
     /// # Errors
@@ -129,7 +153,13 @@ impl SapListener {
     }
 
     fn accept_until(&self, deadline: Option<Instant>) -> Result<(SapSocket, SocketAddr), Error> {
-        let (id, from) = self.core.wait(deadline, |state, _| state.accepted.pop_front())?;
+        let (id, from) = self.core.wait(deadline, |state, _| {
+            let accepted = state.accepted.pop_front();
+            if state.accepted.is_empty() {
+                state.acceptable.lower();
+            }
+            accepted
+        })?;
         Ok((SapSocket::new(self.core.clone(), id, from), from))
     }
 }
@@ -142,12 +172,15 @@ pub struct SapSocket {
     id: ConnectionId,
     peer: SocketAddr,
     mode: Mutex<Mode>,
+    tolerance: Mutex<Option<Tolerance>>,
     timeout: Mutex<Option<Duration>>,
+    inspector: Box<Mutex<Inspector>>,
 }
 
 impl SapSocket {
     fn new(core: Handle, id: ConnectionId, peer: SocketAddr) -> Self {
-        Self { core, id, peer, mode: Mutex::default(), timeout: Mutex::default() }
+        let (mode, tolerance, timeout) = <(_, _, Mutex<Option<Duration>>)>::default();
+        Self { core, id, peer, mode, tolerance, timeout, inspector: Box::default() }
     }
 
     /// Connects with the standard profile.
@@ -184,6 +217,31 @@ impl SapSocket {
         *self.mode.lock().unwrap_or_else(PoisonError::into_inner) = mode;
     }
 
+    //= S1.67
+    /// Says what the application can bear. Messages then travel as [`Tolerance::mode`] says, in
+    /// place of the socket's mode, and what arrives beyond the tolerance is asked for again before
+    /// it is received.
+    ///
+    /// # Errors
+    /// If the rate of bit errors is none.
+    pub fn set_tolerance(&self, tolerance: Option<Tolerance>) -> Result<(), Error> {
+        let tolerance = tolerance.map(Tolerance::validated).transpose()?;
+        *self.tolerance.lock().unwrap_or_else(PoisonError::into_inner) = tolerance;
+        self.inspector().set_tolerance(tolerance);
+        Ok(())
+    }
+
+    //= S0.26
+    /// Asks `check` about each approximate message before it is received; it must not call this
+    /// socket.
+    pub fn set_check(&self, check: Option<Check>) {
+        self.inspector().set_check(check);
+    }
+
+    fn inspector(&self) -> MutexGuard<'_, Inspector> {
+        self.inspector.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// How long a call may wait; without limit at first.
     pub fn set_timeout(&self, timeout: Option<Duration>) {
         *self.timeout.lock().unwrap_or_else(PoisonError::into_inner) = timeout;
@@ -199,7 +257,15 @@ impl SapSocket {
     /// # Errors
     /// If the message is too long for the path, or the connection has ended.
     pub fn send(&self, data: &[u8]) -> Result<(), Error> {
-        self.send_message(&Message::new(self.mode(), Bytes::copy_from_slice(data)))
+        self.send_message(&self.message(data))
+    }
+
+    /// The message of these bytes, as the socket's mode or its tolerance has it travel.
+    #[must_use]
+    pub fn message(&self, data: &[u8]) -> Message {
+        let tolerance = *self.tolerance.lock().unwrap_or_else(PoisonError::into_inner);
+        let mode = tolerance.map_or_else(|| self.mode(), |tolerance| tolerance.mode(data.len()));
+        Message::new(mode, Bytes::copy_from_slice(data))
     }
 
     /// Sends a message that says itself how it travels; waits while the send buffer is full.
@@ -262,16 +328,46 @@ impl SapSocket {
     }
 
     fn next(&self, state: &mut State, now: Instant) -> Option<Result<Option<Received>, Error>> {
-        let received = state.endpoint.receive(now, self.id);
-        let more = state.endpoint.is_readable(self.id);
+        let received = self.inspected(state, now);
+        let (ready, settled) = {
+            let inspector = self.inspector();
+            (inspector.is_ready(), inspector.is_empty())
+        };
+        let more = ready || state.endpoint.is_readable(self.id);
         let status = state.connections.get_mut(&self.id)?;
         if !more && !status.finished && status.closed.is_none() {
-            status.lower();
+            status.readable.lower();
         }
         match received {
             Some(received) => Some(Ok(Some(received))),
-            None if status.finished => Some(Ok(None)),
+            None if status.finished && settled => Some(Ok(None)),
             None => status.closed.map(|reason| Err(reason.into())),
+        }
+    }
+
+    /// The next message that has passed inspection.
+    fn inspected(&self, state: &mut State, now: Instant) -> Option<Received> {
+        let mut inspector = self.inspector();
+        if inspector.is_idle() {
+            return state.endpoint.receive(now, self.id);
+        }
+        loop {
+            if let Some(received) = inspector.pop() {
+                return Some(received);
+            }
+            let Some(received) = state.endpoint.receive(now, self.id) else {
+                let ended = state.connections.get(&self.id).is_none_or(|it| it.closed.is_some());
+                if ended && !inspector.is_empty() {
+                    inspector.give_up();
+                    continue;
+                }
+                return None;
+            };
+            if let Some(request) = inspector.push(received) {
+                let (stream, number) = (request.stream, request.number);
+                // Where the connection has ended, the end says so.
+                let _ = state.endpoint.repair(self.id, stream, number, &request.ranges);
+            }
         }
     }
 
@@ -369,7 +465,16 @@ impl SapSocket {
     /// # Errors
     /// If the connection has ended, or the system has no descriptors left.
     pub fn readiness(&self) -> Result<OwnedFd, Error> {
-        self.core.signal(self.id)
+        self.core.readable(self.id)
+    }
+
+    /// A descriptor that can be read once there is room again, after [`try_send`](Self::try_send)
+    /// has found the send buffer full; only for waiting.
+    ///
+    /// # Errors
+    /// If the connection has ended, or the system has no descriptors left.
+    pub fn room(&self) -> Result<OwnedFd, Error> {
+        self.core.writable(self.id)
     }
 }
 

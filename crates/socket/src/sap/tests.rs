@@ -1,6 +1,6 @@
 use std::thread;
 
-use windfall_sap::{Integrity, Kind};
+use windfall_sap::{Integrity, Kind, Opinion};
 
 use super::*;
 
@@ -138,4 +138,37 @@ fn ends_with_one_key_understand_each_other_and_no_others() {
     let error = SapSocket::connect(listener.local_addr().expect("bound")).err();
     let said = error.expect("it has no key").to_string();
     assert_eq!(said, "the other end refused: the keys do not agree");
+}
+
+//= S0.26
+//= S1.67
+#[test]
+fn a_tolerance_and_a_check_stand_before_the_receiver() {
+    let (here, there) = pair(Options::default());
+    let tolerance = Tolerance { bit_errors: 1e-3, loss: true, in_order: true, protected: 2 };
+    assert!(here.set_tolerance(Some(Tolerance { bit_errors: 1.0, ..tolerance })).is_err());
+    for socket in [&here, &there] {
+        socket.set_tolerance(Some(tolerance)).expect("it is a rate");
+    }
+    // Values that move by at most ten.
+    let mut last = 0_u8;
+    there.set_check(Some(Box::new(move |received| {
+        let value = received.data[0];
+        if value.abs_diff(last) > 10 {
+            return Opinion::Discard;
+        }
+        last = value;
+        Opinion::Take
+    })));
+    for value in [1, 200, 9] {
+        here.send(&[value; 100]).expect("sent");
+    }
+    here.finish();
+    let mut values = Vec::new();
+    while let Some(received) = there.recv().expect("open") {
+        let front = 0..2;
+        assert_eq!((received.kind, &received.exact[..]), (Kind::Approximate, &[front][..]));
+        values.push(received.data[0]);
+    }
+    assert_eq!(values, [1, 9]);
 }

@@ -179,7 +179,7 @@ fn the_longest_message_fits_with_its_seal() {
     let b = network.accepted().expect("the keys agree");
     let most = network.ends[A].max_message(a);
     network.send(A, a, Mode::Precise, &vec![1; most]);
-    let error = network.ends[A].send(a, &Message::new(Mode::Precise, vec![1; 1400]));
+    let error = network.ends[A].send(a, &Message::new(Mode::Precise, vec![1; 1420]));
     assert!(matches!(error, Err(SendError::TooLong { .. })), "{error:?}");
     network.run(SECOND);
     assert_eq!(network.receive(B, b)[0].data.len(), most);

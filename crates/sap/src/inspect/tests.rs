@@ -1,0 +1,127 @@
+use bytes::Bytes;
+
+use super::*;
+
+fn message(number: u32, suspect: &[Range<usize>]) -> Received {
+    let integrity = match suspect {
+        [] => Integrity::Intact,
+        ranges => Integrity::Suspect(ranges.to_vec()),
+    };
+    let (kind, data) = (Kind::Approximate, Bytes::from(vec![number as u8; 1024]));
+    Received { stream: 0, kind, number, data, exact: Vec::new(), integrity }
+}
+
+fn repair(number: u32, ranges: &[Range<usize>]) -> Received {
+    let len = ranges.iter().map(Range::len).sum();
+    let (kind, data) = (Kind::Repair, Bytes::from(vec![0xee; len]));
+    Received { kind, data, exact: ranges.to_vec(), ..message(number, &[]) }
+}
+
+fn numbers(inspector: &mut Inspector) -> Vec<u32> {
+    std::iter::from_fn(|| inspector.pop()).map(|received| received.number).collect()
+}
+
+fn tolerant(bit_errors: f64, in_order: bool) -> Inspector {
+    let mut inspector = Inspector::default();
+    let tolerance = Tolerance { bit_errors, loss: true, in_order, protected: 0 };
+    inspector.set_tolerance(Some(tolerance));
+    inspector
+}
+
+//= S1.67
+#[test]
+fn a_tolerance_chooses_coverage_and_repetition() {
+    let tolerance = Tolerance { bit_errors: 1e-2, loss: true, in_order: true, protected: 4 };
+    assert_eq!(tolerance.mode(100), Mode::Approximate { protected: 4 });
+    assert_eq!(
+        Tolerance { bit_errors: 0.0, ..tolerance }.mode(100),
+        Mode::Approximate { protected: 100 }
+    );
+    assert_eq!(Tolerance { loss: false, ..tolerance }.mode(100), Mode::Precise);
+    assert_eq!(Tolerance::NONE.mode(100), Mode::Precise);
+    for wrong in [-1.0, 0.6, f64::NAN] {
+        let tolerance = Tolerance { bit_errors: wrong, ..tolerance };
+        assert_eq!(tolerance.validated(), Err(SendError::Tolerance), "{wrong}");
+    }
+}
+
+//= S1.67
+#[test]
+fn what_is_beyond_the_tolerance_is_asked_for_again_and_holds_up_what_follows() {
+    let mut inspector = tolerant(1e-4, true);
+    let (second, first) = (256..512, 0..256);
+    let bad = std::slice::from_ref(&second);
+    let asked = inspector.push(message(0, bad)).expect("a block of four");
+    assert_eq!((asked.number, &asked.ranges[..]), (0, bad));
+    assert_eq!(inspector.push(message(1, &[])), None);
+    assert_eq!(inspector.pop(), None, "the first one comes first");
+    assert_eq!(inspector.push(repair(0, bad)), None);
+    let mended = inspector.pop().expect("it is whole");
+    assert_eq!(
+        (mended.integrity, &mended.data[255..258]),
+        (Integrity::Intact, &[0, 0xee, 0xee][..])
+    );
+    assert_eq!(numbers(&mut inspector), [1]);
+    // After many whole blocks one bad one is within the tolerance.
+    (2..40).for_each(|number| assert_eq!(inspector.push(message(number, &[])), None));
+    assert_eq!(inspector.push(message(40, &[first])), None);
+    assert_eq!(numbers(&mut inspector), Vec::from_iter(2..=40));
+}
+
+#[test]
+fn a_repair_that_was_forgotten_frees_its_message() {
+    let mut inspector = tolerant(0.0, true);
+    let bad = 0..256;
+    assert!(inspector.push(message(0, &[bad])).is_some());
+    assert_eq!(inspector.push(repair(0, &[])), None);
+    assert!(matches!(inspector.pop().expect("as it came").integrity, Integrity::Suspect(_)));
+}
+
+#[test]
+fn late_messages_are_discarded_where_order_matters() {
+    for (in_order, expected) in [(true, &[0, 2, 3][..]), (false, &[0, 2, 1, 3])] {
+        let mut inspector = tolerant(0.1, in_order);
+        for number in [0, 2, 1, 3] {
+            inspector.push(message(number, &[]));
+        }
+        assert_eq!(numbers(&mut inspector), expected);
+        assert_eq!(inspector.discarded(), u64::from(in_order));
+    }
+}
+
+#[test]
+fn a_repair_that_never_comes_holds_up_no_more_than_so_many() {
+    let mut inspector = tolerant(0.0, true);
+    let bad = 0..256;
+    inspector.push(message(0, &[bad]));
+    (1..=WAITING as u32).for_each(|number| drop(inspector.push(message(number, &[]))));
+    assert_eq!(numbers(&mut inspector).len(), WAITING + 1);
+}
+
+//= S0.26
+#[test]
+fn a_check_that_knows_the_meaning_decides() {
+    // Values that move by at most ten from one message to the next.
+    let mut last = None;
+    let mut inspector = Inspector::default();
+    inspector.set_check(Some(Box::new(move |received| {
+        let value = received.data[0];
+        let whole = 0..1;
+        match last {
+            Some(last) if value.abs_diff(last) > 100 => Opinion::Discard,
+            Some(last) if value.abs_diff(last) > 10 => Opinion::Repair(vec![whole]),
+            _ => {
+                last = Some(value);
+                Opinion::Take
+            }
+        }
+    })));
+    let requests: Vec<_> =
+        [1, 5, 200, 40, 9].map(|number| inspector.push(message(number, &[]))).to_vec();
+    assert_eq!(requests.iter().flatten().map(|it| it.number).collect::<Vec<_>>(), [40]);
+    assert_eq!(numbers(&mut inspector), [1, 5, 9]);
+    // What came again is 0xee: still nonsense.
+    let whole = 0..1;
+    inspector.push(repair(40, &[whole]));
+    assert_eq!((numbers(&mut inspector), inspector.discarded()), (vec![], 2));
+}
