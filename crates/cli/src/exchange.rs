@@ -1,4 +1,4 @@
-//! How `stream` and `track` send records of one length and receive them, over SAP or over TCP.
+//! How `stream`, `track` and `image` send records of one length, over SAP or over TCP.
 #![expect(
     clippy::disallowed_methods,
     reason = "records go out at their times, and their arrivals are timed"
@@ -60,6 +60,9 @@ fn read_key(file: &str) -> std::result::Result<Key, String> {
     })
 }
 
+/// Bytes of a plan that every path carries in one message.
+const PLAN_PART: usize = 1_000;
+
 /// How long a receiver waits for the next record before it gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -102,20 +105,9 @@ impl Transport {
             ready(listener.local_addr()?);
             let socket = listener.accept()?.0;
             socket.set_timeout(Some(PATIENCE));
-            Receiver::Sap(socket, self.over == Over::SapPrecise)
+            Receiver::Sap { socket, precise: self.over == Over::SapPrecise, plans: 0 }
         };
-        let plan = match &mut receiver {
-            Receiver::Tcp(stream, _) => {
-                let mut plan = vec![0; len];
-                stream.read_exact(&mut plan)?;
-                plan
-            }
-            // The sender waits until the plan is acknowledged, so it comes first.
-            Receiver::Sap(socket, _) => match socket.recv()? {
-                Some(message) if message.kind == Kind::Precise => message.data.to_vec(),
-                _ => return Err(Trouble::new("the sender did not say what it will send")),
-            },
-        };
+        let plan = receiver.plan(len)?;
         Ok((plan, receiver))
     }
 }
@@ -132,12 +124,14 @@ pub(crate) enum Sender {
 }
 
 impl Sender {
-    /// Sends the plan precisely, and waits until it has arrived where records could overtake it.
+    /// Sends a plan precisely, and waits until it has arrived where records could overtake it.
     pub(crate) fn plan(&mut self, plan: &[u8]) -> Result<()> {
         match self {
             Self::Tcp(stream) => stream.write_all(plan)?,
             Self::Sap(socket, _) => {
-                socket.send(plan)?;
+                for part in plan.chunks(PLAN_PART) {
+                    socket.send(part)?;
+                }
                 socket.flush()?;
             }
         }
@@ -182,18 +176,42 @@ impl Sender {
 
 /// The end that receives.
 pub(crate) enum Receiver {
-    Sap(SapSocket, bool),
+    Sap { socket: SapSocket, precise: bool, plans: u32 },
     Tcp(TcpStream, u32),
 }
 
 impl Receiver {
+    /// Waits for a plan of `len` bytes.
+    pub(crate) fn plan(&mut self, len: usize) -> Result<Vec<u8>> {
+        let mut plan = Vec::new();
+        match self {
+            Self::Tcp(stream, _) => {
+                plan.resize(len, 0);
+                stream.read_exact(&mut plan)?;
+            }
+            // The sender waits until a plan is acknowledged, so it comes before all records.
+            Self::Sap { socket, plans, .. } => {
+                while plan.len() < len {
+                    match socket.recv()? {
+                        Some(message) if message.kind == Kind::Precise => {
+                            plan.extend(&message.data);
+                        }
+                        _ => return Err(Trouble::new("the sender did not say what it will send")),
+                    }
+                    *plans += 1;
+                }
+            }
+        }
+        Ok(plan)
+    }
+
     /// The next record of `size` bytes and its number; `None` at the end.
     pub(crate) fn next(&mut self, size: usize) -> Result<Option<(u32, Vec<u8>)>> {
         match self {
-            Self::Sap(socket, precise) => {
+            Self::Sap { socket, precise, plans } => {
                 let Some(message) = socket.recv()? else { return Ok(None) };
-                // Number 0 of the precise ones was the plan.
-                let number = message.number - u32::from(*precise);
+                // The first ones of the precise messages were plans.
+                let number = message.number.wrapping_sub(if *precise { *plans } else { 0 });
                 Ok(Some((number, message.data.to_vec())))
             }
             Self::Tcp(stream, next) => {

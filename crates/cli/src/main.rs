@@ -10,6 +10,7 @@ mod doctor;
 mod exchange;
 mod exec;
 mod exit;
+mod image;
 mod options;
 mod record;
 mod reproduce;
@@ -49,6 +50,7 @@ enum Command {
     Trace(Box<trace::Args>),
     Stream(stream::Args),
     Track(track::Args),
+    Image(image::Args),
     Reproduce(reproduce::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
@@ -76,6 +78,7 @@ impl Command {
             Self::Trace(args) => trace::run(args),
             Self::Stream(args) => stream::run(args),
             Self::Track(args) => track::run(args),
+            Self::Image(args) => image::run(args),
             Self::Reproduce(args) => reproduce::run(args),
             Self::Demo(args) => demo::run(args),
             Self::Doctor(args) => doctor::run(args),

@@ -1,4 +1,4 @@
-//! `windfall stream` and `windfall track` over plain loopback, without privileges.
+//! `windfall stream`, `track` and `image` over plain loopback, without privileges.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
@@ -58,6 +58,30 @@ fn a_walk_over_loopback_has_its_true_speed() {
         let mean = report["mean_speed_mps"].as_f64().expect("a speed");
         assert!((mean - 1.56).abs() < 0.02, "{over}: {report}");
     }
+}
+
+//= S0.27
+//= S0.38
+#[test]
+fn a_picture_over_loopback_arrives_as_it_was_encoded() {
+    for over in ["sap", "sap-precise", "tcp"] {
+        let report = exchange("image", over, &["--interval", "100us"]);
+        assert_eq!(report["arrived"], report["datagrams"], "{over}: {report}");
+        assert_eq!(report["unreadable"], 0, "{over}: {report}");
+        assert!(report["psnr_db"].as_f64() > Some(30.0), "{over}: {report}");
+        assert!(report["ssim"].as_f64() > Some(0.9), "{over}: {report}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_picture_is_named() {
+    let output = Command::new(env!("CARGO_BIN_EXE_windfall"))
+        .args(["image", "send", "127.0.0.1", "--file", "/proc/self/cmdline"])
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said.contains("cannot read /proc/self/cmdline: no picture (JPEG or PPM)"), "{said}");
 }
 
 #[test]

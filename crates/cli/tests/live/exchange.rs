@@ -1,4 +1,4 @@
-//! `windfall stream` and `windfall track` between two namespaces, over a link of 802.11g.
+//! `windfall stream`, `track` and `image` between two namespaces, over links with damage.
 
 use serde_json::Value;
 
@@ -46,6 +46,23 @@ fn a_stream_crosses_the_radio_and_its_damage_is_counted() {
     assert!(number("correct_bits") > 0.95, "{accepted}");
     let refused = stream("stream-refused", "");
     assert_eq!(refused["damaged"], 0, "{refused}");
+}
+
+//= S0.27
+//= S0.38
+#[test]
+fn a_picture_crosses_bit_errors_damaged_and_recognisable() {
+    require!();
+    let picture = |name, options: &str| {
+        let options = format!("--rate 10Mbps --ber 1e-4 {options}");
+        exchange(name, &options, "image receive", "image send $WINDFALL_BASE")
+    };
+    let accepted = picture("image-accepted", "--accept-damaged");
+    let refused = picture("image-refused", "");
+    let quality = |report: &Value| report["psnr_db"].as_f64().expect("a number");
+    // Undamaged it would be above 30 dB.
+    assert!((15.0..30.0).contains(&quality(&accepted)), "{accepted}");
+    assert!(quality(&accepted) > quality(&refused) + 2.0, "{accepted} {refused}");
 }
 
 //= S0.50

@@ -1,0 +1,196 @@
+//! `windfall image`: a picture whose head arrives exactly, and the rest as the air leaves it.
+
+use std::fs;
+use std::io::Write as _;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use windfall_base::Duration;
+use windfall_media::{Arrived, Decoded, Jpeg, Layout, Picture, landscape};
+
+use crate::exchange::{PORT, Transport};
+use crate::exit::{Outcome, Result, Trouble};
+
+/// Send a picture: its head and tables exactly, the rest approximately, and say how it arrived
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    end: End,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum End {
+    /// Send a picture
+    Send(Send),
+    /// Wait for one picture, and write what arrived of it
+    Receive(Receive),
+}
+
+#[derive(Debug, clap::Args)]
+struct Send {
+    /// The address of the receiver
+    to: IpAddr,
+    /// Port of the receiver
+    #[arg(long, default_value_t = PORT)]
+    port: u16,
+    /// A JPEG or a portable pixmap, encoded anew [default: a landscape of 384 × 192 pixels]
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Quality of the JPEG
+    #[arg(long, default_value_t = 85, value_name = "1..100",
+          value_parser = clap::value_parser!(u8).range(1..=100))]
+    quality: u8,
+    /// Bytes of each datagram
+    #[arg(long, default_value_t = 1024, value_name = "BYTES",
+          value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    size: u32,
+    /// Time between datagrams
+    #[arg(long, default_value = "1ms", value_name = "TIME")]
+    interval: Duration,
+    #[command(flatten)]
+    transport: Transport,
+}
+
+#[derive(Debug, clap::Args)]
+struct Receive {
+    /// The address to wait on
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED), value_name = "ADDRESS")]
+    on: IpAddr,
+    /// The port to wait on
+    #[arg(long, default_value_t = PORT)]
+    port: u16,
+    /// Write the picture here, as the JPEG that arrived; as a pixmap if the name ends in .ppm
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The picture to compare with [default: the built-in landscape]
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    transport: Transport,
+}
+
+/// The plan: the length of the layout and that of a datagram's data, 4 bytes each.
+const PLAN: usize = 8;
+/// The longest layout that is believed: that of the largest picture.
+const MAX_LAYOUT: u32 = 16 << 20;
+
+pub(crate) fn run(args: &Args) -> Result {
+    match &args.end {
+        End::Send(args) => args.run(),
+        End::Receive(args) => args.run(),
+    }
+}
+
+impl Send {
+    //= S0.27
+    fn run(&self) -> Result {
+        let jpeg = Jpeg::encode(&read(self.file.as_deref())?, self.quality)?;
+        let layout = jpeg.layout().to_bytes();
+        let mut sender = self.transport.send_to(SocketAddr::new(self.to, self.port))?;
+        sender.plan(&[(layout.len() as u32).to_be_bytes(), self.size.to_be_bytes()].concat())?;
+        sender.plan(&layout)?;
+        let size = self.size as usize;
+        let count = jpeg.scan().len().div_ceil(size) as u32;
+        // Every record has the same length, so that a stream can be cut into them.
+        let record = |number: u32| {
+            let at = number as usize * size;
+            let mut record = jpeg.scan()[at..jpeg.scan().len().min(at + size)].to_vec();
+            record.resize(size, 0);
+            record
+        };
+        sender.records(count, self.interval, 0, record)?;
+        sender.close()?;
+        Ok(Outcome::Done)
+    }
+}
+
+/// What arrived, beside the picture.
+#[derive(Default)]
+struct Count {
+    datagrams: usize,
+    of: usize,
+    segments: usize,
+}
+
+impl Receive {
+    fn run(&self) -> Result {
+        let original = read(self.compare.as_deref())?;
+        let on = SocketAddr::new(self.on, self.port);
+        let (plan, mut receiver) = self.transport.receive_on(on, PLAN)?;
+        let (length, size) = plan
+            .split_first_chunk::<4>()
+            .and_then(|(a, b)| {
+                Some((u32::from_be_bytes(*a), u32::from_be_bytes(b.try_into().ok()?)))
+            })
+            .filter(|(length, size)| *length <= MAX_LAYOUT && (1..=60_000).contains(size))
+            .ok_or_else(|| Trouble::new("the sender is no windfall image: its plan is unknown"))?;
+        let layout = Layout::from_bytes(&receiver.plan(length as usize)?)?;
+        let mut arrived = Arrived::new(layout.scan_len());
+        let size = size as usize;
+        let mut count = Count {
+            of: layout.scan_len().div_ceil(size),
+            segments: layout.segments(),
+            datagrams: 0,
+        };
+        while let Some((number, data)) = receiver.next(size)? {
+            count.datagrams += usize::from((number as usize) < count.of);
+            arrived.put((number as usize).saturating_mul(size), &data);
+        }
+        let decoded = layout.decode(&arrived)?;
+        if let Some(path) = &self.out {
+            let is_pixmap = path.extension().is_some_and(|ending| ending == "ppm");
+            let bytes = if is_pixmap { decoded.picture.to_ppm() } else { layout.to_file(&arrived) };
+            fs::write(path, bytes).map_err(|error| cannot("write", path, &error))?;
+        }
+        self.print(&count, &decoded, &original)
+    }
+
+    //= S0.38
+    fn print(&self, count: &Count, decoded: &Decoded, original: &Picture) -> Result {
+        let picture = &decoded.picture;
+        let (psnr, ssim) = (picture.psnr(original), picture.ssim(original));
+        let mut out = std::io::stdout();
+        if self.json {
+            let report = json!({
+                "width": picture.width(), "height": picture.height(),
+                "datagrams": count.of, "arrived": count.datagrams,
+                "segments": count.segments, "unreadable": decoded.unreadable,
+                "psnr_db": psnr, "ssim": ssim,
+            });
+            writeln!(out, "{report}")?;
+            return Ok(Outcome::Done);
+        }
+        writeln!(
+            out,
+            "{} × {} pixels; {} of {} datagrams arrived, {} of {} segments unreadable",
+            picture.width(),
+            picture.height(),
+            count.datagrams,
+            count.of,
+            decoded.unreadable,
+            count.segments
+        )?;
+        match psnr.zip(ssim) {
+            Some((psnr, ssim)) => {
+                writeln!(out, "against the original: PSNR {psnr:.1} dB, SSIM {ssim:.3}")?;
+            }
+            None => writeln!(out, "not compared: the original has another size; see --compare")?,
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// The picture in a file, or the one that is built in.
+fn read(path: Option<&Path>) -> Result<Picture> {
+    let Some(path) = path else { return Ok(landscape()) };
+    let bytes = fs::read(path).map_err(|error| cannot("read", path, &error))?;
+    Picture::read(&bytes).map_err(|error| cannot("read", path, &error))
+}
+
+fn cannot(what: &str, path: &Path, error: &dyn std::error::Error) -> Trouble {
+    Trouble::new(format!("cannot {what} {}: {error}", path.display()))
+}

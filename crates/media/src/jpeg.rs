@@ -1,0 +1,224 @@
+//! A JPEG whose entropy-coded data may arrive damaged or not at all.
+//!
+//! Between restart markers the decoder begins anew, so a wrong bit spoils one segment and no more.
+//! What must be exact is the head, with sizes and tables, and where each segment begins; both are
+//! the [`Layout`]. Every segment is then decoded as a picture of its own, of a few blocks.
+
+mod arrived;
+mod markers;
+
+use crate::error::Error;
+use crate::picture::Picture;
+pub use arrived::Arrived;
+use markers::Head;
+
+/// Pixels along a side of a block; colours are not subsampled, so a unit is one block.
+const BLOCK: u32 = 8;
+/// Blocks between two restart markers, at most.
+const INTERVAL: u32 = 8;
+
+/// A picture as head and segments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Jpeg {
+    layout: Layout,
+    scan: Vec<u8>,
+}
+
+impl Jpeg {
+    //= S0.27
+    //= S0.38
+    /// Encodes `picture` with `quality`, 1 to 100, with a restart marker after every few blocks.
+    ///
+    /// # Errors
+    /// None that a picture of this type could cause.
+    pub fn encode(picture: &Picture, quality: u8) -> Result<Self, Error> {
+        let size = (picture.width(), picture.height());
+        let whole = Head::parse(&picture.to_jpeg(quality)?)?.0;
+        let head = whole.sized(size).with_interval(interval(size.0));
+        let mut scan = Vec::new();
+        let mut lengths = Vec::new();
+        for (corner, size) in Tiles::of(&head) {
+            let bytes = picture.cut(corner, size).to_jpeg(quality)?;
+            let segment = Head::parse(&bytes)?.1;
+            // What follows is the marker that ends the picture.
+            let segment = segment.get(..segment.len().saturating_sub(2)).unwrap_or_default();
+            lengths.push(segment.len() as u16);
+            scan.extend(segment);
+        }
+        Ok(Self { layout: Layout { head, lengths }, scan })
+    }
+
+    /// What must arrive exactly.
+    #[must_use]
+    pub const fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The entropy-coded data: the segments one after the other, without markers.
+    #[must_use]
+    pub fn scan(&self) -> &[u8] {
+        &self.scan
+    }
+
+    /// The file, restart markers included, as any decoder reads it.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut arrived = Arrived::new(self.scan.len());
+        arrived.put(0, &self.scan);
+        self.layout.to_file(&arrived)
+    }
+}
+
+/// What must be exact of a JPEG: its head, and how long each segment is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    head: Head,
+    lengths: Vec<u16>,
+}
+
+impl Layout {
+    /// Writes the layout: the length of the head (4 bytes), the head, two bytes for each segment.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let head = self.head.bytes();
+        let mut out = (head.len() as u32).to_be_bytes().to_vec();
+        out.extend(head);
+        out.extend(self.lengths.iter().flat_map(|length| length.to_be_bytes()));
+        out
+    }
+
+    /// Reads a layout.
+    ///
+    /// # Errors
+    /// If it is none, whatever it is.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let (length, rest) = bytes.split_first_chunk::<4>().ok_or(Error::Layout("it is short"))?;
+        let length = u32::from_be_bytes(*length) as usize;
+        let (head, lengths) = rest.split_at_checked(length).ok_or(Error::Layout("it is short"))?;
+        let (head, after) = Head::parse(head)?;
+        if !after.is_empty() || head.interval() == 0 {
+            return Err(Error::Layout("its head is not of a picture in segments"));
+        }
+        let (width, height) = head.size();
+        if !(1..=16_384).contains(&width) || !(1..=16_384).contains(&height) {
+            return Err(Error::Size(width, height));
+        }
+        let pairs = lengths.chunks_exact(2);
+        let is_whole = pairs.remainder().is_empty();
+        let lengths: Vec<u16> = pairs.map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
+        if !is_whole || lengths.len() != Tiles::of(&head).count() {
+            return Err(Error::Layout("it has another number of segments than its picture"));
+        }
+        Ok(Self { head, lengths })
+    }
+
+    /// Bytes of entropy-coded data.
+    #[must_use]
+    pub fn scan_len(&self) -> usize {
+        self.lengths.iter().map(|length| usize::from(*length)).sum()
+    }
+
+    /// How many segments there are.
+    #[must_use]
+    pub fn segments(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Where each segment begins, and how long it is.
+    fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.lengths.iter().scan(0, |at, length| {
+            let begin = *at;
+            *at += usize::from(*length);
+            Some((begin, usize::from(*length)))
+        })
+    }
+
+    /// The file with what arrived of it: markers stand where they belong, whatever was damaged.
+    #[must_use]
+    pub fn to_file(&self, arrived: &Arrived) -> Vec<u8> {
+        let mut out = self.head.bytes().to_vec();
+        for (number, (at, length)) in self.places().enumerate() {
+            if number > 0 {
+                out.extend([0xff, 0xd0 + (number as u8 - 1) % 8]);
+            }
+            out.extend(arrived.segment(at, length));
+        }
+        out.extend([0xff, 0xd9]);
+        out
+    }
+
+    //= S0.38
+    /// Makes a picture of what arrived. Where a segment cannot be read, the blocks above it are
+    /// repeated; where there are none, it is grey.
+    ///
+    /// # Errors
+    /// If the head says nothing that a decoder understands.
+    pub fn decode(&self, arrived: &Arrived) -> Result<Decoded, Error> {
+        let (width, height) = self.head.size();
+        let mut picture = Picture::plain(width, height, [128; 3])?;
+        let mut unreadable = 0;
+        for ((corner, size), (at, length)) in Tiles::of(&self.head).zip(self.places()) {
+            let mut bytes = self.head.sized(size).with_interval(0).bytes().to_vec();
+            let data = arrived.segment(at, length);
+            bytes.extend(&data);
+            bytes.extend([0xff, 0xd9]);
+            match Picture::read(&bytes) {
+                Ok(tile) if !data.is_empty() => picture.paste(corner, &tile),
+                _ => {
+                    unreadable += 1;
+                    if let Some(above) = corner.1.checked_sub(BLOCK) {
+                        let above = picture.cut((corner.0, above), size);
+                        picture.paste(corner, &above);
+                    }
+                }
+            }
+        }
+        Ok(Decoded { picture, unreadable })
+    }
+}
+
+/// A picture from what arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decoded {
+    /// The picture.
+    pub picture: Picture,
+    /// Segments that did not arrive or made no sense.
+    pub unreadable: usize,
+}
+
+/// Blocks between two restart markers: as many as divide a row, so that no segment spans two rows.
+fn interval(width: u32) -> u16 {
+    let row = width.div_ceil(BLOCK);
+    let most = INTERVAL.min(row);
+    (1..=most).rev().find(|count| row.is_multiple_of(*count)).unwrap_or(1) as u16
+}
+
+/// The parts of a picture that the segments hold, in their order: corners and sizes.
+struct Tiles {
+    size: (u32, u32),
+    width: u32,
+    next: (u32, u32),
+}
+
+impl Tiles {
+    fn of(head: &Head) -> Self {
+        let width = u32::from(head.interval()).max(1) * BLOCK;
+        Self { size: head.size(), width, next: (0, 0) }
+    }
+}
+
+impl Iterator for Tiles {
+    type Item = ((u32, u32), (u32, u32));
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let ((x, y), (width, height)) = (self.next, self.size);
+        if y >= height {
+            return None;
+        }
+        self.next = if x + self.width < width { (x + self.width, y) } else { (0, y + BLOCK) };
+        Some(((x, y), (self.width.min(width - x), BLOCK.min(height - y))))
+    }
+}
+
+#[cfg(test)]
+mod tests;

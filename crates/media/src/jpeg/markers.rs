@@ -1,0 +1,110 @@
+//! The head of a JPEG: everything up to the entropy-coded data (ITU-T T.81, annex B).
+
+use core::ops::Range;
+
+use crate::error::Error;
+
+const SOI: u8 = 0xd8;
+const SOF0: u8 = 0xc0;
+const SOS: u8 = 0xda;
+const DRI: u8 = 0xdd;
+
+/// The head of a baseline JPEG of one scan with three components that are not subsampled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    bytes: Vec<u8>,
+    /// Where height and width stand.
+    size: usize,
+    /// Where the scan's header begins.
+    scan: usize,
+    /// The segment that says how many units lie between restart markers, if it is there.
+    interval: Option<usize>,
+}
+
+impl Head {
+    /// Reads a head; gives what follows it too.
+    pub(super) fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Error> {
+        let wrong = Error::Layout;
+        if bytes.get(..2) != Some(&[0xff, SOI]) {
+            return Err(wrong("it is no JPEG"));
+        }
+        let (mut at, mut size, mut interval) = (2, None, None);
+        loop {
+            let segment = segment(bytes, at).ok_or(wrong("its head is broken"))?;
+            let body = &bytes[segment.start + 4..segment.end];
+            match bytes[at + 1] {
+                SOF0 if is_plain(body) => size = Some(at + 5),
+                0xc1..=0xc3 | 0xc5..=0xcf | SOF0 => {
+                    return Err(wrong("it is no plain baseline JPEG"));
+                }
+                DRI if body.len() == 2 => interval = Some(at),
+                SOS => {
+                    let size = size.ok_or(wrong("it has no size"))?;
+                    let head = bytes[..segment.end].to_vec();
+                    return Ok((
+                        Self { bytes: head, size, scan: at, interval },
+                        &bytes[segment.end..],
+                    ));
+                }
+                _ => {}
+            }
+            at = segment.end;
+        }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn number(&self, at: usize) -> u16 {
+        u16::from_be_bytes([self.bytes[at], self.bytes[at + 1]])
+    }
+
+    /// Width and height.
+    pub(super) fn size(&self) -> (u32, u32) {
+        (self.number(self.size + 2).into(), self.number(self.size).into())
+    }
+
+    /// Units between restart markers; 0 if there are none.
+    pub(super) fn interval(&self) -> u16 {
+        self.interval.map_or(0, |at| self.number(at + 4))
+    }
+
+    /// The head of a picture of another size.
+    pub(super) fn sized(&self, (width, height): (u32, u32)) -> Self {
+        let mut head = self.clone();
+        let sides = [height as u16, width as u16];
+        for (at, side) in sides.into_iter().enumerate() {
+            head.bytes[self.size + 2 * at..][..2].copy_from_slice(&side.to_be_bytes());
+        }
+        head
+    }
+
+    /// The head with so many units between restart markers.
+    pub(super) fn with_interval(&self, units: u16) -> Self {
+        let mut head = self.clone();
+        let [high, low] = units.to_be_bytes();
+        match self.interval {
+            Some(at) => head.bytes[at + 4..at + 6].copy_from_slice(&[high, low]),
+            None => {
+                head.bytes.splice(self.scan..self.scan, [0xff, DRI, 0, 4, high, low]);
+                (head.interval, head.scan) = (Some(self.scan), self.scan + 6);
+            }
+        }
+        head
+    }
+}
+
+/// The marker segment at `at`, marker and length included.
+fn segment(bytes: &[u8], at: usize) -> Option<Range<usize>> {
+    let [0xff, _, high, low] = *bytes.get(at..at + 4)? else { return None };
+    let length = usize::from(u16::from_be_bytes([high, low]));
+    let end = at + 2 + length;
+    (length >= 2 && end <= bytes.len()).then_some(at..end)
+}
+
+/// Whether a frame has 8 bits a sample and three components of one sample for each unit.
+fn is_plain(frame: &[u8]) -> bool {
+    let [8, _, _, _, _, 3, components @ ..] = frame else { return false };
+    components.len() == 9 && components.chunks_exact(3).all(|component| component[1] == 0x11)
+}

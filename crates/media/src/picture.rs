@@ -1,0 +1,179 @@
+//! Pictures, and how much one is like another.
+
+use image::codecs::jpeg::JpegEncoder;
+use image::{ExtendedColorType, ImageFormat};
+
+use crate::error::Error;
+
+/// The most pixels along one side.
+const LONGEST: u32 = 16_384;
+/// The side of a window of [`Picture::ssim`], and the way from one to the next.
+const WINDOW: (usize, usize) = (8, 4);
+
+/// Colours in rows from the top, red, green and blue of 8 bits each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    width: u32,
+    height: u32,
+    rgb: Vec<u8>,
+}
+
+impl Picture {
+    /// A picture whose pixel at column `x` of row `y` is `color(x, y)`.
+    ///
+    /// # Errors
+    /// If a side is 0 or more than 16384.
+    pub fn draw(
+        width: u32,
+        height: u32,
+        mut color: impl FnMut(u32, u32) -> [u8; 3],
+    ) -> Result<Self, Error> {
+        if !(1..=LONGEST).contains(&width) || !(1..=LONGEST).contains(&height) {
+            return Err(Error::Size(width, height));
+        }
+        let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+        let rgb = places.flat_map(|(x, y)| color(x, y)).collect();
+        Ok(Self { width, height, rgb })
+    }
+
+    /// A picture of one colour.
+    ///
+    /// # Errors
+    /// As [`draw`](Self::draw).
+    pub fn plain(width: u32, height: u32, color: [u8; 3]) -> Result<Self, Error> {
+        Self::draw(width, height, |_, _| color)
+    }
+
+    /// Reads a JPEG or a portable pixmap.
+    ///
+    /// # Errors
+    /// If it is neither, or too large.
+    pub fn read(bytes: &[u8]) -> Result<Self, Error> {
+        let is_jpeg = bytes.starts_with(&[0xff, 0xd8]);
+        let format = if is_jpeg { ImageFormat::Jpeg } else { ImageFormat::Pnm };
+        let image = image::load_from_memory_with_format(bytes, format)?.into_rgb8();
+        let (width, height) = image.dimensions();
+        if width.max(height) > LONGEST {
+            return Err(Error::Size(width, height));
+        }
+        Ok(Self { width, height, rgb: image.into_raw() })
+    }
+
+    /// The picture as a portable pixmap.
+    #[must_use]
+    pub fn to_ppm(&self) -> Vec<u8> {
+        let mut out = format!("P6\n{} {}\n255\n", self.width, self.height).into_bytes();
+        out.extend(&self.rgb);
+        out
+    }
+
+    /// The picture as a plain JPEG of `quality`, 1 to 100.
+    ///
+    /// # Errors
+    /// None that a picture of this type could cause.
+    pub fn to_jpeg(&self, quality: u8) -> Result<Vec<u8>, Error> {
+        let mut out = Vec::new();
+        let mut encoder = JpegEncoder::new_with_quality(&mut out, quality.clamp(1, 100));
+        encoder.encode(&self.rgb, self.width, self.height, ExtendedColorType::Rgb8)?;
+        Ok(out)
+    }
+
+    /// Pixels along a row.
+    #[must_use]
+    pub const fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Rows.
+    #[must_use]
+    pub const fn height(&self) -> u32 {
+        self.height
+    }
+
+    fn place(&self, x: u32, y: u32) -> usize {
+        3 * (y as usize * self.width as usize + x as usize)
+    }
+
+    /// The part of `width` × `height` pixels whose upper left corner is at `x`, `y`; less at the
+    /// edges, and no part outside.
+    pub(crate) fn cut(&self, (x, y): (u32, u32), (width, height): (u32, u32)) -> Self {
+        let (width, height) = (width.min(self.width - x), height.min(self.height - y));
+        let rows = (y..y + height).map(|row| self.place(x, row));
+        let rgb = rows.flat_map(|at| &self.rgb[at..at + 3 * width as usize]).copied().collect();
+        Self { width, height, rgb }
+    }
+
+    /// Puts `part` in its place, its upper left corner at `x`, `y`; what does not fit is left out.
+    pub(crate) fn paste(&mut self, (x, y): (u32, u32), part: &Self) {
+        let width = part.width.min(self.width.saturating_sub(x)) as usize;
+        for row in 0..part.height.min(self.height.saturating_sub(y)) {
+            let (to, from) = (self.place(x, y + row), part.place(0, row));
+            self.rgb[to..to + 3 * width].copy_from_slice(&part.rgb[from..from + 3 * width]);
+        }
+    }
+
+    //= S0.38
+    /// The peak signal-to-noise ratio against `other` in dB, over all colours; infinite for the
+    /// same, `None` if the sizes differ.
+    #[must_use]
+    pub fn psnr(&self, other: &Self) -> Option<f64> {
+        if (self.width, self.height) != (other.width, other.height) {
+            return None;
+        }
+        let squares =
+            self.rgb.iter().zip(&other.rgb).map(|(a, b)| u64::from(a.abs_diff(*b)).pow(2));
+        let mean = squares.sum::<u64>() as f64 / self.rgb.len() as f64;
+        Some(10.0 * (255.0 * 255.0 / mean).log10())
+    }
+
+    //= S0.38
+    /// The structural similarity to `other`: the mean over windows of 8 × 8 pixels, every 4 pixels,
+    /// of the brightness (Wang et al. 2004); 1 for the same, `None` if the sizes differ or the
+    /// picture is smaller than a window.
+    #[must_use]
+    pub fn ssim(&self, other: &Self) -> Option<f64> {
+        let (side, step) = WINDOW;
+        let (width, height) = (self.width as usize, self.height as usize);
+        let same = (self.width, self.height) == (other.width, other.height);
+        if !same || width.min(height) < side {
+            return None;
+        }
+        let (ours, theirs) = (self.brightness(), other.brightness());
+        let (mut sum, mut count) = (0.0, 0.0);
+        for y in (0..=height - side).step_by(step) {
+            for x in (0..=width - side).step_by(step) {
+                let places = (0..side * side).map(|i| (y + i / side) * width + x + i % side);
+                sum += similarity(places.map(|at| (ours[at], theirs[at])));
+                count += 1.0;
+            }
+        }
+        Some(sum / count)
+    }
+
+    /// The brightness of each pixel (BT.601).
+    fn brightness(&self) -> Vec<f64> {
+        let weigh = |rgb: &[u8]| {
+            0.299 * f64::from(rgb[0]) + 0.587 * f64::from(rgb[1]) + 0.114 * f64::from(rgb[2])
+        };
+        self.rgb.chunks_exact(3).map(weigh).collect()
+    }
+}
+
+/// The structural similarity of one window.
+fn similarity(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (c1, c2) = ((0.01_f64 * 255.0).powi(2), (0.03_f64 * 255.0).powi(2));
+    let mut sums = [0.0; 5];
+    let mut count = 0.0;
+    for (a, b) in pairs {
+        for (sum, value) in sums.iter_mut().zip([a, b, a * a, b * b, a * b]) {
+            *sum += value;
+        }
+        count += 1.0;
+    }
+    let [a, b, aa, bb, ab] = sums.map(|sum| sum / count);
+    let (variances, covariance) = (aa - a * a + bb - b * b, ab - a * b);
+    (2.0 * a * b + c1) * (2.0 * covariance + c2) / ((a * a + b * b + c1) * (variances + c2))
+}
+
+#[cfg(test)]
+mod tests;

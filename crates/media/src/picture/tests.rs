@@ -1,0 +1,38 @@
+use super::*;
+use crate::landscape;
+
+#[test]
+fn a_picture_is_like_itself() {
+    let picture = landscape();
+    assert_eq!(picture.psnr(&picture), Some(f64::INFINITY));
+    assert!((picture.ssim(&picture).unwrap() - 1.0).abs() < 1e-12);
+    let ppm = Picture::read(&picture.to_ppm()).unwrap();
+    assert_eq!(ppm, picture);
+}
+
+#[test]
+fn a_known_difference_has_its_ratio() {
+    let grey = Picture::plain(16, 16, [100; 3]).unwrap();
+    let lighter = Picture::plain(16, 16, [110; 3]).unwrap();
+    // 10 everywhere: 20 log10(255 / 10).
+    let expected = 20.0 * 25.5_f64.log10();
+    assert!((grey.psnr(&lighter).unwrap() - expected).abs() < 1e-9);
+    // No structure, so that only the term of the means is left.
+    let means = (2.0 * 100.0 * 110.0 + 6.5025) / (100.0_f64.powi(2) + 110.0_f64.powi(2) + 6.5025);
+    assert!((grey.ssim(&lighter).unwrap() - means).abs() < 1e-9);
+}
+
+#[test]
+fn other_sizes_are_not_compared() {
+    let small = Picture::plain(8, 9, [0; 3]).unwrap();
+    let large = Picture::plain(9, 8, [0; 3]).unwrap();
+    assert_eq!((small.psnr(&large), small.ssim(&large)), (None, None));
+    assert!(Picture::plain(7, 7, [0; 3]).unwrap().ssim(&small).is_none());
+    assert!(matches!(Picture::plain(0, 5, [0; 3]), Err(Error::Size(0, 5))));
+}
+
+#[test]
+fn what_is_no_picture_is_an_error() {
+    assert!(Picture::read(b"no picture").is_err());
+    assert!(Picture::read(&[0xff, 0xd8, 0xff]).is_err());
+}
