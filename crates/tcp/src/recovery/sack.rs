@@ -9,6 +9,9 @@ use windfall_wire_net::tcp::SackBlock;
 use super::{DUPLICATES, Flow, Recovery};
 use crate::config::Repair;
 
+/// Ranges that are remembered: more than a window of segments with every second one lost makes.
+const RANGES: usize = 4096;
+
 /// What the SACK blocks of an acknowledgment say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reported {
@@ -16,7 +19,7 @@ pub struct Reported {
     pub added: u64,
     /// The first block reports a duplicate (RFC 2883).
     pub duplicate: bool,
-    /// Blocks that cannot be: turned around, empty, or of data never sent.
+    /// Blocks that cannot be (turned around, empty, of data never sent), or one too many.
     pub refused: u64,
 }
 
@@ -29,21 +32,22 @@ impl Recovery {
         locate: impl Fn(Seq32) -> Option<u64>,
     ) -> Reported {
         let mut reported = Reported::default();
-        let ranges = blocks.iter().map(|block| {
+        let mut ranges = blocks.iter().map(|block| {
             let (left, right) = (locate(block.left)?, locate(block.right)?);
             (left < right && right <= flow.max).then_some(left..right)
         });
-        let mut ranges = ranges.inspect(|range| reported.refused += u64::from(range.is_none()));
-        let first = ranges.next().flatten();
-        let second = ranges.next().flatten();
+        let (first, second) = (ranges.next().flatten(), ranges.next().flatten());
         if let Some(first) = &first {
             let inside = |outer: &Range<u64>| outer.start <= first.start && first.end <= outer.end;
             reported.duplicate = first.end <= flow.una || second.as_ref().is_some_and(inside);
         }
-        let rest = ranges.flatten();
-        for range in first.into_iter().chain(second).chain(rest) {
-            if range.start >= flow.una {
-                reported.added += self.sacked.insert(range);
+        for range in [first, second].into_iter().take(blocks.len()).chain(ranges) {
+            match range {
+                Some(range) if range.start < flow.una => {}
+                Some(range) if self.sacked.len() < RANGES => {
+                    reported.added += self.sacked.insert(range);
+                }
+                _ => reported.refused += 1,
             }
         }
         reported
@@ -119,3 +123,6 @@ impl Recovery {
         missing(lost..flow.max) + missing(flow.una..self.repaired.max(flow.una))
     }
 }
+
+#[cfg(test)]
+mod tests;
