@@ -112,6 +112,17 @@ fn the_table_of_tcp_settings_has_each_with_its_default() {
     let values: Vec<_> = settings.values().collect();
     let expected: Vec<_> = values.iter().map(|(knob, value)| vec![knob.name, value]).collect();
     assert_eq!(rows, expected);
+    for row in table.lines().skip(2).take_while(|line| line.starts_with('|')) {
+        let [_, _, _, source, tests, _] = row.split('|').collect::<Vec<_>>()[..] else {
+            panic!("{row}");
+        };
+        let is_paper = |word: &str| {
+            let digit = |at: usize| word.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
+            word.starts_with('S') && digit(1) && digit(3)
+        };
+        let sourced = source.contains("RFC ") || source.split([' ', ',', ';']).any(is_paper);
+        assert!(sourced && quoted(tests).count() > 0, "{row}");
+    }
 }
 
 #[test]

@@ -164,8 +164,10 @@ impl Wire {
         if fate.damaged {
             frame.invert(&[transmit.len() as u32 * 8 - 1]);
         }
-        let ecn = if fate.marked { Ecn::Congested } else { transmit.ecn };
-        let arrival = Arrival { addresses: transmit.addresses, ecn, missing: 0 };
+        let mut arrival = transmit.arrival();
+        if fate.marked {
+            arrival.ecn = Ecn::Congested;
+        }
         self.launched += 1;
         let at = (self.now.saturating_add(self.delay), self.launched);
         self.flying.insert(at, (1 - from, arrival, frame.payload));

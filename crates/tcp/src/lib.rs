@@ -1,29 +1,25 @@
 //! A TCP that can be told what its segments went through.
 //!
 //! [`Endpoint`] is the machine: segments, time and application data in; segments, wake-ups and
-//! events out. It never reads a clock or a socket. Both ends in a few lines:
+//! events out. It never reads a clock or a socket. Both ends in ten lines:
 //!
 //! ```
 //! use std::sync::Arc;
 //! use windfall_base::{Instant, Seed};
-//! use windfall_tcp::{Arrival, Config, Endpoint, Listener, lookup::Lookup};
+//! use windfall_tcp::{Endpoint, Listener, lookup::Lookup};
 //!
 //! let [near, far] = ["10.0.0.1:0", "10.0.0.2:80"].map(|text| text.parse().unwrap());
-//! let config = Arc::new(Config::default());
 //! let mut ends = ["near", "far"].map(|name| Endpoint::new(Seed(1), name, Lookup::Hashed));
-//! ends[1].listen(far, Listener::new(config.clone())).unwrap();
-//! let now = Instant::START;
-//! let id = ends[0].connect(now, near, far, config).unwrap();
+//! ends[1].listen(far, Listener::new(Arc::default())).unwrap();
+//! let id = ends[0].connect(Instant::START, near, far, Arc::default()).unwrap();
 //! ends[0].write(id, b"hello").unwrap();
-//! for end in [0, 1, 0, 1] {
-//!     while let Some(segment) = ends[end].poll_transmit(now) {
-//!         let (addresses, ecn) = (segment.addresses, segment.ecn);
-//!         let arrival = Arrival { addresses, ecn, missing: 0 };
-//!         ends[1 - end].handle_segment(now, &arrival, &segment.payload()).unwrap();
+//! for (from, to) in [(0, 1), (1, 0), (0, 1)] {
+//!     while let Some(sent) = ends[from].poll_transmit(Instant::START) {
+//!         ends[to].handle_segment(Instant::START, &sent.arrival(), &sent.payload()).unwrap();
 //!     }
 //! }
-//! let (accepted, _) = ends[1].poll_event().unwrap();
-//! assert_eq!(&ends[1].read(accepted, 100).unwrap().unwrap()[..], b"hello");
+//! let (id, _) = ends[1].poll_event().unwrap();
+//! assert_eq!(ends[1].read(id, 100).unwrap().unwrap(), "hello");
 //! ```
 //!
 //! A segment whose checksum fails is not thrown away unread: where its corruption detection option

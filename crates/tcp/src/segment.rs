@@ -60,6 +60,12 @@ pub struct Transmit {
 }
 
 impl Transmit {
+    /// How it arrives where nothing has happened to it on the way.
+    #[must_use]
+    pub const fn arrival(&self) -> Arrival {
+        Arrival { addresses: self.addresses, ecn: self.ecn, missing: 0 }
+    }
+
     /// The segment as one payload in two slices; the header is copied.
     #[must_use]
     pub fn payload(&self) -> Payload {
