@@ -4,5 +4,7 @@
 mod bianchi;
 #[path = "wifi/capture.rs"]
 mod capture;
+#[path = "wifi/infrastructure.rs"]
+mod infrastructure;
 #[path = "wifi/ns3.rs"]
 mod ns3;

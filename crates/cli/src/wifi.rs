@@ -5,7 +5,7 @@ use core::num::NonZeroU8;
 use windfall_base::{Dbm, Metres};
 use windfall_scenario::Spanned;
 use windfall_scenario::wireless::{
-    FadingWord, PathLossWord, PreambleWord, Radio, RateControl, Slot,
+    Backoff, FadingWord, PathLossWord, PreambleWord, Radio, RateControl, Slot,
 };
 
 /// Options of the radio; they need `--link wifi-b` or `--link wifi-g`.
@@ -45,6 +45,21 @@ pub(crate) struct WifiOptions {
     /// Choose the rate by arf or minstrel [default: fixed]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     rate_control: Option<Control>,
+    /// The far end is an access point, which all others join and through which they talk
+    #[arg(long, hide_short_help = true)]
+    infrastructure: bool,
+    /// Stations doze between the beacons of the access point
+    #[arg(long, hide_short_help = true, requires = "infrastructure")]
+    power_save: bool,
+    /// A receiver leaves a frame for one that is stronger by so many dB
+    #[arg(long, value_name = "DB", hide_short_help = true)]
+    capture: Option<f64>,
+    /// Window after a collision: binary, mild (MACAW) or constant [default: binary]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    backoff: Option<BackoffName>,
+    /// Frames bear the eight bytes of WEP
+    #[arg(long, hide_short_help = true)]
+    wep: bool,
     /// Slots of 20 µs instead of 9 µs
     #[arg(long, hide_short_help = true)]
     long_slot: bool,
@@ -62,6 +77,17 @@ enum Control {
     Arf,
     /// Measured success, after Minstrel
     Minstrel,
+}
+
+/// How the contention window answers to collisions, by the names on the command line.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum BackoffName {
+    /// Doubled, as the standard says
+    Binary,
+    /// Half as much again, as MACAW says
+    Mild,
+    /// Not at all
+    Constant,
 }
 
 impl WifiOptions {
@@ -83,6 +109,15 @@ impl WifiOptions {
                 Control::Arf => RateControl::Arf,
                 Control::Minstrel => RateControl::Minstrel,
             }),
+            infrastructure: self.infrastructure.then_some(true),
+            power_save: self.power_save.then_some(unplaced(true)),
+            capture: self.capture,
+            backoff: self.backoff.map(|name| match name {
+                BackoffName::Binary => Backoff::Binary,
+                BackoffName::Mild => Backoff::Mild,
+                BackoffName::Constant => Backoff::Constant,
+            }),
+            wep: self.wep.then_some(true),
             slot: self.long_slot.then_some(Slot::Long),
             preamble: self.short_preamble.then_some(PreambleWord::Short),
             ..Radio::default()

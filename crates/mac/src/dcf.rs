@@ -5,13 +5,14 @@
 //! - `window`: how the contention window grows and shrinks.
 //! - `job`: one packet on its way: fragments, attempts, limits.
 //! - `send` and `receive`: the two halves of an exchange.
-//! - `assembly`: duplicates and fragments.
+//! - `assembly`: duplicates and fragments. `bss`: access points and their members.
 //! - [`rate_control`]: which rate an attempt uses. [`radio`]: what the radio did, and how long.
 //!
 //! Standard: IEEE 802.11-2007, clause 9.
 
 mod access;
 mod assembly;
+mod bss;
 mod config;
 mod event;
 mod job;
@@ -23,17 +24,20 @@ mod window;
 
 use std::collections::VecDeque;
 
-use windfall_base::{Duration, Failure, Frame, Input, Instant, Outgoing, Seed, Stream};
+use windfall_base::{
+    DropReason, Duration, Failure, Frame, Input, Instant, Outgoing, RxVector, Seed, Stream,
+};
 use windfall_wire_link::ieee80211::MacAddress;
 
 pub use config::{
-    Backoff, Config, ConfigError, ExtendedGap, LEAST_FRAGMENT, NO_THRESHOLD, Retries,
+    Backoff, Config, ConfigError, ExtendedGap, LEAST_FRAGMENT, NO_THRESHOLD, Retries, Role,
 };
 pub use event::Event;
 pub use rate_control::RatePolicy;
 
 use access::Access;
 use assembly::Assembly;
+use bss::{Bss, Order};
 use job::Job;
 use radio::{Airtime, Radio, State};
 use rate_control::Rates;
@@ -78,6 +82,10 @@ pub struct Dcf {
     owed: Option<(Instant, Response)>,
     sequence: u16,
     assembly: Assembly,
+    /// Its part in an infrastructure network.
+    bss: Option<Box<Bss>>,
+    /// Since when the radio is on; `None` while the station dozes.
+    awake_since: Option<Instant>,
     out: Option<Outgoing>,
     up: VecDeque<Frame>,
     events: VecDeque<Event>,
@@ -100,6 +108,8 @@ impl Dcf {
             owed: None,
             sequence: first,
             assembly: Assembly::default(),
+            bss: Bss::new(&config, &draw).map(Box::new),
+            awake_since: Some(Instant::START),
             out: None,
             up: VecDeque::new(),
             events: VecDeque::new(),
@@ -127,7 +137,13 @@ impl Dcf {
                 self.access.carrier_idle(now);
                 self.end_of_carrier(now);
             }
+            Input::Frame(frame, vector) if self.slept_through(&vector) => {
+                let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
+                let reason = DropReason::AirLost;
+                self.events.push_back(Event::Discarded { tag, kept, reason, len });
+            }
             Input::Frame(frame, vector) => self.handle_frame(now, frame, &vector),
+            Input::Overheard(_) if self.access.is_deaf() => {}
             Input::Overheard(frame) => self.handle_overheard(now, frame),
             // A radio that has sent meanwhile does not know that there was something to receive.
             Input::ReceptionFailed(_) if self.access.is_deaf() => {}
@@ -177,13 +193,15 @@ impl Dcf {
             Phase::Sending => None,
         };
         let assembly = self.assembly.next_expiry().map(|at| (at, "fragments"));
-        [owed, next, assembly].into_iter().flatten().min_by_key(|(at, _)| *at)
+        let bss = self.bss.as_ref().and_then(|bss| bss.alarm()).map(|at| (at, "beacon"));
+        [owed, next, assembly, bss].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
     /// Packets from above that the station still holds.
     #[must_use]
     pub fn held(&self) -> usize {
-        usize::from(self.job.as_ref().is_some_and(|job| !job.given_away))
+        let own = self.job.as_ref().is_some_and(|job| job.is_packet() && !job.given_away);
+        usize::from(own) + self.bss.as_ref().map_or(0, |bss| bss.held())
     }
 
     /// How long the radio has been in each state, up to `now`.
@@ -202,6 +220,9 @@ impl Dcf {
     /// Does everything that is due at `now`, and takes the next packet if there is room.
     fn run(&mut self, now: Instant, pull: Pull<'_>) {
         self.assembly.expire(now, &mut self.events);
+        if let Some(bss) = &mut self.bss {
+            bss.settle(now);
+        }
         if let Some((at, _)) = self.owed
             && at <= now
         {
@@ -224,6 +245,7 @@ impl Dcf {
                 _ => break,
             }
         }
+        self.doze_or_wake(now);
         if self.config.observe_radio {
             self.events.extend(self.radio.report().map(Event::Radio));
         }
@@ -231,13 +253,48 @@ impl Dcf {
 
     /// Takes a packet from the source, if there is one, and contends for it.
     fn take_next(&mut self, now: Instant, pull: Pull<'_>) {
-        let Some(packet) = pull() else { return };
+        let order = match &mut self.bss {
+            None => pull().map(Order::from),
+            Some(bss) => bss.next(pull, &mut self.events).map(|order| {
+                let third = order.third.or(bss.access_point());
+                Order { third, ..order }
+            }),
+        };
+        let Some(order) = order else { return };
+        self.wake(now);
         self.sequence = (self.sequence + 1) & windfall_wire_link::ieee80211::header::MAX_SEQUENCE;
-        self.job = Some(Job::new(packet, self.sequence, &self.config));
+        self.job = Some(Job::new(order, self.sequence, &self.config));
         self.phase = Phase::Contending;
         let window = &self.window;
         let draw = &mut self.draw;
         self.access.want(now, || window.draw(draw));
+    }
+
+    //= S2.19
+    /// Switches the radio off when a member that saves power has nothing to do until its next
+    /// beacon, and on again in time.
+    fn doze_or_wake(&mut self, now: Instant) {
+        let Some(bss) = &self.bss else { return };
+        let busy = self.job.is_some() || self.owed.is_some() || self.on_air.is_some();
+        if busy || !bss.dozes(now) {
+            self.wake(now);
+        } else if self.awake_since.take().is_some() {
+            self.access.sleep();
+            self.radio.doze(now, true);
+        }
+    }
+
+    fn wake(&mut self, now: Instant) {
+        if self.awake_since.is_none() {
+            self.awake_since = Some(now);
+            self.access.wake();
+            self.radio.doze(now, false);
+        }
+    }
+
+    /// Whether the radio was off when a frame began.
+    fn slept_through(&self, vector: &RxVector) -> bool {
+        self.awake_since.is_none_or(|since| vector.began < since)
     }
 }
 

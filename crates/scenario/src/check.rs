@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use toml::Spanned;
 use windfall_base::Duration;
+use windfall_queue::Discipline;
 
 use crate::error::{Fault, nearest};
 use crate::model::{
@@ -237,6 +238,12 @@ fn check_wifi(link: &Link) -> Checked {
     }
     let own = ["rate", "arq", "accept_damaged", "queue"];
     for direction in [&link.both(), &link.uplink, &link.downlink] {
+        let said = direction.queue.as_ref().and_then(|queue| queue.get_ref().discipline);
+        if said.is_some_and(|discipline| discipline != Discipline::Fifo) {
+            let message =
+                "a wifi link has one queue for all packets: use queue = \"fifo\" or a length";
+            return Err(Fault::at(link.stations.span(), message));
+        }
         if let Some(key) = direction.said().into_iter().find(|key| !own.contains(key)) {
             let key = key.replace('_', "-");
             let message = format!(

@@ -8,8 +8,9 @@ use windfall_channel::MediumConfig;
 use windfall_channel::radio::{
     Fading, Position, RadioConfig, RadioStation, Shadowing, Thresholds, Track, Wall,
 };
-use windfall_mac::dcf::{self, RatePolicy, Retries};
+use windfall_mac::dcf::{self, RatePolicy, Retries, Role};
 use windfall_stack::{InterfaceConfig, Neighbour, Rule, WifiConfig};
+use windfall_wire_link::ieee80211::management::{MAX_SSID, Ssid};
 use windfall_wire_link::ieee80211::{MacAddress, Phy, PhyRate, Timing};
 
 use crate::error::Fault;
@@ -22,6 +23,8 @@ use crate::wireless::{PreambleWord, Radio, RateControl, Slot, StationRadio};
 pub(crate) const MAX_MTU: u16 = 2_296;
 /// How far two stations are from each other if a scenario is silent about it.
 const DEFAULT_DISTANCE: Metres = Metres(5.0);
+/// Between beacons if a scenario is silent about it, in units of 1024 µs.
+const BEACON_INTERVAL: u16 = 100;
 
 /// The highest rate of a PHY.
 pub(crate) const fn highest(phy: Phy) -> PhyRate {
@@ -40,10 +43,13 @@ pub(crate) fn wifi(
     behind: &mut dyn FnMut(usize) -> Arc<[Neighbour]>,
 ) -> Result<Parts, Fault> {
     let medium = medium(link, phy, stations)?;
+    let channels = medium.stations.iter().map(|station| station.channel);
+    let roles = roles(link, stations, &channels.collect::<Vec<_>>())?;
     let ends = (0..stations.len()).map(|place| {
         let uplink = place != link.base();
         let [own, others] = [link.direction(uplink), link.direction(!uplink)];
-        let mac = station(link, phy, place, &own, &others)?;
+        let mut mac = station(link, phy, place, &own, &others)?;
+        mac.role = roles[place].clone();
         let wifi = WifiConfig { mac, neighbours: behind(place) };
         let end = interface(link, &own, windfall_stack::LinkConfig::Wifi(wifi));
         Ok(InterfaceConfig { rules: vec![Rule::approximate()], ..end })
@@ -106,6 +112,44 @@ fn station(
     Ok(mac)
 }
 
+/// What each station is in the network.
+fn roles(link: &Link, stations: &[&Station], channels: &[u8]) -> Result<Vec<Role>, Fault> {
+    let radio = &link.radio;
+    let said = |place: usize| stations[place].radio.as_ref().and_then(|own| own.access_point);
+    let is_any = (0..stations.len()).any(|place| said(place) == Some(true));
+    if radio.infrastructure != Some(true) {
+        let dozes = radio.power_save.as_ref().filter(|dozes| *dozes.get_ref());
+        let message = "no station can doze without an access point that keeps what comes for it: \
+                       add infrastructure = true";
+        if let Some(dozes) = dozes {
+            return Err(Fault::at(dozes.span(), message));
+        }
+        if let Some(place) = (0..stations.len()).find(|&place| said(place) == Some(true)) {
+            let message = "an access point needs a link with infrastructure = true";
+            return Err(Fault::at(stations[place].name.span(), message));
+        }
+        return Ok(vec![Role::AdHoc; stations.len()]);
+    }
+    let interval = match &radio.beacon_interval {
+        Some(said) if *said.get_ref() == 0 => {
+            let message = "beacons need time between them: write 1 or more units of 1024 µs";
+            return Err(Fault::at(said.span(), message));
+        }
+        said => said.as_ref().map_or(BEACON_INTERVAL, |said| *said.get_ref()),
+    };
+    let ssid: Ssid = link.name().bytes().take(MAX_SSID).collect();
+    let role = |place: usize| {
+        let own = stations[place].radio.clone().unwrap_or_default();
+        let of_link = radio.power_save.as_ref().is_some_and(|dozes| *dozes.get_ref());
+        let ssid = ssid.clone();
+        match said(place).unwrap_or(!is_any && place == link.base()) {
+            true => Role::AccessPoint { ssid, interval, channel: channels[place] },
+            false => Role::Member { ssid, power_save: own.power_save.unwrap_or(of_link) },
+        }
+    };
+    Ok((0..stations.len()).map(role).collect())
+}
+
 /// Attempts: what `arq` says in repetitions, or what the radio says.
 fn retries(radio: &Radio, own: &Direction) -> Retries {
     let silent = Retries::default();
@@ -135,6 +179,7 @@ fn phy_rate(rate: Rate, phy: Phy, span: core::ops::Range<usize>) -> Result<PhyRa
 
 fn medium(link: &Link, phy: Phy, stations: &[&Station]) -> Result<RadioConfig, Fault> {
     let radio = &link.radio;
+    check_numbers(radio).map_err(|message| Fault::at(link.stations.span(), message))?;
     let places = stations.iter().enumerate().map(|(place, station)| {
         let own = station.radio.clone().unwrap_or_default();
         let silent = RadioStation::at(Position::default());
@@ -161,6 +206,31 @@ fn medium(link: &Link, phy: Phy, stations: &[&Station]) -> Result<RadioConfig, F
     config.thresholds = Thresholds { capture: radio.capture, ..Thresholds::default() };
     somebody_hears(&config, link)?;
     Ok(config)
+}
+
+/// Refuses numbers that no radio and no wall has.
+fn check_numbers(radio: &Radio) -> Result<(), String> {
+    let numbers = [
+        ("noise-figure", radio.noise_figure, 0.0..=60.0),
+        ("shadowing", radio.shadowing, 0.0..=40.0),
+        ("capture", radio.capture, 0.0..=60.0),
+    ];
+    let mut walls = radio.walls.iter();
+    if let Some(wall) = walls.find(|wall| wall.iter().any(|n| !n.is_finite()) || wall[4] < 0.0) {
+        return Err(format!("a wall is [x, y, x, y, loss] with a loss of 0 dB or more: {wall:?}"));
+    }
+    let bad = |(_, value, range): &(_, Option<f64>, core::ops::RangeInclusive<f64>)| {
+        value.is_some_and(|value| !range.contains(&value))
+    };
+    match numbers.into_iter().find(bad) {
+        Some((key, value, range)) => Err(format!(
+            "a {key} of {} dB cannot be: use {} to {}",
+            value.unwrap_or_default(),
+            range.start(),
+            range.end()
+        )),
+        None => Ok(()),
+    }
 }
 
 fn wall(&[x, y, to_x, to_y, loss]: &[f64; 5]) -> Wall {

@@ -73,6 +73,15 @@ pub struct Radio {
     /// Attempts in all at longer ones; 4 if silent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub long_attempts: Option<NonZeroU8>,
+    /// Stations join an access point and talk through it; ad hoc if silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub infrastructure: Option<bool>,
+    /// Between the beacons of an access point, in units of 1024 µs; 100 if silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beacon_interval: Option<Spanned<u16>>,
+    /// Members doze between beacons.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_save: Option<Spanned<bool>>,
     /// Frames bear the eight bytes of WEP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wep: Option<bool>,
@@ -97,6 +106,13 @@ pub struct StationRadio {
     /// What it sends with, where it is not what the link says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power: Option<Dbm>,
+    /// Whether it is an access point; of an infrastructure link the base station is one if all
+    /// are silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access_point: Option<bool>,
+    /// Whether it dozes between beacons, where it is not what the link says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_save: Option<bool>,
 }
 
 impl Radio {
@@ -111,6 +127,7 @@ impl Radio {
         }
         take!(distance, power, noise_figure, channel, path_loss, shadowing, fading, capture);
         take!(rts_threshold, fragment_threshold, slot, preamble, basic_rates, rate_control);
+        take!(infrastructure, beacon_interval, power_save);
         take!(backoff, extended_gap, short_attempts, long_attempts, wep, observe);
         if !other.walls.is_empty() {
             self.walls.clone_from(&other.walls);

@@ -21,6 +21,8 @@ pub(super) struct Access {
     transmitting: bool,
     /// What is heard overlaps with a frame of the station's own, so that nothing can be told of it.
     deaf: bool,
+    /// The radio is switched off.
+    asleep: bool,
     /// When the medium fell idle, or the station ended its own frame.
     idle_since: Instant,
     /// The medium is reserved until then.
@@ -44,6 +46,7 @@ impl Access {
             busy: false,
             transmitting: false,
             deaf: false,
+            asleep: false,
             idle_since: Instant::START,
             reserved: Instant::START,
             failed: false,
@@ -86,14 +89,14 @@ impl Access {
         }
         self.freeze(now);
         self.busy = true;
-        self.deaf = self.transmitting;
+        self.deaf = self.transmitting || self.asleep;
     }
 
     /// The carrier of others vanishes.
     pub(super) fn carrier_idle(&mut self, now: Instant) {
         if self.busy {
             self.busy = false;
-            self.deaf = false;
+            self.deaf = self.asleep;
             self.idle_since = self.idle_since.max(now);
         }
     }
@@ -121,6 +124,18 @@ impl Access {
     /// Whether what is heard overlaps with a frame of the station's own.
     pub(super) fn is_deaf(&self) -> bool {
         self.deaf
+    }
+
+    /// The radio is switched off: of what is heard until then nothing can be told.
+    pub(super) fn sleep(&mut self) {
+        self.asleep = true;
+        self.deaf = true;
+    }
+
+    /// The radio is on again; what is heard already stays a riddle to its end.
+    pub(super) fn wake(&mut self) {
+        self.asleep = false;
+        self.deaf = self.busy;
     }
 
     /// Whether others are heard.

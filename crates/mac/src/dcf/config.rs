@@ -4,6 +4,7 @@ use core::num::NonZeroU8;
 
 use windfall_base::{Preamble, Rate};
 use windfall_wire_link::ieee80211::header::{DATA_HEADER, FCS_LEN, MAX_BODY};
+use windfall_wire_link::ieee80211::management::Ssid;
 use windfall_wire_link::ieee80211::{MacAddress, Phy, PhyRate, Timing};
 
 use super::rate_control::RatePolicy;
@@ -57,6 +58,32 @@ impl Default for Retries {
     }
 }
 
+/// The part of a station in its network.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// It talks to every other station without anybody between.
+    #[default]
+    AdHoc,
+    //= S2.19
+    /// Others join it, and talk to each other through it; its address names the network.
+    AccessPoint {
+        /// The name of the network.
+        ssid: Ssid,
+        /// Between beacons, in units of 1024 µs.
+        interval: u16,
+        /// The channel, which its beacons state.
+        channel: u8,
+    },
+    //= S2.19
+    /// It joins the access point of this name that it hears best, and changes to a better one.
+    Member {
+        /// The name of the network.
+        ssid: Ssid,
+        /// Whether it switches the radio off between beacons.
+        power_save: bool,
+    },
+}
+
 /// How a station of 802.11b or g works. Every station of a cell must have the same timing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -64,6 +91,8 @@ pub struct Config {
     pub address: MacAddress,
     /// The name of its network on the air: the BSSID.
     pub network: MacAddress,
+    /// Its part in the network.
+    pub role: Role,
     /// Which rates there are.
     pub phy: Phy,
     /// Slots, gaps and windows.
@@ -103,6 +132,7 @@ impl Config {
         Self {
             address,
             network: MacAddress([0x02, b'w', b'i', b'n', 0xff, 0xff]),
+            role: Role::default(),
             phy,
             timing: Timing::of(phy, true),
             rate: RatePolicy::Fixed(rate),

@@ -9,7 +9,11 @@ use windfall_wire_link::ieee80211::header::{DATA_HEADER, FCS_LEN, MAX_FRAGMENT};
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress, PhyRate, snap};
 
 use super::Packet;
+use super::bss::Order;
 use super::config::Config;
+
+/// The two high bits of an association identifier in frames.
+const AID_MARK: u16 = 0xc000;
 
 /// Bytes of WEP before the body, and behind it.
 pub(super) const WEP: usize = 4;
@@ -21,6 +25,8 @@ pub(super) struct Job {
     header: Header,
     snap: ArrayVec<u8, { snap::LEN }>,
     wep: bool,
+    /// What a PS-Poll has in place of a duration.
+    aid: u16,
     /// Bytes of the body in each fragment but the last.
     size: usize,
     /// The fragment under way.
@@ -40,29 +46,34 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn new(packet: Packet, sequence: u16, config: &Config) -> Self {
+    pub(super) fn new(order: impl Into<Order>, sequence: u16, config: &Config) -> Self {
+        let Order { packet, kind, flags, third, aid } = order.into();
         let Packet { frame, to, ether_type, expires } = packet;
+        let is_packet = kind == Kind::Data;
+        let wep = config.wep && is_packet;
         let header = Header {
-            flags: Flags::default().with(Flags::PROTECTED, config.wep),
+            flags: flags.with(Flags::PROTECTED, wep),
             transmitter: config.address,
-            third: config.network,
+            third: third.unwrap_or(config.network),
             sequence,
-            ..Header::new(Kind::Data, to)
+            ..Header::new(kind, to)
         };
-        let around = DATA_HEADER + FCS_LEN + if config.wep { 2 * WEP } else { 0 };
-        let body = snap::LEN + frame.payload.len();
+        let around = DATA_HEADER + FCS_LEN + if wep { 2 * WEP } else { 0 };
+        let head = if is_packet { snap::LEN } else { 0 };
+        let body = head + frame.payload.len();
         // Fragments have even lengths, and a group's packet is never cut.
         let room = (config.fragment_threshold.saturating_sub(around) & !1).max(snap::LEN);
         let least = body.div_ceil(usize::from(MAX_FRAGMENT) + 1);
-        let size = if to.is_group() || body <= room { body } else { room.max(least) };
+        let size = if to.is_group() || !is_packet || body <= room { body } else { room.max(least) };
         let limit = frame.class.attempts;
         let rate = config.lowest_basic_rate();
-        let snap = ArrayVec::from(snap::encode(ether_type));
+        let snap = snap::encode(ether_type)[..head].iter().copied().collect();
         Self {
             packet: frame,
             header,
             snap,
-            wep: config.wep,
+            wep,
+            aid,
             size,
             fragment: 0,
             short: 0,
@@ -81,6 +92,11 @@ impl Job {
 
     pub(super) fn packet(&self) -> &Frame {
         &self.packet
+    }
+
+    /// Whether it carries a packet, and is no frame of the station's own.
+    pub(super) fn is_packet(&self) -> bool {
+        self.header.kind == Kind::Data
     }
 
     pub(super) fn is_group(&self) -> bool {
@@ -116,7 +132,7 @@ impl Job {
 
     fn frame_len(&self, fragment: u8) -> usize {
         let wep = if self.wep { 2 * WEP } else { 0 };
-        DATA_HEADER + wep + self.range(fragment).len() + FCS_LEN
+        self.header.kind.header_len() + wep + self.range(fragment).len() + FCS_LEN
     }
 
     /// Bytes of the frame of the fragment under way.
@@ -143,6 +159,10 @@ impl Job {
         let flags = self.header.flags.with(Flags::MORE_FRAGMENTS, more);
         let repeated = self.short + self.long > 0 && self.sent > 1;
         let flags = flags.with(Flags::RETRY, repeated);
+        let duration = match self.header.kind {
+            Kind::PsPoll => self.aid | AID_MARK,
+            _ => duration,
+        };
         let header = Header { flags, duration, fragment: self.fragment, ..self.header };
         let mut frame = Frame {
             tag: self.packet.tag,

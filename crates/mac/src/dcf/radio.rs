@@ -121,6 +121,12 @@ impl Radio {
         self.enter(now, if begins { State::Transmit } else { heard });
     }
 
+    /// The radio is switched off or on.
+    pub(super) fn doze(&mut self, now: Instant, off: bool) {
+        let heard = if self.carrier { State::Overhear } else { State::Listen };
+        self.enter(now, if off { State::Doze } else { heard });
+    }
+
     /// The periods that have ended, if they are to be reported.
     pub(super) fn report(&mut self) -> impl Iterator<Item = Period> + '_ {
         self.past.drain(..)

@@ -6,12 +6,13 @@ use windfall_wire_link::ieee80211::header::{FCS_LEN, MAX_DURATION};
 use windfall_wire_link::ieee80211::timing::ACK_LEN;
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, PhyRate, snap};
 
-use super::Dcf;
+use super::bss::Use;
 use super::config::ExtendedGap;
 use super::event::Event;
 use super::job::WEP;
 use super::radio::State;
 use super::send::{Phase, Response};
+use super::{Dcf, Packet};
 
 impl Dcf {
     /// A frame has arrived, whole or damaged, for this station or for another.
@@ -52,10 +53,15 @@ impl Dcf {
                 self.owe(now, Kind::Cts, &header, vector);
             }
             kind => {
-                if ours && (kind.is_management() || kind == Kind::Null) {
+                let own = kind.is_management() || matches!(kind, Kind::Null | Kind::PsPoll);
+                if ours && own {
                     self.owe(now, Kind::Ack, &header, vector);
                 }
                 self.events.push_back(Event::Control { sent: false, len: frame.len() });
+                if own && let Some(bss) = &mut self.bss {
+                    let strength = vector.strength.map_or(0.0, |strength| strength.0);
+                    bss.handle_own(now, &header, &frame, strength);
+                }
             }
         }
     }
@@ -124,10 +130,31 @@ impl Dcf {
             return self.discard(tag, kept, DropReason::Malformed, len);
         }
         match self.assembly.take(now, header, frame) {
-            Ok(true) if take_snap(frame) => self.up.push_back(core::mem::take(frame)),
-            Ok(true) => self.discard(tag, kept, DropReason::Malformed, len),
+            Ok(true) => match take_snap(frame) {
+                Some(ether_type) => self.use_packet(frame, header, ether_type),
+                None => self.discard(tag, kept, DropReason::Malformed, len),
+            },
             Ok(false) => {}
             Err(reason) => self.discard(tag, kept, reason, len),
+        }
+    }
+
+    /// Hands a packet up, or sends it on to the member for which it is.
+    fn use_packet(&mut self, frame: &mut Frame, header: &Header, ether_type: u16) {
+        let (tag, len) = (frame.tag, frame.payload.len());
+        let fate = self.bss.as_mut().map_or(Use::Up, |bss| bss.handle_data(header));
+        if let (Use::Relay | Use::Both, Some(bss)) = (fate, &mut self.bss) {
+            let to = header.destination();
+            let packet = Packet { frame: frame.clone(), to, ether_type, expires: None };
+            self.events.push_back(match bss.relay(packet, header.source()) {
+                Ok(()) => Event::Relayed { tag },
+                Err(reason) => Event::Discarded { tag, kept: false, reason, len },
+            });
+        }
+        match fate {
+            Use::Up | Use::Both => self.up.push_back(core::mem::take(frame)),
+            Use::Relay => {}
+            Use::Refuse(reason) => self.discard(tag, frame.kept, reason, len),
         }
     }
 
@@ -145,7 +172,9 @@ impl Dcf {
         if !(self.config.accept_damaged && ours && whole) {
             return self.refuse(now, frame, DropReason::FrameCheck);
         }
-        if strip(frame, header) && take_snap(frame) {
+        let network = self.bss.as_ref().map(|bss| bss.access_point());
+        let known = network.is_none_or(|network| network == Some(header.network()));
+        if known && strip(frame, header) && take_snap(frame).is_some() {
             frame.damage.frame = Check::Bad;
             self.up.push_back(core::mem::take(frame));
         } else {
@@ -190,9 +219,9 @@ fn strip(frame: &mut Frame, header: &Header) -> bool {
     true
 }
 
-/// Takes LLC/SNAP off a packet; `false` if there is none.
-fn take_snap(packet: &mut Frame) -> bool {
-    let whole = snap::parse(&packet.header).is_some() && packet.header.len() == snap::LEN;
+/// Takes LLC/SNAP off a packet, and tells its EtherType; `None` if there is none.
+fn take_snap(packet: &mut Frame) -> Option<u16> {
+    let ether_type = snap::parse(&packet.header).filter(|_| packet.header.len() == snap::LEN);
     packet.header.clear();
-    whole
+    ether_type
 }

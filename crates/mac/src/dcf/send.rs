@@ -57,7 +57,7 @@ impl Dcf {
         let wish = job.packet().class.rate.and_then(|rate| self.config.phy_rate(rate));
         job.rate = match wish {
             Some(rate) => rate,
-            None if job.is_group() => self.config.lowest_basic_rate(),
+            None if job.is_group() || !job.is_packet() => self.config.lowest_basic_rate(),
             None => self.rates.choose(now, job.to(), job.sent() + 1, &mut self.draw),
         };
         self.access.spend();
@@ -105,7 +105,11 @@ impl Dcf {
         let Some(job) = &mut self.job else { return };
         let frame = job.build(field(reserves));
         let (tag, attempt, len, kept) = (frame.tag, job.sent(), frame.len(), frame.kept);
-        self.events.push_back(Event::Sent { tag, attempt, len, kept });
+        let is_packet = job.is_packet();
+        self.events.push_back(match is_packet {
+            true => Event::Sent { tag, attempt, len, kept },
+            false => Event::Control { sent: true, len },
+        });
         self.transmit(now, frame, rate, OnAir::Data { group });
         self.phase = Phase::Sending;
     }
@@ -180,12 +184,14 @@ impl Dcf {
                 self.phase = Phase::Pausing { until: now + self.config.timing.sifs };
             }
             _ => {
-                self.rates.learn(job.to(), job.rate, true);
+                if job.is_packet() {
+                    self.rates.learn(job.to(), job.rate, true);
+                }
                 if job.advance() {
                     self.phase = Phase::Pausing { until: now + self.config.timing.sifs };
                     return;
                 }
-                if !job.given_away {
+                if job.is_packet() && !job.given_away {
                     self.events.push_back(Event::Acknowledged { tag: job.packet().tag });
                 }
                 self.packet_done(now);
@@ -197,7 +203,7 @@ impl Dcf {
     pub(super) fn attempt_failed(&mut self, now: Instant) {
         let Some(job) = &mut self.job else { return };
         let request = matches!(self.phase, Phase::Awaiting { answer: Kind::Cts, .. });
-        if !request {
+        if !request && job.is_packet() {
             self.rates.learn(job.to(), job.rate, false);
         }
         let len = if request { RTS_LEN.min(self.config.rts_threshold) } else { job.len() };
@@ -211,7 +217,7 @@ impl Dcf {
             let from = now + self.config.timing.difs();
             return self.access.back_off(from, self.window.draw(&mut self.draw));
         }
-        if !job.given_away {
+        if job.is_packet() && !job.given_away {
             let reason = if last { DropReason::RetryLimit } else { DropReason::Expired };
             let packet = job.packet();
             let (tag, len) = (packet.tag, packet.payload.len());

@@ -1,5 +1,6 @@
 //! Exchanges between a few stations around an ideal air, a microsecond apart.
 
+mod bss;
 mod exchange;
 mod laws;
 mod limits;
@@ -52,6 +53,7 @@ impl Station {
                 Event::Sent { kept: false, .. } | Event::Acknowledged { .. } => {
                     self.ledger.given += 1;
                 }
+                Event::Relayed { .. } => self.ledger.taken += 1,
                 Event::Dropped { reason, .. } => self.ledger.drops.count(reason),
                 Event::Discarded { reason, .. } => {
                     self.ledger.taken += 1;

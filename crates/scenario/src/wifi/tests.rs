@@ -76,6 +76,18 @@ fn every_key_reaches_the_station_or_the_air() {
     assert_eq!(air.thresholds.capture, Some(10.0));
 }
 
+//= S2.19
+#[test]
+fn of_an_infrastructure_the_base_station_is_the_access_point() {
+    let keys = "[link.radio]\ninfrastructure = true\nbeacon-interval = 50\npower-save = true\n";
+    let topology = link(keys).unwrap();
+    let [near, far] = [0, 1].map(|place| end(&topology, place).mac.role.clone());
+    let ssid: Ssid = b"near-far".iter().copied().collect();
+    assert_eq!(near, Role::Member { ssid: ssid.clone(), power_save: true });
+    assert_eq!(far, Role::AccessPoint { ssid, interval: 50, channel: 6 });
+    assert_eq!(end(&link("").unwrap(), 0).mac.role, Role::AdHoc);
+}
+
 #[test]
 fn what_cannot_be_is_refused_in_one_line() {
     let refused = |keys: &str| link(keys).expect_err(keys);
@@ -94,6 +106,14 @@ fn what_cannot_be_is_refused_in_one_line() {
         ("mtu = 2304", "at most 2296"),
         ("ber = 1e-5", "no ber"),
         ("uplink.delay = \"1ms\"", "no delay"),
+        ("radio.noise-figure = -1.0", "noise-figure of -1 dB cannot be: use 0 to 60"),
+        ("radio.shadowing = -4.0", "shadowing of -4 dB"),
+        ("radio.capture = inf", "capture of inf dB"),
+        ("radio.walls = [[0, 1, 0, 2, -5]]", "loss of 0 dB or more"),
+        ("radio.short-attempts = 0", "0 is not allowed"),
+        ("queue = \"elf\"", "one queue"),
+        ("radio.power-save = true", "add infrastructure = true"),
+        ("radio.infrastructure = true\nradio.beacon-interval = 0", "1 or more units"),
         ("radio.slot = \"tiny\"", "unknown word \"tiny\""),
     ] {
         let message = refused(keys);

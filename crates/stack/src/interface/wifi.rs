@@ -137,6 +137,7 @@ fn take_down(now: Instant, event: Event, account: &mut Account) {
             account.arrived();
             account.dropped(now, tag, kept, reason, len);
         }
+        Event::Relayed { .. } => account.arrived(),
         Event::Control { sent: true, .. } => account.counters.control_sent += 1,
         Event::Control { sent: false, .. } => account.counters.control_received += 1,
         Event::Radio(period) => account.event(now, EventKind::Radio(period)),

@@ -214,6 +214,18 @@ impl Header {
         if self.flags.has(Flags::TO_DS) { self.third } else { self.receiver }
     }
 
+    /// The network of a data frame: the address of the access point, where there is one.
+    #[must_use]
+    pub const fn network(&self) -> MacAddress {
+        if self.flags.has(Flags::TO_DS) {
+            self.receiver
+        } else if self.flags.has(Flags::FROM_DS) {
+            self.transmitter
+        } else {
+            self.third
+        }
+    }
+
     /// Who sent a data frame first.
     #[must_use]
     pub const fn source(&self) -> MacAddress {

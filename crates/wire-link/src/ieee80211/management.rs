@@ -63,8 +63,8 @@ pub struct Beacon {
     pub network: Network,
     /// The channel.
     pub channel: u8,
-    /// The association identifiers of dozing stations for which something waits, ascending; absent
-    /// in beacons of ad hoc networks.
+    /// The association identifiers of dozing stations for which something waits, ascending, and 0
+    /// before them if something waits for all; absent in beacons of ad hoc networks.
     pub waiting: Option<Vec<u16>>,
 }
 
@@ -296,12 +296,16 @@ fn element(bytes: &mut Vec<u8>, id: u8, body: &[u8]) {
 
 /// The element with a bit for each dozing station for which something waits.
 fn traffic_map(waiting: &[u16]) -> Vec<u8> {
+    let (for_all, waiting) = match waiting {
+        [0, rest @ ..] => (1, rest),
+        rest => (0, rest),
+    };
     let bytes_of = |aid: &u16| usize::from(aid / 8);
     // The bitmap begins at an even byte, and has one byte at least.
     let first = waiting.first().map_or(0, bytes_of) & !1;
     let last = waiting.last().map_or(0, bytes_of).max(first);
     // The only count is that of the beacon itself: every beacon may be followed by group frames.
-    let mut body = vec![0, 1, first as u8];
+    let mut body = vec![0, 1, first as u8 | for_all];
     body.resize(TIM_FIELDS + last - first + 1, 0);
     for aid in waiting {
         body[TIM_FIELDS + usize::from(aid / 8) - first] |= 1 << (aid % 8);
@@ -316,7 +320,9 @@ fn stations_in(body: &[u8]) -> Vec<u16> {
     let first = u16::from(control & !1) * 8;
     let bits = (0..8 * bitmap.len() as u16)
         .filter(|bit| bitmap[usize::from(bit / 8)] & (1 << (bit % 8)) != 0);
-    bits.map(|bit| first + bit).filter(|aid| (1..=MAX_AID).contains(aid)).collect()
+    let one_by_one = bits.map(|bit| first + bit).filter(|aid| (1..=MAX_AID).contains(aid));
+    let for_all = (control & 1 == 1).then_some(0);
+    for_all.into_iter().chain(one_by_one).collect()
 }
 
 #[cfg(test)]

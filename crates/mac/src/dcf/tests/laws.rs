@@ -2,10 +2,15 @@ use windfall_testkit::laws;
 
 use super::*;
 
-/// Frames that a station may meet, most of them for itself.
+/// Frames that a station may meet.
 fn frame(stream: &mut windfall_base::Stream) -> Frame {
-    let config = Config::new(address(1), Phy::G);
     let to = address(stream.below(3) as u16);
+    frame_to(to, stream)
+}
+
+/// Frames of every kind from station 1 to one address.
+pub(super) fn frame_to(to: MacAddress, stream: &mut windfall_base::Stream) -> Frame {
+    let config = Config::new(address(1), Phy::G);
     let mut frame = packet(vec![1; stream.below(200) as usize], stream.bits());
     if stream.below(2) == 0 {
         let packet = Packet { frame, to, ether_type: snap::IPV4, expires: None };
@@ -13,7 +18,14 @@ fn frame(stream: &mut windfall_base::Stream) -> Frame {
     }
     let kind = Kind::ALL[stream.below(Kind::ALL.len() as u64) as usize];
     let flags = windfall_wire_link::ieee80211::Flags(stream.bits() as u8 & 0xfc);
-    let header = Header { flags, fragment: stream.below(3) as u8, ..Header::new(kind, to) };
+    let from = address(stream.below(2) as u16);
+    let fragment = stream.below(3) as u8;
+    let header = Header { flags, fragment, transmitter: from, ..Header::new(kind, to) };
+    if kind.is_management() {
+        // Fields that make sense now and then, and elements that hardly do.
+        let body: Vec<u8> = (0..stream.below(60)).map(|_| stream.below(3) as u8).collect();
+        frame.payload = body.into();
+    }
     header.encode(&mut frame.header);
     let [a, b, c, _] = frame.slices();
     let check = windfall_wire_link::check::frame_check(&[a, b, c]);

@@ -1,0 +1,188 @@
+//! Infrastructure networks: access points and their members.
+//!
+//! Beside exchanging frames, an [`AccessPoint`] sends beacons, admits members, relays between them
+//! and keeps what comes for those that doze; a [`Member`] looks for the network, joins it, changes
+//! to an access point that it hears better, and dozes between beacons if it is told to save power.
+//! Both decide only what is sent and what a frame means; how it is sent is the exchange's matter.
+
+mod access_point;
+mod member;
+
+use std::collections::VecDeque;
+
+use windfall_base::{DropReason, Duration, Frame, Instant, Stream};
+use windfall_wire_link::ieee80211::management::{Network, Ssid};
+use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress, PhyRate};
+
+use super::config::{Config, Role};
+use super::event::Event;
+use super::{Packet, Pull};
+use access_point::AccessPoint;
+use member::Member;
+
+/// The time unit of beacons.
+const UNIT: Duration = Duration::from_micros(1024);
+
+/// What a station sends: a packet, or a frame of its own.
+#[derive(Clone, Debug)]
+pub(super) struct Order {
+    pub(super) packet: Packet,
+    pub(super) kind: Kind,
+    pub(super) flags: Flags,
+    /// Address 3; the network if `None`.
+    pub(super) third: Option<MacAddress>,
+    /// What a PS-Poll has in place of a duration.
+    pub(super) aid: u16,
+}
+
+impl From<Packet> for Order {
+    /// A packet without an access point between.
+    fn from(packet: Packet) -> Self {
+        Self { packet, kind: Kind::Data, flags: Flags::default(), third: None, aid: 0 }
+    }
+}
+
+impl Order {
+    /// A frame of the station's own, with this body.
+    fn own(kind: Kind, to: MacAddress, body: Vec<u8>) -> Self {
+        let frame = Frame::packet(body);
+        Self { kind, ..Packet { frame, to, ether_type: 0, expires: None }.into() }
+    }
+
+    fn is_data(&self) -> bool {
+        self.kind == Kind::Data
+    }
+}
+
+/// What becomes of a data frame that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// It is for the station itself.
+    Up,
+    /// It is for another member.
+    Relay,
+    /// It is for all.
+    Both,
+    /// It is of no use.
+    Refuse(DropReason),
+}
+
+/// The part of a station in an infrastructure network.
+#[derive(Debug)]
+pub(super) enum Bss {
+    AccessPoint(AccessPoint),
+    Member(Member),
+}
+
+impl Bss {
+    /// The part that the configuration gives the station; `None` in an ad hoc network. Access
+    /// points begin at a time of their own, drawn from `draw`, so that their beacons do not meet.
+    pub(super) fn new(config: &Config, draw: &Stream) -> Option<Self> {
+        match &config.role {
+            Role::AdHoc => None,
+            Role::AccessPoint { ssid, interval, channel } => {
+                let network = network(config, ssid);
+                let interval = (*interval).max(1);
+                let began = Duration::from_micros(draw.at(1).below(u64::from(interval) * 1024));
+                let began = Instant::START + began;
+                let it = AccessPoint::new(config.address, network, *channel, (began, interval));
+                Some(Self::AccessPoint(it))
+            }
+            Role::Member { ssid, power_save } => {
+                Some(Self::Member(Member::new(config, network(config, ssid), *power_save)))
+            }
+        }
+    }
+
+    /// The next frame to send: what the network itself has to say, or a packet of `pull`.
+    pub(super) fn next(&mut self, pull: Pull<'_>, events: &mut VecDeque<Event>) -> Option<Order> {
+        match self {
+            Self::AccessPoint(it) => it.next(pull, events),
+            Self::Member(it) => it.next(pull),
+        }
+    }
+
+    /// What becomes of a data frame that came whole.
+    pub(super) fn handle_data(&mut self, header: &Header) -> Use {
+        match self {
+            Self::AccessPoint(it) => it.handle_data(header),
+            Self::Member(it) => it.handle_data(header),
+        }
+    }
+
+    /// Takes another frame that came whole; `strength` is in dBm, as far as it is known.
+    pub(super) fn handle_own(
+        &mut self,
+        now: Instant,
+        header: &Header,
+        body: &Frame,
+        strength: f64,
+    ) {
+        let bytes = body.payload.to_bytes();
+        match self {
+            Self::AccessPoint(it) => it.handle_own(header, &bytes),
+            Self::Member(it) => it.handle_own(now, header, &bytes, strength),
+        }
+    }
+
+    /// Sends a packet that came from the member `source` on to where it goes.
+    ///
+    /// # Errors
+    /// Why it goes no further.
+    pub(super) fn relay(&mut self, packet: Packet, source: MacAddress) -> Result<(), DropReason> {
+        match self {
+            Self::AccessPoint(it) => it.take(packet, source),
+            Self::Member(_) => Err(DropReason::NotForUs),
+        }
+    }
+
+    /// Does what is due.
+    pub(super) fn settle(&mut self, now: Instant) {
+        match self {
+            Self::AccessPoint(it) => it.settle(now),
+            Self::Member(it) => it.settle(now),
+        }
+    }
+
+    /// When to settle next.
+    pub(super) fn alarm(&self) -> Option<Instant> {
+        match self {
+            Self::AccessPoint(it) => it.alarm(),
+            Self::Member(it) => it.alarm(),
+        }
+    }
+
+    /// Whether the radio may be switched off.
+    pub(super) fn dozes(&self, now: Instant) -> bool {
+        match self {
+            Self::AccessPoint(_) => false,
+            Self::Member(it) => it.dozes(now),
+        }
+    }
+
+    /// The access point to which the station belongs, which may be itself.
+    pub(super) fn access_point(&self) -> Option<MacAddress> {
+        match self {
+            Self::AccessPoint(it) => Some(it.address()),
+            Self::Member(it) => it.access_point(),
+        }
+    }
+
+    /// Packets that wait here.
+    pub(super) fn held(&self) -> usize {
+        match self {
+            Self::AccessPoint(it) => it.held(),
+            Self::Member(_) => 0,
+        }
+    }
+}
+
+/// What the frames of a network say of it.
+fn network(config: &Config, ssid: &Ssid) -> Network {
+    let rates: Vec<PhyRate> =
+        PhyRate::ALL.into_iter().filter(|rate| config.phy.has(*rate)).collect();
+    Network::new(ssid, &rates, &config.basic_rates)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,238 @@
+//! The station that a network is built around.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use windfall_base::{DropReason, Instant};
+use windfall_wire_link::ieee80211::management::{
+    AssociationRequest, AssociationResponse, Authentication, Beacon, MAX_AID, Network, capability,
+};
+use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress};
+
+use super::{Order, UNIT, Use};
+use crate::dcf::event::Event;
+use crate::dcf::{Packet, Pull};
+
+/// Packets that wait for one dozing member, or for all of them.
+const ROOM: usize = 64;
+/// The status of a request that is refused because there are too many members (IEEE 802.11, 17).
+const TOO_MANY: u16 = 17;
+
+/// Sends beacons, admits members, relays between them and keeps what is for those that doze.
+#[derive(Debug)]
+pub(in crate::dcf) struct AccessPoint {
+    address: MacAddress,
+    network: Network,
+    channel: u8,
+    /// Between beacons, in units of 1024 µs.
+    interval: u16,
+    /// Where its clock began.
+    began: Instant,
+    next_beacon: Instant,
+    members: BTreeMap<MacAddress, Admitted>,
+    /// What goes next, ahead of the packets from above.
+    urgent: VecDeque<Order>,
+    /// What waits for the next beacon, since some members doze: packets for all.
+    for_all: VecDeque<Order>,
+}
+
+#[derive(Debug)]
+struct Admitted {
+    aid: u16,
+    dozes: bool,
+    waiting: VecDeque<Order>,
+}
+
+impl AccessPoint {
+    /// An access point whose clock begins at an instant, and which sends a beacon after each
+    /// interval, in units of 1024 µs.
+    pub(super) fn new(
+        address: MacAddress,
+        network: Network,
+        channel: u8,
+        (began, interval): (Instant, u16),
+    ) -> Self {
+        Self {
+            address,
+            network,
+            channel,
+            interval,
+            began,
+            next_beacon: began + UNIT * u64::from(interval),
+            members: BTreeMap::new(),
+            urgent: VecDeque::new(),
+            for_all: VecDeque::new(),
+        }
+    }
+
+    pub(super) const fn address(&self) -> MacAddress {
+        self.address
+    }
+
+    pub(super) const fn alarm(&self) -> Option<Instant> {
+        Some(self.next_beacon)
+    }
+
+    pub(super) fn held(&self) -> usize {
+        let waiting = self.members.values().flat_map(|member| &member.waiting);
+        let all = self.urgent.iter().chain(&self.for_all).chain(waiting);
+        all.filter(|order| order.is_data()).count()
+    }
+
+    /// Sends the beacon that is due; one that has not gone yet is out of date.
+    pub(super) fn settle(&mut self, now: Instant) {
+        if now < self.next_beacon {
+            return;
+        }
+        let interval = UNIT * u64::from(self.interval);
+        while self.next_beacon <= now {
+            self.next_beacon += interval;
+        }
+        self.urgent.retain(|order| order.kind != Kind::Beacon);
+        let mut waiting: Vec<u16> =
+            self.members.values().filter(|it| !it.waiting.is_empty()).map(|it| it.aid).collect();
+        if !self.for_all.is_empty() {
+            waiting.push(0);
+        }
+        waiting.sort_unstable();
+        // Those who doze stay awake for what is for all until nothing more is said to follow.
+        let last = self.for_all.len().saturating_sub(1);
+        for (number, mut order) in self.for_all.drain(..).enumerate().rev() {
+            order.flags = order.flags.with(Flags::MORE_DATA, number < last);
+            self.urgent.push_front(order);
+        }
+        let beacon = Beacon {
+            timestamp: now.saturating_since(self.began).as_micros(),
+            interval: self.interval,
+            capability: capability::ESS,
+            network: self.network.clone(),
+            channel: self.channel,
+            waiting: Some(waiting),
+        };
+        self.urgent.push_front(Order::own(Kind::Beacon, MacAddress::BROADCAST, beacon.encode()));
+    }
+
+    /// The next frame: what is urgent, or the next packet from above for somebody who is awake.
+    pub(super) fn next(&mut self, pull: Pull<'_>, events: &mut VecDeque<Event>) -> Option<Order> {
+        loop {
+            if let Some(order) = self.urgent.pop_front() {
+                return Some(order);
+            }
+            let packet = pull()?;
+            let (tag, len) = (packet.frame.tag, packet.frame.payload.len());
+            if let Err(reason) = self.take(packet, self.address) {
+                events.push_back(Event::Dropped { tag, reason, len });
+            }
+        }
+    }
+
+    /// Puts a packet of `source` where it has to wait.
+    ///
+    /// # Errors
+    /// If it is for no member, or too many packets wait for the member.
+    pub(super) fn take(&mut self, packet: Packet, source: MacAddress) -> Result<(), DropReason> {
+        let (to, flags) = (packet.to, Flags::FROM_DS);
+        let doze = self.members.values().any(|member| member.dozes);
+        let queue = match self.members.get_mut(&to) {
+            _ if to.is_group() && doze => &mut self.for_all,
+            _ if to.is_group() => &mut self.urgent,
+            Some(member) if member.dozes => &mut member.waiting,
+            Some(_) => &mut self.urgent,
+            None => return Err(DropReason::NoRoute),
+        };
+        if queue.len() >= ROOM {
+            return Err(DropReason::QueueFull);
+        }
+        queue.push_back(Order { flags, third: Some(source), ..packet.into() });
+        Ok(())
+    }
+
+    pub(super) fn handle_data(&mut self, header: &Header) -> Use {
+        let Some(member) = self.members.get_mut(&header.transmitter) else {
+            return Use::Refuse(DropReason::NotForUs);
+        };
+        if !header.flags.has(Flags::TO_DS) {
+            return Use::Refuse(DropReason::NotForUs);
+        }
+        member.dozes = header.flags.has(Flags::POWER_MANAGEMENT);
+        match header.destination() {
+            to if to == self.address => Use::Up,
+            to if to.is_group() => Use::Both,
+            to if self.members.contains_key(&to) => Use::Relay,
+            _ => Use::Refuse(DropReason::NoRoute),
+        }
+    }
+
+    pub(super) fn handle_own(&mut self, header: &Header, body: &[u8]) {
+        let from = header.transmitter;
+        match header.kind {
+            Kind::Authentication => {
+                if let Ok(Authentication { algorithm: 0, step: 1, .. }) =
+                    Authentication::parse(body)
+                {
+                    let answer = Authentication { algorithm: 0, step: 2, status: 0 };
+                    self.answer(Kind::Authentication, from, answer.encode());
+                }
+            }
+            Kind::AssociationRequest | Kind::ReassociationRequest => {
+                let again = header.kind == Kind::ReassociationRequest;
+                let request = AssociationRequest::parse(body, again);
+                if request.is_ok_and(|request| request.network.ssid == self.network.ssid) {
+                    let kind =
+                        if again { Kind::ReassociationResponse } else { Kind::AssociationResponse };
+                    let answer = self.admit(from);
+                    self.answer(kind, from, answer.encode());
+                }
+            }
+            Kind::Disassociation | Kind::Deauthentication => self.leave(from),
+            Kind::Null => {
+                if let Some(member) = self.members.get_mut(&from) {
+                    member.dozes = header.flags.has(Flags::POWER_MANAGEMENT);
+                    if !member.dozes {
+                        self.urgent.append(&mut member.waiting);
+                    }
+                }
+            }
+            Kind::PsPoll => self.handle_poll(from),
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, kind: Kind, to: MacAddress, body: Vec<u8>) {
+        self.urgent.push_back(Order::own(kind, to, body));
+    }
+
+    fn admit(&mut self, station: MacAddress) -> AssociationResponse {
+        let taken = |aid: &u16| self.members.values().any(|member| member.aid == *aid);
+        let known = self.members.get(&station).map(|member| member.aid);
+        let aid = known.or_else(|| (1..=MAX_AID).find(|aid| !taken(aid)));
+        if let Some(aid) = aid {
+            let fresh = || Admitted { aid, dozes: false, waiting: VecDeque::new() };
+            self.members.entry(station).or_insert_with(fresh).dozes = false;
+        }
+        AssociationResponse {
+            capability: capability::ESS,
+            status: if aid.is_some() { 0 } else { TOO_MANY },
+            aid: aid.unwrap_or(0),
+            network: self.network.clone(),
+        }
+    }
+
+    /// A member leaves; what waits for it is sent nevertheless, and given up in the usual way.
+    fn leave(&mut self, station: MacAddress) {
+        if let Some(mut member) = self.members.remove(&station) {
+            self.urgent.append(&mut member.waiting);
+        }
+    }
+
+    /// A dozing member asks for a packet; it learns whether more wait.
+    fn handle_poll(&mut self, from: MacAddress) {
+        let Some(member) = self.members.get_mut(&from) else { return };
+        let mut order = member.waiting.pop_front().unwrap_or_else(|| Order {
+            flags: Flags::FROM_DS,
+            third: Some(self.address),
+            ..Order::own(Kind::Null, from, Vec::new())
+        });
+        order.flags = order.flags.with(Flags::MORE_DATA, !member.waiting.is_empty());
+        self.urgent.push_back(order);
+    }
+}

@@ -1,0 +1,290 @@
+//! A station that belongs to an access point, or looks for one.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use windfall_base::{DropReason, Duration, Instant};
+use windfall_wire_link::ieee80211::management::{
+    AssociationRequest, AssociationResponse, Authentication, Beacon, Network, capability,
+};
+use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress};
+
+use super::{Order, UNIT, Use};
+use crate::dcf::Pull;
+use crate::dcf::config::Config;
+
+/// How long a station listens for other access points after it has heard the first.
+const LOOKS: Duration = Duration::from_millis(150);
+/// How long it waits for the answer to a request.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// How long before a beacon the radio is on again, and how long behind its time it waits for it.
+const EARLY: Duration = Duration::from_millis(1);
+const LATE: Duration = Duration::from_millis(20);
+/// How long it stays awake for packets that it was promised.
+const PROMISED: Duration = Duration::from_millis(50);
+/// Beacons in a row that may fail to come before the access point counts as gone.
+const MISSED: u32 = 8;
+/// Another access point must be so much stronger before the station changes to it, in decibels.
+const BETTER: f64 = 6.0;
+
+/// Looks for a network, joins it, and dozes between beacons if it saves power.
+#[derive(Debug)]
+pub(in crate::dcf) struct Member {
+    address: MacAddress,
+    network: Network,
+    power_save: bool,
+    step: Step,
+    /// The access points of the network, and how strong their last beacons were, in dBm.
+    heard: BTreeMap<MacAddress, f64>,
+    aid: u16,
+    interval: Duration,
+    next_beacon: Instant,
+    /// Beacons in a row that did not come.
+    missed: u32,
+    /// The radio stays on until then at least.
+    awake: Instant,
+    urgent: VecDeque<Order>,
+    alarm: Option<Instant>,
+}
+
+/// How far a station is on its way into the network.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Step {
+    /// It listens for beacons; once it has heard one, only until then.
+    Scanning { until: Option<Instant> },
+    /// It has said who it is.
+    Authenticating { with: MacAddress, leaves: Option<MacAddress>, until: Instant },
+    /// It has asked for membership.
+    Associating { with: MacAddress, until: Instant },
+    /// It belongs to this access point.
+    Joined(MacAddress),
+}
+
+impl Member {
+    pub(super) fn new(config: &Config, network: Network, power_save: bool) -> Self {
+        Self {
+            address: config.address,
+            network,
+            power_save,
+            step: Step::Scanning { until: None },
+            heard: BTreeMap::new(),
+            aid: 0,
+            interval: UNIT * 100,
+            next_beacon: Instant::START,
+            missed: 0,
+            awake: Instant::START,
+            urgent: VecDeque::new(),
+            alarm: None,
+        }
+    }
+
+    pub(super) const fn access_point(&self) -> Option<MacAddress> {
+        match self.step {
+            Step::Joined(with) => Some(with),
+            _ => None,
+        }
+    }
+
+    pub(super) const fn alarm(&self) -> Option<Instant> {
+        self.alarm
+    }
+
+    /// Whether the radio may be off: between beacons, when nothing is promised and nothing to say.
+    pub(super) fn dozes(&self, now: Instant) -> bool {
+        self.power_save
+            && self.access_point().is_some()
+            && self.urgent.is_empty()
+            && now >= self.awake
+            && now + EARLY < self.next_beacon
+    }
+
+    pub(super) fn next(&mut self, pull: Pull<'_>) -> Option<Order> {
+        if let Some(order) = self.urgent.pop_front() {
+            return Some(order);
+        }
+        let with = self.access_point()?;
+        let mut packet = pull()?;
+        let third = Some(packet.to);
+        packet.to = with;
+        let flags = Flags::TO_DS.with(Flags::POWER_MANAGEMENT, self.power_save);
+        Some(Order { flags, third, ..packet.into() })
+    }
+
+    pub(super) fn handle_data(&mut self, header: &Header) -> Use {
+        let ours = self.access_point() == Some(header.transmitter);
+        // What it sent to all comes back from the access point.
+        if !(ours && header.flags.has(Flags::FROM_DS)) || header.source() == self.address {
+            return Use::Refuse(DropReason::NotForUs);
+        }
+        self.handle_promised(header);
+        Use::Up
+    }
+
+    /// A frame that was promised has come, perhaps with word of more.
+    fn handle_promised(&mut self, header: &Header) {
+        let more = header.flags.has(Flags::MORE_DATA);
+        if !more {
+            self.awake = Instant::START;
+        } else if self.power_save && !header.receiver.is_group() {
+            self.poll();
+        }
+    }
+
+    pub(super) fn handle_own(&mut self, now: Instant, header: &Header, body: &[u8], strength: f64) {
+        let from = header.transmitter;
+        match (header.kind, self.step) {
+            (Kind::Beacon, _) => {
+                if let Ok(beacon) = Beacon::parse(body) {
+                    self.handle_beacon(now, from, &beacon, strength);
+                }
+            }
+            (Kind::Authentication, Step::Authenticating { with, leaves, .. }) if from == with => {
+                if let Ok(Authentication { step: 2, status: 0, .. }) = Authentication::parse(body) {
+                    self.associate(now, with, leaves);
+                }
+            }
+            (
+                Kind::AssociationResponse | Kind::ReassociationResponse,
+                Step::Associating { with, .. },
+            ) if from == with => {
+                if let Ok(AssociationResponse { status: 0, aid, .. }) =
+                    AssociationResponse::parse(body)
+                {
+                    self.join(now, with, aid);
+                }
+            }
+            (Kind::Disassociation | Kind::Deauthentication, Step::Joined(with)) if from == with => {
+                self.scan();
+            }
+            (Kind::Null, Step::Joined(with)) if from == with => self.handle_promised(header),
+            _ => {}
+        }
+    }
+
+    fn handle_beacon(&mut self, now: Instant, from: MacAddress, beacon: &Beacon, strength: f64) {
+        if beacon.network.ssid != self.network.ssid {
+            return;
+        }
+        self.heard.insert(from, strength);
+        match self.step {
+            Step::Scanning { until: None } => {
+                self.step = Step::Scanning { until: Some(now + LOOKS) };
+            }
+            Step::Joined(with) if from == with => {
+                let interval = u64::from(beacon.interval.max(1)) * 1_024;
+                self.interval = Duration::from_micros(interval);
+                // Beacons are due at multiples of their interval by the clock of the access point.
+                let due = (beacon.timestamp / interval).saturating_add(1).saturating_mul(interval);
+                let ahead = Duration::from_micros(due.saturating_sub(beacon.timestamp));
+                self.next_beacon = now + ahead.min(self.interval);
+                self.missed = 0;
+                let waiting = beacon.waiting.iter().flatten();
+                for aid in waiting.filter(|_| self.power_save).copied().collect::<Vec<_>>() {
+                    if aid == 0 || aid == self.aid {
+                        self.awake = now + PROMISED;
+                    }
+                    if aid == self.aid {
+                        self.poll();
+                    }
+                }
+            }
+            Step::Joined(with) => {
+                let own = self.heard.get(&with).copied().unwrap_or(f64::NEG_INFINITY);
+                if strength >= own + BETTER {
+                    self.urgent.push_back(self.own(Kind::Disassociation, with, vec![8, 0]));
+                    self.authenticate(now, from, Some(with));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Asks for one of the packets that wait at the access point.
+    fn poll(&mut self) {
+        if let Some(with) = self.access_point() {
+            let order = Order::own(Kind::PsPoll, with, Vec::new());
+            self.urgent.push_back(Order { aid: self.aid, ..order });
+        }
+    }
+
+    fn scan(&mut self) {
+        self.step = Step::Scanning { until: None };
+        self.heard.clear();
+    }
+
+    fn authenticate(&mut self, now: Instant, with: MacAddress, leaves: Option<MacAddress>) {
+        let body = Authentication { algorithm: 0, step: 1, status: 0 }.encode();
+        self.urgent.push_back(self.own(Kind::Authentication, with, body));
+        self.step = Step::Authenticating { with, leaves, until: now + PATIENCE };
+    }
+
+    fn associate(&mut self, now: Instant, with: MacAddress, leaves: Option<MacAddress>) {
+        let request = AssociationRequest {
+            capability: capability::ESS,
+            listen_interval: 1,
+            leaves,
+            network: self.network.clone(),
+        };
+        let kind = match leaves {
+            Some(_) => Kind::ReassociationRequest,
+            None => Kind::AssociationRequest,
+        };
+        self.urgent.push_back(self.own(kind, with, request.encode()));
+        self.step = Step::Associating { with, until: now + PATIENCE };
+    }
+
+    /// A frame to an access point, whose address is also the name of the network on the air.
+    fn own(&self, kind: Kind, to: MacAddress, body: Vec<u8>) -> Order {
+        Order { third: Some(to), ..Order::own(kind, to, body) }
+    }
+
+    fn join(&mut self, now: Instant, with: MacAddress, aid: u16) {
+        self.step = Step::Joined(with);
+        self.aid = aid;
+        self.missed = 0;
+        self.next_beacon = now + self.interval;
+        if self.power_save {
+            let flags = Flags::TO_DS.with(Flags::POWER_MANAGEMENT, true);
+            self.urgent.push_back(Order { flags, ..self.own(Kind::Null, with, Vec::new()) });
+            // The first beacon tells when the others come.
+            self.awake = now + self.interval;
+        }
+    }
+
+    /// Gives up what takes too long, and says when to look again.
+    pub(super) fn settle(&mut self, now: Instant) {
+        let due = |until: Instant| until <= now;
+        match self.step {
+            Step::Scanning { until: Some(until) } if due(until) => {
+                let best = self.heard.iter().max_by(|a, b| a.1.total_cmp(b.1));
+                match best.map(|(address, _)| *address) {
+                    Some(with) => self.authenticate(now, with, None),
+                    None => self.scan(),
+                }
+            }
+            Step::Authenticating { until, .. } | Step::Associating { until, .. } if due(until) => {
+                self.scan();
+            }
+            Step::Joined(_) => {
+                while self.next_beacon + LATE <= now {
+                    self.next_beacon += self.interval;
+                    self.missed += 1;
+                }
+                if self.missed > MISSED {
+                    self.scan();
+                }
+            }
+            _ => {}
+        }
+        self.alarm = match self.step {
+            Step::Scanning { until } => until,
+            Step::Authenticating { until, .. } | Step::Associating { until, .. } => Some(until),
+            Step::Joined(_) => {
+                let early = Instant::from_nanos(
+                    self.next_beacon.as_nanos().saturating_sub(EARLY.as_nanos()),
+                );
+                let moments = [self.awake, early, self.next_beacon + LATE];
+                moments.into_iter().filter(|at| *at > now).min()
+            }
+        };
+    }
+}

@@ -1,0 +1,135 @@
+use windfall_base::DropReason;
+use windfall_testkit::laws;
+use windfall_wire_link::ieee80211::management::Ssid;
+
+use super::super::Role;
+use super::super::radio::State;
+use super::*;
+
+fn ssid() -> Ssid {
+    b"office".iter().copied().collect()
+}
+
+/// Station 0 is the access point, the others are members.
+fn infrastructure(power_save: bool) -> impl Fn(&mut Config) {
+    move |config| {
+        config.role = match config.address == address(0) {
+            true => Role::AccessPoint { ssid: ssid(), interval: 100, channel: 6 },
+            false => Role::Member { ssid: ssid(), power_save },
+        };
+    }
+}
+
+/// Packets that station `number` has handed up.
+fn up(cell: &Cell<Station>, number: usize) -> usize {
+    cell.timeline.as_str().matches(&format!(" {number} ^ packet")).count()
+}
+
+fn all_balance(cell: &Cell<Station>) {
+    for (number, station) in cell.stations.iter().enumerate() {
+        assert!(station.ledger().balances(), "{number}: {:?}", station.ledger());
+    }
+}
+
+//= S2.19
+#[test]
+fn a_member_joins_and_its_packets_go_through_the_access_point() {
+    let mut cell = cell(3, Phy::G, 1, infrastructure(false));
+    cell.run_until(micros(400_000));
+    let joining = cell.timeline.as_str().to_owned();
+    for kind in ["Beacon", "Authentication", "AssociationRequest", "AssociationResponse"] {
+        assert!(joining.contains(kind), "no {kind} in\n{joining}");
+    }
+    // Station 1 sends to 2, 2 to 0, 0 to 1.
+    for station in 0..3 {
+        cell.packet(station, kilobyte(station as u64));
+        cell.run_until(cell.now() + Duration::from_millis(5));
+    }
+    assert_eq!([0, 1, 2].map(|station| up(&cell, station)), [1, 1, 1]);
+    let sent = [0, 1, 2].map(|station| cell.stations[station].sent());
+    assert_eq!(sent, [2, 1, 1], "the access point sends its own packet and the one from 1 to 2");
+    all_balance(&cell);
+}
+
+#[test]
+fn a_packet_for_all_goes_to_the_access_point_and_from_there_to_the_others() {
+    let mut cell = cell(4, Phy::G, 1, infrastructure(false));
+    cell.stations[1].to = MacAddress::BROADCAST;
+    cell.run_until(micros(400_000));
+    cell.packet(1, kilobyte(1));
+    cell.run_until(micros(450_000));
+    assert_eq!([0, 1, 2, 3].map(|station| up(&cell, station)), [1, 0, 1, 1]);
+    all_balance(&cell);
+}
+
+#[test]
+fn what_is_for_nobody_who_has_joined_is_dropped_by_name() {
+    let mut cell = cell(2, Phy::G, 1, infrastructure(false));
+    cell.stations[0].to = address(77);
+    cell.run_until(micros(400_000));
+    cell.packet(0, kilobyte(1));
+    cell.run_until(micros(450_000));
+    assert_eq!(cell.stations[0].ledger().drops.of(DropReason::NoRoute), 1);
+}
+
+//= S2.19
+#[test]
+fn a_member_that_saves_power_dozes_and_still_gets_its_packets() {
+    let mut cell = cell(3, Phy::G, 1, infrastructure(true));
+    cell.run_until(micros(1_000_000));
+    let before = cell.stations[1].dcf.airtime(cell.now());
+    cell.run_until(micros(3_000_000));
+    let after = cell.stations[1].dcf.airtime(cell.now());
+    let dozed = after.of(State::Doze) - before.of(State::Doze);
+    // It is awake for a millisecond before each beacon, and for the beacon.
+    assert!(dozed > Duration::from_millis(1_900), "dozed {dozed} of two seconds");
+    for tag in 0..5 {
+        cell.packet(0, kilobyte(tag));
+    }
+    cell.run_until(micros(3_001_000));
+    assert_eq!(up(&cell, 1), 0, "the access point keeps what is for those that doze");
+    cell.run_until(micros(3_120_000));
+    assert_eq!(up(&cell, 1), 5, "the beacon has told that something waits");
+    assert_eq!(cell.timeline.as_str().matches(" 0 < PsPoll").count(), 5);
+    // What it has to say itself need not wait for a beacon.
+    let now = cell.now();
+    cell.packet(1, kilobyte(9));
+    cell.run_until(now + Duration::from_millis(2));
+    assert_eq!(cell.stations[1].ledger().held, 0);
+    all_balance(&cell);
+}
+
+#[test]
+fn those_that_doze_wake_for_what_is_for_all() {
+    let mut cell = cell(3, Phy::G, 1, infrastructure(true));
+    cell.stations[0].to = MacAddress::BROADCAST;
+    cell.run_until(micros(1_000_000));
+    for tag in 0..3 {
+        cell.packet(0, kilobyte(tag));
+    }
+    cell.run_until(micros(1_200_000));
+    assert_eq!([1, 2].map(|station| up(&cell, station)), [3, 3]);
+    all_balance(&cell);
+}
+
+#[test]
+fn stations_of_a_network_keep_the_laws() {
+    for part in [0, 1] {
+        let new = move |seed: Seed| {
+            let mut config = Config::new(address(part), Phy::G);
+            infrastructure(seed.0.is_multiple_of(2))(&mut config);
+            Station::new(config, address(1 - part), seed.0)
+        };
+        let subject = laws::Subject::new(2, new).ledger(Station::ledger);
+        laws::check(subject.input(move |stream, now| match stream.below(6) {
+            0 => (AIR, Input::CarrierBusy),
+            1 => (AIR, Input::CarrierIdle),
+            2 => (AIR, Input::TransmissionDone),
+            3 | 4 => {
+                let frame = super::laws::frame_to(address(part), stream);
+                (AIR, Input::Frame(frame, RxVector::wired(now)))
+            }
+            _ => (DEVICE, Input::Frame(kilobyte(0), RxVector::wired(now))),
+        }));
+    }
+}
