@@ -1,6 +1,12 @@
 //! Coded frames in whole simulations: over a pipe, and where damage is welcome.
 
-use windfall_tests::run::{Outcome, UPLINK, pair, run};
+use std::collections::BTreeMap;
+
+use windfall_base::{Duration, Seed};
+use windfall_network::{Recording, What};
+use windfall_sim::Simulation;
+use windfall_stack::EventKind;
+use windfall_tests::run::{Outcome, UPLINK, pair, run, topology};
 
 /// Datagrams of 1200 bytes every 2 ms, with whatever else is said of them.
 fn stream(count: u64, more: &str) -> String {
@@ -67,4 +73,49 @@ fn a_flow_that_welcomes_damage_is_coded_weaker() {
     let (strong, weak) = (air_time(""), air_time("accept-damaged = true\n"));
     // 253 − 26 bytes of each block carry data instead of 253 − 74.
     assert!(weak < 0.9 * strong, "{weak} against {strong}");
+}
+
+/// Of packets of `size` bytes every `interval` ms that are worthless after `lifetime` ms, how many
+/// reach the device of the other station before.
+fn in_time(place: &str, policy: &str, (size, interval, lifetime): (u32, u32, u64)) -> usize {
+    let link = format!("kind = \"wavelan\"\nenvironment = \"{place}\"\npolicy = \"{policy}\"");
+    let voice = format!(
+        "[[app]]\nkind = \"cbr\"\nstation = \"near\"\nto = \"far\"\nport = 5004\n\
+         interval = \"{interval}ms\"\nsize = {size}\n\
+         [[flow]]\nname = \"voice\"\ndst-port = 5004\nlifetime = \"{lifetime}ms\"\n"
+    );
+    let topology = topology(&pair(30, &link, &voice));
+    let mut simulation = Simulation::new(&topology, Seed(1)).expect("a legal scenario");
+    simulation.network_mut().record(Recording { events: true, packets: false });
+    let (mut queued, mut count) = (BTreeMap::new(), 0);
+    let observed = simulation.run(simulation.end(), &mut |event| {
+        let What::Interface(event) = &event.what else { return Ok(()) };
+        match event.kind {
+            EventKind::Queued { tag, .. } => drop(queued.insert(tag, event.at)),
+            EventKind::Delivered { tag, .. } => {
+                let due = queued.get(&tag).map(|at| *at + Duration::from_millis(lifetime));
+                count += usize::from(due.is_some_and(|due| event.at <= due));
+            }
+            _ => {}
+        }
+        Ok(())
+    });
+    observed.expect("it runs");
+    count
+}
+
+//= S3.16
+//= S3.45
+#[test]
+fn the_policy_that_knows_deadlines_brings_more_in_time() {
+    let (mut flex, mut best) = (0, 0);
+    for place in ["adjacent", "table", "walls"] {
+        // The first leaves some time for repetitions, the second is about what the link carries.
+        for voice in [(472, 8, 20), (1168, 16, 40)] {
+            let [simple, estimating] = ["flex", "best"].map(|policy| in_time(place, policy, voice));
+            assert!(estimating >= simple, "{place}, {voice:?}: {estimating} against {simple}");
+            (flex, best) = (flex + simple, best + estimating);
+        }
+    }
+    assert!(best as f64 > 1.04 * flex as f64, "{best} against {flex}");
 }

@@ -115,6 +115,8 @@ impl Environment {
         for ((fate, share), spell) in FATES.into_iter().zip(shares).zip(arrangement.spells) {
             afflict(&mut fates, fate, share, spell, &mut random);
         }
+        // Laid out from the first frame on, a trace would mostly begin between two spells.
+        fates.rotate_left(random.below(u64::from(frames.max(1))) as usize);
         let bits = FRAME_LENGTH * 8;
         let ends: Vec<u32> = fates.iter().map(|fate| fate.arrived(bits, &mut random)).collect();
         let arrived: u64 = ends.iter().map(|&end| u64::from(end)).sum();

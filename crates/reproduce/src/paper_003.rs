@@ -1,5 +1,6 @@
 //! Eckhardt and Steenkiste, *An Internet-style Approach to Wireless Link Errors*, sections 3 to 8.
 
+mod budget;
 pub(crate) mod cell;
 pub(crate) mod cell_live;
 mod coded;

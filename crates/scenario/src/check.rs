@@ -131,6 +131,7 @@ fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
     for direction in [&link.both(), &link.uplink, &link.downlink] {
         check_direction(direction)?;
     }
+    check_padding(link)?;
     match link.kind() {
         LinkKind::Wavelan => check_wavelan(link),
         LinkKind::WifiB | LinkKind::WifiG => check_wifi(link),
@@ -204,6 +205,17 @@ fn check_direction(direction: &Direction) -> Checked {
         return Err(Fault::at(trace.span(), message));
     }
     Ok(())
+}
+
+/// Only coded frames can be padded; they are coded in both directions if in one.
+fn check_padding(link: &Link) -> Checked {
+    let [up, down] = [link.direction(true), link.direction(false)];
+    let is_coded = up.policy.or(down.policy).is_some();
+    if is_coded || up.padded.or(down.padded).is_none() {
+        return Ok(());
+    }
+    let message = "padded says how coded frames are filled, and these are not coded: add policy";
+    Err(Fault::at(link.stations.span(), message))
 }
 
 /// All stations of a radio share one rate, and are too near each other for a delay.

@@ -197,6 +197,38 @@ fn damage_beyond_the_bound_is_miscorrected_no_more_often_than_theory_says() {
 }
 
 #[test]
+fn one_error_too_many_is_seldom_taken_for_fewer() {
+    // McEliece and Swanson (1986): whatever the number of errors beyond t, at most one in t! of
+    // the words decodes, and then to a wrong codeword. At t + 1 errors it comes nearest to that.
+    for (parity, trials) in [(2_usize, 4_000_u32), (4, 20_000), (6, 40_000), (10, 40_000)] {
+        let code = ReedSolomon::new(parity).unwrap();
+        let t = parity / 2;
+        let mut random = pseudorandom(parity as u64 * 991);
+        let good = codeword(&code, &random.by_ref().take(255 - parity).collect::<Vec<u8>>());
+        let mut wrong = 0_u32;
+        for _ in 0..trials {
+            let mut block = good.clone();
+            let mut places = std::collections::BTreeSet::new();
+            while places.len() <= t {
+                places.insert(usize::from(random.next().unwrap()) % 255);
+            }
+            for place in places {
+                block[place] ^= 1 + random.next().unwrap() % 255;
+            }
+            let damaged = block.clone();
+            match code.decode(&mut block, &[]) {
+                Ok(_) => wrong += 1,
+                Err(_) => assert_eq!(block, damaged),
+            }
+            assert_ne!(block, good);
+        }
+        let factorial: u32 = (1..=t as u32).product();
+        let most = f64::from(trials) / f64::from(factorial);
+        assert!(f64::from(wrong) <= most + 4.0 * most.sqrt(), "{wrong} of {trials}, t = {t}");
+    }
+}
+
+#[test]
 fn impossible_codes_and_blocks_are_refused() {
     assert_eq!(ReedSolomon::new(0).unwrap_err(), CodeError::Parity(0));
     assert_eq!(ReedSolomon::new(255).unwrap_err(), CodeError::Parity(255));

@@ -7,8 +7,9 @@
 //! Of every size and level the expected gain is computed: the bytes that it brings, less what its
 //! air time is worth at the rate that the link reaches at present. That price is what makes a frame
 //! short while frames are being lost, although loss strikes short and long ones alike: it finds out
-//! cheaply when the spell is over. A packet whose time or attempts run out gets the frame that most
-//! likely saves it instead, and one that cannot arrive in time any more is not sent.
+//! cheaply when the spell is over. A packet whose time or attempts may run out gets such a frame only
+//! if it saves the packet nearly as surely as any would, and one that cannot arrive in time any more
+//! is not sent.
 
 use windfall_base::Duration;
 use windfall_wire_link::coded::{BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
@@ -29,8 +30,8 @@ const NEXT_LEVEL: f64 = 0.6;
 const WORTH_MEMORY: f64 = 0.99;
 /// What a further frame for the rest of a packet costs beside its bytes, in overheads of a frame.
 const REST: f64 = 0.5;
-/// A packet is in danger if it would miss its end with more than this probability.
-const DANGER: f64 = 0.01;
+/// A packet with an end may miss it by this share more often than with the surest frame.
+const RISK: f64 = 0.01;
 
 /// The policy that estimates.
 #[derive(Clone, Debug)]
@@ -79,8 +80,38 @@ struct Promise {
     bytes: f64,
     /// Air time in seconds.
     seconds: f64,
-    /// The probability that it brings all that is wanted.
+    /// So many like it bring all that is wanted, if nothing fails.
+    frames: usize,
+    /// The probability that it brings all that it carries.
     all: f64,
+}
+
+impl Promise {
+    /// The probability that it completes the packet.
+    fn completes(&self) -> f64 {
+        if self.frames == 1 { self.all } else { 0.0 }
+    }
+
+    /// The probability that the packet is complete before its time and its attempts run out, if
+    /// such frames are sent until then.
+    fn saves(&self, request: &Request) -> f64 {
+        let in_time = request
+            .time_left
+            .map_or(f64::INFINITY, |left| (left.as_secs_f64() / self.seconds).floor());
+        let chances = in_time.min(request.tries_left.map_or(f64::INFINITY, f64::from));
+        if chances < self.frames as f64 {
+            return 0.0;
+        }
+        // So many of the chances must succeed: the complement of the first terms of a binomial.
+        let odds = self.all / (1.0 - self.all).max(f64::MIN_POSITIVE);
+        let mut term = (1.0 - self.all).powf(chances);
+        let mut short = 0.0;
+        for successes in 0..self.frames {
+            short += term;
+            term *= odds * (chances - successes as f64) / (successes + 1) as f64;
+        }
+        1.0 - short
+    }
 }
 
 impl Best {
@@ -134,7 +165,8 @@ impl Best {
         }
         let sent = wanted - left + used * (BLOCK_CHECK + level.parity());
         let seconds = self.cost.of(sent).as_secs_f64();
-        Promise { plan, bytes, seconds, all: if left == 0 { all } else { 0.0 } }
+        let frames = wanted.div_ceil((wanted - left).max(1)).max(1);
+        Promise { plan, bytes, seconds, frames, all }
     }
 
     fn learn_cut(&mut self, fates: &[Fate]) {
@@ -203,21 +235,21 @@ impl Policy for Best {
             .map(|plan| self.promise(request.bytes, plan, survival[plan.level.index()]))
             .collect();
         let gain = |promise: &Promise| {
-            promise.bytes - worth * (promise.seconds + rest * (1.0 - promise.all))
+            promise.bytes - worth * (promise.seconds + rest * (1.0 - promise.completes()))
         };
         let thrifty = promises.iter().max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
         if request.time_left.is_none() && request.tries_left.is_none() {
             return Some(thrifty.plan);
         }
-        let saved = |promise: &Promise| saved(promise, request);
-        let surest = promises.iter().max_by(|a, b| saved(a).total_cmp(&saved(b)))?;
         let left = request.time_left.map_or(f64::INFINITY, Duration::as_secs_f64);
         let soonest = promises.iter().map(|promise| promise.seconds).fold(f64::MAX, f64::min);
         if left < soonest {
             return None;
         }
-        let in_danger = saved(thrifty) < (1.0 - DANGER) * saved(surest);
-        Some(if in_danger { surest.plan } else { thrifty.plan })
+        let surest = promises.iter().map(|promise| promise.saves(request)).fold(0.0, f64::max);
+        let is_sure = |promise: &&Promise| promise.saves(request) >= (1.0 - RISK) * surest;
+        let sure = promises.iter().filter(is_sure).max_by(|a, b| gain(a).total_cmp(&gain(b)));
+        Some(sure.unwrap_or(thrifty).plan)
     }
 
     fn learn(&mut self, plan: Plan, outcome: Outcome<'_>) {
@@ -232,16 +264,6 @@ impl Policy for Best {
         self.learn_cut(fates);
         self.learn_blocks(plan.level, fates);
     }
-}
-
-/// The probability that a packet is complete before its time and its attempts run out, if such
-/// frames are sent until then.
-fn saved(promise: &Promise, request: &Request) -> f64 {
-    let in_time = request
-        .time_left
-        .map_or(f64::INFINITY, |left| (left.as_secs_f64() / promise.seconds).floor());
-    let chances = in_time.min(request.tries_left.map_or(f64::INFINITY, f64::from));
-    1.0 - (1.0 - promise.all).powf(chances)
 }
 
 /// Moves a distribution towards another.

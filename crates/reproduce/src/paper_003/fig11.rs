@@ -7,7 +7,7 @@ use windfall_report::{Claim, Finding, Verdict};
 use windfall_scenario::{Environment, Policy};
 use windfall_stack::EventKind;
 
-use super::coded;
+use super::coded::{self, Air};
 use super::slots::{Course, Flow, Losses, best_effort, reserved};
 use crate::error::Error;
 use crate::figure::{Basis, Context, Effort, Figure};
@@ -196,8 +196,8 @@ fn outcomes(context: &Context<'_>, figure: &'static str) -> Result<Vec<bool>, Er
         Effort::Quick => Duration::from_secs(60),
         _ => Duration::from_secs(200),
     };
-    let mut simulation =
-        coded::spraying(context, figure, Environment::Walls, Policy::Flex, length)?;
+    let air = Air::own(Environment::Walls);
+    let mut simulation = coded::spraying(context, figure, air, Policy::Flex, length)?;
     simulation.network_mut().record(Recording { events: true, packets: false });
     let near = simulation.network().interfaces().next();
     let mut outcomes = Vec::new();

@@ -1,16 +1,18 @@
 //! The policy that estimates beside FLEX, in the same traces, and beside what could be reached.
 
-use windfall_base::Seed;
+use windfall_base::{Duration, Seed};
 use windfall_report::{Claim, Table, Verdict};
 use windfall_scenario::{ENVIRONMENT_FRAMES, Environment, Policy};
 use windfall_trace::errors::best_rate;
 
-use super::coded;
+use super::coded::{self, Air};
 use crate::error::Error;
 use crate::figure::{Context, Effort};
 
 /// Bytes of a sprayed packet with its frame check.
 const STREAM: usize = 1_200;
+/// How long each spray lasts.
+const LENGTH: Duration = Duration::from_secs(60);
 /// The mean of the estimating policy is at least so many times that of FLEX.
 const CLEARLY: f64 = 1.02;
 /// A difference in standard errors of its mean that counts as noise.
@@ -44,7 +46,8 @@ pub(super) fn pairs(context: &Context<'_>, figure: &'static str) -> Result<Vec<P
         for number in 0..traces {
             // Beyond those of the environment itself.
             let seed = Seed(context.seed.0.wrapping_add(100 + number));
-            let run = |policy| coded::spray_in(context, figure, place, policy, seed);
+            let air = Air { place, trace: Some(seed) };
+            let run = |policy| coded::spray(context, figure, air, policy, LENGTH);
             runs.push((run(Policy::Flex)?, run(Policy::Best)?));
             bound += limit(place, seed) / traces as f64;
         }

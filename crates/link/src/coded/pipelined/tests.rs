@@ -2,7 +2,9 @@ use core::num::NonZeroU8;
 
 use proptest::prelude::*;
 use windfall_base::{Check, Class, Duration, Seed, Stream, Tag};
-use windfall_wire_link::coded::BLOCK;
+use windfall_wire_link::check::header_check;
+use windfall_wire_link::coded::{BLOCK, HEADER_PARITY};
+use windfall_wire_link::pipe::HeaderBytes;
 
 use super::*;
 use crate::pipe::{Pipe, PipeConfig};
@@ -224,5 +226,36 @@ proptest! {
         });
         assert_same(&pair.delivered, &packets(25));
         prop_assert_eq!((pair.ends[0].held(), pair.ends[1].held()), (0, 0));
+    }
+
+    /// Whatever calls itself a frame, no packet comes of it that its checks reject.
+    #[test]
+    fn any_frame_is_taken_without_panic(
+        frames in prop::collection::vec(
+            (
+                prop::collection::vec(any::<u8>(), 0..30),
+                prop::collection::vec(any::<u8>(), 0..600),
+                any::<bool>(),
+            ),
+            1..6,
+        ),
+        accept_damaged: bool,
+    ) {
+        let code = windfall_fec::ReedSolomon::new(HEADER_PARITY).unwrap();
+        let mut end = Pipe::new(PipeConfig { accept_damaged, ..config(Kind::Flex) });
+        for (fields, payload, is_sealed) in frames {
+            let mut header: HeaderBytes = fields.into_iter().collect();
+            if let Some(first) = header.first_mut().filter(|_| is_sealed) {
+                *first = 0x60 | *first & 0xf;
+                header.extend(header_check(&header.clone()));
+                header.extend([0; HEADER_PARITY]);
+                code.encode(&mut header).unwrap();
+            }
+            end.handle_frame(Instant::START, Frame { header, ..Frame::packet(payload) });
+            let _ = end.poll_transmit(Instant::START, || packets(1).pop().map(Pulled::from));
+            while let Some(delivered) = end.poll_delivery() {
+                prop_assert!(accept_damaged || delivered.damage.frame == Check::Good);
+            }
+        }
     }
 }

@@ -1,0 +1,126 @@
+//! What the paper leaves open about its policies: how often a frame is repeated, and whether short
+//! packets are padded.
+
+use windfall_report::{Claim, Table, Verdict, statistics};
+use windfall_scenario::{Arq, Direction, Environment, Policy, Spanned};
+
+use super::coded::{self, Transfer};
+use crate::error::Error;
+use crate::figure::{Context, Effort};
+
+/// Repetitions in the stated budget, under which frames are padded as well.
+const STATED: u8 = 1;
+/// The handshake may be completed in this share of the traces and still count as impossible.
+const EXCEPTIONS: f64 = 0.1;
+
+/// Transfers with one choice of both options.
+pub(super) struct Choice {
+    place: Environment,
+    policy: Policy,
+    /// Repetitions of a frame; without end if `None`.
+    repetitions: Option<u8>,
+    padded: bool,
+    transfers: Vec<Transfer>,
+}
+
+impl Choice {
+    fn is_stated(&self, policy: Policy) -> bool {
+        self.place == Environment::Table
+            && self.policy == policy
+            && self.repetitions == Some(STATED)
+            && self.padded
+    }
+
+    fn connected(&self) -> String {
+        let connected = self.transfers.iter().filter(|transfer| transfer.connected).count();
+        format!("{connected} of {}", self.transfers.len())
+    }
+
+    fn rate(&self) -> f64 {
+        let rates: Vec<f64> = self.transfers.iter().map(|transfer| transfer.rate).collect();
+        statistics::mean(&rates).unwrap_or(0.0)
+    }
+}
+
+/// BOLD and FLEX on table with every choice, and in the office what padding costs.
+///
+/// # Errors
+/// If the scenario is wrong.
+pub(super) fn choices(context: &Context<'_>, figure: &'static str) -> Result<Vec<Choice>, Error> {
+    let budgets: &[Option<u8>] = match context.effort {
+        Effort::Quick => &[Some(STATED)],
+        Effort::Paper | Effort::Full => &[Some(STATED), Some(3), Some(7), None],
+    };
+    let mut choices = Vec::new();
+    for policy in [Policy::Bold, Policy::Flex] {
+        for &repetitions in budgets {
+            for padded in [false, true] {
+                choices.push((Environment::Table, policy, repetitions, padded));
+            }
+        }
+    }
+    for padded in [false, true] {
+        choices.push((Environment::Office, Policy::Bold, None, padded));
+    }
+    let measure = |(place, policy, repetitions, padded): (_, _, Option<u8>, _)| {
+        (context.progress)(&format!("{policy} in {place}, repetitions and padding"));
+        let arq = repetitions.map_or(Arq::Persistent, Arq::Retransmissions);
+        let both = Direction {
+            policy: Some(policy),
+            padded: Some(padded),
+            arq: Some(Spanned::new(0..0, arq)),
+            ..Direction::default()
+        };
+        let mut choice = Choice { place, policy, repetitions, padded, transfers: Vec::new() };
+        let traces = match (context.effort, place) {
+            (_, Environment::Office) => 1,
+            // One trace in some lets a handshake through: few traces would be a matter of luck.
+            _ if choice.is_stated(Policy::Bold) => 20,
+            (Effort::Full, _) => 20,
+            (Effort::Quick | Effort::Paper, _) => 5,
+        };
+        choice.transfers = coded::transfers(context, figure, (place, &both, traces))?;
+        Ok(choice)
+    };
+    choices.into_iter().map(measure).collect()
+}
+
+/// That BOLD cannot connect on table under the stated budget, where FLEX moves a file.
+//= S3.22
+pub(super) fn claim(choices: &[Choice]) -> Option<Claim> {
+    let stated = |policy| choices.iter().find(|choice| choice.is_stated(policy));
+    let (bold, flex) = (stated(Policy::Bold)?, stated(Policy::Flex)?);
+    let connected = bold.transfers.iter().filter(|transfer| transfer.connected).count();
+    let is_hopeless = connected as f64 <= EXCEPTIONS * bold.transfers.len() as f64;
+    let is_carried = flex.transfers.iter().all(|transfer| transfer.rate > 0.0);
+    Some(Claim {
+        requirement: "S3.22",
+        paper: "BOLD on table cannot complete TCP's handshake, let alone transfer data; here with \
+                one repetition and padded frames, in at most one of ten traces"
+            .to_owned(),
+        measured: format!(
+            "it does in {} traces; FLEX, under the same options, in {}, at {:.1} KB/s",
+            bold.connected(),
+            flex.connected(),
+            flex.rate()
+        ),
+        verdict: Verdict::of(is_hopeless && is_carried),
+    })
+}
+
+/// What each choice leads to.
+pub(super) fn table(choices: &[Choice]) -> Table {
+    let names = ["place", "policy", "repetitions", "padded", "connected", "TCP KB/s"];
+    let mut table = Table::new(names);
+    for choice in choices {
+        table.push([
+            choice.place.to_string(),
+            choice.policy.to_string(),
+            choice.repetitions.map_or_else(|| "without end".to_owned(), |n| n.to_string()),
+            if choice.padded { "yes" } else { "no" }.to_owned(),
+            choice.connected(),
+            format!("{:.2}", choice.rate()),
+        ]);
+    }
+    table
+}
