@@ -47,14 +47,15 @@ impl Choice {
 /// # Errors
 /// If the scenario is wrong.
 pub(super) fn choices(context: &Context<'_>, figure: &'static str) -> Result<Vec<Choice>, Error> {
-    let budgets: &[Option<u8>] = match context.effort {
-        Effort::Quick => &[Some(STATED)],
-        Effort::Paper | Effort::Full => &[Some(STATED), Some(3), Some(7), None],
+    // What the verdict needs, or all.
+    let (budgets, paddings): (&[Option<u8>], &[bool]) = match context.effort {
+        Effort::Quick => (&[Some(STATED)], &[true]),
+        Effort::Paper | Effort::Full => (&[Some(STATED), Some(3), Some(7), None], &[false, true]),
     };
     let mut choices = Vec::new();
     for policy in [Policy::Bold, Policy::Flex] {
         for &repetitions in budgets {
-            for padded in [false, true] {
+            for &padded in paddings {
                 choices.push((Environment::Table, policy, repetitions, padded));
             }
         }
@@ -76,8 +77,9 @@ pub(super) fn choices(context: &Context<'_>, figure: &'static str) -> Result<Vec
             (_, Environment::Office) => 1,
             // One trace in some lets a handshake through: few traces would be a matter of luck.
             _ if choice.is_stated(Policy::Bold) => 20,
+            (Effort::Quick, _) => 2,
+            (Effort::Paper, _) => 5,
             (Effort::Full, _) => 20,
-            (Effort::Quick | Effort::Paper, _) => 5,
         };
         choice.transfers = coded::transfers(context, figure, (place, &both, traces))?;
         Ok(choice)
