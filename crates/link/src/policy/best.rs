@@ -7,9 +7,9 @@
 //! Of every size and level the expected gain is computed: the bytes that it brings, less what its
 //! air time is worth at the rate that the link reaches at present. That price is what makes a frame
 //! short while frames are being lost, although loss strikes short and long ones alike: it finds out
-//! cheaply when the spell is over. A packet whose time or attempts may run out gets such a frame only
-//! if it saves the packet nearly as surely as any would, and one that cannot arrive in time any more
-//! is not sent.
+//! cheaply when the spell is over. A packet whose time or attempts may run out gets such a frame
+//! only if it saves the packet nearly as surely as any would, and one that cannot arrive in time
+//! any more is not sent.
 
 use windfall_base::Duration;
 use windfall_wire_link::coded::{BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
