@@ -15,9 +15,9 @@ const DECISIONS: usize = 100_000;
 fn main() {
     for discipline in [Discipline::ElfPackets, Discipline::Elf, Discipline::Wfq, Discipline::Wrr] {
         let unit = if discipline == Discipline::Elf { 0.003 } else { 1.0 };
-        for (name, weigh) in WEIGHTS {
-            let mut few = Busy::new(discipline, 10, unit, weigh);
-            let mut many = Busy::new(discipline, 10_000, unit, weigh);
+        for (name, make) in MIXES {
+            let mut few = Busy::new(discipline, 10, unit, make);
+            let mut many = Busy::new(discipline, 10_000, unit, make);
             // Goal 0.5: the few may be twice as fast.
             let mut comparison = compare(|| many.run(), || few.run());
             comparison.ours /= DECISIONS as f64;
@@ -27,11 +27,23 @@ fn main() {
     }
 }
 
-type Weigh = fn(&mut Stream) -> f64;
+/// Says what the flow at a place among so many is.
+type Make = fn(&mut Stream, usize, usize) -> FlowConfig;
 
-/// How the weights of flows are drawn.
-const WEIGHTS: [(&str, Weigh); 2] =
-    [("one weight", |_| 1.0), ("weights 1 to 16", |stream| 1.0 + (stream.bits() >> 60) as f64)];
+/// The flows of each comparison.
+const MIXES: [(&str, Make); 3] = [
+    ("one weight", |_, _, _| best_effort(1.0)),
+    ("weights 1 to 16", |stream, _, _| best_effort(1.0 + (stream.bits() >> 60) as f64)),
+    ("a tenth reserve", |_, place, flows| match place % 10 {
+        // Half of the link in all.
+        0 => FlowConfig { weight: 5.0 / flows as f64, power_factor: 1.5, reserved: true },
+        _ => best_effort(1.0),
+    }),
+];
+
+fn best_effort(weight: f64) -> FlowConfig {
+    FlowConfig { weight, power_factor: 1.2, reserved: false }
+}
 
 /// Flows that always have packets, one in ten of which is lost.
 struct Busy {
@@ -41,13 +53,11 @@ struct Busy {
 }
 
 impl Busy {
-    fn new(discipline: Discipline, flows: usize, unit: f64, weigh: Weigh) -> Self {
+    fn new(discipline: Discipline, flows: usize, unit: f64, make: Make) -> Self {
         let mut scheduler = discipline.build();
         let mut stream = Stream::new(Seed(1), "weights");
-        for _ in 0..flows {
-            let config =
-                FlowConfig { weight: weigh(&mut stream), power_factor: 1.2, reserved: false };
-            if let Ok(flow) = scheduler.add(config) {
+        for place in 0..flows {
+            if let Ok(flow) = scheduler.add(make(&mut stream, place, flows)) {
                 scheduler.arrive(flow);
             }
         }

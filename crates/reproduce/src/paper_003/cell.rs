@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use windfall_base::{Duration, Instant, Seed, Stream};
-use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Verdict};
+use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict};
 use windfall_scenario::Scenario;
 use windfall_sim::Simulation;
 
@@ -111,7 +111,7 @@ fn simulate(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
         claims: course.claims(1.0),
         expected: figure.expected,
         charts: vec![("", course.chart())],
-        tables: Vec::new(),
+        tables: vec![("", course.table())],
         provenance: figure.provenance(context),
     })
 }
@@ -244,6 +244,17 @@ impl Course {
             self.losses(),
             self.story.frames
         )
+    }
+
+    /// The throughput of each flow in each step.
+    pub(super) fn table(&self) -> Table {
+        let names = FLOWS.iter().map(|name| format!("{name} (kb/s)"));
+        let mut table = Table::new(core::iter::once("lost (%)".to_owned()).chain(names));
+        for (step, loss) in self.story.losses.iter().enumerate() {
+            let rates = self.rates(step).map(|rate| format!("{rate:.1}"));
+            table.push([format!("{:.0}", 100.0 * loss)].into_iter().chain(rates));
+        }
+        table
     }
 
     pub(super) fn chart(&self) -> Chart {

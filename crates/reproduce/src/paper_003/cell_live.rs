@@ -59,7 +59,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
         claims: course.claims(if context.effort == Effort::Quick { 2.0 } else { 1.5 }),
         expected: figure.expected,
         charts: vec![("", course.chart())],
-        tables: Vec::new(),
+        tables: vec![("", course.table())],
         provenance: figure.provenance(context),
     })
 }

@@ -82,7 +82,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
             ("", mild.chart("Behind walls", &flows, WINDOW)),
             ("harsh", harsh.chart("Behind walls, with harsh bursts", &flows, WINDOW)),
         ],
-        tables: Vec::new(),
+        tables: vec![("", mild.table(&flows, WINDOW)), ("harsh", harsh.table(&flows, WINDOW))],
         provenance: figure.provenance(context),
     })
 }

@@ -66,7 +66,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
         claims,
         expected: figure.expected,
         charts: vec![("", course.chart("Errors at one station", &flows, step / 2))],
-        tables: Vec::new(),
+        tables: vec![("", course.table(&flows, step / 2))],
         provenance: figure.provenance(context),
     })
 }

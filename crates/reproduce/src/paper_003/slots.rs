@@ -2,7 +2,7 @@
 
 use windfall_base::{Probability, Seed, Stream};
 use windfall_queue::{Discipline, FlowConfig, FlowError, Service};
-use windfall_report::{Axis, Chart, Mark, Point, Series};
+use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 
 use crate::error::Error;
 
@@ -74,6 +74,23 @@ impl Course {
         let starts = (0..=self.slots.len().saturating_sub(window)).step_by(step);
         let value = |start: usize| self.share(flow, start..start + window) / expected;
         starts.map(|start| Point::new((start + window) as f64, 100.0 * value(start))).collect()
+    }
+
+    //= S3.49
+    /// What each flow and the link as a whole had in each `window` slots, one after the other.
+    pub(super) fn table(&self, flows: &[Flow], window: usize) -> Table {
+        let names = flows.iter().map(|flow| format!("{} (%)", flow.name));
+        let columns = core::iter::once("slots up to".to_owned()).chain(names);
+        let mut table = Table::new(columns.chain(["link (%)".to_owned()]));
+        for end in (window..=self.slots.len()).step_by(window) {
+            let range = end - window..end;
+            let had: Vec<f64> = (0..flows.len()).map(|i| self.share(i, range.clone())).collect();
+            let link: f64 = had.iter().sum();
+            let each = had.iter().zip(flows).map(|(had, flow)| had / flow.expected);
+            let values = each.chain([link]).map(|value| format!("{:.2}", 100.0 * value));
+            table.push([end.to_string()].into_iter().chain(values));
+        }
+        table
     }
 
     /// The chart of all flows and of the link as a whole, as means over `window` slots, or over

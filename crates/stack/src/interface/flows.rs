@@ -1,7 +1,7 @@
 //! The packets that wait for a link: a queue for each flow, and a discipline that says whose turn
 //! it is (S3.29–S3.42).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use windfall_base::{Duration, FlowId, Frame, Instant, Rate};
 use windfall_link::Pulled;
@@ -81,6 +81,8 @@ struct Entry {
 #[derive(Debug)]
 pub(super) struct Queues {
     entries: Vec<Entry>,
+    /// The places of the flows among them.
+    places: BTreeMap<FlowId, usize>,
     scheduler: Box<dyn Scheduler>,
     measure: Measure,
     /// Packets that wait for each peer.
@@ -117,11 +119,14 @@ impl Queues {
         };
         // Under strict priority the first comes first, and what belongs to no flow is the last.
         let all = flows.iter().chain(core::iter::repeat_n(&rest, peers));
-        let entries = all.filter(|flow| scheduler.add(flow.share).is_ok()).map(entry).collect();
+        let entries: Vec<Entry> =
+            all.filter(|flow| scheduler.add(flow.share).is_ok()).map(entry).collect();
+        let named = entries.iter().take(entries.len() - peers).enumerate();
+        let places = named.map(|(place, entry)| (entry.flow, place)).collect();
         let (waiting, settled) = (vec![0; peers], Instant::START);
         let measure = discipline.measure();
         let (ahead, spent) = (Duration::ZERO, (0.0, 0.0));
-        Self { entries, scheduler, measure, waiting, settled, ahead, spent }
+        Self { entries, places, scheduler, measure, waiting, settled, ahead, spent }
     }
 
     /// Takes a packet for `peer` at the tail of its flow, or gives it back if that queue is full.
@@ -129,8 +134,7 @@ impl Queues {
     pub(super) fn push(&mut self, now: Instant, peer: usize, frame: Frame) -> Option<Frame> {
         let flow = frame.class.flow;
         let named = self.entries.len() - self.waiting.len();
-        let place = self.entries[..named].iter().position(|entry| entry.flow == flow);
-        let place = place.unwrap_or(named + peer);
+        let place = self.places.get(&flow).copied().unwrap_or(named + peer);
         let entry = &mut self.entries[place];
         if let Some(refused) = entry.queue.push(now, frame) {
             return Some(refused);

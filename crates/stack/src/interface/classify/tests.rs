@@ -100,7 +100,42 @@ fn what_the_owner_has_said_stands() {
     assert_eq!(frame.class, own);
 }
 
+/// Rules that name few addresses and ports, so that many match.
+fn rule() -> impl Strategy<Value = Rule> {
+    let block = prop::option::of((1_u8..4, prop::sample::select(vec![8_u8, 32]))).prop_map(|net| {
+        net.map(|(last, bits)| Block { address: Ipv4Addr::new(10, 0, 0, last).into(), bits })
+    });
+    let ports = prop::option::of((1_u16..4, 0_u16..2));
+    let ports = ports.prop_map(|ports| ports.map(|(first, more)| first..=first + more));
+    let protocol = prop::option::of(prop::sample::select(vec![Protocol::TCP, Protocol::UDP]));
+    (block.clone(), block, protocol, ports.clone(), ports).prop_map(
+        |(source, destination, protocol, source_ports, destination_ports)| Rule {
+            source,
+            destination,
+            protocol,
+            source_ports,
+            destination_ports,
+            ..Rule::default()
+        },
+    )
+}
+
 proptest! {
+    /// The index finds what asking every rule finds.
+    #[test]
+    fn of_many_rules_the_first_counts(
+        mut rules in prop::collection::vec(rule(), 0..30),
+        (protocol, source, destination) in (0_usize..3, 1_u8..4, 1_u8..4),
+    ) {
+        (1_u16..).zip(&mut rules).for_each(|(number, rule)| rule.class = class(number));
+        let protocol = [Protocol::TCP, Protocol::UDP, Protocol::ICMP][protocol];
+        let frame = packet(protocol, 0, [0, source, 0, destination, 0, 0, 0, 0], 40);
+        let bytes = frame.payload.prefix(LOOKED_AT);
+        let headers = Headers::read(&bytes).expect("it is a packet");
+        let first = rules.iter().find(|rule| rule.matches(&headers));
+        prop_assert_eq!(flow_of(&rules, frame.clone()), first.map_or(0, |rule| rule.class.flow.0));
+    }
+
     #[test]
     fn any_bytes_are_classified_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let everything = Rule {
