@@ -1,7 +1,10 @@
 //! What a run costs: from the states of radios to joules.
 //!
 //! [`Card`] says what an 802.11 card draws in each state; with the [`Airtime`] of a station it
-//! gives joules, and with the bytes that arrived joules per byte.
+//! gives joules, and with the bytes that arrived joules per byte. [`processor`] says what TCP's
+//! steps cost the processor.
+
+pub mod processor;
 
 use windfall_base::Duration;
 use windfall_mac::dcf::radio::{Airtime, State};
