@@ -3,12 +3,17 @@
 //!
 //! All of them run in simulated time. [`FIGURES`] lists them.
 
+mod bulk;
+mod ends;
 mod fig2;
 mod fig3;
 mod fig4;
+mod fig7;
+mod fig8;
 mod knobs;
 mod office;
 mod streamer;
+mod tracker;
 
 use windfall_report::{Axis, Chart, Claim, Mark, Point, Series, Verdict};
 use windfall_report::{error, figure};
@@ -18,7 +23,15 @@ use office::{DISTANCES, Office, RATES};
 use streamer::{Mode, Outcome, Run};
 
 /// The figures of paper 000, in their order.
-pub const FIGURES: &[Figure] = &[fig2::FIGURE, fig3::FIGURE, fig4::FIGURE, knobs::KNOBS];
+pub const FIGURES: &[Figure] = &[
+    fig2::FIGURE,
+    fig3::FIGURE,
+    fig4::FIGURE,
+    bulk::FIGURE,
+    fig7::FIGURE,
+    fig8::FIGURE,
+    knobs::KNOBS,
+];
 
 /// All runs of `run` together, each with a seed of its own.
 fn together(context: &Context<'_>, runs: u64, run: Run) -> Outcome {

@@ -30,3 +30,31 @@ fn the_same_seed_streams_the_same() {
     assert_eq!(once, run(10.0, 48, Mode::Approximate, 7));
     assert_ne!(once, run(10.0, 48, Mode::Approximate, 8));
 }
+
+/// Runs a figure in a hurry; its verdict must be the one on record.
+fn check(figure: &Figure, claims: usize) {
+    let (effort, seed) = (Effort::Quick, windfall_base::Seed(1));
+    let context = Context { effort, seed, program: "/nowhere".into(), progress: &|_| {} };
+    let finding = figure.run(&context).unwrap();
+    assert_eq!(finding.claims.len(), claims);
+    assert!(finding.is_as_expected(), "{}", finding.claims_table().to_text());
+}
+
+//= S0.54
+#[test]
+fn the_speed_of_a_walker_degrades_gracefully() {
+    check(&fig7::FIGURE, 4);
+}
+
+//= S0.55
+//= S0.73
+#[test]
+fn positions_come_more_steadily_and_younger_than_over_tcp() {
+    check(&fig8::FIGURE, 4);
+}
+
+//= S0.57
+#[test]
+fn precise_bulk_of_the_paper_is_slow_and_the_standard_profile_is_not() {
+    check(&bulk::FIGURE, 3);
+}

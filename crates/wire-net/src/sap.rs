@@ -89,6 +89,8 @@ pub mod flags {
     pub const CHECKED: u8 = 4;
     /// The body is encrypted.
     pub const SEALED: u8 = 8;
+    /// Data: the sender wants word at once, since its window is full or this is its last message.
+    pub const URGENT: u8 = 16;
 }
 
 /// Why a ping was refused, or a connection reset.

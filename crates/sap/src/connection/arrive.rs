@@ -55,11 +55,12 @@ impl Connection {
         let in_turn = number == 0 || self.seen.contains(number - 1);
         self.dispatch(now, packet)?;
         self.seen.insert(now, number);
+        let urgent = packet.header.flags & flags::URGENT != 0;
         let approximate = packet.header.flags & flags::APPROXIMATE != 0;
         if approximate && packet.header.kind == Packets::Data {
-            self.expect_report(now);
+            self.expect_report(now, urgent);
         } else {
-            self.expect_ack(now, packet.header.kind, !in_turn);
+            self.expect_ack(now, packet.header.kind, urgent || !in_turn);
         }
         Ok(())
     }
@@ -207,14 +208,14 @@ impl Connection {
 
     /// An approximate packet arrived. Nobody waits for word of it, and nobody will repeat it, but
     /// the sender's window needs to know now and then what the path carries.
-    fn expect_report(&mut self, now: Instant) {
+    fn expect_report(&mut self, now: Instant, urgent: bool) {
         if self.is_paper() {
             return;
         }
         self.ack.approximate += 1;
         self.ack.total = self.ack.total.saturating_add(1);
         let many = self.ack.approximate >= (2 + self.ack.total / 4).min(REPORT);
-        self.ack_by(if many { now } else { now + self.config.ack_delay * REPORT_DELAY });
+        self.ack_by(if many || urgent { now } else { now + self.config.ack_delay * REPORT_DELAY });
     }
 
     fn ack_by(&mut self, by: Instant) {

@@ -184,8 +184,13 @@ impl Connection {
     fn datagram(&mut self, now: Instant, kind: Kind, body: Body, load: Option<Load>) -> Transmit {
         let Body { mut exact, mut rest, flags: set } = body;
         let number = self.sent.next();
-        let mut header =
-            Header { kind, flags: set, exact: 0, connection: self.peer_id, number: number as u32 };
+        let size = self.around + exact[0].len() + exact[1].len() + rest.len();
+        let full = self.sent.in_flight() + 2 * size > self.congestion.window();
+        let last = self.sending == Ending::Wanted && self.outbox.new.is_empty();
+        let urgent = self.config.congestion_control && kind == Kind::Data && (full || last);
+        let flags = set | if urgent { flags::URGENT } else { 0 };
+        let connection = self.peer_id;
+        let mut header = Header { kind, flags, exact: 0, connection, number: number as u32 };
         if let Some(seal) = &self.seal {
             header.flags |= flags::SEALED;
             let sealed = seal.seal(number, &header, [&exact[0], &exact[1]], &rest);
@@ -196,7 +201,6 @@ impl Connection {
         head.put_slice(&exact[0]);
         let [_, exact] = exact;
         let protected = head.len() + exact.len();
-        let size = protected + rest.len();
         if self.config.congestion_control && kind == Kind::Data {
             self.pacer.spend(size);
         }

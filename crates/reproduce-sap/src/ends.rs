@@ -1,0 +1,399 @@
+//! Two programs in the office that speak SAP, or TCP to compare it with.
+
+use core::net::{Ipv4Addr, SocketAddr};
+use core::num::NonZeroU8;
+use std::sync::Arc;
+
+use windfall_base::{
+    Class, Duration, Frame, Input, Instant, Node, Payload, Port, RxVector, Seed, Stream,
+};
+use windfall_network::Network;
+use windfall_sap::{Endpoint as Sap, Message, Mode, Secret};
+use windfall_tcp::lookup::Lookup;
+use windfall_tcp::{Arrival, Endpoint as Tcp, Listener};
+use windfall_wire_net::udplite::{self, Coverage};
+use windfall_wire_net::{Addresses, Ecn, Protocol, ipv4};
+
+use super::office::Office;
+
+/// Frames that each network of others offers, a second, and their length in bytes.
+const FOREIGN: (f64, usize) = (40.0, 1_000);
+/// Packets that wait at the sender's device.
+const WAITING: usize = 32;
+/// The port that both programs have.
+const PORT: u16 = 5_004;
+
+fn ip(end: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, 1 + end as u8)
+}
+
+fn address(end: usize) -> SocketAddr {
+    SocketAddr::from((ip(end), PORT))
+}
+
+/// What the two programs speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Speech {
+    /// SAP, approximate messages of the paper profile.
+    Approximate,
+    /// SAP, precise messages of the standard profile.
+    Precise,
+    /// SAP, precise messages of the paper profile.
+    Paper,
+    /// Windfall's TCP, without Nagle's delay.
+    Tcp,
+}
+
+/// A program's end of the protocol.
+enum End {
+    Sap(Box<Sap>, Option<windfall_sap::ConnectionId>),
+    Tcp(Box<Tcp>, Option<windfall_tcp::ConnectionId>),
+}
+
+/// Records as they arrive: when, which, and its bytes.
+pub(super) type Records = Vec<(Instant, u32, Vec<u8>)>;
+
+/// Sender and receiver in the office, with the others.
+pub(super) struct Pair {
+    network: Network,
+    pub(super) now: Instant,
+    speech: Speech,
+    ends: [End; 2],
+    /// The randomness of the others, and when each of them sends next.
+    others: Stream,
+    next: Vec<Instant>,
+    /// Bytes of a record, and what has arrived of the next one over TCP.
+    record: usize,
+    stream: Vec<u8>,
+    /// What TCP has not taken of a record.
+    unsent: Vec<u8>,
+    pub(super) received: Records,
+    ended: bool,
+}
+
+impl Pair {
+    /// The two of them, connected; `None` if they do not hear each other for half a minute.
+    pub(super) fn connected(
+        office: Office,
+        speech: Speech,
+        record: usize,
+        seed: u64,
+    ) -> Option<Self> {
+        let office = Office { accept_damaged: speech == Speech::Approximate, ..office };
+        let network = Network::build(&office.network(), Seed(seed)).expect("the office can be");
+        let pairs = network.interfaces().count() / 2 - 1;
+        let mut pair = Self {
+            network,
+            now: Instant::START,
+            speech,
+            ends: [0, 1].map(|end| End::new(speech, end, seed)),
+            others: Stream::new(Seed(seed), "others"),
+            next: vec![Instant::START; pairs],
+            record,
+            stream: Vec::new(),
+            unsent: Vec::new(),
+            received: Records::new(),
+            ended: false,
+        };
+        for _ in 0..6 {
+            pair.ends[0].connect(pair.now);
+            let patience = pair.now + Duration::from_secs(5);
+            while pair.now < patience {
+                pair.run(pair.now + Duration::from_millis(1));
+                if pair.ends[0].is_open() {
+                    return Some(pair);
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether the sender's device takes a packet, so that the program need not wait.
+    pub(super) fn has_room(&self) -> bool {
+        self.takes(0)
+    }
+
+    /// Whether the device of `end` takes a packet: systems do not let a program overflow its own.
+    fn takes(&self, end: usize) -> bool {
+        let device = self.network.interface_at(Port(end as u16)).expect("each has a device");
+        self.network.queue_len(device).0 < WAITING
+    }
+
+    /// Sends a record, if there is room for it.
+    pub(super) fn send(&mut self, record: &[u8]) -> bool {
+        let mode = match self.speech {
+            Speech::Approximate => Mode::Approximate { protected: 0 },
+            _ => Mode::Precise,
+        };
+        let taken = match &mut self.ends[0] {
+            End::Sap(sap, Some(id)) => sap.send(*id, &Message::new(mode, record.to_vec())).is_ok(),
+            End::Tcp(tcp, Some(id)) => {
+                let taken = self.unsent.is_empty();
+                if taken {
+                    self.unsent.extend_from_slice(record);
+                }
+                let len = tcp.write(*id, &self.unsent).unwrap_or(0);
+                self.unsent.drain(..len);
+                taken
+            }
+            _ => false,
+        };
+        self.exchange();
+        taken
+    }
+
+    /// Says that nothing more comes; gives TCP the time to take the last record.
+    pub(super) fn finish(&mut self) {
+        for _ in 0..10_000 {
+            if self.unsent.is_empty() {
+                break;
+            }
+            self.run(self.now + Duration::from_millis(1));
+            self.send(&[]);
+        }
+        match &mut self.ends[0] {
+            End::Sap(sap, Some(id)) => sap.finish(*id),
+            End::Tcp(tcp, Some(id)) => drop(tcp.shutdown(*id)),
+            _ => {}
+        }
+        self.exchange();
+    }
+
+    /// Whether the receiver knows that everything has come.
+    pub(super) fn is_over(&self) -> bool {
+        self.ended
+    }
+
+    /// Lets time pass.
+    pub(super) fn run(&mut self, until: Instant) {
+        self.exchange();
+        loop {
+            let timers = [0, 1].into_iter().filter(|end| self.takes(*end));
+            let timers = timers.filter_map(|end| self.ends[end].poll_timeout());
+            let network = self.network.poll_timeout().map(|(at, _)| at);
+            let others = self.next.iter().copied();
+            let due = timers.chain(network).chain(others).min().unwrap_or(until);
+            if due > until {
+                self.now = until;
+                return;
+            }
+            self.now = due.max(self.now);
+            self.disturb();
+            self.network.handle_timeout(self.now);
+            let now = self.now;
+            self.ends.iter_mut().for_each(|end| end.handle_timeout(now));
+            self.exchange();
+        }
+    }
+
+    /// Lets the other networks send what is due.
+    fn disturb(&mut self) {
+        for pair in 0..self.next.len() {
+            if self.next[pair] <= self.now {
+                let pause = -(1.0 - self.others.unit()).ln() / FOREIGN.0;
+                self.next[pair] = self.now + Duration::from_secs_f64(pause);
+                self.give(Port(2 + 2 * pair as u16), Frame::packet(vec![0; FOREIGN.1]));
+            }
+        }
+    }
+
+    fn give(&mut self, port: Port, frame: Frame) {
+        self.network.handle_input(self.now, port, Input::Frame(frame, RxVector::wired(self.now)));
+    }
+
+    /// Carries packets between programs and devices until nobody has any.
+    fn exchange(&mut self) {
+        loop {
+            let mut idle = true;
+            for end in [0, 1] {
+                while self.takes(end)
+                    && let Some(frame) = self.ends[end].poll_packet(self.now, end)
+                {
+                    self.give(Port(end as u16), frame);
+                    idle = false;
+                }
+            }
+            while let Some((port, outgoing)) = self.network.poll_transmit(self.now) {
+                self.network.handle_input(self.now, port, Input::TransmissionDone);
+                if let Some(end) = self.ends.get_mut(usize::from(port.0)) {
+                    end.handle_packet(self.now, &outgoing.frame.payload);
+                    idle = false;
+                }
+            }
+            while self.network.poll_event().is_some() {}
+            self.take();
+            if idle {
+                return;
+            }
+        }
+    }
+
+    /// Takes the records that have arrived.
+    fn take(&mut self) {
+        let now = self.now;
+        match &mut self.ends[1] {
+            End::Sap(sap, id) => {
+                while let Some((of, event)) = sap.poll_event() {
+                    match event {
+                        windfall_sap::Event::Accepted { .. } => *id = Some(of),
+                        windfall_sap::Event::Finished { .. } => self.ended = true,
+                        _ => {}
+                    }
+                }
+                while let Some(message) = id.and_then(|id| sap.receive(now, id)) {
+                    self.received.push((now, message.number, message.data.to_vec()));
+                }
+            }
+            End::Tcp(tcp, id) => {
+                while let Some((of, event)) = tcp.poll_event() {
+                    *id = Some(of);
+                    self.ended |= event == windfall_tcp::Event::PeerFinished;
+                }
+                while let Some(id) = *id
+                    && let Ok(Some(data)) = tcp.read(id, 1 << 16)
+                    && !data.is_empty()
+                {
+                    self.stream.extend_from_slice(&data);
+                }
+                for record in self.stream.chunks_exact(self.record) {
+                    let number = self.received.len() as u32;
+                    self.received.push((now, number, record.to_vec()));
+                }
+                let whole = self.stream.len() / self.record * self.record;
+                self.stream.drain(..whole);
+            }
+        }
+    }
+}
+
+impl End {
+    fn new(speech: Speech, end: usize, seed: u64) -> Self {
+        if speech == Speech::Tcp {
+            let mut tcp = Tcp::new(Seed(seed), &end.to_string(), Lookup::Hashed);
+            if end == 1 {
+                let listener = Listener::new(tcp_config());
+                tcp.listen(address(1), listener).expect("the port is free");
+            }
+            return Self::Tcp(Box::new(tcp), None);
+        }
+        let config = match speech {
+            Speech::Paper | Speech::Approximate => windfall_sap::Config::paper(),
+            // The frames of the office are this long at most.
+            _ => windfall_sap::Config {
+                max_datagram: 1_472,
+                connect_timeout: Duration::from_secs(5),
+                ..windfall_sap::Config::standard()
+            },
+        };
+        let mut secret = [end as u8; 32];
+        secret[..8].copy_from_slice(&seed.to_be_bytes());
+        let mut sap = Sap::new(config, Secret::new(secret));
+        sap.listen(end == 1);
+        Self::Sap(Box::new(sap), None)
+    }
+
+    fn connect(&mut self, now: Instant) {
+        match self {
+            Self::Sap(sap, id) => *id = Some(sap.connect(now, address(1))),
+            Self::Tcp(tcp, id @ None) => {
+                *id = tcp.connect(now, address(0), address(1), tcp_config()).ok();
+            }
+            Self::Tcp(..) => {}
+        }
+    }
+
+    fn is_open(&mut self) -> bool {
+        match self {
+            Self::Sap(sap, id) => id.is_some_and(|id| sap.is_open(id)),
+            Self::Tcp(tcp, _) => {
+                let mut open = false;
+                while let Some((_, event)) = tcp.poll_event() {
+                    open |= event == windfall_tcp::Event::Connected;
+                }
+                open
+            }
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Self::Sap(sap, _) => sap.poll_timeout().map(|(at, _)| at),
+            Self::Tcp(tcp, _) => tcp.poll_timeout().map(|(at, _)| at),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        match self {
+            Self::Sap(sap, _) => sap.handle_timeout(now),
+            Self::Tcp(tcp, _) => tcp.handle_timeout(now),
+        }
+    }
+
+    /// The next packet, in a frame of the class that SAP's sender asks for.
+    fn poll_packet(&mut self, now: Instant, end: usize) -> Option<Frame> {
+        match self {
+            Self::Sap(sap, _) => {
+                let transmit = sap.poll_transmit(now)?;
+                let coverage = Coverage::requested(transmit.coverage());
+                let addresses = Addresses::V4 { src: ip(end), dst: ip(1 - end) };
+                let header = udplite::Repr { src_port: PORT, dst_port: PORT, coverage };
+                let data = transmit.to_bytes();
+                let mut datagram = vec![0; udplite::HEADER_LEN];
+                header.emit(&mut datagram, &addresses, &data);
+                datagram.extend_from_slice(&data);
+                // S0.8: one attempt for what is approximate, and damage is welcome.
+                let class = if transmit.exact == data.len() {
+                    Class::default()
+                } else {
+                    let attempts = Some(NonZeroU8::MIN);
+                    Class { attempts, accept_damaged: Some(true), ..Class::default() }
+                };
+                let packet = packet(end, Protocol::UDP_LITE, &[&datagram]);
+                Some(Frame { class, ..Frame::packet(packet) })
+            }
+            Self::Tcp(tcp, _) => {
+                let transmit = tcp.poll_transmit(now)?;
+                let packet = packet(end, Protocol::TCP, &transmit.payload().slices());
+                Some(Frame::packet(packet))
+            }
+        }
+    }
+
+    fn handle_packet(&mut self, now: Instant, payload: &Payload) {
+        let bytes = payload.to_bytes();
+        let Ok(packet) = ipv4::Packet::new(&bytes) else { return };
+        if !packet.checksum_holds() {
+            return;
+        }
+        match self {
+            Self::Sap(sap, _) => {
+                let Ok(datagram) = udplite::Packet::new(packet.payload()) else { return };
+                let Addresses::V4 { src, .. } = packet.addresses() else { return };
+                let from = SocketAddr::from((src, datagram.src_port()));
+                let held = datagram.checksum_holds(&packet.addresses());
+                sap.handle_datagram(now, from, &datagram.payload().to_vec().into(), held);
+            }
+            Self::Tcp(tcp, _) => {
+                let arrival =
+                    Arrival { addresses: packet.addresses(), ecn: Ecn::default(), missing: 0 };
+                let segment = Payload::from(packet.payload().to_vec());
+                // A segment with a wrong checksum, or to nobody, is dropped and counted there.
+                let _ = tcp.handle_segment(now, &arrival, &segment);
+            }
+        }
+    }
+}
+
+fn tcp_config() -> Arc<windfall_tcp::Config> {
+    Arc::new(windfall_tcp::Config { nagle: false, ..windfall_tcp::Config::default() })
+}
+
+/// An IPv4 packet from one end to the other.
+fn packet(from: usize, protocol: Protocol, parts: &[&[u8]]) -> Vec<u8> {
+    let len = parts.iter().map(|part| part.len()).sum();
+    let header = ipv4::Repr::new(ip(from), ip(1 - from), protocol, len).expect("it is short");
+    let mut bytes = vec![0; header.header_len()];
+    header.emit(&mut bytes);
+    parts.iter().for_each(|part| bytes.extend_from_slice(part));
+    bytes
+}

@@ -1,0 +1,133 @@
+//! The paper's tracker in the office: a walk of 945 points, one every 5 ms.
+
+use windfall_apps::tracker::{Point, SPRINT, Tracker, WALK, walk};
+use windfall_base::{Duration, Instant};
+use windfall_report::statistics;
+
+use super::ends::{Pair, Speech};
+use super::figure::Effort;
+use super::office::Office;
+
+/// Metres from the receiver to the sender; the last one lies beyond the paper's testbed (S0.69).
+pub(super) const DISTANCES: [f64; 8] = [2.0, 4.0, 6.0, 8.0, 10.0, 12.2, 13.5, 15.0];
+//= S0.55
+/// Time between points on the wire.
+pub(super) const INTERVAL: Duration = Duration::from_millis(5);
+/// How long the receiver waits for stragglers.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Bytes at the front of a point that are exact: none, as in the paper.
+const SPACING: f64 = 1.0;
+
+/// What came of one walk.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Walked {
+    /// Points that were believed, of 945.
+    pub(super) taken: u64,
+    /// Points that came and could not be.
+    pub(super) implausible: u64,
+    /// How far the mean speed is off, as a share of the truth; everything if there is none.
+    pub(super) error: f64,
+    /// When points arrived, in seconds since the first was sent.
+    pub(super) arrivals: Vec<f64>,
+    /// The age of each point when it arrived, in seconds (S0.73).
+    pub(super) ages: Vec<f64>,
+}
+
+impl Walked {
+    //= S0.55
+    pub(super) fn variance(&self) -> Option<f64> {
+        statistics::inter_arrival_variance(&self.arrivals)
+    }
+
+    /// From the first point sent to the last one that arrived, in seconds.
+    pub(super) fn seconds(&self) -> Option<f64> {
+        self.arrivals.last().copied()
+    }
+
+    //= S0.73
+    pub(super) fn age(&self) -> Option<f64> {
+        statistics::mean(&self.ages)
+    }
+}
+
+/// Walks once at a distance of `metres`.
+//= S0.50
+pub(super) fn track(metres: f64, speech: Speech, seed: u64) -> Walked {
+    let nothing = Walked { error: 1.0, ..Walked::default() };
+    let Some(mut pair) = Pair::connected(Office::new(metres, 54), speech, Point::LEN, seed) else {
+        return nothing;
+    };
+    let points = walk();
+    let began = pair.now;
+    let due = |number: u32| began + INTERVAL * u64::from(number);
+    for (number, point) in (0..).zip(&points) {
+        pair.run(due(number));
+        pair.send(&point.to_bytes());
+    }
+    pair.finish();
+    let patience = pair.now + PATIENCE;
+    while !pair.is_over() && pair.now < patience {
+        pair.run(pair.now + INTERVAL);
+    }
+    let mut tracker = Tracker::new(SPACING, SPRINT);
+    let seconds = |at: Instant, since: Instant| at.saturating_since(since).as_secs_f64();
+    let mut walked = nothing;
+    for (at, number, bytes) in &pair.received {
+        tracker.take(*number, bytes);
+        walked.arrivals.push(seconds(*at, began));
+        walked.ages.push(seconds(*at, due(*number)));
+    }
+    (walked.taken, walked.implausible) = (tracker.taken, tracker.implausible);
+    if let Some(mean) = tracker.mean() {
+        walked.error = statistics::quality_error(mean, WALK.1).unwrap_or(1.0);
+    }
+    walked
+}
+
+/// All walks at one distance.
+pub(super) struct Place {
+    pub(super) metres: f64,
+    pub(super) walks: Vec<Walked>,
+}
+
+impl Place {
+    /// What `of` says of each walk.
+    pub(super) fn values(&self, of: impl Fn(&Walked) -> Option<f64>) -> Vec<f64> {
+        self.walks.iter().filter_map(of).collect()
+    }
+
+    /// The median of what `of` says.
+    pub(super) fn median(&self, of: impl Fn(&Walked) -> Option<f64>) -> f64 {
+        statistics::median(&self.values(of)).unwrap_or(f64::NAN)
+    }
+
+    /// The share of points that were not believed, over all walks.
+    pub(super) fn missing(&self) -> f64 {
+        let taken: u64 = self.walks.iter().map(|walk| walk.taken).sum();
+        1.0 - taken as f64 / (self.walks.len() * WALK.0) as f64
+    }
+}
+
+/// Walks at each distance, with the same seeds everywhere.
+pub(super) fn places(
+    context: &super::figure::Context<'_>,
+    speech: Speech,
+    distances: &[f64],
+) -> Vec<Place> {
+    let trials = trials(context.effort);
+    let place = |&metres: &f64| {
+        (context.progress)(&format!("{speech:?}, {metres} m"));
+        let walks = (0..trials).map(|i| track(metres, speech, context.seed.0 + i)).collect();
+        Place { metres, walks }
+    };
+    distances.iter().map(place).collect()
+}
+
+/// Walks at each distance: 20, as the paper's text says; its Figure 7 says 50.
+pub(super) const fn trials(effort: Effort) -> u64 {
+    match effort {
+        Effort::Quick => 6,
+        Effort::Paper => 20,
+        Effort::Full => 50,
+    }
+}
