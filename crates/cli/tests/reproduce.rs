@@ -64,6 +64,7 @@ fn a_bad_station_pays_for_its_errors_under_real_programs() {
 //= S3.40
 //= S3.41
 //= S3.47
+//= S3.49
 //= S3.52
 #[test]
 fn coding_and_scheduling_do_what_the_paper_says() {
@@ -72,6 +73,9 @@ fn coding_and_scheduling_do_what_the_paper_says() {
     arguments.extend(["S3.table1", "S3.fig8", "S3.fig9", "S3.table2", "S3.table3", "S3.47"]);
     arguments.extend(["S3.fig11", "S3.fig12", "S3.52"]);
     let output = windfall(&arguments);
+    let values = ["S3.fig8.csv", "S3.fig9.csv", "S3.fig11.csv", "S3.fig12.csv", "S3.52.csv"];
+    let missing: Vec<_> = values.iter().filter(|file| !out.join(file).exists()).collect();
     let _ = std::fs::remove_dir_all(&out);
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(missing.is_empty(), "{missing:?}");
 }

@@ -138,7 +138,8 @@ impl FromStr for Flow {
         let (name, clauses) = text.split_once(':').ok_or_else(fault)?;
         let mut flow = Self::named(name.trim());
         for clause in clauses.split(',').map(str::trim).filter(|clause| !clause.is_empty()) {
-            flow.read(clause).ok_or_else(fault)?;
+            let wrong = || ParseUnitError::new("clause of a flow", clause, fix);
+            flow.read(clause).ok_or_else(wrong)?;
         }
         Ok(flow)
     }
@@ -198,9 +199,13 @@ pub(crate) fn admit(
     capacity: &Capacity<'_>,
     overcommit: bool,
 ) -> Result<(Vec<Rule>, Vec<ScheduledFlow>), Fault> {
+    if let Some(flow) = flows.get(usize::from(u16::MAX)) {
+        let message = format!("{} flows: no more than {} can be told apart", flows.len(), u16::MAX);
+        return Err(Fault::at(flow.name.span(), message));
+    }
     let mut admission = Admission::new(overcommit);
     let (mut rules, mut shares) = (Vec::new(), Vec::new());
-    for (flow, number) in flows.iter().zip(1..) {
+    for (flow, number) in flows.iter().zip(1..=u16::MAX) {
         let weight = flow.weight_on(capacity, &mut admission).map_err(|message| {
             let name = flow.name.get_ref();
             Fault::at(flow.name.span(), format!("flow \"{name}\": {message}"))

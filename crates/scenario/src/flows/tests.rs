@@ -38,6 +38,8 @@ fn a_flow_is_read_from_one_line() {
     ] {
         assert!(wrong.parse::<Flow>().is_err(), "{wrong}");
     }
+    let wrong = "v: dst port 5, reserve much".parse::<Flow>().unwrap_err().to_string();
+    assert!(wrong.contains("\"reserve much\" is not a clause"), "{wrong}");
 }
 
 //= S3.33
@@ -90,6 +92,14 @@ fn weights_of_zero_and_power_factors_below_one_are_refused() {
     for wrong in ["a: weight 0", "a: weight 1, power-factor 0.9", "a: weight 2, reserve 8kbps"] {
         assert!(admit(&[flow(wrong)], false).is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn more_flows_than_can_be_numbered_are_refused() {
+    let flows = vec![Flow::named("one of many"); 65_536];
+    let refused = admit(&flows, false).unwrap_err().in_file("x", "").to_string();
+    assert!(refused.contains("65536 flows: no more than 65535"), "{refused}");
+    assert_eq!(admit(&flows[1..], false).unwrap().1.len(), 65_535);
 }
 
 //= S3.35

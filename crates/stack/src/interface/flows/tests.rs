@@ -53,3 +53,28 @@ fn idle_time_counts_once() {
     queues.pass(at(50), Duration::ZERO);
     assert_eq!(queues.ahead, Duration::ZERO);
 }
+
+#[test]
+fn thousands_of_flows_share_by_weight() {
+    let weight = |number: u16| f64::from(1 + number % 3);
+    let flows: Vec<_> = (1..=3_000).map(|number| flow(number, weight(number), None)).collect();
+    let mut queues = Queues::new(Discipline::Elf, Limits::default(), &flows, 1);
+    let (mut now, mut books) = (Instant::START, Books::new(false));
+    let attempt = Duration::from_millis(10);
+    for flow in &flows {
+        assert!(queues.push(now, 0, packet(flow.flow.0)).is_none());
+    }
+    // Ten rounds, in each of which a flow has as many turns as its weight says.
+    for _ in 0..10 * 2 * 3_000 {
+        now += attempt;
+        let Some((ticket, pulled)) = queues.pull(now, 0, &mut books) else { panic!("all wait") };
+        assert!(queues.push(now, 0, pulled.frame).is_none());
+        queues.charge(now, ticket, Attempt { spent: attempt, brings: Some(attempt) });
+        queues.credit(ticket, attempt);
+        queues.done(ticket);
+    }
+    for account in &queues.accounts()[1..] {
+        let turns = account.bytes as f64 / 1_000.0;
+        assert!((turns - 10.0 * weight(account.flow.0)).abs() <= 1.0, "{account:?}");
+    }
+}
