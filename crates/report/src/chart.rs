@@ -102,6 +102,8 @@ pub enum Mark {
     Dots,
     /// A bar from the foot of the chart.
     Bars,
+    /// A picture between the first point and the last.
+    Picture,
 }
 
 /// Values that belong together, with one entry in the legend.
@@ -115,12 +117,26 @@ pub struct Series {
     pub color: Option<usize>,
     /// Its values, in the order of the line.
     pub points: Vec<Point>,
+    /// The JPEG that is drawn, of pictures.
+    pub picture: Option<Vec<u8>>,
 }
 
 impl Series {
     /// A series of points.
     pub fn new(name: impl Into<String>, mark: Mark, points: Vec<Point>) -> Self {
-        Self { name: name.into(), mark, color: None, points }
+        Self { name: name.into(), mark, color: None, points, picture: None }
+    }
+
+    /// A JPEG around `centre`, so far to each side, with a caption below; an empty one is grey.
+    pub fn picture(
+        caption: impl Into<String>,
+        centre: (f64, f64),
+        sides: (f64, f64),
+        jpeg: Vec<u8>,
+    ) -> Self {
+        let ((x, y), (w, h)) = (centre, sides);
+        let corners = vec![Point::new(x - w, y - h), Point::new(x + w, y + h)];
+        Self { picture: Some(jpeg), ..Self::new(caption, Mark::Picture, corners) }
     }
 
     /// The series in the colour at this place of the palette, to match another.

@@ -92,6 +92,23 @@ impl Svg {
         ));
     }
 
+    /// A JPEG that keeps its proportions, inside the drawing.
+    pub(crate) fn jpeg(&mut self, corner: (f64, f64), size: (f64, f64), jpeg: &[u8]) {
+        let ((x, y), (w, h)) = (corner, size);
+        let data = base64(jpeg);
+        self.write(format_args!(
+            concat!(
+                r#"<image x="{x:.2}" y="{y:.2}" width="{w:.2}" height="{h:.2}" "#,
+                r#"href="data:image/jpeg;base64,{data}"/>"#
+            ),
+            x = x,
+            y = y,
+            w = w,
+            h = h,
+            data = data,
+        ));
+    }
+
     /// A line of text.
     pub(crate) fn text(&mut self, at: (f64, f64), anchor: Anchor, style: &str, text: &str) {
         let anchor = match anchor {
@@ -148,6 +165,21 @@ impl Svg {
         let _ = self.out.write_fmt(element);
         self.out.push('\n');
     }
+}
+
+/// Bytes as text (RFC 4648, section 4).
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = |three: &[u8]| {
+        let word = three.iter().fold(0, |word, byte| word << 8 | usize::from(*byte));
+        let word = word << (8 * (3 - three.len()));
+        let used = three.len() + 1;
+        core::array::from_fn::<char, 4, _>(|i| match i < used {
+            true => char::from(DIGITS[word >> (18 - 6 * i) & 63]),
+            false => '=',
+        })
+    };
+    bytes.chunks(3).flat_map(digits).collect()
 }
 
 /// Text as it may stand in XML and HTML, between tags and in quoted attributes.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use windfall_base::{
     Class, Duration, Frame, Input, Instant, Node, Payload, Port, RxVector, Seed, Stream,
 };
-use windfall_network::Network;
-use windfall_sap::{Endpoint as Sap, Message, Mode, Secret};
+use windfall_network::{Network, NetworkConfig};
+use windfall_sap::{Endpoint as Sap, Kind, Message, Mode, Secret};
 use windfall_tcp::lookup::Lookup;
 use windfall_tcp::{Arrival, Endpoint as Tcp, Listener};
 use windfall_wire_net::udplite::{self, Coverage};
@@ -68,6 +68,10 @@ pub(super) struct Pair {
     /// What TCP has not taken of a record.
     unsent: Vec<u8>,
     pub(super) received: Records,
+    /// What was sent exactly before approximate records.
+    pub(super) described: Vec<u8>,
+    /// Whether approximate frames ask for what is damaged.
+    welcome: bool,
     ended: bool,
 }
 
@@ -80,7 +84,17 @@ impl Pair {
         seed: u64,
     ) -> Option<Self> {
         let office = Office { accept_damaged: speech == Speech::Approximate, ..office };
-        let network = Network::build(&office.network(), Seed(seed)).expect("the office can be");
+        Self::over(&office.network(), speech, record, seed)
+    }
+
+    /// The same over another network, whose first two stations they are.
+    pub(super) fn over(
+        network: &NetworkConfig,
+        speech: Speech,
+        record: usize,
+        seed: u64,
+    ) -> Option<Self> {
+        let network = Network::build(network, Seed(seed)).expect("the network can be");
         let pairs = network.interfaces().count() / 2 - 1;
         let mut pair = Self {
             network,
@@ -93,6 +107,8 @@ impl Pair {
             stream: Vec::new(),
             unsent: Vec::new(),
             received: Records::new(),
+            described: Vec::new(),
+            welcome: true,
             ended: false,
         };
         for _ in 0..6 {
@@ -117,6 +133,25 @@ impl Pair {
     fn takes(&self, end: usize) -> bool {
         let device = self.network.interface_at(Port(end as u16)).expect("each has a device");
         self.network.queue_len(device).0 < WAITING
+    }
+
+    /// Has damaged frames discarded below, as without SAP.
+    pub(super) fn discard_damaged(&mut self) {
+        self.welcome = false;
+    }
+
+    /// Sends `data` exactly, before all records; says whether it arrived within `patience`.
+    pub(super) fn describe(&mut self, data: &[u8], patience: Duration) -> bool {
+        let until = self.now + patience;
+        if let End::Sap(sap, Some(id)) = &mut self.ends[0] {
+            // It is the first that is sent, so there is room.
+            let _ = sap.send(*id, &Message::new(Mode::Precise, data.to_vec()));
+        }
+        let is_flushed = |end: &End| matches!(end, End::Sap(sap, Some(id)) if sap.is_flushed(*id));
+        while !is_flushed(&self.ends[0]) && self.now < until {
+            self.run(self.now + Duration::from_millis(1));
+        }
+        is_flushed(&self.ends[0])
     }
 
     /// Sends a record, if there is room for it.
@@ -207,8 +242,10 @@ impl Pair {
             let mut idle = true;
             for end in [0, 1] {
                 while self.takes(end)
-                    && let Some(frame) = self.ends[end].poll_packet(self.now, end)
+                    && let Some(mut frame) = self.ends[end].poll_packet(self.now, end)
                 {
+                    frame.class.accept_damaged =
+                        frame.class.accept_damaged.map(|accept| accept && self.welcome);
                     self.give(Port(end as u16), frame);
                     idle = false;
                 }
@@ -241,7 +278,11 @@ impl Pair {
                     }
                 }
                 while let Some(message) = id.and_then(|id| sap.receive(now, id)) {
-                    self.received.push((now, message.number, message.data.to_vec()));
+                    let approximate = self.speech == Speech::Approximate;
+                    match message.kind {
+                        Kind::Precise if approximate => self.described.extend(&message.data),
+                        _ => self.received.push((now, message.number, message.data.to_vec())),
+                    }
                 }
             }
             End::Tcp(tcp, id) => {

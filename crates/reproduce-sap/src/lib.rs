@@ -5,6 +5,7 @@
 
 mod bulk;
 mod ends;
+mod fig1;
 mod fig2;
 mod fig3;
 mod fig4;
@@ -24,6 +25,7 @@ use streamer::{Mode, Outcome, Run};
 
 /// The figures of paper 000, in their order.
 pub const FIGURES: &[Figure] = &[
+    fig1::FIGURE,
     fig2::FIGURE,
     fig3::FIGURE,
     fig4::FIGURE,

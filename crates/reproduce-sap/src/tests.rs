@@ -58,3 +58,10 @@ fn positions_come_more_steadily_and_younger_than_over_tcp() {
 fn precise_bulk_of_the_paper_is_slow_and_the_standard_profile_is_not() {
     check(&bulk::FIGURE, 3);
 }
+
+//= S0.27
+//= S0.38
+#[test]
+fn a_picture_is_recognised_in_spite_of_wrong_bits() {
+    check(&fig1::FIGURE, 3);
+}

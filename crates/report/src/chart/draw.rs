@@ -17,6 +17,7 @@ const GRID: &str = "#e6eaef";
 const TITLE: &str = r##"font-size="16" font-weight="600" fill="#1f2933""##;
 const SUBTITLE: &str = r##"font-size="12.5" fill="#5f6c7b""##;
 const LABEL: &str = r##"font-size="13" fill="#1f2933""##;
+const CAPTION: &str = r##"font-size="10.5" fill="#5f6c7b""##;
 const TICK: &str = r##"font-size="12" fill="#5f6c7b""##;
 
 /// Colours that people who cannot tell red from green can tell apart (Okabe and Ito).
@@ -47,11 +48,13 @@ pub(super) fn draw(chart: &Chart) -> String {
     let groups = chart.series.iter().filter(|series| series.mark == Mark::Bars).count();
     let mut group = 0;
     for (series, color) in colored {
-        if series.mark == Mark::Bars {
-            plot.draw_bars(&mut svg, series, color, (group, groups));
-            group += 1;
-        } else {
-            plot.draw_series(&mut svg, series, color);
+        match series.mark {
+            Mark::Bars => {
+                plot.draw_bars(&mut svg, series, color, (group, groups));
+                group += 1;
+            }
+            Mark::Picture => plot.draw_picture(&mut svg, series),
+            _ => plot.draw_series(&mut svg, series, color),
         }
     }
     svg.unclip();
@@ -118,6 +121,22 @@ impl<'a> Plot<'a> {
             self.draw_spread(svg, point, at.0, color);
             draw_marker(svg, series.mark, at, color);
         }
+    }
+
+    /// A picture between the first point and the last, its name below it.
+    fn draw_picture(&self, svg: &mut Svg, series: &Series) {
+        let corners = [series.points.first(), series.points.last()];
+        let [Some((left, bottom)), Some((right, top))] =
+            corners.map(|point| point.and_then(|point| self.place(point)))
+        else {
+            return;
+        };
+        let size = (right - left, bottom - top);
+        match series.picture.as_deref() {
+            Some([]) | None => svg.rect((left, top), size, GRID),
+            Some(jpeg) => svg.jpeg((left, top), size, jpeg),
+        }
+        svg.text(((left + right) / 2.0, bottom + 11.0), Anchor::Middle, CAPTION, &series.name);
     }
 
     fn draw_line(&self, svg: &mut Svg, series: &Series, color: &str) {
@@ -198,7 +217,9 @@ struct Entry<'a> {
 
 /// The entries of the legend; a single series needs none, the axis names it.
 fn legend_places<'a>(colored: &[(&'a Series, &'static str)]) -> Vec<Entry<'a>> {
-    let named = colored.iter().filter(|(series, _)| !series.name.is_empty());
+    let named = colored
+        .iter()
+        .filter(|(series, _)| !series.name.is_empty() && series.mark != Mark::Picture);
     let (mut x, mut row) = (LEFT, 0.0);
     let mut entries = Vec::new();
     for (series, color) in named {
@@ -216,6 +237,7 @@ fn draw_legend(svg: &mut Svg, entries: &[Entry<'_>], top: f64) {
     for &Entry { series, color, x, row } in entries {
         let y = top + row * LEGEND_ROW + 8.0;
         match series.mark {
+            Mark::Picture => {}
             Mark::Bars => svg.rect((x + 6.0, y - 6.0), (16.0, 12.0), color),
             Mark::Points | Mark::Dots => draw_marker(svg, Mark::Points, (x + 14.0, y), color),
             Mark::Line | Mark::Dashed | Mark::LinePoints => {

@@ -91,3 +91,23 @@ proptest! {
         prop_assert!(!svg.contains("NaN") && !svg.contains("inf"));
     }
 }
+
+#[test]
+fn a_picture_stands_between_its_corners_with_its_caption() {
+    let chart = Chart {
+        x: Axis::names("way", vec!["a".to_owned(), "b".to_owned()]),
+        y: Axis::names("rate", vec!["c".to_owned()]),
+        series: vec![
+            Series::picture("first", (0.0, 0.0), (0.4, 0.4), b"Man".to_vec()),
+            Series::picture("second", (1.0, 0.0), (0.4, 0.4), b"Ma".to_vec()),
+            Series::picture("missing", (1.0, 0.0), (0.4, 0.4), Vec::new()),
+        ],
+        ..Chart::default()
+    };
+    let svg = chart.to_svg();
+    // The example of RFC 4648, and padding.
+    assert!(svg.contains("href=\"data:image/jpeg;base64,TWFu\"/>"), "{svg}");
+    assert!(svg.contains("base64,TWE=\"/>"), "{svg}");
+    assert_eq!(svg.matches(">first<").count(), 1, "no legend: {svg}");
+    assert_eq!(svg.matches("<image").count(), 2);
+}
