@@ -84,6 +84,13 @@ impl Netlink {
         self.tell(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
+    /// Removes the link, and with it the other end of a pair.
+    pub(crate) fn delete(&mut self, index: u32) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        self.tell(RouteNetlinkMessage::DelLink(message), 0)
+    }
+
     /// Sets the longest packet that the link carries, in bytes.
     pub(crate) fn set_mtu(&mut self, index: u32, mtu: u32) -> io::Result<()> {
         let mut message = LinkMessage::default();

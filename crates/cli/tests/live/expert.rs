@@ -46,8 +46,9 @@ pub(crate) fn check(folder: &Path, station: &str, damaged: bool) -> Result<(), S
 pub(crate) fn tshark(file: &Path, filter: &str, fields: &[&str]) -> Result<String, String> {
     let mut command = Command::new("tshark");
     command.args(["-n", "-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]);
-    // Joining the noise that the segments carry takes time that grows with its square.
-    command.args(["-o", "tcp.desegment_tcp_streams:FALSE"]);
+    // The segments carry noise: joining it takes time that grows with its square, and now and then
+    // it looks like the beginning of some protocol, and a bad one.
+    command.args(["-o", "tcp.desegment_tcp_streams:FALSE", "-d", "tcp.port==5001,data"]);
     // What the link dropped stands in the capture a second time, with the reason.
     let filter = format!("({filter}) and not frame.interface_name contains \"dropped\"");
     command.arg("-r").arg(file).args(["-Y", &filter, "-T", "fields"]);

@@ -17,7 +17,7 @@ use windfall_tcp::State;
 
 use super::bulk::{Job, Worker};
 use super::end::End;
-use super::place::Place;
+use super::place::{Place, Removal};
 use super::record::{Record, Times};
 use super::splice::Splice;
 use crate::clock::SystemClock;
@@ -68,6 +68,8 @@ struct Carried {
 /// connections that are over.
 pub struct Engine {
     driver: Loop<Host, SystemClock, StationDevice>,
+    /// Dropped after the device.
+    _removal: Removal,
     signals: Signals,
     /// The descriptor of the program that runs meanwhile.
     command: Option<OwnedFd>,
@@ -95,7 +97,7 @@ impl Engine {
         seed: Seed,
         signals: Signals,
     ) -> Result<Self> {
-        let device = place.open()?;
+        let (device, removal) = place.open()?;
         let clock = SystemClock::new().doing(|| "make a clock".into())?;
         let watched = clock.watch_device(windfall_base::Port(0), &device);
         let watched = watched.and_then(|()| clock.watch_other(SIGNALS, signals.as_fd()));
@@ -103,6 +105,7 @@ impl Engine {
         let host = Host::new(place.host(tcp), seed);
         Ok(Self {
             driver: Loop::new(host, clock, vec![device]),
+            _removal: removal,
             signals,
             command: None,
             listeners: BTreeMap::new(),

@@ -5,6 +5,9 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 
+use nix::errno::Errno;
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
 use windfall_ip::{InterfaceConfig, Prefix, Route};
 use windfall_scenario::engine_beside;
 use windfall_stack::HostConfig;
@@ -78,10 +81,11 @@ impl Place {
         HostConfig { internet, tcp, ..HostConfig::default() }
     }
 
-    /// Makes the device, and leads packets to it; both vanish with the process.
-    pub(super) fn open(&self) -> Result<StationDevice> {
+    /// Makes the device, and leads packets to it; both vanish with what is given back.
+    pub(super) fn open(&self) -> Result<(StationDevice, Removal)> {
         let name = format!("{ENGINE}{}", std::process::id());
         let (device, kind) = make(&name, self.mtu)?;
+        let removal = Removal(name.clone());
         let mut netlink = Netlink::open().doing(|| "open a netlink socket".into())?;
         let index = netlink.index(&name).doing(|| format!("find the device {name}"))?;
         let ready = netlink.set_mtu(index, self.mtu).and_then(|()| netlink.up_quietly(index));
@@ -98,8 +102,36 @@ impl Place {
         if self.is_station {
             forward().doing(|| "let this station pass packets on to its engine".into())?;
         }
-        Ok(StationDevice::new(device, kind).with_large_segments())
+        Ok((StationDevice::new(device, kind).with_large_segments(), removal))
     }
+}
+
+/// Removes the device of this name when dropped, unless it has gone with its descriptor.
+#[derive(Debug)]
+pub(super) struct Removal(String);
+
+impl Drop for Removal {
+    fn drop(&mut self) {
+        let _ = Netlink::open().and_then(|mut netlink| remove(&mut netlink, &self.0));
+    }
+}
+
+fn remove(netlink: &mut Netlink, name: &str) -> io::Result<()> {
+    let index = netlink.index(name)?;
+    netlink.delete(index)
+}
+
+/// Removes the pairs of devices of engines that were killed: no descriptor takes them along.
+fn bury(netlink: &mut Netlink) -> io::Result<()> {
+    for entry in nix::ifaddrs::getifaddrs()? {
+        let name = entry.interface_name;
+        let process = name.strip_prefix(ENGINE).and_then(|id| id.parse().ok()).map(Pid::from_raw);
+        // An entry for each address: the second finds the device gone.
+        if process.is_some_and(|process| kill(process, None) == Err(Errno::ESRCH)) {
+            let _ = remove(netlink, &name);
+        }
+    }
+    Ok(())
 }
 
 /// Makes the device, by whatever door is open.
@@ -114,6 +146,7 @@ fn make(name: &str, mtu: u32) -> Result<(OwnedFd, DeviceKind)> {
         let namespace = std::os::fd::AsFd::as_fd(&here);
         let end = format!("other{}", std::process::id());
         let mut netlink = Netlink::open()?;
+        bury(&mut netlink)?;
         netlink.add_veth(
             &VethEnd { name, mac: packet::INNER, namespace },
             &VethEnd { name: &end, mac: packet::OUTER, namespace },
