@@ -4,6 +4,7 @@
 //! All of them run in simulated time. [`FIGURES`] lists them.
 
 mod bulk;
+mod encrypted;
 mod ends;
 mod fig1;
 mod fig2;
@@ -13,6 +14,7 @@ mod fig7;
 mod fig8;
 mod knobs;
 mod office;
+mod sealed;
 mod streamer;
 mod tracker;
 
@@ -33,6 +35,7 @@ pub const FIGURES: &[Figure] = &[
     fig7::FIGURE,
     fig8::FIGURE,
     knobs::KNOBS,
+    encrypted::FIGURE,
 ];
 
 /// All runs of `run` together, each with a seed of its own.

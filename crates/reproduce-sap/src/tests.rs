@@ -65,3 +65,11 @@ fn precise_bulk_of_the_paper_is_slow_and_the_standard_profile_is_not() {
 fn a_picture_is_recognised_in_spite_of_wrong_bits() {
     check(&fig1::FIGURE, 3);
 }
+
+//= S0.59
+//= S0.60
+//= S0.62
+#[test]
+fn a_wrong_bit_ruins_what_is_encrypted_as_usual_and_what_is_compressed() {
+    check(&encrypted::FIGURE, 5);
+}
