@@ -221,7 +221,7 @@ impl Radio {
     fn begin(&mut self, at: Instant, from: u16, outgoing: Outgoing) {
         let Outgoing { frame, vector } = outgoing;
         let rate = vector.rate.and_then(PhyRate::from_rate).unwrap_or(self.config.rate);
-        let sent = Sent { rate, preamble: vector.preamble, bytes: frame.len() };
+        let sent = Sent::new(rate, vector.preamble, frame.len());
         let ended = at + rate.frame_duration(vector.preamble, frame.len());
         let hearers = self.links.reach(&self.config, from, at);
         let index = self.free_place();

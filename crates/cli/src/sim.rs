@@ -13,6 +13,7 @@ use windfall_trace::summary::{ApplicationSummary, LinkSummary, StationSummary, S
 use crate::exit::{Outcome, Result};
 use crate::options::LinkOptions;
 use crate::record::{RecordOptions, command_line};
+use crate::wifi::radio_summary;
 
 /// How many steps a run is cut into, between which the progress is shown.
 const STEPS: u64 = 200;
@@ -82,7 +83,8 @@ fn fill(summary: &mut Summary, simulation: &Simulation, topology: &Topology) {
     let network = simulation.network();
     summary.add_overcommitted(&topology.overcommitted);
     for interface in network.interfaces() {
-        let link = LinkSummary::new(network.name(interface), network.ledger(interface));
+        let mut link = LinkSummary::new(network.name(interface), network.ledger(interface));
+        link.radio = radio_summary(network, interface, simulation.now());
         summary.links.push(link);
         summary.add_flows(network, interface, &topology.flows);
     }

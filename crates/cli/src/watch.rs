@@ -14,6 +14,7 @@ use windfall_trace::summary::{LateSummary, LinkSummary, StationSummary, Summary}
 use crate::exit::{Result, Trouble};
 use crate::record::command_line;
 use crate::status::Status;
+use crate::wifi::radio_summary;
 
 /// Options of runs in real time.
 #[derive(Debug, clap::Args)]
@@ -105,7 +106,10 @@ impl Watcher {
             .map_err(|error| Trouble::new(format!("cannot write what was recorded: {error}")))?;
         let mut summary = Summary::new(seed, command_line(), outcome.duration);
         for id in network.interfaces() {
-            summary.links.push(LinkSummary::new(network.name(id), network.ledger(id)));
+            let mut link = LinkSummary::new(network.name(id), network.ledger(id));
+            let end = Instant::START + outcome.duration;
+            link.radio = radio_summary(network, id, end);
+            summary.links.push(link);
             summary.add_flows(network, id, &topology.flows);
         }
         summary.add_overcommitted(&topology.overcommitted);

@@ -2,11 +2,15 @@
 
 use core::num::NonZeroU8;
 
-use windfall_base::{Dbm, Metres};
+use windfall_base::{Dbm, Instant, Metres};
+use windfall_energy::{Card, joules_per_byte};
+use windfall_mac::dcf::radio::State;
+use windfall_network::{ElementId, Network};
 use windfall_scenario::Spanned;
 use windfall_scenario::wireless::{
     Backoff, FadingWord, PathLossWord, PreambleWord, Radio, RateControl, Slot,
 };
+use windfall_trace::summary::RadioSummary;
 
 /// Options of the radio; they need `--link wifi-b` or `--link wifi-g`.
 #[derive(Debug, clap::Args)]
@@ -123,6 +127,25 @@ impl WifiOptions {
             ..Radio::default()
         }
     }
+}
+
+//= S2.22
+/// What the radio of an interface did up to `now`, and its energy by the currents of paper 002's
+/// card; `None` where there is no radio of 802.11.
+pub(crate) fn radio_summary(
+    network: &Network,
+    interface: ElementId,
+    now: Instant,
+) -> Option<RadioSummary> {
+    let airtime = network.airtime(interface, now)?;
+    let seconds = State::ALL.map(|state| (state.name(), airtime.of(state).as_secs_f64()));
+    let joules = Card::WAVELAN.joules(&airtime);
+    let delivered = network.ledger(interface).delivered_bytes;
+    Some(RadioSummary {
+        seconds: seconds.into_iter().filter(|(_, seconds)| *seconds > 0.0).collect(),
+        joules,
+        joules_per_byte: joules_per_byte(joules, delivered),
+    })
 }
 
 /// A value that stands in no file.

@@ -65,6 +65,28 @@ fn good(output: &Output) -> String {
     text(&output.stdout)
 }
 
+//= S2.22
+#[test]
+fn a_radio_says_how_long_it_did_what_and_what_that_cost() {
+    let scratch = Scratch::new("sim-radio");
+    let wifi = SCENARIO.replace("rate = \"2Mbps\"\nber = 1e-4\narq = 2", "kind = \"wifi-g\"");
+    let json: serde_json::Value =
+        serde_json::from_str(&good(&scratch.sim(&wifi, &["--json"]))).expect("JSON");
+    for link in json["links"].as_array().expect("two ends") {
+        let seconds = link["radio"]["seconds"].as_object().expect("states");
+        let of = |state: &str| seconds.get(state).map_or(0.0, |s| s.as_f64().expect("a number"));
+        let total: f64 = seconds.keys().map(|state| of(state)).sum();
+        assert!((total - 0.5).abs() < 1e-6, "{total} s of half a second");
+        // 280 mA sending and 180 mA otherwise, at 5 V: nobody dozes.
+        let joules = 1.4 * of("transmit") + 0.9 * (total - of("transmit"));
+        let said = link["radio"]["joules"].as_f64().expect("a number");
+        assert!((said - joules).abs() < 1e-9, "{said} J, not {joules} J");
+    }
+    assert!(json["links"][0]["radio"]["joules_per_byte"].as_f64().expect("some arrived") > 0.0);
+    let text = good(&scratch.sim(&wifi, &[]));
+    assert!(text.contains("µJ for each byte delivered"), "{text}");
+}
+
 #[test]
 fn the_same_seed_gives_the_same_bytes() {
     let scratch = Scratch::new("sim-bytes");

@@ -124,6 +124,7 @@ impl Dcf {
     }
 
     /// Takes a frame or a signal of the radio.
+    #[inline]
     pub fn handle_input(&mut self, now: Instant, input: Input, pull: Pull<'_>) {
         match input {
             Input::CarrierBusy => {

@@ -258,6 +258,7 @@ impl Interface {
 }
 
 impl Node for Interface {
+    #[inline]
     fn handle_input(&mut self, now: Instant, port: Port, input: Input) {
         match (port, input) {
             (DEVICE, Input::Frame(frame, _)) => self.take_packet(now, frame),

@@ -61,8 +61,23 @@ pub struct LinkSummary {
     pub bits_inverted: u64,
     /// How long frames occupied the medium, in seconds.
     pub busy_seconds: f64,
+    /// What the radio of the sender did; absent where there is none of 802.11.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub radio: Option<RadioSummary>,
     /// Whether every packet is accounted for.
     pub balances: bool,
+}
+
+/// How long a radio was in each state, and what that cost (S2.22).
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RadioSummary {
+    /// Seconds in each state, by its name.
+    pub seconds: BTreeMap<&'static str, f64>,
+    /// Energy by the currents of a card.
+    pub joules: f64,
+    /// The same for each byte of the packets sent that were delivered; absent if none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub joules_per_byte: Option<f64>,
 }
 
 /// What a flow had of a link (S3.29).
@@ -207,6 +222,7 @@ impl Summary {
         for links in self.links.chunks(COLUMNS) {
             self.link_table(&mut out, links);
         }
+        self.radio_lines(&mut out);
         for flow in &self.flows {
             let FlowSummary { name, link, region, .. } = flow;
             let _ = writeln!(
@@ -264,6 +280,19 @@ impl Summary {
         }
         let _ = writeln!(out, "{:.3} s, seed {}", self.seconds, self.seed);
         out
+    }
+
+    fn radio_lines(&self, out: &mut String) {
+        for (name, radio) in self.links.iter().filter_map(|it| Some((&it.name, it.radio.as_ref()?)))
+        {
+            let states = radio.seconds.iter().map(|(state, s)| format!("{state} {} s", brief(*s)));
+            let states = states.collect::<Vec<_>>().join(", ");
+            let per_byte = radio
+                .joules_per_byte
+                .map(|joules| format!(", {} µJ for each byte delivered", brief(joules * 1e6)));
+            let (joules, per_byte) = (brief(radio.joules), per_byte.unwrap_or_default());
+            let _ = writeln!(out, "radio {name}: {states}; {joules} J{per_byte}");
+        }
     }
 
     fn link_table(&self, out: &mut String, links: &[LinkSummary]) {
@@ -330,6 +359,7 @@ impl LinkSummary {
             control_frames: ledger.control_frames,
             bits_inverted: ledger.bits_inverted,
             busy_seconds: ledger.busy.as_secs_f64(),
+            radio: None,
             balances: ledger.balances(),
         }
     }

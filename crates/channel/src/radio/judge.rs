@@ -22,34 +22,40 @@ type Field = (PhyRate, Duration, Duration, f64);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     pub(super) rate: PhyRate,
-    pub(super) preamble: Preamble,
-    pub(super) bytes: usize,
+    bytes: usize,
+    header: Field,
+    payload: Field,
 }
 
 impl Sent {
-    /// Its PHY header.
-    fn header(self) -> Field {
-        let end = self.rate.preamble_duration(self.preamble);
-        if self.rate.is_ofdm() {
-            (PhyRate::Ofdm6, TRAINING, end, 24.0)
-        } else if end > SYNC_LONG {
-            (PhyRate::Dsss1, SYNC_LONG, end, 48.0)
-        } else {
-            (PhyRate::Dsss2, SYNC_SHORT, end, 48.0)
-        }
+    pub(super) fn new(rate: PhyRate, preamble: Preamble, bytes: usize) -> Self {
+        let (header, payload) = (header(rate, preamble), payload(rate, preamble, bytes));
+        Self { rate, bytes, header, payload }
     }
+}
 
-    /// What comes behind it.
-    fn payload(self) -> Field {
-        let begin = self.rate.preamble_duration(self.preamble);
-        let end = self.rate.signal_duration(self.preamble, self.bytes);
-        let bits = match self.rate.bits_per_symbol() {
-            // Whole symbols, with SERVICE, tail and padding.
-            Some(per_symbol) => (end - begin).as_micros() / 4 * u64::from(per_symbol),
-            None => self.bytes as u64 * 8,
-        };
-        (self.rate, begin, end, bits as f64)
+/// The PHY header of a frame.
+fn header(rate: PhyRate, preamble: Preamble) -> Field {
+    let end = rate.preamble_duration(preamble);
+    if rate.is_ofdm() {
+        (PhyRate::Ofdm6, TRAINING, end, 24.0)
+    } else if end > SYNC_LONG {
+        (PhyRate::Dsss1, SYNC_LONG, end, 48.0)
+    } else {
+        (PhyRate::Dsss2, SYNC_SHORT, end, 48.0)
     }
+}
+
+/// What comes behind it.
+fn payload(rate: PhyRate, preamble: Preamble, bytes: usize) -> Field {
+    let begin = rate.preamble_duration(preamble);
+    let end = rate.signal_duration(preamble, bytes);
+    let bits = match rate.bits_per_symbol() {
+        // Whole symbols, with SERVICE, tail and padding.
+        Some(per_symbol) => (end - begin).as_micros() / 4 * u64::from(per_symbol),
+        None => bytes as u64 * 8,
+    };
+    (rate, begin, end, bits as f64)
 }
 
 /// What stands against the signal in a receiver.
@@ -83,10 +89,10 @@ pub(super) fn by_formula(
     noise: Noise,
     stream: &mut Stream,
 ) -> Verdict {
-    if stream.unit() >= survival(sent.header(), reception, noise) {
+    if stream.unit() >= survival(sent.header, reception, noise) {
         return Verdict::Missed(sent.without_header());
     }
-    if stream.unit() >= survival(sent.payload(), reception, noise) {
+    if stream.unit() >= survival(sent.payload, reception, noise) {
         return Verdict::Missed(Missed::Payload);
     }
     Verdict::Intact
@@ -128,7 +134,7 @@ pub(super) fn by_pattern(
     stream: &mut Stream,
 ) -> Verdict {
     let mut clean = true;
-    strike(samplers, sent.header(), reception, noise, stream, |_| {
+    strike(samplers, sent.header, reception, noise, stream, |_| {
         clean = false;
         false
     });
@@ -138,7 +144,7 @@ pub(super) fn by_pattern(
     let service = if sent.rate.is_ofdm() { SERVICE } else { 0 };
     let bits = sent.bytes as u32 * 8;
     let (mut inverted, mut lost) = (Vec::new(), false);
-    strike(samplers, sent.payload(), reception, noise, stream, |position| {
+    strike(samplers, sent.payload, reception, noise, stream, |position| {
         lost |= service > 0 && position < DESCRAMBLER;
         if let Some(bit) = position.checked_sub(service).filter(|bit| *bit < bits) {
             // The least significant bit of a byte goes first; positions count from the other end.

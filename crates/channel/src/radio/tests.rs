@@ -194,8 +194,9 @@ fn interference_counts_for_as_long_as_it_lasts() {
             interference: vec![(micros(0), 0.0), (micros(from), 1.0)],
             ..Reception::default()
         };
-        let sent = Sent { rate: PhyRate::Ofdm54, preamble: Preamble::Long, bytes: 1_347 };
-        assert_eq!(sent.rate.signal_duration(sent.preamble, sent.bytes).as_micros(), frame);
+        let (rate, bytes) = (PhyRate::Ofdm54, 1_347);
+        let sent = Sent::new(rate, Preamble::Long, bytes);
+        assert_eq!(rate.signal_duration(Preamble::Long, bytes).as_micros(), frame);
         let hits = (0..4_000_u64).filter(|i| {
             let mut stream = Stream::new(Seed(*i), "judge");
             judge::by_formula(sent, &reception, noise, &mut stream) == Verdict::Intact

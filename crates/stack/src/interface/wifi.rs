@@ -65,6 +65,7 @@ impl Wifi {
         self.with(now, account, |dcf, pull| dcf.handle_queued(now, pull));
     }
 
+    #[inline]
     pub(super) fn handle_input(&mut self, now: Instant, input: Input, account: &mut Account) {
         self.with(now, account, |dcf, pull| dcf.handle_input(now, input, pull));
     }

@@ -63,6 +63,43 @@ fn packets_go_to_the_station_behind_which_their_address_is_and_to_all_if_it_is_a
     assert_eq!(ether_type(&vec![0x60; 40].into()), snap::IPV6);
 }
 
+/// What an interface with these rules puts on the air when nobody ever answers, and when.
+fn unanswered(rules: Vec<Rule>, coverage: u8) -> Vec<(Instant, Vec<u8>)> {
+    let mac = Config::new(address(0), Phy::G);
+    let behind = vec![Block { address: Ipv4Addr::new(10, 0, 0, 1).into(), bits: 32 }];
+    let neighbours = [Neighbour { address: address(1), behind }].into();
+    let link = LinkConfig::Wifi(WifiConfig { mac, neighbours });
+    let config = InterfaceConfig { link, rules, ..InterfaceConfig::default() };
+    let mut interface = Interface::new(config, Seed(1), "wifi");
+    let at = Instant::from_nanos(1_000_000);
+    interface.handle_input(at, DEVICE, Input::Frame(datagram(1, coverage), RxVector::wired(at)));
+    let (mut now, mut sent) = (at, Vec::new());
+    loop {
+        while let Some((_, outgoing)) = interface.poll_transmit(now) {
+            sent.push((now, outgoing.frame.to_vec()));
+            now += Duration::from_micros(50);
+            interface.handle_input(now, MEDIUM, Input::TransmissionDone);
+        }
+        let Some((due, _)) = interface.poll_timeout() else { return sent };
+        now = due;
+        interface.handle_timeout(now);
+    }
+}
+
+//= S0.8
+//= S0.9
+//= S0.13
+#[test]
+fn the_sender_differs_from_a_stock_one_in_the_attempts_at_partly_covered_datagrams_alone() {
+    let rules = || vec![Rule::approximate()];
+    let (stock, precise) = (unanswered(Vec::new(), 40), unanswered(rules(), 40));
+    assert_eq!(stock.len(), 7);
+    assert_eq!(stock, precise, "a precise datagram meets a stock sender");
+    let (stock, approximate) = (unanswered(Vec::new(), 8), unanswered(rules(), 8));
+    assert_eq!(stock.len(), 7);
+    assert_eq!(approximate, stock[..1], "the first attempt is the same, and the only one");
+}
+
 //= S0.14
 //= S0.70
 #[test]
