@@ -1,0 +1,267 @@
+//! SAP on loopback against what the system offers: datagrams against `sendmmsg`, round trips
+//! against bare UDP, precise bulk against the kernel's TCP; and the memory of idle connections.
+//!
+//! Both sides run alternately, each with a thread for each end; the ratio of each pair counts, and
+//! the median of the pairs is printed. Time is the wall's, since both ends and the system work.
+#![expect(clippy::disallowed_methods, reason = "what is measured is how long the system takes")]
+
+use std::io::{IoSlice, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::time::{Duration, Instant};
+
+use rustix::net::addr::SocketAddrArg as _;
+use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, sendmmsg};
+use windfall_socket::{Mode, SapListener, SapSocket};
+
+/// Pairs of runs in a comparison.
+const PAIRS: usize = 7;
+/// Datagrams of one run, and how many `sendmmsg` takes at once.
+const DATAGRAMS: usize = 50_000;
+const BATCH: usize = 64;
+/// Round trips of one run.
+const TRIPS: usize = 2_000;
+/// Bytes of one bulk transfer.
+const BULK: usize = 128 << 20;
+/// Connections in one process.
+const IDLE: usize = 10_000;
+/// After so much silence a bare receiver has seen everything.
+const QUIET: Duration = Duration::from_millis(200);
+/// How long connections may take to come about, in all.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn main() {
+    // The harness asks benchmarks of every kind to list themselves or to run as tests.
+    if std::env::args().any(|argument| argument == "--test" || argument == "--list") {
+        return;
+    }
+    for size in [1_024, 1_400] {
+        let name = format!("approximate datagrams of {size} bytes, MB/s");
+        alternate(&name, 0.9, || sap_datagrams(size), || raw_datagrams(size));
+    }
+    // The other way round, so that a larger ratio is better here too.
+    alternate("round trips, median, 1/s", 1.0 / 1.1, sap_trips, raw_trips);
+    alternate("precise bulk, MB/s", 0.7, sap_bulk, tcp_bulk);
+    idle();
+}
+
+/// Runs both in turn and prints the medians and the ratio; `None` is left out.
+fn alternate(
+    name: &str,
+    goal: f64,
+    ours: impl Fn() -> Option<f64>,
+    peer: impl Fn() -> Option<f64>,
+) {
+    let pairs: Vec<(f64, f64)> = (0..PAIRS).filter_map(|_| ours().zip(peer())).collect();
+    let sorted = |of: fn(&(f64, f64)) -> f64| {
+        let mut values: Vec<f64> = pairs.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let ratios = sorted(|(ours, peer)| ours / peer);
+    let [Some(low), Some(high)] = [ratios.first(), ratios.last()] else {
+        return println!("{name}: not a single pair of runs came to an end");
+    };
+    let middle = pairs.len() / 2;
+    println!(
+        "{name:<44} {:>9.1}, peer {:>9.1}, ratio {:.2} ({low:.2}..{high:.2}), goal {goal:.2}: {}",
+        sorted(|pair| pair.0)[middle],
+        sorted(|pair| pair.1)[middle],
+        ratios[middle],
+        if ratios[middle] >= goal { "reached" } else { "MISSED" },
+    );
+}
+
+/// Two connected sockets, the sender first.
+fn pair() -> Option<(SapSocket, SapSocket)> {
+    let listener = SapListener::bind("127.0.0.1:0").ok()?;
+    let sender = SapSocket::connect(listener.local_addr().ok()?).ok()?;
+    let receiver = listener.accept().ok()?.0;
+    Some((sender, receiver))
+}
+
+/// Megabytes a second that arrive, of approximate messages.
+fn sap_datagrams(size: usize) -> Option<f64> {
+    let (sender, receiver) = pair()?;
+    while sender.max_message() < size {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    sender.set_mode(Mode::Approximate { protected: 0 });
+    let arrived = std::thread::spawn(move || {
+        let (mut arrived, began) = (0, Instant::now());
+        while let Ok(Some(message)) = receiver.recv() {
+            arrived += message.data.len();
+        }
+        arrived as f64 / began.elapsed().as_secs_f64() / 1e6
+    });
+    let message = vec![0x5a; size];
+    for _ in 0..DATAGRAMS {
+        sender.send(&message).ok()?;
+    }
+    sender.close().ok()?;
+    arrived.join().ok()
+}
+
+/// The same by `sendmmsg` over bare UDP.
+fn raw_datagrams(size: usize) -> Option<f64> {
+    let receiver = UdpSocket::bind("127.0.0.1:0").ok()?;
+    receiver.set_read_timeout(Some(QUIET)).ok()?;
+    let to = receiver.local_addr().ok()?;
+    let sender = UdpSocket::bind("127.0.0.1:0").ok()?;
+    let arrived = std::thread::spawn(move || {
+        let (mut arrived, mut buffer) = (0, [0; 2_048]);
+        let began = Instant::now();
+        let mut last = began;
+        while let Ok(len) = receiver.recv(&mut buffer) {
+            arrived += len;
+            last = Instant::now();
+        }
+        arrived as f64 / (last - began).as_secs_f64() / 1e6
+    });
+    let message = vec![0x5a; size];
+    for _ in 0..DATAGRAMS / BATCH {
+        send_batch(&sender, to, &message)?;
+    }
+    arrived.join().ok()
+}
+
+fn send_batch(sender: &UdpSocket, to: SocketAddr, message: &[u8]) -> Option<()> {
+    let (to, slices) = (to.as_any(), [IoSlice::new(message)]);
+    let mut ancillary: Vec<SendAncillaryBuffer<'_, '_, '_>> =
+        (0..BATCH).map(|_| SendAncillaryBuffer::default()).collect();
+    let mut headers: Vec<MMsgHdr<'_>> =
+        ancillary.iter_mut().map(|control| MMsgHdr::new_with_addr(&to, &slices, control)).collect();
+    let mut sent = 0;
+    while sent < BATCH {
+        sent += sendmmsg(sender, &mut headers[sent..], SendFlags::empty()).ok()?;
+    }
+    Some(())
+}
+
+/// Round trips a second, from the median of one.
+fn rate_of(mut trips: Vec<Duration>) -> f64 {
+    trips.sort();
+    1.0 / trips[trips.len() / 2].as_secs_f64()
+}
+
+fn sap_trips() -> Option<f64> {
+    let (near, far) = pair()?;
+    let approximate = Mode::Approximate { protected: 0 };
+    near.set_mode(approximate.clone());
+    far.set_mode(approximate);
+    let echo = std::thread::spawn(move || {
+        while let Ok(Some(message)) = far.recv() {
+            let _ = far.send(&message.data);
+        }
+    });
+    let mut trips = Vec::with_capacity(TRIPS);
+    for _ in 0..TRIPS {
+        let began = Instant::now();
+        near.send(&[0x5a; 64]).ok()?;
+        near.recv().ok()??;
+        trips.push(began.elapsed());
+    }
+    near.close().ok()?;
+    echo.join().ok()?;
+    Some(rate_of(trips))
+}
+
+fn raw_trips() -> Option<f64> {
+    let [near, far] = [0, 1].map(|_| UdpSocket::bind("127.0.0.1:0"));
+    let (near, far) = (near.ok()?, far.ok()?);
+    near.connect(far.local_addr().ok()?).ok()?;
+    far.connect(near.local_addr().ok()?).ok()?;
+    far.set_read_timeout(Some(QUIET)).ok()?;
+    let echo = std::thread::spawn(move || {
+        let mut buffer = [0; 64];
+        while far.recv(&mut buffer).is_ok() {
+            let _ = far.send(&buffer);
+        }
+    });
+    let (mut trips, mut buffer) = (Vec::with_capacity(TRIPS), [0x5a; 64]);
+    for _ in 0..TRIPS {
+        let began = Instant::now();
+        near.send(&buffer).ok()?;
+        near.recv(&mut buffer).ok()?;
+        trips.push(began.elapsed());
+    }
+    echo.join().ok()?;
+    Some(rate_of(trips))
+}
+
+/// Megabytes a second of precise messages as long as the path takes them.
+fn sap_bulk() -> Option<f64> {
+    let (sender, receiver) = pair()?;
+    // The search for the path's size comes first.
+    std::thread::sleep(QUIET);
+    let message = vec![0x5a; sender.max_message()];
+    let arrived = std::thread::spawn(move || {
+        let mut arrived = 0;
+        while let Ok(Some(message)) = receiver.recv() {
+            arrived += message.data.len();
+        }
+        arrived
+    });
+    let began = Instant::now();
+    for _ in 0..BULK.div_ceil(message.len()) {
+        sender.send(&message).ok()?;
+    }
+    sender.close().ok()?;
+    let arrived = arrived.join().ok().filter(|arrived| *arrived >= BULK)?;
+    Some(arrived as f64 / began.elapsed().as_secs_f64() / 1e6)
+}
+
+fn tcp_bulk() -> Option<f64> {
+    let listener = TcpListener::bind("127.0.0.1:0").ok()?;
+    let mut sender = TcpStream::connect(listener.local_addr().ok()?).ok()?;
+    let mut receiver = listener.accept().ok()?.0;
+    let arrived = std::thread::spawn(move || {
+        let (mut arrived, mut buffer) = (0, vec![0; 1 << 16]);
+        while let Ok(len @ 1..) = receiver.read(&mut buffer) {
+            arrived += len;
+        }
+        arrived
+    });
+    let message = vec![0x5a; 1 << 16];
+    let began = Instant::now();
+    for _ in 0..BULK / message.len() {
+        sender.write_all(&message).ok()?;
+    }
+    drop(sender);
+    let arrived = arrived.join().ok()?;
+    Some(arrived as f64 / began.elapsed().as_secs_f64() / 1e6)
+}
+
+/// The memory of connections that do nothing, both ends in this process.
+fn idle() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut files = getrlimit(Resource::Nofile);
+    files.current = files.maximum;
+    let _ = setrlimit(Resource::Nofile, files);
+    let Ok(listener) = SapListener::bind("127.0.0.1:0") else { return };
+    let Ok(to) = listener.local_addr() else { return };
+    let before = resident();
+    let (mut ends, began) = (Vec::new(), Instant::now());
+    while ends.len() < IDLE
+        && began.elapsed() < PATIENCE
+        && let Ok(near) = SapSocket::connect(to)
+        && let Ok((far, _)) = listener.accept()
+    {
+        ends.push((near, far));
+    }
+    let count = ends.len().max(1);
+    let used = resident().saturating_sub(before);
+    println!(
+        "memory of {count} idle connections, both ends: {} MB (goal: 10 000 under 1000), {:.1} KB \
+         each (goal: a socket under 64)",
+        used >> 20,
+        used as f64 / 1024.0 / count as f64
+    );
+}
+
+/// Bytes of this process that are in memory.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+    kilobytes.map_or(0, |kilobytes: usize| kilobytes << 10)
+}
