@@ -4,6 +4,8 @@
 mod bianchi;
 #[path = "wifi/capture.rs"]
 mod capture;
+#[path = "wifi/examples.rs"]
+mod examples;
 #[path = "wifi/infrastructure.rs"]
 mod infrastructure;
 #[path = "wifi/ns3.rs"]

@@ -29,6 +29,8 @@ pub struct Event {
     pub began: Instant,
     /// When the sender's last bit left it.
     pub ended: Instant,
+    /// How strongly the signal arrived, in whole dBm as radiotap counts; radios know it.
+    pub strength: Option<i8>,
     /// What the air did.
     pub verdict: Verdict,
 }

@@ -300,8 +300,9 @@ impl Radio {
         let Some(transmission) = &mut self.transmissions[index as usize] else { return };
         let port = transmission.hearers[hearer as usize].port;
         let receiver = &mut self.receivers[usize::from(port)];
-        let reception = receiver.leave(at, index);
         let is_for = is_for(&self.config, Port(port), transmission.to);
+        let strength = if is_for { receiver.strength(index) } else { None };
+        let reception = receiver.leave(at, index);
         let (number, verdict) = match &reception {
             Some(reception) => {
                 let (stream, count) = &mut self.judges[usize::from(port)];
@@ -330,7 +331,8 @@ impl Radio {
         }
         if is_for {
             transmission.reported = true;
-            events.push_back(transmission.event(at, Port(port), number, verdict));
+            let event = transmission.event(at, Port(port), number, verdict);
+            events.push_back(Event { strength, ..event });
         }
         self.sense(at, port);
     }
@@ -449,6 +451,7 @@ impl Transmission {
             trailer: self.frame.trailer.len() as u32,
             began: self.began,
             ended: self.ended,
+            strength: None,
             verdict,
         }
     }

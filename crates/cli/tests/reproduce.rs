@@ -56,6 +56,24 @@ fn a_bad_station_pays_for_its_errors_under_real_programs() {
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
 }
 
+//= S0.28
+//= S0.34
+//= S0.35
+//= S0.36
+//= S0.37
+#[test]
+fn damage_in_a_busy_office_is_as_the_paper_says() {
+    let out = std::env::temp_dir().join(format!("windfall-office-{}", std::process::id()));
+    let mut arguments = vec!["reproduce", "--quick", "--out", out.to_str().unwrap()];
+    arguments.extend(["S0.fig2", "S0.fig3", "S0.fig4", "S0.28"]);
+    let output = windfall(&arguments);
+    let files = ["index.html", "S0.fig2.svg", "S0.fig3-by-share.svg", "S0.fig4-by-rate.svg"];
+    let missing: Vec<_> = files.iter().filter(|file| !out.join(file).exists()).collect();
+    let _ = std::fs::remove_dir_all(&out);
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 //= S3.17
 //= S3.22
 //= S3.23

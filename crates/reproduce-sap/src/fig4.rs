@@ -2,7 +2,7 @@
 
 use windfall_report::{Axis, Chart, Finding, Mark, Point, Series, Table, Verdict};
 
-use super::office::{DISTANCES, RATES};
+use super::busy::{DISTANCES, RATES};
 use super::streamer::{Mode, Outcome};
 use super::{Cell, cells, claim, mean_of, method};
 use crate::error::Error;
@@ -44,7 +44,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
     let charts = vec![
         ("", chart(&cells, "distance (m)", &DISTANCES, |cell, x| cell.metres == x)),
         (
-            "-by-rate",
+            "by-rate",
             chart(&cells, "rate (Mb/s)", &RATES.map(|mbps| mbps as f64), |cell, x| {
                 cell.mbps as f64 == x
             }),

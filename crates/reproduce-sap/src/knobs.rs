@@ -3,9 +3,9 @@
 use core::num::NonZeroU8;
 
 use windfall_base::Dbm;
-use windfall_report::{Axis, Chart, Finding, Mark, Point, Series, Table, Verdict};
+use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict};
 
-use super::office::Office;
+use super::busy::Office;
 use super::streamer::{DATA, Mode, Outcome, Run};
 use super::{claim, method, together};
 use crate::error::Error;
@@ -34,7 +34,7 @@ const SWEPT: [Knob; 6] = [
         run.attempts = NonZeroU8::new(x as u8).unwrap_or(NonZeroU8::MIN);
     }),
     ("data in a packet (bytes)", &[256.0, 512.0, 1_024.0, 2_048.0], |run, x| run.size = x as usize),
-    ("channel, others on 6", &[1.0, 4.0, 6.0, 11.0], |run, x| run.office.channel = x as u8),
+    ("channel", &[1.0, 3.0, 6.0, 9.0, 11.0], |run, x| run.office.channel = x as u8),
 ];
 
 /// Runs and datagrams of each: short ones, which meet many fades.
@@ -48,20 +48,13 @@ const fn workload(effort: Effort) -> (u64, u64) {
 
 fn knobs(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
     let (runs, datagrams) = workload(context.effort);
+    let measured: Vec<Vec<Outcome>> = SWEPT.iter().map(|knob| turned(context, knob)).collect();
     let mut table = Table::new(["knob", "setting", "goodput (Mb/s)", "residual BER", "FLR/B"]);
-    let mut measured: Vec<Vec<Outcome>> = Vec::new();
     let mut series = Vec::new();
-    for (name, settings, turn) in SWEPT {
-        (context.progress)(name);
-        let outcome = |&setting: &f64| {
-            let mut run = Run::new(Office::new(METRES, 54), Mode::Approximate, datagrams, 0);
-            turn(&mut run, setting);
-            together(context, runs, run)
-        };
-        let outcomes: Vec<Outcome> = settings.iter().map(outcome).collect();
-        for (setting, outcome) in settings.iter().zip(&outcomes) {
+    for ((name, settings, _), outcomes) in SWEPT.iter().zip(&measured) {
+        for (setting, outcome) in settings.iter().zip(outcomes) {
             table.push([
-                name.to_owned(),
+                (*name).to_owned(),
                 setting.to_string(),
                 format!("{:.2}", outcome.goodput()),
                 format!("{:.2e}", outcome.residual_bit_error_rate()),
@@ -71,25 +64,8 @@ fn knobs(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
         let point = |outcome: &Outcome| {
             Point::new(100.0 * outcome.residual_bit_error_rate(), outcome.goodput())
         };
-        series.push(Series::new(name, Mark::LinePoints, outcomes.iter().map(point).collect()));
-        measured.push(outcomes);
+        series.push(Series::new(*name, Mark::LinePoints, outcomes.iter().map(point).collect()));
     }
-    let at = |knob: usize, setting: usize| measured[knob][setting];
-    let [rate, rts, attempts, size] = [1, 2, 3, 4];
-    let claims = vec![
-        trade(
-            "a higher rate gains goodput and costs bits: 54 against 6 Mb/s",
-            at(rate, 0),
-            at(rate, 5),
-        ),
-        gain("a higher RTS threshold gains goodput: off against 500 bytes", at(rts, 0), at(rts, 1)),
-        gain(
-            "a lower retry limit gains goodput: 1 against 7 attempts",
-            at(attempts, 3),
-            at(attempts, 0),
-        ),
-        gain("larger packets gain goodput: 2048 against 256 bytes", at(size, 0), at(size, 3)),
-    ];
     let chart = Chart {
         title: "What a station can turn".to_owned(),
         subtitle: format!("{METRES} m, 54 Mb/s, {DATA} bytes, one attempt, unless turned"),
@@ -106,7 +82,7 @@ fn knobs(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
              4. {} Power save is left out: a sender that always has something to send never dozes.",
             method(context.effort)
         ),
-        claims,
+        claims: claims(&measured),
         expected: figure.expected,
         charts: vec![("", chart)],
         tables: vec![("", table)],
@@ -114,14 +90,67 @@ fn knobs(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
     })
 }
 
+/// What a knob makes of goodput and bits, for each setting.
+fn turned(context: &Context<'_>, (name, settings, turn): &Knob) -> Vec<Outcome> {
+    (context.progress)(name);
+    let (runs, datagrams) = workload(context.effort);
+    let outcome = |&setting: &f64| {
+        let mut run = Run::new(Office::new(METRES, 54), Mode::Approximate, datagrams, 0);
+        turn(&mut run, setting);
+        together(context, runs, run)
+    };
+    settings.iter().map(outcome).collect()
+}
+
+fn claims(measured: &[Vec<Outcome>]) -> Vec<Claim> {
+    let at = |knob: usize, setting: usize| measured[knob][setting];
+    let [power, rate, rts, attempts, size, channel] = [0, 1, 2, 3, 4, 5];
+    vec![
+        cost("lower power costs goodput and bits: 10 against 20 dBm", at(power, 2), at(power, 4)),
+        trade(
+            "a higher rate gains goodput and costs bits: 54 against 6 Mb/s",
+            at(rate, 0),
+            at(rate, 5),
+        ),
+        gain("a higher RTS threshold gains goodput: off against 500 bytes", at(rts, 0), at(rts, 1)),
+        gain(
+            "a lower retry limit gains goodput: 1 against 7 attempts",
+            at(attempts, 3),
+            at(attempts, 0),
+        ),
+        gain("larger packets gain goodput: 2048 against 256 bytes", at(size, 0), at(size, 3)),
+        gain(
+            "the channel that others use least carries most: 6 against 1, where all wait",
+            at(channel, 0),
+            at(channel, 2),
+        ),
+        gain(
+            "and a channel between those of others carries less: 6 against 9",
+            at(channel, 3),
+            at(channel, 2),
+        ),
+    ]
+}
+
 /// A claim that one setting carries more than another.
-fn gain(paper: &str, less: Outcome, more: Outcome) -> windfall_report::Claim {
+fn gain(paper: &str, less: Outcome, more: Outcome) -> Claim {
     let text = format!("{:.2} against {:.2} Mb/s", more.goodput(), less.goodput());
     claim("S0.28", paper, text, more.goodput() > less.goodput())
 }
 
+/// A claim that one setting carries less than another, and less of it right.
+fn cost(paper: &str, less: Outcome, more: Outcome) -> Claim {
+    let [a, b] = [&less, &more].map(Outcome::residual_bit_error_rate);
+    let text = format!(
+        "{:.2} against {:.2} Mb/s, {a:.1e} against {b:.1e}",
+        less.goodput(),
+        more.goodput()
+    );
+    claim("S0.28", paper, text, more.goodput() > less.goodput() && a > b)
+}
+
 /// A claim that it does so at the cost of bits.
-fn trade(paper: &str, less: Outcome, more: Outcome) -> windfall_report::Claim {
+fn trade(paper: &str, less: Outcome, more: Outcome) -> Claim {
     let [a, b] = [&more, &less].map(Outcome::residual_bit_error_rate);
     let text = format!(
         "{:.2} against {:.2} Mb/s, {a:.1e} against {b:.1e}",

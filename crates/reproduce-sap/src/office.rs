@@ -1,4 +1,6 @@
-//! The busy office of paper 000 (S0.29): two stations in ad hoc mode, walls, other networks.
+//! The office of paper 000 (S0.29) in a calm hour, in which whole transfers are measured: two
+//! stations in ad hoc mode, walls, three other networks on their channel and none on others, as in
+//! [`busy`](super::busy).
 
 use windfall_base::{Dbm, Rate};
 use windfall_channel::MediumConfig;
@@ -9,13 +11,6 @@ use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
 use windfall_queue::Limits;
 use windfall_stack::{InterfaceConfig, LinkConfig as Link, Neighbour, WifiConfig};
 use windfall_wire_link::ieee80211::{MacAddress, Phy, PhyRate};
-
-//= S0.29
-/// Metres from the fixed station to the moving one.
-pub(super) const DISTANCES: [f64; 7] = [1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.2];
-//= S0.31
-/// The rates of the authors' scripts, in Mb/s.
-pub(super) const RATES: [u64; 10] = [1, 2, 6, 9, 12, 18, 24, 36, 48, 54];
 
 /// Where walls stand: the next room begins 5 m from the fixed station, and rooms are 3 m wide.
 const WALLS: [f64; 3] = [5.0, 7.9, 10.9];

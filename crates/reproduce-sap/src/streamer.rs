@@ -10,7 +10,7 @@ use windfall_network::{Event, Network, Recording, What, direction_of};
 use windfall_report::statistics;
 use windfall_stack::EventKind;
 
-use super::office::Office;
+use super::busy::{Office, Other, others};
 
 /// Bytes of data in a datagram of the paper.
 pub(super) const DATA: usize = 1_024;
@@ -18,8 +18,6 @@ pub(super) const DATA: usize = 1_024;
 const HEADERS: usize = 28;
 /// Packets that wait at the sender.
 const WAITING: usize = 16;
-/// How long a frame of the others is.
-const FOREIGN: usize = 1_000;
 /// No run lasts longer.
 const LONGEST: Duration = Duration::from_secs(600);
 
@@ -42,8 +40,8 @@ pub(super) struct Run {
     pub(super) size: usize,
     /// Attempts in approximate mode.
     pub(super) attempts: NonZeroU8,
-    /// Frames that each network of others offers, a second.
-    pub(super) foreign: f64,
+    /// How many of the other networks are there, in the order of the scenario.
+    pub(super) others: usize,
     pub(super) seed: u64,
 }
 
@@ -146,9 +144,9 @@ struct Streamer {
     network: Network,
     now: Instant,
     given: u64,
-    /// The randomness of the others, and when each of them sends next.
-    others: Stream,
-    next: Vec<Instant>,
+    /// What the others send and when each of them does so next, and their randomness.
+    others: Vec<(Other, Instant)>,
+    pauses: Stream,
     /// The datagram that arrived last; a repetition may bring it again.
     last: Option<Tag>,
     outcome: Outcome,
@@ -158,7 +156,7 @@ impl Run {
     /// A run of the paper's streamer.
     pub(super) const fn new(office: Office, mode: Mode, datagrams: u64, seed: u64) -> Self {
         let attempts = NonZeroU8::MIN;
-        Self { office, mode, datagrams, size: DATA, attempts, foreign: 40.0, seed }
+        Self { office, mode, datagrams, size: DATA, attempts, others: usize::MAX, seed }
     }
 
     //= S0.32
@@ -168,14 +166,14 @@ impl Run {
         let mut network =
             Network::build(&office.network(), Seed(self.seed)).expect("the office can be");
         network.record(Recording { events: true, packets: true });
-        let pairs = network.interfaces().count() / 2 - 1;
+        let others = others().into_iter().take(self.others);
         let mut streamer = Streamer {
             run: self,
             network,
             now: Instant::START,
             given: 0,
-            others: Stream::new(Seed(self.seed), "others"),
-            next: vec![Instant::START; pairs],
+            others: others.map(|other| (other, Instant::START)).collect(),
+            pauses: Stream::new(Seed(self.seed), "others"),
             last: None,
             outcome: Outcome::default(),
         };
@@ -201,9 +199,9 @@ impl Streamer {
             if self.given == self.run.datagrams && self.network.ledger(sender).in_flight() == 0 {
                 break;
             }
-            let others = self.next.iter().copied().min().unwrap_or(self.now);
-            let due = self.network.poll_timeout().map_or(others, |(at, _)| at.min(others));
-            self.now = due.max(self.now);
+            let others = self.others.iter().map(|(_, next)| *next);
+            let due = others.chain(self.network.poll_timeout().map(|(at, _)| at)).min();
+            self.now = due.unwrap_or(self.now).max(self.now);
             self.disturb();
             self.network.handle_timeout(self.now);
             self.drain();
@@ -228,11 +226,12 @@ impl Streamer {
 
     /// Lets the other networks send what is due.
     fn disturb(&mut self) {
-        for pair in 0..self.next.len() {
-            if self.next[pair] <= self.now {
-                let pause = -(1.0 - self.others.unit()).ln() / self.run.foreign;
-                self.next[pair] = self.now + Duration::from_secs_f64(pause);
-                self.send(Port(2 + 2 * pair as u16), Frame::packet(vec![0; FOREIGN]));
+        for pair in 0..self.others.len() {
+            let (other, next) = self.others[pair];
+            if next <= self.now {
+                let pause = -(1.0 - self.pauses.unit()).ln() / other.per_second;
+                self.others[pair].1 = self.now + Duration::from_secs_f64(pause);
+                self.send(Port(2 + 2 * pair as u16), Frame::packet(vec![0; other.bytes]));
             }
         }
     }

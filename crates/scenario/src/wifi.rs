@@ -6,7 +6,7 @@ use std::sync::Arc;
 use windfall_base::{Duration, Instant, Metres, Preamble, Rate};
 use windfall_channel::MediumConfig;
 use windfall_channel::radio::{
-    Fading, Position, RadioConfig, RadioStation, Shadowing, Thresholds, Track, Wall,
+    Fading, Position, RadioConfig, RadioStation, Shadowing, Track, Wall,
 };
 use windfall_mac::dcf::{self, RatePolicy, Retries, Role};
 use windfall_stack::{InterfaceConfig, Neighbour, Rule, WifiConfig};
@@ -203,7 +203,10 @@ fn medium(link: &Link, phy: Phy, stations: &[&Station]) -> Result<RadioConfig, F
     config.walls = radio.walls.iter().map(wall).collect();
     config.shadowing = radio.shadowing.map(|sigma| Shadowing { sigma, correlation: 2.0 });
     config.fading = radio.fading.map_or(Fading::None, |word| word.0);
-    config.thresholds = Thresholds { capture: radio.capture, ..Thresholds::default() };
+    config.distortion = radio.distortion;
+    config.thresholds.capture = radio.capture;
+    config.thresholds.preamble_power =
+        radio.preamble_power.unwrap_or(config.thresholds.preamble_power);
     somebody_hears(&config, link)?;
     Ok(config)
 }
@@ -214,6 +217,9 @@ fn check_numbers(radio: &Radio) -> Result<(), String> {
         ("noise-figure", radio.noise_figure, 0.0..=60.0),
         ("shadowing", radio.shadowing, 0.0..=40.0),
         ("capture", radio.capture, 0.0..=60.0),
+        ("distortion", radio.distortion, -80.0..=0.0),
+        ("power", radio.power.map(|power| power.0), -60.0..=40.0),
+        ("preamble-power", radio.preamble_power.map(|power| power.0), -110.0..=-20.0),
     ];
     let mut walls = radio.walls.iter();
     if let Some(wall) = walls.find(|wall| wall.iter().any(|n| !n.is_finite()) || wall[4] < 0.0) {

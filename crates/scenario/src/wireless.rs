@@ -40,6 +40,12 @@ pub struct Radio {
     /// Differences in time.
     #[serde(with = "by_text", skip_serializing_if = "Option::is_none")]
     pub fading: Option<FadingWord>,
+    /// What senders and receivers distort, over the signal, in decibels; nothing if silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distortion: Option<f64>,
+    /// Receivers notice no weaker preamble; -95 dBm if silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preamble_power: Option<Dbm>,
     /// A receiver leaves a frame for one that is stronger by so many decibels; never if silent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<f64>,
@@ -126,6 +132,7 @@ impl Radio {
             )*};
         }
         take!(distance, power, noise_figure, channel, path_loss, shadowing, fading, capture);
+        take!(distortion, preamble_power);
         take!(rts_threshold, fragment_threshold, slot, preamble, basic_rates, rate_control);
         take!(infrastructure, beacon_interval, power_save);
         take!(backoff, extended_gap, short_attempts, long_attempts, wep, observe);

@@ -81,6 +81,8 @@ struct Fate<'a> {
     began: f64,
     ended: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    strength: Option<i8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     truncated: Option<u32>,
     #[serde(skip_serializing_if = "<[u32]>::is_empty")]
     inverted: &'a [u32],
@@ -241,6 +243,7 @@ fn of_medium<'a>(event: &'a windfall_channel::Event, line: Line<'a>) -> Line<'a>
             header: event.header,
             began: seconds(event.began),
             ended: seconds(event.ended),
+            strength: event.strength,
             truncated,
             inverted: event.verdict.inverted(),
         }),

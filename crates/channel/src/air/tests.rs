@@ -196,7 +196,8 @@ proptest! {
                 at: Instant::START, from: Port(0), to: Port(1), number, tag: frame.tag,
                 kept: false, length: frame.len() as u32, header: frame.header.len() as u32,
                 trailer: frame.trailer.len() as u32,
-                began: Instant::START, ended: Instant::START, verdict,
+                began: Instant::START, ended: Instant::START, strength: None,
+                verdict,
             });
         }
         let trace = recorder.finish();

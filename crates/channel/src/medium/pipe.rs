@@ -187,6 +187,7 @@ impl Path {
             trailer: trailer as u32,
             began,
             ended,
+            strength: None,
             verdict,
         };
         let frame = event.verdict.arrives().then_some(frame);

@@ -250,6 +250,7 @@ impl Shared {
                 trailer: frame.trailer.len() as u32,
                 began,
                 ended,
+                strength: None,
                 verdict,
             });
         }

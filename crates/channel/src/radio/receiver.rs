@@ -1,7 +1,7 @@
 //! One station's receiver: what is in the air around it, and the frame that it follows.
 
 use windfall_base::{Duration, Instant};
-use windfall_phy::decibel::ratio;
+use windfall_phy::decibel::{decibels, ratio};
 
 use super::config::Thresholds;
 use crate::verdict::Missed;
@@ -120,6 +120,12 @@ impl Receiver {
             reception.interference.push((now, interference));
         }
         None
+    }
+
+    /// How strongly a signal arrives that is in the air, in whole dBm.
+    pub(super) fn strength(&self, transmission: u32) -> Option<i8> {
+        let signal = self.signals.iter().find(|signal| signal.transmission == transmission)?;
+        Some(decibels(signal.power).round().clamp(-127.0, 127.0) as i8)
     }
 
     /// Takes back the memory of a reception that was judged.

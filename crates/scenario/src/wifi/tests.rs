@@ -54,7 +54,8 @@ fn every_key_reaches_the_station_or_the_air() {
                 slot = \"long\"\npreamble = \"short\"\nbasic-rates = [\"6Mbps\", \"1Mbps\"]\n\
                 backoff = \"mild\"\nwep = true\nobserve = true\npower = \"10dBm\"\nchannel = 1\n\
                 path-loss = \"log 3.3\"\nwalls = [[2, -1, 2, 1, 5]]\nshadowing = 4.0\n\
-                fading = \"rician 4 11\"\ncapture = 10.0\nextended-gap = \"readable-header\"\n";
+                fading = \"rician 4 11\"\ncapture = 10.0\nextended-gap = \"readable-header\"\n\
+                distortion = -25.0\npreamble-power = \"-84dBm\"\n";
     let topology = link(keys).unwrap();
     let [near, far] = [0, 1].map(|place| &end(&topology, place).mac);
     assert_eq!(near.rate, RatePolicy::Fixed(PhyRate::Ofdm24));
@@ -74,6 +75,7 @@ fn every_key_reaches_the_station_or_the_air() {
     assert_eq!((air.walls.len(), air.walls[0].loss), (1, 5.0));
     assert_eq!(air.fading, Fading::Rician { k: 4.0, doppler: 11.0 });
     assert_eq!(air.thresholds.capture, Some(10.0));
+    assert_eq!((air.distortion, air.thresholds.preamble_power), (Some(-25.0), Dbm(-84.0)));
 }
 
 //= S2.19
@@ -102,6 +104,9 @@ fn what_cannot_be_is_refused_in_one_line() {
         ("radio.fragment-threshold = 100", "fragmentation threshold of 100"),
         ("radio.channel = 15", "channel 15 does not exist"),
         ("radio.path-loss = \"far\"", "free-space"),
+        ("radio.shadowing = -2.0", "shadowing of -2 dB cannot be"),
+        ("radio.distortion = 3.0", "distortion of 3 dB cannot be: use -80 to 0"),
+        ("radio.preamble-power = \"5dBm\"", "preamble-power of 5 dB cannot be: use -110"),
         ("radio.distance = \"9km\"", "nobody hears anybody"),
         ("mtu = 2304", "at most 2296"),
         ("ber = 1e-5", "no ber"),

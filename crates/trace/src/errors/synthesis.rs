@@ -50,6 +50,7 @@ pub fn synthesize_frames(
             trailer: 0,
             began: Instant::START,
             ended: Instant::START,
+            strength: None,
             verdict,
         });
     }

@@ -37,6 +37,7 @@ fn medium(verdict: Verdict) -> Value {
         trailer: 0,
         began,
         ended: AT,
+        strength: Some(-71),
         verdict,
     };
     logged(What::Medium(event)).pop().unwrap()
@@ -91,6 +92,7 @@ fn damage_is_logged_as_known_and_as_true() {
         "ev": "air.damaged", "t": 1.500000001, "at": "air", "tag": 5, "len": 1512, "kept": true,
         "air": {
             "from": 0, "to": 1, "frame": 3, "header": 8, "began": 0.5, "ended": 1.500000001,
+            "strength": -71,
             "truncated": 800, "inverted": [64, 99],
         },
     });

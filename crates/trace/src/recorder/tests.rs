@@ -105,6 +105,7 @@ impl Story {
             trailer: 0,
             began: at,
             ended: at,
+            strength: None,
             verdict,
         };
         self.tell(AIR, What::Medium(event));
