@@ -94,3 +94,26 @@ fn the_readme_shows_the_rust_that_is_tested() {
         assert!(tested.contains(&format!("//! {line}\n")), "{line}");
     }
 }
+
+//= S0.23
+#[test]
+fn a_program_over_udp_is_ported_by_substitution() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let [udp, sap] = ["udp.c", "udp_ported.c"].map(|name| folder.join(name));
+    for (name, source) in [("udp", &udp), ("udp-ported", &sap)] {
+        if let Some(text) = build_and_run(name, source, &[]) {
+            assert_eq!(text, "55\n");
+        }
+    }
+    let Ok(output) = Command::new("diff")
+        .args(["-U1", "--label=udp.c", "--label=udp_ported.c"])
+        .args([&udp, &sap])
+        .output()
+    else {
+        windfall_testkit::skip::announce("there is no diff");
+        return;
+    };
+    let diff = String::from_utf8_lossy(&output.stdout).into_owned();
+    let page = include_str!("../../../docs/porting.md");
+    assert!(page.contains(&format!("```diff\n{diff}```")), "the page shows another diff:\n{diff}");
+}

@@ -27,6 +27,7 @@ mod carrier;
 mod clock;
 mod driver;
 mod error;
+mod pages;
 mod sap;
 mod signal;
 mod source;

@@ -13,6 +13,7 @@ use windfall_wire_net::udplite::{self, Coverage};
 use windfall_wire_net::{Addresses, ipv4};
 
 use crate::carrier::Carrier;
+use crate::pages::Pages;
 use crate::source::Sources;
 use crate::system::{self, Incoming, Outgoing};
 
@@ -74,7 +75,7 @@ pub struct UdpLiteSocket {
     /// The coverage that the kernel's socket was told last.
     told: AtomicI32,
     /// The buffer for a batch, and the bytes for one datagram.
-    scratch: Mutex<(Vec<u8>, usize)>,
+    scratch: Mutex<(Pages, usize)>,
 }
 
 impl UdpLiteSocket {
@@ -138,7 +139,7 @@ impl UdpLiteSocket {
             sources: Sources::default(),
             least_coverage: AtomicI32::new(UNSET),
             told: AtomicI32::new(UNSET),
-            scratch: Mutex::new((Vec::new(), USUAL)),
+            scratch: Mutex::new((Pages::default(), USUAL)),
         })
     }
 
@@ -261,7 +262,7 @@ impl UdpLiteSocket {
         let before = arrivals.len();
         let mut scratch = self.scratch.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let (buffer, size) = &mut *scratch;
-        buffer.resize((BATCH / *size).max(LEAST) * *size, 0);
+        buffer.reserve((BATCH / *size).max(LEAST) * *size)?;
         let mut longest = *size;
         system::receive(self.socket.as_fd(), buffer, *size, |incoming| {
             longest = longest.max(incoming.len);
@@ -277,7 +278,7 @@ impl UdpLiteSocket {
     /// Frees the memory that receiving needs, until it is needed again.
     pub fn rest(&self) {
         let mut scratch = self.scratch.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        scratch.0 = Vec::new();
+        scratch.0 = Pages::default();
     }
 
     fn read(&self, incoming: &Incoming<'_>) -> Option<Arrival> {

@@ -27,6 +27,9 @@ impl Body {
     }
 }
 
+/// What fills a trial of the path's size.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
 impl Connection {
     /// The next datagram to send now.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
@@ -152,7 +155,8 @@ impl Connection {
             return Some(self.datagram(now, Kind::Probe, body, Some(Load::Probe)));
         }
         let size = self.path.try_now(now, self.timeout())?;
-        let body = Body::control(BytesMut::zeroed(size - self.around).freeze());
+        let zeros = Bytes::from_static(&ZEROS).slice(..(size - self.around).min(ZEROS.len()));
+        let body = Body { exact: [Bytes::new(), zeros], rest: Bytes::new(), flags: 0 };
         Some(self.datagram(now, Kind::Probe, body, Some(Load::Trial(size))))
     }
 

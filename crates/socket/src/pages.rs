@@ -1,0 +1,87 @@
+//! Memory that goes back to the system as soon as it is not needed: an allocator would keep it, and
+//! a thousand idle sockets would hold a thousand buffers.
+#![expect(unsafe_code, reason = "pages come from the system as a pointer")]
+
+use std::io;
+use std::ops::{Deref, DerefMut};
+use std::ptr::{NonNull, null_mut};
+
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
+/// Pages of memory, all of them zero at first.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: the pages belong to this value alone, as those of a boxed slice.
+unsafe impl Send for Pages {}
+
+impl Default for Pages {
+    /// None.
+    fn default() -> Self {
+        Self { start: NonNull::dangling(), len: 0 }
+    }
+}
+
+impl Pages {
+    /// Has `len` bytes from now on; what was in them is forgotten if their number changes.
+    pub(crate) fn reserve(&mut self, len: usize) -> io::Result<()> {
+        if self.len == len {
+            return Ok(());
+        }
+        *self = Self::default();
+        if len > 0 {
+            let (access, kind) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+            // SAFETY: no address is asked for, so no memory that is in use changes.
+            let start = unsafe { mmap_anonymous(null_mut(), len, access, kind) }?;
+            self.start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+            self.len = len;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        if self.len > 0 {
+            // SAFETY: these are the pages that `reserve` got, and nobody can refer to them now. A
+            // failure would leave them mapped, which harms nothing.
+            let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
+        }
+    }
+}
+
+impl Deref for Pages {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the pages are mapped, readable, zero or written to, and as many as `len` says.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for Pages {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `deref`, and writable; the borrow is the only one.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_can_be_had_written_to_and_given_back() {
+        let mut pages = Pages::default();
+        assert!(pages.is_empty());
+        for len in [5_000, 5_000, 100_000, 0] {
+            pages.reserve(len).expect("there is memory");
+            assert_eq!(pages.len(), len);
+            pages.fill(7);
+            assert!(pages.iter().all(|byte| *byte == 7));
+        }
+    }
+}
