@@ -20,6 +20,8 @@ pub(crate) const FIGURE: Figure = Figure {
 
 /// Where the channel counts as poor: where TCP begins to repeat often.
 const POOR: f64 = 10.0;
+/// A speed that is further off is of no use, nor are positions that are older, in seconds.
+const USEFUL: (f64, f64) = (0.1, 0.05);
 
 fn mean(place: &Place, of: impl Fn(&Walked) -> Option<f64>) -> f64 {
     statistics::mean(&place.values(of)).unwrap_or(f64::NAN)
@@ -90,7 +92,26 @@ fn claims(sap: &[Place], tcp: &[Place]) -> Vec<Claim> {
             format!("beyond 10 m, in ms, SAP and TCP: {}", both.join(", ")),
             ages.iter().all(|(sap, tcp)| sap < tcp),
         ),
+        range(sap, tcp),
     ]
+}
+
+//= S0.72
+/// How far each protocol is of use.
+fn range(sap: &[Place], tcp: &[Place]) -> Claim {
+    let useful = |place: &&Place| {
+        place.median(|walk| Some(walk.error)) < USEFUL.0 && mean(place, Walked::age) < USEFUL.1
+    };
+    let [sap, tcp] = [sap, tcp].map(|places| {
+        places.iter().take_while(useful).map(|place| place.metres).fold(0.0, f64::max)
+    });
+    claim(
+        "S0.72",
+        "a greater usable range at a given quality: speed within 10 %, positions younger than \
+         50 ms on average",
+        format!("up to {sap} m over SAP, up to {tcp} m over TCP"),
+        sap > tcp,
+    )
 }
 
 fn chart(

@@ -47,10 +47,11 @@ fn the_speed_of_a_walker_degrades_gracefully() {
 }
 
 //= S0.55
+//= S0.72
 //= S0.73
 #[test]
 fn positions_come_more_steadily_and_younger_than_over_tcp() {
-    check(&fig8::FIGURE, 4);
+    check(&fig8::FIGURE, 5);
 }
 
 //= S0.57
