@@ -198,9 +198,9 @@ impl ReedSolomon {
     ) -> Result<(), BlockError> {
         self.check_many(blocks.len(), length)?;
         let mut remainders = [[0; divide::REMAINDER]; divide::SIDE_BY_SIDE];
-        for (group, four) in blocks.chunks_mut(length * divide::SIDE_BY_SIDE).enumerate() {
-            self.division.remainders(self.instructions, four, length, &mut remainders);
-            for (i, block) in four.chunks_exact_mut(length).enumerate() {
+        for (group, side_by_side) in blocks.chunks_mut(length * divide::SIDE_BY_SIDE).enumerate() {
+            self.division.remainders(self.instructions, side_by_side, length, &mut remainders);
+            for (i, block) in side_by_side.chunks_exact_mut(length).enumerate() {
                 let outcome = self.locating.correct(
                     &self.field,
                     self.instructions,

@@ -3,7 +3,8 @@
 //!
 //! Long division, eight bytes a step: each of the eight leading bytes selects, from a table of its
 //! own, what it leaves behind when it is divided away, and the eight rows are added to the bytes
-//! that follow. Four blocks go side by side, because each step waits for the one before.
+//! that follow. Five blocks, a frame's, go side by side, because each step waits for the one
+//! before.
 
 use super::{MAX_BLOCK, Parameters};
 use crate::field::Field;
@@ -12,7 +13,7 @@ use crate::lanes::{Instructions, LANES, Lanes, Plain, add_product, dispatch};
 /// Bytes divided away at each step.
 const STEP: usize = 8;
 /// Blocks divided in the same loop.
-pub(crate) const SIDE_BY_SIDE: usize = 4;
+pub(crate) const SIDE_BY_SIDE: usize = 5;
 /// Room for a block, the leading zeros that fill its first step, and the last row's overhang.
 const WORK: usize = (MAX_BLOCK + STEP) + REMAINDER + LANES;
 /// Room for a remainder in whole lanes.
@@ -59,9 +60,9 @@ impl Division {
 
     pub(crate) fn encode_many(&self, instructions: Instructions, blocks: &mut [u8], length: usize) {
         let mut remainders = [[0; REMAINDER]; SIDE_BY_SIDE];
-        for four in blocks.chunks_mut(length * SIDE_BY_SIDE) {
-            self.divide_group(instructions, four, length, &mut remainders);
-            for (block, remainder) in four.chunks_exact_mut(length).zip(&remainders) {
+        for group in blocks.chunks_mut(length * SIDE_BY_SIDE) {
+            self.divide_group(instructions, group, length, &mut remainders);
+            for (block, remainder) in group.chunks_exact_mut(length).zip(&remainders) {
                 block[length - self.parity..].copy_from_slice(&remainder[..self.parity]);
             }
         }
@@ -77,7 +78,7 @@ impl Division {
         remainder
     }
 
-    /// The remainders of up to four received blocks of `length` bytes.
+    /// The remainders of up to five received blocks of `length` bytes.
     pub(crate) fn remainders(
         &self,
         instructions: Instructions,
@@ -91,7 +92,7 @@ impl Division {
         }
     }
 
-    /// The remainders of data · x^parity of up to four blocks.
+    /// The remainders of data · x^parity of up to five blocks.
     fn divide_group(
         &self,
         instructions: Instructions,
@@ -100,13 +101,17 @@ impl Division {
         remainders: &mut [[u8; REMAINDER]; SIDE_BY_SIDE],
     ) {
         let data = length - self.parity;
-        if blocks.len() == length * SIDE_BY_SIDE {
-            let four = core::array::from_fn(|i| &blocks[i * length..i * length + data]);
-            return self.divide_four(instructions, four, remainders);
+        let count = blocks.len() / length;
+        if count < 2 {
+            return self.divide_one(
+                instructions,
+                [&blocks[..data]],
+                remainders.first_chunk_mut().expect("room for one"),
+            );
         }
-        for (block, remainder) in blocks.chunks_exact(length).zip(remainders) {
-            self.divide_one(instructions, [&block[..data]], core::array::from_mut(remainder));
-        }
+        // Two take as long as five: the places of those that are missing repeat the last.
+        let block = |i: usize| &blocks[i.min(count - 1) * length..][..data];
+        self.divide_five(instructions, core::array::from_fn(block), remainders);
     }
 
     fn divide_one(
@@ -122,7 +127,7 @@ impl Division {
         );
     }
 
-    fn divide_four(
+    fn divide_five(
         &self,
         instructions: Instructions,
         data: [&[u8]; SIDE_BY_SIDE],
@@ -131,7 +136,7 @@ impl Division {
         let table = &self.table;
         dispatch!(
             instructions,
-            four(
+            five(
                 table: &Table,
                 data: [&[u8]; SIDE_BY_SIDE],
                 remainders: &mut [[u8; REMAINDER]; SIDE_BY_SIDE],
@@ -146,7 +151,7 @@ fn one<L: Lanes>(table: &Table, data: [&[u8]; 1], remainders: &mut [[u8; REMAIND
 }
 
 #[inline(always)]
-fn four<L: Lanes>(
+fn five<L: Lanes>(
     table: &Table,
     data: [&[u8]; SIDE_BY_SIDE],
     remainders: &mut [[u8; REMAINDER]; SIDE_BY_SIDE],
