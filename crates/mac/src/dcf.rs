@@ -98,7 +98,7 @@ impl Dcf {
         let draw = Stream::new(seed, &format!("dcf/{name}"));
         let first = draw.at(0).below(0x1000) as u16;
         Self {
-            access: Access::new(config.timing, config.timing.eifs(config.lowest_basic_rate())),
+            access: Access::new(config.timing),
             window: Window::new(config.backoff, config.timing),
             rates: Rates::new(config.rate.clone(), config.preamble),
             radio: Radio::new(config.observe_radio),
@@ -131,7 +131,9 @@ impl Dcf {
                 // What is due at this very moment begins before anybody could have been heard.
                 self.run(now, pull);
                 self.radio.carrier(now, true);
-                self.access.carrier_busy(now, self.phase == Phase::Contending);
+                let (window, draw) = (&self.window, &mut self.draw);
+                let contends = self.phase == Phase::Contending;
+                self.access.carrier_busy(now, contends, || window.draw(draw));
             }
             Input::CarrierIdle => {
                 self.radio.carrier(now, false);

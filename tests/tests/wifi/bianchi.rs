@@ -31,7 +31,7 @@ impl Times {
         Self {
             slot: micros(timing.slot),
             difs: micros(timing.difs()),
-            eifs: micros(timing.eifs(PhyRate::Dsss1)),
+            eifs: micros(timing.eifs()),
             data: micros(data.frame_duration(Preamble::Long, FRAME)),
             answer: sifs + micros(answer.frame_duration(Preamble::Long, ACK_LEN)),
             patience: sifs + micros(timing.slot) + preamble,

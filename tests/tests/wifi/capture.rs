@@ -7,7 +7,7 @@ use windfall_mac::dcf::{Config, Dcf, Packet};
 use windfall_trace::pcapng::{Capture, Seen};
 use windfall_wire_link::check::frame_check;
 use windfall_wire_link::ieee80211::management::{
-    AssociationRequest, AssociationResponse, Authentication, Beacon, Network, capability,
+    AssociationRequest, AssociationResponse, Authentication, Beacon, Network, capability, erp,
 };
 use windfall_wire_link::ieee80211::{
     Flags, Header, Kind, MacAddress, Phy, PhyRate, Radiotap, snap,
@@ -38,6 +38,7 @@ fn one_of_each() -> Vec<Frame> {
         network: network.clone(),
         channel: 6,
         waiting: Some(vec![1, 9]),
+        erp: Some(erp::BARKER_PREAMBLE),
     };
     let request = |leaves| AssociationRequest {
         capability: capability::ESS,

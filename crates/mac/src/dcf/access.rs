@@ -38,11 +38,11 @@ pub(super) struct Access {
 }
 
 impl Access {
-    pub(super) fn new(timing: Timing, eifs: Duration) -> Self {
+    pub(super) fn new(timing: Timing) -> Self {
         Self {
             slot: timing.slot,
             difs: timing.difs(),
-            eifs,
+            eifs: timing.eifs(),
             busy: false,
             transmitting: false,
             deaf: false,
@@ -79,13 +79,22 @@ impl Access {
         })
     }
 
-    /// The carrier of others appears. A station that `contends` and was about to begin will.
-    pub(super) fn carrier_busy(&mut self, now: Instant, contends: bool) {
+    /// The carrier of others appears. A station that `contends` and was about to begin will; one
+    /// that would have begun without a backoff, had the gap stayed idle, draws one.
+    pub(super) fn carrier_busy(
+        &mut self,
+        now: Instant,
+        contends: bool,
+        draw: impl FnOnce() -> u32,
+    ) {
         if self.busy {
             return;
         }
         if contends {
             self.committed = self.attempt_at().filter(|at| *at <= now + TURNAROUND);
+            if self.committed.is_none() && self.backoff.is_none() {
+                self.backoff = Some(draw());
+            }
         }
         self.freeze(now);
         self.busy = true;

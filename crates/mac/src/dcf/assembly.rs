@@ -33,6 +33,14 @@ struct Parts {
 }
 
 impl Assembly {
+    /// Takes note of a frame that is whole, and tells whether it is the last one of its sender
+    /// once more.
+    pub(super) fn has_come_before(&mut self, header: &Header) -> bool {
+        let number = (header.sequence, header.fragment);
+        let before = self.last.insert(header.transmitter, number);
+        header.flags.has(Flags::RETRY) && before == Some(number)
+    }
+
     /// Takes the body of a data frame that is whole; tells whether it is a packet, or has become
     /// one with the fragments that came before.
     ///
@@ -46,8 +54,7 @@ impl Assembly {
     ) -> Result<bool, DropReason> {
         let from = header.transmitter;
         let number = (header.sequence, header.fragment);
-        let before = self.last.insert(from, number);
-        if header.flags.has(Flags::RETRY) && before == Some(number) {
+        if self.has_come_before(header) {
             return Err(DropReason::Duplicate);
         }
         let more = header.flags.has(Flags::MORE_FRAGMENTS);

@@ -10,9 +10,9 @@ mod member;
 
 use std::collections::VecDeque;
 
-use windfall_base::{DropReason, Duration, Frame, Instant, Stream};
-use windfall_wire_link::ieee80211::management::{Network, Ssid};
-use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress, PhyRate};
+use windfall_base::{DropReason, Duration, Frame, Instant, Preamble, Stream};
+use windfall_wire_link::ieee80211::management::{Beacon, Network, Ssid, capability, erp};
+use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress, Phy, PhyRate, Timing};
 
 use super::config::{Config, Role};
 use super::event::Event;
@@ -81,11 +81,18 @@ impl Bss {
         match &config.role {
             Role::AdHoc => None,
             Role::AccessPoint { ssid, interval, channel } => {
-                let network = network(config, ssid);
                 let interval = (*interval).max(1);
+                let beacon = Beacon {
+                    timestamp: 0,
+                    interval,
+                    capability: capability(config),
+                    network: network(config, ssid),
+                    channel: *channel,
+                    waiting: None,
+                    erp: erp(config),
+                };
                 let began = Duration::from_micros(draw.at(1).below(u64::from(interval) * 1024));
-                let began = Instant::START + began;
-                let it = AccessPoint::new(config.address, network, *channel, (began, interval));
+                let it = AccessPoint::new(config.address, beacon, Instant::START + began);
                 Some(Self::AccessPoint(it))
             }
             Role::Member { ssid, power_save } => {
@@ -160,6 +167,14 @@ impl Bss {
         }
     }
 
+    /// The clock of the network at an instant, in microseconds, as far as the station sets it.
+    pub(super) fn clock(&self, at: Instant) -> u64 {
+        match self {
+            Self::AccessPoint(it) => it.clock(at),
+            Self::Member(_) => 0,
+        }
+    }
+
     /// The access point to which the station belongs, which may be itself.
     pub(super) fn access_point(&self) -> Option<MacAddress> {
         match self {
@@ -175,6 +190,21 @@ impl Bss {
             Self::Member(_) => 0,
         }
     }
+}
+
+/// What the frames of a station say it can.
+fn capability(config: &Config) -> u16 {
+    let flag = |bit, set| if set { bit } else { 0 };
+    capability::ESS
+        | flag(capability::PRIVACY, config.wep)
+        | flag(capability::SHORT_PREAMBLE, config.preamble == Preamble::Short)
+        | flag(capability::SHORT_SLOT, config.timing == Timing::G_SHORT_SLOT)
+}
+
+/// What a beacon says of the stations around: all of them know what this one does.
+fn erp(config: &Config) -> Option<u8> {
+    let long = config.preamble == Preamble::Long;
+    (config.phy == Phy::G).then_some(if long { erp::BARKER_PREAMBLE } else { 0 })
 }
 
 /// What the frames of a network say of it.

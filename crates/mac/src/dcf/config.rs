@@ -159,13 +159,21 @@ impl Config {
     }
 
     /// The rate of a response to a frame at `rate`: the highest basic rate that is not higher and
-    /// of the same kind, and the lowest of that kind if there is none.
+    /// of the same kind, and the highest mandatory one if there is none (802.11-2007, 9.6).
     #[must_use]
     pub fn response_rate(&self, rate: PhyRate) -> PhyRate {
-        let basic = self.basic_rates.iter().copied();
-        let fits = |basic: &PhyRate| *basic <= rate && basic.is_ofdm() == rate.is_ofdm();
-        let lowest = if rate.is_ofdm() { PhyRate::Ofdm6 } else { PhyRate::Dsss1 };
-        basic.filter(fits).max().unwrap_or(lowest)
+        let fits = |known: &PhyRate| *known <= rate && known.is_ofdm() == rate.is_ofdm();
+        let basic = self.basic_rates.iter().copied().filter(fits).max();
+        let mandatory = || PhyRate::ALL.into_iter().filter(|rate| rate.is_mandatory());
+        basic.or_else(|| mandatory().filter(fits).max()).unwrap_or(rate)
+    }
+
+    /// The rate of an RTS before a frame at `rate`: a basic one, of the same kind if there is one.
+    #[must_use]
+    pub fn request_rate(&self, rate: PhyRate) -> PhyRate {
+        let basic = self.basic_rates.iter().copied().filter(|basic| *basic <= rate);
+        let alike = |basic: &PhyRate| (basic.is_ofdm() == rate.is_ofdm(), *basic);
+        basic.max_by_key(alike).unwrap_or_else(|| self.lowest_basic_rate())
     }
 
     /// The rate as the PHY has it; `None` if this PHY has no such rate.

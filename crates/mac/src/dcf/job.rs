@@ -34,6 +34,8 @@ pub(super) struct Job {
     /// Failed attempts that count against each limit.
     short: u8,
     long: u8,
+    /// Failed attempts in all.
+    failed: u8,
     /// Data frames sent so far.
     sent: u32,
     /// Attempts in all, by the owner's wish.
@@ -78,6 +80,7 @@ impl Job {
             fragment: 0,
             short: 0,
             long: 0,
+            failed: 0,
             sent: 0,
             limit,
             expires,
@@ -97,6 +100,19 @@ impl Job {
     /// Whether it carries a packet, and is no frame of the station's own.
     pub(super) fn is_packet(&self) -> bool {
         self.header.kind == Kind::Data
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        self.header.kind
+    }
+
+    /// Sets the clock in the first eight bytes of a beacon.
+    pub(super) fn stamp(&mut self, micros: u64) {
+        let mut body = self.packet.payload.to_bytes().to_vec();
+        if let Some(clock) = body.first_chunk_mut() {
+            *clock = micros.to_le_bytes();
+        }
+        self.packet.payload = body.into();
     }
 
     pub(super) fn is_group(&self) -> bool {
@@ -157,7 +173,7 @@ impl Job {
         self.sent += 1;
         let more = self.has_more();
         let flags = self.header.flags.with(Flags::MORE_FRAGMENTS, more);
-        let repeated = self.short + self.long > 0 && self.sent > 1;
+        let repeated = self.failed > 0 && self.sent > 1;
         let flags = flags.with(Flags::RETRY, repeated);
         let duration = match self.header.kind {
             Kind::PsPoll => self.aid | AID_MARK,
@@ -202,17 +218,23 @@ impl Job {
         let more = self.has_more();
         if more {
             self.fragment += 1;
-            (self.short, self.long) = (0, 0);
+            (self.short, self.long, self.failed) = (0, 0, 0);
         }
         more
+    }
+
+    /// The medium has been granted: failed requests no longer count (802.11-2007, 9.2.5.3).
+    pub(super) fn granted(&mut self) {
+        self.short = 0;
     }
 
     /// An attempt of a frame of `len` bytes failed; tells whether it was the last.
     pub(super) fn fail(&mut self, len: usize, config: &Config) -> bool {
         let counter = if len > config.rts_threshold { &mut self.long } else { &mut self.short };
         *counter = counter.saturating_add(1);
+        self.failed = self.failed.saturating_add(1);
         match self.limit {
-            Some(limit) => self.short.saturating_add(self.long) >= limit.get(),
+            Some(limit) => self.failed >= limit.get(),
             None => {
                 self.short >= config.retries.short.get() || self.long >= config.retries.long.get()
             }

@@ -11,7 +11,7 @@ use super::config::ExtendedGap;
 use super::event::Event;
 use super::job::WEP;
 use super::radio::State;
-use super::send::{Phase, Response};
+use super::send::{Phase, Response, to_body};
 use super::{Dcf, Packet};
 
 impl Dcf {
@@ -58,12 +58,31 @@ impl Dcf {
                     self.owe(now, Kind::Ack, &header, vector);
                 }
                 self.events.push_back(Event::Control { sent: false, len: frame.len() });
-                if own && let Some(bss) = &mut self.bss {
-                    let strength = vector.strength.map_or(0.0, |strength| strength.0);
-                    bss.handle_own(now, &header, &frame, strength);
+                // A PS-Poll bears no number by which to know it again.
+                let again = kind != Kind::PsPoll && own && self.assembly.has_come_before(&header);
+                if own && !again {
+                    self.handle_own(now, &header, &frame, vector);
                 }
             }
         }
+    }
+
+    /// A frame of the network itself has come for this station.
+    fn handle_own(&mut self, now: Instant, header: &Header, frame: &Frame, vector: &RxVector) {
+        let rate = self.rate_of(vector);
+        let Some(bss) = &mut self.bss else { return };
+        // A beacon's clock is that of the first bit of its body.
+        let at = match header.kind {
+            Kind::Beacon => vector.began + to_body(rate, self.config.preamble),
+            _ => now,
+        };
+        let strength = vector.strength.map_or(0.0, |strength| strength.0);
+        bss.handle_own(at, header, frame, strength);
+    }
+
+    fn rate_of(&self, vector: &RxVector) -> PhyRate {
+        let lowest = || self.config.lowest_basic_rate();
+        vector.rate.and_then(PhyRate::from_rate).unwrap_or_else(lowest)
     }
 
     /// The radio has kept a frame for somebody else to itself.
@@ -107,16 +126,19 @@ impl Dcf {
     }
 
     fn reserve(&mut self, now: Instant, kind: Kind, duration: u16) {
-        if kind != Kind::PsPoll && duration <= MAX_DURATION {
+        if kind == Kind::PsPoll {
+            // It bears no duration: its acknowledgement is what follows (9.2.5.4).
+            let answer = self.config.response_rate(self.config.lowest_basic_rate());
+            let answer = self.config.timing.sifs + self.duration_of(answer, ACK_LEN);
+            self.access.reserve(now + answer);
+        } else if duration <= MAX_DURATION {
             self.access.reserve(now + Duration::from_micros(u64::from(duration)));
         }
     }
 
     /// Promises an answer a SIFS after `header`, which came for this station alone.
     fn owe(&mut self, now: Instant, kind: Kind, header: &Header, vector: &RxVector) {
-        let lowest = self.config.lowest_basic_rate();
-        let rate = vector.rate.and_then(PhyRate::from_rate).unwrap_or(lowest);
-        let rate = self.config.response_rate(rate);
+        let rate = self.config.response_rate(self.rate_of(vector));
         let sifs = self.config.timing.sifs;
         let spent = sifs + self.duration_of(rate, ACK_LEN);
         let reserves = Duration::from_micros(u64::from(header.duration)).saturating_sub(spent);

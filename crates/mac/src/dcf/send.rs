@@ -1,8 +1,8 @@
 //! The half of an exchange that sends: RTS, data, waiting for the answer, beginning again.
 
-use windfall_base::{DropReason, Duration, Frame, Instant, Outgoing, TxVector};
+use windfall_base::{DropReason, Duration, Frame, Instant, Outgoing, Preamble, TxVector};
 use windfall_wire_link::check::frame_check;
-use windfall_wire_link::ieee80211::header::MAX_DURATION;
+use windfall_wire_link::ieee80211::header::{DATA_HEADER, MAX_DURATION};
 use windfall_wire_link::ieee80211::timing::{ACK_LEN, RTS_LEN};
 use windfall_wire_link::ieee80211::{Header, Kind, MacAddress, PhyRate};
 
@@ -45,6 +45,11 @@ pub(super) struct Response {
     pub(super) rate: PhyRate,
 }
 
+/// From the beginning of a data or management frame to the first bit of its body.
+pub(super) fn to_body(rate: PhyRate, preamble: Preamble) -> Duration {
+    rate.preamble_duration(preamble) + rate.rate().time_of(DATA_HEADER)
+}
+
 /// A duration as the field of a header has it: whole microseconds, rounded up.
 fn field(duration: Duration) -> u16 {
     u16::try_from(duration.as_nanos().div_ceil(1_000)).unwrap_or(MAX_DURATION).min(MAX_DURATION)
@@ -79,17 +84,17 @@ impl Dcf {
 
     fn send_request(&mut self, now: Instant) {
         let Some(job) = &self.job else { return };
-        let answer = self.config.response_rate(job.rate);
+        let rate = self.config.request_rate(job.rate);
         let sifs = self.config.timing.sifs;
         let data = self.duration_of(job.rate, job.len());
-        let response = self.duration_of(answer, ACK_LEN);
-        let reserves = sifs * 3 + response * 2 + data;
+        let answer = |rate| self.duration_of(self.config.response_rate(rate), ACK_LEN);
+        let reserves = sifs * 3 + answer(rate) + data + answer(job.rate);
         let header = Header {
             duration: field(reserves),
             transmitter: self.config.address,
             ..Header::new(Kind::Rts, job.to())
         };
-        self.send_control(now, &header, answer, OnAir::Request);
+        self.send_control(now, &header, rate, OnAir::Request);
         self.phase = Phase::Sending;
     }
 
@@ -103,6 +108,11 @@ impl Dcf {
             reserves += sifs * 2 + self.duration_of(rate, next) + answer;
         }
         let Some(job) = &mut self.job else { return };
+        if let Some(bss) = &self.bss
+            && job.kind() == Kind::Beacon
+        {
+            job.stamp(bss.clock(now + to_body(rate, self.config.preamble)));
+        }
         let frame = job.build(field(reserves));
         let (tag, attempt, len, kept) = (frame.tag, job.sent(), frame.len(), frame.kept);
         let is_packet = job.is_packet();
@@ -155,14 +165,14 @@ impl Dcf {
         let Some(on_air) = self.on_air.take() else { return };
         self.access.end(now);
         self.radio.transmit(now, false);
-        let answer = match on_air {
+        let Some(rate) = self.job.as_ref().map(|job| job.rate) else { return };
+        let (answer, rate) = match on_air {
             OnAir::Response => return,
             OnAir::Data { group: true } => return self.packet_done(now),
-            OnAir::Data { group: false } => Kind::Ack,
-            OnAir::Request => Kind::Cts,
+            OnAir::Data { group: false } => (Kind::Ack, rate),
+            OnAir::Request => (Kind::Cts, self.config.request_rate(rate)),
         };
-        let Some(job) = &self.job else { return };
-        let rate = self.config.response_rate(job.rate);
+        let rate = self.config.response_rate(rate);
         let preamble = rate.preamble_duration(self.config.preamble);
         let until = Some(now + answer_time(&self.config, preamble));
         self.phase = Phase::Awaiting { until, answer };
@@ -181,6 +191,7 @@ impl Dcf {
         let Some(job) = &mut self.job else { return };
         match self.phase {
             Phase::Awaiting { answer: Kind::Cts, .. } => {
+                job.granted();
                 self.phase = Phase::Pausing { until: now + self.config.timing.sifs };
             }
             _ => {

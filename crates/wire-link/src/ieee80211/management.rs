@@ -18,6 +18,7 @@ const SSID: u8 = 0;
 const RATES: u8 = 1;
 const DS_PARAMETERS: u8 = 3;
 const TIM: u8 = 5;
+const ERP: u8 = 42;
 const EXTENDED_RATES: u8 = 50;
 /// The mark of a basic rate in a list of rates.
 const BASIC: u8 = 0x80;
@@ -39,6 +40,16 @@ pub mod capability {
     pub const SHORT_PREAMBLE: u16 = 0x0020;
     /// Slots are short.
     pub const SHORT_SLOT: u16 = 0x0400;
+}
+
+/// Bits of what a beacon of 802.11g says of the stations around.
+pub mod erp {
+    /// Some of them know 802.11b alone.
+    pub const NON_ERP_PRESENT: u8 = 0x01;
+    /// OFDM is announced by frames that they understand.
+    pub const USE_PROTECTION: u8 = 0x02;
+    /// Some of them do not understand short preambles.
+    pub const BARKER_PREAMBLE: u8 = 0x04;
 }
 
 /// What a network is like: the elements that beacons and requests share.
@@ -66,6 +77,8 @@ pub struct Beacon {
     /// The association identifiers of dozing stations for which something waits, ascending, and 0
     /// before them if something waits for all; absent in beacons of ad hoc networks.
     pub waiting: Option<Vec<u16>>,
+    /// Bits of [`erp`]; absent in beacons of 802.11b.
+    pub erp: Option<u8>,
 }
 
 /// The body of an authentication frame.
@@ -117,6 +130,9 @@ impl Beacon {
             if let Some(waiting) = &self.waiting {
                 element(bytes, TIM, &traffic_map(waiting));
             }
+            if let Some(erp) = self.erp {
+                element(bytes, ERP, &[erp]);
+            }
         });
         bytes
     }
@@ -129,10 +145,11 @@ impl Beacon {
         let (fields, elements) = split::<12>(bytes)?;
         let [t0, t1, t2, t3, t4, t5, t6, t7, i0, i1, c0, c1] = *fields;
         let mut channel = 0;
-        let mut waiting = None;
+        let (mut waiting, mut erp) = (None, None);
         let network = Network::parse(elements, |id, body| match id {
             DS_PARAMETERS => channel = body.first().copied().unwrap_or(0),
             TIM => waiting = Some(stations_in(body)),
+            ERP => erp = body.first().copied(),
             _ => {}
         })?;
         Ok(Self {
@@ -142,6 +159,7 @@ impl Beacon {
             network,
             channel,
             waiting,
+            erp,
         })
     }
 }

@@ -129,6 +129,12 @@ impl PhyRate {
         matches!(self.modulation(), Modulation::Ofdm)
     }
 
+    /// Whether every station that can send at rates of its kind can send at this one.
+    #[must_use]
+    pub const fn is_mandatory(self) -> bool {
+        !self.is_ofdm() || matches!(self, Self::Ofdm6 | Self::Ofdm12 | Self::Ofdm24)
+    }
+
     /// Data bits in an OFDM symbol, N_DBPS; `None` for the rates of 802.11b, which have no symbols
     /// of that kind.
     #[must_use]

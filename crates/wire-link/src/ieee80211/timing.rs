@@ -82,10 +82,10 @@ impl Timing {
     }
 
     /// The gap after a frame that could not be read: as long as its acknowledgement at the lowest
-    /// basic rate would take, and then DIFS.
+    /// mandatory rate would take, 1 Mb/s, and then DIFS (IEEE 802.11-2007, 9.2.10).
     #[must_use]
-    pub const fn eifs(&self, lowest: PhyRate) -> Duration {
-        let ack = lowest.frame_duration(Preamble::Long, ACK_LEN).as_nanos();
+    pub const fn eifs(&self) -> Duration {
+        let ack = PhyRate::Dsss1.frame_duration(Preamble::Long, ACK_LEN).as_nanos();
         Duration::from_nanos(self.sifs.as_nanos() + ack + self.difs().as_nanos())
     }
 }
@@ -100,8 +100,8 @@ mod tests {
         assert_eq!(micros(Timing::B.difs()), 50.0);
         assert_eq!(micros(Timing::G_SHORT_SLOT.difs()), 28.0);
         assert_eq!(micros(Timing::G_LONG_SLOT.difs()), 50.0);
-        assert_eq!(micros(Timing::B.eifs(PhyRate::Dsss1)), 364.0);
-        assert_eq!(micros(Timing::G_SHORT_SLOT.eifs(PhyRate::Ofdm6)), 88.0);
+        assert_eq!(micros(Timing::B.eifs()), 364.0);
+        assert_eq!(micros(Timing::G_SHORT_SLOT.eifs()), 342.0);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use windfall_base::{DropReason, Instant};
 use windfall_wire_link::ieee80211::management::{
-    AssociationRequest, AssociationResponse, Authentication, Beacon, MAX_AID, Network, capability,
+    AssociationRequest, AssociationResponse, Authentication, Beacon, MAX_AID,
 };
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress};
 
@@ -21,10 +21,8 @@ const TOO_MANY: u16 = 17;
 #[derive(Debug)]
 pub(in crate::dcf) struct AccessPoint {
     address: MacAddress,
-    network: Network,
-    channel: u8,
-    /// Between beacons, in units of 1024 µs.
-    interval: u16,
+    /// What its beacons say, but for the clock and who should wake.
+    beacon: Beacon,
     /// Where its clock began.
     began: Instant,
     next_beacon: Instant,
@@ -43,21 +41,13 @@ struct Admitted {
 }
 
 impl AccessPoint {
-    /// An access point whose clock begins at an instant, and which sends a beacon after each
-    /// interval, in units of 1024 µs.
-    pub(super) fn new(
-        address: MacAddress,
-        network: Network,
-        channel: u8,
-        (began, interval): (Instant, u16),
-    ) -> Self {
+    /// An access point that sends such beacons by a clock that begins at an instant.
+    pub(super) fn new(address: MacAddress, beacon: Beacon, began: Instant) -> Self {
         Self {
             address,
-            network,
-            channel,
-            interval,
             began,
-            next_beacon: began + UNIT * u64::from(interval),
+            next_beacon: began + UNIT * u64::from(beacon.interval),
+            beacon,
             members: BTreeMap::new(),
             urgent: VecDeque::new(),
             for_all: VecDeque::new(),
@@ -66,6 +56,10 @@ impl AccessPoint {
 
     pub(super) const fn address(&self) -> MacAddress {
         self.address
+    }
+
+    pub(super) fn clock(&self, at: Instant) -> u64 {
+        at.saturating_since(self.began).as_micros()
     }
 
     pub(super) const fn alarm(&self) -> Option<Instant> {
@@ -83,7 +77,7 @@ impl AccessPoint {
         if now < self.next_beacon {
             return;
         }
-        let interval = UNIT * u64::from(self.interval);
+        let interval = UNIT * u64::from(self.beacon.interval);
         while self.next_beacon <= now {
             self.next_beacon += interval;
         }
@@ -100,14 +94,8 @@ impl AccessPoint {
             order.flags = order.flags.with(Flags::MORE_DATA, number < last);
             self.urgent.push_front(order);
         }
-        let beacon = Beacon {
-            timestamp: now.saturating_since(self.began).as_micros(),
-            interval: self.interval,
-            capability: capability::ESS,
-            network: self.network.clone(),
-            channel: self.channel,
-            waiting: Some(waiting),
-        };
+        // Its clock is set when it is sent.
+        let beacon = Beacon { waiting: Some(waiting), ..self.beacon.clone() };
         self.urgent.push_front(Order::own(Kind::Beacon, MacAddress::BROADCAST, beacon.encode()));
     }
 
@@ -176,7 +164,7 @@ impl AccessPoint {
             Kind::AssociationRequest | Kind::ReassociationRequest => {
                 let again = header.kind == Kind::ReassociationRequest;
                 let request = AssociationRequest::parse(body, again);
-                if request.is_ok_and(|request| request.network.ssid == self.network.ssid) {
+                if request.is_ok_and(|request| request.network.ssid == self.beacon.network.ssid) {
                     let kind =
                         if again { Kind::ReassociationResponse } else { Kind::AssociationResponse };
                     let answer = self.admit(from);
@@ -210,10 +198,10 @@ impl AccessPoint {
             self.members.entry(station).or_insert_with(fresh).dozes = false;
         }
         AssociationResponse {
-            capability: capability::ESS,
+            capability: self.beacon.capability,
             status: if aid.is_some() { 0 } else { TOO_MANY },
             aid: aid.unwrap_or(0),
-            network: self.network.clone(),
+            network: self.beacon.network.clone(),
         }
     }
 

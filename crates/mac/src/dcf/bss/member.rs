@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 use windfall_base::{DropReason, Duration, Instant};
 use windfall_wire_link::ieee80211::management::{
-    AssociationRequest, AssociationResponse, Authentication, Beacon, Network, capability,
+    AssociationRequest, AssociationResponse, Authentication, Beacon, Network,
 };
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress};
 
-use super::{Order, UNIT, Use};
+use super::{Order, UNIT, Use, capability};
 use crate::dcf::Pull;
 use crate::dcf::config::Config;
 
@@ -31,6 +31,7 @@ const BETTER: f64 = 6.0;
 pub(in crate::dcf) struct Member {
     address: MacAddress,
     network: Network,
+    capability: u16,
     power_save: bool,
     step: Step,
     /// The access points of the network, and how strong their last beacons were, in dBm.
@@ -64,6 +65,7 @@ impl Member {
         Self {
             address: config.address,
             network,
+            capability: capability(config),
             power_save,
             step: Step::Scanning { until: None },
             heard: BTreeMap::new(),
@@ -219,7 +221,7 @@ impl Member {
 
     fn associate(&mut self, now: Instant, with: MacAddress, leaves: Option<MacAddress>) {
         let request = AssociationRequest {
-            capability: capability::ESS,
+            capability: self.capability,
             listen_interval: 1,
             leaves,
             network: self.network.clone(),

@@ -47,7 +47,8 @@ fn beacon(name: &[u8], now: Instant) -> Vec<u8> {
     let network = Network::new(name, &[PhyRate::Ofdm6], &[PhyRate::Ofdm6]);
     let timestamp = now.as_micros();
     let capability = capability::ESS;
-    Beacon { timestamp, interval: 100, capability, network, channel: 6, waiting: None }.encode()
+    Beacon { timestamp, interval: 100, capability, network, channel: 6, waiting: None, erp: None }
+        .encode()
 }
 
 fn joined() -> Bss {

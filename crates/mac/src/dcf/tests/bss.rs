@@ -1,6 +1,6 @@
 use windfall_base::DropReason;
 use windfall_testkit::laws;
-use windfall_wire_link::ieee80211::management::Ssid;
+use windfall_wire_link::ieee80211::management::{Beacon, Ssid, capability, erp};
 
 use super::super::Role;
 use super::super::radio::State;
@@ -110,6 +110,39 @@ fn those_that_doze_wake_for_what_is_for_all() {
     cell.run_until(micros(1_200_000));
     assert_eq!([1, 2].map(|station| up(&cell, station)), [3, 3]);
     all_balance(&cell);
+}
+
+#[test]
+fn the_clock_of_a_beacon_is_that_of_its_sending_however_long_it_had_to_wait() {
+    let mut config = Config::new(address(0), Phy::G);
+    infrastructure(false)(&mut config);
+    let mut point = Dcf::new(config, Seed(1), "0");
+    let mut none = || None;
+    // From its sending to the first bit of the clock there are 192 µs and 24 bytes at 1 Mb/s.
+    let ahead = |beacon: &Beacon, sent: Instant| {
+        (sent.as_micros() + 192 + 24 * 8) as i64 - beacon.timestamp as i64
+    };
+    let mut clocks = Vec::new();
+    for waits in [0, 7_000] {
+        let (due, _) = point.poll_timeout().expect("a beacon is due");
+        let before = Instant::from_nanos(due.as_nanos() - 50_000);
+        point.handle_input(before, Input::CarrierBusy, &mut none);
+        point.handle_timeout(due, &mut none);
+        let free = due + Duration::from_micros(waits);
+        point.handle_input(free, Input::CarrierIdle, &mut none);
+        let (sent, _) = point.poll_timeout().expect("it contends");
+        point.handle_timeout(sent, &mut none);
+        let frame = point.poll_transmit().expect("the beacon").frame;
+        let body = frame.payload.to_bytes();
+        let beacon = Beacon::parse(&body);
+        let beacon = beacon.expect("it is one");
+        assert_eq!(beacon.capability, capability::ESS | capability::SHORT_SLOT);
+        assert_eq!(beacon.erp, Some(erp::BARKER_PREAMBLE));
+        clocks.push(ahead(&beacon, sent));
+        let done = sent + Duration::from_millis(2);
+        point.handle_input(done, Input::TransmissionDone, &mut none);
+    }
+    assert_eq!(clocks[0], clocks[1], "its clock began at one instant");
 }
 
 #[test]

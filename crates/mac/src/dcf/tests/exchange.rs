@@ -86,6 +86,48 @@ fn what_everybody_should_hear_is_sent_once_at_a_basic_rate_without_an_answer() {
     windfall_testkit::assert_golden!("dcf/group", cell.timeline.as_str());
 }
 
+/// When station 0 begins to send the packet it is given, after these inputs at microseconds.
+fn begins(inputs: Vec<(u64, windfall_base::Port, Input)>) -> u64 {
+    let mut station = Station::new(Config::new(address(0), Phy::G), address(1), 1);
+    for (at, port, input) in inputs {
+        station.handle_input(micros(at), port, input);
+    }
+    let (at, why) = station.poll_timeout().expect("it has something to send");
+    assert_eq!(why, "attempt");
+    at.as_micros()
+}
+
+#[test]
+fn the_first_attempt_needs_no_backoff_unless_the_gap_before_it_is_broken() {
+    let packet = |at| (at, DEVICE, Input::Frame(kilobyte(0), RxVector::wired(micros(at))));
+    let carrier = |at, busy| (at, AIR, if busy { Input::CarrierBusy } else { Input::CarrierIdle });
+    let mut inputs = vec![carrier(1_000, true), carrier(1_100, false), packet(1_110)];
+    assert_eq!(begins(inputs.clone()), 1_128, "a DIFS after the medium fell idle");
+    inputs.extend([carrier(1_120, true), carrier(1_200, false)]);
+    let slots = begins(inputs) - 1_228;
+    assert!(slots > 0 && slots.is_multiple_of(9), "{slots} µs of backoff");
+}
+
+#[test]
+fn a_station_that_overhears_a_poll_leaves_room_for_its_acknowledgement() {
+    let overheard = |code, low, high| {
+        let head = [code, 0, low, high];
+        let heard = windfall_base::Overheard { head, good: true };
+        vec![
+            (1_000, AIR, Input::CarrierBusy),
+            (1_100, AIR, Input::Overheard(heard)),
+            (1_100, AIR, Input::CarrierIdle),
+            (1_101, DEVICE, Input::Frame(kilobyte(0), RxVector::wired(micros(1_101)))),
+        ]
+    };
+    // A SIFS and 304 µs, then a DIFS and the backoff.
+    let after = |inputs| begins(inputs) - 1_100;
+    let poll = after(overheard(0xa4, 0x01, 0xc0));
+    assert!(poll >= 314 + 28 && (poll - 342).is_multiple_of(9), "{poll}");
+    let null = after(overheard(0x48, 100, 0));
+    assert!((128..314 + 28).contains(&null), "{null}");
+}
+
 #[test]
 fn a_hidden_station_keeps_silent_once_it_has_heard_a_cts() {
     // 0 and 2 do not hear each other; both send to 1.

@@ -45,6 +45,26 @@ fn requests_count_against_the_short_limit_and_long_frames_against_the_long_one()
 }
 
 #[test]
+fn a_request_that_is_granted_forgets_those_that_were_not() {
+    let config = Config { rts_threshold: 500, ..Config::new(address(0), Phy::G) };
+    let job = |attempts| {
+        let class = Class { attempts: NonZeroU8::new(attempts), ..Class::default() };
+        let frame = Frame { class, ..kilobyte(0) };
+        let packet = Packet { frame, to: address(1), ether_type: snap::IPV4, expires: None };
+        super::super::job::Job::new(packet, 5, &config)
+    };
+    let (mut free, mut limited) = (job(0), job(12));
+    for job in [&mut free, &mut limited] {
+        assert!((0..6).all(|_| !job.fail(20, &config)));
+        job.granted();
+        assert!(!job.fail(1_024, &config));
+    }
+    let more = |job: &mut super::super::job::Job| (1..).find(|_| job.fail(20, &config));
+    // Seven requests in a row, or what the owner has asked for in all.
+    assert_eq!((more(&mut free), more(&mut limited)), (Some(7), Some(5)));
+}
+
+#[test]
 fn an_owner_may_ask_for_any_number_of_attempts_for_a_rate_and_for_an_end() {
     let class = Class { attempts: NonZeroU8::new(12), ..Class::default() };
     assert_eq!(alone(Frame { class, ..kilobyte(0) }, |_| {}).sent(), 12);

@@ -37,6 +37,24 @@ fn responses_use_the_highest_basic_rate_that_is_not_higher() {
     }
 }
 
+#[test]
+fn where_no_basic_rate_fits_responses_use_a_mandatory_one_and_requests_any_basic_one() {
+    // A network that stations of 802.11b could join.
+    let basic_rates = PhyRate::ALL[..4].to_vec();
+    let config = Config { basic_rates, ..Config::new(address(0), Phy::G) };
+    for (rate, response, request) in [
+        (PhyRate::Ofdm54, PhyRate::Ofdm24, PhyRate::Cck11),
+        (PhyRate::Ofdm18, PhyRate::Ofdm12, PhyRate::Cck11),
+        (PhyRate::Ofdm9, PhyRate::Ofdm6, PhyRate::Cck11),
+        (PhyRate::Cck5_5, PhyRate::Cck5_5, PhyRate::Cck5_5),
+    ] {
+        assert_eq!((config.response_rate(rate), config.request_rate(rate)), (response, request));
+    }
+    let config = Config { basic_rates: vec![PhyRate::Ofdm24], ..config };
+    assert_eq!(config.request_rate(PhyRate::Cck11), PhyRate::Ofdm24);
+    assert_eq!(config.response_rate(PhyRate::Cck11), PhyRate::Cck11);
+}
+
 /// The throughput of one saturated sender of kilobyte frames: the time for `count` of them.
 fn time_for(count: u64, change: impl Fn(&mut Config) + Copy) -> Duration {
     let mut cell = cell(2, Phy::B, 7, change);

@@ -17,9 +17,10 @@ proptest! {
         network in any_network(),
         (timestamp, interval, capability, channel) in any::<(u64, u16, u16, u8)>(),
         waiting in prop::option::of(btree_set(1..=MAX_AID, 0..20)),
+        erp in any::<Option<u8>>(),
     ) {
         let waiting = waiting.map(|aids| aids.into_iter().collect());
-        let beacon = Beacon { timestamp, interval, capability, network, channel, waiting };
+        let beacon = Beacon { timestamp, interval, capability, network, channel, waiting, erp };
         prop_assert_eq!(Beacon::parse(&beacon.encode()), Ok(beacon));
     }
 
