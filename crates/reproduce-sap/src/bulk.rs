@@ -28,7 +28,7 @@ const DISTANCES: [f64; 6] = [2.0, 4.0, 6.0, 8.0, 10.0, 12.2];
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Bytes of each message: 1 KB in the paper, what a packet of 1500 bytes holds otherwise.
-const fn message(speech: Speech) -> usize {
+pub(super) const fn message(speech: Speech) -> usize {
     match speech {
         Speech::Approximate | Speech::Paper => 1_024,
         Speech::Precise => 1_436,
@@ -38,9 +38,14 @@ const fn message(speech: Speech) -> usize {
 
 /// Seconds that a file takes, until the receiver knows its end.
 fn transfer(metres: f64, speech: Speech, kilobytes: u64, seed: u64) -> Option<f64> {
+    let pair = Pair::connected(Office::new(metres, 54), speech, message(speech), seed)?;
+    seconds(pair, speech, kilobytes)
+}
+
+/// The same between two that are connected.
+pub(super) fn seconds(mut pair: Pair, speech: Speech, kilobytes: u64) -> Option<f64> {
     let len = message(speech);
     let messages = kilobytes * 1_024 / len as u64;
-    let mut pair = Pair::connected(Office::new(metres, 54), speech, len, seed)?;
     // The search for the path's size comes first, and is no part of the transfer.
     pair.run(pair.now + Duration::from_millis(500));
     let began = pair.now;

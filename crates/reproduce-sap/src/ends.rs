@@ -207,11 +207,11 @@ impl Pair {
             let timers = timers.filter_map(|end| self.ends[end].poll_timeout());
             let network = self.network.poll_timeout().map(|(at, _)| at);
             let others = self.next.iter().copied();
-            let due = timers.chain(network).chain(others).min().unwrap_or(until);
-            if due > until {
+            let due = timers.chain(network).chain(others).min();
+            let Some(due) = due.filter(|due| *due <= until) else {
                 self.now = until;
                 return;
-            }
+            };
             self.now = due.max(self.now);
             self.disturb();
             self.network.handle_timeout(self.now);

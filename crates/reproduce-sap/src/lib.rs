@@ -3,6 +3,7 @@
 //!
 //! All of them run in simulated time. [`FIGURES`] lists them.
 
+mod bound;
 mod bulk;
 mod busy;
 mod encrypted;
@@ -34,6 +35,7 @@ pub const FIGURES: &[Figure] = &[
     fig3::FIGURE,
     fig4::FIGURE,
     bulk::FIGURE,
+    bound::FIGURE,
     fig7::FIGURE,
     fig8::FIGURE,
     knobs::KNOBS,

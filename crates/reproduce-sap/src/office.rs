@@ -19,6 +19,13 @@ const WALLS: [f64; 3] = [5.0, 7.9, 10.9];
 const STEADY: f64 = 4.0;
 /// What a wall takes: within the 3 to 8 dB of light walls at 2.4 GHz.
 const WALL_LOSS: f64 = 5.0;
+/// The middle of channel 6.
+const MEGAHERTZ: f64 = 2_437.0;
+/// How signals fade with distance.
+const PATH_LOSS: PathLoss = PathLoss::LogDistance { exponent: 3.0 };
+/// What receivers add to thermal noise, and what distortion adds to a signal, in decibels.
+pub(super) const NOISE_FIGURE: f64 = 10.0;
+pub(super) const DISTORTION: f64 = -25.0;
 /// A network of others: where its access point is and where its client.
 const OTHERS: [[(f64, f64); 2]; 3] =
     [[(-6.0, 8.0), (-11.0, 10.0)], [(14.0, -9.0), (19.0, -12.0)], [(7.0, 14.0), (4.0, 19.0)]];
@@ -34,6 +41,12 @@ pub(super) const DESCRIPTION: &str = "\
     fail often at 54 Mb/s and 12.2 m; everything else was taken from the standard and from \
     general measurements. The authors' positions, walls and neighbours are not known beyond what \
     the paper says, so trends and bounds are compared, not curves.";
+
+/// What a signal loses on its way over so many metres, in decibels.
+pub(super) fn loss(metres: f64) -> f64 {
+    let walls = WALLS.iter().filter(|wall| **wall < metres).count();
+    PATH_LOSS.decibels(metres, MEGAHERTZ) + walls as f64 * WALL_LOSS
+}
 
 /// What can be changed about the office and its stations.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,7 +128,7 @@ impl Office {
             address: Some(MacAddress::of_station(place)),
             power: if place < 2 { self.power } else { Dbm(15.0) },
             channel: if place < 2 { self.channel } else { 6 },
-            noise_figure: 10.0,
+            noise_figure: NOISE_FIGURE,
             ..RadioStation::at(position)
         };
         let wall = |&x: &f64| Wall {
@@ -124,10 +137,10 @@ impl Office {
             loss: WALL_LOSS,
         };
         RadioConfig {
-            path_loss: PathLoss::LogDistance { exponent: 3.0 },
+            path_loss: PATH_LOSS,
             walls: WALLS.iter().map(wall).collect(),
             fading: Fading::Rician { k: STEADY, doppler: 11.0 },
-            distortion: Some(-25.0),
+            distortion: Some(DISTORTION),
             ..RadioConfig::new((0..).zip(places).map(station).collect())
         }
     }

@@ -60,6 +60,12 @@ fn precise_bulk_of_the_paper_is_slow_and_the_standard_profile_is_not() {
     check(&bulk::FIGURE, 3);
 }
 
+//= S0.24
+#[test]
+fn precise_bulk_comes_near_the_bound_of_air_time() {
+    check(&bound::FIGURE, 3);
+}
+
 //= S0.27
 //= S0.38
 #[test]
