@@ -41,7 +41,15 @@ fn main() {
     // The other way round, so that a larger ratio is better here too.
     alternate("round trips, median, 1/s", 1.0 / 1.1, sap_trips, raw_trips);
     alternate("precise bulk, MB/s", 0.7, sap_bulk, tcp_bulk);
-    idle();
+    if is_wanted("memory of idle connections") {
+        idle();
+    }
+}
+
+/// Whether no argument names what to run, or one is part of `name`.
+fn is_wanted(name: &str) -> bool {
+    let mut filters = std::env::args().skip(1).filter(|it| !it.starts_with('-')).peekable();
+    filters.peek().is_none() || filters.any(|filter| name.contains(&filter))
 }
 
 /// Runs both in turn and prints the medians and the ratio; `None` is left out.
@@ -51,24 +59,44 @@ fn alternate(
     ours: impl Fn() -> Option<f64>,
     peer: impl Fn() -> Option<f64>,
 ) {
-    let pairs: Vec<(f64, f64)> = (0..PAIRS).filter_map(|_| ours().zip(peer())).collect();
-    let sorted = |of: fn(&(f64, f64)) -> f64| {
+    if !is_wanted(name) {
+        return;
+    }
+    let pairs: Vec<[(f64, f64); 2]> =
+        (0..PAIRS).filter_map(|_| Some([timed(&ours)?, timed(&peer)?])).collect();
+    let sorted = |of: fn(&[(f64, f64); 2]) -> f64| {
         let mut values: Vec<f64> = pairs.iter().map(of).collect();
         values.sort_by(f64::total_cmp);
         values
     };
-    let ratios = sorted(|(ours, peer)| ours / peer);
+    let ratios = sorted(|[ours, peer]| ours.0 / peer.0);
+    let work = sorted(|[ours, peer]| ours.1 / peer.1);
     let [Some(low), Some(high)] = [ratios.first(), ratios.last()] else {
         return println!("{name}: not a single pair of runs came to an end");
     };
     let middle = pairs.len() / 2;
     println!(
-        "{name:<44} {:>9.1}, peer {:>9.1}, ratio {:.2} ({low:.2}..{high:.2}), goal {goal:.2}: {}",
-        sorted(|pair| pair.0)[middle],
-        sorted(|pair| pair.1)[middle],
+        "{name:<44} {:>9.1}, peer {:>9.1}, ratio {:.2} ({low:.2}..{high:.2}), goal {goal:.2}: {}; \
+         processor time {:.2} of the peer's",
+        sorted(|[ours, _]| ours.0)[middle],
+        sorted(|[_, peer]| peer.0)[middle],
         ratios[middle],
         if ratios[middle] >= goal { "reached" } else { "MISSED" },
+        work[middle],
     );
+}
+
+/// What `run` gives, and the seconds of processor time that all threads spent on it.
+fn timed(run: impl Fn() -> Option<f64>) -> Option<(f64, f64)> {
+    let before = processor_time();
+    let result = run()?;
+    Some((result, (processor_time() - before).as_secs_f64()))
+}
+
+/// The processor time of this process, of the system on its behalf too.
+fn processor_time() -> Duration {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(spent.tv_sec as u64, spent.tv_nsec as u32)
 }
 
 /// Two connected sockets, the sender first.

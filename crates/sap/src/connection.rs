@@ -357,6 +357,11 @@ impl Connection {
         Some(received)
     }
 
+    /// Whether the other end must hear something now.
+    pub(crate) fn has_news(&self, now: Instant) -> bool {
+        self.ack.due.is_some_and(|due| due <= now)
+    }
+
     //= S0.56
     /// Asks for `ranges` of approximate message `number` again.
     pub(crate) fn repair(

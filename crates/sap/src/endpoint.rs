@@ -121,8 +121,11 @@ impl Endpoint {
     /// The next message of a connection; they stay readable after it has ended, until
     /// [`close`](Self::close).
     pub fn receive(&mut self, now: Instant, id: ConnectionId) -> Option<Received> {
-        let received = self.connections.get_mut(&id.0)?.receive(now)?;
-        self.touch(id.0);
+        let connection = self.connections.get_mut(&id.0)?;
+        let received = connection.receive(now)?;
+        if connection.has_news(now) {
+            self.ready.insert(id.0);
+        }
         Some(received)
     }
 
@@ -293,6 +296,18 @@ impl Endpoint {
         Some((at, why))
     }
 
+    /// As [`poll_timeout`](Self::poll_timeout), without the reason.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        self.timers.first().map(|(at, _)| *at)
+    }
+
+    /// Whether there may be something to transmit or to tell since it was drained.
+    #[must_use]
+    pub fn has_work(&self) -> bool {
+        !(self.ready.is_empty() && self.answers.is_empty() && self.events.is_empty())
+    }
+
     /// Notes that something changed about a connection.
     fn touch(&mut self, id: u32) {
         self.ready.insert(id);
@@ -308,6 +323,9 @@ impl Endpoint {
     }
 
     fn set_timer(&mut self, id: u32, at: Option<Instant>) {
+        if self.due.get(&id) == at.as_ref() {
+            return;
+        }
         if let Some(before) = self.due.remove(&id) {
             self.timers.remove(&(before, id));
         }

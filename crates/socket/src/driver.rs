@@ -12,19 +12,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration as Span;
 
+use arrayvec::ArrayVec;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use windfall_base::{Duration, Instant};
 use windfall_sap::{CloseReason, Config, ConnectionId, Endpoint, Event, Secret, Transmit};
 
 use crate::clock::Clock;
+use crate::eager::Eager;
 use crate::error::Error;
 use crate::signal::Signal;
+use crate::system::BATCH;
 use crate::udplite::{Arrival, Datagram, UdpLiteSocket};
 
 /// How long the background leaves the driving to applications after one has driven.
 const YIELD: Duration = Duration::from_millis(10);
-/// Datagrams handed to the system at once.
-const BATCH: usize = 64;
 /// After how much quiet the memory for receiving is given back.
 const QUIET: Duration = Duration::from_secs(1);
 
@@ -58,8 +59,12 @@ pub(crate) struct State {
     unsent: VecDeque<Transmit>,
     arrivals: Vec<Arrival>,
     driver: Driver,
+    /// Callers that wait for what another one drives.
+    waiting: usize,
     /// When a caller drove last.
     driven: Instant,
+    /// When callers look before they sleep.
+    eager: Eager,
     heard: Instant,
     ended: bool,
 }
@@ -98,7 +103,9 @@ impl Handle {
             unsent: VecDeque::new(),
             arrivals: Vec::new(),
             driver: Driver::Nobody,
+            waiting: 0,
             driven: clock.now(),
+            eager: Eager::default(),
             heard: clock.now(),
             ended: false,
         };
@@ -158,12 +165,15 @@ impl Core {
 
     /// Sends what the endpoint has to send, after the state was changed, and tells the others.
     pub(crate) fn flush(&self, state: &mut State) {
-        let before = state.endpoint.poll_timeout();
+        if !state.endpoint.has_work() && state.unsent.is_empty() {
+            return;
+        }
+        let before = state.endpoint.deadline();
         self.transmit(state);
         self.sort_events(state);
         // Whoever polls must know of an earlier deadline.
-        let earlier = match (before, state.endpoint.poll_timeout()) {
-            (Some((before, _)), Some((now, _))) => now < before,
+        let earlier = match (before, state.endpoint.deadline()) {
+            (Some(before), Some(now)) => now < before,
             (before, now) => before.is_none() && now.is_some(),
         };
         if state.driver != Driver::Nobody && (earlier || !state.unsent.is_empty()) {
@@ -198,8 +208,10 @@ impl Core {
                 self.wake();
             }
             let span = deadline.map_or(QUIET, |deadline| deadline.saturating_since(now).min(QUIET));
+            state.waiting += 1;
             let waited = self.changed.wait_timeout(state, span_of(span));
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state.waiting -= 1;
         }
     }
 
@@ -211,20 +223,56 @@ impl Core {
         deadline: Option<Instant>,
     ) -> Result<MutexGuard<'a, State>, Error> {
         state.driver = driver;
-        let due = state.endpoint.poll_timeout().map(|(at, _)| at);
+        let due = state.endpoint.deadline();
         let until = due.into_iter().chain(deadline).min();
         let busy = !state.unsent.is_empty();
-        let now = self.clock.now();
+        let mut eager = state.eager;
+        let mut arrivals = std::mem::take(&mut state.arrivals);
         drop(state);
-        let result = self.poll(until.map(|until| until.saturating_since(now)), busy);
+        let look = (driver == Driver::Caller).then_some(&mut eager);
+        let result = self.listen(&mut arrivals, until, busy, look);
         let mut state = self.lock();
-        self.pump(&mut state);
+        self.pump(&mut state, arrivals);
         state.driver = Driver::Nobody;
-        self.changed.notify_all();
+        // Each call reaches the system, so not without need.
+        if state.waiting > 0 {
+            self.changed.notify_all();
+        }
+        state.eager = eager;
         result.map_err(Error::system("cannot wait for the socket")).map(|()| state)
     }
 
-    fn poll(&self, span: Option<Duration>, busy: bool) -> io::Result<()> {
+    /// Waits for datagrams, a wake-up or `until`, and takes what has arrived.
+    fn listen(
+        &self,
+        arrivals: &mut Vec<Arrival>,
+        until: Option<Instant>,
+        busy: bool,
+        mut eager: Option<&mut Eager>,
+    ) -> io::Result<()> {
+        let began = self.clock.now();
+        let end = eager.as_deref_mut().map_or(began, |eager| began + eager.patience());
+        let end = until.map_or(end, |until| until.min(end));
+        let (mut now, mut found) = (began, false);
+        while !found && now < end {
+            // If the other end waits for this processor, it goes first.
+            std::thread::yield_now();
+            found = self.socket.receive_any(arrivals).is_ok();
+            now = self.clock.now();
+        }
+        // An error that receiving tells is of a datagram sent before: it counts as lost.
+        if !found && self.poll(until.map(|until| until.saturating_since(now)), busy)? {
+            found = self.socket.receive_any(arrivals).is_ok();
+            now = self.clock.now();
+        }
+        if let Some(eager) = eager {
+            eager.learn(found.then(|| now.saturating_since(began)));
+        }
+        Ok(())
+    }
+
+    /// Waits; whether there is something to receive.
+    fn poll(&self, span: Option<Duration>, busy: bool) -> io::Result<bool> {
         let mut interest = PollFlags::IN;
         interest.set(PollFlags::OUT, busy);
         let mut fds = [PollFd::new(&self.socket, interest), PollFd::new(&self.wake, PollFlags::IN)];
@@ -239,30 +287,22 @@ impl Core {
         if !fds[1].revents().is_empty() {
             let _ = rustix::io::read(&self.wake, &mut [0; 8]);
         }
-        Ok(())
+        // Anything but room for sending: an error is fetched by receiving.
+        Ok(!fds[0].revents().difference(PollFlags::OUT).is_empty())
     }
 
-    /// Takes what has arrived, does what is due, and sends.
-    fn pump(&self, state: &mut State) {
-        let mut arrivals = std::mem::take(&mut state.arrivals);
-        for _ in 0..8 {
-            arrivals.clear();
-            let result = self.socket.receive_any(&mut arrivals);
-            let now = self.clock.now();
-            for arrival in &arrivals {
-                let (from, data) = (arrival.from, &arrival.data);
-                state.endpoint.handle_datagram(now, from, data, arrival.intact);
-            }
-            match result {
-                Ok(0) | Err(_) => break,
-                Ok(_) => {
-                    state.heard = now;
-                    self.transmit(state);
-                }
-            }
+    /// Hands over what has arrived, does what is due, and sends.
+    fn pump(&self, state: &mut State, mut arrivals: Vec<Arrival>) {
+        let now = self.clock.now();
+        if !arrivals.is_empty() {
+            state.heard = now;
+        }
+        for arrival in arrivals.drain(..) {
+            let (from, data) = (arrival.from, &arrival.data);
+            state.endpoint.handle_datagram(now, from, data, arrival.intact);
         }
         state.arrivals = arrivals;
-        state.endpoint.handle_timeout(self.clock.now());
+        state.endpoint.handle_timeout(now);
         self.transmit(state);
         self.sort_events(state);
     }
@@ -276,34 +316,42 @@ impl Core {
             {
                 state.unsent.push_back(transmit);
             }
-            if state.unsent.is_empty() {
+            let full = state.unsent.len() >= BATCH;
+            while !state.unsent.is_empty() {
+                if !self.send(state) {
+                    return;
+                }
+            }
+            if !full {
                 return;
             }
-            let datagrams: Vec<Datagram<'_>> = state
-                .unsent
-                .iter()
-                .take(BATCH)
-                .map(|it| Datagram {
-                    to: it.to,
-                    coverage: it.coverage(),
-                    parts: [&it.parts[0], &it.parts[1], &it.parts[2]],
-                })
-                .collect();
-            let sent = self.socket.send(&datagrams);
-            match sent {
-                Ok(count) => drop(state.unsent.drain(..count)),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) => {
-                    // The error belongs to the first one: it is lost, as it might be on the way.
-                    if let Some(lost) = state.unsent.pop_front()
-                        && error.kind() != io::ErrorKind::ConnectionRefused
-                        && error.raw_os_error() != Some(libc::EMSGSIZE)
-                    {
-                        state.endpoint.handle_unreachable(lost.to);
-                    }
+        }
+    }
+
+    /// Hands the first batch to the system; whether it takes more.
+    fn send(&self, state: &mut State) -> bool {
+        let mut datagrams: ArrayVec<Datagram<'_>, BATCH> = ArrayVec::new();
+        datagrams.extend(state.unsent.iter().take(BATCH).map(|it| Datagram {
+            to: it.to,
+            coverage: it.coverage(),
+            parts: [&it.parts[0], &it.parts[1], &it.parts[2]],
+        }));
+        let sent = self.socket.send(&datagrams);
+        drop(datagrams);
+        match sent {
+            Ok(count) => drop(state.unsent.drain(..count)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
+            Err(error) => {
+                // The error belongs to the first one: it is lost, as it might be on the way.
+                if let Some(lost) = state.unsent.pop_front()
+                    && error.kind() != io::ErrorKind::ConnectionRefused
+                    && error.raw_os_error() != Some(libc::EMSGSIZE)
+                {
+                    state.endpoint.handle_unreachable(lost.to);
                 }
             }
         }
+        true
     }
 
     /// Notes what happened to each connection, and raises or lowers its signal.

@@ -26,6 +26,7 @@ pub mod asynchronous;
 mod carrier;
 mod clock;
 mod driver;
+mod eager;
 mod error;
 mod pages;
 mod sap;

@@ -2,11 +2,15 @@
 #![expect(unsafe_code, reason = "the system's batch calls take pointers")]
 
 use std::io;
-use std::mem::{size_of, zeroed};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::mem::{MaybeUninit, size_of, zeroed};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use socket2::{SockAddr, SockAddrStorage};
+use arrayvec::ArrayVec;
+use socket2::SockAddr;
+
+/// Datagrams handed to the system at once, or by it.
+pub(crate) const BATCH: usize = 64;
 
 /// Room for one control message, aligned as the system wants it.
 #[derive(Clone, Copy)]
@@ -43,36 +47,44 @@ pub(crate) fn set(fd: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> io::
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Sends datagrams until one would block; gives how many.
+/// What the system reads of one datagram beside its header.
+struct Prepared {
+    address: SockAddr,
+    slices: [libc::iovec; PARTS],
+    control: Control,
+}
+
+/// Sends datagrams until one would block, [`BATCH`] at most; gives how many.
 pub(crate) fn send(fd: BorrowedFd<'_>, datagrams: &[Outgoing<'_>]) -> io::Result<usize> {
-    let addresses: Vec<SockAddr> = datagrams.iter().map(|it| it.to.into()).collect();
-    let mut slices: Vec<[libc::iovec; PARTS]> = datagrams
-        .iter()
-        .map(|it| {
-            it.parts.map(|part| libc::iovec {
-                iov_base: part.as_ptr().cast_mut().cast(),
-                iov_len: part.len(),
-            })
-        })
-        .collect();
-    let mut controls = vec![Control([0; 64]); datagrams.len()];
-    // SAFETY: all-zero bytes are a legal value of this plain structure.
-    let mut headers: Vec<libc::mmsghdr> = vec![unsafe { zeroed() }; datagrams.len()];
-    for (index, header) in headers.iter_mut().enumerate() {
-        let header = &mut header.msg_hdr;
-        header.msg_name = addresses[index].as_ptr().cast_mut().cast();
-        header.msg_namelen = addresses[index].len();
-        header.msg_iov = slices[index].as_mut_ptr();
-        header.msg_iovlen = PARTS as _;
-        if let Some(source) = datagrams[index].source {
-            header.msg_control = controls[index].0.as_mut_ptr().cast();
-            header.msg_controllen = size_of::<Control>() as _;
-            put_source(header, source);
+    // Filled where they are: a vector that is returned may be copied in all its length.
+    let mut prepared: ArrayVec<Prepared, BATCH> = ArrayVec::new();
+    prepared.extend(datagrams.iter().take(BATCH).map(|it| Prepared {
+        address: it.to.into(),
+        slices: it.parts.map(|part| libc::iovec {
+            iov_base: part.as_ptr().cast_mut().cast(),
+            iov_len: part.len(),
+        }),
+        control: Control([0; 64]),
+    }));
+    let mut headers: ArrayVec<libc::mmsghdr, BATCH> = ArrayVec::new();
+    for (prepared, datagram) in prepared.iter_mut().zip(datagrams) {
+        // SAFETY: all-zero bytes are a legal value of this plain structure.
+        let mut header: libc::mmsghdr = unsafe { zeroed() };
+        let message = &mut header.msg_hdr;
+        message.msg_name = prepared.address.as_ptr().cast_mut().cast();
+        message.msg_namelen = prepared.address.len();
+        message.msg_iov = prepared.slices.as_mut_ptr();
+        message.msg_iovlen = PARTS as _;
+        if let Some(source) = datagram.source {
+            message.msg_control = prepared.control.0.as_mut_ptr().cast();
+            message.msg_controllen = size_of::<Control>() as _;
+            put_source(message, source);
         }
+        headers.push(header);
     }
     let count = headers.len() as libc::c_uint;
-    // SAFETY: every header points to an address, slices and a control buffer that live in the
-    // vectors above through the call; the system only reads the slices.
+    // SAFETY: every header points to an address, slices and a control buffer that live in
+    // `prepared` through the call and do not move; the system only reads the slices.
     let sent =
         unsafe { libc::sendmmsg(fd.as_raw_fd(), headers.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
     if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
@@ -107,53 +119,76 @@ fn put_source(header: &mut libc::msghdr, source: IpAddr) {
     }
 }
 
-/// Receives datagrams until there are none, or `size` bytes for each have filled `scratch`; gives
-/// how many.
+/// Receives datagrams until there are none, or `size` bytes for each have filled `scratch`, or
+/// [`BATCH`] have come; gives how many.
 pub(crate) fn receive(
     fd: BorrowedFd<'_>,
     scratch: &mut [u8],
     size: usize,
     mut take: impl FnMut(Incoming<'_>),
 ) -> io::Result<usize> {
-    let count = scratch.len() / size;
-    let mut addresses: Vec<SockAddrStorage> =
-        (0..count).map(|_| SockAddrStorage::zeroed()).collect();
-    let mut controls = vec![Control([0; 64]); count];
-    let mut slices: Vec<libc::iovec> = scratch
-        .chunks_exact_mut(size)
-        .map(|chunk| libc::iovec { iov_base: chunk.as_mut_ptr().cast(), iov_len: size })
-        .collect();
-    // SAFETY: all-zero bytes are a legal value of this plain structure.
-    let mut headers: Vec<libc::mmsghdr> = vec![unsafe { zeroed() }; count];
-    for (index, header) in headers.iter_mut().enumerate() {
-        let header = &mut header.msg_hdr;
-        header.msg_name = (&raw mut addresses[index]).cast();
-        header.msg_namelen = size_of::<SockAddrStorage>() as libc::socklen_t;
-        header.msg_iov = &raw mut slices[index];
-        header.msg_iovlen = 1;
-        header.msg_control = controls[index].0.as_mut_ptr().cast();
-        header.msg_controllen = size_of::<Control>() as _;
+    let mut addresses = [Address([0; 28]); BATCH];
+    // What the system does not write to is not read.
+    let mut controls = [const { MaybeUninit::<Control>::uninit() }; BATCH];
+    let mut slices: ArrayVec<libc::iovec, BATCH> = ArrayVec::new();
+    slices.extend(
+        scratch
+            .chunks_exact_mut(size)
+            .take(BATCH)
+            .map(|chunk| libc::iovec { iov_base: chunk.as_mut_ptr().cast(), iov_len: size }),
+    );
+    let mut headers: ArrayVec<libc::mmsghdr, BATCH> = ArrayVec::new();
+    for (index, slice) in slices.iter_mut().enumerate() {
+        // SAFETY: all-zero bytes are a legal value of this plain structure.
+        let mut header: libc::mmsghdr = unsafe { zeroed() };
+        let message = &mut header.msg_hdr;
+        message.msg_name = addresses[index].0.as_mut_ptr().cast();
+        message.msg_namelen = size_of::<Address>() as libc::socklen_t;
+        message.msg_iov = &raw mut *slice;
+        message.msg_iovlen = 1;
+        message.msg_control = controls[index].as_mut_ptr().cast();
+        message.msg_controllen = size_of::<Control>() as _;
+        headers.push(header);
     }
     let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
-    let none = std::ptr::null_mut();
+    let (count, none) = (headers.len() as libc::c_uint, std::ptr::null_mut());
     // SAFETY: every header points to an address, a slice and a control buffer of the stated
-    // lengths, which live through the call and belong to nobody else.
+    // lengths, which live through the call, do not move and belong to nobody else.
     let received =
-        unsafe { libc::recvmmsg(fd.as_raw_fd(), headers.as_mut_ptr(), count as _, flags, none) };
+        unsafe { libc::recvmmsg(fd.as_raw_fd(), headers.as_mut_ptr(), count, flags, none) };
     if received < 0 {
         return Err(io::Error::last_os_error());
     }
-    let filled = headers.iter().take(received as usize);
-    for (index, (header, address)) in filled.zip(addresses).enumerate() {
+    for (index, header) in headers.iter().take(received as usize).enumerate() {
         let len = header.msg_len as usize;
-        // SAFETY: the system has written an address of this length to the storage.
-        let from = unsafe { SockAddr::new(address, header.msg_hdr.msg_namelen) };
-        let Some(from) = from.as_socket() else { continue };
+        let Some(from) = addresses[index].read() else { continue };
         let start = index * size;
         let bytes = &scratch[start..start + len.min(size)];
         take(Incoming { from, to: destination(&header.msg_hdr), bytes, len });
     }
     Ok(received as usize)
+}
+
+/// An internet address as the system writes it: `sockaddr_in`, or `sockaddr_in6`.
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+struct Address([u8; 28]);
+
+impl Address {
+    fn read(&self) -> Option<SocketAddr> {
+        let bytes = &self.0;
+        let port = u16::from_be_bytes([bytes[2], bytes[3]]);
+        let word = |at: usize| bytes[at..at + 4].first_chunk::<4>().copied().unwrap_or_default();
+        match i32::from(u16::from_ne_bytes([bytes[0], bytes[1]])) {
+            libc::AF_INET => Some(SocketAddr::new(Ipv4Addr::from(word(4)).into(), port)),
+            libc::AF_INET6 => {
+                let ip = Ipv6Addr::from(*bytes[8..].first_chunk::<16>()?);
+                let (flow, scope) = (u32::from_be_bytes(word(4)), u32::from_ne_bytes(word(24)));
+                Some(SocketAddrV6::new(ip, port, flow, scope).into())
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The address that a datagram was sent to, from its control messages.

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use arrayvec::ArrayVec;
 use bytes::Bytes;
 use socket2::{Domain, Protocol, Socket, Type};
 use windfall_wire_net::carrier::{self, Ports};
@@ -32,7 +33,7 @@ const UDP_NO_CHECK6_RX: i32 = 102;
 /// Bytes for one datagram at first; more once a longer one came.
 const USUAL: usize = 2048;
 /// Bytes for all datagrams of a batch.
-const BATCH: usize = 32 * USUAL;
+const BATCH: usize = system::BATCH * USUAL;
 /// Datagrams of a batch, at least.
 const LEAST: usize = 8;
 /// What the kernel is asked to keep for a socket, in bytes.
@@ -186,17 +187,18 @@ impl UdpLiteSocket {
                 system::set(self.socket.as_fd(), IPPROTO_UDPLITE, name, coverage)?;
             }
         }
-        let heads: Vec<([u8; 8], usize, Option<IpAddr>)> =
-            datagrams[..count].iter().map(|it| self.head(it)).collect::<io::Result<_>>()?;
-        let outgoing: Vec<Outgoing<'_>> = datagrams[..count]
-            .iter()
-            .zip(&heads)
-            .map(|(it, (head, len, source))| Outgoing {
-                to: if self.carrier == Carrier::Raw { without_port(it.to) } else { it.to },
-                source: *source,
-                parts: [&head[..*len], it.parts[0], it.parts[1], it.parts[2]],
-            })
-            .collect();
+        let datagrams = &datagrams[..count.min(system::BATCH)];
+        let mut heads: ArrayVec<([u8; 8], usize, Option<IpAddr>), { system::BATCH }> =
+            ArrayVec::new();
+        for datagram in datagrams {
+            heads.push(self.head(datagram)?);
+        }
+        let mut outgoing: ArrayVec<Outgoing<'_>, { system::BATCH }> = ArrayVec::new();
+        outgoing.extend(datagrams.iter().zip(&heads).map(|(it, (head, len, source))| Outgoing {
+            to: if self.carrier == Carrier::Raw { without_port(it.to) } else { it.to },
+            source: *source,
+            parts: [&head[..*len], it.parts[0], it.parts[1], it.parts[2]],
+        }));
         let result = system::send(self.socket.as_fd(), &outgoing);
         if result.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::WouldBlock) {
             self.sources.forget();
@@ -352,7 +354,8 @@ fn options(socket: &Socket, carrier: Carrier, local: SocketAddr) -> io::Result<(
             system::set(fd, SOL_UDP, UDP_NO_CHECK6_RX, 1)?;
         }
     }
-    if carrier == Carrier::Kernel {
+    // The checksum inside needs to know whereto a datagram was sent.
+    if carrier == Carrier::Kernel || !local.ip().is_unspecified() {
         return Ok(());
     }
     if local.is_ipv4() {
