@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`.
-.PHONY: demo test ci bench traces tables
+.PHONY: demo test ci bench install traces tables
 
 # Builds, then moves a file across a bad link, without and with local retransmission.
 demo:
@@ -19,6 +19,10 @@ ci:
 # Measures speed, each time beside the peer or the bound that it is compared with.
 bench:
 	@cargo bench --package windfall-bench
+
+# Installs libsap for C, with its header, pkg-config file and manual, below PREFIX (/usr/local).
+install:
+	@crates/ffi-c/install
 
 # Writes the shipped error traces anew, and checks that they are what the generator makes.
 traces:

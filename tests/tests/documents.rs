@@ -140,3 +140,44 @@ fn the_tests_that_the_page_about_tcp_names_exist() {
         assert!(sources.iter().any(|text| text.contains(&function)), "there is no test {name}");
     }
 }
+
+/// Lines of code of a module, or of a crate by its `lib.rs`, without tests.
+fn lines_of_code(path: &Path) -> usize {
+    let lines = |path: &Path| {
+        let text = std::fs::read_to_string(path).expect("the source can be read");
+        let code = text.lines().map(str::trim).take_while(|line| *line != "#[cfg(test)]");
+        code.filter(|line| !line.is_empty() && !line.starts_with("//")).count()
+    };
+    let folder =
+        if path.ends_with("lib.rs") { path.with_file_name("") } else { path.with_extension("") };
+    let (mut folders, mut files) = (vec![folder], vec![path.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten() {
+            let entry = entry.expect("the folder can be listed").path();
+            let is_test = entry.file_stem().is_some_and(|stem| stem == "tests");
+            match entry.is_dir() {
+                _ if is_test || files.contains(&entry) => {}
+                true => folders.push(entry),
+                false if entry.extension().is_some_and(|it| it == "rs") => files.push(entry),
+                false => {}
+            }
+        }
+    }
+    files.iter().map(|file| lines(file)).sum()
+}
+
+//= S0.15
+#[test]
+fn the_sizes_beside_the_papers_are_those_of_the_tree() {
+    let page = std::fs::read_to_string(root().join("docs/porting.md")).expect("the page is there");
+    let mut count = 0;
+    for link in page.split('[').skip(1) {
+        let Some((text, rest)) = link.split_once("](") else { continue };
+        let said = text.split(' ').next().and_then(|word| word.parse::<usize>().ok());
+        let Some((said, path)) = said.zip(rest.split(')').next()) else { continue };
+        let found = lines_of_code(&root().join("docs").join(path));
+        assert!(found.abs_diff(said) * 5 <= said, "{path} has {found} lines, the page says {said}");
+        count += 1;
+    }
+    assert_eq!(count, 8, "every size is a link");
+}

@@ -13,6 +13,8 @@ extern "C" {
 typedef struct sap_sock sap_sock_t;
 
 enum sap_mode { SAP_PRECISE = 0, SAP_APPROX = 1 };
+/* How the protocol works: with a window, or as in the paper that SAP comes from. */
+enum sap_profile { SAP_STANDARD = 0, SAP_PAPER = 1 };
 
 /* What a message is, and what is known of the bytes that are not protected. */
 enum sap_kind { SAP_KIND_PRECISE = 0, SAP_KIND_APPROX = 1, SAP_KIND_REPAIR = 2 };
@@ -21,7 +23,8 @@ enum sap_integrity { SAP_INTACT = 0, SAP_UNKNOWN = 1, SAP_SUSPECT = 2 };
 struct sap_info {
     enum sap_kind kind;
     enum sap_integrity integrity;
-    uint32_t number;      /* among the messages of its kind; a gap is loss */
+    uint32_t number;      /* among the messages of its stream and kind; a gap is loss */
+    uint16_t stream;
     size_t exact;         /* so many bytes at the front are certainly right */
     size_t suspect_start; /* with SAP_SUSPECT: the wrong bits lie in this range */
     size_t suspect_end;
@@ -46,13 +49,24 @@ int sap_set_timeout(sap_sock_t *sock, int milliseconds);
 /* Encrypts the connection with a key of 32 random bytes that both ends share; before sap_connect,
  * sap_bind or sap_listen. NULL takes it back. */
 int sap_set_key(sap_sock_t *sock, const uint8_t key[32]);
+/* Of which profile connections are, and what carries their datagrams: "kernel", "raw" or "udp", the
+ * same at both ends, NULL for "udp"; both before sap_connect, sap_bind or sap_listen. */
+int sap_set_profile(sap_sock_t *sock, enum sap_profile profile);
+int sap_set_carrier(sap_sock_t *sock, const char *carrier);
+/* In which stream the next messages travel, and of which sap_repair speaks; 0 at first. Precise
+ * messages keep their order within a stream, and no stream waits for another. */
+int sap_set_stream(sap_sock_t *sock, uint16_t stream);
+/* What the application can bear, in place of a mode: a rate of bit errors up to 0.5, loss, and
+ * whether messages must keep their order; so many bytes at the front are exact all the same. */
+int sap_set_tolerance(sap_sock_t *sock, double bit_errors, int loss, int in_order,
+                      size_t protected_bytes);
 /* Sends one message; returns its length, or -1. */
 long sap_send(sap_sock_t *sock, const void *data, size_t len);
 /* Receives one message; returns its length (the rest is cut if it is longer than len), 0 at the
  * end or for an empty message (sap_is_finished tells which), or -1. info may be NULL. */
 long sap_recv(sap_sock_t *sock, void *data, size_t len, struct sap_info *info);
 int sap_is_finished(const sap_sock_t *sock);
-/* Asks for bytes start to end (not included) of approximate message number again; they come exact,
+/* Asks for bytes start to end (not included) of approximate message number again: they come exact,
  * as a message of kind SAP_KIND_REPAIR with the same number, empty if the sender has forgotten it. */
 int sap_repair(sap_sock_t *sock, uint32_t number, size_t start, size_t end);
 /* Says that nothing more will be sent, and waits until the other end knows. */

@@ -10,8 +10,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use windfall_socket::{
-    CloseReason, Duration, Error, Integrity, Key, Kind, Mode, Options, Received, SapListener,
-    SapSocket, SendError,
+    Carrier, CloseReason, Config, Duration, Error, Integrity, Key, Kind, Message, Mode, Options,
+    Received, SapListener, SapSocket, SendError, Tolerance,
 };
 
 /// A socket of C, in whichever state.
@@ -26,8 +26,10 @@ pub struct Socket {
 #[derive(Default)]
 struct Settings {
     mode: Mode,
+    tolerance: Option<Tolerance>,
+    stream: u16,
     timeout: Option<Duration>,
-    key: Option<Key>,
+    options: Options,
     finished: bool,
     error: CString,
 }
@@ -39,6 +41,7 @@ pub struct Info {
     kind: c_int,
     integrity: c_int,
     number: u32,
+    stream: u16,
     exact: usize,
     suspect_start: usize,
     suspect_end: usize,
@@ -64,6 +67,7 @@ impl Info {
             kind,
             integrity,
             number: message.number,
+            stream: message.stream,
             exact: exact.map_or(0, |range| range.end),
             suspect_start: suspect.start,
             suspect_end: suspect.end,
@@ -99,7 +103,7 @@ impl Socket {
     }
 
     fn options(&self) -> Options {
-        Options { key: self.settings().key, ..Options::default() }
+        self.settings().options
     }
 
     fn connected(&self) -> Outcome<&SapSocket> {
@@ -120,6 +124,7 @@ impl Socket {
         let settings = self.settings();
         socket.set_mode(settings.mode.clone());
         socket.set_timeout(settings.timeout);
+        socket.set_tolerance(settings.tolerance).map_err(|error| explain(&error))?;
         drop(settings);
         let kept = self.socket.set(socket).map(|()| 0);
         kept.map_err(|_| (libc::EISCONN, "the socket is connected already".to_owned()))
@@ -265,8 +270,64 @@ pub unsafe extern "C" fn sap_set_timeout(sock: *mut Socket, milliseconds: c_int)
 pub unsafe extern "C" fn sap_set_key(sock: *mut Socket, key: *const [u8; 32]) -> c_int {
     let socket = socket!(sock, -1);
     // SAFETY: the pointer is null or leads to 32 bytes that nobody changes during the call.
-    socket.settings().key = unsafe { key.as_ref() }.copied().map(Key::new);
+    socket.settings().options.key = unsafe { key.as_ref() }.copied().map(Key::new);
     0
+}
+
+/// See `sap.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_set_profile(sock: *mut Socket, profile: c_int) -> c_int {
+    let socket = socket!(sock, -1);
+    let config = match profile {
+        0 => Ok(Config::standard()),
+        1 => Ok(Config::paper()),
+        other => Err((libc::EINVAL, format!("{other} is neither SAP_STANDARD nor SAP_PAPER"))),
+    };
+    let set = config.map(|config| socket.settings().options.config = config);
+    socket.report(set.map(|()| 0), -1)
+}
+
+/// See `sap.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_set_carrier(sock: *mut Socket, name: *const c_char) -> c_int {
+    let socket = socket!(sock, -1);
+    let carrier = if name.is_null() {
+        Ok(None)
+    } else {
+        // SAFETY: the caller hands over a string that ends with a zero.
+        let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+        name.parse::<Carrier>().map(Some).map_err(|error| (libc::EINVAL, error))
+    };
+    let set = carrier.map(|carrier| socket.settings().options.carrier = carrier);
+    socket.report(set.map(|()| 0), -1)
+}
+
+/// See `sap.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_set_stream(sock: *mut Socket, stream: u16) -> c_int {
+    let socket = socket!(sock, -1);
+    socket.settings().stream = stream;
+    0
+}
+
+/// See `sap.h`.
+//= S1.67
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_set_tolerance(
+    sock: *mut Socket,
+    bit_errors: f64,
+    loss: c_int,
+    in_order: c_int,
+    protected: usize,
+) -> c_int {
+    let socket = socket!(sock, -1);
+    let tolerance = Tolerance { bit_errors, loss: loss != 0, in_order: in_order != 0, protected };
+    let set = tolerance.validated().map_err(Error::from).and_then(|tolerance| {
+        let open = socket.socket.get();
+        open.map_or(Ok(()), |open| open.set_tolerance(Some(tolerance)))
+    });
+    let set = set.map(|()| socket.settings().tolerance = Some(tolerance));
+    socket.report(set.map(|()| 0).map_err(|error| explain(&error)), -1)
 }
 
 /// See `sap.h`.
@@ -281,7 +342,9 @@ pub unsafe extern "C" fn sap_repair(
     let socket = socket!(sock, -1);
     let range = start..end;
     let asked = socket.connected().and_then(|open| {
-        open.repair_number(0, number, std::slice::from_ref(&range)).map_err(|error| explain(&error))
+        let stream = socket.settings().stream;
+        let ranges = std::slice::from_ref(&range);
+        open.repair_number(stream, number, ranges).map_err(|error| explain(&error))
     });
     socket.report(asked.map(|()| 0), -1)
 }
@@ -298,7 +361,11 @@ pub unsafe extern "C" fn sap_send(sock: *mut Socket, data: *const c_void, len: u
         // SAFETY: the caller hands over `len` bytes that nobody changes during the call.
         _ => unsafe { std::slice::from_raw_parts(data.cast(), len) },
     };
-    let sent = socket.connected().and_then(|open| open.send(data).map_err(|error| explain(&error)));
+    let stream = socket.settings().stream;
+    let sent = socket.connected().and_then(|open| {
+        let message = Message { stream, ..open.message(data) };
+        open.send_message(&message).map_err(|error| explain(&error))
+    });
     socket.report(sent.map(|()| len as c_long), -1)
 }
 

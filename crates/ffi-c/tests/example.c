@@ -25,7 +25,13 @@ int main(void) {
     if (sap_send(here, "about", 5) != 5) return fail("send", here);
     if (sap_send(here, "x", 1) != -1) return 2; /* two bytes of one cannot be protected */
 
-    int precise = 0, approximate = 0, repair = 0;
+    /* Another stream, whose messages wait for none of the first. */
+    sap_set_mode(here, SAP_PRECISE, 0);
+    sap_set_stream(here, 7);
+    if (sap_send(here, "aside", 5) != 5) return fail("send", here);
+    sap_set_stream(here, 0);
+
+    int precise = 0, approximate = 0, repair = 0, aside = 0;
     for (;;) {
         char text[64];
         struct sap_info info;
@@ -37,6 +43,7 @@ int main(void) {
         const char *kinds[] = {"precise", "approximate", "repair"};
         printf("%s: %.*s\n", kinds[info.kind], (int)len, text);
         precise += info.kind == SAP_KIND_PRECISE && info.exact == 5 && !memcmp(text, "exact", 5);
+        aside += info.stream == 7 && info.number == 0 && !memcmp(text, "aside", 5);
         if (info.kind == SAP_KIND_APPROX) {
             approximate += info.exact == 2 && !memcmp(text, "about", 5);
             if (sap_repair(there, info.number, 2, 5)) return fail("repair", there);
@@ -48,5 +55,5 @@ int main(void) {
     }
     sap_close(here);
     sap_close(there);
-    return precise == 1 && approximate == 1 && repair == 1 ? 0 : 3;
+    return precise == 1 && approximate == 1 && repair == 1 && aside == 1 ? 0 : 3;
 }

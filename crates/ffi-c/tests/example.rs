@@ -11,11 +11,16 @@ fn libraries() -> PathBuf {
 
 /// The newest static library of this crate there.
 fn library() -> Option<PathBuf> {
+    newest("a")
+}
+
+/// The newest library of this crate there whose name ends so.
+fn newest(extension: &str) -> Option<PathBuf> {
     let folders = [libraries(), libraries().join("..")];
     let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
     let archives = files.flatten().map(|entry| entry.path()).filter(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        name.starts_with("libsap") && path.extension().is_some_and(|extension| extension == "a")
+        name.starts_with("libsap") && path.extension().is_some_and(|found| found == extension)
     });
     archives.max_by_key(|path| path.metadata().and_then(|data| data.modified()).ok())
 }
@@ -85,6 +90,64 @@ fn the_readme_runs_as_printed() {
     if let Some(text) = build_and_run("readme", &source, &[]) {
         assert_eq!(text, "exact, in order, acknowledged\n");
     }
+}
+
+/// The names of the functions in the header.
+fn functions() -> Vec<&'static str> {
+    let header = include_str!("../include/sap.h");
+    let declared = header.lines().filter(|line| !line.starts_with([' ', '/', '#']));
+    let name = |line: &'static str| line.split_once('(')?.0.rsplit([' ', '*']).next();
+    declared.filter_map(name).collect()
+}
+
+#[test]
+fn the_manual_has_every_function_of_the_header() {
+    let (header, manual) = (include_str!("../include/sap.h"), include_str!("../man/sap.3"));
+    assert!(functions().len() > 20 && functions().contains(&"sap_close"), "{:?}", functions());
+    let declared = header.split("/* All functions").nth(1).expect("the declarations");
+    let bare = |text: &'static str| text.rsplit_once("*/\n").map_or(text, |it| it.1).trim();
+    for statement in declared.split(';').map(bare).filter(|text| text.contains('(')) {
+        assert!(manual.contains(statement), "sap.3 lacks {statement}");
+    }
+}
+
+/// Installs into a folder of its own, and builds a program as the README says.
+#[test]
+fn what_is_installed_is_found_by_pkg_config() {
+    let (Some(archive), Some(shared)) = (newest("a"), newest("so")) else {
+        windfall_testkit::skip::announce("this build made no libraries");
+        return;
+    };
+    if Command::new("pkg-config").arg("--version").output().is_err() {
+        windfall_testkit::skip::announce("there is no pkg-config");
+        return;
+    }
+    let folder = libraries().join("sap-install");
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    std::fs::copy(archive, folder.join("libsap.a")).expect("it can be copied");
+    std::fs::copy(shared, folder.join("libsap.so")).expect("it can be copied");
+    std::fs::write(folder.join("example.c"), readme("c")).expect("the folder can be written to");
+    let prefix = folder.join("prefix");
+    let install = Path::new(env!("CARGO_MANIFEST_DIR")).join("install");
+    let installed = Command::new(install).env("LIBRARIES", &folder).env("PREFIX", &prefix).output();
+    let installed = installed.expect("it runs");
+    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+    let command = "cc example.c $(pkg-config --cflags --libs sap) && exec ./a.out";
+    assert!(include_str!("../../../README.md").contains(&command[..46]), "the README's own");
+    let output = Command::new("sh")
+        .args(["-c", command])
+        .current_dir(&folder)
+        .env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"))
+        .env("LD_LIBRARY_PATH", prefix.join("lib"))
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.stdout, b"exact, in order, acknowledged\n", "{said}");
+    let pages = prefix.join("share/man/man3");
+    for name in functions() {
+        assert!(pages.join(format!("{name}.3")).exists(), "{name} has no page");
+    }
+    std::fs::remove_dir_all(folder).expect("it is ours");
 }
 
 #[test]

@@ -1,10 +1,14 @@
 //! SAP sockets for Python, a thin layer over `windfall_socket`.
 //!
-//! Calls that may wait release the interpreter's lock. For asyncio there is `fileno`, which can be
-//! read while a message waits: `loop.add_reader(sock.fileno(), …)`, and `try_recv`.
+//! Calls that may wait release the interpreter's lock. Bytes are not copied on their way in or out:
+//! `send` keeps the `bytes` that it is given, and `memoryview(message)` shows what arrived. The
+//! module `windfall_sap.aio` is for asyncio; it rests on `fileno`, `room` and the calls that do not
+//! wait.
 
 #![expect(clippy::needless_pass_by_value, reason = "Python hands over values")]
+#![expect(unsafe_code, reason = "Python's protocol of buffers hands over pointers")]
 
+use std::ffi::c_int;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::OnceLock;
 
@@ -13,11 +17,13 @@ use pyo3::exceptions::{
     PyBlockingIOError, PyConnectionError, PyConnectionRefusedError, PyOSError, PyTimeoutError,
     PyValueError,
 };
+use pyo3::ffi::{self, c_str};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use windfall_socket::{
-    CloseReason, Duration, Error, Integrity, Key, Kind, Message, Mode, Options, Received,
-    SapListener, SapSocket, SendError,
+    Bytes, CloseReason, Config, Duration, Error, Integrity, Key, Kind, Message, Mode, Options,
+    Received, SapListener, SapSocket, SendError, Tolerance,
 };
 
 /// The exception that fits an error best.
@@ -49,20 +55,29 @@ fn span(seconds: Option<f64>) -> PyResult<Option<Duration>> {
     }
 }
 
-/// Options with the key that both ends share, if there is one.
-fn options(key: Option<&[u8]>) -> PyResult<Options> {
+/// Options of a profile and a carrier by their names, with the key that both ends share.
+fn options(key: Option<&[u8]>, profile: &str, carrier: &str) -> PyResult<Options> {
     let wrong = |_| PyValueError::new_err("a key has 32 bytes");
     let key = key.map(|key| key.try_into().map(Key::new).map_err(wrong)).transpose()?;
-    Ok(Options { key, ..Options::default() })
+    let config = match profile {
+        "standard" => Config::standard(),
+        "paper" => Config::paper(),
+        other => {
+            let text = format!("{other:?} is no profile: write standard or paper");
+            return Err(PyValueError::new_err(text));
+        }
+    };
+    let carrier = carrier.parse().map(Some).map_err(PyValueError::new_err)?;
+    Ok(Options { config, carrier, key })
 }
 
-/// A message that arrived. It supports the buffer protocol through `data`, and `len`.
+/// A message that arrived, with `len` and as a buffer: `memoryview(message)`.
 #[pyclass(frozen, name = "Message")]
 struct PyMessage(Received);
 
 #[pymethods]
 impl PyMessage {
-    /// The bytes.
+    /// A copy of the bytes.
     #[getter]
     fn data<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.data)
@@ -108,6 +123,22 @@ impl PyMessage {
         }
     }
 
+    /// Shows the bytes without a copy; the view keeps the message.
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        let data = &slf.get().0.data;
+        let (start, len) = (data.as_ptr().cast_mut().cast(), data.len().cast_signed());
+        // SAFETY: Python hands over a view that may be written; the bytes live and stay the same as
+        // long as the message, which the view holds, and it is marked as not to be written.
+        match unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, len, 1, flags) } {
+            0 => Ok(()),
+            _ => Err(PyErr::fetch(slf.py())),
+        }
+    }
+
     fn __len__(&self) -> usize {
         self.0.data.len()
     }
@@ -122,12 +153,34 @@ impl PyMessage {
 struct PySocket {
     socket: SapSocket,
     signal: OnceLock<OwnedFd>,
+    room: OnceLock<OwnedFd>,
 }
 
 impl PySocket {
     fn new(socket: SapSocket) -> Self {
-        Self { socket, signal: OnceLock::new() }
+        Self { socket, signal: OnceLock::new(), room: OnceLock::new() }
     }
+
+    /// The message of an object; only what may change under us is copied.
+    fn message(&self, data: &Bound<'_, PyAny>, stream: u16) -> PyResult<Message> {
+        let data = match data.cast::<PyBytes>() {
+            Ok(bytes) => Bytes::from_owner(PyBackedBytes::from(bytes.clone())),
+            Err(_) => PyBuffer::<u8>::get(data)?.to_vec(data.py())?.into(),
+        };
+        Ok(Message { stream, ..self.socket.message_of(data) })
+    }
+}
+
+/// The descriptor in `kept`, made by `make` when it is asked for first.
+fn descriptor(
+    kept: &OnceLock<OwnedFd>,
+    make: impl FnOnce() -> Result<OwnedFd, Error>,
+) -> PyResult<i32> {
+    if let Some(made) = kept.get() {
+        return Ok(made.as_raw_fd());
+    }
+    let made = make().map_err(raise)?;
+    Ok(kept.get_or_init(|| made).as_raw_fd())
 }
 
 #[pymethods]
@@ -149,13 +202,41 @@ impl PySocket {
         Ok(())
     }
 
-    /// Sends one message: any object with a buffer of bytes.
-    fn send(&self, py: Python<'_>, data: PyBuffer<u8>) -> PyResult<usize> {
-        let data = data.to_vec(py)?;
-        let len = data.len();
-        let message = Message::new(self.socket.mode(), data);
+    /// Makes the next messages approximate, exact in these ranges, as (start, end).
+    fn set_ranges(&self, ranges: Vec<(usize, usize)>) {
+        let ranges = ranges.into_iter().map(|(start, end)| start..end).collect();
+        self.socket.set_mode(Mode::Ranges(ranges));
+    }
+
+    /// Says what the application can bear, in place of a mode: a rate of bit errors, loss, whether
+    /// messages must keep their order, and how many bytes at the front are exact.
+    //= S1.67
+    #[pyo3(signature = (bit_errors = 0.0, loss = false, in_order = false, protected = 0))]
+    fn set_tolerance(
+        &self,
+        bit_errors: f64,
+        loss: bool,
+        in_order: bool,
+        protected: usize,
+    ) -> PyResult<()> {
+        let tolerance = Tolerance { bit_errors, loss, in_order, protected };
+        self.socket.set_tolerance(Some(tolerance)).map_err(raise)
+    }
+
+    /// Sends one message, of `bytes` or any other object with a buffer, in a stream.
+    #[pyo3(signature = (data, stream = 0))]
+    fn send(&self, py: Python<'_>, data: &Bound<'_, PyAny>, stream: u16) -> PyResult<usize> {
+        let message = self.message(data, stream)?;
         py.detach(|| self.socket.send_message(&message)).map_err(raise)?;
-        Ok(len)
+        Ok(message.data.len())
+    }
+
+    /// As `send`; raises BlockingIOError if the send buffer is full.
+    #[pyo3(signature = (data, stream = 0))]
+    fn try_send(&self, data: &Bound<'_, PyAny>, stream: u16) -> PyResult<usize> {
+        let message = self.message(data, stream)?;
+        self.socket.try_send(&message).map_err(raise)?;
+        Ok(message.data.len())
     }
 
     /// The next message; `None` once the other end has finished.
@@ -209,17 +290,21 @@ impl PySocket {
 
     /// A descriptor that can be read while a message waits, or the end.
     fn fileno(&self) -> PyResult<i32> {
-        if let Some(signal) = self.signal.get() {
-            return Ok(signal.as_raw_fd());
-        }
-        let made = self.socket.readiness().map_err(raise)?;
-        Ok(self.signal.get_or_init(|| made).as_raw_fd())
+        descriptor(&self.signal, || self.socket.readiness())
+    }
+
+    /// A descriptor that can be read once there is room again, after `try_send` found none.
+    fn room(&self) -> PyResult<i32> {
+        descriptor(&self.room, || self.socket.room())
     }
 }
 
 /// A socket that takes connections.
 #[pyclass(frozen, name = "Listener")]
-struct PyListener(SapListener);
+struct PyListener {
+    listener: SapListener,
+    signal: OnceLock<OwnedFd>,
+}
 
 #[pymethods]
 impl PyListener {
@@ -228,33 +313,61 @@ impl PyListener {
     fn accept(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<PySocket> {
         let timeout = span(timeout)?;
         let accepted = py.detach(|| match timeout {
-            Some(timeout) => self.0.accept_timeout(timeout),
-            None => self.0.accept(),
+            Some(timeout) => self.listener.accept_timeout(timeout),
+            None => self.listener.accept(),
         });
         Ok(PySocket::new(accepted.map_err(raise)?.0))
     }
 
+    /// The next connection; raises BlockingIOError if none waits.
+    fn try_accept(&self) -> PyResult<PySocket> {
+        let accepted = self.listener.try_accept();
+        let none = || PyBlockingIOError::new_err("no connection waits");
+        accepted.map(|(socket, _)| PySocket::new(socket)).ok_or_else(none)
+    }
+
+    /// A descriptor that can be read while a connection waits.
+    fn fileno(&self) -> PyResult<i32> {
+        descriptor(&self.signal, || self.listener.readiness())
+    }
+
     /// The address and the port where it listens.
     fn getsockname(&self) -> PyResult<(String, u16)> {
-        let local = self.0.local_addr().map_err(raise)?;
+        let local = self.listener.local_addr().map_err(raise)?;
         Ok((local.ip().to_string(), local.port()))
     }
 }
 
 /// Connects to a listener; encrypted with `key`, 32 random bytes that both ends share.
 #[pyfunction]
-#[pyo3(signature = (host, port, key = None))]
-fn connect(py: Python<'_>, host: &str, port: u16, key: Option<&[u8]>) -> PyResult<PySocket> {
-    let options = options(key)?;
+#[pyo3(signature = (host, port, key = None, profile = "standard", carrier = "udp"))]
+fn connect(
+    py: Python<'_>,
+    host: &str,
+    port: u16,
+    key: Option<&[u8]>,
+    profile: &str,
+    carrier: &str,
+) -> PyResult<PySocket> {
+    let options = options(key, profile, carrier)?;
     let connected = py.detach(|| options.connect((host, port)));
     Ok(PySocket::new(connected.map_err(raise)?))
 }
 
 /// Listens; port 0 takes a free one. With `key`, takes only those who share it.
 #[pyfunction]
-#[pyo3(signature = (host = "127.0.0.1", port = 0, key = None))]
-fn listen(host: &str, port: u16, key: Option<&[u8]>) -> PyResult<PyListener> {
-    options(key)?.listen((host, port)).map(PyListener).map_err(raise)
+#[pyo3(signature = (
+    host = "127.0.0.1", port = 0, key = None, profile = "standard", carrier = "udp",
+))]
+fn listen(
+    host: &str,
+    port: u16,
+    key: Option<&[u8]>,
+    profile: &str,
+    carrier: &str,
+) -> PyResult<PyListener> {
+    let listener = options(key, profile, carrier)?.listen((host, port)).map_err(raise)?;
+    Ok(PyListener { listener, signal: OnceLock::new() })
 }
 
 /// SAP: sockets whose messages are precise or approximate.
@@ -264,5 +377,10 @@ fn windfall_sap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PySocket>()?;
     module.add_class::<PyListener>()?;
     module.add_function(wrap_pyfunction!(connect, module)?)?;
-    module.add_function(wrap_pyfunction!(listen, module)?)
+    module.add_function(wrap_pyfunction!(listen, module)?)?;
+    let (py, name) = (module.py(), c"windfall_sap.aio");
+    let aio = PyModule::from_code(py, c_str!(include_str!("aio.py")), c"aio.py", name)?;
+    // So that it can be imported by its name, though it is no file.
+    py.import("sys")?.getattr("modules")?.set_item("windfall_sap.aio", &aio)?;
+    module.add("aio", aio)
 }

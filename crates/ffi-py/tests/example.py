@@ -45,31 +45,54 @@ def sealed():
         raise AssertionError("it has no key")
 
 
-async def event_loop():
-    listener = windfall_sap.listen()
-    sender = windfall_sap.connect(*listener.getsockname())
+def without_copies():
+    listener = windfall_sap.listen(profile="paper")
+    sender = windfall_sap.connect(*listener.getsockname(), profile="paper")
     receiver = listener.accept(timeout=5)
-    loop = asyncio.get_running_loop()
-    arrived = loop.create_future()
-    descriptor = receiver.fileno()
+    assert sender.send(bytearray(b"in a stream"), stream=3) == 11
+    message = receiver.recv()
+    view = memoryview(message)
+    assert message.stream == 3 and view.readonly and view == b"in a stream" and len(message) == 11
+    del message
+    assert bytes(view[3:4]) == b"a", "the view keeps what it shows"
+    sender.set_tolerance(bit_errors=1e-3, loss=True, protected=2)
+    sender.send(b"about")
+    assert receiver.recv().exact == [(0, 2)]
+    for wrong in [{"profile": "none"}, {"carrier": "pigeon"}, {"key": b"short"}]:
+        try:
+            windfall_sap.listen(**wrong)
+        except ValueError:
+            continue
+        raise AssertionError(f"{wrong} is refused")
 
-    def read():
-        loop.remove_reader(descriptor)
-        arrived.set_result(receiver.try_recv())
 
-    loop.add_reader(descriptor, read)
-    sender.send(b"hello")
-    message = await asyncio.wait_for(arrived, 5)
-    assert message.data == b"hello"
-    try:
-        receiver.try_recv()
-    except BlockingIOError:
-        pass
-    else:
-        raise AssertionError("nothing is there")
+async def awaited():
+    from windfall_sap import aio
+
+    listener = aio.listen()
+    sender, receiver = await asyncio.gather(
+        aio.connect(*listener.getsockname()), listener.accept()
+    )
+    asked = asyncio.create_task(receiver.recv())
+    await asyncio.sleep(0.05)
+    assert not asked.done()
+    await sender.send(b"hello")
+    assert (await asyncio.wait_for(asked, 5)).data == b"hello"
+    count = 2000
+
+    async def send():
+        for number in range(count):
+            await sender.send(number.to_bytes(4, "big") * 250)
+        await sender.send_fin()
+
+    sending = asyncio.create_task(send())
+    numbers = [int.from_bytes(memoryview(message)[:4], "big") async for message in receiver]
+    await sending
+    assert numbers == list(range(count))
 
 
 blocking()
 sealed()
-asyncio.run(event_loop())
+without_copies()
+asyncio.run(awaited())
 print("done")

@@ -43,6 +43,7 @@ pub struct Tolerance {
     pub loss: bool,
     /// Whether those that arrive must do so in the order of sending: late ones are discarded, and a
     /// message that is being repaired holds up those behind it.
+    #[doc(alias = "msgOrdered")]
     pub in_order: bool,
     /// Bytes at the front of each message that must be exact.
     pub protected: usize,

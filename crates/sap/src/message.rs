@@ -8,11 +8,13 @@ use bytes::Bytes;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Exact, in order, acknowledged.
+    #[doc(alias = "msgReliable")]
     #[default]
     Precise,
     /// At once or never; exact only in its first so many bytes.
     Approximate {
         /// How many bytes at the front are protected.
+        #[doc(alias = "msgChecksumLen")]
         protected: usize,
     },
     /// At once or never; exact in these ranges, at most eight when those that touch are joined.

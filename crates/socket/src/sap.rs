@@ -263,9 +263,15 @@ impl SapSocket {
     /// The message of these bytes, as the socket's mode or its tolerance has it travel.
     #[must_use]
     pub fn message(&self, data: &[u8]) -> Message {
+        self.message_of(Bytes::copy_from_slice(data))
+    }
+
+    /// The same, which takes the bytes without a copy.
+    #[must_use]
+    pub fn message_of(&self, data: Bytes) -> Message {
         let tolerance = *self.tolerance.lock().unwrap_or_else(PoisonError::into_inner);
         let mode = tolerance.map_or_else(|| self.mode(), |tolerance| tolerance.mode(data.len()));
-        Message::new(mode, Bytes::copy_from_slice(data))
+        Message::new(mode, data)
     }
 
     /// Sends a message that says itself how it travels; waits while the send buffer is full.

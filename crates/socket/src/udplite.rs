@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU16, Ordering};
 
 use arrayvec::ArrayVec;
 use bytes::Bytes;
@@ -46,6 +46,7 @@ pub struct Datagram<'a> {
     /// Whereto.
     pub to: SocketAddr,
     /// Bytes under the checksum, the header's eight included; as [`UDPLITE_SEND_CSCOV`].
+    #[doc(alias = "msgChecksumLen")]
     pub coverage: u16,
     /// The data, in slices that follow each other.
     pub parts: [&'a [u8]; 3],
@@ -73,6 +74,8 @@ pub struct UdpLiteSocket {
     local: SocketAddr,
     sources: Sources,
     least_coverage: AtomicI32,
+    /// What [`UDPLITE_SEND_CSCOV`] says of datagrams that say nothing themselves.
+    send_coverage: AtomicU16,
     /// The coverage that the kernel's socket was told last.
     told: AtomicI32,
     /// The buffer for a batch, and the bytes for one datagram.
@@ -139,6 +142,7 @@ impl UdpLiteSocket {
             local: bound,
             sources: Sources::default(),
             least_coverage: AtomicI32::new(UNSET),
+            send_coverage: AtomicU16::new(0),
             told: AtomicI32::new(UNSET),
             scratch: Mutex::new((Pages::default(), USUAL)),
         })
@@ -161,6 +165,8 @@ impl UdpLiteSocket {
     ///
     /// # Errors
     /// If the kernel refuses.
+    #[doc(alias = "recvChecksumLen")]
+    #[doc(alias = "fullChecksumRecv")]
     pub fn set_receive_coverage(&self, least: Option<u16>) -> io::Result<()> {
         let value = least.map_or(UNSET, |least| if least == 0 { 0 } else { least.max(8).into() });
         if self.carrier == Carrier::Kernel {
@@ -170,6 +176,36 @@ impl UdpLiteSocket {
         }
         self.least_coverage.store(value, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Sets an option by Linux's number, as `setsockopt` does at the level of UDP-Lite:
+    /// [`UDPLITE_SEND_CSCOV`] for [`send_to`](Self::send_to), or [`UDPLITE_RECV_CSCOV`]. Values are
+    /// taken as Linux takes them: 1 to 7 and negative ones count as 8, too large ones as the largest.
+    ///
+    /// # Errors
+    /// If there is no such option.
+    pub fn set_option(&self, name: i32, value: i32) -> io::Result<()> {
+        let value = if value == 0 { 0 } else { value.clamp(8, u16::MAX.into()) as u16 };
+        match name {
+            UDPLITE_SEND_CSCOV => self.send_coverage.store(value, Ordering::Relaxed),
+            UDPLITE_RECV_CSCOV => self.set_receive_coverage(Some(value))?,
+            other => {
+                let known = format!("{UDPLITE_SEND_CSCOV} and {UDPLITE_RECV_CSCOV}");
+                let text = format!("UDP-Lite has no option {other}, only {known}");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends one datagram, covered as the option [`UDPLITE_SEND_CSCOV`] says; whole at first.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    #[doc(alias = "fullChecksumSend")]
+    pub fn send_to(&self, data: &[u8], to: SocketAddr) -> io::Result<()> {
+        let coverage = self.send_coverage.load(Ordering::Relaxed);
+        self.send(&[Datagram { to, coverage, parts: [data, &[], &[]] }]).map(drop)
     }
 
     /// Sends as many of `datagrams` as the system takes now; gives how many.

@@ -140,3 +140,20 @@ fn a_port_in_use_is_refused() {
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse, "{carrier}");
     }
 }
+
+//= S0.3
+#[test]
+fn options_have_linuxs_numbers_and_values() {
+    let ip = Ipv4Addr::LOCALHOST.into();
+    for carrier in Carrier::ALL {
+        let (Some(here), Some(there)) = (open(carrier, ip), open(carrier, ip)) else { continue };
+        there.set_option(11, 20).expect("it is an option");
+        for coverage in [1, 8, 19, 20, 0, 1 << 20] {
+            here.set_option(10, coverage).expect("it is an option");
+            here.send_to(&[7; 50], there.local_addr()).expect("sent");
+        }
+        assert_eq!(arrivals(&there, 4).len(), 3, "{carrier}");
+        let error = here.set_option(12, 8).expect_err("it is none");
+        assert_eq!(error.to_string(), "UDP-Lite has no option 12, only 10 and 11");
+    }
+}
