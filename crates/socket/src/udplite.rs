@@ -180,7 +180,8 @@ impl UdpLiteSocket {
 
     /// Sets an option by Linux's number, as `setsockopt` does at the level of UDP-Lite:
     /// [`UDPLITE_SEND_CSCOV`] for [`send_to`](Self::send_to), or [`UDPLITE_RECV_CSCOV`]. Values are
-    /// taken as Linux takes them: 1 to 7 and negative ones count as 8, too large ones as the largest.
+    /// taken as Linux takes them: 1 to 7 and negative ones count as 8, larger ones than fit as the
+    /// largest.
     ///
     /// # Errors
     /// If there is no such option.
