@@ -116,31 +116,6 @@ impl Payload {
         self.body.truncate(len.saturating_sub(self.head.len()));
         self.head.truncate(len);
     }
-
-    /// Inverts bits, counted from the most significant of the first byte; passes over others.
-    fn invert(&mut self, bits: impl Iterator<Item = usize>) {
-        let mut copies = [None::<BytesMut>, None];
-        let cut = self.head.len();
-        let total = self.len();
-        for bit in bits {
-            let (byte, mask) = (bit / 8, 0x80_u8 >> (bit % 8));
-            if byte >= total {
-                continue;
-            }
-            let (part, offset) = if byte < cut { (0, byte) } else { (1, byte - cut) };
-            // The slices are shared with other holders of the packet, so damage needs a copy.
-            let source = if part == 0 { &self.head } else { &self.body };
-            let copy = copies[part].get_or_insert_with(|| BytesMut::from(&source[..]));
-            copy[offset] ^= mask;
-        }
-        let [head, body] = copies;
-        if let Some(head) = head {
-            self.head = head.freeze();
-        }
-        if let Some(body) = body {
-            self.body = body.freeze();
-        }
-    }
 }
 
 impl From<Bytes> for Payload {
@@ -211,23 +186,41 @@ impl Frame {
     ///
     /// Bit 0 is the most significant bit of the first byte of the header; positions beyond the end
     /// are passed over. Bytes shared with other holders are copied first.
-    pub fn invert(&mut self, bits: &[u32]) {
-        let header = self.header.len() * 8;
-        let payload = header + self.payload.len() * 8;
-        for &bit in bits {
-            let bit = bit as usize;
-            let mask = 0x80_u8 >> (bit % 8);
-            if bit < header {
-                self.header[bit / 8] ^= mask;
-            } else if bit >= payload
-                && let Some(byte) = self.trailer.get_mut((bit - payload) / 8)
-            {
-                *byte ^= mask;
+    pub fn invert(&mut self, mut bits: &[u32]) {
+        let mut end = 0;
+        let ends = self.slices().map(|slice| {
+            end += slice.len() as u32 * 8;
+            end
+        });
+        // The payload is shared with other holders of the packet, so damage needs a copy.
+        let mut copies = [None::<BytesMut>, None];
+        while let Some(first) = bits.first() {
+            let Some(part) = ends.iter().position(|end| first < end) else {
+                bits = &bits[1..];
+                continue;
+            };
+            let inside = part.checked_sub(1).map_or(0, |before| ends[before])..ends[part];
+            let others = bits.iter().position(|bit| !inside.contains(bit));
+            let (run, rest) = bits.split_at(others.unwrap_or(bits.len()));
+            let bytes: &mut [u8] = match part {
+                0 => &mut self.header,
+                1 => copies[0].get_or_insert_with(|| BytesMut::from(&self.payload.head[..])),
+                2 => copies[1].get_or_insert_with(|| BytesMut::from(&self.payload.body[..])),
+                _ => &mut self.trailer,
+            };
+            for bit in run {
+                let bit = (bit - inside.start) as usize;
+                bytes[bit / 8] ^= 0x80 >> (bit % 8);
             }
+            bits = rest;
         }
-        let inside =
-            bits.iter().map(|&bit| bit as usize).filter(|bit| (header..payload).contains(bit));
-        self.payload.invert(inside.map(|bit| bit - header));
+        let [head, body] = copies;
+        if let Some(head) = head {
+            self.payload.head = head.freeze();
+        }
+        if let Some(body) = body {
+            self.payload.body = body.freeze();
+        }
     }
 
     /// Cuts everything after the first `bytes` bytes of the whole frame.

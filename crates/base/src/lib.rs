@@ -23,7 +23,9 @@ pub use app::{App, SocketCommand, SocketError, SocketEvent, SocketId, Transport}
 pub use damage::{Check, Damage};
 pub use frame::{Class, FlowId, Frame, Payload, Tag};
 pub use ledger::{DropReason, Drops, Ledger};
-pub use node::{Failure, Input, Node, Outgoing, Overheard, Port, Preamble, RxVector, TxVector};
+pub use node::{
+    Failure, Input, Node, Outgoing, Overheard, Port, Preamble, RxVector, TxVector, earlier,
+};
 pub use quantity::ParseUnitError;
 pub use random::{Seed, Stream};
 pub use time::{Duration, Instant};

@@ -33,6 +33,20 @@ pub trait Node {
     fn poll_timeout(&self) -> Option<(Instant, &'static str)>;
 }
 
+/// The earlier of two wake-ups with their reasons; the first if they share the instant.
+#[must_use]
+#[inline]
+pub fn earlier(
+    first: Option<(Instant, &'static str)>,
+    second: Option<(Instant, &'static str)>,
+) -> Option<(Instant, &'static str)> {
+    match (first, second) {
+        (Some((at, _)), Some((other, _))) if other < at => second,
+        (Some(_), _) => first,
+        (None, _) => second,
+    }
+}
+
 /// What reaches a node on a port. Wired ports use only [`Input::Frame`] and
 /// [`Input::TransmissionDone`].
 #[derive(Clone, Debug)]

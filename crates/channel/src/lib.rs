@@ -15,6 +15,7 @@ mod medium;
 mod opportunities;
 pub mod radio;
 pub mod rate_trace;
+mod signal;
 mod verdict;
 
 pub use air::{
@@ -26,4 +27,5 @@ pub use exposure::Exposure;
 pub use medium::{Hearing, Line, Medium, MediumConfig, PathConfig, PipeConfig, SharedConfig};
 pub use opportunities::Opportunities;
 pub use rate_trace::{RateTrace, RateTraceError};
+pub use signal::Signal;
 pub use verdict::{Missed, Verdict};

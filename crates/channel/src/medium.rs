@@ -13,6 +13,7 @@ pub use shared::{Hearing, SharedConfig};
 use crate::air::AirConfig;
 use crate::event::Event;
 use crate::radio::{Radio, RadioConfig};
+use crate::signal::Signal;
 use pipe::Pipe;
 use shared::Shared;
 
@@ -161,8 +162,19 @@ impl Medium {
         }
     }
 
+    /// Yields what is due next at a station, if it is a signal of a radio; otherwise ask
+    /// [`poll_reception`](Self::poll_reception), which yields signals too.
+    #[inline]
+    pub fn poll_signal(&mut self, now: Instant) -> Option<(Port, Signal)> {
+        match &mut self.kind {
+            Kind::Pipe(_) | Kind::Shared(_) => None,
+            Kind::Radio(radio) => radio.poll_signal(now, &mut self.events),
+        }
+    }
+
     /// Says when something is due next, and what.
     #[must_use]
+    #[inline]
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         match &self.kind {
             Kind::Pipe(pipe) => pipe.poll_timeout(),
@@ -172,6 +184,7 @@ impl Medium {
     }
 
     /// Yields the fate of a frame, once it is sealed; call until `None`.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }

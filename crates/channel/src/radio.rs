@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use windfall_base::{Dbm, Rate};
 use windfall_base::{
-    Failure, Frame, Input, Instant, Outgoing, Overheard, Port, RxVector, Seed, Stream, TxVector,
+    Frame, Input, Instant, Outgoing, Overheard, Port, RxVector, Seed, Stream, TxVector,
 };
 use windfall_phy::decibel::{decibels, noise_milliwatts, ratio};
 use windfall_wire_link::ieee80211::{MacAddress, PhyRate};
@@ -35,6 +35,7 @@ pub use place::{Position, Track};
 pub use propagation::{PathLoss, Shadowing, Wall};
 
 use crate::event::Event;
+use crate::signal::Signal;
 use crate::verdict::{Missed, Verdict};
 use judge::{Noise, Samplers, Sent};
 use links::{Hearer, Links};
@@ -55,8 +56,8 @@ pub(crate) struct Radio {
     agenda: BinaryHeap<Reverse<(Instant, Moment)>>,
     /// Frames given while their sender was still transmitting.
     waiting: VecDeque<(Port, Outgoing)>,
-    /// What is due at the stations, in order.
-    ready: VecDeque<(Instant, Port, Due)>,
+    /// What is due at the stations, in order: a signal, or the next of the frames.
+    ready: VecDeque<(Instant, Port, Option<Signal>)>,
     /// The frames among it, in order.
     frames: VecDeque<(Frame, RxVector)>,
     held: usize,
@@ -74,17 +75,6 @@ enum Moment {
     Leave(u32, u32, u32),
     /// It arrives at them.
     Arrive(u32, u32, u32),
-}
-
-/// What is due at a station: a signal, or the next of the frames, which are large.
-#[derive(Clone, Copy, Debug)]
-enum Due {
-    Busy,
-    Idle,
-    Done,
-    NoHeader,
-    Overheard(Overheard),
-    Frame,
 }
 
 #[derive(Debug)]
@@ -165,19 +155,26 @@ impl Radio {
         events: &mut VecDeque<Event>,
     ) -> Option<(Port, Input)> {
         self.settle(now, events);
-        let (_, port, due) = self.ready.pop_front()?;
-        let input = match due {
-            Due::Busy => Input::CarrierBusy,
-            Due::Idle => Input::CarrierIdle,
-            Due::Done => Input::TransmissionDone,
-            Due::NoHeader => Input::ReceptionFailed(Failure::Header),
-            Due::Overheard(overheard) => Input::Overheard(overheard),
-            Due::Frame => {
-                let (frame, vector) = self.frames.pop_front()?;
-                Input::Frame(frame, vector)
-            }
-        };
-        Some((port, input))
+        let (_, port, signal) = self.ready.pop_front()?;
+        if let Some(signal) = signal {
+            return Some((port, signal.into()));
+        }
+        let (frame, vector) = self.frames.pop_front()?;
+        Some((port, Input::Frame(frame, vector)))
+    }
+
+    /// The next reception, if it is a signal.
+    #[inline]
+    pub(crate) fn poll_signal(
+        &mut self,
+        now: Instant,
+        events: &mut VecDeque<Event>,
+    ) -> Option<(Port, Signal)> {
+        self.settle(now, events);
+        let &(_, port, signal) = self.ready.front()?;
+        let signal = signal?;
+        self.ready.pop_front();
+        Some((port, signal))
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
@@ -346,7 +343,7 @@ impl Radio {
             events.push_back(transmission.event(at, to, None, verdict));
         }
         self.receivers[usize::from(from)].transmits = false;
-        self.ready.push_back((at, Port(from), Due::Done));
+        self.ready.push_back((at, Port(from), Some(Signal::Done)));
         self.release(index);
         let next = self.waiting.iter().position(|(port, _)| port.0 == from);
         if let Some((_, outgoing)) = next.and_then(|i| self.waiting.remove(i)) {
@@ -383,8 +380,8 @@ impl Radio {
     fn sense(&mut self, at: Instant, port: u16) {
         let carrier = self.receivers[usize::from(port)].carrier(&self.levels);
         if let Some(busy) = carrier {
-            let due = if busy { Due::Busy } else { Due::Idle };
-            self.ready.push_back((at, Port(port), due));
+            let signal = if busy { Signal::Busy } else { Signal::Idle };
+            self.ready.push_back((at, Port(port), Some(signal)));
         }
     }
 }
@@ -399,14 +396,15 @@ fn is_for(config: &RadioConfig, port: Port, to: Option<MacAddress>) -> bool {
 }
 
 impl Transmission {
-    /// What a receiver that followed the frame tells its station; puts the frame behind `frames`.
+    /// What a receiver that followed the frame tells its station; `None` if it is the frame itself,
+    /// which then stands behind `frames`.
     fn due(
         &self,
         reception: &Reception,
         verdict: &Verdict,
         is_for: bool,
         frames: &mut VecDeque<(Frame, RxVector)>,
-    ) -> Due {
+    ) -> Option<Signal> {
         match verdict {
             Verdict::Missed(Missed::Payload) => self.overheard(false),
             Verdict::Intact | Verdict::Damaged { .. } if is_for => {
@@ -418,11 +416,11 @@ impl Transmission {
                     strength: Some(Dbm(decibels(reception.power))),
                 };
                 frames.push_back((frame, vector));
-                Due::Frame
+                None
             }
             Verdict::Intact => self.overheard(true),
             Verdict::Damaged { .. } => self.overheard(false),
-            _ => Due::NoHeader,
+            _ => Some(Signal::NoHeader),
         }
     }
 
@@ -430,12 +428,12 @@ impl Transmission {
         self.sent.rate.rate()
     }
 
-    fn overheard(&self, good: bool) -> Due {
+    fn overheard(&self, good: bool) -> Option<Signal> {
         let mut head = [0; 4];
         for (to, from) in head.iter_mut().zip(&self.frame.header) {
             *to = *from;
         }
-        Due::Overheard(Overheard { head, good })
+        Some(Signal::Overheard(Overheard { head, good }))
     }
 
     fn event(&self, at: Instant, to: Port, number: Option<u64>, verdict: Verdict) -> Event {

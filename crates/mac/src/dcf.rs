@@ -25,7 +25,7 @@ mod window;
 use std::collections::VecDeque;
 
 use windfall_base::{
-    DropReason, Duration, Failure, Frame, Input, Instant, Outgoing, RxVector, Seed, Stream,
+    DropReason, Duration, Failure, Frame, Input, Instant, Outgoing, RxVector, Seed, Stream, earlier,
 };
 use windfall_wire_link::ieee80211::MacAddress;
 
@@ -124,28 +124,28 @@ impl Dcf {
     }
 
     /// Takes a frame or a signal of the radio.
-    #[inline]
-    pub fn handle_input(&mut self, now: Instant, input: Input, pull: Pull<'_>) {
+    pub fn handle_input(&mut self, now: Instant, mut input: Input, pull: Pull<'_>) {
         match input {
             Input::CarrierBusy => {
                 // What is due at this very moment begins before anybody could have been heard.
-                self.run(now, pull);
+                self.act(now, pull);
                 self.radio.carrier(now, true);
                 let (window, draw) = (&self.window, &mut self.draw);
                 let contends = self.phase == Phase::Contending;
                 self.access.carrier_busy(now, contends, || window.draw(draw));
+                return self.report();
             }
             Input::CarrierIdle => {
                 self.radio.carrier(now, false);
                 self.access.carrier_idle(now);
                 self.end_of_carrier(now);
             }
-            Input::Frame(frame, vector) if self.slept_through(&vector) => {
+            Input::Frame(ref frame, ref vector) if self.slept_through(vector) => {
                 let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
                 let reason = DropReason::AirLost;
                 self.events.push_back(Event::Discarded { tag, kept, reason, len });
             }
-            Input::Frame(frame, vector) => self.handle_frame(now, frame, &vector),
+            Input::Frame(ref mut frame, ref vector) => self.handle_frame(now, frame, vector),
             Input::Overheard(_) if self.access.is_deaf() => {}
             Input::Overheard(frame) => self.handle_overheard(now, frame),
             // A radio that has sent meanwhile does not know that there was something to receive.
@@ -169,17 +169,20 @@ impl Dcf {
     }
 
     /// Gives the next frame for the air, with its transmit vector.
+    #[inline]
     pub fn poll_transmit(&mut self) -> Option<Outgoing> {
         // Taking what is not there would still move as many bytes.
         if self.out.is_some() { self.out.take() } else { None }
     }
 
     /// Gives the next packet that has arrived.
+    #[inline]
     pub fn poll_delivery(&mut self) -> Option<Frame> {
         self.up.pop_front()
     }
 
     /// Yields what happened, oldest first.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -187,17 +190,23 @@ impl Dcf {
     /// When to call [`handle_timeout`](Self::handle_timeout), and why.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        let owed = self.owed.as_ref().map(|(at, _)| (*at, "response"));
-        let next = match self.phase {
-            Phase::Idle => None,
+        let exchange = match self.phase {
+            Phase::Idle | Phase::Sending => None,
             Phase::Contending => self.access.attempt_at().map(|at| (at, "attempt")),
             Phase::Pausing { until } => Some((until, "next frame of the exchange")),
             Phase::Awaiting { until, .. } => until.map(|at| (at, "no answer")),
-            Phase::Sending => None,
         };
+        let owed = self.owed.as_ref().map(|(at, _)| (*at, "response"));
         let assembly = self.assembly.next_expiry().map(|at| (at, "fragments"));
         let bss = self.bss.as_ref().and_then(|bss| bss.alarm()).map(|at| (at, "beacon"));
-        [owed, next, assembly, bss].into_iter().flatten().min_by_key(|(at, _)| *at)
+        earlier(earlier(owed, exchange), earlier(assembly, bss))
+    }
+
+    /// Whether there is nothing to poll.
+    #[must_use]
+    #[inline]
+    pub fn is_drained(&self) -> bool {
+        self.out.is_none() && self.up.is_empty() && self.events.is_empty()
     }
 
     /// Packets from above that the station still holds.
@@ -220,8 +229,14 @@ impl Dcf {
         self.config.accept_damaged = accept;
     }
 
-    /// Does everything that is due at `now`, and takes the next packet if there is room.
+    /// Does everything that is due at `now`, and says what the radio did.
     fn run(&mut self, now: Instant, pull: Pull<'_>) {
+        self.act(now, pull);
+        self.report();
+    }
+
+    /// Does everything that is due at `now`, and takes the next packet if there is room.
+    fn act(&mut self, now: Instant, pull: Pull<'_>) {
         self.assembly.expire(now, &mut self.events);
         if let Some(bss) = &mut self.bss {
             bss.settle(now);
@@ -249,6 +264,11 @@ impl Dcf {
             }
         }
         self.doze_or_wake(now);
+    }
+
+    /// Says what the radio did, if somebody wants to know.
+    #[inline]
+    fn report(&mut self) {
         if self.config.observe_radio {
             self.events.extend(self.radio.report().map(Event::Radio));
         }

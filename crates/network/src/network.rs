@@ -266,6 +266,12 @@ impl Network {
         self.interfaces[interface.0 as usize].interface.queue_len()
     }
 
+    /// When something happens next; [`poll_timeout`](Node::poll_timeout) also says what.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Instant> {
+        self.agenda.next().map(|(at, _)| at)
+    }
+
     /// Does everything that is due or follows at `now`.
     fn run(&mut self, now: Instant) {
         self.begun = true;
@@ -336,7 +342,20 @@ impl Network {
         self.drain_station(now, index);
     }
 
+    #[inline]
     fn drain_interface(&mut self, now: Instant, index: usize) {
+        let slot = &mut self.interfaces[index];
+        if !slot.touched {
+            slot.touched = true;
+            self.touched.push(index);
+        }
+        if !slot.interface.is_drained() {
+            self.take_outputs(now, index);
+        }
+    }
+
+    /// Takes the frames and the events of an interface.
+    fn take_outputs(&mut self, now: Instant, index: usize) {
         let slot = &mut self.interfaces[index];
         while let Some((port, outgoing)) = slot.interface.poll_transmit(now) {
             if port == MEDIUM {
@@ -354,10 +373,6 @@ impl Network {
                 }
             }
         }
-        if !slot.touched {
-            slot.touched = true;
-            self.touched.push(index);
-        }
         while let Some(event) = self.interfaces[index].interface.poll_event() {
             self.account_interface(index, &event.kind);
             if self.recording.events {
@@ -373,11 +388,22 @@ impl Network {
 
     /// Hands on what is due at the stations of a medium; what they send waits until all have heard.
     fn drain_medium(&mut self, now: Instant, index: usize) {
-        while let Some((port, input)) = self.media[index].medium.poll_reception(now) {
-            self.take_medium_events(index);
-            if let Some(&end) = self.media[index].ends.get(usize::from(port.0)) {
-                self.interfaces[end].interface.handle_input(now, MEDIUM, input);
-                self.drain_interface(now, end);
+        loop {
+            // Most receptions are signals, which are not worth to be copied at the size of frames.
+            if let Some((port, signal)) = self.media[index].medium.poll_signal(now) {
+                self.take_medium_events(index);
+                if let Some(&end) = self.media[index].ends.get(usize::from(port.0)) {
+                    self.interfaces[end].interface.handle_input(now, MEDIUM, signal.into());
+                    self.drain_interface(now, end);
+                }
+            } else if let Some((port, input)) = self.media[index].medium.poll_reception(now) {
+                self.take_medium_events(index);
+                if let Some(&end) = self.media[index].ends.get(usize::from(port.0)) {
+                    self.interfaces[end].interface.handle_input(now, MEDIUM, input);
+                    self.drain_interface(now, end);
+                }
+            } else {
+                break;
             }
         }
         self.take_medium_events(index);
@@ -386,13 +412,18 @@ impl Network {
         self.agenda.set(element, wake_up);
     }
 
+    #[inline]
     fn take_medium_events(&mut self, index: usize) {
         while let Some(event) = self.media[index].medium.poll_event() {
-            self.account_medium(index, &event);
-            if self.recording.events {
-                let element = ElementId((self.interfaces.len() + index) as u32);
-                self.events.push_back(Event { at: event.at, element, what: What::Medium(event) });
-            }
+            self.take_medium_event(index, event);
+        }
+    }
+
+    fn take_medium_event(&mut self, index: usize, event: windfall_channel::Event) {
+        self.account_medium(index, &event);
+        if self.recording.events {
+            let element = ElementId((self.interfaces.len() + index) as u32);
+            self.events.push_back(Event { at: event.at, element, what: What::Medium(event) });
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use windfall_base::{App, Input, Instant, Ledger, Node, Outgoing, Port, Seed};
+use windfall_base::{App, Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier};
 use windfall_stack::{AppId, Host, HostConfig, HostEvent};
 
 /// A host with its applications; port *i* is the device of its *i*-th interface.
@@ -120,6 +120,6 @@ impl Node for Station {
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         let apps = self.apps.iter().filter_map(|app| app.poll_timeout());
-        apps.chain(self.host.poll_timeout()).min_by_key(|(at, _)| *at)
+        earlier(apps.min_by_key(|(at, _)| *at), self.host.poll_timeout())
     }
 }

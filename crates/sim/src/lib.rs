@@ -62,7 +62,7 @@ impl Simulation {
         observe: &mut dyn FnMut(&Event) -> io::Result<()>,
     ) -> io::Result<()> {
         let until = until.min(self.end);
-        while let Some((at, _)) = self.network.poll_timeout()
+        while let Some(at) = self.network.next_event()
             && at <= until
         {
             self.now = at;

@@ -12,7 +12,7 @@ use core::net::{IpAddr, SocketAddr};
 use bytes::Bytes;
 use windfall_base::{
     DropReason, Drops, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, SocketCommand,
-    SocketError, SocketEvent, SocketId, Transport,
+    SocketError, SocketEvent, SocketId, Transport, earlier,
 };
 use windfall_ip::{Datagram, ErrorReport, Layer, Outbound, Problem, SendError, Upward};
 use windfall_wire_net::{Addresses, Ecn, Protocol};
@@ -352,8 +352,7 @@ impl Node for Host {
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        let timeouts = [self.layer.poll_timeout(), self.streams.poll_timeout()];
-        timeouts.into_iter().flatten().min_by_key(|(at, _)| *at)
+        earlier(self.layer.poll_timeout(), self.streams.poll_timeout())
     }
 }
 

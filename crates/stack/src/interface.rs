@@ -8,7 +8,9 @@ mod piped;
 pub mod polled;
 pub mod wifi;
 
-use windfall_base::{DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed};
+use windfall_base::{
+    DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier,
+};
 use windfall_link::PipeConfig;
 use windfall_mac::dcf::radio::Airtime;
 use windfall_queue::{Discipline, Limits};
@@ -120,8 +122,20 @@ impl Interface {
     }
 
     /// Yields what happened, oldest first; nothing unless the interface is observed.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.account.poll_event()
+    }
+
+    /// Whether it is sure that neither frames nor events are there to poll: a quick answer for the
+    /// many signals of a radio that change nothing.
+    #[must_use]
+    #[inline]
+    pub fn is_drained(&self) -> bool {
+        match &self.lower {
+            Lower::Wifi(lower) => lower.is_drained() && self.account.is_drained(),
+            Lower::Piped(_) | Lower::Polled(_) => false,
+        }
     }
 
     /// The account: a packet from the device counts once, each frame with a packet from the medium
@@ -258,17 +272,18 @@ impl Interface {
 }
 
 impl Node for Interface {
-    #[inline]
     fn handle_input(&mut self, now: Instant, port: Port, input: Input) {
-        match (port, input) {
-            (DEVICE, Input::Frame(frame, _)) => self.take_packet(now, frame),
-            (MEDIUM, input) => match &mut self.lower {
+        // An input is large, and passes without a copy as long as nothing takes it apart.
+        if port == MEDIUM {
+            return match &mut self.lower {
                 Lower::Piped(lower) => lower.handle_input(now, input, &mut self.account),
                 Lower::Polled(lower) => lower.handle_input(now, input, &mut self.account),
                 Lower::Wifi(lower) => lower.handle_input(now, input, &mut self.account),
-            },
-            // A device gives no signals, and there is no other port.
-            _ => {}
+            };
+        }
+        // A device gives no signals, and there is no other port.
+        if let (DEVICE, Input::Frame(frame, _)) = (port, input) {
+            self.take_packet(now, frame);
         }
     }
 
@@ -282,6 +297,7 @@ impl Node for Interface {
         self.repeat(now);
     }
 
+    #[inline]
     fn poll_transmit(&mut self, now: Instant) -> Option<(Port, Outgoing)> {
         if let Some(frame) = self.poll_delivery(now) {
             return Some((DEVICE, frame.into()));
@@ -300,7 +316,7 @@ impl Node for Interface {
             Lower::Polled(lower) => lower.poll_timeout(),
             Lower::Wifi(lower) => lower.poll_timeout(),
         };
-        lower.into_iter().chain(self.assist.poll_timeout()).min_by_key(|(at, _)| *at)
+        earlier(lower, self.assist.poll_timeout())
     }
 }
 

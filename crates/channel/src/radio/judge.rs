@@ -134,7 +134,7 @@ pub(super) fn by_pattern(
     stream: &mut Stream,
 ) -> Verdict {
     let mut clean = true;
-    strike(samplers, sent.header, reception, noise, stream, |_| {
+    strike(samplers, sent.header, reception, noise, stream, |_, _| {
         clean = false;
         false
     });
@@ -143,40 +143,64 @@ pub(super) fn by_pattern(
     }
     let service = if sent.rate.is_ofdm() { SERVICE } else { 0 };
     let bits = sent.bytes as u32 * 8;
-    let (mut inverted, mut lost) = (Vec::new(), false);
-    strike(samplers, sent.payload, reception, noise, stream, |position| {
-        lost |= service > 0 && position < DESCRAMBLER;
-        if let Some(bit) = position.checked_sub(service).filter(|bit| *bit < bits) {
-            // The least significant bit of a byte goes first; positions count from the other end.
-            inverted.push(bit ^ 7);
+    let (mut mask, mut damaged, mut lost) = (Vec::new(), false, false);
+    strike(samplers, sent.payload, reception, noise, stream, |first, event| {
+        lost |= first < DESCRAMBLER && service > 0;
+        // Only of the first event may some bits belong to SERVICE, only of the last to the padding.
+        let inside = |offset: &u16| {
+            let bit = (first + u32::from(*offset)).checked_sub(service);
+            bit.filter(|bit| *bit < bits)
+        };
+        if !which {
+            damaged |= event.iter().any(|offset| inside(offset).is_some());
+            return !lost && !damaged;
         }
-        !lost && (which || inverted.is_empty())
+        // In whole words, for those who read it.
+        mask.resize(sent.bytes.next_multiple_of(8), 0_u8);
+        for bit in event.iter().filter_map(inside) {
+            damaged = true;
+            // On the air the least significant bit of a byte goes first.
+            mask[bit as usize / 8] |= 1 << (bit % 8);
+        }
+        !lost
     });
     if lost {
         return Verdict::Missed(Missed::Service);
     }
-    if inverted.is_empty() {
-        return Verdict::Intact;
+    if damaged {
+        return Verdict::Damaged { truncated: None, inverted: places(&mask) };
     }
-    // Only within bytes has their order been turned.
-    inverted.chunk_by_mut(|a, b| a / 8 == b / 8).for_each(<[u32]>::reverse);
-    Verdict::Damaged { truncated: None, inverted }
+    Verdict::Intact
 }
 
-/// Calls `hit` with the wrong bits of a field until it returns false.
+/// The places of the bits in a mask, counted from the most significant of the first byte.
+fn places(mask: &[u8]) -> Vec<u32> {
+    let words = || mask.as_chunks().0.iter().map(|word| u64::from_be_bytes(*word));
+    let mut places = Vec::with_capacity(words().map(|word| word.count_ones() as usize).sum());
+    for (begin, mut word) in (0..).step_by(64).zip(words()) {
+        while word != 0 {
+            let place = word.leading_zeros();
+            places.push(begin + place);
+            word ^= 1 << 63 >> place;
+        }
+    }
+    places
+}
+
+/// Calls `hit` with the error events of a field until it returns false.
 fn strike(
     samplers: &mut Samplers,
     field: Field,
     reception: &Reception,
     noise: Noise,
     stream: &mut Stream,
-    hit: impl FnMut(u32) -> bool,
+    hit: impl FnMut(u32, &[u16]) -> bool,
 ) {
     let (rate, begin, end, bits) = field;
     let sampler = &mut samplers[rate as usize];
     let sinr = |interference| noise.sinr(rate, reception.power, interference);
     if let [(_, interference)] = reception.interference[..] {
-        return sampler.strike([(bits as u32, sinr(interference))], stream, hit);
+        return sampler.strike_events([(bits as u32, sinr(interference))], stream, hit);
     }
     let (begin, end) = (reception.began + begin, reception.began + end);
     let length = (end - begin).as_secs_f64();
@@ -187,7 +211,7 @@ fn strike(
         before = until;
         (count, sinr(interference))
     });
-    sampler.strike(stretches, stream, hit);
+    sampler.strike_events(stretches, stream, hit);
 }
 
 /// The pieces of constant interference from `begin` to `end`: from, to, milliwatts.

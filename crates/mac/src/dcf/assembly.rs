@@ -90,15 +90,24 @@ impl Assembly {
     }
 
     /// When the oldest fragments become useless.
+    #[inline]
     pub(super) fn next_expiry(&self) -> Option<Instant> {
+        // Iterating over nothing takes longer than seeing that there is nothing.
+        if self.parts.is_empty() {
+            return None;
+        }
         self.parts.values().map(|parts| parts.expires).min()
     }
 
     /// Forgets fragments that waited too long.
+    #[inline]
     pub(super) fn expire(&mut self, now: Instant, events: &mut VecDeque<Event>) {
-        if self.parts.is_empty() {
-            return;
+        if !self.parts.is_empty() {
+            self.give_up(now, events);
         }
+    }
+
+    fn give_up(&mut self, now: Instant, events: &mut VecDeque<Event>) {
         self.parts.retain(|_, parts| {
             if parts.expires <= now {
                 let (tag, len) = (parts.frame.tag, parts.bytes.len());

@@ -16,12 +16,12 @@ use super::{Dcf, Packet};
 
 impl Dcf {
     /// A frame has arrived, whole or damaged, for this station or for another.
-    pub(super) fn handle_frame(&mut self, now: Instant, mut frame: Frame, vector: &RxVector) {
-        let good = has_good_check(&frame);
+    pub(super) fn handle_frame(&mut self, now: Instant, frame: &mut Frame, vector: &RxVector) {
+        let good = has_good_check(frame);
         self.access.reception(self.keeps_usual_gap(good));
         let header = match Header::parse(&frame.header) {
             Ok(header) if frame.trailer.len() >= FCS_LEN => header,
-            _ => return self.refuse(now, &frame, DropReason::Truncated),
+            _ => return self.refuse(now, frame, DropReason::Truncated),
         };
         let ours = header.receiver == self.config.address;
         if good && self.is_answer(&header) {
@@ -33,12 +33,12 @@ impl Dcf {
             if good {
                 self.reserve(now, header.kind, header.duration);
             }
-            return self.refuse(now, &frame, DropReason::NotForUs);
+            return self.refuse(now, frame, DropReason::NotForUs);
         }
         self.radio.reception(now, State::Receive);
         self.end_of_reception(now);
         if !good {
-            return self.take_damaged(now, &mut frame, &header, ours);
+            return self.take_damaged(now, frame, &header, ours);
         }
         match header.kind {
             Kind::Data => {
@@ -46,7 +46,7 @@ impl Dcf {
                     self.owe(now, Kind::Ack, &header, vector);
                 }
                 frame.damage.frame = Check::Good;
-                self.take_data(now, &mut frame, &header);
+                self.take_data(now, frame, &header);
             }
             Kind::Rts if ours && !self.access.is_reserved(now) => {
                 self.events.push_back(Event::Control { sent: false, len: frame.len() });
@@ -61,7 +61,7 @@ impl Dcf {
                 // A PS-Poll bears no number by which to know it again.
                 let again = kind != Kind::PsPoll && own && self.assembly.has_come_before(&header);
                 if own && !again {
-                    self.handle_own(now, &header, &frame, vector);
+                    self.handle_own(now, &header, frame, vector);
                 }
             }
         }

@@ -47,6 +47,19 @@ impl<'a> Sampler<'a> {
         stream: &mut Stream,
         mut hit: impl FnMut(u32) -> bool,
     ) {
+        self.strike_events(stretches, stream, |first, event| {
+            event.iter().all(|offset| hit(first + u32::from(*offset)))
+        });
+    }
+
+    /// As [`strike`](Self::strike), event by event: `hit` gets the first wrong bit of each, and how
+    /// far behind it its wrong bits lie, the first at 0.
+    pub fn strike_events(
+        &mut self,
+        stretches: impl IntoIterator<Item = (u32, f64)>,
+        stream: &mut Stream,
+        mut hit: impl FnMut(u32, &[u16]) -> bool,
+    ) {
         let mut stretches = stretches.into_iter();
         let Some((mut end, sinr)) = stretches.next() else { return };
         let mut place = self.at(sinr);
@@ -67,9 +80,12 @@ impl<'a> Sampler<'a> {
                 continue;
             }
             position += reach as u32;
-            let Some(last) = strike_event(&place, position, stream, &mut hit) else { return };
+            let event = place.point(stream).draw(stream);
+            if !hit(position, event) {
+                return;
+            }
             // The event and its guard may reach into the stretches behind.
-            position = last + 1 + self.guard;
+            position += u32::from(*event.last().unwrap_or(&0)) + 1 + self.guard;
             while position >= end {
                 let Some((bits, sinr)) = stretches.next() else { return };
                 end += bits;
@@ -80,22 +96,4 @@ impl<'a> Sampler<'a> {
             bits_per_unit = scale(place.law.kind(within, stream));
         }
     }
-}
-
-/// Puts an event at `start`; its last bit, or `None` if nobody wants more.
-fn strike_event(
-    place: &Place<'_>,
-    start: u32,
-    stream: &mut Stream,
-    hit: &mut impl FnMut(u32) -> bool,
-) -> Option<u32> {
-    let event = place.point(stream).draw(stream);
-    let mut last = start;
-    for offset in event {
-        last = start + u32::from(*offset);
-        if !hit(last) {
-            return None;
-        }
-    }
-    Some(last)
 }

@@ -177,6 +177,13 @@ impl Account {
         }
     }
 
+    /// Whether no event waits.
+    #[inline]
+    pub(super) fn is_drained(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    #[inline]
     pub(super) fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }

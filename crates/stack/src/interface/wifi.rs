@@ -62,30 +62,49 @@ impl Wifi {
 
     /// Lets the station know of a packet that was taken.
     pub(super) fn handle_queued(&mut self, now: Instant, account: &mut Account) {
-        self.with(now, account, |dcf, pull| dcf.handle_queued(now, pull));
+        {
+            let (dcf, mut source) = self.parts(now, account);
+            dcf.handle_queued(now, &mut source);
+        }
+        self.take_down(now, account);
     }
 
-    #[inline]
     pub(super) fn handle_input(&mut self, now: Instant, input: Input, account: &mut Account) {
-        self.with(now, account, |dcf, pull| dcf.handle_input(now, input, pull));
+        {
+            let (dcf, mut source) = self.parts(now, account);
+            dcf.handle_input(now, input, &mut source);
+        }
+        self.take_down(now, account);
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant, account: &mut Account) {
-        self.with(now, account, |dcf, pull| dcf.handle_timeout(now, pull));
+        {
+            let (dcf, mut source) = self.parts(now, account);
+            dcf.handle_timeout(now, &mut source);
+        }
+        self.take_down(now, account);
     }
 
+    #[inline]
     pub(super) fn poll_delivery(&mut self, account: &mut Account) -> Option<Frame> {
         let frame = self.dcf.poll_delivery()?;
         account.arrived();
         Some(frame)
     }
 
+    #[inline]
     pub(super) fn poll_transmit(&mut self, account: &mut Account) -> Option<Outgoing> {
         let outgoing = self.dcf.poll_transmit()?;
         account.counters.bytes_sent += outgoing.frame.len() as u64;
         Some(outgoing)
     }
 
+    #[inline]
+    pub(super) fn is_drained(&self) -> bool {
+        self.dcf.is_drained()
+    }
+
+    #[inline]
     pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         self.dcf.poll_timeout()
     }
@@ -106,27 +125,31 @@ impl Wifi {
         self.dcf.set_accept_damaged(accept);
     }
 
-    /// Lets the station act, with the queue as its source, and takes down what it reports.
-    fn with(
-        &mut self,
+    /// The station, and the queue as the source of its packets.
+    fn parts<'a>(
+        &'a mut self,
         now: Instant,
-        account: &mut Account,
-        act: impl FnOnce(&mut Dcf, &mut dyn FnMut() -> Option<Packet>),
-    ) {
+        account: &'a mut Account,
+    ) -> (&'a mut Dcf, impl FnMut() -> Option<Packet> + 'a) {
         let Self { queue, dcf, neighbours, silent } = self;
-        act(dcf, &mut || {
+        let source = move || {
             let pulled = account.pull(now, || queue.pop())?;
             let to = next_hop(neighbours, &pulled.frame.payload).or(*silent)?;
             let ether_type = ether_type(&pulled.frame.payload);
             Some(Packet { frame: pulled.frame, to, ether_type, expires: pulled.expires })
-        });
-        while let Some(event) = dcf.poll_event() {
+        };
+        (dcf, source)
+    }
+
+    /// Enters what the station reports into the books.
+    fn take_down(&mut self, now: Instant, account: &mut Account) {
+        while let Some(event) = self.dcf.poll_event() {
             take_down(now, event, account);
         }
     }
 }
 
-/// Enters what the station reports into the books.
+/// Enters an event of the station into the books.
 fn take_down(now: Instant, event: Event, account: &mut Account) {
     match event {
         Event::Sent { tag, attempt, len, kept } => {

@@ -104,8 +104,8 @@ impl Kind {
 
     /// The kind with this first byte of frame control.
     #[must_use]
-    pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.code() == code)
+    pub const fn from_code(code: u8) -> Option<Self> {
+        BY_CODE[code as usize]
     }
 
     /// Whether it manages a network.
@@ -130,6 +130,17 @@ impl Kind {
         }
     }
 }
+
+/// The kind of each first byte of frame control.
+const BY_CODE: [Option<Kind>; 256] = {
+    let mut kinds = [None; 256];
+    let mut i = 0;
+    while i < Kind::ALL.len() {
+        kinds[Kind::ALL[i].code() as usize] = Some(Kind::ALL[i]);
+        i += 1;
+    }
+    kinds
+};
 
 /// The flags of frame control, as its second byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
