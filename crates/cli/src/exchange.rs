@@ -9,7 +9,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Instant;
 
 use windfall_base::Duration;
-use windfall_socket::{Carrier, Config, Key, Kind, Mode, Options, Profile, SapListener, SapSocket};
+use windfall_socket::{
+    Carrier, Config, Integrity, Key, Kind, Mode, Options, Profile, SapListener, SapSocket,
+};
 
 use crate::exit::{Result, Trouble};
 
@@ -105,7 +107,7 @@ impl Transport {
             ready(listener.local_addr()?);
             let socket = listener.accept()?.0;
             socket.set_timeout(Some(PATIENCE));
-            Receiver::Sap { socket, precise: self.over == Over::SapPrecise, plans: 0 }
+            Receiver::Sap { socket, precise: self.over == Over::SapPrecise, plans: 0, suspect: 0 }
         };
         let plan = receiver.plan(len)?;
         Ok((plan, receiver))
@@ -176,7 +178,7 @@ impl Sender {
 
 /// The end that receives.
 pub(crate) enum Receiver {
-    Sap { socket: SapSocket, precise: bool, plans: u32 },
+    Sap { socket: SapSocket, precise: bool, plans: u32, suspect: u64 },
     Tcp(TcpStream, u32),
 }
 
@@ -205,11 +207,20 @@ impl Receiver {
         Ok(plan)
     }
 
+    /// How many records came marked as suspect.
+    pub(crate) fn suspect(&self) -> u64 {
+        match self {
+            Self::Sap { suspect, .. } => *suspect,
+            Self::Tcp(..) => 0,
+        }
+    }
+
     /// The next record of `size` bytes and its number; `None` at the end.
     pub(crate) fn next(&mut self, size: usize) -> Result<Option<(u32, Vec<u8>)>> {
         match self {
-            Self::Sap { socket, precise, plans } => {
+            Self::Sap { socket, precise, plans, suspect } => {
                 let Some(message) = socket.recv()? else { return Ok(None) };
+                *suspect += u64::from(matches!(message.integrity, Integrity::Suspect(_)));
                 // The first ones of the precise messages were plans.
                 let number = message.number.wrapping_sub(if *precise { *plans } else { 0 });
                 Ok(Some((number, message.data.to_vec())))

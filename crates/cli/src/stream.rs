@@ -107,10 +107,11 @@ impl Receive {
                 Trouble::new(format!("cannot write {}: {error}", path.display()))
             })?;
         }
-        self.print(plan, &comparison, &pulse)
+        self.print(plan, &comparison, (&pulse, receiver.suspect()))
     }
 
-    fn print(&self, plan: Plan, comparison: &Comparison, pulse: &Pulse) -> Result {
+    fn print(&self, plan: Plan, comparison: &Comparison, how: (&Pulse, u64)) -> Result {
+        let (pulse, suspect) = how;
         let figures = comparison.figures();
         let mut out = std::io::stdout();
         let (gap, variance) = pulse.gaps();
@@ -118,7 +119,8 @@ impl Receive {
             let report = json!({
                 "seed": plan.seed, "size": plan.size,
                 "sent": figures.sent, "arrived": figures.arrived, "lost": figures.lost,
-                "damaged": figures.damaged, "reordered": figures.reordered,
+                "damaged": figures.damaged, "suspect": suspect,
+                "reordered": figures.reordered,
                 "repeated": figures.repeated, "foreign": figures.foreign,
                 "wrong_bits": figures.wrong_bits,
                 "bit_error_rate": figures.bit_error_rate,

@@ -21,10 +21,12 @@ const MOST_DESCRIPTORS: usize = 4;
 pub(crate) enum Message {
     /// To the stations: the identity is set up, build them.
     Go,
-    /// To the run: the next device, in the order of the network's ports.
-    Device(OwnedFd),
+    /// To the run: the next device, in the order of the network's ports, and its station's number.
+    Device(u16, OwnedFd),
     /// To the run: the name and the network namespace of the next station.
     Station(String, OwnedFd),
+    /// To the run: where the programs of the next station ask for hints of damage.
+    Hints(OwnedFd),
     /// To the run: the user (if it is a new one), mount and process namespaces.
     Place(Vec<OwnedFd>),
     /// To the run: everything stands, with devices of this kind; the programs wait for a word.
@@ -115,7 +117,9 @@ fn encode(message: &Message) -> ([u8; 1], Vec<u8>, Vec<BorrowedFd<'_>>) {
     let none = Vec::new;
     let (kind, body, descriptors) = match message {
         Message::Go => (0, none(), Vec::new()),
-        Message::Device(device) => (1, none(), vec![device.as_fd()]),
+        Message::Device(station, device) => {
+            (1, station.to_le_bytes().to_vec(), vec![device.as_fd()])
+        }
         Message::Station(name, station) => (2, name.clone().into_bytes(), vec![station.as_fd()]),
         Message::Place(place) => (3, none(), place.iter().map(AsFd::as_fd).collect()),
         Message::Ready(kind) => (4, vec![u8::from(*kind == DeviceKind::Packet)], Vec::new()),
@@ -127,6 +131,7 @@ fn encode(message: &Message) -> ([u8; 1], Vec<u8>, Vec<BorrowedFd<'_>>) {
             (9, [&station.to_le_bytes(), text.as_bytes()].concat(), Vec::new())
         }
         Message::Finished => (10, none(), Vec::new()),
+        Message::Hints(hints) => (11, none(), vec![hints.as_fd()]),
     };
     ([kind], body, descriptors)
 }
@@ -135,7 +140,7 @@ fn decode(kind: u8, body: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Messag
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Some(match kind {
         0 => Message::Go,
-        1 => Message::Device(descriptors.pop()?),
+        1 => Message::Device(u16::from_le_bytes(body.try_into().ok()?), descriptors.pop()?),
         2 => Message::Station(text(body), descriptors.pop()?),
         3 => Message::Place(descriptors),
         4 if *body.first()? == 0 => Message::Ready(DeviceKind::Tun),
@@ -149,6 +154,7 @@ fn decode(kind: u8, body: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Messag
             Message::Counters(u16::from_le_bytes(*station), text(rest))
         }
         10 => Message::Finished,
+        11 => Message::Hints(descriptors.pop()?),
         _ => return None,
     })
 }

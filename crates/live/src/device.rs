@@ -5,6 +5,7 @@ pub(crate) mod tun;
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::BytesMut;
 use rustix::io::Errno;
@@ -12,6 +13,7 @@ use windfall_base::{Check, DropReason, Drops, Frame, Payload};
 use windfall_wire_net::segment::{Description, Kind, Merged, Merger, cut};
 
 use crate::driver::Device;
+use crate::hints::Hints;
 use crate::plan::DeviceKind;
 
 /// The longest thing that one read returns: a segment, its link header, its description.
@@ -33,6 +35,8 @@ pub struct StationDevice {
     drained: bool,
     /// Whether large segments are handed over as they are, for a TCP that has no use for pieces.
     whole: bool,
+    /// Who in the station wants to know of damage.
+    hints: Option<Arc<Mutex<Hints>>>,
 }
 
 impl StationDevice {
@@ -48,6 +52,7 @@ impl StationDevice {
             drops: Drops::default(),
             drained: true,
             whole: false,
+            hints: None,
         }
     }
 
@@ -55,6 +60,11 @@ impl StationDevice {
     #[must_use]
     pub fn with_large_segments(self) -> Self {
         Self { whole: true, ..self }
+    }
+
+    /// Tells programs of the station which packets are damaged.
+    pub(crate) fn with_hints(self, hints: Arc<Mutex<Hints>>) -> Self {
+        Self { hints: Some(hints), ..self }
     }
 
     /// Packets that got lost between the kernel and us, by reason.
@@ -174,6 +184,9 @@ impl Device for StationDevice {
 
     fn send(&mut self, frame: Frame) -> io::Result<()> {
         let intact = frame.damage.frame != Check::Bad && !frame.damage.is_damaged();
+        if !intact && let Some(hints) = &self.hints {
+            hints.lock().unwrap_or_else(PoisonError::into_inner).tell(&frame.payload);
+        }
         match self.merger.push(frame.payload, intact) {
             Some(merged) => self.write(merged),
             None => Ok(()),

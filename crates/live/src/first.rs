@@ -110,10 +110,12 @@ impl<'a> First<'a> {
             descriptor.try_clone().doing(|| "copy a descriptor".into())
         };
         for &(station, device) in &work.plan.ports {
-            send(Message::Device(copy(&stations[station].devices[device])?))?;
+            let ours = copy(&stations[station].devices[device])?;
+            send(Message::Device(station as u16, ours))?;
         }
         for (station, plan) in stations.iter().zip(&work.plan.stations) {
             send(Message::Station(plan.name.clone(), copy(&station.namespace)?))?;
+            send(Message::Hints(copy(&station.hints)?))?;
         }
         let mut place = vec![namespace::own("mnt")?, namespace::own("pid")?];
         if work.own_user {

@@ -33,6 +33,7 @@ pub mod tcp;
 
 mod control;
 mod first;
+mod hints;
 mod namespace;
 mod netlink;
 mod program;

@@ -1,6 +1,7 @@
 //! The stations as the run sees them: devices to carry packets, and somebody to talk to.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex};
 
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
@@ -10,6 +11,7 @@ use crate::control::{Control, Message};
 use crate::device::StationDevice;
 use crate::error::{Doing, Error, Result};
 use crate::first::{self, Work};
+use crate::hints::Hints;
 use crate::namespace;
 use crate::plan::{DeviceKind, Plan, Program};
 
@@ -20,7 +22,10 @@ use crate::plan::{DeviceKind, Plan, Program};
 pub struct Stage {
     control: Control,
     first: Pid,
-    devices: Vec<OwnedFd>,
+    /// The devices, each with the number of its station.
+    devices: Vec<(u16, OwnedFd)>,
+    /// What tells each station of damage.
+    hints: Vec<Arc<Mutex<Hints>>>,
     kind: DeviceKind,
     /// Name and network namespace of each station.
     stations: Vec<(String, OwnedFd)>,
@@ -45,6 +50,7 @@ impl Stage {
             control,
             first,
             devices: Vec::new(),
+            hints: Vec::new(),
             kind: DeviceKind::Tun,
             stations: Vec::new(),
             place: Vec::new(),
@@ -57,8 +63,9 @@ impl Stage {
     /// Takes one message of the time of building; `true` when everything stands.
     fn take_message(&mut self) -> Result<bool> {
         match self.hear()? {
-            Message::Device(device) => self.devices.push(device),
+            Message::Device(station, device) => self.devices.push((station, device)),
             Message::Station(name, namespace) => self.stations.push((name, namespace)),
+            Message::Hints(hints) => self.hints.push(Arc::new(Mutex::new(Hints::new(hints)))),
             Message::Place(place) => self.place = place,
             Message::Ready(kind) => {
                 self.kind = kind;
@@ -79,7 +86,14 @@ impl Stage {
     /// Takes out the devices, in the order of the network's ports.
     pub fn take_devices(&mut self) -> Vec<StationDevice> {
         let devices = std::mem::take(&mut self.devices);
-        devices.into_iter().map(|device| StationDevice::new(device, self.kind)).collect()
+        let device = |(station, device): (u16, OwnedFd)| {
+            let made = StationDevice::new(device, self.kind);
+            match self.hints.get(usize::from(station)) {
+                Some(hints) => made.with_hints(Arc::clone(hints)),
+                None => made,
+            }
+        };
+        devices.into_iter().map(device).collect()
     }
 
     /// Lets the programs start. From now on packets want to be carried.

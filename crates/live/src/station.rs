@@ -8,6 +8,7 @@ use nix::sched::CloneFlags;
 
 use crate::device::{packet, tun};
 use crate::error::{Doing, Error, Result};
+use crate::hints;
 use crate::namespace;
 use crate::netlink::{Netlink, VethEnd};
 use crate::plan::{DeviceKind, DevicePlan, Plan, StationPlan};
@@ -19,6 +20,8 @@ pub(crate) struct Station {
     pub(crate) namespace: OwnedFd,
     /// Our side of its devices.
     pub(crate) devices: Vec<OwnedFd>,
+    /// Where its programs ask for hints of damage.
+    pub(crate) hints: OwnedFd,
 }
 
 /// Builds every station; the process ends up in the namespace in which it began, the hub.
@@ -87,7 +90,8 @@ fn build(
                 format!("add the route to {destination}/{prefix} in station {}", plan.name)
             })?;
     }
-    Ok(Station { namespace, devices })
+    let hints = hints::open().doing(|| "make a socket for hints".into())?;
+    Ok(Station { namespace, devices, hints })
 }
 
 /// Makes a pair of devices and opens the far one, which lies in the hub.

@@ -13,11 +13,11 @@ use windfall_wire_net::sap::{Data, HEADER_LEN, Ping, Reason, Repair};
 
 use crate::config::{Config, Profile};
 use crate::congestion::Congestion;
-use crate::encode::{Encoded, encode, overhead, spans};
+use crate::encode::{Encoded, complement, encode, overhead, spans};
 use crate::error::{CloseReason, SendError};
 use crate::event::Event;
 use crate::handshake::Asking;
-use crate::message::{Kind, Message, Mode, Received};
+use crate::message::{Integrity, Kind, Message, Mode, Received};
 use crate::numbers::Numbers;
 use crate::order::Order;
 use crate::pacer::Pacer;
@@ -478,10 +478,19 @@ impl Connection {
         self.tell_readable();
     }
 
+    /// The message that was delivered last may hold wrong bits, if nobody has checked it.
+    pub(crate) fn distrust(&mut self) {
+        if let Some(last) = self.inbox.ready.back_mut()
+            && last.integrity == Integrity::Unknown
+        {
+            last.integrity = Integrity::Suspect(complement(&last.exact, last.data.len()));
+        }
+    }
+
     /// The precise message `number` of `stream`.
     fn deliver_precise(&mut self, stream: u16, number: u32, data: Bytes) {
         let exact = Vec::from_iter((!data.is_empty()).then_some(0..data.len()));
-        let integrity = crate::message::Integrity::Intact;
+        let integrity = Integrity::Intact;
         let received = Received { stream, kind: Kind::Precise, number, data, exact, integrity };
         self.deliver(received);
     }

@@ -187,7 +187,7 @@ pub(crate) fn spans(ranges: &[Range<usize>]) -> arrayvec::ArrayVec<Span, MAX_SPA
 }
 
 /// The ranges between `ranges`, up to `len`.
-fn complement(ranges: &[Range<usize>], len: usize) -> Vec<Range<usize>> {
+pub(crate) fn complement(ranges: &[Range<usize>], len: usize) -> Vec<Range<usize>> {
     let mut others = Vec::new();
     let mut end = 0;
     for range in ranges {

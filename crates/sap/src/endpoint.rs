@@ -9,7 +9,7 @@ use core::ops::Range;
 use bytes::Bytes;
 use windfall_base::{Duration, Instant};
 use windfall_wire_net::WireError;
-use windfall_wire_net::sap::{Kind, Packet};
+use windfall_wire_net::sap::{Kind, Packet, flags};
 
 use crate::config::Config;
 use crate::connection::Connection;
@@ -193,6 +193,26 @@ impl Endpoint {
     ) {
         if let Err(dropped) = self.take(now, from, bytes, covered_intact) {
             *self.drops.entry(dropped).or_default() += 1;
+        }
+    }
+
+    /// As [`handle_datagram`](Self::handle_datagram), of a datagram that came in a frame whose check
+    /// failed: an approximate message without checks of its own is then suspect.
+    pub fn handle_damaged_datagram(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        bytes: &Bytes,
+        covered_intact: bool,
+    ) {
+        match self.take(now, from, bytes, covered_intact) {
+            Ok(()) => {
+                let header = Packet::parse(bytes).ok().map(|packet| packet.header);
+                let header = header.filter(|it| it.flags & flags::APPROXIMATE != 0);
+                let connection = header.and_then(|it| self.connections.get_mut(&it.connection));
+                connection.into_iter().for_each(Connection::distrust);
+            }
+            Err(dropped) => *self.drops.entry(dropped).or_default() += 1,
         }
     }
 

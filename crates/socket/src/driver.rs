@@ -20,6 +20,7 @@ use windfall_sap::{CloseReason, Config, ConnectionId, Endpoint, Event, Secret, T
 use crate::clock::Clock;
 use crate::eager::Eager;
 use crate::error::Error;
+use crate::hints::Hints;
 use crate::signal::Signal;
 use crate::system::BATCH;
 use crate::udplite::{Arrival, Datagram, UdpLiteSocket};
@@ -58,6 +59,7 @@ pub(crate) struct State {
     /// What the system was too busy to take.
     unsent: VecDeque<Transmit>,
     arrivals: Vec<Arrival>,
+    hints: Option<Hints>,
     driver: Driver,
     /// Callers that wait for what another one drives.
     waiting: usize,
@@ -102,6 +104,7 @@ impl Handle {
             acceptable: Signal::default(),
             unsent: VecDeque::new(),
             arrivals: Vec::new(),
+            hints: Hints::ask(),
             driver: Driver::Nobody,
             waiting: 0,
             driven: clock.now(),
@@ -296,10 +299,15 @@ impl Core {
         let now = self.clock.now();
         if !arrivals.is_empty() {
             state.heard = now;
+            state.hints.iter_mut().for_each(Hints::gather);
         }
         for arrival in arrivals.drain(..) {
             let (from, data) = (arrival.from, &arrival.data);
-            state.endpoint.handle_datagram(now, from, data, arrival.intact);
+            if state.hints.as_mut().is_some_and(|hints| hints.take(data)) {
+                state.endpoint.handle_damaged_datagram(now, from, data, arrival.intact);
+            } else {
+                state.endpoint.handle_datagram(now, from, data, arrival.intact);
+            }
         }
         state.arrivals = arrivals;
         state.endpoint.handle_timeout(now);

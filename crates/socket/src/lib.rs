@@ -28,6 +28,7 @@ mod clock;
 mod driver;
 mod eager;
 mod error;
+mod hints;
 mod pages;
 mod sap;
 mod signal;

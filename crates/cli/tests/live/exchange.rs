@@ -48,6 +48,26 @@ fn a_stream_crosses_the_radio_and_its_damage_is_counted() {
     assert_eq!(refused["damaged"], 0, "{refused}");
 }
 
+/// In the paper profile nothing but the link knows of damage.
+#[test]
+fn the_link_tells_the_receiver_which_datagrams_are_damaged() {
+    require!();
+    for carrier in ["udp", "raw"] {
+        let words = format!("--profile paper --carrier {carrier}");
+        let receive = format!("stream receive {words}");
+        let send = format!(
+            "stream send $WINDFALL_BASE --datagrams 300 --size 1000 --interval 1ms {words}"
+        );
+        let name = format!("hints-{carrier}");
+        let report = exchange(&name, &format!("{OFFICE} --accept-damaged"), &receive, &send);
+        let number = |key: &str| report[key].as_u64().expect("a number");
+        assert!(number("damaged") > 20, "{carrier}: {report}");
+        // A frame whose header alone is damaged holds no wrong bits of the application.
+        assert!(number("suspect") >= number("damaged"), "{carrier}: {report}");
+        assert!(number("suspect") <= number("damaged") * 5 / 4, "{carrier}: {report}");
+    }
+}
+
 //= S0.27
 //= S0.38
 #[test]

@@ -41,6 +41,6 @@ fn a_closed_end_is_an_end() {
 #[test]
 fn unknown_messages_are_refused() {
     assert!(decode(99, &[], Vec::new()).is_none());
-    assert!(decode(1, &[], Vec::new()).is_none(), "a device without a descriptor");
+    assert!(decode(1, &[0, 0], Vec::new()).is_none(), "a device without a descriptor");
     assert!(decode(7, &[1, 2], Vec::new()).is_none(), "a signal cut short");
 }

@@ -1,8 +1,8 @@
 //! What sets the two profiles apart.
 
 use super::super::*;
-use super::network::{A, B, DELAY, FAIR, Network, SECOND, Weather};
-use crate::message::Mode;
+use super::network::{A, B, DELAY, FAIR, Network, SECOND, Weather, address};
+use crate::message::{Integrity, Mode};
 
 /// Sends as much as possible for `span` and counts the bytes that arrive.
 fn bulk(config: Config, weather: Weather, span: Duration) -> usize {
@@ -52,4 +52,25 @@ fn damage_is_repeated_and_does_not_slow_the_sender_down() {
     let lossy = bulk(Config::standard(), Weather { loss: 0.1, ..weather }, span);
     assert!(2 * damaged > clean, "{damaged} of {clean}, where a tenth goes twice");
     assert!(damaged > 2 * lossy, "{damaged} damaged, {lossy} lost");
+}
+
+#[test]
+fn what_the_link_knows_of_damage_is_told_where_no_check_is_carried() {
+    let (mut network, [a, b]) = Network::connected(Config::paper(), FAIR, 1);
+    network.weather = Weather { loss: 1.0, ..FAIR };
+    let mut integrity = |damaged: bool| {
+        network.send(A, a, Mode::Approximate { protected: 100 }, &[7; 600]);
+        let bytes = network.sent(A, Kind::Data).pop().expect("it was sent").to_bytes();
+        let (end, now) = (&mut network.ends[B], network.now);
+        if damaged {
+            end.handle_damaged_datagram(now, address(A), &bytes, true);
+        } else {
+            end.handle_datagram(now, address(A), &bytes, true);
+        }
+        end.receive(now, b).expect("it arrived").integrity
+    };
+    let rest = 100..600;
+    assert_eq!(integrity(false), Integrity::Unknown);
+    assert_eq!(integrity(true), Integrity::Suspect(vec![rest]));
+    assert_eq!(integrity(false), Integrity::Unknown);
 }
