@@ -196,8 +196,8 @@ impl Endpoint {
         }
     }
 
-    /// As [`handle_datagram`](Self::handle_datagram), of a datagram that came in a frame whose check
-    /// failed: an approximate message without checks of its own is then suspect.
+    /// As [`handle_datagram`](Self::handle_datagram), of a datagram that came in a frame whose
+    /// check failed: an approximate message without checks of its own is then suspect.
     pub fn handle_damaged_datagram(
         &mut self,
         now: Instant,
