@@ -31,6 +31,9 @@ pub enum Event {
     Closed(CloseReason),
 }
 
+/// The longest datagram in a frame of 802.11 (the MSDU of IEEE 802.11-2016, 9.2.4.7.1).
+const LONGEST_FRAME: usize = 2304;
+
 /// A datagram to send: the data of a UDP-Lite datagram, in slices that follow each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmit {
@@ -66,6 +69,15 @@ impl Transmit {
     pub fn coverage(&self) -> u16 {
         let covered = windfall_wire_net::udplite::HEADER_LEN + self.exact;
         if self.exact == self.len() { 0 } else { u16::try_from(covered).unwrap_or(0) }
+    }
+
+    /// Whether all of it is exact and it is longer than the frames of any radio.
+    ///
+    /// No link hands such a datagram up damaged, so nothing is lost if the system's own checksum
+    /// covers it, which hardware computes.
+    #[must_use]
+    pub fn is_bulk(&self) -> bool {
+        self.exact == self.len() && self.len() > LONGEST_FRAME
     }
 }
 

@@ -342,6 +342,7 @@ impl Core {
         datagrams.extend(state.unsent.iter().take(BATCH).map(|it| Datagram {
             to: it.to,
             coverage: it.coverage(),
+            whole: it.is_bulk(),
             parts: [&it.parts[0], &it.parts[1], &it.parts[2]],
         }));
         let sent = self.socket.send(&datagrams);
@@ -351,8 +352,9 @@ impl Core {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
             Err(error) => {
                 // The error belongs to the first one: it is lost, as it might be on the way.
-                if let Some(lost) = state.unsent.pop_front()
-                    && error.kind() != io::ErrorKind::ConnectionRefused
+                // A refusal is of one that was sent before, and nobody vouches for it.
+                if error.kind() != io::ErrorKind::ConnectionRefused
+                    && let Some(lost) = state.unsent.pop_front()
                     && error.raw_os_error() != Some(libc::EMSGSIZE)
                 {
                     state.endpoint.handle_unreachable(lost.to);

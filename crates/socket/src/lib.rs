@@ -30,6 +30,7 @@ mod eager;
 mod error;
 mod hints;
 mod pages;
+mod pool;
 mod sap;
 mod signal;
 mod source;

@@ -18,6 +18,9 @@ pub(crate) struct Pages {
 // SAFETY: the pages belong to this value alone, as those of a boxed slice.
 unsafe impl Send for Pages {}
 
+// SAFETY: a shared reference gives read access only.
+unsafe impl Sync for Pages {}
+
 impl Default for Pages {
     /// None.
     fn default() -> Self {
@@ -26,27 +29,20 @@ impl Default for Pages {
 }
 
 impl Pages {
-    /// Has `len` bytes from now on; what was in them is forgotten if their number changes.
-    pub(crate) fn reserve(&mut self, len: usize) -> io::Result<()> {
-        if self.len == len {
-            return Ok(());
-        }
-        *self = Self::default();
-        if len > 0 {
-            let (access, kind) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
-            // SAFETY: no address is asked for, so no memory that is in use changes.
-            let start = unsafe { mmap_anonymous(null_mut(), len, access, kind) }?;
-            self.start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-            self.len = len;
-        }
-        Ok(())
+    /// Memory of `len` bytes, one at least.
+    pub(crate) fn new(len: usize) -> io::Result<Self> {
+        let (access, kind) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+        // SAFETY: no address is asked for, so no memory that is in use changes.
+        let start = unsafe { mmap_anonymous(null_mut(), len, access, kind) }?;
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { start, len })
     }
 }
 
 impl Drop for Pages {
     fn drop(&mut self) {
         if self.len > 0 {
-            // SAFETY: these are the pages that `reserve` got, and nobody can refer to them now. A
+            // SAFETY: these are the pages that `new` got, and nobody can refer to them now. A
             // failure would leave them mapped, which harms nothing.
             let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
         }
@@ -75,10 +71,9 @@ mod tests {
 
     #[test]
     fn pages_can_be_had_written_to_and_given_back() {
-        let mut pages = Pages::default();
-        assert!(pages.is_empty());
-        for len in [5_000, 5_000, 100_000, 0] {
-            pages.reserve(len).expect("there is memory");
+        assert!(Pages::default().is_empty());
+        for len in [1, 5_000, 100_000] {
+            let mut pages = Pages::new(len).expect("there is memory");
             assert_eq!(pages.len(), len);
             pages.fill(7);
             assert!(pages.iter().all(|byte| *byte == 7));

@@ -16,6 +16,10 @@ use crate::driver::{Handle, State, Status};
 use crate::error::Error;
 use crate::udplite::UdpLiteSocket;
 
+/// The longest SAP datagram that every path of IPv6 carries (RFC 8200, section 5): 1280 bytes less
+/// its header, that of UDP, and what carries UDP-Lite in it.
+const BASE_V6: usize = 1280 - 40 - 8 - 8;
+
 /// How a socket is made.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
@@ -35,11 +39,17 @@ impl Options {
         Self { config: Config::paper(), ..Self::default() }
     }
 
-    fn open(&self, local: SocketAddr) -> Result<Handle, Error> {
+    fn open(&self, local: SocketAddr, peer: Option<SocketAddr>) -> Result<Handle, Error> {
         let carrier = self.carrier.unwrap_or(Carrier::Udp);
-        let socket = UdpLiteSocket::bind(local, Some(carrier))
+        let mut socket = UdpLiteSocket::bind(local, Some(carrier))
             .map_err(Error::system(format!("cannot use {local} over carrier {carrier}")))?;
-        let core = Handle::new(socket, self.config)?;
+        // Without a route it stays as it is, and sending says so.
+        let _ = peer.map(|peer| socket.connect(peer));
+        let mut config = self.config;
+        if local.is_ipv6() {
+            config.base_datagram = config.base_datagram.min(BASE_V6);
+        }
+        let core = Handle::new(socket, config)?;
         self.key.into_iter().for_each(|key| core.lock().endpoint.set_key(key));
         Ok(core)
     }
@@ -62,7 +72,7 @@ impl Options {
 
     fn connect_one(&self, to: SocketAddr) -> Result<SapSocket, Error> {
         let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-        let core = self.open(any.parse().map_err(|_| Error::Address(any.to_owned()))?)?;
+        let core = self.open(any.parse().map_err(|_| Error::Address(any.to_owned()))?, Some(to))?;
         let id = {
             let mut state = core.lock();
             let id = state.endpoint.connect(core.clock.now(), to);
@@ -87,7 +97,7 @@ impl Options {
     pub fn listen(&self, on: impl ToSocketAddrs) -> Result<SapListener, Error> {
         let mut on = on.to_socket_addrs().map_err(Error::system("cannot find the address"))?;
         let on = on.next().ok_or_else(|| Error::Address("nothing".to_owned()))?;
-        let core = self.open(on)?;
+        let core = self.open(on, None)?;
         core.lock().endpoint.listen(true);
         Ok(SapListener { core })
     }
@@ -263,7 +273,7 @@ impl SapSocket {
     /// The message of these bytes, as the socket's mode or its tolerance has it travel.
     #[must_use]
     pub fn message(&self, data: &[u8]) -> Message {
-        self.message_of(Bytes::copy_from_slice(data))
+        self.message_of(self.core.socket.pool().copy(data))
     }
 
     /// The same, which takes the bytes without a copy.

@@ -10,7 +10,7 @@ use arrayvec::ArrayVec;
 use socket2::SockAddr;
 
 /// Datagrams handed to the system at once, or by it.
-pub(crate) const BATCH: usize = 64;
+pub(crate) const BATCH: usize = 32;
 
 /// Room for one control message, aligned as the system wants it.
 #[derive(Clone, Copy)]
@@ -22,19 +22,22 @@ pub(crate) const PARTS: usize = 4;
 
 /// A datagram as the system sends it.
 pub(crate) struct Outgoing<'a> {
-    pub(crate) to: SocketAddr,
+    /// Whereto, where the socket is not connected.
+    pub(crate) to: Option<SocketAddr>,
     /// The source address, where the socket has none of its own.
     pub(crate) source: Option<IpAddr>,
     pub(crate) parts: [&'a [u8]; PARTS],
 }
 
-/// A datagram as the system received it.
-pub(crate) struct Incoming<'a> {
+/// What is known of a datagram that the system received.
+#[derive(Clone, Copy)]
+pub(crate) struct Incoming {
+    /// Which buffer has it.
+    pub(crate) index: usize,
     pub(crate) from: SocketAddr,
     /// The address that it was sent to, if the socket asked for it.
     pub(crate) to: Option<IpAddr>,
-    pub(crate) bytes: &'a [u8],
-    /// Its length in full.
+    /// Its length in full, which may be more than the buffer has.
     pub(crate) len: usize,
 }
 
@@ -49,7 +52,7 @@ pub(crate) fn set(fd: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> io::
 
 /// What the system reads of one datagram beside its header.
 struct Prepared {
-    address: SockAddr,
+    address: Option<SockAddr>,
     slices: [libc::iovec; PARTS],
     control: Control,
 }
@@ -59,7 +62,7 @@ pub(crate) fn send(fd: BorrowedFd<'_>, datagrams: &[Outgoing<'_>]) -> io::Result
     // Filled where they are: a vector that is returned may be copied in all its length.
     let mut prepared: ArrayVec<Prepared, BATCH> = ArrayVec::new();
     prepared.extend(datagrams.iter().take(BATCH).map(|it| Prepared {
-        address: it.to.into(),
+        address: it.to.map(SockAddr::from),
         slices: it.parts.map(|part| libc::iovec {
             iov_base: part.as_ptr().cast_mut().cast(),
             iov_len: part.len(),
@@ -71,8 +74,10 @@ pub(crate) fn send(fd: BorrowedFd<'_>, datagrams: &[Outgoing<'_>]) -> io::Result
         // SAFETY: all-zero bytes are a legal value of this plain structure.
         let mut header: libc::mmsghdr = unsafe { zeroed() };
         let message = &mut header.msg_hdr;
-        message.msg_name = prepared.address.as_ptr().cast_mut().cast();
-        message.msg_namelen = prepared.address.len();
+        if let Some(address) = &prepared.address {
+            message.msg_name = address.as_ptr().cast_mut().cast();
+            message.msg_namelen = address.len();
+        }
         message.msg_iov = prepared.slices.as_mut_ptr();
         message.msg_iovlen = PARTS as _;
         if let Some(source) = datagram.source {
@@ -119,23 +124,21 @@ fn put_source(header: &mut libc::msghdr, source: IpAddr) {
     }
 }
 
-/// Receives datagrams until there are none, or `size` bytes for each have filled `scratch`, or
-/// [`BATCH`] have come; gives how many.
-pub(crate) fn receive(
+/// Receives datagrams until there are none, or each buffer has one, or [`BATCH`] have come.
+pub(crate) fn receive<'a>(
     fd: BorrowedFd<'_>,
-    scratch: &mut [u8],
-    size: usize,
-    mut take: impl FnMut(Incoming<'_>),
-) -> io::Result<usize> {
+    buffers: impl Iterator<Item = &'a mut [u8]>,
+    received: &mut ArrayVec<Incoming, BATCH>,
+) -> io::Result<()> {
     let mut addresses = [Address([0; 28]); BATCH];
     // What the system does not write to is not read.
     let mut controls = [const { MaybeUninit::<Control>::uninit() }; BATCH];
     let mut slices: ArrayVec<libc::iovec, BATCH> = ArrayVec::new();
     slices.extend(
-        scratch
-            .chunks_exact_mut(size)
-            .take(BATCH)
-            .map(|chunk| libc::iovec { iov_base: chunk.as_mut_ptr().cast(), iov_len: size }),
+        buffers.take(BATCH).map(|buffer| libc::iovec {
+            iov_base: buffer.as_mut_ptr().cast(),
+            iov_len: buffer.len(),
+        }),
     );
     let mut headers: ArrayVec<libc::mmsghdr, BATCH> = ArrayVec::new();
     for (index, slice) in slices.iter_mut().enumerate() {
@@ -154,19 +157,17 @@ pub(crate) fn receive(
     let (count, none) = (headers.len() as libc::c_uint, std::ptr::null_mut());
     // SAFETY: every header points to an address, a slice and a control buffer of the stated
     // lengths, which live through the call, do not move and belong to nobody else.
-    let received =
+    let filled =
         unsafe { libc::recvmmsg(fd.as_raw_fd(), headers.as_mut_ptr(), count, flags, none) };
-    if received < 0 {
+    if filled < 0 {
         return Err(io::Error::last_os_error());
     }
-    for (index, header) in headers.iter().take(received as usize).enumerate() {
-        let len = header.msg_len as usize;
-        let Some(from) = addresses[index].read() else { continue };
-        let start = index * size;
-        let bytes = &scratch[start..start + len.min(size)];
-        take(Incoming { from, to: destination(&header.msg_hdr), bytes, len });
+    for (index, header) in headers.iter().take(filled as usize).enumerate() {
+        let (to, len) = (destination(&header.msg_hdr), header.msg_len as usize);
+        let from = addresses[index].read();
+        received.extend(from.map(|from| Incoming { index, from, to, len }));
     }
-    Ok(received as usize)
+    Ok(())
 }
 
 /// An internet address as the system writes it: `sockaddr_in`, or `sockaddr_in6`.

@@ -2,9 +2,10 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, AtomicU16, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use arrayvec::ArrayVec;
 use bytes::Bytes;
@@ -15,6 +16,7 @@ use windfall_wire_net::{Addresses, ipv4};
 
 use crate::carrier::Carrier;
 use crate::pages::Pages;
+use crate::pool::{Pool, WORTH};
 use crate::source::Sources;
 use crate::system::{self, Incoming, Outgoing};
 
@@ -32,10 +34,8 @@ const UDP_NO_CHECK6_RX: i32 = 102;
 
 /// Bytes for one datagram at first; more once a longer one came.
 const USUAL: usize = 2048;
-/// Bytes for all datagrams of a batch.
-const BATCH: usize = system::BATCH * USUAL;
-/// Datagrams of a batch, at least.
-const LEAST: usize = 8;
+/// Datagrams of a batch then.
+const LONG_BATCH: usize = 16;
 /// What the kernel is asked to keep for a socket, in bytes.
 const KERNEL_BUFFER: usize = 4 << 20;
 const UNSET: i32 = -1;
@@ -48,6 +48,9 @@ pub struct Datagram<'a> {
     /// Bytes under the checksum, the header's eight included; as [`UDPLITE_SEND_CSCOV`].
     #[doc(alias = "msgChecksumLen")]
     pub coverage: u16,
+    /// All of it is covered, and over the carrier [`Udp`](Carrier::Udp) the system's own checksum
+    /// may do so: the receiver never hears of it if it is damaged.
+    pub whole: bool,
     /// The data, in slices that follow each other.
     pub parts: [&'a [u8]; 3],
 }
@@ -73,13 +76,57 @@ pub struct UdpLiteSocket {
     _placeholder: Option<Socket>,
     local: SocketAddr,
     sources: Sources,
+    /// Where its datagrams go, once it is connected.
+    peer: Option<SocketAddr>,
     least_coverage: AtomicI32,
     /// What [`UDPLITE_SEND_CSCOV`] says of datagrams that say nothing themselves.
     send_coverage: AtomicU16,
-    /// The coverage that the kernel's socket was told last.
-    told: AtomicI32,
-    /// The buffer for a batch, and the bytes for one datagram.
-    scratch: Mutex<(Pages, usize)>,
+    /// What the kernel's socket was told last: the coverage, or whether to omit the checksum.
+    told: Mutex<i32>,
+    scratch: Mutex<Scratch>,
+    pool: Pool,
+}
+
+/// What a batch is received into.
+#[derive(Debug, Default)]
+struct Scratch {
+    /// A longer datagram than usual was seen.
+    long: bool,
+    /// One for all datagrams of the usual length, or one for each long one.
+    buffers: ArrayVec<Pages, LONG_BATCH>,
+}
+
+impl Scratch {
+    /// The buffer of the datagram that came as number `index`.
+    fn buffer(&self, index: usize) -> &[u8] {
+        if self.long { &self.buffers[index] } else { &self.buffers[0][index * USUAL..][..USUAL] }
+    }
+
+    fn receive(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        pool: &Pool,
+        received: &mut ArrayVec<Incoming, { system::BATCH }>,
+    ) -> io::Result<()> {
+        if self.long {
+            while !self.buffers.is_full() {
+                self.buffers.push(pool.take()?);
+            }
+            let slices = self.buffers.iter_mut().map(|pages| &mut pages[..]);
+            return system::receive(fd, slices, received);
+        }
+        if self.buffers.is_empty() {
+            self.buffers.push(Pages::new(system::BATCH * USUAL)?);
+        }
+        system::receive(fd, self.buffers[0].chunks_exact_mut(USUAL), received)
+    }
+}
+
+/// What a datagram says: from whom, where in it the data are, and whether its checksum held.
+struct Reading {
+    from: SocketAddr,
+    data: Range<usize>,
+    intact: bool,
 }
 
 impl UdpLiteSocket {
@@ -141,11 +188,34 @@ impl UdpLiteSocket {
             _placeholder: placeholder,
             local: bound,
             sources: Sources::default(),
+            peer: None,
             least_coverage: AtomicI32::new(UNSET),
             send_coverage: AtomicU16::new(0),
-            told: AtomicI32::new(UNSET),
-            scratch: Mutex::new((Pages::default(), USUAL)),
+            told: Mutex::new(UNSET),
+            scratch: Mutex::default(),
+            pool: Pool::default(),
         })
+    }
+
+    /// Exchanges datagrams with `peer` alone, which spares the system the search for a route each
+    /// time; a raw socket does so with everybody.
+    ///
+    /// # Errors
+    /// If there is no route.
+    pub fn connect(&mut self, peer: SocketAddr) -> io::Result<()> {
+        if self.carrier == Carrier::Raw {
+            return Ok(());
+        }
+        self.socket.connect(&peer.into())?;
+        self.peer = Some(peer);
+        // The system has chosen the source address.
+        self.local = self.socket.local_addr()?.as_socket().unwrap_or(self.local);
+        Ok(())
+    }
+
+    /// Buffers for long datagrams.
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
     }
 
     /// What carries its datagrams.
@@ -206,7 +276,7 @@ impl UdpLiteSocket {
     #[doc(alias = "fullChecksumSend")]
     pub fn send_to(&self, data: &[u8], to: SocketAddr) -> io::Result<()> {
         let coverage = self.send_coverage.load(Ordering::Relaxed);
-        self.send(&[Datagram { to, coverage, parts: [data, &[], &[]] }]).map(drop)
+        self.send(&[Datagram { to, coverage, whole: false, parts: [data, &[], &[]] }]).map(drop)
     }
 
     /// Sends as many of `datagrams` as the system takes now; gives how many.
@@ -215,14 +285,13 @@ impl UdpLiteSocket {
     /// If the system takes none, and why: [`io::ErrorKind::WouldBlock`] if it is only busy.
     pub fn send(&self, datagrams: &[Datagram<'_>]) -> io::Result<usize> {
         let Some(first) = datagrams.first() else { return Ok(0) };
-        let mut count = datagrams.len();
-        if self.carrier == Carrier::Kernel {
-            count = datagrams.iter().take_while(|it| it.coverage == first.coverage).count();
-            let coverage = i32::from(first.coverage);
-            if self.told.swap(coverage, Ordering::Relaxed) != coverage {
-                let name = UDPLITE_SEND_CSCOV;
-                system::set(self.socket.as_fd(), IPPROTO_UDPLITE, name, coverage)?;
-            }
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = datagrams.iter().take_while(|it| self.option(it) == self.option(first)).count();
+        if let Some((level, name, value)) = self.option(first)
+            && *told != value
+        {
+            system::set(self.socket.as_fd(), level, name, value)?;
+            *told = value;
         }
         let datagrams = &datagrams[..count.min(system::BATCH)];
         let mut heads: ArrayVec<([u8; 8], usize, Option<IpAddr>), { system::BATCH }> =
@@ -232,7 +301,7 @@ impl UdpLiteSocket {
         }
         let mut outgoing: ArrayVec<Outgoing<'_>, { system::BATCH }> = ArrayVec::new();
         outgoing.extend(datagrams.iter().zip(&heads).map(|(it, (head, len, source))| Outgoing {
-            to: if self.carrier == Carrier::Raw { without_port(it.to) } else { it.to },
+            to: self.address(it.to),
             source: *source,
             parts: [&head[..*len], it.parts[0], it.parts[1], it.parts[2]],
         }));
@@ -243,11 +312,39 @@ impl UdpLiteSocket {
         result
     }
 
+    /// The option of the kernel's socket that depends on the datagram: level, name and value.
+    fn option(&self, datagram: &Datagram<'_>) -> Option<(i32, i32, i32)> {
+        let omit = i32::from(!datagram.whole);
+        match self.carrier {
+            Carrier::Kernel => {
+                Some((IPPROTO_UDPLITE, UDPLITE_SEND_CSCOV, datagram.coverage.into()))
+            }
+            Carrier::Udp if datagram.to.is_ipv4() => {
+                Some((libc::SOL_SOCKET, libc::SO_NO_CHECK, omit))
+            }
+            Carrier::Udp => Some((SOL_UDP, UDP_NO_CHECK6_TX, omit)),
+            Carrier::Raw => None,
+        }
+    }
+
+    /// What to tell the system of where a datagram goes.
+    fn address(&self, mut to: SocketAddr) -> Option<SocketAddr> {
+        if self.carrier == Carrier::Raw {
+            to.set_port(0);
+        }
+        (self.peer != Some(to)).then_some(to)
+    }
+
     /// What goes before the data, its length, and the source address to fix.
     fn head(&self, datagram: &Datagram<'_>) -> io::Result<([u8; 8], usize, Option<IpAddr>)> {
         let mut head = [0; 8];
-        if self.carrier == Carrier::Kernel {
-            return Ok((head, 0, None));
+        match self.carrier {
+            Carrier::Kernel => return Ok((head, 0, None)),
+            Carrier::Udp if datagram.whole => {
+                carrier::emit_whole(&mut head);
+                return Ok((head, 8, None));
+            }
+            Carrier::Udp | Carrier::Raw => {}
         }
         let bound = !self.local.ip().is_unspecified();
         let source = if bound { self.local.ip() } else { self.sources.of(datagram.to)? };
@@ -299,64 +396,74 @@ impl UdpLiteSocket {
     /// As [`receive`](Self::receive).
     pub fn receive_any(&self, arrivals: &mut Vec<Arrival>) -> io::Result<usize> {
         let before = arrivals.len();
-        let mut scratch = self.scratch.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let (buffer, size) = &mut *scratch;
-        buffer.reserve((BATCH / *size).max(LEAST) * *size)?;
-        let mut longest = *size;
-        system::receive(self.socket.as_fd(), buffer, *size, |incoming| {
-            longest = longest.max(incoming.len);
-            if incoming.len <= incoming.bytes.len() {
-                arrivals.extend(self.read(&incoming));
-            }
-        })?;
-        // A longer one is lost this time; its sender will try again.
-        *size = if longest > *size { 1 << 16 } else { *size };
+        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut received = ArrayVec::new();
+        scratch.receive(self.socket.as_fd(), &self.pool, &mut received)?;
+        let mut longer = false;
+        for incoming in &received {
+            let Some(bytes) = scratch.buffer(incoming.index).get(..incoming.len) else {
+                // It is lost this time; its sender will try again.
+                longer = true;
+                continue;
+            };
+            let Some(reading) = self.read(incoming, bytes) else { continue };
+            let data = if bytes.len() < WORTH {
+                Bytes::copy_from_slice(&bytes[reading.data])
+            } else {
+                let fresh = self.pool.take()?;
+                let pages = std::mem::replace(&mut scratch.buffers[incoming.index], fresh);
+                self.pool.lend(pages).slice(reading.data)
+            };
+            arrivals.push(Arrival { from: reading.from, data, intact: reading.intact });
+        }
+        if longer {
+            *scratch = Scratch { long: true, buffers: ArrayVec::new() };
+        }
         Ok(arrivals.len() - before)
     }
 
     /// Frees the memory that receiving needs, until it is needed again.
     pub fn rest(&self) {
-        let mut scratch = self.scratch.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        scratch.0 = Pages::default();
+        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        scratch.buffers.clear();
+        self.pool.clear();
     }
 
-    fn read(&self, incoming: &Incoming<'_>) -> Option<Arrival> {
+    /// Reads what the system received; `None` if it is not for this socket.
+    fn read(&self, incoming: &Incoming, bytes: &[u8]) -> Option<Reading> {
+        let from = incoming.from;
         let local = incoming.to.unwrap_or(self.local.ip());
         match self.carrier {
-            Carrier::Kernel => {
-                let data = Bytes::copy_from_slice(incoming.bytes);
-                Some(Arrival { from: incoming.from, data, intact: true })
-            }
+            Carrier::Kernel => Some(Reading { from, data: 0..bytes.len(), intact: true }),
             Carrier::Udp => {
-                let packet = carrier::Packet::new(incoming.bytes).ok()?;
-                let addresses = Addresses::new(incoming.from.ip(), local)?;
-                let ports = Ports { src: incoming.from.port(), dst: self.local.port() };
+                let packet = carrier::Packet::new(bytes).ok()?;
+                let addresses = Addresses::new(from.ip(), local)?;
+                let ports = Ports { src: from.port(), dst: self.local.port() };
                 let intact = packet.checksum_holds(&addresses, ports);
-                let data = Bytes::copy_from_slice(packet.payload());
-                let accepted = self.accepts(packet.coverage(), incoming.bytes.len());
-                accepted.then_some(Arrival { from: incoming.from, data, intact })
+                let accepted = self.accepts(packet.coverage(), bytes.len());
+                let data = carrier::HEADER_LEN..bytes.len();
+                accepted.then_some(Reading { from, data, intact })
             }
-            Carrier::Raw => self.read_raw(incoming, local),
+            Carrier::Raw => self.read_raw(incoming, bytes, local),
         }
     }
 
     /// Reads what a raw socket received: with its IP header over IPv4, without over IPv6.
-    fn read_raw(&self, incoming: &Incoming<'_>, local: IpAddr) -> Option<Arrival> {
-        let (bytes, addresses) = if incoming.from.is_ipv4() {
-            let packet = ipv4::Packet::new(incoming.bytes).ok()?;
-            (packet.payload(), packet.addresses())
+    fn read_raw(&self, incoming: &Incoming, bytes: &[u8], local: IpAddr) -> Option<Reading> {
+        let mut from = incoming.from;
+        let (start, bytes, addresses) = if from.is_ipv4() {
+            let packet = ipv4::Packet::new(bytes).ok()?;
+            (packet.header_len(), packet.payload(), packet.addresses())
         } else {
-            (incoming.bytes, Addresses::new(incoming.from.ip(), local)?)
+            (0, bytes, Addresses::new(from.ip(), local)?)
         };
         let packet = udplite::Packet::new(bytes).ok()?;
         if packet.dst_port() != self.local.port() || !self.accepts(packet.coverage(), bytes.len()) {
             return None;
         }
-        let intact = packet.checksum_holds(&addresses);
-        let data = Bytes::copy_from_slice(packet.payload());
-        let mut from = incoming.from;
         from.set_port(packet.src_port());
-        Some(Arrival { from, data, intact })
+        let data = start + udplite::HEADER_LEN..start + bytes.len();
+        Some(Reading { from, data, intact: packet.checksum_holds(&addresses) })
     }
 
     /// Whether a datagram of `len` bytes is covered as far as the socket asks.
@@ -375,11 +482,6 @@ impl AsFd for UdpLiteSocket {
     }
 }
 
-fn without_port(mut address: SocketAddr) -> SocketAddr {
-    address.set_port(0);
-    address
-}
-
 /// What a carrier needs to be told before its socket is bound.
 fn options(socket: &Socket, carrier: Carrier, local: SocketAddr) -> io::Result<()> {
     let fd = socket.as_fd();
@@ -390,6 +492,14 @@ fn options(socket: &Socket, carrier: Carrier, local: SocketAddr) -> io::Result<(
             system::set(fd, SOL_UDP, UDP_NO_CHECK6_TX, 1)?;
             system::set(fd, SOL_UDP, UDP_NO_CHECK6_RX, 1)?;
         }
+    }
+    // A datagram that is too long for the path must not go in fragments, nor be believed to fit:
+    // who searches for the greatest size wants it lost.
+    if local.is_ipv4() {
+        system::set(fd, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE)?;
+    } else {
+        let probe = libc::IPV6_PMTUDISC_PROBE;
+        system::set(fd, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, probe)?;
     }
     // The checksum inside needs to know whereto a datagram was sent.
     if carrier == Carrier::Kernel || !local.ip().is_unspecified() {

@@ -34,6 +34,7 @@ fn exchange(from: &UdpLiteSocket, to: &UdpLiteSocket) {
     let datagrams = [0, 8, 20, 1000].map(|coverage| Datagram {
         to: to.local_addr(),
         coverage,
+        whole: false,
         parts: [&whole[..10], &whole[10..11], &whole[11..]],
     });
     let mut sent = 0;
@@ -76,7 +77,7 @@ fn a_socket_on_every_address_knows_whereto_a_datagram_was_sent() {
                 continue;
             };
             let to = SocketAddr::new(loopback, there.local_addr().port());
-            let datagram = Datagram { to, coverage: 8, parts: [b"hello", b"", b""] };
+            let datagram = Datagram { to, coverage: 8, whole: false, parts: [b"hello", b"", b""] };
             assert_eq!(here.send(&[datagram]).expect("it can be sent"), 1);
             let got = arrivals(&there, 1);
             assert_eq!(got.len(), 1, "{carrier} {ip}");
@@ -94,13 +95,15 @@ fn the_least_coverage_is_heeded() {
         there.set_receive_coverage(Some(20)).expect("it can be set");
         for coverage in [8, 19, 20, 0] {
             let parts = [&[7; 50][..], b"", b""];
-            here.send(&[Datagram { to: there.local_addr(), coverage, parts }]).expect("sent");
+            let datagram = Datagram { to: there.local_addr(), coverage, whole: false, parts };
+            here.send(&[datagram]).expect("sent");
         }
         assert_eq!(arrivals(&there, 3).len(), 2, "{carrier}");
         there.set_receive_coverage(Some(0)).expect("it can be set");
         for coverage in [20, 58, 0] {
             let parts = [&[7; 50][..], b"", b""];
-            here.send(&[Datagram { to: there.local_addr(), coverage, parts }]).expect("sent");
+            let datagram = Datagram { to: there.local_addr(), coverage, whole: false, parts };
+            here.send(&[datagram]).expect("sent");
         }
         assert_eq!(arrivals(&there, 3).len(), 2, "{carrier}");
     }
@@ -155,5 +158,75 @@ fn options_have_linuxs_numbers_and_values() {
         assert_eq!(arrivals(&there, 4).len(), 3, "{carrier}");
         let error = here.set_option(12, 8).expect_err("it is none");
         assert_eq!(error.to_string(), "UDP-Lite has no option 12, only 10 and 11");
+    }
+}
+
+#[test]
+fn whole_datagrams_and_others_mix_and_long_ones_arrive() {
+    let long: Vec<u8> = (0..60_000).map(|at| (at % 251) as u8).collect();
+    for ip in [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()] {
+        for carrier in Carrier::ALL {
+            let (Some(here), Some(there)) = (open(carrier, ip), open(carrier, ip)) else {
+                continue;
+            };
+            let to = there.local_addr();
+            // The first long one tells the receiver that there are such, and is lost.
+            let lost = Datagram { to, coverage: 0, whole: true, parts: [&long, b"", b""] };
+            here.send(&[lost]).expect("sent");
+            assert_eq!(arrivals(&there, 1).len(), 0, "{carrier} {ip}");
+            let sent = [(60_000, true), (100, false), (40_000, false), (30_000, true), (7, true)];
+            let datagrams = sent.map(|(len, whole)| Datagram {
+                to,
+                coverage: 0,
+                whole,
+                parts: [&long[..5], b"", &long[5..len]],
+            });
+            let mut count = 0;
+            while count < datagrams.len() {
+                count += here.send(&datagrams[count..]).expect("sent");
+            }
+            let got = arrivals(&there, datagrams.len());
+            assert_eq!(got.len(), sent.len(), "{carrier} {ip}");
+            for (arrival, (len, _)) in got.iter().zip(sent) {
+                assert!(arrival.data[..] == long[..len], "{carrier} {ip}: {len} bytes");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_whole_datagram_inside_udp_has_its_mark() {
+    let ip = Ipv4Addr::LOCALHOST.into();
+    let here = open(Carrier::Udp, ip).expect("every machine has UDP");
+    let plain = std::net::UdpSocket::bind((ip, 0)).expect("a free port");
+    let to = plain.local_addr().expect("bound");
+    let mut buffer = [0; 50];
+    for (whole, mark) in [(true, carrier::WHOLE), (false, carrier::PARTIAL)] {
+        let datagram = Datagram { to, coverage: 0, whole, parts: [b"exact", b"", b""] };
+        assert_eq!(here.send(&[datagram]).expect("sent"), 1);
+        assert_eq!(plain.recv(&mut buffer).expect("it arrives"), 13);
+        assert_eq!(buffer[..4], mark);
+    }
+}
+
+#[test]
+fn a_connected_socket_knows_its_address_and_hears_its_peer_alone() {
+    for (ip, any) in [
+        (IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv4Addr::UNSPECIFIED)),
+        (Ipv6Addr::LOCALHOST.into(), Ipv6Addr::UNSPECIFIED.into()),
+    ] {
+        let carrier = Carrier::Udp;
+        let (Some(mut here), Some(there)) = (open(carrier, any), open(carrier, ip)) else {
+            continue;
+        };
+        here.connect(there.local_addr()).expect("there is a route");
+        assert_eq!(here.local_addr().ip(), ip);
+        exchange(&here, &there);
+        exchange(&there, &here);
+        let other = open(carrier, ip).expect("as before");
+        let datagram =
+            Datagram { to: here.local_addr(), coverage: 8, whole: false, parts: [b"no", b"", b""] };
+        other.send(&[datagram]).expect("sent");
+        assert_eq!(arrivals(&here, 1), []);
     }
 }
