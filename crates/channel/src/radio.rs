@@ -17,6 +17,7 @@ mod links;
 mod place;
 mod propagation;
 mod receiver;
+mod selective;
 
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -305,7 +306,12 @@ impl Radio {
                 let (stream, count) = &mut self.judges[usize::from(port)];
                 *count += 1;
                 let mut stream = stream.at(*count);
-                let noise = Noise { floor: receiver.noise, distortion: self.distortion };
+                let carriers = self.links.carriers(transmission.from, port, reception.began);
+                let noise = Noise {
+                    floor: receiver.noise,
+                    distortion: self.distortion,
+                    carriers: carriers.as_ref(),
+                };
                 let (errors, sent) = (self.config.errors, transmission.sent);
                 let verdict = match errors {
                     Errors::Formula => judge::by_formula(sent, reception, noise, &mut stream),

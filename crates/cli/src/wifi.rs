@@ -2,7 +2,7 @@
 
 use core::num::NonZeroU8;
 
-use windfall_base::{Dbm, Instant, Metres};
+use windfall_base::{Dbm, Duration, Instant, Metres};
 use windfall_energy::{Card, joules_per_byte};
 use windfall_mac::dcf::radio::State;
 use windfall_network::{ElementId, Network};
@@ -32,11 +32,14 @@ pub(crate) struct WifiOptions {
     #[arg(long, value_name = "LAW", hide_short_help = true)]
     path_loss: Option<PathLossWord>,
     /// Standard deviation of shadowing, in dB
-    #[arg(long, value_name = "DB", hide_short_help = true)]
+    #[arg(long, value_name = "DB", allow_negative_numbers = true, hide_short_help = true)]
     shadowing: Option<f64>,
     /// Differences in time: none, "rayleigh HERTZ", "rician K HERTZ"
     #[arg(long, value_name = "LAW", hide_short_help = true)]
     fading: Option<FadingWord>,
+    /// How late the echoes of the fading come, such as 50ns, so that carriers of OFDM fade unlike
+    #[arg(long, value_name = "TIME", hide_short_help = true)]
+    delay_spread: Option<Duration>,
     /// RTS and CTS before frames longer than this, in bytes
     #[arg(long, value_name = "BYTES", hide_short_help = true)]
     rts_threshold: Option<usize>,
@@ -56,7 +59,7 @@ pub(crate) struct WifiOptions {
     #[arg(long, hide_short_help = true, requires = "infrastructure")]
     power_save: bool,
     /// A receiver leaves a frame for one that is stronger by so many dB
-    #[arg(long, value_name = "DB", hide_short_help = true)]
+    #[arg(long, value_name = "DB", allow_negative_numbers = true, hide_short_help = true)]
     capture: Option<f64>,
     /// Window after a collision: binary, mild (MACAW) or constant [default: binary]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
@@ -104,6 +107,7 @@ impl WifiOptions {
             path_loss: self.path_loss,
             shadowing: self.shadowing,
             fading: self.fading,
+            delay_spread: self.delay_spread.map(unplaced),
             rts_threshold: self.rts_threshold.map(unplaced),
             fragment_threshold: self.fragment_threshold.map(unplaced),
             short_attempts: self.attempts,

@@ -141,6 +141,34 @@ fn bad_input_is_refused_in_one_line_with_code_2() {
 }
 
 #[test]
+fn a_radio_that_cannot_be_is_refused_in_one_line_with_code_2() {
+    let scratch = Scratch::new("sim-bad-radio");
+    let wifi = SCENARIO.replace("rate = \"2Mbps\"\nber = 1e-4\narq = 2", "kind = \"wifi-g\"");
+    for (options, words) in [
+        ("--rate 22", "802.11g has no rate of 22Mbps: use 1, 2, 5.5"),
+        ("--rate 0", "rate"),
+        ("--distance -3", "0 or more"),
+        ("--distance 9km", "nobody hears anybody on link \"air\""),
+        ("--path-loss 140dB", "nobody hears anybody on link \"air\""),
+        ("--rts-threshold 3000", "RTS threshold of 3000 bytes"),
+        ("--rts-threshold -1", "-1"),
+        ("--fragment-threshold 100", "fragmentation threshold of 100 bytes"),
+        ("--channel 15", "channel 15 does not exist"),
+        ("--power 99", "power of 99 dB cannot be: use -60 to 40"),
+        ("--fading rain", "rayleigh HERTZ"),
+        ("--delay-spread 50ns", "add a fading"),
+        ("--attempts 0", "0"),
+        ("--capture -3", "capture of -3 dB"),
+    ] {
+        let output = scratch.sim(&wifi, &options.split(' ').collect::<Vec<_>>());
+        let message = text(&output.stderr);
+        assert!(message.contains(words), "{options}: {message}");
+        assert_eq!((message.lines().count(), output.status.code()), (1, Some(2)), "{message}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
 fn the_steps_of_tcp_are_part_of_the_account() {
     let scratch = Scratch::new("steps");
     let bulk = SCENARIO.replace("kind = \"spray\"", "kind = \"bulk\"\nbytes = \"100kB\"");

@@ -99,7 +99,7 @@ impl Dcf {
         let first = draw.at(0).below(0x1000) as u16;
         Self {
             access: Access::new(config.timing),
-            window: Window::new(config.backoff, config.timing),
+            window: Window::new(config.backoff, config.timing, config.retries),
             rates: Rates::new(config.rate.clone(), config.preamble),
             radio: Radio::new(config.observe_radio),
             job: None,

@@ -6,6 +6,7 @@
 //! value 0 or 1 in the order of transmission, which is least significant first within a byte.
 
 mod constellation;
+mod effective;
 mod field;
 mod scrambler;
 
@@ -14,6 +15,7 @@ use windfall_fec::{ConvolutionalCode, Puncturing, SymbolInterleaver, Viterbi};
 use windfall_wire_link::ieee80211::PhyRate;
 
 pub use constellation::Constellation;
+pub use effective::{Gains, effective_ratio, mapped, offsets};
 pub use field::{data_field, psdu_of, signal_field};
 pub use scrambler::{Scrambler, initial_state};
 

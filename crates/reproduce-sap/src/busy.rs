@@ -1,9 +1,9 @@
 //! The busy office of paper 000 (S0.29): two stations in ad hoc mode, walls, other networks.
 
-use windfall_base::{Dbm, Rate};
+use windfall_base::{Dbm, Duration, Rate};
 use windfall_channel::MediumConfig;
 use windfall_channel::radio::{Position, RadioConfig, Track};
-use windfall_mac::dcf::RatePolicy;
+use windfall_mac::dcf::{RatePolicy, Role};
 use windfall_network::NetworkConfig;
 use windfall_scenario::{App, AppKind, Scenario};
 use windfall_stack::{LinkConfig as Link, Neighbour, WifiConfig};
@@ -53,6 +53,8 @@ pub(super) struct Office {
     pub(super) rts_threshold: usize,
     /// Their channel; the others are on channels 1, 6 and 11.
     pub(super) channel: u8,
+    /// The sender is an access point, and the receiver a member that dozes between its beacons.
+    pub(super) power_save: bool,
 }
 
 /// Another network, whose access point sends to a client.
@@ -74,7 +76,13 @@ impl Office {
             power: Dbm(15.0),
             rts_threshold: 2_347,
             channel: 6,
+            power_save: false,
         }
+    }
+
+    /// How long the stations need before anything can be sent.
+    pub(super) const fn settles_in(self) -> Duration {
+        if self.power_save { Duration::from_secs(1) } else { Duration::ZERO }
     }
 
     //= S0.29
@@ -112,6 +120,13 @@ impl Office {
         mac.rate = RatePolicy::Fixed(rate.expect("the rates are those of the standard"));
         mac.accept_damaged = self.accept_damaged;
         mac.rts_threshold = self.rts_threshold;
+        if self.power_save {
+            let ssid = b"office".iter().copied().collect();
+            mac.role = match place {
+                MOVING => Role::AccessPoint { ssid, interval: 100, channel: self.channel },
+                _ => Role::Member { ssid, power_save: true },
+            };
+        }
     }
 
     /// Puts the two where they are, on their channel, with their power.

@@ -6,6 +6,7 @@ use core::ops::Add;
 use windfall_base::{
     Class, Duration, Frame, Input, Instant, Node, Payload, Port, RxVector, Seed, Stream, Tag,
 };
+use windfall_mac::dcf::radio::State;
 use windfall_network::{Event, Network, Recording, What, direction_of};
 use windfall_report::statistics;
 use windfall_stack::EventKind;
@@ -18,6 +19,9 @@ pub(super) const DATA: usize = 1_024;
 const HEADERS: usize = 28;
 /// Packets that wait at the sender.
 const WAITING: usize = 16;
+/// Packets that the sender holds at most, so that an access point has room for what waits for a
+/// station that dozes.
+const HELD: u64 = 48;
 /// No run lasts longer.
 const LONGEST: Duration = Duration::from_secs(600);
 
@@ -64,6 +68,8 @@ pub(super) struct Outcome {
     pub(super) bits: u64,
     /// How long it took, in nanoseconds.
     pub(super) nanos: u64,
+    /// Of these, how long the receiver's radio was off.
+    pub(super) dozed_nanos: u64,
 }
 
 impl Add for Outcome {
@@ -79,6 +85,7 @@ impl Add for Outcome {
             wrong_bits: self.wrong_bits + other.wrong_bits,
             bits: self.bits + other.bits,
             nanos: self.nanos + other.nanos,
+            dozed_nanos: self.dozed_nanos + other.dozed_nanos,
         }
     }
 }
@@ -132,6 +139,11 @@ impl Outcome {
     }
 
     //= S0.28
+    /// The share of the time for which the receiver's radio was off.
+    pub(super) fn dozed(&self) -> f64 {
+        self.dozed_nanos as f64 / self.nanos.max(1) as f64
+    }
+
     /// The share of wrong bits among all that arrived.
     pub(super) fn residual_bit_error_rate(&self) -> f64 {
         1.0 - self.right_bits().unwrap_or(1.0)
@@ -177,8 +189,11 @@ impl Run {
             last: None,
             outcome: Outcome::default(),
         };
-        streamer.go();
-        Outcome { nanos: (streamer.now - Instant::START).as_nanos(), ..streamer.outcome }
+        let begins = Instant::START + self.office.settles_in();
+        streamer.go(begins);
+        let dozed_nanos = streamer.dozed().as_nanos() - streamer.outcome.dozed_nanos;
+        let nanos = (streamer.now - begins).as_nanos();
+        Outcome { nanos, dozed_nanos, ..streamer.outcome }
     }
 
     //= S0.33
@@ -190,10 +205,18 @@ impl Run {
 }
 
 impl Streamer {
-    fn go(&mut self) {
+    /// Streams from an instant on.
+    fn go(&mut self, begins: Instant) {
         let sender = self.network.interface_at(Port(0)).expect("the sender has a device");
-        while self.now < Instant::START + LONGEST {
-            while self.given < self.run.datagrams && self.network.queue_len(sender).0 < WAITING {
+        while self.now < begins + LONGEST {
+            if self.given == 0 && self.now >= begins {
+                self.outcome.dozed_nanos = self.dozed().as_nanos();
+            }
+            let more = |it: &Self| {
+                let waiting = it.network.queue_len(sender).0;
+                it.now >= begins && it.given < it.run.datagrams && waiting < WAITING
+            };
+            while more(self) && self.network.ledger(sender).in_flight() < HELD {
                 self.give();
             }
             if self.given == self.run.datagrams && self.network.ledger(sender).in_flight() == 0 {
@@ -206,6 +229,13 @@ impl Streamer {
             self.network.handle_timeout(self.now);
             self.drain();
         }
+    }
+
+    /// How long the receiver's radio has been off.
+    fn dozed(&self) -> Duration {
+        let receiver = self.network.interface_at(Port(1)).expect("it has a device");
+        let airtime = self.network.airtime(receiver, self.now).expect("it has a radio");
+        airtime.of(State::Doze)
     }
 
     /// Gives the next datagram to the sender.

@@ -9,6 +9,7 @@ use windfall_channel::radio::{
     Fading, Position, RadioConfig, RadioStation, Shadowing, Track, Wall,
 };
 use windfall_mac::dcf::{self, RatePolicy, Retries, Role};
+use windfall_phy::decibel::{decibels, noise_milliwatts};
 use windfall_stack::{InterfaceConfig, Neighbour, Rule, WifiConfig};
 use windfall_wire_link::ieee80211::management::{MAX_SSID, Ssid};
 use windfall_wire_link::ieee80211::{MacAddress, Phy, PhyRate, Timing};
@@ -23,6 +24,8 @@ use crate::wireless::{PreambleWord, Radio, RateControl, Slot, StationRadio};
 pub(crate) const MAX_MTU: u16 = 2_296;
 /// How far two stations are from each other if a scenario is silent about it.
 const DEFAULT_DISTANCE: Metres = Metres(5.0);
+/// Echoes that come later than the guard interval of 800 ns are not modelled.
+const MAX_DELAY_SPREAD: Duration = Duration::from_nanos(200);
 /// Between beacons if a scenario is silent about it, in units of 1024 µs.
 const BEACON_INTERVAL: u16 = 100;
 
@@ -203,12 +206,27 @@ fn medium(link: &Link, phy: Phy, stations: &[&Station]) -> Result<RadioConfig, F
     config.walls = radio.walls.iter().map(wall).collect();
     config.shadowing = radio.shadowing.map(|sigma| Shadowing { sigma, correlation: 2.0 });
     config.fading = radio.fading.map_or(Fading::None, |word| word.0);
+    config.delay_spread = delay_spread(radio)?;
     config.distortion = radio.distortion;
     config.thresholds.capture = radio.capture;
     config.thresholds.preamble_power =
         radio.preamble_power.unwrap_or(config.thresholds.preamble_power);
     somebody_hears(&config, link)?;
     Ok(config)
+}
+
+/// The delay spread, if the paths fade and it is one of echoes that the guard interval of OFDM
+/// takes in.
+fn delay_spread(radio: &Radio) -> Result<Option<Duration>, Fault> {
+    let Some(said) = &radio.delay_spread else { return Ok(None) };
+    let fault = |message: &str| Err(Fault::at(said.span(), message.to_owned()));
+    if radio.fading.is_none_or(|word| word.0 == Fading::None) {
+        return fault("a delay-spread says how late echoes come: add a fading, rayleigh or rician");
+    }
+    if *said.get_ref() > MAX_DELAY_SPREAD {
+        return fault("a delay-spread of more than 200ns outlasts the guard interval: use less");
+    }
+    Ok(Some(*said.get_ref()).filter(|spread| *spread > Duration::ZERO))
 }
 
 /// Refuses numbers that no radio and no wall has.
@@ -279,25 +297,33 @@ fn somebody_hears(config: &RadioConfig, link: &Link) -> Result<(), Fault> {
     if config.stations.iter().any(|station| station.track.moves()) {
         return Ok(());
     }
+    // A preamble must stand above the noise too.
+    let noise = decibels(noise_milliwatts(20e6, config.stations[0].noise_figure));
+    let needed = config.thresholds.preamble_power.0.max(noise + config.thresholds.preamble_sinr);
     let mut strongest = f64::NEG_INFINITY;
     for (number, sender) in config.stations.iter().enumerate() {
-        for receiver in &config.stations[number + 1..] {
+        let alike = |receiver: &&RadioStation| receiver.channel == sender.channel;
+        for receiver in config.stations[number + 1..].iter().filter(alike) {
             let [from, to] = [sender, receiver].map(|s| s.track.at(Instant::START));
             let walls = config.walls.iter().filter(|wall| wall.between(from, to));
             let loss = config.path_loss.decibels(from.distance(to), 2_437.0)
                 + walls.map(|wall| wall.loss).sum::<f64>();
             strongest = strongest.max(sender.power.0.max(receiver.power.0) - loss);
-            if strongest >= config.thresholds.preamble_power.0 {
+            if strongest >= needed {
                 return Ok(());
             }
         }
     }
-    let message = format!(
-        "nobody hears anybody on link \"{}\": the strongest signal is {strongest:.0} dBm, and \
-         {} dBm are needed; bring the stations nearer to each other, or raise the power",
-        link.name(),
-        config.thresholds.preamble_power.0,
-    );
+    let name = link.name();
+    let message = if strongest.is_finite() {
+        format!(
+            "nobody hears anybody on link \"{name}\": the strongest signal is {strongest:.0} dBm, \
+             and {needed:.0} dBm are needed; bring the stations nearer to each other, or raise the \
+             power"
+        )
+    } else {
+        format!("nobody hears anybody on link \"{name}\": no two stations share a channel")
+    };
     Err(Fault::at(link.stations.span(), message))
 }
 

@@ -6,7 +6,7 @@ use core::num::NonZeroU8;
 
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
-use windfall_base::{Dbm, Metres, Rate};
+use windfall_base::{Dbm, Duration, Metres, Rate};
 
 use crate::values::by_text;
 
@@ -40,6 +40,9 @@ pub struct Radio {
     /// Differences in time.
     #[serde(with = "by_text", skip_serializing_if = "Option::is_none")]
     pub fading: Option<FadingWord>,
+    /// How late the echoes of the fading come, as a root mean square; at once if silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_spread: Option<Spanned<Duration>>,
     /// What senders and receivers distort, over the signal, in decibels; nothing if silent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distortion: Option<f64>,
@@ -132,7 +135,7 @@ impl Radio {
             )*};
         }
         take!(distance, power, noise_figure, channel, path_loss, shadowing, fading, capture);
-        take!(distortion, preamble_power);
+        take!(delay_spread, distortion, preamble_power);
         take!(rts_threshold, fragment_threshold, slot, preamble, basic_rates, rate_control);
         take!(infrastructure, beacon_interval, power_save);
         take!(backoff, extended_gap, short_attempts, long_attempts, wep, observe);

@@ -22,6 +22,9 @@ pub struct RadioConfig {
     pub shadowing: Option<Shadowing>,
     /// Differences in time.
     pub fading: Fading,
+    /// The root mean square of the delays of the echoes that make the fading, so that carriers of
+    /// OFDM fade differently; all alike if `None`.
+    pub delay_spread: Option<Duration>,
     /// When receivers notice what.
     pub thresholds: Thresholds,
     /// What decides whether bits arrive.
@@ -121,6 +124,7 @@ impl RadioConfig {
             walls: Vec::new(),
             shadowing: None,
             fading: Fading::None,
+            delay_spread: None,
             thresholds: Thresholds::default(),
             errors: Errors::default(),
             distortion: None,

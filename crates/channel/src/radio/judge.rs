@@ -3,6 +3,7 @@
 use windfall_base::{Duration, Instant, Preamble, Stream};
 use windfall_phy::event::{Sampler, Tables};
 use windfall_phy::formula;
+use windfall_phy::ofdm::{Gains, effective_ratio};
 use windfall_wire_link::ieee80211::PhyRate;
 
 use super::receiver::Reception;
@@ -60,18 +61,25 @@ fn payload(rate: PhyRate, preamble: Preamble, bytes: usize) -> Field {
 
 /// What stands against the signal in a receiver.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Noise {
+pub(super) struct Noise<'a> {
     /// Heat and the receiver's own, in 20 MHz, in milliwatts.
     pub(super) floor: f64,
     /// What sender and receiver distort, over the signal, as a ratio.
     pub(super) distortion: f64,
+    /// The powers of the carriers over their mean, where they differ.
+    pub(super) carriers: Option<&'a Gains>,
 }
 
-impl Noise {
-    /// The ratio of a signal's power to all that disturbs it.
+impl Noise<'_> {
+    /// The ratio of a signal's power to all that disturbs it; of unequal carriers the one that
+    /// stands for them. Receivers of 802.11b gather their echoes.
     fn sinr(self, rate: PhyRate, power: f64, interference: f64) -> f64 {
         let floor = self.floor * formula::bandwidth(rate) / 20e6;
-        power / (floor + interference + self.distortion * power)
+        let ratio = power / (floor + interference + self.distortion * power);
+        match self.carriers {
+            Some(gains) if rate.is_ofdm() => effective_ratio(rate, ratio, gains),
+            _ => ratio,
+        }
     }
 }
 
@@ -86,7 +94,7 @@ impl Sent {
 pub(super) fn by_formula(
     sent: Sent,
     reception: &Reception,
-    noise: Noise,
+    noise: Noise<'_>,
     stream: &mut Stream,
 ) -> Verdict {
     if stream.unit() >= survival(sent.header, reception, noise) {
@@ -99,7 +107,7 @@ pub(super) fn by_formula(
 }
 
 /// The chance that a field comes through, piece by piece of constant interference.
-fn survival(field: Field, reception: &Reception, noise: Noise) -> f64 {
+fn survival(field: Field, reception: &Reception, noise: Noise<'_>) -> f64 {
     let (rate, begin, end, bits) = field;
     let (begin, end) = (reception.began + begin, reception.began + end);
     let length = (end - begin).as_secs_f64();
@@ -129,7 +137,7 @@ pub(super) fn by_pattern(
     samplers: &mut Samplers,
     sent: Sent,
     reception: &Reception,
-    noise: Noise,
+    noise: Noise<'_>,
     which: bool,
     stream: &mut Stream,
 ) -> Verdict {
@@ -192,7 +200,7 @@ fn strike(
     samplers: &mut Samplers,
     field: Field,
     reception: &Reception,
-    noise: Noise,
+    noise: Noise<'_>,
     stream: &mut Stream,
     hit: impl FnMut(u32, &[u16]) -> bool,
 ) {

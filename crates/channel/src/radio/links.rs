@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use windfall_base::{Duration, Instant, Seed, Stream};
 use windfall_phy::decibel::ratio;
+use windfall_phy::ofdm::Gains;
 
 use super::config::{RadioConfig, megahertz, overlap};
 use super::fading::Process;
 use super::propagation::LIGHT;
+use super::selective::{Echoes, mean_and_shape};
 
 /// While stations move, paths are computed anew so often: a walker covers 1.4 cm in it.
 const REFRESH: Duration = Duration::from_millis(10);
@@ -37,7 +39,16 @@ pub(super) struct Links {
     moves: bool,
     shadow: Stream,
     fade: Stream,
-    fading: BTreeMap<(u16, u16), Process>,
+    fading: BTreeMap<(u16, u16), Path>,
+}
+
+/// How the path between two stations fades.
+#[derive(Debug)]
+enum Path {
+    /// All of the band alike.
+    Flat(Process),
+    /// Each carrier by itself.
+    Selective(Echoes),
 }
 
 impl Links {
@@ -92,11 +103,25 @@ impl Links {
     /// What fading makes of the power between two stations at `now`, as a ratio of mean 1.
     pub(super) fn fading(&mut self, config: &RadioConfig, a: u16, b: u16, now: Instant) -> f64 {
         let Some((k, doppler)) = config.fading.parts() else { return 1.0 };
-        let process = self
-            .fading
-            .entry((a.min(b), a.max(b)))
-            .or_insert_with(|| Process::new(k, doppler, &mut self.fade.at(pair(a, b))));
-        process.power(now)
+        let path = self.fading.entry((a.min(b), a.max(b))).or_insert_with(|| {
+            let stream = &mut self.fade.at(pair(a, b));
+            match config.delay_spread {
+                Some(spread) => Path::Selective(Echoes::new(k, doppler, spread, stream)),
+                None => Path::Flat(Process::new(k, doppler, stream)),
+            }
+        });
+        match path {
+            Path::Flat(process) => process.power(now),
+            Path::Selective(echoes) => mean_and_shape(echoes.powers(now)).0,
+        }
+    }
+
+    /// The powers of the carriers between two stations at `now` over their mean, where they differ.
+    pub(super) fn carriers(&self, a: u16, b: u16, now: Instant) -> Option<Gains> {
+        match self.fading.get(&(a.min(b), a.max(b)))? {
+            Path::Flat(_) => None,
+            Path::Selective(echoes) => Some(mean_and_shape(echoes.powers(now)).1),
+        }
     }
 }
 

@@ -187,7 +187,7 @@ fn frames_arrive_at_the_ratios_that_the_formulas_name() {
 fn interference_counts_for_as_long_as_it_lasts() {
     // 54 Mb/s at 25 dB is clean; interference as strong as the noise takes 3 dB, and half of the
     // payload then fails as it does alone: p½ = √p.
-    let noise = Noise { floor: 1.0, distortion: 0.0 };
+    let noise = Noise { floor: 1.0, distortion: 0.0, carriers: None };
     let survive = |from: u64, frame: u64| {
         let reception = Reception {
             power: ratio(25.0),

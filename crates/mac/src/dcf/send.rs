@@ -192,6 +192,7 @@ impl Dcf {
         match self.phase {
             Phase::Awaiting { answer: Kind::Cts, .. } => {
                 job.granted();
+                self.window.granted();
                 self.phase = Phase::Pausing { until: now + self.config.timing.sifs };
             }
             _ => {
@@ -219,9 +220,9 @@ impl Dcf {
         }
         let len = if request { RTS_LEN.min(self.config.rts_threshold) } else { job.len() };
         let last = job.fail(len, &self.config);
+        self.window.grow(len > self.config.rts_threshold);
         let expired = job.is_expired(now);
         if !last && !expired {
-            self.window.grow();
             self.phase = Phase::Contending;
             // Its slots follow an idle DIFS after the silence in place of the answer, so that it
             // begins about when those do that keep the extended gap.
@@ -234,7 +235,6 @@ impl Dcf {
             let (tag, len) = (packet.tag, packet.payload.len());
             self.events.push_back(Event::Dropped { tag, reason, len });
         }
-        self.window.give_up();
         self.forget_packet(now);
     }
 

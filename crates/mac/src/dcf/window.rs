@@ -3,21 +3,29 @@
 use windfall_base::Stream;
 use windfall_wire_link::ieee80211::Timing;
 
-use super::config::Backoff;
+use super::config::{Backoff, Retries};
 
-/// The window from which the next backoff is drawn.
+/// The window from which the next backoff is drawn, and the failures in a row by which it grows.
+///
+/// These are the counters of the station, SSRC and SLRC (802.11-2007, 9.2.5.3): a packet that is
+/// given up early, such as one with a single attempt, leaves them and the window as they are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     backoff: Backoff,
     least: u16,
     most: u16,
+    limits: Retries,
+    /// Failures in a row of short frames, and of long ones.
+    short: u8,
+    long: u8,
     /// The largest draw.
     now: u16,
 }
 
 impl Window {
-    pub(super) fn new(backoff: Backoff, timing: Timing) -> Self {
-        Self { backoff, least: timing.cw_min, most: timing.cw_max, now: timing.cw_min }
+    pub(super) fn new(backoff: Backoff, timing: Timing, limits: Retries) -> Self {
+        let (least, most) = (timing.cw_min, timing.cw_max);
+        Self { backoff, least, most, limits, short: 0, long: 0, now: least }
     }
 
     /// Slots to wait, from 0 to the window.
@@ -25,8 +33,21 @@ impl Window {
         stream.below(u64::from(self.now) + 1) as u32
     }
 
-    /// An attempt failed.
-    pub(super) fn grow(&mut self) {
+    /// An attempt failed, of a frame above the RTS threshold if `long`. At the limit of the station
+    /// the window is the smallest again; a mild one remembers how crowded the medium is.
+    pub(super) fn grow(&mut self, long: bool) {
+        let (count, limit) = match long {
+            false => (&mut self.short, self.limits.short),
+            true => (&mut self.long, self.limits.long),
+        };
+        *count = count.saturating_add(1);
+        if *count >= limit.get() {
+            *count = 0;
+            if self.backoff != Backoff::Mild {
+                self.now = self.least;
+                return;
+            }
+        }
         let now = u32::from(self.now);
         let larger = match self.backoff {
             Backoff::Binary => 2 * now + 1,
@@ -36,20 +57,18 @@ impl Window {
         self.now = larger.min(u32::from(self.most)) as u16;
     }
 
+    /// A request was granted.
+    pub(super) fn granted(&mut self) {
+        self.short = 0;
+    }
+
     /// A packet arrived.
     pub(super) fn shrink(&mut self) {
+        (self.short, self.long) = (0, 0);
         self.now = match self.backoff {
             Backoff::Binary | Backoff::Constant => self.least,
             Backoff::Mild => (self.now - 1).max(self.least),
         };
-    }
-
-    /// A packet was given up: the next one begins afresh, except with the mild backoff, which
-    /// remembers how crowded the medium is.
-    pub(super) fn give_up(&mut self) {
-        if self.backoff != Backoff::Mild {
-            self.now = self.least;
-        }
     }
 
     #[cfg(test)]
@@ -63,10 +82,10 @@ mod tests {
     use super::*;
 
     fn grown(backoff: Backoff, times: usize) -> Vec<u16> {
-        let mut window = Window::new(backoff, Timing::B);
+        let mut window = Window::new(backoff, Timing::B, Retries::default());
         (0..times)
             .map(|_| {
-                window.grow();
+                window.grow(false);
                 window.largest_draw()
             })
             .collect()
@@ -74,18 +93,32 @@ mod tests {
 
     #[test]
     fn the_binary_window_doubles_up_to_its_largest() {
-        assert_eq!(grown(Backoff::Binary, 7), [63, 127, 255, 511, 1023, 1023, 1023]);
+        assert_eq!(grown(Backoff::Binary, 8), [63, 127, 255, 511, 1023, 1023, 31, 63]);
+    }
+
+    #[test]
+    fn the_counters_of_the_station_bring_it_back_whichever_packets_failed() {
+        let mut window = Window::new(Backoff::Binary, Timing::B, Retries::default());
+        let mut sizes = Vec::new();
+        for long in [true, true, false, true] {
+            window.grow(long);
+            sizes.push(window.largest_draw());
+        }
+        window.grow(true);
+        assert_eq!((sizes, window.largest_draw()), (vec![63, 127, 255, 511], 31));
+        window.grow(false);
+        window.shrink();
+        assert_eq!(window.largest_draw(), 31);
     }
 
     //= S2.46
     #[test]
     fn the_mild_window_grows_by_half_and_shrinks_by_one() {
         assert_eq!(grown(Backoff::Mild, 3), [47, 71, 107]);
-        let mut window = Window::new(Backoff::Mild, Timing::B);
-        window.grow();
+        let mut window = Window::new(Backoff::Mild, Timing::B, Retries::default());
+        window.grow(false);
         window.shrink();
         assert_eq!(window.largest_draw(), 46);
-        window.give_up();
-        assert_eq!(window.largest_draw(), 46);
+        assert_eq!(grown(Backoff::Mild, 8)[6..], [545, 818], "no limit brings it back");
     }
 }

@@ -47,6 +47,18 @@ impl Source {
     ///
     /// What is sent behind the block decides its last bits, as tail and padding do in a frame.
     pub fn pass(&mut self, snr: f64, random: &mut Stream, from: u64, wrong: &mut Vec<u64>) -> u64 {
+        self.pass_over(&[1.0], snr, random, from, wrong)
+    }
+
+    /// As [`pass`](Self::pass), over carriers with these amplitudes if they are those of OFDM.
+    pub fn pass_over(
+        &mut self,
+        gains: &[f64],
+        snr: f64,
+        random: &mut Stream,
+        from: u64,
+        wrong: &mut Vec<u64>,
+    ) -> u64 {
         let mut received = Vec::with_capacity(BLOCK);
         let per_symbol = match self {
             Self::Ofdm(chain) => chain.bits_per_symbol(),
@@ -60,7 +72,7 @@ impl Source {
         };
         let bits: Vec<u8> = (0..count).map(&mut bit).collect();
         match self {
-            Self::Ofdm(chain) => chain.transmit(&bits, &[1.0], |_| snr, random, &mut received),
+            Self::Ofdm(chain) => chain.transmit(&bits, gains, |_| snr, random, &mut received),
             Self::Dsss(chain) => chain.transmit(&bits, |_| snr, random, &mut received),
         }
         let counted = count - per_symbol;

@@ -26,7 +26,7 @@ const COLORS: [&str; 7] =
 
 /// Draws `chart` as an SVG document.
 pub(super) fn draw(chart: &Chart) -> String {
-    let colored = with_colors(&chart.series);
+    let colored = with_looks(&chart.series);
     let legend = legend_places(&colored);
     let rows = legend.last().map_or(0.0, |entry| entry.row + 1.0);
     let subtitle = if chart.subtitle.is_empty() { 0.0 } else { 20.0 };
@@ -47,14 +47,14 @@ pub(super) fn draw(chart: &Chart) -> String {
     svg.clip(&clip, corner, (WIDTH - LEFT - RIGHT + 12.0, PLOT_HEIGHT + 6.0));
     let groups = chart.series.iter().filter(|series| series.mark == Mark::Bars).count();
     let mut group = 0;
-    for (series, color) in colored {
+    for (series, look) in colored {
         match series.mark {
             Mark::Bars => {
-                plot.draw_bars(&mut svg, series, color, (group, groups));
+                plot.draw_bars(&mut svg, series, look.color, (group, groups));
                 group += 1;
             }
             Mark::Picture => plot.draw_picture(&mut svg, series),
-            _ => plot.draw_series(&mut svg, series, color),
+            _ => plot.draw_series(&mut svg, series, look),
         }
     }
     svg.unclip();
@@ -109,17 +109,17 @@ impl<'a> Plot<'a> {
         svg.upright((22.0, self.top + PLOT_HEIGHT / 2.0), LABEL, &chart.y.label);
     }
 
-    fn draw_series(&self, svg: &mut Svg, series: &Series, color: &str) {
+    fn draw_series(&self, svg: &mut Svg, series: &Series, look: Look) {
         if matches!(series.mark, Mark::Line | Mark::Dashed | Mark::LinePoints) {
-            self.draw_line(svg, series, color);
+            self.draw_line(svg, series, look.color);
         }
         if !matches!(series.mark, Mark::LinePoints | Mark::Points | Mark::Dots) {
             return;
         }
         for point in &series.points {
             let Some(at) = self.place(point) else { continue };
-            self.draw_spread(svg, point, at.0, color);
-            draw_marker(svg, series.mark, at, color);
+            self.draw_spread(svg, point, at.0, look.color);
+            draw_marker(svg, series.mark, at, look);
         }
     }
 
@@ -185,7 +185,7 @@ impl<'a> Plot<'a> {
     }
 }
 
-fn draw_marker(svg: &mut Svg, mark: Mark, (x, y): (f64, f64), color: &str) {
+fn draw_marker(svg: &mut Svg, mark: Mark, (x, y): (f64, f64), look: Look) {
     let r = if mark == Mark::Dots { 1.6 } else { 4.2 };
     let halo = if mark == Mark::Dots { 0.0 } else { 1.2 };
     let data = format!(
@@ -193,58 +193,75 @@ fn draw_marker(svg: &mut Svg, mark: Mark, (x, y): (f64, f64), color: &str) {
         x - r,
         d = 2.0 * r
     );
-    svg.path(&data, color, Stroke::solid("#ffffff", halo));
-}
-
-/// Each series with its colour.
-fn with_colors(series: &[Series]) -> Vec<(&Series, &'static str)> {
-    let mut free = COLORS.iter().cycle();
-    let color = |series: &Series| match (series.color, series.mark) {
-        (Some(place), _) => COLORS[place % COLORS.len()],
-        (None, Mark::Dashed) => QUIET,
-        (None, _) => free.next().unwrap_or(&INK),
+    let (fill, edge) = match look.hollow && mark != Mark::Dots {
+        false => (look.color, Stroke::solid("#ffffff", halo)),
+        true => ("#ffffff", Stroke::solid(look.color, 1.8)),
     };
-    series.iter().zip(series.iter().map(color)).collect()
+    svg.path(&data, fill, edge);
 }
 
-/// An entry of the legend: its series, its colour, its left edge and its row.
+/// How a series looks. When colours come round again, markers are hollow.
+#[derive(Clone, Copy)]
+struct Look {
+    color: &'static str,
+    hollow: bool,
+}
+
+impl Look {
+    const fn at(place: usize) -> Self {
+        Self { color: COLORS[place % COLORS.len()], hollow: place >= COLORS.len() }
+    }
+}
+
+/// Each series with its look.
+fn with_looks(series: &[Series]) -> Vec<(&Series, Look)> {
+    let mut free = 0..;
+    let look = |series: &Series| match (series.color, series.mark) {
+        (Some(place), _) => Look::at(place),
+        (None, Mark::Dashed) => Look { color: QUIET, hollow: false },
+        (None, _) => Look::at(free.next().unwrap_or_default()),
+    };
+    series.iter().zip(series.iter().map(look)).collect()
+}
+
+/// An entry of the legend: its series, its look, its left edge and its row.
 struct Entry<'a> {
     series: &'a Series,
-    color: &'static str,
+    look: Look,
     x: f64,
     row: f64,
 }
 
 /// The entries of the legend; a single series needs none, the axis names it.
-fn legend_places<'a>(colored: &[(&'a Series, &'static str)]) -> Vec<Entry<'a>> {
+fn legend_places<'a>(colored: &[(&'a Series, Look)]) -> Vec<Entry<'a>> {
     let named = colored
         .iter()
         .filter(|(series, _)| !series.name.is_empty() && series.mark != Mark::Picture);
     let (mut x, mut row) = (LEFT, 0.0);
     let mut entries = Vec::new();
-    for (series, color) in named {
+    for &(series, look) in named {
         let width = 34.0 + text_width(&series.name) + 16.0;
         if x > LEFT && x + width > WIDTH - RIGHT {
             (x, row) = (LEFT, row + 1.0);
         }
-        entries.push(Entry { series, color, x, row });
+        entries.push(Entry { series, look, x, row });
         x += width;
     }
     if entries.len() < 2 { Vec::new() } else { entries }
 }
 
 fn draw_legend(svg: &mut Svg, entries: &[Entry<'_>], top: f64) {
-    for &Entry { series, color, x, row } in entries {
+    for &Entry { series, look, x, row } in entries {
         let y = top + row * LEGEND_ROW + 8.0;
         match series.mark {
             Mark::Picture => {}
-            Mark::Bars => svg.rect((x + 6.0, y - 6.0), (16.0, 12.0), color),
-            Mark::Points | Mark::Dots => draw_marker(svg, Mark::Points, (x + 14.0, y), color),
+            Mark::Bars => svg.rect((x + 6.0, y - 6.0), (16.0, 12.0), look.color),
+            Mark::Points | Mark::Dots => draw_marker(svg, Mark::Points, (x + 14.0, y), look),
             Mark::Line | Mark::Dashed | Mark::LinePoints => {
                 let dash = if series.mark == Mark::Dashed { "6 4" } else { "" };
-                svg.line((x, y), (x + 26.0, y), Stroke { color, width: 2.0, dash });
+                svg.line((x, y), (x + 26.0, y), Stroke { color: look.color, width: 2.0, dash });
                 if series.mark == Mark::LinePoints {
-                    draw_marker(svg, Mark::Points, (x + 13.0, y), color);
+                    draw_marker(svg, Mark::Points, (x + 13.0, y), look);
                 }
             }
         }

@@ -54,7 +54,8 @@ fn every_key_reaches_the_station_or_the_air() {
                 slot = \"long\"\npreamble = \"short\"\nbasic-rates = [\"6Mbps\", \"1Mbps\"]\n\
                 backoff = \"mild\"\nwep = true\nobserve = true\npower = \"10dBm\"\nchannel = 1\n\
                 path-loss = \"log 3.3\"\nwalls = [[2, -1, 2, 1, 5]]\nshadowing = 4.0\n\
-                fading = \"rician 4 11\"\ncapture = 10.0\nextended-gap = \"readable-header\"\n\
+                fading = \"rician 4 11\"\ndelay-spread = \"50ns\"\ncapture = 10.0\n\
+                extended-gap = \"readable-header\"\n\
                 distortion = -25.0\npreamble-power = \"-84dBm\"\n";
     let topology = link(keys).unwrap();
     let [near, far] = [0, 1].map(|place| &end(&topology, place).mac);
@@ -74,6 +75,7 @@ fn every_key_reaches_the_station_or_the_air() {
     assert_eq!(air.path_loss, PathLoss::LogDistance { exponent: 3.3 });
     assert_eq!((air.walls.len(), air.walls[0].loss), (1, 5.0));
     assert_eq!(air.fading, Fading::Rician { k: 4.0, doppler: 11.0 });
+    assert_eq!(air.delay_spread, Some(Duration::from_nanos(50)));
     assert_eq!(air.thresholds.capture, Some(10.0));
     assert_eq!((air.distortion, air.thresholds.preamble_power), (Some(-25.0), Dbm(-84.0)));
 }
@@ -88,6 +90,17 @@ fn of_an_infrastructure_the_base_station_is_the_access_point() {
     assert_eq!(near, Role::Member { ssid: ssid.clone(), power_save: true });
     assert_eq!(far, Role::AccessPoint { ssid, interval: 50, channel: 6 });
     assert_eq!(end(&link("").unwrap(), 0).mac.role, Role::AdHoc);
+}
+
+#[test]
+fn stations_of_which_no_two_share_a_channel_are_refused() {
+    let text = "format = 1\n[[station]]\nname = \"a\"\nradio.channel = 1\n[[station]]\n\
+                name = \"b\"\nradio.channel = 2\n[[link]]\nkind = \"wifi-g\"\n\
+                stations = [\"a\", \"b\"]\n";
+    let scenario = Scenario::parse("t.toml", text).expect("its form is right");
+    let mut read = |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
+    let error = scenario.topology(0, ("t.toml", text), &mut read).expect_err("nobody hears");
+    assert!(error.message().ends_with("no two stations share a channel"), "{}", error.message());
 }
 
 #[test]
@@ -108,6 +121,7 @@ fn what_cannot_be_is_refused_in_one_line() {
         ("radio.distortion = 3.0", "distortion of 3 dB cannot be: use -80 to 0"),
         ("radio.preamble-power = \"5dBm\"", "preamble-power of 5 dB cannot be: use -110"),
         ("radio.distance = \"9km\"", "nobody hears anybody"),
+        ("radio.noise-figure = 60.0", "and -41 dBm are needed"),
         ("mtu = 2304", "at most 2296"),
         ("ber = 1e-5", "no ber"),
         ("uplink.delay = \"1ms\"", "no delay"),
@@ -117,6 +131,11 @@ fn what_cannot_be_is_refused_in_one_line() {
         ("radio.walls = [[0, 1, 0, 2, -5]]", "loss of 0 dB or more"),
         ("radio.short-attempts = 0", "0 is not allowed"),
         ("queue = \"elf\"", "one queue"),
+        ("radio.delay-spread = \"50ns\"", "add a fading"),
+        (
+            "radio.fading = \"rayleigh 11\"\nradio.delay-spread = \"1us\"",
+            "more than 200ns outlasts",
+        ),
         ("radio.power-save = true", "add infrastructure = true"),
         ("radio.infrastructure = true\nradio.beacon-interval = 0", "1 or more units"),
         ("radio.slot = \"tiny\"", "unknown word \"tiny\""),
