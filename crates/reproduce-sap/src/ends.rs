@@ -56,6 +56,12 @@ pub(super) type Records = Vec<(Instant, u32, Vec<u8>)>;
 /// Sender and receiver in the office, with the others.
 pub(super) struct Pair {
     network: Network,
+    /// The ports of the two programs.
+    ports: [Port; 2],
+    /// Whatever comes out at the first port of each pair goes in at the second.
+    relays: Vec<(Port, Port)>,
+    /// Packets that the first relay has passed on.
+    pub(super) passed: Vec<Payload>,
     pub(super) now: Instant,
     speech: Speech,
     ends: [End; 2],
@@ -94,10 +100,25 @@ impl Pair {
         record: usize,
         seed: u64,
     ) -> Option<Self> {
+        Self::between([Port(0), Port(1)], Vec::new(), network, speech, record, seed)
+    }
+
+    /// The same between these ports, where others are joined by `relays`.
+    pub(super) fn between(
+        ports: [Port; 2],
+        relays: Vec<(Port, Port)>,
+        network: &NetworkConfig,
+        speech: Speech,
+        record: usize,
+        seed: u64,
+    ) -> Option<Self> {
         let network = Network::build(network, Seed(seed)).expect("the network can be");
-        let pairs = network.interfaces().count() / 2 - 1;
+        let pairs = (network.interfaces().count() - relays.len()) / 2 - 1;
         let mut pair = Self {
             network,
+            ports,
+            relays,
+            passed: Vec::new(),
             now: Instant::START,
             speech,
             ends: [0, 1].map(|end| End::new(speech, end, seed)),
@@ -131,8 +152,13 @@ impl Pair {
 
     /// Whether the device of `end` takes a packet: systems do not let a program overflow its own.
     fn takes(&self, end: usize) -> bool {
-        let device = self.network.interface_at(Port(end as u16)).expect("each has a device");
-        self.network.queue_len(device).0 < WAITING
+        self.waiting(end) < WAITING
+    }
+
+    /// Packets that wait at the device of `end`.
+    pub(super) fn waiting(&self, end: usize) -> usize {
+        let device = self.network.interface_at(self.ports[end]).expect("each has a device");
+        self.network.queue_len(device).0
     }
 
     /// Has damaged frames discarded below, as without SAP.
@@ -246,14 +272,21 @@ impl Pair {
                 {
                     frame.class.accept_damaged =
                         frame.class.accept_damaged.map(|accept| accept && self.welcome);
-                    self.give(Port(end as u16), frame);
+                    self.give(self.ports[end], frame);
                     idle = false;
                 }
             }
             while let Some((port, outgoing)) = self.network.poll_transmit(self.now) {
                 self.network.handle_input(self.now, port, Input::TransmissionDone);
-                if let Some(end) = self.ends.get_mut(usize::from(port.0)) {
-                    end.handle_packet(self.now, &outgoing.frame.payload);
+                if let Some(end) = self.ports.iter().position(|end| *end == port) {
+                    self.ends[end].handle_packet(self.now, &outgoing.frame.payload);
+                    idle = false;
+                } else if let Some((_, to)) = self.relays.iter().find(|(from, _)| *from == port) {
+                    let (to, packet) = (*to, outgoing.frame.payload);
+                    if port == self.relays[0].0 {
+                        self.passed.push(packet.clone());
+                    }
+                    self.give(to, Frame { class: class_of(&packet), ..Frame::packet(packet) });
                     idle = false;
                 }
             }
@@ -382,15 +415,8 @@ impl End {
                 let mut datagram = vec![0; udplite::HEADER_LEN];
                 header.emit(&mut datagram, &addresses, &data);
                 datagram.extend_from_slice(&data);
-                // S0.8: one attempt for what is approximate, and damage is welcome.
-                let class = if transmit.exact == data.len() {
-                    Class::default()
-                } else {
-                    let attempts = Some(NonZeroU8::MIN);
-                    Class { attempts, accept_damaged: Some(true), ..Class::default() }
-                };
-                let packet = packet(end, Protocol::UDP_LITE, &[&datagram]);
-                Some(Frame { class, ..Frame::packet(packet) })
+                let packet = Payload::from(packet(end, Protocol::UDP_LITE, &[&datagram]));
+                Some(Frame { class: class_of(&packet), ..Frame::packet(packet) })
             }
             Self::Tcp(tcp, _) => {
                 let transmit = tcp.poll_transmit(now)?;
@@ -423,6 +449,23 @@ impl End {
             }
         }
     }
+}
+
+/// What a packet asks of the air: one attempt for what is approximate, and damage is welcome (S0.7,
+/// S0.8).
+fn class_of(packet: &Payload) -> Class {
+    let bytes = packet.to_bytes();
+    let packet = ipv4::Packet::new(&bytes).ok().filter(|it| it.protocol() == Protocol::UDP_LITE);
+    let approximate = packet.is_some_and(|packet| {
+        let datagram = packet.payload();
+        udplite::Packet::new(datagram)
+            .is_ok_and(|lite| lite.coverage().bytes_of(datagram.len()) < datagram.len())
+    });
+    if !approximate {
+        return Class::default();
+    }
+    let attempts = Some(NonZeroU8::MIN);
+    Class { attempts, accept_damaged: Some(true), ..Class::default() }
 }
 
 fn tcp_config() -> Arc<windfall_tcp::Config> {

@@ -19,6 +19,7 @@ mod office;
 mod sealed;
 mod streamer;
 mod tracker;
+mod upstream;
 
 use windfall_base::Stream;
 use windfall_report::{Axis, Chart, Claim, Mark, Point, Series, Verdict};
@@ -38,6 +39,7 @@ pub const FIGURES: &[Figure] = &[
     bound::FIGURE,
     fig7::FIGURE,
     fig8::FIGURE,
+    upstream::FIGURE,
     knobs::KNOBS,
     encrypted::FIGURE,
 ];

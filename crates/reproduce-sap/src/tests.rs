@@ -37,6 +37,7 @@ fn check(figure: &Figure, claims: usize) {
     let context = Context { effort, seed, program: "/nowhere".into(), progress: &|_| {} };
     let finding = figure.run(&context).unwrap();
     assert_eq!(finding.claims.len(), claims);
+
     assert!(finding.is_as_expected(), "{}", finding.claims_table().to_text());
 }
 
@@ -52,6 +53,12 @@ fn the_speed_of_a_walker_degrades_gracefully() {
 #[test]
 fn positions_come_more_steadily_and_younger_than_over_tcp() {
     check(&fig8::FIGURE, 5);
+}
+
+//= S0.72
+#[test]
+fn a_lossy_last_hop_spares_the_links_before_it() {
+    check(&upstream::FIGURE, 3);
 }
 
 //= S0.57
