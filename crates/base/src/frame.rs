@@ -199,20 +199,14 @@ impl Frame {
                 bits = &bits[1..];
                 continue;
             };
-            let inside = part.checked_sub(1).map_or(0, |before| ends[before])..ends[part];
-            let others = bits.iter().position(|bit| !inside.contains(bit));
-            let (run, rest) = bits.split_at(others.unwrap_or(bits.len()));
+            let begin = part.checked_sub(1).map_or(0, |before| ends[before]);
             let bytes: &mut [u8] = match part {
                 0 => &mut self.header,
                 1 => copies[0].get_or_insert_with(|| BytesMut::from(&self.payload.head[..])),
                 2 => copies[1].get_or_insert_with(|| BytesMut::from(&self.payload.body[..])),
                 _ => &mut self.trailer,
             };
-            for bit in run {
-                let bit = (bit - inside.start) as usize;
-                bytes[bit / 8] ^= 0x80 >> (bit % 8);
-            }
-            bits = rest;
+            bits = &bits[invert_run(bytes, begin, bits)..];
         }
         let [head, body] = copies;
         if let Some(head) = head {
@@ -231,6 +225,32 @@ impl Frame {
         self.payload.truncate(bytes.saturating_sub(header));
         self.header.truncate(bytes);
     }
+}
+
+/// Inverts bits of `bytes`, the first of which has number `begin`, up to one that is not among them;
+/// tells how many.
+fn invert_run(bytes: &mut [u8], begin: u32, bits: &[u32]) -> usize {
+    let end = bytes.len() as u32 * 8;
+    let mut invert = |word: u32, wrong: u64| {
+        let bytes = bytes.iter_mut().skip(word as usize * 8);
+        bytes.zip(wrong.to_le_bytes()).for_each(|(byte, wrong)| *byte ^= wrong);
+    };
+    // Gathered word by word: a store for each bit would wait for the one before.
+    let (mut run, mut word, mut wrong) = (0, 0, 0);
+    for bit in bits {
+        let place = bit.wrapping_sub(begin);
+        if place >= end {
+            break;
+        }
+        if place / 64 != word {
+            invert(word, wrong);
+            (word, wrong) = (place / 64, 0);
+        }
+        wrong ^= 1 << ((place % 64) ^ 7);
+        run += 1;
+    }
+    invert(word, wrong);
+    run
 }
 
 #[cfg(test)]

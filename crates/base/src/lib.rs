@@ -24,7 +24,7 @@ pub use damage::{Check, Damage};
 pub use frame::{Class, FlowId, Frame, Payload, Tag};
 pub use ledger::{DropReason, Drops, Ledger};
 pub use node::{
-    Failure, Input, Node, Outgoing, Overheard, Port, Preamble, RxVector, TxVector, earlier,
+    Failure, Input, Node, Outgoing, Overheard, Port, Preamble, RxVector, Signal, TxVector, earlier,
 };
 pub use quantity::ParseUnitError;
 pub use random::{Seed, Stream};

@@ -69,6 +69,35 @@ pub enum Input {
     TransmissionDone,
 }
 
+/// What a radio tells a node besides frames: an [`Input`] that is small where it need not have the
+/// size of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// [`Input::CarrierBusy`].
+    CarrierBusy,
+    /// [`Input::CarrierIdle`].
+    CarrierIdle,
+    /// [`Input::ReceptionFailed`].
+    ReceptionFailed(Failure),
+    /// [`Input::Overheard`].
+    Overheard(Overheard),
+    /// [`Input::TransmissionDone`].
+    TransmissionDone,
+}
+
+impl From<Signal> for Input {
+    #[inline]
+    fn from(signal: Signal) -> Self {
+        match signal {
+            Signal::CarrierBusy => Self::CarrierBusy,
+            Signal::CarrierIdle => Self::CarrierIdle,
+            Signal::ReceptionFailed(failure) => Self::ReceptionFailed(failure),
+            Signal::Overheard(overheard) => Self::Overheard(overheard),
+            Signal::TransmissionDone => Self::TransmissionDone,
+        }
+    }
+}
+
 /// How far a reception got before it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {

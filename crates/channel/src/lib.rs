@@ -15,7 +15,6 @@ mod medium;
 mod opportunities;
 pub mod radio;
 pub mod rate_trace;
-mod signal;
 mod verdict;
 
 pub use air::{
@@ -27,5 +26,4 @@ pub use exposure::Exposure;
 pub use medium::{Hearing, Line, Medium, MediumConfig, PathConfig, PipeConfig, SharedConfig};
 pub use opportunities::Opportunities;
 pub use rate_trace::{RateTrace, RateTraceError};
-pub use signal::Signal;
 pub use verdict::{Missed, Verdict};

@@ -5,7 +5,7 @@ mod shared;
 
 use std::collections::VecDeque;
 
-use windfall_base::{Input, Instant, Outgoing, Port, Rate, Seed};
+use windfall_base::{Input, Instant, Outgoing, Port, Rate, Seed, Signal};
 
 pub use pipe::{Line, PathConfig, PipeConfig};
 pub use shared::{Hearing, SharedConfig};
@@ -13,7 +13,6 @@ pub use shared::{Hearing, SharedConfig};
 use crate::air::AirConfig;
 use crate::event::Event;
 use crate::radio::{Radio, RadioConfig};
-use crate::signal::Signal;
 use pipe::Pipe;
 use shared::Shared;
 

@@ -25,7 +25,8 @@ use std::sync::Arc;
 
 use windfall_base::{Dbm, Rate};
 use windfall_base::{
-    Frame, Input, Instant, Outgoing, Overheard, Port, RxVector, Seed, Stream, TxVector,
+    Failure, Frame, Input, Instant, Outgoing, Overheard, Port, RxVector, Seed, Signal, Stream,
+    TxVector,
 };
 use windfall_phy::decibel::{decibels, noise_milliwatts, ratio};
 use windfall_wire_link::ieee80211::{MacAddress, PhyRate};
@@ -36,7 +37,6 @@ pub use place::{Position, Track};
 pub use propagation::{PathLoss, Shadowing, Wall};
 
 use crate::event::Event;
-use crate::signal::Signal;
 use crate::verdict::{Missed, Verdict};
 use judge::{Noise, Samplers, Sent};
 use links::{Hearer, Links};
@@ -53,7 +53,7 @@ pub(crate) struct Radio {
     judges: Vec<(Stream, u64)>,
     samplers: Samplers,
     /// What is on the air; places are used again.
-    transmissions: Vec<Option<Transmission>>,
+    transmissions: Vec<Option<Box<Transmission>>>,
     agenda: BinaryHeap<Reverse<(Instant, Moment)>>,
     /// Frames given while their sender was still transmitting.
     waiting: VecDeque<(Port, Outgoing)>,
@@ -91,8 +91,6 @@ struct Transmission {
     hearers: Arc<[Hearer]>,
     /// Addressed receivers that do not follow it, and why.
     missed: Vec<(Port, Missed)>,
-    /// Whether a receiver's fate was reported.
-    reported: bool,
     /// Moments still to come.
     left: u32,
 }
@@ -192,26 +190,23 @@ impl Radio {
         })
     }
 
-    /// Lets everything happen that is due at `now`.
+    /// Lets everything happen that is due at `now`, which mostly is nothing.
+    #[inline]
     pub(crate) fn settle(&mut self, now: Instant, events: &mut VecDeque<Event>) {
+        if self.agenda.peek().is_some_and(|Reverse((at, _))| *at <= now) {
+            self.settle_due(now, events);
+        }
+    }
+
+    fn settle_due(&mut self, now: Instant, events: &mut VecDeque<Event>) {
         while let Some(&Reverse((at, moment))) = self.agenda.peek()
             && at <= now
         {
             self.agenda.pop();
             match moment {
                 Moment::Done(index) => self.done(at, index, events),
-                Moment::Arrive(index, first, end) => {
-                    for hearer in first..end {
-                        self.arrive(at, index, hearer);
-                    }
-                    self.release(index);
-                }
-                Moment::Leave(index, first, end) => {
-                    for hearer in first..end {
-                        self.leave(at, index, hearer, events);
-                    }
-                    self.release(index);
-                }
+                Moment::Arrive(index, first, end) => self.arrive(at, index, first, end),
+                Moment::Leave(index, first, end) => self.leave(at, index, first, end, events),
             }
         }
     }
@@ -238,7 +233,7 @@ impl Radio {
         let abandoned = receiver.abandon();
         self.note(abandoned, Port(from), Missed::Transmitting);
         self.sense(at, from);
-        self.transmissions[index as usize] = Some(Transmission {
+        self.transmissions[index as usize] = Some(Box::new(Transmission {
             from,
             began: at,
             ended,
@@ -251,9 +246,8 @@ impl Radio {
             frame,
             hearers,
             missed: Vec::new(),
-            reported: false,
             left,
-        });
+        }));
     }
 
     /// The power at which a station sends, in milliwatts: what the frame asks for, if it has that.
@@ -270,18 +264,24 @@ impl Radio {
         free as u32
     }
 
-    fn arrive(&mut self, at: Instant, index: u32, hearer: u32) {
-        let Some(transmission) = &self.transmissions[index as usize] else { return };
-        let Hearer { port, gain, same_channel, .. } = transmission.hearers[hearer as usize];
-        let fading = self.links.fading(&self.config, transmission.from, port, at);
-        let power = transmission.power * gain * fading;
-        let receiver = &mut self.receivers[usize::from(port)];
-        let (missed, left) = receiver.arrive(at, index, power, same_channel, &self.levels);
-        if let Some(why) = missed {
-            self.note(Some(index), Port(port), why);
+    /// A signal arrives at the hearers from `first` to before `end`.
+    fn arrive(&mut self, at: Instant, index: u32, first: u32, end: u32) {
+        let Some(mut transmission) = self.transmissions[index as usize].take() else { return };
+        for hearer in &transmission.hearers[first as usize..end as usize] {
+            let &Hearer { port, gain, same_channel, .. } = hearer;
+            let fading = self.links.fading(&self.config, transmission.from, port, at);
+            let power = transmission.power * gain * fading;
+            let receiver = &mut self.receivers[usize::from(port)];
+            let (missed, left) = receiver.arrive(at, index, power, same_channel, &self.levels);
+            if let Some(why) = missed
+                && is_for(&self.config, Port(port), transmission.to)
+            {
+                transmission.missed.push((Port(port), why));
+            }
+            self.note(left, Port(port), Missed::Captured);
+            self.sense(at, port);
         }
-        self.note(left, Port(port), Missed::Captured);
-        self.sense(at, port);
+        self.put_back(index, transmission);
     }
 
     /// Remembers why an addressed receiver does not follow a transmission.
@@ -294,63 +294,76 @@ impl Radio {
         }
     }
 
-    fn leave(&mut self, at: Instant, index: u32, hearer: u32, events: &mut VecDeque<Event>) {
-        let Some(transmission) = &mut self.transmissions[index as usize] else { return };
-        let port = transmission.hearers[hearer as usize].port;
+    /// A signal ends at the hearers from `first` to before `end`.
+    fn leave(
+        &mut self,
+        at: Instant,
+        index: u32,
+        first: u32,
+        end: u32,
+        events: &mut VecDeque<Event>,
+    ) {
+        let Some(transmission) = self.transmissions[index as usize].take() else { return };
+        for hearer in first..end {
+            let port = transmission.hearers[hearer as usize].port;
+            events.extend(self.leave_one(at, index, &transmission, port));
+            self.sense(at, port);
+        }
+        self.put_back(index, transmission);
+    }
+
+    /// A signal ends at the station at `port`. Gives its fate, if it was for that station.
+    fn leave_one(
+        &mut self,
+        at: Instant,
+        index: u32,
+        transmission: &Transmission,
+        port: u16,
+    ) -> Option<Event> {
         let receiver = &mut self.receivers[usize::from(port)];
         let is_for = is_for(&self.config, Port(port), transmission.to);
         let strength = if is_for { receiver.strength(index) } else { None };
-        let reception = receiver.leave(at, index);
-        let (number, verdict) = match &reception {
-            Some(reception) => {
-                let (stream, count) = &mut self.judges[usize::from(port)];
-                *count += 1;
-                let mut stream = stream.at(*count);
-                let carriers = self.links.carriers(transmission.from, port, reception.began);
-                let noise = Noise {
-                    floor: receiver.noise,
-                    distortion: self.distortion,
-                    carriers: carriers.as_ref(),
-                };
-                let (errors, sent) = (self.config.errors, transmission.sent);
-                let verdict = match errors {
-                    Errors::Formula => judge::by_formula(sent, reception, noise, &mut stream),
-                    Errors::Pattern => {
-                        let samplers = &mut self.samplers;
-                        judge::by_pattern(samplers, sent, reception, noise, is_for, &mut stream)
-                    }
-                };
-                (Some(*count - 1), verdict)
-            }
-            None => {
-                let why = transmission.missed.iter().find(|(missing, _)| *missing == Port(port));
-                (None, Verdict::Missed(why.map_or(Missed::Preamble, |(_, why)| *why)))
+        let Some(reception) = receiver.leave(at, index) else {
+            let why = transmission.missed.iter().find(|(missing, _)| *missing == Port(port));
+            let verdict = Verdict::Missed(why.map_or(Missed::Preamble, |(_, why)| *why));
+            let event = || transmission.event(at, Port(port), None, verdict);
+            return is_for.then(|| Event { strength, ..event() });
+        };
+        let (stream, count) = &mut self.judges[usize::from(port)];
+        *count += 1;
+        let (number, mut stream) = (*count - 1, stream.at(*count));
+        let carriers = self.links.carriers(transmission.from, port, reception.began);
+        let noise = Noise {
+            floor: receiver.noise,
+            distortion: self.distortion,
+            carriers: carriers.as_ref(),
+        };
+        let sent = transmission.sent;
+        let verdict = match self.config.errors {
+            Errors::Formula => judge::by_formula(sent, &reception, noise, &mut stream),
+            Errors::Pattern => {
+                let samplers = &mut self.samplers;
+                judge::by_pattern(samplers, sent, &reception, noise, is_for, &mut stream)
             }
         };
-        if let Some(reception) = reception {
-            let due = transmission.due(&reception, &verdict, is_for, &mut self.frames);
-            self.ready.push_back((at, Port(port), due));
-            receiver.recycle(reception);
-        }
-        if is_for {
-            transmission.reported = true;
-            let event = transmission.event(at, Port(port), number, verdict);
-            events.push_back(Event { strength, ..event });
-        }
-        self.sense(at, port);
+        let due = transmission.due(&reception, &verdict, is_for, &mut self.frames);
+        self.ready.push_back((at, Port(port), due));
+        receiver.recycle(reception);
+        let event = || transmission.event(at, Port(port), Some(number), verdict);
+        is_for.then(|| Event { strength, ..event() })
     }
 
     fn done(&mut self, at: Instant, index: u32, events: &mut VecDeque<Event>) {
-        let Some(transmission) = &self.transmissions[index as usize] else { return };
+        let Some(transmission) = self.transmissions[index as usize].take() else { return };
         let from = transmission.from;
         self.held -= usize::from(transmission.frame.tag.is_some() && !transmission.frame.kept);
-        if let Some(to) = self.unreached(transmission) {
+        if let Some(to) = self.unreached(&transmission) {
             let verdict = Verdict::Missed(Missed::Preamble);
             events.push_back(transmission.event(at, to, None, verdict));
         }
         self.receivers[usize::from(from)].transmits = false;
-        self.ready.push_back((at, Port(from), Some(Signal::Done)));
-        self.release(index);
+        self.ready.push_back((at, Port(from), Some(Signal::TransmissionDone)));
+        self.put_back(index, transmission);
         let next = self.waiting.iter().position(|(port, _)| port.0 == from);
         if let Some((_, outgoing)) = next.and_then(|i| self.waiting.remove(i)) {
             self.begin(at, from, outgoing);
@@ -372,13 +385,10 @@ impl Radio {
     }
 
     /// One moment of a transmission is over; after the last one its place is free.
-    fn release(&mut self, index: u32) {
-        let place = &mut self.transmissions[index as usize];
-        if let Some(transmission) = place {
-            transmission.left -= 1;
-            if transmission.left == 0 {
-                *place = None;
-            }
+    fn put_back(&mut self, index: u32, mut transmission: Box<Transmission>) {
+        transmission.left -= 1;
+        if transmission.left > 0 {
+            self.transmissions[index as usize] = Some(transmission);
         }
     }
 
@@ -386,7 +396,7 @@ impl Radio {
     fn sense(&mut self, at: Instant, port: u16) {
         let carrier = self.receivers[usize::from(port)].carrier(&self.levels);
         if let Some(busy) = carrier {
-            let signal = if busy { Signal::Busy } else { Signal::Idle };
+            let signal = if busy { Signal::CarrierBusy } else { Signal::CarrierIdle };
             self.ready.push_back((at, Port(port), Some(signal)));
         }
     }
@@ -426,7 +436,7 @@ impl Transmission {
             }
             Verdict::Intact => self.overheard(true),
             Verdict::Damaged { .. } => self.overheard(false),
-            _ => Some(Signal::NoHeader),
+            _ => Some(Signal::ReceptionFailed(Failure::Header)),
         }
     }
 

@@ -276,9 +276,10 @@ impl Network {
     fn run(&mut self, now: Instant) {
         self.begun = true;
         loop {
-            while let Some((index, outgoing)) = self.work.pop_front() {
-                let Slot { medium, medium_port, .. } = self.interfaces[index];
-                self.media[medium].medium.handle_transmit(now, medium_port, outgoing);
+            // Frames are large: what is not taken apart is not copied once more.
+            while let Some(work) = self.work.pop_front() {
+                let Slot { medium, medium_port, .. } = self.interfaces[work.0];
+                self.media[medium].medium.handle_transmit(now, medium_port, work.1);
                 self.drain_medium(now, medium);
             }
             self.enter_wake_ups();
@@ -287,8 +288,8 @@ impl Network {
             // does where a driver stands between the two.
             if let Some(element) = due.filter(|element| !self.is_station(*element)) {
                 self.wake(now, element);
-            } else if let Some((index, port, input)) = self.arrivals.pop_front() {
-                self.arrive(now, index, port, input);
+            } else if let Some(arrival) = self.arrivals.pop_front() {
+                self.arrive(now, arrival.0, arrival.1, arrival.2);
             } else if let Some((index, frame)) = self.departures.pop_front() {
                 self.enter(now, index, frame, RxVector::wired(now));
             } else if let Some(element) = due {
@@ -357,18 +358,18 @@ impl Network {
     /// Takes the frames and the events of an interface.
     fn take_outputs(&mut self, now: Instant, index: usize) {
         let slot = &mut self.interfaces[index];
-        while let Some((port, outgoing)) = slot.interface.poll_transmit(now) {
-            if port == MEDIUM {
-                self.work.push_back((index, outgoing));
+        while let Some(output) = slot.interface.poll_transmit(now) {
+            if output.0 == MEDIUM {
+                self.work.push_back((index, output.1));
                 continue;
             }
             if self.recording.packets {
-                self.events.push_back(passage(now, index, true, &outgoing.frame));
+                self.events.push_back(passage(now, index, true, &output.1.frame));
             }
             match slot.behind {
-                Behind::Port(port) => self.outputs.push_back((port, outgoing)),
+                Behind::Port(port) => self.outputs.push_back((port, output.1)),
                 Behind::Station(port) => {
-                    let input = Input::Frame(outgoing.frame, RxVector::wired(now));
+                    let input = Input::Frame(output.1.frame, RxVector::wired(now));
                     self.arrivals.push_back((slot.station, port, input));
                 }
             }
@@ -388,15 +389,22 @@ impl Network {
 
     /// Hands on what is due at the stations of a medium; what they send waits until all have heard.
     fn drain_medium(&mut self, now: Instant, index: usize) {
+        self.take_medium_events(index);
         loop {
-            // Most receptions are signals, which are not worth to be copied at the size of frames.
-            if let Some((port, signal)) = self.media[index].medium.poll_signal(now) {
-                self.take_medium_events(index);
-                if let Some(&end) = self.media[index].ends.get(usize::from(port.0)) {
-                    self.interfaces[end].interface.handle_input(now, MEDIUM, signal.into());
-                    self.drain_interface(now, end);
+            // Most receptions are signals, most of which change nothing that others see.
+            let MediumSlot { medium, ends } = &mut self.media[index];
+            if let Some((port, signal)) = medium.poll_signal(now) {
+                let Some(&end) = ends.get(usize::from(port.0)) else { continue };
+                let slot = &mut self.interfaces[end];
+                slot.interface.handle_signal(now, signal);
+                if !slot.touched {
+                    slot.touched = true;
+                    self.touched.push(end);
                 }
-            } else if let Some((port, input)) = self.media[index].medium.poll_reception(now) {
+                if !slot.interface.is_drained() {
+                    self.take_outputs(now, end);
+                }
+            } else if let Some((port, input)) = medium.poll_reception(now) {
                 self.take_medium_events(index);
                 if let Some(&end) = self.media[index].ends.get(usize::from(port.0)) {
                     self.interfaces[end].interface.handle_input(now, MEDIUM, input);

@@ -9,7 +9,7 @@ pub mod polled;
 pub mod wifi;
 
 use windfall_base::{
-    DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier,
+    DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, Signal, earlier,
 };
 use windfall_link::PipeConfig;
 use windfall_mac::dcf::radio::Airtime;
@@ -125,6 +125,15 @@ impl Interface {
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.account.poll_event()
+    }
+
+    /// Takes a signal of the medium: what [`Node::handle_input`] does with it there, without a
+    /// copy of the size of a frame.
+    pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
+        match &mut self.lower {
+            Lower::Wifi(lower) => lower.handle_input(now, signal.into(), &mut self.account),
+            Lower::Piped(_) | Lower::Polled(_) => self.handle_input(now, MEDIUM, signal.into()),
+        }
     }
 
     /// Whether it is sure that neither frames nor events are there to poll: a quick answer for the

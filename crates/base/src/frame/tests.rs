@@ -23,6 +23,29 @@ fn inverting_one_bit_changes_that_bit_alone() {
 }
 
 #[test]
+fn many_bits_are_inverted_in_any_order_across_all_seams() {
+    let part = |len: usize| Bytes::from(vec![0x5a; len]);
+    let whole = Frame {
+        header: [1; 33].into_iter().collect(),
+        payload: Payload::new(part(41), part(100)),
+        trailer: [2; 4].into_iter().collect(),
+        ..Frame::default()
+    };
+    let bits = whole.len() as u32 * 8;
+    let scattered: Vec<u32> = (0..bits).map(|i| i * 677 % bits).filter(|i| i % 3 > 0).collect();
+    let ascending: Vec<u32> = (0..bits + 99).filter(|i| i % 5 < 3).collect();
+    for places in [scattered, ascending] {
+        let mut expected = whole.to_vec();
+        for place in places.iter().filter(|place| **place < bits) {
+            expected[*place as usize / 8] ^= 0x80 >> (place % 8);
+        }
+        let mut damaged = whole.clone();
+        damaged.invert(&places);
+        assert_eq!(damaged.to_vec(), expected);
+    }
+}
+
+#[test]
 fn inverting_beyond_the_end_changes_nothing() {
     let mut same = frame();
     same.invert(&[80, 81, u32::MAX]);

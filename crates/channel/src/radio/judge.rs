@@ -1,5 +1,7 @@
 //! Whether a frame that a receiver followed to its end has come through.
 
+use core::ops::Range;
+
 use windfall_base::{Duration, Instant, Preamble, Stream};
 use windfall_phy::event::{Sampler, Tables};
 use windfall_phy::formula;
@@ -154,41 +156,60 @@ pub(super) fn by_pattern(
     let (mut mask, mut damaged, mut lost) = (Vec::new(), false, false);
     strike(samplers, sent.payload, reception, noise, stream, |first, event| {
         lost |= first < DESCRAMBLER && service > 0;
-        // Only of the first event may some bits belong to SERVICE, only of the last to the padding.
-        let inside = |offset: &u16| {
-            let bit = (first + u32::from(*offset)).checked_sub(service);
-            bit.filter(|bit| *bit < bits)
-        };
-        if !which {
-            damaged |= event.iter().any(|offset| inside(offset).is_some());
-            return !lost && !damaged;
+        if which {
+            mask.resize((service + bits).div_ceil(64) as usize, 0);
+            mark(&mut mask, first, event);
+        } else {
+            let mut places = event.iter().map(|offset| first + u32::from(*offset));
+            damaged |= places.any(|place| (service..service + bits).contains(&place));
         }
-        // In whole words, for those who read it.
-        mask.resize(sent.bytes.next_multiple_of(8), 0_u8);
-        for bit in event.iter().filter_map(inside) {
-            damaged = true;
-            // On the air the least significant bit of a byte goes first.
-            mask[bit as usize / 8] |= 1 << (bit % 8);
-        }
-        !lost
+        !(lost || damaged)
     });
     if lost {
         return Verdict::Missed(Missed::Service);
     }
-    if damaged {
-        return Verdict::Damaged { truncated: None, inverted: places(&mask) };
+    let inverted = places(&mask, service..service + bits);
+    if damaged || !inverted.is_empty() {
+        return Verdict::Damaged { truncated: None, inverted };
     }
     Verdict::Intact
 }
 
-/// The places of the bits in a mask, counted from the most significant of the first byte.
-fn places(mask: &[u8]) -> Vec<u32> {
-    let words = || mask.as_chunks().0.iter().map(|word| u64::from_be_bytes(*word));
-    let mut places = Vec::with_capacity(words().map(|word| word.count_ones() as usize).sum());
-    for (begin, mut word) in (0..).step_by(64).zip(words()) {
+/// Marks the wrong bits of an event in a mask, in the order of the air.
+fn mark(mask: &mut [u64], first: u32, event: &[u16]) {
+    // Gathered word by word: a store for each bit would wait for the one before.
+    let (mut word, mut wrong) = (0, 0);
+    for offset in event {
+        let place = first + u32::from(*offset);
+        if place / 64 != word {
+            put(mask, word, wrong);
+            (word, wrong) = (place / 64, 0);
+        }
+        wrong |= 1 << (place % 64);
+    }
+    put(mask, word, wrong);
+}
+
+fn put(mask: &mut [u64], word: u32, wrong: u64) {
+    // What is beyond belongs to no frame.
+    if let Some(bits) = mask.get_mut(word as usize) {
+        *bits |= wrong;
+    }
+}
+
+/// The places of the marked bits of a field within a mask, counted from the beginning of the field.
+///
+/// On the air the least significant bit of a byte goes first; places count from the other end.
+fn places(mask: &[u64], field: Range<u32>) -> Vec<u32> {
+    let count: u32 = mask.iter().map(|word| word.count_ones()).sum();
+    let mut places = Vec::with_capacity(count as usize);
+    for (begin, word) in (0..).step_by(64).zip(mask) {
+        let mut word = word.swap_bytes();
         while word != 0 {
             let place = word.leading_zeros();
-            places.push(begin + place);
+            if field.contains(&(begin + place)) {
+                places.push(begin + place - field.start);
+            }
             word ^= 1 << 63 >> place;
         }
     }
@@ -235,4 +256,18 @@ fn pieces(
         (to > from).then_some((from, to, *level))
     };
     changes.iter().enumerate().filter_map(piece)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marked_bits_of_the_field_come_back_turned_within_their_bytes() {
+        let mut mask = vec![0; 4];
+        // The last bit before the field, four of it, the first behind it, one far beyond.
+        mark(&mut mask, 15, &[0, 1, 8, 60, 200, 201, 9_000]);
+        mark(&mut mask, 17, &[0]);
+        assert_eq!(places(&mask, 16..216), [0, 6, 7, 60, 192]);
+    }
 }

@@ -133,6 +133,9 @@ impl Wifi {
     ) -> (&'a mut Dcf, impl FnMut() -> Option<Packet> + 'a) {
         let Self { queue, dcf, neighbours, silent } = self;
         let source = move || {
+            if queue.is_empty() {
+                return None;
+            }
             let pulled = account.pull(now, || queue.pop())?;
             let to = next_hop(neighbours, &pulled.frame.payload).or(*silent)?;
             let ether_type = ether_type(&pulled.frame.payload);
