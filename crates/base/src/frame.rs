@@ -227,7 +227,7 @@ impl Frame {
     }
 }
 
-/// Inverts bits of `bytes`, the first of which has number `begin`, up to one that is not among them;
+/// Inverts bits of `bytes`, the first of which has number `begin`, until one is not among them;
 /// tells how many.
 fn invert_run(bytes: &mut [u8], begin: u32, bits: &[u32]) -> usize {
     let end = bytes.len() as u32 * 8;
