@@ -74,6 +74,17 @@ fn damage_in_a_busy_office_is_as_the_paper_says() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
+#[test]
+fn damage_over_the_systems_sockets_is_as_the_paper_says() {
+    if !windfall(&["run", "--quiet", "--", "true"]).status.success() {
+        windfall_testkit::skip!("this machine allows no network namespaces");
+    }
+    let out = std::env::temp_dir().join(format!("windfall-sockets-{}", std::process::id()));
+    let output = windfall(&["reproduce", "S0.sockets", "--quick", "--out", out.to_str().unwrap()]);
+    let _ = std::fs::remove_dir_all(&out);
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+}
+
 //= S3.17
 //= S3.22
 //= S3.23

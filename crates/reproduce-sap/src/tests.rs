@@ -37,7 +37,6 @@ fn check(figure: &Figure, claims: usize) {
     let context = Context { effort, seed, program: "/nowhere".into(), progress: &|_| {} };
     let finding = figure.run(&context).unwrap();
     assert_eq!(finding.claims.len(), claims);
-
     assert!(finding.is_as_expected(), "{}", finding.claims_table().to_text());
 }
 
