@@ -17,7 +17,7 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-/// Metres, and what the stations send with, in dBm: so little that the furthest place is a poor one.
+/// Metres, and what the stations send with, in dBm: so little that the furthest place is poor.
 const DISTANCES: [u32; 3] = [4, 11, 12];
 const POWER: f64 = -4.5;
 /// Rates, in Mb/s.
@@ -116,7 +116,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
         title: figure.title.to_owned(),
         method: format!(
             "windfall stream between two network namespaces over windfall run --link wifi-g, real \
-             sockets and the kernel's IP at both ends, one datagram of 1024 bytes each millisecond, \
+             sockets and the kernel's IP at both ends, a datagram of 1024 bytes each millisecond, \
              once as precise messages and once as approximate ones with damage handed up. Steady \
              paths and {POWER} dBm, so that the furthest place is poor at the highest rate; \
              nothing else was chosen."
