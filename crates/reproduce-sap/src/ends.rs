@@ -16,8 +16,9 @@ use windfall_wire_net::{Addresses, Ecn, Protocol, ipv4};
 
 use super::office::Office;
 
-/// Frames that each network of others offers, a second, and their length in bytes.
-const FOREIGN: (f64, usize) = (40.0, 1_000);
+/// Frames that each network of others offers in a second, and their length in bytes.
+pub(super) const OFFERED: f64 = 40.0;
+const FOREIGN: usize = 1_000;
 /// Packets that wait at the sender's device.
 const WAITING: usize = 32;
 /// The port that both programs have.
@@ -68,6 +69,8 @@ pub(super) struct Pair {
     /// The randomness of the others, and when each of them sends next.
     others: Stream,
     next: Vec<Instant>,
+    /// Frames that each of them offers in a second from now on.
+    pub(super) offered: f64,
     /// Bytes of a record, and what has arrived of the next one over TCP.
     record: usize,
     stream: Vec<u8>,
@@ -124,6 +127,7 @@ impl Pair {
             ends: [0, 1].map(|end| End::new(speech, end, seed)),
             others: Stream::new(Seed(seed), "others"),
             next: vec![Instant::START; pairs],
+            offered: OFFERED,
             record,
             stream: Vec::new(),
             unsent: Vec::new(),
@@ -251,9 +255,9 @@ impl Pair {
     fn disturb(&mut self) {
         for pair in 0..self.next.len() {
             if self.next[pair] <= self.now {
-                let pause = -(1.0 - self.others.unit()).ln() / FOREIGN.0;
+                let pause = -(1.0 - self.others.unit()).ln() / self.offered;
                 self.next[pair] = self.now + Duration::from_secs_f64(pause);
-                self.give(Port(2 + 2 * pair as u16), Frame::packet(vec![0; FOREIGN.1]));
+                self.give(Port(2 + 2 * pair as u16), Frame::packet(vec![0; FOREIGN]));
             }
         }
     }

@@ -23,7 +23,7 @@ const POOR: f64 = 10.0;
 /// A speed that is further off is of no use, nor are positions that are older, in seconds.
 const USEFUL: (f64, f64) = (0.1, 0.05);
 
-fn mean(place: &Place, of: impl Fn(&Walked) -> Option<f64>) -> f64 {
+pub(super) fn mean(place: &Place, of: impl Fn(&Walked) -> Option<f64>) -> f64 {
     statistics::mean(&place.values(of)).unwrap_or(f64::NAN)
 }
 

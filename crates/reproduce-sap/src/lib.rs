@@ -14,6 +14,7 @@ mod fig3;
 mod fig4;
 mod fig7;
 mod fig8;
+mod interference;
 mod knobs;
 mod office;
 mod sealed;
@@ -43,6 +44,7 @@ pub const FIGURES: &[Figure] = &[
     fig8::FIGURE,
     upstream::FIGURE,
     knobs::KNOBS,
+    interference::FIGURE,
     encrypted::FIGURE,
 ];
 

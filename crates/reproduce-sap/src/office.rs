@@ -26,9 +26,16 @@ const PATH_LOSS: PathLoss = PathLoss::LogDistance { exponent: 3.0 };
 /// What receivers add to thermal noise, and what distortion adds to a signal, in decibels.
 pub(super) const NOISE_FIGURE: f64 = 10.0;
 pub(super) const DISTORTION: f64 = -25.0;
-/// A network of others: where its access point is and where its client.
-const OTHERS: [[(f64, f64); 2]; 3] =
-    [[(-6.0, 8.0), (-11.0, 10.0)], [(14.0, -9.0), (19.0, -12.0)], [(7.0, 14.0), (4.0, 19.0)]];
+/// Networks of others: where each has its access point and its client. The first three are there
+/// unless more are asked for.
+pub(super) const OTHERS: [[(f64, f64); 2]; 6] = [
+    [(-6.0, 8.0), (-11.0, 10.0)],
+    [(14.0, -9.0), (19.0, -12.0)],
+    [(7.0, 14.0), (4.0, 19.0)],
+    [(-9.0, -7.0), (-13.0, -3.0)],
+    [(-4.0, -13.0), (-9.0, -16.0)],
+    [(-14.0, 2.0), (-18.0, 5.0)],
+];
 
 /// The same in words, and where each number comes from.
 pub(super) const DESCRIPTION: &str = "\

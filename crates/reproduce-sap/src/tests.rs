@@ -60,6 +60,12 @@ fn a_lossy_last_hop_spares_the_links_before_it() {
     check(&upstream::FIGURE, 3);
 }
 
+//= S0.74
+#[test]
+fn a_tracker_bears_more_interference_over_sap_than_over_tcp() {
+    check(&interference::FIGURE, 2);
+}
+
 //= S0.57
 #[test]
 fn precise_bulk_of_the_paper_is_slow_and_the_standard_profile_is_not() {

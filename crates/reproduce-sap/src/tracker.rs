@@ -4,7 +4,7 @@ use windfall_apps::tracker::{Point, SPRINT, Tracker, WALK, walk};
 use windfall_base::{Duration, Instant};
 use windfall_report::statistics;
 
-use super::ends::{Pair, Speech};
+use super::ends::{OFFERED, Pair, Speech};
 use super::figure::Effort;
 use super::office::Office;
 
@@ -50,13 +50,21 @@ impl Walked {
     }
 }
 
-/// Walks once at a distance of `metres`.
+/// An office, and how many frames each of its other networks offers in a second.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Disturbed {
+    pub(super) office: Office,
+    pub(super) offered: f64,
+}
+
+/// Walks once in an office.
 //= S0.50
-pub(super) fn track(metres: f64, speech: Speech, seed: u64) -> Walked {
+pub(super) fn track(air: Disturbed, speech: Speech, seed: u64) -> Walked {
     let nothing = Walked { error: 1.0, ..Walked::default() };
-    let Some(mut pair) = Pair::connected(Office::new(metres, 54), speech, Point::LEN, seed) else {
+    let Some(mut pair) = Pair::connected(air.office, speech, Point::LEN, seed) else {
         return nothing;
     };
+    pair.offered = air.offered;
     let points = walk();
     let began = pair.now;
     let due = |number: u32| began + INTERVAL * u64::from(number);
@@ -117,7 +125,8 @@ pub(super) fn places(
     let trials = trials(context.effort);
     let place = |&metres: &f64| {
         (context.progress)(&format!("{speech:?}, {metres} m"));
-        let walks = (0..trials).map(|i| track(metres, speech, context.seed.0 + i)).collect();
+        let air = Disturbed { office: Office::new(metres, 54), offered: OFFERED };
+        let walks = (0..trials).map(|i| track(air, speech, context.seed.0 + i)).collect();
         Place { metres, walks }
     };
     distances.iter().map(place).collect()
