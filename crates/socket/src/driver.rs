@@ -27,6 +27,8 @@ use crate::udplite::{Arrival, Datagram, UdpLiteSocket};
 
 /// How long the background leaves the driving to applications after one has driven.
 const YIELD: Duration = Duration::from_millis(10);
+/// How long the background sleeps at most while a caller drives.
+const LONG: Duration = Duration::from_secs(60);
 /// After how much quiet the memory for receiving is given back.
 const QUIET: Duration = Duration::from_secs(1);
 
@@ -65,6 +67,8 @@ pub(crate) struct State {
     waiting: usize,
     /// When a caller drove last.
     driven: Instant,
+    /// The background sleeps until the caller that drives stops.
+    asleep: bool,
     /// When callers look before they sleep.
     eager: Eager,
     heard: Instant,
@@ -108,6 +112,7 @@ impl Handle {
             driver: Driver::Nobody,
             waiting: 0,
             driven: clock.now(),
+            asleep: false,
             eager: Eager::default(),
             heard: clock.now(),
             ended: false,
@@ -226,8 +231,15 @@ impl Core {
         deadline: Option<Instant>,
     ) -> Result<MutexGuard<'a, State>, Error> {
         state.driver = driver;
+        let now = self.clock.now();
+        let quiet = now.saturating_since(state.heard) >= QUIET;
+        if quiet {
+            self.socket.rest();
+            state.arrivals = Vec::new();
+        }
         let due = state.endpoint.deadline();
-        let until = due.into_iter().chain(deadline).min();
+        let rest = (!quiet).then(|| now + QUIET);
+        let until = due.into_iter().chain(deadline).chain(rest).min();
         let busy = !state.unsent.is_empty();
         let mut eager = state.eager;
         let mut arrivals = std::mem::take(&mut state.arrivals);
@@ -240,6 +252,9 @@ impl Core {
         // Each call reaches the system, so not without need.
         if state.waiting > 0 {
             self.changed.notify_all();
+        }
+        if std::mem::take(&mut state.asleep) {
+            self.parked.notify_one();
         }
         state.eager = eager;
         result.map_err(Error::system("cannot wait for the socket")).map(|()| state)
@@ -406,19 +421,17 @@ impl Core {
                 state.connections.clear();
                 self.transmit(&mut state);
             }
-            let theirs = now.saturating_since(state.driven) < YIELD && !state.ended;
-            if state.driver != Driver::Nobody || theirs {
-                let parked = self.parked.wait_timeout(state, span_of(YIELD));
+            let recent = now.saturating_since(state.driven) < YIELD;
+            if state.driver != Driver::Nobody || recent && !state.ended {
+                // A caller that waits for long wakes this thread when it stops.
+                state.asleep = !recent && !state.ended;
+                let span = if state.asleep { LONG } else { YIELD };
+                let parked = self.parked.wait_timeout(state, span_of(span));
                 state = parked.unwrap_or_else(PoisonError::into_inner).0;
+                state.asleep = false;
                 continue;
             }
-            let quiet = now.saturating_since(state.heard) >= QUIET;
-            if quiet {
-                self.socket.rest();
-                state.arrivals = Vec::new();
-            }
-            let deadline = (!quiet).then(|| now + QUIET);
-            match self.turn(state, Driver::Background, deadline) {
+            match self.turn(state, Driver::Background, None) {
                 Ok(next) => state = next,
                 Err(_) => return,
             }
