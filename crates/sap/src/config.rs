@@ -51,6 +51,9 @@ pub struct Config {
     pub close_timeout: Duration,
     /// Bytes of messages that wait for the application, and for their order.
     pub receive_buffer: usize,
+    /// Bytes of messages that wait for the application, of all connections together. Beyond them
+    /// each connection keeps to an equal share of as much.
+    pub receive_total: usize,
     /// Bytes of messages that wait to be sent or acknowledged.
     pub send_buffer: usize,
     /// Bytes of approximate messages kept for repair.
@@ -90,6 +93,7 @@ impl Config {
             keepalive: Some(Duration::from_secs(15)),
             close_timeout: Duration::from_secs(3),
             receive_buffer: 4 << 20,
+            receive_total: 256 << 20,
             send_buffer: 4 << 20,
             repair_memory: 256 << 10,
             block_checks: true,

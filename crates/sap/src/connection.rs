@@ -103,6 +103,10 @@ struct Inbox {
     orders: BTreeMap<u16, Order>,
     /// Bytes of everything that waits.
     bytes: usize,
+    /// How many may wait.
+    limit: usize,
+    /// How many the endpoint has counted.
+    counted: usize,
     /// What the other end was told last of the room.
     told_room: usize,
 }
@@ -177,7 +181,11 @@ impl Connection {
             sent: Sent::default(),
             seen: Numbers::default(),
             outbox: Outbox::default(),
-            inbox: Inbox { told_room: config.receive_buffer, ..Inbox::default() },
+            inbox: Inbox {
+                told_room: config.receive_buffer,
+                limit: config.receive_buffer,
+                ..Inbox::default()
+            },
             ack: AckState::default(),
             rtt: Rtt::default(),
             congestion: Congestion::new(config.base_datagram),
@@ -338,20 +346,20 @@ impl Connection {
     fn remember(&mut self, message: &Message, number: u32) {
         let outbox = &mut self.outbox;
         outbox.memory.push_back((message.stream, number, message.data.clone()));
-        outbox.remembered += message.data.len();
+        outbox.remembered += weight(message.data.len());
         while outbox.remembered > self.config.repair_memory
             && let Some((_, _, data)) = outbox.memory.pop_front()
         {
-            outbox.remembered -= data.len();
+            outbox.remembered -= weight(data.len());
         }
     }
 
     /// The next message that arrived.
     pub(crate) fn receive(&mut self, now: Instant) -> Option<Received> {
         let received = self.inbox.ready.pop_front()?;
-        self.inbox.bytes -= received.data.len();
+        self.inbox.bytes -= weight(received.data.len());
         // The other end may have stopped for want of room.
-        if self.is_open() && self.room() >= self.inbox.told_room + self.config.receive_buffer / 2 {
+        if self.is_open() && self.room() >= self.inbox.told_room + self.inbox.limit / 2 {
             self.ack.due = Some(now);
         }
         Some(received)
@@ -443,7 +451,23 @@ impl Connection {
     }
 
     fn room(&self) -> usize {
-        self.config.receive_buffer.saturating_sub(self.inbox.bytes)
+        self.inbox.limit.saturating_sub(self.inbox.bytes)
+    }
+
+    /// Keeps no more than `share` bytes for the application from now on, nor than its own buffer.
+    pub(crate) fn limit(&mut self, share: usize) {
+        self.inbox.limit = share.min(self.config.receive_buffer);
+    }
+
+    /// The bytes for the application that were counted last.
+    pub(crate) fn counted(&self) -> usize {
+        self.inbox.counted
+    }
+
+    /// Counts the bytes that wait for the application.
+    pub(crate) fn count(&mut self) -> usize {
+        self.inbox.counted = self.inbox.bytes;
+        self.inbox.counted
     }
 
     /// How long to wait for an acknowledgement.
@@ -473,7 +497,7 @@ impl Connection {
 
     /// Hands a message to the application.
     fn deliver(&mut self, received: Received) {
-        self.inbox.bytes += received.data.len();
+        self.inbox.bytes += weight(received.data.len());
         self.inbox.ready.push_back(received);
         self.tell_readable();
     }
@@ -494,6 +518,11 @@ impl Connection {
         let received = Received { stream, kind: Kind::Precise, number, data, exact, integrity };
         self.deliver(received);
     }
+}
+
+/// What a message of so many bytes takes of the memory; empty ones are not free.
+const fn weight(len: usize) -> usize {
+    len + 64
 }
 
 impl Outbox {

@@ -56,6 +56,8 @@ pub struct Endpoint {
     answers: VecDeque<Transmit>,
     events: VecDeque<(ConnectionId, Event)>,
     drops: Drops,
+    /// Bytes that wait for the applications of all connections.
+    held: usize,
 }
 
 impl fmt::Debug for Endpoint {
@@ -85,6 +87,7 @@ impl Endpoint {
             answers: VecDeque::new(),
             events: VecDeque::new(),
             drops: Drops::new(),
+            held: 0,
         }
     }
 
@@ -243,10 +246,14 @@ impl Endpoint {
         if intact {
             self.confirm(now, from, id, &packet)?;
         }
+        let crowded = self.held >= self.config.receive_total;
+        let share = self.config.receive_total / self.connections.len().max(1);
+        let share = if crowded { share } else { self.config.receive_total };
         let connection = self.connections.get_mut(&id).ok_or(Dropped::NoConnection)?;
         if connection.peer() != from {
             return Err(Dropped::NoConnection);
         }
+        connection.limit(share);
         let result = connection.handle_packet(now, &packet, intact);
         self.touch(id);
         result
@@ -293,7 +300,8 @@ impl Endpoint {
             self.collect_events(id);
             if gone {
                 self.set_timer(id, None);
-                self.connections.remove(&id);
+                let gone = self.connections.remove(&id);
+                self.held -= gone.map_or(0, |connection| connection.counted());
                 self.peers.remove(&key);
             } else {
                 self.set_timer(id, due);
@@ -339,6 +347,8 @@ impl Endpoint {
             while let Some(event) = connection.poll_event() {
                 self.events.push_back((ConnectionId(id), event));
             }
+            let counted = connection.counted();
+            self.held = self.held - counted + connection.count();
         }
     }
 

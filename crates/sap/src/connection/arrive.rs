@@ -4,7 +4,7 @@ use bytes::Bytes;
 use windfall_base::Instant;
 use windfall_wire_net::sap::{Accept, Ack, Data, Kind as Packets, Packet, Reason, Repair, flags};
 
-use super::{Connection, Ending, State};
+use super::{Connection, Ending, State, weight};
 use crate::encode::{decode, encode_repair};
 use crate::error::CloseReason;
 use crate::event::{Dropped, Event};
@@ -153,7 +153,7 @@ impl Connection {
     fn handle_data(&mut self, packet: &Packet) -> Result<(), Dropped> {
         let received = decode(packet).ok_or(Dropped::Malformed)?;
         if received.kind != Kind::Precise {
-            if self.room() < received.data.len() {
+            if self.room() < weight(received.data.len()) {
                 return Err(Dropped::NoRoom);
             }
             self.deliver(received);
@@ -164,13 +164,13 @@ impl Connection {
         if !known && self.inbox.orders.len() >= self.config.max_streams {
             return Err(Dropped::NoRoom);
         }
-        let room = self.room() >= data.len();
+        let room = self.room() >= weight(data.len());
         let order = self.inbox.orders.entry(stream).or_default();
         match order.place(number, room) {
             Placed::Known => {}
             Placed::NoRoom => return Err(Dropped::NoRoom),
             Placed::Waits => {
-                self.inbox.bytes += data.len();
+                self.inbox.bytes += weight(data.len());
                 order.keep(number, data);
             }
             Placed::Next => {
@@ -190,7 +190,7 @@ impl Connection {
 
     fn deliver_freed(&mut self, stream: u16, freed: Vec<(u32, Bytes)>) {
         for (number, data) in freed {
-            self.inbox.bytes -= data.len();
+            self.inbox.bytes -= weight(data.len());
             self.deliver_precise(stream, number, data);
         }
     }

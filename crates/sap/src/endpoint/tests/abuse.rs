@@ -63,6 +63,62 @@ fn a_thousand_abandoned_connections_leave_no_memory_behind() {
 }
 
 #[test]
+fn a_thousand_connections_that_end_in_order_leave_no_memory_behind() {
+    let mut network = Network::new(Config::standard(), FAIR, 1);
+    let mut open = Vec::new();
+    for _ in 0..1000 {
+        let a = network.ends[A].connect(network.now, address(B));
+        network.run(DELAY * 4);
+        let b = network.accepted().expect("it was accepted");
+        network.send(A, a, Mode::Precise, b"here");
+        open.push((a, b));
+    }
+    network.run(DELAY * 4);
+    assert_eq!((network.ends[A].len(), network.ends[B].len()), (1000, 1000));
+    for (a, b) in open {
+        assert_eq!(network.receive(B, b).len(), 1);
+        network.ends[A].close(network.now, a);
+        network.ends[B].close(network.now, b);
+    }
+    network.run(Duration::from_secs(10));
+    for end in &network.ends {
+        assert!(end.is_empty() && end.peers.is_empty() && end.timers.is_empty(), "{end:?}");
+        assert_eq!((end.held, end.due.len(), end.ready.len()), (0, 0, 0));
+    }
+}
+
+#[test]
+fn what_waits_for_applications_is_bounded_in_all_and_nothing_is_lost_by_it() {
+    const TOTAL: usize = 100_000;
+    let config = Config { receive_buffer: 40_000, receive_total: TOTAL, ..Config::standard() };
+    let mut network = Network::new(config, FAIR, 1);
+    let mut open = Vec::new();
+    for _ in 0..10 {
+        let a = network.ends[A].connect(network.now, address(B));
+        network.run(DELAY * 4);
+        open.push((a, network.accepted().expect("it was accepted")));
+    }
+    for (a, _) in &open {
+        for _ in 0..100 {
+            network.send(A, *a, Mode::Precise, &[7; 1000]);
+            // Those without bytes take memory too.
+            network.send(A, *a, Mode::Precise, b"");
+        }
+    }
+    network.run(Duration::from_secs(20));
+    let held = network.ends[B].held;
+    assert!(held > TOTAL / 2 && held < 2 * TOTAL, "{held}");
+    let mut read = 0;
+    for _ in 0..100 {
+        for (_, b) in &open {
+            read += network.receive(B, *b).len();
+        }
+        network.run(Duration::from_millis(500));
+    }
+    assert_eq!((read, network.ends[B].held), (2000, 0));
+}
+
+#[test]
 fn a_token_proves_the_address() {
     let mut network = Network::new(Config { free_half_open: 0, ..Config::standard() }, FAIR, 1);
     let now = network.now;
