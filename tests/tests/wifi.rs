@@ -10,3 +10,5 @@ mod examples;
 mod infrastructure;
 #[path = "wifi/ns3.rs"]
 mod ns3;
+#[path = "wifi/rate_control.rs"]
+mod rate_control;

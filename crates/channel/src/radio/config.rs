@@ -147,3 +147,21 @@ pub(super) fn overlap(a: u8, b: u8) -> f64 {
     let mask = if apart >= 30.0 { 1e-4 } else { 1.6e-3 };
     share.max(mask)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windfall_phy::decibel::decibels;
+
+    #[test]
+    fn neighbouring_channels_hear_a_part_of_a_signal_and_far_ones_what_the_mask_leaves() {
+        let heard = |a, b| decibels(overlap(a, b));
+        assert_eq!(heard(6, 6), 0.0);
+        // Of 16.6 MHz there are 13.3, 8.3 and 3.3 within 20 MHz so much further.
+        for (channel, share) in [(7, 13.3 / 16.6), (4, 8.3 / 16.6), (9, 3.3 / 16.6)] {
+            assert!((overlap(6, channel) - share).abs() < 1e-9, "{channel}");
+        }
+        assert!((heard(6, 10) + 28.0).abs() < 0.1 && (heard(1, 6) + 28.0).abs() < 0.1);
+        assert!((heard(1, 11) + 40.0).abs() < 1e-9 && (heard(13, 14) - heard(14, 13)).abs() < 1e-9);
+    }
+}

@@ -209,6 +209,66 @@ fn interference_counts_for_as_long_as_it_lasts() {
 }
 
 #[test]
+fn frames_without_a_header_without_a_descrambler_and_with_wrong_bits_are_told_apart() {
+    let noise = Noise { floor: 1.0, distortion: 0.0, carriers: None };
+    // Of 2000 frames of 500 bytes: those that miss SIGNAL, PLCP, SERVICE, and the damaged ones.
+    let fates = |rate: PhyRate, decibels: f64| {
+        let mut samplers = judge::samplers();
+        let interference = vec![(micros(0), 0.0)];
+        let power = ratio(decibels);
+        let reception = Reception { power, interference, ..Reception::default() };
+        let sent = Sent::new(rate, Preamble::Long, 500);
+        let mut count = [0; 4];
+        for i in 0..2_000 {
+            let mut stream = Stream::new(Seed(i), "judge");
+            let fate = judge::by_pattern(&mut samplers, sent, &reception, noise, true, &mut stream);
+            match fate {
+                Verdict::Missed(Missed::Signal) => count[0] += 1,
+                Verdict::Missed(Missed::Plcp) => count[1] += 1,
+                Verdict::Missed(Missed::Service) => count[2] += 1,
+                Verdict::Damaged { .. } => count[3] += 1,
+                _ => {}
+            }
+        }
+        count
+    };
+    // SIGNAL goes at 6 Mb/s, which is clean where 54 Mb/s are full of errors.
+    let [signal, plcp, service, damaged] = fates(PhyRate::Ofdm54, 14.0);
+    assert_eq!((signal, plcp), (0, 0));
+    assert!(service > 20 && damaged > 1_500, "{service} {damaged}");
+    let [signal, plcp, ..] = fates(PhyRate::Ofdm6, -2.0);
+    assert!(signal > 100 && plcp == 0, "{signal} {plcp}");
+    // The PLCP header goes at 1 Mb/s; the descrambler of 802.11b sets itself.
+    let [signal, plcp, service, damaged] = fates(PhyRate::Cck11, -6.0);
+    assert!(plcp > 100 && signal + service == 0, "{plcp} {signal} {service}");
+    assert!(damaged > 500, "{damaged}");
+}
+
+#[test]
+fn late_echoes_make_deep_fades_of_the_whole_band_rare() {
+    let lost = |delay_spread: Option<Duration>| {
+        let mut config = stations(2);
+        config.errors = Errors::Pattern;
+        // 10 dB on average: a flat path is 10 dB weaker for 9.5 % of the time.
+        config.path_loss = PathLoss::Fixed(15.0 + 93.96 - 10.0);
+        config.thresholds = Thresholds::none();
+        config.fading = Fading::Rayleigh { doppler: 11.0 };
+        config.delay_spread = delay_spread;
+        let mut medium = medium(config);
+        for second in 0..1_000 {
+            let now = micros(second * 1_000_000);
+            while medium.poll_reception(now).is_some() {}
+            let frame = at(PhyRate::Ofdm6, data(MacAddress::of_station(1), 200));
+            medium.handle_transmit(now, Port(0), frame);
+        }
+        run(&mut medium);
+        verdicts(&mut medium).iter().filter(|(_, verdict)| *verdict != Verdict::Intact).count()
+    };
+    let [flat, selective] = [None, Some(Duration::from_nanos(100))].map(lost);
+    assert!(flat > 40 && selective * 3 < flat, "{flat} lost, {selective} with late echoes");
+}
+
+#[test]
 fn a_thousand_stations_cost_what_the_few_in_reach_cost() {
     let station = |port: u16| RadioStation {
         address: Some(MacAddress::of_station(port)),
