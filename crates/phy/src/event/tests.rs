@@ -186,3 +186,49 @@ fn the_same_seed_measures_the_same() {
     let ratio = point(1).law().mean / point(2).law().mean;
     assert!((ratio - 1.0).abs() < 0.25, "{ratio}");
 }
+
+/// The ratio in decibels at which a tenth of the frames of 1000 bytes has a wrong bit.
+fn tenth(rate: PhyRate) -> f64 {
+    let mut sampler = Sampler::new(Tables::shipped(), rate);
+    let random = Stream::new(Seed(3), "sensitivity");
+    let (mut low, mut high) = (-12.0, 40.0);
+    for _ in 0..14 {
+        let middle = f64::midpoint(low, high);
+        let bad = (0..1_000).filter(|&frame| {
+            let mut clean = true;
+            let stretch = (8_000 + 22, crate::decibel::ratio(middle));
+            sampler.strike([stretch], &mut random.at(frame), |_| {
+                clean = false;
+                false
+            });
+            !clean
+        });
+        if bad.count() > 100 { low = middle } else { high = middle }
+    }
+    high
+}
+
+#[test]
+fn receivers_of_the_standards_losses_meet_its_sensitivities() {
+    // 802.11-2007, 17.3.10.1 and 18.4.8.1; it reckons with 10 dB of noise figure and 5 dB of
+    // implementation.
+    let least = [
+        (PhyRate::Cck11, -76.0),
+        (PhyRate::Ofdm6, -82.0),
+        (PhyRate::Ofdm9, -81.0),
+        (PhyRate::Ofdm12, -79.0),
+        (PhyRate::Ofdm18, -77.0),
+        (PhyRate::Ofdm24, -74.0),
+        (PhyRate::Ofdm36, -70.0),
+        (PhyRate::Ofdm48, -66.0),
+        (PhyRate::Ofdm54, -65.0),
+    ];
+    for (rate, needed) in least {
+        let band = crate::formula::bandwidth(rate);
+        let at = |figure| crate::decibel::noise_milliwatts(band, figure);
+        let sensitivity = |figure| crate::decibel::decibels(at(figure)) + tenth(rate);
+        let (ours, standard) = (sensitivity(7.0), sensitivity(15.0));
+        println!("{rate}: {ours:.1} dBm at 7 dB, {standard:.1} at 15 dB, needed {needed}");
+        assert!(standard <= needed && standard > needed - 6.0, "{rate}: {standard:.1}");
+    }
+}
