@@ -5,7 +5,7 @@
 )]
 
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Instant;
 
 use windfall_base::Duration;
@@ -16,11 +16,11 @@ use windfall_socket::{
 use crate::exit::{Result, Trouble};
 
 /// The port where receivers wait, unless told otherwise.
-pub(crate) const PORT: u16 = 5004;
+const PORT: u16 = 5004;
 
 /// Which protocol carries the records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Over {
+enum Over {
     /// Approximate messages: at once or never, perhaps damaged
     Sap,
     /// Precise messages of SAP
@@ -39,10 +39,10 @@ enum ProfileName {
 
 /// What both ends are told.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Transport {
+struct Transport {
     /// What carries the records
     #[arg(long, value_enum, default_value = "sap")]
-    pub(crate) over: Over,
+    over: Over,
     /// How SAP's datagrams travel: kernel, raw or udp; the same at both ends
     #[arg(long, default_value = "udp", value_name = "CARRIER")]
     carrier: Carrier,
@@ -52,6 +52,48 @@ pub(crate) struct Transport {
     /// A file with the key that both ends share: 64 hexadecimal digits
     #[arg(long, value_name = "FILE", value_parser = read_key)]
     key: Option<Key>,
+}
+
+/// Whereto a sender sends.
+#[derive(Debug, clap::Args)]
+pub(crate) struct To {
+    /// The address of the receiver
+    to: IpAddr,
+    /// Port of the receiver
+    #[arg(long, default_value_t = PORT)]
+    port: u16,
+    #[command(flatten)]
+    transport: Transport,
+}
+
+impl To {
+    /// Connects to the receiver.
+    pub(crate) fn connect(&self) -> Result<Sender> {
+        self.transport.send_to(SocketAddr::new(self.to, self.port))
+    }
+}
+
+/// Where a receiver waits, and how it reports.
+#[derive(Debug, clap::Args)]
+pub(crate) struct On {
+    /// The address to wait on
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED), value_name = "ADDRESS")]
+    on: IpAddr,
+    /// The port to wait on
+    #[arg(long, default_value_t = PORT)]
+    port: u16,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    transport: Transport,
+}
+
+impl On {
+    /// Waits for a sender, whose plan has `len` bytes.
+    pub(crate) fn accept(&self, len: usize) -> Result<(Vec<u8>, Receiver)> {
+        self.transport.receive_on(SocketAddr::new(self.on, self.port), len)
+    }
 }
 
 /// The key in a file, so that it appears in no list of processes.
@@ -78,7 +120,7 @@ impl Transport {
     }
 
     /// Connects to a receiver.
-    pub(crate) fn send_to(&self, to: SocketAddr) -> Result<Sender> {
+    fn send_to(&self, to: SocketAddr) -> Result<Sender> {
         let cannot = |error: &dyn std::fmt::Display| {
             Trouble::new(format!("cannot connect to {to}: {error}; is its receiver there?"))
         };
@@ -96,7 +138,7 @@ impl Transport {
     }
 
     /// Waits for a sender, whose plan has `len` bytes.
-    pub(crate) fn receive_on(&self, on: SocketAddr, len: usize) -> Result<(Vec<u8>, Receiver)> {
+    fn receive_on(&self, on: SocketAddr, len: usize) -> Result<(Vec<u8>, Receiver)> {
         let mut receiver = if self.over == Over::Tcp {
             let listener = TcpListener::bind(on)
                 .map_err(|error| Trouble::new(format!("cannot listen on {on}: {error}")))?;

@@ -2,14 +2,13 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use windfall_base::Duration;
 use windfall_media::{Arrived, Decoded, Jpeg, Layout, Picture, landscape};
 
-use crate::exchange::{PORT, Transport};
+use crate::exchange::{On, To};
 use crate::exit::{Outcome, Result, Trouble};
 
 /// Send a picture: its head and tables exactly, the rest approximately, and say how it arrived
@@ -29,11 +28,8 @@ enum End {
 
 #[derive(Debug, clap::Args)]
 struct Send {
-    /// The address of the receiver
-    to: IpAddr,
-    /// Port of the receiver
-    #[arg(long, default_value_t = PORT)]
-    port: u16,
+    #[command(flatten)]
+    to: To,
     /// A JPEG or a portable pixmap, encoded anew [default: a landscape of 384 × 192 pixels]
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -48,29 +44,18 @@ struct Send {
     /// Time between datagrams
     #[arg(long, default_value = "1ms", value_name = "TIME")]
     interval: Duration,
-    #[command(flatten)]
-    transport: Transport,
 }
 
 #[derive(Debug, clap::Args)]
 struct Receive {
-    /// The address to wait on
-    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED), value_name = "ADDRESS")]
-    on: IpAddr,
-    /// The port to wait on
-    #[arg(long, default_value_t = PORT)]
-    port: u16,
+    #[command(flatten)]
+    on: On,
     /// Write the picture here, as the JPEG that arrived; as a pixmap if the name ends in .ppm
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// The picture to compare with [default: the built-in landscape]
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    transport: Transport,
 }
 
 /// The plan: the length of the layout and that of a datagram's data, 4 bytes each.
@@ -90,7 +75,7 @@ impl Send {
     fn run(&self) -> Result {
         let jpeg = Jpeg::encode(&read(self.file.as_deref())?, self.quality)?;
         let layout = jpeg.layout().to_bytes();
-        let mut sender = self.transport.send_to(SocketAddr::new(self.to, self.port))?;
+        let mut sender = self.to.connect()?;
         sender.plan(&[(layout.len() as u32).to_be_bytes(), self.size.to_be_bytes()].concat())?;
         sender.plan(&layout)?;
         let size = self.size as usize;
@@ -119,8 +104,7 @@ struct Count {
 impl Receive {
     fn run(&self) -> Result {
         let original = read(self.compare.as_deref())?;
-        let on = SocketAddr::new(self.on, self.port);
-        let (plan, mut receiver) = self.transport.receive_on(on, PLAN)?;
+        let (plan, mut receiver) = self.on.accept(PLAN)?;
         let (length, size) = plan
             .split_first_chunk::<4>()
             .and_then(|(a, b)| {
@@ -154,7 +138,7 @@ impl Receive {
         let picture = &decoded.picture;
         let (psnr, ssim) = (picture.psnr(original), picture.ssim(original));
         let mut out = std::io::stdout();
-        if self.json {
+        if self.on.json {
             let report = json!({
                 "width": picture.width(), "height": picture.height(),
                 "datagrams": count.of, "arrived": count.datagrams,

@@ -1,7 +1,6 @@
 //! `windfall stream`: datagrams whose every bit the receiver knows (S0.32, S0.33).
 
 use std::io::Write as _;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -9,7 +8,7 @@ use windfall_apps::streamer::{Comparison, Fate, Plan};
 use windfall_base::{Duration, Seed};
 use windfall_trace::errors::{ErrorTrace, Fault, TraceHeader};
 
-use crate::exchange::{PORT, Pulse, Transport};
+use crate::exchange::{On, Pulse, To};
 use crate::exit::{Outcome, Result, Trouble};
 use crate::record::command_line;
 
@@ -30,11 +29,8 @@ enum End {
 
 #[derive(Debug, clap::Args)]
 struct Send {
-    /// The address of the receiver
-    to: IpAddr,
-    /// Port of the receiver
-    #[arg(long, default_value_t = PORT)]
-    port: u16,
+    #[command(flatten)]
+    to: To,
     /// How many datagrams
     #[arg(long, default_value_t = 10_000)]
     datagrams: u32,
@@ -50,26 +46,15 @@ struct Send {
     /// Time between datagrams
     #[arg(long, default_value = "0s", value_name = "TIME")]
     interval: Duration,
-    #[command(flatten)]
-    transport: Transport,
 }
 
 #[derive(Debug, clap::Args)]
 struct Receive {
-    /// The address to wait on
-    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED), value_name = "ADDRESS")]
-    on: IpAddr,
-    /// The port to wait on
-    #[arg(long, default_value_t = PORT)]
-    port: u16,
+    #[command(flatten)]
+    on: On,
     /// Write which datagrams were lost and which bits inverted, as an error trace
     #[arg(long, value_name = "FILE")]
     error_trace: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    transport: Transport,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
@@ -82,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Result {
 impl Send {
     fn run(&self) -> Result {
         let plan = Plan { seed: self.seed, count: self.datagrams, size: self.size };
-        let mut sender = self.transport.send_to(SocketAddr::new(self.to, self.port))?;
+        let mut sender = self.to.connect()?;
         sender.plan(&plan.to_bytes())?;
         sender.records(plan.count, self.interval, self.protected, |n| plan.datagram(n))?;
         sender.close()?;
@@ -93,8 +78,7 @@ impl Send {
 impl Receive {
     //= S0.32
     fn run(&self) -> Result {
-        let on = SocketAddr::new(self.on, self.port);
-        let (plan, mut receiver) = self.transport.receive_on(on, Plan::LEN)?;
+        let (plan, mut receiver) = self.on.accept(Plan::LEN)?;
         let plan = Plan::from_bytes(&plan)
             .ok_or_else(|| Trouble::new("the sender is no windfall stream: its plan is unknown"))?;
         let (mut comparison, mut pulse) = (Comparison::new(plan), Pulse::default());
@@ -115,7 +99,7 @@ impl Receive {
         let figures = comparison.figures();
         let mut out = std::io::stdout();
         let (gap, variance) = pulse.gaps();
-        if self.json {
+        if self.on.json {
             let report = json!({
                 "seed": plan.seed, "size": plan.size,
                 "sent": figures.sent, "arrived": figures.arrived, "lost": figures.lost,

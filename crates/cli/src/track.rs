@@ -1,14 +1,13 @@
 //! `windfall track`: positions of a walker, and the speed that the receiver makes of them.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use windfall_apps::tracker::{Point, SPRINT, Tracker, mean_speed, walk};
 use windfall_base::Duration;
 
-use crate::exchange::{PORT, Pulse, Transport};
+use crate::exchange::{On, Pulse, To};
 use crate::exit::{Outcome, Result, Trouble};
 
 /// Send positions of a walker, and compute the mean speed from those that arrive
@@ -28,11 +27,8 @@ enum End {
 
 #[derive(Debug, clap::Args)]
 struct Send {
-    /// The address of the receiver
-    to: IpAddr,
-    /// Port of the receiver
-    #[arg(long, default_value_t = PORT)]
-    port: u16,
+    #[command(flatten)]
+    to: To,
     /// A GPX file [default: a walk of 945 points at 1.56 m/s]
     #[arg(long, value_name = "FILE")]
     gpx: Option<PathBuf>,
@@ -46,26 +42,15 @@ struct Send {
     /// latitude
     #[arg(long, default_value_t = 0, value_name = "BYTES")]
     protected: usize,
-    #[command(flatten)]
-    transport: Transport,
 }
 
 #[derive(Debug, clap::Args)]
 struct Receive {
-    /// The address to wait on
-    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED), value_name = "ADDRESS")]
-    on: IpAddr,
-    /// The port to wait on
-    #[arg(long, default_value_t = PORT)]
-    port: u16,
+    #[command(flatten)]
+    on: On,
     /// The greatest plausible speed, in m/s; the default is a sprinter's
     #[arg(long, default_value_t = SPRINT, value_name = "SPEED")]
     bound: f64,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    transport: Transport,
 }
 
 /// The plan of a trace: points (4 bytes), microseconds between them (8), the true speed (8).
@@ -90,7 +75,7 @@ impl Send {
         plan.extend((points.len() as u32).to_be_bytes());
         plan.extend(self.spacing.as_micros().to_be_bytes());
         plan.extend(speed.to_be_bytes());
-        let mut sender = self.transport.send_to(SocketAddr::new(self.to, self.port))?;
+        let mut sender = self.to.connect()?;
         sender.plan(&plan)?;
         let point = |number: u32| points[number as usize].to_bytes().to_vec();
         sender.records(points.len() as u32, self.interval, self.protected, point)?;
@@ -101,13 +86,12 @@ impl Send {
 
 impl Receive {
     fn run(&self) -> Result {
-        let on = SocketAddr::new(self.on, self.port);
-        let (plan, mut receiver) = self.transport.receive_on(on, PLAN)?;
+        let (plan, mut receiver) = self.on.accept(PLAN)?;
         let (count, spacing, speed) = read_plan(&plan)
             .ok_or_else(|| Trouble::new("the sender is no windfall track: its plan is unknown"))?;
         let mut tracker = Tracker::new(spacing, self.bound);
         let mut pulse = Pulse::default();
-        let is_live = std::io::stderr().is_terminal() && !self.json;
+        let is_live = std::io::stderr().is_terminal() && !self.on.json;
         let mut arrived = 0_u64;
         while let Some((number, bytes)) = receiver.next(Point::LEN)? {
             pulse.beat();
@@ -125,7 +109,7 @@ impl Receive {
         let error = mean.map(|mean| (mean - speed).abs() / speed);
         let (gap, variance) = pulse.gaps();
         let mut out = std::io::stdout();
-        if self.json {
+        if self.on.json {
             let report = json!({
                 "points": count, "arrived": arrived, "taken": tracker.taken,
                 "implausible": tracker.implausible, "mean_speed_mps": mean,

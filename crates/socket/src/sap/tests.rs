@@ -172,3 +172,29 @@ fn a_tolerance_and_a_check_stand_before_the_receiver() {
     }
     assert_eq!(values, [1, 9]);
 }
+
+#[test]
+fn bad_input_is_told_by_name_and_the_socket_goes_on() {
+    let (here, there) = pair(Options::default());
+    let at = format!("127.0.0.1:{}", here.local_addr().port());
+    let error = SapListener::bind(&at).err().expect("the port is in use").to_string();
+    assert!(error.contains(&at) && error.contains("in use"), "{error}");
+    let most = here.max_message();
+    here.set_mode(Mode::Approximate { protected: 9 });
+    let error = here.send(b"too short").and_then(|()| here.send(b"short")).err();
+    let error = error.expect("nine bytes of five cannot be protected").to_string();
+    assert_eq!(error, "9 protected bytes are more than the message's 5");
+    let error = here.send(&[0; 66_000]).err().expect("no path carries it").to_string();
+    assert!(error.starts_with("a message of 66000 bytes is too long for this path"), "{error}");
+    here.set_mode(Mode::Precise);
+    here.send(&vec![7; most]).expect("the socket goes on");
+    here.finish();
+    let error = here.send(b"late").err().expect("the end was announced").to_string();
+    assert_eq!(error, "nothing can be sent after the end was announced");
+    let mut lengths = Vec::new();
+    while let Some(message) = there.recv().expect("open") {
+        lengths.push(message.data.len());
+    }
+    lengths.sort_unstable();
+    assert_eq!(lengths, [9, most]);
+}

@@ -1,6 +1,6 @@
 //! Connections from their ping to their end.
 
-use windfall_wire_net::sap::Reason;
+use windfall_wire_net::sap::{Header, Reason};
 
 use super::super::*;
 use super::network::{A, B, FAIR, Network, SECOND, Weather, address};
@@ -46,6 +46,21 @@ fn nobody_listens() {
     network.ends[A].connect(network.now, address(B));
     network.run(SECOND);
     assert!(network.happened(A, &Event::Closed(CloseReason::Refused(Reason::NotListening))));
+}
+
+#[test]
+fn a_listener_of_another_version_is_named() {
+    let mut network = Network::new(Config::standard(), NOBODY, 1);
+    let a = network.ends[A].connect(network.now, address(B));
+    network.run(SECOND);
+    let header = Header { kind: Kind::Refuse, flags: 0, exact: 0, connection: a.0, number: 0 };
+    let body = [Reason::Version as u8];
+    let refusal = [&header.emit([&body, &[]])[..], &body].concat();
+    network.ends[A].handle_datagram(network.now, address(B), &refusal.into(), true);
+    network.drain();
+    let error = CloseReason::Refused(Reason::Version);
+    assert!(network.happened(A, &Event::Closed(error)), "{:?}", network.events);
+    assert_eq!(error.to_string(), "the other end refused: it speaks another version of SAP");
 }
 
 //= S0.19
