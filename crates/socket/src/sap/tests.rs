@@ -184,12 +184,12 @@ fn bad_input_is_told_by_name_and_the_socket_goes_on() {
     let error = here.send(b"too short").and_then(|()| here.send(b"short")).err();
     let error = error.expect("nine bytes of five cannot be protected").to_string();
     assert_eq!(error, "9 protected bytes are more than the message's 5");
-    let error = here.send(&[0; 66_000]).err().expect("no path carries it").to_string();
+    let error = here.send(&[0; 66_000]).expect_err("no path carries it").to_string();
     assert!(error.starts_with("a message of 66000 bytes is too long for this path"), "{error}");
     here.set_mode(Mode::Precise);
     here.send(&vec![7; most]).expect("the socket goes on");
     here.finish();
-    let error = here.send(b"late").err().expect("the end was announced").to_string();
+    let error = here.send(b"late").expect_err("the end was announced").to_string();
     assert_eq!(error, "nothing can be sent after the end was announced");
     let mut lengths = Vec::new();
     while let Some(message) = there.recv().expect("open") {
