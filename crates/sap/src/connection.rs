@@ -118,6 +118,8 @@ struct AckState {
     /// Precise packets that wait for their acknowledgement, and approximate ones for their report.
     precise: u32,
     approximate: u32,
+    /// Bytes of those precise packets.
+    bytes: usize,
     /// Approximate packets in all.
     total: u32,
 }

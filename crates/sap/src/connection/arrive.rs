@@ -14,6 +14,9 @@ use crate::sent::{Flying, Load};
 
 /// Approximate packets after which the sender hears of them, at most.
 const REPORT: u32 = 64;
+/// Bytes of precise packets after which an acknowledgement is due, however few they are: a window
+/// may have room for no more long ones than a kernel keeps.
+const MUCH: usize = 128 << 10;
 /// The longest time that a report waits, as a multiple of the time of an acknowledgement.
 const REPORT_DELAY: u64 = 2;
 
@@ -36,7 +39,7 @@ impl Connection {
         }
         if self.seen.contains(number) {
             // Our acknowledgement was lost, or the path doubles packets.
-            self.expect_ack(now, packet.header.kind, true);
+            self.expect_ack(now, packet, true);
             return Err(Dropped::Duplicate);
         }
         if !intact {
@@ -60,7 +63,7 @@ impl Connection {
         if approximate && packet.header.kind == Packets::Data {
             self.expect_report(now, urgent);
         } else {
-            self.expect_ack(now, packet.header.kind, urgent || !in_turn);
+            self.expect_ack(now, packet, urgent || !in_turn);
         }
         Ok(())
     }
@@ -196,12 +199,14 @@ impl Connection {
     }
 
     /// A precise packet arrived: the other end must hear of it, at once if it is `urgent`.
-    fn expect_ack(&mut self, now: Instant, kind: Packets, urgent: bool) {
+    fn expect_ack(&mut self, now: Instant, packet: &Packet, urgent: bool) {
+        let kind = packet.header.kind;
         if matches!(kind, Packets::Ack | Packets::Reset) || !self.is_open() {
             return;
         }
         self.ack.precise += 1;
-        let many = self.ack.precise >= self.config.ack_every;
+        self.ack.bytes += packet.body.len();
+        let many = self.ack.precise >= self.config.ack_every || self.ack.bytes >= MUCH;
         let wait = many || urgent || kind != Packets::Data;
         self.ack_by(if wait { now } else { now + self.config.ack_delay });
     }

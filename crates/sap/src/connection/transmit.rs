@@ -4,7 +4,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use windfall_base::Instant;
 use windfall_wire_net::sap::{HEADER_LEN, Header, Kind, flags};
 
-use super::{Connection, Ending, State};
+use super::{AckState, Connection, Ending, State};
 use crate::encode::Encoded;
 use crate::event::{Event, Transmit};
 use crate::sent::Load;
@@ -65,7 +65,7 @@ impl Connection {
         if self.ack.due.is_none_or(|due| due > now) {
             return None;
         }
-        (self.ack.due, self.ack.precise, self.ack.approximate) = (None, 0, 0);
+        self.ack = AckState { total: self.ack.total, ..AckState::default() };
         let room = self.room();
         let ack = self.seen.acknowledge(now, room, self.seal.is_none())?;
         self.inbox.told_room = room;

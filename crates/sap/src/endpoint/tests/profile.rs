@@ -74,3 +74,18 @@ fn what_the_link_knows_of_damage_is_told_where_no_check_is_carried() {
     assert_eq!(integrity(true), Integrity::Suspect(vec![rest]));
     assert_eq!(integrity(false), Integrity::Unknown);
 }
+
+#[test]
+fn a_few_long_messages_are_acknowledged_before_the_delay_is_over() {
+    let weather = Weather { mtu: 1 << 16, ..FAIR };
+    let (mut network, [a, _]) = Network::connected(Config::standard(), weather, 1);
+    network.run(SECOND);
+    let acknowledged = |network: &Network| network.sent(B, Kind::Ack).len();
+    let before = acknowledged(&network);
+    for count in [2, 1] {
+        assert_eq!(acknowledged(&network), before, "fewer than 128 KB can wait");
+        (0..count).for_each(|_| network.send(A, a, Mode::Precise, &[7; 60_000]));
+        network.run(DELAY + DELAY / 5);
+    }
+    assert_eq!(acknowledged(&network), before + 1);
+}
