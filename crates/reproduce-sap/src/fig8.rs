@@ -45,7 +45,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
         expected: figure.expected,
         charts: vec![
             ("", chart(variance, "variance (ms²)", (&sap, &tcp), 1e6, Walked::variance)),
-            ("-age", chart("Age of positions", "age (ms)", (&sap, &tcp), 1e3, Walked::age)),
+            ("age", chart("Age of positions", "age (ms)", (&sap, &tcp), 1e3, Walked::age)),
         ],
         tables: vec![("", table(&sap, &tcp))],
         provenance: figure.provenance(context),

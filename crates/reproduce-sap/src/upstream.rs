@@ -187,8 +187,10 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
         charts: vec![
             ("", chart(&streams, "Wait before the wire", "wait (ms)", |it| 1e3 * it.waiting)),
             (
-                "-packets",
-                chart(&streams, "Load of the wire", "packets per record", |it| it.repeated),
+                "repeated",
+                chart(&streams, "Repetitions on the wire", "repeated bytes (%)", |it| {
+                    100.0 * it.repeated
+                }),
             ),
         ],
         tables: vec![("", table(&streams))],
