@@ -36,6 +36,8 @@ pub(super) struct Job {
     long: u8,
     /// Failed attempts in all.
     failed: u8,
+    /// The fragment under way has been sent before.
+    tried: bool,
     /// Data frames sent so far.
     sent: u32,
     /// Attempts in all, by the owner's wish.
@@ -81,6 +83,7 @@ impl Job {
             short: 0,
             long: 0,
             failed: 0,
+            tried: false,
             sent: 0,
             limit,
             expires,
@@ -173,7 +176,7 @@ impl Job {
         self.sent += 1;
         let more = self.has_more();
         let flags = self.header.flags.with(Flags::MORE_FRAGMENTS, more);
-        let repeated = self.failed > 0 && self.sent > 1;
+        let repeated = core::mem::replace(&mut self.tried, true);
         let flags = flags.with(Flags::RETRY, repeated);
         let duration = match self.header.kind {
             Kind::PsPoll => self.aid | AID_MARK,
@@ -219,6 +222,7 @@ impl Job {
         if more {
             self.fragment += 1;
             (self.short, self.long, self.failed) = (0, 0, 0);
+            self.tried = false;
         }
         more
     }

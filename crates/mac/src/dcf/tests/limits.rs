@@ -65,6 +65,25 @@ fn a_request_that_is_granted_forgets_those_that_were_not() {
 }
 
 #[test]
+fn a_fragment_is_marked_as_repeated_if_it_has_itself_been_sent_before() {
+    let config = Config { fragment_threshold: 400, ..Config::new(address(0), Phy::G) };
+    let packet =
+        Packet { frame: kilobyte(0), to: address(1), ether_type: snap::IPV4, expires: None };
+    let mut job = super::super::job::Job::new(packet, 5, &config);
+    let again = |frame: Frame| {
+        let header = Header::parse(&frame.header).expect("a header");
+        (header.fragment, header.flags.has(Flags::RETRY))
+    };
+    assert_eq!(again(job.build(0)), (0, false));
+    assert!(job.advance());
+    // Its request fails, and then the frame itself.
+    assert!(!job.fail(20, &config));
+    assert_eq!(again(job.build(0)), (1, false));
+    assert!(!job.fail(400, &config));
+    assert_eq!(again(job.build(0)), (1, true));
+}
+
+#[test]
 fn an_owner_may_ask_for_any_number_of_attempts_for_a_rate_and_for_an_end() {
     let class = Class { attempts: NonZeroU8::new(12), ..Class::default() };
     assert_eq!(alone(Frame { class, ..kilobyte(0) }, |_| {}).sent(), 12);
