@@ -230,3 +230,53 @@ fn a_connected_socket_knows_its_address_and_hears_its_peer_alone() {
         assert_eq!(arrivals(&here, 1), []);
     }
 }
+
+/// UDP-Lite in IPv4, as a raw socket sends it.
+fn packet(coverage: u16, data: &[u8]) -> Vec<u8> {
+    let (src, dst) = ([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
+    let len = udplite::HEADER_LEN + data.len();
+    let protocol = windfall_wire_net::Protocol::UDP_LITE;
+    let header = ipv4::Repr::new(src, dst, protocol, len).expect("it is short");
+    let mut bytes = vec![0; header.header_len() + udplite::HEADER_LEN];
+    header.emit(&mut bytes);
+    let coverage = Coverage::requested(coverage);
+    let repr = udplite::Repr { src_port: 4000, dst_port: 4001, coverage };
+    repr.emit(&mut bytes[header.header_len()..], &Addresses::V4 { src, dst }, data);
+    bytes.extend_from_slice(data);
+    bytes
+}
+
+//= S0.3
+#[test]
+fn tshark_agrees_on_coverage_and_checksum() {
+    let coverages = [0, 8, 12, 200];
+    let mut packets: Vec<_> = coverages.iter().map(|it| packet(*it, &[0x5a; 300])).collect();
+    // Behind the coverage a wrong bit is none of the checksum's business, before it is.
+    for (coverage, at) in [(12, 40), (12, 30)] {
+        let mut damaged = packet(coverage, &[0x5a; 300]);
+        damaged[at] ^= 1;
+        packets.push(damaged);
+    }
+    // A capture of raw IP: its header, and one before each packet.
+    let mut file: Vec<u8> = [0xa1b2_c3d4_u32, 0x0002_0004, 0, 0, 65_535, 101]
+        .iter()
+        .flat_map(|word| word.to_be_bytes())
+        .collect();
+    for packet in &packets {
+        let len = (packet.len() as u32).to_be_bytes();
+        file.extend([[0; 4], [0; 4], len, len].as_flattened());
+        file.extend_from_slice(packet);
+    }
+    let path = std::env::temp_dir().join(format!("windfall-udplite-{}.pcap", std::process::id()));
+    std::fs::write(&path, file).expect("the folder can be written to");
+    let output = std::process::Command::new("tshark")
+        .args(["-o", "udplite.check_checksum:TRUE", "-T", "fields", "-e", "udp.checksum.status"])
+        .args(["-e", "udp.checksum_coverage", "-r"])
+        .arg(&path)
+        .output();
+    std::fs::remove_file(&path).expect("it is there");
+    let Ok(output) = output else { windfall_testkit::skip!("tshark is not installed") };
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    // 1 is good, 0 is bad.
+    assert_eq!(said, "1\t0\n1\t8\n1\t12\n1\t200\n1\t12\n0\t12\n", "{output:?}");
+}
