@@ -231,25 +231,29 @@ impl Frame {
 /// tells how many.
 fn invert_run(bytes: &mut [u8], begin: u32, bits: &[u32]) -> usize {
     let end = bytes.len() as u32 * 8;
-    let mut invert = |word: u32, wrong: u64| {
-        let bytes = bytes.iter_mut().skip(word as usize * 8);
-        bytes.zip(wrong.to_le_bytes()).for_each(|(byte, wrong)| *byte ^= wrong);
+    let mut invert = |base: u32, wrong: u64| {
+        // The most significant bit of a byte has the lowest number.
+        let wrong = wrong.reverse_bits().to_be_bytes();
+        bytes.iter_mut().skip(base as usize / 8).zip(wrong).for_each(|(byte, it)| *byte ^= it);
     };
     // Gathered word by word: a store for each bit would wait for the one before.
-    let (mut run, mut word, mut wrong) = (0, 0, 0);
+    let (mut run, mut base, mut wrong) = (0, 0, 0_u64);
+    let mut room = end.min(64);
     for bit in bits {
-        let place = bit.wrapping_sub(begin);
-        if place >= end {
-            break;
+        let mut at = bit.wrapping_sub(begin + base);
+        if at >= room {
+            let place = bit.wrapping_sub(begin);
+            if place >= end {
+                break;
+            }
+            invert(base, wrong);
+            (base, at, wrong) = (place & !63, place % 64, 0);
+            room = (end - base).min(64);
         }
-        if place / 64 != word {
-            invert(word, wrong);
-            (word, wrong) = (place / 64, 0);
-        }
-        wrong ^= 1 << ((place % 64) ^ 7);
+        wrong ^= 1 << at;
         run += 1;
     }
-    invert(word, wrong);
+    invert(base, wrong);
     run
 }
 

@@ -306,7 +306,9 @@ impl Radio {
         let Some(transmission) = self.transmissions[index as usize].take() else { return };
         for hearer in first..end {
             let port = transmission.hearers[hearer as usize].port;
-            events.extend(self.leave_one(at, index, &transmission, port));
+            if let Some(event) = self.leave_one(at, index, &transmission, port) {
+                events.push_back(event);
+            }
             self.sense(at, port);
         }
         self.put_back(index, transmission);

@@ -86,6 +86,8 @@ pub struct Dcf {
     bss: Option<Box<Bss>>,
     /// Since when the radio is on; `None` while the station dozes.
     awake_since: Option<Instant>,
+    /// The source had nothing when it was asked last, and has not said otherwise.
+    source_is_empty: bool,
     out: Option<Outgoing>,
     up: VecDeque<Frame>,
     events: VecDeque<Event>,
@@ -110,6 +112,7 @@ impl Dcf {
             assembly: Assembly::default(),
             bss: Bss::new(&config, &draw).map(Box::new),
             awake_since: Some(Instant::START),
+            source_is_empty: false,
             out: None,
             up: VecDeque::new(),
             events: VecDeque::new(),
@@ -118,8 +121,10 @@ impl Dcf {
         }
     }
 
-    /// Takes note that the source has something to send.
+    /// Takes note that the source has something to send; a station that has found it empty does not
+    /// ask again before.
     pub fn handle_queued(&mut self, now: Instant, pull: Pull<'_>) {
+        self.source_is_empty = false;
         self.run(now, pull);
     }
 
@@ -237,6 +242,9 @@ impl Dcf {
 
     /// Does everything that is due at `now`, and takes the next packet if there is room.
     fn act(&mut self, now: Instant, pull: Pull<'_>) {
+        if self.is_at_rest() {
+            return;
+        }
         self.assembly.expire(now, &mut self.events);
         if let Some(bss) = &mut self.bss {
             bss.settle(now);
@@ -274,6 +282,14 @@ impl Dcf {
         }
     }
 
+    /// Whether nothing can be due, and the source has nothing: the lot of most stations at most
+    /// signals.
+    #[inline]
+    fn is_at_rest(&self) -> bool {
+        let waits = self.job.is_some() || self.owed.is_some() || !self.assembly.is_empty();
+        self.source_is_empty && self.bss.is_none() && !waits
+    }
+
     /// Takes a packet from the source, if there is one, and contends for it.
     fn take_next(&mut self, now: Instant, pull: Pull<'_>) {
         let order = match &mut self.bss {
@@ -283,6 +299,7 @@ impl Dcf {
                 Order { third, ..order }
             }),
         };
+        self.source_is_empty = order.is_none();
         let Some(order) = order else { return };
         self.wake(now);
         self.sequence = (self.sequence + 1) & windfall_wire_link::ieee80211::header::MAX_SEQUENCE;

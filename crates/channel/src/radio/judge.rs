@@ -204,13 +204,14 @@ fn places(mask: &[u64], field: Range<u32>) -> Vec<u32> {
     let count: u32 = mask.iter().map(|word| word.count_ones()).sum();
     let mut places = Vec::with_capacity(count as usize);
     for (begin, word) in (0..).step_by(64).zip(mask) {
-        let mut word = word.swap_bytes();
+        // The bits of each byte turned round, so that the lowest is the next place.
+        let mut word = word.swap_bytes().reverse_bits();
         while word != 0 {
-            let place = word.leading_zeros();
-            if field.contains(&(begin + place)) {
-                places.push(begin + place - field.start);
+            let place = begin + word.trailing_zeros();
+            if field.contains(&place) {
+                places.push(place - field.start);
             }
-            word ^= 1 << 63 >> place;
+            word &= word - 1;
         }
     }
     places

@@ -89,6 +89,12 @@ impl Assembly {
         self.parts.insert(header.transmitter, parts);
     }
 
+    /// Whether no fragments wait for the rest.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
     /// When the oldest fragments become useless.
     #[inline]
     pub(super) fn next_expiry(&self) -> Option<Instant> {
