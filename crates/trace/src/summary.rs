@@ -248,10 +248,14 @@ impl Summary {
                 let _ = writeln!(out, "dropped above the link at {}: {drops}", station.name);
             }
         }
+        let mut congestion = BTreeMap::<_, Vec<_>>::new();
         for station in &self.stations {
-            if let Some(congestion) = &station.congestion {
-                let _ = writeln!(out, "TCP congestion control at {}: {congestion}", station.name);
+            if let Some(name) = &station.congestion {
+                congestion.entry(name).or_default().push(station.name.as_str());
             }
+        }
+        for (name, stations) in congestion {
+            let _ = writeln!(out, "TCP congestion control at {}: {name}", stations.join(", "));
         }
         for station in self.stations.iter().filter(|station| !station.tcp.is_empty()) {
             let steps =
