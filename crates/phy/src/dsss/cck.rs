@@ -10,6 +10,8 @@ use crate::noise::normal;
 pub struct Words {
     /// Bits besides the two that turn the whole word.
     choosing: usize,
+    /// What the phases 2, 3 and 4 can be, by the bits that choose them, in quarter turns.
+    phases: [&'static [u8]; 3],
     /// The words not turned, by the bits that choose them, in quarter turns.
     words: Vec<[u8; 8]>,
 }
@@ -18,23 +20,20 @@ impl Words {
     /// The words for `bits` bits, 4 (5.5 Mb/s) or 8 (11 Mb/s); `None` for other numbers.
     #[must_use]
     pub fn new(bits: usize) -> Option<Self> {
-        let choosing = match bits {
-            4 => 2,
-            8 => 6,
+        // 00, 01, 10, 11: no, a quarter, a half, three quarters of a turn.
+        let (choosing, phases): (_, [&[u8]; 3]) = match bits {
+            4 => (2, [&[1, 3], &[0], &[0, 2]]),
+            8 => (6, [&[0, 1, 2, 3]; 3]),
             _ => return None,
         };
-        let words = (0..1 << choosing).map(|n: u8| {
-            let bit = |i: u8| n >> (choosing as u8 - 1 - i) & 1;
-            // The phases 2, 3 and 4, in quarter turns.
-            let [b, c, d] = if bits == 4 {
-                [2 * bit(0) + 1, 0, 2 * bit(1)]
-            } else {
-                // 00, 01, 10, 11: no, a quarter, a half, three quarters of a turn.
-                [0, 2, 4].map(|i| 2 * bit(i) + bit(i + 1))
-            };
-            [b + c + d, c + d, b + d, d + 2, b + c, c, b + 2, 0].map(|turns| turns & 3)
-        });
-        Some(Self { choosing, words: words.collect() })
+        let mut words = Vec::with_capacity(1 << choosing);
+        for b in phases[0] {
+            for c in phases[1] {
+                let word = |d| [b + c + d, c + d, b + d, d + 2, b + c, *c, b + 2, 0];
+                words.extend(phases[2].iter().map(|d| word(d).map(|turns| turns & 3)));
+            }
+        }
+        Some(Self { choosing, phases, words })
     }
 
     /// Bits in a word.
@@ -72,18 +71,32 @@ impl Words {
     }
 
     /// The word and the quarter turns of it that are nearest to what was received.
+    ///
+    /// A fast transform: the phases 2, 3 and 4 are taken back one after the other, each from half
+    /// as many sums as there were before, so that words which share phases share their sums.
     fn likeliest(&self, chips: &[Complex; 8]) -> (usize, u8) {
         let mut best = (f64::MIN, 0, 0);
-        for (index, word) in self.words.iter().enumerate() {
-            let sum = word.iter().zip(chips).fold((0.0, 0.0), |sum: Complex, (turns, chip)| {
-                let (re, im) = turned(*chip, 4 - turns);
-                (sum.0 + re, sum.1 + im)
-            });
-            // The turn whose axis is nearest.
-            let candidates = [(sum.0, 0), (sum.1, 1), (-sum.0, 2), (-sum.1, 3)];
-            for (likeness, turn) in candidates {
-                if likeness > best.0 {
-                    best = (likeness, index, turn);
+        let [second, third, fourth] = self.phases;
+        let mut index = 0;
+        for b in second {
+            let pair = |at: usize, turns| sum(turned(chips[at], turns), chips[at + 1]);
+            let [early, late] = [
+                [pair(0, 4 - b), sum(turned(chips[2], 4 - b), turned(chips[3], 2))],
+                [pair(4, 4 - b), pair(6, 6 - b)],
+            ];
+            for c in third {
+                let early = sum(turned(early[0], 4 - c), early[1]);
+                let late = sum(turned(late[0], 4 - c), late[1]);
+                for d in fourth {
+                    let whole = sum(turned(early, 4 - d), late);
+                    // The turn whose axis is nearest.
+                    let candidates = [(whole.0, 0), (whole.1, 1), (-whole.0, 2), (-whole.1, 3)];
+                    for (likeness, turn) in candidates {
+                        if likeness > best.0 {
+                            best = (likeness, index, turn);
+                        }
+                    }
+                    index += 1;
                 }
             }
         }
@@ -109,3 +122,10 @@ impl Words {
             .sum()
     }
 }
+
+fn sum(a: Complex, b: Complex) -> Complex {
+    (a.0 + b.0, a.1 + b.1)
+}
+
+#[cfg(test)]
+mod tests;
