@@ -9,7 +9,7 @@ use core::ops::Range;
 use bytes::Bytes;
 use windfall_base::{Duration, Instant};
 use windfall_wire_net::WireError;
-use windfall_wire_net::sap::{Kind, Packet, flags};
+use windfall_wire_net::sap::{Header, Kind, Packet, flags};
 
 use crate::config::Config;
 use crate::connection::Connection;
@@ -194,9 +194,7 @@ impl Endpoint {
         bytes: &Bytes,
         covered_intact: bool,
     ) {
-        if let Err(dropped) = self.take(now, from, bytes, covered_intact) {
-            *self.drops.entry(dropped).or_default() += 1;
-        }
+        self.take_or_count(now, from, bytes, covered_intact);
     }
 
     /// As [`handle_datagram`](Self::handle_datagram), of a datagram that came in a frame whose
@@ -208,15 +206,22 @@ impl Endpoint {
         bytes: &Bytes,
         covered_intact: bool,
     ) {
-        match self.take(now, from, bytes, covered_intact) {
-            Ok(()) => {
-                let header = Packet::parse(bytes).ok().map(|packet| packet.header);
-                let header = header.filter(|it| it.flags & flags::APPROXIMATE != 0);
-                let connection = header.and_then(|it| self.connections.get_mut(&it.connection));
-                connection.into_iter().for_each(Connection::distrust);
-            }
-            Err(dropped) => *self.drops.entry(dropped).or_default() += 1,
-        }
+        let header = self.take_or_count(now, from, bytes, covered_intact);
+        let header = header.filter(|it| it.flags & flags::APPROXIMATE != 0);
+        let connection = header.and_then(|it| self.connections.get_mut(&it.connection));
+        connection.into_iter().for_each(Connection::distrust);
+    }
+
+    /// Takes a datagram, or counts why not; its header if it was taken.
+    fn take_or_count(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        bytes: &Bytes,
+        covered_intact: bool,
+    ) -> Option<Header> {
+        let taken = self.take(now, from, bytes, covered_intact);
+        taken.inspect_err(|dropped| *self.drops.entry(*dropped).or_default() += 1).ok()
     }
 
     fn take(
@@ -225,7 +230,7 @@ impl Endpoint {
         from: SocketAddr,
         bytes: &Bytes,
         covered_intact: bool,
-    ) -> Result<(), Dropped> {
+    ) -> Result<Header, Dropped> {
         let packet = match Packet::parse(bytes) {
             Ok(packet) => packet,
             Err(WireError::Version { .. }) => {
@@ -237,7 +242,7 @@ impl Endpoint {
         let intact = packet.intact && covered_intact;
         if packet.header.kind == Kind::Ping {
             return if intact {
-                self.handle_ping(now, from, &packet)
+                self.handle_ping(now, from, &packet).map(|()| packet.header)
             } else {
                 Err(Dropped::Damaged)
             };
@@ -256,7 +261,7 @@ impl Endpoint {
         connection.limit(share);
         let result = connection.handle_packet(now, &packet, intact);
         self.touch(id);
-        result
+        result.map(|()| packet.header)
     }
 
     /// Does what is due at `now`.
