@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`.
-.PHONY: demo test ci bench install traces tables
+.PHONY: demo test ci bench mutants install traces tables
 
 # Builds, then moves a file across a bad link, without and with local retransmission.
 demo:
@@ -19,6 +19,15 @@ ci:
 # Measures speed, each time beside the peer or the bound that it is compared with.
 bench:
 	@cargo bench --package windfall-bench
+
+# Breaks a crate in every small way, one after another, and lists what its own tests don't notice:
+# `make mutants CRATE=queue`, or a fixed sample, `make mutants CRATE=tcp SHARD=0/20`.
+mutants:
+	@cargo mutants --version >/dev/null 2>&1 || \
+	  { echo 'make mutants needs cargo-mutants: cargo install cargo-mutants --locked' >&2; exit 1; }
+	@test -n "$(CRATE)" || { echo 'which crate? make mutants CRATE=queue' >&2; exit 1; }
+	@CARGO_TARGET_DIR='$(CURDIR)/target/mutants' cargo mutants --output target \
+	  --package windfall-$(CRATE) --sharding round-robin $(SHARD:%=--shard %)
 
 # Installs libsap for C, with its header, pkg-config file and manual, below PREFIX (/usr/local).
 install:

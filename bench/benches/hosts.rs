@@ -6,7 +6,7 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use windfall_apps::{Pace, SenderConfig, Sink, SinkConfig, Spray};
+use windfall_apps::{Pace, SenderConfig, Sink, SinkConfig, Spacing, Spray};
 use windfall_base::{
     App, Duration, Input, Instant, Node, Port, RxVector, Seed, SocketCommand, Transport,
 };
@@ -26,6 +26,23 @@ fn host(address: &str) -> Host {
     Host::new(config, Seed(1))
 }
 
+/// An application that sends a datagram of `size` bytes each microsecond.
+fn spray(transport: Transport, size: usize) -> Spray {
+    let config = SenderConfig {
+        to: ([10, 0, 0, 2], 9).into(),
+        transport,
+        size,
+        pace: Pace::Every(Duration::from_micros(1)),
+        count: None,
+        spacing: Spacing::Even,
+        start: Instant::START,
+        staggered: false,
+        number: 0,
+        stop: None,
+    };
+    Spray::new(config, Seed(1))
+}
+
 struct Pair {
     now: Instant,
     spray: Spray,
@@ -36,14 +53,10 @@ struct Pair {
 
 impl Pair {
     fn new(transport: Transport, size: usize) -> Self {
-        let to = ([10, 0, 0, 2], 9).into();
-        let pace = Pace::Every(Duration::from_micros(1));
-        let (count, start, stop) = (None, Instant::START, None);
-        let config = SenderConfig { to, transport, size, pace, count, start, stop };
         let local = ([0, 0, 0, 0], 9).into();
         let mut pair = Self {
             now: Instant::START,
-            spray: Spray::new(config, Seed(1)),
+            spray: spray(transport, size),
             near: host("10.0.0.1/24"),
             far: host("10.0.0.2/24"),
             sink: Sink::new(SinkConfig { local, transport }, Seed(1)),
@@ -98,11 +111,7 @@ fn udplite(bencher: Bencher<'_, '_>, size: usize) {
 
 #[divan::bench(args = [1000])]
 fn contents_alone(bencher: Bencher<'_, '_>, size: usize) {
-    let to = ([10, 0, 0, 2], 9).into();
-    let pace = Pace::Every(Duration::from_micros(1));
-    let (transport, count, start, stop) = (Transport::Udp, None, Instant::START, None);
-    let config = SenderConfig { to, transport, size, pace, count, start, stop };
-    let mut spray = Spray::new(config, Seed(1));
+    let mut spray = spray(Transport::Udp, size);
     let mut now = Instant::START;
     bencher.counter(ItemsCount::new(BATCH)).bench_local(|| {
         for _ in 0..BATCH {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use windfall_base::{Duration, Instant, Seed};
-use windfall_live::{Ending, Observer, Plan, Program, Signals, Stage, session};
+use windfall_live::{Ending, Observer, Plan, Program, ProgramOutput, Signals, Stage, session};
 use windfall_network::Network;
 use windfall_scenario::{Flags, Policy, Spanned, Topology};
 
@@ -94,11 +94,12 @@ fn coded() -> Topology {
 
 fn describe(flags: &Flags) -> Topology {
     let mut nothing = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+    let flags = Flags { tcp_congestion: Some("reno".into()), ..flags.clone() };
     flags.scenario().topology(0, ("", ""), &mut nothing).expect("two stations and a link")
 }
 
 fn plan(topology: &Topology) -> Plan {
-    Plan::new(topology, &[("net.ipv4.tcp_congestion_control".into(), "reno".into())])
+    Plan::new(topology)
 }
 
 /// Gbit/s of one TCP connection in 1 s.
@@ -137,6 +138,7 @@ fn run(carrier: Carrier, line: &str, far: &str, signals: &Signals) -> String {
         arguments: vec!["/bin/sh".into(), "-c".into(), line.into()],
         environment: Vec::new(),
         interactive: false,
+        output: ProgramOutput::Inherit,
     };
     let command = shell(0, format!("{off}{line} > {} 2>&1", file.display()));
     let others = if far.is_empty() { Vec::new() } else { vec![shell(1, format!("{off}{far}"))] };

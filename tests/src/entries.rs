@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use windfall_base::{
-    Duration, Frame, Input, Instant, Ledger, Node, Payload, Port, Probability, Rate, RxVector,
-    Seed, SocketCommand, SocketId, Transport,
+    Duration, Frame, Input, Instant, Ledger, MemoryBudget, Node, Payload, Port, Probability, Rate,
+    RxVector, Seed, SocketCommand, SocketId, Transport,
 };
 use windfall_channel::error_trace::ErrorTrace;
 use windfall_channel::rate_trace::RateTrace;
@@ -298,10 +298,11 @@ pub fn foreign_trace(bytes: &[u8]) {
     let Ok(text) = core::str::from_utf8(bytes) else { return };
     // Few frames fall into any time that one can write.
     let timing = LossTiming { interval: Duration::from_secs(36_000), seed: Seed(1) };
+    let budget = MemoryBudget::default();
     let read = [
-        convert::from_loss_list(text),
-        convert::from_devourer(text),
-        convert::from_netem(text, timing),
+        convert::from_loss_list(text, &mut budget.clone()),
+        convert::from_devourer(text, &mut budget.clone()),
+        convert::from_netem(text, timing, &mut budget.clone()),
         ErrorTrace::from_text(text).map_err(Into::into),
     ];
     for trace in read.into_iter().flatten() {

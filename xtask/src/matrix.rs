@@ -81,8 +81,8 @@ fn render(rows: &[Vec<&str>], marks: &BTreeMap<&str, Marks>) -> String {
         "# Requirements\n\n\
          Written by `cargo xtask matrix` from the marks in the source; do not edit. The\n\
          letters of the kinds: M mechanism, A interface or format, P parameter, App application,\n\
-         T tool or metric, X experiment, L limit, F future work, E erratum. A requirement without\n\
-         marks is not yet touched and is left out of the tables.\n",
+         T tool or metric, X experiment, L limit, F future work, E erratum. Requirements that no\n\
+         mark claims are listed below each table.\n",
     );
     for paper in ["S0", "S1", "S2", "S3", "S4"] {
         let prefix = format!("{paper}.");
@@ -99,16 +99,23 @@ fn render(rows: &[Vec<&str>], marks: &BTreeMap<&str, Marks>) -> String {
         let touched = |it: &Marks| {
             !(it.implemented.is_empty() && it.tested.is_empty() && it.figure.is_empty())
         };
-        if count(touched) == 0 {
-            continue;
+        if count(touched) > 0 {
+            page += "| id | kind | title | implemented | tested | figure |\n";
+            page += "|---|---|---|---|---|---|\n";
         }
-        page += "| id | kind | title | implemented | tested | figure |\n";
         for row in of.iter().filter(|row| touched(&marks[row[0]])) {
             let Marks { implemented, tested, figure } = &marks[row[0]];
             let (id, kind, title) = (row[0], row[1], row[2]);
             let (implemented, tested, figure) = (links(implemented), links(tested), links(figure));
             let _ =
                 writeln!(page, "| {id} | {kind} | {title} | {implemented} | {tested} | {figure} |");
+        }
+        let unclaimed: Vec<_> = of.iter().filter(|row| !touched(&marks[row[0]])).collect();
+        if !unclaimed.is_empty() {
+            page += "\nNot claimed by any mark:\n\n";
+        }
+        for row in unclaimed {
+            let _ = writeln!(page, "- {} ({}): {}", row[0], row[1], row[2]);
         }
     }
     page
@@ -147,6 +154,29 @@ mod tests {
         assert!(page.contains(row), "{page}");
         assert!(page.contains("## S3: 2 requirements, 1 implemented, 1 tested, 1 with a figure"));
         assert!(!page.contains("S3.9 |"));
+    }
+
+    #[test]
+    fn a_table_has_the_line_that_makes_it_one_in_markdown() {
+        let page = page(&workspace("//= S3.8\nfn f() {}\n")).unwrap();
+        let lines: Vec<_> = page.lines().collect();
+        let head = lines.iter().position(|line| line.starts_with("| id |")).unwrap();
+        let columns = lines[head].matches('|').count();
+        assert_eq!(lines[head - 1], "");
+        assert_eq!(lines[head + 1], "|---".repeat(columns - 1) + "|");
+        assert_eq!(lines[head + 2].matches('|').count(), columns);
+    }
+
+    #[test]
+    fn what_nothing_claims_is_listed() {
+        let page = page(&workspace("//= S3.8\nfn f() {}\n")).unwrap();
+        assert!(page.contains("\nNot claimed by any mark:\n\n- S3.9 (X): smooth\n"), "{page}");
+        let all = page_of_all_claimed();
+        assert!(!all.contains("Not claimed"), "{all}");
+    }
+
+    fn page_of_all_claimed() -> String {
+        page(&workspace("//= S3.8\nfn f() {}\n//= S3.9\nfn g() {}\n")).unwrap()
     }
 
     #[test]

@@ -3,23 +3,14 @@
 use core::net::{IpAddr, SocketAddr};
 
 use windfall_base::{
-    App, Duration, Instant, Rate, Seed, SocketCommand, SocketError, SocketEvent, SocketId,
-    Transport,
+    App, Instant, Seed, SocketCommand, SocketError, SocketEvent, SocketId, Transport,
 };
 
 use crate::pattern::Pattern;
+use crate::spacing::{Pace, Schedule, Spacing};
 
 /// The only socket of each application here.
 pub(crate) const SOCKET: SocketId = SocketId(0);
-
-/// How datagrams follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
-    /// One every so often; a time of zero counts as a nanosecond.
-    Every(Duration),
-    /// So that the data, without any header, make up this rate.
-    Rate(Rate),
-}
 
 /// What a sender does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,45 +25,17 @@ pub struct SenderConfig {
     pub pace: Pace,
     /// How many; no end if `None`.
     pub count: Option<u64>,
+    /// How they follow each other around that pace.
+    pub spacing: Spacing,
     /// When the first one goes.
     pub start: Instant,
+    /// The first one goes at a random moment up to a step later, so that senders of one pace are
+    /// not in step.
+    pub staggered: bool,
+    /// Which of the senders of a run it is, for random numbers of its own.
+    pub number: u64,
     /// When it stops: none goes at or after this; no end if `None`.
     pub stop: Option<Instant>,
-}
-
-/// The times of datagrams at a constant pace, to the nanosecond and without drift.
-#[derive(Clone, Debug)]
-struct Schedule {
-    next: Instant,
-    step: Duration,
-    /// What the step leaves out, as a fraction of a nanosecond: `part` of `whole`.
-    part: u64,
-    whole: u64,
-    sum: u64,
-}
-
-impl Schedule {
-    fn new(start: Instant, pace: Pace, size: usize) -> Self {
-        let (step, part, whole) = match pace {
-            Pace::Every(interval) => (interval.as_nanos().max(1), 0, 1),
-            Pace::Rate(rate) => {
-                // An empty datagram at a rate would be infinitely many at once.
-                let bits = size.max(1) as u64 * 8;
-                let nanos = u128::from(bits) * 1_000_000_000;
-                let whole = u128::from(rate.as_bps());
-                ((nanos / whole) as u64, (nanos % whole) as u64, rate.as_bps())
-            }
-        };
-        Self { next: start, step: Duration::from_nanos(step), part, whole, sum: 0 }
-    }
-
-    fn advance(&mut self) {
-        self.sum += self.part;
-        let carry = self.sum >= self.whole;
-        self.sum -= if carry { self.whole } else { 0 };
-        let step = self.step.saturating_add(Duration::from_nanos(carry.into()));
-        self.next = self.next.saturating_add(step);
-    }
 }
 
 /// A sender of numbered datagrams.
@@ -92,7 +55,13 @@ impl Sender {
     fn new(config: SenderConfig, seed: Seed) -> Self {
         Self {
             pattern: Pattern::new(seed),
-            schedule: Schedule::new(config.start, config.pace, config.size),
+            schedule: Schedule::new(
+                (config.start, config.staggered),
+                config.pace,
+                config.size,
+                config.spacing,
+                (seed, config.number),
+            ),
             opened: false,
             closed: None,
             sent: 0,

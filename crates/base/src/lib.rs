@@ -12,10 +12,12 @@ pub mod app;
 pub mod damage;
 pub mod frame;
 pub mod ledger;
+pub mod memory;
 pub mod node;
 pub mod quantity;
 pub mod random;
 pub mod seq;
+pub mod text;
 pub mod time;
 pub mod units;
 
@@ -23,6 +25,7 @@ pub use app::{App, SocketCommand, SocketError, SocketEvent, SocketId, Transport}
 pub use damage::{Check, Damage};
 pub use frame::{Class, FlowId, Frame, Payload, Tag};
 pub use ledger::{DropReason, Drops, Ledger};
+pub use memory::{MEMORY_VARIABLE, MemoryBudget, OverBudget};
 pub use node::{
     Failure, Input, Node, Outgoing, Overheard, Port, Preamble, RxVector, Signal, TxVector, earlier,
 };

@@ -44,7 +44,9 @@ impl AirConfig {
 /// The air of one direction.
 ///
 /// What happens to the frame of number *n* follows from the seed, the direction's name and *n*
-/// alone, so a seed repeats it in real time too. Only Gilbert–Elliott chains and conditional losses
+/// alone, so a seed repeats it in real time too. Each model draws from a stream that is named after
+/// its kind, and after how many of that kind come before it: what other models there are changes
+/// nothing of what it draws. Only Gilbert–Elliott chains and conditional losses
 /// remember something from one frame to the next: their state.
 #[derive(Clone, Debug)]
 pub struct Air {
@@ -61,7 +63,9 @@ impl Air {
     #[must_use]
     pub fn new(config: &AirConfig, seed: Seed, name: &str) -> Self {
         let layer = |(i, model): (usize, &Model)| {
-            let mut stream = Stream::new(seed, &format!("{name}/{i}"));
+            let kind = model.kind();
+            let earlier = config.models[..i].iter().filter(|other| other.kind() == kind).count();
+            let mut stream = Stream::new(seed, &format!("{name}/{kind}-{earlier}"));
             (State::new(model, &mut stream), stream)
         };
         Self {

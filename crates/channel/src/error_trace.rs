@@ -11,8 +11,10 @@ use windfall_base::{Rate, Seed};
 pub use record::Recorder;
 pub use text::ErrorTraceError;
 
-/// The version of the format that this program writes; it reads no other.
+/// The version of the format of most traces. The fields that it does not know need [`NEWEST`].
 pub const VERSION: u32 = 1;
+/// The newest version of the format that this program reads and writes: that with a bit order.
+pub const NEWEST: u32 = 2;
 
 /// What the events of a trace tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +60,30 @@ pub enum Counted {
     All,
 }
 
+/// The order in which the bits of a byte are numbered, and were sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BitOrder {
+    /// The most significant bit first.
+    #[default]
+    Msb,
+    /// The least significant bit first, as 802.11 sends.
+    Lsb,
+}
+
+impl BitOrder {
+    /// Renumbers ascending positions of bits, of which the most significant of a byte comes first,
+    /// to those of this order, or back; the result ascends.
+    #[must_use]
+    pub fn renumber(self, mut bits: Vec<u32>) -> Vec<u32> {
+        if self == Self::Lsb {
+            bits.iter_mut().for_each(|bit| *bit ^= 7);
+            bits.chunk_by_mut(|a, b| a / 8 == b / 8).for_each(<[u32]>::reverse);
+        }
+        bits
+    }
+}
+
 /// What a trace says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -74,6 +100,9 @@ pub struct TraceHeader {
     pub index: Index,
     /// Where bit 0 of a frame lies.
     pub origin: Origin,
+    /// How the bits of a byte are numbered.
+    #[serde(skip_serializing_if = "is_default")]
+    pub bit_order: BitOrder,
     /// Which frames are counted.
     pub frames: Counted,
     /// The length of the frames, in bytes from `origin`, where all had the same.
@@ -82,6 +111,18 @@ pub struct TraceHeader {
     /// What was sent while the trace was taken, and by which channel or model.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub workload: String,
+}
+
+fn is_default(order: &BitOrder) -> bool {
+    *order == BitOrder::default()
+}
+
+impl TraceHeader {
+    /// Returns the least version of the format that has all that the header says.
+    #[must_use]
+    pub fn version(&self) -> u32 {
+        if is_default(&self.bit_order) { VERSION } else { NEWEST }
+    }
 }
 
 /// What befell a frame, or a stretch of bits.
@@ -117,13 +158,15 @@ pub struct ErrorTrace {
     header: TraceHeader,
     length: u64,
     entries: Vec<Entry>,
+    /// The bits that damaged frames list, all together.
+    listed: usize,
 }
 
 impl ErrorTrace {
     /// A trace of nothing, to be extended.
     #[must_use]
     pub fn new(header: TraceHeader) -> Self {
-        Self { header, length: 0, entries: Vec::new() }
+        Self { header, length: 0, entries: Vec::new(), listed: 0 }
     }
 
     /// What the trace says of itself.
@@ -157,6 +200,14 @@ impl ErrorTrace {
         &self.entries
     }
 
+    /// The memory that it takes, in bytes.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        // An allocator keeps some bytes beside each list of bits.
+        let each = size_of::<Entry>() + 2 * size_of::<usize>();
+        self.entries.capacity() * each + self.listed * size_of::<u32>()
+    }
+
     /// Appends `count` frames or bits without a fault.
     pub fn push_ok(&mut self, count: u64) {
         self.length = self.length.saturating_add(count);
@@ -188,6 +239,9 @@ impl ErrorTrace {
         {
             last.count += count;
         } else {
+            if let Fault::Damaged { inverted, .. } = &fault {
+                self.listed += inverted.len();
+            }
             self.entries.push(Entry { at, count, fault });
         }
     }

@@ -23,7 +23,9 @@ pub use air::{
 pub use error_trace::{ErrorTrace, ErrorTraceError, Recorder};
 pub use event::Event;
 pub use exposure::Exposure;
-pub use medium::{Hearing, Line, Medium, MediumConfig, PathConfig, PipeConfig, SharedConfig};
+pub use medium::{
+    Addressing, Hearing, Line, Medium, MediumConfig, PathConfig, PipeConfig, SharedConfig,
+};
 pub use opportunities::Opportunities;
 pub use rate_trace::{RateTrace, RateTraceError};
 pub use verdict::{Missed, Verdict};

@@ -8,10 +8,12 @@ use std::collections::VecDeque;
 use windfall_base::{Input, Instant, Outgoing, Port, Rate, Seed, Signal};
 
 pub use pipe::{Line, PathConfig, PipeConfig};
-pub use shared::{Hearing, SharedConfig};
+pub use shared::{Addressing, Hearing, SharedConfig};
 
 use crate::air::AirConfig;
+use crate::error_trace::BitOrder;
 use crate::event::Event;
+use crate::exposure::Exposure;
 use crate::radio::{Radio, RadioConfig};
 use pipe::Pipe;
 use shared::Shared;
@@ -47,6 +49,23 @@ impl MediumConfig {
             (Self::Pipe(_) | Self::Radio(_), ..) => None,
             (Self::Shared(shared), ..) => shared.air_between(from, to),
         }
+    }
+
+    /// Returns what the air from one port to another may hit.
+    ///
+    /// A radio hits all that is sent; frames without a packet are not counted.
+    #[must_use]
+    pub fn exposure(&self, from: Port, to: Port) -> Exposure {
+        match self {
+            Self::Radio(_) => Exposure { header: true, trailer: true, control: false },
+            _ => self.air(from, to).map(|air| air.exposure).unwrap_or_default(),
+        }
+    }
+
+    /// Returns the order in which the bits of a byte are sent.
+    #[must_use]
+    pub fn bit_order(&self) -> BitOrder {
+        if matches!(self, Self::Radio(_)) { BitOrder::Lsb } else { BitOrder::Msb }
     }
 
     /// The rate at which a sender transmits, where it is always the same.

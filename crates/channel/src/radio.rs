@@ -40,7 +40,7 @@ use crate::event::Event;
 use crate::verdict::{Missed, Verdict};
 use judge::{Noise, Samplers, Sent};
 use links::{Hearer, Links};
-use receiver::{Levels, Receiver, Reception};
+use receiver::{Arrival, Levels, Receiver, Reception};
 
 /// A radio medium at work; [`Medium`](crate::Medium) is its face.
 #[derive(Debug)]
@@ -51,12 +51,22 @@ pub(crate) struct Radio {
     addresses: BTreeMap<MacAddress, u16>,
     /// The randomness of each receiver, and how many frames it has judged.
     judges: Vec<(Stream, u64)>,
+    /// What decides to which of equally strong preambles each receiver synchronises.
+    lots: Vec<Stream>,
+    /// Transmissions so far.
+    begun: u64,
     samplers: Samplers,
+    /// For each rate the ratio from which on no error event can fall into a frame.
+    flawless: [f64; 12],
     /// What is on the air; places are used again.
     transmissions: Vec<Option<Box<Transmission>>>,
     agenda: BinaryHeap<Reverse<(Instant, Moment)>>,
     /// Frames given while their sender was still transmitting.
     waiting: VecDeque<(Port, Outgoing)>,
+    /// The ports at which signals arrive at this instant, in order.
+    arrivals: Vec<u16>,
+    /// The signals among theirs that are for them.
+    addressed: Vec<(u16, Arrival)>,
     /// What is due at the stations, in order: a signal, or the next of the frames.
     ready: VecDeque<(Instant, Port, Option<Signal>)>,
     /// The frames among it, in order.
@@ -81,6 +91,8 @@ enum Moment {
 #[derive(Debug)]
 struct Transmission {
     from: u16,
+    /// How many transmissions began before it.
+    number: u64,
     began: Instant,
     ended: Instant,
     sent: Sent,
@@ -89,6 +101,8 @@ struct Transmission {
     frame: Frame,
     to: Option<MacAddress>,
     hearers: Arc<[Hearer]>,
+    /// The fading on the way to each hearer, as a ratio; empty where nothing fades.
+    fading: Vec<f64>,
     /// Addressed receivers that do not follow it, and why.
     missed: Vec<(Port, Missed)>,
     /// Moments still to come.
@@ -100,19 +114,27 @@ impl Radio {
         let count = config.stations.len().min(usize::from(u16::MAX)) as u16;
         let receiver = |port: u16| {
             let noise_figure = config.stations[usize::from(port)].noise_figure;
-            Receiver::new(noise_milliwatts(20e6, noise_figure))
+            let address = config.stations[usize::from(port)].address;
+            Receiver::new(noise_milliwatts(20e6, noise_figure), address)
         };
         let judge = |port: u16| (Stream::new(seed, &format!("{name}/{port}")), 0);
+        let lot = |port: u16| Stream::new(seed, &format!("{name}/{port}/preambles"));
         let address = |port: u16| Some((config.stations[usize::from(port)].address?, port));
+        let samplers = judge::samplers();
         Self {
             links: Links::new(&config, seed, name),
             receivers: (0..count).map(receiver).collect(),
             addresses: (0..count).filter_map(address).collect(),
             judges: (0..count).map(judge).collect(),
-            samplers: judge::samplers(),
+            lots: (0..count).map(lot).collect(),
+            begun: 0,
+            flawless: judge::flawless(&samplers),
+            samplers,
             transmissions: Vec::new(),
             agenda: BinaryHeap::new(),
             waiting: VecDeque::new(),
+            arrivals: Vec::new(),
+            addressed: Vec::new(),
             ready: VecDeque::new(),
             frames: VecDeque::new(),
             held: 0,
@@ -233,8 +255,10 @@ impl Radio {
         let abandoned = receiver.abandon();
         self.note(abandoned, Port(from), Missed::Transmitting);
         self.sense(at, from);
+        self.begun += 1;
         self.transmissions[index as usize] = Some(Box::new(Transmission {
             from,
+            number: self.begun - 1,
             began: at,
             ended,
             sent,
@@ -244,6 +268,10 @@ impl Radio {
                 .get(4..10)
                 .map(|bytes| MacAddress(*bytes.first_chunk().expect("six bytes were taken"))),
             frame,
+            fading: match self.config.fading.parts() {
+                Some(_) => vec![1.0; hearers.len()],
+                None => Vec::new(),
+            },
             hearers,
             missed: Vec::new(),
             left,
@@ -267,28 +295,68 @@ impl Radio {
     /// A signal arrives at the hearers from `first` to before `end`.
     fn arrive(&mut self, at: Instant, index: u32, first: u32, end: u32) {
         let Some(mut transmission) = self.transmissions[index as usize].take() else { return };
-        for hearer in &transmission.hearers[first as usize..end as usize] {
-            let &Hearer { port, gain, same_channel, .. } = hearer;
-            let fading = self.links.fading(&self.config, transmission.from, port, at);
-            let power = transmission.power * gain * fading;
-            let receiver = &mut self.receivers[usize::from(port)];
-            let (missed, left) = receiver.arrive(at, index, power, same_channel, &self.levels);
-            if let Some(why) = missed
-                && is_for(&self.config, Port(port), transmission.to)
-            {
-                transmission.missed.push((Port(port), why));
+        let Self { receivers, transmissions, levels, lots, .. } = self;
+        let (own, preamble) = (transmission.number, transmission.sent.preamble());
+        for place in first..end {
+            let &Hearer { port, same_channel, .. } = &transmission.hearers[place as usize];
+            if self.config.fading.parts().is_some() {
+                let fading = self.links.fading(&self.config, transmission.from, port, at);
+                transmission.fading[place as usize] = fading;
             }
-            self.note(left, Port(port), Missed::Captured);
-            self.sense(at, port);
+            let power = transmission.power_at(place);
+            let arrival = Arrival { transmission: index, power, preamble };
+            let lot = |other: u32| {
+                let other = transmissions[other as usize].as_ref().map_or(own, |it| it.number);
+                lots[usize::from(port)].at(other).bits()
+            };
+            let receiver = &mut receivers[usize::from(port)];
+            if receiver.arrive(power, same_channel.then_some(arrival), levels, lot) {
+                self.arrivals.push(port);
+            }
+            if same_channel && transmission.is_for(receiver.address) {
+                self.addressed.push((port, arrival));
+            }
         }
         self.put_back(index, transmission);
+        // The agenda puts the arrivals of an instant next to each other, behind everything else.
+        let more = self.agenda.peek().is_some_and(|Reverse((next, _))| *next == at);
+        if !more {
+            self.detect(at);
+        }
+    }
+
+    /// All signals of an instant have arrived: receivers judge their preambles.
+    fn detect(&mut self, at: Instant) {
+        let mut arrivals = core::mem::take(&mut self.arrivals);
+        for port in arrivals.drain(..) {
+            let Self { receivers, transmissions, levels, lots, .. } = self;
+            let lot = |index: u32| {
+                let transmission = transmissions[index as usize].as_ref();
+                let number = transmission.map_or(0, |transmission| transmission.number);
+                lots[usize::from(port)].at(number).bits()
+            };
+            if let Some((left, why)) = receivers[usize::from(port)].detect(at, levels, lot) {
+                self.note(Some(left), Port(port), why);
+            }
+            self.sense(at, port);
+        }
+        self.arrivals = arrivals;
+        let mut addressed = core::mem::take(&mut self.addressed);
+        for (port, arrival) in addressed.drain(..) {
+            let why = self.receivers[usize::from(port)].reason(&arrival, &self.levels);
+            let transmission = self.transmissions[arrival.transmission as usize].as_mut();
+            if let (Some(why), Some(transmission)) = (why, transmission) {
+                transmission.missed.push((Port(port), why));
+            }
+        }
+        self.addressed = addressed;
     }
 
     /// Remembers why an addressed receiver does not follow a transmission.
     fn note(&mut self, index: Option<u32>, port: Port, why: Missed) {
         let place = index.and_then(|index| self.transmissions[index as usize].as_mut());
         if let Some(transmission) = place
-            && is_for(&self.config, port, transmission.to)
+            && transmission.is_for(self.receivers[usize::from(port.0)].address)
         {
             transmission.missed.push((port, why));
         }
@@ -306,7 +374,8 @@ impl Radio {
         let Some(transmission) = self.transmissions[index as usize].take() else { return };
         for hearer in first..end {
             let port = transmission.hearers[hearer as usize].port;
-            if let Some(event) = self.leave_one(at, index, &transmission, port) {
+            let power = transmission.power_at(hearer);
+            if let Some(event) = self.leave_one(at, index, &transmission, (port, power)) {
                 events.push_back(event);
             }
             self.sense(at, port);
@@ -320,32 +389,47 @@ impl Radio {
         at: Instant,
         index: u32,
         transmission: &Transmission,
-        port: u16,
+        (port, power): (u16, f64),
     ) -> Option<Event> {
         let receiver = &mut self.receivers[usize::from(port)];
-        let is_for = is_for(&self.config, Port(port), transmission.to);
-        let strength = if is_for { receiver.strength(index) } else { None };
-        let Some(reception) = receiver.leave(at, index) else {
+        let is_for = transmission.is_for(receiver.address);
+        let strength = is_for.then(|| whole_dbm(power));
+        let Some(reception) = receiver.leave(at, index, power) else {
+            if !is_for {
+                return None;
+            }
             let why = transmission.missed.iter().find(|(missing, _)| *missing == Port(port));
             let verdict = Verdict::Missed(why.map_or(Missed::Preamble, |(_, why)| *why));
             let event = || transmission.event(at, Port(port), None, verdict);
-            return is_for.then(|| Event { strength, ..event() });
+            return Some(Event { strength, ..event() });
         };
+        if !reception.synchronised {
+            let verdict = Verdict::Missed(Missed::Preamble);
+            let due = Signal::ReceptionFailed(Failure::Header);
+            self.ready.push_back((at, Port(port), Some(due)));
+            receiver.recycle(reception);
+            let event = || transmission.event(at, Port(port), None, verdict);
+            return is_for.then(|| Event { strength, ..event() });
+        }
         let (stream, count) = &mut self.judges[usize::from(port)];
         *count += 1;
-        let (number, mut stream) = (*count - 1, stream.at(*count));
+        let (number, stream) = (*count - 1, || stream.at(*count));
         let carriers = self.links.carriers(transmission.from, port, reception.began);
         let noise = Noise {
             floor: receiver.noise,
             distortion: self.distortion,
             carriers: carriers.as_ref(),
+            cck_interference: judge::cck_interference(self.config.errors),
         };
         let sent = transmission.sent;
         let verdict = match self.config.errors {
-            Errors::Formula => judge::by_formula(sent, &reception, noise, &mut stream),
+            Errors::Formula => judge::by_formula(sent, &reception, noise, &mut stream()),
+            Errors::Pattern if judge::is_flawless(&self.flawless, sent, &reception, noise) => {
+                Verdict::Intact
+            }
             Errors::Pattern => {
                 let samplers = &mut self.samplers;
-                judge::by_pattern(samplers, sent, &reception, noise, is_for, &mut stream)
+                judge::by_pattern(samplers, sent, &reception, noise, is_for, &mut stream())
             }
         };
         let due = transmission.due(&reception, &verdict, is_for, &mut self.frames);
@@ -404,16 +488,28 @@ impl Radio {
     }
 }
 
-/// Whether the radio at `port` hands up frames for `to` whole.
-fn is_for(config: &RadioConfig, port: Port, to: Option<MacAddress>) -> bool {
-    let own = config.stations[usize::from(port.0)].address;
-    match (own, to) {
-        (Some(own), Some(to)) => to == own || to.is_group(),
-        _ => true,
-    }
+/// A power in whole dBm.
+fn whole_dbm(power: f64) -> i8 {
+    decibels(power).round().clamp(-127.0, 127.0) as i8
 }
 
 impl Transmission {
+    /// The power that arrives at a hearer, in milliwatts.
+    #[inline]
+    fn power_at(&self, hearer: u32) -> f64 {
+        let fading = self.fading.get(hearer as usize).copied().unwrap_or(1.0);
+        self.power * self.hearers[hearer as usize].gain * fading
+    }
+
+    /// Whether the radio with the address `own` passes the frame up whole.
+    #[inline]
+    fn is_for(&self, own: Option<MacAddress>) -> bool {
+        match (own, self.to) {
+            (Some(own), Some(to)) => to == own || to.is_group(),
+            _ => true,
+        }
+    }
+
     /// What a receiver that followed the frame tells its station; `None` if it is the frame itself,
     /// which then stands behind `frames`.
     fn due(

@@ -6,7 +6,7 @@ mod netem;
 use core::str::FromStr;
 use std::sync::Arc;
 
-use windfall_base::{Duration, Instant, Rate};
+use windfall_base::{Duration, Instant, MemoryBudget, OverBudget, Rate};
 
 pub use mahimahi::OPPORTUNITY;
 
@@ -26,7 +26,16 @@ pub enum RateTraceError {
     /// The trace as a whole cannot be used.
     #[error("{0}")]
     Whole(String),
+    /// The trace is too long to be read.
+    #[error(transparent)]
+    TooLong(#[from] OverBudget),
 }
+
+/// The part of the memory that a text may take which is a line per time: each takes 8 bytes, and
+/// twice that while their list grows.
+const LINES_PART: usize = 10;
+/// The same of a configuration, whose values take more than their text.
+const TREE_PART: usize = 32;
 
 /// What a line carries over time; starts over when it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +84,28 @@ impl RateTrace {
         Ok(Self(Arc::new(Kind::Steps(all))))
     }
 
+    /// Reads a trace as [`from_str`](Self::from_str) does, from bytes, and takes from `budget` the
+    /// memory that it keeps.
+    ///
+    /// # Errors
+    /// If the bytes are no such trace, or the memory does not suffice.
+    pub fn from_bytes_within(
+        bytes: &[u8],
+        budget: &mut MemoryBudget,
+    ) -> Result<Self, RateTraceError> {
+        let is_tree = bytes.trim_ascii_start().first().is_some_and(|b| !b.is_ascii_digit());
+        let part = if is_tree { TREE_PART } else { LINES_PART };
+        budget.check(bytes.len().saturating_mul(part))?;
+        let text = core::str::from_utf8(bytes)
+            .map_err(|_| RateTraceError::Whole(NO_RATE_TRACE.to_owned()))?;
+        let trace: Self = text.parse()?;
+        budget.take(match &*trace.0 {
+            Kind::Opportunities(times) => times.capacity() * size_of::<u64>(),
+            Kind::Steps(steps) => steps.ends.capacity() * size_of::<(u64, u64, u128)>(),
+        })?;
+        Ok(trace)
+    }
+
     /// The time after which the trace starts over.
     #[must_use]
     pub fn period(&self) -> Duration {
@@ -95,6 +126,10 @@ impl RateTrace {
     }
 }
 
+/// Why a file of another kind is refused.
+const NO_RATE_TRACE: &str = "this is not a rate trace: give a trace of mahimahi (a time in ms on \
+                             each line) or a configuration of netem-trace (JSON or TOML)";
+
 impl FromStr for RateTrace {
     type Err = RateTraceError;
 
@@ -104,14 +139,16 @@ impl FromStr for RateTrace {
             Some(b'{') => Self::from_netem_json(text),
             Some(b'[' | b'#') => Self::from_netem_toml(text),
             Some(b'0'..=b'9' | b'+' | b'-') | None => Self::from_mahimahi(text),
-            Some(_) if text.contains('=') => Self::from_netem_toml(text),
-            Some(_) => {
-                let fix = "this is not a rate trace: give a trace of mahimahi (a time in ms on \
-                           each line) or a configuration of netem-trace (JSON or TOML)";
-                Err(RateTraceError::Whole(fix.to_owned()))
-            }
+            Some(_) if begins_with_key(text) => Self::from_netem_toml(text),
+            Some(_) => Err(RateTraceError::Whole(NO_RATE_TRACE.to_owned())),
         }
     }
+}
+
+/// Whether the first line is `KEY = VALUE`, as a line of TOML may be.
+fn begins_with_key(text: &str) -> bool {
+    let key = text.trim_start().split_once('=').map_or("", |(key, _)| key.trim_end());
+    !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.\"".contains(c))
 }
 
 /// Where a line stands in its trace.

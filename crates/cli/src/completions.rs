@@ -3,9 +3,6 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::CommandFactory;
-
-use crate::Cli;
 use crate::exit::{Outcome, Result, Trouble};
 
 /// Print the completions of a shell, or write the man pages
@@ -21,14 +18,16 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     if let Some(dir) = &args.man {
-        clap_mangen::generate_to(Cli::command(), dir).map_err(|error| {
-            Trouble::new(format!("cannot write man pages into {}: {error}", dir.display()))
-        })?;
+        std::fs::create_dir_all(dir)
+            .and_then(|()| clap_mangen::generate_to(crate::command(), dir))
+            .map_err(|error| {
+                Trouble::new(format!("cannot write man pages into {}: {error}", dir.display()))
+            })?;
     }
     if let Some(shell) = args.shell {
         // Generated in memory first: a closed pipe is no reason to panic.
         let mut script = Vec::new();
-        clap_complete::generate(shell, &mut Cli::command(), "windfall", &mut script);
+        clap_complete::generate(shell, &mut crate::command(), "windfall", &mut script);
         std::io::stdout().write_all(&script)?;
     }
     Ok(Outcome::Done)

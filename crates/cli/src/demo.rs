@@ -4,8 +4,8 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use windfall_base::{Probability, Seed};
-use windfall_report::page;
+use windfall_base::{Duration, Probability, Seed};
+use windfall_report::{Verdict, page};
 use windfall_reproduce::demo::Demo;
 
 use crate::exit::{Outcome, Result};
@@ -17,6 +17,8 @@ const DEFAULT_BER: f64 = 1e-5;
 
 /// Move a file by curl from an HTTP server across a bad link, without and with local retransmission
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Exit codes: 0 retransmission made up for the errors, 1 it did not or a \
+                        transfer did not finish, 2 no transfer could be made.")]
 pub(crate) struct Args {
     /// File to move [default: a megabyte]
     #[arg(long, value_name = "FILE")]
@@ -24,6 +26,9 @@ pub(crate) struct Args {
     /// Probability that a bit is inverted [default: 1e-5]
     #[arg(long, value_name = "P")]
     ber: Option<Probability>,
+    /// How long one transfer may take [default: 30s, and longer for files over 2 MB]
+    #[arg(long, value_name = "TIME")]
+    limit: Option<Duration>,
     /// Write the page into this directory
     #[arg(long, value_name = "DIR", default_value = "out/demo")]
     out: PathBuf,
@@ -38,6 +43,7 @@ pub(crate) fn run(args: &Args) -> Result {
         file: args.file.clone(),
         ber: args.ber.or(Probability::new(DEFAULT_BER)).unwrap_or(Probability::ZERO),
         seed: args.seed.unwrap_or(DEFAULT_SEED),
+        limit: args.limit.map(|limit| core::time::Duration::from_nanos(limit.as_nanos())),
     };
     let bar = match std::io::stderr().is_terminal() {
         true => ProgressBar::new_spinner(),
@@ -56,7 +62,11 @@ pub(crate) fn run(args: &Args) -> Result {
         writeln!(out, "{}", table.to_text())?;
     }
     for claim in &findings[0].claims {
-        writeln!(out, "{}: {}", claim.paper, claim.measured)?;
+        let verdict = match claim.verdict {
+            Verdict::Reproduced => String::new(),
+            verdict => format!(" [{verdict}]"),
+        };
+        writeln!(out, "{}: {}{verdict}", claim.paper, claim.measured)?;
     }
     writeln!(out, "\n{}", args.out.join("index.html").display())?;
     Ok(if findings[0].is_as_expected() { Outcome::Done } else { Outcome::No })

@@ -14,6 +14,7 @@ use windfall_socket::{
 };
 
 use crate::exit::{Result, Trouble};
+use crate::usage::whole;
 
 /// The port where receivers wait, unless told otherwise.
 const PORT: u16 = 5004;
@@ -60,7 +61,7 @@ pub(crate) struct To {
     /// The address of the receiver
     to: IpAddr,
     /// Port of the receiver
-    #[arg(long, default_value_t = PORT)]
+    #[arg(long, default_value_t = PORT, value_parser = whole(0..=u16::MAX))]
     port: u16,
     #[command(flatten)]
     transport: Transport,
@@ -80,7 +81,7 @@ pub(crate) struct On {
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED), value_name = "ADDRESS")]
     on: IpAddr,
     /// The port to wait on
-    #[arg(long, default_value_t = PORT)]
+    #[arg(long, default_value_t = PORT, value_parser = whole(0..=u16::MAX))]
     port: u16,
     /// Print JSON
     #[arg(long)]
@@ -98,7 +99,7 @@ impl On {
 
 /// The key in a file, so that it appears in no list of processes.
 fn read_key(file: &str) -> std::result::Result<Key, String> {
-    let digits = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+    let digits = crate::input::read_key(file.as_ref()).map_err(|error| error.to_string())?;
     Key::from_hex(digits.trim()).ok_or_else(|| {
         format!("it holds {} characters, not 64 hexadecimal digits", digits.trim().len())
     })
@@ -158,7 +159,7 @@ impl Transport {
 
 /// Says on the standard error that somebody may connect, and where.
 fn ready(at: SocketAddr) {
-    eprintln!("windfall: waiting on {at}");
+    let _ = writeln!(std::io::stderr(), "windfall: waiting on {at}");
 }
 
 /// The end that sends.

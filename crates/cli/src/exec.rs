@@ -16,6 +16,9 @@ pub(crate) struct Args {
     /// Which run, if several go on
     #[arg(long, value_name = "NAME")]
     run: Option<String>,
+    /// Under sudo, run the program as root instead of as the user who called it
+    #[arg(long)]
+    as_root: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
@@ -26,7 +29,8 @@ pub(crate) fn run(args: &Args) -> Result {
         arguments.push(shell.unwrap_or_else(|| "/bin/sh".into()));
     }
     let run = args.run.as_deref();
-    let status = windfall_live::door::enter(run, &args.station, arguments, interactive)
-        .map_err(|error| Trouble::of_run(&error))?;
+    let entered =
+        windfall_live::door::enter(run, &args.station, arguments, interactive, args.as_root);
+    let status = entered.map_err(|error| Trouble::of_run(&error))?;
     Ok(Outcome::Command(status))
 }

@@ -2,20 +2,22 @@
 //!
 //! `run` and `exec` end as the command that they run, with 125 for a failure of their own; all
 //! other commands end with 0, with 1 (they ran, and the answer is no) or with 2 (they could not
-//! run).
+//! run). Wrong arguments are 2 everywhere.
 
 use std::fmt;
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
+use windfall_base::text::visible;
 
 /// Exit code of a command that could not run.
 pub(crate) const TROUBLE: u8 = 2;
 /// The same of `run` and `exec`, whose other codes belong to the program that they run.
 pub(crate) const WRAPPER_TROUBLE: u8 = 125;
 
-/// The commands whose exit code is that of the program that they run.
-const WRAPPERS: [&str; 2] = ["run", "exec"];
+/// Exit code of a command whose reader went away, as of one that SIGPIPE ends: 128 + 13.
+const CLOSED_PIPE: u8 = 141;
 
 /// How a command ended that could do its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub(crate) struct Trouble {
     message: String,
     /// The exit code, where it is not that of every trouble of the command.
     code: Option<u8>,
+    /// Whether the reader of the standard output went away: nothing to complain about.
+    is_closed_pipe: bool,
 }
 
 /// What the `run` function of a command returns.
@@ -42,25 +46,44 @@ pub(crate) type Result<T = Outcome> = std::result::Result<T, Trouble>;
 impl Trouble {
     /// Trouble that `message` describes in one line.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), code: None }
+        Self { message: in_plain_words(&message.into()), code: None, is_closed_pipe: false }
+    }
+
+    /// Wrong arguments, whichever command they are for.
+    pub(crate) fn of_arguments(message: impl Into<String>) -> Self {
+        Self { code: Some(TROUBLE), ..Self::new(message) }
     }
 
     /// Trouble with the stations or the programs in them, which has its own exit code.
     pub(crate) fn of_run(error: &windfall_live::Error) -> Self {
-        Self { message: error.to_string(), code: Some(error.exit_code()) }
+        Self { code: Some(error.exit_code()), ..Self::new(error.to_string()) }
     }
 }
 
-impl<E: std::error::Error> From<E> for Trouble {
+impl<E: std::error::Error + 'static> From<E> for Trouble {
     fn from(error: E) -> Self {
         let mut message = error.to_string();
+        let any: &(dyn std::error::Error + 'static) = &error;
+        let io = any.downcast_ref::<std::io::Error>();
+        let is_closed_pipe = io.is_some_and(|it| it.kind() == std::io::ErrorKind::BrokenPipe);
         let mut source = error.source();
         while let Some(cause) = source {
-            message = format!("{message}: {cause}");
+            let text = cause.to_string();
+            // Some errors say themselves what their causes say.
+            if !message.contains(&text) {
+                message = format!("{message}: {text}");
+            }
             source = cause.source();
         }
-        Self::new(message)
+        Self { is_closed_pipe, ..Self::new(message) }
     }
+}
+
+/// A message without the numbers of the system's errors: their names stand before them.
+pub(crate) fn in_plain_words(message: &str) -> String {
+    let mut parts = message.split(" (os error ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once(')').map_or("", |(_, rest)| rest))
 }
 
 impl fmt::Display for Trouble {
@@ -69,31 +92,22 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// Prints what clap has to say and returns the exit code of wrong usage; help is not an error.
-pub(crate) fn of_usage(error: &clap::Error) -> ExitCode {
+/// Prints what is wrong with the arguments, or the help, and returns the exit code: 2 for wrong
+/// usage of any command, 0 for help that was asked for.
+pub(crate) fn of_usage(error: &clap::Error, explained: &str) -> ExitCode {
     let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if is_help || !error.use_stderr() {
         // Nothing is left to do if the terminal itself fails.
         let _ = error.print();
     } else {
-        eprintln!("windfall: {}", in_one_line(&error.render().to_string()));
+        tell(explained);
     }
-    if !error.use_stderr() {
-        return ExitCode::SUCCESS;
-    }
-    let command = std::env::args().nth(1).unwrap_or_default();
-    ExitCode::from(if WRAPPERS.contains(&command.as_str()) { WRAPPER_TROUBLE } else { TROUBLE })
+    ExitCode::from(if error.use_stderr() { TROUBLE } else { 0 })
 }
 
-/// What is wrong and, where clap knows one, the fix; without the usage.
-fn in_one_line(rendered: &str) -> String {
-    let paragraphs = rendered.split("\n\n").map(|paragraph| {
-        // That a wrong option could be a value is no help to anybody.
-        let lines = paragraph.lines().map(str::trim).filter(|it| !it.starts_with("tip: to pass"));
-        lines.collect::<Vec<_>>().join(" ")
-    });
-    let told = paragraphs.filter(|it| !it.starts_with("Usage:") && !it.starts_with("For more"));
-    told.collect::<Vec<_>>().join("; ").trim_start_matches("error: ").to_owned()
+/// Prints a message of the program on the standard error; one that is closed is ignored.
+pub(crate) fn tell(message: impl fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "windfall: {}", visible(&message.to_string()));
 }
 
 /// Turns what a command returned into the exit code; `trouble` is the code of its failure.
@@ -103,7 +117,10 @@ pub(crate) fn of_result(result: Result, trouble: u8) -> ExitCode {
         Ok(Outcome::No) => ExitCode::FAILURE,
         Ok(Outcome::Command(status)) => ExitCode::from(status),
         Err(error) => {
-            eprintln!("windfall: {error}");
+            if error.is_closed_pipe {
+                return ExitCode::from(CLOSED_PIPE);
+            }
+            tell(&error);
             ExitCode::from(error.code.unwrap_or(trouble))
         }
     }
@@ -114,13 +131,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrong_usage_is_told_in_one_line() {
-        let rendered = "error: unexpected argument '--lss' found\n\n  tip: a similar argument \
-                        exists: '--loss'\n\nUsage: windfall run\n\nFor more information, try \
-                        '--help'.\n";
-        assert_eq!(
-            in_one_line(rendered),
-            "unexpected argument '--lss' found; tip: a similar argument exists: '--loss'"
-        );
+    fn system_errors_are_told_once_and_without_their_number() {
+        #[derive(Debug)]
+        struct Outer(std::io::Error);
+        impl fmt::Display for Outer {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "cannot read x: {}", self.0)
+            }
+        }
+        impl std::error::Error for Outer {
+            fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+                Some(&self.0)
+            }
+        }
+        let error = Trouble::from(Outer(std::io::Error::from_raw_os_error(2)));
+        assert_eq!(error.to_string(), "cannot read x: No such file or directory");
+        let both = "a (os error 2): b (os error 13); see c";
+        assert_eq!(Trouble::new(both).to_string(), "a: b; see c");
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_no_complaint() {
+        let closed = std::io::Error::from(std::io::ErrorKind::BrokenPipe);
+        assert!(Trouble::from(closed).is_closed_pipe);
+        let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        assert!(!Trouble::from(full).is_closed_pipe);
     }
 }

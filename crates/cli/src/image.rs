@@ -10,6 +10,8 @@ use windfall_media::{Arrived, Decoded, Jpeg, Layout, Picture, landscape};
 
 use crate::exchange::{On, To};
 use crate::exit::{Outcome, Result, Trouble};
+use crate::input;
+use crate::usage::whole;
 
 /// Send a picture: its head and tables exactly, the rest approximately, and say how it arrived
 #[derive(Debug, clap::Args)]
@@ -34,12 +36,10 @@ struct Send {
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Quality of the JPEG
-    #[arg(long, default_value_t = 85, value_name = "1..100",
-          value_parser = clap::value_parser!(u8).range(1..=100))]
+    #[arg(long, default_value_t = 85, value_name = "1..100", value_parser = whole(1..=100_u8))]
     quality: u8,
     /// Bytes of each datagram
-    #[arg(long, default_value_t = 1024, value_name = "BYTES",
-          value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    #[arg(long, default_value_t = 1024, value_name = "BYTES", value_parser = whole(1..=60_000_u32))]
     size: u32,
     /// Time between datagrams
     #[arg(long, default_value = "1ms", value_name = "TIME")]
@@ -113,6 +113,8 @@ impl Receive {
             .filter(|(length, size)| *length <= MAX_LAYOUT && (1..=60_000).contains(size))
             .ok_or_else(|| Trouble::new("the sender is no windfall image: its plan is unknown"))?;
         let layout = Layout::from_bytes(&receiver.plan(length as usize)?)?;
+        // The sender is not to choose how much memory this takes.
+        input::budget()?.take(layout.memory())?;
         let mut arrived = Arrived::new(layout.scan_len());
         let size = size as usize;
         let mut count = Count {
@@ -171,8 +173,9 @@ impl Receive {
 /// The picture in a file, or the one that is built in.
 fn read(path: Option<&Path>) -> Result<Picture> {
     let Some(path) = path else { return Ok(landscape()) };
-    let bytes = fs::read(path).map_err(|error| cannot("read", path, &error))?;
-    Picture::read(&bytes).map_err(|error| cannot("read", path, &error))
+    let mut budget = input::budget()?;
+    let bytes = input::read(path, &mut budget).map_err(|error| cannot("read", path, &error))?;
+    Picture::read_within(&bytes, &mut budget).map_err(|error| cannot("read", path, &error))
 }
 
 fn cannot(what: &str, path: &Path, error: &dyn std::error::Error) -> Trouble {

@@ -7,10 +7,14 @@ mod bulk;
 mod completions;
 mod demo;
 mod doctor;
+mod evidence;
 mod exchange;
 mod exec;
 mod exit;
+mod footer;
+mod help;
 mod image;
+mod input;
 mod options;
 mod record;
 mod reproduce;
@@ -22,18 +26,22 @@ mod tcp;
 mod trace;
 mod track;
 mod up;
+mod usage;
 mod watch;
 mod wifi;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit::Result;
 
+/// The version and, where the sources are a repository, the commit that it was built from.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("WINDFALL_COMMIT"));
+
 /// Real programs over links that damage bits, in real and in simulated time.
 #[derive(Debug, Parser)]
-#[command(name = "windfall", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "windfall", version = VERSION, propagate_version = true, max_term_width = 100)]
 #[command(arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
@@ -60,11 +68,23 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let mut command = command();
+    let arguments = usage::with_negative_numbers(std::env::args_os());
+    let matches = command.try_get_matches_from_mut(arguments);
+    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) => return exit::of_usage(&error),
+        Err(error) => {
+            let words = std::env::args_os().skip(1);
+            let words: Vec<_> = words.map(|it| it.to_string_lossy().into_owned()).collect();
+            return exit::of_usage(&error, &usage::explain(&error, &command, &words));
+        }
     };
     exit::of_result(cli.command.run(), cli.command.code_of_trouble())
+}
+
+/// The definition of the command line, with the examples in its help.
+fn command() -> clap::Command {
+    help::complete(Cli::command())
 }
 
 impl Command {

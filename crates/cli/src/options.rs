@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use windfall_base::{Duration, Probability, Rate, Seed};
 use windfall_scenario::{
     Arq, ByteRange, Direction, Environment, Exposed, Flags, Flow, GilbertElliott, LinkKind,
-    Pattern, Policy, Queue, Scenario, Spanned, Topology, Window, level_inside,
+    Pattern, Policy, Queue, Scenario, ScenarioError, Spanned, Topology, Window, level_inside,
 };
 
 use crate::exit::{Result, Trouble};
+use crate::input;
+use crate::usage::whole;
 use crate::wifi::WifiOptions;
 
 /// The seed of runs that name none: a run is repeatable unless it is asked not to be.
@@ -23,7 +25,7 @@ pub(crate) struct LinkOptions {
     #[arg(long, value_name = "KIND", help_heading = "Link")]
     link: Option<Kind>,
     /// Longest packet, in bytes [default: 1500]
-    #[arg(long, value_name = "BYTES", help_heading = "Link")]
+    #[arg(long, value_name = "BYTES", help_heading = "Link", value_parser = whole(68..=65_535_u16))]
     mtu: Option<u16>,
     /// Flow with a share of its own: "video: dst port 5004, reserve 350kbps, power-factor 2.23"
     #[arg(long = "flow", value_name = "FLOW", help_heading = "Flows")]
@@ -40,10 +42,10 @@ pub(crate) struct LinkOptions {
     #[command(flatten)]
     downlink: Downlink,
     /// Seed of everything that is drawn [default: 1]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", help_heading = "Scenario")]
     seed: Option<Seed>,
     /// Print the scenario file that says the same as the options, and do nothing else
-    #[arg(long)]
+    #[arg(long, help_heading = "Scenario")]
     pub(crate) generate: bool,
 }
 
@@ -151,6 +153,8 @@ macro_rules! direction_options {
                           value_name = "BOOL", help_heading = $heading, hide_short_help = $hide)]
             padded: Option<bool>,
             /// Repetition of frames that did not arrive whole: none, persistent, or at most N times
+            /// [default: none on a pipe, persistent on wavelan and with --policy, limits of the
+            /// radio on wifi]
             #[arg(long = concat!($prefix, "arq"), id = concat!($prefix, "arq"),
                           value_name = "POLICY", help_heading = $heading, hide_short_help = $hide)]
             arq: Option<Arq>,
@@ -224,33 +228,32 @@ pub(crate) struct Loaded {
 impl LinkOptions {
     /// The scenario in `file`, changed as the options say, or the one of the options alone.
     ///
-    /// A `duration` replaces that of the scenario.
-    pub(crate) fn load(&self, file: Option<&Path>, duration: Option<Duration>) -> Result<Loaded> {
-        let mut flags = Flags { duration, ..self.flags() };
+    /// `rest` holds what other options say of the scenario.
+    pub(crate) fn load(&self, file: Option<&Path>, rest: Flags) -> Result<Loaded> {
+        let mut flags = self.flags(rest);
         let Some(path) = file else {
+            if self.wifi.stations > 0 && !matches!(self.link, Some(Kind::WifiB | Kind::WifiG)) {
+                let message = "only a radio has more stations: add --link wifi-b or --link wifi-g";
+                return Err(Trouble::of_arguments(format!("--stations: {message}")));
+            }
             let scenario = flags.scenario();
-            scenario.check()?;
+            scenario.check().map_err(of_scenario)?;
             return Ok(Loaded { scenario, file: String::new(), text: String::new() });
         };
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Trouble::new(format!("cannot read {file}: {error}")))?;
-        let mut scenario = Scenario::parse(&file, &text)?;
+        let text = input::read_tree(path, "scenario")?;
+        let mut scenario = Scenario::parse(&file, &text).map_err(of_scenario)?;
         // A scenario names files from where it lies itself, the options from where the user is.
         for direction in [&mut flags.both, &mut flags.uplink, &mut flags.downlink] {
-            let names = [&mut direction.rate_trace, &mut direction.error_trace];
-            for name in names.into_iter().flatten() {
-                *name.get_mut() = std::path::absolute(name.get_ref())?.display().to_string();
-            }
+            place_files(direction, Path::new(""))?;
         }
-        flags.apply(&mut scenario)?;
+        flags.apply(&mut scenario).map_err(of_scenario)?;
         Ok(Loaded { scenario, file, text })
     }
 
-    fn flags(&self) -> Flags {
+    fn flags(&self, rest: Flags) -> Flags {
         Flags {
             seed: self.seed,
-            duration: None,
             kind: self.link.map(|kind| match kind {
                 Kind::Pipe => LinkKind::Pipe,
                 Kind::Wavelan => LinkKind::Wavelan,
@@ -265,11 +268,35 @@ impl LinkOptions {
             both: self.both.direction(),
             uplink: self.uplink.direction(),
             downlink: self.downlink.direction(),
+            ..rest
         }
     }
 }
 
 impl Loaded {
+    /// The text of the scenario file that says the same as the options, from wherever it lies.
+    pub(crate) fn generated(&self) -> Result<String> {
+        let mut scenario = self.scenario.clone().spelled_out();
+        let directory = Path::new(&self.file).parent().map(Path::to_owned).unwrap_or_default();
+        if !directory.as_os_str().is_empty() {
+            // The names of files in a scenario count from where it lies, and this text may lie
+            // elsewhere.
+            for link in &mut scenario.links {
+                let mut both = link.both();
+                for direction in [&mut both, &mut link.uplink, &mut link.downlink] {
+                    place_files(direction, &directory)?;
+                }
+                link.set_both(&both);
+                for path in &mut link.paths {
+                    let mut said = path.said();
+                    place_files(&mut said, &directory)?;
+                    path.error_trace = said.error_trace;
+                }
+            }
+        }
+        Ok(scenario.to_toml())
+    }
+
     /// The seed of the run.
     pub(crate) fn seed(&self) -> Seed {
         self.scenario.seed.unwrap_or(DEFAULT_SEED)
@@ -279,12 +306,72 @@ impl Loaded {
     pub(crate) fn topology(&self) -> Result<Topology> {
         let level = level_inside(std::env::var(BASE).ok().as_deref());
         let directory = Path::new(&self.file).parent().map(PathBuf::from).unwrap_or_default();
-        let mut read = |name: &str| std::fs::read(directory.join(name));
-        Ok(self.scenario.topology(level, (&self.file, &self.text), &mut read)?)
+        let budget = input::budget()?;
+        let mut read = |name: &str| input::read_named(&directory.join(name), &budget);
+        let place = (self.file.as_str(), self.text.as_str());
+        let topology = self.scenario.topology_within(level, place, &mut read, budget.clone());
+        topology.map_err(of_scenario)
     }
+}
+
+/// Makes the names of files absolute that count from `directory`.
+fn place_files(direction: &mut Direction, directory: &Path) -> Result<()> {
+    let names = [&mut direction.rate_trace, &mut direction.error_trace];
+    for name in names.into_iter().flatten() {
+        let path = std::path::absolute(directory.join(name.get_ref()))?;
+        *name.get_mut() = path.display().to_string();
+    }
+    Ok(())
+}
+
+/// An error in a file names its line; one that stands nowhere is of the options, and its advice is
+/// given in options.
+fn of_scenario(error: ScenarioError) -> Trouble {
+    match error.line() {
+        Some(_) => Trouble::from(error),
+        None => Trouble::of_arguments(as_options(error.message())),
+    }
+}
+
+/// Advice that is written as keys of a scenario, `kind = "wifi-g"`, as options: `--link wifi-g`.
+fn as_options(message: &str) -> String {
+    let mut parts = message.split(" = ");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let key = text.rfind(' ').map_or(0, |at| at + 1);
+        let option = match text.split_off(key).as_str() {
+            "kind" => "--link".to_owned(),
+            key => format!("--{key}"),
+        };
+        let quoted = part.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+        text += &match (quoted, part.strip_prefix("true")) {
+            (Some((value, rest)), _) => format!("{option} {value}{rest}"),
+            (None, Some(rest)) => format!("{option}{rest}"),
+            (None, None) => format!("{option} {part}"),
+        };
+    }
+    text
 }
 
 /// A value that stands in no file.
 fn unplaced<T>(value: T) -> Spanned<T> {
     Spanned::new(0..0, value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_for_options_is_given_in_options() {
+        let cases = [
+            ("add kind = \"wifi-g\"", "add --link wifi-g"),
+            ("use queue = \"fifo\" or a length", "use --queue fifo or a length"),
+            ("add infrastructure = true", "add --infrastructure"),
+            ("remove it", "remove it"),
+        ];
+        for (keys, options) in cases {
+            assert_eq!(as_options(keys), options);
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! The options that say what of a run to keep, the same for every command that runs a network.
 
-use std::fs::{self, File};
-use std::io::BufWriter;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use windfall_base::{Port, Seed};
@@ -9,6 +8,7 @@ use windfall_network::{ElementId, Network, Recording};
 use windfall_scenario::Topology;
 use windfall_trace::recorder::{Out, Recorder, Run};
 
+use crate::evidence::Evidence;
 use crate::exit::{Result, Trouble};
 
 /// Files to write, and the form of the summary.
@@ -142,8 +142,8 @@ pub(crate) fn command_line() -> String {
 }
 
 fn create(path: &Path) -> Result<Out> {
-    let file = File::create(path).map_err(|error| cannot("write", path, &error))?;
-    Ok(Box::new(BufWriter::new(file)))
+    let file = Evidence::open(path).map_err(|error| cannot("write", path, &error))?;
+    Ok(Box::new(file))
 }
 
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Trouble {

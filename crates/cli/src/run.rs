@@ -1,11 +1,14 @@
 //! `windfall run`: a real program over the link.
 
+use core::num::NonZeroU16;
 use std::ffi::OsString;
-use std::io::IsTerminal;
+use std::fs::File;
+use std::io::{IsTerminal, Write};
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use windfall_live::{Ending, Plan, Program, Signals, Stage, WayOut, session};
+use windfall_live::{Ending, Plan, Program, ProgramOutput, Signals, Stage, WayOut, session};
 use windfall_network::Network;
 use windfall_scenario::{FAR, NEAR, Topology, engine_beside};
 
@@ -27,13 +30,30 @@ pub(crate) struct Args {
     /// Run a command line at the far end; it starts first, and is told to end after COMMAND
     #[arg(long, value_name = "COMMAND")]
     far: Vec<OsString>,
+    /// Wait until something listens on this port at the far end before COMMAND starts, 30 s at most
+    /// [default: until something listens there, 1 s at most]
+    #[arg(long, value_name = "PORT", requires = "far")]
+    wait_port: Vec<NonZeroU16>,
+    /// Write what programs at the far end print to this file, - for the standard output [default:
+    /// the standard error, each line behind "far: "]
+    #[arg(long, value_name = "FILE", requires = "far")]
+    far_output: Option<PathBuf>,
+    /// Keep programs at the far end that fail out of the exit code
+    #[arg(long, requires = "far")]
+    far_may_fail: bool,
     /// Begin with the link of this scenario, which has two stations called near and far
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// Let programs reach the host's network and resolver by way of the far end; the host itself is
-    /// 10.0.2.2 (needs slirp4netns; IPv4 only)
+    /// Let programs reach the host's network and resolver by way of the far end (needs slirp4netns;
+    /// IPv4 only)
     #[arg(long)]
     net: bool,
+    /// With --net, let them reach what listens on the host's own loopback, as 10.0.2.2
+    #[arg(long, requires = "net")]
+    net_host_loopback: bool,
+    /// Under sudo, run programs as root instead of as the user who called it
+    #[arg(long)]
+    as_root: bool,
     #[command(flatten)]
     link: LinkOptions,
     #[command(flatten)]
@@ -43,13 +63,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let loaded = args.link.load(args.scenario.as_deref(), None)?;
+    let loaded = args.link.load(args.scenario.as_deref(), args.live.flags())?;
     if args.link.generate {
-        print!("{}", loaded.scenario.to_toml());
+        let text = format!("{}{}", args.beside_the_file(), loaded.generated()?);
+        std::io::stdout().write_all(text.as_bytes())?;
         return Ok(Outcome::Done);
     }
     let (topology, seed) = (loaded.topology()?, loaded.seed());
-    let mut plan = Plan::new(&topology, &args.live.parameters()?);
+    let mut plan = Plan::new(&topology);
     let station = |name: &str| {
         plan.station(name).ok_or_else(|| {
             Trouble::new(format!(
@@ -59,18 +80,13 @@ pub(crate) fn run(args: &Args) -> Result {
         })
     };
     let (near, far) = (station(NEAR)?, station(FAR)?);
+    plan.as_root = args.as_root;
     if args.net {
         plan.lead_outside(near, far, v4_address(&topology, far)?);
     }
     let command = command(args, near, environment(&topology, far));
-    let there = environment(&topology, near);
-    let shell = |line: &OsString| Program {
-        station: far,
-        arguments: vec!["/bin/sh".into(), "-c".into(), line.clone()],
-        environment: there.clone(),
-        interactive: false,
-    };
-    let others = args.far.iter().map(shell).collect();
+    plan.awaited = args.wait_port.iter().map(|port| (far, port.get())).collect();
+    let others = args.programs(far, &environment(&topology, near))?;
     let quiet = command.interactive || args.live.quiet;
     let mut network = Network::build(&topology.with_simulated_hosts(), seed)?;
     let recorder = args.record.recorder(&topology, &mut network, seed, epoch())?;
@@ -78,14 +94,69 @@ pub(crate) fn run(args: &Args) -> Result {
     let (outcome, network) = Signals::take_over()
         .and_then(|signals| {
             let stage = Stage::build(plan, Some(command), others)?;
-            let _way = args.net.then(|| WayOut::open(&stage, far)).transpose()?;
+            let _way =
+                args.net.then(|| WayOut::open(&stage, far, args.net_host_loopback)).transpose()?;
             session::run(stage, &signals, None, Ending::WithCommand, network, &mut watcher)
         })
         .map_err(|error| Trouble::of_run(&error))?;
-    let status = outcome.status;
-    let summary = watcher.finish(&topology, seed, &outcome, &network)?;
-    args.live.publish(&summary, args.record.json)?;
-    Ok(Outcome::Command(status))
+    let summary = watcher.finish(&topology, seed, &outcome, &network);
+    args.live.publish(&summary, args.record.json);
+    if args.live.spares_stderr() && !args.far_may_fail {
+        summary.failed.iter().for_each(|failed| eprintln!("windfall: {failed}"));
+    }
+    let beside = summary.failed.first().filter(|_| !args.far_may_fail).map(|it| it.status);
+    Ok(Outcome::Command(match outcome.status {
+        0 => beside.unwrap_or(0),
+        status => status,
+    }))
+}
+
+impl Args {
+    /// The programs at the far end.
+    fn programs(&self, far: usize, environment: &[(OsString, OsString)]) -> Result<Vec<Program>> {
+        let output = match self.far_output.as_deref() {
+            None => ProgramOutput::Prefixed(format!("{FAR}: ")),
+            Some(path) if path == Path::new("-") => ProgramOutput::Inherit,
+            Some(path) => ProgramOutput::File(Arc::new(File::create(path).map_err(|error| {
+                Trouble::new(format!("cannot write {}: {error}", path.display()))
+            })?)),
+        };
+        let shell = |line: &OsString| Program {
+            station: far,
+            arguments: vec!["/bin/sh".into(), "-c".into(), line.clone()],
+            environment: environment.to_vec(),
+            interactive: false,
+            output: output.clone(),
+        };
+        Ok(self.far.iter().map(shell).collect())
+    }
+
+    /// The options that belong to programs and not to a scenario, as a comment to put before it.
+    fn beside_the_file(&self) -> String {
+        let mut words = Vec::new();
+        let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+        words.extend(self.far.iter().map(|it| format!("--far {}", quoted(&it.to_string_lossy()))));
+        words.extend(self.wait_port.iter().map(|port| format!("--wait-port {port}")));
+        let output = self.far_output.iter().map(|path| quoted(&path.to_string_lossy()));
+        words.extend(output.map(|path| format!("--far-output {path}")));
+        words.extend(self.far_may_fail.then(|| "--far-may-fail".to_owned()));
+        for (name, is_given) in [
+            ("--net", self.net),
+            ("--net-host-loopback", self.net_host_loopback),
+            ("--as-root", self.as_root),
+        ] {
+            words.extend(is_given.then(|| name.to_owned()));
+        }
+        if !self.command.is_empty() {
+            let command = self.command.iter().map(|it| quoted(&it.to_string_lossy()));
+            words.push(format!("-- {}", command.collect::<Vec<_>>().join(" ")));
+        }
+        match words.is_empty() {
+            true => String::new(),
+            // A comment is one line.
+            false => format!("# beside this file: {}\n", words.join(" ").replace('\n', " ")),
+        }
+    }
 }
 
 /// The address by which others reach a station.
@@ -114,7 +185,8 @@ fn environment(topology: &Topology, other: usize) -> Vec<(OsString, OsString)> {
 fn command(args: &Args, near: usize, mut environment: Vec<(OsString, OsString)>) -> Program {
     if !args.command.is_empty() {
         let arguments = args.command.clone();
-        return Program { station: near, arguments, environment, interactive: false };
+        let output = ProgramOutput::Inherit;
+        return Program { station: near, arguments, environment, interactive: false, output };
     }
     // Shells that read files of their own at the start would put another prompt over this one, so
     // bash gets it afterwards.
@@ -127,5 +199,9 @@ fn command(args: &Args, near: usize, mut environment: Vec<(OsString, OsString)>)
         arguments: vec![shell.unwrap_or_else(|| "/bin/sh".into())],
         environment,
         interactive: std::io::stdin().is_terminal(),
+        output: ProgramOutput::Inherit,
     }
 }
+
+#[cfg(test)]
+mod tests;

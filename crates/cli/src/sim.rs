@@ -4,8 +4,9 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use windfall_base::Duration;
-use windfall_scenario::Topology;
+use windfall_base::{Duration, Instant};
+use windfall_live::Signals;
+use windfall_scenario::{Flags, Topology};
 use windfall_sim::Simulation;
 use windfall_trace::recorder::Recorder;
 use windfall_trace::summary::{ApplicationSummary, LinkSummary, StationSummary, Summary};
@@ -13,7 +14,8 @@ use windfall_trace::summary::{ApplicationSummary, LinkSummary, StationSummary, S
 use crate::exit::{Outcome, Result};
 use crate::options::LinkOptions;
 use crate::record::{RecordOptions, command_line};
-use crate::wifi::radio_summary;
+use crate::watch::summary_text;
+use crate::wifi::{delivered_bytes, radio_summary};
 
 /// How many steps a run is cut into, between which the progress is shown.
 const STEPS: u64 = 200;
@@ -41,42 +43,69 @@ fn some_time(text: &str) -> std::result::Result<Duration, String> {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let loaded = args.link.load(Some(&args.scenario), args.duration)?;
+    let rest = Flags { duration: args.duration, ..Flags::default() };
+    let loaded = args.link.load(Some(&args.scenario), rest)?;
     let mut out = std::io::stdout().lock();
     if args.link.generate {
-        out.write_all(loaded.scenario.to_toml().as_bytes())?;
+        out.write_all(loaded.generated()?.as_bytes())?;
         return Ok(Outcome::Done);
     }
     let (topology, seed) = (loaded.topology()?, loaded.seed());
     let mut simulation = Simulation::new(&topology, seed)?;
     let mut recorder = args.record.recorder(&topology, simulation.network_mut(), seed, 0)?;
-    advance(&mut simulation, &mut recorder, topology.duration)?;
-    recorder.finish()?;
-    let mut summary = Summary::new(seed, command_line(), topology.duration);
+    let signals = Signals::take_over()?;
+    let ended = advance(&mut simulation, &mut recorder, topology.duration, &signals);
+    // What was recorded is complete up to here, whatever ended the run; what could not be recorded
+    // costs the exit code, not the result.
+    let recorded = recorder.finish();
+    let mut summary = Summary::new(seed, command_line(), simulation.now() - Instant::START);
+    if !matches!(ended, Ok(None)) {
+        summary.interrupted_of_seconds = Some(topology.duration.as_secs_f64());
+    }
     fill(&mut summary, &simulation, &topology);
     match args.record.json {
         true => writeln!(out, "{}", summary.to_json())?,
-        false => out.write_all(summary.to_text().as_bytes())?,
+        false => out.write_all(summary_text(&summary, &std::io::stdout()).as_bytes())?,
     }
-    Ok(Outcome::Done)
+    let signal = ended?;
+    recorded?;
+    Ok(signal.map_or(Outcome::Done, |signal| Outcome::Command(128 + signal as u8)))
 }
 
-/// Runs to the end; on a terminal, shows how far it has come.
-fn advance(simulation: &mut Simulation, recorder: &mut Recorder, length: Duration) -> Result<()> {
+/// Runs to the end or until a signal comes, which it returns; on a terminal, shows how far it has
+/// come.
+fn advance(
+    simulation: &mut Simulation,
+    recorder: &mut Recorder,
+    length: Duration,
+    signals: &Signals,
+) -> Result<Option<i32>> {
     let bar = match std::io::stderr().is_terminal() {
         true => ProgressBar::new(STEPS),
         false => ProgressBar::hidden(),
     };
     let template = "{bar:40} {percent} % of the scenario, {eta} to go";
     bar.set_style(ProgressStyle::with_template(template)?);
+    let mut signal = None;
     for step in 1..=STEPS {
         let at = u128::from(length.as_nanos()) * u128::from(step) / u128::from(STEPS);
-        let until = windfall_base::Instant::from_nanos(at as u64);
-        simulation.run(until, &mut |event| recorder.record(event))?;
-        bar.set_position(step);
+        let until = Instant::from_nanos(at as u64);
+        let mut interrupted = || {
+            signal = signals.take();
+            signal.is_some()
+        };
+        let record = &mut |event: &_| recorder.record(event);
+        match simulation.run_unless(until, record, &mut interrupted) {
+            Ok(true) => bar.set_position(step),
+            Ok(false) => break,
+            Err(error) => {
+                bar.finish_and_clear();
+                return Err(error.into());
+            }
+        }
     }
     bar.finish_and_clear();
-    Ok(())
+    Ok(signal)
 }
 
 fn fill(summary: &mut Summary, simulation: &Simulation, topology: &Topology) {
@@ -106,4 +135,5 @@ fn fill(summary: &mut Summary, simulation: &Simulation, topology: &Topology) {
             });
         }
     }
+    summary.add_energy(delivered_bytes(network));
 }

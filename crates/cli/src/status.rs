@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use windfall_base::text::visible;
 use windfall_base::{Duration, Instant};
 use windfall_network::{ElementId, Network};
+
+use crate::footer::Footer;
 
 /// How often it changes.
 const TICK: Duration = Duration::from_millis(500);
@@ -14,8 +16,7 @@ const FLOWS: usize = 16;
 /// The lines. They are redrawn in place, and gone when the run ends.
 #[derive(Debug)]
 pub(crate) struct Status {
-    screen: MultiProgress,
-    links: ProgressBar,
+    footer: Footer,
     flows: Vec<FlowLine>,
     /// The names of the flows, by their numbers; number 0 is everything else.
     names: Vec<String>,
@@ -29,22 +30,26 @@ pub(crate) struct Status {
 #[derive(Debug)]
 struct FlowLine {
     place: (ElementId, usize),
-    bar: ProgressBar,
+    text: String,
     /// Bytes that have arrived and air time spent at the last look.
     before: (u64, f64),
 }
 
 impl Status {
     pub(crate) fn new(flows: &[String]) -> Self {
-        let screen = MultiProgress::new();
-        let links = line(&screen);
         let rest = core::iter::once("everything else".to_owned());
         let names = match flows.is_empty() {
             true => Vec::new(),
             false => rest.chain(flows.iter().cloned()).collect(),
         };
-        let (next, last) = (Instant::START, Instant::START);
-        Self { screen, links, flows: Vec::new(), names, next, last, before: BTreeMap::new() }
+        Self {
+            footer: Footer::default(),
+            flows: Vec::new(),
+            names,
+            next: Instant::START + TICK,
+            last: Instant::START,
+            before: BTreeMap::new(),
+        }
     }
 
     /// When it wants to be shown again.
@@ -53,9 +58,8 @@ impl Status {
     }
 
     /// Leaves the terminal as it was.
-    pub(crate) fn clear(&self) {
-        // A terminal that is gone needs no cleaning.
-        let _ = self.screen.clear();
+    pub(crate) fn clear(&mut self) {
+        self.footer.clear();
     }
 
     pub(crate) fn show(&mut self, now: Instant, network: &Network) {
@@ -65,14 +69,16 @@ impl Status {
         let span = (now - self.last).as_secs_f64().max(1e-9);
         self.last = now;
         self.next = now + TICK;
-        self.show_links(span, network);
+        let mut lines = vec![self.links(span, network)];
         for interface in network.interfaces() {
-            self.show_flows(span, network, interface);
+            self.update_flows(span, network, interface);
         }
+        lines.extend(self.flows.iter().map(|flow| flow.text.clone()));
+        self.footer.show(&lines);
     }
 
     /// Rate, loss and queue of each direction.
-    fn show_links(&mut self, span: f64, network: &Network) {
+    fn links(&mut self, span: f64, network: &Network) -> String {
         let mut parts = Vec::new();
         for id in network.interfaces() {
             let ledger = network.ledger(id);
@@ -87,12 +93,11 @@ impl Status {
             let name = network.name(id);
             parts.push(format!("{name} {rate:.2} Mbps, {loss:.1} % lost, {queued} queued"));
         }
-        self.links.set_message(parts.join("  "));
-        self.links.tick();
+        visible(&parts.join("  ")).into_owned()
     }
 
     /// Rate, effort, error rate and region of each flow of an interface.
-    fn show_flows(&mut self, span: f64, network: &Network, interface: ElementId) {
+    fn update_flows(&mut self, span: f64, network: &Network, interface: ElementId) {
         if self.names.is_empty() {
             return;
         }
@@ -103,31 +108,20 @@ impl Status {
                 continue;
             }
             let known = known.unwrap_or_else(|| {
-                let bar = line(&self.screen);
-                self.flows.push(FlowLine { place, bar, before: (0, 0.0) });
+                self.flows.push(FlowLine { place, text: String::new(), before: (0, 0.0) });
                 self.flows.len() - 1
             });
-            let FlowLine { bar, before, .. } = &mut self.flows[known];
+            let FlowLine { text, before, .. } = &mut self.flows[known];
             let rate = (flow.bytes - before.0) as f64 * 8e-6 / span;
             let share = 100.0 * (effort - before.1) / span;
             *before = (flow.bytes, effort);
             let errors = 100.0 * flow.account.error_rate();
             let region = flow.account.region(flow.share.power_factor).name();
             let link = network.name(interface);
-            bar.set_message(format!(
+            *text = format!(
                 "{name} {link} {rate:.2} Mbps, effort {share:.0} %, errors {errors:.0} %, \
                  {region} region"
-            ));
-            bar.tick();
+            );
         }
     }
-}
-
-/// One more line at the bottom.
-fn line(screen: &MultiProgress) -> ProgressBar {
-    let bar = screen.add(ProgressBar::new_spinner());
-    if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
-        bar.set_style(style);
-    }
-    bar
 }

@@ -11,6 +11,7 @@ use windfall_trace::errors::{ErrorTrace, Fault, TraceHeader};
 use crate::exchange::{On, Pulse, To};
 use crate::exit::{Outcome, Result, Trouble};
 use crate::record::command_line;
+use crate::usage::whole;
 
 /// Send datagrams whose every bit the receiver knows, and count which arrive wrong
 #[derive(Debug, clap::Args)]
@@ -32,16 +33,16 @@ struct Send {
     #[command(flatten)]
     to: To,
     /// How many datagrams
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 10_000, value_parser = whole(1..=u32::MAX))]
     datagrams: u32,
     /// Bytes of each
-    #[arg(long, default_value_t = 1024)]
+    #[arg(long, default_value_t = 1024, value_parser = whole(1..=65_000_u32))]
     size: u32,
     /// The counter of the first datagram
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole(0..=u32::MAX))]
     seed: u32,
     /// Bytes at the front of each that must be exact
-    #[arg(long, default_value_t = 0, value_name = "BYTES")]
+    #[arg(long, default_value_t = 0, value_name = "BYTES", value_parser = whole(0..=65_000_usize))]
     protected: usize,
     /// Time between datagrams
     #[arg(long, default_value = "0s", value_name = "TIME")]

@@ -3,23 +3,25 @@
 mod picture;
 
 use std::fs;
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use windfall_base::{Duration, Probability, Seed};
+use windfall_base::{Duration, MemoryBudget, Probability, Seed};
 use windfall_scenario::{ByteRange, ENVIRONMENT_FRAMES, Environment};
-use windfall_trace::errors::convert::{self, LossTiming};
+use windfall_trace::errors::convert::{self, ConvertError, LossTiming};
 use windfall_trace::errors::fit::{Fit, Level, Report, Steps};
 use windfall_trace::errors::record::{record, record_known};
 use windfall_trace::errors::{
-    AirConfig, ErrorTrace, GilbertElliott, Index, Model, Pattern, Statistics, TraceHeader,
-    Truncation, Window, synthesize_bits, synthesize_frames,
+    AirConfig, BitOrder, ErrorTrace, GilbertElliott, Index, Model, Pattern, Statistics,
+    TraceHeader, Truncation, Window, synthesize_bits, synthesize_frames,
 };
 use windfall_trace::pcapng::read as read_capture;
 
 use crate::exit::{Outcome, Result, Trouble};
+use crate::input;
 use crate::options::DEFAULT_SEED;
 use crate::record::command_line;
+use crate::usage::whole;
 
 /// Make, show, fit, convert and record error traces
 #[derive(Debug, clap::Args)]
@@ -44,15 +46,15 @@ enum Action {
 struct Synth {
     /// How many frames
     #[arg(long, value_name = "N", default_value_t = 1000,
-          value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+          value_parser = whole(1..=100_000_000_u64))]
     frames: u64,
     /// Length of a frame, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1500,
-          value_parser = clap::value_parser!(u32).range(1..=65_535))]
+          value_parser = whole(1..=65_535_u32))]
     length: u32,
     /// Make a stream of so many bits instead of frames
     #[arg(long, value_name = "N", conflicts_with_all = ["frames", "length"],
-          value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
+          value_parser = whole(1..=1_000_000_000_000_u64))]
     bits: Option<u64>,
     /// The trace of a place, as a link's --environment replays it: office, walking, adjacent,
     /// table or walls; the uplink's has seed 1, the downlink's 2
@@ -130,6 +132,14 @@ enum LevelName {
     Bit,
 }
 
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum BitOrderName {
+    /// The most significant bit
+    Msb,
+    /// The least significant bit, as 802.11 does
+    Lsb,
+}
+
 /// Convert between our trace and the formats of others
 ///
 /// Formats that know nothing but losses count a damaged frame as lost.
@@ -180,6 +190,9 @@ struct Record {
     /// The capture of the end that received, as pcapng
     #[arg(long, value_name = "FILE")]
     received: PathBuf,
+    /// Which bit of a byte was sent first: msb, or lsb as 802.11 does
+    #[arg(long, value_name = "ORDER", default_value = "msb")]
+    bit_order: BitOrderName,
     /// What was sent, for the header of the trace
     #[arg(long, value_name = "TEXT", default_value = "")]
     workload: String,
@@ -215,11 +228,7 @@ fn synth(args: &Synth) -> Result {
     models.extend(args.ber.map(Model::BitErrors));
     models.extend(args.bit_gemodel.map(Model::BitBursts));
     models.extend(args.window.map(Model::Window));
-    models.extend(
-        args.corrupt.map(|probability| {
-            Model::Window(Window { probability, bits: 1, rate: Probability::ONE })
-        }),
-    );
+    models.extend(args.corrupt.map(Model::Corruption));
     models.extend(
         args.truncate.map(|probability| Model::Truncation(Truncation { probability, least: 0 })),
     );
@@ -284,28 +293,39 @@ fn fit_text(report: &Report) -> String {
             model.name, model.p, model.r, model.bad, model.good, model.log_likelihood, model.bic
         );
     }
+    text += "\n95 % intervals\n";
+    for model in &report.models {
+        let named = model.intervals.named();
+        let each = named.map(|(name, [low, high])| format!("{name} {low:.3e}..{high:.3e}"));
+        text += &format!("{:<16} {}\n", model.name, each.collect::<Vec<_>>().join("  "));
+    }
     text += &format!("\nbest: {} (least BIC); {}\n", report.best, report.option);
     text
 }
 
 fn convert(args: &Convert) -> Result {
-    let bytes = read(&args.input)?;
-    let at =
-        |error: convert::ConvertError| Trouble::new(format!("{}: {error}", args.input.display()));
-    let text = String::from_utf8_lossy(&bytes);
+    let mut budget = input::budget()?;
+    let bytes = read(&args.input, &mut budget)?;
+    let at = |error: ConvertError| Trouble::new(format!("{}: {error}", args.input.display()));
+    let text = || convert::text(&bytes);
     let trace = match args.from.unwrap_or_else(|| guess(&bytes)) {
-        Format::Trace => ErrorTrace::from_bytes(&bytes).map_err(|error| at(error.into()))?,
-        Format::LossList => convert::from_loss_list(&text).map_err(at)?,
-        Format::Devourer => convert::from_devourer(&text).map_err(at)?,
+        Format::Trace => {
+            ErrorTrace::from_bytes_within(&bytes, &mut budget).map_err(ConvertError::from)
+        }
+        Format::LossList => text().and_then(|text| convert::from_loss_list(text, &mut budget)),
+        Format::Devourer => text().and_then(|text| convert::from_devourer(text, &mut budget)),
         Format::NetemTrace => {
             let timing = LossTiming { interval: args.interval, seed: args.seed };
-            convert::from_netem(&text, timing).map_err(at)?
+            text().and_then(|text| convert::from_netem(text, timing, &mut budget))
         }
     };
+    let trace = trace.map_err(at)?;
+    budget.give_back(bytes.len());
+    drop(bytes);
     let text = match args.to {
         Format::Trace => return args.output.write_trace(&trace),
-        Format::LossList => convert::to_loss_list(&trace).map_err(at)?,
-        Format::Devourer => convert::to_devourer(&trace).map_err(at)?,
+        Format::LossList => convert::to_loss_list(&trace, &budget).map_err(at)?,
+        Format::Devourer => convert::to_devourer(&trace, &budget).map_err(at)?,
         Format::NetemTrace => convert::to_netem(&trace, args.interval).map_err(at)?,
     };
     args.output.write(text.as_bytes())
@@ -327,12 +347,18 @@ fn guess(bytes: &[u8]) -> Format {
 }
 
 fn record_captures(args: &Record) -> Result {
-    let packets = |path: &Path| {
-        let bytes = read(path)?.into();
-        read_capture::read(&bytes)
+    let mut budget = input::budget()?;
+    let mut packets = |path: &Path| {
+        let bytes = read(path, &mut budget)?.into();
+        read_capture::read_within(&bytes, &mut budget)
             .map_err(|error| Trouble::new(format!("{}: {error}", path.display())))
     };
-    let header = TraceHeader { workload: args.workload.clone(), ..TraceHeader::default() };
+    let bit_order = match args.bit_order {
+        BitOrderName::Msb => BitOrder::Msb,
+        BitOrderName::Lsb => BitOrder::Lsb,
+    };
+    let workload = args.workload.clone();
+    let header = TraceHeader { workload, bit_order, ..TraceHeader::default() };
     let received = packets(&args.received)?;
     let trace = match (&args.sent, args.payload_seed) {
         (Some(sent), _) => record(&packets(sent)?, &received, header)?,
@@ -360,18 +386,13 @@ impl Output {
 }
 
 fn read_trace(path: &Path) -> Result<ErrorTrace> {
-    ErrorTrace::from_bytes(&read(path)?)
+    let mut budget = input::budget()?;
+    ErrorTrace::from_bytes_within(&read(path, &mut budget)?, &mut budget)
         .map_err(|error| Trouble::new(format!("{}: {error}", path.display())))
 }
 
-fn read(path: &Path) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let result = if path.as_os_str() == "-" {
-        std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
-    } else {
-        fs::read(path)
-    };
-    result.map_err(|error| cannot("read", path, &error))
+fn read(path: &Path, budget: &mut MemoryBudget) -> Result<Vec<u8>> {
+    input::read(path, budget).map_err(|error| cannot("read", path, &error))
 }
 
 /// Writes to the standard output; a reader that has seen enough is no trouble.

@@ -9,6 +9,7 @@ use windfall_base::Duration;
 
 use crate::exchange::{On, Pulse, To};
 use crate::exit::{Outcome, Result, Trouble};
+use crate::usage::{real, whole};
 
 /// Send positions of a walker, and compute the mean speed from those that arrive
 #[derive(Debug, clap::Args)]
@@ -40,7 +41,7 @@ struct Send {
     interval: Duration,
     /// Bytes at the front of each point that must be exact: 2 protect the sign and the size of the
     /// latitude
-    #[arg(long, default_value_t = 0, value_name = "BYTES")]
+    #[arg(long, default_value_t = 0, value_name = "BYTES", value_parser = whole(0..=65_000_usize))]
     protected: usize,
 }
 
@@ -49,7 +50,7 @@ struct Receive {
     #[command(flatten)]
     on: On,
     /// The greatest plausible speed, in m/s; the default is a sprinter's
-    #[arg(long, default_value_t = SPRINT, value_name = "SPEED")]
+    #[arg(long, default_value_t = SPRINT, value_name = "SPEED", value_parser = real)]
     bound: f64,
 }
 
@@ -99,11 +100,11 @@ impl Receive {
             if let Some(mean) = tracker.take(number, &bytes)
                 && is_live
             {
-                eprint!("\r{arrived} of {count} points, {mean:.3} m/s ");
+                let _ = write!(std::io::stderr(), "\r{arrived} of {count} points, {mean:.3} m/s ");
             }
         }
         if is_live {
-            eprintln!();
+            let _ = writeln!(std::io::stderr());
         }
         let mean = tracker.mean();
         let error = mean.map(|mean| (mean - speed).abs() / speed);
@@ -144,7 +145,7 @@ fn read_plan(plan: &[u8]) -> Option<(u32, f64, f64)> {
 /// The track points of a GPX file, in their order.
 fn read_gpx(path: &Path) -> Result<Vec<Point>> {
     let cannot = |what: &str| Trouble::new(format!("cannot read {}: {what}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| cannot(&error.to_string()))?;
+    let text = crate::input::read_tree(path, "track")?;
     let document = roxmltree::Document::parse(&text).map_err(|error| cannot(&error.to_string()))?;
     let mut points = Vec::new();
     for node in document.descendants().filter(|node| node.has_tag_name_local("trkpt")) {

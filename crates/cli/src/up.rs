@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use windfall_base::text::visible;
 use windfall_live::{Door, Ending, Plan, Signals, Stage, session};
 use windfall_network::Network;
 
 use crate::exit::{Outcome, Result, Trouble};
-use crate::options::LinkOptions;
+use crate::options::{LinkOptions, Loaded};
 use crate::record::RecordOptions;
 use crate::watch::{LiveOptions, Watcher, epoch};
 
@@ -29,14 +30,21 @@ pub(crate) struct Args {
     record: RecordOptions,
 }
 
+impl Args {
+    /// The scenario, changed as the options say.
+    pub(crate) fn load(&self) -> Result<Loaded> {
+        self.link.load(Some(&self.scenario), self.live.flags())
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result {
-    let loaded = args.link.load(Some(&args.scenario), None)?;
+    let loaded = args.load()?;
     if args.link.generate {
-        print!("{}", loaded.scenario.to_toml());
+        std::io::stdout().write_all(loaded.generated()?.as_bytes())?;
         return Ok(Outcome::Done);
     }
     let (topology, seed) = (loaded.topology()?, loaded.seed());
-    let plan = Plan::new(&topology, &args.live.parameters()?);
+    let plan = Plan::new(&topology);
     let mut network = Network::build(&topology.with_simulated_hosts(), seed)?;
     let recorder = args.record.recorder(&topology, &mut network, seed, epoch())?;
     let stem = || args.scenario.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -44,16 +52,17 @@ pub(crate) fn run(args: &Args) -> Result {
     let mut watcher = Watcher::new(recorder, args.live.quiet, &topology.flows);
     let ended = (|| {
         let signals = Signals::take_over()?;
-        let door = Door::open(&name)?;
         let stage = Stage::build(plan, None, Vec::new())?;
+        // The stations' processes must not hold it open when this one is gone.
+        let door = Door::open(&name)?;
         if !args.live.quiet {
             announce(&name, &topology);
         }
         session::run(stage, &signals, Some(&door), Ending::OnSignal, network, &mut watcher)
     })();
     let (outcome, network) = ended.map_err(|error| Trouble::of_run(&error))?;
-    let summary = watcher.finish(&topology, seed, &outcome, &network)?;
-    args.live.publish(&summary, args.record.json)?;
+    let summary = watcher.finish(&topology, seed, &outcome, &network);
+    args.live.publish(&summary, args.record.json);
     Ok(Outcome::Done)
 }
 
@@ -63,8 +72,8 @@ fn announce(name: &str, topology: &windfall_scenario::Topology) {
     for station in &topology.stations {
         let addresses = station.interfaces.iter().flat_map(|interface| &interface.addresses);
         let addresses: Vec<_> = addresses.map(|prefix| prefix.address.to_string()).collect();
-        // Nobody is there to hear of a standard error that is closed.
-        let _ = writeln!(err, "{}: {}", station.name, addresses.join(" "));
+        // A standard error that is closed is ignored.
+        let _ = writeln!(err, "{}: {}", visible(&station.name), addresses.join(" "));
     }
     let _ = writeln!(err, "{name} is up: windfall exec STATION -- COMMAND; end with Ctrl-C");
 }

@@ -3,18 +3,22 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-use windfall_base::{Instant, Seed};
+use windfall_base::text::visible;
+use windfall_base::{Duration, Instant, Seed};
 use windfall_live::Observer;
 use windfall_live::driver::PUNCTUAL;
 use windfall_network::Network;
-use windfall_scenario::Topology;
+use windfall_scenario::{Flags, Sysctl, Topology};
 use windfall_trace::recorder::Recorder;
-use windfall_trace::summary::{LateSummary, LinkSummary, StationSummary, Summary};
+use windfall_trace::summary::{FailedProgram, LateSummary, LinkSummary, StationSummary, Summary};
 
-use crate::exit::{Result, Trouble};
+use crate::exit::Trouble;
 use crate::record::command_line;
 use crate::status::Status;
-use crate::wifi::radio_summary;
+use crate::wifi::{delivered_bytes, radio_summary};
+
+/// What is recorded waits no longer than this for those who follow the files.
+const FLUSH: Duration = Duration::from_millis(10);
 
 /// Options of runs in real time.
 #[derive(Debug, clap::Args)]
@@ -25,7 +29,7 @@ pub(crate) struct LiveOptions {
     tcp_congestion: Option<String>,
     /// Set a kernel parameter in every station: net.ipv4.tcp_sack=0
     #[arg(long, value_name = "KEY=VALUE")]
-    sysctl: Vec<String>,
+    sysctl: Vec<Sysctl>,
     /// Write the summary to this file instead of the standard error
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     summary: Option<PathBuf>,
@@ -35,34 +39,54 @@ pub(crate) struct LiveOptions {
 }
 
 impl LiveOptions {
-    /// Keys and values, in the order of the options.
-    pub(crate) fn parameters(&self) -> Result<Vec<(String, String)>> {
-        let congestion = self.tcp_congestion.iter();
-        let congestion =
-            congestion.map(|name| ("net.ipv4.tcp_congestion_control".to_owned(), name.clone()));
-        let mut parameters: Vec<_> = congestion.collect();
-        for text in &self.sysctl {
-            let Some((key, value)) = text.split_once('=') else {
-                return Err(Trouble::new(format!(
-                    "--sysctl \"{text}\" has no value: write it as net.ipv4.tcp_sack=0"
-                )));
-            };
-            parameters.push((key.trim().to_owned(), value.trim().to_owned()));
+    /// What the options say of the scenario.
+    pub(crate) fn flags(&self) -> Flags {
+        Flags {
+            tcp_congestion: self.tcp_congestion.clone(),
+            sysctl: self.sysctl.clone(),
+            ..Flags::default()
         }
-        Ok(parameters)
+    }
+
+    /// Whether the summary, if there is one, leaves the standard error alone.
+    pub(crate) fn spares_stderr(&self) -> bool {
+        self.quiet || self.summary.is_some()
     }
 
     /// Says what became of the packets.
-    pub(crate) fn publish(&self, summary: &Summary, json: bool) -> Result<()> {
-        let text = if json { format!("{}\n", summary.to_json()) } else { summary.to_text() };
+    pub(crate) fn publish(&self, summary: &Summary, json: bool) {
+        let text = match json {
+            true => format!("{}\n", summary.to_json()),
+            false if self.summary.is_some() => visible(&summary.to_text()).into_owned(),
+            false => summary_text(summary, &io::stderr()),
+        };
+        // Nobody is there to hear of a standard error that is closed.
+        let tell = |line: &str| drop(io::stderr().write_all(line.as_bytes()));
         match &self.summary {
-            Some(path) => std::fs::write(path, text).map_err(|error| {
-                Trouble::new(format!("cannot write {}: {error}", path.display()))
-            })?,
+            Some(path) => {
+                if let Err(error) = std::fs::write(path, &text) {
+                    // The result must not be lost with the file.
+                    let trouble = Trouble::new(format!("cannot write {}: {error}", path.display()));
+                    tell(&format!("windfall: {trouble}\n{text}"));
+                } else if let Some(note) = summary.late.and_then(|late| late.disturbance())
+                    && !self.quiet
+                {
+                    tell(&format!("windfall: {note}\n"));
+                }
+            }
             None if self.quiet => {}
-            None => io::stderr().write_all(text.as_bytes())?,
+            None => tell(&text),
         }
-        Ok(())
+    }
+}
+
+/// The account as text, as wide as the terminal that it is for.
+pub(crate) fn summary_text(summary: &Summary, terminal: &impl std::os::fd::AsFd) -> String {
+    match rustix::termios::tcgetwinsize(terminal) {
+        Ok(size) if size.ws_col > 0 => {
+            visible(&summary.to_text_within(size.ws_col.into())).into_owned()
+        }
+        _ => visible(&summary.to_text()).into_owned(),
     }
 }
 
@@ -77,8 +101,9 @@ pub(crate) fn epoch() -> u64 {
 #[derive(Debug)]
 pub(crate) struct Watcher {
     recorder: Recorder,
-    /// The first failure to write a file; the run goes on without it.
-    trouble: Option<io::Error>,
+    /// Since when there is something that others cannot read yet, and when they last could.
+    unflushed: bool,
+    flushed_at: Instant,
     status: Option<Status>,
 }
 
@@ -87,7 +112,8 @@ impl Watcher {
     /// nothing if it is `quiet` or the standard error is no terminal.
     pub(crate) fn new(recorder: Recorder, quiet: bool, flows: &[String]) -> Self {
         let visible = !quiet && io::stderr().is_terminal();
-        Self { recorder, trouble: None, status: visible.then(|| Status::new(flows)) }
+        let (unflushed, flushed_at) = (true, Instant::START);
+        Self { recorder, unflushed, flushed_at, status: visible.then(|| Status::new(flows)) }
     }
 
     /// Writes the rest of the files, and sums up.
@@ -97,13 +123,12 @@ impl Watcher {
         seed: Seed,
         outcome: &windfall_live::Outcome,
         network: &Network,
-    ) -> Result<Summary> {
-        if let Some(status) = &self.status {
+    ) -> Summary {
+        if let Some(status) = &mut self.status {
             status.clear();
         }
-        let written = self.trouble.map_or_else(|| self.recorder.finish(), Err);
-        written
-            .map_err(|error| Trouble::new(format!("cannot write what was recorded: {error}")))?;
+        // Each file that cannot be written has said so itself, and the result counts without it.
+        let _ = self.recorder.finish();
         let mut summary = Summary::new(seed, command_line(), outcome.duration);
         for id in network.interfaces() {
             let mut link = LinkSummary::new(network.name(id), network.ledger(id));
@@ -114,24 +139,31 @@ impl Watcher {
         }
         summary.add_overcommitted(&topology.overcommitted);
         summary.stations = stations(topology, outcome);
-        summary.late = Some(LateSummary {
-            delivered: outcome.lateness.delivered,
-            late: outcome.lateness.late,
-            punctual_seconds: PUNCTUAL.as_secs_f64(),
-            worst_seconds: outcome.lateness.worst.as_secs_f64(),
-        });
-        Ok(summary)
+        summary.failed = failed(topology, outcome);
+        summary.add_energy(delivered_bytes(network));
+        summary.late = Some(lateness(&outcome.lateness));
+        summary
+    }
+}
+
+impl Watcher {
+    /// When what was recorded is handed on, so that others can follow: with each packet of a slow
+    /// run, every [`FLUSH`] of a fast one.
+    fn flush_at(&self) -> Option<Instant> {
+        self.unflushed.then(|| self.flushed_at + FLUSH)
     }
 }
 
 impl Observer<Network> for Watcher {
     fn observe(&mut self, now: Instant, network: &mut Network) {
         while let Some(event) = network.poll_event() {
-            if self.trouble.is_none()
-                && let Err(error) = self.recorder.record(&event)
-            {
-                self.trouble = Some(error);
-            }
+            // A file that fails says so itself, and the others go on.
+            let _ = self.recorder.record(&event);
+            self.unflushed = true;
+        }
+        if self.flush_at().is_some_and(|at| at <= now) {
+            let _ = self.recorder.flush();
+            (self.unflushed, self.flushed_at) = (false, now);
         }
         if let Some(status) = &mut self.status {
             status.show(now, network);
@@ -139,8 +171,35 @@ impl Observer<Network> for Watcher {
     }
 
     fn wakeup(&self) -> Option<Instant> {
-        self.status.as_ref().map(Status::wakeup)
+        self.status.as_ref().map(Status::wakeup).into_iter().chain(self.flush_at()).min()
     }
+}
+
+/// How punctual a run was, and whether it stood still.
+fn lateness(lateness: &windfall_live::Lateness) -> LateSummary {
+    LateSummary {
+        delivered: lateness.delivered,
+        late: lateness.late,
+        punctual_seconds: PUNCTUAL.as_secs_f64(),
+        read: lateness.read,
+        read_late: lateness.read_late,
+        worst_seconds: lateness.worst.as_secs_f64(),
+        disturbed: lateness.pauses > 0,
+        pauses: lateness.pauses,
+        paused_seconds: lateness.paused.as_secs_f64(),
+        longest_pause_seconds: lateness.longest_pause.as_secs_f64(),
+    }
+}
+
+/// The programs beside the command that failed.
+fn failed(topology: &Topology, outcome: &windfall_live::Outcome) -> Vec<FailedProgram> {
+    let name = |station: usize| topology.stations.get(station).map(|it| it.name.clone());
+    let failed = outcome.failed.iter().map(|failed| FailedProgram {
+        station: name(failed.station).unwrap_or_default(),
+        program: failed.line.clone(),
+        status: failed.status,
+    });
+    failed.collect()
 }
 
 /// What the kernels and the devices dropped, station by station.

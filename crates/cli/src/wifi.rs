@@ -2,15 +2,17 @@
 
 use core::num::NonZeroU8;
 
-use windfall_base::{Dbm, Duration, Instant, Metres};
+use windfall_base::{Dbm, Duration, Instant, Metres, Rate};
 use windfall_energy::{Card, joules_per_byte};
 use windfall_mac::dcf::radio::State;
 use windfall_network::{ElementId, Network};
 use windfall_scenario::Spanned;
 use windfall_scenario::wireless::{
-    Backoff, FadingWord, PathLossWord, PreambleWord, Radio, RateControl, Slot,
+    Backoff, ErrorModel, FadingWord, PathLossWord, PreambleWord, Radio, RateControl, Slot,
 };
 use windfall_trace::summary::RadioSummary;
+
+use crate::usage::{real, whole};
 
 /// Options of the radio; they need `--link wifi-b` or `--link wifi-g`.
 #[derive(Debug, clap::Args)]
@@ -20,19 +22,21 @@ pub(crate) struct WifiOptions {
     #[arg(long, value_name = "METRES", allow_negative_numbers = true)]
     distance: Option<Metres>,
     /// Simulated stations beside the two, each of which always has something to send
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true,
+          value_parser = whole(0..=65_000_u16))]
     pub(crate) stations: u16,
     /// Power of every station, antenna included [default: 15dBm]
     #[arg(long, value_name = "DBM", allow_negative_numbers = true, hide_short_help = true)]
     power: Option<Dbm>,
     /// Channel, 1 to 14 [default: 6]
-    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true, value_parser = whole(1..=14_u8))]
     channel: Option<u8>,
     /// Loss with distance: office, home, shop, free-space, "log 3", 60dB [default: office]
     #[arg(long, value_name = "LAW", hide_short_help = true)]
     path_loss: Option<PathLossWord>,
     /// Standard deviation of shadowing, in dB
-    #[arg(long, value_name = "DB", allow_negative_numbers = true, hide_short_help = true)]
+    #[arg(long, value_name = "DB", allow_negative_numbers = true, hide_short_help = true,
+          value_parser = real)]
     shadowing: Option<f64>,
     /// Differences in time: none, "rayleigh HERTZ", "rician K HERTZ"
     #[arg(long, value_name = "LAW", hide_short_help = true)]
@@ -41,13 +45,19 @@ pub(crate) struct WifiOptions {
     #[arg(long, value_name = "TIME", hide_short_help = true)]
     delay_spread: Option<Duration>,
     /// RTS and CTS before frames longer than this, in bytes
-    #[arg(long, value_name = "BYTES", hide_short_help = true)]
+    #[arg(long, value_name = "BYTES", hide_short_help = true,
+          value_parser = whole(0..=65_535_usize))]
     rts_threshold: Option<usize>,
+    /// Rate of RTS and CTS [default: that of the frame or the next lower basic one]
+    #[arg(long, value_name = "RATE", hide_short_help = true)]
+    rts_rate: Option<Rate>,
     /// Cut packets whose frames would be longer, in bytes
-    #[arg(long, value_name = "BYTES", hide_short_help = true)]
+    #[arg(long, value_name = "BYTES", hide_short_help = true,
+          value_parser = whole(0..=65_535_usize))]
     fragment_threshold: Option<usize>,
     /// Attempts in all at each packet [default: 7]
-    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true,
+          value_parser = whole(NonZeroU8::MIN..=NonZeroU8::MAX))]
     attempts: Option<NonZeroU8>,
     /// Choose the rate by arf or minstrel [default: fixed]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
@@ -59,8 +69,15 @@ pub(crate) struct WifiOptions {
     #[arg(long, hide_short_help = true, requires = "infrastructure")]
     power_save: bool,
     /// A receiver leaves a frame for one that is stronger by so many dB
-    #[arg(long, value_name = "DB", allow_negative_numbers = true, hide_short_help = true)]
+    #[arg(long, value_name = "DB", allow_negative_numbers = true, hide_short_help = true,
+          value_parser = real)]
     capture: Option<f64>,
+    /// What decides whether bits arrive: events or formula [default: events]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    errors: Option<ErrorsName>,
+    /// Synchronise to no preamble less than so many dB above all else [default: 0, of 802.11b -4]
+    #[arg(long, value_name = "DB", allow_negative_numbers = true, hide_short_help = true)]
+    preamble_sinr: Option<f64>,
     /// Window after a collision: binary, mild (MACAW) or constant [default: binary]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     backoff: Option<BackoffName>,
@@ -86,6 +103,15 @@ enum Control {
     Minstrel,
 }
 
+/// Error models by their names on the command line.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ErrorsName {
+    /// Error events measured on the chains bit by bit
+    Events,
+    /// Formulas for whole frames, as ns-3 has them
+    Formula,
+}
+
 /// How the contention window answers to collisions, by the names on the command line.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum BackoffName {
@@ -109,6 +135,12 @@ impl WifiOptions {
             fading: self.fading,
             delay_spread: self.delay_spread.map(unplaced),
             rts_threshold: self.rts_threshold.map(unplaced),
+            rts_rate: self.rts_rate.map(unplaced),
+            errors: self.errors.map(|name| match name {
+                ErrorsName::Events => ErrorModel::Events,
+                ErrorsName::Formula => ErrorModel::Formula,
+            }),
+            preamble_sinr: self.preamble_sinr,
             fragment_threshold: self.fragment_threshold.map(unplaced),
             short_attempts: self.attempts,
             long_attempts: self.attempts,
@@ -144,12 +176,24 @@ pub(crate) fn radio_summary(
     let airtime = network.airtime(interface, now)?;
     let seconds = State::ALL.map(|state| (state.name(), airtime.of(state).as_secs_f64()));
     let joules = Card::WAVELAN.joules(&airtime);
-    let delivered = network.ledger(interface).delivered_bytes;
+    let ledger = network.ledger(interface);
+    let (sent, received) = (ledger.delivered_bytes, ledger.received_bytes);
     Some(RadioSummary {
         seconds: seconds.into_iter().filter(|(_, seconds)| *seconds > 0.0).collect(),
         joules,
-        joules_per_byte: joules_per_byte(joules, delivered),
+        role: match sent + received {
+            0 => "bystander",
+            _ if sent >= received => "sender",
+            _ => "receiver",
+        },
+        bytes_moved: sent + received,
+        joules_per_byte: joules_per_byte(joules, sent + received),
     })
+}
+
+/// The bytes of packets that were delivered on all links.
+pub(crate) fn delivered_bytes(network: &Network) -> u64 {
+    network.interfaces().map(|interface| network.ledger(interface).delivered_bytes).sum()
 }
 
 /// A value that stands in no file.

@@ -60,7 +60,7 @@ int sap_set_stream(sap_sock_t *sock, uint16_t stream);
  * whether messages must keep their order; so many bytes at the front are exact all the same. */
 int sap_set_tolerance(sap_sock_t *sock, double bit_errors, int loss, int in_order,
                       size_t protected_bytes);
-/* Sends one message; returns its length, or -1. */
+/* Sends one message; returns its length, or -1, with EMSGSIZE if it is too long. */
 long sap_send(sap_sock_t *sock, const void *data, size_t len);
 /* Receives one message; returns its length (the rest is cut if it is longer than len), 0 at the
  * end or for an empty message (sap_is_finished tells which), or -1. info may be NULL. */
@@ -76,7 +76,8 @@ int sap_send_fin(sap_sock_t *sock);
 int sap_fd(sap_sock_t *sock);
 /* The longest message that the path carries now. */
 size_t sap_max_message(const sap_sock_t *sock);
-/* What went wrong last on this socket; never NULL, and good until the next call. */
+/* What went wrong last on this socket, in whichever thread; never NULL, and good until the calling
+ * thread ends or calls sap_strerror again, whatever other threads do. */
 const char *sap_strerror(const sap_sock_t *sock);
 /* Ends the connection and frees the socket; NULL is allowed. */
 void sap_close(sap_sock_t *sock);

@@ -5,6 +5,8 @@
 #![expect(unsafe_code, reason = "C hands over pointers")]
 #![expect(clippy::missing_safety_doc, reason = "the header states the conditions")]
 
+use std::alloc::{Layout, alloc};
+use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -31,7 +33,12 @@ struct Settings {
     timeout: Option<Duration>,
     options: Options,
     finished: bool,
-    error: CString,
+    error: Option<CString>,
+}
+
+thread_local! {
+    /// What `sap_strerror` gave this thread last: no other thread can free it.
+    static EXPLANATION: RefCell<CString> = RefCell::default();
 }
 
 /// What is known of a message, as `sap.h` lays it out.
@@ -113,7 +120,7 @@ impl Socket {
     /// Notes what went wrong, sets errno, and gives `failed`.
     fn report<T>(&self, outcome: Outcome<T>, failed: T) -> T {
         outcome.unwrap_or_else(|(number, text)| {
-            self.settings().error = CString::new(text).unwrap_or_default();
+            self.settings().error = CString::new(text).ok();
             // SAFETY: the address of this thread's errno is always good for writing.
             unsafe { *libc::__errno_location() = number };
             failed
@@ -177,7 +184,14 @@ macro_rules! socket {
 //= S0.16
 #[unsafe(no_mangle)]
 pub extern "C" fn sap_socket() -> *mut Socket {
-    Box::into_raw(Box::default())
+    // A box would end the program where there is no memory.
+    // SAFETY: the layout of a socket is not of size zero.
+    let socket = unsafe { alloc(Layout::new::<Socket>()) }.cast::<Socket>();
+    if !socket.is_null() {
+        // SAFETY: the memory is as a box would have it, and nothing is there yet.
+        unsafe { socket.write(Socket::default()) };
+    }
+    socket
 }
 
 /// See `sap.h`.
@@ -356,6 +370,10 @@ pub unsafe extern "C" fn sap_send(sock: *mut Socket, data: *const c_void, len: u
     if data.is_null() && len > 0 {
         return socket.report(Err((libc::EFAULT, "there are no data".to_owned())), -1);
     }
+    if isize::try_from(len).is_err() {
+        let error = format!("{len} bytes are more than any memory holds: send a shorter message");
+        return socket.report(Err((libc::EMSGSIZE, error)), -1);
+    }
     let data: &[u8] = match len {
         0 => &[],
         // SAFETY: the caller hands over `len` bytes that nobody changes during the call.
@@ -440,8 +458,13 @@ pub unsafe extern "C" fn sap_max_message(sock: *const Socket) -> usize {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_strerror(sock: *const Socket) -> *const c_char {
     let socket = socket!(sock, c"there is no socket".as_ptr());
-    // The text stays where it is until another error takes its place.
-    socket.settings().error.as_ptr()
+    let text = socket.settings().error.clone().unwrap_or_default();
+    let kept = EXPLANATION.try_with(|explanation| {
+        *explanation.borrow_mut() = text;
+        explanation.borrow().as_ptr()
+    });
+    // A thread that ends has no place to keep a text in.
+    kept.unwrap_or_else(|_| c"the thread ends".as_ptr())
 }
 
 /// See `sap.h`.

@@ -49,7 +49,7 @@ fn build_and_run(name: &str, source: &Path, flags: &[&str]) -> Option<String> {
         .args(["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Werror", "-I"])
         .args([&folder.join("include"), source, &library])
         .args(flags)
-        .args(["-lpthread", "-ldl", "-lm", "-lgcc_s", "-o"])
+        .args(["-lpthread", "-ldl", "-lm", "-o"])
         .arg(&program)
         .output()
         .expect("the compiler runs");
@@ -81,6 +81,24 @@ fn the_c_example_runs() {
 #[test]
 fn the_c_example_runs_under_the_address_sanitizer() {
     example("asan", &["-fsanitize=address", "-g"]);
+}
+
+#[test]
+fn threads_share_a_socket_and_its_errors() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/threads.c");
+    for (name, flags) in [("threads", &[][..]), ("threads-asan", &["-fsanitize=address", "-g"])] {
+        if let Some(text) = build_and_run(name, &source, flags) {
+            assert_eq!(text, "texts stay, lengths are checked\n");
+        }
+    }
+}
+
+#[test]
+fn a_socket_without_memory_is_null() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/memory.c");
+    if let Some(text) = build_and_run("memory", &source, &[]) {
+        assert_eq!(text, "no memory, no socket\n");
+    }
 }
 
 #[test]
@@ -143,6 +161,25 @@ fn what_is_installed_is_found_by_pkg_config() {
         .expect("it runs");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.stdout, b"exact, in order, acknowledged\n", "{said}");
+    // The program asks for the library by the name of its interface.
+    let shown = Command::new("readelf").arg("-d").arg(folder.join("a.out")).output();
+    if let Ok(shown) = shown {
+        let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+        assert!(shown.contains("[libsap.so.0]"), "{shown}");
+    }
+    let statically = "cc -static example.c $(pkg-config --static --cflags --libs sap) && ./a.out";
+    let output = Command::new("sh")
+        .args(["-c", statically])
+        .current_dir(&folder)
+        .env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"))
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("cannot find -lc") {
+        windfall_testkit::skip::announce("there is no static libc");
+    } else {
+        assert_eq!(output.stdout, b"exact, in order, acknowledged\n", "{said}");
+    }
     let pages = prefix.join("share/man/man3");
     for name in functions() {
         assert!(pages.join(format!("{name}.3")).exists(), "{name} has no page");

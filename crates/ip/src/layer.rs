@@ -20,7 +20,7 @@ use crate::path_mtu::PathMtus;
 use crate::prefix::Prefix;
 use crate::reassembly::Reassembler;
 use crate::report::{ErrorReport, Problem};
-use crate::route::{Route, RoutingTable};
+use crate::route::{Route, RoutingTable, SharedRoutes};
 
 /// Bytes of what a packet carries that lie in one slice with its headers: a transport header.
 const GATHERED: usize = 8;
@@ -41,6 +41,8 @@ pub struct Config {
     pub interfaces: Vec<InterfaceConfig>,
     /// Routes beside those to the networks of the interfaces.
     pub routes: Vec<Route>,
+    /// Routes that it shares with others; those above have precedence for the same network.
+    pub shared: Option<SharedRoutes>,
     /// Passes on packets for others.
     pub forwarding: bool,
     /// The hop limit of what starts here.
@@ -61,6 +63,7 @@ impl Default for Config {
         Self {
             interfaces: Vec::new(),
             routes: Vec::new(),
+            shared: None,
             forwarding: false,
             hop_limit: 64,
             reassembly_timeout: Duration::from_secs(60),
@@ -222,6 +225,9 @@ impl Layer {
         // A route through an interface that is not there would lead packets nowhere.
         let known = config.routes.iter().filter(|route| route.interface < config.interfaces.len());
         known.for_each(|route| routes.insert(*route));
+        if let Some(shared) = config.shared.take() {
+            routes.share(shared);
+        }
         Self {
             routes,
             local,

@@ -18,4 +18,4 @@ pub use event::{Event, EventKind};
 pub use layer::{Config, Datagram, InterfaceConfig, Layer, Outbound, SendError, Upward};
 pub use prefix::Prefix;
 pub use report::{ErrorReport, Fault, Problem};
-pub use route::{Route, RoutingTable};
+pub use route::{Route, RouteSource, RoutingTable, SharedRoutes};

@@ -1,8 +1,9 @@
 //! The routing table: the longest prefix that contains a destination names the interface.
 
-use std::collections::BTreeMap;
-
+use core::fmt;
 use core::net::IpAddr;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::prefix::{self, Prefix};
 
@@ -15,10 +16,36 @@ pub struct Route {
     pub interface: usize,
 }
 
+/// Routes of many stations that are worked out when a packet first needs them.
+pub trait RouteSource: fmt::Debug + Send + Sync {
+    /// The longest prefix with `destination` in it that `station` reaches by way of others: its
+    /// length, and the interface of the station. The same question has the same answer always.
+    fn lookup(&self, station: usize, destination: IpAddr) -> Option<(u8, usize)>;
+}
+
+/// The routes of one station in a [`RouteSource`] that several share.
+#[derive(Clone, Debug)]
+pub struct SharedRoutes {
+    /// All routes.
+    pub source: Arc<dyn RouteSource>,
+    /// The station, by its number there.
+    pub station: usize,
+}
+
+impl PartialEq for SharedRoutes {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.source, &other.source) && self.station == other.station
+    }
+}
+
+impl Eq for SharedRoutes {}
+
 /// Routes by length of prefix, longest first. A lookup takes one search per length in use.
 #[derive(Clone, Debug, Default)]
 pub struct RoutingTable {
     lengths: Vec<(u8, BTreeMap<IpAddr, usize>)>,
+    /// Routes beside those of the table, which has precedence where prefixes are equally long.
+    shared: Option<SharedRoutes>,
 }
 
 impl RoutingTable {
@@ -28,6 +55,11 @@ impl RoutingTable {
         let mut table = Self::default();
         routes.into_iter().for_each(|route| table.insert(route));
         table
+    }
+
+    /// Adds routes that are shared with other stations, instead of earlier shared ones.
+    pub fn share(&mut self, routes: SharedRoutes) {
+        self.shared = Some(routes);
     }
 
     /// Adds a route, instead of an earlier one to the same network.
@@ -47,11 +79,16 @@ impl RoutingTable {
     #[must_use]
     pub fn lookup(&self, destination: IpAddr) -> Option<usize> {
         let width = if destination.is_ipv4() { 32 } else { 128 };
-        let fitting = self.lengths.iter().filter(|(len, _)| *len <= width);
-        fitting
-            .filter_map(|(len, routes)| routes.get(&prefix::network(destination, *len)))
-            .copied()
-            .next()
+        let mut fitting = self.lengths.iter().filter(|(len, _)| *len <= width);
+        let own = fitting.find_map(|(len, routes)| {
+            routes.get(&prefix::network(destination, *len)).map(|interface| (*len, *interface))
+        });
+        let shared = self.shared.as_ref();
+        let shared = shared
+            .filter(|_| own.is_none_or(|(len, _)| len < width))
+            .and_then(|shared| shared.source.lookup(shared.station, destination));
+        let shared = shared.filter(|(len, _)| own.is_none_or(|(own, _)| own < *len));
+        shared.or(own).map(|(_, interface)| interface)
     }
 }
 

@@ -115,3 +115,6 @@ impl Exchange {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,9 @@
 //! `docs/coding.md` describes them and the reasons.
 
 mod best;
+mod beyond;
+mod cuts;
+mod estimate;
 mod fixed;
 mod flex;
 
@@ -34,17 +37,21 @@ pub struct Request {
     pub tries_left: Option<u32>,
     /// The owner of the packet takes it damaged.
     pub welcomes_damage: bool,
+    /// The bytes are in one piece, which a frame may carry uncoded.
+    pub may_be_uncoded: bool,
 }
 
 /// How a frame is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Blocks at most, 1..=5.
+    /// Blocks at most, 1..=5; of an uncoded frame 1.
     pub blocks: u8,
     /// The parity of each.
     pub level: Level,
     /// The frame is taken or repeated as a whole; else only its failed blocks are repeated.
     pub whole: bool,
+    /// All bytes go without parity in one piece, however many they are.
+    pub uncoded: bool,
 }
 
 /// What became of a frame.

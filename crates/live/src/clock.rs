@@ -1,5 +1,6 @@
 //! The real clock, and one place to wait for everything.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -16,6 +17,9 @@ const LATE: (Duration, Duration) = (Duration::from_micros(30), Duration::from_mi
 /// there can be no more than a thousand of them in a second.
 const LONG: Duration = Duration::from_millis(1);
 
+/// No wait is longer: how long the process was stopped in a wait is known to within this span.
+const HEARTBEAT: Duration = Duration::from_millis(100);
+
 /// Marks what is no device among the things that are waited for.
 const OTHER: u64 = 1 << 32;
 
@@ -29,6 +33,10 @@ pub struct SystemClock {
     awaited: Option<Instant>,
     /// How late timers came of late: the worst of some, slowly forgotten.
     late: Duration,
+    /// What the scheduler counts for this thread; `None` where the kernel does not.
+    scheduled: Option<File>,
+    /// What the last wait reported had not happened yet at this time.
+    quiet: Option<Instant>,
 }
 
 impl SystemClock {
@@ -46,6 +54,8 @@ impl SystemClock {
             others: Vec::new(),
             awaited: None,
             late: LATE.1,
+            scheduled: scheduler_statistics(),
+            quiet: None,
         })
     }
 
@@ -76,6 +86,14 @@ impl SystemClock {
         self.watch(descriptor, OTHER | u64::from(name), both | epoll::EventFlags::ET)
     }
 
+    /// Waits for a descriptor no more.
+    ///
+    /// # Errors
+    /// If it was not waited for.
+    pub fn unwatch(&self, descriptor: impl AsFd) -> io::Result<()> {
+        Ok(epoll::delete(&self.epoll, descriptor)?)
+    }
+
     /// The names of the other descriptors that can be read, since the last call.
     pub fn take_others(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.others)
@@ -101,6 +119,63 @@ impl SystemClock {
         self.late = late.max(faded).clamp(LATE.0, LATE.1);
     }
 
+    /// Time that this thread has spent ready to run and not running, in its whole life.
+    fn queued(&self) -> Option<Duration> {
+        let mut text = [0; 64];
+        let length = rustix::io::pread(self.scheduled.as_ref()?, &mut text, 0).ok()?;
+        let text = std::str::from_utf8(&text[..length]).ok()?;
+        text.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+    }
+
+    /// Collects what has happened, after at most `timeout`; `false` if a stop of the process, or
+    /// another signal, ended the wait.
+    fn collect(&mut self, timeout: Duration) -> io::Result<bool> {
+        let timeout = Timespec {
+            tv_sec: (timeout.as_nanos() / 1_000_000_000) as i64,
+            tv_nsec: (timeout.as_nanos() % 1_000_000_000) as i64,
+        };
+        self.events.clear();
+        let spare = rustix::buffer::spare_capacity(&mut self.events);
+        match epoll::wait(&self.epoll, spare, Some(&timeout)) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        }
+        if self.events.len() == self.events.capacity() {
+            // There may be more; the next look has room for them.
+            self.events.reserve(2 * self.events.len());
+        }
+        Ok(true)
+    }
+
+    /// Sleeps until something happens or `span` is over, and finds out how much of that time the
+    /// process could not run.
+    fn sleep(&mut self, span: Duration) -> io::Result<()> {
+        let queued = if span > LONG { self.queued() } else { None };
+        let began = self.now();
+        let undisturbed = self.collect(span)?;
+        if !undisturbed {
+            self.collect(Duration::ZERO)?;
+        }
+        let woke = self.now();
+        let slept = woke.saturating_since(began);
+        let overslept = if slept <= LONG {
+            // Too short to matter, and to be worth a look.
+            Duration::ZERO
+        } else if !undisturbed {
+            slept
+        } else {
+            let beyond = slept.saturating_sub(span);
+            let waited = queued.zip(self.queued()).map(|(then, now)| now.saturating_sub(then));
+            beyond.max(waited.unwrap_or_default()).min(slept)
+        };
+        self.quiet = Some(Instant::from_nanos(woke.as_nanos() - overslept.as_nanos()));
+        if span > LONG && self.events.is_empty() && undisturbed {
+            self.learn(began.saturating_add(span));
+        }
+        Ok(())
+    }
+
     fn watch(&self, descriptor: impl AsFd, key: u64, events: epoll::EventFlags) -> io::Result<()> {
         let data = epoll::EventData::new_u64(key);
         Ok(epoll::add(&self.epoll, descriptor, data, events)?)
@@ -115,22 +190,15 @@ impl Clock for SystemClock {
     }
 
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Port>) -> io::Result<()> {
-        let span = deadline.map(|deadline| self.sleep_until(deadline));
-        let end = span.filter(|span| *span > LONG).map(|span| self.now().saturating_add(span));
-        let timeout = span.map(|span| Timespec {
-            tv_sec: (span.as_nanos() / 1_000_000_000) as i64,
-            tv_nsec: (span.as_nanos() % 1_000_000_000) as i64,
-        });
-        self.events.clear();
-        let spare = rustix::buffer::spare_capacity(&mut self.events);
-        match epoll::wait(&self.epoll, spare, timeout.as_ref()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        if let Some(end) = end
-            && self.events.is_empty()
-        {
-            self.learn(end);
+        self.quiet = None;
+        // What is there already has waited for an unknown time; what ends a sleep has not.
+        self.collect(Duration::ZERO)?;
+        if self.events.is_empty() {
+            let span = deadline.map_or(HEARTBEAT, |deadline| self.sleep_until(deadline));
+            match span.is_zero() {
+                true => self.quiet = Some(self.now()),
+                false => self.sleep(span.min(HEARTBEAT))?,
+            }
         }
         for event in &self.events {
             let key = event.data.u64();
@@ -142,4 +210,17 @@ impl Clock for SystemClock {
         }
         Ok(())
     }
+
+    fn quiet_until(&mut self) -> Option<Instant> {
+        self.quiet
+    }
 }
+
+/// The file in which the scheduler counts for the calling thread.
+fn scheduler_statistics() -> Option<File> {
+    let thread = rustix::thread::gettid().as_raw_nonzero();
+    File::open(format!("/proc/self/task/{thread}/schedstat")).ok()
+}
+
+#[cfg(test)]
+mod tests;

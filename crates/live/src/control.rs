@@ -43,6 +43,9 @@ pub(crate) enum Message {
     Counters(u16, String),
     /// To the run: all is counted.
     Finished,
+    /// To the run: a program beside the command failed by itself. Its exit status, the number of
+    /// its station, and its line of the shell.
+    Failure(u8, u16, String),
 }
 
 /// One end of the connection; a closed one means that the other process is gone.
@@ -132,6 +135,10 @@ fn encode(message: &Message) -> ([u8; 1], Vec<u8>, Vec<BorrowedFd<'_>>) {
         }
         Message::Finished => (10, none(), Vec::new()),
         Message::Hints(hints) => (11, none(), vec![hints.as_fd()]),
+        Message::Failure(status, station, line) => {
+            let [low, high] = station.to_le_bytes();
+            (12, [&[*status, low, high], line.as_bytes()].concat(), Vec::new())
+        }
     };
     ([kind], body, descriptors)
 }
@@ -155,6 +162,10 @@ fn decode(kind: u8, body: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Messag
         }
         10 => Message::Finished,
         11 => Message::Hints(descriptors.pop()?),
+        12 => {
+            let ([status, low, high], line) = body.split_first_chunk()?;
+            Message::Failure(*status, u16::from_le_bytes([*low, *high]), text(line))
+        }
         _ => return None,
     })
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::BytesMut;
 use rustix::io::Errno;
-use windfall_base::{Check, DropReason, Drops, Frame, Payload};
+use windfall_base::{Check, DropReason, Drops, Duration, Frame, Payload};
 use windfall_wire_net::segment::{Description, Kind, Merged, Merger, cut};
 
 use crate::driver::Device;
@@ -33,6 +33,8 @@ pub struct StationDevice {
     drops: Drops,
     /// Whether the last read found nothing: the next packet is the first of a burst, or alone.
     drained: bool,
+    /// How long the first packet of the last [`receive`](Device::receive) had waited, once asked.
+    waited: Option<Duration>,
     /// Whether large segments are handed over as they are, for a TCP that has no use for pieces.
     whole: bool,
     /// Who in the station wants to know of damage.
@@ -51,6 +53,7 @@ impl StationDevice {
             merger,
             drops: Drops::default(),
             drained: true,
+            waited: None,
             whole: false,
             hints: None,
         }
@@ -155,7 +158,8 @@ fn link_header_of(version: u8) -> [u8; packet::LINK_HEADER] {
 impl Device for StationDevice {
     fn receive(&mut self, packets: &mut Vec<Payload>) -> io::Result<()> {
         let reads = if std::mem::take(&mut self.drained) { 1 } else { MOST_READS };
-        for _ in 0..reads {
+        self.waited = None;
+        for first in (0..reads).map(|read| read == 0) {
             self.buffer.reserve(LONGEST);
             let spare = self.buffer.spare_capacity_mut();
             match rustix::io::read(&self.descriptor, spare).map(|(read, _)| read.len()) {
@@ -170,6 +174,9 @@ impl Device for StationDevice {
                 Err(Errno::NOBUFS | Errno::NETDOWN) => continue,
                 Err(error) => return Err(error.into()),
             }
+            if first && self.kind == DeviceKind::Packet {
+                self.waited = packet::age(&self.descriptor);
+            }
             let read = if self.buffer.len() < SHORT {
                 let copy = BytesMut::from(&self.buffer[..]);
                 self.buffer.clear();
@@ -180,6 +187,10 @@ impl Device for StationDevice {
             self.take(read, packets);
         }
         Ok(())
+    }
+
+    fn waited(&mut self) -> Option<Duration> {
+        self.waited
     }
 
     fn send(&mut self, frame: Frame) -> io::Result<()> {

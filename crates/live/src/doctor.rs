@@ -6,7 +6,9 @@ use std::io;
 use nix::sys::socket::{AddressFamily, SockType};
 use serde::Serialize;
 
+use crate::congestion;
 use crate::device::tun;
+use crate::error::{Error, advice};
 use crate::namespace;
 use crate::plan::{DeviceKind, DevicePlan, Plan, StationPlan};
 use crate::program::installed;
@@ -53,7 +55,7 @@ impl Finding {
 #[must_use]
 pub fn examine() -> Vec<Finding> {
     let mut findings = stations();
-    findings.extend([tun_device(), datagrams(), raw_sockets(), congestion()]);
+    findings.extend([tun_device(), datagrams(), raw_sockets(), congestion_control()]);
     findings.extend(PROGRAMS.iter().map(program));
     findings
 }
@@ -78,9 +80,17 @@ fn stations() -> Vec<Finding> {
             let fix = "run as root, or set user.max_user_namespaces above 0, \
                        kernel.unprivileged_userns_clone to 1 and \
                        kernel.apparmor_restrict_unprivileged_userns to 0, where they exist";
+            let fix = match &error {
+                Error::NamespacesClosed(source) if !is_forbidden(source) => advice(source),
+                _ => fix,
+            };
             vec![Finding::bad("namespaces", Health::Missing, error.to_string(), fix)]
         }
     }
+}
+
+fn is_forbidden(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied
 }
 
 fn tun_device() -> Finding {
@@ -127,19 +137,17 @@ fn raw_sockets() -> Finding {
     }
 }
 
-fn congestion() -> Finding {
-    let read = |name: &str| {
-        let text = fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"));
-        text.unwrap_or_default().trim().to_owned()
-    };
-    let (available, default) =
-        (read("tcp_available_congestion_control"), read("tcp_congestion_control"));
+fn congestion_control() -> Finding {
+    let default = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
+    let default = default.unwrap_or_default().trim().to_owned();
+    let (there, may) = (congestion::available().join(" "), congestion::allowed().join(" "));
+    let found = format!("default {default}; there are {there}; stations may use {may}");
     if default == "bbr" {
-        let found = format!("default bbr, which does not back off on loss; there are {available}");
-        let fix = "choose with --tcp-congestion reno where loss should count";
+        let fix =
+            "bbr does not back off on loss: choose --tcp-congestion reno where loss should count";
         return Finding::bad("tcp-congestion", Health::Degraded, found, fix);
     }
-    Finding::good("tcp-congestion", format!("default {default}; there are {available}"))
+    Finding::good("tcp-congestion", found)
 }
 
 /// Programs that make more possible: the name, what for, the Debian package.

@@ -1,12 +1,16 @@
 //! The way into a run that goes on: other processes of the same user ask at a socket by name.
 //!
-//! The socket is an abstract one: it has no file, and vanishes with the process that holds it, so a
-//! run that was killed leaves nothing behind, not even a name.
+//! The socket lies in a directory that belongs to the user alone, where no other user can take its
+//! name; one that a killed run left there is removed by the next process that looks. Where there is
+//! no such directory the socket is an abstract one, with a number after its name so that nobody can
+//! have taken it before. Whoever enters looks whose socket it is.
 
 use std::ffi::OsString;
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
 
 use nix::sched::CloneFlags;
 use nix::sys::signal::{SigSet, Signal};
@@ -14,35 +18,75 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use crate::control::{Control, Message};
 use crate::error::{Doing, Error, Result};
-use crate::plan::Program;
+use crate::identity::Identity;
+use crate::plan::{Program, ProgramOutput};
 use crate::program;
 use crate::stage::Stage;
 use crate::terminal::Terminal;
 
-/// What every name begins with.
+/// What every abstract name begins with.
 const PREFIX: &str = "windfall/";
+/// The user's directory of sockets, in that of everything that lasts as long as the session.
+const FOLDER: &str = "windfall";
+/// The longest name of a run.
+const LONGEST: usize = 60;
+/// Guests that may wait.
+const WAITING: i32 = 64;
 
 /// Where a run can be entered.
 #[derive(Debug)]
-pub struct Door(OwnedFd);
+pub struct Door {
+    socket: OwnedFd,
+    /// The socket's file, if it is none of the abstract ones.
+    path: Option<PathBuf>,
+}
 
 impl Door {
     /// Opens a door under a name of which there is only one at a time for each user.
     ///
     /// # Errors
-    /// If the name is taken.
+    /// If the name is taken, or would be none.
     pub fn open(name: &str) -> Result<Self> {
-        let doing = || format!("announce the run as \"{name}\" (give it another name)");
-        let address = address(&format!("{PREFIX}{}/{name}", nix::unistd::geteuid()));
+        if !is_name(name) {
+            return Err(Error::NoSuchRun(format!(
+                "\"{name}\" cannot name a run: give it up to {LONGEST} letters without / by --name"
+            )));
+        }
+        let doing = || format!("announce the run as \"{name}\"");
+        let taken = || {
+            let why = format!("a run of yours is called \"{name}\" already: give another --name");
+            Err(Error::NoSuchRun(why))
+        };
         let socket = socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK).doing(doing)?;
+        let Some(folder) = folder(true) else {
+            if find().iter().any(|run| run.name == name) {
+                return taken();
+            }
+            let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+            let (user, number) = (nix::unistd::geteuid(), now.tv_nsec);
+            let full = format!("{PREFIX}{user}/{name}/{}-{number}", std::process::id());
+            let address = SocketAddrUnix::new_abstract_name(full.as_bytes());
+            address.and_then(|address| rustix::net::bind(&socket, &address)).doing(doing)?;
+            rustix::net::listen(&socket, WAITING).doing(doing)?;
+            return Ok(Self { socket, path: None });
+        };
+        // Two that begin at once must not take each other's socket for one that was left behind.
+        let lock = fs::File::open(&folder).doing(doing)?;
+        rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).doing(doing)?;
+        if find().iter().any(|run| run.name == name) {
+            return taken();
+        }
+        let path = folder.join(name);
+        let _ = fs::remove_file(&path);
+        let address = SocketAddrUnix::new(&path);
         address.and_then(|address| rustix::net::bind(&socket, &address)).doing(doing)?;
-        rustix::net::listen(&socket, 8).doing(doing)?;
-        Ok(Self(socket))
+        rustix::net::listen(&socket, WAITING).doing(doing)?;
+        Ok(Self { socket, path: Some(path) })
     }
 
     /// Lets in whoever waits, if it is the same user or root.
     pub(crate) fn admit(&self, stage: &Stage) {
-        while let Ok(guest) = rustix::net::accept_with(&self.0, SocketFlags::CLOEXEC) {
+        while let Ok(guest) = rustix::net::accept_with(&self.socket, SocketFlags::CLOEXEC) {
             if is_friend(&guest) {
                 // A guest that is gone again is no trouble of ours.
                 let _ = hand_over(&Control::new(guest), stage);
@@ -53,23 +97,96 @@ impl Door {
 
 impl AsFd for Door {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.socket.as_fd()
     }
 }
 
-/// The names of this user's runs that can be entered.
-#[must_use]
-pub fn runs() -> Vec<String> {
-    let own = format!("@{PREFIX}{}/", nix::unistd::geteuid());
-    let sockets = fs::read_to_string("/proc/net/unix").unwrap_or_default();
-    let name = |line: &str| line.split_once(&own).map(|(_, name)| name.to_owned());
-    let mut names: Vec<_> = sockets.lines().filter_map(name).collect();
-    names.sort();
-    names.dedup();
-    names
+impl Drop for Door {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// A run that can be entered, and a connection to it.
+struct Open {
+    name: String,
+    socket: OwnedFd,
+}
+
+/// Whether a run may be called so: its name is that of a file, and is shown to users.
+fn is_name(name: &str) -> bool {
+    let is_plain = !name.chars().any(|it| it.is_control() || it == '/');
+    (1..=LONGEST).contains(&name.len()) && is_plain && !name.starts_with('.')
+}
+
+/// The directory of the user's sockets, if there is one that no other user can enter; made if need
+/// be.
+fn folder(make: bool) -> Option<PathBuf> {
+    let user = nix::unistd::geteuid();
+    let is_own = |path: &Path| {
+        let found = fs::symlink_metadata(path);
+        found.is_ok_and(|it| it.is_dir() && it.uid() == user.as_raw() && it.mode() & 0o077 == 0)
+    };
+    let session = std::env::var_os("XDG_RUNTIME_DIR").filter(|path| !path.is_empty());
+    let session = session.map_or_else(|| format!("/run/user/{user}").into(), PathBuf::from);
+    let folder = session.is_absolute().then(|| session.join(FOLDER))?;
+    if make && is_own(&session) {
+        let _ = fs::DirBuilder::new().mode(0o700).create(&folder);
+    }
+    is_own(&folder).then_some(folder)
+}
+
+/// The runs of this user that can be entered.
+fn find() -> Vec<Open> {
+    let mut runs = Vec::new();
+    let entries = folder(false).and_then(|folder| fs::read_dir(folder).ok());
+    for entry in entries.into_iter().flatten().flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        match SocketAddrUnix::new(entry.path()).and_then(|address| connect(&address)) {
+            Ok(socket) if is_name(&name) && is_own(&socket) => runs.push(Open { name, socket }),
+            // Its run was killed.
+            Err(rustix::io::Errno::CONNREFUSED) => drop(fs::remove_file(entry.path())),
+            _ => {}
+        }
+    }
+    let own = format!("{PREFIX}{}/", nix::unistd::geteuid());
+    // Any user can make any name appear here: only what answers as this user counts.
+    let sockets = fs::read("/proc/net/unix").unwrap_or_default();
+    for line in String::from_utf8_lossy(&sockets).lines() {
+        let Some((_, full)) = line.split_once(&format!(" @{own}")) else { continue };
+        let Some((name, _)) = full.rsplit_once('/').filter(|(name, _)| is_name(name)) else {
+            continue;
+        };
+        let address = SocketAddrUnix::new_abstract_name(format!("{own}{full}").as_bytes());
+        if let Ok(socket) = address.and_then(|address| connect(&address))
+            && is_own(&socket)
+            && !runs.iter().any(|run| run.name == name)
+        {
+            runs.push(Open { name: name.to_owned(), socket });
+        }
+    }
+    runs.sort_by(|a, b| a.name.cmp(&b.name));
+    runs
+}
+
+/// Connects without waiting for whoever listens and never answers.
+fn connect(address: &SocketAddrUnix) -> rustix::io::Result<OwnedFd> {
+    let socket = socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?;
+    rustix::net::connect(&socket, address)?;
+    Ok(socket)
+}
+
+/// Whether the process that listens at the other end is this user's.
+fn is_own(socket: &OwnedFd) -> bool {
+    let other = rustix::net::sockopt::socket_peercred(socket);
+    other.is_ok_and(|other| other.uid.as_raw() == nix::unistd::geteuid().as_raw())
 }
 
 /// Runs a program in a station of a run that goes on; returns the program's exit status.
+///
+/// It runs as the user who called through sudo, if there is one, unless it is to run `as_root`.
 ///
 /// # Errors
 /// If there is no such run or station, or the program cannot be started.
@@ -78,12 +195,15 @@ pub fn enter(
     station: &str,
     arguments: Vec<OsString>,
     interactive: bool,
+    as_root: bool,
 ) -> Result<u8> {
     let run = choose(run)?;
+    let identity = (!as_root).then(Identity::of_caller).flatten();
+    let name = &run.name;
     let (place, stations) = ask(&run)?;
     let names = || stations.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
     let Some((_, network)) = stations.iter().find(|(name, _)| name == station) else {
-        let why = format!("run \"{run}\" has no station \"{station}\"; it has {}", names());
+        let why = format!("run \"{name}\" has no station \"{station}\"; it has {}", names());
         return Err(Error::NoSuchRun(why));
     };
     let directory = std::env::current_dir();
@@ -96,8 +216,9 @@ pub fn enter(
     }
     move_to(network, CloneFlags::CLONE_NEWNET)?;
     let environment = vec![("WINDFALL_STATION".into(), station.into())];
-    let program = Program { station: 0, arguments, environment, interactive };
-    let mut command = program::prepare(&program);
+    let output = ProgramOutput::Inherit;
+    let program = Program { station: 0, arguments, environment, interactive, output };
+    let mut command = program::prepare(&program, None, identity.as_ref());
     if let Ok(directory) = directory {
         // Entering a mount namespace moves to its root.
         command.current_dir(directory);
@@ -125,20 +246,22 @@ const KINDS: [CloneFlags; 3] =
     [CloneFlags::CLONE_NEWNS, CloneFlags::CLONE_NEWPID, CloneFlags::CLONE_NEWUSER];
 
 /// The run that is meant: the one named, or the only one.
-fn choose(run: Option<&str>) -> Result<String> {
-    let runs = runs();
-    match (run, &runs[..]) {
-        (Some(name), _) if runs.iter().any(|run| run == name) => Ok(name.to_owned()),
-        (None, [only]) => Ok(only.clone()),
-        (_, []) => {
+fn choose(run: Option<&str>) -> Result<Open> {
+    let mut runs = find();
+    let names = runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>().join(", ");
+    let found = match run {
+        Some(name) => runs.iter().position(|run| run.name == name),
+        None => (runs.len() == 1).then_some(0),
+    };
+    match (run, found) {
+        (_, Some(place)) => Ok(runs.swap_remove(place)),
+        _ if runs.is_empty() => {
             Err(Error::NoSuchRun("no `windfall up` of yours is running; start one".to_owned()))
         }
-        (Some(name), _) => {
-            let names = runs.join(", ");
+        (Some(name), None) => {
             Err(Error::NoSuchRun(format!("no run is called \"{name}\"; there are {names}")))
         }
-        (None, _) => {
-            let names = runs.join(", ");
+        (None, None) => {
             Err(Error::NoSuchRun(format!("several runs go on; choose one of {names} with --run")))
         }
     }
@@ -146,15 +269,10 @@ fn choose(run: Option<&str>) -> Result<String> {
 
 /// Asks a run for its namespaces: those that all stations share, and each station's own.
 #[expect(clippy::type_complexity, reason = "two lists, used once")]
-fn ask(run: &str) -> Result<(Vec<OwnedFd>, Vec<(String, OwnedFd)>)> {
-    let doing = || format!("enter the run \"{run}\"");
-    let address = address(&format!("{PREFIX}{}/{run}", nix::unistd::geteuid())).doing(doing)?;
-    let socket = socket(SocketFlags::CLOEXEC).doing(doing)?;
-    rustix::net::connect(&socket, &address).doing(doing)?;
-    if !is_friend(&socket) {
-        let why = format!("the run \"{run}\" belongs to another user");
-        return Err(Error::NoSuchRun(why));
-    }
+fn ask(run: &Open) -> Result<(Vec<OwnedFd>, Vec<(String, OwnedFd)>)> {
+    let doing = || format!("enter the run \"{}\"", run.name);
+    let socket = run.socket.try_clone().doing(doing)?;
+    rustix::fs::fcntl_setfl(&socket, rustix::fs::OFlags::empty()).doing(doing)?;
     let control = Control::new(socket);
     let (mut place, mut stations) = (Vec::new(), Vec::new());
     while let Some(message) = control.receive().doing(doing)? {
@@ -182,10 +300,6 @@ fn is_friend(socket: &OwnedFd) -> bool {
     other.is_ok_and(|other| {
         other.uid.is_root() || other.uid.as_raw() == nix::unistd::geteuid().as_raw()
     })
-}
-
-fn address(name: &str) -> rustix::io::Result<SocketAddrUnix> {
-    SocketAddrUnix::new_abstract_name(name.as_bytes())
 }
 
 fn socket(flags: SocketFlags) -> rustix::io::Result<OwnedFd> {

@@ -6,6 +6,10 @@ use windfall_base::{Duration, Frame, Input, Instant, Node, Payload, Port, RxVect
 
 /// Deliveries at most this much behind their due time count as punctual.
 pub const PUNCTUAL: Duration = Duration::from_millis(1);
+/// A loop that does nothing for this long disturbs the run.
+pub const PAUSE: Duration = Duration::from_millis(10);
+/// The longest queue of a device, in calls of [`Device::receive`] that each give all they may.
+const QUEUE: u32 = 40;
 
 /// Where a [`Loop`] gets its time from, and where it waits.
 pub trait Clock {
@@ -20,6 +24,15 @@ pub trait Clock {
     /// # Errors
     /// If the system refuses to wait; the run cannot go on.
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Port>) -> io::Result<()>;
+
+    /// The latest time at which nothing of what the last [`wait`](Self::wait) reported had happened
+    /// yet; `None` if it was there when the wait began.
+    ///
+    /// It lies before the end of the wait if the process could not run when it should have: it
+    /// was stopped, or others had the processor.
+    fn quiet_until(&mut self) -> Option<Instant> {
+        Some(self.now())
+    }
 }
 
 /// One end of the network: a kernel's network device that carries bare IP packets.
@@ -29,6 +42,12 @@ pub trait Device {
     /// # Errors
     /// If the device is gone. A packet that makes no sense is no error: the device counts it.
     fn receive(&mut self, packets: &mut Vec<Payload>) -> io::Result<()>;
+
+    /// How long the oldest packet of the last [`receive`](Self::receive) had waited on the device;
+    /// `None` where the system does not say.
+    fn waited(&mut self) -> Option<Duration> {
+        None
+    }
 
     /// Takes a packet for delivery; may hold it until [`flush`](Self::flush) to merge it with
     /// others.
@@ -44,15 +63,74 @@ pub trait Device {
     fn flush(&mut self) -> io::Result<()>;
 }
 
-/// How far deliveries were behind their due time, for want of processor time.
+/// How far a run was behind its own time, for want of processor time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lateness {
     /// Packets delivered to a device.
     pub delivered: u64,
     /// Of them, later than [`PUNCTUAL`] after their due time.
     pub late: u64,
-    /// The worst of all.
+    /// Packets read from a device.
+    pub read: u64,
+    /// Of them, those that may have waited there for longer than [`PUNCTUAL`].
+    pub read_late: u64,
+    /// The worst of all deliveries and reads.
     pub worst: Duration,
+    /// Times at which the loop stood still for longer than [`PAUSE`] with something to do: the
+    /// process was stopped, others had the processor, or one turn took that long.
+    pub pauses: u64,
+    /// The sum of the pauses.
+    pub paused: Duration,
+    /// The longest pause.
+    pub longest_pause: Duration,
+}
+
+impl Lateness {
+    /// Notes a delivery or a read that was `behind`; `true` if that is late.
+    fn note(&mut self, behind: Duration) -> bool {
+        self.worst = self.worst.max(behind);
+        behind > PUNCTUAL
+    }
+
+    /// Notes that the loop stood still for this long.
+    fn stood_still(&mut self, span: Duration) {
+        if span > PAUSE {
+            self.pauses += 1;
+            self.paused = self.paused.saturating_add(span);
+            self.longest_pause = self.longest_pause.max(span);
+        }
+    }
+}
+
+/// What is known of a device's queue.
+#[derive(Clone, Copy, Debug, Default)]
+struct Queue {
+    /// What is on the device now came after this time.
+    empty_at: Instant,
+    /// Calls of [`Device::receive`] since `mark` that found something.
+    calls: u32,
+    /// The time of a read a whole queue ago.
+    mark: Instant,
+}
+
+impl Queue {
+    fn is_empty_at(&mut self, at: Instant) {
+        self.empty_at = self.empty_at.max(at);
+    }
+
+    /// Notes a read that found something, and says how long that may have waited.
+    ///
+    /// A device that is never empty holds no more than its queue has room for: what is read now
+    /// came after what was read a whole queue ago.
+    fn read(&mut self, now: Instant) -> Duration {
+        self.calls += 1;
+        if self.calls >= QUEUE {
+            self.calls = 0;
+            self.is_empty_at(self.mark);
+            self.mark = now;
+        }
+        now.saturating_since(self.empty_at)
+    }
 }
 
 /// Drives a node in the time of a [`Clock`]; `Port(i)` of the node is the i-th [`Device`].
@@ -70,15 +148,24 @@ pub struct Loop<N, C, D> {
     packets: Vec<Payload>,
     /// The last instant that the node was told: it must never see time go back.
     told: Instant,
+    queues: Vec<Queue>,
+    /// The due times of packets that the devices have got since the last flush.
+    handed: Vec<Instant>,
+    /// The end of the last wait.
+    woke: Option<Instant>,
 }
 
 impl<N: Node, C: Clock, D: Device> Loop<N, C, D> {
     /// A loop around `node`, one device for each of its ports.
     pub fn new(node: N, clock: C, devices: Vec<D>) -> Self {
+        let queues = vec![Queue::default(); devices.len()];
         Self {
             node,
             clock,
             devices,
+            queues,
+            handed: Vec::new(),
+            woke: None,
             lateness: Lateness::default(),
             ready: Vec::new(),
             packets: Vec::new(),
@@ -101,9 +188,7 @@ impl<N: Node, C: Clock, D: Device> Loop<N, C, D> {
     pub fn turn_until(&mut self, limit: Option<Instant>) -> io::Result<()> {
         let due = self.node.poll_timeout().map(|(at, _)| at);
         let deadline = due.into_iter().chain(limit).min();
-        self.ready.clear();
-        self.clock.wait(deadline, &mut self.ready)?;
-        let now = self.clock.now();
+        let now = self.wait(deadline)?;
         self.catch_up(now)?;
         self.flush()?;
         for i in 0..self.ready.len() {
@@ -116,6 +201,29 @@ impl<N: Node, C: Clock, D: Device> Loop<N, C, D> {
         }
         self.catch_up(now)?;
         self.flush()
+    }
+
+    /// Waits once, and notes when the loop stood still and which devices were empty.
+    fn wait(&mut self, deadline: Option<Instant>) -> io::Result<Instant> {
+        self.ready.clear();
+        let began = self.clock.now();
+        if let Some(woke) = self.woke {
+            self.lateness.stood_still(began.saturating_since(woke));
+        }
+        self.clock.wait(deadline, &mut self.ready)?;
+        let quiet = self.clock.quiet_until();
+        let now = self.clock.now();
+        self.woke = Some(now);
+        if let Some(quiet) = quiet {
+            self.lateness.stood_still(now.saturating_since(quiet));
+        }
+        for (port, queue) in (0..).zip(&mut self.queues) {
+            match self.ready.contains(&Port(port)) {
+                true => queue.is_empty_at(quiet.unwrap_or_default()),
+                false => queue.is_empty_at(now),
+            }
+        }
+        Ok(now)
     }
 
     /// The node.
@@ -161,7 +269,7 @@ impl<N: Node, C: Clock, D: Device> Loop<N, C, D> {
         let now = self.clock.now().max(self.told);
         self.told = now;
         act(&mut self.node, now);
-        self.hand_out(now, Duration::ZERO)
+        self.hand_out(now, now)
     }
 
     /// Fires every timer due by `now`, each at its own time.
@@ -172,47 +280,72 @@ impl<N: Node, C: Clock, D: Device> Loop<N, C, D> {
             let at = due.max(self.told);
             self.told = at;
             self.node.handle_timeout(at);
-            self.hand_out(at, now.saturating_since(due))?;
+            self.hand_out(at, due)?;
         }
         Ok(())
     }
 
-    /// Hands over what the devices still hold to merge it with others.
+    /// Hands over what the devices still hold to merge it with others, and notes how late it is.
     ///
     /// # Errors
     /// If a device is gone.
     pub fn flush(&mut self) -> io::Result<()> {
-        self.devices.iter_mut().try_for_each(Device::flush)
+        self.devices.iter_mut().try_for_each(Device::flush)?;
+        if !self.handed.is_empty() {
+            let now = self.clock.now();
+            for due in self.handed.drain(..) {
+                self.lateness.delivered += 1;
+                let is_late = self.lateness.note(now.saturating_since(due));
+                self.lateness.late += u64::from(is_late);
+            }
+        }
+        Ok(())
     }
 
     /// Gives the node what the device at `port` has; `false` if it has nothing.
     fn take_in(&mut self, now: Instant, port: Port) -> io::Result<bool> {
-        let Some(device) = self.devices.get_mut(usize::from(port.0)) else {
+        let number = usize::from(port.0);
+        let Some(device) = self.devices.get_mut(number) else {
             return Ok(false);
         };
+        let at = self.clock.now();
         let mut packets = std::mem::take(&mut self.packets);
         let result = device.receive(&mut packets);
+        if packets.is_empty() {
+            self.queues[number].is_empty_at(at);
+            self.packets = packets;
+            return result.map(|()| false);
+        }
+        let waited = self.queues[number].read(at);
+        let waited = match device.waited() {
+            Some(known) => known.min(waited),
+            // The upper bound is all that is known, and a short one is no sign of lateness.
+            None if waited <= PUNCTUAL => Duration::ZERO,
+            None => waited,
+        };
+        self.lateness.read += packets.len() as u64;
+        if self.lateness.note(waited) {
+            self.lateness.read_late += packets.len() as u64;
+        }
+        let came = Instant::from_nanos(at.as_nanos().saturating_sub(waited.as_nanos()));
         let now = now.max(self.told);
         self.told = now;
-        let has_some = !packets.is_empty();
         for payload in packets.drain(..) {
             let input = Input::Frame(Frame::packet(payload), RxVector::wired(now));
             self.node.handle_input(now, port, input);
-            self.hand_out(now, Duration::ZERO)?;
+            self.hand_out(now, came)?;
         }
         self.packets = packets;
-        result.map(|()| has_some)
+        result.map(|()| true)
     }
 
-    /// Drains the node into the devices.
-    fn hand_out(&mut self, now: Instant, behind: Duration) -> io::Result<()> {
+    /// Drains the node into the devices; what comes out was due at `due`.
+    fn hand_out(&mut self, now: Instant, due: Instant) -> io::Result<()> {
         while let Some((port, outgoing)) = self.node.poll_transmit(now) {
             let Some(device) = self.devices.get_mut(usize::from(port.0)) else {
                 continue;
             };
-            self.lateness.delivered += 1;
-            self.lateness.late += u64::from(behind > PUNCTUAL);
-            self.lateness.worst = self.lateness.worst.max(behind);
+            self.handed.push(due);
             device.send(outgoing.frame)?;
         }
         Ok(())

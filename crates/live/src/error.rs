@@ -5,13 +5,12 @@ use std::io;
 /// A failure of the machinery around a run, never of the programs in it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Neither root nor allowed to become so in a namespace.
-    #[error(
-        "this user may not make namespaces ({0}): run as root, or allow user namespaces \
-         (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone or \
-         kernel.apparmor_restrict_unprivileged_userns; `windfall doctor` says which)"
-    )]
+    /// Neither root nor allowed to become so in a namespace, or a limit is reached.
+    #[error("namespaces cannot be made ({}): {}", .0, advice(.0))]
     NamespacesClosed(#[source] io::Error),
+    /// More than one thread where a process must be copied.
+    #[error("stations can be built only by a process with one thread; this one has {0}")]
+    Threads(usize),
     /// The system refused something that a run needs.
     #[error("cannot {doing}: {source}")]
     System {
@@ -52,13 +51,29 @@ pub enum Error {
         /// The shell's exit status, 126 or 127.
         status: u8,
     },
+    /// Nothing listens where something should before the command starts.
+    #[error("nothing listens on port {port} of station {station}: {why}")]
+    NotListening {
+        /// The port.
+        port: u16,
+        /// The station.
+        station: String,
+        /// For how long it was awaited, or what has become of the programs.
+        why: String,
+    },
+    /// TCP in stations cannot use a congestion control.
+    #[error("TCP in stations cannot use the congestion control \"{name}\": {why}")]
+    Congestion {
+        /// Its name.
+        name: String,
+        /// Which there are, and how to get more.
+        why: String,
+    },
     /// There is no such run to enter.
     #[error("{0}")]
     NoSuchRun(String),
     /// A kernel parameter does not exist or does not take the value.
-    #[error(
-        "cannot set {key} to \"{value}\" in station {station}: {source}; see /proc/sys for the keys"
-    )]
+    #[error("cannot set {key} to \"{value}\" in station {station}: {source}")]
     Sysctl {
         /// The station.
         station: String,
@@ -115,6 +130,29 @@ impl Error {
     }
 }
 
+/// What to do when the system makes no namespace or process, by what it says.
+pub(crate) fn advice(error: &io::Error) -> &'static str {
+    use rustix::io::Errno;
+    match Errno::from_io_error(error) {
+        Some(Errno::NOSPC | Errno::USERS) => {
+            "a limit on their number or depth is reached: end other runs, nest fewer, or let root \
+             raise user.max_user_namespaces, user.max_pid_namespaces, user.max_mnt_namespaces and \
+             user.max_net_namespaces"
+        }
+        Some(Errno::AGAIN) => {
+            "no more processes are allowed: end some, or raise the limit (`ulimit -u`, pids.max of \
+             the control group)"
+        }
+        Some(Errno::NOMEM) => "there is too little memory: end something, or allow more",
+        Some(Errno::INVAL | Errno::NOSYS) => "this kernel has none of that kind",
+        _ => {
+            "run as root, or allow user namespaces (sysctl user.max_user_namespaces, \
+             kernel.unprivileged_userns_clone or kernel.apparmor_restrict_unprivileged_userns; \
+             `windfall doctor` says which)"
+        }
+    }
+}
+
 /// A result with an [`Error`] of a run.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -127,5 +165,20 @@ pub(crate) trait Doing<T> {
 impl<T, E: Into<io::Error>> Doing<T> for std::result::Result<T, E> {
     fn doing(self, doing: impl FnOnce() -> String) -> Result<T> {
         self.map_err(|source| Error::System { doing: doing(), source: source.into() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_fits_what_the_system_said() {
+        let advice = |errno: rustix::io::Errno| Error::NamespacesClosed(errno.into()).to_string();
+        let full = advice(rustix::io::Errno::NOSPC);
+        assert!(full.contains("user.max_net_namespaces") && !full.contains("as root,"), "{full}");
+        let processes = advice(rustix::io::Errno::AGAIN);
+        assert!(processes.contains("pids.max") && !processes.contains("root"), "{processes}");
+        assert!(advice(rustix::io::Errno::PERM).contains("run as root"));
     }
 }

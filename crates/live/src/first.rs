@@ -16,14 +16,22 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::control::{Control, Message};
 use crate::error::{Doing, Error, Result};
+use crate::identity::Identity;
 use crate::kernel;
+use crate::lines::Lines;
 use crate::namespace;
+use crate::patience::{Patience, Programs};
 use crate::plan::{Plan, Program};
 use crate::program;
 use crate::station::{self, Station};
 
-/// How long a program beside the command may take to listen before the command starts.
+/// How long a program beside the command may take to listen before the command starts; time in
+/// which it waits for a processor or a disk does not count.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// The same with that time.
+const MOST_PATIENCE: Duration = Duration::from_secs(10);
+/// How long it may take where a port is named.
+const PORT_PATIENCE: Duration = Duration::from_secs(30);
 /// How long programs may take to end when the command has ended.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -37,6 +45,8 @@ pub(crate) struct Work {
     pub(crate) command: Option<Program>,
     /// Whether a user namespace lies around the stations.
     pub(crate) own_user: bool,
+    /// Whose the programs are, if not the caller's own.
+    pub(crate) identity: Option<Identity>,
 }
 
 /// The life of the first process; returns its exit status.
@@ -63,19 +73,22 @@ fn describe(error: &Error) -> String {
     error.to_string().replace('\n', " ")
 }
 
+/// The time by the system's clock.
+fn now() -> Duration {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
+    Duration::new(tv_sec.unsigned_abs(), tv_nsec as u32)
+}
+
 /// A moment of the system's clock after which it is no use to wait.
-struct Deadline(Timespec);
+struct Deadline(Duration);
 
 impl Deadline {
     fn after(span: Duration) -> Self {
-        let mut at = clock_gettime(ClockId::Monotonic);
-        at.tv_sec += span.as_secs() as i64;
-        Self(at)
+        Self(now() + span)
     }
 
     fn is_over(&self) -> bool {
-        let now = clock_gettime(ClockId::Monotonic);
-        (now.tv_sec, now.tv_nsec) >= (self.0.tv_sec, self.0.tv_nsec)
+        now() >= self.0
     }
 }
 
@@ -94,8 +107,12 @@ struct First<'a> {
     /// What a terminal sends to the whole group, this process included.
     interrupts: SignalFd,
     command: Option<Pid>,
-    /// The programs beside the command, with what their users wrote.
-    others: BTreeMap<Pid, String>,
+    /// The programs beside the command, with their stations and what their users wrote.
+    others: BTreeMap<Pid, (usize, String)>,
+    /// What they write, where it is passed on line by line.
+    lines: Vec<Lines>,
+    /// The programs have been told to end, so that how they end is no failure.
+    told: bool,
 }
 
 impl<'a> First<'a> {
@@ -125,8 +142,16 @@ impl<'a> First<'a> {
         send(Message::Ready(kind))?;
         let signals = take_over(&[Signal::SIGCHLD])?;
         let interrupts = take_over(&[Signal::SIGINT, Signal::SIGQUIT])?;
-        let others = BTreeMap::new();
-        Ok(Self { control, stations, signals, interrupts, command: None, others })
+        Ok(Self {
+            control,
+            stations,
+            signals,
+            interrupts,
+            command: None,
+            others: BTreeMap::new(),
+            lines: Vec::new(),
+            told: false,
+        })
     }
 
     fn run(&mut self, work: &Work) -> Result<()> {
@@ -135,14 +160,20 @@ impl<'a> First<'a> {
         }
         for program in &work.others {
             let station = &self.stations[program.station];
-            let pid = program::start(program, station.namespace.as_fd())?;
+            let namespace = station.namespace.as_fd();
+            let (pid, lines) = program::start(program, namespace, work.identity.as_ref())?;
+            self.lines.extend(lines);
             let line = program.arguments.last().map(|line| line.to_string_lossy().into_owned());
-            self.others.insert(pid, line.unwrap_or_default());
+            self.others.insert(pid, (program.station, line.unwrap_or_default()));
         }
-        self.await_listeners(work)?;
-        if let Some(program) = &work.command {
+        let interrupted = self.await_listeners(work)?;
+        if let Some(status) = interrupted {
+            let _ = self.control.send(&Message::Ended(status));
+        } else if let Some(program) = &work.command {
             let station = &self.stations[program.station];
-            let command = program::start(program, station.namespace.as_fd())?;
+            let namespace = station.namespace.as_fd();
+            let (command, lines) = program::start(program, namespace, work.identity.as_ref())?;
+            self.lines.extend(lines);
             // What was sent before the command was there has reached only the others of the group.
             while let Ok(Some(signal)) = self.interrupts.read_signal() {
                 if let Ok(signal) = Signal::try_from(signal.ssi_signo as i32) {
@@ -151,30 +182,93 @@ impl<'a> First<'a> {
             }
             self.command = Some(command);
         }
-        self.attend()?;
+        if interrupted.is_none() {
+            self.attend()?;
+        }
         self.end_all()?;
         self.count();
         Ok(())
     }
 
-    /// Waits until the stations listen on as many sockets as programs were started, or some time.
-    fn await_listeners(&mut self, work: &Work) -> Result<()> {
-        let patience = Deadline::after(PATIENCE);
+    /// Waits until the stations listen on the ports that are awaited; where none is, on as many
+    /// sockets as programs were started, or some time.
+    ///
+    /// Returns the exit status if the run is told to end meanwhile.
+    fn await_listeners(&mut self, work: &Work) -> Result<Option<u8>> {
+        let limit = Deadline::after(PORT_PATIENCE);
+        for &(station, port) in &work.plan.awaited {
+            while !self.at(station, || kernel::listens_on(port))? {
+                let why = match (self.has_programs(), limit.is_over()) {
+                    (true, false) => None,
+                    (true, true) => Some(format!("waited for {} s", PORT_PATIENCE.as_secs())),
+                    (false, _) => Some("its programs have ended".to_owned()),
+                };
+                if let Some(why) = why {
+                    let station = work.plan.stations[station].name.clone();
+                    return Err(Error::NotListening { port, station, why });
+                }
+                if let Some(status) = self.pause()? {
+                    return Ok(Some(status));
+                }
+            }
+        }
         let mut wanted = BTreeMap::<usize, usize>::new();
         for program in &work.others {
             *wanted.entry(program.station).or_default() += 1;
         }
+        wanted.retain(|station, _| work.plan.awaited.iter().all(|(known, _)| known != station));
+        let mut patience = Patience::new(now(), PATIENCE, MOST_PATIENCE);
         for (station, count) in wanted {
-            while !patience.is_over() && !self.others.is_empty() {
-                station::enter(self.stations[station].namespace.as_fd())?;
-                if kernel::listeners() >= count {
+            while !self.others.is_empty() && !patience.is_over(now(), Programs::read()) {
+                if self.at(station, || kernel::listeners() >= count)? {
                     break;
                 }
-                self.wait(PollTimeout::from(5_u8))?;
-                self.bury()?;
+                if let Some(status) = self.pause()? {
+                    return Ok(Some(status));
+                }
             }
         }
-        Ok(())
+        Ok(None)
+    }
+
+    /// Asks something in the network namespace of a station.
+    fn at(&self, station: usize, ask: impl FnOnce() -> bool) -> Result<bool> {
+        station::enter(self.stations[station].namespace.as_fd())?;
+        Ok(ask())
+    }
+
+    /// Whether anything runs in the stations.
+    fn has_programs(&self) -> bool {
+        // From process 1 this means everything in its namespace but itself.
+        kill(Pid::from_raw(-1), None) != Err(nix::errno::Errno::ESRCH)
+    }
+
+    /// Waits a moment for programs to listen; returns the exit status if the run shall end.
+    fn pause(&mut self) -> Result<Option<u8>> {
+        self.wait(PollTimeout::from(5_u8))?;
+        self.bury()?;
+        if let Ok(Some(signal)) = self.interrupts.read_signal() {
+            return Ok(Some(128 + signal.ssi_signo as u8));
+        }
+        match self.heard()? {
+            None => Ok(None),
+            Some(Message::Signal(signal)) => Ok(Some(128 + signal as u8)),
+            Some(_) => Ok(Some(0)),
+        }
+    }
+
+    /// What the run has said, if it has said something.
+    fn heard(&self) -> Result<Option<Message>> {
+        let mut ready = [PollFd::new(self.control.as_fd(), PollFlags::POLLIN)];
+        poll(&mut ready, PollTimeout::ZERO).doing(|| "wait".into())?;
+        if ready[0].any() != Some(true) {
+            return Ok(None);
+        }
+        match self.control.receive().doing(|| "hear the run".into())? {
+            Some(message) => Ok(Some(message)),
+            // Without the run there is nothing left to do; the kernel is about to end this.
+            None => std::process::exit(125),
+        }
     }
 
     /// Buries the dead and does as it is told, until the run ends.
@@ -184,45 +278,47 @@ impl<'a> First<'a> {
                 return Ok(());
             }
             self.wait(PollTimeout::NONE)?;
-            let mut ready = [PollFd::new(self.control.as_fd(), PollFlags::POLLIN)];
-            poll(&mut ready, PollTimeout::ZERO).doing(|| "wait".into())?;
-            if ready[0].any() != Some(true) {
-                continue;
-            }
-            match self.control.receive().doing(|| "hear the run".into())? {
+            match self.heard()? {
                 Some(Message::Signal(signal)) => {
                     if let (Some(command), Ok(signal)) = (self.command, Signal::try_from(signal)) {
                         let _ = kill(command, signal);
                     }
                 }
                 Some(_) => return Ok(()),
-                // Without the run there is nothing left to do; the kernel is about to end this.
-                None => std::process::exit(125),
+                None => {}
             }
         }
     }
 
-    /// Waits for the death of a program or a word from the run.
-    fn wait(&self, timeout: PollTimeout) -> Result<()> {
-        let mut ready = [
-            PollFd::new(self.control.as_fd(), PollFlags::POLLIN),
-            PollFd::new(self.signals.as_fd(), PollFlags::POLLIN),
-        ];
+    /// Waits for the death of a program or a word from the run, and passes on what programs write.
+    fn wait(&mut self, timeout: PollTimeout) -> Result<()> {
+        let others = self.lines.iter().map(AsFd::as_fd);
+        let all = [self.control.as_fd(), self.signals.as_fd()].into_iter().chain(others);
+        let mut ready: Vec<_> = all.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
         match poll(&mut ready, timeout) {
             Ok(_) | Err(nix::errno::Errno::EINTR) => {}
             Err(error) => return Err(error).doing(|| "wait for programs".into()),
         }
+        let ready: Vec<bool> = ready.iter().skip(2).map(|fd| fd.any() == Some(true)).collect();
+        let mut ready = ready.into_iter();
+        let mut err = std::io::stderr();
+        self.lines.retain_mut(|lines| ready.next() != Some(true) || lines.pass_on(&mut err));
         while let Ok(Some(_)) = self.signals.read_signal() {}
         Ok(())
     }
 
-    /// Takes note of everything that has died; reports the command's end, and returns its status.
+    /// Takes note of everything that has died; reports the programs beside the command that failed,
+    /// and the command's end, whose status it returns.
     ///
     /// # Errors
     /// If a program beside the command could not be run, as its shell says by its status: the
     /// command would wait for nobody.
     fn bury(&mut self) -> Result<Option<u8>> {
         let mut ended = None;
+        // A terminal interrupts them as well as the command.
+        if self.command.is_some() && matches!(self.interrupts.read_signal(), Ok(Some(_))) {
+            self.told = true;
+        }
         loop {
             let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) else {
                 return Ok(ended);
@@ -230,8 +326,12 @@ impl<'a> First<'a> {
             let pid = Pid::from_raw(pid.as_raw_nonzero().get());
             let signal = || status.terminating_signal().map(|signal| 128 + signal);
             let status = status.exit_status().or_else(signal).unwrap_or(0) as u8;
-            if let (Some(line), 126 | 127) = (self.others.remove(&pid), status) {
-                return Err(Error::Shell { line, status });
+            match (self.others.remove(&pid), status) {
+                (Some((_, line)), 126 | 127) => return Err(Error::Shell { line, status }),
+                (Some((station, line)), 1..) if !self.told => {
+                    let _ = self.control.send(&Message::Failure(status, station as u16, line));
+                }
+                _ => {}
             }
             if self.command == Some(pid) {
                 self.command = None;
@@ -245,17 +345,19 @@ impl<'a> First<'a> {
     fn end_all(&mut self) -> Result<()> {
         // From process 1 this reaches everything in its namespace but itself.
         let everything = Pid::from_raw(-1);
+        self.told = true;
         let _ = kill(everything, Signal::SIGTERM);
         let _ = kill(everything, Signal::SIGCONT);
         let farewell = Deadline::after(FAREWELL);
         while !farewell.is_over() {
             // Nobody misses now what could not be run.
             let _ = self.bury();
-            if kill(everything, None) == Err(nix::errno::Errno::ESRCH) {
+            if !self.has_programs() {
                 break;
             }
             self.wait(PollTimeout::from(20_u8))?;
         }
+        self.lines.iter_mut().for_each(|lines| lines.drain(&mut std::io::stderr()));
         Ok(())
     }
 

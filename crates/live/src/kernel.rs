@@ -213,5 +213,31 @@ pub(crate) fn listeners() -> usize {
     SOCKETS.iter().map(count).sum::<usize>() + engines
 }
 
+/// The files that list sockets with ports.
+const PORTS: [&str; 6] = ["tcp", "tcp6", "udp", "udp6", "udplite", "udplite6"];
+
+/// Whether a socket in the namespace that the process is in listens on this port, of any protocol
+/// that has ports.
+pub(crate) fn listens_on(port: u16) -> bool {
+    PORTS.iter().any(|file| {
+        let body = fs::read_to_string(format!("/proc/self/net/{file}")).unwrap_or_default();
+        is_listed(&body, port, file.starts_with("tcp"))
+    })
+}
+
+/// Whether such a file lists a socket that listens on the port.
+///
+/// The second column is the local address and its port in hexadecimal digits, the fourth the
+/// state: 0A of a TCP socket that listens, 07 of a socket of the others that is not connected.
+fn is_listed(body: &str, port: u16, is_tcp: bool) -> bool {
+    let listens = if is_tcp { "0A" } else { "07" };
+    body.lines().skip(1).any(|line| {
+        let mut columns = line.split_whitespace();
+        let (local, state) = (columns.nth(1).unwrap_or_default(), columns.nth(1));
+        let own = local.rsplit(':').next().and_then(|port| u16::from_str_radix(port, 16).ok());
+        own == Some(port) && state == Some(listens)
+    })
+}
+
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@
 //! - [`session::run`]: carries packets through a node until the programs are done.
 //! - [`door`]: the way into a run that goes on.
 //! - [`tcp`]: our own TCP on a device of its own, spliced to programs.
+//! - [`end_with_this_process`]: runs that other programs of ours start.
 //! - [`doctor`]: what this machine allows.
 //!
 //! A run is two processes and the programs. The run itself stays in the namespaces of its caller
@@ -29,13 +30,18 @@ pub mod outside;
 pub mod plan;
 pub mod session;
 pub mod stage;
+pub mod supervise;
 pub mod tcp;
 
+mod congestion;
 mod control;
 mod first;
 mod hints;
+mod identity;
+mod lines;
 mod namespace;
 mod netlink;
+mod patience;
 mod program;
 mod station;
 mod terminal;
@@ -47,6 +53,7 @@ pub use driver::{Clock, Device, Lateness, Loop};
 pub use error::Error;
 pub use kernel::Counters;
 pub use outside::WayOut;
-pub use plan::{DeviceKind, DevicePlan, Plan, Program, RoutePlan, StationPlan};
-pub use session::{Ending, Observer, Outcome, Signals};
+pub use plan::{DeviceKind, DevicePlan, Plan, Program, ProgramOutput, RoutePlan, StationPlan};
+pub use session::{Ending, FailedProgram, Observer, Outcome, Signals};
 pub use stage::Stage;
+pub use supervise::end_with_this_process;

@@ -30,6 +30,24 @@ pub(crate) fn privileged() -> bool {
     rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(needed))
 }
 
+/// Makes sure that this process has a single thread, as whoever copies it must.
+///
+/// # Errors
+/// If it has more, or nobody can tell.
+pub(crate) fn require_one_thread() -> Result<()> {
+    let mut threads = 0;
+    // A thread that has just been joined may be listed for another moment.
+    for _ in 0..100 {
+        threads = fs::read_dir("/proc/self/task").doing(|| "count the threads".into())?.count();
+        if threads == 1 {
+            return Ok(());
+        }
+        let moment = rustix::time::Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+        let _ = rustix::thread::nanosleep(&moment);
+    }
+    Err(Error::Threads(threads))
+}
+
 /// Starts `body` as the first process of new process, mount and network namespaces.
 ///
 /// Returns its number and our end of the connection to it. With `user` there is a user namespace
@@ -58,7 +76,8 @@ pub(crate) fn spawn_first(user: bool, body: impl Fn(&Control) -> u8) -> Result<(
         if asked.is_err() { 125 } else { isize::from(body(&theirs)) }
     });
     // SAFETY: without CLONE_VM the child has its own copy of the memory, the stack included, as
-    // after fork; the caller runs a single thread, so no lock is left held in the copy.
+    // after fork; the caller has made sure that there is one thread, so that no lock is left held
+    // in the copy.
     let pid = unsafe { nix::sched::clone(entry, &mut stack, flags, Some(SIGCHLD)) }
         .map_err(|error| Error::NamespacesClosed(error.into()))?;
     if user {

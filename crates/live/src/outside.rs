@@ -50,11 +50,12 @@ pub struct WayOut {
 }
 
 impl WayOut {
-    /// Opens the way out of a station, by its place in the plan.
+    /// Opens the way out of a station, by its place in the plan; `host_loopback` says whether it
+    /// leads to what listens on the host's loopback alone.
     ///
     /// # Errors
     /// If no helper is installed, or it fails.
-    pub fn open(stage: &Stage, station: usize) -> Result<Self> {
+    pub fn open(stage: &Stage, station: usize, host_loopback: bool) -> Result<Self> {
         if installed(HELPER).is_none() {
             return Err(Error::NoWayOut);
         }
@@ -67,6 +68,9 @@ impl WayOut {
         let mut kept = vec![theirs.as_raw_fd(), network.as_raw_fd()];
         let mut command = Command::new(HELPER);
         command.args(["--configure", "--mtu=65520", "--netns-type=path"]);
+        // It reads packets that programs under test have made.
+        command.args(["--enable-sandbox", "--enable-seccomp"]);
+        command.args((!host_loopback).then_some("--disable-host-loopback"));
         command.arg(format!("--ready-fd={}", theirs.as_raw_fd()));
         if let Some(user) = stage.user_namespace() {
             command.arg(format!("--userns-path=/proc/self/fd/{}", user.as_raw_fd()));

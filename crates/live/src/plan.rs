@@ -1,7 +1,9 @@
 //! What to build: stations, their devices and addresses, and the programs in them.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use windfall_scenario::{Topology, engine_beside};
 
@@ -14,24 +16,29 @@ pub struct Plan {
     pub ports: Vec<(usize, usize)>,
     /// Whether programs resolve names by the resolver of the way out.
     pub leads_outside: bool,
+    /// Whether programs stay root where sudo names another user.
+    pub as_root: bool,
+    /// Ports on which a station must listen before the command starts.
+    pub awaited: Vec<(usize, u16)>,
 }
 
 impl Plan {
-    /// What a scenario builds; `parameters` are set in every station.
+    /// What a scenario builds.
     #[must_use]
-    pub fn new(topology: &Topology, parameters: &[(String, String)]) -> Self {
+    pub fn new(topology: &Topology) -> Self {
         let stations = topology.stations.iter().enumerate().map(|(number, station)| StationPlan {
             name: station.name.clone(),
             devices: real_interfaces(station).enumerate().map(device).collect(),
             routes: match station.simulated {
                 false => {
-                    let routes = station.routes.iter().map(route);
-                    routes.chain(to_engines(topology, number)).collect()
+                    let routes = topology.routes(number);
+                    let own = routes.iter().map(route);
+                    own.chain(to_engines(topology, number, &routes)).collect()
                 }
                 true => Vec::new(),
             },
             forwards: station.forward,
-            parameters: parameters.to_vec(),
+            parameters: topology.parameters.clone(),
         });
         // The network numbers its ports in the order of the links and their ends.
         let mut ends: Vec<_> = (topology.stations.iter().enumerate())
@@ -45,6 +52,8 @@ impl Plan {
             stations: stations.collect(),
             ports: ends.into_iter().map(|(_, device)| device).collect(),
             leads_outside: false,
+            as_root: false,
+            awaited: Vec::new(),
         }
     }
 
@@ -84,7 +93,11 @@ fn route(route: &windfall_scenario::StationRoute) -> RoutePlan {
 ///
 /// On a link each engine has a route of its own, and a station none to its own engine: without one
 /// standing there, packets to it end instead of going back and forth.
-fn to_engines(topology: &Topology, number: usize) -> impl Iterator<Item = RoutePlan> {
+fn to_engines(
+    topology: &Topology,
+    number: usize,
+    routes: &[windfall_scenario::StationRoute],
+) -> impl Iterator<Item = RoutePlan> {
     let station = &topology.stations[number];
     let others = topology.stations.iter().enumerate().filter(move |(other, _)| *other != number);
     let neighbours = others.flat_map(|(_, other)| &other.interfaces).flat_map(|there| {
@@ -95,7 +108,7 @@ fn to_engines(topology: &Topology, number: usize) -> impl Iterator<Item = RouteP
             Some(RoutePlan { destination, prefix, gateway: None, device: device? })
         })
     });
-    let beyond = station.routes.iter().map(route).filter_map(|plan| {
+    let beyond = routes.iter().map(route).filter_map(|plan| {
         let destination = engine_beside(plan.destination)?;
         Some(RoutePlan { destination, ..plan })
     });
@@ -161,4 +174,18 @@ pub struct Program {
     pub environment: Vec<(OsString, OsString)>,
     /// An interactive shell, which gets the terminal for itself.
     pub interactive: bool,
+    /// Where its standard output goes.
+    pub output: ProgramOutput,
+}
+
+/// Where the standard output of a program goes.
+#[derive(Clone, Debug, Default)]
+pub enum ProgramOutput {
+    /// To the standard output of the run.
+    #[default]
+    Inherit,
+    /// To the standard error of the run, each line with this prefix.
+    Prefixed(String),
+    /// To an open file.
+    File(Arc<File>),
 }

@@ -1,7 +1,7 @@
 //! Starts programs in a station with the caller's own identity.
 
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -11,34 +11,56 @@ use nix::unistd::Pid;
 use rustix::thread::CapabilitySet;
 
 use crate::error::{Error, Result};
-use crate::plan::Program;
+use crate::identity::Identity;
+use crate::lines::Lines;
+use crate::plan::{Program, ProgramOutput};
 
 /// What an ordinary user may do in stations that are the user's own: look at packets, shape
 /// devices, serve on any port.
 const OWN: CapabilitySet =
     CapabilitySet::NET_RAW.union(CapabilitySet::NET_ADMIN).union(CapabilitySet::NET_BIND_SERVICE);
 
-/// Starts a program in the network namespace of a station.
-pub(crate) fn start(program: &Program, station: BorrowedFd<'_>) -> Result<Pid> {
-    let mut command = prepare(program);
+/// Starts a program in the network namespace of a station, as `identity` if there is one; also
+/// returns what it writes, if that is to be passed on line by line.
+pub(crate) fn start(
+    program: &Program,
+    station: BorrowedFd<'_>,
+    identity: Option<&Identity>,
+) -> Result<(Pid, Option<Lines>)> {
     let station = station.try_clone_to_owned().map_err(|source| failed(program, source))?;
-    let enter = move || {
-        nix::sched::setns(&station, CloneFlags::CLONE_NEWNET)?;
-        Ok(())
+    let mut command = prepare(program, Some(station), identity);
+    let lines = match &program.output {
+        ProgramOutput::Inherit => None,
+        ProgramOutput::File(file) => {
+            command.stdout(file.try_clone().map_err(|source| failed(program, source))?);
+            None
+        }
+        ProgramOutput::Prefixed(prefix) => {
+            let (lines, end) = Lines::new(prefix).map_err(|source| failed(program, source))?;
+            command.stdout(end);
+            Some(lines)
+        }
     };
-    // SAFETY: the closure makes one system call; the process has a single thread.
-    unsafe { command.pre_exec(enter) };
     let child = command.spawn().map_err(|source| failed(program, source))?;
-    Ok(Pid::from_raw(child.id() as i32))
+    Ok((Pid::from_raw(child.id() as i32), lines))
 }
 
-/// A command that becomes the program, wherever the process is.
-pub(crate) fn prepare(program: &Program) -> Command {
+/// A command that becomes the program, in the network namespace `station` or where the process is,
+/// as `identity` or as the process's own user.
+pub(crate) fn prepare(
+    program: &Program,
+    station: Option<OwnedFd>,
+    identity: Option<&Identity>,
+) -> Command {
     let (name, arguments) = program.arguments.split_first().map_or_else(
         || (std::ffi::OsStr::new(""), &[][..]),
         |(name, arguments)| (name.as_os_str(), arguments),
     );
     let mut command = Command::new(name);
+    let identity = identity.cloned();
+    if let Some(identity) = &identity {
+        identity.describe(&mut command);
+    }
     command.args(arguments).envs(program.environment.iter().map(|(name, value)| (name, value)));
     let interactive = program.interactive;
     let become_user = move || {
@@ -46,6 +68,12 @@ pub(crate) fn prepare(program: &Program) -> Command {
         SigSet::empty().thread_set_mask()?;
         if interactive {
             take_terminal();
+        }
+        if let Some(station) = &station {
+            nix::sched::setns(station, CloneFlags::CLONE_NEWNET)?;
+        }
+        if let Some(identity) = &identity {
+            identity.assume()?;
         }
         keep_own_capabilities();
         Ok(())

@@ -25,6 +25,9 @@ const DOOR: u32 = 2;
 /// The priority of the loop, as `nice` counts it.
 pub const PRIORITY: i32 = -15;
 
+/// Signals that mean something to the command alone.
+const FOR_COMMANDS: [Signal; 2] = [Signal::SIGUSR1, Signal::SIGUSR2];
+
 /// Comes from a terminal, not from a process.
 const FROM_KERNEL: i32 = 0x80;
 
@@ -41,6 +44,19 @@ pub struct Outcome {
     pub counters: Vec<Counters>,
     /// What each device lost, in the order of the network's ports.
     pub devices: Vec<Drops>,
+    /// The programs beside the command that failed before they were told to end.
+    pub failed: Vec<FailedProgram>,
+}
+
+/// A program beside the command that ended with another status than 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedProgram {
+    /// The number of its station.
+    pub station: usize,
+    /// The line of the shell, as it was given.
+    pub line: String,
+    /// Its exit status, as a shell gives it.
+    pub status: u8,
 }
 
 /// Looks at a run from inside its loop.
@@ -66,18 +82,19 @@ impl Signals {
     /// # Errors
     /// If the system has no descriptors left.
     pub fn take_over() -> Result<Self> {
-        let ends = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
-        let ends: SigSet = ends.into_iter().collect();
-        let mut blocked = ends;
+        let taken = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
+        let taken: SigSet = taken.into_iter().chain(FOR_COMMANDS).collect();
+        let mut blocked = taken;
         // A run in the background may write to the terminal and give it back to its owner.
         blocked.add(Signal::SIGTTOU);
         blocked.thread_block().doing(|| "block signals".into())?;
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
-        Ok(Self(SignalFd::with_flags(&ends, flags).doing(|| "wait for signals".into())?))
+        Ok(Self(SignalFd::with_flags(&taken, flags).doing(|| "wait for signals".into())?))
     }
 
     /// The number of a signal that has come since the last call.
-    pub(crate) fn take(&self) -> Option<i32> {
+    #[must_use]
+    pub fn take(&self) -> Option<i32> {
         let signal = self.0.read_signal().ok()??;
         Some(signal.ssi_signo as i32)
     }
@@ -128,6 +145,7 @@ pub fn run<N: Node>(
         ending,
         status: 0,
         counters: Vec::new(),
+        failed: Vec::new(),
         finished: false,
     };
     // Lateness is what programs see of a busy machine. The stations keep their own priority; who
@@ -143,8 +161,9 @@ pub fn run<N: Node>(
     let lateness = run.driver.lateness();
     let devices = run.driver.devices_mut().iter_mut().map(StationDevice::drops).collect();
     observer.observe(Instant::START + duration, run.driver.node_mut());
-    let outcome =
-        Outcome { status: run.status, duration, lateness, counters: run.counters, devices };
+    let Run { status, counters, failed, .. } = &mut run;
+    let (counters, failed) = (std::mem::take(counters), std::mem::take(failed));
+    let outcome = Outcome { status: *status, duration, lateness, counters, devices, failed };
     Ok((outcome, run.driver.into_node()))
 }
 
@@ -154,6 +173,7 @@ struct Run<N> {
     ending: Ending,
     status: u8,
     counters: Vec<Counters>,
+    failed: Vec<FailedProgram>,
     finished: bool,
 }
 
@@ -195,6 +215,10 @@ impl<N: Node> Run<N> {
                 self.counters.push(Counters::parse(&text));
                 Ok(())
             }
+            Message::Failure(status, station, line) => {
+                self.failed.push(FailedProgram { station: station.into(), line, status });
+                Ok(())
+            }
             Message::Finished => {
                 self.finished = true;
                 Ok(())
@@ -206,11 +230,13 @@ impl<N: Node> Run<N> {
 
     fn heed_signals(&mut self, signals: &Signals) {
         while let Ok(Some(signal)) = signals.0.read_signal() {
+            let number = signal.ssi_signo as i32;
             let message = match self.ending {
+                Ending::OnSignal if FOR_COMMANDS.iter().any(|it| *it as i32 == number) => continue,
                 Ending::OnSignal => Message::Finish,
                 // What a terminal sends, it sends to the command as well.
                 Ending::WithCommand if signal.ssi_code == FROM_KERNEL => continue,
-                Ending::WithCommand => Message::Signal(signal.ssi_signo as i32),
+                Ending::WithCommand => Message::Signal(number),
             };
             // Stations that are gone have been told already; what they said last is still to come.
             let _ = self.stage.say(&message);

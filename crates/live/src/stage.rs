@@ -7,11 +7,13 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 
+use crate::congestion;
 use crate::control::{Control, Message};
 use crate::device::StationDevice;
 use crate::error::{Doing, Error, Result};
 use crate::first::{self, Work};
 use crate::hints::Hints;
+use crate::identity::Identity;
 use crate::namespace;
 use crate::plan::{DeviceKind, Plan, Program};
 
@@ -36,14 +38,22 @@ pub struct Stage {
 impl Stage {
     /// Builds stations, and starts no program yet.
     ///
-    /// `others` are programs beside the command: started before it, ended after it. Must be called
-    /// while the process has a single thread.
+    /// `others` are programs beside the command: started before it, ended after it. They and the
+    /// command run as the user who called through sudo, if there is one and the plan does not ask
+    /// for root.
     ///
     /// # Errors
-    /// If the system does not allow it, or the plan asks for what does not exist.
+    /// If the process has more than one thread, since a copy of it would keep the locks of the
+    /// others for ever; if the system does not allow it, or the plan asks for what does not exist.
     pub fn build(plan: Plan, command: Option<Program>, others: Vec<Program>) -> Result<Self> {
+        namespace::require_one_thread()?;
+        let parameters = plan.stations.iter().flat_map(|station| &station.parameters);
+        let mut chosen: Vec<_> = parameters.filter(|(key, _)| key == congestion::KEY).collect();
+        chosen.dedup();
+        chosen.into_iter().try_for_each(|(_, name)| congestion::allow(name))?;
         let own_user = !namespace::privileged();
-        let work = Work { plan, others, command, own_user };
+        let identity = (!plan.as_root).then(Identity::of_caller).flatten();
+        let work = Work { plan, others, command, own_user, identity };
         let (first, control) =
             namespace::spawn_first(own_user, |control| first::live(control, &work))?;
         let mut stage = Self {
@@ -141,5 +151,20 @@ impl Drop for Stage {
         let _ = kill(self.first, Signal::SIGKILL);
         // Returns when the last process of the namespace is gone.
         let _ = waitpid(self.first, None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_built_beside_another_thread() {
+        let (end, wait) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || wait.recv().is_err());
+        let built = Stage::build(Plan::default(), None, Vec::new());
+        assert!(matches!(built, Err(Error::Threads(2..))), "{built:?}");
+        drop(end);
+        other.join().expect("it ends");
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
 use nix::sched::CloneFlags;
 
@@ -12,6 +13,11 @@ use crate::hints;
 use crate::namespace;
 use crate::netlink::{Netlink, VethEnd};
 use crate::plan::{DeviceKind, DevicePlan, Plan, StationPlan};
+
+/// Where the kernel has its parameters.
+const PARAMETERS: &str = "/proc/sys";
+/// At most so many parameters are listed in an error.
+const MOST_NAMES: usize = 12;
 
 /// A station that stands.
 #[derive(Debug)]
@@ -49,7 +55,7 @@ fn build(
     hub: BorrowedFd<'_>,
 ) -> Result<Station> {
     nix::sched::unshare(CloneFlags::CLONE_NEWNET)
-        .doing(|| format!("make a network namespace for station {}", plan.name))?;
+        .map_err(|error| Error::NamespacesClosed(error.into()))?;
     let namespace = namespace::own("net")?;
     quieten(plan);
     for (key, value) in &plan.parameters {
@@ -171,9 +177,40 @@ fn set_parameter(key: &str, value: &str) -> io::Result<()> {
         let why = "a station has parameters of its own only under net.";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
-    write_parameter(&path, value)
+    write_parameter(&path, value).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => io::Error::new(io::ErrorKind::NotFound, unknown(&path)),
+        _ => error,
+    })
+}
+
+/// Says that a station has no parameter of this path, and which ones are like it.
+fn unknown(path: &str) -> String {
+    // The deepest folder that exists, and the part of the path that is not in it.
+    let (mut folder, mut part) = path.rsplit_once('/').unwrap_or(("net", path));
+    while let Some((outer, inner)) = folder.rsplit_once('/')
+        && !Path::new(&format!("{PARAMETERS}/{folder}")).is_dir()
+    {
+        (folder, part) = (outer, inner);
+    }
+    let entries = fs::read_dir(format!("{PARAMETERS}/{folder}")).into_iter().flatten().flatten();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort_unstable();
+    let dotted = folder.replace('/', ".");
+    if let Some(nearest) = windfall_scenario::nearest(part, names.iter().map(String::as_str)) {
+        return format!("there is no such parameter; did you mean {dotted}.{nearest}?");
+    }
+    let word = part.split('_').next().unwrap_or_default();
+    let alike: Vec<_> = names.iter().filter(|name| name.starts_with(word)).cloned().collect();
+    let shown = if alike.is_empty() { &names } else { &alike };
+    let rest = match shown.len().saturating_sub(MOST_NAMES) {
+        0 => String::new(),
+        rest => format!(" and {rest} more in {PARAMETERS}/{folder}"),
+    };
+    let shown = shown.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    format!("a station has no such parameter; in {dotted} there are {shown}{rest}")
 }
 
 fn write_parameter(path: &str, value: &str) -> io::Result<()> {
-    fs::write(format!("/proc/sys/{path}"), value)
+    fs::write(format!("{PARAMETERS}/{path}"), value)
 }

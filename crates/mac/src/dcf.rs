@@ -25,7 +25,7 @@ mod window;
 use std::collections::VecDeque;
 
 use windfall_base::{
-    DropReason, Duration, Failure, Frame, Input, Instant, Outgoing, RxVector, Seed, Stream, earlier,
+    DropReason, Duration, Frame, Input, Instant, Outgoing, RxVector, Seed, Signal, Stream, earlier,
 };
 use windfall_wire_link::ieee80211::MacAddress;
 
@@ -39,7 +39,7 @@ use access::Access;
 use assembly::Assembly;
 use bss::{Bss, Order};
 use job::Job;
-use radio::{Airtime, Radio, State};
+use radio::{Airtime, Radio};
 use rate_control::Rates;
 use send::{OnAir, Phase, Response};
 use window::Window;
@@ -155,17 +155,37 @@ impl Dcf {
             Input::Overheard(frame) => self.handle_overheard(now, frame),
             // A radio that has sent meanwhile does not know that there was something to receive.
             Input::ReceptionFailed(_) if self.access.is_deaf() => {}
-            Input::ReceptionFailed(failure) => {
-                self.radio.reception(now, State::Overhear);
-                if failure == Failure::Header {
-                    let kept = self.config.extended_gap == ExtendedGap::Always;
-                    self.access.reception(!kept);
-                }
-                self.end_of_reception(now);
-            }
+            Input::ReceptionFailed(failure) => self.handle_failed_reception(now, failure),
             Input::TransmissionDone => self.transmission_done(now),
         }
         self.run(now, pull);
+    }
+
+    /// Takes a signal that changes no more than what the station knows of the medium: no frame, no
+    /// event and no wake-up follows from it. Returns false, and does nothing, unless the station
+    /// has nothing to do; then the signal is for [`handle_input`](Self::handle_input).
+    ///
+    /// Most stations have nothing to do at most signals: this is what a neighbour's frame costs.
+    #[inline]
+    pub fn handle_signal_at_rest(&mut self, now: Instant, signal: Signal) -> bool {
+        if self.phase != Phase::Idle || self.config.observe_radio || !self.is_at_rest() {
+            return false;
+        }
+        match signal {
+            Signal::TransmissionDone => return false,
+            Signal::CarrierBusy => {
+                self.radio.carrier(now, true);
+                self.access.carrier_busy(now, false, || 0);
+            }
+            Signal::CarrierIdle => {
+                self.radio.carrier(now, false);
+                self.access.carrier_idle(now);
+            }
+            Signal::Overheard(_) | Signal::ReceptionFailed(_) if self.access.is_deaf() => {}
+            Signal::Overheard(frame) => self.handle_overheard(now, frame),
+            Signal::ReceptionFailed(failure) => self.handle_failed_reception(now, failure),
+        }
+        true
     }
 
     /// Does what is due.
@@ -282,8 +302,7 @@ impl Dcf {
         }
     }
 
-    /// Whether nothing can be due, and the source has nothing: the lot of most stations at most
-    /// signals.
+    /// Whether nothing can be due, and the source has nothing.
     #[inline]
     fn is_at_rest(&self) -> bool {
         let waits = self.job.is_some() || self.owed.is_some() || !self.assembly.is_empty();

@@ -13,7 +13,7 @@ mod responder;
 use windfall_base::{DropReason, Duration, Frame, Outgoing, Rate, TxVector};
 use windfall_wire_link::HeaderError;
 use windfall_wire_link::pipe::HeaderBytes;
-use windfall_wire_link::poll::Head;
+use windfall_wire_link::poll::{Head, SHORT_LEN};
 
 pub use coordinator::{Coordinator, Idle};
 pub use responder::Responder;
@@ -58,6 +58,13 @@ impl Timing {
     #[must_use]
     pub fn exchange(&self, rate: Rate, bytes: usize) -> Duration {
         let bytes = bytes + OVERHEAD;
+        self.per_frame * 2 + self.per_byte * bytes as u64 + rate.time_of(bytes)
+    }
+
+    /// How long a poll without a unit takes with its answer, which has none either, at `rate`.
+    #[must_use]
+    pub fn empty_poll(&self, rate: Rate) -> Duration {
+        let bytes = 2 * SHORT_LEN;
         self.per_frame * 2 + self.per_byte * bytes as u64 + rate.time_of(bytes)
     }
 

@@ -8,7 +8,7 @@ mod arrived;
 mod markers;
 
 use crate::error::Error;
-use crate::picture::Picture;
+use crate::picture::{Picture, rgb_len};
 pub use arrived::Arrived;
 use markers::Head;
 
@@ -116,6 +116,14 @@ impl Layout {
     #[must_use]
     pub fn scan_len(&self) -> usize {
         self.lengths.iter().map(|length| usize::from(*length)).sum()
+    }
+
+    /// The memory that receiving and decoding the picture takes, in bytes: its data as it arrives
+    /// and as a file, and its colours.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let scan = self.scan_len().saturating_mul(3);
+        scan.saturating_add(rgb_len(self.head.size()))
     }
 
     /// How many segments there are.

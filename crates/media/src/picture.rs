@@ -1,12 +1,18 @@
 //! Pictures, and how much one is like another.
 
+use std::io::Cursor;
+
 use image::codecs::jpeg::JpegEncoder;
-use image::{ExtendedColorType, ImageFormat};
+use image::{DynamicImage, ExtendedColorType, ImageDecoder as _, ImageFormat, ImageReader, Limits};
+use windfall_base::MemoryBudget;
 
 use crate::error::Error;
 
 /// The most pixels along one side.
 const LONGEST: u32 = 16_384;
+/// The memory that decoding a picture takes, as a multiple of what is kept of it: its coefficients
+/// or its samples of 16 bits, and the result.
+const DECODING: usize = 3;
 /// The side of a window of [`Picture::ssim`], and the way from one to the next.
 const WINDOW: (usize, usize) = (8, 4);
 
@@ -44,18 +50,35 @@ impl Picture {
         Self::draw(width, height, |_, _| color)
     }
 
-    /// Reads a JPEG or a portable pixmap.
+    /// Reads a JPEG or a portable pixmap as [`read_within`](Self::read_within) with the default
+    /// budget.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read(bytes: &[u8]) -> Result<Self, Error> {
+        Self::read_within(bytes, &mut MemoryBudget::default())
+    }
+
+    /// Reads a JPEG or a portable pixmap, and takes from `budget` the memory that it keeps.
     ///
     /// # Errors
     /// If it is neither, or too large.
-    pub fn read(bytes: &[u8]) -> Result<Self, Error> {
+    pub fn read_within(bytes: &[u8], budget: &mut MemoryBudget) -> Result<Self, Error> {
         let is_jpeg = bytes.starts_with(&[0xff, 0xd8]);
         let format = if is_jpeg { ImageFormat::Jpeg } else { ImageFormat::Pnm };
-        let image = image::load_from_memory_with_format(bytes, format)?.into_rgb8();
-        let (width, height) = image.dimensions();
-        if width.max(height) > LONGEST {
+        let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
+        let mut limits = Limits::default();
+        limits.max_alloc = Some(budget.left() as u64);
+        reader.limits(limits);
+        let decoder = reader.into_decoder()?;
+        let (width, height) = decoder.dimensions();
+        if !(1..=LONGEST).contains(&width) || !(1..=LONGEST).contains(&height) {
             return Err(Error::Size(width, height));
         }
+        let kept = rgb_len((width, height));
+        budget.check(kept * DECODING)?;
+        let image = DynamicImage::from_decoder(decoder)?.into_rgb8();
+        budget.take(kept)?;
         Ok(Self { width, height, rgb: image.into_raw() })
     }
 
@@ -157,6 +180,11 @@ impl Picture {
         };
         self.rgb.chunks_exact(3).map(weigh).collect()
     }
+}
+
+/// The bytes that the colours of a picture take.
+pub(crate) const fn rgb_len((width, height): (u32, u32)) -> usize {
+    3 * width as usize * height as usize
 }
 
 /// The structural similarity of one window.

@@ -38,6 +38,8 @@ pub struct LinkLedger {
     pub delivered: u64,
     /// The bytes of those delivered.
     pub delivered_bytes: u64,
+    /// The bytes of packets from others that the interface delivered to its device.
+    pub received_bytes: u64,
     /// Of those delivered, packets marked as damaged.
     pub damaged: u64,
     /// Packets discarded, by reason.
@@ -48,6 +50,8 @@ pub struct LinkLedger {
     pub retransmissions: u64,
     /// Frames without a packet: polls, acknowledgements.
     pub control_frames: u64,
+    /// Requests to send of 802.11 that no CTS answered.
+    pub rts_failed: u64,
     /// Bits that the air inverted, in all frames.
     pub bits_inverted: u64,
     /// How long the frames occupied the medium.

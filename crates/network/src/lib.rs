@@ -11,6 +11,7 @@ mod event;
 mod ledger;
 mod network;
 mod station;
+mod watchdog;
 
 pub use agenda::Agenda;
 pub use config::{
@@ -20,6 +21,7 @@ pub use event::{Event, Passage, Recording, What};
 pub use ledger::{LinkLedger, direction_of, tag_of};
 pub use network::Network;
 pub use station::Station;
+pub use watchdog::Stall;
 
 /// An element of a network: an interface, a medium or a station. Numbered in that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

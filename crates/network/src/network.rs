@@ -12,6 +12,7 @@ use crate::config::{BuildError, EndConfig, LinkConfig, NetworkConfig, StationCon
 use crate::event::{Event, Passage, Recording, What};
 use crate::ledger::{LinkLedger, direction_of, tag_of};
 use crate::station::Station;
+use crate::watchdog::{Stall, Watchdog};
 
 /// Interfaces, media and stations in one node; [`Port`]`(i)` is the i-th device without a host.
 ///
@@ -39,6 +40,7 @@ pub struct Network {
     outputs: VecDeque<(Port, Outgoing)>,
     events: VecDeque<Event>,
     recording: Recording,
+    watchdog: Watchdog,
     /// Whether the elements were asked what they want to do of their own accord.
     begun: bool,
 }
@@ -102,6 +104,7 @@ impl Network {
             outputs: VecDeque::new(),
             events: VecDeque::new(),
             recording: Recording::default(),
+            watchdog: Watchdog::default(),
             begun: false,
         };
         for StationConfig { name, host } in &config.stations {
@@ -269,21 +272,49 @@ impl Network {
     /// When something happens next; [`poll_timeout`](Node::poll_timeout) also says what.
     #[must_use]
     pub fn next_event(&self) -> Option<Instant> {
-        self.agenda.next().map(|(at, _)| at)
+        // What the watchdog stopped is due yet.
+        self.watchdog.stalled().or_else(|| self.agenda.next().map(|(at, _)| at))
+    }
+
+    /// Sets how many steps may be taken at one instant before the network counts as stalled.
+    pub fn limit_steps_per_instant(&mut self, steps: u64) {
+        self.watchdog.set_limit(steps);
+    }
+
+    /// How many steps have been taken: frames sent, packets handed over, elements woken.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.watchdog.total()
+    }
+
+    /// Where and why time does not advance, if too much happens at one instant.
+    ///
+    /// Nothing more happens at that instant; later ones go on with what is left.
+    #[must_use]
+    pub fn stall(&self) -> Option<Stall> {
+        self.watchdog.stall(&self.names)
     }
 
     /// Does everything that is due or follows at `now`.
     fn run(&mut self, now: Instant) {
         self.begun = true;
+        self.watchdog.enter(now);
         loop {
             // Frames are large: what is not taken apart is not copied once more.
-            while let Some(work) = self.work.pop_front() {
+            while let Some((index, _)) = self.work.front() {
+                if !self.watchdog.step(*index) {
+                    return self.enter_wake_ups();
+                }
+                let Some(work) = self.work.pop_front() else { break };
                 let Slot { medium, medium_port, .. } = self.interfaces[work.0];
                 self.media[medium].medium.handle_transmit(now, medium_port, work.1);
                 self.drain_medium(now, medium);
             }
             self.enter_wake_ups();
             let due = self.agenda.next().filter(|(due, _)| *due <= now).map(|(_, element)| element);
+            if !self.watchdog.step(self.next_place(due)) {
+                return;
+            }
             // What happens at the devices happens after all that links do at this instant, as it
             // does where a driver stands between the two.
             if let Some(element) = due.filter(|element| !self.is_station(*element)) {
@@ -297,6 +328,17 @@ impl Network {
             } else {
                 return;
             }
+        }
+    }
+
+    /// The element that takes the next step, `due` if nothing else has to be done before.
+    fn next_place(&self, due: Option<ElementId>) -> usize {
+        let station = |index: usize| self.interfaces.len() + self.media.len() + index;
+        match (due, self.arrivals.front(), self.departures.front()) {
+            (Some(element), ..) if !self.is_station(element) => element.0 as usize,
+            (_, Some((index, ..)), _) => station(*index),
+            (_, None, Some((index, _))) => *index,
+            (due, None, None) => due.map_or(0, |element| element.0 as usize),
         }
     }
 
@@ -396,7 +438,9 @@ impl Network {
             if let Some((port, signal)) = medium.poll_signal(now) {
                 let Some(&end) = ends.get(usize::from(port.0)) else { continue };
                 let slot = &mut self.interfaces[end];
-                slot.interface.handle_signal(now, signal);
+                if !slot.interface.handle_signal(now, signal) {
+                    continue;
+                }
                 if !slot.touched {
                     slot.touched = true;
                     self.touched.push(end);
@@ -460,7 +504,9 @@ impl Network {
                 ledger.frames += 1;
                 ledger.retransmissions += u64::from(*attempt > 1);
             }
+            EventKind::RtsFailed => self.interfaces[index].ledger.rts_failed += 1,
             EventKind::Delivered { tag: Some(tag), len, damage } => {
+                self.interfaces[index].ledger.received_bytes += *len as u64;
                 if let Some(sender) = self.interfaces.get_mut(direction_of(*tag)) {
                     sender.ledger.deliver(*tag, damage.is_damaged());
                     sender.ledger.delivered_bytes += *len as u64;
@@ -522,6 +568,9 @@ impl Node for Network {
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        if let Some(at) = self.watchdog.stalled() {
+            return Some((at, "stalled"));
+        }
         let (at, element) = self.agenda.next()?;
         let index = element.0 as usize;
         let rest = index.checked_sub(self.interfaces.len());

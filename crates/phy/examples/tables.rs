@@ -11,7 +11,7 @@ fn main() -> std::io::Result<()> {
     let effort = Effort { events: 4_000, bits: 20_000_000, patterns: 256 };
     let tables = generate(Seed(80_211), effort, |rate, decibels, point| {
         let law = point.law();
-        println!("{rate} {decibels} dB: a gap of {:.1} bits on average", law.mean);
+        println!("{rate} {decibels} dB: a gap of {:.1} words on average", law.mean);
     });
     let bytes = tables.to_bytes();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tables/events.bin");

@@ -2,7 +2,10 @@
 //!
 //! A decoder that errs errs in a burst, and between bursts all is well. So a stretch of bits is
 //! described by the gaps between *events* and by what events look like inside. An event begins and
-//! ends with a wrong bit and ends where [`guard`] right bits follow.
+//! ends with a wrong bit and ends where [`guard`] right words follow.
+//!
+//! Where a receiver decides on several bits at once, on a code [`word`], errors keep to the words:
+//! gaps are counted in words, and an event keeps its place within its first word.
 //!
 //! - [`measure`] runs a chain at one ratio of signal to noise and describes its errors;
 //! - [`Tables`] keeps those descriptions for every rate and ratio, in a file shipped with it;
@@ -22,25 +25,42 @@ pub use measure::{Effort, Source, generate, measure};
 pub use sampler::Sampler;
 pub use table::{Point, RateTable, Tables};
 
-/// Right bits in a row that end an event.
+/// Returns the number of bits that the receiver of a rate decides on at once, aligned to the
+/// beginning of the payload: those of a symbol of DQPSK or of a code word of CCK.
 ///
-/// After six of them the paths of the convolutional code have met again. With 802.11b errors of
-/// one word of eight bits reach seven bits further through the descrambler.
+/// One elsewhere: the decoder of the convolutional code knows no words.
 #[must_use]
-pub const fn guard(rate: PhyRate) -> u32 {
-    if rate.is_ofdm() { 6 } else { 15 }
+pub const fn word(rate: PhyRate) -> u32 {
+    match rate {
+        PhyRate::Dsss2 => 2,
+        PhyRate::Cck5_5 => 4,
+        PhyRate::Cck11 => 8,
+        _ => 1,
+    }
 }
 
-/// The longest event; what is longer counts as several.
+/// Returns the number of right words in a row that end an event.
+///
+/// After six bits the paths of the convolutional code have met again. With 802.11b a wrong phase
+/// damages the word behind as well, and the descrambler carries errors seven bits further.
+#[must_use]
+pub const fn guard(rate: PhyRate) -> u32 {
+    if rate.is_ofdm() { 6 } else { 15_u32.div_ceil(word(rate)) }
+}
+
+/// The longest event in bits; what is longer counts as several.
 pub const LONGEST: u32 = 512;
 
-/// Cuts ascending places of wrong bits into events: the slices of each.
-pub fn events(places: &[u64], guard: u32) -> impl Iterator<Item = &[u64]> {
+/// Cuts ascending places of wrong bits into events, the slices of each: between two lie more than
+/// `guard` words of `word` bits, counted from the first bit on.
+pub fn events(places: &[u64], word: u32, guard: u32) -> impl Iterator<Item = &[u64]> {
     let mut rest = places;
+    let word_of = move |place: u64| place / u64::from(word);
     core::iter::from_fn(move || {
         let first = *rest.first()?;
         let apart = |pair: &[u64]| {
-            pair[1] - pair[0] > u64::from(guard) || pair[1] - first >= u64::from(LONGEST)
+            word_of(pair[1]) - word_of(pair[0]) > u64::from(guard)
+                || pair[1] - first >= u64::from(LONGEST)
         };
         let end = rest.windows(2).position(apart).map_or(rest.len(), |last| last + 1);
         let (event, others) = rest.split_at(end);

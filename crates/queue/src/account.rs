@@ -78,4 +78,52 @@ mod tests {
         // Five standard deviations of a mean of 2 000.
         assert!((1.0 - outcome / effort - 0.3).abs() < 0.052, "{account:?}");
     }
+
+    /// An account after `attempts` of this cost, of which every `period`-th brings nothing.
+    fn after(attempts: u32, cost: f64, period: u32) -> Account {
+        let mut account = Account::default();
+        for attempt in 1..=attempts {
+            account.spend(cost);
+            if attempt % period != 0 {
+                account.credit(cost);
+            }
+        }
+        account
+    }
+
+    #[test]
+    fn the_error_rate_is_a_share_of_the_effort_whatever_an_attempt_costs() {
+        assert_eq!(Account::default().error_rate(), 0.0);
+        for cost in [1e-4, 1.0, 1_500.0] {
+            assert!(after(2_000, cost, u32::MAX).error_rate() < 1e-9);
+            assert_eq!(after(2_000, cost, 1).error_rate(), 1.0);
+            // One attempt weighs a fiftieth.
+            let half = after(2_000, cost, 2).error_rate();
+            assert!((half - 0.5).abs() < 0.02, "{half}");
+            let fifth = after(2_000, cost, 5).error_rate();
+            assert!((fifth - 0.2).abs() < 0.05, "{fifth}");
+        }
+    }
+
+    #[test]
+    fn errors_long_past_are_forgotten() {
+        let mut account = after(2_000, 1.0, 1);
+        for _ in 0..50 {
+            account.spend(1.0);
+            account.credit(1.0);
+        }
+        // Each attempt leaves 98 % of what was there.
+        assert!((account.error_rate() - 0.98_f64.powi(50)).abs() < 1e-6, "{account:?}");
+    }
+
+    #[test]
+    fn a_flow_over_two_links_has_what_it_had_of_both() {
+        let mut clean = Account { lag: 2.0, ..after(500, 1.0, u32::MAX) };
+        let lossy = Account { lag: 5.0, ..after(500, 3.0, 2) };
+        clean.join(&lossy);
+        assert_eq!(clean.total, Service { effort: 2_000.0, outcome: 1_250.0 });
+        assert_eq!(clean.lag, 7.0);
+        // Of each four units of recent effort half of the three on the lossy link brought nothing.
+        assert!((clean.error_rate() - 0.375).abs() < 0.02, "{clean:?}");
+    }
 }

@@ -88,7 +88,7 @@ pub enum Refusal {
         asked: Rate,
         /// The power factor asked for.
         power_factor: f64,
-        /// Σ Wᵢ Pᵢ with this flow.
+        /// Σ Wᵢ Pᵢ with this flow, and what else takes the link.
         worst: f64,
     },
 }
@@ -101,6 +101,8 @@ fn percent(fraction: f64) -> f64 {
 #[derive(Clone, Debug)]
 pub struct Admission {
     overcommit: bool,
+    /// The fraction of the link that flows can have.
+    available: f64,
     reserved: f64,
     worst: f64,
 }
@@ -112,15 +114,22 @@ impl Admission {
     /// own Figure 11 needs it (S3.46).
     #[must_use]
     pub fn new(overcommit: bool) -> Self {
-        Self { overcommit, reserved: 0.0, worst: 0.0 }
+        Self { overcommit, available: 1.0, reserved: 0.0, worst: 0.0 }
+    }
+
+    /// The same for a link of which something else takes the fraction `share`: polls, say.
+    #[must_use]
+    pub fn without(self, share: f64) -> Self {
+        Self { available: (1.0 - share).clamp(0.0, 1.0), ..self }
     }
 
     /// Admits a reserved flow and gives its weight, a fraction of the link, which without errors
     /// carries `link` of this flow's packets.
     ///
     /// # Errors
-    /// If the sum of reservations would exceed the link, without errors (Σ Wᵢ ≤ 1) or when all
-    /// reserved flows are at their limit (Σ Wᵢ Pᵢ ≤ 1), and overcommitment was not asked for.
+    /// If the sum of reservations would exceed what there is of the link, without errors (Σ Wᵢ ≤ 1)
+    /// or when all reserved flows are at their limit (Σ Wᵢ Pᵢ ≤ 1), and overcommitment was not
+    /// asked for.
     //= S3.33
     //= S3.46
     pub fn admit(&mut self, link: Rate, flow: Reservation) -> Result<f64, Refusal> {
@@ -131,11 +140,13 @@ impl Admission {
         }
         let wanted = asked.as_bps() as f64 / link.as_bps() as f64;
         let (reserved, worst) = (self.reserved + wanted, self.worst + wanted * power_factor);
-        if !self.overcommit && is_overcommitted(reserved) {
-            let left = (1.0 - self.reserved).max(0.0);
+        let taken = 1.0 - self.available;
+        if !self.overcommit && is_overcommitted(taken + reserved) {
+            let left = (self.available - self.reserved).max(0.0);
             return Err(Refusal::Rate { asked, link, wanted, left });
         }
-        if !self.overcommit && is_overcommitted(worst) {
+        if !self.overcommit && is_overcommitted(taken + worst) {
+            let worst = taken + worst;
             return Err(Refusal::WorstCase { asked, power_factor, worst });
         }
         (self.reserved, self.worst) = (reserved, worst);
@@ -157,7 +168,7 @@ impl Admission {
     /// Whether more is promised than the link can keep at worst.
     #[must_use]
     pub fn is_overcommitted(&self) -> bool {
-        is_overcommitted(self.worst)
+        is_overcommitted(1.0 - self.available + self.worst)
     }
 }
 

@@ -11,6 +11,13 @@ use crate::fifo::Fifo;
 use crate::priority::Priority;
 use crate::scheduler::Scheduler;
 
+/// The greatest lag that ELF makes good on a link, in seconds of the link for each unit of weight.
+///
+/// Spells of errors on a radio last for seconds, and a flow gets back what it lost in one. After a
+/// path was dead for minutes others would pay for as long again, and longer at a power factor near
+/// 1: at most for LAG / (P − 1), 50 s for best effort.
+const LAG: f64 = 10.0;
+
 /// In what effort and outcome are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
@@ -95,7 +102,8 @@ impl Discipline {
             Self::Priority => Box::new(Priority::default()),
             Self::Wrr | Self::Airtime => Box::new(Deficit::new(unit)),
             Self::Wfq => Box::new(Elf::without_power(unit)),
-            Self::Elf | Self::ElfPackets => Box::new(Elf::new(Memory::default(), unit)),
+            Self::Elf => Box::new(Elf::new(Memory { lag: LAG, ..Memory::default() }, unit)),
+            Self::ElfPackets => Box::new(Elf::new(Memory::default(), unit)),
         }
     }
 }

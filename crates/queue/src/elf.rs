@@ -28,8 +28,9 @@ use crate::scheduler::{FlowConfig, FlowError, Scheduler, Service};
 /// How long the scheduler remembers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
-    /// The greatest lag in outcome that is still made good, in attempts of the costliest kind so
-    /// far for each unit of weight; infinite for the paper's own.
+    /// The greatest lag in outcome that is still made good, in effort for each unit of weight;
+    /// infinite for the paper's own. What errors cost beyond it is forgiven, so that nobody pays
+    /// for longer than this divided by P − 1 after they have ended.
     pub lag: f64,
     /// Effort that a flow may spend at once beyond its limit because it did not spend it before, in
     /// attempts of the costliest kind so far.
@@ -77,6 +78,8 @@ struct Flow {
     /// By how much a unit of effort raises the level: 1 / (P · W).
     per_effort: f64,
     reserved: bool,
+    /// By how much the level of its outcome was raised, its lag being beyond what is made good.
+    forgiven: f64,
 }
 
 impl Flow {
@@ -158,6 +161,7 @@ impl Scheduler for Elf {
             per_outcome: 1.0 / weight,
             per_effort: 1.0 / (power * weight),
             reserved,
+            forgiven: 0.0,
         };
         self.refine(weight);
         self.flows.push(state);
@@ -213,8 +217,9 @@ impl Scheduler for Elf {
         state.outcome_level += service.outcome * per_outcome;
         //= S3.42
         if self.memory.lag.is_finite() {
-            let lag = self.memory.lag * self.costliest;
-            state.outcome_level = state.outcome_level.max(state.effort_level - lag);
+            let beyond = state.effort_level - self.memory.lag - state.outcome_level;
+            state.outcome_level += beyond.max(0.0);
+            state.forgiven += beyond.max(0.0);
         }
         let saved = self.memory.burst * self.costliest * per_effort;
         state.effort_level = state.effort_level.max(state.outcome_level - saved);
@@ -228,8 +233,8 @@ impl Scheduler for Elf {
     }
 
     fn lag(&self, flow: usize) -> f64 {
-        let Flow { outcome_level, effort_level, per_outcome, .. } = self.flows[flow];
-        (effort_level - outcome_level).max(0.0) / per_outcome
+        let Flow { outcome_level, effort_level, per_outcome, forgiven, .. } = self.flows[flow];
+        ((effort_level - outcome_level).max(0.0) + forgiven) / per_outcome
     }
 }
 

@@ -41,3 +41,18 @@ fn a_packet_expires_when_its_lifetime_has_passed() {
     let waiting = queue.pop().expect("it was pushed");
     assert_eq!(waiting.expires(), Some(at(15)));
 }
+
+#[test]
+fn what_leaves_makes_room_for_as_many_bytes() {
+    let mut queue = DropTail::new(Limits { packets: 3, bytes: 1_000 });
+    assert!(queue.is_empty());
+    assert!(queue.push(at(0), packet(600)).is_none());
+    assert!(queue.push(at(0), packet(400)).is_none());
+    assert!(!queue.is_empty());
+    assert!(queue.pop().is_some());
+    assert_eq!((queue.len(), queue.bytes()), (1, 400));
+    // The 600 bytes that left are free again, and not one more.
+    assert_eq!(queue.push(at(0), packet(601)), Some(packet(601)));
+    assert!(queue.push(at(0), packet(600)).is_none());
+    assert_eq!((queue.len(), queue.bytes()), (2, 1_000));
+}

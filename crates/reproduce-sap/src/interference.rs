@@ -14,7 +14,10 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.74",
     title: "a tracker among interfering networks: error and age of positions",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    // The ages over TCP depend on a few fades in which it times out. At the paper's effort, over
+    // the seeds 1, 101, 201, 301 and 401, six networks change the mean age by 0.8, -10.8, 3.2, 2.1
+    // and -0.2 ms, -1.0 on average with a standard error of 2.5 ms; by 0.5 ms over SAP each time.
+    expected: Verdict::NotReproduced,
     run,
 };
 

@@ -3,6 +3,7 @@
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use windfall_live::end_with_this_process;
 use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict};
 
 use super::claim;
@@ -69,7 +70,7 @@ fn stream(
         command.arg("--").arg(&context.program).args(["stream", "receive", "--json"]);
         command.args(["--over", over]);
         let shown = format!("{command:?}").replace('"', "");
-        let output = command.stdin(Stdio::null()).output();
+        let output = end_with_this_process(&mut command).stdin(Stdio::null()).output();
         let output = output.map_err(|source| Error::Start { command: shown.clone(), source })?;
         // The receiver reports on its standard output, the run on the standard error.
         let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();

@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -20,8 +21,21 @@ use crate::sequence::received;
 const LINK: [&str; 4] = ["--rate", "10Mbps", "--delay", "10ms"];
 /// The congestion control that backs off when packets are lost, as TCP was meant to.
 const CONGESTION: [&str; 2] = ["--tcp-congestion", "reno"];
+/// The rate of the link, in bits per second.
+const RATE: f64 = 10e6;
 /// The port of the HTTP server.
 const PORT: u16 = 8000;
+/// The least time that a transfer may take, and how many times as long as the link alone.
+const LEAST_LIMIT: Duration = Duration::from_secs(30);
+const LIMIT_FACTOR: f64 = 20.0;
+/// How long a run may take beside its transfer, which is bounded by itself.
+const RUN_LIMIT: Duration = Duration::from_secs(60);
+/// How often a run is looked at.
+const TICK: Duration = Duration::from_millis(100);
+/// A file that the link carries in less time, in seconds, spends it on round trips.
+const SHORT: f64 = 0.5;
+/// Share of late packets from which on the machine and not the link decided how long it took.
+const DISTURBED: f64 = 0.05;
 
 /// What to demonstrate.
 #[derive(Clone, Debug)]
@@ -34,6 +48,8 @@ pub struct Demo {
     pub ber: Probability,
     /// The seed.
     pub seed: Seed,
+    /// How long one transfer may take; by the size of the file if `None`.
+    pub limit: Option<Duration>,
 }
 
 /// One way to move the file.
@@ -43,12 +59,16 @@ struct Case {
     arq: &'static str,
 }
 
-/// What came of it.
+/// The result of one transfer.
 struct Moved {
     name: &'static str,
     command: String,
-    seconds: f64,
+    /// How long it took, in seconds, or why it did not finish.
+    result: Result<f64, String>,
+    limit: Duration,
+    /// Bytes of the file, and how many of them arrived.
     bytes: u64,
+    arrived: u64,
     same: bool,
     summary: Value,
     progress: Vec<(f64, f64)>,
@@ -57,8 +77,10 @@ struct Moved {
 impl Demo {
     /// Moves the file over a link without errors, with errors, and with errors that it repairs.
     ///
+    /// Calls `progress` several times a second with what is going on.
+    ///
     /// # Errors
-    /// If the file cannot be read or a run fails.
+    /// If the file cannot be read or a run fails. That a transfer does not finish is no error.
     pub fn run(&self, progress: &dyn Fn(&str)) -> Result<Finding, Error> {
         let scratch = Scratch::new()?;
         let served = scratch.0.join("file");
@@ -71,8 +93,7 @@ impl Demo {
         ];
         let mut moved = Vec::new();
         for case in cases {
-            progress(&format!("moving the file: {}", case.name));
-            moved.push(self.transfer(&case, &scratch.0, &served)?);
+            moved.push(self.transfer(&case, &scratch.0, &served, progress)?);
         }
         Ok(self.finding(&moved))
     }
@@ -91,51 +112,63 @@ impl Demo {
         }
     }
 
-    fn transfer(&self, case: &Case, scratch: &Path, served: &Path) -> Result<Moved, Error> {
+    /// Moves the file once, and returns how far it came if it did not arrive within the limit.
+    fn transfer(
+        &self,
+        case: &Case,
+        scratch: &Path,
+        served: &Path,
+        progress: &dyn Fn(&str),
+    ) -> Result<Moved, Error> {
         let [summary, got] = ["summary.json", "got"].map(|name| scratch.join(name));
         let pcap = scratch.join("pcap");
-        let server = format!(
-            "exec python3 -m http.server {PORT} --directory {} >/dev/null 2>&1",
-            scratch.display()
-        );
-        // The server starts in its own time; curl says 7 until it listens.
-        let client = format!(
-            "for i in $(seq 100); do \
-               curl -sf -o {} -w '%{{time_total}}\\n' http://$WINDFALL_BASE:{PORT}/file && exit; \
-               [ $? = 7 ] || exit 1; sleep 0.1; \
-             done; exit 1",
-            got.display()
-        );
+        // A transfer of which nothing arrives leaves no file.
+        write(&got, &[])?;
+        let sent = read(served)?;
+        let limit = self.limit.unwrap_or_else(|| limit(sent.len()));
         let mut shown = vec!["run".to_owned()];
         shown.extend(LINK.map(str::to_owned));
         shown.extend(["--ber".into(), case.ber.to_string(), "--arq".into(), case.arq.into()]);
         shown.extend(CONGESTION.map(str::to_owned));
         shown.extend(["--seed".into(), self.seed.to_string()]);
         let mut command = Command::new(&self.program);
+        // So that curl writes times with a point.
+        command.env("LC_ALL", "C");
         command.args(&shown).arg("--json").arg("--summary").arg(&summary).arg("--pcap").arg(&pcap);
-        command.arg("--far").arg(server).args(["--", "sh", "-c"]).arg(client);
+        let directory = scratch.to_string_lossy().replace('\'', "'\\''");
+        // The server has no part in what curl is judged by: curl says what it got.
+        command.arg("--far-may-fail").arg("--far-output").arg("/dev/null");
+        command.arg("--far").arg(format!(
+            "exec python3 -m http.server {PORT} --directory '{directory}' 2>/dev/null"
+        ));
+        command.arg("--wait-port").arg(PORT.to_string()).arg("--");
+        command.args(["sh", "-c"]);
+        command.arg(format!("exec curl \"$@\" \"http://$WINDFALL_BASE:{PORT}/file\"")).arg("curl");
+        // Of the user's configuration and of proxies it must not know.
+        command.args(["--disable", "--noproxy", "*", "--silent", "--show-error", "--fail"]);
+        command.arg("--max-time").arg(limit.as_secs_f64().to_string());
+        command.arg("--output").arg(&got).args(["--write-out", "%{time_total}"]);
         let shown = format!("windfall {}", shown.join(" "));
-        let output = command
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|source| Error::Start { command: shown.clone(), source })?;
-        let seconds = String::from_utf8_lossy(&output.stdout).trim().parse().ok();
-        let Some(seconds) = seconds.filter(|_| output.status.success()) else {
-            let errors = String::from_utf8_lossy(&output.stderr);
-            let message = errors.lines().last().unwrap_or("curl got nothing").to_owned();
-            return Err(Error::Run { command: shown, message });
-        };
-        let read = |path: &Path| {
-            fs::read(path).map_err(|source| Error::File { path: path.to_owned(), source })
-        };
-        let (sent, got) = (read(served)?, read(&got)?);
+        let output = watched(command, &shown, limit + RUN_LIMIT, &|| {
+            let bytes = fs::metadata(&got).map_or(0, |it| it.len());
+            progress(&format!(
+                "moving the file, {}: {} of {} kB",
+                case.name,
+                bytes / 1000,
+                sent.len() / 1000
+            ));
+        })?;
+        let result = outcome(&output, &shown)?;
+        let arrived = read(&got)?;
         let capture = Bytes::from(read(&pcap.join(format!("{NEAR}.pcapng")))?);
         Ok(Moved {
             name: case.name,
             command: shown,
-            seconds,
+            result,
+            limit,
             bytes: sent.len() as u64,
-            same: sent == got,
+            arrived: arrived.len() as u64,
+            same: sent == arrived,
             summary: serde_json::from_slice(&read(&summary)?).unwrap_or_default(),
             progress: received(&capture).unwrap_or_default(),
         })
@@ -174,45 +207,180 @@ impl Moved {
         dropped.map_or(0, |reasons| reasons.values().filter_map(Value::as_u64).sum())
     }
 
-    fn throughput(&self) -> f64 {
-        self.bytes as f64 / 1e3 / self.seconds
+    /// Share of the packets that the machine read or delivered too late; all if it stood still.
+    fn late(&self) -> f64 {
+        let late = &self.summary["late"];
+        let count = |name: &str| late[name].as_f64().unwrap_or(0.0);
+        let share = |late: &str, of: &str| count(late) / count(of).max(1.0);
+        match late["disturbed"].as_bool() {
+            Some(true) => 1.0,
+            _ => share("late", "delivered").max(share("read_late", "read")),
+        }
+    }
+
+    /// Kilobytes per second; `None` if it did not finish.
+    fn throughput(&self) -> Option<f64> {
+        self.result.as_ref().ok().map(|seconds| self.bytes as f64 / 1e3 / seconds)
+    }
+
+    /// What happened, if it did not finish.
+    fn unfinished(&self) -> Option<String> {
+        let why = self.result.as_ref().err()?;
+        let (arrived, bytes) = (self.arrived / 1000, self.bytes / 1000);
+        Some(format!("did not finish: {arrived} of {bytes} kB arrived ({why})"))
     }
 }
 
-/// What the demonstration should show; the file must arrive whole in any case.
+/// What the demonstration should show; a file that arrives must arrive whole in any case.
 fn claims(moved: &[Moved]) -> Vec<Claim> {
     let [clean, damaged, repaired] = moved else { return Vec::new() };
+    let ruined = ruin(clean, damaged);
+    let preserved = preservation(clean, repaired);
+    let arrived: Vec<_> = moved.iter().filter(|case| case.result.is_ok()).collect();
+    let (measured, same) = match arrived.iter().all(|case| case.same) {
+        _ if arrived.is_empty() => ("no transfer finished".to_owned(), Verdict::NotReproduced),
+        true if arrived.len() == moved.len() => {
+            ("byte for byte the same in every case".to_owned(), Verdict::Reproduced)
+        }
+        true => {
+            let count = format!("byte for byte the same in the {} that finished", arrived.len());
+            (count, Verdict::Reproduced)
+        }
+        false => ("the files differ".to_owned(), Verdict::NotReproduced),
+    };
+    let claim = |requirement, paper: &str, (measured, verdict)| Claim {
+        requirement,
+        paper: paper.to_owned(),
+        measured,
+        verdict,
+    };
+    vec![
+        claim(
+            "S3.6",
+            "without local retransmission a few per cent of lost packets ruin TCP",
+            ruined,
+        ),
+        claim("S3.8", "with it TCP gets what the link has left", preserved),
+        claim("S0.5", "what arrives is what was sent", (measured, same)),
+    ]
+}
+
+/// How much of the throughput errors take.
+fn ruin(clean: &Moved, damaged: &Moved) -> (String, Verdict) {
+    let Some(best) = clean.throughput() else { return incomparable(clean) };
+    match (damaged.unfinished(), damaged.throughput()) {
+        // Of a lost connection nothing is left to compare.
+        (Some(unfinished), _) => (unfinished, Verdict::Reproduced),
+        (None, throughput) => {
+            let share = throughput.unwrap_or(0.0) / best;
+            let measured = format!("{:.0} % of the throughput without errors", 100.0 * share);
+            judged(measured, share < 0.5, &[clean, damaged])
+        }
+    }
+}
+
+/// How much of the throughput local retransmission preserves.
+fn preservation(clean: &Moved, repaired: &Moved) -> (String, Verdict) {
+    let Some(best) = clean.throughput() else { return incomparable(clean) };
+    let Some(throughput) = repaired.throughput() else {
+        return (repaired.unfinished().unwrap_or_default(), Verdict::NotReproduced);
+    };
     let frames = repaired.count("frames").max(1) as f64;
     let loss = repaired.count("retransmitted") as f64 / frames;
-    let share = repaired.throughput() / ((1.0 - loss) * clean.throughput());
-    let without = damaged.throughput() / clean.throughput();
-    vec![
-        Claim {
-            requirement: "S3.6",
-            paper: "without local retransmission a few per cent of lost packets ruin TCP".into(),
-            measured: format!("{:.0} % of the throughput without errors", 100.0 * without),
-            verdict: Verdict::of(without < 0.5),
-        },
-        Claim {
-            requirement: "S3.8",
-            paper: "with it TCP gets what the link has left".into(),
-            measured: format!(
-                "{:.0} % of that, while {:.1} % of the frames were repetitions",
-                100.0 * share,
-                100.0 * loss
-            ),
-            verdict: Verdict::of(share >= 0.9),
-        },
-        Claim {
-            requirement: "S0.5",
-            paper: "what arrives is what was sent".into(),
-            measured: match moved.iter().all(|case| case.same) {
-                true => "byte for byte the same in every case".into(),
-                false => "the files differ".into(),
-            },
-            verdict: Verdict::of(moved.iter().all(|case| case.same)),
-        },
-    ]
+    let share = throughput / ((1.0 - loss) * best);
+    let measured = format!(
+        "{:.0} % of that, while {:.1} % of the frames were repetitions",
+        100.0 * share,
+        100.0 * loss
+    );
+    judged(measured, share >= 0.9, &[clean, repaired])
+}
+
+/// Without a transfer that the others are compared with there is nothing to say.
+fn incomparable(clean: &Moved) -> (String, Verdict) {
+    let unfinished = clean.unfinished().unwrap_or_default();
+    (format!("the transfer without errors {unfinished}"), Verdict::NotReproduced)
+}
+
+/// A verdict on throughput, where the times of the transfers allow one.
+fn judged(measured: String, holds: bool, cases: &[&Moved]) -> (String, Verdict) {
+    if holds {
+        return (measured, Verdict::Reproduced);
+    }
+    let bytes = cases.first().map_or(0, |case| case.bytes);
+    if bytes as f64 * 8.0 / RATE < SHORT {
+        let need = SHORT * RATE / 8e3;
+        let why =
+            format!("the file is too short to tell: round trips take the time below {need:.0} kB");
+        return (format!("{measured}; {why}"), Verdict::NotComparable);
+    }
+    let late = cases.iter().map(|case| case.late()).fold(0.0, f64::max);
+    if late > DISTURBED {
+        let why = format!("the machine was busy, and {:.0} % of the packets late", 100.0 * late);
+        return (format!("{measured}; {why}"), Verdict::NotComparable);
+    }
+    (measured, Verdict::NotReproduced)
+}
+
+/// How long a file of so many bytes may take if the user does not say.
+fn limit(bytes: usize) -> Duration {
+    let alone = bytes as f64 * 8.0 / RATE;
+    LEAST_LIMIT.max(Duration::from_secs_f64(LIMIT_FACTOR * alone))
+}
+
+/// The time that curl took, or why it got less than the file.
+///
+/// # Errors
+/// If curl could not be started or the run failed.
+fn outcome(output: &Output, shown: &str) -> Result<Result<f64, String>, Error> {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let last = errors.lines().rfind(|line| !line.trim().is_empty());
+    let failed = |message: &str| Error::Run { command: shown.to_owned(), message: message.into() };
+    match output.status.code() {
+        Some(0) => {
+            let text = String::from_utf8_lossy(&output.stdout);
+            let seconds = text.trim().parse().map_err(|_| failed("curl did not say how long"))?;
+            Ok(Ok(seconds))
+        }
+        // The run's own failures, and what is no exit status of curl.
+        None | Some(125..) => Err(failed(last.unwrap_or("it was killed"))),
+        Some(status) => {
+            let said = last.map(|line| line.trim_start_matches("curl: ").to_owned());
+            Ok(Err(said.unwrap_or_else(|| format!("curl ended with {status}"))))
+        }
+    }
+}
+
+/// Runs a command to its end or for `limit`, and calls `tick` meanwhile.
+#[expect(clippy::disallowed_methods, reason = "a program in real time is waited for")]
+fn watched(
+    mut command: Command,
+    shown: &str,
+    limit: Duration,
+    tick: &dyn Fn(),
+) -> Result<Output, Error> {
+    let failed = |source| Error::Start { command: shown.to_owned(), source };
+    // What it says is a few lines, so that no pipe fills up.
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = windfall_live::end_with_this_process(&mut command).spawn().map_err(failed)?;
+    let began = Instant::now();
+    while child.try_wait().map_err(failed)?.is_none() {
+        tick();
+        if began.elapsed() > limit {
+            // The stations end with it.
+            let _ = child.kill();
+        }
+        std::thread::sleep(TICK);
+    }
+    child.wait_with_output().map_err(failed)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    fs::read(path).map_err(|source| Error::File { path: path.to_owned(), source })
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    fs::write(path, bytes).map_err(|source| Error::File { path: path.to_owned(), source })
 }
 
 fn table(moved: &[Moved]) -> Table {
@@ -229,13 +397,20 @@ fn table(moved: &[Moved]) -> Table {
     for case in moved {
         table.push([
             case.name.to_owned(),
-            format!("{:.2}", case.seconds),
-            format!("{:.0}", case.throughput()),
+            match &case.result {
+                Ok(seconds) => format!("{seconds:.2}"),
+                Err(_) => format!("> {}", case.limit.as_secs_f64()),
+            },
+            case.throughput().map_or_else(String::new, |throughput| format!("{throughput:.0}")),
             case.count("entered").to_string(),
             case.dropped().to_string(),
             case.count("retransmitted").to_string(),
             case.count("bits_inverted").to_string(),
-            if case.same { "whole" } else { "differs" }.to_owned(),
+            match (&case.result, case.same) {
+                (Err(_), _) => format!("{} %", 100 * case.arrived / case.bytes.max(1)),
+                (Ok(_), true) => "whole".to_owned(),
+                (Ok(_), false) => "differs".to_owned(),
+            },
         ]);
     }
     table

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use windfall_base::Seed;
+use windfall_live::end_with_this_process;
 use windfall_scenario::NEAR;
 
 use crate::bulk::Outcome;
@@ -60,7 +61,7 @@ impl Transferred {
 pub(crate) fn is_possible(context: &Context<'_>) -> bool {
     let mut command = Command::new(&context.program);
     command.args(["run", "--quiet", "--", "true"]).stdin(Stdio::null());
-    command.output().is_ok_and(|output| output.status.success())
+    end_with_this_process(&mut command).output().is_ok_and(|output| output.status.success())
 }
 
 /// Makes all transfers, several at a time; what came of them is in their order.
@@ -119,7 +120,7 @@ fn one(context: &Context<'_>, transfer: &Transfer) -> Result<Transferred, Error>
         command.arg("--pcap").arg(&directory.0);
     }
     command.arg("--far").arg(format!("{program} bulk receive --port {PORT}{buffer}"));
-    command.args(["--", "sh", "-c"]);
+    command.args(["--wait-port", &PORT.to_string(), "--", "sh", "-c"]);
     command.arg(format!(
         "exec {program} bulk send \"$WINDFALL_BASE\" --port {PORT}{buffer} --bytes {}",
         transfer.bytes
@@ -132,7 +133,7 @@ fn one(context: &Context<'_>, transfer: &Transfer) -> Result<Transferred, Error>
 /// Runs a command whose standard output is one [`Outcome`] as JSON.
 fn run(command: &mut Command) -> Result<Outcome, Error> {
     let shown = format!("{command:?}").replace('"', "");
-    let output = command
+    let output = end_with_this_process(command)
         .stdin(Stdio::null())
         .output()
         .map_err(|source| Error::Start { command: shown.clone(), source })?;

@@ -156,6 +156,18 @@ mod tests {
     }
 
     #[test]
+    fn the_delay_counts_from_the_arrival_of_the_largest() {
+        let at = |ms| Instant::START + windfall_base::Duration::from_millis(ms);
+        let mut numbers = Numbers::default();
+        // The second is late, and the path has doubled the third.
+        for (ms, number) in [(0, 0), (7, 5), (9, 3), (11, 5)] {
+            numbers.insert(at(ms), number);
+        }
+        let ack = numbers.acknowledge(at(12), 0, true).expect("something arrived");
+        assert_eq!((ack.largest, ack.delay), (5, 5_000));
+    }
+
+    #[test]
     fn damaged_packets_are_listed_but_have_not_arrived() {
         let mut numbers = Numbers::default();
         numbers.insert_damaged(4);

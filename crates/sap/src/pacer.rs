@@ -43,6 +43,40 @@ const NANO: Duration = Duration::from_nanos(1);
 mod tests {
     use super::*;
 
+    /// Datagrams of 1 000 bytes that go out at once at `rate`, after a long pause.
+    fn burst(rate: f64) -> usize {
+        let mut pacer = Pacer::default();
+        for now in [Instant::START, Instant::START + Duration::from_secs(9)] {
+            pacer.refill(now, rate, 1_000);
+        }
+        (0..)
+            .take_while(|_| {
+                let goes = pacer.wait(rate).is_none();
+                pacer.spend(1_000);
+                goes
+            })
+            .count()
+    }
+
+    #[test]
+    fn two_milliseconds_may_go_out_at_once_and_ten_datagrams_in_any_case() {
+        // One more: the credit may be overdrawn by the last.
+        assert_eq!(burst(1e6), 11);
+        assert_eq!(burst(1e8), 201);
+    }
+
+    #[test]
+    fn what_was_overdrawn_is_waited_for() {
+        let mut pacer = Pacer::default();
+        pacer.refill(Instant::START, 1e6, 1_000);
+        pacer.spend(12_500);
+        // 2 500 bytes beyond the ten datagrams, at a byte each microsecond.
+        let wait = pacer.wait(1e6).expect("overdrawn");
+        assert_eq!(wait, Duration::from_micros(2_500));
+        pacer.refill(Instant::START + wait, 1e6, 1_000);
+        assert_eq!(pacer.wait(1e6), None);
+    }
+
     #[test]
     fn over_a_second_it_lets_out_what_the_rate_allows() {
         let mut pacer = Pacer::default();

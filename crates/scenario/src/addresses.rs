@@ -5,7 +5,9 @@
 //! larger range, so that the two do not shadow each other.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::collections::BTreeMap;
 
+use crate::stations::StationPlan;
 use crate::values::Prefix;
 
 /// The second byte of IPv4 addresses outside every other scenario: 10.77.0.0/16.
@@ -102,6 +104,21 @@ pub fn engine_beside(address: IpAddr) -> Option<IpAddr> {
             _ => None,
         },
     }
+}
+
+/// Two stations that have the same address, and the address, if there are any.
+pub(crate) fn clash(stations: &[StationPlan]) -> Option<(usize, usize, IpAddr)> {
+    let mut owners = BTreeMap::new();
+    let interfaces = stations.iter().enumerate().flat_map(|(number, station)| {
+        station.interfaces.iter().map(move |interface| (number, interface))
+    });
+    let mut addresses = interfaces.flat_map(|(number, interface)| {
+        interface.addresses.iter().map(move |prefix| (number, prefix.address))
+    });
+    addresses.find_map(|(number, address)| match owners.insert(address, number) {
+        Some(owner) if owner != number => Some((owner, number, address)),
+        _ => None,
+    })
 }
 
 #[cfg(test)]

@@ -1,21 +1,30 @@
 //! From what a scenario says of applications to their configurations.
 
+use std::collections::BTreeSet;
+
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use toml::Spanned;
-use windfall_apps::{BulkConfig, BulkSinkConfig, Pace, PingConfig, SenderConfig, SinkConfig};
+use windfall_apps::{
+    BulkConfig, BulkSinkConfig, Pace, PingConfig, SenderConfig, SinkConfig, Spacing,
+};
 use windfall_base::{Duration, Instant, Rate, Transport};
 use windfall_network::AppConfig;
 
 use crate::error::Fault;
-use crate::model::{App, AppKind, AppTransport, DEFAULT_MTU, Scenario};
-use crate::plan::{AppPlan, StationPlan};
+use crate::model::{App, AppKind, AppTransport, ArrivalsWord, DEFAULT_MTU, Scenario};
+use crate::plan::AppPlan;
+use crate::stations::{Places, StationPlan};
 use crate::values::Target;
 
 /// The port of datagrams when a scenario is silent about it.
 pub const DEFAULT_PORT: u16 = 9000;
 /// Bytes of the headers of IPv4 and of IPv6 with the header of a datagram.
 const HEADERS: [u32; 2] = [28, 48];
+/// Bytes of data in each datagram of a constant rate.
+const CBR_SIZE: u32 = 160;
+/// Between two datagrams of one application at least: 100 million a second.
+const LEAST_INTERVAL: Duration = Duration::from_nanos(10);
 /// The pace of a spray whose links have no rate.
 const FASTEST: u64 = 1_000;
 
@@ -23,44 +32,56 @@ const FASTEST: u64 = 1_000;
 pub(crate) fn plan(
     scenario: &Scenario,
     stations: &[StationPlan],
+    places: &Places<'_>,
     rates: &[Option<Rate>],
 ) -> Result<Vec<AppPlan>, Fault> {
     let mut plans = Vec::new();
+    let mut senders = 0;
     for app in &scenario.apps {
-        plans.push(of_app(app, stations, rates)?);
+        plans.push(of_app(app, senders, stations, places, rates)?);
+        senders += u64::from(matches!(kind(app), AppKind::Spray | AppKind::Cbr));
     }
+    // The receivers at each station, by port and whether UDP, UDP-Lite or TCP.
+    let mut receivers: BTreeSet<(usize, u16, u8)> = plans.iter().filter_map(receiver).collect();
     for app in
         scenario.apps.iter().filter(|app| !matches!(kind(app), AppKind::Ping | AppKind::Sink))
     {
         let Some(Target::Station(name)) = app.to.as_ref().map(Spanned::get_ref) else { continue };
-        let station = number_of(name, stations);
+        let station = number_of(name, places);
         let local = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port(app));
-        if kind(app) == AppKind::Bulk {
-            let sink = AppConfig::BulkSink(BulkSinkConfig { local });
-            let is_there = |plan: &AppPlan| plan.station == station && same(&plan.config, &sink);
-            if !plans.iter().any(is_there) {
-                plans.push(AppPlan { station, config: sink });
-            }
-            continue;
-        }
-        let sink = sink(local, transport(app));
-        let is_served = |plan: &AppPlan| match &plan.config {
-            AppConfig::Sink(other) => {
-                let same_transport = core::mem::discriminant(&other.transport)
-                    == core::mem::discriminant(&sink.transport);
-                plan.station == station && other.local.port() == local.port() && same_transport
-            }
-            _ => false,
+        let config = match kind(app) {
+            AppKind::Bulk => AppConfig::BulkSink(BulkSinkConfig { local }),
+            _ => AppConfig::Sink(sink(local, transport(app))),
         };
-        if !plans.iter().any(is_served) {
-            plans.push(AppPlan { station, config: AppConfig::Sink(sink) });
+        let plan = AppPlan { station, config };
+        if receiver(&plan).is_some_and(|receiver| receivers.insert(receiver)) {
+            plans.push(plan);
         }
     }
     Ok(plans)
 }
 
-fn of_app(app: &App, stations: &[StationPlan], rates: &[Option<Rate>]) -> Result<AppPlan, Fault> {
-    let station = number_of(app.station.get_ref(), stations);
+/// What tells a receiver from others: its station, its port and its protocol.
+fn receiver(plan: &AppPlan) -> Option<(usize, u16, u8)> {
+    let (local, protocol) = match &plan.config {
+        AppConfig::Sink(SinkConfig { local, transport: Transport::Udp }) => (local, 17),
+        AppConfig::Sink(SinkConfig { local, .. }) => (local, 136),
+        AppConfig::BulkSink(sink) => (&sink.local, 6),
+        _ => return None,
+    };
+    Some((plan.station, local.port(), protocol))
+}
+
+/// The plan of an application that `number` senders of datagrams precede.
+fn of_app(
+    app: &App,
+    number: u64,
+    stations: &[StationPlan],
+    places: &Places<'_>,
+    rates: &[Option<Rate>],
+) -> Result<AppPlan, Fault> {
+    check_pace(app)?;
+    let station = number_of(app.station.get_ref(), places);
     let start = at(app.start.as_ref()).unwrap_or(Instant::START);
     let (stop, count) = (at(app.stop.as_ref()), app.count.as_ref().map(|count| *count.get_ref()));
     let config = match kind(app) {
@@ -69,7 +90,7 @@ fn of_app(app: &App, stations: &[StationPlan], rates: &[Option<Rate>]) -> Result
             AppConfig::Sink(sink(local, transport(app)))
         }
         AppKind::Ping => AppConfig::Ping(PingConfig {
-            to: address(app, station, stations)?,
+            to: address(app, station, stations, places)?,
             size: size(app).unwrap_or(56) as usize,
             interval: app.interval.as_ref().map_or(Duration::from_secs(1), |i| *i.get_ref()),
             count,
@@ -77,15 +98,15 @@ fn of_app(app: &App, stations: &[StationPlan], rates: &[Option<Rate>]) -> Result
             stop,
         }),
         AppKind::Bulk => AppConfig::Bulk(BulkConfig {
-            to: SocketAddr::new(address(app, station, stations)?, port(app)),
+            to: SocketAddr::new(address(app, station, stations, places)?, port(app)),
             bytes: app.bytes.as_ref().map(|bytes| bytes.get_ref().0),
             start,
             stop,
         }),
         kind => {
-            let to = address(app, station, stations)?;
+            let to = address(app, station, stations, places)?;
             let size = size(app).unwrap_or_else(|| match kind {
-                AppKind::Cbr => 160,
+                AppKind::Cbr => CBR_SIZE,
                 _ => largest(&stations[station], to),
             });
             let config = SenderConfig {
@@ -94,7 +115,11 @@ fn of_app(app: &App, stations: &[StationPlan], rates: &[Option<Rate>]) -> Result
                 size: size as usize,
                 pace: pace(app, &stations[station], rates),
                 count,
+                spacing: spacing(app),
                 start,
+                // The first is in step with none, and who names a time means it.
+                staggered: number > 0 && app.start.is_none(),
+                number,
                 stop,
             };
             if kind == AppKind::Cbr { AppConfig::Cbr(config) } else { AppConfig::Spray(config) }
@@ -103,17 +128,34 @@ fn of_app(app: &App, stations: &[StationPlan], rates: &[Option<Rate>]) -> Result
     Ok(AppPlan { station, config })
 }
 
-/// Whether two receivers of streams listen at the same place.
-fn same(one: &AppConfig, other: &AppConfig) -> bool {
-    matches!((one, other), (AppConfig::BulkSink(a), AppConfig::BulkSink(b)) if a == b)
+/// Refuses a pace that no machine could simulate, and no network has.
+fn check_pace(app: &App) -> Result<(), Fault> {
+    if let Some(interval) = app.interval.as_ref().filter(|i| *i.get_ref() < LEAST_INTERVAL) {
+        let message = format!(
+            "an interval of {} is too short: use at least {LEAST_INTERVAL}",
+            interval.get_ref()
+        );
+        return Err(Fault::at(interval.span(), message));
+    }
+    let Some(rate) = &app.rate else { return Ok(()) };
+    let bytes = size(app).unwrap_or(CBR_SIZE).max(1);
+    if rate.get_ref().time_of(bytes as usize) < LEAST_INTERVAL {
+        let message = format!(
+            "{} in datagrams of {bytes} bytes is more than one each {LEAST_INTERVAL}: use a lower \
+             rate or a larger size",
+            rate.get_ref()
+        );
+        return Err(Fault::at(rate.span(), message));
+    }
+    Ok(())
 }
 
 fn kind(app: &App) -> AppKind {
     *app.kind.get_ref()
 }
 
-fn number_of(name: &str, stations: &[StationPlan]) -> usize {
-    stations.iter().position(|station| station.name == name).unwrap_or(usize::MAX)
+fn number_of(name: &str, places: &Places<'_>) -> usize {
+    places.get(name).copied().unwrap_or(usize::MAX)
 }
 
 fn at(time: Option<&Spanned<Duration>>) -> Option<Instant> {
@@ -143,6 +185,15 @@ fn sink(local: SocketAddr, transport: Transport) -> SinkConfig {
     SinkConfig { local, transport }
 }
 
+fn spacing(app: &App) -> Spacing {
+    let time = |time: &Option<Spanned<Duration>>| time.as_ref().map(|time| *time.get_ref());
+    match (app.arrivals.as_ref().map(|word| *word.get_ref()), time(&app.on), time(&app.off)) {
+        (Some(ArrivalsWord::Poisson), ..) => Spacing::Poisson,
+        (Some(ArrivalsWord::OnOff), Some(on), Some(off)) => Spacing::OnOff { on, off },
+        _ => Spacing::Even,
+    }
+}
+
 /// How fast an application sends. A spray offers what its fastest link could carry.
 fn pace(app: &App, station: &StationPlan, rates: &[Option<Rate>]) -> Pace {
     if let Some(interval) = &app.interval {
@@ -150,7 +201,7 @@ fn pace(app: &App, station: &StationPlan, rates: &[Option<Rate>]) -> Pace {
     }
     let own = app.rate.as_ref().map(|rate| *rate.get_ref());
     let links = station.interfaces.iter().filter_map(|interface| rates[interface.link]).max();
-    own.or(links)
+    own.or(links.map(|rate| rate.min(Rate::from_mbps(100 * FASTEST).unwrap_or(rate))))
         .or(Rate::from_mbps(FASTEST))
         .map_or(Pace::Every(Duration::from_secs(1)), Pace::Rate)
 }
@@ -162,13 +213,18 @@ fn largest(station: &StationPlan, to: IpAddr) -> u32 {
 }
 
 /// The address that an application speaks to: of a station, the one on a link that both are on.
-fn address(app: &App, from: usize, stations: &[StationPlan]) -> Result<IpAddr, Fault> {
+fn address(
+    app: &App,
+    from: usize,
+    stations: &[StationPlan],
+    places: &Places<'_>,
+) -> Result<IpAddr, Fault> {
     let Some(to) = &app.to else { return Ok(Ipv4Addr::LOCALHOST.into()) };
     let name = match to.get_ref() {
         Target::Address(address) => return Ok(*address),
         Target::Station(name) => name,
     };
-    let interfaces = &stations[number_of(name, stations)].interfaces;
+    let interfaces = &stations[number_of(name, places)].interfaces;
     let own = &stations[from].interfaces;
     let shared = interfaces.iter().find(|i| own.iter().any(|own| own.link == i.link));
     let interface = shared.or(interfaces.first()).filter(|i| !i.addresses.is_empty());

@@ -1,7 +1,7 @@
 //! Whether everything that a scenario says can be: names that exist, values that fit together.
 
 use core::ops::Range;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use toml::Spanned;
 use windfall_base::Duration;
@@ -9,7 +9,8 @@ use windfall_queue::Discipline;
 
 use crate::error::{Fault, nearest};
 use crate::model::{
-    App, AppKind, AppTransport, Direction, FORMAT, Link, LinkKind, Path, Scenario, Station,
+    App, AppKind, AppTransport, ArrivalsWord, Direction, FORMAT, Link, LinkKind, Path, Scenario,
+    Station,
 };
 use crate::values::Target;
 use crate::wifi::MAX_MTU;
@@ -18,6 +19,9 @@ type Checked = Result<(), Fault>;
 
 /// The shortest MTU that carries an IPv4 packet with a full header and a fragment (RFC 791).
 const LEAST_MTU: u16 = 68;
+
+/// The highest rate of a link, in bits per second; far beyond any that there is.
+const MOST_BPS: u64 = 10_000_000_000_000;
 
 /// Finds the first thing in `scenario` that cannot be.
 pub(crate) fn scenario(scenario: &Scenario) -> Checked {
@@ -43,10 +47,33 @@ pub(crate) fn scenario(scenario: &Scenario) -> Checked {
             return Err(Fault::at(span, message));
         }
     }
+    check_flows(scenario)?;
+    let mut own = BTreeMap::<&str, Vec<&Link>>::new();
+    for link in &scenario.links {
+        for end in link.stations.get_ref() {
+            own.entry(end.get_ref()).or_default().push(link);
+        }
+    }
+    for station in scenario.stations.iter().filter(|station| !station.interfaces.is_empty()) {
+        let own = own.get(station.name.get_ref().as_str());
+        check_station(station, own.map_or(&[], Vec::as_slice))?;
+    }
+    scenario.apps.iter().try_for_each(|app| check_app(app, &stations))
+}
+
+fn check_flows(scenario: &Scenario) -> Checked {
     let mut flows = BTreeSet::new();
     for flow in &scenario.flows {
         check_name(&flow.name)?;
         let name = flow.name.get_ref();
+        if let Some(link) = scenario.links.iter().find(|link| link.kind().phy().is_some()) {
+            let message = format!(
+                "flow \"{name}\": link \"{}\" is 802.11, which has no scheduler of flows: remove \
+                 the flow, or use a pipe or wavelan link",
+                link.name()
+            );
+            return Err(Fault::at(flow.name.span(), message));
+        }
         if !flows.insert(name) {
             let message = format!("another flow is called \"{name}\": give it its own name");
             return Err(Fault::at(flow.name.span(), message));
@@ -56,10 +83,7 @@ pub(crate) fn scenario(scenario: &Scenario) -> Checked {
             return Err(Fault::at(flow.name.span(), message));
         }
     }
-    for station in &scenario.stations {
-        check_station(station, &scenario.links)?;
-    }
-    scenario.apps.iter().try_for_each(|app| check_app(app, &stations))
+    Ok(())
 }
 
 fn unique_stations(stations: &[Station]) -> Result<BTreeSet<&str>, Fault> {
@@ -200,6 +224,15 @@ fn check_direction(direction: &Direction) -> Checked {
         let message = format!("a delay of {} is too long: use at most 1h", delay.get_ref());
         return Err(Fault::at(delay.span(), message));
     }
+    let fastest = direction.rate.as_ref().filter(|rate| rate.get_ref().as_bps() > MOST_BPS);
+    if let Some(rate) = fastest {
+        let message = format!(
+            "a rate of {} is more than any link has: use at most 10000Gbps, or none for a link \
+             on which sending takes no time",
+            rate.get_ref()
+        );
+        return Err(Fault::at(rate.span(), message));
+    }
     if let (Some(_), Some(trace)) = (&direction.rate, &direction.rate_trace) {
         let message = "a direction has a rate or a rate trace, not both: remove one of them";
         return Err(Fault::at(trace.span(), message));
@@ -281,12 +314,9 @@ fn check_no_radio(link: &Link) -> Checked {
     Err(Fault::at(link.stations.span(), message))
 }
 
-fn check_station(station: &Station, links: &[Link]) -> Checked {
+/// The interfaces of a station, which is on the links `own`.
+fn check_station(station: &Station, own: &[&Link]) -> Checked {
     let name = station.name.get_ref();
-    let own: Vec<&Link> = links
-        .iter()
-        .filter(|link| link.stations.get_ref().iter().any(|end| end.get_ref() == name))
-        .collect();
     let mut seen = BTreeSet::new();
     for interface in &station.interfaces {
         let link = interface.link.get_ref();
@@ -330,6 +360,7 @@ fn check_app(app: &App, stations: &BTreeSet<&str>) -> Checked {
         let message = format!("{name} takes either a rate or an interval: {fix}");
         return Err(Fault::at(app.kind.span(), message));
     }
+    check_arrivals(app, name)?;
     if let Some(interval) = app.interval.as_ref().filter(|i| i.get_ref().is_zero()) {
         let message = "an interval of 0 never lets time pass: use a time such as 20ms";
         return Err(Fault::at(interval.span(), message));
@@ -361,6 +392,32 @@ fn check_app(app: &App, stations: &BTreeSet<&str>) -> Checked {
     Ok(())
 }
 
+/// Times of on and off belong to on–off arrivals, and those need both.
+fn check_arrivals(app: &App, name: &str) -> Result<(), Fault> {
+    let arrivals = app.arrivals.as_ref();
+    let is_on_off = arrivals.is_some_and(|word| *word.get_ref() == ArrivalsWord::OnOff);
+    for (key, time) in [("on", &app.on), ("off", &app.off)] {
+        match time {
+            Some(time) if !is_on_off => {
+                let message =
+                    format!("{key} belongs to on-off arrivals: add arrivals = \"on-off\"");
+                return Err(Fault::at(time.span(), message));
+            }
+            Some(time) if time.get_ref().is_zero() => {
+                let message = format!("{key} = 0 is no period: use a time such as 100ms");
+                return Err(Fault::at(time.span(), message));
+            }
+            None if is_on_off => {
+                let span = arrivals.map_or(app.kind.span(), Spanned::span);
+                let message = format!("{name} on and off needs both times: add {key} = \"100ms\"");
+                return Err(Fault::at(span, message));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 fn app_name(kind: AppKind) -> &'static str {
     match kind {
         AppKind::Ping => "ping",
@@ -380,11 +437,15 @@ fn foreign_key(app: &App, kind: AppKind) -> Option<(&'static str, Range<usize>)>
     let is_stream = kind == AppKind::Bulk;
     let is_datagram = kind != AppKind::Ping && !is_stream;
     let is_counted = sends && !is_stream;
+    let is_paced = sends && is_datagram;
     span("to", app.to.as_ref().map(Spanned::span), sends)
         .or_else(|| span("port", app.port.as_ref().map(Spanned::span), is_datagram || is_stream))
         .or_else(|| span("transport", app.transport.as_ref().map(Spanned::span), is_datagram))
         .or_else(|| span("size", app.size.as_ref().map(Spanned::span), is_counted))
-        .or_else(|| span("rate", app.rate.as_ref().map(Spanned::span), sends && is_datagram))
+        .or_else(|| span("rate", app.rate.as_ref().map(Spanned::span), is_paced))
+        .or_else(|| span("arrivals", app.arrivals.as_ref().map(Spanned::span), is_paced))
+        .or_else(|| span("on", app.on.as_ref().map(Spanned::span), is_paced))
+        .or_else(|| span("off", app.off.as_ref().map(Spanned::span), is_paced))
         .or_else(|| span("interval", app.interval.as_ref().map(Spanned::span), is_counted))
         .or_else(|| span("count", app.count.as_ref().map(Spanned::span), is_counted))
         .or_else(|| span("bytes", app.bytes.as_ref().map(Spanned::span), is_stream))

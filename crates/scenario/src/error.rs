@@ -70,8 +70,8 @@ impl Fault {
     }
 }
 
-/// The entry of `known` that is most like `word`, if one is like it at all.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// Returns the entry of `known` that is most like `word`, if one is like it at all.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let distances = known.into_iter().map(|name| (distance(word, name), name));
     distances.min().filter(|(d, name)| *d <= 1 + name.len() / 3).map(|(_, name)| name)
 }

@@ -6,7 +6,7 @@ use windfall_base::{Duration, Seed};
 use crate::error::ScenarioError;
 use crate::flows::Flow;
 use crate::model::{App, AppKind, Direction, FORMAT, Link, LinkKind, Scenario, Station};
-use crate::values::Target;
+use crate::values::{Sysctl, Target};
 use crate::wireless::Radio;
 
 /// The name of the station at the near end, which sends on the uplink.
@@ -32,6 +32,10 @@ pub struct Flags {
     pub flows: Vec<Flow>,
     /// Admit reservations that a link cannot keep at worst.
     pub overcommit: bool,
+    /// TCP's congestion control in the kernels of the stations.
+    pub tcp_congestion: Option<String>,
+    /// Kernel parameters of the stations, beside those of the file.
+    pub sysctl: Vec<Sysctl>,
     /// Options of the radio of an 802.11 link.
     pub radio: Radio,
     /// Simulated stations that contend for the medium all the time.
@@ -58,6 +62,8 @@ impl Flags {
             links: vec![link],
             flows: self.flows.clone(),
             overcommit: self.overcommit,
+            tcp_congestion: self.tcp_congestion.clone(),
+            sysctl: self.sysctl.clone(),
             apps: Vec::new(),
         };
         self.crowd(&mut scenario);
@@ -77,11 +83,18 @@ impl Flags {
         }
         scenario.flows.extend(self.flows.iter().cloned());
         scenario.overcommit |= self.overcommit;
+        if self.tcp_congestion.is_some() {
+            scenario.tcp_congestion.clone_from(&self.tcp_congestion);
+        }
+        // Of several values of one parameter the last wins.
+        scenario.sysctl.extend(self.sysctl.iter().cloned());
         let same = Self {
             seed: self.seed,
             duration: self.duration,
             flows: self.flows.clone(),
             overcommit: self.overcommit,
+            tcp_congestion: self.tcp_congestion.clone(),
+            sysctl: self.sysctl.clone(),
             ..Self::default()
         };
         if *self == same {

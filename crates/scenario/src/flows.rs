@@ -187,6 +187,8 @@ pub(crate) struct Capacity<'a> {
     pub(crate) mtu: u16,
     /// What it carries without errors of packets of so many bytes; `None` if that varies.
     pub(crate) of_packets: &'a dyn Fn(usize) -> Option<Rate>,
+    /// The fraction of it that something else takes than packets and their acknowledgements.
+    pub(crate) taken: f64,
 }
 
 /// The rules and shares of the flows of `scenario` on a link of this capacity.
@@ -203,7 +205,7 @@ pub(crate) fn admit(
         let message = format!("{} flows: no more than {} can be told apart", flows.len(), u16::MAX);
         return Err(Fault::at(flow.name.span(), message));
     }
-    let mut admission = Admission::new(overcommit);
+    let mut admission = Admission::new(overcommit).without(capacity.taken);
     let (mut rules, mut shares) = (Vec::new(), Vec::new());
     for (flow, number) in flows.iter().zip(1..=u16::MAX) {
         let weight = flow.weight_on(capacity, &mut admission).map_err(|message| {
@@ -244,12 +246,13 @@ impl Flow {
     }
 }
 
-/// The share of a link that its reserved flows can take at worst, if that is more than all of it.
+/// The share of a link that its reserved flows can take at worst, with what else takes some of it,
+/// if that is more than all.
 //= S3.46
-pub(crate) fn overcommitment(flows: &[ScheduledFlow]) -> Option<f64> {
+pub(crate) fn overcommitment(flows: &[ScheduledFlow], taken: f64) -> Option<f64> {
     let reserved = flows.iter().map(|flow| flow.share).filter(|share| share.reserved);
     let worst: f64 = reserved.map(|share| share.weight * share.power_factor).sum();
-    is_overcommitted(worst).then_some(worst)
+    (worst > 0.0 && is_overcommitted(taken + worst)).then_some(taken + worst)
 }
 
 #[cfg(test)]

@@ -11,9 +11,11 @@ mod flags;
 mod flows;
 mod links;
 mod model;
+mod pace;
 mod plan;
 mod radio;
 mod routes;
+mod stations;
 mod tcp;
 mod text;
 mod topology;
@@ -23,18 +25,19 @@ pub mod wireless;
 
 pub use addresses::{engine_beside, level_inside};
 pub use applications::DEFAULT_PORT;
-pub use error::ScenarioError;
+pub use error::{ScenarioError, nearest};
 pub use flags::{FAR, Flags, NEAR};
 pub use flows::{Flow, FlowProtocol};
 pub use model::{
-    App, AppKind, AppTransport, DEFAULT_DURATION, DEFAULT_MTU, Direction, Exposed, FORMAT, Link,
-    LinkKind, Path, Route, Scenario, Station, StationInterface,
+    App, AppKind, AppTransport, ArrivalsWord, DEFAULT_DURATION, DEFAULT_MTU, Direction, Exposed,
+    FORMAT, Link, LinkKind, Path, Route, Scenario, Station, StationInterface,
 };
-pub use plan::{AppPlan, InterfacePlan, Read, StationPlan, StationRoute, Topology};
+pub use plan::{AppPlan, Read, Topology};
 pub use radio::wavelan_cost;
+pub use stations::{InterfacePlan, StationPlan, StationRoute};
 pub use tcp::{KNOBS, Knob, TcpPreset, TcpSettings, TcpSettingsError};
 pub use toml::Spanned;
-pub use values::{Arq, ByteRange, Prefix, Queue, QueueLength, Target};
+pub use values::{Arq, ByteRange, Prefix, Queue, QueueLength, Sysctl, Target};
 pub use windfall_channel::environment::{Environment, FRAMES as ENVIRONMENT_FRAMES};
 pub use windfall_channel::{GilbertElliott, Pattern, Window};
 pub use windfall_link::policy::Kind as Policy;

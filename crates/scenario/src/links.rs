@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use windfall_base::{Duration, Probability, Rate, Seed};
+use windfall_base::{Duration, Rate, Seed};
 use windfall_channel::environment::FRAMES;
 use windfall_channel::error_trace::{Counted, Origin};
 use windfall_channel::{
-    self as channel, AirConfig, ErrorTrace, Exposure, Line, MediumConfig, Model, PathConfig,
-    PipeConfig, RateTrace, Truncation,
+    AirConfig, ErrorTrace, Exposure, Line, MediumConfig, Model, PathConfig, PipeConfig, RateTrace,
+    Truncation,
 };
 use windfall_link::policy::Cost;
 use windfall_link::{Coding, Window};
@@ -17,7 +17,7 @@ use windfall_stack::InterfaceConfig;
 use crate::error::Fault;
 use crate::flows::{self, Capacity};
 use crate::model::{Direction, Exposed, Link, Scenario};
-use crate::plan::Read;
+use crate::plan::Files;
 use crate::values::{Queue, QueueLength};
 
 /// A medium, and the interfaces at its ends in the order of the stations.
@@ -27,11 +27,15 @@ pub(crate) type Parts = (MediumConfig, Vec<InterfaceConfig>);
 const FRAMING: usize = 19;
 
 /// A wire for each direction.
-pub(crate) fn pipe(link: &Link, scenario: &Scenario, read: &mut Read<'_>) -> Result<Parts, Fault> {
+pub(crate) fn pipe(
+    link: &Link,
+    scenario: &Scenario,
+    files: &mut Files<'_, '_>,
+) -> Result<Parts, Fault> {
     let [up, down] = [link.direction(true), link.direction(false)];
     let medium = MediumConfig::Pipe(PipeConfig {
-        forward: path(&up, read, Seed(1))?,
-        backward: path(&down, read, Seed(2))?,
+        forward: path(&up, files, Seed(1))?,
+        backward: path(&down, files, Seed(2))?,
     });
     let end = |own: &Direction, others: &Direction| {
         let rate = own.rate.as_ref().map(|rate| *rate.get_ref());
@@ -39,7 +43,7 @@ pub(crate) fn pipe(link: &Link, scenario: &Scenario, read: &mut Read<'_>) -> Res
             let share = bytes as f64 / (bytes + FRAMING) as f64;
             Rate::from_bps((rate?.as_bps() as f64 * share).round() as u64)
         };
-        let capacity = Capacity { mtu: link.mtu(), of_packets: &of_packets };
+        let capacity = Capacity { mtu: link.mtu(), of_packets: &of_packets, taken: 0.0 };
         let (rules, flows) = flows::admit(&scenario.flows, &capacity, scenario.overcommit)?;
         let pipe = windfall_stack::LinkConfig::Pipe(pipe_end(link, own, others));
         Ok(InterfaceConfig { rules, flows, ..interface(link, own, pipe) })
@@ -73,10 +77,12 @@ fn pipe_end(link: &Link, own: &Direction, others: &Direction) -> windfall_link::
         |direction: &Direction| direction.delay.as_ref().map_or(Duration::ZERO, |d| *d.get_ref());
     // The window is for the whole way there and back.
     let round_trip = delay(own).saturating_add(delay(others));
-    let window = match rate {
-        Some(rate) => Window::of_pipe(rate, round_trip / 2, usize::from(link.mtu())),
+    let window = |direction: &Direction| match &direction.rate {
+        Some(rate) => Window::of_pipe(*rate.get_ref(), round_trip / 2, usize::from(link.mtu())),
         None => Window::default(),
     };
+    // An end must keep as much out of order as the other may send beyond it.
+    let window = window(own).max(window(others));
     let policy = own.policy.or(others.policy);
     let silent = match policy {
         Some(_) => windfall_link::Arq::Persistent,
@@ -108,28 +114,32 @@ fn limits(length: Option<QueueLength>) -> Limits {
 }
 
 /// One direction of a pipe.
-fn path(direction: &Direction, read: &mut Read<'_>, place: Seed) -> Result<PathConfig, Fault> {
+fn path(
+    direction: &Direction,
+    files: &mut Files<'_, '_>,
+    place: Seed,
+) -> Result<PathConfig, Fault> {
     let line = match (&direction.rate, &direction.rate_trace) {
         (Some(rate), _) => Line::Rate(*rate.get_ref()),
         (None, Some(trace)) => {
             let name = trace.get_ref();
             let fault = |message: String| Fault::at(trace.span(), message);
-            let bytes = read(name).map_err(|e| fault(format!("cannot read {name}: {e}")))?;
-            let text = String::from_utf8_lossy(&bytes);
-            let trace = text.parse::<RateTrace>();
+            let bytes = files.read(name).map_err(fault)?;
+            let trace = RateTrace::from_bytes_within(&bytes, &mut files.budget);
+            files.budget.give_back(bytes.len());
             Line::Trace(trace.map_err(|e| fault(format!("{name}: {e}")))?)
         }
         (None, None) => Line::Instant,
     };
     let delay = direction.delay.as_ref().map_or(Duration::ZERO, |delay| *delay.get_ref());
-    Ok(PathConfig { line, delay, air: air(direction, read, place)? })
+    Ok(PathConfig { line, delay, air: air(direction, files, place)? })
 }
 
 /// The air of one direction: losses first, then what happens to the bits of the rest; `place` tells
 /// traces of the same environment apart.
 pub(crate) fn air(
     direction: &Direction,
-    read: &mut Read<'_>,
+    files: &mut Files<'_, '_>,
     place: Seed,
 ) -> Result<AirConfig, Fault> {
     let mut models = Vec::new();
@@ -139,10 +149,7 @@ pub(crate) fn air(
     models.extend(direction.ber.as_ref().map(|ber| Model::BitErrors(*ber.get_ref())));
     models.extend(direction.bit_gemodel.map(Model::BitBursts));
     models.extend(direction.window.map(Model::Window));
-    models.extend(direction.corrupt.as_ref().map(|probability| {
-        let probability = *probability.get_ref();
-        Model::Window(channel::Window { probability, bits: 1, rate: Probability::ONE })
-    }));
+    models.extend(direction.corrupt.as_ref().map(|share| Model::Corruption(*share.get_ref())));
     models.extend(direction.truncate.as_ref().map(|probability| {
         Model::Truncation(Truncation { probability: *probability.get_ref(), least: 0 })
     }));
@@ -155,8 +162,10 @@ pub(crate) fn air(
     if let Some(trace) = &direction.error_trace {
         let name = trace.get_ref();
         let fault = |message: String| Fault::at(trace.span(), message);
-        let bytes = read(name).map_err(|e| fault(format!("cannot read {name}: {e}")))?;
-        let trace = ErrorTrace::from_bytes(&bytes).map_err(|e| fault(format!("{name}: {e}")))?;
+        let bytes = files.read(name).map_err(fault)?;
+        let trace = ErrorTrace::from_bytes_within(&bytes, &mut files.budget);
+        files.budget.give_back(bytes.len());
+        let trace = trace.map_err(|e| fault(format!("{name}: {e}")))?;
         // What a trace tells of must be exposed, or its events would hit other frames and bits.
         let is_whole = trace.header().origin == Origin::Frame;
         exposure.header |= is_whole;

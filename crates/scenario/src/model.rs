@@ -13,7 +13,7 @@ use windfall_wire_link::ieee80211::Phy;
 
 use crate::flows::Flow;
 use crate::tcp::TcpSettings;
-use crate::values::{Arq, ByteRange, Prefix, Queue, Target, by_text, seed};
+use crate::values::{Arq, ByteRange, Prefix, Queue, Sysctl, Target, by_text, seed};
 use crate::wireless::{Radio, StationRadio};
 
 /// The version of the file format.
@@ -38,6 +38,12 @@ pub struct Scenario {
     /// Admit reservations that a link cannot keep at worst.
     #[serde(default, skip_serializing_if = "is_false")]
     pub overcommit: bool,
+    /// TCP's congestion control in the kernels of the stations; the system's own if unset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp_congestion: Option<String>,
+    /// Parameters of the kernels of the stations, such as `net.ipv4.tcp_sack=0`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sysctl: Vec<Sysctl>,
     /// The stations.
     #[serde(default, rename = "station")]
     pub stations: Vec<Station>,
@@ -185,6 +191,15 @@ pub struct App {
     /// The rate of the payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Spanned<Rate>>,
+    /// How datagrams follow each other; evenly if unset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Spanned<ArrivalsWord>>,
+    /// How long an on–off sender sends, on average.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<Spanned<Duration>>,
+    /// How long it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off: Option<Spanned<Duration>>,
     /// Time between two packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Spanned<Duration>>,
@@ -217,6 +232,9 @@ impl App {
             transport: None,
             size: None,
             rate: None,
+            arrivals: None,
+            on: None,
+            off: None,
             interval: None,
             bytes: None,
             count: None,
@@ -225,6 +243,18 @@ impl App {
             coverage: None,
         }
     }
+}
+
+/// How the datagrams of an application follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArrivalsWord {
+    /// Evenly.
+    Even,
+    /// As a Poisson process.
+    Poisson,
+    /// Evenly in periods of exponential length, with pauses between them.
+    OnOff,
 }
 
 /// What an application does.

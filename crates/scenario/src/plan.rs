@@ -1,13 +1,15 @@
 //! What a scenario builds, worked out: stations with addresses and routes, media, interfaces.
 
-use core::net::IpAddr;
 use std::io;
+use std::sync::Arc;
 
-use windfall_base::Duration;
+use windfall_base::{Duration, MemoryBudget};
+use windfall_ip::SharedRoutes;
 use windfall_network::{AppConfig, HostSetup, NetworkConfig};
 use windfall_stack::HostConfig;
 
-use crate::tcp::TcpSettings;
+use crate::routes::RouteMap;
+use crate::stations::{InterfacePlan, StationPlan, StationRoute};
 use crate::values::Prefix;
 
 /// A scenario, worked out: what every station and every link is like.
@@ -26,50 +28,26 @@ pub struct Topology {
     pub overcommitted: Vec<(String, f64)>,
     /// The applications, in the order of the scenario, then the sinks that it implies.
     pub apps: Vec<AppPlan>,
-}
-
-/// What a station is like.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StationPlan {
-    /// Its name.
-    pub name: String,
-    /// Whether it forwards packets between its interfaces.
-    pub forward: bool,
-    /// Whether its host and its applications are simulated in any case.
-    pub simulated: bool,
-    /// How its TCP behaves, where its host is simulated.
-    pub tcp: TcpSettings,
-    /// Its interfaces, in the order of the links.
-    pub interfaces: Vec<InterfacePlan>,
-    /// Its routes to networks that are not its own.
-    pub routes: Vec<StationRoute>,
-}
-
-/// What an interface of a station is like.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InterfacePlan {
-    /// The link, by its place in the scenario.
-    pub link: usize,
-    /// The end of the link, in the order of the medium's ports.
-    pub end: usize,
-    /// Its addresses.
-    pub addresses: Vec<Prefix>,
-    /// The longest packet, in bytes.
-    pub mtu: u16,
-}
-
-/// A route of a station.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StationRoute {
-    /// The network that it leads to.
-    pub to: Prefix,
-    /// The next station on the way.
-    pub via: IpAddr,
-    /// The interface on which that station is, by its place in [`StationPlan::interfaces`].
-    pub interface: usize,
+    /// Kernel parameters of every station that has a kernel, as keys with dots and values.
+    pub parameters: Vec<(String, String)>,
+    /// The ways between the stations, for those that name no routes.
+    pub(crate) map: Arc<RouteMap>,
 }
 
 impl Topology {
+    /// The routes of a station to networks that are not its own: those that it names, or the
+    /// shortest ways.
+    ///
+    /// # Panics
+    /// If there is no such station.
+    #[must_use]
+    pub fn routes(&self, station: usize) -> Vec<StationRoute> {
+        match self.stations[station].routes.is_empty() {
+            true => self.map.routes(station),
+            false => self.stations[station].routes.clone(),
+        }
+    }
+
     /// The network with a host in each station, as a simulation runs it.
     #[must_use]
     pub fn with_hosts(&self) -> NetworkConfig {
@@ -84,20 +62,20 @@ impl Topology {
 
     fn hosting(&self, hosted: impl Fn(&StationPlan) -> bool) -> NetworkConfig {
         let mut network = self.network.clone();
+        let mut apps = vec![Vec::new(); self.stations.len()];
+        for app in &self.apps {
+            apps[app.station].push(app.config.clone());
+        }
         let stations = network.stations.iter_mut().zip(&self.stations).enumerate();
         for (number, (station, plan)) in stations.filter(|(_, (_, plan))| hosted(plan)) {
-            let own = self.apps.iter().filter(|app| app.station == number);
-            let apps = own.map(|app| app.config.clone()).collect();
-            station.host = Some(HostSetup { host: plan.host(), apps });
+            let apps = std::mem::take(&mut apps[number]);
+            station.host = Some(HostSetup { host: self.host(plan, number), apps });
         }
         network
     }
-}
 
-impl StationPlan {
-    /// The host of the station, with its addresses and routes.
-    #[must_use]
-    pub fn host(&self) -> HostConfig {
+    /// The host of the station of a number, with its addresses and routes.
+    fn host(&self, plan: &StationPlan, number: usize) -> HostConfig {
         let prefix = |prefix: &Prefix| windfall_ip::Prefix::new(prefix.address, prefix.length);
         let interface = |interface: &InterfacePlan| windfall_ip::InterfaceConfig {
             addresses: interface.addresses.iter().filter_map(prefix).collect(),
@@ -108,12 +86,33 @@ impl StationPlan {
             Some(windfall_ip::Route { to, interface })
         };
         let internet = windfall_ip::Config {
-            interfaces: self.interfaces.iter().map(interface).collect(),
-            routes: self.routes.iter().filter_map(route).collect(),
-            forwarding: self.forward,
+            interfaces: plan.interfaces.iter().map(interface).collect(),
+            routes: plan.routes.iter().filter_map(route).collect(),
+            shared: plan.routes.is_empty().then(|| SharedRoutes {
+                source: Arc::<RouteMap>::clone(&self.map),
+                station: number,
+            }),
+            forwarding: plan.forward,
             ..windfall_ip::Config::default()
         };
-        HostConfig { internet, tcp: self.tcp.config().clone(), ..HostConfig::default() }
+        HostConfig { internet, tcp: plan.tcp.config().clone(), ..HostConfig::default() }
+    }
+}
+
+/// The files that a scenario names.
+pub(crate) struct Files<'f, 'r> {
+    /// Reads one.
+    pub(crate) open: &'f mut Read<'r>,
+    /// The memory that is left for what is kept of them.
+    pub(crate) budget: MemoryBudget,
+}
+
+impl Files<'_, '_> {
+    /// Reads a file, and takes its bytes from the budget.
+    pub(crate) fn read(&mut self, name: &str) -> Result<Vec<u8>, String> {
+        let bytes = (self.open)(name).map_err(|error| format!("cannot read {name}: {error}"))?;
+        self.budget.take(bytes.len()).map_err(|error| format!("cannot read {name}: {error}"))?;
+        Ok(bytes)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use windfall_base::{Port, Rate, Seed};
-use windfall_channel::{MediumConfig, SharedConfig};
+use windfall_channel::{Addressing, MediumConfig, SharedConfig};
 use windfall_link::policy::Cost;
 use windfall_link::{CodedConfig, Framing};
 use windfall_mac::Address;
@@ -14,8 +14,8 @@ use windfall_stack::{Block, InterfaceConfig};
 use crate::error::Fault;
 use crate::flows::{self, Capacity};
 use crate::links::{Parts, air, arq, interface};
-use crate::model::{Direction, Link, Scenario};
-use crate::plan::Read;
+use crate::model::{Direction, Link, LinkKind, Scenario};
+use crate::plan::Files;
 
 pub(crate) use windfall_mac::poll::WAVELAN_RATE;
 
@@ -25,14 +25,14 @@ pub(crate) fn wavelan(
     link: &Link,
     scenario: &Scenario,
     behind: Vec<Vec<Block>>,
-    read: &mut Read<'_>,
+    files: &mut Files<'_, '_>,
 ) -> Result<Parts, Fault> {
     let [up, down] = [link.direction(true), link.direction(false)];
     let rate = up.rate.as_ref().map_or(WAVELAN_RATE, |rate| *rate.get_ref());
     let base = link.base();
     let cost = coding_cost(rate);
     let of_packets = |bytes| goodput(rate, bytes);
-    let capacity = Capacity { mtu: link.mtu(), of_packets: &of_packets };
+    let capacity = Capacity { mtu: link.mtu(), of_packets: &of_packets, taken: polling(link) };
     let admitted = flows::admit(&scenario.flows, &capacity, scenario.overcommit)?;
     let end = |place, role, own: &Direction, others: &Direction| {
         let polled = PolledConfig {
@@ -57,7 +57,7 @@ pub(crate) fn wavelan(
         end(place, station, &up, &down)
     });
     let ends = ends.collect();
-    Ok((MediumConfig::Shared(shared(link, rate, read)?), ends))
+    Ok((MediumConfig::Shared(shared(link, rate, files)?), ends))
 }
 
 /// The address of the station of a place; 0 is nobody's.
@@ -66,14 +66,19 @@ fn address(place: usize) -> Address {
 }
 
 /// The air that all stations of a link share.
-pub(crate) fn shared(link: &Link, rate: Rate, read: &mut Read<'_>) -> Result<SharedConfig, Fault> {
+pub(crate) fn shared(
+    link: &Link,
+    rate: Rate,
+    files: &mut Files<'_, '_>,
+) -> Result<SharedConfig, Fault> {
     let stations = link.stations.get_ref().len();
     let base = link.base();
     let mut shared = SharedConfig::new(stations as u16, rate);
+    shared.addressing = Addressing::Polled;
     for from in 0..stations {
         // Nothing but the base station sends what the first of the others hears.
         let to = if from == base { usize::from(base == 0) } else { base };
-        shared.air.push(air(&link.direction(from != base), read, place(base, from, to))?);
+        shared.air.push(air(&link.direction(from != base), files, place(base, from, to))?);
     }
     // What differs from path to path: what the link says of single ones, and the traces of places.
     let mut paths = BTreeMap::new();
@@ -82,7 +87,7 @@ pub(crate) fn shared(link: &Link, rate: Rate, read: &mut Read<'_>) -> Result<Sha
         let direction = link.air_between(from, to);
         let is_replayed = stations > 2 && from == base && direction.environment.is_some();
         if from != to && (is_replayed || direction != link.direction(from != base)) {
-            let air = air(&direction, read, place(base, from, to))?;
+            let air = air(&direction, files, place(base, from, to))?;
             paths.insert((Port(from as u16), Port(to as u16)), air);
         }
     }
@@ -101,6 +106,19 @@ fn place(base: usize, from: usize, to: usize) -> Seed {
 fn goodput(rate: Rate, bytes: usize) -> Option<Rate> {
     let time = Timing::WAVELAN.exchange(rate, bytes).as_secs_f64();
     Rate::from_bps((bytes as f64 * 8.0 / time).round() as u64)
+}
+
+/// The share of the air that polls take at most while one station on `link` sends and the others
+/// have nothing to send.
+pub(crate) fn polling(link: &Link) -> f64 {
+    if link.kind() != LinkKind::Wavelan {
+        return 0.0;
+    }
+    let rate = link.direction(true).rate.as_ref().map_or(WAVELAN_RATE, |rate| *rate.get_ref());
+    // Neither the base station nor the one that it speaks with is polled for nothing.
+    let silent = link.stations.get_ref().len().saturating_sub(2);
+    let unit = Timing::WAVELAN.exchange(rate, usize::from(link.mtu()));
+    Idle::default().share_of_polls(silent, &Timing::WAVELAN, rate, unit)
 }
 
 /// What a coded frame costs on the radio of S3.2.

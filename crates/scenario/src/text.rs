@@ -2,7 +2,9 @@
 
 use crate::check;
 use crate::error::{Fault, ScenarioError, nearest};
-use crate::model::{FORMAT, Scenario};
+use crate::flags::unplaced;
+use crate::model::{FORMAT, LinkKind, Scenario};
+use crate::values::Arq;
 
 impl Scenario {
     /// Reads the `text` of the file called `file`, and checks that everything in it can be.
@@ -30,6 +32,24 @@ impl Scenario {
         // Every type of the model has a TOML form: strings, numbers, arrays, tables.
         toml::to_string(self).unwrap_or_default()
     }
+
+    /// The same scenario with `arq` written out where it is unset, since its default depends on the
+    /// kind of link.
+    #[must_use]
+    pub fn spelled_out(mut self) -> Self {
+        for link in &mut self.links {
+            let is_coded = [true, false].into_iter().any(|up| link.direction(up).policy.is_some());
+            let arq = match link.kind() {
+                LinkKind::Wavelan => Arq::Persistent,
+                LinkKind::Pipe if is_coded => Arq::Persistent,
+                LinkKind::Pipe => Arq::None,
+                // A radio has limits of its own, for short frames and for long ones.
+                LinkKind::WifiB | LinkKind::WifiG => continue,
+            };
+            link.arq.get_or_insert(unplaced(arq));
+        }
+        self
+    }
 }
 
 /// What serde found wrong, in our words where its own do not name the fix.
@@ -53,11 +73,33 @@ fn fault_of(error: &toml::de::Error, text: &str) -> Fault {
         },
         (_, m) if m.starts_with("invalid type") || m.starts_with("invalid value") => {
             let expected = m.rsplit_once("expected ").map_or(m, |(_, expected)| expected);
-            format!("{} is not allowed here: write {expected}", shortened(value))
+            format!("{} is not allowed here: write {}", shortened(value), in_words(expected))
         }
         (_, m) => m.lines().collect::<Vec<_>>().join("; "),
     };
     Fault { span, message }
+}
+
+/// What serde expects, in words of the scenario and not of Rust.
+fn in_words(expected: &str) -> String {
+    let whole = |most: u64| format!("a whole number from 0 to {most}");
+    match expected {
+        "u8" => whole(u8::MAX.into()),
+        "u16" => whole(u16::MAX.into()),
+        "u32" => whole(u32::MAX.into()),
+        "u64" | "usize" => "a whole number of 0 or more".to_owned(),
+        "i8" | "i16" | "i32" | "i64" | "integer" | "an integer" => "a whole number".to_owned(),
+        "a nonzero u8" => "a whole number from 1 to 255".to_owned(),
+        "f32" | "f64" | "floating point number" => "a number".to_owned(),
+        "bool" | "a boolean" => "true or false".to_owned(),
+        "a string" | "string" | "str" => "text in quotes".to_owned(),
+        "a sequence" => "a list in brackets".to_owned(),
+        "a map" => "a table".to_owned(),
+        other if other.starts_with("struct ") || other.starts_with("internally tagged") => {
+            "a table".to_owned()
+        }
+        other => other.to_owned(),
+    }
 }
 
 fn suggestion(word: &str, known: &[&str], what: &str) -> String {

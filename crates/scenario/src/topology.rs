@@ -1,17 +1,21 @@
 //! From what a scenario says to what it builds.
 
+use core::net::IpAddr;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use windfall_base::Rate;
+use windfall_base::{MemoryBudget, Rate};
 use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
-use windfall_stack::Neighbour;
+use windfall_stack::{Block, Neighbour};
 use windfall_wire_link::ieee80211::Phy;
 
 use crate::error::{Fault, ScenarioError};
 use crate::links::Parts;
 use crate::model::{DEFAULT_DURATION, Link, LinkKind, Route, Scenario, Station, StationInterface};
-use crate::plan::{InterfacePlan, Read, StationPlan, StationRoute, Topology};
-use crate::{addresses, applications, flows, links, radio, routes, wifi};
+use crate::plan::{Files, Read, Topology};
+use crate::routes::RouteMap;
+use crate::stations::{InterfacePlan, Places, StationPlan, StationRoute};
+use crate::{addresses, applications, flows, links, pace, radio, wifi};
 
 impl Scenario {
     /// Works out what the scenario, nested `level` deep in others, builds.
@@ -26,43 +30,117 @@ impl Scenario {
         (file, text): (&str, &str),
         read: &mut Read<'_>,
     ) -> Result<Topology, ScenarioError> {
-        self.work_out(level, read).map_err(|fault| fault.in_file_or_options(file, text))
+        self.topology_within(level, (file, text), read, MemoryBudget::default())
     }
 
-    fn work_out(&self, level: u8, read: &mut Read<'_>) -> Result<Topology, Fault> {
+    /// The same with a budget of memory for all files that the scenario names together.
+    ///
+    /// # Errors
+    /// Those of [`topology`](Self::topology).
+    pub fn topology_within(
+        &self,
+        level: u8,
+        (file, text): (&str, &str),
+        read: &mut Read<'_>,
+        budget: MemoryBudget,
+    ) -> Result<Topology, ScenarioError> {
+        let mut files = Files { open: read, budget };
+        self.work_out(level, &mut files).map_err(|fault| fault.in_file_or_options(file, text))
+    }
+
+    fn work_out(&self, level: u8, files: &mut Files<'_, '_>) -> Result<Topology, Fault> {
         let networks = addresses::networks(self.links.iter().map(|l| l.stations.get_ref().len()));
         if let Some(link) = self.links.get(networks.len()) {
             let message = "from this link on there are no addresses left in 10.77.0.0/16";
             return Err(Fault::at(link.stations.span(), message));
         }
-        let mut stations: Vec<StationPlan> =
-            self.stations.iter().map(|station| self.station(level, &networks, station)).collect();
-        for (number, station) in self.stations.iter().enumerate() {
-            stations[number].routes = match station.routes.is_empty() {
-                true => routes::shortest(number, &stations),
-                false => own_routes(station, &stations[number])?,
-            };
+        let places = self.places();
+        let stations = self.station_plans(level, &networks, &places)?;
+        if let Some(clash) = addresses::clash(&stations) {
+            return Err(self.fault_of_clash(&stations, clash));
         }
+        let map = Arc::new(RouteMap::new(&stations, self.links.len()));
         let links = self
             .links
             .iter()
             .enumerate()
-            .map(|(number, link)| self.link((number, link), &stations, read))
+            .map(|(number, link)| self.link((number, link), &places, &stations, &map, files))
             .collect::<Result<Vec<_>, _>>()?;
         let names = self.stations.iter().map(|station| station.name.get_ref().clone());
         let devices = names.map(|name| StationConfig { name, host: None });
         let rates: Vec<Option<Rate>> = self.links.iter().map(fastest).collect();
-        let apps = applications::plan(self, &stations, &rates)?;
+        let apps = applications::plan(self, &stations, &places, &rates)?;
+        let media = links.iter().map(|link| &link.medium).collect::<Vec<_>>();
+        pace::check(self, &stations, &apps, &media, &map)?;
         let flows = self.flows.iter().map(|flow| flow.name.get_ref().clone()).collect();
         let overcommitted = overcommitted(self, &links);
         Ok(Topology {
             flows,
             overcommitted,
             apps,
+            parameters: self.parameters(),
+            map,
             network: NetworkConfig { stations: devices.collect(), links },
             stations,
             duration: self.duration.as_ref().map_or(DEFAULT_DURATION, |d| *d.get_ref()),
         })
+    }
+
+    /// The kernel parameters of every station; the congestion control is one of them.
+    fn parameters(&self) -> Vec<(String, String)> {
+        let key = || "net.ipv4.tcp_congestion_control".to_owned();
+        let congestion = self.tcp_congestion.iter().map(|name| (key(), name.clone()));
+        let others = self.sysctl.iter().map(|it| (it.key.clone(), it.value.clone()));
+        congestion.chain(others).collect()
+    }
+
+    /// The stations by their names.
+    fn places(&self) -> Places<'_> {
+        let names = self.stations.iter().map(|station| station.name.get_ref().as_str());
+        names.enumerate().map(|(number, name)| (name, number)).collect()
+    }
+
+    fn station_plans(
+        &self,
+        level: u8,
+        networks: &[addresses::Network],
+        places: &Places<'_>,
+    ) -> Result<Vec<StationPlan>, Fault> {
+        // The link and the end there of each interface of each station.
+        let mut ends = vec![Vec::new(); self.stations.len()];
+        for (number, link) in self.links.iter().enumerate() {
+            for (end, name) in link.stations.get_ref().iter().enumerate() {
+                if let Some(&station) = places.get(name.get_ref().as_str()) {
+                    ends[station].push((number, end));
+                }
+            }
+        }
+        let plans = self.stations.iter().zip(&ends).map(|(station, ends)| {
+            let mut plan = self.station(level, networks, station, ends);
+            plan.routes = own_routes(station, &plan)?;
+            Ok(plan)
+        });
+        plans.collect()
+    }
+
+    /// Says which two stations have the same address, at one of the places that name it.
+    fn fault_of_clash(
+        &self,
+        stations: &[StationPlan],
+        (first, second, address): (usize, usize, IpAddr),
+    ) -> Fault {
+        let named = [second, first].into_iter().find_map(|number| {
+            let interfaces = self.stations[number].interfaces.iter();
+            let mut addresses = interfaces.flat_map(|interface| &interface.addresses);
+            addresses.find(|it| it.get_ref().address == address)
+        });
+        let (first, second) = (&stations[first].name, &stations[second].name);
+        let message =
+            format!("{second} has the address {address}, which is {first}'s: choose another");
+        match named {
+            Some(address) => Fault::at(address.span(), message),
+            None => Fault { span: None, message },
+        }
     }
 
     fn station(
@@ -70,17 +148,18 @@ impl Scenario {
         level: u8,
         networks: &[addresses::Network],
         station: &Station,
+        ends: &[(usize, usize)],
     ) -> StationPlan {
         let name = station.name.get_ref();
-        let ends = self.links.iter().enumerate().filter_map(|(number, link)| {
-            let end = link.stations.get_ref().iter().position(|end| end.get_ref() == name)?;
+        let ends = ends.iter().map(|&(number, end)| {
+            let link = &self.links[number];
             let mtu = link.mtu();
             let said = station.interface(&link.name());
             let said = said.map(|i| i.addresses.iter().map(|a| *a.get_ref()).collect::<Vec<_>>());
             let addresses = said
                 .filter(|addresses| !addresses.is_empty())
                 .unwrap_or_else(|| networks[number].of_end(level, end, mtu));
-            Some(InterfacePlan { link: number, end, addresses, mtu })
+            InterfacePlan { link: number, end, addresses, mtu }
         });
         StationPlan {
             name: name.clone(),
@@ -95,21 +174,23 @@ impl Scenario {
     fn link(
         &self,
         (number, link): (usize, &Link),
+        places: &Places<'_>,
         stations: &[StationPlan],
-        read: &mut Read<'_>,
+        map: &RouteMap,
+        files: &mut Files<'_, '_>,
     ) -> Result<LinkConfig, Fault> {
         let names = link.stations.get_ref().iter();
         let members: Vec<usize> = names
-            .map(|name| self.stations.iter().position(|s| s.name == *name).unwrap_or(usize::MAX))
+            .map(|name| places.get(name.get_ref().as_str()).copied().unwrap_or(usize::MAX))
             .collect();
+        let seen_from = |member| seen_from(number, member, &members, stations, map);
         let (medium, interfaces) = match link.kind() {
-            LinkKind::Pipe => links::pipe(link, self, read)?,
+            LinkKind::Pipe => links::pipe(link, self, files)?,
             LinkKind::Wavelan => {
-                let behind = routes::behind(number, members[link.base()], &members, stations);
-                radio::wavelan(link, self, behind, read)?
+                radio::wavelan(link, self, seen_from(members[link.base()]), files)?
             }
-            LinkKind::WifiB => self.wifi(Phy::B, (number, link), &members, stations)?,
-            LinkKind::WifiG => self.wifi(Phy::G, (number, link), &members, stations)?,
+            LinkKind::WifiB => self.wifi(Phy::B, link, &members, stations, map, &seen_from)?,
+            LinkKind::WifiG => self.wifi(Phy::G, link, &members, stations, map, &seen_from)?,
         };
         let ends = members.into_iter().zip(interfaces);
         let ends = ends.map(|(station, mut interface)| {
@@ -122,13 +203,31 @@ impl Scenario {
     }
 }
 
+/// What is behind each of the stations `members` of a link, as the station `base` on it sees it.
+fn seen_from(
+    link: usize,
+    base: usize,
+    members: &[usize],
+    stations: &[StationPlan],
+    map: &RouteMap,
+) -> Vec<Vec<Block>> {
+    let named = &stations[base].routes;
+    match (members.len(), named.is_empty()) {
+        // Whatever is not one's own is behind the only other station.
+        (..=2, _) => map.behind(link, members, &[]),
+        (_, true) => map.behind(link, members, &map.routes(base)),
+        (_, false) => map.behind(link, members, named),
+    }
+}
+
 /// Where reserved flows can take more than all of a link at worst, and how much of it.
 //= S3.46
 fn overcommitted(scenario: &Scenario, links: &[LinkConfig]) -> Vec<(String, f64)> {
-    let ends = links.iter().flat_map(|link| link.ends.iter().map(move |end| (link, end)));
-    let worst = |(link, end): (&LinkConfig, &EndConfig)| {
+    let links = links.iter().zip(scenario.links.iter().map(radio::polling));
+    let ends = links.flat_map(|(link, taken)| link.ends.iter().map(move |end| (link, taken, end)));
+    let worst = |(link, taken, end): (&LinkConfig, f64, &EndConfig)| {
         let station = scenario.stations[end.station].name.get_ref();
-        let worst = flows::overcommitment(&end.interface.flows)?;
+        let worst = flows::overcommitment(&end.interface.flows, taken)?;
         Some((format!("{}/{station}", link.name), worst))
     };
     ends.filter_map(worst).collect()
@@ -138,25 +237,26 @@ impl Scenario {
     fn wifi(
         &self,
         phy: Phy,
-        (number, link): (usize, &Link),
+        link: &Link,
         members: &[usize],
         stations: &[StationPlan],
+        map: &RouteMap,
+        seen_from: &dyn Fn(usize) -> Vec<Vec<Block>>,
     ) -> Result<Parts, Fault> {
         let on_link: Vec<&Station> = members.iter().map(|&member| &self.stations[member]).collect();
-        let seen_from = |member| {
-            let behind = routes::behind(number, member, members, stations);
+        let neighbours = |member| {
             let neighbour = |(place, behind)| Neighbour { address: wifi::address(place), behind };
-            behind.into_iter().enumerate().map(neighbour).collect::<Arc<[_]>>()
+            seen_from(member).into_iter().enumerate().map(neighbour).collect::<Arc<[_]>>()
         };
-        // Stations without routes, which are most of them, all see the same.
-        let plain = members.iter().copied().find(|&member| stations[member].routes.is_empty());
-        let plain = plain.map(seen_from);
-        wifi::wifi(link, phy, &on_link, &mut |place| match (
-            &plain,
-            stations[members[place]].routes.is_empty(),
-        ) {
-            (Some(plain), true) => Arc::clone(plain),
-            _ => seen_from(members[place]),
+        // Stations that are on no other link, which are most of them, see the same.
+        let mut views = BTreeMap::new();
+        wifi::wifi(link, phy, &on_link, &mut |place| {
+            let member = members[place];
+            let view = map.view(member).filter(|_| stations[member].routes.is_empty());
+            match view {
+                Some(view) => Arc::clone(views.entry(view).or_insert_with(|| neighbours(member))),
+                None => neighbours(member),
+            }
         })
     }
 }

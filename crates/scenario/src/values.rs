@@ -104,6 +104,35 @@ pub(crate) mod seed {
     }
 }
 
+/// A kernel parameter and its value: `net.ipv4.tcp_sack=0`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sysctl {
+    /// The name of the parameter, with dots.
+    pub key: String,
+    /// Its value.
+    pub value: String,
+}
+
+impl fmt::Display for Sysctl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.key, self.value)
+    }
+}
+
+impl FromStr for Sysctl {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        let fix = "write it as net.ipv4.tcp_sack=0";
+        let (key, value) = text
+            .split_once('=')
+            .map(|(key, value)| (key.trim(), value.trim()))
+            .filter(|(key, value)| !key.is_empty() && !value.is_empty())
+            .ok_or_else(|| ParseUnitError::new("kernel parameter and value", text, fix))?;
+        Ok(Self { key: key.to_owned(), value: value.to_owned() })
+    }
+}
+
 /// What a link does about frames that were lost or damaged: `none`, `persistent` or a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arq {
@@ -346,4 +375,4 @@ impl FromStr for Target {
     }
 }
 
-serde_by_text!(Arq, Queue, ByteRange, Prefix, Target);
+serde_by_text!(Arq, Queue, ByteRange, Prefix, Sysctl, Target);

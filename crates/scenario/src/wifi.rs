@@ -90,6 +90,10 @@ fn station(
         mac.basic_rates =
             rates_of.map(|rate| phy_rate(*rate, phy, rates.span())).collect::<Result<_, _>>()?;
     }
+    mac.rts_rate = match &radio.rts_rate {
+        Some(rate) => Some(phy_rate(*rate.get_ref(), phy, rate.span())?),
+        None => None,
+    };
     mac.timing = Timing::of(phy, radio.slot.unwrap_or_default() == Slot::Short);
     mac.preamble = match radio.preamble.unwrap_or_default() {
         PreambleWord::Long => Preamble::Long,
@@ -208,7 +212,11 @@ fn medium(link: &Link, phy: Phy, stations: &[&Station]) -> Result<RadioConfig, F
     config.fading = radio.fading.map_or(Fading::None, |word| word.0);
     config.delay_spread = delay_spread(radio)?;
     config.distortion = radio.distortion;
+    config.errors = radio.errors.unwrap_or_default().into();
     config.thresholds.capture = radio.capture;
+    if let Some(sinr) = radio.preamble_sinr {
+        (config.thresholds.preamble_sinr, config.thresholds.dsss_preamble_sinr) = (sinr, sinr);
+    }
     config.thresholds.preamble_power =
         radio.preamble_power.unwrap_or(config.thresholds.preamble_power);
     somebody_hears(&config, link)?;
@@ -235,6 +243,7 @@ fn check_numbers(radio: &Radio) -> Result<(), String> {
         ("noise-figure", radio.noise_figure, 0.0..=60.0),
         ("shadowing", radio.shadowing, 0.0..=40.0),
         ("capture", radio.capture, 0.0..=60.0),
+        ("preamble-sinr", radio.preamble_sinr, -30.0..=60.0),
         ("distortion", radio.distortion, -80.0..=0.0),
         ("power", radio.power.map(|power| power.0), -60.0..=40.0),
         ("preamble-power", radio.preamble_power.map(|power| power.0), -110.0..=-20.0),
@@ -299,7 +308,12 @@ fn somebody_hears(config: &RadioConfig, link: &Link) -> Result<(), Fault> {
     }
     // A preamble must stand above the noise too.
     let noise = decibels(noise_milliwatts(20e6, config.stations[0].noise_figure));
-    let needed = config.thresholds.preamble_power.0.max(noise + config.thresholds.preamble_sinr);
+    let thresholds = &config.thresholds;
+    let sinr = match config.rate.is_ofdm() {
+        true => thresholds.preamble_sinr,
+        false => thresholds.dsss_preamble_sinr,
+    };
+    let needed = thresholds.preamble_power.0.max(noise + sinr);
     let mut strongest = f64::NEG_INFINITY;
     for (number, sender) in config.stations.iter().enumerate() {
         let alike = |receiver: &&RadioStation| receiver.channel == sender.channel;

@@ -10,7 +10,9 @@ use windfall_base::{Dbm, Duration, Metres, Rate};
 
 use crate::values::by_text;
 
-pub use words::{Backoff, ExtendedGap, FadingWord, PathLossWord, PreambleWord, RateControl, Slot};
+pub use words::{
+    Backoff, ErrorModel, ExtendedGap, FadingWord, PathLossWord, PreambleWord, RateControl, Slot,
+};
 
 /// The radio of an 802.11 link; silent keys mean what the standard or an office does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -49,12 +51,23 @@ pub struct Radio {
     /// Receivers notice no weaker preamble; -95 dBm if silent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preamble_power: Option<Dbm>,
+    /// Receivers synchronise to no preamble that stands less than so many decibels above noise and
+    /// all other signals; unset, 0 for OFDM and -4 for the rates of 802.11b.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preamble_sinr: Option<f64>,
+    /// The model that decides whether bits arrive; error events if unset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errors: Option<ErrorModel>,
     /// A receiver leaves a frame for one that is stronger by so many decibels; never if silent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<f64>,
     /// Frames longer than this are preceded by RTS and CTS, in bytes; never if silent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rts_threshold: Option<Spanned<usize>>,
+    /// The rate of RTS and CTS; unset, of RTS the highest basic rate that is not above that of the
+    /// frame, and of CTS as of every response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rts_rate: Option<Spanned<Rate>>,
     /// Packets whose frames would be longer are cut, in bytes; never if silent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fragment_threshold: Option<Spanned<usize>>,
@@ -135,7 +148,7 @@ impl Radio {
             )*};
         }
         take!(distance, power, noise_figure, channel, path_loss, shadowing, fading, capture);
-        take!(delay_spread, distortion, preamble_power);
+        take!(delay_spread, distortion, preamble_power, preamble_sinr, errors, rts_rate);
         take!(rts_threshold, fragment_threshold, slot, preamble, basic_rates, rate_control);
         take!(infrastructure, beacon_interval, power_save);
         take!(backoff, extended_gap, short_attempts, long_attempts, wep, observe);

@@ -6,6 +6,11 @@ use windfall_base::{Instant, Node, Seed};
 use windfall_network::{BuildError, Event, Network};
 use windfall_scenario::Topology;
 
+pub use windfall_network::Stall;
+
+/// Steps of the network between two looks at whether the run is interrupted; some milliseconds.
+const STEPS_UNASKED: u64 = 1 << 14;
+
 /// A network in simulated time. Same topology and seed, same events.
 #[derive(Debug)]
 pub struct Simulation {
@@ -55,27 +60,52 @@ impl Simulation {
     /// Everything that the network records goes to `observe`, in the order of time.
     ///
     /// # Errors
-    /// What `observe` returns; the simulation can go on after it.
+    /// What `observe` returns, after which the simulation can go on; a [`Stall`] if time does not
+    /// advance, after which it cannot.
     pub fn run(
         &mut self,
         until: Instant,
         observe: &mut dyn FnMut(&Event) -> io::Result<()>,
     ) -> io::Result<()> {
+        self.run_unless(until, observe, &mut || false).map(|_| ())
+    }
+
+    /// Runs as [`run`](Self::run) does, but ends early once `interrupted` returns true, which it
+    /// is asked now and then; returns whether it came to `until`.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run).
+    pub fn run_unless(
+        &mut self,
+        until: Instant,
+        observe: &mut dyn FnMut(&Event) -> io::Result<()>,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> io::Result<bool> {
         let until = until.min(self.end);
+        let mut asked = self.network.steps();
         while let Some(at) = self.network.next_event()
             && at <= until
         {
             self.now = at;
             self.network.handle_timeout(at);
-            // Nobody stands at the devices of stations without a host.
+            // No program stands at the devices of stations without a host.
             while self.network.poll_transmit(at).is_some() {}
             while let Some(event) = self.network.poll_event() {
                 observe(&event)?;
             }
+            if let Some(stall) = self.network.stall() {
+                return Err(io::Error::other(stall));
+            }
+            if self.network.steps() - asked >= STEPS_UNASKED {
+                asked = self.network.steps();
+                if interrupted() {
+                    return Ok(false);
+                }
+            }
         }
         self.now = self.now.max(until);
         debug_assert!(self.balances(), "a packet has vanished without a reason");
-        Ok(())
+        Ok(true)
     }
 
     /// Whether every packet that entered a link is accounted for.
@@ -86,8 +116,13 @@ impl Simulation {
     }
 
     /// Runs to the end of the scenario without looking.
+    ///
+    /// # Panics
+    /// If time does not advance.
     pub fn finish(&mut self) {
-        // Only the observer can fail.
-        let _ = self.run(self.end, &mut |_| Ok(()));
+        if let Err(stall) = self.run(self.end, &mut |_| Ok(())) {
+            // The observer does not fail.
+            panic!("{stall}");
+        }
     }
 }

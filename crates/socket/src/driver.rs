@@ -92,8 +92,12 @@ pub(crate) struct Core {
 pub(crate) struct Handle(Arc<Core>);
 
 impl Handle {
-    /// An endpoint on `socket`, with a thread that drives it.
-    pub(crate) fn new(socket: UdpLiteSocket, config: Config) -> Result<Self, Error> {
+    /// Starts an endpoint on `socket`, with a thread that drives it once `prepare` has run.
+    pub(crate) fn new(
+        socket: UdpLiteSocket,
+        config: Config,
+        prepare: impl FnOnce(&mut Endpoint),
+    ) -> Result<Self, Error> {
         let mut key = [0; 32];
         rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())
             .map_err(|error| Error::system("cannot get random bytes")(error.into()))?;
@@ -101,8 +105,10 @@ impl Handle {
         let wake = eventfd(0, flags)
             .map_err(|error| Error::system("cannot make an event descriptor")(error.into()))?;
         let clock = Clock::new();
+        let mut endpoint = Endpoint::new(config, Secret::new(key));
+        prepare(&mut endpoint);
         let state = State {
-            endpoint: Endpoint::new(config, Secret::new(key)),
+            endpoint,
             connections: BTreeMap::new(),
             accepted: VecDeque::new(),
             acceptable: Signal::default(),

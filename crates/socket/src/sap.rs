@@ -39,19 +39,23 @@ impl Options {
         Self { config: Config::paper(), ..Self::default() }
     }
 
-    fn open(&self, local: SocketAddr, peer: Option<SocketAddr>) -> Result<Handle, Error> {
+    fn bind(&self, local: SocketAddr) -> Result<UdpLiteSocket, Error> {
         let carrier = self.carrier.unwrap_or(Carrier::Udp);
-        let mut socket = UdpLiteSocket::bind(local, Some(carrier))
-            .map_err(Error::system(format!("cannot use {local} over carrier {carrier}")))?;
-        // Without a route it stays as it is, and sending says so.
-        let _ = peer.map(|peer| socket.connect(peer));
+        UdpLiteSocket::bind(local, Some(carrier))
+            .map_err(Error::system(format!("cannot use {local} over carrier {carrier}")))
+    }
+
+    /// Starts an endpoint on `socket`, which accepts connections if it `listens`.
+    fn start(&self, socket: UdpLiteSocket, listens: bool) -> Result<Handle, Error> {
         let mut config = self.config;
-        if local.is_ipv6() {
+        if socket.local_addr().is_ipv6() {
             config.base_datagram = config.base_datagram.min(BASE_V6);
         }
-        let core = Handle::new(socket, config)?;
-        self.key.into_iter().for_each(|key| core.lock().endpoint.set_key(key));
-        Ok(core)
+        // What waits in the socket already is taken as soon as the endpoint is driven.
+        Handle::new(socket, config, |endpoint| {
+            self.key.into_iter().for_each(|key| endpoint.set_key(key));
+            endpoint.listen(listens);
+        })
     }
 
     /// Connects to the first of the addresses that answers.
@@ -72,7 +76,11 @@ impl Options {
 
     fn connect_one(&self, to: SocketAddr) -> Result<SapSocket, Error> {
         let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-        let core = self.open(any.parse().map_err(|_| Error::Address(any.to_owned()))?, Some(to))?;
+        let any = any.parse().map_err(|_| Error::Address(any.to_owned()))?;
+        let mut socket = self.bind(any)?;
+        // Without a route it stays as it is, and sending says so.
+        let _ = socket.connect(to);
+        let core = self.start(socket, false)?;
         let id = {
             let mut state = core.lock();
             let id = state.endpoint.connect(core.clock.now(), to);
@@ -97,9 +105,11 @@ impl Options {
     pub fn listen(&self, on: impl ToSocketAddrs) -> Result<SapListener, Error> {
         let mut on = on.to_socket_addrs().map_err(Error::system("cannot find the address"))?;
         let on = on.next().ok_or_else(|| Error::Address("nothing".to_owned()))?;
-        let core = self.open(on, None)?;
-        core.lock().endpoint.listen(true);
-        Ok(SapListener { core })
+        self.listen_on(self.bind(on)?)
+    }
+
+    fn listen_on(&self, socket: UdpLiteSocket) -> Result<SapListener, Error> {
+        Ok(SapListener { core: self.start(socket, true)? })
     }
 }
 

@@ -66,6 +66,8 @@ pub enum EventKind {
         /// Bytes of the packet.
         len: usize,
     },
+    /// An RTS of the interface was not answered by a CTS.
+    RtsFailed,
     /// The radio has changed its state; reported only where the radio is observed.
     Radio(Period),
 }

@@ -128,12 +128,20 @@ impl Interface {
     }
 
     /// Takes a signal of the medium: what [`Node::handle_input`] does with it there, without a
-    /// copy of the size of a frame.
-    pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
+    /// copy of the size of a frame. Returns false if nothing followed from it: there is nothing to
+    /// poll, and the wake-up is what it was.
+    #[inline]
+    pub fn handle_signal(&mut self, now: Instant, signal: Signal) -> bool {
         match &mut self.lower {
-            Lower::Wifi(lower) => lower.handle_input(now, signal.into(), &mut self.account),
+            Lower::Wifi(lower) => {
+                if lower.handle_signal_at_rest(now, signal) {
+                    return false;
+                }
+                lower.handle_input(now, signal.into(), &mut self.account);
+            }
             Lower::Piped(_) | Lower::Polled(_) => self.handle_input(now, MEDIUM, signal.into()),
         }
+        true
     }
 
     /// Whether it is sure that neither frames nor events are there to poll: a quick answer for the

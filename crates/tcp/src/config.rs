@@ -307,3 +307,27 @@ pub enum Reaction {
     /// As of a loss: reduce, for every notification.
     AsLoss,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //= S2.3
+    #[test]
+    fn the_recommended_settings_fit_a_header_without_options() {
+        let config = Config::energy_saving();
+        // The largest window that 16 bits express, and a link frame of 2296 bytes.
+        assert_eq!((config.receive_buffer, config.window_shift()), (65_535, 0));
+        assert_eq!(config.mss, 2_256);
+        assert!(!config.timestamps && !config.window_scale && !config.sack);
+        assert_eq!((config.paws, config.law), (Paws::Off, Law::Reno));
+    }
+
+    #[test]
+    fn the_shift_is_the_least_that_expresses_the_buffer() {
+        for (buffer, shift) in [(1, 0), (65_535, 0), (65_536, 1), (1 << 20, 5), (1 << 31, 14)] {
+            let config = Config { receive_buffer: buffer, ..Config::default() };
+            assert_eq!(config.window_shift(), shift, "{buffer}");
+        }
+    }
+}

@@ -98,3 +98,17 @@ impl Operations {
         if all == 0 { 0.0 } else { hits as f64 / all as f64 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_of_prediction_is_a_share_of_what_was_received() {
+        assert_eq!(Operations::default().prediction_rate(), 0.0);
+        let (predicted_data, predicted_acks, mispredicted) = (5, 1, 2);
+        let some =
+            Operations { predicted_data, predicted_acks, mispredicted, ..Operations::default() };
+        assert_eq!(some.prediction_rate(), 0.75);
+    }
+}

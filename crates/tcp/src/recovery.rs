@@ -243,3 +243,6 @@ impl Recovery {
         self.inflation
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ mod synthesis;
 pub use bound::best_rate;
 pub use statistics::Statistics;
 pub use synthesis::{SynthesisError, synthesize_bits, synthesize_frames};
-pub use windfall_channel::error_trace::{Fault, Index, TraceHeader};
+pub use windfall_channel::error_trace::{BitOrder, Fault, Index, TraceHeader};
 pub use windfall_channel::{
     AirConfig, ErrorTrace, GilbertElliott, Model, Pattern, Truncation, Window,
 };

@@ -172,6 +172,7 @@ fn of_interface<'a>(kind: &'a EventKind, line: Line<'a>) -> Line<'a> {
         EventKind::Acknowledged { tag } => {
             Line { ev: "frame.acknowledged", tag: number(tag), ..line }
         }
+        EventKind::RtsFailed => Line { ev: "rts.failed", ..line },
         EventKind::Delivered { tag, len, damage } => Line {
             ev: "packet.delivered",
             tag: number(tag),

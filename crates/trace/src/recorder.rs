@@ -144,11 +144,11 @@ impl Recorder {
         let header = TraceHeader {
             seed: Some(self.run.seed),
             rate: medium.rate(from),
+            bit_order: medium.bit_order(),
             workload: self.run.command.clone(),
             ..TraceHeader::default()
         };
-        let exposure = medium.air(from, to).map(|air| air.exposure).unwrap_or_default();
-        let taken = windfall_channel::Recorder::new(header, exposure);
+        let taken = windfall_channel::Recorder::new(header, medium.exposure(from, to));
         self.errors.insert(path, ErrorFile { out, taken });
     }
 
@@ -189,15 +189,26 @@ impl Recorder {
         }
     }
 
+    /// Hands on all that is buffered of the log, the letters and the captures, so that others can
+    /// read it.
+    ///
+    /// # Errors
+    /// The first of the files that cannot be written; the others are.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let log = self.log.as_mut().map(EventLog::flush);
+        let letters = self.letters.values_mut().map(Letters::flush);
+        let captures = self.captures.values_mut().map(Capture::flush);
+        first_failure(log.into_iter().chain(letters).chain(captures))
+    }
+
     /// Hands all that is buffered on, and writes the error traces; call it once, when the run ends.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// The first of the files that cannot be written; the others are.
     pub fn finish(&mut self) -> io::Result<()> {
-        self.log.as_mut().map_or(Ok(()), EventLog::flush)?;
-        self.letters.values_mut().try_for_each(Letters::flush)?;
-        self.captures.values_mut().try_for_each(Capture::flush)?;
-        core::mem::take(&mut self.errors).into_values().try_for_each(ErrorFile::write)
+        let flushed = self.flush();
+        let errors = core::mem::take(&mut self.errors);
+        flushed.and(first_failure(errors.into_values().map(ErrorFile::write)))
     }
 
     fn name(&self, element: ElementId) -> &str {
@@ -304,6 +315,11 @@ impl Recorder {
     fn letters_of(&mut self, tag: Tag) -> Option<&mut Letters<Out>> {
         self.letters.get_mut(&direction_of(tag))
     }
+}
+
+/// Takes every result, and gives back the first failure.
+fn first_failure(results: impl Iterator<Item = io::Result<()>>) -> io::Result<()> {
+    results.fold(Ok(()), io::Result::and)
 }
 
 /// Positions in the packet of bits that were counted from the link header of `header` bytes.

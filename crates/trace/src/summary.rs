@@ -3,7 +3,7 @@
 //! The same for simulated and for real time; what only one of them has is empty in the other.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use serde::Serialize;
 use windfall_base::{Drops, Duration, Seed};
@@ -20,16 +20,28 @@ pub struct Summary {
     pub command: String,
     /// How long it lasted, in seconds.
     pub seconds: f64,
+    /// How long it should have lasted, in seconds, if a signal or an error ended it before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupted_of_seconds: Option<f64>,
     /// Each direction of each link.
     pub links: Vec<LinkSummary>,
-    /// Each flow with a share of its own, at each interface that served it.
+    /// Each flow with a share of its own, at each interface to which packets of it came.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<FlowSummary>,
+    /// Flows of which no packet came anywhere: their rules match nothing, perhaps.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unused_flows: Vec<String>,
     /// Where more was reserved than the link can keep at worst, because it was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overcommitted: Vec<Overcommitment>,
+    /// What the radios cost together; absent without radios of 802.11.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergySummary>,
     /// Each station that dropped packets above its links.
     pub stations: Vec<StationSummary>,
+    /// Programs beside the command that failed by themselves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<FailedProgram>,
     /// How punctual deliveries were; `None` in simulated time, which is never late.
     pub late: Option<LateSummary>,
     /// What the applications measured.
@@ -57,6 +69,8 @@ pub struct LinkSummary {
     pub retransmitted: u64,
     /// Frames without a packet: polls, acknowledgements.
     pub control_frames: u64,
+    /// Requests to send of 802.11 that no CTS answered.
+    pub rts_failed: u64,
     /// Bits that the air inverted.
     pub bits_inverted: u64,
     /// How long frames occupied the medium, in seconds.
@@ -75,7 +89,25 @@ pub struct RadioSummary {
     pub seconds: BTreeMap<&'static str, f64>,
     /// Energy by the currents of a card.
     pub joules: f64,
-    /// The same for each byte of the packets sent that were delivered; absent if none was.
+    /// What the station did more of: `sender`, `receiver`, or `bystander` of both nothing.
+    pub role: &'static str,
+    /// Bytes of packets that it sent and that were delivered, and of those that it received.
+    pub bytes_moved: u64,
+    /// Its energy for each of them; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub joules_per_byte: Option<f64>,
+}
+
+/// What all radios of a run cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct EnergySummary {
+    /// The energy of all radios.
+    pub joules: f64,
+    /// Bytes of payload that applications received; of the packets delivered where there are none.
+    pub bytes: u64,
+    /// Whether those are bytes of applications, not of packets.
+    pub is_payload: bool,
+    /// The energy for each of them; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub joules_per_byte: Option<f64>,
 }
@@ -91,6 +123,8 @@ pub struct FlowSummary {
     pub effort_seconds: f64,
     /// The air time that what arrived would have taken without errors, in seconds.
     pub outcome_seconds: f64,
+    /// Packets of it that came, those that a full queue refused included.
+    pub offered: u64,
     /// Bytes of the packets that are known to have arrived.
     pub bytes: u64,
     /// The recent share of its effort that errors destroyed.
@@ -102,18 +136,19 @@ pub struct FlowSummary {
 }
 
 impl FlowSummary {
-    /// The account of the flow `name` on `link`; `None` if it was never served.
+    /// The account of the flow `name` on `link`; `None` if none of its packets came.
     //= S3.25
     //= S3.30
     #[must_use]
     pub fn new(name: &str, link: &str, flow: &windfall_stack::FlowAccount) -> Option<Self> {
-        let windfall_stack::FlowAccount { account, share, bytes, .. } = flow;
+        let windfall_stack::FlowAccount { account, share, bytes, offered, .. } = flow;
         let (effort, outcome) = (account.total.effort, account.total.outcome);
-        (effort > 0.0).then(|| Self {
+        (*offered > 0).then(|| Self {
             name: name.to_owned(),
             link: link.to_owned(),
             effort_seconds: effort,
             outcome_seconds: outcome,
+            offered: *offered,
             bytes: *bytes,
             error_rate: account.error_rate(),
             fidelity: outcome / (outcome + account.lag).max(f64::MIN_POSITIVE),
@@ -146,6 +181,25 @@ pub struct StationSummary {
     pub tcp: BTreeMap<&'static str, u64>,
 }
 
+/// A program beside the command that ended with another status than 0 before it was told to end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FailedProgram {
+    /// The station.
+    pub station: String,
+    /// The program, as it was given.
+    pub program: String,
+    /// Its exit status, as a shell gives it: 128 + N if signal N ended it.
+    pub status: u8,
+}
+
+impl fmt::Display for FailedProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { station, program, status } = self;
+        // Names come from users, and go to a terminal.
+        write!(f, "failed at {station}: \"{}\" ended with {status}", program.escape_debug())
+    }
+}
+
 /// How far deliveries were behind their due time, for want of processor time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LateSummary {
@@ -155,8 +209,51 @@ pub struct LateSummary {
     pub late: u64,
     /// From which delay on a delivery counts as late, in seconds.
     pub punctual_seconds: f64,
-    /// The worst delay, in seconds.
+    /// Packets read from the stations' devices.
+    pub read: u64,
+    /// Packets that may have waited on a device for longer than that.
+    pub read_late: u64,
+    /// The worst delay of both, in seconds.
     pub worst_seconds: f64,
+    /// Whether the run stood still at any time with something to do; then the delays that programs
+    /// saw are not the link's alone.
+    pub disturbed: bool,
+    /// How often it stood still.
+    pub pauses: u64,
+    /// The sum of these pauses, in seconds.
+    pub paused_seconds: f64,
+    /// The longest of them, in seconds.
+    pub longest_pause_seconds: f64,
+}
+
+impl LateSummary {
+    fn lines(&self, out: &mut String) {
+        let Self { delivered, late, read, punctual_seconds, worst_seconds, .. } = self;
+        let reads = match self.read_late {
+            0 => String::new(),
+            reads => format!("; {reads} of {read} packets read late"),
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            out,
+            "late deliveries: {late} of {delivered} by more than {} ms{reads}, worst {:.3} ms",
+            punctual_seconds * 1e3,
+            worst_seconds * 1e3
+        );
+        self.disturbance().map(|line| writeln!(out, "{line}"));
+    }
+
+    /// Returns the line that marks a disturbed run, without its end.
+    #[must_use]
+    pub fn disturbance(&self) -> Option<String> {
+        let Self { pauses, paused_seconds, longest_pause_seconds, .. } = self;
+        self.disturbed.then(|| {
+            format!(
+                "disturbed: the run stood still {pauses} times, {paused_seconds:.3} s in all, \
+                 {longest_pause_seconds:.3} s at worst; delays are not the link's alone"
+            )
+        })
+    }
 }
 
 /// What one application measured.
@@ -168,8 +265,10 @@ pub struct ApplicationSummary {
     pub measures: BTreeMap<&'static str, f64>,
 }
 
-/// More columns than this do not fit beside each other.
+/// More columns than this are not read beside each other.
 const COLUMNS: usize = 4;
+/// The width of a page that is no terminal, in characters.
+const PAGE: usize = 80;
 
 impl Summary {
     /// Says where more was reserved than a link can keep at worst, and how much.
@@ -188,6 +287,8 @@ impl Summary {
         let all = core::iter::once("everything else").chain(names.iter().map(String::as_str));
         let summaries = all.zip(&accounts).filter_map(|(n, a)| FlowSummary::new(n, link, a));
         self.flows.extend(summaries);
+        let is_used = |name: &String| self.flows.iter().any(|flow| flow.name == *name);
+        self.unused_flows = names.iter().filter(|name| !is_used(name)).cloned().collect();
     }
 
     /// An account to be filled, of a run with `seed` started by `command`.
@@ -200,6 +301,26 @@ impl Summary {
             seconds: duration.as_secs_f64(),
             ..Self::default()
         }
+    }
+
+    /// Adds up the energy of the radios, when links and applications are entered; `delivered` is
+    /// the bytes of packets that were delivered.
+    pub fn add_energy(&mut self, delivered: u64) {
+        let radios: Vec<f64> =
+            self.links.iter().filter_map(|link| Some(link.radio.as_ref()?.joules)).collect();
+        if radios.is_empty() {
+            return;
+        }
+        let measures = self.applications.iter().flat_map(|it| &it.measures);
+        let received = measures.filter(|(name, _)| **name == "received-bytes").map(|it| it.1);
+        let payload = received.sum::<f64>() as u64;
+        let (bytes, joules) = (if payload > 0 { payload } else { delivered }, radios.iter().sum());
+        self.energy = Some(EnergySummary {
+            joules,
+            bytes,
+            is_payload: payload > 0,
+            joules_per_byte: (bytes > 0).then(|| joules / bytes as f64),
+        });
     }
 
     /// Whether every packet of every link is accounted for.
@@ -215,16 +336,21 @@ impl Summary {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// The account as text.
-    #[must_use]
-    pub fn to_text(&self) -> String {
-        let mut out = String::new();
-        for links in self.links.chunks(COLUMNS) {
-            self.link_table(&mut out, links);
+    /// A line for each flow on each link to which packets of it came.
+    fn flow_lines(&self, out: &mut String) {
+        for name in &self.unused_flows {
+            let _ = writeln!(out, "flow {name}: no packets");
         }
-        self.radio_lines(&mut out);
         for flow in &self.flows {
             let FlowSummary { name, link, region, .. } = flow;
+            if flow.effort_seconds <= 0.0 {
+                let packets = match flow.offered {
+                    1 => "1 packet".to_owned(),
+                    offered => format!("{offered} packets"),
+                };
+                let _ = writeln!(out, "flow {name} on {link}: never served, {packets} came");
+                continue;
+            }
             let _ = writeln!(
                 out,
                 "flow {name} on {link}: effort {} s, outcome {} s, {:.0} kB, fidelity {:.1} %, \
@@ -236,6 +362,22 @@ impl Summary {
                 100.0 * flow.error_rate,
             );
         }
+    }
+
+    /// The account as text, as wide as a page.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        self.to_text_within(PAGE)
+    }
+
+    /// The account as text whose tables are at most `width` characters wide, if a single column
+    /// fits in that.
+    #[must_use]
+    pub fn to_text_within(&self, width: usize) -> String {
+        let mut out = String::new();
+        self.link_tables(&mut out, width);
+        self.radio_lines(&mut out);
+        self.flow_lines(&mut out);
         for Overcommitment { link, worst } in &self.overcommitted {
             let percent = 100.0 * worst;
             let _ = writeln!(out, "overcommitted: {link} may need {percent:.1} % of the link");
@@ -255,13 +397,20 @@ impl Summary {
             }
         }
         for (name, stations) in congestion {
-            let _ = writeln!(out, "TCP congestion control at {}: {name}", stations.join(", "));
+            let at = match stations.len() {
+                n if n == self.stations.len() && n > COLUMNS => format!("all {n} stations"),
+                _ => stations.join(", "),
+            };
+            let _ = writeln!(out, "TCP congestion control at {at}: {name}");
         }
         for station in self.stations.iter().filter(|station| !station.tcp.is_empty()) {
             let steps =
                 station.tcp.iter().map(|(name, n)| format!("{} {n}", name.replace('_', " ")));
             let steps = steps.collect::<Vec<_>>().join(", ");
             let _ = writeln!(out, "TCP at {}: {steps}", station.name);
+        }
+        for failed in &self.failed {
+            let _ = writeln!(out, "{failed}");
         }
         for application in &self.applications {
             let measures = &application.measures;
@@ -270,39 +419,72 @@ impl Summary {
             let _ = writeln!(out, "{}: {measures}", application.name);
         }
         if let Some(late) = self.late {
-            let _ = writeln!(
-                out,
-                "late deliveries: {} of {} by more than {} ms, worst {:.3} ms",
-                late.late,
-                late.delivered,
-                late.punctual_seconds * 1e3,
-                late.worst_seconds * 1e3
-            );
+            late.lines(&mut out);
         }
         if !self.balances() {
             out.push_str("the ledger does not add up: packets are missing from it\n");
         }
-        let _ = writeln!(out, "{:.3} s, seed {}", self.seconds, self.seed);
+        let interrupted = self.interrupted_of_seconds;
+        let interrupted = interrupted.map(|whole| format!(" of {whole:.3} s, interrupted"));
+        let interrupted = interrupted.unwrap_or_default();
+        let _ = writeln!(out, "{:.3} s{interrupted}, seed {}", self.seconds, self.seed);
         out
     }
 
     fn radio_lines(&self, out: &mut String) {
-        for (name, radio) in self.links.iter().filter_map(|it| Some((&it.name, it.radio.as_ref()?)))
-        {
+        let shown = self.shown().into_iter();
+        for (name, radio) in shown.filter_map(|it| Some((&it.name, it.radio.as_ref()?))) {
             let states = radio.seconds.iter().map(|(state, s)| format!("{state} {} s", brief(*s)));
             let states = states.collect::<Vec<_>>().join(", ");
             let per_byte = radio
                 .joules_per_byte
-                .map(|joules| format!(", {} µJ for each byte delivered", brief(joules * 1e6)));
+                .map(|joules| format!(", {} µJ for each byte moved", brief(joules * 1e6)));
             let (joules, per_byte) = (brief(radio.joules), per_byte.unwrap_or_default());
-            let _ = writeln!(out, "radio {name}: {states}; {joules} J{per_byte}");
+            let role = radio.role;
+            let _ = writeln!(out, "radio {name} ({role}): {states}; {joules} J{per_byte}");
+        }
+        if let Some(EnergySummary { joules, is_payload, joules_per_byte: Some(each), .. }) =
+            self.energy
+        {
+            let of = if is_payload { "payload" } else { "packets" };
+            let (joules, each) = (brief(joules), brief(each * 1e6));
+            let _ =
+                writeln!(out, "all radios: {joules} J, {each} µJ for each byte of {of} delivered");
         }
     }
 
-    fn link_table(&self, out: &mut String, links: &[LinkSummary]) {
+    /// The directions that have something to show: where there are many, those that did something.
+    fn shown(&self) -> Vec<&LinkSummary> {
+        let few = self.links.len() <= COLUMNS;
+        self.links.iter().filter(|link| few || !link.is_idle()).collect()
+    }
+
+    fn link_tables(&self, out: &mut String, width: usize) {
+        let (mut rest, mut columns) = (&*self.shown(), COLUMNS);
+        while !rest.is_empty() {
+            let rows = self.link_rows(&rest[..columns.min(rest.len())]);
+            if columns > 1 && width_of(&rows) > width {
+                columns -= 1;
+                continue;
+            }
+            write_rows(out, &rows);
+            rest = &rest[columns.min(rest.len())..];
+        }
+        let shown = self.shown();
+        let idle: Vec<_> = (self.links.iter())
+            .filter(|link| !shown.iter().any(|it| it.name == link.name))
+            .map(|link| link.name.as_str())
+            .collect();
+        if !idle.is_empty() {
+            // Writing to a string cannot fail.
+            let _ = writeln!(out, "nothing was sent on {}", idle.join(", "));
+        }
+    }
+
+    fn link_rows(&self, links: &[&LinkSummary]) -> Vec<(String, Vec<String>)> {
         let mut rows: Vec<(String, Vec<String>)> = Vec::new();
         let mut row = |name: &str, cell: &dyn Fn(&LinkSummary) -> String| {
-            rows.push((name.to_owned(), links.iter().map(cell).collect()));
+            rows.push((name.to_owned(), links.iter().map(|link| cell(link)).collect()));
         };
         row("", &|link| link.name.clone());
         row("packets", &|link| link.entered.to_string());
@@ -324,20 +506,33 @@ impl Summary {
         if links.iter().any(|link| link.control_frames > 0) {
             row("  control", &|link| link.control_frames.to_string());
         }
+        if links.iter().any(|link| link.rts_failed > 0) {
+            row("  RTS without CTS", &|link| link.rts_failed.to_string());
+        }
         row("bits inverted", &|link| link.bits_inverted.to_string());
         row("link busy", &|link| match self.seconds {
             s if s > 0.0 => format!("{:.1} %", 100.0 * link.busy_seconds / s),
             _ => "–".to_owned(),
         });
-        write_rows(out, &rows);
+        rows
     }
+}
+
+/// The widths of the names to the left and of each column of cells to the right.
+fn widths(rows: &[(String, Vec<String>)]) -> (usize, usize) {
+    let names = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let cells = rows.iter().flat_map(|(_, cells)| cells).map(|cell| cell.chars().count());
+    (names, cells.max().unwrap_or(0).max(10))
+}
+
+fn width_of(rows: &[(String, Vec<String>)]) -> usize {
+    let (names, width) = widths(rows);
+    names + rows.first().map_or(0, |(_, cells)| cells.len()) * (width + 2)
 }
 
 /// Writes names to the left and cells to the right, columns aligned.
 fn write_rows(out: &mut String, rows: &[(String, Vec<String>)]) {
-    let names = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let cells = rows.iter().flat_map(|(_, cells)| cells).map(|cell| cell.chars().count());
-    let width = cells.max().unwrap_or(0).max(10);
+    let (names, width) = widths(rows);
     for (name, cells) in rows {
         let _ = write!(out, "{name:<names$}");
         for cell in cells {
@@ -348,6 +543,12 @@ fn write_rows(out: &mut String, rows: &[(String, Vec<String>)]) {
 }
 
 impl LinkSummary {
+    /// Whether nothing crossed the link or was lost on it.
+    fn is_idle(&self) -> bool {
+        let frames = self.frames + self.control_frames;
+        frames == 0 && self.delivered == 0 && self.dropped.is_empty()
+    }
+
     /// The account of the direction `name` from its ledger.
     #[must_use]
     pub fn new(name: impl Into<String>, ledger: &LinkLedger) -> Self {
@@ -361,6 +562,7 @@ impl LinkSummary {
             frames: ledger.frames,
             retransmitted: ledger.retransmissions,
             control_frames: ledger.control_frames,
+            rts_failed: ledger.rts_failed,
             bits_inverted: ledger.bits_inverted,
             busy_seconds: ledger.busy.as_secs_f64(),
             radio: None,

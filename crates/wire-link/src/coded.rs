@@ -4,13 +4,16 @@
 //! five blocks; each holds a stretch of the stream, its own check of 2 bytes, and parity. A whole
 //! block has 255 bytes; one that ends a stretch is shorter unless the frame is padded.
 //!
+//! An *uncoded* frame carries one stretch of any length, a check of 2 bytes, and no parity. It is
+//! reported as if it were one block.
+//!
 //! | byte | header field |
 //! |---|---|
 //! | 0 | kind 6, or 7 in a window of frames; flags as of other frames with packets |
-//! | 1 | level (3 bits), whole, padded, blocks − 1 (3 bits) |
+//! | 1 | level (3 bits), whole, padded, blocks − 1 or 5 for uncoded (3 bits) |
 //! | 2, 3 | number of the packet; in a window order and settled follow, as of other frames: 10 bytes |
 //! | then | bytes of the packet, 2 bytes |
-//! | 6 … | of each block where in the stream it begins, 2 bytes, and how much it holds, 1 byte |
+//! | 6 … | of each block where in the stream it begins, 2 bytes, and how much it holds, 1 byte, or 2 in an uncoded frame |
 //! | last 2 | header check |
 //!
 //! Behind it the link puts [`HEADER_PARITY`] bytes of parity over the whole header.
@@ -42,6 +45,8 @@ pub const BLOCK_CHECK: usize = HEADER_CHECK_LEN;
 const FIXED: usize = 4;
 const WHOLE: u8 = 0x10;
 const PADDED: u8 = 0x08;
+/// What stands in place of the number of blocks in an uncoded frame.
+const UNCODED: u8 = MAX_BLOCKS as u8;
 const AGAIN: u8 = 0x80;
 
 /// How much parity each block of a frame has.
@@ -122,11 +127,14 @@ pub struct Head {
     pub whole: bool,
     /// Every block has 255 bytes, also one that holds less or nothing.
     pub padded: bool,
+    /// The frame carries one stretch of any length without parity; it is of level
+    /// [`Level::NONE`] and not padded.
+    pub uncoded: bool,
     /// Which packet it is, and which transmission.
     pub number: Number,
     /// Bytes of the packet.
     pub length: u16,
-    /// What each block holds; one to five of them.
+    /// What each block holds; one to five of them, or that of an uncoded frame.
     pub stretches: ArrayVec<Stretch, MAX_BLOCKS>,
 }
 
@@ -146,7 +154,8 @@ pub struct Place {
     pub seq: Seq32,
     /// The number of the transmission: each frame on the pipe has the next.
     pub order: Seq32,
-    /// How far before `seq` the first packet lies that the sender may still send.
+    /// How far before `seq` the first packet lies that the sender may still send;
+    /// [`UNTOLD`](crate::pipe::UNTOLD) if it is further.
     pub settled: u16,
 }
 
@@ -155,8 +164,8 @@ pub struct Place {
 pub struct Stretch {
     /// Its first byte.
     pub start: u16,
-    /// How many bytes; none in a block that is only padding.
-    pub len: u8,
+    /// How many bytes; none in a block that is only padding, at most 253 in any block.
+    pub len: u16,
 }
 
 impl Stretch {
@@ -174,7 +183,7 @@ impl Head {
         usize::from(self.length) + FCS_LEN
     }
 
-    /// Bytes of block `index` on the air.
+    /// Bytes of block `index` on the air, or of all that an uncoded frame has behind its header.
     ///
     /// # Panics
     /// If there is no such block.
@@ -191,7 +200,10 @@ impl Head {
     pub fn encode(&self) -> HeaderBytes {
         let mut bytes = HeaderBytes::new();
         let flag = |set, bit| if set { bit } else { 0 };
-        let blocks = (self.stretches.len() as u8).saturating_sub(1);
+        let blocks = match self.uncoded {
+            true => UNCODED,
+            false => (self.stretches.len() as u8).saturating_sub(1),
+        };
         let shape =
             self.level.0 << 5 | flag(self.whole, WHOLE) | flag(self.padded, PADDED) | blocks;
         let kind: u8 = if matches!(self.number, Number::Unit(_)) { 6 } else { 7 };
@@ -207,7 +219,11 @@ impl Head {
         bytes.extend(self.length.to_be_bytes());
         for Stretch { start, len } in &self.stretches {
             bytes.extend(start.to_be_bytes());
-            bytes.push(*len);
+            match self.uncoded {
+                true => bytes.extend(len.to_be_bytes()),
+                // A block holds fewer than 256 bytes.
+                false => bytes.push(*len as u8),
+            }
         }
         let check = header_check(&bytes);
         bytes.extend(check);
@@ -232,26 +248,24 @@ impl Head {
             return Err(HeaderError::Short { have: bytes.len(), need: least });
         };
         let shape = fields[1];
-        let (stretches, rest) = rest.as_chunks::<3>();
-        let blocks = usize::from(shape & 0x7) + 1;
-        if blocks > MAX_BLOCKS || stretches.len() != blocks || !rest.is_empty() {
-            return Err(HeaderError::Field("blocks"));
-        }
+        let uncoded = shape & 0x7 == UNCODED;
+        let stretches = parse_stretches(shape & 0x7, rest)?;
         let head = Self {
             wish: Wish::from_bits(fields[0] & 0xf)?,
             level: Level(shape >> 5),
             whole: shape & WHOLE != 0,
             padded: shape & PADDED != 0,
+            uncoded,
             number,
             length: u16::from_be_bytes(*length),
-            stretches: stretches
-                .iter()
-                .map(|&[high, low, len]| Stretch { start: u16::from_be_bytes([high, low]), len })
-                .collect(),
+            stretches,
         };
+        if uncoded && (head.padded || head.level != Level::NONE) {
+            return Err(HeaderError::Field("level"));
+        }
         let fits = |stretch: &Stretch| {
             stretch.range().end <= head.stream()
-                && usize::from(stretch.len) <= head.level.data()
+                && (uncoded || usize::from(stretch.len) <= head.level.data())
                 && (stretch.len > 0 || head.padded)
         };
         if !head.stretches.iter().all(fits) {
@@ -281,6 +295,26 @@ fn parse_number(kind: u8, bytes: &[u8]) -> Result<(Number, &[u8]), HeaderError> 
         }
         kind => Err(HeaderError::Kind(kind)),
     }
+}
+
+/// What each of the blocks holds, or an uncoded frame; `count` is the field of the header.
+fn parse_stretches(count: u8, bytes: &[u8]) -> Result<ArrayVec<Stretch, MAX_BLOCKS>, HeaderError> {
+    if count == UNCODED {
+        let &[a, b, c, d] = bytes else { return Err(HeaderError::Field("blocks")) };
+        let stretch =
+            Stretch { start: u16::from_be_bytes([a, b]), len: u16::from_be_bytes([c, d]) };
+        return Ok([stretch].into_iter().collect());
+    }
+    let (stretches, rest) = bytes.as_chunks::<3>();
+    let blocks = usize::from(count) + 1;
+    if blocks > MAX_BLOCKS || stretches.len() != blocks || !rest.is_empty() {
+        return Err(HeaderError::Field("blocks"));
+    }
+    let stretch = |&[high, low, len]: &[u8; 3]| Stretch {
+        start: u16::from_be_bytes([high, low]),
+        len: len.into(),
+    };
+    Ok(stretches.iter().map(stretch).collect())
 }
 
 /// What became of one block.

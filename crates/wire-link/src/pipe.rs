@@ -35,6 +35,9 @@ pub const ACK_FIXED_LEN: usize = 11;
 /// Transmissions that one ACK can report.
 pub const ACK_MAX_COUNT: usize = (MAX_HEADER - ACK_FIXED_LEN) * 8;
 
+/// The distance that says nothing: the first packet lies too far before to be told.
+pub const UNTOLD: u16 = u16::MAX;
+
 const LAST: u8 = 0x8;
 
 /// What the sender of a frame says about its acceptance when the frame check fails.
@@ -91,7 +94,8 @@ pub enum Number {
         seq: Seq32,
         /// The number of the transmission: each frame on the pipe has the next.
         order: Seq32,
-        /// How far before `seq` the first packet lies that the sender may still send.
+        /// How far before `seq` the first packet lies that the sender may still send; [`UNTOLD`] if
+        /// it is further.
         settled: u16,
     },
 }

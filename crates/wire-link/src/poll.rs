@@ -138,6 +138,25 @@ mod tests {
         )
     }
 
+    #[test]
+    fn a_header_that_was_cut_says_how_much_it_needs() {
+        let ack = 0x80 | ACK;
+        for (bytes, need) in [
+            (&[0x80, 1][..], SHORT_LEN),
+            (&[0x80, 1, 2], SHORT_LEN),
+            (&[ack, 1, 2, 3], SHORT_LEN + 2),
+            (&[ack, 1, 2, 3, 5, 0], SHORT_LEN + 2 + 5),
+            (&[ack, 1, 2, 3, 1, 0, 0], SHORT_LEN + 2 + 1),
+        ] {
+            let short = HeaderError::Short { have: bytes.len(), need };
+            // What follows a field that is there is counted from its beginning.
+            match Head::parse(bytes) {
+                Err(HeaderError::Short { need: told, .. }) => assert_eq!(told, need, "{bytes:?}"),
+                other => panic!("{other:?} instead of {short:?}"),
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn headers_survive(

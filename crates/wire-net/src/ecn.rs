@@ -32,3 +32,17 @@ impl Ecn {
         self as u8
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_two_low_bits_are_the_field() {
+        let fields = [Ecn::NotCapable, Ecn::Capable1, Ecn::Capable0, Ecn::Congested];
+        for bits in 0..=255 {
+            let ecn = Ecn::from_bits(bits);
+            assert_eq!((ecn, ecn.bits()), (fields[usize::from(bits & 3)], bits & 3));
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! Links in documents and names of scenarios that lead nowhere.
 
+use std::collections::BTreeSet;
+
 use super::Breach;
 use crate::workspace::{File, Workspace};
 
@@ -23,17 +25,43 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Breach> {
         }
     }
     unlisted(workspace, &mut breaches);
+    repeated(workspace, &mut breaches);
     breaches
 }
 
-/// Finds documents that the list of documents leaves out.
+/// Finds crates that have more than one entry in a section of the list of changes.
+fn repeated(workspace: &Workspace, breaches: &mut Vec<Breach>) {
+    let Some(changes) = workspace.file("CHANGELOG.md") else { return };
+    let mut seen = BTreeSet::new();
+    for (number, line) in changes.text.lines().enumerate() {
+        if line.starts_with("## ") || line.starts_with("### ") {
+            seen.clear();
+        }
+        for name in line.split("**").skip(1).step_by(2) {
+            if !seen.insert(name) {
+                let what = format!("{name} already has an entry in this section");
+                breaches.push(Breach::new(&changes.path, number + 1, what));
+            }
+        }
+    }
+}
+
+/// Finds documents that the list of documents leaves out, or lists more than once.
 fn unlisted(workspace: &Workspace, breaches: &mut Vec<Breach>) {
     let Some(list) = workspace.file("docs/README.md") else { return };
     for file in &workspace.files {
         let Some(name) = file.path.strip_prefix("docs/") else { continue };
-        let document = name.ends_with(".md") && name != "README.md";
-        if document && !list.text.contains(&format!("({name})")) {
-            breaches.push(Breach::new(&file.path, 0, "docs/README.md does not list it"));
+        if !name.ends_with(".md") || name == "README.md" {
+            continue;
+        }
+        let target = format!("({name})");
+        match list.text.lines().filter(|line| line.contains(&target)).count() {
+            0 => breaches.push(Breach::new(&file.path, 0, "docs/README.md does not list it")),
+            1 => {}
+            n => {
+                let what = format!("docs/README.md lists it {n} times");
+                breaches.push(Breach::new(&file.path, 0, what));
+            }
         }
     }
 }

@@ -214,3 +214,19 @@ fn unlisted_documents_are_found() {
     assert_eq!(breaches.len(), 1);
     assert_eq!(breaches[0].place, "docs/b.md");
 }
+
+#[test]
+fn documents_that_are_listed_twice_are_found() {
+    let files = [("docs/README.md", "[a](a.md)\n[also a](a.md)\n"), ("docs/a.md", "")];
+    let breaches = links::check(&workspace(&files));
+    assert_eq!(breaches.len(), 1);
+    assert_eq!(breaches[0].what, "docs/README.md lists it 2 times");
+}
+
+#[test]
+fn crates_that_have_two_entries_among_the_changes_are_found() {
+    let text = "## 2\n- **a**, **b**: one\n- **b**: two\n### 3\n- **b**: one\n## 1\n- **a**: old\n";
+    let breaches = links::check(&workspace(&[("CHANGELOG.md", text)]));
+    assert_eq!(breaches.len(), 1);
+    assert_eq!(breaches[0].line, 3);
+}

@@ -1,5 +1,7 @@
 use proptest::prelude::*;
 
+use windfall_base::{Duration, Rate};
+
 use super::*;
 
 fn config(pace: Pace) -> SenderConfig {
@@ -9,7 +11,10 @@ fn config(pace: Pace) -> SenderConfig {
         size: 100,
         pace,
         count: None,
+        spacing: Spacing::Even,
         start: Instant::from_nanos(50),
+        staggered: false,
+        number: 0,
         stop: None,
     }
 }
@@ -74,7 +79,13 @@ proptest! {
         bps in 1_u64..100_000_000_000, size in 0_usize..2000, n in 1_u64..500,
     ) {
         let rate = Rate::from_bps(bps).expect("above zero");
-        let mut schedule = Schedule::new(Instant::START, Pace::Rate(rate), size);
+        let mut schedule = Schedule::new(
+            (Instant::START, false),
+            Pace::Rate(rate),
+            size,
+            Spacing::Even,
+            (windfall_base::Seed(1), 0),
+        );
         for _ in 0..n {
             schedule.advance();
         }

@@ -11,9 +11,8 @@ use super::{Blow, Target};
 
 /// Localised damage: now and then, bit errors within one bounded window of a frame.
 ///
-/// The window lies with equal probability at every place where it fits. `bits = 1, rate = 1`
-/// inverts exactly one bit of a frame, which is what netem calls `corrupt`. The text form is the
-/// three fields in order: `10% 256 5%`.
+/// The window lies with equal probability at every place where it fits. The text form is the three
+/// fields in order: `10% 256 5%`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     /// The probability that a frame meets such a burst.

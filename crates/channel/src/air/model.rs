@@ -29,10 +29,29 @@ pub enum Model {
     BitBursts(GilbertElliott),
     /// Bits are inverted within one bounded window of a frame.
     Window(Window),
+    /// Exactly one bit of a frame is inverted, with this probability, as netem's `corrupt` does.
+    Corruption(Probability),
     /// Frames are cut short.
     Truncation(Truncation),
     /// What a trace says, frame by frame or bit by bit, over and over.
     Replay(Arc<ErrorTrace>),
+}
+
+impl Model {
+    /// The name of its kind, as in scenarios.
+    pub(super) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Loss(_) => "loss",
+            Self::Pattern(_) => "burst",
+            Self::BitErrors(_) => "ber",
+            Self::FrameBursts(_) => "gemodel",
+            Self::BitBursts(_) => "bit-gemodel",
+            Self::Window(_) => "window",
+            Self::Corruption(_) => "corrupt",
+            Self::Truncation(_) => "truncate",
+            Self::Replay(_) => "error-trace",
+        }
+    }
 }
 
 /// A burst of lost frames in every window of so many frames (S3.6, S3.8, S3.13).
@@ -123,6 +142,11 @@ impl State {
             Model::FrameBursts(model) => Self::FrameBursts(Chain::new(*model, stream)),
             Model::BitBursts(model) => Self::BitBursts(Box::new(Chain::new(*model, stream))),
             Model::Window(window) => Self::Window(*window, Gaps::new(window.rate)),
+            Model::Corruption(probability) => {
+                let rate = Probability::ONE;
+                let window = Window { probability: *probability, bits: 1, rate };
+                Self::Window(window, Gaps::new(rate))
+            }
             Model::Truncation(truncation) => Self::Truncation(*truncation),
             Model::Replay(trace) => Self::Replay(Replay::new(Arc::clone(trace))),
         }

@@ -39,7 +39,8 @@ impl Replay {
                     blow.whole_cut = Some(blow.whole_cut.map_or(bit, |cut| cut.min(bit)));
                 }
                 // A trace of longer frames, or of an air that spared less, hits what may be hit.
-                let bits = inverted.iter().map(|&bit| shift(bit));
+                let inverted = self.trace.header().bit_order.renumber(inverted.to_vec());
+                let bits = inverted.into_iter().map(shift);
                 blow.whole.extend(bits.filter(|bit| target.open.contains(bit)));
             }
         }

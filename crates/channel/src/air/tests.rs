@@ -244,3 +244,37 @@ proptest! {
         prop_assert_eq!(one.judge(&packet(100)), other.judge(&packet(100)));
     }
 }
+
+/// What each frame of many suffers under `models`.
+fn verdicts(models: &[Model]) -> Vec<Verdict> {
+    let config = AirConfig { models: models.to_vec(), ..AirConfig::default() };
+    let mut air = Air::new(&config, Seed(9), "link/0-1");
+    (0..2_000).map(|_| air.judge(&packet(200)).1).collect()
+}
+
+#[test]
+fn a_model_more_changes_nothing_of_what_the_others_do() {
+    let bits = Model::BitErrors(p(1e-3));
+    let alone = verdicts(core::slice::from_ref(&bits));
+    let others = [
+        Model::Loss(p(0.2)),
+        Model::Pattern(Pattern::new(2, 10, 0).unwrap()),
+        Model::FrameBursts("5% 30%".parse().unwrap()),
+    ];
+    for other in others {
+        let lost = verdicts(core::slice::from_ref(&other));
+        for models in [[other.clone(), bits.clone()], [bits.clone(), other.clone()]] {
+            for (both, (alone, lost)) in verdicts(&models).iter().zip(alone.iter().zip(&lost)) {
+                let due = if lost.arrives() { alone } else { &Verdict::Lost };
+                assert_eq!(both, due, "{models:?}");
+            }
+        }
+    }
+    // Two of a kind draw independently, and one bit as netem's corrupt is a kind of its own.
+    let window = Window { probability: p(0.5), bits: 1, rate: Probability::ONE };
+    let (window, corrupt) = (Model::Window(window), Model::Corruption(p(0.5)));
+    assert_ne!(verdicts(core::slice::from_ref(&window)), verdicts(core::slice::from_ref(&corrupt)));
+    let hit = |models: &[Model]| verdicts(models).iter().map(|v| v.inverted().len()).sum::<usize>();
+    let twice = hit(&[corrupt.clone(), corrupt]);
+    assert!((1_900..2_100).contains(&twice), "{twice} of 2000 expected, 0 if both were alike");
+}

@@ -8,7 +8,7 @@ use crate::verdict::Verdict;
 /// Takes down what the air of one direction does, for an exact replay.
 ///
 /// Give it every event of the direction, in order. A collision counts as a loss: a replay on the
-/// same medium would collide again by itself.
+/// same medium would collide again by itself. So does a frame that its receiver did not notice.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     trace: ErrorTrace,
@@ -30,9 +30,16 @@ impl Recorder {
         Self { trace: ErrorTrace::new(header), is_uniform: true }
     }
 
-    /// Takes down the fate of one frame; frames that the air passes over are not part of it.
+    /// Takes down the fate of one frame; frames that the air skips, or that the header does not
+    /// count, are not part of it.
     pub fn record(&mut self, event: &Event) {
-        if event.number.is_none() {
+        let is_counted = match self.trace.header.frames {
+            Counted::Packets => event.tag.is_some(),
+            Counted::All => true,
+        };
+        // Where no receiver noticed a frame, no receiver has numbered it.
+        let is_judged = event.number.is_some() || matches!(event.verdict, Verdict::Missed(_));
+        if !(is_counted && is_judged) {
             return;
         }
         let origin = match self.trace.header.origin {
@@ -56,7 +63,10 @@ impl Recorder {
             Verdict::Damaged { truncated, inverted } => {
                 let inverted = inverted.iter().filter_map(|bit| bit.checked_sub(origin)).collect();
                 let truncated = truncated.map(|bit| bit.saturating_sub(origin));
-                self.trace.push(Fault::Damaged { truncated, inverted }, 1);
+                let mut inverted = self.trace.header.bit_order.renumber(inverted);
+                // Of a byte that is cut nothing is left, in whatever order its bits were sent.
+                inverted.retain(|bit| truncated.is_none_or(|cut| *bit < cut));
+                self.trace.push(Fault::Damaged { truncated, inverted: inverted.into() }, 1);
             }
         }
     }

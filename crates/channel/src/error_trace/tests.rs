@@ -1,6 +1,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use windfall_base::{MemoryBudget, OverBudget};
+
 use super::*;
 
 fn fault() -> impl Strategy<Value = Option<Fault>> {
@@ -56,6 +58,17 @@ fn bits() -> impl Strategy<Value = ErrorTrace> {
 }
 
 proptest! {
+    #[test]
+    fn bits_are_renumbered_within_their_bytes_and_back(bits in vec(0_u32..500, 0..60)) {
+        let bits: Vec<u32> = std::collections::BTreeSet::from_iter(bits).into_iter().collect();
+        let air = BitOrder::Lsb.renumber(bits.clone());
+        prop_assert!(air.is_sorted_by(|a, b| a < b));
+        let same_byte = |(a, b): (&u32, &u32)| a / 8 == b / 8;
+        prop_assert!(air.iter().zip(&bits).all(same_byte));
+        prop_assert_eq!(BitOrder::Msb.renumber(bits.clone()), bits.clone());
+        prop_assert_eq!(BitOrder::Lsb.renumber(air), bits);
+    }
+
     //= S3.3
     #[test]
     fn what_is_written_is_read(trace in prop_oneof![frames(), bits()]) {
@@ -131,7 +144,16 @@ fn errors_name_the_line_and_the_fix() {
     let head = "{\"format\":\"windfall-error-trace\",\"version\":1}\n";
     let cases = [
         ("", "line 1: no error trace begins like this"),
-        ("{\"format\":\"windfall-error-trace\",\"version\":2}", "line 1: version 2"),
+        ("{\"format\":\"windfall-error-trace\",\"version\":3}", "line 1: version 3"),
+        (
+            "{\"format\":\"windfall-error-trace\",\"version\":1,\"bit_order\":\"lsb\"}",
+            "line 1: bit_order belongs to version 2",
+        ),
+        (
+            "{\"format\":\"windfall-error-trace\",\"version\":2,\"index\":\"bit\",\
+             \"bit_order\":\"lsb\"}",
+            "line 1: bit_order: a stream of bits has no bytes",
+        ),
         ("{\"format\":\"windfall-error-trace\",\"version\":1,\"sed\":1}", "unknown field `sed`"),
         (&format!("{head}5\nq\nend 5"), "line 3: \"q\" is no event"),
         (&format!("{head}5\nend 6"), "line 3: the trace should end after 6 frames or bits"),
@@ -139,6 +161,8 @@ fn errors_name_the_line_and_the_fix() {
         (&format!("{head}5\n"), "the trace breaks off after line 2"),
         (&format!("{head}b 5 0\nend 1"), "names a bit twice"),
         (&format!("{head}t 5 b 7\nend 1"), "also cuts off"),
+        (&format!("{head}b +5\nend 1"), "is not a whole number that fits"),
+        (&format!("{head}l -3\nend 1"), "is not a whole number that fits"),
         (
             &format!("{head}18446744073709551615\nl\nend 1"),
             "line 3: \"l\" makes the trace too long",
@@ -147,5 +171,97 @@ fn errors_name_the_line_and_the_fix() {
     for (text, message) in cases {
         let error = ErrorTrace::from_text(text).expect_err("it is wrong").to_string();
         assert!(error.contains(message), "{error}");
+    }
+}
+
+#[test]
+fn what_802_11_did_is_recorded_in_the_order_of_the_air_and_replayed_bit_for_bit() {
+    use crate::radio::{Position, RadioConfig, RadioStation};
+    use crate::{Air, AirConfig, Event, MediumConfig, Model, Verdict};
+    use windfall_base::{Frame, Instant, Port, Tag};
+
+    let station = RadioStation::at(Position::default());
+    let medium = MediumConfig::Radio(Box::new(RadioConfig::new(vec![station])));
+    let header = TraceHeader { bit_order: medium.bit_order(), ..TraceHeader::default() };
+    let mut recorder = Recorder::new(header, medium.exposure(Port(0), Port(1)));
+    let frame = Frame {
+        header: [0; 10].into_iter().collect(),
+        trailer: [0; 4].into_iter().collect(),
+        tag: Some(Tag(3)),
+        ..Frame::packet(bytes::Bytes::from(vec![0; 20]))
+    };
+    let damaged =
+        |inverted: &[u32]| Verdict::Damaged { truncated: None, inverted: inverted.into() };
+    // In the header, over the border of two bytes as the air counts, in the trailer.
+    let fates = [
+        (Some(0), Some(Tag(3)), damaged(&[3])),
+        (Some(1), Some(Tag(3)), damaged(&[80, 95, 271])),
+        (Some(2), None, damaged(&[7])),
+        (None, Some(Tag(3)), Verdict::Missed(crate::Missed::Preamble)),
+        (Some(3), Some(Tag(3)), Verdict::Intact),
+    ];
+    for (number, tag, verdict) in fates.clone() {
+        recorder.record(&Event {
+            at: Instant::START,
+            from: Port(0),
+            to: Port(1),
+            number,
+            tag,
+            kept: false,
+            length: 34,
+            header: 10,
+            trailer: 4,
+            began: Instant::START,
+            ended: Instant::START,
+            strength: None,
+            verdict,
+        });
+    }
+    let text = recorder.finish().to_text();
+    let (head, events) = text.split_once('\n').expect("a header");
+    for part in ["\"version\":2", "\"bit_order\":\"lsb\"", "\"origin\":\"frame\"", "_length\":34"] {
+        assert!(head.contains(part), "{head}");
+    }
+    // The acknowledgement is no packet; a frame that no receiver noticed was lost.
+    assert_eq!(events, "b 4\nb 87 1 176\nl\n1\nend 4\n");
+    let trace = ErrorTrace::from_text(&text).expect("a trace");
+    let exposure = medium.exposure(Port(0), Port(1));
+    let config = AirConfig {
+        models: vec![Model::Replay(std::sync::Arc::new(trace))],
+        exposure,
+        ..AirConfig::default()
+    };
+    let mut air = Air::new(&config, Seed(1), "replay");
+    let told = fates.iter().filter(|(_, tag, _)| tag.is_some());
+    for (_, _, verdict) in told {
+        let lost = matches!(verdict, Verdict::Missed(_));
+        let expected = if lost { Verdict::Lost } else { verdict.clone() };
+        assert_eq!(air.judge(&frame).1, expected);
+    }
+}
+
+#[test]
+fn reading_takes_bounded_memory() {
+    let header = "{\"format\":\"windfall-error-trace\",\"version\":1}\n";
+    let limit = 1_000_000;
+    let refused = Err(ErrorTraceError::TooLong(OverBudget { limit }));
+    let read = |bytes: &[u8], limit| {
+        let mut budget = MemoryBudget::new(limit);
+        let trace = ErrorTrace::from_bytes_within(bytes, &mut budget)?;
+        assert_eq!(budget.left(), limit - trace.memory());
+        Ok(trace.entries().len())
+    };
+    // A text that is compressed a thousandfold.
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    std::io::Write::write_all(&mut encoder, &vec![b'#'; 20 * limit]).expect("memory");
+    let bomb = encoder.finish().expect("memory");
+    assert!(bomb.len() < limit / 4);
+    assert_eq!(read(&bomb, limit), refused);
+    // Short lines that make long entries, and one line of many bits.
+    let faults = format!("{header}{}end 80000\n", "l\n1\n".repeat(40_000));
+    let bits = format!("{header}b{}\nend 1\n", " 1".repeat(300_000));
+    for text in [faults, bits] {
+        assert_eq!(read(text.as_bytes(), limit), refused);
+        assert!(read(text.as_bytes(), 10 * limit).is_ok());
     }
 }

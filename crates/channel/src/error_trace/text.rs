@@ -7,11 +7,12 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
+use windfall_base::{MemoryBudget, OverBudget};
 
-use super::{ErrorTrace, Fault, Index, TraceHeader, VERSION};
+use super::{BitOrder, ErrorTrace, Fault, Index, NEWEST, TraceHeader, VERSION};
 
-/// The longest trace that is read, in bytes after decompression.
-const MAX_BYTES: u64 = 1 << 30;
+/// The part of the memory which the text may take, decompressed: one in this many.
+const TEXT_PART: usize = 4;
 const FORMAT: &str = "windfall-error-trace";
 
 /// Bytes that are no error trace.
@@ -24,7 +25,7 @@ pub enum ErrorTraceError {
     )]
     Foreign,
     /// The trace was written by another version of the format.
-    #[error("line 1: version {0} of the format is not known: this program reads version 1")]
+    #[error("line 1: version {0} of the format is not known: this program reads versions 1 and 2")]
     Version(u32),
     /// The header has a field that it should not have, or a wrong value.
     #[error("line 1: {0}")]
@@ -67,8 +68,8 @@ pub enum ErrorTraceError {
         cause: String,
     },
     /// The trace is too long to be read.
-    #[error("the trace is longer than 1 GiB: split it")]
-    TooLong,
+    #[error(transparent)]
+    TooLong(#[from] OverBudget),
 }
 
 #[derive(Deserialize)]
@@ -89,7 +90,8 @@ impl ErrorTrace {
     /// The trace as text.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let header = HeaderLine { format: FORMAT, version: VERSION, header: &self.header };
+        let header =
+            HeaderLine { format: FORMAT, version: self.header.version(), header: &self.header };
         let mut text = serde_json::to_string(&header).unwrap_or_default();
         text.push('\n');
         let mut place = 0;
@@ -116,29 +118,45 @@ impl ErrorTrace {
         encoder.finish().unwrap_or_default()
     }
 
-    /// Reads a trace from text, compressed or not.
+    /// Reads a trace as [`from_bytes_within`](Self::from_bytes_within) with the default budget.
     ///
     /// # Errors
-    /// If the bytes are not exactly a trace of the version that this program writes.
+    /// As there.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ErrorTraceError> {
+        Self::from_bytes_within(bytes, &mut MemoryBudget::default())
+    }
+
+    /// Reads a trace from text, compressed or not, and takes from `budget` the memory that it
+    /// keeps.
+    ///
+    /// # Errors
+    /// If the bytes are not exactly a trace of the version that this program writes, or the memory
+    /// does not suffice.
+    pub fn from_bytes_within(
+        bytes: &[u8],
+        budget: &mut MemoryBudget,
+    ) -> Result<Self, ErrorTraceError> {
         if !bytes.starts_with(&[0x1f, 0x8b]) {
-            return Self::from_utf8(bytes);
+            return Self::from_utf8(bytes, budget);
         }
+        let most = budget.left() / TEXT_PART;
         let mut plain = Vec::new();
-        let mut decoder = MultiGzDecoder::new(bytes).take(MAX_BYTES + 1);
+        let mut decoder = MultiGzDecoder::new(bytes).take(most as u64 + 1);
         if let Err(error) = decoder.read_to_end(&mut plain) {
             let (readable, cause) = (plain.len(), error.to_string());
             return Err(ErrorTraceError::Gzip { readable, cause });
         }
-        Self::from_utf8(&plain)
+        budget.check(plain.len().saturating_mul(TEXT_PART))?;
+        budget.take(plain.len())?;
+        let trace = Self::from_utf8(&plain, budget);
+        budget.give_back(plain.len());
+        trace
     }
 
-    fn from_utf8(bytes: &[u8]) -> Result<Self, ErrorTraceError> {
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(ErrorTraceError::TooLong);
-        }
+    fn from_utf8(bytes: &[u8], budget: &mut MemoryBudget) -> Result<Self, ErrorTraceError> {
         let text = core::str::from_utf8(bytes);
-        Self::from_text(text.map_err(|error| ErrorTraceError::NotText(error.valid_up_to()))?)
+        let text = text.map_err(|error| ErrorTraceError::NotText(error.valid_up_to()))?;
+        Self::from_text_within(text, budget)
     }
 
     /// Reads a trace from text.
@@ -146,6 +164,10 @@ impl ErrorTrace {
     /// # Errors
     /// As [`from_bytes`](Self::from_bytes).
     pub fn from_text(text: &str) -> Result<Self, ErrorTraceError> {
+        Self::from_text_within(text, &mut MemoryBudget::default())
+    }
+
+    fn from_text_within(text: &str, budget: &mut MemoryBudget) -> Result<Self, ErrorTraceError> {
         let mut lines = text.lines().enumerate();
         let first = lines.next().map_or("", |(_, line)| line);
         let mut trace = Self::new(parse_header(first)?);
@@ -172,12 +194,18 @@ impl ErrorTrace {
                 }
                 end = Some(length);
             } else {
+                // The bits of a line are listed before the trace has them: 4 bytes for 2 of text,
+                // and as much again while the list grows.
+                budget.check(trace.memory().saturating_add(4 * line.len()))?;
                 parse_event(&mut trace, line).map_err(fail)?;
             }
         }
         match end {
             None => Err(ErrorTraceError::NoEnd(last)),
-            Some(_) => Ok(trace),
+            Some(_) => {
+                budget.take(trace.memory())?;
+                Ok(trace)
+            }
         }
     }
 }
@@ -212,7 +240,7 @@ fn parse_header(line: &str) -> Result<TraceHeader, ErrorTraceError> {
     if mark.format != FORMAT {
         return Err(ErrorTraceError::Foreign);
     }
-    if mark.version != VERSION {
+    if !(VERSION..=NEWEST).contains(&mark.version) {
         return Err(ErrorTraceError::Version(mark.version));
     }
     let fail = |error: serde_json::Error| ErrorTraceError::Header(error.to_string());
@@ -220,7 +248,15 @@ fn parse_header(line: &str) -> Result<TraceHeader, ErrorTraceError> {
     let mut fields: serde_json::Map<_, _> = serde_json::from_str(line).map_err(fail)?;
     fields.remove("format");
     fields.remove("version");
-    serde_json::from_value(fields.into()).map_err(fail)
+    let header: TraceHeader = serde_json::from_value(fields.into()).map_err(fail)?;
+    let refuse = |why: &str| Err(ErrorTraceError::Header(why.to_owned()));
+    if header.version() > mark.version {
+        return refuse("bit_order belongs to version 2 of the format");
+    }
+    if header.index == Index::Bit && header.bit_order != BitOrder::Msb {
+        return refuse("bit_order: a stream of bits has no bytes: leave it out");
+    }
+    Ok(header)
 }
 
 fn parse_event(trace: &mut ErrorTrace, line: &str) -> Result<(), &'static str> {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use windfall_base::{Failure, Frame, Input, Instant, Outgoing, Port, Rate, RxVector, Seed};
+use windfall_wire_link::poll::Head;
 
 use crate::air::{Air, AirConfig};
 use crate::event::Event;
@@ -31,13 +32,43 @@ pub struct SharedConfig {
     pub paths: BTreeMap<(Port, Port), AirConfig>,
     /// Who hears whom.
     pub hearing: Hearing,
+    /// Whom frames are for.
+    pub addressing: Addressing,
+}
+
+/// How a frame says whom it is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Addressing {
+    /// Not at all: it is for whoever hears it.
+    #[default]
+    None,
+    /// By a header of [`poll`](windfall_wire_link::poll), where address *n* + 1 stands at port *n*.
+    Polled,
+}
+
+impl Addressing {
+    /// Whether a frame is for the station at `port`, as far as it says.
+    fn is_for(self, frame: &Frame, port: Port) -> bool {
+        match self {
+            Self::None => true,
+            Self::Polled => Head::parse(&frame.header)
+                .map_or(true, |(head, _)| u16::from(head.to.0) == port.0 + 1),
+        }
+    }
 }
 
 impl SharedConfig {
     /// An ideal air for `ports` stations that all hear each other.
     #[must_use]
     pub fn new(ports: u16, rate: Rate) -> Self {
-        Self { ports, rate, air: Vec::new(), paths: BTreeMap::new(), hearing: Hearing::All }
+        Self {
+            ports,
+            rate,
+            air: Vec::new(),
+            paths: BTreeMap::new(),
+            hearing: Hearing::All,
+            addressing: Addressing::None,
+        }
     }
 
     /// The air from a sender to a receiver; `None` where it is ideal.
@@ -55,6 +86,8 @@ pub(super) struct Shared {
     hears: Vec<bool>,
     /// The air from `j` to `i`, at `j * ports + i`; made when first needed.
     airs: Vec<Option<Box<Air>>>,
+    /// The same for frames that `i` overhears, which take no numbers of those that are for it.
+    overheard: Vec<Option<Box<Air>>>,
     /// What is on the air, in the order of beginning.
     on_air: Vec<Transmission>,
     /// Frames given while their sender was still transmitting.
@@ -104,6 +137,7 @@ impl Shared {
             name: name.to_owned(),
             hears,
             airs: vec![None; ports * ports],
+            overheard: vec![None; ports * ports],
             on_air: Vec::new(),
             waiting: VecDeque::new(),
             receivers: vec![Receiver::default(); ports],
@@ -218,7 +252,7 @@ impl Shared {
             if !self.hears(from, to) {
                 continue;
             }
-            let (number, mut verdict) = self.air(from, to).judge(&frame);
+            let (number, mut verdict) = self.judge(&frame, from, to);
             if deaf.contains(&to) {
                 verdict = Verdict::Collided;
             }
@@ -256,13 +290,19 @@ impl Shared {
         }
     }
 
-    fn air(&mut self, from: Port, to: Port) -> &mut Air {
+    /// What happens to a frame on its way, and its number among those that are for the receiver.
+    fn judge(&mut self, frame: &Frame, from: Port, to: Port) -> (Option<u64>, Verdict) {
         let path = self.path(from, to);
-        self.airs[path].get_or_insert_with(|| {
+        let own = self.config.addressing.is_for(frame, to);
+        let (airs, suffix) =
+            if own { (&mut self.airs, "") } else { (&mut self.overheard, "/overheard") };
+        let air = airs[path].get_or_insert_with(|| {
             let ideal = AirConfig::default();
             let config = self.config.air_between(from, to);
-            let name = format!("{}/{}-{}", self.name, from.0, to.0);
+            let name = format!("{}/{}-{}{suffix}", self.name, from.0, to.0);
             Box::new(Air::new(config.unwrap_or(&ideal), self.seed, &name))
-        })
+        });
+        let (number, verdict) = air.judge(frame);
+        (number.filter(|_| own), verdict)
     }
 }

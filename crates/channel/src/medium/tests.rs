@@ -1,12 +1,15 @@
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use windfall_base::{Duration, Failure, Frame, Probability, Rate, RxVector, Tag, TxVector};
+use windfall_wire_link::poll::{Address, Head, Kind};
 
 use super::*;
-use crate::{AirConfig, Model, RateTrace, Verdict};
+use crate::error_trace::Fault;
+use crate::{Addressing, Air, AirConfig, ErrorTrace, Model, RateTrace, Verdict};
 
 const MBPS_8: u64 = 8;
 
@@ -223,6 +226,74 @@ fn an_address_in_the_air_has_its_own_weather() {
     let lines = timeline(&mut medium, &[(0, 0, 1000)]);
     assert!(lines.contains(&"1000 1: frame of 1000 from 0".to_owned()));
     assert!(!lines.iter().any(|line| line.contains("2: frame")), "{lines:?}");
+}
+
+/// A packet of a polled medium from port 0 to another.
+fn polled(to: u16, bytes: usize) -> Outgoing {
+    let head = Head {
+        kind: Kind::Poll,
+        to: Address(to as u8 + 1),
+        from: Address(1),
+        unit: true,
+        more: false,
+        ack: None,
+    };
+    let mut outgoing = packet(bytes);
+    head.encode(&mut outgoing.frame.header);
+    outgoing
+}
+
+/// Verdicts and numbers at port 2 of frames from port 0 to it, among so many to port 1.
+fn at_two(model: &Model, others: usize) -> Vec<(Option<u64>, Verdict)> {
+    let mut config = SharedConfig::new(3, rate(MBPS_8));
+    config.addressing = Addressing::Polled;
+    config.paths.insert((Port(0), Port(2)), AirConfig::of(model.clone()));
+    let mut medium = Medium::new(MediumConfig::Shared(config), Seed(1), "m");
+    let mut fates = Vec::new();
+    for number in 0..200 {
+        for to in core::iter::repeat_n(1, others).chain([2]) {
+            let now = Instant::START + Duration::from_millis(number * 100);
+            medium.handle_transmit(now, Port(0), polled(to, 100));
+            let then = now + Duration::from_millis(50);
+            while medium.poll_reception(then).is_some() {}
+            while let Some(event) = medium.poll_event() {
+                if event.to == Port(2) && to == 2 {
+                    fates.push((event.number, event.verdict));
+                } else if event.to == Port(2) {
+                    assert_eq!(event.number, None, "it is not for this station");
+                }
+            }
+        }
+    }
+    fates
+}
+
+#[test]
+fn packets_for_other_stations_take_no_numbers_of_a_path() {
+    let trace = {
+        let air = AirConfig::of(Model::Loss(Probability::new(0.4).expect("a probability")));
+        let mut air = Air::new(&air, Seed(3), "t");
+        let mut trace = ErrorTrace::default();
+        for _ in 0..40 {
+            match air.judge(&packet(100).frame).1 {
+                Verdict::Lost => trace.push(Fault::Lost, 1),
+                _ => trace.push_ok(1),
+            }
+        }
+        trace
+    };
+    let models = [
+        Model::Loss(Probability::new(0.3).expect("a probability")),
+        Model::FrameBursts("10% 30%".parse().expect("a chain")),
+        Model::BitErrors(Probability::new(1e-3).expect("a probability")),
+        Model::Replay(Arc::new(trace)),
+    ];
+    for model in models {
+        let alone = at_two(&model, 0);
+        assert_eq!(alone.len(), 200);
+        assert!(alone.iter().any(|(_, verdict)| *verdict != Verdict::Intact));
+        assert_eq!(at_two(&model, 3), alone, "{model:?}");
+    }
 }
 
 fn any_medium() -> impl Strategy<Value = MediumConfig> {

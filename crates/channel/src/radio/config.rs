@@ -7,6 +7,10 @@ use super::fading::Fading;
 use super::place::{Position, Track};
 use super::propagation::{PathLoss, Shadowing, Wall};
 
+/// Preambles that begin within this time of each other compete for a receiver: the time within
+/// which OFDM has to be detected (aCCATime, 802.11-2007, 17.3.10.5).
+pub(super) const PREAMBLE_DETECTION: Duration = Duration::from_micros(4);
+
 /// The air of 802.11b/g: who stands where, and what reaches whom.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioConfig {
@@ -54,8 +58,11 @@ pub struct RadioStation {
 pub struct Thresholds {
     /// Weaker preambles are not noticed.
     pub preamble_power: Dbm,
-    /// Nor are those that stand less than so many decibels above noise and interference.
+    /// Receivers synchronise to no preamble of OFDM that stands less than so many decibels above
+    /// noise and everything else in the air, preambles that begin with it included.
     pub preamble_sinr: f64,
+    /// The same for the preambles of 802.11b, which are despread as data at 1 Mb/s are.
+    pub dsss_preamble_sinr: f64,
     /// The medium is busy when there is so much energy, whatever it is.
     pub energy: Dbm,
     /// A receiver leaves a frame for another one that is stronger by so many decibels; if `None`,
@@ -67,11 +74,13 @@ pub struct Thresholds {
 
 impl Default for Thresholds {
     /// The energy threshold of 802.11 (20 dB above the weakest sensitivity), preambles to the
-    /// sensitivity of good receivers, no capture.
+    /// sensitivity of good receivers, those of 802.11b down to where 1 Mb/s can be read, and no
+    /// capture.
     fn default() -> Self {
         Self {
             preamble_power: Dbm(-95.0),
             preamble_sinr: 0.0,
+            dsss_preamble_sinr: -4.0,
             energy: Dbm(-62.0),
             capture: None,
             capture_window: Duration::from_micros(16),
@@ -83,7 +92,12 @@ impl Thresholds {
     /// Every frame whatever its strength is tried: the model of others without detection.
     #[must_use]
     pub fn none() -> Self {
-        Self { preamble_power: Dbm(-110.0), preamble_sinr: f64::NEG_INFINITY, ..Self::default() }
+        Self {
+            preamble_power: Dbm(-110.0),
+            preamble_sinr: f64::NEG_INFINITY,
+            dsss_preamble_sinr: f64::NEG_INFINITY,
+            ..Self::default()
+        }
     }
 }
 

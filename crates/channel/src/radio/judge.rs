@@ -8,7 +8,8 @@ use windfall_phy::formula;
 use windfall_phy::ofdm::{Gains, effective_ratio};
 use windfall_wire_link::ieee80211::PhyRate;
 
-use super::receiver::Reception;
+use super::config::Errors;
+use super::receiver::{PreambleKind, Reception};
 use crate::verdict::{Missed, Verdict};
 
 /// SYNC and SFD of 802.11b, whose bits are known and no data: the long form.
@@ -17,6 +18,14 @@ const SYNC_LONG: Duration = Duration::from_micros(144);
 const SYNC_SHORT: Duration = Duration::from_micros(72);
 /// The training symbols of OFDM.
 const TRAINING: Duration = Duration::from_micros(16);
+
+/// How much more other signals disturb CCK than white noise of their power in 22 MHz does.
+///
+/// A filter for chips of 11 MHz passes half of such noise. Of chips of the same kind, late by a
+/// part t of a chip, it passes t² + (1 − t)²: 2/3 on average, since t drifts by a good part of a
+/// chip during a frame where clocks differ by 25 ppm. CCK has no code beyond that, as 1 and 2 Mb/s
+/// have, to tell them apart.
+const CHIPS_OVER_NOISE: f64 = 4.0 / 3.0;
 
 /// A part of a frame: its rate, its beginning and end from that of the frame, its bits.
 type Field = (PhyRate, Duration, Duration, f64);
@@ -34,6 +43,11 @@ impl Sent {
     pub(super) fn new(rate: PhyRate, preamble: Preamble, bytes: usize) -> Self {
         let (header, payload) = (header(rate, preamble), payload(rate, preamble, bytes));
         Self { rate, bytes, header, payload }
+    }
+
+    /// The form of the frame's preamble.
+    pub(super) const fn preamble(&self) -> PreambleKind {
+        if self.rate.is_ofdm() { PreambleKind::Ofdm } else { PreambleKind::Dsss }
     }
 }
 
@@ -70,6 +84,17 @@ pub(super) struct Noise<'a> {
     pub(super) distortion: f64,
     /// The powers of the carriers over their mean, where they differ.
     pub(super) carriers: Option<&'a Gains>,
+    /// How much interference counts for CCK, over white noise of its power.
+    pub(super) cck_interference: f64,
+}
+
+/// How much interference counts for CCK, over white noise of its power: formulas, like ns-3's, make
+/// no difference.
+pub(super) const fn cck_interference(errors: Errors) -> f64 {
+    match errors {
+        Errors::Formula => 1.0,
+        Errors::Pattern => CHIPS_OVER_NOISE,
+    }
 }
 
 impl Noise<'_> {
@@ -77,6 +102,10 @@ impl Noise<'_> {
     /// stands for them. Receivers of 802.11b gather their echoes.
     fn sinr(self, rate: PhyRate, power: f64, interference: f64) -> f64 {
         let floor = self.floor * formula::bandwidth(rate) / 20e6;
+        let interference = match rate {
+            PhyRate::Cck5_5 | PhyRate::Cck11 => interference * self.cck_interference,
+            _ => interference,
+        };
         let ratio = power / (floor + interference + self.distortion * power);
         match self.carriers {
             Some(gains) if rate.is_ofdm() => effective_ratio(rate, ratio, gains),
@@ -132,6 +161,28 @@ pub(super) type Samplers = [Sampler<'static>; 12];
 /// The samplers over the tables that are shipped.
 pub(super) fn samplers() -> Samplers {
     PhyRate::ALL.map(|rate| Sampler::new(Tables::shipped(), rate))
+}
+
+/// For each rate the ratio from which on no error event can fall into a frame.
+pub(super) fn flawless(samplers: &Samplers) -> [f64; 12] {
+    core::array::from_fn(|rate| samplers[rate].flawless_from())
+}
+
+/// Whether no error event can fall into a frame, so that nothing need be drawn.
+#[inline]
+pub(super) fn is_flawless(
+    flawless: &[f64; 12],
+    sent: Sent,
+    reception: &Reception,
+    noise: Noise<'_>,
+) -> bool {
+    if noise.carriers.is_some() {
+        return false;
+    }
+    let worst = reception.interference.iter().map(|(_, level)| *level).fold(0.0, f64::max);
+    [sent.header.0, sent.payload.0]
+        .into_iter()
+        .all(|rate| noise.sinr(rate, reception.power, worst) >= flawless[rate as usize])
 }
 
 /// Draws which bits of the frame are wrong; only whether some are, unless `which` is asked for.

@@ -130,6 +130,34 @@ mod tests {
     }
 
     #[test]
+    fn a_wall_stands_between_two_points_if_the_lines_cross_inside_both() {
+        let places = [(1.0, 2.0), (4.0, -3.0), (-2.0, 5.0), (7.0, 3.0), (3.0, 4.0), (-4.0, -1.0)];
+        let places = places.map(|(x, y)| Position::new(x, y));
+        let mut crossings = 0;
+        for (i, from) in places.into_iter().enumerate() {
+            for (j, to) in places.into_iter().enumerate() {
+                for (k, a) in places.into_iter().enumerate() {
+                    for (l, b) in places.into_iter().enumerate() {
+                        if [j, k, l].contains(&i) || [k, l].contains(&j) || k == l {
+                            continue;
+                        }
+                        // Where a + s (b - a) meets from + t (to - from), by Cramer's rule.
+                        let (ab, wall) = ((b.x - a.x, b.y - a.y), (to.x - from.x, to.y - from.y));
+                        let gap = (from.x - a.x, from.y - a.y);
+                        let cross = |u: (f64, f64), v: (f64, f64)| u.0 * v.1 - u.1 * v.0;
+                        let (s, t) = (cross(gap, wall), cross(gap, ab));
+                        let (s, t) = (s / cross(ab, wall), t / cross(ab, wall));
+                        let crosses = s > 0.0 && s < 1.0 && t > 0.0 && t < 1.0;
+                        crossings += u32::from(crosses);
+                        assert_eq!(Wall { from, to, loss: 5.0 }.between(a, b), crosses);
+                    }
+                }
+            }
+        }
+        assert!(crossings > 20, "{crossings}");
+    }
+
+    #[test]
     fn shadowing_has_its_deviation_everywhere_on_the_way() {
         let shadowing = Shadowing { sigma: 4.0, correlation: 2.0 };
         for metres in [2.0, 3.0, 3.5] {

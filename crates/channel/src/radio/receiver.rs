@@ -1,16 +1,22 @@
 //! One station's receiver: what is in the air around it, and the frame that it follows.
 
 use windfall_base::{Duration, Instant};
-use windfall_phy::decibel::{decibels, ratio};
+use windfall_phy::decibel::ratio;
+use windfall_wire_link::ieee80211::MacAddress;
 
-use super::config::Thresholds;
+use super::config::{PREAMBLE_DETECTION, Thresholds};
 use crate::verdict::Missed;
+
+/// Preambles whose powers differ by less than this ratio, 0.1 dB, are equally strong: which of them
+/// a receiver synchronises to is left to chance, and not to the rounding of their powers.
+const EQUALLY_STRONG: f64 = 1.023_3;
 
 /// [`Thresholds`] as receivers compare with them: in milliwatts and ratios.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Levels {
     preamble_power: f64,
     preamble_sinr: f64,
+    dsss_preamble_sinr: f64,
     energy: f64,
     capture: Option<f64>,
     capture_window: Duration,
@@ -21,6 +27,7 @@ impl Levels {
         Self {
             preamble_power: ratio(thresholds.preamble_power.0),
             preamble_sinr: ratio(thresholds.preamble_sinr),
+            dsss_preamble_sinr: ratio(thresholds.dsss_preamble_sinr),
             energy: ratio(thresholds.energy.0),
             capture: thresholds.capture.map(ratio),
             capture_window: thresholds.capture_window,
@@ -28,12 +35,22 @@ impl Levels {
     }
 }
 
-/// A signal in the air around a receiver.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Signal {
-    transmission: u32,
-    /// Milliwatts in the receiver's band.
-    power: f64,
+/// The two forms of preamble, which receivers detect by different means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum PreambleKind {
+    #[default]
+    Ofdm,
+    Dsss,
+}
+
+impl Levels {
+    /// The least ratio of a preamble to everything else, as a ratio.
+    const fn sinr(&self, preamble: PreambleKind) -> f64 {
+        match preamble {
+            PreambleKind::Ofdm => self.preamble_sinr,
+            PreambleKind::Dsss => self.dsss_preamble_sinr,
+        }
+    }
 }
 
 /// The frame that a receiver follows.
@@ -41,16 +58,65 @@ struct Signal {
 pub(super) struct Reception {
     pub(super) transmission: u32,
     pub(super) power: f64,
+    pub(super) preamble: PreambleKind,
     pub(super) began: Instant,
+    /// Whether the receiver is synchronised to the frame. If not, preambles were detected that
+    /// drown each other: the medium is busy until the strongest of the frames ends, and none of
+    /// them is read.
+    pub(super) synchronised: bool,
     /// Interference from each instant on, in milliwatts; the first from the beginning.
     pub(super) interference: Vec<(Instant, f64)>,
 }
 
+/// A signal that arrives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Arrival {
+    pub(super) transmission: u32,
+    /// Milliwatts in the receiver's band.
+    pub(super) power: f64,
+    /// The form of its preamble.
+    pub(super) preamble: PreambleKind,
+}
+
+/// The preambles that begin at one instant.
+#[derive(Clone, Copy, Debug, Default)]
+struct Beginning {
+    /// The power of all of them.
+    together: f64,
+    /// The strongest that can be detected.
+    strongest: Option<Arrival>,
+    /// Its lot, once it was drawn.
+    lot: Option<u64>,
+}
+
+impl Beginning {
+    /// Whether an arrival wins over the strongest so far; among equally strong ones the greatest
+    /// lot does.
+    fn is_won_by(&mut self, arrival: &Arrival, lot: impl Fn(u32) -> u64) -> bool {
+        let Some(best) = self.strongest else { return true };
+        if are_unlike(arrival.power, best.power) {
+            self.lot = None;
+            return arrival.power > best.power;
+        }
+        let (own, other) = (lot(arrival.transmission), self.lot);
+        let other = other.unwrap_or_else(|| lot(best.transmission));
+        self.lot = Some(own.max(other));
+        own > other
+    }
+}
+
+/// A station's receiver. What a signal costs does not grow with the number of others in the air.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     /// Noise in 20 MHz, in milliwatts.
     pub(super) noise: f64,
-    signals: Vec<Signal>,
+    /// The address whose frames it passes up whole; all frames if `None`.
+    pub(super) address: Option<MacAddress>,
+    /// The power of all signals in its band, and their number.
+    energy: f64,
+    signals: u32,
+    /// What has arrived at this instant and is not judged.
+    beginning: Option<Beginning>,
     follows: Option<Reception>,
     /// Memory of a reception that is over.
     spare: Vec<(Instant, f64)>,
@@ -60,10 +126,13 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    pub(super) fn new(noise: f64) -> Self {
+    pub(super) fn new(noise: f64, address: Option<MacAddress>) -> Self {
         Self {
             noise,
-            signals: Vec::new(),
+            address,
+            energy: 0.0,
+            signals: 0,
+            beginning: None,
             follows: None,
             spare: Vec::new(),
             transmits: false,
@@ -71,61 +140,133 @@ impl Receiver {
         }
     }
 
-    /// A signal arrives. Gives the reason why the receiver does not follow it, if so, and the
-    /// transmission that it leaves for this one.
+    /// A signal arrives, which is only noise without a preamble that the receiver knows;
+    /// [`detect`](Self::detect) follows once all signals of this instant have. Tells whether it is
+    /// the first of them.
+    ///
+    /// Among equally strong preambles the one with the greatest `lot` wins.
+    #[inline]
     pub(super) fn arrive(
         &mut self,
-        now: Instant,
-        transmission: u32,
         power: f64,
-        readable: bool,
+        arrival: Option<Arrival>,
         levels: &Levels,
-    ) -> (Option<Missed>, Option<u32>) {
-        let before = self.energy();
-        self.signals.push(Signal { transmission, power });
-        let weak =
-            power < levels.preamble_power || power < levels.preamble_sinr * (self.noise + before);
-        let miss = match &self.follows {
-            _ if !readable || weak => Some(Missed::Preamble),
-            _ if self.transmits => Some(Missed::Transmitting),
-            Some(reception) if !captures(reception, now, power, levels) => Some(Missed::Busy),
-            _ => None,
-        };
-        let mut left = None;
-        if miss.is_none() {
-            left = self.abandon();
-            let mut interference = core::mem::take(&mut self.spare);
-            interference.clear();
-            interference.push((now, before));
-            self.follows = Some(Reception { transmission, power, began: now, interference });
-        } else if let Some(reception) = &mut self.follows {
-            let others = before + power - reception.power;
-            reception.interference.push((now, others.max(0.0)));
+        lot: impl Fn(u32) -> u64,
+    ) -> bool {
+        self.energy += power;
+        self.signals += 1;
+        let first = self.beginning.is_none();
+        let beginning = self.beginning.get_or_insert_default();
+        if let Some(arrival) = arrival {
+            beginning.together += power;
+            let wins = power >= levels.preamble_power && beginning.is_won_by(&arrival, lot);
+            if wins {
+                beginning.strongest = Some(arrival);
+            }
         }
-        (miss, left)
+        first
     }
 
-    /// A signal ends. Gives the reception, if it is the one that the receiver follows.
-    pub(super) fn leave(&mut self, now: Instant, transmission: u32) -> Option<Reception> {
-        if let Some(i) = self.signals.iter().position(|it| it.transmission == transmission) {
-            self.signals.remove(i);
+    /// Judges the preambles that begin at this instant against everything that is in the air.
+    ///
+    /// Preambles that begin within the time of detection compete by their strength, whichever came
+    /// first. Gives the transmission that the receiver leaves for another, and the reason.
+    pub(super) fn detect(
+        &mut self,
+        now: Instant,
+        levels: &Levels,
+        lot: impl Fn(u32) -> u64,
+    ) -> Option<(u32, Missed)> {
+        let beginning = self.beginning.take()?;
+        let won = beginning.strongest.filter(|arrival| match &self.follows {
+            _ if self.transmits => false,
+            // Alike as preambles are, they hide none of them from a receiver: together they have
+            // to stand out.
+            None => self.stands_out(arrival.preamble, beginning.together, levels),
+            Some(reception) if now <= reception.began + PREAMBLE_DETECTION => {
+                let (transmission, power) = (reception.transmission, reception.power);
+                is_stronger(arrival, &Arrival { transmission, power, ..*arrival }, lot)
+            }
+            Some(reception) => {
+                self.stands_out(arrival.preamble, arrival.power, levels)
+                    && captures(reception, now, arrival.power, levels)
+            }
+        });
+        if let Some(arrival) = won {
+            let left = self.follows.as_ref().map(|reception| {
+                let detecting = now <= reception.began + PREAMBLE_DETECTION;
+                let why = if detecting { Missed::Preamble } else { Missed::Captured };
+                (reception.transmission, why)
+            });
+            self.follow(now, &arrival, levels);
+            return left;
         }
-        if self.follows.as_ref().is_some_and(|it| it.transmission == transmission) {
-            return self.follows.take();
-        }
-        if let Some(reception) = &mut self.follows {
-            let own = reception.transmission;
-            let others = self.signals.iter().filter(|signal| signal.transmission != own);
-            let interference = others.map(|signal| signal.power).sum();
-            reception.interference.push((now, interference));
+        let energy = self.energy;
+        let Some(reception) = &mut self.follows else { return None };
+        reception.interfere(now, energy);
+        if now <= reception.began + PREAMBLE_DETECTION {
+            let (kind, power) = (reception.preamble, reception.power);
+            let stands_out = self.stands_out(kind, power, levels);
+            self.follows.as_mut()?.synchronised &= stands_out;
         }
         None
     }
 
-    /// How strongly a signal arrives that is in the air, in whole dBm.
-    pub(super) fn strength(&self, transmission: u32) -> Option<i8> {
-        let signal = self.signals.iter().find(|signal| signal.transmission == transmission)?;
-        Some(decibels(signal.power).round().clamp(-127.0, 127.0) as i8)
+    /// Follows a signal that has begun at this instant.
+    fn follow(&mut self, now: Instant, arrival: &Arrival, levels: &Levels) {
+        self.abandon();
+        let &Arrival { transmission, power, preamble } = arrival;
+        let mut interference = core::mem::take(&mut self.spare);
+        interference.clear();
+        interference.push((now, (self.energy - power).max(0.0)));
+        let synchronised = self.stands_out(preamble, power, levels);
+        let began = now;
+        self.follows =
+            Some(Reception { transmission, power, preamble, began, synchronised, interference });
+    }
+
+    /// Whether preambles of such a power stand far enough above everything else.
+    fn stands_out(&self, preamble: PreambleKind, power: f64, levels: &Levels) -> bool {
+        let others = (self.energy - power).max(0.0);
+        power >= levels.sinr(preamble) * (self.noise + others)
+    }
+
+    /// Why the receiver does not follow a signal that has begun at this instant; `None` if it does.
+    pub(super) fn reason(&self, arrival: &Arrival, levels: &Levels) -> Option<Missed> {
+        let follows = self.follows.as_ref().map(|reception| reception.transmission);
+        if follows == Some(arrival.transmission) {
+            return None;
+        }
+        let stands_out = self.stands_out(arrival.preamble, arrival.power, levels);
+        Some(if arrival.power < levels.preamble_power || !stands_out {
+            Missed::Preamble
+        } else if self.transmits {
+            Missed::Transmitting
+        } else {
+            Missed::Busy
+        })
+    }
+
+    /// A signal ends. Gives the reception, if it is the one that the receiver follows.
+    #[inline]
+    pub(super) fn leave(
+        &mut self,
+        now: Instant,
+        transmission: u32,
+        power: f64,
+    ) -> Option<Reception> {
+        self.signals -= 1;
+        // What rounding leaves goes as soon as nothing is heard.
+        self.energy = if self.signals == 0 { 0.0 } else { (self.energy - power).max(0.0) };
+        let energy = self.energy;
+        match &mut self.follows {
+            Some(reception) if reception.transmission == transmission => self.follows.take(),
+            Some(reception) => {
+                reception.interfere(now, energy);
+                None
+            }
+            None => None,
+        }
     }
 
     /// Takes back the memory of a reception that was judged.
@@ -143,16 +284,35 @@ impl Receiver {
 
     /// The carrier sense, if it has changed since it was last asked for.
     pub(super) fn carrier(&mut self, levels: &Levels) -> Option<bool> {
-        let busy =
-            self.follows.is_some() || (!self.signals.is_empty() && self.energy() >= levels.energy);
+        let busy = self.follows.is_some() || (self.signals > 0 && self.energy >= levels.energy);
         (busy != self.busy).then(|| {
             self.busy = busy;
             busy
         })
     }
+}
 
-    fn energy(&self) -> f64 {
-        self.signals.iter().map(|signal| signal.power).sum()
+/// Whether two powers are so far apart that the greater wins.
+fn are_unlike(a: f64, b: f64) -> bool {
+    a > b * EQUALLY_STRONG || b > a * EQUALLY_STRONG
+}
+
+/// Whether a preamble wins over another; among equally strong ones the greatest `lot` does.
+fn is_stronger(a: &Arrival, b: &Arrival, lot: impl Fn(u32) -> u64) -> bool {
+    if are_unlike(a.power, b.power) {
+        return a.power > b.power;
+    }
+    lot(a.transmission) > lot(b.transmission)
+}
+
+impl Reception {
+    /// From `now` on everything in the air has the power `energy`, the frame itself included.
+    fn interfere(&mut self, now: Instant, energy: f64) {
+        let others = (energy - self.power).max(0.0);
+        match self.interference.last_mut() {
+            Some((at, level)) if *at == now => *level = others,
+            _ => self.interference.push((now, others)),
+        }
     }
 }
 

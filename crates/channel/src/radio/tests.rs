@@ -91,9 +91,67 @@ fn two_that_begin_together_meet_at_every_receiver() {
     assert!(!lines.iter().any(|line| line.contains("frame") || line.contains("true")), "{lines:?}");
     let mut told = verdicts(&mut medium);
     told.sort_by_key(|(port, _)| *port);
-    // Station 2 follows the first that it hears, which the other one drowns.
-    assert_eq!(told[0], (2, Verdict::Missed(Missed::Signal)));
-    assert_eq!(told[1], (3, Verdict::Missed(Missed::Preamble)));
+    // Neither preamble stands above the other, at any receiver.
+    let missed = Verdict::Missed(Missed::Preamble);
+    assert_eq!(told, [(2, missed.clone()), (3, missed)]);
+    // The medium is busy to the end, and what ends there had no readable header.
+    let of = |port: u16| lines.iter().filter(move |line| line.contains(&format!(" {port} ")));
+    for port in [2, 3] {
+        let own: Vec<&String> = of(port).collect();
+        assert!(own[0].ends_with("busy") && own[1].ends_with("failed"), "{own:?}");
+        assert!(own[2].ends_with("idle") && own.len() == 3, "{own:?}");
+    }
+}
+
+/// What station 3 reads when the stations of `senders` begin together at 1 Mb/s, each as many
+/// microseconds late and with as many decibels more as they say: how many frames of each of them.
+fn read_of(senders: &[(u16, u64, f64)], rate: PhyRate) -> Vec<usize> {
+    let mut config = stations(4);
+    for &(port, _, decibels) in senders {
+        config.stations[usize::from(port)].power = Dbm(decibels);
+    }
+    let mut medium = medium(config);
+    let mut read = vec![0; senders.len()];
+    for round in 0..300 {
+        for &(port, late, _) in senders {
+            let now = micros(round * 20_000 + late);
+            while medium.poll_reception(now).is_some() {}
+            let frame = data(MacAddress::of_station(3), 100 + usize::from(port));
+            medium.handle_transmit(now, Port(port), at(rate, frame));
+        }
+        for line in run(&mut medium) {
+            for (count, (port, ..)) in read.iter_mut().zip(senders) {
+                *count += usize::from(line.contains(&format!(" 3 frame {}", 100 + port)));
+            }
+        }
+    }
+    read
+}
+
+#[test]
+fn chance_decides_between_equal_preambles_and_not_the_order_of_the_stations() {
+    // At 1 Mb/s a frame can be read that is as strong as the noise.
+    for order in [[0, 1], [1, 0]] {
+        let read = read_of(&order.map(|port| (port, 0, 0.0)), PhyRate::Dsss1);
+        assert_eq!(read[0] + read[1], 300, "{read:?}");
+        // Half of 300, give or take four standard deviations.
+        assert!((115..=185).contains(&read[0]), "{read:?}");
+    }
+    let three = read_of(&[(0, 0, 0.0), (1, 0, 0.0), (2, 0, 0.0)], PhyRate::Dsss1);
+    assert!(three.iter().all(|&count| (65..=135).contains(&count)), "{three:?}");
+    assert_eq!(read_of(&[(0, 0, 0.0), (1, 0, 0.0)], PhyRate::Ofdm6), [0, 0]);
+}
+
+#[test]
+fn the_strongest_preamble_wins_whichever_begins_first_within_the_time_of_detection() {
+    for rate in [PhyRate::Dsss1, PhyRate::Ofdm6] {
+        for (late, expected) in [(0, [0, 300]), (3, [0, 300]), (5, [0, 0])] {
+            let read = read_of(&[(0, 0, 0.0), (1, late, 15.0)], rate);
+            assert_eq!(read, expected, "{late} µs late at {rate}");
+            let read = read_of(&[(1, 0, 15.0), (0, late, 0.0)], rate);
+            assert_eq!(read, [300, 0], "{late} µs late at {rate}");
+        }
+    }
 }
 
 #[test]
@@ -187,7 +245,7 @@ fn frames_arrive_at_the_ratios_that_the_formulas_name() {
 fn interference_counts_for_as_long_as_it_lasts() {
     // 54 Mb/s at 25 dB is clean; interference as strong as the noise takes 3 dB, and half of the
     // payload then fails as it does alone: p½ = √p.
-    let noise = Noise { floor: 1.0, distortion: 0.0, carriers: None };
+    let noise = Noise { floor: 1.0, distortion: 0.0, carriers: None, cck_interference: 1.0 };
     let survive = |from: u64, frame: u64| {
         let reception = Reception {
             power: ratio(25.0),
@@ -210,7 +268,7 @@ fn interference_counts_for_as_long_as_it_lasts() {
 
 #[test]
 fn frames_without_a_header_without_a_descrambler_and_with_wrong_bits_are_told_apart() {
-    let noise = Noise { floor: 1.0, distortion: 0.0, carriers: None };
+    let noise = Noise { floor: 1.0, distortion: 0.0, carriers: None, cck_interference: 1.0 };
     // Of 2000 frames of 500 bytes: those that miss SIGNAL, PLCP, SERVICE, and the damaged ones.
     let fates = |rate: PhyRate, decibels: f64| {
         let mut samplers = judge::samplers();

@@ -37,6 +37,19 @@ fn an_opportunity_carries_1500_bytes() {
 }
 
 #[test]
+fn what_is_left_of_an_opportunity_is_for_what_follows_at_once_alone() {
+    let first = || {
+        let mut line = Progress::new(RateTrace::from_mahimahi("1\n1\n5\n").expect("a trace"));
+        assert_eq!(line.finish(Instant::START, false, 100), millis(1));
+        line
+    };
+    assert_eq!(first().finish(millis(1), true, 1_400), millis(1));
+    // At the same moment, but after nothing had waited; and in the same run, but later.
+    assert_eq!(first().finish(millis(1), false, 100), millis(5));
+    assert_eq!(first().finish(millis(3), true, 100), millis(5));
+}
+
+#[test]
 fn mahimahi_traces_are_read_strictly() {
     let trace = RateTrace::from_mahimahi("0\n3\n3\n10\n").expect("a trace");
     assert_eq!(trace.period(), Duration::from_millis(10));
@@ -73,6 +86,10 @@ fn netem_trace_is_read_in_all_its_spellings() {
     for text in texts {
         assert_eq!(text.parse(), Ok(expected.clone()), "{text}");
     }
+    for bw in [r#"{"gbps":1,"bps":500000000}"#, r#""1Gbps 500Mbps""#, r#""0.0015Tbps""#, "1500.0"] {
+        let text = format!(r#"{{"StaticBwConfig":{{"bw":{bw},"duration":"1s"}}}}"#);
+        assert_eq!(text.parse(), Ok(steps(&[(1_500, 1_000)])), "{text}");
+    }
     let twice = r#"{"RepeatedBwPatternConfig":{"count":1,"pattern":[{"RepeatedBwPatternConfig":
         {"count":2,"pattern":[{"StaticBwConfig":{"bw":"1Mbps","duration":"1ms"}}]}}]}}"#;
     assert_eq!(twice.parse(), Ok(steps(&[(1, 1), (1, 1)])));
@@ -105,6 +122,8 @@ fn wrong_netem_traces_are_refused_with_the_place() {
         (forever, "outermost"),
         (endless, "steps"),
         ("hello", "not a rate trace"),
+        ("\u{7f}ELF\u{0}\u{1}=\u{fffd}", "not a rate trace"),
+        ("some text\nwith = a sign", "not a rate trace"),
     ];
     for (text, message) in cases {
         let error = text.parse::<RateTrace>().expect_err("it is wrong").to_string();

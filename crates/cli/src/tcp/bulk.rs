@@ -9,6 +9,7 @@ use windfall_live::tcp::{Amount, Engine, Job, Offer, Record, kernel};
 
 use super::{EngineOptions, record, resolve};
 use crate::exit::{Outcome, Result, Trouble};
+use crate::usage::whole;
 
 /// What is sent unless something else is said.
 const AMOUNT: u64 = 10_000_000;
@@ -31,7 +32,7 @@ pub(crate) struct SendArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReceiveArgs {
     /// The port
-    #[arg(default_value_t = PORT)]
+    #[arg(default_value_t = PORT, value_parser = whole(0..=u16::MAX))]
     port: u16,
     /// End with 1 unless the bytes are those of `windfall tcp send` with the same seed
     #[arg(long)]
@@ -40,7 +41,7 @@ pub(crate) struct ReceiveArgs {
     #[arg(long)]
     both: bool,
     /// Connections to take, one at a time with --kernel
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1..=1_000_000_usize))]
     count: usize,
     #[command(flatten)]
     common: Common,

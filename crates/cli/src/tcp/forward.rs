@@ -8,7 +8,7 @@ use windfall_live::tcp::engine::{Companion, Interruption};
 use windfall_live::tcp::{Engine, Offer};
 
 use super::{EngineOptions, record, resolve};
-use crate::exit::{Outcome, Result, Trouble};
+use crate::exit::{Outcome, Result, Trouble, tell};
 
 /// The place of the engine's own addresses in LISTEN.
 const ENGINE: &str = "engine";
@@ -90,6 +90,12 @@ pub(crate) fn run(args: &Args) -> Result {
     loop {
         let interruption = engine.turn(None).map_err(trouble)?;
         report(args, &mut engine, &tcp)?;
+        if engine.take_shortage() {
+            tell(
+                "no file descriptor is left for another connection; new ones wait until others \
+                 end (`ulimit -n` raises the limit)",
+            );
+        }
         let outcome = match (interruption, &mut command) {
             (Some(Interruption::Signal(signal)), Some(command)) => {
                 command.pass_on(signal);
@@ -109,7 +115,7 @@ pub(crate) fn run(args: &Args) -> Result {
 
 fn say(args: &Args, text: &str) {
     if !args.options.quiet && args.command.is_empty() {
-        // Nobody is there to hear of a standard error that is closed.
+        // A standard error that is closed is ignored.
         let _ = writeln!(std::io::stderr(), "{text}");
     }
 }

@@ -24,8 +24,17 @@ fn the_data_of_all_but_the_last_are_as_long_as_the_link_allows() {
     assert_eq!(lengths(1019), [20 + 992, 20 + 8]);
     assert_eq!(lengths(1020), [1020]);
     let v6 = ipv6::Repr::new(Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST, Protocol::UDP, 1000);
-    let fragments = cut_v6(&v6.expect("fits"), 9, &data, 588);
-    assert_eq!(fragments.iter().map(Payload::len).collect::<Vec<_>>(), [584, 512]);
+    let v6 = v6.expect("fits");
+    let lengths = |mtu| {
+        let fragments = cut_v6(&v6, 9, &data, mtu);
+        fragments.iter().map(Payload::len).collect::<Vec<_>>()
+    };
+    assert_eq!(lengths(588), [584, 512]);
+    assert_eq!(lengths(1047), [48 + 992, 48 + 8]);
+    assert_eq!(lengths(1048), [1048]);
+    // The last bit of the fourth byte of the fragment header says that more follow.
+    let last = |mtu| cut_v6(&v6, 9, &data, mtu).pop().expect("a fragment").to_bytes()[43] & 1;
+    assert_eq!([588, 1047, 1048].map(last), [0; 3]);
 }
 
 #[test]

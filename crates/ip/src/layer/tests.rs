@@ -1,3 +1,6 @@
+mod handing;
+mod messages;
+
 use windfall_wire_net::ip::Packet;
 use windfall_wire_net::{icmpv4, ipv6};
 
@@ -75,6 +78,64 @@ fn a_packet_in_two_slices_is_passed_on_without_copying_its_data() {
         assert_eq!(payload.to_bytes()[20..], whole[20..]);
         let [_, data] = payload.slices();
         assert_eq!(core::ptr::eq(data.as_ptr_range().end, whole.as_ptr_range().end), cut >= 28);
+    }
+}
+
+#[test]
+fn ipv6_in_two_slices_is_passed_on_without_copying_its_data_too() {
+    let mut router = layer(true);
+    let whole = v6("fd01::2", Protocol::UDP, &[7; 800]).payload.to_bytes();
+    // The headers of IPv6 and UDP must lie in the first slice.
+    for cut in [20, 40, 47, 48, 840] {
+        let (head, body) = (whole.slice(..cut), whole.slice(cut..));
+        router.handle_input(NOW, 0, Frame::packet(Payload::new(head, body)));
+        let (_, payload) = router.poll_transmit().expect("passed on");
+        assert_eq!(payload.to_bytes()[40..], whole[40..]);
+        let [_, data] = payload.slices();
+        assert_eq!(core::ptr::eq(data.as_ptr_range().end, whole.as_ptr_range().end), cut >= 48);
+    }
+}
+
+#[test]
+fn the_mtu_towards_a_destination_is_that_of_its_link() {
+    let mut layer = layer(false);
+    layer.config.interfaces[1].mtu = 576;
+    let towards = |address: &str| layer.mtu_towards(address.parse().expect("an address"));
+    assert_eq!(towards("10.0.0.7"), Some(1500));
+    assert_eq!(towards("10.1.0.7"), Some(576));
+    assert_eq!(towards("fd01::7"), Some(576));
+    assert_eq!(towards("11.0.0.1"), None);
+    assert_eq!(layer.least_mtu(), 576);
+}
+
+#[test]
+fn packets_that_start_here_have_names_of_their_own() {
+    let mut host = layer(false);
+    let mut names = |to: &str| {
+        let (src, dst) = (host.source_for(to.parse().expect("an address")), to.parse());
+        let addresses = src.and_then(|src| Addresses::new(src, dst.expect("an address")));
+        for _ in 0..2 {
+            let packet = Outbound {
+                addresses: addresses.expect("one family"),
+                protocol: Protocol::UDP,
+                ecn: Ecn::NotCapable,
+                header: &[],
+                data: vec![0; 2_000].into(),
+            };
+            assert_eq!(host.handle_send(NOW, packet), Ok(()));
+        }
+        // The identification stands in bytes 4 and 5 over IPv4, at the end of the fragment header
+        // over IPv6.
+        let name = |bytes: &Bytes| match bytes[0] >> 4 {
+            4 => bytes[4..6].to_vec(),
+            _ => bytes[44..48].to_vec(),
+        };
+        sent(&mut host).iter().map(|(_, bytes)| name(bytes)).collect::<Vec<_>>()
+    };
+    for to in ["10.0.0.9", "fd00::9"] {
+        let names = names(to);
+        let [first, second, third, fourth] = &names[..] else { panic!("{names:?}") };
+        assert!(first == second && third == fourth && first != third, "{names:?}");
     }
 }
 
@@ -178,6 +239,7 @@ fn fragments_become_one_datagram_over_both_families() {
         let packet = Packet::new(&bytes).expect("a packet");
         assert_eq!(packet.total_len(), bytes.len());
         assert!(!packet.carried().expect("no odd headers").fragment);
+        assert_eq!(datagram.slices().concat(), data);
         assert_eq!(datagram.into_bytes(0, 3000), data);
         assert!(host.ledger().balances() && host.ledger().held == 0);
     }
@@ -221,6 +283,82 @@ fn an_impossible_fragment_is_answered_over_ipv6_only() {
     });
     host.handle_input(NOW, 0, fragment);
     assert_eq!((reported(&mut host).len(), host.ledger().balances()), (0, true));
+}
+
+/// Two fragments of a packet whose fragmentable part is `data`, behind these extension headers.
+fn fragments_behind(before: &[u8], first: Protocol, next: u8, data: &[u8]) -> [Frame; 2] {
+    let (early, late) = data.split_at(8);
+    [(1, early), (8, late)].map(|(field, data)| {
+        let header = [next, 0, 0, field, 0, 0, 0, 1];
+        v6("fd00::1", first, &[before, &header, data].concat())
+    })
+}
+
+#[test]
+fn the_headers_before_a_fragment_lead_to_what_it_carried() {
+    // Hop-by-hop options, then options for the destination, then the fragment header.
+    let before = [[60, 0, 1, 4, 0, 0, 0, 0], [44, 0, 1, 4, 0, 0, 0, 0]].concat();
+    let mut host = layer(false);
+    for fragment in fragments_behind(&before, Protocol::HOP_BY_HOP, 17, &[9; 20]) {
+        host.handle_input(NOW, 0, fragment);
+    }
+    let Some(Upward::Datagram(datagram)) = host.poll_upward() else { panic!("a datagram") };
+    assert_eq!((datagram.protocol, datagram.len), (Protocol::UDP, 20));
+    assert_eq!(datagram.slices().concat(), [9; 20]);
+    let packet = datagram.packet.to_bytes();
+    assert_eq!((packet[6], packet[40], packet[48]), (0, 60, 17));
+    assert_eq!(packet[..40].len() + 16 + 20, packet.len());
+}
+
+#[test]
+fn a_fragment_that_was_cut_is_of_no_use() {
+    let mut host = layer(false);
+    for fragment in fragments_behind(&[], Protocol::FRAGMENT, 17, &[9; 40]) {
+        let bytes = fragment.payload.to_bytes();
+        host.handle_input(NOW, 0, Frame::packet(bytes.slice(..bytes.len() - 8)));
+    }
+    assert!(host.poll_upward().is_none());
+    assert_eq!(host.ledger().drops.of(DropReason::Truncated), 2);
+    assert!(host.ledger().balances());
+}
+
+#[test]
+fn a_fragment_within_a_fragment_is_malformed() {
+    let inner = [[44, 0, 1, 4, 0, 0, 0, 0], [17, 0, 0, 1, 0, 0, 0, 2], [7; 8]].concat();
+    let mut host = layer(false);
+    for fragment in fragments_behind(&[], Protocol::FRAGMENT, 60, &inner) {
+        host.handle_input(NOW, 0, fragment);
+    }
+    assert!(host.poll_upward().is_none());
+    assert_eq!(host.ledger().drops.of(DropReason::Malformed), 1);
+    assert!(host.ledger().balances());
+}
+
+#[test]
+fn damage_keeps_its_place_through_reassembly() {
+    let mut host = layer(false);
+    let fragments = fragments_behind(&[], Protocol::FRAGMENT, 17, &[9; 20]);
+    for (mut fragment, range) in fragments.into_iter().zip([50..52, 51..60]) {
+        fragment.damage.suspect = vec![range];
+        host.handle_input(NOW, 0, fragment);
+    }
+    let Some(Upward::Datagram(datagram)) = host.poll_upward() else { panic!("a datagram") };
+    // The content of a fragment begins at byte 48.
+    assert_eq!(datagram.damage.suspect, [2..4, 11..20]);
+}
+
+#[test]
+fn messages_that_are_neither_echo_nor_error_mean_nothing_here() {
+    // A request for a timestamp (RFC 792), behind which stands what an error would quote.
+    let quoted = v4([10, 0, 0, 9], Protocol::UDP, &[0; 8], |repr| repr.src = [10, 0, 0, 1].into());
+    let mut message = [&[13, 0, 0, 0, 0, 0, 0, 0][..], &quoted.payload.to_bytes()].concat();
+    let sum = windfall_wire_net::checksum::checksum(&message);
+    message[2..4].copy_from_slice(&sum.to_be_bytes());
+    let mut host = layer(false);
+    host.handle_input(NOW, 0, v4([10, 0, 0, 1], Protocol::ICMP, &message, |_| {}));
+    assert!(host.poll_upward().is_none());
+    let drops = host.ledger().drops;
+    assert_eq!((drops.of(DropReason::NoListener), drops.of(DropReason::IcmpChecksum)), (1, 0));
 }
 
 #[test]
@@ -267,4 +405,108 @@ fn news_about_packets_of_others_teach_nothing() {
     host.handle_input(NOW, 0, v4([10, 0, 0, 1], Protocol::ICMP, &message, |_| {}));
     assert!(host.poll_upward().is_none());
     assert_eq!(host.ledger().drops.of(DropReason::NotForUs), 1);
+}
+
+#[test]
+fn the_ecn_field_comes_up_with_the_datagram() {
+    let mut host = layer(false);
+    for bits in 0..4 {
+        let tos = 0b1010_1000 | bits;
+        host.handle_input(NOW, 0, v4([10, 0, 0, 1], Protocol::UDP, &[0; 8], |repr| repr.tos = tos));
+        let mut bytes = v6("fd00::1", Protocol::UDP, &[0; 8]).payload.to_bytes().to_vec();
+        // The traffic class lies across the first two bytes.
+        (bytes[0], bytes[1]) = (0x60 | tos >> 4, tos << 4);
+        host.handle_input(NOW, 0, Frame::packet(bytes));
+        for _ in 0..2 {
+            let Some(Upward::Datagram(datagram)) = host.poll_upward() else { panic!("a datagram") };
+            assert_eq!(datagram.ecn(), Ecn::from_bits(bits));
+        }
+    }
+}
+
+#[test]
+fn options_within_fragments_lie_before_the_content() {
+    let inner = [&[17, 0, 1, 4, 0, 0, 0, 0][..], &[7; 20]].concat();
+    let mut host = layer(false);
+    for fragment in fragments_behind(&[], Protocol::FRAGMENT, 60, &inner) {
+        host.handle_input(NOW, 0, fragment);
+    }
+    let Some(Upward::Datagram(datagram)) = host.poll_upward() else { panic!("a datagram") };
+    assert_eq!((datagram.protocol, datagram.len), (Protocol::UDP, 20));
+    assert_eq!(datagram.slices().concat(), [7; 20]);
+}
+
+#[test]
+fn an_echo_comes_back_over_ipv6_too() {
+    let (src, dst) = ("fd00::9".parse().expect("an address"), "fd00::1".parse());
+    let addresses = Addresses::V6 { src, dst: dst.expect("an address") };
+    let mut message = vec![0; 8];
+    let request = windfall_wire_net::icmpv6::Repr::EchoRequest { id: 7, seq: 9 };
+    request.emit(&mut message, &addresses, b"echo");
+    message.extend(b"echo");
+    let mut host = layer(false);
+    host.handle_input(NOW, 0, v6("fd00::1", Protocol::ICMPV6, &message));
+    let (interface, reply) = sent(&mut host).remove(0);
+    let packet = windfall_wire_net::icmpv6::Packet::new(&reply[40..]).expect("a message");
+    let answer = windfall_wire_net::icmpv6::Repr::EchoReply { id: 7, seq: 9 };
+    assert_eq!((interface, windfall_wire_net::icmpv6::Repr::parse(&packet)), (0, Some(answer)));
+    assert!(packet.checksum_holds(&addresses.reversed()));
+    assert_eq!(reply[48..], b"echo"[..]);
+    assert!(host.ledger().balances());
+}
+
+#[test]
+fn addresses_that_mean_nothing_elsewhere_are_not_passed_on() {
+    let passes = |src: &str, dst: &str| {
+        let addresses =
+            Addresses::new(src.parse().expect("an address"), dst.parse().expect("an address"));
+        let frame = match addresses.expect("one family") {
+            Addresses::V4 { src, dst } => {
+                v4(dst.octets(), Protocol::UDP, &[0; 8], |repr| repr.src = src)
+            }
+            Addresses::V6 { src, dst } => {
+                let repr = ipv6::Repr::new(src, dst, Protocol::UDP, 8).expect("fits");
+                let mut bytes = vec![0; ipv6::HEADER_LEN + 8];
+                repr.emit(&mut bytes);
+                Frame::packet(bytes)
+            }
+        };
+        let mut router = layer(true);
+        router.handle_input(NOW, 0, frame);
+        assert!(router.ledger().balances());
+        // An error message would go back by the first interface.
+        sent(&mut router).iter().filter(|(interface, _)| *interface == 1).count() == 1
+    };
+    assert!(passes("10.0.0.9", "10.1.0.2") && passes("fd00::9", "fd01::2"));
+    for src in ["0.0.0.0", "224.0.0.1", "255.255.255.255", "127.0.0.1", "169.254.0.9"] {
+        assert!(!passes(src, "10.1.0.2"), "{src}");
+    }
+    for src in ["::", "ff02::1", "::1", "fe80::9"] {
+        assert!(!passes(src, "fd01::2"), "{src}");
+    }
+}
+
+#[test]
+fn what_goes_to_all_or_to_a_group_ends_here_and_what_goes_to_another_does_not() {
+    let ends_here = |frame: Frame| {
+        let mut host = layer(false);
+        host.handle_input(NOW, 0, frame);
+        assert!(host.ledger().balances());
+        host.poll_upward().is_some()
+    };
+    for (dst, ours) in [
+        ([10, 0, 0, 1], true),
+        ([10, 1, 0, 1], true),
+        ([255; 4], true),
+        ([10, 0, 0, 255], true),
+        ([10, 1, 0, 255], true),
+        ([224, 0, 0, 1], true),
+        ([10, 0, 0, 2], false),
+        ([10, 2, 0, 255], false),
+    ] {
+        assert_eq!(ends_here(v4(dst, Protocol::UDP, &[0; 8], |_| {})), ours, "{dst:?}");
+    }
+    for (dst, ours) in [("fd00::1", true), ("ff02::1", true), ("fd00::2", false)] {
+        assert_eq!(ends_here(v6(dst, Protocol::UDP, &[0; 8])), ours, "{dst}");
+    }
 }

@@ -32,6 +32,8 @@ fn impossible_lengths_are_refused() {
     let long = piece(65_528, 8, false);
     assert!(matches!(reassembler.insert(NOW, key(1), long), Outcome::TooLong));
     assert_eq!((reassembler.held(), reassembler.deadline()), (0, None));
+    // The longest there can be ends at byte 65 535.
+    assert!(matches!(reassembler.insert(NOW, key(1), piece(65_528, 7, false)), Outcome::Held));
 }
 
 #[test]
@@ -98,14 +100,14 @@ fn the_oldest_makes_room() {
 fn damage_keeps_its_place() {
     let mut reassembler = reassembler();
     let mut bad = piece(8, 8, true);
-    bad.damage.frame = Check::Bad;
+    (bad.damage.frame, bad.damage.corrected) = (Check::Bad, 3);
     let mut suspect = piece(16, 8, false);
-    suspect.damage.suspect = vec![2..3, 5..99];
+    (suspect.damage.suspect, suspect.damage.corrected) = (vec![2..3, 5..99], 4);
     reassembler.insert(NOW, key(1), suspect);
     reassembler.insert(NOW, key(1), piece(0, 8, true));
     let Outcome::Complete(whole) = reassembler.insert(NOW, key(1), bad) else { panic!("all") };
     assert_eq!(whole.damage.suspect, [8..16, 18..19, 21..24]);
-    assert_eq!(whole.damage.frame, Check::Bad);
+    assert_eq!((whole.damage.frame, whole.damage.corrected), (Check::Bad, 7));
 }
 
 proptest! {
@@ -163,5 +165,41 @@ proptest! {
             prop_assert!(reassembler.used <= 2_000);
             prop_assert!(reassembler.deadline().is_none_or(|deadline| deadline > now));
         }
+    }
+}
+
+#[test]
+fn the_first_piece_says_what_the_packet_is_and_all_of_them_how_good_it_is() {
+    let of = |offset, more, protocol, header: &'static [u8], frame| Piece {
+        protocol,
+        header: Bytes::from_static(header),
+        damage: Damage { frame, corrected: 2, ..Damage::default() },
+        ..piece(offset, 8, more)
+    };
+    for (second, expected) in
+        [(Check::Good, Check::Good), (Check::Unchecked, Check::Unchecked), (Check::Bad, Check::Bad)]
+    {
+        let mut reassembler = reassembler();
+        let late = of(8, false, Protocol::TCP, b"second", second);
+        assert!(matches!(reassembler.insert(NOW, key(1), late), Outcome::Held));
+        let early = of(0, true, Protocol::UDP, b"first", Check::Good);
+        let Outcome::Complete(whole) = reassembler.insert(NOW, key(1), early) else {
+            panic!("both are there")
+        };
+        assert_eq!((whole.protocol, &whole.header[..]), (Protocol::UDP, &b"first"[..]));
+        assert_eq!((whole.damage.frame, whole.damage.corrected), (expected, 4));
+    }
+}
+
+#[test]
+fn an_empty_last_piece_ends_the_packet() {
+    for pieces in [[(0, 8, true), (8, 0, false)], [(8, 0, false), (0, 8, true)]] {
+        let mut reassembler = reassembler();
+        let [first, last] = pieces.map(|(offset, len, more)| piece(offset, len, more));
+        assert!(matches!(reassembler.insert(NOW, key(1), first), Outcome::Held));
+        let Outcome::Complete(whole) = reassembler.insert(NOW, key(1), last) else {
+            panic!("both are there")
+        };
+        assert_eq!(whole.data.len(), 8);
     }
 }

@@ -104,3 +104,14 @@ fn too_little_says_nothing() {
     assert_eq!(understand(&Bytes::from_static(&[0x45; 19]), None), None);
     assert_eq!(understand(&Bytes::new(), None), None);
 }
+
+#[test]
+fn the_lack_of_a_protocol_has_a_message_of_its_own_over_ipv4() {
+    let packet = Payload::from(v4(HERE, THERE, Protocol(200), &[7; 40], 0));
+    let addresses = Addresses::V4 { src: THERE, dst: HERE };
+    let (header, data) = message(&addresses, Problem::NoProtocol, &packet).expect("a message");
+    let bytes = [&header[..], &data].concat();
+    let read = icmpv4::Packet::new(&bytes).expect("a message");
+    assert_eq!((bytes[0], bytes[1]), (3, 2));
+    assert_eq!(problem_v4(icmpv4::Repr::parse(&read)), Some(Problem::NoProtocol));
+}

@@ -29,6 +29,53 @@ fn a_later_route_to_the_same_network_replaces_the_earlier() {
     assert_eq!(table.lookup([10, 1, 1, 1].into()), Some(2));
 }
 
+/// Every station reaches 10.1.0.0/16 by the interface that has its number.
+#[derive(Debug)]
+struct Source(u8);
+
+impl RouteSource for Source {
+    fn lookup(&self, station: usize, destination: IpAddr) -> Option<(u8, usize)> {
+        let network = prefix::network(destination, 16);
+        (network == IpAddr::from([10, 1, 0, 0])).then_some((self.0, station))
+    }
+}
+
+#[test]
+fn of_own_and_shared_routes_the_longer_prefix_wins_and_the_own_one_of_two_as_long() {
+    let mut table = RoutingTable::new([
+        route("0.0.0.0/0", 0),
+        route("10.1.2.0/24", 1),
+        route("10.1.3.4/32", 2),
+        route("10.1.0.0/17", 3),
+    ]);
+    let lookup = |table: &RoutingTable, text: &str| table.lookup(text.parse().expect("an address"));
+    assert_eq!(lookup(&table, "10.1.200.1"), Some(0));
+    table.share(SharedRoutes { source: Arc::new(Source(16)), station: 7 });
+    assert_eq!(lookup(&table, "10.1.200.1"), Some(7));
+    assert_eq!(lookup(&table, "10.1.2.3"), Some(1));
+    assert_eq!(lookup(&table, "10.1.3.4"), Some(2));
+    assert_eq!(lookup(&table, "10.2.0.1"), Some(0));
+    for (len, interface) in [(16, 3), (17, 3), (18, 7)] {
+        table.share(SharedRoutes { source: Arc::new(Source(len)), station: 7 });
+        assert_eq!(lookup(&table, "10.1.1.1"), Some(interface), "{len}");
+    }
+    table.share(SharedRoutes { source: Arc::new(Source(32)), station: 7 });
+    assert_eq!(lookup(&table, "10.1.3.4"), Some(2), "nothing is longer than an address");
+}
+
+#[test]
+fn shared_routes_are_the_same_for_one_station_of_one_source() {
+    let source: Arc<dyn RouteSource> = Arc::new(Source(16));
+    let of = |source: &Arc<dyn RouteSource>, station| {
+        let source = Arc::clone(source);
+        SharedRoutes { source, station }
+    };
+    let other: Arc<dyn RouteSource> = Arc::new(Source(16));
+    assert_eq!(of(&source, 1), of(&source, 1));
+    assert_ne!(of(&source, 1), of(&source, 2));
+    assert_ne!(of(&source, 1), of(&other, 1));
+}
+
 proptest! {
     #[test]
     fn equals_a_search_through_all_routes(

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use windfall_base::seq::Seq32;
 use windfall_base::{Check, DropReason, Frame};
-use windfall_wire_link::pipe::{Ack, Probe, Wish};
+use windfall_wire_link::pipe::{Ack, Probe, UNTOLD, Wish};
 
 use super::history::History;
 use crate::output::Output;
@@ -71,7 +71,9 @@ impl Receiver {
         if !self.history.hear(numbered.order) {
             return None;
         }
-        self.pass_to(numbered.seq + u32::from(numbered.settled).wrapping_neg(), out);
+        if numbered.settled != UNTOLD {
+            self.pass_to(numbered.seq + u32::from(numbered.settled).wrapping_neg(), out);
+        }
         Some(numbered.seq.distance_from(self.next))
     }
 

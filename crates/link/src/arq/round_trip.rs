@@ -49,3 +49,44 @@ impl RoundTrip {
         base.saturating_mul(1 << self.backoff).min(base.max(LONGEST))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(samples: &[u64]) -> RoundTrip {
+        let mut round_trip = RoundTrip::default();
+        samples.iter().for_each(|ms| round_trip.sample(Duration::from_millis(*ms)));
+        round_trip
+    }
+
+    fn micros(round_trip: &RoundTrip) -> u64 {
+        round_trip.patience().as_micros()
+    }
+
+    #[test]
+    fn patience_is_the_mean_and_four_times_its_variation() {
+        // RFC 6298, section 2, and a margin of 1 ms.
+        assert_eq!(micros(&after(&[])), 200_000);
+        assert_eq!(micros(&after(&[100])), 100_000 + 4 * 50_000 + 1_000);
+        assert_eq!(micros(&after(&[100, 60])), 95_000 + 4 * 47_500 + 1_000);
+        assert_eq!(micros(&after(&[100, 60, 140])), 100_625 + 4 * 46_875 + 1_000);
+    }
+
+    #[test]
+    fn patience_doubles_with_each_wait_in_vain_up_to_a_second() {
+        let mut round_trip = after(&[100]);
+        for expected in [301_000, 602_000, 1_000_000, 1_000_000] {
+            assert_eq!(micros(&round_trip), expected);
+            round_trip.back_off();
+        }
+        round_trip.sample(Duration::from_millis(100));
+        assert_eq!(micros(&round_trip), 100_000 + 4 * 37_500 + 1_000);
+        // One round trip may take longer than that.
+        let mut long = after(&[2_000]);
+        for _ in 0..40 {
+            assert_eq!(micros(&long), 6_001_000);
+            long.back_off();
+        }
+    }
+}

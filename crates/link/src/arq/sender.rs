@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Duration, Frame, Instant};
 use windfall_wire_link::coded::Place as Number;
-use windfall_wire_link::pipe::{Ack, Probe};
+use windfall_wire_link::pipe::{Ack, Probe, UNTOLD};
 
 use super::framer::{Fate, Framer};
 use super::round_trip::RoundTrip;
@@ -15,6 +15,8 @@ use crate::window::{Pulled, Window};
 /// On a link without rate and delay an attempt takes no time. One that lets nothing through must
 /// not hold time still, so after so many attempts the link pauses.
 const ATTEMPTS_AT_ONCE: u32 = 16;
+/// Transmissions that are remembered in any case where no report comes back.
+const LEAST_FLIGHTS: usize = 16_384;
 /// How long it pauses.
 const PAUSE: Duration = Duration::from_micros(100);
 
@@ -275,8 +277,8 @@ impl<F: Framer> Sender<F> {
         seq: Seq32,
         events: &mut VecDeque<Event>,
     ) -> Option<Frame> {
-        let number =
-            Number { seq, order: self.order, settled: seq.distance_from(self.base) as u16 };
+        let settled = u16::try_from(seq.distance_from(self.base)).unwrap_or(UNTOLD);
+        let number = Number { seq, order: self.order, settled };
         let copy = copy(&mut self.places, self.base, seq)?;
         let Some(frame) = self.framer.frame(now, copy, number, events) else {
             self.give_up(seq, DropReason::Expired, events);
@@ -284,6 +286,9 @@ impl<F: Framer> Sender<F> {
         };
         let (again, more) = (F::attempts(copy) > 1, F::wants_more(copy));
         self.note_flight(now, Some(seq));
+        if settled == UNTOLD && self.told_from == number.order {
+            self.told_from = self.order;
+        }
         self.urgent = again || !self.round_trip.is_measured();
         if more {
             self.repeats.push_front(seq);
@@ -296,7 +301,7 @@ impl<F: Framer> Sender<F> {
 
     fn note_flight(&mut self, now: Instant, seq: Option<Seq32>) {
         // Where no ACK comes back, what was sent for the only time must not pile up.
-        if self.flights.len() > 2 * Window::MAX_PACKETS
+        if self.flights.len() > 2 * self.window.packets.max(LEAST_FLIGHTS)
             && let Some(seq) = self.flights.front().map(|flight| flight.seq)
             && seq.is_none_or(|seq| self.copy(seq).is_none())
         {

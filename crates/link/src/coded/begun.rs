@@ -1,11 +1,13 @@
 //! A packet of which blocks have arrived.
 
+use core::ops::Range;
+
 use arrayvec::ArrayVec;
 use windfall_base::{Check, Damage, Frame, Tag};
 use windfall_wire_link::check::{FCS_LEN, frame_check};
 use windfall_wire_link::coded::{Fate, Head, MAX_BLOCKS};
 
-use super::blocks::Blocks;
+use super::blocks::{self, Blocks};
 use super::ranges::Ranges;
 
 /// What became of each block of a frame.
@@ -37,35 +39,53 @@ impl Begun {
 
     /// Takes what is good of a frame, and what is not if damage is `welcome`.
     pub(super) fn take(&mut self, head: &Head, unit: &Frame, welcome: bool) -> Fates {
+        if let (true, [stretch]) = (head.uncoded, &head.stretches[..]) {
+            let range = stretch.range();
+            let (found, data) = blocks::read_uncoded(range.len(), &unit.payload);
+            return [self.put(found, true, range, &data, welcome)].into_iter().collect();
+        }
         let read = Blocks::read(head, &unit.payload);
         let all_good = read.fates().all(|fate| matches!(fate, Fate::Good(_)));
         let mut fates = ArrayVec::new();
         for (index, found) in read.fates().enumerate() {
             let range = head.stretches[index].range();
             let data = read.data(index, range.len());
-            fates.push(match found {
-                // Who repeats whole frames has no use for parts of them.
-                Fate::Good(corrected) if all_good || !head.whole => {
-                    self.stream[range.clone()].copy_from_slice(data);
-                    self.missing.remove(&range);
-                    self.suspect.remove(&range);
-                    self.corrected += u32::from(corrected);
-                    found
-                }
-                //= S0.63
-                _ if welcome => {
-                    for gap in self.missing.within(&range) {
-                        let inside = gap.start - range.start..gap.end - range.start;
-                        self.stream[gap.clone()].copy_from_slice(&data[inside]);
-                        self.suspect.insert(gap);
-                    }
-                    self.missing.remove(&range);
-                    if matches!(found, Fate::Good(_)) { found } else { Fate::Damaged }
-                }
-                fate => fate,
-            });
+            // Who repeats whole frames has no use for parts of them.
+            fates.push(self.put(found, all_good || !head.whole, range, data, welcome));
         }
         fates
+    }
+
+    /// Puts the data of one block where it belongs: if it is good and such are `kept`, or if damage
+    /// is `welcome`.
+    fn put(
+        &mut self,
+        found: Fate,
+        kept: bool,
+        range: Range<usize>,
+        data: &[u8],
+        welcome: bool,
+    ) -> Fate {
+        match found {
+            Fate::Good(corrected) if kept => {
+                self.stream[range.clone()].copy_from_slice(data);
+                self.missing.remove(&range);
+                self.suspect.remove(&range);
+                self.corrected += u32::from(corrected);
+                found
+            }
+            //= S0.63
+            _ if welcome => {
+                for gap in self.missing.within(&range) {
+                    let inside = gap.start - range.start..gap.end - range.start;
+                    self.stream[gap.clone()].copy_from_slice(&data[inside]);
+                    self.suspect.insert(gap);
+                }
+                self.missing.remove(&range);
+                if matches!(found, Fate::Good(_)) { found } else { Fate::Damaged }
+            }
+            fate => fate,
+        }
     }
 
     /// Whether all of it is there, right or not.

@@ -108,6 +108,20 @@ impl Blocks {
     }
 }
 
+/// The `len` bytes that an uncoded frame carries, and their state; zeros stand for what was
+/// cut off.
+pub(super) fn read_uncoded(len: usize, payload: &Payload) -> (Fate, Vec<u8>) {
+    let mut bytes = vec![0; len + BLOCK_CHECK];
+    let here = fill(&mut bytes, payload);
+    let fate = match here == bytes.len() {
+        true if is_right(&bytes, Level::NONE) => Fate::Good(0),
+        true => Fate::Failed,
+        false => Fate::Missing,
+    };
+    bytes.truncate(len);
+    (fate, bytes)
+}
+
 /// Copies what has room of a payload, and says how much that was.
 fn fill(bytes: &mut [u8], payload: &Payload) -> usize {
     let mut here = 0;

@@ -78,7 +78,7 @@ impl Packet {
     /// How the next frame is made; `None` if the packet is worthless, or not worth a frame.
     //= S3.16
     //= S3.45
-    pub(super) fn plan(&self, now: Instant, policy: &mut dyn Policy) -> Option<Plan> {
+    pub(super) fn plan(&self, now: Instant, policy: &mut dyn Policy, padded: bool) -> Option<Plan> {
         if self.has_expired(now) {
             return None;
         }
@@ -88,6 +88,8 @@ impl Packet {
             time_left: self.expires.map(|expires| expires.saturating_since(now)),
             tries_left: self.limit.map(|limit| limit.saturating_sub(self.tries)),
             welcomes_damage,
+            // Padded frames are blocks, and blocks tell where the damage is that is welcome.
+            may_be_uncoded: !padded && !welcomes_damage && self.unsent.is_contiguous(),
         })?;
         //= S0.63
         if welcomes_damage {
@@ -126,17 +128,23 @@ impl Packet {
             level: plan.level,
             whole: plan.whole,
             padded,
+            uncoded: plan.uncoded,
             number,
             length: self.len() as u16,
             stretches: arrayvec::ArrayVec::new(),
         };
+        if plan.uncoded {
+            let gap = self.unsent.next_from(0).unwrap_or_default();
+            head.stretches.push(Stretch { start: gap.start as u16, len: gap.len() as u16 });
+            return head;
+        }
         let blocks = usize::from(plan.blocks).clamp(1, MAX_BLOCKS);
         let mut at = 0;
         while head.stretches.len() < blocks
             && let Some(gap) = self.unsent.next_from(at)
         {
             let len = gap.len().min(plan.level.data());
-            head.stretches.push(Stretch { start: gap.start as u16, len: len as u8 });
+            head.stretches.push(Stretch { start: gap.start as u16, len: len as u16 });
             at = gap.start + len;
         }
         while padded && head.stretches.len() < blocks {

@@ -211,7 +211,7 @@ impl Framer for Coder {
         place: Place,
         events: &mut VecDeque<Event>,
     ) -> Option<Frame> {
-        let plan = packet.plan(now, &mut *self.policy)?;
+        let plan = packet.plan(now, &mut *self.policy, self.padded)?;
         let (head, frame) = packet.frame(Number::Window(place), plan, self.padded);
         events.push_back(packet.sent(&frame));
         flights.push_back((place.order, head, plan));

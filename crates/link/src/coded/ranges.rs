@@ -18,6 +18,11 @@ impl Ranges {
         self.0.is_empty()
     }
 
+    /// Whether the set is one stretch.
+    pub(super) fn is_contiguous(&self) -> bool {
+        self.0.len() == 1
+    }
+
     /// How many bytes there are.
     pub(super) fn bytes(&self) -> usize {
         self.0.iter().map(Range::len).sum()

@@ -58,7 +58,7 @@ impl Sender {
             if let Some((head, _)) = self.flight.take() {
                 current.settle(&head, &[]);
             }
-            let Some(plan) = current.plan(now, &mut *self.policy) else {
+            let Some(plan) = current.plan(now, &mut *self.policy, self.padded) else {
                 self.give_up(DropReason::Expired, events);
                 continue;
             };

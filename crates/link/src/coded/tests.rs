@@ -97,6 +97,59 @@ fn packets_arrive_as_they_were_sent_whatever_their_length() {
     }
 }
 
+#[test]
+fn a_packet_that_was_begun_is_held_until_its_sender_turns_to_another() {
+    let mut pair =
+        Pair::new(CodedConfig { arq: Arq::Attempts(NonZeroU8::MIN), ..config(Kind::Bold) });
+    let mut frames = 0;
+    pair.run(vec![packet(1, 1_000)], 9, |unit| {
+        frames += 1;
+        spoil(unit, 300..340);
+        (true, true)
+    });
+    assert_eq!((frames, pair.receiver.held(), pair.delivered.len()), (1, 1, 0));
+    pair.run(vec![packet(2, 1_000)], 9, clean);
+    assert_eq!((pair.receiver.held(), pair.delivered.len()), (0, 1));
+    let lost: Vec<_> = core::iter::from_fn(|| pair.receiver.poll_event()).collect();
+    let reason = DropReason::Uncorrectable;
+    assert_eq!(lost, [Event::Dropped { tag: Some(Tag(1)), kept: true, reason, len: 1_000 }]);
+}
+
+#[test]
+fn a_clean_link_carries_packets_uncoded_and_losses_bring_blocks() {
+    let mut pair = Pair::new(config(Kind::Best));
+    let mut uncoded = 0;
+    let mut count = |unit: &Frame| uncoded += usize::from(unit.payload.len() == 1_500 + 4 + 2);
+    pair.run((0..9).map(|n| packet(n, 1_500)).collect(), 9, |unit| {
+        count(unit);
+        (true, true)
+    });
+    assert_eq!((pair.delivered.len(), uncoded), (9, 9));
+    // The first that is damaged is sent again, in blocks; nothing of it is lost.
+    let mut first = None;
+    pair.run(vec![packet(9, 1_500)], 99, |unit| {
+        if first.is_none() {
+            spoil(unit, 700..720);
+        }
+        first.get_or_insert(unit.payload.len());
+        (true, true)
+    });
+    assert_eq!((pair.delivered.len(), first), (10, Some(1_506)));
+    assert_eq!(pair.delivered[9].payload.to_bytes(), packet(9, 1_500).payload.to_bytes());
+    // A frame that is cut is reported as missing, and repeated.
+    pair.run(vec![packet(10, 1_500)], 99, {
+        let mut frames = 0;
+        move |unit| {
+            frames += 1;
+            if frames == 1 {
+                unit.truncate(900);
+            }
+            (true, true)
+        }
+    });
+    assert_eq!(pair.delivered[10].payload.to_bytes(), packet(10, 1_500).payload.to_bytes());
+}
+
 //= S3.18
 //= S3.19
 //= S3.20
@@ -125,8 +178,8 @@ fn only_failed_blocks_are_repeated_where_the_policy_says_so() {
     let mut flex = Pair::new(config(Kind::Flex));
     flex.run(vec![packet(1, 1_200)], 9, |unit| strike(&mut first, unit));
     assert_eq!((flex.delivered.len(), flex.frames), (1, 2));
-    // One block again, and coded by then: two stretches with 15 bytes of check and parity each.
-    assert_eq!(flex.bytes, 1_200 + 4 + 5 * 2 + 253 + 2 * 15);
+    // One block again, as it was: a single failure is no reason for parity.
+    assert_eq!(flex.bytes, 1_200 + 4 + 5 * 2 + 253 + 2);
     let mut first = 0;
     let mut bold = Pair::new(config(Kind::Bold));
     bold.run(vec![packet(1, 1_200)], 9, |unit| strike(&mut first, unit));
@@ -215,6 +268,7 @@ fn blocks_of_a_false_packet_are_asked_for_again() {
         padded: false,
         number: Number::Unit(windfall_base::seq::Seq16(1)),
         length: 100,
+        uncoded: false,
         stretches: [Stretch { start: 0, len: 104 }].into_iter().collect(),
     };
     let head = head(windfall_wire_link::pipe::Wish::default());

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use windfall_base::{Class, Duration, Probability, Rate, Seed, Stream, Tag};
 
 use super::*;
+use crate::policy::{Cost, Kind};
 
 /// What the wire does to a frame.
 #[derive(Clone, Debug)]
@@ -151,6 +152,22 @@ impl<F: FnMut(usize, &Frame) -> Fate> Run<F> {
 fn packet(n: u64, class: Class) -> Frame {
     let payload = vec![n as u8; 40 + (n as usize * 37) % 100];
     Frame { tag: Some(Tag(n)), class, ..Frame::packet(payload) }
+}
+
+/// The window may be longer than the distance that a header can tell.
+#[test]
+fn a_packet_that_is_given_up_does_not_hold_up_a_hundred_thousand() {
+    let window = Window { packets: 100_000, bytes: 1 << 30 };
+    let config = PipeConfig { window, ..config(Arq::Attempts(NonZeroU8::new(2).unwrap())) };
+    let first = |end: usize, frame: &Frame| match (end, frame.tag) {
+        (0, Some(Tag(0))) => Fate::Lost,
+        _ => Fate::Arrives,
+    };
+    let count = 80_000;
+    let run = Run::new(config, (Some(1_000), 100_000), first).offer(count, Class::default());
+    let run = run.finish();
+    let tags: Vec<u64> = run.delivered.iter().filter_map(|frame| frame.tag).map(|t| t.0).collect();
+    assert!(tags.into_iter().eq(1..count));
 }
 
 fn config(arq: Arq) -> PipeConfig {
@@ -464,4 +481,60 @@ fn a_link_that_lets_nothing_through_does_not_hold_time_still() {
     assert_eq!(run.delivered.len(), 1);
     // A pause of 100 µs after each 16 attempts.
     assert!(run.now >= Instant::START + Duration::from_micros(100 * (1_000 / 16)), "{}", run.now);
+}
+
+#[test]
+fn a_pipe_holds_what_is_not_settled_and_what_is_not_collected() {
+    let cost = Cost { per_frame: Duration::from_micros(10), per_byte: Duration::from_nanos(4_000) };
+    let coding = Coding { policy: Kind::ALL[0], padded: false, cost };
+    for coding in [None, Some(coding)] {
+        let config = PipeConfig { coding, ..config(Arq::Persistent) };
+        let [mut near, mut far] = [Pipe::new(config), Pipe::new(config)];
+        let mut queue: VecDeque<Frame> = (0..3).map(|n| packet(n, Class::default())).collect();
+        let mut frames = Vec::new();
+        while !queue.is_empty() {
+            let pull = || queue.pop_front().map(Pulled::from);
+            frames.extend(near.poll_transmit(Instant::START, pull));
+        }
+        assert_eq!((near.held(), far.held()), (3, 0));
+        // The first is late: the others wait for it.
+        frames.rotate_left(1);
+        for (count, frame) in (1..).zip(frames) {
+            assert_eq!(far.handle_frame(Instant::START, frame), Arrival::Packet);
+            assert_eq!(far.held(), count);
+        }
+        let order = core::iter::from_fn(|| far.poll_delivery()).map(|frame| frame.tag);
+        assert_eq!(order.collect::<Vec<_>>(), [0, 1, 2].map(|n| Some(Tag(n))));
+        assert_eq!(far.held(), 0);
+        while let Some(ack) = far.poll_transmit(Instant::START, || None) {
+            assert_eq!(near.handle_frame(Instant::START, ack), Arrival::Control);
+        }
+        assert_eq!(near.held(), 0);
+    }
+}
+
+#[test]
+fn what_waits_for_its_turn_is_kept_as_far_as_the_window_goes() {
+    // The sender may have more under way than its receiver can keep.
+    let mut near = Pipe::new(config(Arq::Persistent));
+    let window = Window { bytes: 100, ..Window::default() };
+    let mut far = Pipe::new(PipeConfig { window, ..config(Arq::Persistent) });
+    let big = |n| Frame { tag: Some(Tag(n)), ..Frame::packet(vec![n as u8; 80]) };
+    let mut queue: VecDeque<Frame> = (0..3).map(big).collect();
+    let frames = [(); 3].map(|()| {
+        let pull = || queue.pop_front().map(Pulled::from);
+        near.poll_transmit(Instant::START, pull).expect("the window is open")
+    });
+    let [first, second, third] = frames;
+    far.handle_frame(Instant::START, second);
+    far.handle_frame(Instant::START, third);
+    let events: Vec<Event> = core::iter::from_fn(|| far.poll_event()).collect();
+    assert!(
+        matches!(events[..], [Event::Dropped { reason: DropReason::ReceiveBuffer, .. }]),
+        "{events:?}"
+    );
+    // What comes in turn is never refused for its length: it need not be kept.
+    far.handle_frame(Instant::START, first);
+    let order = core::iter::from_fn(|| far.poll_delivery()).map(|frame| frame.tag);
+    assert_eq!(order.collect::<Vec<_>>(), [0, 1].map(|n| Some(Tag(n))));
 }

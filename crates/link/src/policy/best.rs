@@ -4,28 +4,27 @@
 //! lost after one that was lost or was not; how often a block is cut off; and how much parity the
 //! blocks need after a frame whose worst block needed so much. All estimates forget slowly.
 //!
-//! Of every size and level the expected gain is computed: the bytes that it brings, less what its
-//! air time is worth at the rate that the link reaches at present. That price is what makes a frame
-//! short while frames are being lost, although loss strikes short and long ones alike: it finds out
-//! cheaply when the spell is over. A packet whose time or attempts may run out gets such a frame
-//! only if it saves the packet nearly as surely as any would, and one that cannot arrive in time
-//! any more is not sent.
+//! Of every size and level, and of an uncoded frame, the expected gain is computed: the bytes that
+//! it brings, less what its air time is worth at the rate that the link reaches at present. That
+//! price is what makes a frame short while frames are being lost, although loss strikes short and
+//! long ones alike: it finds out cheaply when the spell is over. A packet whose time or attempts
+//! may run out gets such a frame only if it saves the packet nearly as surely as any would, and one
+//! that cannot arrive in time any more is not sent.
 
 use windfall_base::Duration;
 use windfall_wire_link::coded::{BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
 
+use super::beyond::{Beyond, approach, need};
+use super::cuts::{Cuts, mended};
+use super::estimate::Estimate;
 use super::{Cost, Outcome, Plan, Policy, Request};
 
-/// The least weight of one more frame in the estimates of loss and truncation.
-const FRAME_MEMORY: f64 = 0.01;
 /// The weight of one block in the two estimates of wrong symbols at large: the quick and the slow.
 const BLOCK_MEMORY: [f64; 2] = [0.08, 0.01];
 /// The least weight of one more block in an estimate of wrong symbols after a certain frame.
 const AFTER_MEMORY: f64 = 0.03;
 /// So many blocks count as much as what is known at large.
 const AFTER_PRIOR: f64 = 6.0;
-/// Of each block that failed, the share that is taken to need each further level.
-const NEXT_LEVEL: f64 = 0.6;
 /// How much of the air time and the gain so far counts after one more frame.
 const WORTH_MEMORY: f64 = 0.99;
 /// What a further frame for the rest of a packet costs beside its bytes, in overheads of a frame.
@@ -40,36 +39,18 @@ pub struct Best {
     /// The probability that a frame is lost whole: after one that was not, and after one that was.
     loss: [Estimate; 2],
     pub(super) was_lost: bool,
-    /// The probability that a block is cut off, given that the one before is there: after a frame
-    /// that was not cut, and after one that was.
-    cut: [Estimate; 2],
-    was_cut: bool,
+    cuts: Cuts,
     /// The probability that a block needs just this level, at large.
     needs: [[f64; 8]; 2],
     /// The same after a frame whose worst block needed each level, and how many blocks tell so.
     after: [([f64; 8], f64); 8],
+    beyond: Beyond,
     /// What the worst block of the last reported frame needed.
     last: Level,
     /// Bytes gained and seconds on the air, the recent ones counting more.
     gained: (f64, f64),
     /// Bytes that were wanted when the last frame was planned.
     wanted: usize,
-}
-
-/// A probability that follows what is seen: at first as a mean, then slower and slower to a point.
-#[derive(Clone, Copy, Debug, Default)]
-struct Estimate {
-    value: f64,
-    seen: f64,
-}
-
-impl Estimate {
-    fn learn(&mut self, happened: bool) {
-        self.seen += 1.0;
-        // As if it had not happened in two trials before the first.
-        let weight = (1.0 / (self.seen + 2.0)).max(FRAME_MEMORY);
-        self.value += weight * (f64::from(u8::from(happened)) - self.value);
-    }
 }
 
 /// What a frame promises.
@@ -126,8 +107,8 @@ impl Best {
             cost,
             loss: [Estimate::default(); 2],
             was_lost: false,
-            cut: [Estimate::default(); 2],
-            was_cut: false,
+            cuts: Cuts::default(),
+            beyond: Beyond::default(),
             needs: [needs; 2],
             after: [([0.0; 8], 0.0); 8],
             last: Level::NONE,
@@ -151,54 +132,44 @@ impl Best {
     /// What a frame promises for the rest of a packet.
     fn promise(&self, wanted: usize, plan: Plan, good: f64) -> Promise {
         let level = plan.level;
-        let used = usize::from(plan.blocks).min(wanted.div_ceil(level.data())).max(1);
         let arrives = 1.0 - self.loss[usize::from(self.was_lost)].value;
-        let stays = 1.0 - self.cut[usize::from(self.was_cut)].value;
-        let (mut bytes, mut reached, mut all) = (0.0, arrives, arrives);
+        if plan.uncoded {
+            let pieces = wanted.div_ceil(level.data()).max(1);
+            let longest = pieces.min(MAX_BLOCKS);
+            let there = self.cuts.reached(longest)[longest - 1];
+            let all = arrives * there * good.powi(pieces as i32);
+            let seconds = self.cost.of(wanted + BLOCK_CHECK).as_secs_f64();
+            return Promise { plan, bytes: wanted as f64 * all, seconds, frames: 1, all };
+        }
+        let used = usize::from(plan.blocks).min(wanted.div_ceil(level.data())).max(1);
+        let reached = self.cuts.reached(used);
+        let (mut bytes, mut before, mut there) = (0.0, 1.0, 1.0);
         let mut left = wanted;
-        for _ in 0..used {
+        for reached in &reached[..used] {
             let data = left.min(level.data());
             left -= data;
-            reached *= stays;
-            all *= stays * good;
-            bytes += data as f64 * reached * good;
+            // It is there, or its parity makes up for the cut in it.
+            there = reached + (before - reached) * mended(level, data);
+            before = *reached;
+            bytes += data as f64 * arrives * there * good;
         }
+        let all = arrives * there * good.powi(used as i32);
         let sent = wanted - left + used * (BLOCK_CHECK + level.parity());
         let seconds = self.cost.of(sent).as_secs_f64();
         let frames = wanted.div_ceil((wanted - left).max(1)).max(1);
         Promise { plan, bytes, seconds, frames, all }
     }
 
-    fn learn_cut(&mut self, fates: &[Fate]) {
-        let cut = &mut self.cut[usize::from(self.was_cut)];
-        self.was_cut = false;
-        for fate in fates {
-            self.was_cut = matches!(fate, Fate::Missing);
-            cut.learn(self.was_cut);
-            if self.was_cut {
-                break;
-            }
-        }
-    }
-
     fn learn_blocks(&mut self, used: Level, fates: &[Fate]) {
         let (after, blocks) = &mut self.after[self.last.index()];
         let mut worst = None;
         for fate in fates {
-            let mut seen = [0.0; 8];
-            let need = match fate {
-                Fate::Good(corrected) => {
-                    let need = Level::correcting(usize::from(*corrected));
-                    seen[need.index()] = 1.0;
-                    need
-                }
-                Fate::Failed | Fate::Damaged => {
-                    spread_beyond(used, &mut seen);
-                    used.stronger()
-                }
-                Fate::Missing => continue,
-            };
-            worst = worst.max(Some(need));
+            self.beyond.learn(used, *fate);
+            let Some(seen) = need(*fate, used, &self.beyond) else { continue };
+            worst = worst.max(Some(match fate {
+                Fate::Good(corrected) => Level::correcting(usize::from(*corrected)),
+                _ => used.stronger(),
+            }));
             for (needs, memory) in self.needs.iter_mut().zip(BLOCK_MEMORY) {
                 approach(needs, &seen, memory);
             }
@@ -208,10 +179,27 @@ impl Best {
         self.last = worst.unwrap_or(self.last);
     }
 
+    /// Learns from an uncoded frame as if it had been blocks: all were good, or one was not.
+    fn learn_uncoded(&mut self, fates: &[Fate]) {
+        let data = Level::NONE.data();
+        let pieces = self.wanted.div_ceil(data).clamp(1, MAX_BLOCKS);
+        match fates {
+            [Fate::Good(_)] => {
+                let last = self.wanted.saturating_sub((pieces - 1) * data).min(data);
+                let good = [Fate::Good(0); MAX_BLOCKS];
+                self.cuts.learn(Level::NONE, last, &good[..pieces]);
+                self.learn_blocks(Level::NONE, &good[..pieces]);
+            }
+            [Fate::Missing] => self.cuts.learn_uncoded(pieces),
+            _ => self.learn_blocks(Level::NONE, fates),
+        }
+    }
+
     /// Notes what a frame has gained, and what it cost.
     fn learn_worth(&mut self, plan: Plan, fates: &[Fate]) {
-        let data = plan.level.data();
-        let used = usize::from(plan.blocks).min(self.wanted.div_ceil(data)).max(1);
+        // An uncoded frame is one long block.
+        let data = if plan.uncoded { self.wanted } else { plan.level.data() };
+        let used = usize::from(plan.blocks).min(self.wanted.div_ceil(data.max(1))).max(1);
         let len = |block: usize| self.wanted.saturating_sub(block * data).min(data);
         let taken = fates.iter().enumerate().filter(|(_, fate)| fate.is_taken());
         let bytes: usize = taken.map(|(block, _)| len(block)).sum();
@@ -229,9 +217,13 @@ impl Policy for Best {
         let worth = self.gained.0 / self.gained.1;
         let rest = REST * self.cost.per_frame.as_secs_f64();
         let survival = self.survival();
-        let plans = (1..=MAX_BLOCKS as u8)
-            .flat_map(|blocks| Level::all().map(move |level| Plan { blocks, level, whole: false }));
+        let coded = |blocks| {
+            Level::all().map(move |level| Plan { blocks, level, whole: false, uncoded: false })
+        };
+        let uncoded = Plan { blocks: 1, level: Level::NONE, whole: false, uncoded: true };
+        let plans = (1..=MAX_BLOCKS as u8).flat_map(coded);
         let promises: Vec<Promise> = plans
+            .chain(request.may_be_uncoded.then_some(uncoded))
             .map(|plan| self.promise(request.bytes, plan, survival[plan.level.index()]))
             .collect();
         let gain = |promise: &Promise| {
@@ -258,29 +250,15 @@ impl Policy for Best {
             Outcome::Report(fates) => fates,
         };
         let is_lost = matches!(outcome, Outcome::Silence);
-        self.loss[usize::from(self.was_lost)].learn(is_lost);
+        self.loss[usize::from(self.was_lost)].learn(f64::from(u8::from(is_lost)));
         self.was_lost = is_lost;
         self.learn_worth(plan, fates);
-        self.learn_cut(fates);
+        if plan.uncoded {
+            self.learn_uncoded(fates);
+            return;
+        }
+        let last = self.wanted.saturating_sub(fates.len().saturating_sub(1) * plan.level.data());
+        self.cuts.learn(plan.level, last.min(plan.level.data()), fates);
         self.learn_blocks(plan.level, fates);
     }
-}
-
-/// Moves a distribution towards another.
-fn approach(distribution: &mut [f64; 8], seen: &[f64; 8], weight: f64) {
-    for (known, seen) in distribution.iter_mut().zip(seen) {
-        *known += weight * (seen - *known);
-    }
-}
-
-/// Nobody knows how much more a failed block needed: every further level gets its share.
-fn spread_beyond(used: Level, seen: &mut [f64; 8]) {
-    let mut left = 1.0;
-    let mut level = used;
-    while level < Level::STRONGEST {
-        level = level.stronger();
-        seen[level.index()] = left * NEXT_LEVEL;
-        left *= 1.0 - NEXT_LEVEL;
-    }
-    // What no level is known to save needs more than the strongest has, and counts for none.
 }

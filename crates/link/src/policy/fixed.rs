@@ -20,7 +20,7 @@ impl Fixed {
     pub const ROBUST: Self = Self::new(1, Level::ROBUST);
 
     const fn new(blocks: u8, level: Level) -> Self {
-        Self(Plan { blocks, level, whole: true })
+        Self(Plan { blocks, level, whole: true, uncoded: false })
     }
 }
 

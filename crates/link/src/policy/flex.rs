@@ -4,28 +4,32 @@
 //! respond within tens of milliseconds. The rules are ours:
 //!
 //! - *Size.* When two reported frames in a row lost at least half of their blocks to truncation,
-//!   the next has half as many. After four that were not cut, one more.
-//! - *Parity.* The level follows the worst block of the last eight reported frames, a failed block
-//!   counting as three symbols more than it could bear: up at once, down by one level after every
-//!   eighth frame that would have survived the weaker one.
+//!   the next has half as many, unless frames of one block fare no better. After four that were not
+//!   cut, or when length is not to blame, one more.
+//! - *Parity.* The level that would have carried the most data in the blocks reported lately: up at
+//!   once, down by one level after every fourth reported frame. A failed block counts for the
+//!   levels above its own only as far as these were seen to save such blocks.
 //!
 //! A frame that was lost whole says nothing about either: a shorter or better coded one would have
 //! been lost as well.
 
-use std::collections::VecDeque;
-
 use windfall_wire_link::coded::{Fate, Level, MAX_BLOCKS};
 
+use super::beyond::{Beyond, approach, need};
 use super::{Outcome, Plan, Policy, Request};
 
-/// Reported frames that the level follows.
-const WINDOW: usize = 8;
+/// The weight of one more block in what blocks need.
+const BLOCK_MEMORY: f64 = 0.05;
+/// Reported frames after which the level may fall by one.
+const STEADY: u32 = 4;
 /// Frames in a row that are badly cut before frames shrink.
 const CUT: u32 = 2;
 /// Frames in a row that are not cut before frames grow.
 const UNCUT: u32 = 4;
-/// What a failed block counts beyond what its parity could correct.
-const BEYOND: usize = 3;
+/// Short frames must keep so many times the share that long ones keep, to be worth their overhead.
+const WORTH: f64 = 4.0 / 3.0;
+/// The weight of one more frame in the shares that frames keep.
+const FRAME_MEMORY: f64 = 0.1;
 
 /// The adaptive policy of the paper.
 #[derive(Clone, Debug)]
@@ -34,21 +38,31 @@ pub struct Flex {
     level: Level,
     cut: u32,
     uncut: u32,
-    /// The wrong symbols in the worst block of each of the last frames.
-    worst: VecDeque<usize>,
-    /// Frames since the level changed.
-    steady: usize,
+    was_cut: bool,
+    /// The share of their blocks that frames keep which follow one that was cut: of one block, and
+    /// longer ones.
+    kept: [f64; 2],
+    /// The share of blocks that need just each level; what no level saves is in none.
+    needs: [f64; 8],
+    beyond: Beyond,
+    /// Reported frames since the level changed.
+    steady: u32,
 }
 
 impl Default for Flex {
     /// Begins like BOLD: most links are good.
     fn default() -> Self {
+        let mut needs = [0.0; 8];
+        needs[0] = 1.0;
         Self {
             blocks: MAX_BLOCKS as u8,
             level: Level::NONE,
             cut: 0,
             uncut: 0,
-            worst: VecDeque::with_capacity(WINDOW),
+            was_cut: false,
+            kept: [1.0, 0.5],
+            needs,
+            beyond: Beyond::default(),
             steady: 0,
         }
     }
@@ -57,7 +71,7 @@ impl Default for Flex {
 impl Policy for Flex {
     //= S3.21
     fn plan(&mut self, _request: &Request) -> Option<Plan> {
-        Some(Plan { blocks: self.blocks, level: self.level, whole: false })
+        Some(Plan { blocks: self.blocks, level: self.level, whole: false, uncoded: false })
     }
 
     fn learn(&mut self, plan: Plan, outcome: Outcome<'_>) {
@@ -73,37 +87,53 @@ impl Policy for Flex {
 impl Flex {
     fn learn_size(&mut self, fates: &[Fate]) {
         let missing = fates.iter().filter(|fate| matches!(fate, Fate::Missing)).count();
+        if self.was_cut {
+            let kept = &mut self.kept[usize::from(fates.len() > 1)];
+            *kept += FRAME_MEMORY * (1.0 - missing as f64 / fates.len() as f64 - *kept);
+        }
+        self.was_cut = missing > 0;
+        let length_is_to_blame = self.kept[0] >= WORTH * self.kept[1];
         if missing == 0 {
             (self.cut, self.uncut) = (0, self.uncut + 1);
         } else {
             (self.cut, self.uncut) = (self.cut + u32::from(missing * 2 >= fates.len()), 0);
         }
-        if self.cut >= CUT {
+        if self.cut >= CUT && length_is_to_blame {
             self.blocks = (self.blocks / 2).max(1);
             self.cut = 0;
-        } else if self.uncut >= UNCUT {
+        } else if self.uncut >= UNCUT || !length_is_to_blame {
             self.blocks = (self.blocks + 1).min(MAX_BLOCKS as u8);
             self.uncut = 0;
         }
     }
 
     fn learn_parity(&mut self, used: Level, fates: &[Fate]) {
-        let wrong = |fate: &Fate| match fate {
-            Fate::Good(corrected) => Some(usize::from(*corrected)),
-            Fate::Failed | Fate::Damaged => Some(used.correctable() + BEYOND),
-            Fate::Missing => None,
-        };
-        let Some(worst) = fates.iter().filter_map(wrong).max() else { return };
-        if self.worst.len() == WINDOW {
-            self.worst.pop_front();
+        for fate in fates {
+            self.beyond.learn(used, *fate);
+            if let Some(seen) = need(*fate, used, &self.beyond) {
+                approach(&mut self.needs, &seen, BLOCK_MEMORY);
+            }
         }
-        self.worst.push_back(worst);
         self.steady += 1;
-        let needed = Level::correcting(self.worst.iter().copied().max().unwrap_or(0));
-        if needed > self.level {
-            (self.level, self.steady) = (needed, 0);
-        } else if needed < self.level && self.steady >= WINDOW {
+        let most = self.most_data();
+        if most > self.level {
+            (self.level, self.steady) = (most, 0);
+        } else if most < self.level && self.steady >= STEADY {
             (self.level, self.steady) = (self.level.weaker(), 0);
         }
+    }
+
+    /// The level at which blocks bring the most data.
+    fn most_data(&self) -> Level {
+        let mut saved = 0.0;
+        let mut most = (Level::NONE, f64::MIN);
+        for level in Level::all() {
+            saved += self.needs[level.index()];
+            let data = saved * level.data() as f64;
+            if data > most.1 {
+                most = (level, data);
+            }
+        }
+        most.0
     }
 }

@@ -1,12 +1,17 @@
-use windfall_base::Duration;
+use windfall_base::{Duration, Seed, Stream};
 
 use super::*;
 
 const COST: Cost =
     Cost { per_frame: Duration::from_micros(900), per_byte: Duration::from_nanos(9_508) };
 
-const REQUEST: Request =
-    Request { bytes: 1_504, time_left: None, tries_left: None, welcomes_damage: false };
+const REQUEST: Request = Request {
+    bytes: 1_504,
+    time_left: None,
+    tries_left: None,
+    welcomes_damage: false,
+    may_be_uncoded: false,
+};
 
 /// Lets a policy choose and report so many frames, all blocks of the same fate.
 fn feed(policy: &mut dyn Policy, frames: usize, fate: impl Fn(Plan, u8) -> Fate) -> Plan {
@@ -58,6 +63,128 @@ fn flex_responds_within_tens_of_milliseconds() {
         frames += 1;
     }
     assert!(frames <= 3, "{frames}");
+}
+
+/// Reports so many frames of which every fifth block is destroyed, whatever its parity; gives the
+/// mean share of blocks that the levels leave for data.
+fn destroyed(policy: &mut dyn Policy, frames: usize) -> f64 {
+    let (mut block, mut data) = (0, 0);
+    for _ in 0..frames {
+        let plan = policy.plan(&REQUEST).unwrap();
+        let fates: Vec<Fate> = (0..plan.blocks)
+            .map(|_| {
+                block += 1;
+                if block % 5 == 0 { Fate::Failed } else { Fate::Good(0) }
+            })
+            .collect();
+        policy.learn(plan, Outcome::Report(&fates));
+        data += plan.level.data();
+    }
+    data as f64 / (frames * Level::NONE.data()) as f64
+}
+
+//= S3.21
+#[test]
+fn a_block_that_no_code_could_have_saved_is_no_demand_for_parity() {
+    for kind in [Kind::Flex, Kind::Best] {
+        let mut policy = kind.build(COST);
+        destroyed(&mut *policy, 40);
+        let left = destroyed(&mut *policy, 400);
+        assert!(left > 0.97, "{kind} leaves {left} for data");
+        // Where parity helps it comes back.
+        let plan = feed(&mut *policy, 40, |plan, _| wrong(plan, 20));
+        assert_eq!(plan.level, Level::correcting(20), "{kind}");
+    }
+}
+
+/// Reports frames of which a share is cut short anywhere, however long they are.
+fn cut_anywhere(policy: &mut dyn Policy, share: f64, frames: usize) -> Vec<u8> {
+    let mut random = Stream::new(Seed(4), "cuts");
+    let mut blocks = Vec::new();
+    for _ in 0..frames {
+        let plan = policy.plan(&REQUEST).unwrap();
+        // Five blocks of a packet of six, and its rest in a frame of one.
+        for len in [plan.blocks, 1] {
+            let cut = (random.unit() < share).then(|| random.below(len.into()) as u8);
+            let fates: Vec<Fate> =
+                (0..len)
+                    .map(|at| {
+                        if cut.is_some_and(|cut| at >= cut) { Fate::Missing } else { Fate::Good(0) }
+                    })
+                    .collect();
+            policy.learn(plan, Outcome::Report(&fates));
+        }
+        blocks.push(plan.blocks);
+    }
+    blocks
+}
+
+//= S3.21
+#[test]
+fn frames_stay_long_where_short_ones_are_cut_as_often() {
+    for kind in [Kind::Flex, Kind::Best] {
+        let mut policy = kind.build(COST);
+        cut_anywhere(&mut *policy, 0.5, 100);
+        let blocks = cut_anywhere(&mut *policy, 0.5, 300);
+        let mean = blocks.iter().map(|n| f64::from(*n)).sum::<f64>() / 300.0;
+        assert!(mean > 4.5, "{kind}: {mean} blocks");
+    }
+}
+
+/// A request that an uncoded frame may serve.
+const ANY: Request = Request { may_be_uncoded: true, ..REQUEST };
+
+/// Plans one frame and reports what `fate` says of each block, or of the uncoded frame.
+fn step(policy: &mut dyn Policy, fate: impl Fn(Plan) -> Fate) -> Plan {
+    let plan = policy.plan(&ANY).unwrap();
+    let fates = vec![fate(plan); usize::from(plan.blocks)];
+    policy.learn(plan, Outcome::Report(&fates));
+    plan
+}
+
+#[test]
+fn best_leaves_frames_uncoded_while_the_link_is_clean_and_no_longer() {
+    let mut best = Best::new(COST);
+    for _ in 0..500 {
+        step(&mut best, |_| Fate::Good(0));
+    }
+    assert!(best.plan(&ANY).unwrap().uncoded);
+    // Where it must know which part is damaged, or has none that is in one piece, it is in blocks.
+    assert!(!best.plan(&REQUEST).unwrap().uncoded);
+    // Two frames of errors are enough, and a calm of some frames brings it back.
+    let errors = |plan: Plan| if plan.uncoded { Fate::Failed } else { wrong(plan, 9) };
+    step(&mut best, errors);
+    step(&mut best, errors);
+    let uncoded = (0..100).filter(|_| step(&mut best, errors).uncoded).count();
+    assert_eq!(uncoded, 0);
+    let calm = (0..200).filter(|_| step(&mut best, |_| Fate::Good(0)).uncoded).count();
+    assert!(calm > 100, "{calm}");
+}
+
+#[test]
+fn best_leaves_no_frames_uncoded_where_every_second_is_cut() {
+    let mut best = Best::new(COST);
+    let mut random = Stream::new(Seed(5), "cuts");
+    let mut uncoded = 0;
+    for frame in 0..600 {
+        let plan = best.plan(&ANY).unwrap();
+        // Anywhere in the frame: what lies before it has arrived.
+        let cut = if random.unit() < 0.5 { random.unit() } else { 1.0 };
+        let end = |block| f64::from(block + 1) / f64::from(plan.blocks);
+        let fate = |block| if end(block) > cut { Fate::Missing } else { Fate::Good(0) };
+        let fates: Vec<Fate> = (0..plan.blocks).map(fate).collect();
+        best.learn(plan, Outcome::Report(&fates));
+        uncoded += usize::from(frame > 100 && plan.uncoded);
+    }
+    assert_eq!(uncoded, 0);
+}
+
+#[test]
+fn policies_of_the_paper_send_blocks() {
+    for kind in [Kind::Bold, Kind::Light, Kind::Robust, Kind::Flex] {
+        let mut policy = kind.build(COST);
+        assert!((0..50).all(|_| !step(&mut *policy, |_| Fate::Good(0)).uncoded), "{kind}");
+    }
 }
 
 #[test]

@@ -6,6 +6,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::libc;
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
+use windfall_base::Duration;
+
+/// Asks a socket when the packet came that was read last.
+const SIOCGSTAMPNS: libc::Ioctl = 0x8907;
 
 /// The hardware address of every station's end. There is nobody else on its link.
 pub(crate) const INNER: [u8; 6] = [2, 0x57, 0x46, 0, 0, 1];
@@ -33,6 +37,8 @@ pub(crate) fn open(index: u32) -> io::Result<OwnedFd> {
         // Beyond the system's limit only where that is allowed.
         let _ = set_option(&socket, libc::SOL_SOCKET, option, 8 << 20);
     }
+    // The first question makes the kernel note when packets come; it has no answer yet.
+    let _ = age(&socket);
     // SAFETY: an all-zero `sockaddr_ll` is a valid value of that plain C structure.
     let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
@@ -61,6 +67,21 @@ pub(crate) fn take_drops(socket: &OwnedFd) -> u64 {
     };
     if result == 0 { counts.tp_drops.into() } else { 0 }
 }
+
+/// How long ago the packet that was last read came to the socket, if the kernel knows.
+pub(crate) fn age(socket: &OwnedFd) -> Option<Duration> {
+    // SAFETY: an all-zero `timespec` is a valid value of that plain C structure.
+    let mut came: libc::timespec = unsafe { mem::zeroed() };
+    // SAFETY: the kernel writes one `timespec` through the pointer, which outlives the call.
+    unsafe { time_of_last(socket.as_raw_fd(), &raw mut came) }.ok()?;
+    // The stamp is of the time of day, as is this; a step of that clock in between is for the
+    // caller to bound.
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    let nanos = (now.tv_sec - came.tv_sec) * 1_000_000_000 + now.tv_nsec - came.tv_nsec;
+    u64::try_from(nanos).ok().map(Duration::from_nanos)
+}
+
+nix::ioctl_read_bad!(time_of_last, SIOCGSTAMPNS, libc::timespec);
 
 fn set_option(socket: &OwnedFd, level: i32, option: i32, value: i32) -> io::Result<()> {
     let len = mem::size_of_val(&value) as libc::socklen_t;

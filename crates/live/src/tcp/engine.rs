@@ -24,7 +24,7 @@ use crate::clock::SystemClock;
 use crate::device::StationDevice;
 use crate::driver::{Clock, Loop};
 use crate::error::{Doing, Error, Result};
-use crate::plan::Program;
+use crate::plan::{Program, ProgramOutput};
 use crate::session::Signals;
 
 /// The engine has one user.
@@ -33,6 +33,8 @@ const APP: AppId = AppId(0);
 const SIGNALS: u32 = 0;
 const COMMAND: u32 = 1;
 const FIRST_SOCKET: u32 = 2;
+/// How long the kernel's listening sockets rest when no descriptor is left for a connection.
+const REST: Duration = Duration::from_millis(200);
 /// How long an engine stays when all is done.
 const FAREWELL: Duration = Duration::from_millis(300);
 
@@ -52,6 +54,14 @@ pub enum Interruption {
     Signal(i32),
     /// The command whose end was awaited has ended.
     Command,
+}
+
+/// Whether descriptors ran out, and somebody was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shortage {
+    None,
+    New,
+    Told,
 }
 
 #[derive(Debug)]
@@ -81,6 +91,10 @@ pub struct Engine {
     /// Connections whose directions are both done, as far as the ends know.
     leaving: BTreeSet<SocketId>,
     records: Vec<Record>,
+    /// When the kernel's listening sockets are looked at again, after descriptors ran out.
+    rests_until: Option<Instant>,
+    /// Whether it is still to be said that they did.
+    shortage: Shortage,
     next_name: u32,
     next_socket: u32,
     buffer: Vec<u8>,
@@ -114,6 +128,8 @@ impl Engine {
             names: BTreeMap::new(),
             leaving: BTreeSet::new(),
             records: Vec::new(),
+            rests_until: None,
+            shortage: Shortage::None,
             next_name: FIRST_SOCKET,
             next_socket: 0,
             buffer: Vec::new(),
@@ -184,7 +200,9 @@ impl Engine {
     /// If the device is gone or the clock cannot wait.
     pub fn turn(&mut self, limit: Option<Instant>) -> Result<Option<Interruption>> {
         let carry = |result: io::Result<()>| result.doing(|| "carry packets".into());
+        let limit = limit.into_iter().chain(self.rests_until).min();
         carry(self.driver.turn_until(limit))?;
+        self.end_rest()?;
         let mut interruption = None;
         for name in self.driver.clock_mut().take_others() {
             match name {
@@ -247,12 +265,53 @@ impl Engine {
     /// Takes what waits at a listening socket of the kernel.
     fn admit(&mut self, name: u32) {
         while let Some((listener, to)) = self.listeners.get(&name) {
-            let (Ok((socket, _)), to) = (listener.accept(), *to) else { return };
+            let to = *to;
+            let socket = match listener.accept() {
+                Ok((socket, _)) => socket,
+                Err(error) if is_shortage(&error) => return self.rest(),
+                Err(_) => return,
+            };
             if let Ok(end) = End::accepted(socket) {
                 let name = self.watch(&end);
                 self.open_splice(to, Splice::new(end, false), name);
             }
         }
+    }
+
+    /// Leaves connections where they wait until there may be descriptors for them: who looks at
+    /// them all the time finds nothing but the same.
+    fn rest(&mut self) {
+        let now = self.now();
+        self.rests_until = Some(now.saturating_add(REST));
+        if self.shortage == Shortage::None {
+            self.shortage = Shortage::New;
+        }
+        for (listener, _) in self.listeners.values() {
+            let _ = self.driver.clock_mut().unwatch(listener);
+        }
+    }
+
+    /// Looks at the listening sockets again when their rest is over.
+    fn end_rest(&mut self) -> Result<()> {
+        let now = self.now();
+        if self.rests_until.is_none_or(|until| now < until) {
+            return Ok(());
+        }
+        self.rests_until = None;
+        for (name, (listener, _)) in &self.listeners {
+            let watched = self.driver.clock_mut().watch_other(*name, listener);
+            watched.doing(|| "watch a listening socket".into())?;
+        }
+        Ok(())
+    }
+
+    /// Whether descriptors ran out for the first time since the last call.
+    pub fn take_shortage(&mut self) -> bool {
+        let is_new = self.shortage == Shortage::New;
+        if is_new {
+            self.shortage = Shortage::Told;
+        }
+        is_new
     }
 
     /// Waits for the kernel's socket of an end.
@@ -399,6 +458,13 @@ impl Engine {
     }
 }
 
+/// Whether the system has no room for another connection now, and may have later.
+fn is_shortage(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM))
+}
+
 /// A program that runs while an engine works.
 #[derive(Debug)]
 pub struct Companion(Child);
@@ -410,9 +476,15 @@ impl Companion {
     /// If it cannot be started.
     pub fn start(engine: &mut Engine, arguments: &[OsString]) -> Result<Self> {
         let (arguments, environment) = (arguments.to_vec(), Vec::new());
-        let program = Program { station: 0, arguments, environment, interactive: false };
+        let program = Program {
+            station: 0,
+            arguments,
+            environment,
+            interactive: false,
+            output: ProgramOutput::Inherit,
+        };
         let name = || program.arguments[0].to_string_lossy().into_owned();
-        let child = crate::program::prepare(&program).spawn();
+        let child = crate::program::prepare(&program, None, None).spawn();
         let child = child.map_err(|source| Error::Spawn { program: name(), source })?;
         let doing = || "watch the command".into();
         let process = Pid::from_child(&child);

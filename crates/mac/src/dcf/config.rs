@@ -30,11 +30,13 @@ pub enum Backoff {
 /// After what a station keeps the extended gap, EIFS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExtendedGap {
-    /// Whenever a preamble was heard and no whole frame came of it, as the standard says.
-    #[default]
+    /// Whenever a preamble was heard and no whole frame came of it.
     Always,
-    /// Only after frames whose PHY header could be read, as ns-3 does: of an OFDM collision between
-    /// equals nothing can be read.
+    /// Only after frames whose PHY header could be read. The standard asks for EIFS after a frame
+    /// whose beginning the PHY has indicated to the MAC (802.11-2007, 9.2.3.4), by
+    /// PHY-RXSTART.indication, which is not issued where the check of the header fails (17.3.12,
+    /// 18.2.6). Radio cards and ns-3 do the same.
+    #[default]
     ReadableHeader,
     /// Never, as Bianchi's model assumes.
     Never,
@@ -105,6 +107,9 @@ pub struct Config {
     pub preamble: Preamble,
     /// Frames longer than this are preceded by RTS and CTS, in bytes of the whole frame.
     pub rts_threshold: usize,
+    /// The rate of RTS and CTS frames; if `None`, an RTS goes at the highest suitable basic rate,
+    /// and a CTS as every response.
+    pub rts_rate: Option<PhyRate>,
     /// Packets whose frame would be longer are cut, in bytes of the whole frame.
     pub fragment_threshold: usize,
     /// How often a packet is tried.
@@ -139,6 +144,7 @@ impl Config {
             basic_rates: phy.basic_rates().to_vec(),
             preamble: Preamble::Long,
             rts_threshold: NO_THRESHOLD,
+            rts_rate: None,
             fragment_threshold: NO_THRESHOLD,
             retries: Retries::default(),
             backoff: Backoff::default(),
@@ -168,12 +174,22 @@ impl Config {
         basic.or_else(|| mandatory().filter(fits).max()).unwrap_or(rate)
     }
 
-    /// The rate of an RTS before a frame at `rate`: a basic one, of the same kind if there is one.
+    /// The rate of an RTS before a frame at `rate`: the configured one, or a basic one, of the same
+    /// kind if there is one.
     #[must_use]
     pub fn request_rate(&self, rate: PhyRate) -> PhyRate {
+        if let Some(rate) = self.rts_rate {
+            return rate;
+        }
         let basic = self.basic_rates.iter().copied().filter(|basic| *basic <= rate);
         let alike = |basic: &PhyRate| (basic.is_ofdm() == rate.is_ofdm(), *basic);
         basic.max_by_key(alike).unwrap_or_else(|| self.lowest_basic_rate())
+    }
+
+    /// The rate of a CTS that answers an RTS at `rate`.
+    #[must_use]
+    pub fn clear_rate(&self, rate: PhyRate) -> PhyRate {
+        self.rts_rate.unwrap_or_else(|| self.response_rate(rate))
     }
 
     /// The rate as the PHY has it; `None` if this PHY has no such rate.
@@ -187,7 +203,7 @@ impl Config {
     /// # Errors
     /// Names the first value that cannot be, and the fix.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let rates = self.rate.rates().iter().chain(&self.basic_rates);
+        let rates = self.rate.rates().iter().chain(&self.basic_rates).chain(&self.rts_rate);
         if let Some(rate) = rates.copied().find(|rate| !self.phy.has(*rate)) {
             return Err(ConfigError::Rate { rate, phy: self.phy });
         }

@@ -18,6 +18,8 @@ pub enum Event {
         /// Whether the station keeps a copy; if not, it has finished with the packet.
         kept: bool,
     },
+    /// An RTS was not answered: the packet is not sent, and counts an attempt.
+    RequestFailed,
     /// The receiver has the packet undamaged; the copy is forgotten.
     Acknowledged {
         /// The packet.

@@ -1,6 +1,8 @@
 //! The half of an exchange that receives: whose frame it is, whether it is whole, what it asks.
 
-use windfall_base::{Check, DropReason, Duration, Frame, Instant, Overheard, RxVector, Tag};
+use windfall_base::{
+    Check, DropReason, Duration, Failure, Frame, Instant, Overheard, RxVector, Tag,
+};
 use windfall_wire_link::check::frame_check;
 use windfall_wire_link::ieee80211::header::{FCS_LEN, MAX_DURATION};
 use windfall_wire_link::ieee80211::timing::ACK_LEN;
@@ -98,6 +100,15 @@ impl Dcf {
         self.end_of_reception(now);
     }
 
+    /// A reception has ended without a frame.
+    pub(super) fn handle_failed_reception(&mut self, now: Instant, failure: Failure) {
+        self.radio.reception(now, State::Overhear);
+        if failure == Failure::Header {
+            self.access.reception(self.config.extended_gap != ExtendedGap::Always);
+        }
+        self.end_of_reception(now);
+    }
+
     /// A reception has ended that was not the answer which is awaited.
     pub(super) fn end_of_reception(&mut self, now: Instant) {
         if matches!(self.phase, Phase::Awaiting { .. }) {
@@ -138,7 +149,11 @@ impl Dcf {
 
     /// Promises an answer a SIFS after `header`, which came for this station alone.
     fn owe(&mut self, now: Instant, kind: Kind, header: &Header, vector: &RxVector) {
-        let rate = self.config.response_rate(self.rate_of(vector));
+        let asked = self.rate_of(vector);
+        let rate = match kind {
+            Kind::Cts => self.config.clear_rate(asked),
+            _ => self.config.response_rate(asked),
+        };
         let sifs = self.config.timing.sifs;
         let spent = sifs + self.duration_of(rate, ACK_LEN);
         let reserves = Duration::from_micros(u64::from(header.duration)).saturating_sub(spent);

@@ -87,8 +87,9 @@ impl Dcf {
         let rate = self.config.request_rate(job.rate);
         let sifs = self.config.timing.sifs;
         let data = self.duration_of(job.rate, job.len());
-        let answer = |rate| self.duration_of(self.config.response_rate(rate), ACK_LEN);
-        let reserves = sifs * 3 + answer(rate) + data + answer(job.rate);
+        let clear = self.duration_of(self.config.clear_rate(rate), ACK_LEN);
+        let answer = self.duration_of(self.config.response_rate(job.rate), ACK_LEN);
+        let reserves = sifs * 3 + clear + data + answer;
         let header = Header {
             duration: field(reserves),
             transmitter: self.config.address,
@@ -169,10 +170,9 @@ impl Dcf {
         let (answer, rate) = match on_air {
             OnAir::Response => return,
             OnAir::Data { group: true } => return self.packet_done(now),
-            OnAir::Data { group: false } => (Kind::Ack, rate),
-            OnAir::Request => (Kind::Cts, self.config.request_rate(rate)),
+            OnAir::Data { group: false } => (Kind::Ack, self.config.response_rate(rate)),
+            OnAir::Request => (Kind::Cts, self.config.clear_rate(self.config.request_rate(rate))),
         };
-        let rate = self.config.response_rate(rate);
         let preamble = rate.preamble_duration(self.config.preamble);
         let until = Some(now + answer_time(&self.config, preamble));
         self.phase = Phase::Awaiting { until, answer };
@@ -217,6 +217,9 @@ impl Dcf {
         let request = matches!(self.phase, Phase::Awaiting { answer: Kind::Cts, .. });
         if !request && job.is_packet() {
             self.rates.learn(job.to(), job.rate, false);
+        }
+        if request {
+            self.events.push_back(Event::RequestFailed);
         }
         let len = if request { RTS_LEN.min(self.config.rts_threshold) } else { job.len() };
         let last = job.fail(len, &self.config);

@@ -2,6 +2,7 @@
 
 mod bss;
 mod exchange;
+mod gaps;
 mod laws;
 mod limits;
 mod options;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use windfall_base::{DropReason, Duration, Frame, Input, Instant, Outgoing};
+use windfall_base::{DropReason, Duration, Frame, Input, Instant, Outgoing, Rate};
 use windfall_wire_link::poll::{Address, Feedback, Head, Kind};
 
 use super::{Timing, split_head, with_head};
@@ -33,6 +33,24 @@ impl Default for Idle {
             longest: Duration::from_millis(4),
             while_busy: Duration::from_millis(60),
         }
+    }
+}
+
+impl Idle {
+    /// The share of the air that polls of `silent` stations take at most while others have units,
+    /// each of which takes `unit` with its ACK.
+    //= S3.33
+    #[must_use]
+    pub fn share_of_polls(
+        &self,
+        silent: usize,
+        timing: &Timing,
+        rate: Rate,
+        unit: Duration,
+    ) -> f64 {
+        let polls = timing.empty_poll(rate).as_secs_f64() * silent as f64;
+        // Each is polled once in that time; or, if that is too short for all, once for every unit.
+        polls / self.while_busy.as_secs_f64().max(polls + unit.as_secs_f64())
     }
 }
 

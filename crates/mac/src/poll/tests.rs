@@ -1,3 +1,5 @@
+mod cell;
+
 use proptest::prelude::*;
 use windfall_base::{Input, Instant, RxVector};
 use windfall_wire_link::poll::{Address, Feedback, Kind};
@@ -45,6 +47,99 @@ impl Client for Willing {
     }
 
     fn on_useless(&mut self, _: Instant, _: Frame, _: DropReason) {}
+}
+
+//= S3.33
+#[test]
+fn polls_of_the_silent_take_the_share_of_the_air_that_is_told() {
+    let idle = Idle { while_busy: Duration::from_millis(60), ..Idle::default() };
+    let unit = Duration::from_millis(15);
+    let share = |silent| idle.share_of_polls(silent, &Timing::WAVELAN, WAVELAN_RATE, unit);
+    // Twice 250 µs and five bytes of 4 + 5.508 µs.
+    let poll = 0.000_595_08;
+    assert!(share(0).abs() < 1e-9);
+    // While 60 ms are enough for all, each is polled once in that time; else once for each unit.
+    assert!((share(10) - 10.0 * poll / 0.060).abs() < 1e-6, "{}", share(10));
+    assert!((share(200) - 200.0 * poll / (200.0 * poll + 0.015)).abs() < 1e-6, "{}", share(200));
+}
+
+/// A client that only counts what is of no use to it.
+#[derive(Default)]
+struct Refusing(Vec<DropReason>);
+
+impl Client for Refusing {
+    fn has_unit(&self, _: Address) -> bool {
+        false
+    }
+
+    fn on_opportunity(&mut self, _: Instant, _: Address) -> Option<Frame> {
+        None
+    }
+
+    fn on_unit(&mut self, _: Instant, _: Address, _: Frame) -> Option<Feedback> {
+        None
+    }
+
+    fn on_outcome(&mut self, _: Instant, _: Address, _: Option<&Feedback>) {}
+
+    fn on_useless(&mut self, _: Instant, _: Frame, reason: DropReason) {
+        self.0.push(reason);
+    }
+}
+
+#[test]
+fn a_unit_that_no_station_was_asked_for_is_discarded_by_name() {
+    let peers = [Address(1), Address(2)];
+    for (to, unit, expected) in [
+        (Address(0), true, vec![DropReason::Malformed]),
+        (Address(3), true, vec![DropReason::NotForUs]),
+        (Address(0), false, vec![]),
+    ] {
+        let mut hub = Coordinator::new(Address(0), &peers, Timing::WAVELAN, Idle::default());
+        let head =
+            Head { kind: Kind::Response, to, from: Address(1), unit, more: false, ack: None };
+        let frame = with_head(&head, unit.then(|| Frame::packet(vec![1; 50])));
+        let mut above = Refusing::default();
+        let input = Input::Frame(frame, RxVector::wired(Instant::START));
+        hub.handle_input(Instant::START, input, &mut above);
+        assert_eq!(above.0, expected, "to {to:?}");
+        assert!(hub.poll_transmit().is_none());
+    }
+}
+
+#[test]
+fn frames_of_another_station_do_not_end_a_turn() {
+    let peers = [Address(1), Address(2)];
+    let mut hub = Coordinator::new(Address(0), &peers, Timing::WAVELAN, Idle::default());
+    let mut above = Refusing::default();
+    let (due, _) = hub.poll_timeout().expect("a poll is due");
+    hub.handle_timeout(due, &mut above);
+    assert!(hub.poll_transmit().is_some());
+    hub.handle_input(due, Input::TransmissionDone, &mut above);
+    let silence = hub.poll_timeout().expect("it waits for an answer").0;
+    assert_eq!(silence, due + Timing::WAVELAN.patience);
+    let heard = |kind, from, to| {
+        let head = Head { kind, to, from, unit: false, more: false, ack: None };
+        Input::Frame(with_head(&head, None), RxVector::wired(due))
+    };
+    for (kind, from, to) in [
+        (Kind::Response, Address(2), Address(0)),
+        (Kind::Response, Address(1), Address(3)),
+        (Kind::Poll, Address(1), Address(0)),
+    ] {
+        hub.handle_input(due, heard(kind, from, to), &mut above);
+        assert!(hub.poll_transmit().is_none(), "{kind:?} from {from:?} to {to:?}");
+    }
+    // A frame on the air puts the end of the patience off, and one that was not to be read does
+    // not end the turn either.
+    hub.handle_input(due, Input::CarrierBusy, &mut above);
+    assert!(hub.poll_timeout().expect("it listens").0 > silence);
+    let later = due + Duration::from_millis(2);
+    hub.handle_input(later, Input::CarrierIdle, &mut above);
+    let until = hub.poll_timeout().expect("it waits for an answer").0;
+    assert_eq!(until, later + Timing::WAVELAN.patience);
+    hub.handle_input(due, heard(Kind::Response, Address(1), Address(0)), &mut above);
+    assert!(hub.poll_transmit().is_some(), "the next poll");
 }
 
 fn any_input() -> impl Strategy<Value = Input> {

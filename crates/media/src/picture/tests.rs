@@ -1,3 +1,5 @@
+use windfall_base::OverBudget;
+
 use super::*;
 use crate::landscape;
 
@@ -35,4 +37,21 @@ fn other_sizes_are_not_compared() {
 fn what_is_no_picture_is_an_error() {
     assert!(Picture::read(b"no picture").is_err());
     assert!(Picture::read(&[0xff, 0xd8, 0xff]).is_err());
+}
+
+#[test]
+fn reading_takes_bounded_memory() {
+    // A head of a few bytes announces 800 MB.
+    let huge = b"P6 16384 16384 255\n";
+    let limit = MemoryBudget::default().left();
+    let refused = |error| matches!(error, Error::Memory(OverBudget { limit: l }) if l == limit);
+    assert!(refused(Picture::read(huge).expect_err("it is too large")));
+    let picture = landscape();
+    let (file, kept) = (picture.to_ppm(), 3 * 384 * 192);
+    let mut budget = MemoryBudget::new(4 * kept);
+    assert_eq!(Picture::read_within(&file, &mut budget).expect("it fits"), picture);
+    assert_eq!(budget.left(), 3 * kept);
+    assert!(Picture::read_within(&file, &mut MemoryBudget::new(2 * kept)).is_err());
+    let jpeg = picture.to_jpeg(85).expect("a picture");
+    assert!(Picture::read_within(&jpeg, &mut MemoryBudget::new(2 * kept)).is_err());
 }

@@ -1,11 +1,15 @@
+use core::net::{Ipv4Addr, SocketAddr};
+
+use windfall_apps::{BulkConfig, BulkSinkConfig};
 use windfall_base::{Duration, Ledger, Probability, Rate, Stream};
 use windfall_channel::{AirConfig, Line, MediumConfig, Model, PathConfig, PipeConfig};
+use windfall_ip::Prefix;
 use windfall_link::Arq;
-use windfall_stack::InterfaceConfig;
+use windfall_stack::{HostConfig, InterfaceConfig};
 use windfall_testkit::laws::{self, Subject};
 
 use super::*;
-use crate::StationConfig;
+use crate::{AppConfig, HostSetup, StationConfig};
 
 const DELAY: Duration = Duration::from_millis(3);
 
@@ -141,4 +145,58 @@ fn what_does_not_exist_is_refused() {
     config.links[0].ends[1].station = 9;
     let error = Network::build(&config, Seed(1)).expect_err("no station 9");
     assert_eq!(error.to_string(), "link \"air\" ends at station 9, and there are 2");
+}
+
+/// Two stations with hosts on a pipe that takes no time, one of which sends a stream without end.
+fn timeless() -> NetworkConfig {
+    let mut config = pair(AirConfig::default(), Arq::None);
+    let path =
+        || PathConfig { line: Line::Instant, delay: Duration::ZERO, air: AirConfig::default() };
+    config.links[0].medium = MediumConfig::Pipe(PipeConfig { forward: path(), backward: path() });
+    let address = |last| Ipv4Addr::new(10, 0, 0, last).into();
+    let host = |last| {
+        let addresses = Prefix::new(address(last), 24).into_iter().collect();
+        let interfaces = vec![windfall_ip::InterfaceConfig { addresses, mtu: 1500 }];
+        let internet = windfall_ip::Config { interfaces, ..windfall_ip::Config::default() };
+        HostConfig { internet, ..HostConfig::default() }
+    };
+    let to = SocketAddr::new(address(2), 9000);
+    let bulk = BulkConfig { to, bytes: None, start: Instant::START, stop: None };
+    let sink = BulkSinkConfig { local: SocketAddr::new(address(2), 9000) };
+    let apps = [AppConfig::Bulk(bulk), AppConfig::BulkSink(sink)];
+    for (station, (last, app)) in config.stations.iter_mut().zip([1, 2].into_iter().zip(apps)) {
+        station.host = Some(HostSetup { host: host(last), apps: vec![app] });
+    }
+    config
+}
+
+#[test]
+fn time_that_does_not_advance_is_noticed() {
+    let mut network = build(&timeless());
+    network.limit_steps_per_instant(20_000);
+    network.handle_timeout(Instant::START);
+    assert_eq!(network.next_event(), Some(Instant::START), "there is more to do");
+    let stall = network.stall().expect("a stream without an end takes no time here");
+    assert_eq!((stall.at, stall.steps, network.steps()), (Instant::START, 20_000, 20_000));
+    let mut elements = stall.elements.clone();
+    elements.sort_unstable();
+    assert_eq!(elements, ["air/far", "air/near", "far", "near"]);
+    let said = stall.to_string();
+    assert!(said.starts_with("time does not advance at 0.000000000 s after 20000 steps"), "{said}");
+    // A driver whose clock goes on may go on too.
+    network.handle_timeout(Instant::START + Duration::from_nanos(1));
+    assert_eq!(network.steps(), 40_000);
+    assert!(network.ledger(ElementId(0)).delivered > 1_000);
+}
+
+#[test]
+fn much_work_at_different_instants_is_no_stall() {
+    let mut network = build(&pair(AirConfig::default(), Arq::None));
+    network.limit_steps_per_instant(200);
+    for step in 0..500 {
+        let now = Instant::START + DELAY * step;
+        network.handle_input(now, Port(0), packet(0, 100));
+        while network.poll_transmit(now).is_some() {}
+    }
+    assert!(network.steps() > 1_000 && network.stall().is_none(), "{}", network.steps());
 }

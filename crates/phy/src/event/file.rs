@@ -1,9 +1,10 @@
 //! The file of tables: deflated, little-endian.
 //!
 //! `WFEV`, a version, then for each of the twelve rates: the lowest ratio and the step in decibels
-//! (`f32`), the number of points (`u16`); for each point: the mean gap, the share and the relative
-//! mean of short gaps (`f32`), the number of events (`u16`); for each event: its wrong bits
-//! (`u16`), and the distances between them (one byte each, all below 256).
+//! (`f32`), the number of points (`u16`); for each point: the mean gap in words, the share and the
+//! relative mean of short gaps (`f32`), the number of events (`u16`); for each event: the number of
+//! its wrong bits (`u16`), the place of the first within its word, and the distances between them
+//! (one byte each, all below 256).
 
 use std::io::{Read, Write};
 use std::sync::OnceLock;
@@ -12,11 +13,14 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
+use windfall_wire_link::ieee80211::PhyRate;
+
 use super::gaps::GapLaw;
 use super::table::{Point, RateTable, Tables};
+use super::word;
 
 const MAGIC: [u8; 4] = *b"WFEV";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// No file of tables is longer when unpacked.
 const LONGEST: u64 = 64 << 20;
 
@@ -27,7 +31,7 @@ pub enum TableError {
     #[error("no tables of error events: make them with `make tables`")]
     Format,
     /// A version that is not known here.
-    #[error("tables of version {0}, known is 1: make them with `make tables`")]
+    #[error("tables of version {0}, known is 2: make them with `make tables`")]
     Version(u8),
 }
 
@@ -71,6 +75,7 @@ fn write(tables: &Tables) -> Vec<u8> {
             plain.extend((point.events().count() as u16).to_le_bytes());
             for event in point.events() {
                 plain.extend((event.len() as u16).to_le_bytes());
+                plain.push(event[0] as u8);
                 plain.extend(event.windows(2).map(|pair| (pair[1] - pair[0]).min(255) as u8));
             }
         }
@@ -92,8 +97,9 @@ fn read(bytes: &[u8]) -> Result<Tables, TableError> {
     let read = DeflateDecoder::new(rest).take(LONGEST).read_to_end(&mut plain);
     let mut reader = Reader(&plain);
     let mut tables = Vec::new();
-    for _ in 0..12 {
-        tables.push(read.as_ref().ok().and_then(|_| reader.table()).ok_or(TableError::Format)?);
+    for rate in PhyRate::ALL {
+        let table = read.as_ref().ok().and_then(|_| reader.table(word(rate)));
+        tables.push(table.ok_or(TableError::Format)?);
     }
     match tables.try_into() {
         Ok(rates) if reader.0.is_empty() => Ok(Tables { rates }),
@@ -118,32 +124,34 @@ impl Reader<'_> {
         self.take().map(f32::from_le_bytes).filter(|value| value.is_finite())
     }
 
-    fn table(&mut self) -> Option<RateTable> {
+    fn table(&mut self, word: u32) -> Option<RateTable> {
         let (first, step) = (self.number()?, self.number()?);
-        let points: Option<Vec<_>> = (0..self.count()?).map(|_| self.point()).collect();
+        let points: Option<Vec<_>> = (0..self.count()?).map(|_| self.point(word)).collect();
         let points = points.filter(|points| !points.is_empty() && step > 0.0)?;
         Some(RateTable::new(f64::from(first), f64::from(step), points))
     }
 
-    fn point(&mut self) -> Option<Point> {
+    fn point(&mut self, word: u32) -> Option<Point> {
         let [mean, share, short] = [self.number()?, self.number()?, self.number()?];
         let legal = mean >= 0.0 && (0.0..1.0).contains(&share) && (0.0..=1.0).contains(&short);
-        let events: Option<Vec<_>> = (0..self.count()?).map(|_| self.event()).collect();
+        let events: Option<Vec<_>> = (0..self.count()?).map(|_| self.event(word)).collect();
         let events = events?;
         let slices: Vec<&[u64]> = events.iter().map(Vec::as_slice).collect();
-        legal.then(|| Point::new(GapLaw { mean, share, short }, &slices))
+        legal.then(|| Point::new(GapLaw { mean, share, short }, word, &slices))
     }
 
-    fn event(&mut self) -> Option<Vec<u64>> {
+    fn event(&mut self, word: u32) -> Option<Vec<u64>> {
         let count = usize::from(self.count()?);
+        let [first] = self.take()?;
         let (distances, rest) = self.0.split_at_checked(count.checked_sub(1)?)?;
         self.0 = rest;
-        let mut place = 0;
+        let mut place = u64::from(first);
         let next = distances.iter().map(|&distance| {
             place += u64::from(distance);
             place
         });
-        let event: Vec<u64> = core::iter::once(0).chain(next).collect();
-        event.last().is_some_and(|&last| last <= u64::from(u16::MAX)).then_some(event)
+        let event: Vec<u64> = core::iter::once(u64::from(first)).chain(next).collect();
+        let legal = u32::from(first) < word && *event.last()? <= u64::from(u16::MAX);
+        legal.then_some(event)
     }
 }

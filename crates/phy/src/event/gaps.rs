@@ -3,13 +3,13 @@
 use rand_distr::{Distribution, Exp1};
 use windfall_base::Stream;
 
-/// How many right bits lie between two events beyond the guard.
+/// The number of right words that lie between two events beyond the guard.
 ///
 /// Two geometric laws, since errors breed errors where the decoder hardly follows; at useful ratios
 /// the two are one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GapLaw {
-    /// The mean of all, in bits.
+    /// The mean of all, in words.
     pub mean: f32,
     /// The share of gaps of the short kind, 0..1.
     pub share: f32,
@@ -49,14 +49,20 @@ impl GapLaw {
         law
     }
 
-    /// The mean of the long kind, in bits.
+    /// The least mean that [`kind`](Self::kind) gives.
+    pub(super) fn shortest(&self) -> f64 {
+        let short = if self.share == 0.0 { 1.0 } else { f64::from(self.short) };
+        f64::from(self.mean) * short.min(1.0)
+    }
+
+    /// The mean of the long kind, in words.
     fn long(&self) -> f64 {
         let (share, short) = (f64::from(self.share), f64::from(self.short));
         f64::from(self.mean) * (1.0 - share * short) / (1.0 - share).max(1e-6)
     }
 
     /// The mean of a kind that is drawn: of a gap behind an event, or of the rest of one in which a
-    /// stretch of bits begins, which is likelier a long one.
+    /// stretch begins, which is likelier a long one.
     #[inline]
     pub(super) fn kind(&self, within: bool, stream: &mut Stream) -> f64 {
         if self.share == 0.0 {
@@ -77,7 +83,7 @@ pub(super) fn exponential(stream: &mut Stream) -> f64 {
     Exp1.sample(stream)
 }
 
-/// What turns an exponential deviate of mean 1 into a geometric one of a mean: bits for each unit.
+/// What turns an exponential deviate of mean 1 into a geometric one of a mean: words for each unit.
 #[inline]
 pub(super) fn scale(mean: f64) -> f64 {
     if mean > 1e3 { mean + 0.5 } else { 1.0 / (1.0 / mean.max(1e-3)).ln_1p() }

@@ -5,7 +5,7 @@ use windfall_wire_link::ieee80211::PhyRate;
 
 use super::gaps::GapLaw;
 use super::table::{Point, RateTable, Tables};
-use super::{events, guard};
+use super::{events, guard, word};
 use crate::{decibel, dsss, ofdm};
 
 /// How long to measure at one ratio: until so many events or so many bits have passed.
@@ -30,6 +30,8 @@ pub enum Source {
 
 /// Data bits that a chain passes at a time; about a frame of 1500 bytes.
 const BLOCK: usize = 12_000;
+/// Bits that the descrambler of 802.11b carries an error further.
+const CARRIED: u64 = 7;
 
 impl Source {
     /// The chain of `rate`.
@@ -88,31 +90,37 @@ pub fn measure(rate: PhyRate, decibels: f64, seed: Seed, effort: Effort) -> Poin
     let mut source = Source::new(rate);
     let mut random = Stream::new(seed, &format!("{rate} at {decibels} dB"));
     let snr = decibel::ratio(decibels);
-    let guard = guard(rate);
-    let (mut places, mut bits) = (Vec::new(), 0);
+    let (word, guard) = (word(rate), guard(rate));
+    let (mut places, mut bits, mut block) = (Vec::new(), 0, 1);
     // Few errors make an event: counting them saves looking for events after each block.
     while places.len() < 4 * effort.events && bits < effort.bits {
-        bits += source.pass(snr, &mut random, bits, &mut places);
+        block = source.pass(snr, &mut random, bits, &mut places);
+        bits += block;
     }
-    let all: Vec<&[u64]> = events(&places, guard).collect();
+    let all: Vec<&[u64]> = events(&places, word, guard).collect();
+    let word_of = |place: u64| place / u64::from(word);
     let excess = |pair: &[&[u64]]| {
-        let end = pair[0][pair[0].len() - 1];
-        (pair[1][0] - end - 1).saturating_sub(u64::from(guard))
+        let end = word_of(pair[0][pair[0].len() - 1]);
+        (word_of(pair[1][0]) - end).saturating_sub(u64::from(guard) + 1)
     };
     let gaps: Vec<u64> = all.windows(2).map(excess).collect();
     let mut law = GapLaw::fit(&gaps);
     if gaps.len() < 200 {
-        law.mean = (bits as f64 / (all.len() as f64).max(0.5)) as f32;
+        law.mean = (word_of(bits) as f64 / (all.len() as f64).max(0.5)) as f32;
     }
-    Point::new(law, &stratified(all, effort.patterns))
+    // The descrambler would have carried the errors of an event further than its block goes.
+    let cut = |event: &[u64]| event.last().is_some_and(|last| last % block + CARRIED >= block);
+    let whole = all.into_iter().filter(|event| rate.is_ofdm() || !cut(event)).collect();
+    Point::new(law, word, &stratified(whole, word, effort.patterns))
 }
 
-/// Evenly many events of each length, so that few of them have the lengths of all.
-fn stratified(mut events: Vec<&[u64]>, count: usize) -> Vec<&[u64]> {
+/// Evenly many events of each length and place within a word, so that few of them stand for all.
+fn stratified(mut events: Vec<&[u64]>, word: u32, count: usize) -> Vec<&[u64]> {
     if events.len() <= count {
         return events;
     }
-    events.sort_by_key(|event| (event[event.len() - 1] - event[0], event.len()));
+    let place = |event: &[u64]| event[0] % u64::from(word);
+    events.sort_by_key(|event| (event[event.len() - 1] - event[0], event.len(), place(event)));
     let step = events.len() as f64 / count as f64;
     (0..count).map(|i| events[((i as f64 + 0.5) * step) as usize]).collect()
 }
@@ -148,7 +156,8 @@ pub fn generate(
 ) -> Tables {
     let table = |rate: PhyRate| {
         let mut points: Vec<Point> = Vec::new();
-        while points.last().is_none_or(|last| last.law().mean < RARE) {
+        let rare = RARE / word(rate) as f32;
+        while points.last().is_none_or(|last| last.law().mean < rare) {
             let decibels = lowest(rate) + STEP * points.len() as f64;
             let point = measure(rate, decibels, seed, effort);
             progress(rate, decibels, &point);

@@ -4,8 +4,8 @@ use windfall_base::Stream;
 use windfall_wire_link::ieee80211::PhyRate;
 
 use super::gaps::{exponential, scale};
-use super::guard;
 use super::table::{Place, RateTable, Tables};
+use super::{guard, word};
 
 /// Places of a table that are remembered; a power of two.
 const REMEMBERED: usize = 64;
@@ -14,6 +14,7 @@ const REMEMBERED: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Sampler<'a> {
     table: &'a RateTable,
+    word: u32,
     guard: u32,
     /// Ratios and what the table says of them: stations that stand still meet few of them.
     known: Vec<(f64, Place<'a>)>,
@@ -25,7 +26,7 @@ impl<'a> Sampler<'a> {
     pub fn new(tables: &'a Tables, rate: PhyRate) -> Self {
         let table = tables.of(rate);
         let known = vec![(0.0, table.at(0.0)); REMEMBERED];
-        Self { table, guard: guard(rate), known }
+        Self { table, word: word(rate), guard: guard(rate), known }
     }
 
     /// What the table says of a ratio.
@@ -38,9 +39,35 @@ impl<'a> Sampler<'a> {
         known.1
     }
 
+    /// Returns the ratio from which on no frame is ever hit: the shortest gap that can be drawn,
+    /// 2⁻⁶³ of the mean, is longer than every frame. Infinite if there is none.
+    #[must_use]
+    pub fn flawless_from(&self) -> f64 {
+        const MEAN: f64 = 1e24;
+        let flawless = |sinr: f64| self.table.at(sinr).law.shortest() >= MEAN;
+        let mut high = 1.0;
+        while !flawless(high) {
+            high *= 2.0;
+            if high > 1e12 {
+                return f64::INFINITY;
+            }
+        }
+        let mut low = high / 2.0;
+        for _ in 0..20 {
+            let middle = f64::midpoint(low, high);
+            if flawless(middle) {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        high
+    }
+
     /// Calls `hit` with each wrong bit of consecutive stretches, ascending, until it returns false.
     ///
-    /// A stretch is the number of its bits and its ratio of powers, not in decibels.
+    /// A stretch is the number of its bits and its ratio of powers, not in decibels. The first
+    /// begins with a code word; a word that lies in two stretches belongs to the first of them.
     pub fn strike(
         &mut self,
         stretches: impl IntoIterator<Item = (u32, f64)>,
@@ -52,8 +79,8 @@ impl<'a> Sampler<'a> {
         });
     }
 
-    /// As [`strike`](Self::strike), event by event: `hit` gets the first wrong bit of each, and how
-    /// far behind it its wrong bits lie, the first at 0.
+    /// As [`strike`](Self::strike), event by event: `hit` gets the first bit of the word in which
+    /// each begins, and how far behind it its wrong bits lie.
     pub fn strike_events(
         &mut self,
         stretches: impl IntoIterator<Item = (u32, f64)>,
@@ -61,39 +88,44 @@ impl<'a> Sampler<'a> {
         mut hit: impl FnMut(u32, &[u16]) -> bool,
     ) {
         let mut stretches = stretches.into_iter();
-        let Some((mut end, sinr)) = stretches.next() else { return };
+        let Some((mut bits, sinr)) = stretches.next() else { return };
+        // Positions count words from here on.
+        let mut end = bits.div_ceil(self.word);
         let mut place = self.at(sinr);
         let (mut position, mut within) = (0, true);
         // A gap is an exponential deviate, used up as fast as the stretch says.
         let mut gap = exponential(stream);
-        let mut bits_per_unit = scale(place.law.kind(within, stream));
+        let mut words_per_unit = scale(place.law.kind(within, stream));
         loop {
-            let reach = gap * bits_per_unit;
+            let reach = gap * words_per_unit;
             let left = end - position;
             if reach >= f64::from(left) {
-                gap -= f64::from(left) / bits_per_unit;
+                gap -= f64::from(left) / words_per_unit;
                 position = end;
-                let Some((bits, sinr)) = stretches.next() else { return };
-                end += bits;
+                let Some((more, sinr)) = stretches.next() else { return };
+                bits += more;
+                end = bits.div_ceil(self.word);
                 place = self.at(sinr);
-                bits_per_unit = scale(place.law.kind(within, stream));
+                words_per_unit = scale(place.law.kind(within, stream));
                 continue;
             }
             position += reach as u32;
             let event = place.point(stream).draw(stream);
-            if !hit(position, event) {
+            if !hit(position * self.word, event) {
                 return;
             }
             // The event and its guard may reach into the stretches behind.
-            position += u32::from(*event.last().unwrap_or(&0)) + 1 + self.guard;
+            let last = u32::from(*event.last().unwrap_or(&0));
+            position += last / self.word + 1 + self.guard;
             while position >= end {
-                let Some((bits, sinr)) = stretches.next() else { return };
-                end += bits;
+                let Some((more, sinr)) = stretches.next() else { return };
+                bits += more;
+                end = bits.div_ceil(self.word);
                 place = self.at(sinr);
             }
             within = false;
             gap = exponential(stream);
-            bits_per_unit = scale(place.law.kind(within, stream));
+            words_per_unit = scale(place.law.kind(within, stream));
         }
     }
 }

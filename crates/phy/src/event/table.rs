@@ -10,19 +10,22 @@ use crate::decibel;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     law: GapLaw,
-    /// Offsets of wrong bits from the first of their event, event after event.
+    /// Offsets of wrong bits from the word in which their event begins, event after event.
     offsets: Vec<u16>,
     /// Where each event's offsets end.
     ends: Vec<u32>,
 }
 
 impl Point {
-    /// A description from a law and the places of wrong bits of each event.
+    /// A description from a law, the bits of a word, and the places of wrong bits of each event,
+    /// counted from the beginning of a word.
     #[must_use]
-    pub fn new(law: GapLaw, events: &[&[u64]]) -> Self {
+    pub fn new(law: GapLaw, word: u32, events: &[&[u64]]) -> Self {
+        let word = u64::from(word.max(1));
         let (mut offsets, mut ends) = (Vec::new(), Vec::new());
         for event in events.iter().filter(|event| !event.is_empty()) {
-            offsets.extend(event.iter().map(|place| (place - event[0]) as u16));
+            let begin = event[0] / word * word;
+            offsets.extend(event.iter().map(|place| (place - begin) as u16));
             ends.push(offsets.len() as u32);
         }
         if ends.is_empty() {
@@ -37,7 +40,7 @@ impl Point {
         self.law
     }
 
-    /// The events as offsets of wrong bits, the first of each being 0.
+    /// The events as offsets of wrong bits from the beginning of the word that holds the first.
     pub fn events(&self) -> impl Iterator<Item = &[u16]> {
         (0..self.ends.len()).map(|i| self.event(i))
     }

@@ -1,3 +1,5 @@
+mod words;
+
 use super::*;
 use proptest::prelude::*;
 use windfall_base::{Seed, Stream};
@@ -15,12 +17,12 @@ struct Looks {
 
 impl Looks {
     /// Takes a frame of `bits` bits with wrong ones at `places`.
-    fn take(&mut self, bits: u64, places: &[u64], guard: u32) {
+    fn take(&mut self, bits: u64, places: &[u64], rate: PhyRate) {
         self.frames += 1.0;
         self.bits += bits as f64;
         self.bad += f64::from(u8::from(!places.is_empty()));
         self.wrong += places.len() as f64;
-        let all: Vec<&[u64]> = events(places, guard).collect();
+        let all: Vec<&[u64]> = events(places, word(rate), guard(rate)).collect();
         self.lengths.extend(all.iter().map(|event| event[event.len() - 1] - event[0] + 1));
         self.gaps.extend(all.windows(2).map(|pair| pair[1][0] - pair[0][pair[0].len() - 1] - 1));
         self.lengths.sort_unstable();
@@ -33,7 +35,7 @@ impl Looks {
         for _ in 0..frames {
             let mut places = Vec::new();
             let bits = source.pass(snr, &mut random, 0, &mut places);
-            looks.take(bits, &places, guard(rate));
+            looks.take(bits, &places, rate);
         }
         looks
     }
@@ -49,7 +51,7 @@ impl Looks {
                 true
             });
             places.retain(|&bit| bit < bits);
-            looks.take(bits, &places, guard(rate));
+            looks.take(bits, &places, rate);
         }
         looks
     }
@@ -131,7 +133,7 @@ proptest! {
             Some(*at)
         };
         let places: Vec<u64> = steps.iter().scan(0, running).collect();
-        let all: Vec<&[u64]> = events(&places, 6).collect();
+        let all: Vec<&[u64]> = events(&places, 1, 6).collect();
         prop_assert_eq!(all.concat(), places.clone());
         for pair in all.windows(2) {
             let (end, start) = (pair[0][pair[0].len() - 1], pair[1][0]);
@@ -140,6 +142,10 @@ proptest! {
         for event in all {
             prop_assert!(event.windows(2).all(|pair| pair[1] - pair[0] <= 6));
         }
+        for pair in events(&places, 8, 2).collect::<Vec<_>>().windows(2) {
+            let (end, start) = (pair[0][pair[0].len() - 1], pair[1][0]);
+            prop_assert!(start / 8 - end / 8 > 2 || start - pair[0][0] >= u64::from(LONGEST));
+        }
     }
 
     #[test]
@@ -147,7 +153,7 @@ proptest! {
         bytes in proptest::collection::vec(any::<u8>(), 0..300),
     ) {
         prop_assert!(Tables::from_bytes(&bytes).is_err());
-        let mut file = b"WFEV\x01".to_vec();
+        let mut file = b"WFEV\x02".to_vec();
         file.extend(bytes);
         prop_assert!(Tables::from_bytes(&file).is_err());
     }
@@ -171,7 +177,7 @@ fn files_of_tables_are_read_as_they_were_written() {
     let shipped = Tables::shipped();
     assert_eq!(Tables::from_bytes(&shipped.to_bytes()).as_ref(), Ok(shipped));
     let error = Tables::from_bytes(b"WFEV\x09").expect_err("no such version");
-    assert_eq!(error.to_string(), "tables of version 9, known is 1: make them with `make tables`");
+    assert_eq!(error.to_string(), "tables of version 9, known is 2: make them with `make tables`");
     let file = shipped.to_bytes();
     assert!(Tables::from_bytes(&file[..file.len() / 2]).is_err());
 }

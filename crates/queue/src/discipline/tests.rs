@@ -29,6 +29,45 @@ fn shares(discipline: Discipline, weights: &[f64], costs: &[f64], total: f64) ->
     spent.iter().map(|spent| spent / sum).collect()
 }
 
+/// Seconds of 10 ms attempts until two best-effort flows share alike again, after one of them lost
+/// everything for `dead` seconds.
+fn recovery(discipline: Discipline, dead: f64) -> f64 {
+    let mut scheduler = discipline.build();
+    for _ in 0..2 {
+        let config = FlowConfig { weight: 1.0, power_factor: 1.2, reserved: false };
+        let flow = scheduler.add(config).unwrap();
+        scheduler.arrive(flow);
+    }
+    let turn = |scheduler: &mut dyn Scheduler, is_dead: bool| {
+        let flow = scheduler.choose().expect("both are busy");
+        let outcome = if flow == 0 && is_dead { 0.0 } else { 0.01 };
+        scheduler.charge(flow, Service { effort: 0.01, outcome });
+        flow
+    };
+    let turns = |seconds: f64| (seconds * 100.0) as usize;
+    for _ in 0..turns(dead) {
+        turn(&mut *scheduler, true);
+    }
+    // The flow gets extra time while it is owed some: seconds with more than half for it.
+    let owed = |_: &usize| {
+        let first = (0..100).filter(|_| turn(&mut *scheduler, false) == 0).count();
+        first > 52
+    };
+    (0..100_000).take_while(owed).count() as f64
+}
+
+//= S3.42
+#[test]
+fn after_a_path_was_dead_for_minutes_the_others_pay_for_less_than_two() {
+    let brief = recovery(Discipline::Elf, 10.0);
+    let long = recovery(Discipline::Elf, 600.0);
+    assert!((20.0..70.0).contains(&brief), "a spell of seconds is made good: {brief}");
+    assert!(long < 120.0, "{long} seconds");
+    // The paper's own scheduler makes everything good.
+    let slots = recovery(Discipline::ElfPackets, 600.0);
+    assert!(slots > 1_000.0, "{slots}");
+}
+
 //= S3.38
 #[test]
 fn fair_disciplines_share_effort_by_weight() {
@@ -82,6 +121,75 @@ fn whoever_was_added_first_has_priority() {
     assert_eq!(priority.choose(), Some(2));
 }
 
+/// Whom a scheduler serves in the next turns, all flows staying busy; an attempt of flow *i* costs
+/// `costs[i]`.
+fn turns(scheduler: &mut dyn Scheduler, costs: &[f64], turns: usize) -> Vec<usize> {
+    let serve = |_| {
+        let flow = scheduler.choose().expect("all are busy");
+        let effort = costs[flow];
+        scheduler.charge(flow, Service { effort, outcome: effort });
+        flow
+    };
+    (0..turns).map(serve).collect()
+}
+
+#[test]
+fn in_a_round_each_flow_has_what_its_weight_says() {
+    let mut wrr = Discipline::Wrr.build();
+    for weight in [1.0, 2.0, 100.0, 200.0] {
+        wrr.add(flow(weight)).unwrap();
+    }
+    wrr.arrive(0);
+    assert_eq!(turns(&mut *wrr, &[1.0; 4], 3), [0, 0, 0]);
+    // Who joins has its share in the next round, no more and no less.
+    wrr.arrive(1);
+    assert_eq!(turns(&mut *wrr, &[1.0; 4], 6), [1, 1, 0, 1, 1, 0]);
+
+    // Rounds are as short as the least weight allows: an attempt, not one for each unit of weight.
+    let mut wrr = Discipline::Wrr.build();
+    for weight in [100.0, 200.0] {
+        let flow = wrr.add(flow(weight)).unwrap();
+        wrr.arrive(flow);
+    }
+    assert_eq!(turns(&mut *wrr, &[1.0; 2], 6), [0, 1, 1, 0, 1, 1]);
+}
+
+#[test]
+fn rounds_become_as_long_as_the_costliest_attempt_needs() {
+    for (cost, long) in [(2.0, 4), (8.0, 16)] {
+        let mut drr = Discipline::Wrr.build();
+        for weight in [0.5, 1.0, 1.0] {
+            let flow = drr.add(flow(weight)).unwrap();
+            drr.arrive(flow);
+        }
+        let costs = [cost, 1.0, 1.0];
+        // The first round was begun before the costly attempt was known.
+        assert_eq!(turns(&mut *drr, &costs, 5), [0, 1, 1, 2, 2]);
+        for _ in 0..3 {
+            let round = turns(&mut *drr, &costs, 1 + 2 * long);
+            let expected = [vec![0], vec![1; long], vec![2; long]].concat();
+            assert_eq!(round, expected, "{cost}");
+        }
+    }
+}
+
+#[test]
+fn only_effort_limited_fairness_knows_lag() {
+    for discipline in Discipline::ALL {
+        let mut scheduler = discipline.build();
+        let flow = scheduler.add(flow(1.0)).unwrap();
+        scheduler.arrive(flow);
+        scheduler.charge(flow, Service { effort: 3.0, outcome: 0.0 });
+        // At a power factor of 1.5, or of 1 where it means nothing.
+        let lag = match discipline {
+            Discipline::Elf | Discipline::ElfPackets => 2.0,
+            Discipline::Wfq => 3.0,
+            _ => 0.0,
+        };
+        assert!((scheduler.lag(flow) - lag).abs() < 1e-12, "{discipline}");
+    }
+}
+
 /// Air-time fairness is blind to outcome where effort-limited fairness makes up for errors.
 //= S3.29
 #[test]
@@ -111,6 +219,7 @@ fn only_effort_limited_fairness_makes_up_for_errors() {
 fn names_are_read_and_unknown_ones_refused() {
     for discipline in Discipline::ALL {
         assert_eq!(discipline.name().parse(), Ok(discipline));
+        assert_eq!(discipline.to_string(), discipline.name());
     }
     assert!("lottery".parse::<Discipline>().unwrap_err().to_string().contains("lottery"));
 }

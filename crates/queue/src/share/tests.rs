@@ -32,6 +32,7 @@ fn crossovers_lie_where_the_paper_has_them() {
         assert_eq!(flow(1.0, power, crossover + 0.01).region(), Region::Effort);
     }
     assert_eq!(flow(1.0, f64::INFINITY, 1.0).region(), Region::Outcome);
+    assert_eq!([Region::Outcome, Region::Effort].map(Region::name), ["outcome", "effort"]);
 }
 
 //= S3.26

@@ -1,4 +1,5 @@
 mod abuse;
+mod acknowledging;
 mod bits;
 mod lifecycle;
 mod model;

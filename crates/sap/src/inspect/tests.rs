@@ -78,6 +78,19 @@ fn a_repair_that_was_forgotten_frees_its_message() {
 }
 
 #[test]
+fn whoever_has_no_more_repairs_to_expect_gets_what_there_is() {
+    let mut inspector = tolerant(0.0, true);
+    let bad = 0..256;
+    inspector.push(message(0, &[bad]));
+    inspector.push(message(1, &[]));
+    assert!(!inspector.is_ready());
+    inspector.give_up();
+    assert!(inspector.is_ready());
+    assert_eq!(numbers(&mut inspector), [0, 1]);
+    assert!(inspector.is_empty());
+}
+
+#[test]
 fn late_messages_are_discarded_where_order_matters() {
     for (in_order, expected) in [(true, &[0, 2, 3][..]), (false, &[0, 2, 1, 3])] {
         let mut inspector = tolerant(0.1, in_order);

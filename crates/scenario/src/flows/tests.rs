@@ -17,7 +17,7 @@ proptest::proptest! {
 /// What a link of 800 kb/s makes of flows.
 fn admit(flows: &[Flow], overcommit: bool) -> Result<(Vec<Rule>, Vec<ScheduledFlow>), Fault> {
     let of_packets = |_| Rate::from_bps(800_000);
-    super::admit(flows, &Capacity { mtu: 1_500, of_packets: &of_packets }, overcommit)
+    super::admit(flows, &Capacity { mtu: 1_500, of_packets: &of_packets, taken: 0.0 }, overcommit)
 }
 
 #[test]
@@ -61,17 +61,17 @@ fn reservations_beyond_the_link_are_refused_with_the_numbers() {
 fn a_reservation_costs_what_its_packets_cost() {
     // Half of the link is lost where packets are small.
     let of_packets = |bytes| Rate::from_bps(if bytes < 500 { 400_000 } else { 800_000 });
-    let capacity = Capacity { mtu: 1_500, of_packets: &of_packets };
+    let capacity = Capacity { mtu: 1_500, of_packets: &of_packets, taken: 0.0 };
     let flows = [flow("a: reserve 80kbps"), flow("b: reserve 80kbps, packet-size 200")];
     let (_, shares) = super::admit(&flows, &capacity, false).unwrap();
     let weights: Vec<f64> = shares.iter().map(|flow| flow.share.weight).collect();
     assert_eq!(weights, [0.1, 0.2]);
-    assert_eq!(overcommitment(&shares), None);
+    assert_eq!(overcommitment(&shares, 0.0), None);
 }
 
 #[test]
 fn a_link_of_no_known_rate_has_weights_and_no_reservations() {
-    let capacity = Capacity { mtu: 1_500, of_packets: &|_| None };
+    let capacity = Capacity { mtu: 1_500, of_packets: &|_| None, taken: 0.0 };
     assert!(super::admit(&[flow("a: weight 3")], &capacity, false).is_ok());
     let refused = super::admit(&[flow("a: reserve 1kbps")], &capacity, true).unwrap_err();
     let refused = refused.in_file("x", "").to_string();
@@ -84,7 +84,7 @@ fn overcommitment_is_known_by_its_size() {
     let flows =
         [flow("a: reserve 8kbps, power-factor 3"), flow("b: reserve 352kbps, power-factor 2.23")];
     let (_, shares) = admit(&flows, true).unwrap();
-    assert!((overcommitment(&shares).unwrap() - 1.0112).abs() < 1e-9);
+    assert!((overcommitment(&shares, 0.0).unwrap() - 1.0112).abs() < 1e-9);
 }
 
 #[test]

@@ -1,4 +1,6 @@
-use crate::Scenario;
+use crate::flags::unplaced;
+use crate::values::Arq;
+use crate::{Direction, Flags, LinkKind, Policy, Scenario};
 
 const GOOD: &str = r#"
 format = 1
@@ -81,6 +83,16 @@ fn impossible_values_name_their_line_the_value_and_the_fix() {
         ("\"cbr\"", "\"pign\"", "a.toml:29: unknown word \"pign\": did you mean \"ping\"?"),
         ("\"persistent\"", "true", "a.toml:24: true is not allowed here: write text in quotes"),
         ("rate = \"64kbps\"", "", "a.toml:29: cbr takes either a rate or an interval"),
+        (
+            "rate = \"64kbps\"",
+            "rate = \"64kbps\"\narrivals = \"on-off\"\non = \"1s\"",
+            "a.toml:33: cbr on and off needs both times: add off = \"100ms\"",
+        ),
+        (
+            "rate = \"64kbps\"",
+            "rate = \"64kbps\"\noff = \"1s\"",
+            "a.toml:33: off belongs to on-off arrivals: add arrivals = \"on-off\"",
+        ),
         ("duration = \"2s\"", "duration = \"0s\"", "a.toml:4: a duration of 0 shows nothing"),
         ("format = 1", "", "the key \"format\" is missing: write `format = 1` first"),
     ];
@@ -89,6 +101,39 @@ fn impossible_values_name_their_line_the_value_and_the_fix() {
         assert!(message.contains(expected), "{new}: {message}");
         assert_eq!(message.lines().count(), 1, "{message}");
     }
+}
+
+#[test]
+fn flows_are_refused_on_80211_which_would_ignore_them() {
+    let text = |kind: &str| {
+        format!(
+            "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n[[link]]\n\
+             kind = \"{kind}\"\nstations = [\"a\", \"b\"]\n[[flow]]\n\
+             name = \"video\"\ndst-port = 5\n"
+        )
+    };
+    assert!(Scenario::parse("a.toml", &text("wavelan")).is_ok());
+    for kind in ["wifi-b", "wifi-g"] {
+        let refused = Scenario::parse("a.toml", &text(kind)).expect_err("flows").to_string();
+        let expected = "a.toml:10: flow \"video\": link \"a-b\" is 802.11, which has no scheduler";
+        assert!(refused.starts_with(expected), "{refused}");
+    }
+}
+
+#[test]
+fn what_is_generated_says_how_frames_are_repeated() {
+    let arq = |flags: Flags| {
+        let scenario = flags.scenario().spelled_out();
+        scenario.links[0].arq.as_ref().map(|arq| arq.get_ref().to_string())
+    };
+    let kind = |kind| Flags { kind: Some(kind), ..Flags::default() };
+    let coded = Direction { policy: Some(Policy::Flex), ..Direction::default() };
+    let said = Direction { arq: Some(unplaced(Arq::Retransmissions(3))), ..Direction::default() };
+    assert_eq!(arq(Flags::default()).as_deref(), Some("none"));
+    assert_eq!(arq(kind(LinkKind::Wavelan)).as_deref(), Some("persistent"));
+    assert_eq!(arq(Flags { downlink: coded, ..Flags::default() }).as_deref(), Some("persistent"));
+    assert_eq!(arq(Flags { both: said, ..Flags::default() }).as_deref(), Some("3"));
+    assert_eq!(arq(kind(LinkKind::WifiG)), None);
 }
 
 #[test]
@@ -110,5 +155,25 @@ proptest::proptest! {
         let mut bytes = GOOD.as_bytes().to_vec();
         bytes[at] = byte;
         let _ = Scenario::parse("a.toml", &String::from_utf8(bytes).unwrap_or_default());
+    }
+}
+
+#[test]
+fn values_of_a_wrong_kind_are_refused_in_words_of_the_scenario() {
+    let cases = [
+        ("format = 1", "format = \"x\"", "write a whole number from 0 to 4294967295"),
+        (
+            "delay = 5",
+            "mtu = 70000",
+            "70000 is not allowed here: write a whole number from 0 to 65535",
+        ),
+        ("delay = 5", "mtu = \"x\"", "write a whole number from 0 to 65535"),
+        ("delay = 5", "accept-damaged = 3", "3 is not allowed here: write true or false"),
+        ("delay = 5", "uplink = 3", "3 is not allowed here: write a table"),
+        ("[\"near\", \"far\"]", "5", "5 is not allowed here: write a list in brackets"),
+    ];
+    for (old, new, expected) in cases {
+        let message = complaint_with(old, new);
+        assert!(message.contains(expected), "{new}: {message}");
     }
 }

@@ -50,8 +50,11 @@ fn topology(text: &str) -> Result<Topology, String> {
 fn stations_that_say_nothing_of_routes_find_the_shortest_ways() {
     let topology = topology(CHAIN).expect("good");
     let routes = |station: usize| {
-        let routes = topology.stations[station].routes.iter();
-        routes.map(|r| format!("{} via {} on {}", r.to, r.via, r.interface)).collect::<Vec<_>>()
+        let routes = topology.routes(station);
+        routes
+            .iter()
+            .map(|r| format!("{} via {} on {}", r.to, r.via, r.interface))
+            .collect::<Vec<_>>()
     };
     assert_eq!(
         routes(0),
@@ -108,4 +111,26 @@ fn what_cannot_be_built_names_its_line() {
         assert!(message.contains(expected), "{message}");
     }
     assert!(topology(&CHAIN.replacen("mtu = 576", "rate-trace = \"good.trace\"", 1)).is_ok());
+}
+
+#[test]
+fn two_stations_with_the_same_address_are_refused() {
+    let with = |a: &str, b: &str| {
+        let interface = |station: &str, address: &str| match address {
+            "" => format!("[[station]]\nname = \"{station}\"\n"),
+            address => format!(
+                "[[station]]\nname = \"{station}\"\n[[station.interface]]\nlink = \"air\"\n\
+                 addresses = [\"{address}\"]\n"
+            ),
+        };
+        let link = "[[link]]\nname = \"air\"\nstations = [\"a\", \"b\"]\n";
+        topology(&format!("format = 1\n{}{}{link}", interface("a", a), interface("b", b)))
+    };
+    assert_eq!(
+        with("10.0.0.1/24", "10.0.0.1/24").unwrap_err(),
+        "a.toml:11: b has the address 10.0.0.1, which is a's: choose another"
+    );
+    let automatic = with("10.77.0.2/30", "").unwrap_err();
+    assert_eq!(automatic, "a.toml:6: b has the address 10.77.0.2, which is a's: choose another");
+    assert!(with("10.0.0.1/24", "10.0.0.2/24").is_ok());
 }

@@ -1,6 +1,6 @@
 use windfall_base::Dbm;
 use windfall_channel::MediumConfig;
-use windfall_channel::radio::PathLoss;
+use windfall_channel::radio::{Errors, PathLoss};
 use windfall_stack::LinkConfig;
 
 use super::*;
@@ -55,7 +55,8 @@ fn every_key_reaches_the_station_or_the_air() {
                 backoff = \"mild\"\nwep = true\nobserve = true\npower = \"10dBm\"\nchannel = 1\n\
                 path-loss = \"log 3.3\"\nwalls = [[2, -1, 2, 1, 5]]\nshadowing = 4.0\n\
                 fading = \"rician 4 11\"\ndelay-spread = \"50ns\"\ncapture = 10.0\n\
-                extended-gap = \"readable-header\"\n\
+                extended-gap = \"always\"\nrts-rate = \"2Mbps\"\n\
+                errors = \"formula\"\npreamble-sinr = 4.0\n\
                 distortion = -25.0\npreamble-power = \"-84dBm\"\n";
     let topology = link(keys).unwrap();
     let [near, far] = [0, 1].map(|place| &end(&topology, place).mac);
@@ -68,7 +69,8 @@ fn every_key_reaches_the_station_or_the_air() {
     assert_eq!(near.preamble, Preamble::Short);
     assert_eq!(near.basic_rates, [PhyRate::Ofdm6, PhyRate::Dsss1]);
     assert_eq!(near.backoff, dcf::Backoff::Mild);
-    assert_eq!(near.extended_gap, dcf::ExtendedGap::ReadableHeader);
+    assert_eq!(near.extended_gap, dcf::ExtendedGap::Always);
+    assert_eq!(near.rts_rate, Some(PhyRate::Dsss2));
     assert!(near.wep && near.observe_radio);
     let air = air(&topology);
     assert_eq!((air.stations[0].power, air.stations[0].channel), (Dbm(10.0), 1));
@@ -78,6 +80,9 @@ fn every_key_reaches_the_station_or_the_air() {
     assert_eq!(air.delay_spread, Some(Duration::from_nanos(50)));
     assert_eq!(air.thresholds.capture, Some(10.0));
     assert_eq!((air.distortion, air.thresholds.preamble_power), (Some(-25.0), Dbm(-84.0)));
+    assert_eq!(air.thresholds.preamble_sinr, 4.0);
+    assert_eq!(air.thresholds.dsss_preamble_sinr, 4.0);
+    assert_eq!(air.errors, Errors::Formula);
 }
 
 //= S2.19
@@ -119,6 +124,8 @@ fn what_cannot_be_is_refused_in_one_line() {
         ("radio.path-loss = \"far\"", "free-space"),
         ("radio.shadowing = -2.0", "shadowing of -2 dB cannot be"),
         ("radio.distortion = 3.0", "distortion of 3 dB cannot be: use -80 to 0"),
+        ("radio.preamble-sinr = 61", "preamble-sinr of 61 dB cannot be: use -30 to 60"),
+        ("radio.rts-rate = \"7Mbps\"", "802.11g has no rate of 7Mbps"),
         ("radio.preamble-power = \"5dBm\"", "preamble-power of 5 dB cannot be: use -110"),
         ("radio.distance = \"9km\"", "nobody hears anybody"),
         ("radio.noise-figure = 60.0", "and -41 dBm are needed"),

@@ -5,7 +5,7 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use windfall_base::ParseUnitError;
-use windfall_channel::radio::{Fading, PathLoss};
+use windfall_channel::radio::{Errors, Fading, PathLoss};
 use windfall_mac::dcf;
 
 /// The length of a slot.
@@ -70,10 +70,10 @@ impl From<Backoff> for dcf::Backoff {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExtendedGap {
-    /// Whenever a reception fails, as the standard says.
-    #[default]
+    /// Whenever a reception fails.
     Always,
-    /// Only when the header could be read, as ns-3 does.
+    /// Only when the PHY header could be read, as the standard says.
+    #[default]
     ReadableHeader,
     /// Never.
     Never,
@@ -85,6 +85,26 @@ impl From<ExtendedGap> for dcf::ExtendedGap {
             ExtendedGap::Always => Self::Always,
             ExtendedGap::ReadableHeader => Self::ReadableHeader,
             ExtendedGap::Never => Self::Never,
+        }
+    }
+}
+
+/// The model that decides whether bits arrive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorModel {
+    /// Error events measured on the chains bit by bit.
+    #[default]
+    Events,
+    /// Formulas for whole frames, as ns-3 has them.
+    Formula,
+}
+
+impl From<ErrorModel> for Errors {
+    fn from(word: ErrorModel) -> Self {
+        match word {
+            ErrorModel::Events => Self::Pattern,
+            ErrorModel::Formula => Self::Formula,
         }
     }
 }

@@ -79,6 +79,22 @@ fn both_directions_at_once_from_four_threads() {
 }
 
 #[test]
+fn a_request_that_was_there_before_the_listener_is_accepted() {
+    for key in [None, Some(Key::new([7; 32]))].into_iter().cycle().take(40) {
+        let options = Options { key, ..Options::default() };
+        let socket = options.bind("127.0.0.1:0".parse().expect("an address")).expect("free");
+        let to = socket.local_addr();
+        let sender = thread::spawn(move || options.connect(to));
+        // The request is in the socket before anything reads from it.
+        let mut waiting = [rustix::event::PollFd::new(&socket, rustix::event::PollFlags::IN)];
+        rustix::event::poll(&mut waiting, None).expect("it comes");
+        let listener = options.listen_on(socket).expect("it starts");
+        sender.join().expect("no panic").expect("it is connected");
+        listener.accept().expect("it is accepted");
+    }
+}
+
+#[test]
 fn nobody_there() {
     let config = Config { connect_timeout: Duration::from_millis(200), ..Config::standard() };
     let quiet = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");

@@ -37,6 +37,8 @@ pub struct FlowAccount {
     pub account: Account,
     /// Bytes of the packets that are known to have arrived.
     pub bytes: u64,
+    /// Packets that came, those that a full queue refused included.
+    pub offered: u64,
     /// Packets that wait.
     pub waiting: usize,
 }
@@ -71,6 +73,7 @@ struct Entry {
     under_way: Option<usize>,
     account: Account,
     bytes: u64,
+    offered: u64,
 }
 
 /// Queues of a link to one or several peers.
@@ -116,6 +119,7 @@ impl Queues {
             under_way: None,
             account: Account::default(),
             bytes: 0,
+            offered: 0,
         };
         // Under strict priority the first comes first, and what belongs to no flow is the last.
         let all = flows.iter().chain(core::iter::repeat_n(&rest, peers));
@@ -136,6 +140,7 @@ impl Queues {
         let named = self.entries.len() - self.waiting.len();
         let place = self.places.get(&flow).copied().unwrap_or(named + peer);
         let entry = &mut self.entries[place];
+        entry.offered += 1;
         if let Some(refused) = entry.queue.push(now, frame) {
             return Some(refused);
         }
@@ -272,6 +277,7 @@ impl Entry {
             share: self.share,
             account: self.account,
             bytes: self.bytes,
+            offered: self.offered,
             waiting: self.queue.len(),
         }
     }
@@ -282,6 +288,7 @@ impl FlowAccount {
     fn join(&mut self, other: &Self) {
         self.account.join(&other.account);
         self.bytes += other.bytes;
+        self.offered += other.offered;
         self.waiting += other.waiting;
     }
 }

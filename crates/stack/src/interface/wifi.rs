@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use windfall_base::{DropReason, Frame, Input, Instant, Outgoing, Payload, Seed};
+use windfall_base::{DropReason, Frame, Input, Instant, Outgoing, Payload, Seed, Signal};
 use windfall_link::Event as LinkEvent;
 use windfall_mac::dcf::radio::Airtime;
 use windfall_mac::dcf::{Config, Dcf, Event, Packet};
@@ -67,6 +67,12 @@ impl Wifi {
             dcf.handle_queued(now, &mut source);
         }
         self.take_down(now, account);
+    }
+
+    /// Takes a signal from which nothing follows; false if something may.
+    #[inline]
+    pub(super) fn handle_signal_at_rest(&mut self, now: Instant, signal: Signal) -> bool {
+        self.dcf.handle_signal_at_rest(now, signal)
     }
 
     pub(super) fn handle_input(&mut self, now: Instant, input: Input, account: &mut Account) {
@@ -165,6 +171,7 @@ fn take_down(now: Instant, event: Event, account: &mut Account) {
             account.dropped(now, tag, kept, reason, len);
         }
         Event::Relayed { .. } => account.arrived(),
+        Event::RequestFailed => account.event(now, EventKind::RtsFailed),
         Event::Control { sent: true, .. } => account.counters.control_sent += 1,
         Event::Control { sent: false, .. } => account.counters.control_received += 1,
         Event::Radio(period) => account.event(now, EventKind::Radio(period)),

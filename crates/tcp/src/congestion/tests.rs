@@ -54,10 +54,120 @@ fn the_old_law_halves_the_smaller_window_in_whole_segments() {
 }
 
 #[test]
+fn the_old_law_grows_by_a_segment_for_a_window_of_acknowledgments_above_the_threshold() {
+    let mut net3 = net3_reno::Net3Reno::new(1_000);
+    net3.on_loss(&Loss { offered: 8_000, ..loss(8_000) });
+    assert_eq!((net3.window(), net3.threshold()), (2_000, 2_000));
+    let windows = [(); 3].map(|()| {
+        net3.on_acknowledged(&ack(1_000));
+        net3.window()
+    });
+    assert_eq!(windows, [3_000, 3_333, 3_633]);
+}
+
+#[test]
 fn a_window_that_does_not_hold_back_does_not_grow() {
     for law in [Law::Reno, Law::Cubic] {
         let mut controller = law.start(1_000, 10, true);
         controller.on_acknowledged(&Acknowledged { limited: false, ..ack(1_000) });
         assert_eq!(controller.window(), 10_000);
+    }
+}
+
+/// A controller that has acknowledgments for a window's worth of segments in each round trip of
+/// 100 ms, one for `each` segments, from `at` until `seconds` later; returns the window in segments
+/// then.
+fn rounds(controller: &mut dyn Controller, at: &mut Instant, seconds: f64, each: u64) -> f64 {
+    let round = Duration::from_millis(100);
+    let end = at.saturating_add(Duration::from_nanos((seconds * 1e9) as u64));
+    while *at < end {
+        let count = (controller.window() / 1_000 / each).max(1);
+        for _ in 0..count {
+            let bytes = each * 1_000;
+            let ack = Acknowledged { now: *at, bytes, rtt: Some(round), limited: true };
+            controller.on_acknowledged(&ack);
+            *at = at.saturating_add(round / count);
+        }
+    }
+    controller.window() as f64 / 1_000.0
+}
+
+#[test]
+fn cubic_comes_back_to_its_plateau_along_the_cubic() {
+    let mut cubic = cubic::Cubic::new(1_000, 1_000);
+    let mut now = Instant::START;
+    cubic.on_loss(&Loss { now, ..loss(1_000_000) });
+    assert_eq!((cubic.window(), cubic.threshold()), (700_000, 700_000));
+    // RFC 9438, equations 1 and 2: W(t) = 0.4 (t - K)³ + 1000 with K = ∛(300 / 0.4) = 9.086 s,
+    // a round trip ahead, which it does not quite reach where it is steep.
+    while now < Instant::START.saturating_add(Duration::from_secs(12)) {
+        let window = rounds(&mut cubic, &mut now, 1.0, 1);
+        let passed = now.saturating_since(Instant::START).as_secs_f64();
+        let expected = 0.4 * (passed + 0.1 - 9.086).powi(3) + 1_000.0;
+        assert!((window - expected).abs() < 8.0, "{passed} s: {window} instead of {expected}");
+    }
+}
+
+#[test]
+fn cubic_releases_bandwidth_when_the_plateau_sinks() {
+    let mut cubic = cubic::Cubic::new(1_000, 1_000);
+    let mut now = Instant::START;
+    cubic.on_loss(&loss(1_000_000));
+    let window = rounds(&mut cubic, &mut now, 0.5, 1);
+    assert!((700.0..800.0).contains(&window), "{window}");
+    cubic.on_loss(&Loss { now, ..loss(700_000) });
+    assert!(cubic.window().abs_diff(490_000) <= 1);
+    // Fast convergence (section 4.7): the new plateau is 0.85 of the window at this loss, which is
+    // reached after K = ∛((0.85 W - 490) / 0.4).
+    let plateau = 0.85 * window;
+    let to_plateau = ((plateau - 490.0) / 0.4).cbrt();
+    let reached = rounds(&mut cubic, &mut now, to_plateau, 2);
+    assert!((reached - plateau).abs() < 3.0, "{reached} instead of {plateau}");
+}
+
+#[test]
+fn cubic_is_never_slower_than_reno_where_windows_are_small() {
+    // Section 4.3: below the plateau the estimate grows by 3 · 0.3 / 1.7 of a segment a round.
+    // A receiver that acknowledges every second segment changes nothing.
+    for each in [1, 2] {
+        let mut cubic = cubic::Cubic::new(1_000, 10);
+        let mut now = Instant::START;
+        cubic.on_loss(&loss(10_000));
+        let window = rounds(&mut cubic, &mut now, 0.5, each);
+        let expected = 7.0 + 5.0 * 0.9 / 1.7;
+        assert!((window - expected).abs() < 0.6, "{window} instead of {expected}");
+    }
+}
+
+#[test]
+fn a_limit_lowers_the_window_and_never_below_one_segment() {
+    for law in [Law::Net3Reno, Law::Reno, Law::Cubic] {
+        let mut controller = law.start(1_000, 10, false);
+        (0..20).for_each(|_| controller.on_acknowledged(&ack(1_000)));
+        let before = controller.window();
+        controller.limit(before + 5_000);
+        assert_eq!(controller.window(), before, "{}", law.name());
+        controller.limit(4_500);
+        assert_eq!(controller.window(), 4_500, "{}", law.name());
+        controller.limit(1);
+        assert_eq!(controller.window(), 1_000, "{}", law.name());
+    }
+}
+
+#[test]
+fn smaller_segments_leave_the_window_as_many_of_them() {
+    for law in [Law::Net3Reno, Law::Reno, Law::Cubic] {
+        let mut controller = law.start(1_000, 10, false);
+        (0..20).for_each(|_| controller.on_acknowledged(&ack(1_000)));
+        let segments = controller.window() / 1_000;
+        assert!(segments > 10, "{}", law.name());
+        controller.set_mss(600);
+        assert_eq!(controller.window(), segments * 600, "{}", law.name());
+        // And after a pause it begins with as many as at first, which for the old law is one.
+        controller.on_idle();
+        let initial = if law == Law::Net3Reno { 1 } else { 10 };
+        assert_eq!(controller.window(), initial * 600, "{}", law.name());
+        controller.on_timeout(&loss(6_000), true);
+        assert_eq!(controller.window(), 600, "{}", law.name());
     }
 }

@@ -67,11 +67,67 @@ fn hashing_compares_fewer_keys_than_a_list() {
 fn what_is_removed_is_not_found() {
     for kind in [Lookup::OneEntry, Lookup::Recent(20), Lookup::Hashed] {
         let mut table = Table::new(kind, [3, 4]);
+        assert!(table.is_empty());
         (0..100).for_each(|n| table.insert(key(n), n));
         table.find(&key(7));
         table.remove(&key(7));
         assert_eq!(table.find(&key(7)), None);
         assert_eq!(table.find(&key(8)), Some(8));
         assert_eq!(table.len(), 99);
+        assert!(!table.is_empty());
+    }
+}
+
+/// This key, and keys that differ from it in one bit of one of its parts.
+fn neighbours(key: Key) -> Vec<Key> {
+    fn flipped(address: IpAddr, bit: u32) -> IpAddr {
+        match address {
+            IpAddr::V4(v4) => core::net::Ipv4Addr::from_bits(v4.to_bits() ^ 1 << bit).into(),
+            IpAddr::V6(v6) => core::net::Ipv6Addr::from_bits(v6.to_bits() ^ 1 << bit).into(),
+        }
+    }
+    let bits = if key.local.is_ipv4() { 32 } else { 128 };
+    let mut all = vec![key];
+    for bit in 0..bits {
+        all.push(Key { local: flipped(key.local, bit), ..key });
+        all.push(Key { remote: flipped(key.remote, bit), ..key });
+    }
+    for bit in 0..16 {
+        all.push(Key { local_port: key.local_port ^ 1 << bit, ..key });
+        all.push(Key { remote_port: key.remote_port ^ 1 << bit, ..key });
+    }
+    all
+}
+
+#[test]
+fn keys_that_differ_in_one_bit_fall_into_all_chains_alike() {
+    let v6 = |text: &str| IpAddr::V6(text.parse().unwrap());
+    let wide = Key { local: v6("fd00:1::1"), remote: v6("fd00:2::2"), ..key(1) };
+    for key in [key(1), wide] {
+        let keys = neighbours(key);
+        let mut table = Table::new(Lookup::Hashed, [1, 2]);
+        (0..).zip(&keys).for_each(|(n, key)| table.insert(*key, n));
+        for (n, key) in (0..).zip(&keys) {
+            assert_eq!(table.find(key), Some(n));
+        }
+        // Two to a chain at most: about two are compared where chance spreads them.
+        let cost = table.counts().compared as f64 / keys.len() as f64;
+        assert!(cost < 2.5, "{cost}");
+    }
+}
+
+#[test]
+fn an_outsider_cannot_tell_which_keys_share_a_chain() {
+    // With one secret these keys all fall into one chain of sixteen; if but half of the secret is
+    // another, they are spread.
+    let secret = [0x1234_5678_9abc_def0, 0x0fed_cba9_8765_4321];
+    let chain = |key: &Key, secret| Table::new(Lookup::Hashed, secret).chain(key);
+    let keys: Vec<Key> = (0..4_000).map(key).filter(|key| chain(key, secret) == 3).collect();
+    assert!((150..350).contains(&keys.len()), "{}", keys.len());
+    for other in [[secret[0] ^ 1, secret[1]], [secret[0], secret[1] ^ 1]] {
+        let fullest = (0..16)
+            .map(|number| keys.iter().filter(|key| chain(key, other) == number).count())
+            .max();
+        assert!(fullest.is_some_and(|most| most < keys.len() / 3), "{fullest:?} of {}", keys.len());
     }
 }

@@ -73,3 +73,27 @@ fn single_bytes_beyond_holes_stay_bounded() {
     }
     assert!(buffer.later.len() <= (1 << 16) / SMALL + 16);
 }
+
+#[test]
+fn what_happened_to_each_byte_is_told() {
+    let none = Placed::default();
+    let mut buffer = Reassembly::new(2_000);
+    let placed = buffer.insert(0, &piece(0..100));
+    assert_eq!(placed, Placed { advanced: 100, copied: 100, ..none.clone() });
+    // What is long enough is shared, not copied.
+    let placed = buffer.insert(100, &piece(100..700));
+    assert_eq!(placed, Placed { advanced: 600, ..none.clone() });
+    let placed = buffer.insert(900, &piece(900..1_000));
+    assert_eq!(placed, Placed { kept: 100, copied: 100, ..none.clone() });
+    assert_eq!((buffer.held(), buffer.readable(), buffer.window()), (800, 700, 1_300));
+    // The first half came before; the last 100 bytes lie beyond the window.
+    let placed = buffer.insert(1_300, &piece(1_300..2_100));
+    assert_eq!(placed, Placed { kept: 700, refused: 100, ..none.clone() });
+    let placed = buffer.insert(2_000, &piece(2_000..2_050));
+    assert_eq!(placed, Placed { refused: 50, ..none.clone() });
+    let placed = buffer.insert(600, &piece(600..1_350));
+    // Each hole is filled by a piece of its own, and what waited behind it follows.
+    let told = Placed { advanced: 1_300, duplicate: Some(600..700), kept: 300, ..none };
+    assert_eq!((placed.advanced, placed.duplicate), (told.advanced, told.duplicate));
+    assert_eq!((buffer.next(), buffer.window()), (2_000, 0));
+}

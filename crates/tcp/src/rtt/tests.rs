@@ -19,6 +19,18 @@ fn the_first_measurements_follow_the_formulas() {
 }
 
 #[test]
+fn a_round_trip_below_the_mean_adds_as_much_to_the_variation() {
+    let mut estimator =
+        Estimator::new(TimeoutConfig { minimum: ms(1), ..TimeoutConfig::default() });
+    estimator.sample(ms(100), 1);
+    estimator.sample(ms(20), 1);
+    // RTTVAR = 3/4 · 50 + 1/4 · 80, SRTT = 7/8 · 100 + 1/8 · 20.
+    assert_eq!(estimator.smoothed(), Some(ms(90)));
+    assert_eq!(estimator.timeout(), Duration::from_micros(90_000 + 4 * 57_500));
+    assert_eq!((estimator.least(), estimator.samples()), (Some(ms(20)), 2));
+}
+
+#[test]
 fn the_timeout_doubles_to_its_maximum_and_a_measurement_ends_that() {
     let mut estimator = Estimator::new(TimeoutConfig::default());
     for expected in [2, 4, 8, 16, 32, 60, 60] {

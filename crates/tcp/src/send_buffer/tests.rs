@@ -28,3 +28,15 @@ proptest! {
         prop_assert!(buffer.chunks.is_empty());
     }
 }
+
+#[test]
+fn what_is_being_gathered_stays_open_until_it_is_sent() {
+    let mut buffer = SendBuffer::default();
+    buffer.push(vec![1; WHOLE].into());
+    buffer.push_slice(&[2; 10]);
+    assert_eq!(buffer.slice(0..WHOLE as u64), (vec![1; WHOLE].into(), false));
+    assert_eq!((buffer.chunks.len(), buffer.small.len()), (1, 10));
+    let (joined, copied) = buffer.slice(WHOLE as u64 - 1..WHOLE as u64 + 1);
+    assert_eq!((&joined[..], copied), (&[1, 2][..], true));
+    assert_eq!((buffer.chunks.len(), buffer.small.len()), (2, 0));
+}

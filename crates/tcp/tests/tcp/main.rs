@@ -3,12 +3,15 @@
 mod adversity;
 mod corruption;
 mod exchange;
+mod identity;
 mod knobs;
 mod model;
 mod pair;
+mod receiving;
 mod recovery;
 mod rfc2525;
 mod robustness;
 mod scripts;
+mod sending;
 mod timeline;
 mod transaction;

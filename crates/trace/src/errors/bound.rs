@@ -4,9 +4,10 @@ use windfall_channel::ErrorTrace;
 use windfall_channel::error_trace::Fault;
 use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Level, MAX_BLOCKS};
 
-/// The greatest rate in bytes per second at which frames of one to five coded blocks could carry
-/// packets of `packet` bytes over the air of `trace`, for one who knows what will befall each frame
-/// before he chooses its size and parity; `seconds` is the air time of so many bytes of blocks.
+/// The greatest rate in bytes per second at which frames of one to five coded blocks, or uncoded
+/// ones, could carry packets of `packet` bytes over the air of `trace`, for one who knows what will
+/// befall each frame before he chooses its size and parity; `seconds` is the air time of so many
+/// bytes of blocks.
 ///
 /// No frame carries more than a packet. What is left of a packet costs nothing extra, so this is a
 /// bound that no policy reaches.
@@ -40,6 +41,9 @@ fn options(
 ) -> Vec<(f64, f64)> {
     let blocks = blocks(fault);
     let mut options = Vec::new();
+    if is_clean(fault, packet + BLOCK_CHECK) {
+        options.push((packet as f64, seconds(packet + BLOCK_CHECK)));
+    }
     for level in Level::all() {
         let mut gained = 0;
         for count in 1..=MAX_BLOCKS {
@@ -53,6 +57,18 @@ fn options(
         }
     }
     options
+}
+
+/// Whether nothing befell the first `bytes` bytes.
+fn is_clean(fault: Option<&Fault>, bytes: usize) -> bool {
+    let is_beyond = |bit: &u32| *bit as usize >= bytes * 8;
+    match fault {
+        None => true,
+        Some(Fault::Lost | Fault::Inverted) => false,
+        Some(Fault::Damaged { truncated, inverted }) => {
+            truncated.as_ref().is_none_or(is_beyond) && inverted.iter().all(is_beyond)
+        }
+    }
 }
 
 /// What befell a block, in bytes.
@@ -102,7 +118,8 @@ mod tests {
         let mut trace = ErrorTrace::new(TraceHeader::default());
         trace.push_ok(10);
         let rate = best_rate(&trace, 10_000, seconds);
-        assert!((rate - 1_265.0 / seconds(1_275)).abs() < 1e-6, "{rate}");
+        // The whole packet uncoded, with a check behind it.
+        assert!((rate - 10_000.0 / seconds(10_002)).abs() < 1e-6, "{rate}");
         let short = best_rate(&trace, 100, seconds);
         assert!((short - 100.0 / seconds(102)).abs() < 1e-6, "{short}");
     }
@@ -113,7 +130,7 @@ mod tests {
         trace.push_ok(1);
         trace.push(Fault::Lost, 1);
         let rate = best_rate(&trace, 10_000, seconds);
-        let expected = 1_265.0 / (seconds(1_275) + seconds(255));
+        let expected = 10_000.0 / (seconds(10_002) + seconds(255));
         assert!((rate - expected).abs() < 1e-6, "{rate}, not {expected}");
     }
 

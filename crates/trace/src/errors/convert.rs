@@ -3,6 +3,7 @@
 mod devourer;
 mod netem;
 
+use windfall_base::{MemoryBudget, OverBudget};
 use windfall_channel::error_trace::{Fault, Index, TraceHeader, Unit};
 use windfall_channel::{ErrorTrace, ErrorTraceError};
 
@@ -31,6 +32,9 @@ pub enum ConvertError {
     /// The file as a whole is not what the format wants.
     #[error("{0}")]
     Whole(String),
+    /// The file, or what would be written, is too long.
+    #[error(transparent)]
+    TooMuchMemory(#[from] OverBudget),
     /// A format with a line for each frame would need too many.
     #[error("the trace covers {0} frames, and a line for each is too much beyond 100000000")]
     TooLong(u64),
@@ -45,11 +49,21 @@ impl ConvertError {
     }
 }
 
-/// Reads a loss list: a line for each frame, 0 if it arrived and 1 if it was lost.
+/// Returns the text that `bytes` are.
 ///
 /// # Errors
-/// If a line is neither, or there is none.
-pub fn from_loss_list(text: &str) -> Result<ErrorTrace, ConvertError> {
+/// If they are none.
+pub fn text(bytes: &[u8]) -> Result<&str, ConvertError> {
+    let text = core::str::from_utf8(bytes);
+    Ok(text.map_err(|error| ErrorTraceError::NotText(error.valid_up_to()))?)
+}
+
+/// Reads a loss list: a line for each frame, 0 if it arrived and 1 if it was lost; takes from
+/// `budget` the memory that the trace keeps.
+///
+/// # Errors
+/// If a line is neither, or there is none, or the memory does not suffice.
+pub fn from_loss_list(text: &str, budget: &mut MemoryBudget) -> Result<ErrorTrace, ConvertError> {
     let mut trace = frame_trace("a loss list");
     for (i, line) in text.lines().enumerate() {
         match line.trim() {
@@ -61,17 +75,18 @@ pub fn from_loss_list(text: &str) -> Result<ErrorTrace, ConvertError> {
                 return Err(ConvertError::line(i + 1, other, fix));
             }
         }
+        budget.check(trace.memory())?;
     }
+    budget.take(trace.memory())?;
     not_empty(trace)
 }
 
 /// Writes a loss list; a frame that did not arrive whole counts as lost.
 ///
 /// # Errors
-/// If the trace counts bits, or is very long.
-pub fn to_loss_list(trace: &ErrorTrace) -> Result<String, ConvertError> {
-    line_for_each(trace)?;
-    let mut text = String::new();
+/// If the trace counts bits, or the list does not fit in the budget.
+pub fn to_loss_list(trace: &ErrorTrace, budget: &MemoryBudget) -> Result<String, ConvertError> {
+    let mut text = line_for_each(trace, "0\n".len(), budget)?;
     for (is_faulty, count) in stretches(trace)? {
         for _ in 0..count {
             text.push_str(if is_faulty { "1\n" } else { "0\n" });
@@ -80,12 +95,20 @@ pub fn to_loss_list(trace: &ErrorTrace) -> Result<String, ConvertError> {
     Ok(text)
 }
 
-/// Refuses a trace of which no format with a line for each frame can be written.
-fn line_for_each(trace: &ErrorTrace) -> Result<(), ConvertError> {
+/// Returns an empty text with room for a line of `length` bytes for each frame.
+fn line_for_each(
+    trace: &ErrorTrace,
+    length: usize,
+    budget: &MemoryBudget,
+) -> Result<String, ConvertError> {
     match (trace.header().index, trace.len()) {
         (Index::Bit, _) => Err(ConvertError::CountsBits),
         (Index::Frame, frames) if frames > MAX_FRAMES => Err(ConvertError::TooLong(frames)),
-        (Index::Frame, _) => Ok(()),
+        (Index::Frame, frames) => {
+            let bytes = frames as usize * length;
+            budget.check(bytes)?;
+            Ok(String::with_capacity(bytes))
+        }
     }
 }
 

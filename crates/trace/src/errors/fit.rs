@@ -5,6 +5,7 @@
 //! once, so that a pass costs as much as there are bursts and not as there are bits.
 
 mod chain;
+mod interval;
 mod steps;
 
 use serde::Serialize;
@@ -14,6 +15,7 @@ use windfall_channel::GilbertElliott;
 pub use steps::{Level, Steps};
 
 use chain::{Chain, log_likelihood};
+use interval::{Parameter, intervals};
 
 /// Passes at most; each raises the likelihood.
 const MAX_PASSES: usize = 500;
@@ -46,6 +48,9 @@ pub struct Candidate {
     pub log_likelihood: f64,
     /// Free parameters.
     pub parameters: u32,
+    /// The 95 % intervals of p, r, the errors in the bad and in the good state; `None` for what is
+    /// not free, or lies at an end of its scale.
+    pub intervals: [Option<[f64; 2]>; 4],
 }
 
 /// What the fit found.
@@ -93,15 +98,58 @@ pub struct ReportedModel {
     pub bad: f64,
     /// Errors in the good state.
     pub good: f64,
+    /// The 95 % intervals of those four.
+    pub intervals: ReportedIntervals,
     /// The natural logarithm of the likelihood.
     pub log_likelihood: f64,
     /// Schwarz's criterion; the least is best.
     pub bic: f64,
 }
 
+/// The 95 % confidence intervals of a model; absent for what the model does not choose, and where
+/// the estimate lies at an end of its scale.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ReportedIntervals {
+    /// From good to bad.
+    pub p: Option<[f64; 2]>,
+    /// From bad to good.
+    pub r: Option<[f64; 2]>,
+    /// Errors in the bad state.
+    pub bad: Option<[f64; 2]>,
+    /// Errors in the good state.
+    pub good: Option<[f64; 2]>,
+}
+
+impl ReportedIntervals {
+    /// The intervals that there are, with the names that `--gemodel` gives the parameters.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, [f64; 2])> {
+        [("p", self.p), ("r", self.r), ("1-h", self.bad), ("1-k", self.good)]
+            .into_iter()
+            .filter_map(|(name, interval)| Some((name, interval?)))
+    }
+}
+
 impl Candidate {
-    fn new(model: GilbertElliott, steps: &Steps, parameters: u32) -> Self {
-        Self { model, log_likelihood: log_likelihood(&Chain::of(&model), steps), parameters }
+    fn new(model: GilbertElliott, steps: &Steps, free: &[Parameter]) -> Self {
+        let chain = Chain::of(&model);
+        Self {
+            model,
+            log_likelihood: log_likelihood(&chain, steps),
+            parameters: free.len() as u32,
+            intervals: intervals(chain, steps, free),
+        }
+    }
+
+    /// Independent errors: the chain chooses its state anew with each step.
+    fn independent(model: GilbertElliott, steps: &Steps) -> Self {
+        // The same law with one parameter: errors in the good state, which is never left.
+        let chain = Chain { p: 0.0, r: 1.0, bad: 1.0, good: model.p.get() };
+        let [_, _, _, interval] = intervals(chain, steps, &[Parameter::Good]);
+        Self {
+            parameters: 1,
+            intervals: [interval, None, None, None],
+            ..Self::new(model, steps, &[])
+        }
     }
 
     /// Schwarz's criterion: parameters × ln steps − 2 ln likelihood.
@@ -129,15 +177,17 @@ impl Fit {
             };
             GilbertElliott { p: clip(p), r: clip(r), bad: clip(bad), good: clip(good) }
         };
-        let independent = Candidate::new(chain(rate, 1.0 - rate, 1.0, 0.0), steps, 1);
+        let independent = Candidate::independent(chain(rate, 1.0 - rate, 1.0, 0.0), steps);
+        const TWO: [Parameter; 2] = [Parameter::P, Parameter::R];
         let simple = Chain::of_bursts(steps, 0);
-        let simple = Candidate::new(chain(simple.p, simple.r, 1.0, 0.0), steps, 2);
+        let simple = Candidate::new(chain(simple.p, simple.r, 1.0, 0.0), steps, &TWO);
         // The likelihood has many hills: begin on the highest of several.
         let starts = JOINS.map(|join| Chain::of_bursts(steps, join));
         let height = |start: &Chain| log_likelihood(start, steps);
         let start = starts.iter().max_by(|a, b| height(a).total_cmp(&height(b)));
         let best = climb(start.copied().unwrap_or(starts[0]), steps);
-        let full = Candidate::new(chain(best.p, best.r, best.bad, best.good), steps, 4);
+        let full =
+            Candidate::new(chain(best.p, best.r, best.bad, best.good), steps, &Parameter::ALL);
         Ok(Self { steps: steps.count, wrong: steps.wrong, independent, simple, full })
     }
 
@@ -155,6 +205,10 @@ impl Fit {
             r: candidate.model.r.get(),
             bad: candidate.model.bad.get(),
             good: candidate.model.good.get(),
+            intervals: {
+                let [p, r, bad, good] = candidate.intervals;
+                ReportedIntervals { p, r, bad, good }
+            },
             log_likelihood: candidate.log_likelihood,
             bic: candidate.bic(self.steps),
         });

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use windfall_apps::Pattern;
 use windfall_base::{Seed, Tag};
 use windfall_channel::ErrorTrace;
-use windfall_channel::error_trace::{Fault, TraceHeader};
+use windfall_channel::error_trace::{BitOrder, Fault, TraceHeader};
 
 use crate::pcapng::Seen;
 use crate::pcapng::read::Packet;
@@ -55,11 +55,12 @@ pub fn record(
     if arrivals.iter().all(Option::is_none) && !received.is_empty() {
         return Err(RecordError::NothingAlike(received.len()));
     }
+    let order = header.bit_order;
     let mut trace = ErrorTrace::new(header);
     for (packet, arrival) in sent.iter().zip(arrivals) {
         match arrival {
             None => trace.push(Fault::Lost, 1),
-            Some(data) => match difference(&packet.data, &data, 0) {
+            Some(data) => match difference(&packet.data, &data, 0, order) {
                 Some(fault) => trace.push(fault, 1),
                 None => trace.push_ok(1),
             },
@@ -97,6 +98,7 @@ pub fn record_known(
     let longest = known.iter().map(|(_, data)| start + data.len()).max();
     let length = longest.ok_or(RecordError::NothingAlike(received.len()))?;
     header.frame_length = Some(length as u32);
+    let order = header.bit_order;
     let mut trace = ErrorTrace::new(header);
     for (number, data) in known {
         let missing = number - trace.len();
@@ -104,7 +106,7 @@ pub fn record_known(
             trace.push(Fault::Lost, missing);
         }
         let sent = pattern.datagram(number, length - start);
-        match difference(&sent, data, start as u32 * 8) {
+        match difference(&sent, data, start as u32 * 8, order) {
             Some(fault) => trace.push(fault, 1),
             None => trace.push_ok(1),
         }
@@ -115,7 +117,7 @@ pub fn record_known(
 /// Where the payload of UDP datagrams begins in most of these IP packets.
 ///
 /// The headers of some may be damaged.
-fn payload_start(packets: &[Packet]) -> usize {
+fn payload_start(packets: &[&Packet]) -> usize {
     let mut found = BTreeMap::<usize, usize>::new();
     for first in packets.iter().filter_map(|packet| packet.data.first()) {
         let header = if first >> 4 == 6 { 40 } else { usize::from(first & 15).max(5) * 4 };
@@ -126,13 +128,13 @@ fn payload_start(packets: &[Packet]) -> usize {
 
 /// The packets that were seen like this; a capture of somebody else's does not tell directions
 /// apart, and then all of it counts.
-fn pick(packets: &[Packet], seen: Seen) -> Vec<Packet> {
-    let picked: Vec<Packet> = packets.iter().filter(|p| p.seen == seen).cloned().collect();
-    if picked.is_empty() { packets.to_vec() } else { picked }
+fn pick(packets: &[Packet], seen: Seen) -> Vec<&Packet> {
+    let picked: Vec<&Packet> = packets.iter().filter(|p| p.seen == seen).collect();
+    if picked.is_empty() { packets.iter().collect() } else { picked }
 }
 
 /// What arrived of each sent packet, by name; `None` unless every sent packet has one.
-fn by_name(sent: &[Packet], received: &[Packet]) -> Option<Vec<Option<Bytes>>> {
+fn by_name(sent: &[&Packet], received: &[&Packet]) -> Option<Vec<Option<Bytes>>> {
     let names: Vec<Tag> = sent.iter().map(|packet| packet.tag).collect::<Option<_>>()?;
     let arrived: BTreeMap<Tag, &Bytes> =
         received.iter().rev().filter_map(|p| Some((p.tag?, &p.data))).collect();
@@ -141,7 +143,7 @@ fn by_name(sent: &[Packet], received: &[Packet]) -> Option<Vec<Option<Bytes>>> {
 }
 
 /// What arrived of each sent packet, by order and likeness.
-fn by_likeness(sent: &[Packet], received: &[Packet]) -> Vec<Option<Bytes>> {
+fn by_likeness(sent: &[&Packet], received: &[&Packet]) -> Vec<Option<Bytes>> {
     let mut arrivals = vec![None; sent.len()];
     let mut next = 0;
     for packet in received {
@@ -163,13 +165,14 @@ fn is_like(sent: &[u8], received: &[u8]) -> bool {
 }
 
 /// The fault that made `received` out of `sent`, which begins at bit `origin` of the packet.
-fn difference(sent: &[u8], received: &[u8], origin: u32) -> Option<Fault> {
+fn difference(sent: &[u8], received: &[u8], origin: u32, order: BitOrder) -> Option<Fault> {
     let mut inverted = Vec::new();
     for (i, (a, b)) in sent.iter().zip(received).enumerate() {
         let wrong = a ^ b;
         let bits = (0..8).filter(|bit| wrong & (0x80 >> bit) != 0);
         inverted.extend(bits.map(|bit| origin + i as u32 * 8 + bit));
     }
+    let inverted = order.renumber(inverted);
     let truncated = (received.len() < sent.len()).then_some(origin + received.len() as u32 * 8);
     let is_fault = truncated.is_some() || !inverted.is_empty();
     is_fault.then(|| Fault::Damaged { truncated, inverted: inverted.into() })

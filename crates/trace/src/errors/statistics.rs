@@ -34,7 +34,7 @@ pub struct FrameStatistics {
     pub lost: u64,
     /// Those that were cut short, whether bits were inverted too or not.
     pub truncated: u64,
-    /// Those with inverted bits, whether they were cut short too or not.
+    /// Those with inverted bits that arrived in their full length.
     pub corrupted: u64,
     /// Those that arrived as they were sent.
     pub whole: u64,
@@ -108,7 +108,7 @@ impl FrameStatistics {
             this.whole -= entry.count;
             if let Fault::Damaged { truncated, inverted } = &entry.fault {
                 this.truncated += u64::from(truncated.is_some());
-                this.corrupted += u64::from(!inverted.is_empty());
+                this.corrupted += u64::from(truncated.is_none() && !inverted.is_empty());
             }
             if is_lost {
                 this.lost += entry.count;
@@ -134,16 +134,17 @@ impl FrameStatistics {
     }
 
     fn write(&self, text: &mut String) {
-        let count = self.count.max(1) as f64;
+        let arrived = self.count - self.lost;
         let _ = writeln!(text, "frames        {:>12}", self.count);
         let parts = [
-            ("  whole", self.whole),
-            ("  lost", self.lost),
-            ("  truncated", self.truncated),
-            ("  corrupted", self.corrupted),
+            ("  whole", self.whole, self.count, ""),
+            ("  lost", self.lost, self.count, ""),
+            ("  truncated", self.truncated, arrived, " of those not lost"),
+            ("  corrupted", self.corrupted, arrived - self.truncated, " of those not truncated"),
         ];
-        for (name, n) in parts {
-            let _ = writeln!(text, "{name:<13} {n:>12}  {:.4} %", n as f64 / count * 100.0);
+        for (name, n, of, what) in parts {
+            let share = n as f64 / of.max(1) as f64 * 100.0;
+            let _ = writeln!(text, "{name:<13} {n:>12}  {share:.4} %{what}");
         }
         self.loss_bursts.write(text, "lost in a row", "frames");
         self.fault_bursts.write(text, "not whole in a row", "frames");
@@ -184,7 +185,11 @@ impl BitStatistics {
                 missing = missing.saturating_add(whole.saturating_mul(entry.count));
                 continue;
             };
-            let arrived = truncated.map_or(whole, |cut| whole.min(u64::from(cut)));
+            // Of a byte that is cut nothing is left.
+            let cut = truncated.map(|cut| cut / 8 * 8);
+            let arrived = cut.map_or(whole, |cut| whole.min(u64::from(cut)));
+            let inverted =
+                &inverted[..inverted.partition_point(|bit| cut.is_none_or(|c| *bit < c))];
             missing = missing.saturating_add(whole - arrived);
             bits_in_damaged += arrived;
             this.add_bits(inverted, length);

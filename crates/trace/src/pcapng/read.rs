@@ -1,7 +1,7 @@
 //! Reads captures: the packets with time, interface, tag and comment; all else is passed over.
 
 use bytes::Bytes;
-use windfall_base::{Instant, Tag};
+use windfall_base::{Instant, MemoryBudget, OverBudget, Tag};
 
 use super::{
     BYTE_ORDER_MAGIC, ENHANCED_PACKET, EPB_FLAGS, EPB_PACKET_ID, IF_NAME, IF_TIMESTAMP_RESOLUTION,
@@ -47,6 +47,9 @@ pub enum ReadError {
         /// The length of the file.
         size: usize,
     },
+    /// The capture is too long to be read.
+    #[error(transparent)]
+    TooLong(#[from] OverBudget),
     /// A packet refers to an interface that was not described, or does not fit in its block.
     #[error("byte {at}: a packet that makes no sense; the file is damaged")]
     Packet {
@@ -55,17 +58,27 @@ pub enum ReadError {
     },
 }
 
-/// Reads all packets of a capture, of either byte order. Takes time linear in the file.
+/// Reads all packets of a capture as [`read_within`] with the default budget.
 ///
 /// # Errors
-/// Where the blocks of the file make no sense; the packets before that place are lost with it.
+/// As there.
 pub fn read(file: &Bytes) -> Result<Vec<Packet>, ReadError> {
+    read_within(file, &mut MemoryBudget::default())
+}
+
+/// Reads all packets of a capture, of either byte order, and takes from `budget` the memory that
+/// they take beside the file. Takes time linear in the file.
+///
+/// # Errors
+/// Where the blocks of the file make no sense, or the memory does not suffice; the packets before
+/// that place are lost with it.
+pub fn read_within(file: &Bytes, budget: &mut MemoryBudget) -> Result<Vec<Packet>, ReadError> {
     if file.len() < 12 || file[..4] != SECTION_HEADER.to_le_bytes() {
         return Err(ReadError::NotACapture { found: file[..file.len().min(8)].to_vec() });
     }
     let mut section = Section::default();
-    let mut packets = Vec::new();
-    let mut at = 0;
+    let mut packets = Vec::<Packet>::new();
+    let (mut at, mut comments) = (0, 0);
     while at < file.len() {
         let rest = &file[at..];
         if rest.starts_with(&SECTION_HEADER.to_le_bytes()) && rest.len() >= 12 {
@@ -80,13 +93,22 @@ pub fn read(file: &Bytes) -> Result<Vec<Packet>, ReadError> {
         match section.word(rest, 0) {
             Some(INTERFACE_DESCRIPTION) => section.describe(&body),
             Some(ENHANCED_PACKET) => {
-                packets.push(section.packet(&body).ok_or(ReadError::Packet { at })?);
+                let packet = section.packet(&body).ok_or(ReadError::Packet { at })?;
+                comments += packet.comment.capacity();
+                packets.push(packet);
+                budget.check(memory(&packets) + comments)?;
             }
             _ => {}
         }
         at += length;
     }
+    budget.take(memory(&packets) + comments)?;
     Ok(packets)
+}
+
+/// The memory that packets take without their bytes and comments.
+fn memory(packets: &Vec<Packet>) -> usize {
+    packets.capacity() * size_of::<Packet>()
 }
 
 /// What a section says of how to read it.
@@ -149,18 +171,13 @@ impl Section {
     }
 
     /// The options in `bytes`, up to the first that makes no sense.
-    fn options<'a>(&self, mut bytes: &'a [u8]) -> Vec<(u16, &'a [u8])> {
-        let mut options = Vec::new();
-        while let (Some(code), Some(length)) = (self.half(bytes, 0), self.half(bytes, 2)) {
-            let length = usize::from(length);
-            let Some(value) = bytes.get(4..4 + length) else { break };
-            if code == OPT_END {
-                break;
-            }
-            options.push((code, value));
+    fn options<'a>(&self, mut bytes: &'a [u8]) -> impl Iterator<Item = (u16, &'a [u8])> {
+        core::iter::from_fn(move || {
+            let (code, length) = (self.half(bytes, 0)?, usize::from(self.half(bytes, 2)?));
+            let value = bytes.get(4..4 + length).filter(|_| code != OPT_END)?;
             bytes = bytes.get(4 + length.next_multiple_of(4)..).unwrap_or_default();
-        }
-        options
+            Some((code, value))
+        })
     }
 
     fn word(&self, bytes: &[u8], at: usize) -> Option<u32> {

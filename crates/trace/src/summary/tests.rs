@@ -48,8 +48,14 @@ fn text_shows_each_direction_and_each_reason() {
 #[test]
 fn what_only_real_time_has_is_added() {
     let mut summary = summary();
-    summary.late =
-        Some(LateSummary { delivered: 9, late: 1, punctual_seconds: 0.001, worst_seconds: 0.0025 });
+    let late = LateSummary {
+        delivered: 9,
+        late: 1,
+        punctual_seconds: 0.001,
+        worst_seconds: 0.0025,
+        ..LateSummary::default()
+    };
+    summary.late = Some(late);
     summary.stations.push(StationSummary {
         name: "far".into(),
         dropped: [("udp-checksum".to_owned(), 3)].into(),
@@ -61,6 +67,30 @@ fn what_only_real_time_has_is_added() {
     assert!(text.contains("TCP congestion control at far: reno\n"), "{text}");
     assert!(text.contains("TCP at far: acks sent 2, paws checks 7\n"), "{text}");
     assert!(text.contains("dropped above the link at far: udp-checksum 3\n"), "{text}");
+}
+
+#[test]
+fn a_disturbed_run_is_marked() {
+    let mut summary = summary();
+    let late = LateSummary {
+        delivered: 9,
+        read: 5,
+        read_late: 2,
+        punctual_seconds: 0.001,
+        worst_seconds: 5.0,
+        disturbed: true,
+        pauses: 2,
+        paused_seconds: 5.012,
+        longest_pause_seconds: 5.0,
+        ..LateSummary::default()
+    };
+    summary.late = Some(late);
+    let text = summary.to_text();
+    let line = "late deliveries: 0 of 9 by more than 1 ms; 2 of 5 packets read late, worst \
+                5000.000 ms\n";
+    assert!(text.contains(line), "{text}");
+    assert!(text.contains("disturbed: the run stood still 2 times, 5.012 s in all"), "{text}");
+    assert_eq!(summary.to_json()["late"]["disturbed"], true);
 }
 
 #[test]
@@ -95,4 +125,59 @@ fn measures_are_brief() {
     for (value, text) in cases {
         assert_eq!(brief(value), text);
     }
+}
+
+/// A run with `links` directions, of which every second one carried a packet.
+fn many(links: usize) -> Summary {
+    let mut summary = Summary::new(Seed(1), "windfall", Duration::from_secs(1));
+    summary.links = (0..links)
+        .map(|number| {
+            let mut link =
+                LinkSummary::new(format!("cell/contender{number}"), &LinkLedger::default());
+            link.frames = (number % 2) as u64;
+            link
+        })
+        .collect();
+    summary
+}
+
+#[test]
+fn tables_are_no_wider_than_the_page() {
+    for (width, lines) in [(200, 1), (80, 2), (60, 2), (40, 4), (10, 4)] {
+        let text = many(4).to_text_within(width);
+        let table: Vec<_> = text.lines().filter(|line| line.starts_with([' ', 'p', 'f'])).collect();
+        let widest = table.iter().map(|line| line.chars().count()).max().unwrap_or(0);
+        assert!(widest <= width.max(40), "{width}: {text}");
+        assert_eq!(text.matches("\npackets ").count(), lines, "{width}: {text}");
+    }
+}
+
+#[test]
+fn directions_that_did_nothing_share_a_line_where_there_are_many() {
+    let text = many(20).to_text();
+    assert!(text.contains("nothing was sent on cell/contender0, cell/contender2, "), "{text}");
+    assert!(!many(4).to_text().contains("nothing was sent"));
+    let idle = many(1);
+    let mut idle = Summary { links: vec![idle.links[0].clone(); 24], ..idle };
+    for (number, link) in idle.links.iter_mut().enumerate() {
+        link.name = format!("cell/contender{number}");
+    }
+    assert!(idle.to_text().lines().count() <= 3, "{}", idle.to_text());
+}
+
+#[test]
+fn flows_that_had_nothing_say_why() {
+    let mut summary = Summary { unused_flows: vec!["silent".into()], ..summary() };
+    for (name, offered) in [("late", 1), ("starved", 20)] {
+        let (name, link) = (name.to_owned(), "near→far".to_owned());
+        summary.flows.push(FlowSummary { name, link, offered, ..FlowSummary::default() });
+    }
+    let text = summary.to_text();
+    let lines: Vec<_> = text.lines().filter(|line| line.starts_with("flow ")).collect();
+    let expected = [
+        "flow silent: no packets",
+        "flow late on near→far: never served, 1 packet came",
+        "flow starved on near→far: never served, 20 packets came",
+    ];
+    assert_eq!(lines, expected);
 }

@@ -256,4 +256,13 @@ mod tests {
         bytes[2] += 4;
         assert_eq!(Radiotap::parse(&bytes), Ok((header, bytes.len())));
     }
+
+    #[test]
+    fn a_header_that_ends_within_its_words_of_presence_says_how_much_it_needs() {
+        for len in 8..12 {
+            let mut bytes = vec![0; len];
+            (bytes[2], bytes[7]) = (len as u8, 0x80);
+            assert_eq!(Radiotap::parse(&bytes), Err(HeaderError::Short { have: len, need: 12 }));
+        }
+    }
 }

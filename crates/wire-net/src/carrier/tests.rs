@@ -100,3 +100,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn one_with_a_checksum_inside_is_not_whole_however_much_that_covers() {
+    for (asked, partly) in [(0, false), (12, true), (8, true)] {
+        let bytes = carried(asked, &V4, b"some data");
+        let packet = Packet::new(&bytes).expect("one of ours");
+        assert_eq!((packet.is_whole(), packet.is_partly_covered()), (false, partly), "{asked}");
+    }
+}

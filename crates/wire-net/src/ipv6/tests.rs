@@ -38,6 +38,19 @@ fn the_walk_passes_over_options_routing_and_fragment_headers() {
 }
 
 #[test]
+fn an_authentication_header_counts_in_units_of_four_bytes() {
+    // RFC 4302, section 2.2: the length in words, less two.
+    for words in [2_usize, 4, 7] {
+        let mut header = vec![17, (words - 2) as u8];
+        header.resize(words * 4, 0);
+        let whole = [&header[..], &[0; 8]].concat();
+        let upper = upper(Protocol::AUTHENTICATION, &whole).expect("a legal header");
+        assert_eq!((upper.protocol, upper.offset), (Protocol::UDP, words * 4));
+        assert!(self::upper(Protocol::AUTHENTICATION, &header[..words * 4 - 1]).is_err());
+    }
+}
+
+#[test]
 fn a_later_fragment_hides_what_follows() {
     let fragment = [60, 0, 0, 8, 0, 0, 0, 9];
     let upper = upper(Protocol::FRAGMENT, &fragment).expect("a fragment");
@@ -99,4 +112,16 @@ proptest! {
             prop_assert!(upper.per_fragment_end <= upper.offset);
         }
     }
+}
+
+#[test]
+fn an_option_that_is_not_understood_is_named_by_its_place() {
+    // Padding of one byte and of two, then the option, in the second of two headers.
+    let first = [60, 0, 1, 4, 0, 0, 0, 0];
+    let second = [17, 0, 0, 1, 0, 0x82, 1, 0];
+    let walk = upper(Protocol::HOP_BY_HOP, &[first, second].concat());
+    assert_eq!(walk, Err(WalkError::Option { kind: 0x82, at: 8 + 5 }));
+    // An option that reaches to the very end of its header, and one byte further.
+    assert!(upper(Protocol::HOP_BY_HOP, &[17, 0, 0, 0, 5, 2, 0, 0]).is_ok());
+    assert!(upper(Protocol::HOP_BY_HOP, &[17, 0, 0, 0, 5, 3, 0, 0]).is_err());
 }

@@ -38,6 +38,16 @@ fn another_version_is_named() {
 }
 
 #[test]
+fn a_head_is_as_long_as_its_spans_make_it() {
+    for count in [0, 1, 5, data::MAX_SPANS] {
+        let spans = (0..count as u16).map(|at| Span { start: at * 10, len: 3 }).collect();
+        let head = Data { stream: 1, number: 2, spans };
+        assert_eq!((head.len(), head.is_empty()), (data::FIXED_LEN + 4 * count, count == 0));
+        assert_eq!(Repair(head.clone()).emit().len(), head.len());
+    }
+}
+
+#[test]
 fn a_body_that_is_too_short_is_damaged() {
     let whole = datagram(b"twelve bytes", b"");
     assert!(!Packet::parse(&whole.slice(..25)).expect("the header is there").intact);
@@ -84,3 +94,18 @@ proptest! {
 }
 
 const MAX_RUNS_TRIED: usize = ack::MAX_RUNS;
+
+#[test]
+fn lists_are_as_long_as_they_may_be_and_no_longer() {
+    for more in [0, 1] {
+        let mut body = vec![0; 2_000];
+        body[2] = (data::MAX_SPANS + more) as u8;
+        assert_eq!(Data::parse(&body).is_ok(), more == 0, "spans");
+        let mut body = vec![0; 2_000];
+        body[12] = (ack::MAX_RUNS + more) as u8;
+        assert_eq!(Ack::parse(&body).is_ok(), more == 0, "runs");
+        let mut body = vec![0; 2_000];
+        body[13] = (ack::MAX_DAMAGED + more) as u8;
+        assert_eq!(Ack::parse(&body).is_ok(), more == 0, "damaged");
+    }
+}

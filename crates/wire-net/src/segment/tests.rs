@@ -174,6 +174,16 @@ fn gaps_other_flows_and_other_headers_are_not_bridged() {
 }
 
 #[test]
+fn what_is_longer_than_its_header_says_is_left_alone() {
+    let (description, packet) = segment(false, &[5; 300], 0x10);
+    let mut packets = cut_all(&description, &packet);
+    // A frame that was padded, or whose end belongs to something else.
+    packets[1] = [&packets[1].to_bytes()[..], &[0; 4]].concat().into();
+    let merged = merge_all(packets.into_iter().map(|packet| (packet, true)));
+    assert_eq!(merged.iter().map(|m| m.slices.concat().len()).collect::<Vec<_>>(), [152, 156, 152]);
+}
+
+#[test]
 fn udp_segments_become_datagrams() {
     let mut packet = vec![0x45, 0, 0, 178, 0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
     packet.extend([0x30, 0x39, 0, 53, 0, 0, 0, 0]);

@@ -137,3 +137,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn sets_of_flags_are_asked_joined_and_taken_apart() {
+    let both = Flags::SYN | Flags::ACK;
+    assert!(both.has(Flags::SYN) && both.has(Flags::ACK) && both.has(both));
+    assert!(!both.has(Flags::FIN) && !both.has(Flags::SYN | Flags::FIN));
+    assert!(both.has(Flags::NONE) && !both.has_any(Flags::NONE));
+    assert!(both.has_any(Flags::SYN | Flags::FIN) && !both.has_any(Flags::FIN | Flags::RST));
+    assert_eq!(both - Flags::ACK, Flags::SYN);
+    assert_eq!(both - Flags::FIN, both);
+    let mut flags = Flags::PSH;
+    flags |= both;
+    assert_eq!(flags.0, 0x1a);
+    assert_eq!((flags.to_string(), Flags::NONE.to_string()), ("SP.".into(), "none".into()));
+    assert_eq!(Flags(0xff).to_string(), "SFRPUEW.");
+}

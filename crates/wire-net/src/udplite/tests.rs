@@ -31,6 +31,23 @@ fn a_coverage_of_1_to_7_or_beyond_the_end_is_illegal() {
 }
 
 #[test]
+fn the_fields_stand_where_the_rfc_has_them() {
+    let bytes = datagram(first(9), &V4, b"data");
+    let packet = Packet::new(&bytes).expect("legal");
+    assert_eq!((packet.src_port(), packet.dst_port(), packet.covered()), (4000, 53, 9));
+    assert_eq!(bytes[4..6], [0, 9]);
+    assert_eq!(packet.checksum().to_be_bytes(), bytes[6..8]);
+}
+
+#[test]
+fn eight_bytes_are_covered_at_least() {
+    assert_eq!([0, 7].map(CoveredBytes::new), [None, None]);
+    for bytes in [8, 9, u16::MAX] {
+        assert_eq!(CoveredBytes::new(bytes).map(CoveredBytes::get), Some(bytes));
+    }
+}
+
+#[test]
 fn a_checksum_of_zero_is_illegal() {
     let mut bytes = datagram(Coverage::Full, &V4, b"data");
     bytes[6..8].fill(0);

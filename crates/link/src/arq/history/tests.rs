@@ -53,3 +53,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_is_too_far_ahead_is_not_of_our_peer() {
+    let mut history = History::new();
+    assert!(!history.hear(Seq32(FARTHEST as u32)));
+    assert_eq!(history.end, Seq32(0), "it changes nothing");
+    assert!(history.hear(Seq32(FARTHEST as u32 - 1)));
+    assert_eq!(history.end, Seq32(FARTHEST as u32));
+}

@@ -1,7 +1,7 @@
 use windfall_base::Seed;
 use windfall_wire_link::ieee80211::Phy;
 use windfall_wire_link::ieee80211::management::{
-    AssociationResponse, Authentication, Beacon, capability,
+    AssociationRequest, AssociationResponse, Authentication, Beacon, capability,
 };
 
 use super::*;
@@ -118,4 +118,241 @@ fn requests_that_nobody_answers_are_made_again_after_the_next_beacon() {
         bss.settle(until);
         hears(&mut bss, until, (Kind::Beacon, 1), beacon(b"office", until), -70.0);
     }
+}
+
+#[test]
+fn the_capabilities_are_those_that_are_configured() {
+    let with = |change: &dyn Fn(&mut Config)| {
+        let mut config = Config::new(address(0), Phy::G);
+        config.timing = Timing::G_LONG_SLOT;
+        change(&mut config);
+        super::capability(&config)
+    };
+    assert_eq!(with(&|_| {}), capability::ESS);
+    assert_eq!(with(&|config| config.wep = true), capability::ESS | capability::PRIVACY);
+    let short = with(&|config| config.preamble = Preamble::Short);
+    assert_eq!(short, capability::ESS | capability::SHORT_PREAMBLE);
+    let slot = with(&|config| config.timing = Timing::G_SHORT_SLOT);
+    assert_eq!(slot, capability::ESS | capability::SHORT_SLOT);
+}
+
+/// An access point with one member, address 1, that says it dozes.
+fn point_with_a_dozing_member() -> Bss {
+    let mut config = Config::new(address(9), Phy::G);
+    config.role = Role::AccessPoint { ssid: ssid(), interval: 100, channel: 6 };
+    let mut point = Bss::new(&config, &Stream::new(Seed(1), "bss")).expect("an access point");
+    let network = Network::new(b"office", &[PhyRate::Ofdm6], &[PhyRate::Ofdm6]);
+    let request = AssociationRequest {
+        capability: capability::ESS,
+        listen_interval: 1,
+        leaves: None,
+        network,
+    };
+    let header =
+        Header { transmitter: address(1), ..Header::new(Kind::AssociationRequest, address(9)) };
+    point.handle_own(millis(1), &header, &Frame::packet(request.encode()), 0.0);
+    assert_eq!(sent(&mut point), [(Kind::AssociationResponse, address(1))]);
+    says(&mut point, true);
+    point
+}
+
+/// The member says whether it dozes from now on.
+fn says(point: &mut Bss, dozes: bool) {
+    let flags = Flags::TO_DS.with(Flags::POWER_MANAGEMENT, dozes);
+    let header = Header { flags, transmitter: address(1), ..Header::new(Kind::Null, address(9)) };
+    point.handle_own(millis(2), &header, &Frame::default(), 0.0);
+}
+
+fn packet_to(to: MacAddress) -> Packet {
+    Packet { frame: Frame::packet(vec![1; 10]), to, ether_type: 0x800, expires: None }
+}
+
+#[test]
+fn what_waits_for_a_member_goes_when_it_says_that_it_is_awake() {
+    let mut point = point_with_a_dozing_member();
+    assert_eq!(point.relay(packet_to(address(1)), address(3)), Ok(()));
+    says(&mut point, true);
+    assert_eq!((sent(&mut point), point.held()), (vec![], 1));
+    says(&mut point, false);
+    assert_eq!(sent(&mut point), [(Kind::Data, address(1))]);
+    assert_eq!(point.relay(packet_to(address(1)), address(3)), Ok(()));
+    assert_eq!(sent(&mut point), [(Kind::Data, address(1))], "it is awake now");
+}
+
+#[test]
+fn each_packet_for_all_but_the_last_says_that_more_follow() {
+    let mut point = point_with_a_dozing_member();
+    for _ in 0..3 {
+        assert_eq!(point.relay(packet_to(MacAddress::BROADCAST), address(3)), Ok(()));
+    }
+    assert_eq!(sent(&mut point), []);
+    let due = point.alarm().expect("a beacon is due");
+    point.settle(due);
+    let mut next = || point.next(&mut || None, &mut VecDeque::new());
+    let orders: Vec<_> = core::iter::from_fn(|| {
+        next().map(|order| (order.kind, order.flags.has(Flags::MORE_DATA), order.third))
+    })
+    .collect();
+    let data = |more| (Kind::Data, more, Some(address(3)));
+    assert_eq!(orders[0].0, Kind::Beacon);
+    assert_eq!(orders[1..], [data(true), data(true), data(false)]);
+}
+
+#[test]
+fn a_poll_is_answered_with_one_packet_and_whether_more_wait() {
+    let mut point = point_with_a_dozing_member();
+    for _ in 0..2 {
+        assert_eq!(point.relay(packet_to(address(1)), address(3)), Ok(()));
+    }
+    let mut polled = || {
+        let header = Header { transmitter: address(1), ..Header::new(Kind::PsPoll, address(9)) };
+        point.handle_own(millis(3), &header, &Frame::default(), 0.0);
+        let order = point.next(&mut || None, &mut VecDeque::new()).expect("an answer");
+        (order.kind, order.flags.has(Flags::MORE_DATA), order.third)
+    };
+    assert_eq!(polled(), (Kind::Data, true, Some(address(3))));
+    assert_eq!(polled(), (Kind::Data, false, Some(address(3))));
+    // Nothing is left: an empty frame of the access point's own.
+    assert_eq!(polled(), (Kind::Null, false, Some(address(9))));
+}
+
+#[test]
+fn a_member_heeds_only_the_access_point_that_it_deals_with() {
+    let mut bss = member();
+    let at = millis(10);
+    hears(&mut bss, at, (Kind::Beacon, 2), beacon(b"office", at), -60.0);
+    let at = bss.alarm().expect("it looks for a while");
+    bss.settle(at);
+    assert_eq!(sent(&mut bss), [(Kind::Authentication, address(2))]);
+    let yes = || Authentication { algorithm: 0, step: 2, status: 0 }.encode();
+    assert_eq!(hears(&mut bss, at, (Kind::Authentication, 3), yes(), -60.0), []);
+    let asks = hears(&mut bss, at, (Kind::Authentication, 2), yes(), -60.0);
+    assert_eq!(asks, [(Kind::AssociationRequest, address(2))]);
+    hears(&mut bss, at, (Kind::AssociationResponse, 3), granted(), -60.0);
+    assert_eq!(bss.access_point(), None);
+    hears(&mut bss, at, (Kind::AssociationResponse, 2), granted(), -60.0);
+    assert_eq!(bss.access_point(), Some(address(2)));
+    for kind in [Kind::Disassociation, Kind::Deauthentication] {
+        let mut bss = joined();
+        hears(&mut bss, at, (kind, 3), vec![1, 0], -60.0);
+        assert_eq!(bss.access_point(), Some(address(2)), "{kind:?}");
+        hears(&mut bss, at, (kind, 2), vec![1, 0], -60.0);
+        assert_eq!(bss.access_point(), None, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_member_expects_the_next_beacon_by_the_clock_of_the_access_point() {
+    let mut bss = joined();
+    let at = millis(400);
+    // Beacons are due every 102.4 ms by that clock; it shows 250 ms.
+    let body = beacon(b"office", millis(250));
+    hears(&mut bss, at, (Kind::Beacon, 2), body, -60.0);
+    let wakes = bss.alarm().expect("it listens for the next") - at;
+    assert!(wakes > Duration::from_micros(55_000), "{wakes}");
+    assert!(wakes < Duration::from_micros(57_200), "{wakes}");
+}
+
+/// A member that saves power, has joined access point 2 and said so.
+fn frugal() -> Bss {
+    let mut config = Config::new(address(9), Phy::G);
+    config.role = Role::Member { ssid: ssid(), power_save: true };
+    let mut bss = Bss::new(&config, &Stream::new(Seed(1), "bss")).expect("it is a member");
+    let at = millis(10);
+    hears(&mut bss, at, (Kind::Beacon, 2), beacon(b"office", at), -60.0);
+    let at = bss.alarm().expect("it looks for a while");
+    bss.settle(at);
+    let yes = Authentication { algorithm: 0, step: 2, status: 0 }.encode();
+    hears(&mut bss, at, (Kind::Authentication, 2), yes, -60.0);
+    let says = hears(&mut bss, at, (Kind::AssociationResponse, 2), granted(), -60.0);
+    assert_eq!(says.last(), Some(&(Kind::Null, address(2))));
+    bss
+}
+
+#[test]
+fn a_member_asks_for_one_packet_after_the_other() {
+    let mut bss = frugal();
+    let at = millis(300);
+    let network = Network::new(b"office", &[PhyRate::Ofdm6], &[PhyRate::Ofdm6]);
+    let tells = |waiting: Vec<u16>| {
+        let (timestamp, capability) = (at.as_micros(), capability::ESS);
+        let (network, waiting) = (network.clone(), Some(waiting));
+        Beacon { timestamp, interval: 100, capability, network, channel: 6, waiting, erp: None }
+            .encode()
+    };
+    assert_eq!(hears(&mut bss, at, (Kind::Beacon, 2), tells(vec![3, 5]), -60.0), []);
+    let header = |kind| Header { transmitter: address(2), ..Header::new(kind, address(9)) };
+    let body = Frame::packet(tells(vec![4]));
+    bss.handle_own(at, &header(Kind::Beacon), &body, -60.0);
+    let order = bss.next(&mut || None, &mut VecDeque::new()).expect("it asks");
+    assert_eq!((order.kind, order.packet.to, order.aid), (Kind::PsPoll, address(2), 4));
+    let flags = |more| Flags::FROM_DS.with(Flags::MORE_DATA, more);
+    let data = |more, to| Header {
+        flags: flags(more),
+        transmitter: address(2),
+        third: address(3),
+        ..Header::new(Kind::Data, to)
+    };
+    for (more, to, asks) in
+        [(true, address(9), true), (false, address(9), false), (true, MacAddress::BROADCAST, false)]
+    {
+        assert_eq!(bss.handle_data(&data(more, to)), Use::Up);
+        assert_eq!(!sent(&mut bss).is_empty(), asks, "more: {more}, to {to}");
+    }
+    // An empty frame may say so too, of this access point alone.
+    for (from, asks) in [(3, false), (2, true)] {
+        let null = Header { flags: flags(true), transmitter: address(from), ..header(Kind::Null) };
+        bss.handle_own(at, &null, &Frame::default(), -60.0);
+        assert_eq!(!sent(&mut bss).is_empty(), asks, "from {from}");
+    }
+    // What comes from elsewhere or not by way of the access point is not for a member.
+    let refused = Use::Refuse(DropReason::NotForUs);
+    let other = Header { transmitter: address(3), ..data(false, address(9)) };
+    assert_eq!(bss.handle_data(&other), refused);
+    let direct = Header { flags: Flags::default(), ..data(false, address(9)) };
+    assert_eq!(bss.handle_data(&direct), refused);
+    let own = Header { third: address(9), ..data(false, MacAddress::BROADCAST) };
+    assert_eq!(bss.handle_data(&own), refused);
+}
+
+#[test]
+fn who_has_left_gets_what_waits_and_nothing_more() {
+    for kind in [Kind::Disassociation, Kind::Deauthentication] {
+        let mut point = point_with_a_dozing_member();
+        assert_eq!(point.access_point(), Some(address(9)));
+        assert_eq!(point.relay(packet_to(address(1)), address(3)), Ok(()));
+        let header = Header { transmitter: address(1), ..Header::new(kind, address(9)) };
+        point.handle_own(millis(3), &header, &Frame::packet(vec![1, 0]), 0.0);
+        assert_eq!(sent(&mut point), [(Kind::Data, address(1))]);
+        let refused = Err(DropReason::NoRoute);
+        assert_eq!(point.relay(packet_to(address(1)), address(3)), refused);
+    }
+}
+
+#[test]
+fn an_access_point_relays_between_its_members() {
+    let mut point = point_with_a_dozing_member();
+    let data = |to| Header {
+        flags: Flags::TO_DS,
+        transmitter: address(1),
+        third: to,
+        ..Header::new(Kind::Data, address(9))
+    };
+    assert_eq!(point.handle_data(&data(address(9))), Use::Up);
+    assert_eq!(point.handle_data(&data(MacAddress::BROADCAST)), Use::Both);
+    assert_eq!(point.handle_data(&data(address(1))), Use::Relay);
+    assert_eq!(point.handle_data(&data(address(3))), Use::Refuse(DropReason::NoRoute));
+    let stranger = Header { transmitter: address(3), ..data(address(9)) };
+    assert_eq!(point.handle_data(&stranger), Use::Refuse(DropReason::NotForUs));
+}
+
+#[test]
+fn a_beacon_that_was_not_sent_is_replaced_and_nothing_else_is() {
+    let mut point = point_with_a_dozing_member();
+    point.settle(point.alarm().expect("a beacon is due"));
+    says(&mut point, false);
+    assert_eq!(point.relay(packet_to(address(1)), address(3)), Ok(()));
+    point.settle(point.alarm().expect("a beacon is due"));
+    let expected = [(Kind::Beacon, MacAddress::BROADCAST), (Kind::Data, address(1))];
+    assert_eq!(sent(&mut point), expected);
 }

@@ -1,4 +1,9 @@
 //! A rate control after Minstrel: measure success, use what gives most, look around a little.
+//!
+//! As in Linux, a packet has a chain of rates, and looking around never costs much: a slower rate
+//! is tried in the second place of the chain, where it costs nothing while the first succeeds; a
+//! faster one is tried first, once, as long as such trials that failed took little of the air time.
+//! Rates far below the best are not tried at all.
 
 use windfall_base::{Duration, Instant, Preamble, Probability, Stream};
 use windfall_wire_link::ieee80211::PhyRate;
@@ -6,10 +11,20 @@ use windfall_wire_link::ieee80211::timing::ACK_LEN;
 
 /// How often the measurements become the statistics.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// What the statistics so far weigh against an interval.
+/// The same at first, while little is known; each interval is twice as long as the one before.
+const FIRST_INTERVAL: Duration = Duration::from_millis(10);
+/// What the attempts so far weigh against those of an interval that had some.
 const MEMORY: f64 = 0.75;
-/// The share of packets whose first attempt looks around.
+/// The share of packets that look around.
 const LOOK_AROUND: f64 = 0.1;
+/// Attempts at the rate above the best one before it is looked at no more often than others.
+const FEW: f64 = 4.0;
+/// Places above and below the best rate that are looked at.
+const REACH: usize = 3;
+/// The share of the air time that faster rates may waste.
+const WASTE: f64 = 0.01;
+/// The most that they may waste at once, in seconds.
+const MOST_WASTE: f64 = 0.01;
 /// The frame by which rates are compared, in bytes.
 const TYPICAL: usize = 1_200;
 /// Attempts that each rate of the chain gets.
@@ -21,19 +36,32 @@ struct Statistics {
     /// Attempts and arrivals of this interval.
     attempts: u32,
     arrivals: u32,
-    /// The smoothed share of arrivals; `None` while the rate was never used.
-    success: Option<f64>,
+    /// The same of all intervals with attempts, each of which weighs less than the one after it.
+    all_attempts: f64,
+    all_arrivals: f64,
 }
 
 impl Statistics {
-    /// Frames per second that would arrive, or what could at most while nothing is known.
-    fn throughput(&self, preamble: Preamble) -> f64 {
+    /// The share of arrivals, a little less where few attempts tell it; `None` without any.
+    fn success(&self) -> Option<f64> {
+        (self.all_attempts > 0.0).then(|| self.all_arrivals / (self.all_attempts + 1.0))
+    }
+
+    /// Seconds that an attempt takes: interframe spaces and backoff, frame and answer.
+    fn seconds(&self, preamble: Preamble) -> f64 {
+        let around = if self.rate.is_ofdm() { 130 } else { 370 };
         let frame = self.rate.frame_duration(preamble, TYPICAL);
         let answer = self.rate.frame_duration(preamble, ACK_LEN);
-        // A rate that rarely succeeds costs more in backoff than its frames show.
-        let success = self.success.unwrap_or(0.0);
-        if success < 0.1 { 0.0 } else { success / (frame + answer).as_secs_f64() }
+        (Duration::from_micros(around) + frame + answer).as_secs_f64()
     }
+}
+
+/// The rate at which a packet looks around.
+#[derive(Clone, Copy, Debug)]
+struct Trial {
+    place: usize,
+    /// It is the first attempt; if not, the second place of the chain.
+    first: bool,
 }
 
 /// The rates for one peer.
@@ -41,35 +69,55 @@ impl Statistics {
 pub(super) struct Minstrel {
     preamble: Preamble,
     rates: Vec<Statistics>,
-    /// Places of the best throughput, the next best, and the surest.
-    chain: [usize; 3],
-    /// The rate at which the packet under way looks around.
-    trial: Option<usize>,
+    /// Places of the best throughput, the next best, and the surest; `None` while nothing is known.
+    chain: Option<[usize; 3]>,
+    trial: Option<Trial>,
+    /// Seconds that failed trials may still take.
+    credit: f64,
+    interval: Duration,
     next_update: Option<Instant>,
 }
 
 impl Minstrel {
     pub(super) fn new(rates: Vec<PhyRate>, preamble: Preamble) -> Self {
         let rates = if rates.is_empty() { vec![PhyRate::Dsss1] } else { rates };
-        let fresh = |rate| Statistics { rate, attempts: 0, arrivals: 0, success: None };
-        let rates: Vec<_> = rates.into_iter().map(fresh).collect();
-        // The lowest rate is the safe one to begin with.
-        Self { preamble, rates, chain: [0; 3], trial: None, next_update: None }
+        let fresh = |rate| Statistics {
+            rate,
+            attempts: 0,
+            arrivals: 0,
+            all_attempts: 0.0,
+            all_arrivals: 0.0,
+        };
+        let rates = rates.into_iter().map(fresh).collect();
+        Self {
+            preamble,
+            rates,
+            chain: None,
+            trial: None,
+            credit: MOST_WASTE,
+            interval: FIRST_INTERVAL,
+            next_update: None,
+        }
     }
 
     pub(super) fn rate(&mut self, now: Instant, attempt: u32, draw: &mut Stream) -> PhyRate {
-        if self.next_update.is_none_or(|at| at <= now) {
+        let due = *self.next_update.get_or_insert(now + self.interval);
+        if due <= now {
             self.update();
-            self.next_update = Some(now + INTERVAL);
+            if self.chain.is_some() {
+                self.interval = (self.interval * 2).min(INTERVAL);
+            }
+            self.next_update = Some(now + self.interval);
         }
-        let [best, second, surest] = self.chain;
+        let Some(chain) = self.chain else { return self.descent(attempt) };
         if attempt == 1 {
-            let looks = Probability::new(LOOK_AROUND).is_some_and(|share| draw.chance(share));
-            self.trial = looks.then(|| draw.below(self.rates.len() as u64) as usize);
+            self.trial = self.look_around(chain[0], draw);
         }
+        let [best, second, surest] = chain;
         let place = match (attempt, self.trial) {
-            (1, Some(trial)) => trial,
+            (1, Some(Trial { place, first: true })) => place,
             (attempt, _) if attempt <= EACH => best,
+            (attempt, Some(Trial { place, first: false })) if attempt <= 2 * EACH => place,
             (attempt, _) if attempt <= 2 * EACH => second,
             (attempt, _) if attempt <= 3 * EACH => surest,
             _ => 0,
@@ -77,39 +125,79 @@ impl Minstrel {
         self.rates[place].rate
     }
 
+    /// The rate of an attempt while nothing is known: from the highest to the lowest in six steps.
+    fn descent(&self, attempt: u32) -> PhyRate {
+        let top = self.rates.len() - 1;
+        let down = (attempt.saturating_sub(1) as usize * top).div_ceil(5);
+        self.rates[top.saturating_sub(down)].rate
+    }
+
+    /// The rate that a packet tries beside the best one, if it tries any.
+    fn look_around(&self, best: usize, draw: &mut Stream) -> Option<Trial> {
+        let above = best + 1;
+        let is_new = |rate: &Statistics| rate.all_attempts + f64::from(rate.attempts) < FEW;
+        if self.credit > 0.0 && self.rates.get(above).is_some_and(is_new) {
+            return Some(Trial { place: above, first: true });
+        }
+        let looks = Probability::new(LOOK_AROUND).is_some_and(|share| draw.chance(share));
+        let from = best.saturating_sub(REACH);
+        let to = (best + REACH).min(self.rates.len() - 1);
+        let place = from + draw.below((to - from + 1) as u64) as usize;
+        let first = place > best;
+        let allowed = place != best && (!first || self.credit > 0.0);
+        (looks && allowed).then_some(Trial { place, first })
+    }
+
     pub(super) fn learn(&mut self, rate: PhyRate, arrived: bool) {
-        if let Some(statistics) = self.rates.iter_mut().find(|known| known.rate == rate) {
-            statistics.attempts += 1;
-            statistics.arrivals += u32::from(arrived);
+        let preamble = self.preamble;
+        let Some(place) = self.rates.iter().position(|known| known.rate == rate) else { return };
+        let statistics = &mut self.rates[place];
+        statistics.attempts += 1;
+        statistics.arrivals += u32::from(arrived);
+        let seconds = statistics.seconds(preamble);
+        self.credit = (self.credit + WASTE * seconds).min(MOST_WASTE);
+        let is_trial = self.trial.is_some_and(|trial| trial.first && trial.place == place);
+        if is_trial && !arrived {
+            self.credit -= seconds;
         }
     }
 
     fn update(&mut self) {
-        for rate in &mut self.rates {
-            if rate.attempts > 0 {
-                let share = f64::from(rate.arrivals) / f64::from(rate.attempts);
-                let smooth = |old: f64| MEMORY * old + (1.0 - MEMORY) * share;
-                rate.success = Some(rate.success.map_or(share, smooth));
-                (rate.attempts, rate.arrivals) = (0, 0);
-            }
+        for rate in self.rates.iter_mut().filter(|rate| rate.attempts > 0) {
+            rate.all_attempts = MEMORY * rate.all_attempts + f64::from(rate.attempts);
+            rate.all_arrivals = MEMORY * rate.all_arrivals + f64::from(rate.arrivals);
+            (rate.attempts, rate.arrivals) = (0, 0);
         }
-        let by = |measure: &dyn Fn(&Statistics) -> f64, but: Option<usize>| {
-            let places = (0..self.rates.len()).filter(|place| Some(*place) != but);
-            places
-                .max_by(|a, b| measure(&self.rates[*a]).total_cmp(&measure(&self.rates[*b])))
-                .unwrap_or(0)
-        };
-        if self.rates.iter().all(|rate| rate.success.is_none()) {
+        // What was never tried succeeds at least as often as the next faster rate that was.
+        let mut faster = 0.0;
+        let mut success: Vec<f64> = self
+            .rates
+            .iter()
+            .rev()
+            .map(|rate| {
+                faster = rate.success().unwrap_or(faster);
+                faster
+            })
+            .collect();
+        success.reverse();
+        if success.iter().all(|share| *share == 0.0) {
             return;
         }
-        let throughput = |rate: &Statistics| rate.throughput(self.preamble);
-        let best = by(&throughput, None);
-        let second = by(&throughput, Some(best));
-        let surest = by(&|rate| rate.success.unwrap_or(0.0), None);
-        self.chain = [best, second, surest];
+        // A rate that rarely succeeds costs more in backoff than its frames show.
+        let throughput = |place: &usize| match success[*place] {
+            share if share < 0.1 => 0.0,
+            share => share / self.rates[*place].seconds(self.preamble),
+        };
+        let most = |places: &mut dyn Iterator<Item = usize>, measure: &dyn Fn(&usize) -> f64| {
+            places.max_by(|a, b| measure(a).total_cmp(&measure(b))).unwrap_or(0)
+        };
+        let places = 0..self.rates.len();
+        let best = most(&mut places.clone(), &throughput);
+        let second = most(&mut places.clone().filter(|place| *place != best), &throughput);
+        let surest = most(&mut places.rev(), &|place| success[*place]);
+        self.chain = Some([best, second, surest]);
     }
 }
-
 #[cfg(test)]
 mod tests {
     use windfall_base::Seed;
@@ -136,6 +224,87 @@ mod tests {
         }
         let most = (0..12).max_by_key(|index| used[*index]).unwrap();
         PhyRate::ALL[most]
+    }
+
+    /// One that knows of all rates and takes 24 Mb/s for the best, 18 for the next and 9 for the
+    /// surest.
+    fn settled() -> Minstrel {
+        let mut minstrel = Minstrel::new(PhyRate::ALL[4..].to_vec(), Preamble::Long);
+        minstrel.rates.iter_mut().for_each(|rate| rate.all_attempts = 100.0);
+        minstrel.chain = Some([4, 3, 1]);
+        minstrel.next_update = Some(Instant::START + Duration::from_secs(1));
+        minstrel
+    }
+
+    #[test]
+    fn each_rate_of_the_chain_gets_two_attempts_and_the_lowest_the_rest() {
+        let draw = &mut Stream::new(Seed(1), "minstrel");
+        let mut minstrel = settled();
+        let mut rates = |trial| {
+            minstrel.trial = trial;
+            [2, 3, 4, 5, 6, 7].map(|attempt| minstrel.rate(Instant::START, attempt, draw))
+        };
+        let [low, sure, second, best] =
+            [PhyRate::Ofdm6, PhyRate::Ofdm9, PhyRate::Ofdm18, PhyRate::Ofdm24];
+        let chain = [best, second, second, sure, sure, low];
+        assert_eq!(rates(None), chain);
+        assert_eq!(rates(Some(Trial { place: 6, first: true })), chain);
+        let slower = PhyRate::Ofdm12;
+        let trial = Some(Trial { place: 2, first: false });
+        assert_eq!(rates(trial), [best, slower, slower, sure, sure, low]);
+    }
+
+    #[test]
+    fn a_tenth_looks_around_near_the_best_and_faster_only_on_credit() {
+        let mut draw = Stream::new(Seed(1), "minstrel");
+        let mut minstrel = settled();
+        for (credit, places) in [(MOST_WASTE, &[1, 2, 3, 5, 6, 7][..]), (0.0, &[1, 2, 3])] {
+            minstrel.credit = credit;
+            let trials: Vec<Trial> =
+                (0..10_000).filter_map(|_| minstrel.look_around(4, &mut draw)).collect();
+            // Of seven places the best itself is none; four standard deviations.
+            let expected = 1_000.0 * places.len() as f64 / 7.0;
+            let off = (trials.len() as f64 - expected).abs();
+            assert!(off < 4.0 * expected.sqrt(), "{} of {expected}", trials.len());
+            assert!(places.iter().all(|place| trials.iter().any(|it| it.place == *place)));
+            assert!(trials.iter().all(|it| places.contains(&it.place)));
+            assert!(trials.iter().all(|it| it.first == (it.place > 4)));
+        }
+        // The rate above the best is looked at first while little is known of it.
+        minstrel.credit = MOST_WASTE;
+        minstrel.rates[5].all_attempts = 0.0;
+        assert_eq!(minstrel.rate(Instant::START, 1, &mut draw), PhyRate::Ofdm36);
+        minstrel.credit = 0.0;
+        minstrel.rates[5].all_attempts = FEW - 1.0;
+        assert!(minstrel.look_around(4, &mut draw).is_none_or(|it| !it.first), "no credit");
+        minstrel.credit = MOST_WASTE;
+        for (attempts, at_once) in [(0, true), (1, false)] {
+            minstrel.rates[5].attempts = attempts;
+            let trials = (0..100).filter_map(|_| minstrel.look_around(4, &mut draw));
+            let count = trials.filter(|it| it.first && it.place == 5).count();
+            assert_eq!(count == 100, at_once, "{count}");
+        }
+    }
+
+    #[test]
+    fn trials_that_fail_cost_their_time_and_all_attempts_earn_a_hundredth_of_theirs() {
+        let mut minstrel = settled();
+        minstrel.credit = 0.0;
+        let seconds =
+            |minstrel: &Minstrel, place: usize| minstrel.rates[place].seconds(minstrel.preamble);
+        minstrel.learn(PhyRate::Ofdm24, false);
+        let earned = 0.01 * seconds(&minstrel, 4);
+        assert!((minstrel.credit - earned).abs() < 1e-12, "{}", minstrel.credit);
+        minstrel.trial = Some(Trial { place: 5, first: true });
+        minstrel.learn(PhyRate::Ofdm36, true);
+        let earned = earned + 0.01 * seconds(&minstrel, 5);
+        assert!((minstrel.credit - earned).abs() < 1e-12, "it has arrived");
+        minstrel.learn(PhyRate::Ofdm36, false);
+        let left = earned - 0.99 * seconds(&minstrel, 5);
+        assert!((minstrel.credit - left).abs() < 1e-12, "{}", minstrel.credit);
+        minstrel.credit = MOST_WASTE;
+        minstrel.learn(PhyRate::Ofdm24, true);
+        assert!((minstrel.credit - MOST_WASTE).abs() < 1e-12, "the most there can be");
     }
 
     #[test]

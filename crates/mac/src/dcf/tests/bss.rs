@@ -91,6 +91,9 @@ fn a_member_that_saves_power_dozes_and_still_gets_its_packets() {
     cell.run_until(micros(3_120_000));
     assert_eq!(up(&cell, 1), 5, "the beacon has told that something waits");
     assert_eq!(cell.timeline.as_str().matches(" 0 < PsPoll").count(), 5);
+    // In place of a duration stands the station's number, marked by its two highest bits.
+    let count = |word| cell.timeline.as_str().matches(word).count();
+    assert_eq!(count("reserves=49153us") + count("reserves=49154us"), count("PsPoll"));
     // What it has to say itself need not wait for a beacon.
     let now = cell.now();
     cell.packet(1, kilobyte(9));
@@ -133,6 +136,8 @@ fn the_clock_of_a_beacon_is_that_of_its_sending_however_long_it_had_to_wait() {
         let (sent, _) = point.poll_timeout().expect("it contends");
         point.handle_timeout(sent, &mut none);
         let frame = point.poll_transmit().expect("the beacon").frame;
+        let header = Header::parse(&frame.header).expect("a header");
+        assert_eq!((header.transmitter, header.third), (address(0), address(0)));
         let body = frame.payload.to_bytes();
         let beacon = Beacon::parse(&body);
         let beacon = beacon.expect("it is one");
@@ -165,4 +170,37 @@ fn stations_of_a_network_keep_the_laws() {
             _ => (DEVICE, Input::Frame(kilobyte(0), RxVector::wired(now))),
         }));
     }
+}
+
+#[test]
+fn a_radio_that_is_switched_off_hears_nothing() {
+    let mut cell = cell(2, Phy::G, 1, infrastructure(true));
+    cell.run_until(micros(1_030_000));
+    let now = cell.now();
+    let station = &mut cell.stations[1];
+    let doze = |station: &Station, at| station.dcf.airtime(at).of(State::Doze);
+    let later = now + Duration::from_micros(1);
+    assert!(doze(station, later) > doze(station, now), "it is switched off");
+    let head = [Kind::Cts.code(), 0, 0x00, 0x40];
+    let overheard = windfall_base::Overheard { head, good: true };
+    station.handle_input(now, AIR, Input::CarrierBusy);
+    station.handle_input(now, AIR, Input::Overheard(overheard));
+    let job = |from| {
+        let frame = kilobyte(1);
+        let packet = Packet { frame, to: address(1), ether_type: snap::IPV4, expires: None };
+        super::super::job::Job::new(packet, 5, &Config::new(from, Phy::G)).build(44)
+    };
+    let events = station.events.len();
+    let vector = RxVector::wired(now);
+    station.handle_input(now, AIR, Input::Frame(job(address(0)), vector));
+    station.handle_input(now, AIR, Input::CarrierIdle);
+    let lost =
+        |event: &Event| matches!(event, Event::Discarded { reason: DropReason::AirLost, .. });
+    assert!(station.events[events..].iter().any(lost), "{:?}", &station.events[events..]);
+    assert!(station.dcf.poll_delivery().is_none());
+    // It has not heard the reservation of 16 ms either, and sends what it has at once.
+    station.handle_input(now, DEVICE, Input::Frame(kilobyte(2), RxVector::wired(now)));
+    let sends = station.poll_transmit(now).is_some();
+    let soon = station.poll_timeout().is_some_and(|(at, _)| at < now + Duration::from_millis(1));
+    assert!(sends || soon, "{:?}", station.poll_timeout());
 }

@@ -87,7 +87,7 @@ fn what_everybody_should_hear_is_sent_once_at_a_basic_rate_without_an_answer() {
 }
 
 /// When station 0 begins to send the packet it is given, after these inputs at microseconds.
-fn begins(inputs: Vec<(u64, windfall_base::Port, Input)>) -> u64 {
+pub(super) fn begins(inputs: Vec<(u64, windfall_base::Port, Input)>) -> u64 {
     let mut station = Station::new(Config::new(address(0), Phy::G), address(1), 1);
     for (at, port, input) in inputs {
         station.handle_input(micros(at), port, input);
@@ -126,6 +126,53 @@ fn a_station_that_overhears_a_poll_leaves_room_for_its_acknowledgement() {
     assert!(poll >= 314 + 28 && (poll - 342).is_multiple_of(9), "{poll}");
     let null = after(overheard(0x48, 100, 0));
     assert!((128..314 + 28).contains(&null), "{null}");
+}
+
+#[test]
+fn slots_that_passed_idle_are_not_waited_for_again() {
+    let carrier = |at, busy| (at, AIR, if busy { Input::CarrierBusy } else { Input::CarrierIdle });
+    let packet = (1_050, DEVICE, Input::Frame(kilobyte(0), RxVector::wired(micros(1_050))));
+    // What comes while the medium is busy needs a backoff.
+    let mut inputs = vec![carrier(1_000, true), packet, carrier(1_100, false)];
+    let slots = (begins(inputs.clone()) - 1_128) / 9;
+    assert!((2..16).contains(&slots), "{slots}");
+    // A DIFS and a slot and a half pass, and the medium is busy for 100 µs: one slot is done.
+    inputs.extend([carrier(1_141, true), carrier(1_241, false)]);
+    assert_eq!(begins(inputs.clone()), 1_241 + 28 + 9 * (slots - 1));
+    // Within the interframe space none is done, however often it begins.
+    inputs.extend([carrier(1_260, true), carrier(1_300, false)]);
+    assert_eq!(begins(inputs), 1_300 + 28 + 9 * (slots - 1));
+}
+
+/// What station 0 answers to an RTS, `after` µs after a frame for somebody else that
+/// reserves the medium for 500 µs.
+fn answer_to_request(after: u64) -> Option<Kind> {
+    let mut station = Station::new(Config::new(address(0), Phy::G), address(1), 1);
+    let head = [Kind::Cts.code(), 0, 500_u16.to_le_bytes()[0], 500_u16.to_le_bytes()[1]];
+    let overheard = Input::Overheard(windfall_base::Overheard { head, good: true });
+    station.handle_input(micros(1_000), AIR, Input::CarrierBusy);
+    station.handle_input(micros(1_000), AIR, overheard);
+    station.handle_input(micros(1_000), AIR, Input::CarrierIdle);
+    let header = Header { transmitter: address(1), ..Header::new(Kind::Rts, address(0)) };
+    let mut request = Frame::default();
+    header.encode(&mut request.header);
+    let check = windfall_wire_link::check::frame_check(&[&request.header]);
+    request.trailer.extend(check);
+    let now = micros(1_000 + after);
+    station.handle_input(now, AIR, Input::CarrierBusy);
+    station.handle_input(now, AIR, Input::Frame(request, RxVector::wired(now)));
+    station.handle_input(now, AIR, Input::CarrierIdle);
+    let (at, _) = station.poll_timeout()?;
+    station.handle_timeout(at);
+    let (_, outgoing) = station.poll_transmit(at)?;
+    Header::parse(&outgoing.frame.header).ok().map(|header| header.kind)
+}
+
+#[test]
+fn a_request_is_not_granted_while_others_have_the_medium() {
+    assert_eq!(answer_to_request(499), None);
+    assert_eq!(answer_to_request(500), Some(Kind::Cts));
+    assert_eq!(answer_to_request(501), Some(Kind::Cts));
 }
 
 #[test]

@@ -55,6 +55,28 @@ fn where_no_basic_rate_fits_responses_use_a_mandatory_one_and_requests_any_basic
     assert_eq!(config.response_rate(PhyRate::Cck11), PhyRate::Cck11);
 }
 
+#[test]
+fn requests_and_their_answers_go_at_the_rate_that_is_configured_for_them() {
+    let rts = |rate| {
+        move |config: &mut Config| {
+            config.rts_threshold = 0;
+            config.rts_rate = rate;
+        }
+    };
+    // 200 times an RTS of 20 bytes and a CTS of 14: unset both go at 2 Mb/s.
+    let [unset, slow, fast] = [None, Some(PhyRate::Dsss1), Some(PhyRate::Cck11)]
+        .map(|rate| time_for(200, rts(rate)).as_secs_f64());
+    let bits = 200.0 * f64::from(20 + 14) * 8.0;
+    // Times are known to the millisecond.
+    assert!((slow - unset - bits * (1e-6 - 0.5e-6)).abs() < 2e-3, "{slow} {unset}");
+    assert!((unset - fast - bits * (0.5e-6 - 1e-6 / 11.0)).abs() < 2e-3, "{unset} {fast}");
+    let mut config = Config { rts_rate: Some(PhyRate::Ofdm6), ..Config::new(address(0), Phy::B) };
+    let refused = ConfigError::Rate { rate: PhyRate::Ofdm6, phy: Phy::B };
+    assert_eq!(config.check(), Err(refused));
+    config.rts_rate = Some(PhyRate::Dsss1);
+    assert_eq!(config.check(), Ok(()));
+}
+
 /// The throughput of one saturated sender of kilobyte frames: the time for `count` of them.
 fn time_for(count: u64, change: impl Fn(&mut Config) + Copy) -> Duration {
     let mut cell = cell(2, Phy::B, 7, change);

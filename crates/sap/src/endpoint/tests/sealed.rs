@@ -43,6 +43,22 @@ fn nobody_on_the_way_sees_a_word() {
 }
 
 #[test]
+fn a_seal_takes_its_room_from_the_messages_at_both_ends() {
+    let longest = |keys| {
+        let (mut network, a) = asking(keys);
+        network.run(SECOND);
+        let b = network.accepted().expect("the keys agree");
+        [network.ends[A].max_message(a), network.ends[B].max_message(b)]
+    };
+    let (open, sealed) = (longest([None, None]), longest([Some(KEY); 2]));
+    assert_eq!(open[A], open[B]);
+    // The tag of the seal, and what that saves in checks of blocks.
+    assert_eq!(sealed[A], sealed[B]);
+    let tag = open[A] - sealed[A];
+    assert!((14..=16).contains(&tag), "{tag}");
+}
+
+#[test]
 fn ends_whose_keys_differ_say_so() {
     let other = Some(Key::new([1; 32]));
     for keys in [[Some(KEY), other], [Some(KEY), None], [None, Some(KEY)]] {

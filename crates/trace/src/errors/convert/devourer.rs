@@ -4,10 +4,14 @@
 use core::fmt::Write as _;
 
 use serde::Deserialize;
+use windfall_base::MemoryBudget;
 use windfall_channel::ErrorTrace;
 use windfall_channel::error_trace::Fault;
 
 use super::{ConvertError, frame_trace, line_for_each, not_empty};
+
+/// The longest line that is written.
+const LINE: usize = "{\"ev\":\"rx.corrupt\",\"len\":4294967295,\"crc\":1}\n".len();
 
 #[derive(Deserialize)]
 struct Line {
@@ -17,11 +21,12 @@ struct Line {
 
 /// Reads a log: a damaged frame counts as lost, since the log does not say which bits are wrong.
 ///
-/// Other events are passed over. Frames of which the receiver saw nothing are not in such a log.
+/// Other events are skipped. Frames of which the receiver saw nothing are not in such a log. Takes
+/// from `budget` the memory that the trace keeps.
 ///
 /// # Errors
-/// If a line is no JSON object, or none tells of a frame.
-pub fn from_devourer(text: &str) -> Result<ErrorTrace, ConvertError> {
+/// If a line is no JSON object, or none tells of a frame, or the memory does not suffice.
+pub fn from_devourer(text: &str, budget: &mut MemoryBudget) -> Result<ErrorTrace, ConvertError> {
     let mut trace = frame_trace("a log of devourer");
     let mut lengths = Vec::new();
     for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -34,7 +39,9 @@ pub fn from_devourer(text: &str) -> Result<ErrorTrace, ConvertError> {
             _ => continue,
         }
         lengths.push(len);
+        budget.check(trace.memory() + lengths.capacity() * size_of::<Option<u32>>())?;
     }
+    budget.take(trace.memory())?;
     let mut trace = not_empty(trace)?;
     if let Some(&Some(length)) = lengths.first()
         && lengths.iter().all(|other| *other == Some(length))
@@ -49,12 +56,12 @@ pub fn from_devourer(text: &str) -> Result<ErrorTrace, ConvertError> {
 /// Writes a log; lost frames are not in it, since the receiver saw nothing of them.
 ///
 /// # Errors
-/// If the trace counts bits, or is very long.
-pub fn to_devourer(trace: &ErrorTrace) -> Result<String, ConvertError> {
-    line_for_each(trace)?;
+/// If the trace counts bits, or the log does not fit in the budget.
+pub fn to_devourer(trace: &ErrorTrace, budget: &MemoryBudget) -> Result<String, ConvertError> {
     let length = trace.header().frame_length;
     let field = length.map_or(String::new(), |length| format!(",\"len\":{length}"));
-    let (mut text, mut place) = (String::new(), 0);
+    let mut text = line_for_each(trace, LINE, budget)?;
+    let mut place = 0;
     let good = |text: &mut String, count: u64| {
         for _ in 0..count {
             let _ = writeln!(text, "{{\"ev\":\"rx.frame\"{field}}}");

@@ -1,7 +1,7 @@
 //! netem-trace's loss configurations: the probability of a loss by how many went before it.
 
 use serde::Deserialize;
-use windfall_base::{Duration, Seed, Stream};
+use windfall_base::{Duration, MemoryBudget, Seed, Stream};
 use windfall_channel::ErrorTrace;
 use windfall_channel::error_trace::Fault;
 
@@ -9,6 +9,8 @@ use super::{ConvertError, MAX_FRAMES, frame_trace, not_empty, stretches};
 
 /// Losses in a row beyond which one probability stands for all.
 const MAX_RUN: usize = 32;
+/// The part of the memory that the text may take: its values take more than itself.
+const TREE_PART: usize = 32;
 
 /// What a loss configuration lacks to become a trace of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +44,18 @@ enum Time {
 
 /// Draws a trace from a loss configuration of netem-trace in JSON.
 ///
-/// A pattern that repeats forever (count 0) is drawn once: the trace starts over at its end.
+/// A pattern that repeats forever (count 0) is drawn once: the trace starts over at its end. Takes
+/// from `budget` the memory that the trace keeps.
 ///
 /// # Errors
-/// If the text is no such configuration, or no frame falls into its duration.
-pub fn from_netem(text: &str, timing: LossTiming) -> Result<ErrorTrace, ConvertError> {
+/// If the text is no such configuration, or no frame falls into its duration, or the memory does
+/// not suffice.
+pub fn from_netem(
+    text: &str,
+    timing: LossTiming,
+    budget: &mut MemoryBudget,
+) -> Result<ErrorTrace, ConvertError> {
+    budget.check(text.len().saturating_mul(TREE_PART))?;
     let config: Config = serde_json::from_str(text)
         .map_err(|error| ConvertError::Whole(format!("netem-trace in JSON: {error}")))?;
     if timing.interval.is_zero() {
@@ -58,14 +67,16 @@ pub fn from_netem(text: &str, timing: LossTiming) -> Result<ErrorTrace, ConvertE
         interval: timing.interval,
         elapsed: Duration::ZERO,
         run: 0,
+        budget,
     };
     drawing.draw(&config)?;
+    drawing.budget.take(drawing.trace.memory())?;
     let mut header = drawing.trace.header().clone();
     header.seed = Some(timing.seed);
     not_empty(drawing.trace.with_header(header))
 }
 
-struct Drawing {
+struct Drawing<'a> {
     trace: ErrorTrace,
     stream: Stream,
     interval: Duration,
@@ -73,9 +84,10 @@ struct Drawing {
     elapsed: Duration,
     /// Losses in a row up to here.
     run: usize,
+    budget: &'a mut MemoryBudget,
 }
 
-impl Drawing {
+impl Drawing<'_> {
     fn draw(&mut self, config: &Config) -> Result<(), ConvertError> {
         match config {
             Config::StaticLossConfig { loss, duration } => {
@@ -120,6 +132,7 @@ impl Drawing {
             let p = loss.get(self.run).or(loss.last()).copied().unwrap_or(0.0);
             if self.stream.unit() < p {
                 self.trace.push(Fault::Lost, 1);
+                self.budget.check(self.trace.memory())?;
                 self.run += 1;
             } else {
                 self.trace.push_ok(1);

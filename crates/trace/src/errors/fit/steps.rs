@@ -65,7 +65,8 @@ impl Steps {
             self.push((entry.at - place).saturating_mul(length), 0);
             place = entry.at + entry.count;
             let Fault::Damaged { truncated, inverted } = &entry.fault else { continue };
-            let end = truncated.map_or(length, |cut| length.min(cut.into()));
+            // Of a byte that is cut nothing is left.
+            let end = truncated.map_or(length, |cut| length.min(u64::from(cut) / 8 * 8));
             let mut done = 0;
             for bit in inverted.iter().map(|&bit| u64::from(bit)).take_while(|&bit| bit < end) {
                 self.push(bit - done, 1);

@@ -100,3 +100,54 @@ fn what_cannot_be_fitted_says_why() {
     let bits = ErrorTrace::new(TraceHeader { index: Index::Bit, ..TraceHeader::default() });
     assert_eq!(Steps::of(&bits, Level::Frame), Err(FitError::NoFrames));
 }
+
+/// How many of the intervals of a fit hold the parameters that they are of.
+fn held(fit: &Candidate, truth: &GilbertElliott, free: usize) -> usize {
+    let values = [truth.p, truth.r, truth.bad, truth.good].map(Probability::get);
+    let pairs = fit.intervals.iter().zip(values).take(free);
+    pairs.filter(|(interval, x)| interval.is_some_and(|[low, high]| low < *x && *x < high)).count()
+}
+
+#[test]
+fn intervals_of_95_per_cent_hold_the_truth_that_often() {
+    let independent: GilbertElliott = "2% 98% 100% 0%".parse().expect("a model");
+    let simple: GilbertElliott = "2% 25% 100% 0%".parse().expect("a model");
+    let full: GilbertElliott = "2% 20% 80% 0.5%".parse().expect("a model");
+    let (mut alone, mut two, mut four) = (0, 0, 0);
+    for seed in 0..40 {
+        let steps = |model: &GilbertElliott, frames| {
+            let config = AirConfig::of(Model::FrameBursts(*model));
+            steps(&synthesize_frames(&config, Seed(seed), frames, 100, ""))
+        };
+        alone += held(
+            &Fit::of(&steps(&independent, 3_000)).expect("a fit").independent,
+            &independent,
+            1,
+        );
+        two += held(&Fit::of(&steps(&simple, 3_000)).expect("a fit").simple, &simple, 2);
+        if seed < 10 {
+            four += held(&Fit::of(&steps(&full, 30_000)).expect("a fit").full, &full, 4);
+        }
+    }
+    println!("{alone} of 40, {two} of 80, {four} of 40");
+    // 95 % of 40 and of 80, less three standard deviations; those of one fit hang together.
+    assert!(alone >= 33 && two >= 70 && four >= 33, "{alone} of 40, {two} of 80, {four} of 40");
+    // Not so wide that they say nothing.
+    let config = AirConfig::of(Model::FrameBursts(full));
+    let trace = synthesize_frames(&config, Seed(3), 100_000, 100, "");
+    for [low, high] in fit(&trace, Level::Loss).full.intervals.into_iter().flatten() {
+        assert!(high / low < 1.5, "{low}..{high}");
+    }
+}
+
+#[test]
+fn a_parameter_at_the_end_of_its_scale_has_no_interval() {
+    let truth: GilbertElliott = "2% 25% 100% 0%".parse().expect("a model");
+    let config = AirConfig::of(Model::FrameBursts(truth));
+    let report =
+        fit(&synthesize_frames(&config, Seed(1), 3_000, 100, ""), Level::Loss).report(Level::Loss);
+    let names = |i: usize| -> Vec<&str> {
+        report.models[i].intervals.named().map(|(name, _)| name).collect()
+    };
+    assert_eq!((names(0), names(1)), (vec!["p"], vec!["p", "r"]));
+}

@@ -25,7 +25,7 @@ fn counts_are_exact() {
     trace.push(Fault::Lost, 1);
     let statistics = Statistics::of(&trace);
     let frames = statistics.frames.expect("it counts frames");
-    assert_eq!((frames.count, frames.lost, frames.truncated, frames.corrupted), (10, 3, 1, 1));
+    assert_eq!((frames.count, frames.lost, frames.truncated, frames.corrupted), (10, 3, 1, 0));
     assert_eq!((frames.whole, frames.loss_bursts.sum, frames.loss_bursts.count), (6, 3, 2));
     assert_eq!((frames.fault_bursts.longest, frames.gaps.sum, frames.gaps.count), (3, 3, 1));
     let bits = statistics.bits;
@@ -37,6 +37,29 @@ fn counts_are_exact() {
     assert_eq!(bits.places.iter().sum::<u64>(), 3);
     let shares: f64 = frames.loss_course.iter().sum();
     assert!(shares > 0.0 && frames.loss_course.len() == 64);
+}
+
+#[test]
+fn frames_are_counted_as_in_table_1_and_a_byte_that_is_cut_is_missing_whole() {
+    let header = TraceHeader { frame_length: Some(10), ..TraceHeader::default() };
+    let mut trace = ErrorTrace::new(header);
+    trace.push(Fault::Lost, 2);
+    trace.push(Fault::Damaged { truncated: Some(43), inverted: [1, 2, 41].into() }, 1);
+    trace.push(Fault::Damaged { truncated: None, inverted: [5].into() }, 1);
+    trace.push_ok(4);
+    let statistics = Statistics::of(&trace);
+    let frames = statistics.frames.as_ref().expect("it counts frames");
+    assert_eq!((frames.lost, frames.truncated, frames.corrupted, frames.whole), (2, 1, 1, 4));
+    let bits = &statistics.bits;
+    assert_eq!((bits.inverted, bits.arrived), (3, Some(5 * 80 + 40)), "{bits:?}");
+    let text = statistics.to_text();
+    for line in [
+        "  lost                   2  25.0000 %",
+        "  truncated              1  16.6667 % of those not lost",
+        "  corrupted              1  20.0000 % of those not truncated",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
 }
 
 #[test]

@@ -71,3 +71,33 @@ fn four_addresses_and_other_kinds_are_refused_by_name() {
     assert_eq!(Header::parse(&bytes), Err(HeaderError::Kind(0x88)));
     assert_eq!(Header::parse(&[0xd4; 9]), Err(HeaderError::Short { have: 9, need: 10 }));
 }
+
+#[test]
+fn a_kind_is_management_control_or_data() {
+    for kind in Kind::ALL {
+        // Bits 2 and 3 of frame control (802.11, table 9-1).
+        let expected = match kind {
+            Kind::PsPoll | Kind::Rts | Kind::Cts | Kind::Ack => (false, true),
+            Kind::Data | Kind::Null => (false, false),
+            _ => (true, false),
+        };
+        assert_eq!((kind.is_management(), kind.is_control()), expected, "{kind:?}");
+    }
+}
+
+#[test]
+fn groups_and_stations_have_addresses_of_their_own() {
+    assert!(MacAddress::BROADCAST.is_group());
+    assert!(MacAddress([0x01, 0, 0x5e, 0, 0, 1]).is_group());
+    let station = MacAddress::of_station(0x0102);
+    assert!(!station.is_group());
+    assert_eq!(station.to_string(), "02:77:69:6e:01:02");
+}
+
+#[test]
+fn flags_are_set_one_by_one() {
+    let both = Flags::RETRY.with(Flags::PROTECTED, true);
+    assert_eq!(both.with(Flags::TO_DS, false), both);
+    assert!(both.has(Flags::RETRY) && both.has(Flags::PROTECTED) && !both.has(Flags::TO_DS));
+    assert_eq!(both.0, Flags::RETRY.0 + Flags::PROTECTED.0);
+}

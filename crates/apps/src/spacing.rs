@@ -1,0 +1,103 @@
+//! When the next datagram goes: at an even pace, or as a random process around it.
+
+use windfall_base::{Duration, Instant, Rate, Seed, Stream};
+
+/// How fast datagrams follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// One every so often; a time of zero counts as a nanosecond.
+    Every(Duration),
+    /// So that the data, without any header, make up this rate.
+    Rate(Rate),
+}
+
+/// How datagrams follow each other around their pace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spacing {
+    /// Evenly.
+    #[default]
+    Even,
+    /// As a Poisson process: the times between them are exponential, and the pace is their mean.
+    Poisson,
+    /// Evenly for a while, then none for a while; both times are exponential with these means.
+    OnOff {
+        /// How long it sends.
+        on: Duration,
+        /// How long it does not.
+        off: Duration,
+    },
+}
+
+/// The times of datagrams; those of an even pace to the nanosecond and without drift.
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    pub(crate) next: Instant,
+    step: Duration,
+    /// What the step leaves out, as a fraction of a nanosecond: `part` of `whole`.
+    part: u64,
+    whole: u64,
+    sum: u64,
+    spacing: Spacing,
+    /// When the sender next falls silent; not read unless it does.
+    silent_from: Instant,
+    random: Stream,
+}
+
+impl Schedule {
+    /// The times from `start` on, or from a random moment within one step after it.
+    pub(crate) fn new(
+        (start, staggered): (Instant, bool),
+        pace: Pace,
+        size: usize,
+        spacing: Spacing,
+        (seed, number): (Seed, u64),
+    ) -> Self {
+        let (step, part, whole) = match pace {
+            Pace::Every(interval) => (interval.as_nanos().max(1), 0, 1),
+            Pace::Rate(rate) => {
+                // An empty datagram at a rate would be infinitely many at once.
+                let bits = size.max(1) as u64 * 8;
+                let nanos = u128::from(bits) * 1_000_000_000;
+                let whole = u128::from(rate.as_bps());
+                ((nanos / whole) as u64, (nanos % whole) as u64, rate.as_bps())
+            }
+        };
+        let mut random = Stream::new(seed, "arrivals").at(number);
+        let step = Duration::from_nanos(step);
+        let late = if staggered { random.below(step.as_nanos()) } else { 0 };
+        let next = start.saturating_add(Duration::from_nanos(late));
+        let mut this = Self { next, step, part, whole, sum: 0, spacing, silent_from: next, random };
+        if let Spacing::OnOff { on, .. } = spacing {
+            this.silent_from = next.saturating_add(this.exponential(on));
+        }
+        this
+    }
+
+    pub(crate) fn advance(&mut self) {
+        self.sum += self.part;
+        let carry = self.sum >= self.whole;
+        self.sum -= if carry { self.whole } else { 0 };
+        let step = self.step.saturating_add(Duration::from_nanos(carry.into()));
+        let step = match self.spacing {
+            Spacing::Poisson => self.exponential(step),
+            _ => step,
+        };
+        self.next = self.next.saturating_add(step);
+        let Spacing::OnOff { on, off } = self.spacing else { return };
+        // Of a time shorter than a step nothing may be left; a time without end ends the loop.
+        while self.next >= self.silent_from && self.next < Instant::from_nanos(u64::MAX) {
+            let (silence, speech) = (self.exponential(off), self.exponential(on));
+            self.next = self.next.saturating_add(silence);
+            self.silent_from = self.silent_from.saturating_add(silence).saturating_add(speech);
+        }
+    }
+
+    /// An exponential time with a mean; at least a nanosecond, so that time passes.
+    fn exponential(&mut self, mean: Duration) -> Duration {
+        let times = -(1.0 - self.random.unit()).ln();
+        Duration::from_nanos(((mean.as_nanos() as f64 * times) as u64).max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests;

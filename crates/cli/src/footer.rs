@@ -1,0 +1,141 @@
+//! Lines at the bottom of the terminal, below whatever programs write.
+//!
+//! The programs of a run write to the terminal by themselves, whenever they like. Their output
+//! scrolls in a region that ends above the footer (DECSTBM), so the two never share a line and
+//! nothing of the footer gets into the scrollback. Each change is one `write`, which the kernel
+//! does not interleave with those of the programs.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+/// The share of the terminal that the footer may take, as a divisor.
+const SHARE: usize = 3;
+/// The fewest rows of a terminal that has a footer.
+const LEAST_ROWS: u16 = 4;
+
+/// Where the footer stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Place {
+    /// The terminal's rows.
+    rows: u16,
+    /// Its columns.
+    columns: u16,
+    /// How many rows the footer has, at the bottom.
+    height: u16,
+}
+
+/// The footer of the terminal at the standard error.
+#[derive(Debug, Default)]
+pub(crate) struct Footer {
+    /// Nothing has been drawn yet, or all is cleared, if `None`.
+    place: Option<Place>,
+}
+
+impl Footer {
+    /// Shows these lines, in place of those before.
+    pub(crate) fn show(&mut self, lines: &[String]) {
+        let size = rustix::termios::tcgetwinsize(io::stderr());
+        let Ok(size) = size else { return };
+        if size.ws_row < LEAST_ROWS || size.ws_col == 0 {
+            // A terminal that does not know its size, or has no room.
+            return self.clear();
+        }
+        let height = lines.len().min(usize::from(size.ws_row) / SHARE) as u16;
+        let place = Place { rows: size.ws_row, columns: size.ws_col, height };
+        let mut text = String::new();
+        if self.place != Some(place) {
+            text.push_str(&reserve(self.place, place));
+            self.place = Some(place);
+        }
+        text.push_str(&draw(place, lines));
+        write(&text);
+    }
+
+    /// Removes it; the cursor stays where the programs left it.
+    pub(crate) fn clear(&mut self) {
+        if let Some(place) = self.place.take() {
+            write(&release(place));
+        }
+    }
+}
+
+impl Drop for Footer {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// A terminal that is gone needs no footer.
+fn write(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Makes room for a footer: what stands there scrolls up, and the cursor with it.
+fn reserve(before: Option<Place>, place: Place) -> String {
+    let mut text = match before {
+        // Another size moves the rows, each terminal in its own way, but never the footer above
+        // the cursor.
+        Some(before) if (before.rows, before.columns) != (place.rows, place.columns) => {
+            "\x1b7\x1b[r\x1b8\x1b[J".to_owned()
+        }
+        Some(before) => release(before),
+        None => String::new(),
+    };
+    for _ in 0..place.height {
+        // Index: down by a row in the same column, and at the bottom scroll.
+        text.push_str("\x1bD");
+    }
+    let last = place.rows - place.height;
+    // Up again, into what becomes the region. Setting it moves the cursor, so it is saved around.
+    let _ = write!(text, "\x1b[{}A\x1b7\x1b[1;{last}r\x1b8", place.height);
+    text
+}
+
+/// Writes the lines into their rows.
+fn draw(place: Place, lines: &[String]) -> String {
+    let mut text = "\x1b7".to_owned();
+    let first = place.rows - place.height + 1;
+    for (row, line) in (first..).zip(lines.iter().take(place.height.into())) {
+        let width = usize::from(place.columns);
+        let plain = line.chars().filter(|c| !c.is_control());
+        // What would touch the last column could wrap.
+        let shown: String = plain.take(width.saturating_sub(1)).collect();
+        let _ = write!(text, "\x1b[{row};1H\x1b[2K{shown}");
+    }
+    text.push_str("\x1b8");
+    text
+}
+
+/// Erases the rows of the footer and lets the whole terminal scroll again.
+fn release(place: Place) -> String {
+    let first = place.rows - place.height + 1;
+    let mut text = "\x1b7".to_owned();
+    for row in first..=place.rows {
+        let _ = write!(text, "\x1b[{row};1H\x1b[2K");
+    }
+    text.push_str("\x1b[r\x1b8");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLACE: Place = Place { rows: 24, columns: 10, height: 2 };
+
+    #[test]
+    fn room_is_made_below_the_cursor_and_given_back() {
+        assert_eq!(reserve(None, PLACE), "\x1bD\x1bD\x1b[2A\x1b7\x1b[1;22r\x1b8");
+        assert_eq!(release(PLACE), "\x1b7\x1b[23;1H\x1b[2K\x1b[24;1H\x1b[2K\x1b[r\x1b8");
+        assert!(reserve(Some(PLACE), Place { height: 3, ..PLACE }).starts_with(&release(PLACE)));
+        let larger = reserve(Some(PLACE), Place { rows: 30, ..PLACE });
+        assert!(larger.starts_with("\x1b7\x1b[r\x1b8\x1b[J\x1bD\x1bD\x1b[2A"), "{larger:?}");
+    }
+
+    #[test]
+    fn a_line_never_wraps_nor_commands_the_terminal() {
+        let lines = ["\x1b[2Jlonger than the terminal".to_owned(), "b".into(), "c".into()];
+        let expected = "\x1b7\x1b[23;1H\x1b[2K[2Jlonger\x1b[24;1H\x1b[2Kb\x1b8";
+        assert_eq!(draw(PLACE, &lines), expected);
+    }
+}

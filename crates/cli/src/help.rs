@@ -1,0 +1,243 @@
+//! What the help says besides the options: examples, and in its short form the common ones alone.
+
+use clap::{Arg, Command};
+
+/// Options that the short help lists, of commands that have too many for a screen, and what it says
+/// of them in a line.
+const COMMON: [(&str, &str); 19] = [
+    ("arq", "Retransmission: none, persistent, or at most N times"),
+    ("ber", "Probability that a bit is inverted"),
+    ("delay", "Delay of every bit; a bare number is in ms"),
+    ("distance", "Metres between the two ends of a wifi link"),
+    ("duration", "How long to run, in simulated time"),
+    ("far", "Run a command line at the far end"),
+    ("help", ""),
+    ("json", "Print the summary as JSON"),
+    ("link", "Kind of link [default: pipe]"),
+    ("log", "Write every event to this file, as JSON lines"),
+    ("loss", "Probability that a frame is lost: 0..1 or with %"),
+    ("net", "Let programs reach the host's network"),
+    ("pcap", "Write the packets at every device here, as pcapng"),
+    ("policy", "Parity of coded frames"),
+    ("queue", "Length of the queue, or its discipline"),
+    ("rate", "Rate; a bare number is in Mbps"),
+    ("scenario", "Begin with the link of this scenario"),
+    ("seed", "Seed of everything that is drawn [default: 1]"),
+    ("wait-port", "Start COMMAND when the far end listens on this port"),
+];
+
+/// More options than these do not fit a screen.
+const SCREEN: usize = 24;
+
+/// Examples of each command that does something, by its path.
+const EXAMPLES: &[(&str, &[&str])] = &[
+    (
+        "run",
+        &[
+            "windfall run --rate 10Mbps --delay 20ms --ber 1e-5 -- ping -c 20 10.77.0.2",
+            "windfall run --loss 2% --arq persistent --far 'iperf3 -s -1' -- iperf3 -c 10.77.0.2",
+            "windfall run --link wifi-g --rate 54 --distance 12 --stations 5 -- ping 10.77.0.2",
+            "windfall run --rate 2Mbps --uplink-loss 5% --generate",
+        ],
+    ),
+    (
+        "up",
+        &[
+            "windfall up scenarios/examples/corruption-indoor.toml",
+            "windfall up office.toml --name office --pcap captures",
+        ],
+    ),
+    ("exec", &["windfall exec near -- ping -c 3 10.77.0.2", "windfall exec near --run office"]),
+    (
+        "sim",
+        &[
+            "windfall sim spray.toml",
+            "windfall sim spray.toml --arq none --duration 1s --json",
+            "windfall sim spray.toml --ber 1e-4 --seed 8 --log events.jsonl",
+        ],
+    ),
+    (
+        "tcp forward",
+        &[
+            "windfall tcp forward 8080 10.77.0.2:80 -- curl http://127.0.0.1:8080/",
+            "windfall tcp forward --tcp new-reno,min-rto=500ms engine:80 127.0.0.1:8080",
+        ],
+    ),
+    (
+        "tcp send",
+        &[
+            "windfall tcp send 10.77.0.2:5001 --bytes 5MB",
+            "windfall tcp send --kernel --time 10s 10.77.0.2:5001",
+        ],
+    ),
+    ("tcp receive", &["windfall tcp receive", "windfall tcp receive 5002 --check --json"]),
+    ("tcp settings", &["windfall tcp settings", "windfall tcp settings net3-reno,sack=true"]),
+    (
+        "trace synth",
+        &[
+            "windfall trace synth --frames 1000 --loss 5% --ber 1e-4 -o office.trace",
+            "windfall trace synth --bits 1000000 --bit-gemodel '1e-5 0.01 0.3 0' -o line.trace",
+        ],
+    ),
+    ("trace show", &["windfall trace show office.trace", "windfall trace show --json -"]),
+    ("trace fit", &["windfall trace fit office.trace"]),
+    ("trace convert", &["windfall trace convert office.trace --to loss-list -o office.losses"]),
+    (
+        "trace record",
+        &["windfall trace record --sent captures/near.pcapng --received captures/far.pcapng \
+             -o ping.trace"],
+    ),
+    ("stream send", &["windfall stream send 10.77.0.2 --datagrams 500"]),
+    ("stream receive", &["windfall stream receive", "windfall stream receive --over tcp --json"]),
+    ("track send", &["windfall track send 10.77.0.2", "windfall track send 10.77.0.2 --over tcp"]),
+    ("track receive", &["windfall track receive --json"]),
+    ("image send", &["windfall image send 10.77.0.2 --file picture.jpg"]),
+    ("image receive", &["windfall image receive --out arrived.jpg"]),
+    (
+        "reproduce",
+        &[
+            "windfall reproduce --list",
+            "windfall reproduce S3.fig5 S3.table1",
+            "windfall reproduce S3 --out out/paper-003",
+        ],
+    ),
+    ("demo", &["windfall demo", "windfall demo --ber 5e-5 --out out/demo"]),
+    ("doctor", &["windfall doctor", "windfall doctor --json"]),
+    ("completions", &["windfall completions bash", "windfall completions --man share/man/man1"]),
+];
+
+/// Adds the examples of every command, and shortens the short help of those with many options.
+pub(crate) fn complete(command: Command) -> Command {
+    at(command, "")
+}
+
+fn at(command: Command, path: &str) -> Command {
+    let names: Vec<_> = command.get_subcommands().map(|it| it.get_name().to_owned()).collect();
+    let command = names.iter().fold(command, |command, name| {
+        let path = format!("{path} {name}").trim_start().to_owned();
+        command.mut_subcommand(name, |it| at(it, &path))
+    });
+    let examples = EXAMPLES.iter().find(|(name, _)| *name == path);
+    let Some((_, examples)) = examples else { return command };
+    let examples = format!("Examples:\n  {}", examples.join("\n  "));
+    let before = command.get_after_help().map(|it| format!("{it}\n\n")).unwrap_or_default();
+    let command = command.after_long_help(format!("{before}{examples}"));
+    if command.get_arguments().filter(|it| !it.is_hide_short_help_set()).count() <= SCREEN {
+        return command;
+    }
+    let more = format!("`windfall {path} --help` has all options, and examples.");
+    command.after_help(more).mut_args(|it| {
+        let (is_positional, long) = (it.is_positional(), it.get_long_help().or(it.get_help()));
+        let long = long.cloned().unwrap_or_default();
+        match COMMON.iter().find(|(common, _)| *common == name(&it)) {
+            Some((_, "")) => it,
+            Some((_, short)) => it.help(*short).long_help(long),
+            None => it.hide_short_help(!is_positional),
+        }
+    })
+}
+
+fn name(argument: &Arg) -> String {
+    argument.get_long().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every command that does something, and its path.
+    fn leaves(command: &Command, path: &str, found: &mut Vec<(String, Command)>) {
+        for it in command.get_subcommands().filter(|it| !it.is_hide_set()) {
+            let path = format!("{path} {}", it.get_name());
+            match it.has_subcommands() {
+                true => leaves(it, &path, found),
+                false => found.push((path.trim_start().to_owned(), it.clone())),
+            }
+        }
+    }
+
+    fn all() -> Vec<(String, Command)> {
+        let mut found = Vec::new();
+        leaves(&crate::command(), "", &mut found);
+        found
+    }
+
+    /// The words of a line of the shell that has no quotes but single ones.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        for (i, part) in line.split('\'').enumerate() {
+            match i % 2 {
+                0 => words.extend(part.split_whitespace().map(str::to_owned)),
+                _ => words.push(part.to_owned()),
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn every_command_has_examples_that_are_right() {
+        let mut paths: Vec<_> = all().into_iter().map(|(path, _)| path).collect();
+        let mut named: Vec<_> = EXAMPLES.iter().map(|(path, _)| (*path).to_owned()).collect();
+        paths.sort();
+        named.sort();
+        assert_eq!(named, paths);
+        for (path, examples) in EXAMPLES {
+            for line in *examples {
+                assert!(line.starts_with(&format!("windfall {path}")), "{line}");
+                let parsed = crate::command().try_get_matches_from(words(line));
+                assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+            }
+        }
+    }
+
+    #[test]
+    fn the_long_help_ends_with_the_examples() {
+        for (path, mut command) in all() {
+            let help = command.render_long_help().to_string();
+            let (_, examples) = help.split_once("\nExamples:\n").expect(&path);
+            assert!(examples.lines().all(|line| line.starts_with("  ")), "{path}: {examples}");
+        }
+    }
+
+    #[test]
+    fn the_short_help_fits_a_screen() {
+        for (path, command) in all() {
+            for width in [80, 100] {
+                let text = command.clone().term_width(width).render_help().to_string();
+                let lines = text.lines().count();
+                assert!(lines <= 40, "{path}, {width} columns: {lines} lines\n{text}");
+                assert!(text.lines().all(|line| line.chars().count() <= width), "{path}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_short_help_of_run_has_what_most_people_need() {
+        let needed = "rate delay loss ber queue link distance arq policy far wait-port seed \
+                      scenario net pcap log json";
+        let run = all().into_iter().find(|(path, _)| path == "run").expect("there is one").1;
+        let shows = |command: &Command, help: &str, option: &str| {
+            help.lines().any(|line| line.split_whitespace().any(|word| word == option))
+                || panic!("{}: {option} is not in\n{help}", command.get_name())
+        };
+        let short = run.clone().render_help().to_string();
+        assert!(needed.split_whitespace().all(|it| shows(&run, &short, &format!("--{it}"))));
+        let long = run.clone().render_long_help().to_string();
+        let all = run.get_arguments().filter_map(Arg::get_long);
+        for option in all {
+            let found = long.contains(&format!("--{option} "))
+                || long.contains(&format!("--{option}[="))
+                || long.contains(&format!("--{option}\n"));
+            assert!(found, "--{option} is not in the long help");
+        }
+    }
+
+    #[test]
+    fn options_of_the_radio_alone_stand_under_its_heading() {
+        for (path, command) in all() {
+            let seed = command.get_arguments().find(|it| name(it) == "seed");
+            let heading = seed.and_then(|it| it.get_help_heading()).unwrap_or_default();
+            assert!(!heading.contains("802.11"), "{path}: --seed stands under {heading}");
+        }
+    }
+}

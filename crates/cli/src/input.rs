@@ -1,0 +1,61 @@
+//! What a user names or pipes in, read into bounded memory.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use windfall_base::{ByteCount, MEMORY_VARIABLE, MemoryBudget};
+
+use crate::exit::{Result, Trouble};
+
+/// The part of the memory that a text may take from which a tree is made: a scenario or a track.
+/// As a tree it takes up to fifty times the bytes.
+const TREE_PART: usize = 64;
+/// The part that other files may take: traces, captures and pictures.
+const DATA_PART: usize = 4;
+/// The longest file with a key.
+const KEY: usize = 4_096;
+
+/// The memory that reading files may take: what the environment says, or the default.
+pub(crate) fn budget() -> Result<MemoryBudget> {
+    let Some(text) = std::env::var_os(MEMORY_VARIABLE) else { return Ok(MemoryBudget::default()) };
+    let size = text.to_string_lossy().parse::<ByteCount>();
+    let size = size.map_err(|error| Trouble::new(format!("{MEMORY_VARIABLE}: {error}")))?;
+    Ok(MemoryBudget::new(usize::try_from(size.0).unwrap_or(usize::MAX)))
+}
+
+/// The bytes of a file, which `budget` pays for; `-` is the standard input.
+pub(crate) fn read(path: &Path, budget: &mut MemoryBudget) -> io::Result<Vec<u8>> {
+    if path.as_os_str() == "-" {
+        return budget.read(io::stdin(), DATA_PART);
+    }
+    budget.read(File::open(path)?, DATA_PART)
+}
+
+/// The bytes of a file that a scenario names, for a budget of its own.
+pub(crate) fn read_named(path: &Path, budget: &MemoryBudget) -> io::Result<Vec<u8>> {
+    budget.clone().read(File::open(path)?, DATA_PART)
+}
+
+/// The text of a file from which a tree is made; `what` names what it should be.
+pub(crate) fn read_tree(path: &Path, what: &str) -> Result<String> {
+    let cannot = |error| cannot_read(path, &error);
+    let bytes = budget()?.read(File::open(path).map_err(cannot)?, TREE_PART).map_err(cannot)?;
+    let text = String::from_utf8(bytes);
+    text.map_err(|_| Trouble::new(format!("{} is no {what}: not text", path.display())))
+}
+
+/// The text of a file with a key.
+pub(crate) fn read_key(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(KEY as u64 + 1).read_to_string(&mut text)?;
+    match text.len() > KEY {
+        true => Err(io::Error::other(format!("it is longer than {KEY} bytes, and no key is"))),
+        false => Ok(text),
+    }
+}
+
+/// That a file cannot be read.
+pub(crate) fn cannot_read(path: &Path, error: &dyn std::error::Error) -> Trouble {
+    Trouble::new(format!("cannot read {}: {error}", path.display()))
+}

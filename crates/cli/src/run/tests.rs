@@ -1,0 +1,222 @@
+use std::path::PathBuf;
+
+use clap::{ArgAction, CommandFactory, Parser};
+use windfall_scenario::{Flags, Scenario};
+
+use super::*;
+
+/// `windfall run`, as clap reads it.
+#[derive(Debug, Parser)]
+struct Run {
+    #[command(flatten)]
+    args: Args,
+}
+
+/// `windfall up`, as clap reads it.
+#[derive(Debug, Parser)]
+struct Up {
+    #[command(flatten)]
+    args: crate::up::Args,
+}
+
+/// The options that say nothing of the stations and the links between them: which programs run,
+/// and what is written of the run.
+const BESIDE: [&str; 18] = [
+    "far",
+    "wait-port",
+    "far-output",
+    "far-may-fail",
+    "net",
+    "net-host-loopback",
+    "as-root",
+    "name",
+    "scenario",
+    "generate",
+    "json",
+    "log",
+    "uplink-log",
+    "downlink-log",
+    "pcap",
+    "record-errors",
+    "summary",
+    "quiet",
+];
+
+/// A value for each of the others, and the options without which it may not stand.
+const SAMPLES: [(&str, &str, &[&str]); 44] = [
+    ("link", "wavelan", &[]),
+    ("mtu", "1000", &[]),
+    ("flow", "video: dst port 5004", &[]),
+    ("overcommit", "", &[]),
+    ("seed", "7", &[]),
+    ("tcp-congestion", "reno", &[]),
+    ("sysctl", "net.ipv4.tcp_sack=0", &[]),
+    ("rate", "5Mbps", &[]),
+    ("rate-trace", "rate.trace", &[]),
+    ("delay", "5ms", &[]),
+    ("loss", "1%", &[]),
+    ("gemodel", "1% 10%", &[]),
+    ("burst", "5/100", &[]),
+    ("ber", "1e-5", &[]),
+    ("bit-gemodel", "1e-5 0.1", &[]),
+    ("window", "10% 256 5%", &[]),
+    ("corrupt", "1%", &[]),
+    ("truncate", "1%", &[]),
+    ("error-trace", "error.trace", &[]),
+    ("environment", "office", &[]),
+    ("range", "28..1500", &[]),
+    ("expose", "header", &[]),
+    ("policy", "flex", &[]),
+    ("padded", "true", &["--policy", "flex"]),
+    ("arq", "persistent", &[]),
+    ("accept-damaged", "true", &[]),
+    ("queue", "wfq,100", &[]),
+    ("distance", "8", &["--link", "wifi-g"]),
+    ("stations", "2", &["--link", "wifi-g"]),
+    ("power", "10dBm", &["--link", "wifi-g"]),
+    ("channel", "3", &["--link", "wifi-g"]),
+    ("path-loss", "home", &["--link", "wifi-g"]),
+    ("shadowing", "3", &["--link", "wifi-g"]),
+    ("fading", "rayleigh 5", &["--link", "wifi-g"]),
+    ("delay-spread", "50ns", &["--link", "wifi-g", "--fading", "rayleigh 5"]),
+    ("rts-threshold", "500", &["--link", "wifi-g"]),
+    ("fragment-threshold", "800", &["--link", "wifi-g"]),
+    ("attempts", "4", &["--link", "wifi-g"]),
+    ("rate-control", "arf", &["--link", "wifi-g"]),
+    ("infrastructure", "", &["--link", "wifi-g"]),
+    ("power-save", "", &["--link", "wifi-g", "--infrastructure"]),
+    ("capture", "10", &["--link", "wifi-g"]),
+    ("backoff", "mild", &["--link", "wifi-g"]),
+    ("wep", "", &["--link", "wifi-g"]),
+];
+
+/// Two more of the same kind.
+const MORE_SAMPLES: [(&str, &str, &[&str]); 5] = [
+    ("long-slot", "", &["--link", "wifi-g"]),
+    ("short-preamble", "", &["--link", "wifi-b"]),
+    ("errors", "formula", &["--link", "wifi-g"]),
+    ("rts-rate", "6", &["--link", "wifi-g"]),
+    ("preamble-sinr", "1", &["--link", "wifi-g"]),
+];
+
+/// The sample of an option; those of one direction have those of both.
+fn sample(option: &str) -> (&'static str, &'static [&'static str]) {
+    let plain = option.trim_start_matches("uplink-").trim_start_matches("downlink-");
+    let mut all = SAMPLES.iter().chain(&MORE_SAMPLES);
+    let found = all.find(|(name, ..)| *name == plain);
+    let (_, value, base) = found.unwrap_or_else(|| {
+        panic!("--{option} is new: let --generate carry it, and give it a sample here")
+    });
+    (value, base)
+}
+
+/// The options of a command that describe the run, as words of a command line.
+fn describing<P: CommandFactory>() -> Vec<(Vec<String>, &'static [&'static str])> {
+    let command = P::command();
+    let options = command.get_arguments().filter_map(|argument| {
+        let name = argument.get_long()?;
+        if BESIDE.contains(&name) || name == "help" {
+            return None;
+        }
+        let (value, base) = sample(name);
+        let word = match matches!(argument.get_action(), ArgAction::SetTrue) {
+            true => vec![format!("--{name}")],
+            false => vec![format!("--{name}={value}")],
+        };
+        Some((word, base))
+    });
+    options.collect()
+}
+
+/// A folder for the files of one test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("windfall-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The scenario of a command line, and the text that `--generate` prints for it.
+type Describe<'a> = &'a dyn Fn(&[String]) -> (Scenario, String);
+
+/// Holds that each option is in the text that is generated, and means the same when it is read.
+fn assert_carried(options: &[(Vec<String>, &[&str])], describe: Describe<'_>, file: &Path) {
+    assert!(options.len() > 70, "{} options", options.len());
+    for (option, base) in options {
+        let base: Vec<String> = base.iter().map(|&word| word.to_owned()).collect();
+        let (without, _) = describe(&base);
+        let (scenario, text) = describe(&[base, option.clone()].concat());
+        assert!(scenario != without, "{option:?} changes nothing");
+        let read = Scenario::parse(&file.to_string_lossy(), &text);
+        // The text also states defaults that depend on the link.
+        assert_eq!(read, Ok(scenario.spelled_out()), "{option:?}: {text}");
+    }
+}
+
+#[test]
+fn what_run_generates_says_all_that_its_options_say() {
+    let describe = |words: &[String]| {
+        let run = Run::try_parse_from([&["run".to_owned()], words].concat()).expect("options");
+        let args = run.args;
+        let loaded = args.link.load(None, args.live.flags()).expect("a scenario");
+        let text = loaded.generated().expect("a text");
+        (loaded.scenario, text)
+    };
+    assert_carried(&describing::<Run>(), &describe, Path::new("generated.toml"));
+}
+
+#[test]
+fn what_up_generates_says_all_that_its_options_say() {
+    let folder = Folder::new("generate-up");
+    let file = folder.0.join("plain.toml");
+    let plain = windfall_scenario::Flags::default().scenario().to_toml();
+    std::fs::write(&file, plain).expect("a file");
+    let describe = |words: &[String]| {
+        let first = ["up".to_owned(), file.display().to_string()];
+        let up = Up::try_parse_from([&first[..], words].concat()).expect("options");
+        let loaded = up.args.load().expect("a scenario");
+        let text = loaded.generated().expect("a text");
+        (loaded.scenario, text)
+    };
+    assert_carried(&describing::<Up>(), &describe, &file);
+}
+
+#[test]
+fn what_belongs_to_programs_stands_before_the_scenario() {
+    let words = "run --far serve --wait-port 80 --far-output log --far-may-fail --net -- get it";
+    let args = Run::try_parse_from(words.split(' ')).expect("options").args;
+    let expected = "# beside this file: --far 'serve' --wait-port 80 --far-output 'log' \
+                    --far-may-fail --net -- 'get' 'it'\n";
+    assert_eq!(args.beside_the_file(), expected);
+    let plain = Run::try_parse_from(["run", "--loss", "1%"]).expect("options").args;
+    assert_eq!(plain.beside_the_file(), "");
+}
+
+#[test]
+fn files_that_a_scenario_names_are_found_from_what_is_generated() {
+    let folder = Folder::new("generate-files");
+    let file = folder.0.join("there.toml");
+    let flags = Flags {
+        downlink: windfall_scenario::Direction {
+            error_trace: Some(windfall_scenario::Spanned::new(0..0, "beside.trace".to_owned())),
+            ..windfall_scenario::Direction::default()
+        },
+        ..Flags::default()
+    };
+    std::fs::write(&file, flags.scenario().to_toml()).expect("a file");
+    let words = ["run".into(), "--scenario".into(), file.display().to_string()];
+    let args = Run::try_parse_from(words).expect("options").args;
+    let loaded = args.link.load(args.scenario.as_deref(), Flags::default()).expect("a scenario");
+    let text = loaded.generated().expect("a text");
+    let expected = folder.0.join("beside.trace").display().to_string();
+    assert!(text.contains(&expected), "{text}");
+}

@@ -1,0 +1,79 @@
+//! Files without an end, and files that grow when they are unpacked.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+/// Runs the program with 400 MB of address space, which holds it and what it may read, and with an
+/// endless standard input; returns its exit code and its errors.
+fn in_little_memory(variable: &str, args: &[&str]) -> (Option<i32>, String) {
+    let script = r#"ulimit -v 400000; exec "$@" </dev/zero"#;
+    let mut command = Command::new("sh");
+    command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_windfall")]).args(args);
+    let output = command.env("WINDFALL_MEMORY", variable).output().expect("a shell");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Writes a file of 600 MB that takes 0.6.
+fn bomb(path: &Path) {
+    let mut encoder = GzEncoder::new(File::create(path).expect("a file"), Compression::best());
+    // A gzip file may have many parts, so that one is compressed and the others are copies.
+    encoder.write_all(&[b'#'; 10_000_000]).expect("room");
+    drop(encoder.finish().expect("room"));
+    let part = std::fs::read(path).expect("a file");
+    std::fs::write(path, part.repeat(60)).expect("room");
+}
+
+fn scenario(folder: &Path, key: &str, path: &str) -> String {
+    let text = format!(
+        "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n\
+         [[link]]\nstations = [\"a\", \"b\"]\n{key} = \"{path}\"\n"
+    );
+    let file = folder.join(format!("{key}-{}.toml", path.len()));
+    std::fs::write(&file, text).expect("a file");
+    file.display().to_string()
+}
+
+#[test]
+fn endless_files_and_bombs_are_refused_in_bounded_memory() {
+    let folder: PathBuf =
+        std::env::temp_dir().join(format!("windfall-bombs-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a directory");
+    bomb(&folder.join("bomb.gz"));
+    let bomb = folder.join("bomb.gz").display().to_string();
+    let rates = scenario(&folder, "rate-trace", "/dev/zero");
+    let errors = scenario(&folder, "error-trace", "/dev/zero");
+    let packed = scenario(&folder, "error-trace", &bomb);
+    let cases: [&[&str]; 12] = [
+        &["sim", "/dev/zero"],
+        &["sim", &rates],
+        &["sim", &errors],
+        &["sim", &packed],
+        &["trace", "show", "/dev/zero"],
+        &["trace", "show", "-"],
+        &["trace", "fit", &bomb],
+        &["trace", "convert", "/dev/zero"],
+        &["trace", "record", "--received", "/dev/zero", "--payload-seed", "1"],
+        &["image", "send", "127.0.0.1", "--file", "/dev/zero"],
+        &["image", "receive", "--compare", "/dev/zero"],
+        &["track", "send", "127.0.0.1", "--gpx", "/dev/zero"],
+    ];
+    for case in cases {
+        let (code, said) = in_little_memory("128MB", case);
+        assert_eq!(code, Some(2), "{case:?}: {said}");
+        let names = said.contains("limit of 128 MB") && said.contains("WINDFALL_MEMORY=1024MB");
+        assert!(names, "{case:?}: {said}");
+    }
+    let (code, said) = in_little_memory("64MB", &["trace", "show", "/dev/zero"]);
+    assert!(code == Some(2) && said.contains("limit of 64 MB"), "{said}");
+    let (code, said) = in_little_memory("much", &["trace", "show", "/dev/zero"]);
+    assert!(code == Some(2) && said.contains("WINDFALL_MEMORY: "), "{said}");
+    let key = ["image", "send", "127.0.0.1", "--key", "/dev/zero"];
+    let (code, said) = in_little_memory("128MB", &key);
+    assert!(code == Some(2) && said.contains("longer than 4096 bytes"), "{said}");
+    std::fs::remove_dir_all(folder).expect("it is ours");
+}

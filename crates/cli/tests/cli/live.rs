@@ -1,0 +1,108 @@
+//! The program itself, on this machine's kernel: real namespaces, real devices, real programs.
+//!
+//! Tests that this machine cannot run say so and are counted. None sends anything outside the
+//! namespaces that it makes itself, and each ends by itself within seconds.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "real programs take real time, and the tests wait for them"
+)]
+
+mod coding;
+mod damage;
+mod demo;
+mod disturbed;
+mod door;
+mod evidence;
+mod exchange;
+mod expert;
+mod far;
+mod interop;
+mod outside;
+mod programs;
+mod recovery;
+mod remains;
+mod screen;
+mod several;
+mod tcp;
+mod terminal;
+mod throughput;
+mod users;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+/// The program under test.
+const WINDFALL: &str = env!("CARGO_BIN_EXE_windfall");
+
+/// The program with arguments as a shell would split them at spaces; the summary is not shown.
+fn windfall(arguments: &str) -> Command {
+    let mut command = Command::new(WINDFALL);
+    command.args(arguments.split_whitespace()).stdin(Stdio::null());
+    command
+}
+
+/// `windfall run` with options, for a command line of the shell at the near end.
+fn run(options: &str, line: &str) -> Output {
+    let mut command = windfall(&format!("run -q {options} --"));
+    command.args(["sh", "-c", line]).output().expect("the program is there")
+}
+
+/// What a program wrote to its standard output.
+fn text(output: &Output) -> String {
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Why this machine cannot run anything in stations, if so.
+fn obstacle() -> Option<&'static str> {
+    static OBSTACLE: OnceLock<Option<String>> = OnceLock::new();
+    let obstacle = OBSTACLE.get_or_init(|| {
+        let output = run("", "true");
+        (!output.status.success()).then(|| String::from_utf8_lossy(&output.stderr).into_owned())
+    });
+    obstacle.as_deref()
+}
+
+/// Whether a program is installed.
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).exists())
+}
+
+/// A new folder for the files of one test; removed with everything in it when dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let name = format!("windfall-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).expect("a folder for temporary files");
+        Self(path)
+    }
+
+    fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Skips the test where no station can be built, or where a program that it needs is missing.
+macro_rules! require {
+    ($($program:literal),*) => {
+        if let Some(obstacle) = crate::live::obstacle() {
+            windfall_testkit::skip!("{}", obstacle.trim());
+        }
+        for program in [$($program),*] as [&str; _] {
+            if !crate::live::is_installed(program) {
+                windfall_testkit::skip!("{program} is not installed");
+            }
+        }
+    };
+}
+use require;

@@ -1,0 +1,154 @@
+//! Damaged datagrams in real programs.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketAddrV4, SocketType};
+use windfall_wire_net::ipv4;
+use windfall_wire_net::udplite::{Coverage, CoveredBytes, Packet, Repr};
+
+use crate::live::{Folder, require, windfall};
+
+/// Tells this test program to be one of the two programs of the test.
+const ROLE: &str = "WINDFALL_TEST_ROLE";
+/// Datagrams sent.
+const COUNT: usize = 30;
+/// Bytes of payload in each, of which the first four are covered.
+const SIZE: usize = 1000;
+
+fn payload(number: usize) -> Vec<u8> {
+    (0..SIZE).map(|i| (i * 7 + number * 13) as u8).collect()
+}
+
+fn raw_socket() -> rustix::fd::OwnedFd {
+    let protocol = Protocol::from_raw(136.try_into().expect("not zero"));
+    rustix::net::socket(AddressFamily::INET, SocketType::RAW, Some(protocol)).expect("a raw socket")
+}
+
+/// Sends datagrams to the far end and gives them time to arrive.
+fn send() {
+    let socket = raw_socket();
+    let base: std::net::Ipv4Addr =
+        std::env::var("WINDFALL_BASE").expect("set").parse().expect("an address");
+    let near = std::net::Ipv4Addr::new(10, 77, 0, 1);
+    let addresses = windfall_wire_net::Addresses::V4 { src: near, dst: base };
+    for number in 0..COUNT {
+        let covered = CoveredBytes::new(12).expect("a legal coverage");
+        let header = Repr { src_port: 4000, dst_port: 5000, coverage: Coverage::First(covered) };
+        let payload = payload(number);
+        let mut datagram = vec![0; 8 + payload.len()];
+        header.emit(&mut datagram, &addresses, &payload);
+        datagram[8..].copy_from_slice(&payload);
+        let to = SocketAddrV4::new(base, 0);
+        rustix::net::sendto(&socket, &datagram, SendFlags::empty(), &to).expect("it is sent");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+}
+
+/// Writes every datagram that arrives to a file, as one line of hexadecimal digits.
+fn receive(file: &Path) {
+    let socket = raw_socket();
+    let mut file = std::fs::File::create(file).expect("a file");
+    let mut buffer = vec![0; 4096];
+    loop {
+        let (len, _) =
+            rustix::net::recv(&socket, &mut buffer, RecvFlags::empty()).expect("a datagram");
+        let line: String = buffer[..len].iter().map(|byte| format!("{byte:02x}")).collect();
+        writeln!(file, "{line}").expect("room for a line");
+    }
+}
+
+/// Not a test: the two programs of the test below, which starts this program twice.
+#[test]
+fn program_of_another_test() {
+    match std::env::var(ROLE).as_deref() {
+        Ok("send") => send(),
+        Ok(file) => receive(Path::new(file)),
+        Err(_) => {}
+    }
+}
+
+/// What arrives in a raw socket at the far end of a link: IP packets. `name` is that of the test.
+fn arrivals(name: &str, link: &str, options: &str) -> Vec<Vec<u8>> {
+    let folder = Folder::new(name);
+    let file = folder.path().join("received");
+    let own = std::env::current_exe().expect("this program");
+    let own = own.display();
+    let program = "--exact live::damage::program_of_another_test";
+    let output = windfall("run -q")
+        .args(link.split_whitespace())
+        .args(options.split_whitespace())
+        .arg("--far")
+        .arg(format!("{ROLE}={} exec {own} {program}", file.display()))
+        .args(["--", "sh", "-c"])
+        .arg(format!("{ROLE}=send exec {own} {program}"))
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = std::fs::read_to_string(&file).expect("the receiver made a file");
+    let byte = |line: &str, i: usize| u8::from_str_radix(&line[i..i + 2], 16).expect("digits");
+    lines.lines().map(|line| (0..line.len()).step_by(2).map(|i| byte(line, i)).collect()).collect()
+}
+
+/// How many datagrams differ from what was sent; none may differ where the checksum covers.
+fn damaged(packets: &[Vec<u8>]) -> usize {
+    let is_damaged = |packet: &Vec<u8>| {
+        let ip = ipv4::Packet::new(packet).expect("an IP packet");
+        let datagram = Packet::new(ip.payload()).expect("a datagram");
+        assert!(datagram.checksum_holds(&ip.addresses()));
+        (0..COUNT).all(|number| payload(number) != datagram.payload())
+    };
+    packets.iter().filter(|packet| is_damaged(packet)).count()
+}
+
+//= S0.6
+#[test]
+fn damaged_datagrams_arrive_if_the_link_hands_damage_up_and_not_otherwise() {
+    require!();
+    if raw_sockets_are_closed() {
+        windfall_testkit::skip!("this user may not open raw sockets");
+    }
+    let link = "--uplink-ber 1e-4 --range 40..1028";
+    let refused = arrivals("udplite", link, "");
+    // Of 988 bytes in reach, 7904 bits: a datagram stays whole with probability 0.454, so of 30
+    // between 3 and 25, by four standard deviations.
+    assert!((3..=25).contains(&refused.len()), "{}", refused.len());
+    assert_eq!(damaged(&refused), 0);
+    let accepted = arrivals("udplite", link, "--accept-damaged");
+    assert_eq!(accepted.len(), COUNT);
+    assert_eq!(COUNT - damaged(&accepted), refused.len(), "the same seed, the same damage");
+}
+
+//= S0.11
+//= S0.14
+#[test]
+fn a_damaged_datagram_crosses_the_radio_of_802_11_if_its_switch_is_on() {
+    require!();
+    if raw_sockets_are_closed() {
+        windfall_testkit::skip!("this user may not open raw sockets");
+    }
+    // 12 m in an office take 72 dB: the frames stand about 17 dB above the noise, where most are
+    // damaged at 54 Mb/s and hardly a preamble is missed.
+    let link = "--link wifi-g --distance 12 --rate 54 --power -5";
+    let refused = arrivals("wifi", link, "");
+    assert!(refused.len() < COUNT, "nothing was damaged");
+    assert_eq!(damaged(&refused), 0);
+    let accepted = arrivals("wifi", link, "--accept-damaged");
+    let covered_is_whole = |packet: &Vec<u8>| {
+        let ip = ipv4::Packet::new(packet).ok()?;
+        let datagram = Packet::new(ip.payload()).ok()?;
+        datagram.checksum_holds(&ip.addresses()).then(|| packet.clone())
+    };
+    let useful: Vec<_> = accepted.iter().filter_map(covered_is_whole).collect();
+    assert!(damaged(&useful) > 0, "{} whole, {} with the switch on", refused.len(), accepted.len());
+    assert!(useful.len() > refused.len());
+}
+
+fn raw_sockets_are_closed() -> bool {
+    let output = windfall("run -q -- sh -c").arg("grep CapEff /proc/self/status").output();
+    let text = String::from_utf8_lossy(&output.expect("it runs").stdout).into_owned();
+    let digits = text.trim().rsplit('\t').next().unwrap_or_default().to_owned();
+    u64::from_str_radix(&digits, 16).unwrap_or(0) & (1 << 13) == 0
+}

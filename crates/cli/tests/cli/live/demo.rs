@@ -1,0 +1,75 @@
+//! The demonstration ends well every time, and says what happened where a transfer cannot end.
+
+use std::process::{Child, Command, Output, Stdio};
+
+use crate::live::{Folder, require, windfall};
+
+/// Asks for as many demonstrations of the whole file, while neighbours keep every processor busy.
+const MANY: &str = "WINDFALL_TEST_DEMOS";
+/// How many there are otherwise, of a short file.
+const FEW: u32 = 5;
+
+/// A process that keeps a processor busy; killed when dropped.
+struct Neighbour(Child);
+
+impl Neighbour {
+    fn new() -> Self {
+        let child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn();
+        Self(child.expect("a shell"))
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A demonstration with its page in `folder`; of a file of 20 kB if `is_short`.
+fn demo(folder: &Folder, options: &str, is_short: bool) -> Output {
+    let mut command = windfall(&format!("demo {options}"));
+    command.arg("--out").arg(folder.path().join("out")).stderr(Stdio::piped());
+    if is_short {
+        let file = folder.path().join("short");
+        std::fs::write(&file, [7; 20_000]).expect("a file");
+        command.arg("--file").arg(file);
+    }
+    command.output().expect("it runs")
+}
+
+//= S3.6
+//= S3.8
+#[test]
+fn demonstrations_end_well_one_after_another() {
+    require!("curl", "python3");
+    let folder = Folder::new("demos");
+    let many = std::env::var(MANY).ok().map(|text| text.parse::<u32>().expect("a number"));
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let busy = if many.is_some() { 2 * processors } else { 0 };
+    let _neighbours: Vec<Neighbour> = (0..busy).map(|_| Neighbour::new()).collect();
+    for number in 0..many.unwrap_or(FEW) {
+        let output = demo(&folder, "", many.is_none());
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "demonstration {number}: {text}{error}");
+        assert!(text.contains("what arrives is what was sent: byte for byte the same"), "{text}");
+        assert_eq!(error, "", "demonstration {number}");
+    }
+}
+
+#[test]
+fn a_transfer_that_does_not_end_is_a_result() {
+    require!("curl", "python3");
+    let folder = Folder::new("endless");
+    let output = demo(&folder, "--ber 1 --limit 700ms", true);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert_eq!(text.matches("did not finish: 0 of 20 kB arrived").count(), 2, "{text}");
+    assert!(text.contains("the same in the 1 that finished"), "{text}");
+    let row = |name: &str| text.lines().find(|line| line.starts_with(name)).map(str::to_owned);
+    let row = row("bit errors, local").unwrap_or_else(|| panic!("{text}"));
+    assert!(row.contains("> 0.7") && row.trim_end().ends_with("0 %"), "{row}");
+    let page = std::fs::read_to_string(folder.path().join("out/index.html")).expect("a page");
+    assert!(page.contains("did not finish"), "{page}");
+}

@@ -1,0 +1,120 @@
+//! The way into a run: its owner's, whatever names other users plant, and clean to look at.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::live::several::Up;
+use crate::live::users::{STRANGER, as_user, stranger_obstacle};
+use crate::live::{Folder, require, windfall};
+
+const SCENARIO: &str = "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n\
+                        [[link]]\nstations = [\"a\", \"b\"]\n";
+
+/// Listens under abstract names until it is killed.
+fn squat(names: &[String], user: u32) -> Child {
+    let program = "import socket, sys, time\n\
+                   kept = []\n\
+                   for name in sys.argv[1:]:\n    \
+                       s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n    \
+                       s.bind('\\0' + name); s.listen(0); kept.append(s)\n\
+                   print('ready', flush=True); time.sleep(60)\n";
+    let python = ["/usr/bin/python3", "/usr/local/bin/python3"];
+    let python = python.into_iter().find(|path| Path::new(path).exists()).unwrap_or("python3");
+    let mut command = Command::new(python);
+    command.args(["-c", program]).args(names).uid(user).gid(user).current_dir("/");
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("python runs");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    assert_eq!(line, "ready\n");
+    child
+}
+
+#[test]
+fn names_that_others_plant_are_neither_shown_nor_in_the_way() {
+    require!("python3");
+    let folder = Folder::new("planted");
+    if let Some(obstacle) = stranger_obstacle(&folder) {
+        windfall_testkit::skip!("{obstacle}");
+    }
+    let (user, other) = (STRANGER + 2, STRANGER + 3);
+    let names = ["mine", "mine/1-1", "\u{1b}]0;planted\u{7}/1-1", "planted/1-1"];
+    let names = names.map(|name| format!("windfall/{user}/{name}"));
+    let mut squatter = squat(&names, other);
+    let output = as_user(&folder, user, &["exec", "a", "--", "true"]);
+    let line = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(line.contains("no `windfall up` of yours is running"), "{line:?}");
+    let up = Up::of(&folder, "mine", Some(user), SCENARIO);
+    assert_eq!(String::from_utf8_lossy(&up.exec("a", "id -u").stdout), format!("{user}\n"));
+    let output = as_user(&folder, user, &["exec", "--run", "planted", "a", "--", "true"]);
+    let line = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(line.contains("no run is called \"planted\"; there are mine\n"), "{line:?}");
+    up.end();
+    squatter.kill().expect("it lives");
+    squatter.wait().expect("it ends");
+}
+
+/// Brings a run up whose session has its files in `session`.
+fn up_in(session: &Path, scenario: &Path, name: &str) -> Child {
+    let mut command = windfall("up --name");
+    command.arg(name).arg(scenario).env("XDG_RUNTIME_DIR", session);
+    let mut run = command.stderr(Stdio::piped()).spawn().expect("it runs");
+    let mut errors = BufReader::new(run.stderr.take().expect("a pipe"));
+    let mut line = String::new();
+    while !line.contains(" is up") {
+        line.clear();
+        assert!(errors.read_line(&mut line).expect("text") > 0, "it ended");
+    }
+    run
+}
+
+#[test]
+fn a_run_is_entered_by_a_socket_in_the_users_own_directory() {
+    require!();
+    let folder = Folder::new("session");
+    let (session, scenario) = (folder.path().join("run"), folder.path().join("scenario.toml"));
+    fs::DirBuilder::new().mode(0o700).create(&session).expect("a folder");
+    fs::write(&scenario, SCENARIO).expect("a file");
+    let code = |arguments: &[&str]| {
+        let mut command = windfall("");
+        command.args(arguments).env("XDG_RUNTIME_DIR", &session).stderr(Stdio::null());
+        command.status().expect("it runs").code()
+    };
+    let enter = ["exec", "--run", "door", "a", "--", "sh", "-c", "exit 4"];
+    let mut run = up_in(&session, &scenario, "door");
+    let door = session.join("windfall/door");
+    assert!(door.exists());
+    let mode = fs::metadata(session.join("windfall")).expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    assert_eq!(code(&enter), Some(4));
+    let again = ["up", "--name", "door", &scenario.display().to_string()];
+    assert_ne!(code(&again), Some(0), "the name is taken");
+    assert_eq!(code(&enter), Some(4), "by the first");
+    run.kill().expect("it lives");
+    run.wait().expect("it ends");
+    assert_eq!(code(&enter), Some(125));
+    assert!(!door.exists(), "what a killed run left is removed by whoever looks next");
+    // Where others may write there is no door, and the run can be entered all the same.
+    fs::set_permissions(&session, fs::Permissions::from_mode(0o777)).expect("permissions");
+    fs::remove_dir(session.join("windfall")).expect("it is empty");
+    let mut run = up_in(&session, &scenario, "door");
+    assert!(!session.join("windfall").exists());
+    assert_eq!(code(&enter), Some(4));
+    let process = rustix::process::Pid::from_child(&run);
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("it lives");
+    assert_eq!(run.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn what_others_wrote_does_not_steer_the_terminal() {
+    let name = "\u{1b}]0;title\u{7}\u{9b}31m";
+    for arguments in [vec!["run", "--scenario", name], vec!["exec", name], vec!["sim", name]] {
+        let output = windfall("").args(&arguments).output().expect("it runs");
+        assert!(!output.status.success());
+        let line = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!line.contains(['\u{1b}', '\u{7}', '\u{9b}']), "{line:?}");
+    }
+}

@@ -1,0 +1,82 @@
+//! What a run writes as it goes on: others can follow it, and what fails in it costs no result.
+
+use std::os::unix::fs::symlink;
+
+use crate::live::{Folder, require, run, text, windfall};
+
+#[test]
+fn a_full_disk_costs_neither_the_exit_code_nor_the_summary() {
+    require!("ping");
+    let folder = Folder::new("full-disk");
+    let path = |name: &str| folder.path().join(name);
+    // Everything that is written to this device fails as a full disk does.
+    symlink("/dev/full", path("near.pcapng")).expect("a link");
+    symlink("/dev/full", path("events")).expect("a link");
+    let mut command = windfall("run --json");
+    command.arg("--log").arg(path("events")).arg("--pcap").arg(folder.path());
+    command.arg("--summary").arg(path("summary")).arg("--record-errors").arg(folder.path());
+    let output = command.args(["--", "sh", "-c", "ping -q -c 2 -i 0.02 $WINDFALL_BASE; exit 7"]);
+    let output = output.output().expect("it runs");
+    assert_eq!(output.status.code(), Some(7));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    for name in ["events", "near.pcapng"] {
+        let line = format!("cannot write {}: No space left on device", path(name).display());
+        assert_eq!(errors.matches(&line).count(), 1, "{errors}");
+    }
+    let summary = std::fs::read(path("summary")).expect("a summary");
+    let summary: serde_json::Value = serde_json::from_slice(&summary).expect("a summary");
+    assert_eq!(summary["links"][0]["delivered"], 2, "{summary}");
+    // The other files are whole.
+    assert!(std::fs::metadata(path("far.pcapng")).is_ok_and(|far| far.len() > 300));
+    assert!(path("near-to-far.trace").exists());
+}
+
+#[test]
+fn a_summary_that_cannot_be_written_goes_to_the_standard_error() {
+    require!();
+    let output = windfall("run --summary /dev/full -- sh -c").arg("exit 7").output();
+    let output = output.expect("it runs");
+    assert_eq!(output.status.code(), Some(7));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("cannot write /dev/full: No space left on device"), "{errors}");
+    assert!(errors.contains("late deliveries"), "{errors}");
+}
+
+#[test]
+fn files_can_be_followed_while_the_run_goes_on() {
+    require!("ping");
+    let folder = Folder::new("followed");
+    let [log, near] = ["events", "near.pcapng"].map(|name| folder.path().join(name));
+    let options = format!("--log {} --pcap {}", log.display(), folder.path().display());
+    let line = format!(
+        "ping -q -c 1 $WINDFALL_BASE >/dev/null; sleep 0.2; \
+         grep -c '^{{.ev.:.packet.delivered' {}; tail -c 4 {} | wc -c; wc -c < {}",
+        log.display(),
+        near.display(),
+        near.display()
+    );
+    let output = text(&run(&options, &line));
+    let numbers: Vec<u64> = output.lines().map(|line| line.trim().parse().unwrap_or(0)).collect();
+    assert_eq!(numbers[..2], [2, 4], "{output}");
+    // Both packets, not the head of the file alone.
+    assert!(numbers[2] > 2 * 84 + 200, "{output}");
+}
+
+#[test]
+fn a_run_that_cannot_start_takes_no_file_away() {
+    require!();
+    let folder = Folder::new("no-start");
+    let [log, new] = ["events", "new"].map(|name| folder.path().join(name));
+    std::fs::write(&log, "of the last run").expect("a file");
+    for path in [&log, &new] {
+        let mut command = windfall("run -q --sysctl net.ipv4.no_such_key=1 --log");
+        let output = command.arg(path).args(["--", "true"]).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(125));
+    }
+    assert_eq!(std::fs::read_to_string(&log).expect("a file"), "of the last run");
+    assert!(!new.exists());
+    let output = windfall("run -q --log").arg(&log).args(["--", "true"]).output();
+    assert!(output.expect("it runs").status.success());
+    let text = std::fs::read_to_string(&log).expect("a file");
+    assert!(text.starts_with('{') && !text.contains("of the last run"), "{text}");
+}

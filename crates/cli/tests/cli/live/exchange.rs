@@ -1,0 +1,103 @@
+//! `windfall stream`, `track` and `image` between two namespaces, over links with damage.
+
+use serde_json::Value;
+
+use crate::live::{Folder, WINDFALL, require, windfall};
+
+/// What the receiver at the far end reports.
+fn exchange(name: &str, options: &str, receive: &str, send: &str) -> Value {
+    let folder = Folder::new(name);
+    let file = folder.path().join("report");
+    let file = file.display();
+    let output = windfall(&format!("run -q {options}"))
+        .args(["--far", &format!("{WINDFALL} {receive} --json > {file}")])
+        .args(["--", "sh", "-c"])
+        // The report is there a moment after the sender's end; the receiver has 10 s for it.
+        .arg(format!(
+            "{WINDFALL} {send}; \
+             for i in $(seq 100); do test -s {file} && exit; sleep 0.1; done; exit 1"
+        ))
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = std::fs::read_to_string(folder.path().join("report")).expect("the report is there");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// 12 m in an office take 72 dB, so that most frames of 54 Mb/s come damaged.
+const OFFICE: &str = "--link wifi-g --distance 12 --rate 54 --power -4";
+
+//= S0.32
+//= S0.35
+#[test]
+fn a_stream_crosses_the_radio_and_its_damage_is_counted() {
+    require!();
+    let stream = |name, options: &str| {
+        exchange(
+            name,
+            &format!("{OFFICE} {options}"),
+            "stream receive",
+            "stream send $WINDFALL_BASE --datagrams 400 --interval 1ms",
+        )
+    };
+    let accepted = stream("stream-accepted", "--accept-damaged");
+    let number = |key: &str| accepted[key].as_f64().expect("a number");
+    assert!(number("damaged") > 0.0 && number("wrong_bits") > 0.0, "{accepted}");
+    assert!(number("correct_bits") > 0.95, "{accepted}");
+    let refused = stream("stream-refused", "");
+    assert_eq!(refused["damaged"], 0, "{refused}");
+}
+
+/// In the paper profile nothing but the link knows of damage.
+#[test]
+fn the_link_tells_the_receiver_which_datagrams_are_damaged() {
+    require!();
+    for carrier in ["udp", "raw"] {
+        let words = format!("--profile paper --carrier {carrier}");
+        let receive = format!("stream receive {words}");
+        let send = format!(
+            "stream send $WINDFALL_BASE --datagrams 300 --size 1000 --interval 1ms {words}"
+        );
+        let name = format!("hints-{carrier}");
+        let report = exchange(&name, &format!("{OFFICE} --accept-damaged"), &receive, &send);
+        let number = |key: &str| report[key].as_u64().expect("a number");
+        assert!(number("damaged") > 20, "{carrier}: {report}");
+        // A frame whose header alone is damaged holds no wrong bits of the application.
+        assert!(number("suspect") >= number("damaged"), "{carrier}: {report}");
+        assert!(number("suspect") <= number("damaged") * 5 / 4, "{carrier}: {report}");
+    }
+}
+
+//= S0.27
+//= S0.38
+#[test]
+fn a_picture_crosses_bit_errors_damaged_and_recognisable() {
+    require!();
+    let picture = |name, options: &str| {
+        let options = format!("--rate 10Mbps --ber 1e-4 {options}");
+        exchange(name, &options, "image receive", "image send $WINDFALL_BASE")
+    };
+    let accepted = picture("image-accepted", "--accept-damaged");
+    let refused = picture("image-refused", "");
+    let quality = |report: &Value| report["psnr_db"].as_f64().expect("a number");
+    // Undamaged it would be above 30 dB.
+    assert!((15.0..30.0).contains(&quality(&accepted)), "{accepted}");
+    assert!(quality(&accepted) > quality(&refused) + 2.0, "{accepted} {refused}");
+}
+
+//= S0.50
+//= S0.53
+#[test]
+fn a_walk_crosses_the_radio_over_sap_and_over_tcp() {
+    require!();
+    for over in ["sap", "sap-precise", "tcp"] {
+        let report = exchange(
+            &format!("track-{over}"),
+            "--link wifi-g --distance 8 --rate 54 --accept-damaged",
+            &format!("track receive --over {over}"),
+            &format!("track send $WINDFALL_BASE --interval 1ms --over {over}"),
+        );
+        let mean = report["mean_speed_mps"].as_f64().expect("a speed");
+        assert!((mean - 1.56).abs() < 0.1, "{over}: {report}");
+    }
+}

@@ -1,0 +1,107 @@
+//! Programs at the far end: when the command may start, where they write, and how they fail.
+
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use crate::live::{Folder, WINDFALL, require, text, windfall};
+
+/// A run with a program at the far end, and a command line of the shell at the near end.
+fn beside(options: &str, far: &str, near: &str) -> Output {
+    let mut command = windfall(&format!("run {options}"));
+    command.args(["--far", far, "--", "sh", "-c", near]).output().expect("it runs")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn the_command_waits_for_the_port_that_it_needs() {
+    require!();
+    // Longer than the command waits for anything that listens.
+    let far = format!("sleep 1.3; exec {WINDFALL} bulk receive --port 5001");
+    let near = format!("exec {WINDFALL} bulk send $WINDFALL_BASE --port 5001 --bytes 1000");
+    let output = beside("-q --wait-port 5001", &far, &near);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(text(&output).contains("seconds"), "{}", text(&output));
+}
+
+#[test]
+fn a_port_on_which_nothing_will_listen_is_not_awaited() {
+    require!();
+    let began = Instant::now();
+    let output = beside("-q --wait-port 5001", "exit 0", "echo started");
+    assert_eq!(output.status.code(), Some(125));
+    assert!(output.stdout.is_empty());
+    let expected = "nothing listens on port 5001 of station far: its programs have ended";
+    assert!(said(&output).contains(expected), "{}", said(&output));
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    // Nothing runs there without a program.
+    let output = windfall("run --wait-port 80 -- true").output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("--far"), "{}", said(&output));
+}
+
+#[test]
+fn a_run_that_waits_for_a_port_can_be_ended() {
+    require!();
+    let mut child = windfall("run -q --wait-port 9 --far")
+        .args(["sleep 60", "--", "true"])
+        .spawn()
+        .expect("it runs");
+    std::thread::sleep(Duration::from_millis(500));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it lives");
+    assert_eq!(child.wait().expect("it ends").code(), Some(128 + 15));
+}
+
+#[test]
+fn a_program_that_fails_is_named_and_counts() {
+    require!();
+    let line = "failed at far: \"sleep 0.1; exit 3\" ended with 3";
+    let fails = "sleep 0.1; exit 3";
+    let output = beside("-q", fails, "sleep 0.3");
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(said(&output), format!("windfall: {line}\n"));
+    // The command's own status comes first.
+    let output = beside("", fails, "sleep 0.3; exit 5");
+    assert_eq!(output.status.code(), Some(5));
+    assert!(said(&output).lines().any(|it| it == line), "{}", said(&output));
+    let output = beside("--json --far-may-fail", fails, "sleep 0.3");
+    assert_eq!(output.status.code(), Some(0));
+    let summary: serde_json::Value = serde_json::from_slice(&output.stderr).expect("a summary");
+    assert_eq!(summary["failed"][0]["program"], fails, "{summary}");
+    assert_eq!(
+        (&summary["failed"][0]["status"], &summary["failed"][0]["station"]),
+        (&3.into(), &"far".into())
+    );
+}
+
+#[test]
+fn a_program_that_was_told_to_end_has_not_failed() {
+    require!();
+    let output = beside("-q", "trap 'exit 9' TERM; sleep 30 & wait", "true");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let output = beside("-q", "exec sleep 30", "true");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(said(&output), "");
+}
+
+#[test]
+fn what_programs_print_leaves_the_commands_output_alone() {
+    require!();
+    let far = "echo one; echo two; printf three";
+    let output = beside("-q", far, "echo near");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "near\n");
+    assert_eq!(said(&output), "far: one\nfar: two\nfar: three\n");
+    let folder = Folder::new("far-output");
+    let file = folder.path().join("said");
+    let output = beside(&format!("-q --far-output {}", file.display()), far, "echo near");
+    assert_eq!(text(&output), "near\n");
+    assert_eq!(std::fs::read_to_string(&file).expect("a file"), "one\ntwo\nthree");
+    let output = beside("-q --far-output -", "echo far", "sleep 0.2; echo near");
+    assert_eq!(text(&output), "far\nnear\n");
+    let output = beside("-q --far-output /no/such/folder", far, "true");
+    assert_eq!(output.status.code(), Some(125));
+    assert!(said(&output).contains("/no/such/folder"), "{}", said(&output));
+}

@@ -1,0 +1,195 @@
+//! Several stations that stay up, and programs that enter them.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Output, Stdio};
+
+use crate::live::users::{STRANGER, open_copy, stranger_obstacle};
+use crate::live::{Folder, require};
+
+const SCENARIO: &str = r#"
+format = 1
+[[station]]
+name = "left"
+[[station]]
+name = "router"
+forward = true
+[[station]]
+name = "right"
+[[link]]
+stations = ["left", "router"]
+delay = "1ms"
+[[link]]
+stations = ["router", "right"]
+delay = "1ms"
+mtu = 1300
+"#;
+
+const CELL: &str = r#"
+format = 1
+[[station]]
+name = "base"
+forward = true
+[[station]]
+name = "a"
+[[station]]
+name = "b"
+[[station]]
+name = "c"
+[[link]]
+kind = "wavelan"
+stations = ["base", "a", "b", "c"]
+arq = 0
+[[link.path]]
+from = "base"
+to = "b"
+loss = "100%"
+"#;
+
+/// A scenario that is up, as seen by one user.
+pub(crate) struct Up {
+    run: Child,
+    errors: BufReader<std::process::ChildStderr>,
+    program: std::path::PathBuf,
+    user: Option<u32>,
+    name: String,
+}
+
+impl Up {
+    fn new(folder: &Folder, name: &str, user: Option<u32>) -> Self {
+        Self::of(folder, name, user, SCENARIO)
+    }
+
+    pub(crate) fn of(folder: &Folder, name: &str, user: Option<u32>, scenario: &str) -> Self {
+        let program = open_copy(folder);
+        let file = folder.path().join("scenario.toml");
+        std::fs::write(&file, scenario).expect("a file");
+        let mut command = Self::command(&program, user);
+        command.args(["up", "--json", "--name", name]).arg(&file);
+        let mut run = command.stderr(Stdio::piped()).spawn().expect("it runs");
+        let mut errors = BufReader::new(run.stderr.take().expect("a pipe"));
+        let mut line = String::new();
+        while !line.contains(" is up") {
+            line.clear();
+            assert!(errors.read_line(&mut line).expect("text") > 0, "it ended");
+        }
+        Self { run, errors, program, user, name: name.to_owned() }
+    }
+
+    fn command(program: &std::path::Path, user: Option<u32>) -> Command {
+        let mut command = Command::new(program);
+        command.stdin(Stdio::null()).current_dir("/");
+        if let Some(user) = user {
+            command.uid(user).gid(user);
+        }
+        command
+    }
+
+    pub(crate) fn exec(&self, station: &str, line: &str) -> Output {
+        let mut command = Self::command(&self.program, self.user);
+        command.args(["exec", "--run", &self.name, station, "--", "sh", "-c", line]);
+        command.output().expect("it runs")
+    }
+
+    /// Interrupts the run, and returns its summary.
+    pub(crate) fn end(mut self) -> serde_json::Value {
+        let pid = rustix::process::Pid::from_child(&self.run);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it lives");
+        let mut text = String::new();
+        self.errors.read_to_string(&mut text).expect("text");
+        assert!(self.run.wait().expect("it ends").success(), "{text}");
+        serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}"))
+    }
+}
+
+/// Enters the stations: packets are forwarded, and routers say what does not fit.
+fn visit(up: &Up) {
+    let output = up.exec("left", "ping -c 2 -i 0.05 -W 2 -q 10.77.0.6; exit 4");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(4), "{output:?}");
+    assert!(text.contains(" 2 received"), "{text}");
+    let output = up.exec("left", "ping -c 1 -W 2 -M do -s 1400 10.77.0.6");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("mtu = 1300") || text.contains("mtu=1300"), "{text}");
+    let output = up.exec("left", "ping -6 -c 1 -W 2 -q fd77:696e:6400:1::2");
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(up.exec("nowhere", "true").status.code(), Some(125));
+    assert_eq!(up.exec("right", "exec /no/such/program").status.code(), Some(127));
+}
+
+//= S0.30
+#[test]
+fn programs_enter_stations_that_are_up() {
+    require!("ping");
+    let folder = Folder::new("up");
+    let up = Up::new(&folder, "tests", None);
+    visit(&up);
+    let summary = up.end();
+    let links = summary["links"].as_array().expect("a list");
+    assert_eq!(links.len(), 4);
+    for link in links {
+        assert_eq!(link["balances"], true, "{summary}");
+        assert_eq!(link["entered"], link["delivered"], "{summary}");
+    }
+}
+
+//= S3.2
+#[test]
+fn several_stations_share_one_radio() {
+    require!("ping");
+    let folder = Folder::new("up-cell");
+    let up = Up::of(&folder, "cell", None, CELL);
+    let received = |from: &str, to: &str| {
+        let output = up.exec(from, &format!("ping -c 2 -i 0.05 -W 1 -q {to}"));
+        String::from_utf8_lossy(&output.stdout).contains(" 2 received")
+    };
+    assert!(received("base", "10.77.0.2") && received("a", "10.77.0.4"));
+    assert!(!received("base", "10.77.0.3"), "all that b should hear is lost");
+    let links = up.end();
+    let drops = &links["links"][0]["dropped"];
+    assert!(drops["air-lost"].as_u64() >= Some(2), "{links}");
+}
+
+#[test]
+fn strangers_have_stations_of_their_own() {
+    require!("ping");
+    let folder = Folder::new("up-stranger");
+    if let Some(obstacle) = stranger_obstacle(&folder) {
+        windfall_testkit::skip!("{obstacle}");
+    }
+    let up = Up::new(&folder, "theirs", Some(STRANGER));
+    visit(&up);
+    // To everybody else the run does not exist.
+    let mut other = Up::command(&up.program, Some(STRANGER + 1));
+    let refused = other.args(["exec", "--run", "theirs", "left", "--", "true"]).output();
+    assert_eq!(refused.expect("it runs").status.code(), Some(125));
+    up.end();
+}
+
+#[test]
+fn a_killed_run_leaves_no_door() {
+    require!();
+    let folder = Folder::new("up-killed");
+    let mut up = Up::new(&folder, "killed", None);
+    up.run.kill().expect("it lives");
+    up.run.wait().expect("it ends");
+    let output = up.exec("left", "true");
+    assert_eq!(output.status.code(), Some(125));
+    let line = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(line.lines().count(), 1, "{line}");
+}
+
+#[test]
+fn the_doctor_finds_what_runs_need() {
+    require!();
+    let output = crate::live::windfall("doctor --json").output().expect("it runs");
+    assert_eq!(output.status.code(), Some(0));
+    let findings: serde_json::Value = serde_json::from_slice(&output.stdout).expect("findings");
+    let findings = findings.as_array().expect("a list");
+    for name in ["namespaces", "devices", "tun", "udp-lite", "tcp-congestion", "slirp4netns"] {
+        let finding = findings.iter().find(|finding| finding["name"] == name);
+        let finding = finding.unwrap_or_else(|| panic!("no finding of {name}"));
+        let is_good = finding["health"] == "good";
+        assert_eq!(is_good, finding["fix"] == "", "{finding}");
+    }
+}

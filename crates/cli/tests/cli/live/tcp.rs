@@ -1,0 +1,334 @@
+//! Our TCP on a device of its own: programs that forward by it, and the bulk source and sink.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::live::{Folder, WINDFALL, require, text, windfall};
+
+/// Bytes that no compression and no shift leaves as they are.
+fn noise(len: usize) -> Vec<u8> {
+    let mut state = 1_u64;
+    let mut next = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+/// A web server of a folder, at port 80.
+fn server(folder: &Folder) -> String {
+    format!("exec python3 -m http.server -d {} 80 >/dev/null 2>&1", folder.path().display())
+}
+
+#[test]
+fn curl_crosses_the_link_on_our_tcp() {
+    require!("curl", "python3");
+    let folder = Folder::new("forward");
+    let content = noise(20_000_000);
+    std::fs::write(folder.path().join("file"), &content).expect("a file");
+    let output = windfall("run -q --delay 2ms --loss 0.1% --far")
+        .arg(server(&folder))
+        .args(["--", WINDFALL, "tcp", "forward", "-q", "127.0.0.1:8080", "10.77.0.2:80", "--"])
+        .args(["curl", "-sS", "--retry", "20", "--retry-delay", "0", "--retry-all-errors"])
+        .arg("http://127.0.0.1:8080/file")
+        .output()
+        .expect("it runs");
+    assert!(output.status.success() && output.stdout == content, "{} bytes", output.stdout.len());
+}
+
+#[test]
+fn iperf3_crosses_the_link_on_our_tcp_in_both_directions() {
+    require!("iperf3");
+    let client = "iperf3 --json -n 20M -c 127.0.0.1";
+    for direction in ["", "--reverse", "--bidir"] {
+        let output = windfall("run -q --rate 200Mbps --delay 2ms --loss 0.1% --far")
+            .args(["exec iperf3 -s -1 >/dev/null", "--", WINDFALL, "tcp", "forward", "-q"])
+            .args(["5201", "10.77.0.2:5201", "--"])
+            .args(client.split(' ').chain(direction.split_whitespace()))
+            .output()
+            .expect("it runs");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said: serde_json::Value = serde_json::from_str(&said).expect(&said);
+        assert_eq!(said["error"], serde_json::Value::Null, "{direction}");
+        // The client ends the test by another connection, which overtakes what waits in all the
+        // buffers on the way.
+        let sums = ["sum_received", "sum_received_bidir_reverse"];
+        let most = sums.map(|sum| said["end"][sum]["bytes"].as_u64()).into_iter().max().flatten();
+        assert!(output.status.success() && most > Some(4 << 20), "{direction}: {said}");
+    }
+}
+
+#[test]
+fn two_engines_tell_each_other_of_damage() {
+    require!();
+    let folder = Folder::new("damage");
+    let said = folder.path().join("far.json");
+    for mode in ["draft-safe", "paper", "extended"] {
+        let end = format!("--json --check --bytes 3MB --tcp corruption={mode},reaction=ignore");
+        let far = format!("exec {WINDFALL} tcp receive --both {end} > {}", said.display());
+        // What the far end has to say comes after the near end's last acknowledgment.
+        let near = format!(
+            "{WINDFALL} tcp send {end} $WINDFALL_ENGINE:5001; \
+             for i in 1 2 3 4 5 6 7 8 9; do test -s {} && exit; sleep 0.1; done",
+            said.display()
+        );
+        let output = windfall("run -q --rate 50Mbps --delay 5ms --corrupt 2% --accept-damaged")
+            .args(["--far", &far, "--", "sh", "-c", &near])
+            .output()
+            .expect("it runs");
+        let far = std::fs::read_to_string(&said).expect("a file");
+        for text in [text(&output), far] {
+            let end: serde_json::Value = serde_json::from_str(&text).expect(&text);
+            assert_eq!((&end["sent"], &end["received"]), (&3_000_000.into(), &3_000_000.into()));
+            assert!(end["wrong"].is_null() && end["error"].is_null(), "{end}");
+            // Of 2072 segments with data about 41 arrive damaged; the standard deviation is 6.
+            let operations = &end["operations"];
+            for count in ["damaged", "notifications_sent", "notifications_received"] {
+                assert!(operations[count].as_u64() > Some(15), "{mode}, {count}: {end}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_engine_takes_connections_for_a_program() {
+    require!("curl", "python3");
+    let folder = Folder::new("reverse");
+    let content = noise(5_000_000);
+    std::fs::write(folder.path().join("file"), &content).expect("a file");
+    let far = format!(
+        "python3 -m http.server -d {} 8000 >/dev/null 2>&1 & exec {WINDFALL} tcp forward -q \
+         engine:80 127.0.0.1:8000",
+        folder.path().display()
+    );
+    let line = "curl -sS --retry 20 --retry-delay 0 --retry-all-errors 2>/dev/null \
+                http://$WINDFALL_ENGINE/file";
+    let output =
+        windfall("run -q --delay 2ms --far").arg(far).args(["--", "sh", "-c", line]).output();
+    let output = output.expect("it runs");
+    assert!(output.status.success() && output.stdout == content, "{} bytes", output.stdout.len());
+}
+
+#[test]
+fn forwarding_ends_with_its_command_and_with_its_code() {
+    require!();
+    let forward = "exec $0 tcp forward -q 8080 10.77.0.2:80 --";
+    let code = |rest: &str| {
+        let line = format!("{forward} {rest}");
+        let output = windfall("run -q -- sh -c").args([&line, WINDFALL]).output();
+        output.expect("it runs").status.code()
+    };
+    assert_eq!(code("sh -c 'exit 9'"), Some(9));
+    assert_eq!(code("/no/such/program"), Some(127));
+}
+
+#[test]
+fn connections_that_fail_are_reset_and_told() {
+    require!("python3");
+    // Nobody listens at the far end: the program at the near end sees its connection reset.
+    let client = "import socket\n\
+                  s = socket.create_connection(('127.0.0.1', 8080))\n\
+                  try: print(s.recv(10))\n\
+                  except ConnectionResetError: print('reset')";
+    let output = windfall("run -q --delay 1ms --")
+        .args([WINDFALL, "tcp", "forward", "--json", "8080", "10.77.0.2:80", "--", "python3", "-c"])
+        .arg(client)
+        .output()
+        .expect("it runs");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "reset\n");
+    let told: serde_json::Value = serde_json::from_slice(&output.stderr).expect("one line of JSON");
+    assert_eq!(told["error"], "the port is closed at the other end");
+    assert_eq!(told["tcp"], "cubic");
+}
+
+#[test]
+fn a_peer_that_dies_is_found_out_by_keepalive() {
+    require!("python3");
+    // The far end falls silent in the middle: its kernel loses its address.
+    let folder = Folder::new("keepalive");
+    let ready = folder.path().join("ready");
+    let far = format!(
+        "python3 -c \"import socket, subprocess, time\n\
+               l = socket.create_server(('', 80)); open('{ready}', 'w')\n\
+               s, _ = l.accept(); s.recv(1)\n\
+               subprocess.run(['ip', 'link', 'set', 'wf0', 'down']); time.sleep(20)\"",
+        ready = ready.display()
+    );
+    let client = "import os, socket, sys, time\n\
+                  while not os.path.exists(sys.argv[1]): time.sleep(0.02)\n\
+                  s = socket.create_connection(('127.0.0.1', 8080)); s.send(b'x')\n\
+                  try: print(s.recv(10))\n\
+                  except ConnectionResetError: print('reset')";
+    let began = Instant::now();
+    let output = windfall("run -q --far")
+        .args([&far, "--", WINDFALL, "tcp", "forward", "--json", "--tcp"])
+        .args(["keepalive=300ms:100ms:3", "8080", "10.77.0.2:80", "--", "python3", "-c", client])
+        .arg(&ready)
+        .output()
+        .expect("it runs");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "reset\n");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("timed out"));
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+}
+
+#[test]
+fn an_interrupt_ends_forwarding_and_leaves_nothing() {
+    require!("ip");
+    let line = "$0 tcp forward 8080 10.77.0.2:80 2>$1 & p=$!; \
+                while ! grep -q 8080 $1; do sleep 0.02; done; \
+                ip -o link | grep -q engine && echo there; \
+                kill -INT $p; wait $p; echo $?; ip -o link | grep -c engine; \
+                ip route | grep -c 177";
+    let folder = Folder::new("interrupt");
+    let output = windfall("run -q -- sh -c")
+        .args([line, WINDFALL])
+        .arg(folder.path().join("said"))
+        .output()
+        .expect("it runs");
+    // A device meanwhile, none afterwards; the one route is that to the far end's engine.
+    assert_eq!(text(&output), "there\n0\n0\n1\n");
+}
+
+#[test]
+fn without_tun_devices_an_engine_leaves_nothing_either() {
+    require!("ip", "unshare");
+    let hidden = "mount -t tmpfs none /dev/net || exit 77; exec \"$0\" \"$@\"";
+    let far = format!("exec {WINDFALL} tcp receive --kernel -q");
+    // One engine is killed, and leaves a pair of devices to the next, which leaves none.
+    let near = format!(
+        "{WINDFALL} tcp forward -q 8080 10.77.0.2:80 & \
+         until ip -o link | grep -q engine; do sleep 0.02; done; kill -9 $!; wait; \
+         ip -o link | grep -c engine; {WINDFALL} tcp send -q --bytes 2MB 10.77.0.2:5001 || exit; \
+         ip -o link | grep -c engine"
+    );
+    let output = std::process::Command::new("unshare")
+        .args(["--map-root-user", "--mount", "sh", "-c", hidden, WINDFALL, "run", "-q"])
+        .args(["--far", &far, "--", "sh", "-c", &near])
+        .output()
+        .expect("it runs");
+    if output.status.code() == Some(77) {
+        windfall_testkit::skip!("/dev/net cannot be hidden here");
+    }
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "2\n0\n");
+}
+
+#[test]
+fn bulk_transfers_say_what_tcp_did() {
+    require!();
+    let line = format!("{WINDFALL} tcp send --json --bytes 3MB 10.77.0.2:5001");
+    let mut child = windfall("run -q --delay 5ms --loss 0.5% --far")
+        .arg(format!("exec {WINDFALL} tcp receive --kernel --check --json >&2"))
+        .args(["--", "sh", "-c", &line])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let (mut sent, mut received) = (String::new(), String::new());
+    let mut out = child.stdout.take().expect("a pipe");
+    out.read_to_string(&mut sent).expect("text");
+    BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut received).expect("text");
+    assert!(child.wait().expect("it ends").success());
+    let of = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect(text);
+    let (sent, received) = (of(&sent), of(&received));
+    assert_eq!(sent["sent"], 3_000_000);
+    assert_eq!(received["received"], 3_000_000);
+    assert_eq!(received["wrong"], serde_json::Value::Null);
+    // 2072 segments and their acknowledgments at 0.5 %: ten are lost, more than none but for
+    // e^-10.
+    assert!(sent["retransmissions"].as_u64() > Some(0), "{sent}");
+    assert!(sent["goodput"].as_f64() > Some(1e6), "{sent}");
+    let rtt = sent["round_trip_ms"].as_f64().expect("measured");
+    assert!((10.0..200.0).contains(&rtt), "{rtt}");
+}
+
+#[test]
+fn wrong_bytes_are_found() {
+    require!();
+    let far = format!("exec {WINDFALL} tcp receive --kernel --check --seed 2; echo $?");
+    let folder = Folder::new("wrong");
+    let said = folder.path().join("said");
+    let far = format!("({far}) > {}", said.display()).replace("exec ", "");
+    let line = format!("{WINDFALL} tcp send -q --bytes 1kB 10.77.0.2:5001; sleep 0.3");
+    let output = windfall("run -q --far").arg(far).args(["--", "sh", "-c", &line]).output();
+    assert_eq!(text(&output.expect("it runs")), "");
+    let said = std::fs::read_to_string(said).expect("a file");
+    assert!(said.contains("byte 0 is wrong") && said.ends_with("\n1\n"), "{said}");
+}
+
+#[test]
+fn bad_settings_are_refused_in_one_line() {
+    for (arguments, fault) in [
+        ("tcp send 10.77.0.2:1 --tcp sack=maybe", "write on or off"),
+        ("tcp forward 8080", "LISTEN"),
+        ("tcp forward engine:0 10.77.0.2:1", "write engine:8080"),
+        ("tcp forward 8080 nowhere", "write it as"),
+        ("tcp settings vegas", "cubic, sack, new-reno"),
+    ] {
+        let output = windfall(arguments).output().expect("it runs");
+        let line = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), line.lines().count()), (Some(2), 1), "{line}");
+        assert!(line.contains(fault), "{line}");
+    }
+}
+
+#[test]
+fn every_setting_is_listed() {
+    let output = windfall("tcp settings energy-saving,nagle=off").output().expect("it runs");
+    let listed = text(&output);
+    assert!(listed.starts_with("energy-saving, nagle=off\n"), "{listed}");
+    assert!(listed.lines().any(|line| line.split_whitespace().take(2).eq(["mss", "2256"])));
+    let output = windfall("tcp settings --json").output().expect("it runs");
+    let values: serde_json::Value = serde_json::from_str(&text(&output)).expect("JSON");
+    assert_eq!(values["delayed-ack"], "every:2:40ms:0s");
+}
+
+#[test]
+fn the_way_to_an_engine_leads_over_several_links() {
+    require!();
+    let folder = Folder::new("chain");
+    let file = folder.path().join("chain.toml");
+    let scenario = "format = 1\n\
+                    [[station]]\nname = \"near\"\n[[station]]\nname = \"middle\"\nforward = true\n\
+                    [[station]]\nname = \"far\"\n\
+                    [[link]]\nstations = [\"near\", \"middle\"]\n\
+                    [[link]]\nstations = [\"middle\", \"far\"]\n";
+    std::fs::write(&file, scenario).expect("a file");
+    let far = format!("exec {WINDFALL} tcp receive --check -q");
+    let line = format!(
+        "for i in 1 2 3 4 5 6 7 8; do {WINDFALL} tcp send -q --bytes 2MB 10.177.0.6:5001 && \
+         echo done && exit; sleep 0.1; done"
+    );
+    let options = format!("--scenario {}", file.display());
+    let output = windfall(&format!("run -q {options} --far"))
+        .args([&far, "--", "sh", "-c", &line])
+        .output()
+        .expect("it runs");
+    assert_eq!(text(&output), "done\n");
+}
+
+#[test]
+fn a_forward_without_descriptors_waits_and_says_so_once() {
+    require!("python3");
+    let hold = "import socket,time; s=socket.create_server((\"\",9000)); \
+                kept=[s.accept() for _ in range(60)]; time.sleep(9)";
+    let open = "import socket,time; \
+                kept=[socket.create_connection((\"127.0.0.1\",8080)) for _ in range(60)]; \
+                time.sleep(0.7)";
+    let line = format!(
+        "(ulimit -n 32; exec {WINDFALL} tcp forward 8080 10.77.0.2:9000 2>&1) & F=$!; sleep 0.6; \
+         A=$(cut -d' ' -f14,15 /proc/$F/stat); python3 -c '{open}'; \
+         B=$(cut -d' ' -f14,15 /proc/$F/stat); kill -9 $F; echo spent $A $B"
+    );
+    let mut command = crate::live::windfall("run -q --far");
+    command.arg(format!("python3 -c '{hold}'"));
+    let output = command.args(["--", "sh", "-c", &line]).output().expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(text.matches("no file descriptor is left").count(), 1, "{text}");
+    let spent = text.lines().find_map(|line| line.strip_prefix("spent ")).unwrap_or_default();
+    let ticks: Vec<u64> = spent.split(' ').filter_map(|tick| tick.parse().ok()).collect();
+    let [user, system, then_user, then_system] = ticks[..] else { panic!("{text}") };
+    // A second has a hundred; whoever spins uses all of those that it gets.
+    assert!(then_user + then_system - user - system <= 20, "{text}");
+}

@@ -1,0 +1,114 @@
+//! An ordinary user, whose TUN device is closed.
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use crate::live::{Folder, require};
+
+/// Somebody without an account.
+pub(crate) const STRANGER: u32 = 54_321;
+
+/// A copy of the program that everybody may run.
+pub(crate) fn open_copy(folder: &Folder) -> PathBuf {
+    let program = folder.path().join("windfall");
+    if !program.exists() {
+        // By a process of its own: a program that any process has open for writing does not run,
+        // and those that other tests start now would inherit that of this one.
+        let copied = Command::new("cp").arg(crate::live::WINDFALL).arg(&program).status();
+        assert!(copied.expect("cp runs").success(), "a copy of the program");
+        let open = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&program, open.clone()).expect("permissions");
+        std::fs::set_permissions(folder.path(), open).expect("permissions");
+    }
+    program
+}
+
+/// Runs the program as a stranger who owns nothing.
+pub(crate) fn as_stranger(folder: &Folder, arguments: &[&str]) -> Output {
+    as_user(folder, STRANGER, arguments)
+}
+
+/// Runs the program as the user of this number.
+pub(crate) fn as_user(folder: &Folder, user: u32, arguments: &[&str]) -> Output {
+    let mut command = Command::new(open_copy(folder));
+    command.args(arguments).uid(user).gid(user).current_dir("/").stdin(Stdio::null());
+    command.output().expect("it runs")
+}
+
+/// Whether this process may become somebody else, and a stranger may make namespaces.
+pub(crate) fn stranger_obstacle(folder: &Folder) -> Option<String> {
+    if !rustix::process::geteuid().is_root() {
+        return Some("only root can become somebody else".to_owned());
+    }
+    let output = as_stranger(folder, &["run", "-q", "--", "true"]);
+    let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    (!output.status.success() && why.contains("namespaces")).then_some(why)
+}
+
+#[test]
+fn an_ordinary_user_gets_the_same_stations() {
+    require!("ping", "ip");
+    let folder = Folder::new("stranger");
+    if let Some(obstacle) = stranger_obstacle(&folder) {
+        windfall_testkit::skip!("{obstacle}");
+    }
+    let line = "id -u; id -g; ip -o link show wf0; ping -c 3 -i 0.05 -W 2 -q $WINDFALL_BASE; \
+                ping -6 -c 3 -i 0.05 -W 2 -q fd77:696e:6400::2; exit 9";
+    let output = as_stranger(
+        &folder,
+        &["run", "--json", "--delay", "2ms", "--ber", "1e-6", "--", "sh", "-c", line],
+    );
+    assert_eq!(output.status.code(), Some(9), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.starts_with(&format!("{STRANGER}\n{STRANGER}\n")), "{text}");
+    assert!(text.contains("NOARP"), "{text}");
+    assert_eq!(text.matches(" 3 received").count(), 2, "{text}");
+    let summary: serde_json::Value = serde_json::from_slice(&output.stderr).expect("a summary");
+    for link in summary["links"].as_array().expect("a list") {
+        assert_eq!(link["entered"], 6, "{summary}");
+        assert_eq!(link["balances"], true, "{summary}");
+    }
+}
+
+#[test]
+fn an_ordinary_user_moves_data() {
+    require!("iperf3");
+    let folder = Folder::new("mover");
+    if let Some(obstacle) = stranger_obstacle(&folder) {
+        windfall_testkit::skip!("{obstacle}");
+    }
+    let far = "exec iperf3 -s >/dev/null 2>&1";
+    let line = "iperf3 -n 20M -c $WINDFALL_BASE >/dev/null";
+    let output = as_stranger(&folder, &["run", "--json", "--far", far, "--", "sh", "-c", line]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    let summary = error.lines().last().unwrap_or_default();
+    let summary: serde_json::Value = serde_json::from_str(summary).expect("a summary");
+    assert!(summary["links"][0]["delivered"].as_u64() > Some(20 << 20 >> 11), "{summary}");
+    assert_eq!(summary["stations"][1]["dropped"]["tcp-checksum"], serde_json::Value::Null);
+}
+
+#[test]
+fn under_sudo_programs_run_as_the_user_who_called_it() {
+    require!("ping", "id");
+    if !rustix::process::geteuid().is_root() {
+        windfall_testkit::skip!("only root is behind sudo");
+    }
+    let as_sudo = |options: &str, line: &str| {
+        let mut command = crate::live::windfall(&format!("run -q {options} --"));
+        let (user, group) = (STRANGER.to_string(), (STRANGER + 1).to_string());
+        command.env("SUDO_UID", user).env("SUDO_GID", group);
+        let output = command.args(["sh", "-c", line]).output().expect("it runs");
+        crate::live::text(&output)
+    };
+    let line = "id -u; id -g; id -G; ping -q -c 1 $WINDFALL_BASE | grep -c ' 1 received'; \
+                grep -E '^Cap(Eff|Bnd)' /proc/self/status | head -1";
+    let (user, group) = (STRANGER, STRANGER + 1);
+    let output = as_sudo("", line);
+    assert!(output.starts_with(&format!("{user}\n{group}\n{group}\n1\n")), "{output}");
+    // What an ordinary user has in stations, and nothing else: 10, 12 and 13.
+    assert!(output.contains("CapEff:\t0000000000003400"), "{output}");
+    assert!(as_sudo("--as-root", "id -u").starts_with("0\n"));
+}

@@ -1,0 +1,10 @@
+//! The program as a user calls it, in one test binary: `cargo test -p windfall-cli --test cli`.
+
+mod documents;
+mod exchange;
+mod input;
+mod live;
+mod reproduce;
+mod sim;
+mod trace;
+mod usage;

@@ -1,0 +1,280 @@
+//! `windfall sim` as a user calls it.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+pub(crate) const SCENARIO: &str = r#"format = 1
+seed = 5
+duration = "500ms"
+
+[[station]]
+name = "near"
+
+[[station]]
+name = "far"
+
+[[link]]
+name = "air"
+stations = ["near", "far"]
+rate = "2Mbps"
+ber = 1e-4
+arq = 2
+
+[[app]]
+kind = "spray"
+station = "near"
+to = "far"
+"#;
+
+/// A directory of one test, removed when it ends.
+pub(crate) struct Scratch(pub(crate) PathBuf);
+
+impl Scratch {
+    pub(crate) fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("windfall-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a directory");
+        Self(path)
+    }
+
+    /// Runs the program in the directory, on a scenario of this text.
+    fn sim(&self, text: &str, args: &[&str]) -> Output {
+        std::fs::write(self.0.join("a.toml"), text).expect("a file");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_windfall"));
+        command.current_dir(&self.0).args(["sim", "a.toml"]).args(args);
+        command.output().expect("the program")
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The standard output of a run that must succeed.
+fn good(output: &Output) -> String {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+//= S2.22
+#[test]
+fn a_radio_says_how_long_it_did_what_and_what_that_cost() {
+    let scratch = Scratch::new("sim-radio");
+    let wifi = SCENARIO.replace("rate = \"2Mbps\"\nber = 1e-4\narq = 2", "kind = \"wifi-g\"");
+    let json: serde_json::Value =
+        serde_json::from_str(&good(&scratch.sim(&wifi, &["--json"]))).expect("JSON");
+    for link in json["links"].as_array().expect("two ends") {
+        let seconds = link["radio"]["seconds"].as_object().expect("states");
+        let of = |state: &str| seconds.get(state).map_or(0.0, |s| s.as_f64().expect("a number"));
+        let total: f64 = seconds.keys().map(|state| of(state)).sum();
+        assert!((total - 0.5).abs() < 1e-6, "{total} s of half a second");
+        // 280 mA sending and 180 mA otherwise, at 5 V: nobody dozes.
+        let joules = 1.4 * of("transmit") + 0.9 * (total - of("transmit"));
+        let said = link["radio"]["joules"].as_f64().expect("a number");
+        assert!((said - joules).abs() < 1e-9, "{said} J, not {joules} J");
+    }
+    // What sender and receiver spend on a byte that moved differs as their currents do, not a
+    // hundredfold because one of them sends hardly anything.
+    let of = |link: usize, key: &str| json["links"][link]["radio"][key].clone();
+    let each = |link| of(link, "joules_per_byte").as_f64().expect("some moved");
+    assert!((0.5..2.0).contains(&(each(0) / each(1))), "{} and {}", each(0), each(1));
+    let all = &json["energy"];
+    let number = |key: &str| all[key].as_f64().expect("a number");
+    let sum = of(0, "joules").as_f64().unwrap() + of(1, "joules").as_f64().unwrap();
+    assert!((number("joules") - sum).abs() < 1e-9, "{all}");
+    assert!((number("joules_per_byte") - sum / number("bytes")).abs() < 1e-12, "{all}");
+    let text = good(&scratch.sim(&wifi, &[]));
+    for part in ["µJ for each byte moved", "(sender)", "all radios: ", "of payload delivered"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let scratch = Scratch::new("sim-bytes");
+    let args = ["--json", "--log", "log", "--pcap", "captures", "--uplink-log", "letters"];
+    let files = ["log", "letters", "captures/near.pcapng", "captures/far.pcapng"];
+    let run = |more: &[&str]| {
+        let out = good(&scratch.sim(SCENARIO, &[&args[..], more].concat()));
+        (out, files.map(|name| scratch.read(name)))
+    };
+    let first = run(&[]);
+    assert!(first.0.contains("\"balances\":true"), "{}", first.0);
+    assert!(files.iter().zip(&first.1).all(|(_, bytes)| bytes.len() > 100));
+    assert!(run(&[]) == first);
+    assert!(run(&["--seed", "6"]).1[0] != first.1[0]);
+}
+
+#[test]
+fn the_generated_scenario_runs_the_same() {
+    let scratch = Scratch::new("sim-generate");
+    let options =
+        ["--uplink-loss", "10%", "--queue", "10", "--delay", "3ms", "--expose", "control"];
+    let generated = good(&scratch.sim(SCENARIO, &[&options[..], &["--generate"]].concat()));
+    let log = |scenario: &str, options: &[&str]| {
+        let _ = good(&scratch.sim(scenario, &[options, &["--log", "log"]].concat()));
+        let log = text(&scratch.read("log"));
+        // The first line names the command, which differs.
+        log.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let by_options = log(SCENARIO, &options);
+    assert!(by_options.len() > 100);
+    assert!(log(&generated, &[]) == by_options);
+}
+
+#[test]
+fn bad_input_is_refused_in_one_line_with_code_2() {
+    let scratch = Scratch::new("sim-bad");
+    let cases = [
+        ("rate =", "raet =", "windfall: a.toml:14: unknown key \"raet\": did you mean \"rate\"?"),
+        ("1e-4", "2", "windfall: a.toml:15: \"2\" is not a probability: it must lie in 0..1"),
+        ("arq = 2", "error-trace = \"no\"", "windfall: a.toml:16: cannot read no: No such file"),
+    ];
+    for (old, new, expected) in cases {
+        let output = scratch.sim(&SCENARIO.replacen(old, new, 1), &[]);
+        let message = text(&output.stderr);
+        assert!(message.starts_with(expected), "{message}");
+        assert_eq!((message.lines().count(), output.status.code()), (1, Some(2)));
+        assert!(output.stdout.is_empty());
+    }
+    let output = scratch.sim(SCENARIO, &["--ber", "1.5"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("\"1.5\" is not a probability"));
+}
+
+#[test]
+fn a_radio_that_cannot_be_is_refused_in_one_line_with_code_2() {
+    let scratch = Scratch::new("sim-bad-radio");
+    let wifi = SCENARIO.replace("rate = \"2Mbps\"\nber = 1e-4\narq = 2", "kind = \"wifi-g\"");
+    for (options, words) in [
+        ("--rate 22", "802.11g has no rate of 22Mbps: use 1, 2, 5.5"),
+        ("--rate 0", "rate"),
+        ("--distance -3", "0 or more"),
+        ("--distance 9km", "nobody hears anybody on link \"air\""),
+        ("--path-loss 140dB", "nobody hears anybody on link \"air\""),
+        ("--rts-threshold 3000", "RTS threshold of 3000 bytes"),
+        ("--rts-threshold -1", "-1"),
+        ("--fragment-threshold 100", "fragmentation threshold of 100 bytes"),
+        ("--channel 15", "use a whole number from 1 to 14"),
+        ("--power 99", "power of 99 dB cannot be: use -60 to 40"),
+        ("--fading rain", "rayleigh HERTZ"),
+        ("--delay-spread 50ns", "add a fading"),
+        ("--attempts 0", "0"),
+        ("--capture -3", "capture of -3 dB"),
+        ("--rts-rate 7", "802.11g has no rate of 7Mbps: use 1, 2, 5.5"),
+        ("--preamble-sinr 99", "preamble-sinr of 99 dB cannot be: use -30 to 60"),
+        ("--errors guess", "possible values: events, formula"),
+    ] {
+        let output = scratch.sim(&wifi, &options.split(' ').collect::<Vec<_>>());
+        let message = text(&output.stderr);
+        assert!(message.contains(words), "{options}: {message}");
+        assert_eq!((message.lines().count(), output.status.code()), (1, Some(2)), "{message}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn the_steps_of_tcp_are_part_of_the_account() {
+    let scratch = Scratch::new("steps");
+    let bulk = SCENARIO.replace("kind = \"spray\"", "kind = \"bulk\"\nbytes = \"100kB\"");
+    let run = scratch.sim(&bulk, &["--json"]);
+    let account: serde_json::Value = serde_json::from_str(&good(&run)).expect("JSON");
+    let steps = |station: usize, name: &str| account["stations"][station]["tcp"][name].as_u64();
+    // Beside data it sends a SYN and what answers the other end's.
+    assert_eq!(steps(0, "segments_sent"), steps(0, "data_sent").map(|n| n + 2), "{account}");
+    for name in ["lookups", "checksum_bytes", "paws_checks", "predicted_data", "acks_sent"] {
+        assert!(steps(1, name) > Some(0), "{name}: {account}");
+    }
+    let shown = good(&scratch.sim(&bulk, &[]));
+    assert!(shown.contains("TCP at far: acks "), "{shown}");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the program needs time to begin")]
+fn an_interrupted_run_prints_what_it_has() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let scratch = Scratch::new("sim-interrupt");
+    let endless = SCENARIO.replace("500ms", "1000000s");
+    std::fs::write(scratch.0.join("a.toml"), endless).expect("a file");
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let log = scratch.0.join("log");
+        let _ = std::fs::remove_file(&log);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_windfall"));
+        command.current_dir(&scratch.0).args(["sim", "a.toml", "--json", "--log", "log"]);
+        command.stdout(std::process::Stdio::piped());
+        let run = command.spawn().expect("the program");
+        while std::fs::metadata(&log).map_or(0, |log| log.len()) < 100_000 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        kill_process(Pid::from_child(&run), signal).expect("it runs");
+        let output = run.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(code));
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(json["interrupted_of_seconds"], 1e6);
+        let seconds = json["seconds"].as_f64().expect("a number");
+        assert!(seconds > 0.0 && seconds < 1e6, "{seconds}");
+        assert!(json["links"][0]["delivered"].as_u64().expect("a number") > 10);
+        // The last line of the log is whole, and as late as the summary.
+        let log = text(&scratch.read("log"));
+        assert!(log.ends_with('\n'));
+        let last = log.lines().last().expect("lines");
+        let _: serde_json::Value = serde_json::from_str(last).expect("a whole line");
+    }
+}
+
+#[test]
+fn a_scenario_in_which_time_cannot_advance_is_refused_with_its_line() {
+    let scratch = Scratch::new("sim-timeless");
+    let instant = SCENARIO.replace("rate = \"2Mbps\"\nber = 1e-4\narq = 2\n", "");
+    let output = scratch.sim(&instant.replace("\"spray\"", "\"bulk\""), &[]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    let expected = "a.toml:16: a bulk without an end goes over link \"air\", which takes no time";
+    assert!(said.contains(expected), "{said}");
+}
+
+/// Two flows beside a third: one to which no packet comes, and one whose packets come while the
+/// last frame of the run is being sent.
+const FLOWS: &str = r#"
+port = 5004
+[[app]]
+kind = "spray"
+station = "near"
+to = "far"
+port = 5005
+size = 100
+start = "499ms"
+[[flow]]
+name = "busy"
+dst-port = 5004
+[[flow]]
+name = "tardy"
+dst-port = 5005
+[[flow]]
+name = "silent"
+dst-port = 5006
+"#;
+
+#[test]
+fn a_flow_without_packets_and_one_that_was_never_served_have_lines_of_their_own() {
+    let scratch = Scratch::new("sim-flows");
+    let scenario = format!("{}{FLOWS}", SCENARIO.replace("2Mbps", "100kbps"));
+    let text = good(&scratch.sim(&scenario, &[]));
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("flow ")).collect();
+    let [silent, busy, tardy] = lines[..] else { panic!("{text}") };
+    assert_eq!(silent, "flow silent: no packets");
+    assert!(busy.starts_with("flow busy on air/near: effort "), "{busy}");
+    assert_eq!(tardy, "flow tardy on air/near: never served, 1 packet came");
+    let json: serde_json::Value =
+        serde_json::from_str(&good(&scratch.sim(&scenario, &["--json"]))).expect("JSON");
+    assert_eq!(json["unused_flows"], serde_json::json!(["silent"]));
+}

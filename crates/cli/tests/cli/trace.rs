@@ -1,0 +1,249 @@
+//! `windfall trace` as a user calls it.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// A directory of one test, removed when it ends.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("windfall-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a directory");
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn windfall(args: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_windfall"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program");
+    child.stdin.take().expect("a pipe").write_all(input).expect("it reads");
+    child.wait_with_output().expect("it ends")
+}
+
+/// The output of a command that must succeed.
+fn said(args: &[&str], input: &[u8]) -> String {
+    let output = windfall(args, input);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn the_same_seed_gives_the_same_trace_compressed_or_not() {
+    let scratch = Scratch::new("trace-synth");
+    let (plain, packed) = (scratch.file("a.trace"), scratch.file("a.gz"));
+    for file in [&plain, &packed] {
+        said(
+            &["trace", "synth", "--frames", "50", "--ber", "1e-4", "--seed", "7", "-o", file],
+            b"",
+        );
+    }
+    let header = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    let unpacked = said(&["trace", "convert", &packed], b"");
+    let text = std::fs::read_to_string(&plain).expect("the trace");
+    assert_eq!(header(&text), header(&unpacked));
+    assert!(std::fs::read(&packed).expect("the trace").starts_with(&[0x1f, 0x8b]));
+}
+
+#[test]
+fn a_trace_is_shown_fitted_and_converted() {
+    let scratch = Scratch::new("trace-show");
+    let svg = scratch.file("a.svg");
+    let trace = said(&["trace", "synth", "--frames", "20000", "--gemodel", "2% 25%"], b"");
+    let shown = said(&["trace", "show", "-", "--json", "--svg", &svg], trace.as_bytes());
+    let shown: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(shown["statistics"]["frames"]["count"], 20_000);
+    assert!(std::fs::read_to_string(&svg).expect("a picture").starts_with("<svg"));
+    let fitted = said(&["trace", "fit", "-", "--json"], trace.as_bytes());
+    let fitted: serde_json::Value = serde_json::from_str(&fitted).expect("JSON");
+    assert_eq!(fitted["best"], "gilbert");
+    let list = said(&["trace", "convert", "-", "--to", "loss-list"], trace.as_bytes());
+    assert_eq!(list.lines().count(), 20_000);
+    let back = said(&["trace", "convert", "-"], list.as_bytes());
+    let body = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(body(&back), body(&trace));
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line() {
+    let broken = "{\"format\":\"windfall-error-trace\",\"version\":1}\n5\nb 1 0\nend 6\n";
+    let cases: [(&[&str], &[u8], &str); 6] = [
+        (&["trace", "show", "-"], broken.as_bytes(), "-: line 3: \"b 1 0\" names a bit twice"),
+        (&["trace", "show", "-"], b"hello", "-: line 1: no error trace begins like this"),
+        (&["trace", "show", "/nonexistent"], b"", "cannot read /nonexistent"),
+        (
+            &["trace", "synth", "--frames", "0"],
+            b"",
+            "'0' for '--frames <N>': use a whole number from 1 to 1",
+        ),
+        (&["trace", "synth", "--bits", "9", "--loss", "1%"], b"", "index it by frames"),
+        (
+            &["trace", "convert", "-", "--from", "loss-list"],
+            b"0\nx\n",
+            "-: line 2: \"x\" is neither",
+        ),
+    ];
+    for (args, input, message) in cases {
+        let output = windfall(args, input);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(error.contains(message) && error.lines().count() == 1, "{error}");
+    }
+    let usage = windfall(&["trace", "synth", "--loss", "120%"], b"");
+    assert_eq!(usage.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&usage.stderr).contains("0%..100%"));
+}
+
+const SCENARIO: &str = r#"
+format = 1
+seed = 42
+duration = "2s"
+
+[[station]]
+name = "near"
+
+[[station]]
+name = "far"
+
+[[link]]
+stations = ["near", "far"]
+kind = "KIND"
+arq = "persistent"
+DAMAGE
+
+[[app]]
+kind = "sink"
+station = "far"
+port = 5001
+
+[[app]]
+kind = "cbr"
+station = "near"
+to = "far"
+port = 5001
+rate = "200kbps"
+
+[[app]]
+kind = "ping"
+station = "far"
+to = "near"
+count = 20
+interval = "50ms"
+"#;
+
+const DAMAGE: &str = r#"
+loss = "5%"
+gemodel = "2% 30%"
+ber = 1e-5
+bit-gemodel = "0.01% 5% 30%"
+window = "10% 300 10%"
+truncate = "2%"
+"#;
+
+/// Everything that happened in a run, and the packets at both devices.
+fn simulate(scratch: &Scratch, name: &str, kind: &str, damage: &str, args: &[&str]) -> Vec<String> {
+    let (file, log) = (scratch.file(&format!("{name}.toml")), scratch.file(name));
+    let text = SCENARIO.replace("KIND", kind).replace("DAMAGE", damage);
+    std::fs::write(&file, text).expect("a scenario");
+    said(&[&["sim", &file, "--log", &log], args].concat(), b"");
+    let log = std::fs::read_to_string(log).expect("a log");
+    log.lines().skip(1).map(str::to_owned).collect()
+}
+
+//= S3.3
+#[test]
+fn what_the_air_did_in_a_run_is_recorded_and_replayed_exactly() {
+    for (kind, expose) in [("pipe", ""), ("wavelan", ""), ("wavelan", "expose = [\"control\"]")] {
+        let scratch = Scratch::new(&format!("trace-replay-{kind}-{}", expose.len()));
+        let errors = scratch.file("errors");
+        let damage = format!("{DAMAGE}{expose}");
+        let run = simulate(&scratch, "run", kind, &damage, &["--record-errors", &errors]);
+        assert!(run.len() > 100, "{} lines", run.len());
+        let (up, down) =
+            (format!("{errors}/near-to-far.trace"), format!("{errors}/far-to-near.trace"));
+        let args = ["--uplink-error-trace", &up, "--downlink-error-trace", &down];
+        let replay = simulate(&scratch, "replay", kind, "", &args);
+        let differs = run.iter().zip(&replay).find(|(a, b)| a != b);
+        assert_eq!(differs, None, "{kind}");
+        assert_eq!(run.len(), replay.len());
+    }
+}
+
+/// A station at the edge of 11 Mb/s, where CCK damages every other frame.
+const WIFI: &str = r#"format = 1
+seed = 3
+
+[[station]]
+name = "near"
+
+[[station]]
+name = "far"
+radio.position = [1800.0, 0.0]
+
+[[link]]
+name = "air"
+kind = "wifi-b"
+stations = ["near", "far"]
+rate = "11Mbps"
+radio.path-loss = "free-space"
+
+[[app]]
+kind = "spray"
+station = "near"
+to = "far"
+rate = "4Mbps"
+start = "100ms"
+"#;
+
+#[test]
+fn traces_of_wifi_say_in_which_order_their_bits_were_sent_and_how_long_their_frames_are() {
+    let scratch = Scratch::new("trace-wifi");
+    let (file, errors) = (scratch.file("wifi.toml"), scratch.file("errors"));
+    std::fs::write(&file, WIFI).expect("a scenario");
+    said(&["sim", &file, "--duration", "2s", "--record-errors", &errors], b"");
+    let trace = std::fs::read_to_string(format!("{errors}/near-to-far.trace")).expect("a trace");
+    let (head, events) = trace.split_once('\n').expect("a header");
+    let head: serde_json::Value = serde_json::from_str(head).expect("a header");
+    assert_eq!((&head["version"], &head["bit_order"]), (&2.into(), &"lsb".into()), "{head}");
+    assert_eq!((&head["origin"], &head["frames"]), (&"frame".into(), &"packets".into()), "{head}");
+    let bits = head["frame_length"].as_u64().expect("frames of one length") * 8;
+    let damaged: Vec<&str> = events.lines().filter(|line| line.starts_with('b')).collect();
+    assert!(damaged.len() > 30, "{} damaged frames", damaged.len());
+    let last = |line: &str| line[2..].split(' ').map(|gap| gap.parse::<u64>().unwrap()).sum();
+    let furthest: u64 = damaged.iter().map(|line| last(line)).max().unwrap_or(0);
+    assert!(furthest < bits && furthest > bits / 2, "bit {furthest} of {bits}");
+    // An event of CCK at the edge hits a code word of eight bits, and what the descrambler carries
+    // into the next: two bytes, seldom more.
+    let (mut events, mut bytes, mut next) = (0, 0, 0);
+    for line in damaged {
+        let (mut bit, mut end) = (0, None::<u64>);
+        for gap in line[2..].split(' ') {
+            bit += gap.parse::<u64>().unwrap();
+            if end.is_none_or(|end| bit > end + 15) {
+                events += 1;
+                next = 0;
+            }
+            bytes += u64::from(bit / 8 >= next);
+            next = bit / 8 + 1;
+            end = Some(bit);
+        }
+    }
+    let each = bytes as f64 / f64::from(events);
+    assert!((2.0..2.45).contains(&each), "{bytes} bytes in {events} events");
+}

@@ -1,0 +1,123 @@
+//! What ICMP tells, and who is told.
+
+use windfall_wire_net::icmpv6;
+
+use super::*;
+
+/// An ICMP message to the host from 10.0.0.9.
+fn message_v4(repr: &icmpv4::Repr, data: &[u8]) -> Frame {
+    let mut header = [0; 8];
+    repr.emit(&mut header, data);
+    v4([10, 0, 0, 1], Protocol::ICMP, &[&header[..], data].concat(), |_| {})
+}
+
+/// An ICMPv6 message to the host from fd00::9, changed by `change` before its checksum is made.
+fn message_v6(repr: &icmpv6::Repr, data: &[u8]) -> Frame {
+    let (src, dst) = ("fd00::9".parse(), "fd00::1".parse());
+    let addresses = Addresses::V6 { src: src.expect("an address"), dst: dst.expect("an address") };
+    let mut header = [0; 8];
+    repr.emit(&mut header, &addresses, data);
+    v6("fd00::1", Protocol::ICMPV6, &[&header[..], data].concat())
+}
+
+#[test]
+fn the_reply_to_an_echo_is_handed_up() {
+    for frame in [
+        message_v4(&icmpv4::Repr::EchoReply { id: 1, seq: 2 }, b"data"),
+        message_v6(&icmpv6::Repr::EchoReply { id: 1, seq: 2 }, b"data"),
+    ] {
+        let mut host = layer(false);
+        host.handle_input(NOW, 0, frame);
+        let Some(Upward::Datagram(datagram)) = host.poll_upward() else { panic!("a datagram") };
+        assert_eq!(&datagram.slices().concat()[8..], b"data");
+        assert!(sent(&mut host).is_empty() && host.ledger().balances());
+    }
+}
+
+#[test]
+fn an_echo_that_was_cut_is_not_answered() {
+    let whole = message_v4(&icmpv4::Repr::EchoRequest { id: 1, seq: 2 }, b"data");
+    let bytes = whole.payload.to_bytes();
+    let mut host = layer(false);
+    host.handle_input(NOW, 0, Frame::packet(bytes.slice(..bytes.len() - 1)));
+    assert!(sent(&mut host).is_empty());
+    assert_eq!(host.ledger().drops.of(DropReason::Truncated), 1);
+}
+
+#[test]
+fn news_about_a_packet_from_here_are_handed_up_and_teach_the_mtu_of_the_path() {
+    let quoted_v4 =
+        v4([10, 0, 0, 9], Protocol::UDP, &[0; 1_000], |repr| repr.src = [10, 0, 0, 1].into());
+    let quoted_v4 = quoted_v4.payload.to_bytes();
+    let why = icmpv4::Unreachable::FragmentationNeeded { mtu: 600 };
+    let mut quoted_v6 = v6("fd00::9", Protocol::UDP, &[0; 1_400]).payload.to_bytes().to_vec();
+    // From the host: both addresses differ in their last byte alone.
+    (quoted_v6[23], quoted_v6[39]) = (1, 9);
+    for (frame, mtu) in [
+        (message_v4(&icmpv4::Repr::Unreachable(why), &quoted_v4), 600),
+        (message_v6(&icmpv6::Repr::PacketTooBig { mtu: 1_300 }, &quoted_v6), 1_300),
+    ] {
+        let mut host = layer(false);
+        host.handle_input(NOW, 0, frame);
+        let Some(Upward::Report(report)) = host.poll_upward() else { panic!("a report") };
+        assert_eq!(report.problem, Some(Problem::TooBig { mtu }));
+        let learned =
+            core::iter::from_fn(|| host.poll_event()).find_map(|event| match event.kind {
+                EventKind::PathMtu { mtu, .. } => Some(mtu),
+                _ => None,
+            });
+        assert_eq!(learned, Some(mtu));
+        let ledger = host.ledger();
+        assert_eq!((ledger.given, ledger.drops.total()), (1, 0));
+        assert!(ledger.balances());
+    }
+}
+
+#[test]
+fn a_message_of_no_known_kind_means_nothing() {
+    let (src, dst) = ("fd00::9".parse(), "fd00::1".parse());
+    let addresses = Addresses::V6 { src: src.expect("an address"), dst: dst.expect("an address") };
+    // A solicitation of neighbours, behind which stands what an error would quote.
+    let mut quoted = v6("fd00::9", Protocol::UDP, &[0; 8]).payload.to_bytes().to_vec();
+    (quoted[23], quoted[39]) = (1, 9);
+    let mut message = [&[135, 0, 0, 0, 0, 0, 0, 0][..], &quoted].concat();
+    let sum = windfall_wire_net::checksum::checksum(
+        &[&addresses_of(&addresses, message.len())[..], &message].concat(),
+    );
+    message[2..4].copy_from_slice(&sum.to_be_bytes());
+    let mut host = layer(false);
+    host.handle_input(NOW, 0, v6("fd00::1", Protocol::ICMPV6, &message));
+    assert!(host.poll_upward().is_none());
+    let drops = host.ledger().drops;
+    assert_eq!((drops.of(DropReason::NoListener), drops.of(DropReason::IcmpChecksum)), (1, 0));
+}
+
+/// The pseudo-header of a message of `len` bytes (RFC 8200, section 8.1).
+fn addresses_of(addresses: &Addresses, len: usize) -> Vec<u8> {
+    let Addresses::V6 { src, dst } = addresses else { panic!("of IPv6") };
+    let len = (len as u32).to_be_bytes();
+    [&src.octets()[..], &dst.octets(), &len, &[0, 0, 0, 58]].concat()
+}
+
+#[test]
+fn what_went_to_all_of_a_network_is_not_reported() {
+    for (dst, reports) in [([10, 0, 0, 1], 1), ([10, 0, 0, 255], 0)] {
+        let mut host = layer(false);
+        host.handle_input(NOW, 0, v4(dst, Protocol::UDP, &[0; 8], |_| {}));
+        let Some(Upward::Datagram(datagram)) = host.poll_upward() else { panic!("a datagram") };
+        host.handle_refusal(NOW, &datagram, DropReason::NoListener, Problem::NoPort);
+        assert_eq!(reported(&mut host).len(), reports, "{dst:?}");
+        assert!(host.ledger().balances());
+    }
+}
+
+#[test]
+fn the_field_that_names_an_unknown_protocol_may_stand_in_a_later_header() {
+    let options = [[60, 0, 1, 4, 0, 0, 0, 0], [200, 0, 1, 4, 0, 0, 0, 0]].concat();
+    let mut host = layer(false);
+    host.handle_input(NOW, 0, v6("fd00::1", Protocol::DESTINATION_OPTIONS, &options));
+    let Some(Upward::Datagram(datagram)) = host.poll_upward() else { panic!("a datagram") };
+    host.handle_refusal(NOW, &datagram, DropReason::NoListener, Problem::NoProtocol);
+    let (_, bytes) = sent(&mut host).remove(0);
+    assert_eq!(bytes[44..48], [0, 0, 0, 48]);
+}

@@ -1,0 +1,119 @@
+use core::num::NonZeroU8;
+
+use windfall_base::{Check, DropReason, Duration, Tag};
+
+use super::*;
+use crate::policy::{Cost, Kind};
+
+const ATTEMPTS: u8 = 3;
+
+/// Plain and coded frames, each with three attempts for a packet.
+fn framings() -> [Framing; 2] {
+    let arq = Arq::Attempts(NonZeroU8::new(ATTEMPTS).expect("three"));
+    let cost =
+        Cost { per_frame: Duration::from_micros(900), per_byte: Duration::from_nanos(9_508) };
+    let (policy, padded, accept_damaged) = (Kind::ALL[0], false, false);
+    [arq.into(), Framing::Coded(CodedConfig { policy, arq, padded, accept_damaged, cost })]
+}
+
+fn packet(number: u64) -> Frame {
+    Frame { tag: Some(Tag(number)), ..Frame::packet(vec![number as u8; 100]) }
+}
+
+/// The next unit of an exchange that may send this packet.
+fn unit(exchange: &mut Exchange, number: u64) -> Frame {
+    let pull = || Some(Pulled::from(packet(number)));
+    exchange.next_unit(Instant::START, pull).expect("there is a packet")
+}
+
+fn events(exchange: &mut Exchange) -> Vec<Event> {
+    core::iter::from_fn(|| exchange.poll_event()).collect()
+}
+
+fn delivered(exchange: &mut Exchange) -> Vec<u64> {
+    let frames = core::iter::from_fn(|| exchange.poll_delivery());
+    frames.map(|frame| frame.tag.expect("packets are named").0).collect()
+}
+
+#[test]
+fn a_packet_is_held_where_it_is_until_it_goes_on() {
+    for framing in framings() {
+        let [mut near, mut far] = [Exchange::new(framing), Exchange::new(framing)];
+        assert_eq!((near.has_unit(), near.held(), far.held()), (false, 0, 0));
+        let first = unit(&mut near, 1);
+        assert_eq!((near.has_unit(), near.held()), (true, 1));
+        let (arrival, feedback) = far.take_unit(first);
+        assert_eq!((arrival, far.held()), (Arrival::Packet, 1));
+        near.take_outcome(feedback.as_ref());
+        assert_eq!((near.has_unit(), near.held()), (false, 0));
+        let second = unit(&mut near, 2);
+        far.take_unit(second);
+        assert_eq!(far.held(), 2, "nobody has collected them");
+        assert_eq!(delivered(&mut far), [1, 2]);
+        assert_eq!(far.held(), 0);
+        let happened = events(&mut near);
+        assert!(matches!(happened[0], Event::Sent { attempt: 1, kept: true, .. }));
+        assert_eq!(happened[1], Event::Acknowledged { tag: Some(Tag(1)) });
+        assert!(matches!(happened[2], Event::Sent { tag: Some(Tag(2)), attempt: 1, .. }));
+    }
+}
+
+#[test]
+fn a_packet_whose_acknowledgment_was_lost_comes_again_and_is_told_from_a_new_one() {
+    for framing in framings() {
+        let [mut near, mut far] = [Exchange::new(framing), Exchange::new(framing)];
+        let first = unit(&mut near, 1);
+        let (_, feedback) = far.take_unit(first);
+        assert!(feedback.is_some());
+        near.take_outcome(None);
+        let again = unit(&mut near, 2);
+        let (_, feedback) = far.take_unit(again);
+        assert_eq!(delivered(&mut far), [1], "the packet under way comes first");
+        let copies = events(&mut far);
+        assert!(
+            matches!(copies[..], [Event::Dropped { reason: DropReason::Duplicate, .. }]),
+            "{copies:?}"
+        );
+        near.take_outcome(feedback.as_ref());
+        let next = unit(&mut near, 2);
+        far.take_unit(next);
+        assert_eq!(delivered(&mut far), [2]);
+    }
+}
+
+#[test]
+fn a_packet_is_given_up_after_its_attempts_and_the_next_one_follows() {
+    for framing in framings() {
+        let mut near = Exchange::new(framing);
+        for attempt in 1..=ATTEMPTS.into() {
+            unit(&mut near, 1);
+            near.take_outcome(None);
+            let happened = events(&mut near);
+            assert!(matches!(happened[0], Event::Sent { attempt: told, .. } if told == attempt));
+            let dropped = happened.get(1).map(|event| match event {
+                Event::Dropped { reason, kept, .. } => (*reason, *kept),
+                other => panic!("{other:?}"),
+            });
+            let expected = (attempt == u32::from(ATTEMPTS)).then_some(DropReason::RetryLimit);
+            assert_eq!(dropped.map(|(reason, _)| reason), expected);
+        }
+        assert_eq!((near.has_unit(), near.held()), (false, 0));
+        assert_eq!(unit(&mut near, 2).tag, Some(Tag(2)));
+    }
+}
+
+#[test]
+fn a_damaged_packet_is_neither_acknowledged_nor_handed_up() {
+    let [framing, _] = framings();
+    let [mut near, mut far] = [Exchange::new(framing), Exchange::new(framing)];
+    let mut damaged = unit(&mut near, 1);
+    let last = damaged.payload.len() as u32 * 8 + 7;
+    damaged.invert(&[last]);
+    let (arrival, feedback) = far.take_unit(damaged);
+    assert_eq!((arrival, feedback), (Arrival::Packet, None));
+    assert!(delivered(&mut far).is_empty() && far.held() == 0);
+    let whole = unit(&mut near, 2);
+    assert!(far.take_unit(whole).1.is_some());
+    let frame = far.poll_delivery().expect("the second attempt");
+    assert_eq!((frame.tag, frame.damage.frame), (Some(Tag(1)), Check::Good));
+}

@@ -1,0 +1,342 @@
+//! What stations conclude from what they could not receive, and what they say of themselves.
+
+use core::num::NonZeroU8;
+
+use windfall_base::{Class, DropReason, Failure, Overheard};
+
+use super::super::config::ExtendedGap;
+use super::super::job::Job;
+use super::super::radio::State;
+use super::exchange::begins;
+use super::*;
+
+/// When a station that keeps the extended gap so begins, after the medium fell idle with `heard`.
+fn begins_after(extended_gap: ExtendedGap, heard: Option<Input>) -> u64 {
+    let config = Config { extended_gap, ..Config::new(address(0), Phy::G) };
+    let mut station = Station::new(config, address(1), 1);
+    station.handle_input(micros(1_000), AIR, Input::CarrierBusy);
+    let packet = Input::Frame(kilobyte(0), RxVector::wired(micros(1_050)));
+    station.handle_input(micros(1_050), DEVICE, packet);
+    if let Some(heard) = heard {
+        station.handle_input(micros(1_100), AIR, heard);
+    }
+    station.handle_input(micros(1_100), AIR, Input::CarrierIdle);
+    station.poll_timeout().expect("it has something to send").0.as_micros()
+}
+
+#[test]
+fn the_extended_gap_follows_what_it_is_configured_to_follow() {
+    let timing = Config::new(address(0), Phy::G).timing;
+    let longer = (timing.eifs() - timing.difs()).as_micros();
+    assert!(longer > 100, "{longer}");
+    let overheard = |good| Input::Overheard(Overheard { head: [0xd4, 0, 0, 0], good });
+    for (gap, after_header, after_bad) in [
+        (ExtendedGap::Always, longer, longer),
+        (ExtendedGap::ReadableHeader, 0, longer),
+        (ExtendedGap::Never, 0, 0),
+    ] {
+        let usual = begins_after(gap, None);
+        let more = |heard| begins_after(gap, Some(heard)) - usual;
+        assert_eq!(more(Input::ReceptionFailed(Failure::Header)), after_header, "{gap:?}");
+        assert_eq!(more(Input::ReceptionFailed(Failure::Noise)), 0, "{gap:?}");
+        assert_eq!(more(overheard(false)), after_bad, "{gap:?}");
+        assert_eq!(more(overheard(true)), 0, "{gap:?}");
+    }
+}
+
+/// When a station begins its second frame for all after `heard` has ended at 4 ms; what was heard
+/// began so many microseconds after the station's own first frame had begun, which ends after 3 ms.
+fn second_begins(heard_from: u64, heard: Input) -> u64 {
+    let config = Config { extended_gap: ExtendedGap::Always, ..Config::new(address(0), Phy::G) };
+    let mut station = Station::new(config, MacAddress::BROADCAST, 1);
+    for tag in 0..2 {
+        let packet = Input::Frame(kilobyte(tag), RxVector::wired(micros(1_000)));
+        station.handle_input(micros(1_000), DEVICE, packet);
+    }
+    assert!(station.poll_transmit(micros(1_000)).is_some());
+    let mut inputs = [(1_000 + heard_from, Input::CarrierBusy), (3_000, Input::TransmissionDone)];
+    inputs.sort_by_key(|(at, _)| *at);
+    for (at, input) in inputs {
+        station.handle_input(micros(at), AIR, input);
+    }
+    station.handle_input(micros(4_000), AIR, heard);
+    station.handle_input(micros(4_000), AIR, Input::CarrierIdle);
+    station.poll_timeout().expect("it has something to send").0.as_micros()
+}
+
+#[test]
+fn nothing_is_learned_of_what_overlaps_with_a_frame_of_the_station_itself() {
+    // A CTS that reserves the medium for 5 ms.
+    let overheard =
+        Input::Overheard(Overheard { head: [Kind::Cts.code(), 0, 0x88, 0x13], good: true });
+    assert!(second_begins(2_001, overheard.clone()) > 9_000);
+    assert!(second_begins(1_500, overheard) < 4_300);
+    let timing = Config::new(address(0), Phy::G).timing;
+    let usual = |at| at < 4_000 + (timing.difs() + timing.slot * 15).as_micros() + 1;
+    let failed = Input::ReceptionFailed(Failure::Header);
+    assert!(!usual(second_begins(2_001, failed.clone())));
+    assert!(usual(second_begins(1_500, failed)));
+}
+
+#[test]
+fn an_attempt_begins_with_a_slot_if_the_next_is_near() {
+    let packet = |at| (at, DEVICE, Input::Frame(kilobyte(0), RxVector::wired(micros(at))));
+    let idle = vec![(1_000, AIR, Input::CarrierBusy), (1_100, AIR, Input::CarrierIdle)];
+    // Slots of 9 µs count from 1128 µs; nothing is heard within the turnaround of the radio.
+    for at in [1_216, 1_217] {
+        assert_eq!(begins([idle.clone(), vec![packet(at)]].concat()), 1_218);
+    }
+}
+
+/// The fragments of a packet from a station, each within its own frame.
+fn fragments(from: u16) -> Vec<Frame> {
+    let config = Config { fragment_threshold: 400, ..Config::new(address(from), Phy::G) };
+    let packet = Packet {
+        frame: kilobyte(from.into()),
+        to: address(0),
+        ether_type: snap::IPV4,
+        expires: None,
+    };
+    let mut job = Job::new(packet, 5, &config);
+    let mut frames = vec![job.build(44)];
+    while job.advance() {
+        frames.push(job.build(44));
+    }
+    frames
+}
+
+#[test]
+fn fragments_wait_half_a_second_for_the_rest() {
+    let mut station = Station::new(Config::new(address(0), Phy::G), address(1), 1);
+    let settle = |station: &mut Station, at| {
+        station.handle_timeout(at);
+        while station.poll_transmit(at).is_some() {
+            station.handle_input(at, AIR, Input::TransmissionDone);
+        }
+    };
+    for (at, from) in [(1_000, 1), (2_000, 2)] {
+        let frame = fragments(from).remove(0);
+        station.handle_input(micros(at), AIR, Input::Frame(frame, RxVector::wired(micros(at))));
+        settle(&mut station, micros(at + 10));
+    }
+    // 512 units of 1024 µs each.
+    for from in [1, 2] {
+        let at = micros(from * 1_000 + 512 * 1_024);
+        assert_eq!(station.poll_timeout(), Some((at, "fragments")));
+        let before = station.events.len();
+        settle(&mut station, at);
+        let lost = &station.events[before..];
+        let [Event::Discarded { kept: true, reason: DropReason::Reassembly, len, .. }] = lost
+        else {
+            panic!("{lost:?}")
+        };
+        // 400 bytes without MAC header and check.
+        assert_eq!(*len, 400 - 24 - 4);
+    }
+    assert_eq!(station.poll_timeout(), None);
+    // What comes later finds nothing to go with.
+    let late = fragments(2).remove(1);
+    let at = micros(600_000);
+    station.handle_input(at, AIR, Input::Frame(late, RxVector::wired(at)));
+    assert_eq!(station.ledger().drops.of(DropReason::Reassembly), 3);
+}
+
+#[test]
+fn frames_are_numbered_one_by_one_and_bear_the_name_of_their_packet() {
+    let config = Config::new(address(0), Phy::G);
+    let mut station = Station::new(config, MacAddress::BROADCAST, 1);
+    let mut numbers = Vec::new();
+    let mut at = micros(1_000);
+    for tag in 0..3 {
+        station.handle_input(at, DEVICE, Input::Frame(kilobyte(tag), RxVector::wired(at)));
+        if let Some((due, _)) = station.poll_timeout() {
+            at = at.max(due);
+            station.handle_timeout(at);
+        }
+        let (_, outgoing) = station.poll_transmit(at).expect("it begins");
+        assert_eq!(outgoing.frame.tag, kilobyte(tag).tag);
+        numbers.push(Header::parse(&outgoing.frame.header).expect("a header").sequence);
+        at += Duration::from_millis(2);
+        station.handle_input(at, AIR, Input::TransmissionDone);
+        at += Duration::from_millis(2);
+    }
+    assert_eq!(numbers[1], (numbers[0] + 1) % 4_096);
+    assert_eq!(numbers[2], (numbers[0] + 2) % 4_096);
+}
+
+#[test]
+fn a_station_is_drained_when_there_is_nothing_to_poll() {
+    let mut dcf = Dcf::new(Config::new(address(0), Phy::G), Seed(1), "drained");
+    assert!(dcf.is_drained());
+    let mut frames = vec![kilobyte(0)];
+    dcf.handle_queued(micros(1_000), &mut || {
+        let frame = frames.pop()?;
+        let to = MacAddress::BROADCAST;
+        Some(Packet { frame, to, ether_type: snap::IPV4, expires: None })
+    });
+    assert!(!dcf.is_drained(), "a frame and an event");
+    assert!(dcf.poll_transmit().is_some());
+    assert!(!dcf.is_drained(), "an event");
+    while dcf.poll_event().is_some() {}
+    assert!(dcf.is_drained());
+    let [frame] = &fragments_of_one()[..] else { panic!("it is whole") };
+    let input = Input::Frame(frame.clone(), RxVector::wired(micros(5_000)));
+    dcf.handle_input(micros(5_000), input, &mut || None);
+    while dcf.poll_event().is_some() {}
+    assert!(!dcf.is_drained(), "a packet to hand up");
+    assert!(dcf.poll_delivery().is_some());
+    assert!(dcf.is_drained());
+}
+
+/// A packet for station 0 in one frame.
+fn fragments_of_one() -> Vec<Frame> {
+    let packet =
+        Packet { frame: kilobyte(1), to: address(0), ether_type: snap::IPV4, expires: None };
+    vec![Job::new(packet, 5, &Config::new(address(1), Phy::G)).build(44)]
+}
+
+#[test]
+fn a_packet_whose_time_is_over_is_given_up() {
+    let class = Class { attempts: NonZeroU8::new(12), ..Class::default() };
+    let given_up_after = |expires: Option<u64>| {
+        let config = Config::new(address(0), Phy::G);
+        let mut dcf = Dcf::new(config, Seed(1), "late");
+        let frame = Frame { class, ..kilobyte(0) };
+        let expires = expires.map(micros);
+        let packet = Packet { frame, to: address(1), ether_type: snap::IPV4, expires };
+        let mut packets = vec![packet];
+        let mut pull = || packets.pop();
+        let mut at = micros(1_000);
+        dcf.handle_queued(at, &mut pull);
+        let (mut attempts, mut reasons) = (0, Vec::new());
+        for _ in 0..100 {
+            if dcf.poll_transmit().is_some() {
+                attempts += 1;
+                at += Duration::from_micros(500);
+                dcf.handle_input(at, Input::TransmissionDone, &mut pull);
+            } else if let Some((due, _)) = dcf.poll_timeout() {
+                at = at.max(due);
+                dcf.handle_timeout(at, &mut pull);
+            }
+        }
+        while let Some(event) = dcf.poll_event() {
+            if let Event::Dropped { reason, .. } = event {
+                reasons.push(reason);
+            }
+        }
+        (attempts, reasons)
+    };
+    assert_eq!(given_up_after(None), (12, vec![DropReason::RetryLimit]));
+    let (attempts, reasons) = given_up_after(Some(2_500));
+    assert!((2..=4).contains(&attempts), "{attempts}");
+    assert_eq!(reasons, [DropReason::Expired]);
+}
+
+#[test]
+fn the_ladder_of_rates_is_that_of_the_modulation_and_states_have_names() {
+    use super::super::RatePolicy;
+    assert_eq!(RatePolicy::ladder(Phy::B), PhyRate::ALL[..4]);
+    assert_eq!(RatePolicy::ladder(Phy::G), PhyRate::ALL[4..]);
+    let names = State::ALL.map(State::name);
+    assert_eq!(names, ["transmit", "receive", "overhear", "listen", "doze"]);
+}
+
+#[test]
+fn rates_fall_for_a_peer_that_does_not_answer() {
+    use super::super::RatePolicy;
+    let mut cell =
+        cell(2, Phy::G, 2, |config| config.rate = RatePolicy::Arf(RatePolicy::ladder(Phy::G)));
+    cell.stations.truncate(1);
+    cell.packet(0, kilobyte(0));
+    cell.run_until(micros(100_000));
+    assert_eq!(cell.stations[0].sent(), 7);
+    // Two attempts at each rate from 54 Mb/s down: the last goes at 18.
+    let airtime = cell.stations[0].dcf.airtime(cell.now()).of(State::Transmit);
+    let frame = |rate: PhyRate| rate.frame_duration(windfall_base::Preamble::Long, 1_024);
+    let rates = [PhyRate::Ofdm54, PhyRate::Ofdm48, PhyRate::Ofdm36].map(|rate| frame(rate) * 2);
+    let total = rates[0] + rates[1] + rates[2] + frame(PhyRate::Ofdm24);
+    assert_eq!(airtime, total);
+}
+
+#[test]
+fn attempts_are_counted_from_one() {
+    let mut cell = cell(2, Phy::G, 2, |_| {});
+    cell.stations.truncate(1);
+    cell.packet(0, kilobyte(0));
+    cell.run_until(micros(100_000));
+    let attempts: Vec<u32> = cell.stations[0]
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Sent { attempt, .. } => Some(*attempt),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(attempts, [1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn the_highest_rate_stays_the_highest() {
+    use super::super::RatePolicy;
+    let ladder = RatePolicy::Arf(RatePolicy::ladder(Phy::G));
+    let mut cell = cell(2, Phy::G, 2, |config| config.rate = ladder.clone());
+    (0..30).for_each(|tag| cell.packet(0, kilobyte(tag)));
+    cell.run_until(micros(100_000));
+    let airtime = cell.stations[0].dcf.airtime(cell.now()).of(State::Transmit);
+    let frame = PhyRate::Ofdm54.frame_duration(windfall_base::Preamble::Long, 1_024);
+    assert_eq!(airtime, frame * 30);
+}
+
+/// A station that has just sent a packet to station 1 and awaits the acknowledgment; and when.
+fn awaiting() -> (Station, u64) {
+    let mut station = Station::new(Config::new(address(0), Phy::G), address(1), 1);
+    let packet = Input::Frame(kilobyte(0), RxVector::wired(micros(1_000)));
+    station.handle_input(micros(1_000), DEVICE, packet);
+    assert!(station.poll_transmit(micros(1_000)).is_some());
+    station.handle_input(micros(1_200), AIR, Input::TransmissionDone);
+    (station, 1_200)
+}
+
+#[test]
+fn an_attempt_has_failed_when_something_else_than_the_answer_has_ended() {
+    let why = |station: &Station| station.poll_timeout().map(|(_, why)| why);
+    let (mut station, done) = awaiting();
+    assert_eq!(why(&station), Some("no answer"));
+    station.handle_input(micros(done + 1), AIR, Input::CarrierBusy);
+    let overheard = Overheard { head: [0xd4, 0, 0, 0], good: true };
+    station.handle_input(micros(done + 5), AIR, Input::Overheard(overheard));
+    station.handle_input(micros(done + 5), AIR, Input::CarrierIdle);
+    assert_eq!(why(&station), Some("attempt"));
+    // Noise that outlasts the time for an answer.
+    let (mut station, done) = awaiting();
+    let (until, _) = station.poll_timeout().expect("it waits");
+    station.handle_input(micros(done + 1), AIR, Input::CarrierBusy);
+    station.handle_timeout(until);
+    assert_eq!(why(&station), None, "what is heard may be the answer");
+    station.handle_input(micros(done + 500), AIR, Input::CarrierIdle);
+    assert_eq!(why(&station), Some("attempt"));
+}
+
+#[test]
+fn a_frame_without_what_wep_adds_is_malformed() {
+    for (header_len, trailer, good) in [(28 + 8, 4, true), (24, 4, false), (28 + 8, 0, false)] {
+        let flags = Flags::default().with(Flags::PROTECTED, true);
+        let header =
+            Header { flags, transmitter: address(1), ..Header::new(Kind::Data, address(0)) };
+        let mut frame = kilobyte(1);
+        header.encode(&mut frame.header);
+        frame.header.extend([0; 4]);
+        frame.header.extend(snap::encode(snap::IPV4));
+        frame.header.truncate(header_len);
+        frame.trailer.extend(vec![0; trailer]);
+        let [a, b, c, d] = frame.slices();
+        let check = windfall_wire_link::check::frame_check(&[a, b, c, d]);
+        frame.trailer.extend(check);
+        let mut station = Station::new(Config::new(address(0), Phy::G), address(1), 1);
+        let input = Input::Frame(frame, RxVector::wired(micros(5_000)));
+        station.handle_input(micros(5_000), AIR, input);
+        assert_eq!(station.dcf.poll_delivery().is_some(), good, "{header_len} {trailer}");
+        let malformed = station.ledger().drops.of(DropReason::Malformed);
+        assert_eq!(malformed, u64::from(!good), "{header_len} {trailer}");
+    }
+}

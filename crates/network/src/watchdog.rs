@@ -1,0 +1,110 @@
+//! The watchdog: stops a network in which things keep happening and time does not advance.
+
+use core::fmt;
+use std::collections::BTreeMap;
+
+use windfall_base::Instant;
+
+/// Steps at one instant before the network counts as stalled, unless told otherwise.
+///
+/// Some seconds of work: 100 MB over a link that takes no time are about a tenth of it.
+const LIMIT: u64 = 1 << 23;
+/// The last steps before the limit, of which it is noted where they happen.
+const SAMPLE: u64 = 1 << 12;
+/// Elements that a [`Stall`] names.
+const NAMED: usize = 6;
+
+/// Simulated time does not advance: too much happens at one instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// The instant.
+    pub at: Instant,
+    /// Steps taken at it.
+    pub steps: u64,
+    /// The names of the elements that took the last steps, the busiest first.
+    pub elements: Vec<String>,
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at, steps, elements } = self;
+        let seconds = (*at - Instant::START).as_secs_f64();
+        let elements = elements.join(", ");
+        write!(
+            f,
+            "time does not advance at {seconds:.9} s after {steps} steps, the last of them at \
+             {elements}: give the links there a rate or a delay"
+        )
+    }
+}
+
+impl core::error::Error for Stall {}
+
+/// Counts the steps of a network.
+#[derive(Clone, Debug)]
+pub(crate) struct Watchdog {
+    at: Instant,
+    /// Steps at this instant.
+    steps: u64,
+    /// Steps at all earlier instants.
+    before: u64,
+    limit: u64,
+    /// Where the last steps before the limit happened.
+    busy: BTreeMap<usize, u64>,
+}
+
+impl Default for Watchdog {
+    fn default() -> Self {
+        let busy = BTreeMap::new();
+        Self { at: Instant::START, steps: 0, before: 0, limit: LIMIT, busy }
+    }
+}
+
+impl Watchdog {
+    /// Sets how many steps one instant may take.
+    pub(crate) fn set_limit(&mut self, steps: u64) {
+        self.limit = steps;
+    }
+
+    /// Notes the time.
+    pub(crate) fn enter(&mut self, now: Instant) {
+        if now != self.at {
+            self.at = now;
+            self.before += self.steps;
+            self.steps = 0;
+            self.busy.clear();
+        }
+    }
+
+    /// Notes a step of an element; false if it may not be taken.
+    #[inline]
+    pub(crate) fn step(&mut self, element: usize) -> bool {
+        if self.steps >= self.limit {
+            return false;
+        }
+        self.steps += 1;
+        if self.steps + SAMPLE > self.limit {
+            *self.busy.entry(element).or_default() += 1;
+        }
+        true
+    }
+
+    /// The steps taken since the beginning.
+    pub(crate) fn total(&self) -> u64 {
+        self.before + self.steps
+    }
+
+    /// The instant that takes more steps than allowed, if there is one.
+    pub(crate) fn stalled(&self) -> Option<Instant> {
+        (self.steps >= self.limit).then_some(self.at)
+    }
+
+    /// What the watchdog says of the instant, where elements have these names.
+    pub(crate) fn stall(&self, names: &[String]) -> Option<Stall> {
+        let at = self.stalled()?;
+        let mut busy: Vec<(u64, usize)> = self.busy.iter().map(|(at, n)| (*n, *at)).collect();
+        busy.sort_unstable_by_key(|&(steps, element)| (core::cmp::Reverse(steps), element));
+        let elements = busy.iter().take(NAMED).map(|&(_, element)| names[element].clone());
+        Some(Stall { at, steps: self.steps, elements: elements.collect() })
+    }
+}

@@ -1,0 +1,52 @@
+//! What the stations of a scenario are like, worked out.
+
+use core::net::IpAddr;
+use std::collections::BTreeMap;
+
+use crate::tcp::TcpSettings;
+use crate::values::Prefix;
+
+/// The stations of a scenario, in its order, by their names.
+pub(crate) type Places<'a> = BTreeMap<&'a str, usize>;
+
+/// What a station is like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StationPlan {
+    /// Its name.
+    pub name: String,
+    /// Whether it forwards packets between its interfaces.
+    pub forward: bool,
+    /// Whether its host and its applications are simulated in any case.
+    pub simulated: bool,
+    /// How its TCP behaves, where its host is simulated.
+    pub tcp: TcpSettings,
+    /// Its interfaces, in the order of the links.
+    pub interfaces: Vec<InterfacePlan>,
+    /// The routes that it names; if there are none, it takes the shortest ways, which
+    /// [`Topology::routes`](crate::Topology::routes) tells.
+    pub routes: Vec<StationRoute>,
+}
+
+/// What an interface of a station is like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InterfacePlan {
+    /// The link, by its place in the scenario.
+    pub link: usize,
+    /// The end of the link, in the order of the medium's ports.
+    pub end: usize,
+    /// Its addresses.
+    pub addresses: Vec<Prefix>,
+    /// The longest packet, in bytes.
+    pub mtu: u16,
+}
+
+/// A route of a station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StationRoute {
+    /// The network that it leads to.
+    pub to: Prefix,
+    /// The next station on the way.
+    pub via: IpAddr,
+    /// The interface on which that station is, by its place in [`StationPlan::interfaces`].
+    pub interface: usize,
+}

@@ -1,0 +1,4 @@
+//! Sockets where they need a process or a network of their own.
+
+mod memory;
+mod path;

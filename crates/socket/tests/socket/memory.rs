@@ -1,0 +1,63 @@
+//! The memory of idle sockets, measured in a process of its own, so that nothing else counts.
+#![expect(clippy::disallowed_methods, reason = "sockets give memory back after a while")]
+
+use std::process::Command;
+use std::time::Duration;
+
+use windfall_socket::{Error, SapListener, SapSocket};
+
+/// Connections, each with a socket at both ends; `WINDFALL_SOCKETS` asks for more.
+const COUNT: usize = 300;
+/// The greatest share of one idle socket, in bytes.
+const SOCKET: usize = 64 << 10;
+
+/// Bytes of memory that this process has in use.
+fn resident() -> usize {
+    let text = std::fs::read_to_string("/proc/self/status").expect("the system says it");
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a line for it");
+    let kilobytes = line.split_whitespace().next().and_then(|number| number.parse::<usize>().ok());
+    kilobytes.expect("a number") << 10
+}
+
+/// Says that the test runs alone.
+const ALONE: &str = "WINDFALL_TEST_ALONE";
+/// The name of the test.
+const NAME: &str = "memory::an_idle_socket_takes_less_than_64_kb_and_its_end_gives_it_back";
+
+#[test]
+fn an_idle_socket_takes_less_than_64_kb_and_its_end_gives_it_back() -> Result<(), Error> {
+    if std::env::var_os(ALONE).is_some() {
+        return alone();
+    }
+    let mut again = Command::new(std::env::current_exe().expect("a test knows its file"));
+    again.args(["--exact", NAME, "--nocapture"]).env(ALONE, "1");
+    let output = again.output().expect("it ran before");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    print!("{}", String::from_utf8_lossy(&output.stdout));
+    Ok(())
+}
+
+fn alone() -> Result<(), Error> {
+    let listener = SapListener::bind("127.0.0.1:0")?;
+    let to = listener.local_addr()?;
+    let connect = || -> Result<(SapSocket, SapSocket), Error> {
+        let here = SapSocket::connect(to)?;
+        let (there, _) = listener.accept()?;
+        here.send(&[7; 1000])?;
+        there.recv()?;
+        Ok((here, there))
+    };
+    let asked = std::env::var("WINDFALL_SOCKETS").ok().and_then(|count| count.parse().ok());
+    let count = asked.unwrap_or(COUNT);
+    // The first ones pay for what all share.
+    let first: Vec<_> = (0..10).map(|_| connect()).collect::<Result<_, _>>()?;
+    let before = resident();
+    let sockets: Vec<_> = (0..count).map(|_| connect()).collect::<Result<_, _>>()?;
+    // After a second of quiet the buffers for receiving are given back.
+    std::thread::sleep(Duration::from_millis(2_500));
+    let each = resident().saturating_sub(before) / (2 * count);
+    assert!(each < SOCKET, "{each} bytes for each socket");
+    println!("{each} bytes for each of {} idle sockets", 2 * count);
+    drop((first, sockets));
+    Ok(())
+}

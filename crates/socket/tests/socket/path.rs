@@ -1,0 +1,53 @@
+//! The search for the path's size finds the path's, and nothing goes in fragments: a path of 1500
+//! bytes is made of the loopback of a network namespace in which this test runs once more.
+#![expect(clippy::disallowed_methods, reason = "the search takes its time")]
+
+use std::process::Command;
+use std::time::Duration;
+
+use windfall_socket::{SapListener, SapSocket};
+
+/// Says that the test runs inside.
+const INSIDE: &str = "WINDFALL_TEST_INSIDE";
+/// The name of the test.
+const NAME: &str = "path::the_search_ends_at_the_size_of_the_path";
+const PREPARE: &str = "ip link set lo mtu 1500 up";
+
+#[test]
+fn the_search_ends_at_the_size_of_the_path() {
+    if std::env::var_os(INSIDE).is_some() {
+        return inside();
+    }
+    let namespace = |script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--map-root-user", "--net", "sh", "-c", script]);
+        command
+    };
+    if !namespace(PREPARE).status().is_ok_and(|status| status.success()) {
+        return windfall_testkit::skip::announce("a network namespace cannot be made here");
+    }
+    let me = std::env::current_exe().expect("a test knows its file");
+    let mut again = namespace(&format!("{PREPARE} && exec \"$0\" --exact {NAME} --nocapture"));
+    let output = again.arg(me).env(INSIDE, "1").output().expect("it ran before");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn inside() {
+    let listener = SapListener::bind("127.0.0.1:0").expect("a free port");
+    let socket = SapSocket::connect(listener.local_addr().expect("bound")).expect("connected");
+    let (peer, _) = listener.accept().expect("accepted");
+    // Three trials of the first size that is too great take 300 ms.
+    let span = Duration::from_millis(700);
+    std::thread::sleep(span);
+    let most = socket.max_message();
+    assert!((1400..1500).contains(&most), "messages of {most} bytes");
+    for _ in 0..100 {
+        socket.send(&vec![7; most]).expect("it fits");
+        assert_eq!(peer.recv().expect("it arrives").map(|it| it.data.len()), Some(most));
+    }
+    let counters = std::fs::read_to_string("/proc/net/snmp").expect("there are counters");
+    let mut lines = counters.lines().filter_map(|line| line.strip_prefix("Ip: "));
+    let mut words = || lines.next().expect("names and values").split(' ');
+    let fragments = words().zip(words()).find(|(name, _)| *name == "FragCreates");
+    assert_eq!(fragments, Some(("FragCreates", "0")));
+}

@@ -1,0 +1,119 @@
+use windfall_base::seq::Seq32;
+use windfall_wire_net::tcp::SackBlock;
+
+use super::*;
+
+const MSS: u64 = 1_000;
+
+/// A sender with ten segments in flight from `una`.
+fn flow(una: u64) -> Flow {
+    Flow { una, nxt: una + 10 * MSS, max: una + 10 * MSS, mss: MSS }
+}
+
+/// After which of six duplicates recovery begins.
+fn begins(recovery: &mut Recovery, flow: &Flow) -> Vec<usize> {
+    (1..=6).filter(|_| recovery.on_duplicate(flow)).collect()
+}
+
+#[test]
+fn the_third_duplicate_begins_a_recovery() {
+    for repair in [Repair::Net3, Repair::NewReno] {
+        let mut recovery = Recovery::new(repair, false);
+        let flow = flow(0);
+        assert_eq!([(); 3].map(|()| recovery.on_duplicate(&flow)), [false, false, true]);
+        recovery.begin(&flow);
+        assert!(recovery.is_active());
+        assert_eq!(recovery.next_repair(&flow, 10 * MSS), Some(0..MSS));
+        assert_eq!(recovery.inflation(), 3 * MSS);
+        // Each further duplicate says that a segment has left the network.
+        assert!(!recovery.on_duplicate(&flow));
+        assert_eq!(recovery.inflation(), 4 * MSS);
+    }
+}
+
+#[test]
+fn duplicates_that_a_timeout_caused_begin_none() {
+    // RFC 6582, section 3.2, step 2: what was sent before the timeout may come back as duplicates.
+    let mut recovery = Recovery::new(Repair::NewReno, false);
+    recovery.on_timeout(&flow(0));
+    for una in [0, 5 * MSS, 10 * MSS] {
+        assert_eq!(begins(&mut recovery, &flow(una)), [0; 0], "{una}");
+        assert_eq!(recovery.on_progress(MSS, &flow(una)), Progress::Normal);
+    }
+    // All of that is behind, so these are of a new loss.
+    assert_eq!(begins(&mut recovery, &flow(11 * MSS)), [3, 4, 5, 6]);
+}
+
+#[test]
+fn net3_counts_to_three_once() {
+    let mut recovery = Recovery::new(Repair::Net3, false);
+    assert_eq!(begins(&mut recovery, &flow(0)), [3]);
+}
+
+#[test]
+fn new_reno_ends_when_everything_sent_before_the_loss_is_acknowledged() {
+    let mut recovery = Recovery::new(Repair::NewReno, false);
+    assert_eq!(begins(&mut recovery, &flow(0)).first(), Some(&3));
+    recovery.begin(&flow(0));
+    assert_eq!(recovery.next_repair(&flow(0), 20 * MSS), Some(0..MSS));
+    let partial = Flow { una: 4 * MSS, ..flow(0) };
+    assert_eq!(recovery.on_progress(4 * MSS, &partial), Progress::Partial);
+    assert_eq!(recovery.next_repair(&partial, 20 * MSS), Some(4 * MSS..5 * MSS));
+    assert_eq!(recovery.next_repair(&partial, 20 * MSS), None);
+    let whole = Flow { una: 10 * MSS, ..flow(0) };
+    assert_eq!(recovery.on_progress(6 * MSS, &whole), Progress::Complete);
+    assert_eq!((recovery.is_active(), recovery.inflation()), (false, 0));
+    assert!(recovery.is_quiet());
+}
+
+/// What a sender that waits for position 1 000 and has sent up to 11 000 makes of these blocks.
+fn report(blocks: &[(u32, u32)]) -> Reported {
+    let block = |&(left, right): &(u32, u32)| SackBlock { left: Seq32(left), right: Seq32(right) };
+    let blocks: Vec<SackBlock> = blocks.iter().map(block).collect();
+    let mut recovery = Recovery::new(Repair::Sack, false);
+    recovery.on_sack(&blocks, &flow(1_000), |seq| Some(u64::from(seq.0)))
+}
+
+#[test]
+fn a_first_block_that_is_acknowledged_or_inside_the_second_reports_a_duplicate() {
+    // RFC 2883, section 4.
+    for (blocks, duplicate, added) in [
+        (&[(500, 900)][..], true, 0),
+        (&[(5_200, 5_400), (5_000, 6_000)], true, 1_000),
+        (&[(5_000, 6_000), (5_000, 6_000)], true, 1_000),
+        (&[(5_000, 6_000)], false, 1_000),
+        (&[(5_000, 6_000), (8_000, 9_000)], false, 2_000),
+        (&[(8_000, 9_000), (5_000, 6_000)], false, 2_000),
+        (&[(5_000, 6_000), (5_200, 5_400)], false, 1_000),
+        (&[(5_000, 6_000), (8_000, 9_000), (4_000, 7_000)], false, 4_000),
+    ] {
+        let reported = report(blocks);
+        assert_eq!(reported.duplicate, duplicate, "{blocks:?}");
+        assert_eq!((reported.added, reported.refused), (added, 0), "{blocks:?}");
+    }
+}
+
+#[test]
+fn blocks_that_cannot_be_are_refused() {
+    for block in [(6_000, 5_000), (5_000, 5_000), (5_000, 11_001), (12_000, 13_000)] {
+        let reported = report(&[block, (2_000, 3_000)]);
+        assert_eq!((reported.added, reported.refused), (1_000, 1), "{block:?}");
+    }
+    assert_eq!(report(&[(10_000, 11_000)]).added, 1_000);
+}
+
+#[test]
+fn what_is_reported_does_not_count_as_in_flight_once_sending_starts_over() {
+    let block = |left, right| SackBlock { left: Seq32(left), right: Seq32(right) };
+    let sent = flow(0);
+    for limited_transmit in [false, true] {
+        let mut recovery = Recovery::new(Repair::Sack, limited_transmit);
+        assert_eq!(recovery.in_flight(&sent), 10_000);
+        recovery.on_sack(&[block(5_000, 7_000)], &sent, |seq| Some(u64::from(seq.0)));
+        let told = if limited_transmit { 8_000 } else { 10_000 };
+        assert_eq!(recovery.in_flight(&sent), told, "{limited_transmit}");
+        // After a timeout, with 6 000 bytes sent again: one of those was reported.
+        let again = Flow { nxt: 6_000, ..sent };
+        assert_eq!(recovery.in_flight(&again), 5_000, "{limited_transmit}");
+    }
+}

@@ -1,0 +1,136 @@
+//! Coded frames in whole simulations: over a pipe, and where damage is welcome.
+
+mod grid;
+
+use std::collections::BTreeMap;
+
+use windfall_base::{Duration, Seed};
+use windfall_network::{Recording, What};
+use windfall_sim::Simulation;
+use windfall_stack::EventKind;
+use windfall_tests::run::{Outcome, UPLINK, pair, run, topology};
+
+/// Datagrams of 1200 bytes every 2 ms, with whatever else is said of them.
+fn stream(count: u64, more: &str) -> String {
+    format!(
+        "[[app]]\nkind = \"cbr\"\nstation = \"near\"\nto = \"far\"\nport = 5004\n\
+         interval = \"2ms\"\nsize = 1200\ncount = {count}\n{more}"
+    )
+}
+
+fn over(link: &str, apps: &str, seconds: u64) -> Outcome {
+    run(&pair(seconds, link, apps), 3)
+}
+
+//= S3.48
+#[test]
+fn coded_frames_repair_a_pipe_under_every_policy() {
+    let air = "rate = \"20Mbps\"\ndelay = \"5ms\"\nber = 1e-4\nloss = \"5%\"\n\
+               expose = [\"header\", \"control\"]";
+    for policy in ["light", "robust", "flex", "best"] {
+        let link = format!("{air}\npolicy = \"{policy}\"");
+        let outcome = over(&link, &stream(500, ""), 3);
+        let ledger = outcome.ledger(UPLINK);
+        assert_eq!((ledger.delivered, ledger.damaged), (500, 0), "{policy}: {ledger:?}");
+        // Acknowledgements that the air spoiled are counted with the frames that they answer.
+        assert!(ledger.bits_inverted > 0 && ledger.retransmissions > 0, "{policy}");
+    }
+}
+
+//= S3.21
+#[test]
+fn coding_spares_a_pipe_most_repetitions() {
+    let spray = "[[app]]\nkind = \"spray\"\nstation = \"near\"\nto = \"far\"\n";
+    let rate = |error_control: &str| {
+        let link = format!("rate = \"20Mbps\"\ndelay = \"5ms\"\nber = 3e-4\n{error_control}");
+        over(&link, spray, 3).report("sink")["received-bytes"] / 3.0
+    };
+    let (flex, plain) = (rate("policy = \"flex\""), rate("arq = \"persistent\""));
+    // Of frames of 1500 bytes three in a hundred survive as they are.
+    assert!(flex > 10.0 * plain, "{flex} against {plain}");
+    assert!(flex > 0.7 * 20e6 / 8.0, "{flex}");
+}
+
+#[test]
+fn on_a_clean_link_coding_costs_almost_nothing() {
+    let spray = "[[app]]\nkind = \"spray\"\nstation = \"near\"\nto = \"far\"\n";
+    for link in ["kind = \"wavelan\"", "rate = \"10Mbps\"\ndelay = \"5ms\""] {
+        let rate = |error_control: &str| {
+            let link = format!("{link}\n{error_control}");
+            over(&link, spray, 5).report("sink")["received-bytes"]
+        };
+        let share = rate("policy = \"best\"") / rate("arq = \"persistent\"");
+        assert!((0.97..1.0).contains(&share), "{link}: {share}");
+    }
+}
+
+//= S3.17
+#[test]
+fn environments_strike_a_pipe_as_well() {
+    for place in ["office", "walking", "adjacent", "table", "walls"] {
+        let link = format!("rate = \"20Mbps\"\nenvironment = \"{place}\"\npolicy = \"flex\"");
+        let outcome = over(&link, &stream(500, ""), 4);
+        assert_eq!(outcome.ledger(UPLINK).delivered, 500, "{place}");
+    }
+}
+
+//= S0.63
+#[test]
+fn a_flow_that_welcomes_damage_is_coded_weaker() {
+    let flow = "[[flow]]\nname = \"sketch\"\ndst-port = 5004\n";
+    let air_time = |more: &str| {
+        let link = "kind = \"wavelan\"\npolicy = \"robust\"";
+        let outcome = over(link, &stream(200, &format!("{flow}{more}")), 8);
+        let ledger = outcome.ledger(UPLINK);
+        assert_eq!(ledger.delivered, 200, "{ledger:?}");
+        ledger.busy.as_secs_f64()
+    };
+    let (strong, weak) = (air_time(""), air_time("accept-damaged = true\n"));
+    // 253 − 26 bytes of each block carry data instead of 253 − 74.
+    assert!(weak < 0.9 * strong, "{weak} against {strong}");
+}
+
+/// Of packets of `size` bytes every `interval` ms that are worthless after `lifetime` ms, how many
+/// reach the device of the other station before.
+fn in_time(place: &str, policy: &str, (size, interval, lifetime): (u32, u32, u64)) -> usize {
+    let link = format!("kind = \"wavelan\"\nenvironment = \"{place}\"\npolicy = \"{policy}\"");
+    let voice = format!(
+        "[[app]]\nkind = \"cbr\"\nstation = \"near\"\nto = \"far\"\nport = 5004\n\
+         interval = \"{interval}ms\"\nsize = {size}\n\
+         [[flow]]\nname = \"voice\"\ndst-port = 5004\nlifetime = \"{lifetime}ms\"\n"
+    );
+    let topology = topology(&pair(30, &link, &voice));
+    let mut simulation = Simulation::new(&topology, Seed(1)).expect("a legal scenario");
+    simulation.network_mut().record(Recording { events: true, packets: false });
+    let (mut queued, mut count) = (BTreeMap::new(), 0);
+    let observed = simulation.run(simulation.end(), &mut |event| {
+        let What::Interface(event) = &event.what else { return Ok(()) };
+        match event.kind {
+            EventKind::Queued { tag, .. } => drop(queued.insert(tag, event.at)),
+            EventKind::Delivered { tag, .. } => {
+                let due = queued.get(&tag).map(|at| *at + Duration::from_millis(lifetime));
+                count += usize::from(due.is_some_and(|due| event.at <= due));
+            }
+            _ => {}
+        }
+        Ok(())
+    });
+    observed.expect("it runs");
+    count
+}
+
+//= S3.16
+//= S3.45
+#[test]
+fn the_policy_that_knows_deadlines_brings_more_in_time() {
+    let (mut flex, mut best) = (0, 0);
+    for place in ["adjacent", "table", "walls"] {
+        // The first leaves some time for repetitions, the second is about what the link carries.
+        for voice in [(472, 8, 20), (1168, 16, 40)] {
+            let [simple, estimating] = ["flex", "best"].map(|policy| in_time(place, policy, voice));
+            assert!(estimating >= simple, "{place}, {voice:?}: {estimating} against {simple}");
+            (flex, best) = (flex + simple, best + estimating);
+        }
+    }
+    assert!(best as f64 > 1.04 * flex as f64, "{best} against {flex}");
+}

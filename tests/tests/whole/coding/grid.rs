@@ -1,0 +1,148 @@
+//! The adaptive policies beside the static ones, over a grid of channels.
+//!
+//! Every run takes a sample of the grid. `WINDFALL_TEST_GRID=full` takes all of it with ten seeds,
+//! and compares `docs/coding.md` with what comes out; with `WINDFALL_BLESS=1` it writes the table
+//! there.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::thread;
+
+use windfall_base::{Seed, Stream};
+use windfall_tests::run::{pair, run};
+
+/// Asks for the whole grid.
+const VARIABLE: &str = "WINDFALL_TEST_GRID";
+/// The policies: three that never change, and two that adapt.
+const POLICIES: [&str; 5] = ["bold", "light", "robust", "flex", "best"];
+/// What FLEX and BEST reach at least of the best static policy.
+const WITHIN: [f64; 2] = [0.90, 0.95];
+/// Where the table of the whole grid stands in the document.
+const BEGIN: &str = "<!-- grid -->\n";
+const END: &str = "<!-- end of grid -->\n";
+
+/// A medium: its name, what a scenario says of it, and how long a run is in seconds.
+type Medium = (&'static str, &'static str, u64);
+
+const WAVELAN: Medium = ("wavelan", "kind = \"wavelan\"", 20);
+const PIPE: Medium = ("pipe", "rate = \"10Mbps\"\ndelay = \"5ms\"", 4);
+
+/// What befalls frames on the way, and whether every run tries it.
+const CHANNELS: [(&str, bool); 27] = [
+    ("", false),
+    ("ber = 1e-6", false),
+    ("ber = 1e-5", false),
+    ("ber = 3e-5", true),
+    ("ber = 1e-4", false),
+    ("ber = 3e-4", false),
+    ("ber = 1e-3", false),
+    ("ber = 3e-3", false),
+    ("ber = 1e-2", true),
+    ("loss = \"10%\"", false),
+    ("loss = \"30%\"", false),
+    ("gemodel = \"5% 30%\"", false),
+    ("bit-gemodel = \"2e-5 0.0005 0.3 0\"", true),
+    ("bit-gemodel = \"1e-5 0.001 0.5 0\"", false),
+    ("bit-gemodel = \"1e-4 0.001 0.1 1e-5\"", false),
+    ("bit-gemodel = \"1e-5 1e-4 0.02 0\"", true),
+    ("bit-gemodel = \"1e-6 1e-5 0.01 0\"", false),
+    ("bit-gemodel = \"1e-3 0.1 0.5 0\"", false),
+    ("window = \"30% 2000 50%\"", true),
+    ("window = \"10% 256 5%\"", false),
+    ("window = \"100% 128 50%\"", true),
+    ("window = \"80% 4000 2%\"", false),
+    ("truncate = \"10%\"", false),
+    ("truncate = \"30%\"", false),
+    ("truncate = \"50%\"", true),
+    ("truncate = \"80%\"", true),
+    ("loss = \"20%\"\nber = 1e-4", false),
+];
+
+/// The kb/s of datagrams that fill the link from near to far.
+fn throughput(medium: Medium, channel: &str, policy: &str, seed: u64) -> f64 {
+    let (_, link, seconds) = medium;
+    let link = format!("{link}\npolicy = \"{policy}\"\n[link.uplink]\n{channel}");
+    let spray = "[[app]]\nkind = \"spray\"\nstation = \"near\"\nto = \"far\"\n";
+    let report = run(&pair(seconds, &link, spray), seed).report("sink");
+    report["received-bytes"] * 8.0 / seconds as f64 / 1e3
+}
+
+/// The means of all policies in one cell of the grid, over seeds that have nothing in common.
+fn cell(medium: Medium, channel: &str, seeds: u64) -> [f64; 5] {
+    let mean = |policy| {
+        let seed = |n| Stream::new(Seed(n), channel).bits();
+        let all = (0..seeds).map(|n| throughput(medium, channel, policy, seed(n)));
+        all.sum::<f64>() / seeds as f64
+    };
+    thread::scope(|scope| {
+        let runs = POLICIES.map(|policy| scope.spawn(move || mean(policy)));
+        runs.map(|run| run.join().expect("a run that ends"))
+    })
+}
+
+/// What FLEX and BEST reach of the best static policy.
+fn shares(cell: &[f64; 5]) -> [f64; 2] {
+    let best = cell[..3].iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    [cell[3] / best, cell[4] / best]
+}
+
+/// Fails where an adaptive policy is too far behind the best static one.
+fn hold(medium: Medium, channel: &str, cell: &[f64; 5]) {
+    for ((share, least), policy) in shares(cell).into_iter().zip(WITHIN).zip(["flex", "best"]) {
+        let (name, ..) = medium;
+        assert!(share >= least, "{policy} on {name}, {channel}: {share:.3} of {cell:.0?} kb/s");
+    }
+}
+
+//= S3.21
+//= S3.22
+#[test]
+fn adaptive_policies_stay_with_the_best_static_one() {
+    if std::env::var_os(VARIABLE).is_some() {
+        return whole();
+    }
+    for (place, (channel, _)) in CHANNELS.into_iter().filter(|(_, always)| *always).enumerate() {
+        // Each on one of the media, in turn.
+        let medium = [WAVELAN, PIPE][place % 2];
+        hold(medium, channel, &cell(medium, channel, 1));
+    }
+}
+
+/// Runs the whole grid and compares the document with it.
+fn whole() {
+    let mut table = String::from(
+        "| medium | channel | bold | light | robust | flex | best | flex of the best static | best \
+         of the best static |\n|---|---|---|---|---|---|---|---|---|\n",
+    );
+    let mut cells = Vec::new();
+    for medium in [WAVELAN, PIPE] {
+        for (channel, _) in CHANNELS {
+            let cell = cell(medium, channel, 10);
+            let what = if channel.is_empty() { "clean" } else { channel };
+            let _ = write!(
+                table,
+                "| {} | {} |",
+                medium.0,
+                what.replace(['"', '`'], "").replace('\n', ", ")
+            );
+            let columns = cell.iter().map(|rate| format!(" {rate:.0} |"));
+            table.extend(columns.chain(shares(&cell).iter().map(|share| format!(" {share:.2} |"))));
+            table.push('\n');
+            cells.push((medium, channel, cell));
+        }
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/coding.md");
+    let document = fs::read_to_string(&path).expect("docs/coding.md");
+    let parts = document
+        .split_once(BEGIN)
+        .and_then(|(before, rest)| rest.split_once(END).map(|(old, after)| (before, old, after)));
+    let (before, old, after) = parts.expect("the marks of the table");
+    if std::env::var_os("WINDFALL_BLESS").is_some() {
+        let text = format!("{before}{BEGIN}{table}{END}{after}");
+        fs::write(&path, text).expect("docs/coding.md can be written");
+    } else {
+        assert_eq!(old, table, "docs/coding.md: WINDFALL_BLESS=1 writes the table anew");
+    }
+    cells.iter().for_each(|(medium, channel, cell)| hold(*medium, channel, cell));
+}

@@ -1,0 +1,13 @@
+//! Whole simulations, in one test binary: `cargo test -p windfall-tests --test whole`.
+
+mod assist;
+mod asynchronous;
+mod cell;
+mod coding;
+mod corpus;
+mod documents;
+mod path_mtu;
+mod simulation;
+mod twin;
+mod wifi;
+mod window;

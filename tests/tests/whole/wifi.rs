@@ -1,0 +1,9 @@
+//! 802.11b/g against ns-3 and against closed forms.
+
+mod bianchi;
+mod capture;
+mod equals;
+mod examples;
+mod infrastructure;
+mod ns3;
+mod rate_control;
