@@ -236,18 +236,7 @@ fn claims(moved: &[Moved]) -> Vec<Claim> {
     let [clean, damaged, repaired] = moved else { return Vec::new() };
     let ruined = ruin(clean, damaged);
     let preserved = preservation(clean, repaired);
-    let arrived: Vec<_> = moved.iter().filter(|case| case.result.is_ok()).collect();
-    let (measured, same) = match arrived.iter().all(|case| case.same) {
-        _ if arrived.is_empty() => ("no transfer finished".to_owned(), Verdict::NotReproduced),
-        true if arrived.len() == moved.len() => {
-            ("byte for byte the same in every case".to_owned(), Verdict::Reproduced)
-        }
-        true => {
-            let count = format!("byte for byte the same in the {} that finished", arrived.len());
-            (count, Verdict::Reproduced)
-        }
-        false => ("the files differ".to_owned(), Verdict::NotReproduced),
-    };
+    let whole = wholeness(moved);
     let claim = |requirement, paper: &str, (measured, verdict)| Claim {
         requirement,
         paper: paper.to_owned(),
@@ -261,16 +250,34 @@ fn claims(moved: &[Moved]) -> Vec<Claim> {
             ruined,
         ),
         claim("S3.8", "with it TCP gets what the link has left", preserved),
-        claim("S0.5", "what arrives is what was sent", (measured, same)),
+        claim("S0.5", "what arrives is what was sent", whole),
     ]
+}
+
+/// Whether the files that arrived are those that were sent.
+fn wholeness(moved: &[Moved]) -> (String, Verdict) {
+    let arrived = moved.iter().filter(|case| case.result.is_ok());
+    if arrived.clone().any(|case| !case.same) {
+        return ("the files differ".to_owned(), Verdict::NotReproduced);
+    }
+    // Of a file that did not arrive nobody can say whether it would have been whole.
+    match arrived.count() {
+        0 => ("no transfer finished".to_owned(), Verdict::NotComparable),
+        count if count < moved.len() => {
+            let measured = format!("byte for byte the same in the {count} that finished");
+            (measured, Verdict::NotComparable)
+        }
+        _ => ("byte for byte the same in every case".to_owned(), Verdict::Reproduced),
+    }
 }
 
 /// How much of the throughput errors take.
 fn ruin(clean: &Moved, damaged: &Moved) -> (String, Verdict) {
     let Some(best) = clean.throughput() else { return incomparable(clean) };
     match (damaged.unfinished(), damaged.throughput()) {
-        // Of a lost connection nothing is left to compare.
-        (Some(unfinished), _) => (unfinished, Verdict::Reproduced),
+        // A connection that is lost altogether is more than a throughput that suffers; a busy
+        // machine may have lost it as well.
+        (Some(unfinished), _) => judged(unfinished, true, &[clean, damaged]),
         (None, throughput) => {
             let share = throughput.unwrap_or(0.0) / best;
             let measured = format!("{:.0} % of the throughput without errors", 100.0 * share);
@@ -302,11 +309,8 @@ fn incomparable(clean: &Moved) -> (String, Verdict) {
     (format!("the transfer without errors {unfinished}"), Verdict::NotReproduced)
 }
 
-/// A verdict on throughput, where the times of the transfers allow one.
+/// A verdict on throughput, where the times of the transfers allow one, whichever it is.
 fn judged(measured: String, holds: bool, cases: &[&Moved]) -> (String, Verdict) {
-    if holds {
-        return (measured, Verdict::Reproduced);
-    }
     let bytes = cases.first().map_or(0, |case| case.bytes);
     if bytes as f64 * 8.0 / RATE < SHORT {
         let need = SHORT * RATE / 8e3;
@@ -319,7 +323,7 @@ fn judged(measured: String, holds: bool, cases: &[&Moved]) -> (String, Verdict) 
         let why = format!("the machine was busy, and {:.0} % of the packets late", 100.0 * late);
         return (format!("{measured}; {why}"), Verdict::NotComparable);
     }
-    (measured, Verdict::NotReproduced)
+    (measured, Verdict::of(holds))
 }
 
 /// How long a file of so many bytes may take if the user does not say.
