@@ -129,6 +129,12 @@ impl FromStr for Sysctl {
             .map(|(key, value)| (key.trim(), value.trim()))
             .filter(|(key, value)| !key.is_empty() && !value.is_empty())
             .ok_or_else(|| ParseUnitError::new("kernel parameter and value", text, fix))?;
+        // As sysctl does, this takes a name with dots or with slashes.
+        let rest = key.strip_prefix("net").and_then(|rest| rest.strip_prefix(['.', '/']));
+        if !rest.is_some_and(|rest| rest.split(['.', '/']).all(|part| !part.is_empty())) {
+            let fix = "a station has parameters only under net., such as net.ipv4.tcp_sack=0";
+            return Err(ParseUnitError::new("kernel parameter of a station", text, fix));
+        }
         Ok(Self { key: key.to_owned(), value: value.to_owned() })
     }
 }

@@ -46,6 +46,10 @@ fn wrong_arguments_are_named_with_the_fix_and_end_with_2() {
             &["run", "--distance", "5", "--", "true"],
             "only wifi links have a distance and a radio: add --link wifi-g",
         ),
+        (
+            &["run", "--sysctl", "kernel.hostname=x", "--", "true"],
+            "a station has parameters only under net., such as net.ipv4.tcp_sack=0",
+        ),
         (&["run", "--stations", "5", "--", "true"], "add --link wifi-b or --link wifi-g"),
         (&["run", "--link", "wifi-g", "--policy", "flex", "--", "true"], "or use --link pipe"),
         (&["exec"], "<STATION>"),

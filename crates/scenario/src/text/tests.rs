@@ -94,6 +94,14 @@ fn impossible_values_name_their_line_the_value_and_the_fix() {
             "a.toml:33: off belongs to on-off arrivals: add arrivals = \"on-off\"",
         ),
         ("duration = \"2s\"", "duration = \"0s\"", "a.toml:4: a duration of 0 shows nothing"),
+        (
+            "seed = 42",
+            "sysctl = [\"net.ipv4.tcp_sack=0\", \"kernel.hostname=x\"]",
+            "a.toml:3: \"kernel.hostname=x\" is not a kernel parameter of a station: a station has",
+        ),
+        ("seed = 42", "sysctl = [\"net=1\"]", "\"net=1\" is not a kernel parameter of a station"),
+        ("seed = 42", "sysctl = [\"net..x=1\"]", "only under net., such as net.ipv4.tcp_sack=0"),
+        ("seed = 42", "sysctl = [\"net/../x=1\"]", "only under net., such as net.ipv4"),
         ("format = 1", "", "the key \"format\" is missing: write `format = 1` first"),
     ];
     for (old, new, expected) in cases {

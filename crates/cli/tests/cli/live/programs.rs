@@ -16,7 +16,7 @@ fn the_exit_code_is_the_commands() {
     assert_eq!(code("run -q -- /etc/passwd"), Some(126));
     assert_eq!(code("run -q --loss 1.5 -- true"), Some(2));
     assert_eq!(code("run -q --sysctl net.ipv4.no_such=1 -- true"), Some(125));
-    assert_eq!(code("run -q --sysctl kernel.hostname=x -- true"), Some(125));
+    assert_eq!(code("run -q --sysctl kernel.hostname=x -- true"), Some(2));
 }
 
 #[test]
