@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use windfall_base::{Duration, Probability, Seed};
-use windfall_report::{Verdict, page};
+use windfall_report::{Finding, Verdict, page};
 use windfall_reproduce::demo::Demo;
 
 use crate::exit::{Outcome, Result};
 use crate::options::DEFAULT_SEED;
-use crate::reproduce::write_all;
+use crate::reproduce::{as_json, write_all};
 
 /// Bit error rate of the demonstration: about every ninth full packet is hit.
 const DEFAULT_BER: f64 = 1e-5;
@@ -32,6 +32,9 @@ pub(crate) struct Args {
     /// Write the page into this directory
     #[arg(long, value_name = "DIR", default_value = "out/demo")]
     out: PathBuf,
+    /// Print the finding as JSON
+    #[arg(long)]
+    json: bool,
     /// Seed of everything that is drawn [default: 1]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<Seed>,
@@ -57,17 +60,24 @@ pub(crate) fn run(args: &Args) -> Result {
     bar.finish_and_clear();
     let findings = [finding];
     write_all(&args.out, &page::render("Windfall: a demonstration", &findings), &findings)?;
+    match args.json {
+        true => std::io::stdout().write_all(as_json(&findings, &args.out).as_bytes())?,
+        false => show(&findings[0], args)?,
+    }
+    Ok(if findings[0].is_as_expected() { Outcome::Done } else { Outcome::No })
+}
+
+fn show(finding: &Finding, args: &Args) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    for (_, table) in &findings[0].tables {
+    for (_, table) in &finding.tables {
         writeln!(out, "{}", table.to_text())?;
     }
-    for claim in &findings[0].claims {
+    for claim in &finding.claims {
         let verdict = match claim.verdict {
             Verdict::Reproduced => String::new(),
             verdict => format!(" [{verdict}]"),
         };
         writeln!(out, "{}: {}{verdict}", claim.paper, claim.measured)?;
     }
-    writeln!(out, "\n{}", args.out.join("index.html").display())?;
-    Ok(if findings[0].is_as_expected() { Outcome::Done } else { Outcome::No })
+    Ok(writeln!(out, "\n{}", args.out.join("index.html").display())?)
 }

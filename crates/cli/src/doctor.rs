@@ -5,6 +5,7 @@ use std::io::Write;
 use windfall_live::doctor::{Health, examine};
 
 use crate::exit::{Outcome, Result};
+use crate::json;
 
 /// Say what this machine allows, and what to do about the rest
 #[derive(Debug, clap::Args)]
@@ -19,7 +20,8 @@ pub(crate) fn run(args: &Args) -> Result {
     let findings = examine();
     let mut out = std::io::stdout().lock();
     if args.json {
-        writeln!(out, "{}", serde_json::to_string(&findings)?)?;
+        let report = serde_json::json!({ "findings": findings });
+        out.write_all(json::line(json::DOCTOR, report).as_bytes())?;
     } else {
         for finding in &findings {
             let mark = match finding.health {

@@ -101,7 +101,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "windfall reproduce S3 --out out/paper-003",
         ],
     ),
-    ("demo", &["windfall demo", "windfall demo --ber 5e-5 --out out/demo"]),
+    ("demo", &["windfall demo", "windfall demo --ber 5e-5 --json --out out/demo"]),
     ("doctor", &["windfall doctor", "windfall doctor --json"]),
     ("completions", &["windfall completions bash", "windfall completions --man share/man/man1"]),
 ];

@@ -10,8 +10,8 @@ use windfall_media::{Arrived, Decoded, Jpeg, Layout, Picture, landscape};
 
 use crate::exchange::{On, To};
 use crate::exit::{Outcome, Result, Trouble};
-use crate::input;
 use crate::usage::whole;
+use crate::{input, json};
 
 /// Send a picture: its head and tables exactly, the rest approximately, and say how it arrived
 #[derive(Debug, clap::Args)]
@@ -147,7 +147,7 @@ impl Receive {
                 "segments": count.segments, "unreadable": decoded.unreadable,
                 "psnr_db": psnr, "ssim": ssim,
             });
-            writeln!(out, "{report}")?;
+            out.write_all(json::line(json::IMAGE, report).as_bytes())?;
             return Ok(Outcome::Done);
         }
         writeln!(

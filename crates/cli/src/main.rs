@@ -15,6 +15,7 @@ mod footer;
 mod help;
 mod image;
 mod input;
+mod json;
 mod options;
 mod record;
 mod reproduce;

@@ -10,6 +10,7 @@ use windfall_report::figure::{Basis, Context, Effort, Figure, select};
 use windfall_report::{Finding, Table, page};
 
 use crate::exit::{Outcome, Result, Trouble};
+use crate::json;
 use crate::options::DEFAULT_SEED;
 
 /// Reproduce a paper's figures: what it says, what is measured here, and the verdict
@@ -92,14 +93,14 @@ impl Args {
     }
 }
 
-fn list(figures: &[&Figure], json: bool) -> Result {
+fn list(figures: &[&Figure], as_json: bool) -> Result {
     let basis = |figure: &Figure| match figure.basis {
         Basis::Simulated => "simulated time",
         Basis::Both => "simulated and real time",
         Basis::RealTime => "real time",
     };
     let mut out = std::io::stdout().lock();
-    if json {
+    if as_json {
         let list = figures.iter().map(|figure| {
             serde_json::json!({
                 "figure": figure.name,
@@ -108,7 +109,8 @@ fn list(figures: &[&Figure], json: bool) -> Result {
                 "expected": figure.expected,
             })
         });
-        writeln!(out, "{}", list.collect::<serde_json::Value>())?;
+        let report = serde_json::json!({ "figures": list.collect::<serde_json::Value>() });
+        out.write_all(json::line(json::FIGURES, report).as_bytes())?;
         return Ok(Outcome::Done);
     }
     let mut table = Table::new(["figure", "shows", "measured in", "verdict on record"]);
@@ -138,12 +140,17 @@ fn cannot(path: &Path, error: &std::io::Error) -> Trouble {
     Trouble::new(format!("cannot write {}: {error}; choose another with --out", path.display()))
 }
 
+/// The findings, and where their page is.
+pub(crate) fn as_json(findings: &[Finding], directory: &Path) -> String {
+    let list: serde_json::Value = findings.iter().map(Finding::to_json).collect();
+    let page = directory.join("index.html").display().to_string();
+    json::line(json::FINDINGS, serde_json::json!({ "findings": list, "page": page }))
+}
+
 fn show(findings: &[Finding], args: &Args) -> Result<()> {
     let mut out = std::io::stdout().lock();
     if args.json {
-        let list: serde_json::Value = findings.iter().map(Finding::to_json).collect();
-        writeln!(out, "{list}")?;
-        return Ok(());
+        return Ok(out.write_all(as_json(findings, &args.out).as_bytes())?);
     }
     for finding in findings {
         writeln!(out, "{}: {}\n", finding.figure, finding.title)?;

@@ -10,6 +10,7 @@ use windfall_trace::errors::{ErrorTrace, Fault, TraceHeader};
 
 use crate::exchange::{On, Pulse, To};
 use crate::exit::{Outcome, Result, Trouble};
+use crate::json;
 use crate::record::command_line;
 use crate::usage::whole;
 
@@ -115,7 +116,7 @@ impl Receive {
                 "seconds": pulse.seconds(),
                 "gap_mean_s": gap, "gap_variance_s2": variance,
             });
-            writeln!(out, "{report}")?;
+            out.write_all(json::line(json::STREAM, report).as_bytes())?;
             return Ok(Outcome::Done);
         }
         writeln!(

@@ -18,10 +18,10 @@ use windfall_trace::errors::{
 use windfall_trace::pcapng::read as read_capture;
 
 use crate::exit::{Outcome, Result, Trouble};
-use crate::input;
 use crate::options::DEFAULT_SEED;
 use crate::record::command_line;
 use crate::usage::whole;
+use crate::{input, json};
 
 /// Make, show, fit, convert and record error traces
 #[derive(Debug, clap::Args)]
@@ -250,8 +250,8 @@ fn show(args: &Show) -> Result {
         fs::write(path, svg).map_err(|error| cannot("write", path, &error))?;
     }
     if args.json {
-        let value = serde_json::json!({ "header": trace.header(), "statistics": statistics });
-        return print(format!("{value}\n").as_bytes());
+        let report = serde_json::json!({ "header": trace.header(), "statistics": statistics });
+        return print(json::line(json::TRACE_STATISTICS, report).as_bytes());
     }
     let header = serde_json::to_string(trace.header())?;
     print(format!("{header}\n{}", statistics.to_text()).as_bytes())
@@ -268,7 +268,8 @@ fn fit(args: &FitArgs) -> Result {
     let at = |error| Trouble::new(format!("{}: {error}", args.trace.display()));
     let report = Fit::of(&Steps::of(&trace, level).map_err(at)?).map_err(at)?.report(level);
     if args.json {
-        return print(format!("{}\n", serde_json::to_string(&report)?).as_bytes());
+        let report = serde_json::to_value(&report)?;
+        return print(json::line(json::TRACE_FIT, report).as_bytes());
     }
     print(fit_text(&report).as_bytes())
 }

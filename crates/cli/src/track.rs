@@ -9,6 +9,7 @@ use windfall_base::Duration;
 
 use crate::exchange::{On, Pulse, To};
 use crate::exit::{Outcome, Result, Trouble};
+use crate::json;
 use crate::usage::{real, whole};
 
 /// Send positions of a walker, and compute the mean speed from those that arrive
@@ -117,7 +118,7 @@ impl Receive {
                 "true_speed_mps": speed, "error": error, "seconds": pulse.seconds(),
                 "gap_mean_s": gap, "gap_variance_s2": variance,
             });
-            writeln!(out, "{report}")?;
+            out.write_all(json::line(json::TRACK, report).as_bytes())?;
             return Ok(Outcome::Done);
         }
         writeln!(out, "{arrived} of {count} points, {} implausible", tracker.implausible)?;

@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result {
     })();
     let (outcome, network) = ended.map_err(|error| Trouble::of_run(&error))?;
     let summary = watcher.finish(&topology, seed, &outcome, &network);
-    args.live.publish(&summary, args.record.json);
+    args.live.publish_alone(&summary, args.record.json)?;
     Ok(Outcome::Done)
 }
 

@@ -12,7 +12,7 @@ use windfall_scenario::{Flags, Sysctl, Topology};
 use windfall_trace::recorder::Recorder;
 use windfall_trace::summary::{FailedProgram, LateSummary, LinkSummary, StationSummary, Summary};
 
-use crate::exit::Trouble;
+use crate::exit::{Result, Trouble};
 use crate::record::command_line;
 use crate::status::Status;
 use crate::wifi::{delivered_bytes, radio_summary};
@@ -30,7 +30,7 @@ pub(crate) struct LiveOptions {
     /// Set a kernel parameter in every station: net.ipv4.tcp_sack=0
     #[arg(long, value_name = "KEY=VALUE")]
     sysctl: Vec<Sysctl>,
-    /// Write the summary to this file instead of the standard error
+    /// Write the summary to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     summary: Option<PathBuf>,
     /// Say nothing but errors
@@ -53,7 +53,17 @@ impl LiveOptions {
         self.quiet || self.summary.is_some()
     }
 
-    /// Says what became of the packets.
+    /// Says what became of the packets, on the standard output if that is asked for in JSON:
+    /// no program of the user's writes there.
+    pub(crate) fn publish_alone(&self, summary: &Summary, json: bool) -> Result<()> {
+        if json && self.summary.is_none() {
+            return Ok(writeln!(io::stdout(), "{}", summary.to_json())?);
+        }
+        self.publish(summary, json);
+        Ok(())
+    }
+
+    /// Says what became of the packets, in a run whose standard output is a program's.
     pub(crate) fn publish(&self, summary: &Summary, json: bool) {
         let text = match json {
             true => format!("{}\n", summary.to_json()),

@@ -96,7 +96,7 @@ impl Finding {
         table
     }
 
-    /// The finding as JSON, without its figures and values, which have files of their own.
+    /// The finding as JSON; its figures and values are in the files that it names.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::json!({
@@ -109,6 +109,7 @@ impl Finding {
             "version": self.provenance.version,
             "seed": self.provenance.seed,
             "command": self.provenance.command,
+            "files": self.files().into_iter().map(|(name, _)| name).collect::<Vec<_>>(),
         })
     }
 

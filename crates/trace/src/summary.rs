@@ -9,6 +9,10 @@ use serde::Serialize;
 use windfall_base::{Drops, Duration, Seed};
 use windfall_network::{ElementId, LinkLedger, Network};
 
+/// What the account says of its own format; the number grows when a member changes its meaning or
+/// goes.
+pub const FORMAT: &str = "windfall-summary/1";
+
 /// The account of a whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
@@ -329,11 +333,15 @@ impl Summary {
         self.links.iter().all(|link| link.balances)
     }
 
-    /// The account as one JSON object.
+    /// The account as one JSON object, whose `format` is [`FORMAT`].
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         // Strings, numbers and lists of them: there is nothing in it that JSON cannot say.
-        serde_json::to_value(self).unwrap_or_default()
+        let mut account = serde_json::to_value(self).unwrap_or_default();
+        if let Some(members) = account.as_object_mut() {
+            members.insert("format".to_owned(), FORMAT.into());
+        }
+        account
     }
 
     /// A line for each flow on each link to which packets of it came.

@@ -34,6 +34,14 @@ impl Args {
     pub(super) fn has_command(&self) -> bool {
         !self.command.is_empty()
     }
+
+    /// Where JSON goes: to the standard output, unless that is the program's.
+    fn json_out(&self) -> Box<dyn Write> {
+        match self.has_command() {
+            true => Box::new(std::io::stderr()),
+            false => Box::new(std::io::stdout()),
+        }
+    }
 }
 
 /// One pair, read.
@@ -114,7 +122,7 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 fn say(args: &Args, text: &str) {
-    if !args.options.quiet && args.command.is_empty() {
+    if !args.options.quiet && !args.has_command() {
         // A standard error that is closed is ignored.
         let _ = writeln!(std::io::stderr(), "{text}");
     }
@@ -123,11 +131,12 @@ fn say(args: &Args, text: &str) {
 /// Says what became of the connections that are over.
 fn report(args: &Args, engine: &mut Engine, tcp: &str) -> Result<()> {
     for one in engine.take_records() {
-        let mut err = std::io::stderr().lock();
         if args.options.json {
-            record::json(&mut err, &one, tcp, args.options.seed)?;
+            let mut out = args.json_out();
+            record::json(&mut out, &one, tcp, args.options.seed)?;
+            out.flush()?;
         } else if !args.options.quiet {
-            record::line(&mut err, &one)?;
+            record::line(&mut std::io::stderr(), &one)?;
         }
     }
     Ok(())

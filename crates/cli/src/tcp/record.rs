@@ -5,15 +5,16 @@ use std::io::{self, Write};
 use windfall_base::Seed;
 use windfall_live::tcp::Record;
 
+use crate::json;
+
 /// Writes one line of JSON.
 pub(super) fn json(out: &mut impl Write, record: &Record, tcp: &str, seed: Seed) -> io::Result<()> {
-    let mut value = serde_json::to_value(record)?;
-    if let Some(object) = value.as_object_mut() {
-        object.insert("format".to_owned(), 1.into());
-        object.insert("tcp".to_owned(), tcp.into());
-        object.insert("seed".to_owned(), seed.to_string().into());
+    let mut report = serde_json::to_value(record)?;
+    if let Some(members) = report.as_object_mut() {
+        members.insert("tcp".to_owned(), tcp.into());
+        members.insert("seed".to_owned(), seed.0.into());
     }
-    writeln!(out, "{value}")
+    out.write_all(json::line(json::CONNECTION, report).as_bytes())
 }
 
 /// Writes one line for people.

@@ -5,6 +5,7 @@ use std::io::Write;
 use windfall_scenario::TcpSettings;
 
 use crate::exit::{Outcome, Result};
+use crate::json;
 
 /// List the settings of the TCP with their values
 #[derive(Debug, clap::Args)]
@@ -23,7 +24,8 @@ pub(crate) fn run(args: &Args) -> Result {
     if args.json {
         let values = settings.values().map(|(knob, value)| (knob.name.to_owned(), value.into()));
         let values: serde_json::Map<_, serde_json::Value> = values.collect();
-        writeln!(out, "{}", serde_json::Value::Object(values))?;
+        let report = serde_json::json!({ "tcp": settings.to_string(), "settings": values });
+        out.write_all(json::line(json::TCP_SETTINGS, report).as_bytes())?;
         return Ok(Outcome::Done);
     }
     writeln!(out, "{settings}\n")?;

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 /// What the receiver reports when `words` are sent to it over `over`.
-fn exchange(command: &str, over: &str, words: &[&str]) -> Value {
+pub(crate) fn exchange(command: &str, over: &str, words: &[&str]) -> Value {
     exchange_with(&[], command, over, words)
 }
 

@@ -17,6 +17,7 @@ mod exchange;
 mod expert;
 mod far;
 mod interop;
+mod json;
 mod outside;
 mod programs;
 mod recovery;

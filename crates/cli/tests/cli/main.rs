@@ -3,6 +3,7 @@
 mod documents;
 mod exchange;
 mod input;
+mod json;
 mod live;
 mod reproduce;
 mod sim;

@@ -66,7 +66,8 @@ impl Up {
         std::fs::write(&file, scenario).expect("a file");
         let mut command = Self::command(&program, user);
         command.args(["up", "--json", "--name", name]).arg(&file);
-        let mut run = command.stderr(Stdio::piped()).spawn().expect("it runs");
+        let mut run =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
         let mut errors = BufReader::new(run.stderr.take().expect("a pipe"));
         let mut line = String::new();
         while !line.contains(" is up") {
@@ -95,10 +96,15 @@ impl Up {
     pub(crate) fn end(mut self) -> serde_json::Value {
         let pid = rustix::process::Pid::from_child(&self.run);
         rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it lives");
-        let mut text = String::new();
-        self.errors.read_to_string(&mut text).expect("text");
-        assert!(self.run.wait().expect("it ends").success(), "{text}");
-        serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}"))
+        let (mut text, mut errors) = (String::new(), String::new());
+        let out = self.run.stdout.as_mut().expect("a pipe");
+        out.read_to_string(&mut text).expect("text");
+        self.errors.read_to_string(&mut errors).expect("text");
+        assert!(self.run.wait().expect("it ends").success(), "{errors}");
+        assert_eq!(errors, "");
+        let summary = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}"));
+        crate::json::Page::read().check(&summary);
+        summary
     }
 }
 
@@ -185,7 +191,7 @@ fn the_doctor_finds_what_runs_need() {
     let output = crate::live::windfall("doctor --json").output().expect("it runs");
     assert_eq!(output.status.code(), Some(0));
     let findings: serde_json::Value = serde_json::from_slice(&output.stdout).expect("findings");
-    let findings = findings.as_array().expect("a list");
+    let findings = findings["findings"].as_array().expect("a list");
     for name in ["namespaces", "devices", "tun", "udp-lite", "tcp-congestion", "slirp4netns"] {
         let finding = findings.iter().find(|finding| finding["name"] == name);
         let finding = finding.unwrap_or_else(|| panic!("no finding of {name}"));

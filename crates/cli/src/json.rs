@@ -1,0 +1,35 @@
+//! What `--json` prints: an object a line, whose `format` says which one; `docs/json.md` lists the
+//! members of each.
+//!
+//! The number behind a name grows when a member changes its meaning or goes.
+
+use serde_json::Value;
+
+/// What became of a connection of `windfall tcp`.
+pub(crate) const CONNECTION: &str = "windfall-connection/1";
+/// What a machine allows.
+pub(crate) const DOCTOR: &str = "windfall-doctor/1";
+/// The figures that `windfall reproduce` knows.
+pub(crate) const FIGURES: &str = "windfall-figures/1";
+/// What came of figures, or of the demonstration.
+pub(crate) const FINDINGS: &str = "windfall-findings/1";
+/// What became of a picture.
+pub(crate) const IMAGE: &str = "windfall-image/1";
+/// What became of a stream.
+pub(crate) const STREAM: &str = "windfall-stream/1";
+/// The settings of the TCP.
+pub(crate) const TCP_SETTINGS: &str = "windfall-tcp-settings/1";
+/// Models fitted to an error trace.
+pub(crate) const TRACE_FIT: &str = "windfall-trace-fit/1";
+/// The statistics of an error trace.
+pub(crate) const TRACE_STATISTICS: &str = "windfall-trace-statistics/1";
+/// What became of a track.
+pub(crate) const TRACK: &str = "windfall-track/1";
+
+/// The line that is printed: the members of an object, and its format.
+pub(crate) fn line(format: &str, mut object: Value) -> String {
+    if let Some(members) = object.as_object_mut() {
+        members.insert("format".to_owned(), format.into());
+    }
+    format!("{object}\n")
+}
