@@ -333,3 +333,6 @@ fn copy<P>(places: &mut VecDeque<Place<P>>, base: Seq32, seq: Seq32) -> Option<&
     let place = usize::try_from(seq.distance_from(base)).ok()?;
     places.get_mut(place)?.copy.as_mut()
 }
+
+#[cfg(test)]
+mod tests;

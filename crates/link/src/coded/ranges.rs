@@ -100,6 +100,8 @@ mod tests {
                 }
             }
             prop_assert_eq!(ranges.bytes(), model.len());
+            let begins = model.iter().filter(|byte| **byte == 0 || !model.contains(&(*byte - 1)));
+            prop_assert_eq!(ranges.is_contiguous(), begins.count() == 1);
             let next = ranges.next_from(probe).map(|range| range.start);
             prop_assert_eq!(next, model.range(probe..).next().copied());
             let all: Vec<usize> = ranges.0.iter().cloned().flatten().collect();

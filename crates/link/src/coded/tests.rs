@@ -284,6 +284,128 @@ fn blocks_of_a_false_packet_are_asked_for_again() {
     assert!(receiver.poll_delivery().is_none());
 }
 
+/// Says what a receiver reports of the first unit of a packet, which the air changes.
+fn report(kind: Kind, len: usize, mut air: impl FnMut(&mut Frame)) -> Report {
+    let [mut sender, mut receiver] = [Coded::new(config(kind)), Coded::new(config(kind))];
+    let next = || Some(Pulled::from(packet(1, len)));
+    let mut unit = sender.next_unit(Instant::START, next).expect("there is a packet");
+    air(&mut unit);
+    Report::parse(&receiver.take_unit(unit).1.expect("the header is whole")).unwrap()
+}
+
+#[test]
+fn each_block_is_reported_as_it_arrived() {
+    let found = report(Kind::Flex, 1_261, |unit| {
+        spoil(unit, 300..310);
+        unit.truncate(unit.header.len() + 3 * BLOCK + 20);
+    });
+    use windfall_wire_link::coded::Fate::{Failed, Good, Missing};
+    assert_eq!(found.fates[..], [Good(0), Failed, Good(0), Missing, Missing]);
+    // With parity a block survives six wrong bytes, or thirteen that were cut off, whole or not.
+    for len in [5 * 240 - 4, 1_100] {
+        let found = report(Kind::Light, len, |unit| {
+            spoil(unit, (260..263).chain(1_030..1_036));
+        });
+        assert_eq!(found.fates[..], [Good(0), Good(3), Good(0), Good(0), Good(6)], "{len}");
+        let found = report(Kind::Light, len, |unit| unit.truncate(unit.len() - 13));
+        assert!(matches!(found.fates[..], [Good(0), .., Good(_)]), "{found:?}");
+        let found = report(Kind::Light, len, |unit| unit.truncate(unit.len() - 14));
+        assert!(matches!(found.fates[..], [Good(0), .., Missing]), "{found:?}");
+    }
+}
+
+#[test]
+fn a_packet_says_how_many_symbols_were_corrected() {
+    let mut pair = Pair::new(config(Kind::Light));
+    pair.run(vec![packet(1, 1_100)], 1, |unit| {
+        spoil(unit, (260..263).chain(1_030..1_036));
+        (true, true)
+    });
+    assert_eq!(pair.delivered.first().map(|frame| frame.damage.corrected), Some(9));
+}
+
+#[test]
+fn what_is_behind_the_blocks_is_ignored() {
+    let [mut sender, mut receiver] = [(); 2].map(|()| Coded::new(config(Kind::Bold)));
+    let next = || Some(Pulled::from(packet(1, 500)));
+    let mut unit = sender.next_unit(Instant::START, next).expect("there is a packet");
+    let blocks = unit.payload.to_bytes();
+    unit.payload = windfall_base::Payload::new(blocks.slice(..200), {
+        [&blocks[200..], &[0xaa; 2_000]].concat().into()
+    });
+    receiver.take_unit(unit);
+    let delivered = receiver.poll_delivery().expect("all of it is there");
+    assert_eq!(delivered.payload.to_bytes(), packet(1, 500).payload.to_bytes());
+}
+
+//= S3.18
+#[test]
+fn a_policy_that_repeats_whole_frames_keeps_nothing_of_a_damaged_one() {
+    let mut pair = Pair::new(config(Kind::Bold));
+    let mut frames = 0;
+    pair.run(vec![packet(1, 1_200)], 9, |unit| {
+        frames += 1;
+        match frames {
+            1 => spoil(unit, 300..310),
+            2 => spoil(unit, 10..20),
+            _ => {}
+        }
+        (true, true)
+    });
+    assert_eq!((pair.frames, pair.delivered.len()), (3, 1));
+}
+
+#[test]
+fn a_frame_of_another_length_under_the_same_number_is_refused() {
+    let [mut one, mut other, mut receiver] = [(); 3].map(|()| Coded::new(config(Kind::Flex)));
+    let unit = |sender: &mut Coded, len| {
+        let mut next = Some(Pulled::from(packet(1, len)));
+        sender.next_unit(Instant::START, || next.take()).expect("there is a packet")
+    };
+    let mut begun = unit(&mut one, 600);
+    spoil(&mut begun, 300..310);
+    assert!(receiver.take_unit(begun).1.is_some());
+    let foreign = unit(&mut other, 700);
+    assert_eq!(receiver.take_unit(foreign), (Arrival::Packet, None));
+    let events: Vec<Event> = core::iter::from_fn(|| receiver.poll_event()).collect();
+    assert!(
+        matches!(events[..], [Event::Dropped { reason: DropReason::Malformed, .. }]),
+        "{events:?}"
+    );
+    assert_eq!(receiver.held(), 1, "what was begun stays");
+}
+
+#[test]
+fn a_packet_that_is_asked_for_again_is_taken_from_its_beginning() {
+    let mut sender = Coded::new(config(Kind::Flex));
+    let mut receiver = Coded::new(config(Kind::Flex));
+    let unit = |sender: &mut Coded| {
+        let next = || Some(Pulled::from(packet(1, 500)));
+        sender.next_unit(Instant::START, next).expect("there is a packet")
+    };
+    let progress = |feedback: Option<Feedback>| Report::parse(&feedback.unwrap()).unwrap().progress;
+    use windfall_wire_link::coded::Progress::{Again, Complete, Partial};
+    // Blocks with checks of their own that hold, of other bytes than those of the packet.
+    let mut first = unit(&mut sender);
+    let head = codes::open_header(&first.header).unwrap();
+    first.payload = blocks::write(&head, &[7; 504]).into();
+    let (_, feedback) = receiver.take_unit(first);
+    sender.take_outcome(feedback.as_ref());
+    assert_eq!(progress(feedback), Again);
+    // The sender sends all of it again; of this the second block fails.
+    let mut second = unit(&mut sender);
+    assert_eq!(second.payload.len(), 504 + 2 * 2);
+    spoil(&mut second, 300..310);
+    let (_, feedback) = receiver.take_unit(second);
+    sender.take_outcome(feedback.as_ref());
+    assert_eq!(progress(feedback), Partial);
+    let (_, feedback) = receiver.take_unit(unit(&mut sender));
+    assert_eq!(progress(feedback), Complete);
+    let delivered = receiver.poll_delivery().expect("it is complete");
+    assert_eq!(delivered.payload.to_bytes(), packet(1, 500).payload.to_bytes());
+    assert_eq!(delivered.damage.frame, Check::Good);
+}
+
 /// Of 1500 packets of 500 bytes, one every 8 ms and worthless after 30, how many are complete in
 /// time; frames are lost in spells, and blocks have many wrong bytes in others.
 fn in_time(policy: Kind, seed: u64) -> usize {

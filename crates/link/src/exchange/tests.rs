@@ -117,3 +117,19 @@ fn a_damaged_packet_is_neither_acknowledged_nor_handed_up() {
     let frame = far.poll_delivery().expect("the second attempt");
     assert_eq!((frame.tag, frame.damage.frame), (Some(Tag(1)), Check::Good));
 }
+
+//= S0.6
+#[test]
+fn a_damaged_packet_is_handed_up_if_it_is_the_last_attempt_and_welcome() {
+    for (attempts, welcome) in [(1, true), (1, false), (2, true), (2, false)] {
+        let arq = Arq::Attempts(NonZeroU8::new(attempts).expect("one or two"));
+        let framing = Framing::Plain { arq, accept_damaged: welcome };
+        let [mut near, mut far] = [Exchange::new(framing), Exchange::new(framing)];
+        let mut damaged = unit(&mut near, 1);
+        let last = damaged.payload.len() as u32 * 8 + 7;
+        damaged.invert(&[last]);
+        assert_eq!(far.take_unit(damaged).1, None, "damage is never acknowledged");
+        let count = delivered(&mut far).len();
+        assert_eq!(count, usize::from(attempts == 1 && welcome));
+    }
+}

@@ -262,3 +262,6 @@ impl Policy for Best {
         self.learn_blocks(plan.level, fates);
     }
 }
+
+#[cfg(test)]
+mod tests;

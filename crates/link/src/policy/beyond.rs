@@ -79,3 +79,32 @@ pub(super) fn approach(distribution: &mut [f64; 8], seen: &[f64; 8], weight: f64
         *known += weight * (seen - *known);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shares(beyond: &Beyond, expected: [f64; 3]) {
+        let mut left = 1.0;
+        let spread = beyond.spread(Level::NONE);
+        for (level, expected) in (1..).zip(expected) {
+            assert!((spread[level] - left * expected).abs() < 1e-12, "{level}: {spread:?}");
+            left -= spread[level];
+        }
+    }
+
+    #[test]
+    fn what_a_level_saves_is_learned_from_blocks_that_had_as_much_parity() {
+        // Of what the level below does not save, each saves 0.6 at first; a block weighs a fifth.
+        let mut beyond = Beyond::default();
+        shares(&beyond, [0.6, 0.6, 0.6]);
+        beyond.learn(Level::STRONGEST, Fate::Good(9));
+        assert_eq!(Level::correcting(9).index(), 2);
+        shares(&beyond, [0.48, 0.68, 0.6]);
+        beyond.learn(Level::LIGHT, Fate::Failed);
+        // What had less parity lets the stronger levels return to 0.6, by a fiftieth.
+        shares(&beyond, [0.384, 0.68 - 0.02 * 0.08, 0.6]);
+        beyond.learn(Level::STRONGEST, Fate::Missing);
+        shares(&beyond, [0.384, 0.68 - 0.02 * 0.08, 0.6]);
+    }
+}

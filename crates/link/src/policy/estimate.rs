@@ -19,3 +19,25 @@ impl Estimate {
         self.value += weight * (happened - self.value);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_begins_as_a_mean_with_two_trials_before_the_first() {
+        let mut estimate = Estimate::default();
+        for (happened, expected) in [(1.0, 1.0 / 3.0), (1.0, 2.0 / 4.0), (0.0, 2.0 / 5.0)] {
+            estimate.learn(happened);
+            assert!((estimate.value - expected).abs() < 1e-12, "{estimate:?}");
+        }
+    }
+
+    #[test]
+    fn an_estimate_never_becomes_slower_than_one_in_a_hundred() {
+        let mut estimate = Estimate::default();
+        (0..1_000).for_each(|_| estimate.learn(0.0));
+        estimate.learn(1.0);
+        assert!((estimate.value - 0.01).abs() < 1e-12, "{estimate:?}");
+    }
+}

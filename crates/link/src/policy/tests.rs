@@ -65,6 +65,69 @@ fn flex_responds_within_tens_of_milliseconds() {
     assert!(frames <= 3, "{frames}");
 }
 
+/// Frames of the same fates, one after the other; gives the blocks of each next one.
+fn sizes(flex: &mut Flex, frames: usize, fates: &[Fate]) -> Vec<u8> {
+    let next = |_| {
+        let plan = flex.plan(&REQUEST).unwrap();
+        flex.learn(plan, Outcome::Report(fates));
+        flex.plan(&REQUEST).unwrap().blocks
+    };
+    (0..frames).map(next).collect()
+}
+
+const GOOD: Fate = Fate::Good(0);
+const CUT: Fate = Fate::Missing;
+
+//= S3.21
+#[test]
+fn flex_halves_frames_after_two_bad_cuts_and_lets_them_grow_after_four_good_ones() {
+    let mut flex = Flex::default();
+    // However long the link was good before.
+    assert_eq!(sizes(&mut flex, 50, &[GOOD; 5]), [5; 50]);
+    let half = [GOOD, GOOD, CUT, CUT, CUT];
+    assert_eq!(sizes(&mut flex, 2, &half), [5, 2]);
+    assert_eq!(sizes(&mut flex, 5, &[GOOD; 2]), [2, 2, 2, 3, 3]);
+    // Less than half of a frame is not worth more overhead.
+    assert_eq!(sizes(&mut flex, 8, &[GOOD, GOOD, CUT]), [3; 8]);
+}
+
+//= S3.21
+#[test]
+fn flex_keeps_frames_short_while_long_ones_are_cut() {
+    let mut flex = Flex::default();
+    let blocks = sizes(&mut flex, 40, &[GOOD, GOOD, CUT, CUT, CUT]);
+    assert_eq!(blocks[..4], [5, 2, 2, 1]);
+    assert_eq!(blocks[4..], [1; 36]);
+}
+
+//= S3.21
+#[test]
+fn flex_grows_when_frames_of_one_block_fare_no_better() {
+    // Each that follows a cut and is cut lowers what short frames keep by a tenth; below two
+    // thirds, after four, they are not worth their overhead.
+    assert_eq!(sizes(&mut Flex::default(), 8, &[CUT]), [5, 2, 2, 1, 2, 3, 4, 5]);
+}
+
+//= S3.21
+#[test]
+fn flex_lowers_parity_by_one_level_after_every_fourth_frame() {
+    let mut flex = Flex::default();
+    feed(&mut flex, 60, |plan, _| wrong(plan, 60));
+    let mut levels = vec![(Level::correcting(60), 0)];
+    for frame in 1..200 {
+        let level = feed(&mut flex, 1, |plan, _| wrong(plan, 0)).level;
+        if level != levels[levels.len() - 1].0 {
+            levels.push((level, frame));
+        }
+    }
+    let all: Vec<Level> = Level::all().filter(|level| *level <= levels[0].0).rev().collect();
+    assert!(levels.iter().map(|(level, _)| *level).eq(all), "{levels:?}");
+    // The first may fall as soon as it pays: it has stood for long.
+    let waits: Vec<u32> = levels.windows(2).map(|pair| pair[1].1 - pair[0].1).collect();
+    assert!(waits[1..].iter().all(|wait| *wait >= 4), "{waits:?}");
+    assert!(waits.contains(&4), "{waits:?}");
+}
+
 /// Reports so many frames of which every fifth block is destroyed, whatever its parity; gives the
 /// mean share of blocks that the levels leave for data.
 fn destroyed(policy: &mut dyn Policy, frames: usize) -> f64 {

@@ -198,6 +198,162 @@ fn what_cannot_arrive_in_time_gives_way() {
     assert_eq!(pair.dropped(), [DropReason::Expired]);
 }
 
+/// One packet of so many bytes.
+fn long(number: u64, len: usize) -> Frame {
+    let bytes: Vec<u8> = (0..len).map(|at| (at * 7 + number as usize) as u8).collect();
+    Frame { tag: Some(Tag(number)), ..Frame::packet(bytes) }
+}
+
+/// Everything that an end sends of these packets until it waits for a report.
+fn burst(end: &mut Pipe, packets: Vec<Frame>) -> Vec<Frame> {
+    let mut waiting = packets.into_iter();
+    let mut next = || end.poll_transmit(Instant::START, || waiting.next().map(Pulled::from));
+    core::iter::from_fn(|| next().filter(|frame| frame.tag.is_some())).collect()
+}
+
+/// Brings the reports of the second end to the first.
+fn answer(ends: &mut [Pipe; 2]) {
+    while let Some(ack) = ends[1].poll_transmit(Instant::START, || None) {
+        assert_eq!(ends[0].handle_frame(Instant::START, ack), Arrival::Control);
+    }
+}
+
+fn spoil(frame: &mut Frame, bytes: core::ops::Range<usize>) {
+    let origin = frame.header.len();
+    frame.invert(&bytes.map(|byte| ((origin + byte) * 8) as u32).collect::<Vec<_>>());
+}
+
+fn reasons(end: &mut Pipe) -> Vec<(DropReason, bool)> {
+    let reason = |event| match event {
+        Event::Dropped { reason, kept, .. } => Some((reason, kept)),
+        _ => None,
+    };
+    core::iter::from_fn(|| end.poll_event()).filter_map(reason).collect()
+}
+
+#[test]
+fn a_long_packet_goes_in_frames_without_a_wait_between_them() {
+    let mut pair = Pair::new(config(Kind::Flex));
+    let frames = burst(&mut pair.ends[0], vec![long(1, 3_000)]);
+    let lens: Vec<usize> = frames.iter().map(|frame| frame.payload.len()).collect();
+    assert_eq!(lens, [5 * BLOCK, 5 * BLOCK, 3_004 - 10 * 253 + 2 * 2]);
+    // While its frames are under way, a report of the first calls for nothing.
+    let mut frames = frames.into_iter();
+    let mut near = |frame: Option<Frame>| {
+        pair.ends[1].handle_frame(Instant::START, frame.unwrap());
+        pair.ends[1].poll_transmit(Instant::START, || None)
+    };
+    assert_eq!(near(frames.next()), None, "the frame that is next says more");
+    let _ = near(frames.next());
+    let ack = near(frames.next()).expect("the packet is complete");
+    assert!(pair.ends[1].poll_delivery().is_some());
+    pair.ends[0].handle_frame(Instant::START, ack);
+    assert_eq!(pair.ends[0].held(), 0);
+}
+
+#[test]
+fn what_is_under_way_is_not_sent_again_before_its_fate_is_known() {
+    let mut pair = Pair::new(config(Kind::Flex));
+    let frames = burst(&mut pair.ends[0], vec![long(0, 100), long(1, 2_000)]);
+    let [first, second, third] = frames.try_into().expect("one frame, and two");
+    pair.ends[1].handle_frame(Instant::START, first);
+    pair.ends[1].handle_frame(Instant::START, second);
+    answer(&mut pair.ends);
+    assert_eq!(burst(&mut pair.ends[0], vec![]), []);
+    pair.ends[1].handle_frame(Instant::START, third);
+    answer(&mut pair.ends);
+    assert_eq!(pair.ends[0].held(), 0);
+}
+
+#[test]
+fn an_ack_reports_the_blocks_of_every_transmission_since_the_last() {
+    let mut pair = Pair::new(config(Kind::Flex));
+    let mut frames = burst(&mut pair.ends[0], (0..4).map(|n| long(n, 1_000)).collect());
+    spoil(&mut frames[0], 300..340);
+    for frame in frames {
+        pair.ends[1].handle_frame(Instant::START, frame);
+    }
+    answer(&mut pair.ends);
+    let again = burst(&mut pair.ends[0], vec![]);
+    let lens: Vec<usize> = again.iter().map(|frame| frame.payload.len()).collect();
+    assert_eq!(lens, [BLOCK], "the block that failed, and no other");
+}
+
+#[test]
+fn an_ack_without_records_settles_what_was_taken_whole() {
+    // Best would make smaller frames if it took them for lost.
+    for kind in [Kind::Flex, Kind::Best] {
+        let [with, without] = [true, false].map(|has_records| {
+            let mut pair = Pair::new(config(kind));
+            pair.run(packets(30), 1_000, |from, frame| {
+                if from == 1 && !has_records {
+                    frame.payload = Vec::new().into();
+                }
+                true
+            });
+            assert_same(&pair.delivered, &packets(30));
+            pair.bytes
+        });
+        assert_eq!(with, without, "{kind}");
+    }
+}
+
+#[test]
+fn a_false_packet_is_sent_again_as_a_whole() {
+    let mut pair = Pair::new(config(Kind::Flex));
+    let sent = long(1, 2_000);
+    let mut frames = burst(&mut pair.ends[0], vec![sent.clone()]);
+    assert_eq!(frames.len(), 2);
+    // Blocks whose own checks hold, of other bytes: the check of the packet finds it.
+    let head = codes::open_header(&frames[1].header).expect("nothing has changed it");
+    frames[1].payload = super::super::blocks::write(&head, &[7; 2_004]).into();
+    for frame in frames {
+        pair.ends[1].handle_frame(Instant::START, frame);
+    }
+    answer(&mut pair.ends);
+    assert_eq!(pair.ends[0].held(), 1);
+    pair.run(vec![], 100, |_, _| true);
+    assert_same(&pair.delivered, &[sent]);
+    assert_eq!(pair.bytes, 2_004 + 8 * 2, "each byte of it once more");
+}
+
+#[test]
+fn what_was_begun_of_a_packet_is_dropped_when_its_sender_gives_it_up() {
+    let arq = Arq::Attempts(NonZeroU8::MIN);
+    let mut pair = Pair::new(PipeConfig { arq, ..config(Kind::Flex) });
+    let [mut first, second] =
+        burst(&mut pair.ends[0], vec![long(0, 1_000), long(1, 100)]).try_into().unwrap();
+    spoil(&mut first, 300..340);
+    pair.ends[1].handle_frame(Instant::START, first);
+    assert_eq!(pair.ends[1].held(), 1);
+    pair.ends[1].handle_frame(Instant::START, second);
+    assert_eq!(pair.ends[1].held(), 2, "the second packet waits for the first");
+    pair.run(vec![], 100, |_, _| true);
+    assert_eq!(pair.delivered.iter().map(|frame| frame.tag).collect::<Vec<_>>(), [Some(Tag(1))]);
+    assert_eq!(reasons(&mut pair.ends[1]), [(DropReason::Uncorrectable, true)]);
+    assert_eq!((pair.ends[0].held(), pair.ends[1].held()), (0, 0));
+}
+
+#[test]
+fn what_has_no_room_or_is_there_already_is_refused() {
+    let mut pair = Pair::new(config(Kind::Flex));
+    let window = Window { packets: 2, bytes: 10_000 };
+    pair.ends[1] = Pipe::new(PipeConfig { window, ..config(Kind::Flex) });
+    let [first, second, third] =
+        burst(&mut pair.ends[0], (0..3).map(|n| long(n, 100)).collect()).try_into().unwrap();
+    pair.ends[1].handle_frame(Instant::START, third);
+    assert_eq!(reasons(&mut pair.ends[1]), [(DropReason::ReceiveBuffer, true)]);
+    for expected in [vec![], vec![(DropReason::Duplicate, true)]] {
+        pair.ends[1].handle_frame(Instant::START, second.clone());
+        assert_eq!(reasons(&mut pair.ends[1]), expected);
+    }
+    pair.ends[1].handle_frame(Instant::START, first.clone());
+    let delivered = core::iter::from_fn(|| pair.ends[1].poll_delivery()).map(|frame| frame.tag);
+    assert_eq!(delivered.collect::<Vec<_>>(), [Some(Tag(0)), Some(Tag(1))]);
+    pair.ends[1].handle_frame(Instant::START, first);
+    assert_eq!(reasons(&mut pair.ends[1]), [(DropReason::Duplicate, true)]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 

@@ -1,0 +1,305 @@
+use core::num::NonZeroU8;
+
+use windfall_base::{Class, Tag};
+use windfall_wire_link::pipe::{Bitmap, Header};
+
+use super::super::framer::Whole;
+use super::*;
+use crate::coded::pipelined::Coding;
+use crate::event::Arrival;
+use crate::persistence::Arq;
+use crate::pipe::{Pipe, PipeConfig};
+use crate::policy::{Cost, Kind};
+
+/// Plain frames, and coded ones of a policy that knows no deadlines.
+const CODINGS: [Option<Coding>; 2] = {
+    let cost = Cost { per_frame: Duration::from_micros(5), per_byte: Duration::from_nanos(800) };
+    [None, Some(Coding { policy: Kind::Flex, padded: false, cost })]
+};
+
+/// Sent once, whatever becomes of it.
+fn once(packet: Frame) -> Frame {
+    Frame { class: Class { attempts: Some(NonZeroU8::MIN), ..packet.class }, ..packet }
+}
+
+/// Two ends whose frames the test passes on by hand.
+struct Hand {
+    near: Pipe,
+    far: Pipe,
+    queue: VecDeque<Pulled>,
+    now: Instant,
+}
+
+impl Hand {
+    fn new(config: PipeConfig) -> Self {
+        let [near, far] = [Pipe::new(config), Pipe::new(config)];
+        Self { near, far, queue: VecDeque::new(), now: Instant::START }
+    }
+
+    fn persistent(coding: Option<Coding>) -> Self {
+        Self::new(PipeConfig { arq: Arq::Persistent, coding, ..PipeConfig::default() })
+    }
+
+    /// The next frame of the sender.
+    fn send(&mut self) -> Option<Frame> {
+        let queue = &mut self.queue;
+        self.near.poll_transmit(self.now, || queue.pop_front())
+    }
+
+    /// The next frame, which has a packet: this one.
+    fn send_new(&mut self, packet: Frame) -> Frame {
+        let tag = packet.tag;
+        self.queue.push_back(packet.into());
+        let frame = self.send().expect("the window is open");
+        assert_eq!(frame.tag, tag);
+        frame
+    }
+
+    /// Frames until one has no packet; that one is lost.
+    fn send_all(&mut self) -> Vec<Frame> {
+        core::iter::from_fn(|| self.send().filter(|frame| frame.tag.is_some())).collect()
+    }
+
+    fn arrive(&mut self, frame: Frame) {
+        self.far.handle_frame(self.now, frame);
+    }
+
+    /// Brings everything that the receiver says to the sender.
+    fn answer(&mut self) {
+        while let Some(ack) = self.far.poll_transmit(self.now, || None) {
+            assert_eq!(self.near.handle_frame(self.now, ack), Arrival::Control);
+        }
+    }
+
+    fn wait(&mut self, time: Duration) {
+        self.now += time;
+        self.near.handle_timeout(self.now);
+    }
+
+    fn delivered(&mut self) -> Vec<u64> {
+        let frames = core::iter::from_fn(|| self.far.poll_delivery());
+        frames.map(|frame| frame.tag.expect("packets are named").0).collect()
+    }
+
+    fn dropped(&mut self) -> Vec<DropReason> {
+        dropped(&mut self.near)
+    }
+}
+
+fn dropped(end: &mut Pipe) -> Vec<DropReason> {
+    let reason = |event| match event {
+        Event::Dropped { reason, .. } => Some(reason),
+        _ => None,
+    };
+    core::iter::from_fn(|| end.poll_event()).filter_map(reason).collect()
+}
+
+fn packet(number: u64, len: usize) -> Frame {
+    Frame { tag: Some(Tag(number)), ..Frame::packet(vec![number as u8; len]) }
+}
+
+fn is_probe(frame: &Frame) -> bool {
+    matches!(Header::parse(&frame.header, &frame.trailer), Ok(Header::Probe(_)))
+}
+
+#[test]
+fn no_more_goes_out_than_the_window_has_room_for() {
+    // The packet that fills the window may reach beyond it.
+    for (packets, bytes, count) in [(2, 1_000, 2), (9, 240, 3), (9, 241, 4)] {
+        for coding in CODINGS {
+            let window = Window { packets, bytes };
+            let config = PipeConfig { window, arq: Arq::Persistent, coding, ..Default::default() };
+            let mut hand = Hand::new(config);
+            hand.queue.extend((0..9).map(|n| Pulled::from(packet(n, 80))));
+            for _ in 0..2 {
+                let sent = hand.send_all();
+                assert_eq!(sent.len(), count, "{window:?}");
+                // What is acknowledged makes room for as much.
+                sent.into_iter().for_each(|frame| hand.arrive(frame));
+                hand.answer();
+            }
+        }
+    }
+}
+
+//= S3.16
+#[test]
+fn a_packet_goes_out_until_its_time_and_not_after_it() {
+    let expires = Instant::START + Duration::from_millis(1);
+    for coding in CODINGS {
+        for (now, goes) in [(expires, true), (expires + Duration::from_nanos(1), false)] {
+            let mut hand = Hand::persistent(coding);
+            hand.now = now;
+            hand.queue.push_back(Pulled { frame: packet(0, 80), expires: Some(expires) });
+            assert_eq!(hand.send_all().len(), usize::from(goes));
+            let expected: &[DropReason] = if goes { &[] } else { &[DropReason::Expired] };
+            assert_eq!(hand.dropped(), expected);
+        }
+    }
+}
+
+#[test]
+fn a_frame_has_the_class_of_its_packet() {
+    let class = Class { attempts: NonZeroU8::new(3), ..Class::default() };
+    for coding in CODINGS {
+        let frame = Hand::persistent(coding).send_new(Frame { class, ..packet(0, 80) });
+        assert_eq!(frame.class, class);
+    }
+}
+
+#[test]
+fn a_report_is_asked_for_at_once_before_the_first_and_after_a_repetition() {
+    for coding in CODINGS {
+        let mut hand = Hand::persistent(coding);
+        let first = hand.send_new(packet(0, 80));
+        let probe = hand.send().expect("nothing is known of the round trip");
+        assert!(is_probe(&probe));
+        assert!(hand.send().is_none(), "once is enough");
+        hand.wait(Duration::from_millis(10));
+        hand.arrive(first);
+        hand.arrive(probe);
+        hand.answer();
+        assert_eq!(hand.near.poll_timeout(), None, "all is settled");
+        // From now on a clock tells: one round trip of 10 ms gives 10 + 4 · 5 + 1 ms.
+        drop(hand.send_new(packet(1, 80)));
+        assert!(hand.send().is_none());
+        let due = hand.now + Duration::from_millis(31);
+        assert_eq!(hand.near.poll_timeout(), Some((due, "link report overdue")));
+        hand.wait(Duration::from_nanos(30_999_999));
+        assert!(hand.send().is_none());
+        hand.wait(Duration::from_nanos(1));
+        let probe = hand.send().expect("the report is overdue");
+        assert!(is_probe(&probe));
+        hand.arrive(probe);
+        hand.answer();
+        assert_eq!(hand.send().and_then(|frame| frame.tag), Some(Tag(1)), "it was lost");
+        assert!(hand.send().is_some_and(|frame| is_probe(&frame)), "twice would be too bad");
+    }
+}
+
+#[test]
+fn a_report_that_comes_late_leaves_the_next_half_the_time() {
+    let mut hand = Hand::persistent(None);
+    let first = hand.send_new(packet(0, 80));
+    hand.wait(Duration::from_millis(10));
+    hand.arrive(first);
+    hand.answer();
+    drop(hand.send_new(packet(1, 80)));
+    // The time is 31 ms. At 30 ms comes a report that says nothing new.
+    hand.wait(Duration::from_millis(30));
+    let (next, first) = (Seq32(1), Seq32(1));
+    let (header, trailer) = Ack { next, first, arrived: Bitmap::default() }.encode();
+    hand.near.handle_frame(hand.now, Frame { header, trailer, ..Frame::default() });
+    let due = hand.now + Duration::from_micros(15_500);
+    assert_eq!(hand.near.poll_timeout(), Some((due, "link report overdue")));
+}
+
+#[test]
+fn a_packet_lost_sixteen_times_in_no_time_makes_the_link_pause() {
+    for coding in CODINGS {
+        let mut hand = Hand::persistent(coding);
+        hand.queue.push_back(packet(0, 80).into());
+        for attempt in 1..=16 {
+            let frame = hand.send().expect("it does not pause");
+            assert_eq!(frame.tag, Some(Tag(0)), "attempt {attempt}");
+            let probe = hand.send().expect("a report is wanted");
+            hand.arrive(probe);
+            hand.answer();
+        }
+        let end = hand.now + Duration::from_micros(100);
+        hand.wait(Duration::from_nanos(99_999));
+        assert_eq!(hand.near.poll_timeout(), Some((end, "link pauses")));
+        assert!(hand.send().is_none());
+        hand.now = end;
+        assert!(hand.send().is_some_and(|frame| frame.tag == Some(Tag(0))));
+        hand.near.handle_timeout(end);
+        assert!(hand.near.poll_timeout().is_none_or(|(_, why)| why != "link pauses"));
+    }
+}
+
+#[test]
+fn nothing_waits_for_a_packet_that_goes_only_once() {
+    let mut hand = Hand::persistent(None);
+    let lost = hand.send_new(once(packet(0, 80)));
+    assert!(!lost.kept && hand.near.held() == 0);
+    assert!(hand.send().is_none(), "nobody asks for it");
+    // That it was lost, and in no time, is no reason to pause.
+    let second = hand.send_new(once(packet(1, 80)));
+    hand.arrive(second);
+    hand.answer();
+    assert_eq!(hand.near.poll_timeout(), None);
+    assert_eq!(hand.send_new(packet(2, 80)).tag, Some(Tag(2)));
+}
+
+#[test]
+fn the_receiver_learns_of_a_packet_that_went_once_and_was_lost_among_others() {
+    let mut hand = Hand::persistent(None);
+    let first = hand.send_new(packet(0, 80));
+    drop(hand.send_new(once(packet(1, 80))));
+    let third = hand.send_new(packet(2, 80));
+    hand.arrive(first);
+    hand.arrive(third);
+    assert_eq!(hand.delivered(), [0], "the last waits for the second");
+    hand.answer();
+    let probe = hand.send().expect("nothing else would tell the receiver");
+    assert!(is_probe(&probe));
+    hand.arrive(probe);
+    assert_eq!(hand.delivered(), [2]);
+}
+
+#[test]
+fn a_report_of_what_was_never_sent_is_refused() {
+    let ack = |next, first, arrived: &[bool]| {
+        let mut bits = Bitmap::default();
+        arrived.iter().for_each(|bit| assert!(bits.push(*bit)));
+        Ack { next: Seq32(next), first: Seq32(first), arrived: bits }.encode()
+    };
+    // One packet was sent, in transmission 0.
+    for ((header, trailer), makes_sense) in [
+        (ack(1, 0, &[true]), true),
+        (ack(2, 0, &[true]), false),
+        (ack(1, 0, &[true, true]), false),
+        (ack(1, 1, &[true]), false),
+    ] {
+        let mut hand = Hand::persistent(None);
+        drop(hand.send_new(packet(0, 80)));
+        let frame = Frame { header, trailer, ..Frame::default() };
+        let arrival = hand.near.handle_frame(hand.now, frame);
+        let expected = if makes_sense { Arrival::Control } else { Arrival::Packet };
+        assert_eq!(arrival, expected);
+        let reasons: &[DropReason] = if makes_sense { &[] } else { &[DropReason::Malformed] };
+        assert_eq!(hand.dropped(), reasons);
+        assert_eq!(hand.near.held(), usize::from(!makes_sense));
+    }
+}
+
+#[test]
+fn what_is_remembered_of_packets_without_reports_is_bounded() {
+    let mut sender = Sender::new(Whole(Arq::Attempts(NonZeroU8::MIN)), Window::default());
+    let mut events = VecDeque::new();
+    for n in 0..40_000 {
+        let frame = sender.poll_packet(Instant::START, &mut events, || Some(packet(n, 1).into()));
+        assert!(frame.is_some());
+        events.clear();
+    }
+    // Two windows, and the one that is just sent.
+    let remembered = sender.flights.len();
+    assert!((32_768..=32_769).contains(&remembered), "{remembered}");
+}
+
+#[test]
+fn a_receiver_keeps_what_its_window_has_room_for_and_room_comes_back() {
+    let window = Window { bytes: 160, packets: 5 };
+    let mut hand = Hand::persistent(None);
+    hand.far = Pipe::new(PipeConfig { window, arq: Arq::Persistent, ..PipeConfig::default() });
+    for round in 0..3 {
+        // Two of three wait for the first.
+        let frames = [0, 1, 2].map(|n| hand.send_new(packet(3 * round + n, 80)));
+        for (count, frame) in (1..).zip(frames.into_iter().rev()) {
+            hand.arrive(frame);
+            assert_eq!((hand.far.held(), dropped(&mut hand.far)), (count, vec![]));
+        }
+        hand.answer();
+        assert_eq!(hand.delivered(), [0, 1, 2].map(|n| 3 * round + n));
+    }
+}
