@@ -13,7 +13,9 @@ fn git(arguments: &[&str]) -> Option<String> {
 fn commit() -> Option<String> {
     // An archive may be unpacked inside a repository that is not its own.
     let root = git(&["rev-parse", "--show-toplevel"])?;
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().ok()?;
+    // Asked for when it runs: the sources may have moved since it was compiled.
+    let own = Path::new(&std::env::var_os("CARGO_MANIFEST_DIR")?).join("../..");
+    let own = own.canonicalize().ok()?;
     if Path::new(&root).canonicalize().ok()? != own {
         return None;
     }
@@ -23,7 +25,9 @@ fn commit() -> Option<String> {
             println!("cargo:rerun-if-changed={path}");
         }
     }
-    git(&["log", "-1", "--format= (%h %cs)"]).map(|text| format!(" {text}"))
+    // Whatever the user's configuration adds to a log would not fit the line for cargo.
+    git(&["log", "-1", "--no-show-signature", "--no-color", "--format= (%h %cs)"])
+        .map(|text| format!(" {text}"))
 }
 
 fn main() {

@@ -53,6 +53,9 @@ pub(crate) struct Package {
     pub(crate) dev_dependencies: Vec<String>,
 }
 
+/// Folders of what is made from the sources.
+const MADE: [&str; 2] = ["target", "out"];
+
 /// All that the checks look at.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
@@ -63,15 +66,11 @@ pub(crate) struct Workspace {
 impl Workspace {
     /// Reads the tracked and the new, not ignored, text files, and asks cargo for the packages.
     pub(crate) fn load(root: &Path) -> Result<Self, String> {
-        let listing = output(
-            Command::new("git")
-                .args(["ls-files", "--cached", "--others", "--exclude-standard"])
-                .current_dir(root),
-        )?;
         // What is not text (a corpus, a picture) or was deleted is passed over.
         let read = |path: &str| std::fs::read_to_string(root.join(path)).ok();
+        let paths = paths(root)?;
         let mut files: Vec<File> =
-            listing.lines().filter_map(|path| Some(File::new(path, &read(path)?))).collect();
+            paths.iter().filter_map(|path| Some(File::new(path, &read(path)?))).collect();
         files.sort_by(|a, b| a.path.cmp(&b.path));
         let metadata = output(
             Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
@@ -85,6 +84,33 @@ impl Workspace {
     pub(crate) fn file(&self, path: &str) -> Option<&File> {
         self.files.iter().find(|file| file.path == path)
     }
+}
+
+/// The paths of the tracked and of the new, not ignored files; of sources without a repository,
+/// as an archive has them, those of all files that are not made.
+fn paths(root: &Path) -> Result<Vec<String>, String> {
+    if !root.join(".git").exists() {
+        let mut paths = Vec::new();
+        walk(root, "", &mut paths).map_err(|error| format!("cannot read the sources: {error}"))?;
+        return Ok(paths);
+    }
+    let listing = ["ls-files", "--cached", "--others", "--exclude-standard"];
+    let listing = output(Command::new("git").args(listing).current_dir(root))?;
+    Ok(listing.lines().map(str::to_owned).collect())
+}
+
+/// Adds the files below `folder`, a path from the root that is empty or ends with `/`.
+fn walk(root: &Path, folder: &str, paths: &mut Vec<String>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(root.join(folder))? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !entry.file_type()?.is_dir() {
+            paths.push(format!("{folder}{name}"));
+        } else if !MADE.contains(&name.as_str()) {
+            walk(root, &format!("{folder}{name}/"), paths)?;
+        }
+    }
+    Ok(())
 }
 
 /// Runs a command and gives its output.
@@ -124,3 +150,6 @@ fn packages(metadata: &str) -> Result<Vec<Package>, String> {
     }
     Ok(all)
 }
+
+#[cfg(test)]
+mod tests;

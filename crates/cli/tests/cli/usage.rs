@@ -141,9 +141,10 @@ fn the_version_names_the_commit() {
     let output = windfall(&["--version"]);
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(text.starts_with(concat!("windfall ", env!("CARGO_PKG_VERSION"))), "{text}");
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    let git = Command::new("git").args(["-C", root, "rev-parse", "HEAD"]).output();
-    if !git.is_ok_and(|output| output.status.success()) {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let git = Command::new("git").arg("-C").arg(root).args(["log", "-1"]).output();
+    // An archive may be unpacked inside a repository that is not its own.
+    if !root.join(".git").exists() || !git.is_ok_and(|output| output.status.success()) {
         windfall_testkit::skip!("the sources are no repository");
     }
     let commit = text
