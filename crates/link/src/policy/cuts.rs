@@ -165,8 +165,8 @@ mod tests {
         // of three, anywhere among two blocks: a sixth. Good frames after cuts say nothing more.
         let cuts = learned(&[&[GOOD, CUT, CUT], &[GOOD; 3], &[CUT, CUT], &[GOOD; 2]]);
         let odds = f64::powf((1.0 / 6.0) / 0.01, 0.98);
-        // With the prior two of four trials of the frame were cuts, one of those of its first block,
-        // and one of three of its second, which was not tried again.
+        // With the prior two of four trials of the frame were cuts, one of those of its first
+        // block, and one of three of its second, which was not tried again.
         let expected = [
             weighed(odds, 1.0 - 0.5 / 2.0, 0.75),
             weighed(odds, 1.0 - 0.5, 0.75 * (1.0 - 1.0 / 3.0)),
