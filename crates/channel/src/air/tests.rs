@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use windfall_base::{Instant, Port, Probability, Tag};
 
 use super::*;
+use crate::error_trace::{Fault, TraceHeader};
 use crate::{ErrorTrace, Event, Recorder};
 
 mod laws;
@@ -277,4 +278,56 @@ fn a_model_more_changes_nothing_of_what_the_others_do() {
     let hit = |models: &[Model]| verdicts(models).iter().map(|v| v.inverted().len()).sum::<usize>();
     let twice = hit(&[corrupt.clone(), corrupt]);
     assert!((1_900..2_100).contains(&twice), "{twice} of 2000 expected, 0 if both were alike");
+}
+
+#[test]
+fn models_say_what_they_do_in_the_long_run() {
+    assert_eq!("5/100+95".parse::<Pattern>().expect("a pattern").loss_rate(), 0.05);
+    // A tenth of the steps are bad; of those every second is an error, of others one in 100.
+    let chain: GilbertElliott = "1% 9% 50% 1%".parse().expect("a chain");
+    assert!((chain.error_rate() - 0.059).abs() < 1e-12, "{}", chain.error_rate());
+    assert!("1/9223372036854775807".parse::<Pattern>().is_ok());
+    let long = "1/9223372036854775808".parse::<Pattern>().expect_err("too long").to_string();
+    assert!(long.contains("use a shorter window"), "{long}");
+}
+
+/// The verdict of air that does to its first frame what both traces say; 10 bytes.
+fn replayed(faults: [Fault; 2]) -> Verdict {
+    let model = |fault: Fault| {
+        let mut trace = ErrorTrace::new(TraceHeader::default());
+        trace.push(fault, 1);
+        Model::Replay(Arc::new(trace))
+    };
+    let config = AirConfig { models: faults.map(model).to_vec(), ..AirConfig::default() };
+    let mut air = Air::new(&config, Seed(1), "link/0-1");
+    assert_eq!(air.next_number(), 0);
+    let (number, verdict) = air.judge(&packet(10));
+    assert_eq!((number, air.next_number()), (Some(0), 1));
+    verdict
+}
+
+#[test]
+fn a_bit_hit_twice_is_whole_again_and_nothing_is_left_of_a_byte_that_is_cut() {
+    let inverted = |bits: &[u32]| Fault::Damaged { truncated: None, inverted: bits.into() };
+    assert_eq!(replayed([inverted(&[5]), inverted(&[5])]), Verdict::Intact);
+    let one = Verdict::Damaged { truncated: None, inverted: vec![3, 7] };
+    assert_eq!(replayed([inverted(&[3, 5]), inverted(&[5, 7])]), one);
+    let cut = Fault::Damaged { truncated: Some(20), inverted: [].into() };
+    let left = Verdict::Damaged { truncated: Some(20), inverted: vec![3, 15] };
+    assert_eq!(replayed([inverted(&[3, 15, 16, 18, 30]), cut]), left);
+    let mut frame = packet(10);
+    left.apply(&mut frame);
+    assert_eq!(frame.len(), 2);
+}
+
+#[test]
+fn an_air_that_spares_nothing_hits_header_packet_and_trailer_each_in_its_place() {
+    let models = vec![Model::BitErrors(Probability::ONE)];
+    let config = AirConfig { models, exposure: crate::Exposure::ALL, ..AirConfig::default() };
+    let mut frame = packet(10);
+    frame.header.extend([1, 2, 3]);
+    frame.trailer.extend([4, 5]);
+    let verdict = Air::new(&config, Seed(1), "link/0-1").judge(&frame).1;
+    let all = Verdict::Damaged { truncated: None, inverted: (0..15 * 8).collect() };
+    assert_eq!(verdict, all);
 }

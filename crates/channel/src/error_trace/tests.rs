@@ -265,3 +265,31 @@ fn reading_takes_bounded_memory() {
         assert!(read(text.as_bytes(), 10 * limit).is_ok());
     }
 }
+
+#[test]
+fn the_memory_of_a_trace_is_that_of_its_entries_and_the_bits_they_list() {
+    let trace = |bits: u32| {
+        let mut trace = ErrorTrace::new(TraceHeader::default());
+        assert_eq!(trace.memory(), 0);
+        trace.push(Fault::Lost, 1);
+        let inverted = (0..bits).collect();
+        trace.push(Fault::Damaged { truncated: Some(9_000), inverted }, 1);
+        trace
+    };
+    let (few, many) = (trace(0), trace(1_000));
+    assert_eq!(many.memory() - few.memory(), 4_000);
+    let entries = few.entries.capacity() * size_of::<Entry>();
+    // Two words for each entry's list.
+    assert_eq!(few.memory(), entries + few.entries.capacity() * 16);
+}
+
+#[test]
+fn a_trace_takes_another_header_and_keeps_its_faults_and_its_index() {
+    let mut bits = ErrorTrace::new(TraceHeader { index: Index::Bit, ..TraceHeader::default() });
+    bits.push(Fault::Inverted, 3);
+    let header = TraceHeader { workload: "pings".to_owned(), ..TraceHeader::default() };
+    let renamed = bits.clone().with_header(header);
+    assert_eq!(renamed.header().workload, "pings");
+    assert_eq!(renamed.header().index, Index::Bit);
+    assert_eq!((renamed.entries(), renamed.len()), (bits.entries(), 3));
+}

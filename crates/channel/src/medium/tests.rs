@@ -386,3 +386,55 @@ proptest! {
         prop_assert!(reported <= sent * u32::from(ports));
     }
 }
+
+/// One medium of each kind with two ports or three.
+fn each_kind() -> [MediumConfig; 3] {
+    let line = |mbps| PathConfig { line: Line::Rate(rate(mbps)), ..PathConfig::default() };
+    let lossy = PathConfig { air: AirConfig::of(Model::Loss(Probability::ONE)), ..line(2) };
+    let station = |x| crate::radio::RadioStation::at(crate::radio::Position::new(x, 0.0));
+    let radio = crate::radio::RadioConfig::new([0.0, 1.0, 2.0].map(station).to_vec());
+    [
+        MediumConfig::Pipe(PipeConfig { forward: line(MBPS_8), backward: lossy }),
+        MediumConfig::Shared(SharedConfig::new(3, rate(MBPS_8))),
+        MediumConfig::Radio(Box::new(radio)),
+    ]
+}
+
+#[test]
+fn a_configuration_says_who_is_joined_and_how() {
+    let [pipe, shared, radio] = each_kind();
+    for (config, ports) in [(&pipe, 2), (&shared, 3), (&radio, 3)] {
+        assert_eq!(config.ports(), ports);
+        assert_eq!(Medium::new(config.clone(), Seed(1), "m").ports(), ports);
+    }
+    let lossy = AirConfig::of(Model::Loss(Probability::ONE));
+    assert_eq!(pipe.air(Port(0), Port(1)), Some(&AirConfig::default()));
+    assert_eq!(pipe.air(Port(1), Port(0)), Some(&lossy));
+    assert_eq!([(0, 0), (1, 1), (0, 2)].map(|(a, b)| pipe.air(Port(a), Port(b))), [None; 3]);
+    assert_eq!(radio.air(Port(0), Port(1)), None);
+    let rates = |config: &MediumConfig| [0, 1].map(|port| config.rate(Port(port)));
+    assert_eq!(rates(&pipe), [Some(rate(8)), Some(rate(2))]);
+    assert_eq!(rates(&shared), [Some(rate(8)); 2]);
+    assert_eq!(rates(&radio), [None; 2], "it has several");
+    let instant = MediumConfig::Pipe(PipeConfig::default());
+    assert_eq!(rates(&instant), [None; 2]);
+    let lines = |config: &MediumConfig| [0, 1].map(|port| config.line(Port(port)));
+    assert_eq!(lines(&pipe), [Line::Rate(rate(8)), Line::Rate(rate(2))]);
+    assert_eq!(lines(&shared), [Line::Instant, Line::Instant]);
+}
+
+#[test]
+fn a_medium_holds_the_packets_that_nobody_else_keeps() {
+    for config in each_kind() {
+        for (is_named, kept, held) in [(true, false, 1), (true, true, 0), (false, false, 0)] {
+            let mut medium = Medium::new(config.clone(), Seed(1), "m");
+            let mut outgoing = packet(100);
+            outgoing.frame.tag = outgoing.frame.tag.filter(|_| is_named);
+            outgoing.frame.kept = kept;
+            medium.handle_transmit(Instant::START, Port(0), outgoing);
+            assert_eq!(medium.held(), held, "{config:?}");
+            timeline(&mut medium, &[]);
+            assert_eq!(medium.held(), 0, "{config:?}");
+        }
+    }
+}

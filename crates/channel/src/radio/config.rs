@@ -178,4 +178,17 @@ mod tests {
         assert!((heard(6, 10) + 28.0).abs() < 0.1 && (heard(1, 6) + 28.0).abs() < 0.1);
         assert!((heard(1, 11) + 40.0).abs() < 1e-9 && (heard(13, 14) - heard(14, 13)).abs() < 1e-9);
     }
+
+    #[test]
+    fn channels_lie_where_the_standard_puts_them() {
+        assert_eq!([1, 6, 13, 14].map(megahertz), [2_412.0, 2_437.0, 2_472.0, 2_484.0]);
+    }
+
+    #[test]
+    fn without_detection_every_preamble_counts() {
+        let none = Thresholds::none();
+        assert!(none.preamble_power.0 <= -110.0);
+        assert_eq!([none.preamble_sinr, none.dsss_preamble_sinr], [f64::NEG_INFINITY; 2]);
+        assert_eq!(none.energy, Thresholds::default().energy);
+    }
 }

@@ -314,6 +314,116 @@ fn pieces(
 mod tests {
     use super::*;
 
+    const NOISE: Noise<'_> =
+        Noise { floor: 1.0, distortion: 0.0, carriers: None, cck_interference: 1.0 };
+
+    fn reception(power: f64, interference: &[(u64, f64)]) -> Reception {
+        let at = |&(micros, level): &(u64, f64)| (Instant::from_nanos(micros * 1_000), level);
+        let interference = interference.iter().map(at).collect();
+        Reception { power, interference, ..Reception::default() }
+    }
+
+    #[test]
+    fn a_frame_has_its_header_and_its_payload_where_the_standard_puts_them() {
+        let micros = Duration::from_micros;
+        // 54 Mb/s: 20 µs of preamble and SIGNAL, then 50 symbols of 216 bits for 1347 bytes.
+        let sent = Sent::new(PhyRate::Ofdm54, Preamble::Long, 1_347);
+        assert_eq!(sent.header, (PhyRate::Ofdm6, micros(16), micros(20), 24.0));
+        assert_eq!(sent.payload, (PhyRate::Ofdm54, micros(20), micros(220), 50.0 * 216.0));
+        // 11 Mb/s: 192 µs with the long preamble, 96 µs with the short one; 500 bytes.
+        let sent = Sent::new(PhyRate::Cck11, Preamble::Long, 500);
+        assert_eq!(sent.header, (PhyRate::Dsss1, micros(144), micros(192), 48.0));
+        assert_eq!((sent.payload.1, sent.payload.3), (micros(192), 4_000.0));
+        let sent = Sent::new(PhyRate::Cck11, Preamble::Short, 500);
+        assert_eq!(sent.header, (PhyRate::Dsss2, micros(72), micros(96), 48.0));
+        assert_eq!((sent.payload.1, sent.payload.3), (micros(96), 4_000.0));
+    }
+
+    #[test]
+    fn a_signal_stands_against_noise_interference_and_its_own_distortion() {
+        let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-9, "{a}, not {b}");
+        close(NOISE.sinr(PhyRate::Ofdm54, 12.0, 2.0), 4.0);
+        let distorted = Noise { distortion: 0.25, ..NOISE };
+        close(distorted.sinr(PhyRate::Ofdm54, 12.0, 2.0), 2.0);
+        // In 22 MHz there is a tenth more noise; other chips disturb CCK by a third more.
+        let pattern = Noise { cck_interference: cck_interference(Errors::Pattern), ..NOISE };
+        close(pattern.sinr(PhyRate::Cck11, 10.2, 3.0), 10.2 / (1.1 + 4.0));
+        close(pattern.sinr(PhyRate::Dsss1, 8.2, 3.0), 2.0);
+        let formula = Noise { cck_interference: cck_interference(Errors::Formula), ..NOISE };
+        close(formula.sinr(PhyRate::Cck11, 8.2, 3.0), 2.0);
+    }
+
+    #[test]
+    fn unequal_carriers_weaken_ofdm_and_not_those_who_gather_their_echoes() {
+        let mut gains = [0.2; windfall_phy::ofdm::CARRIERS];
+        gains[..windfall_phy::ofdm::CARRIERS / 2].fill(1.8);
+        let unequal = Noise { carriers: Some(&gains), ..NOISE };
+        let [alike, weak] = [NOISE, unequal].map(|n| n.sinr(PhyRate::Ofdm24, 20.0, 0.0));
+        assert!(weak < 0.8 * alike, "{weak} of {alike}");
+        let [alike, same] = [NOISE, unequal].map(|n| n.sinr(PhyRate::Dsss1, 20.0, 0.0));
+        assert_eq!(alike, same);
+    }
+
+    #[test]
+    fn whether_bits_are_wrong_is_the_same_whether_or_not_anybody_asks_which() {
+        let mut kinds = [0; 3];
+        for (rate, decibels) in
+            [(PhyRate::Ofdm54, 14.0), (PhyRate::Ofdm54, 19.0), (PhyRate::Cck11, -5.0)]
+        {
+            let sent = Sent::new(rate, Preamble::Long, 300);
+            let reception = reception(10_f64.powf(decibels / 10.0), &[(0, 0.0)]);
+            for seed in 0..400 {
+                let verdict = |which| {
+                    let stream = &mut Stream::new(windfall_base::Seed(seed), "judge");
+                    let samplers = &mut samplers();
+                    by_pattern(samplers, sent, &reception, NOISE, which, stream)
+                };
+                let kind = |verdict: &Verdict| match verdict {
+                    Verdict::Intact => 0,
+                    Verdict::Damaged { .. } => 1,
+                    _ => 2,
+                };
+                let [which, whether] = [true, false].map(verdict);
+                assert_eq!(kind(&which), kind(&whether), "{which:?} {whether:?}");
+                kinds[kind(&which)] += 1;
+            }
+        }
+        assert!(kinds.iter().all(|count| *count > 20), "{kinds:?}");
+    }
+
+    #[test]
+    fn wrong_bits_fall_where_the_interference_is() {
+        // 10 800 bits from 20 to 220 µs, with SERVICE before the frame's own.
+        let sent = Sent::new(PhyRate::Ofdm54, Preamble::Long, 1_347);
+        let wrong = |interference: &[(u64, f64)]| {
+            let reception = reception(1e3, interference);
+            let mut wrong = Vec::new();
+            for seed in 0..40 {
+                let stream = &mut Stream::new(windfall_base::Seed(seed), "judge");
+                let verdict = by_pattern(&mut samplers(), sent, &reception, NOISE, true, stream);
+                wrong.extend_from_slice(verdict.inverted());
+            }
+            wrong.sort_unstable();
+            assert!(wrong.len() > 100, "{}", wrong.len());
+            (wrong[0], wrong[wrong.len() - 1])
+        };
+        // From the middle to three quarters: 120 to 170 µs. An event that begins there may end behind.
+        let (first, last) = wrong(&[(0, 0.0), (120, 40.0), (170, 0.0)]);
+        assert!((5_384..5_600).contains(&first), "{first}");
+        assert!((7_900..8_600).contains(&last), "{last}");
+    }
+
+    #[test]
+    fn every_bit_of_a_long_run_is_marked_in_its_place() {
+        let mut mask = vec![0; 8];
+        // Whole bytes, so that their bits turned round are the same.
+        let offsets: Vec<u16> = (0..296).collect();
+        mark(&mut mask, 40, &offsets);
+        let marked: u32 = mask.iter().map(|word| word.count_ones()).sum();
+        assert_eq!(marked, 296);
+        assert_eq!(places(&mask, 40..336), (0..296).collect::<Vec<u32>>());
+    }
+
     #[test]
     fn marked_bits_of_the_field_come_back_turned_within_their_bytes() {
         let mut mask = vec![0; 4];

@@ -94,5 +94,21 @@ mod tests {
         assert_eq!(Track::walk(points.into_iter().rev().collect()), None);
         assert_eq!(Track::walk(Vec::new()), None);
         assert!(!Track::fixed(Position::new(1.0, 2.0)).moves());
+        // Two points at one time, and places that are none.
+        let still = (at(1), Position::default());
+        assert_eq!(Track::walk(vec![still, still]), None);
+        for place in [Position::new(f64::NAN, 0.0), Position::new(0.0, f64::INFINITY)] {
+            assert_eq!(Track::walk(vec![(at(1), place)]), None);
+        }
+        // Back again, on both axes.
+        let points = vec![(at(0), Position::new(6.0, 8.0)), (at(10), Position::new(1.0, 3.0))];
+        let back = Track::walk(points).expect("it is in order");
+        assert_eq!(back.at(at(4)), Position::new(4.0, 6.0));
+    }
+
+    #[test]
+    fn distances_are_those_between_the_points() {
+        assert_eq!(Position::new(1.0, 2.0).distance(Position::new(4.0, 6.0)), 5.0);
+        assert_eq!(Position::new(-1.0, 2.0).distance(Position::new(4.0, -10.0)), 13.0);
     }
 }

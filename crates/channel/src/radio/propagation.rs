@@ -114,6 +114,8 @@ mod tests {
         for (metres, expected) in table {
             assert!((loss(office, metres) - expected).abs() < 0.06, "{metres} m");
         }
+        let upstairs = PathLoss::Indoor { coefficient: 30.0, floors: 15.0 };
+        assert!((loss(upstairs, 4.0) - loss(office, 4.0) - 15.0).abs() < 1e-9);
         let log = PathLoss::LogDistance { exponent: 3.0 };
         assert!((loss(log, 10.0) - 70.18).abs() < 0.01);
         assert_eq!(loss(log, 0.0), loss(log, 0.05));
@@ -127,6 +129,15 @@ mod tests {
         assert!(!wall.between(origin, Position::new(4.0, 0.0)));
         assert!(!wall.between(origin, Position::new(6.0, 9.0)));
         assert!(!wall.between(Position::new(6.0, 0.5), Position::new(9.0, 0.0)));
+        // A path along its end passes, and so does one that ends at it.
+        for y in [-1.0, 1.0] {
+            assert!(!wall.between(Position::new(0.0, y), Position::new(9.0, y)));
+            assert!(!wall.between(Position::new(9.0, y), Position::new(0.0, y)));
+        }
+        for x in [0.0, 9.0] {
+            assert!(!wall.between(Position::new(5.0, 0.0), Position::new(x, 0.0)));
+            assert!(!wall.between(Position::new(x, 0.0), Position::new(5.0, 0.0)));
+        }
     }
 
     #[test]
@@ -167,5 +178,22 @@ mod tests {
             // The variance of 4 000 values is known to 2.2 %; three times that.
             assert!((square / 16.0 - 1.0).abs() < 0.07, "{square}");
         }
+    }
+
+    #[test]
+    fn shadowing_is_another_value_each_correlation_distance_and_between_them_a_mean() {
+        let shadowing = Shadowing { sigma: 4.0, correlation: 2.0 };
+        let stream = Stream::new(Seed(3), "shadow");
+        let value = |knot| 4.0 * windfall_phy::noise::normal(&mut stream.at(knot));
+        let close = |metres: f64, expected: f64| {
+            let found = shadowing.decibels(&stream, metres);
+            assert!((found - expected).abs() < 1e-9, "{metres} m: {found}, not {expected}");
+        };
+        close(0.0, value(0));
+        close(2.0, value(1));
+        close(6.0, value(3));
+        // Half way: the mean, whose variance would be half.
+        close(5.0, (value(2) + value(3)) / 2.0 * 2_f64.sqrt());
+        close(2.5, (0.75 * value(1) + 0.25 * value(2)) / 0.625_f64.sqrt());
     }
 }

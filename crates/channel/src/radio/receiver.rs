@@ -322,3 +322,138 @@ fn captures(reception: &Reception, now: Instant, power: f64, levels: &Levels) ->
         now <= reception.began + levels.capture_window && power >= reception.power * margin
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOISE: f64 = 1e-10;
+
+    fn at(micros: u64) -> Instant {
+        Instant::from_nanos(micros * 1_000)
+    }
+
+    fn levels() -> Levels {
+        Levels::new(&Thresholds { capture: Some(10.0), ..Thresholds::default() })
+    }
+
+    fn arrival(transmission: u32, power: f64) -> Arrival {
+        Arrival { transmission, power, preamble: PreambleKind::Dsss }
+    }
+
+    /// A preamble arrives alone, and is judged.
+    fn hear(receiver: &mut Receiver, now: Instant, arrival: Arrival) -> Option<(u32, Missed)> {
+        let lot = |transmission| u64::from(transmission);
+        receiver.arrive(arrival.power, Some(arrival), &levels(), lot);
+        receiver.detect(now, &levels(), lot)
+    }
+
+    #[test]
+    fn nothing_remains_of_signals_that_are_over() {
+        let mut receiver = Receiver::new(NOISE, None);
+        for power in [0.1, 0.2, 0.3] {
+            receiver.arrive(power, None, &levels(), |_| 0);
+        }
+        for power in [0.1, 0.2, 0.3] {
+            receiver.leave(at(1), 0, power);
+        }
+        // Sums of these are not what they are in decimals.
+        assert_eq!(receiver.energy, 0.0);
+        assert_eq!(receiver.carrier(&levels()), None, "it was never told busy");
+    }
+
+    #[test]
+    fn energy_without_a_preamble_makes_the_medium_busy_from_the_threshold_on() {
+        // -62 dBm.
+        for (dbm, busy) in [(-62.1, None), (-61.9, Some(true))] {
+            let mut receiver = Receiver::new(NOISE, None);
+            receiver.arrive(ratio(dbm), None, &levels(), |_| 0);
+            receiver.detect(at(0), &levels(), |_| 0);
+            assert_eq!(receiver.carrier(&levels()), busy, "{dbm} dBm");
+            assert_eq!(receiver.carrier(&levels()), None, "told once");
+            receiver.leave(at(1), 0, ratio(dbm));
+            assert_eq!(receiver.carrier(&levels()), busy.map(|_| false));
+        }
+    }
+
+    #[test]
+    fn of_equal_preambles_the_later_one_wins_by_its_lot_within_the_time_of_detection() {
+        // The number of the transmission is its lot.
+        let power = 1e-6;
+        for (first, second, left) in [(0, 1, Some((0, Missed::Preamble))), (1, 0, None)] {
+            let mut receiver = Receiver::new(NOISE, None);
+            assert_eq!(hear(&mut receiver, at(0), arrival(first, power)), None);
+            assert_eq!(hear(&mut receiver, at(3), arrival(second, power)), left);
+        }
+    }
+
+    #[test]
+    fn a_stronger_preamble_captures_within_the_window_and_from_the_margin_on() {
+        // 10 dB within 16 µs.
+        let weak = 1e-7;
+        for (late, times, captured) in
+            [(10, 10.1, true), (16, 10.1, true), (17, 10.1, false), (10, 9.9, false)]
+        {
+            let mut receiver = Receiver::new(NOISE, None);
+            assert_eq!(hear(&mut receiver, at(0), arrival(0, weak)), None);
+            let left = hear(&mut receiver, at(late), arrival(1, weak * times));
+            assert_eq!(left, captured.then_some((0, Missed::Captured)), "{late} µs, {times}");
+        }
+    }
+
+    #[test]
+    fn the_reason_why_a_signal_is_not_followed() {
+        let mut receiver = Receiver::new(NOISE, None);
+        assert_eq!(hear(&mut receiver, at(0), arrival(0, 1e-6)), None);
+        let reason = |receiver: &mut Receiver, power: f64| {
+            receiver.energy = power;
+            receiver.reason(&arrival(1, power), &levels())
+        };
+        assert_eq!(reason(&mut receiver, 1e-6), Some(Missed::Busy));
+        // Too weak for any receiver, though nothing else is in the air; and too weak for the noise.
+        receiver.noise = 1e-30;
+        assert_eq!(reason(&mut receiver, ratio(-95.1)), Some(Missed::Preamble));
+        assert_eq!(reason(&mut receiver, ratio(-94.9)), Some(Missed::Busy));
+        receiver.noise = 1e-3;
+        assert_eq!(reason(&mut receiver, 1e-6), Some(Missed::Preamble));
+        receiver.noise = NOISE;
+        receiver.transmits = true;
+        assert_eq!(reason(&mut receiver, 1e-6), Some(Missed::Transmitting));
+        assert_eq!(receiver.reason(&arrival(0, 1e-6), &levels()), None, "it follows this one");
+    }
+
+    #[test]
+    fn a_preamble_that_is_drowned_within_the_time_of_detection_is_lost_and_later_ones_harm_it_not()
+    {
+        for (late, synchronised) in [(0, true), (4, false), (5, true)] {
+            let mut receiver = Receiver::new(NOISE, None);
+            hear(&mut receiver, at(0), arrival(0, 1e-6));
+            if late > 0 {
+                // Energy ten times as strong, without a preamble that competes.
+                receiver.arrive(1e-5, None, &levels(), |_| 0);
+                receiver.detect(at(late), &levels(), |_| 0);
+                receiver.leave(at(late + 1), 9, 1e-5);
+            }
+            let reception = receiver.leave(at(100), 0, 1e-6).expect("it is followed");
+            assert_eq!(reception.synchronised, synchronised, "{late} µs");
+        }
+    }
+
+    #[test]
+    fn interference_is_known_piece_by_piece() {
+        let mut receiver = Receiver::new(NOISE, None);
+        hear(&mut receiver, at(0), arrival(0, 1e-6));
+        for (now, power) in [(10, 1e-7), (10, 2e-7), (20, 4e-7)] {
+            receiver.arrive(power, None, &levels(), |_| 0);
+            receiver.detect(at(now), &levels(), |_| 0);
+        }
+        receiver.leave(at(30), 8, 4e-7);
+        let reception = receiver.leave(at(40), 0, 1e-6).expect("it is followed");
+        let expected = [(0, 0.0), (10, 3e-7), (20, 7e-7), (30, 3e-7)];
+        assert_eq!(reception.interference.len(), expected.len());
+        for ((now, level), (micros, expected)) in reception.interference.iter().zip(expected) {
+            assert_eq!(*now, at(micros));
+            assert!((level - expected).abs() < 1e-15, "{level}, not {expected}");
+        }
+    }
+}

@@ -401,3 +401,120 @@ fn damage_falls_in_bursts_and_its_bits_are_named() {
     };
     assert!(frames.iter().any(|frame| ones(frame) > 0));
 }
+
+#[test]
+fn signals_can_be_asked_for_alone_and_come_in_the_same_order() {
+    let [mut all, mut alone] = [(); 2].map(|()| medium(stations(3)));
+    for medium in [&mut all, &mut alone] {
+        medium.handle_transmit(micros(0), Port(0), data(MacAddress::of_station(1), 1_088));
+    }
+    let (mut signals, mut frames) = (0, 0);
+    while let Some((now, why)) = all.poll_timeout() {
+        assert_eq!(alone.poll_timeout(), Some((now, why)));
+        while let Some((port, input)) = all.poll_reception(now) {
+            if let Some((to, signal)) = alone.poll_signal(now) {
+                assert_eq!(
+                    (to, format!("{:?}", Input::from(signal))),
+                    (port, format!("{input:?}"))
+                );
+                signals += 1;
+            } else {
+                assert!(matches!(input, Input::Frame(..)), "{input:?}");
+                let frame = alone.poll_reception(now);
+                assert!(matches!(frame, Some((to, Input::Frame(..))) if to == port));
+                frames += 1;
+            }
+        }
+        assert_eq!(alone.poll_signal(now), None);
+    }
+    assert_eq!((signals, frames), (6, 1));
+}
+
+/// The fates of one frame to an address, sent by one of these stations, which do not reach others.
+fn out_of_reach(count: u16, from: u16, to: MacAddress) -> Vec<(u16, Verdict)> {
+    let config = RadioConfig { path_loss: PathLoss::Fixed(200.0), ..stations(count) };
+    let mut medium = medium(config);
+    medium.handle_transmit(micros(0), Port(from), data(to, 100));
+    run(&mut medium);
+    verdicts(&mut medium)
+}
+
+#[test]
+fn a_frame_that_reaches_nobody_is_told_of_its_receiver() {
+    let missed = Verdict::Missed(Missed::Preamble);
+    assert_eq!(out_of_reach(3, 0, MacAddress::of_station(2)), [(2, missed.clone())]);
+    // Of those whom a frame for all did not reach, one.
+    assert_eq!(out_of_reach(3, 0, MacAddress::BROADCAST), [(1, missed.clone())]);
+    assert_eq!(out_of_reach(3, 2, MacAddress::BROADCAST), [(0, missed)]);
+    // None is there: no other station, no station of this address, and the sender itself.
+    assert_eq!(out_of_reach(1, 0, MacAddress::BROADCAST), []);
+    assert_eq!(out_of_reach(3, 0, MacAddress::of_station(9)), []);
+    assert_eq!(out_of_reach(3, 0, MacAddress::of_station(0)), []);
+    // Where it is heard, its receivers speak for themselves.
+    let mut near = medium(stations(2));
+    near.handle_transmit(micros(0), Port(0), data(MacAddress::BROADCAST, 100));
+    run(&mut near);
+    assert_eq!(verdicts(&mut near), [(1, Verdict::Intact)]);
+}
+
+#[test]
+fn every_fate_tells_how_strongly_the_signal_arrived_and_which_frame_it_was() {
+    let mut medium = medium(stations(3));
+    let mut events = Vec::new();
+    for round in 0..2 {
+        let now = micros(round * 1_000);
+        while medium.poll_reception(now).is_some() {}
+        medium.handle_transmit(now, Port(0), data(MacAddress::of_station(1), 100));
+    }
+    run(&mut medium);
+    events.extend(core::iter::from_fn(|| medium.poll_event()));
+    // 15 dBm and 60 dB of loss.
+    let told: Vec<_> = events.iter().map(|event| (event.number, event.strength)).collect();
+    assert_eq!(told, [(Some(0), Some(-45)), (Some(1), Some(-45))]);
+    // Two that drown each other, and one that finds its receiver busy with another.
+    medium.handle_transmit(micros(9_000), Port(0), data(MacAddress::of_station(2), 100));
+    medium.handle_transmit(micros(9_000), Port(1), data(MacAddress::of_station(2), 100));
+    run(&mut medium);
+    let drowned: Vec<_> = core::iter::from_fn(|| medium.poll_event()).collect();
+    assert!(drowned.iter().all(|event| event.strength == Some(-45)), "{drowned:?}");
+    assert_eq!(drowned.len(), 2);
+    let mut config = stations(4);
+    config.stations[1].power = Dbm(30.0);
+    let mut medium = self::medium(config);
+    medium.handle_transmit(micros(0), Port(0), data(MacAddress::of_station(3), 500));
+    medium.handle_transmit(micros(30), Port(1), data(MacAddress::of_station(2), 500));
+    run(&mut medium);
+    let busy = core::iter::from_fn(|| medium.poll_event())
+        .find(|event| event.verdict == Verdict::Missed(Missed::Busy));
+    assert_eq!(busy.and_then(|event| event.strength), Some(-30));
+}
+
+#[test]
+fn a_station_overhears_damaged_frames_of_others_as_bad() {
+    for errors in [Errors::Formula, Errors::Pattern] {
+        // 54 Mb/s at 12 dB: hardly any frame is whole, and SIGNAL at 6 Mb/s always is.
+        let mut config = RadioConfig { errors, ..stations(3) };
+        config.path_loss = PathLoss::Fixed(15.0 + 93.96 - 12.0);
+        config.thresholds = Thresholds::none();
+        let mut medium = medium(config);
+        medium.handle_transmit(micros(0), Port(0), data(MacAddress::of_station(1), 1_088));
+        let lines = run(&mut medium);
+        let overheard = "190100 2 overheard [8, 0, 44, 0] false".to_owned();
+        let failed = "190100 2 failed".to_owned();
+        assert!(lines.contains(&overheard) || lines.contains(&failed), "{lines:?}");
+        assert!(lines.contains(&overheard), "{errors:?}: {lines:?}");
+    }
+}
+
+#[test]
+fn the_memory_of_transmissions_that_are_over_is_used_again() {
+    let mut radio = Radio::new(stations(3), Seed(1), "air");
+    let mut events = VecDeque::new();
+    for round in 0..50 {
+        let now = micros(round * 1_000);
+        while radio.poll_reception(now, &mut events).is_some() {}
+        let frame = data(MacAddress::of_station(1), 100);
+        radio.handle_transmit(now, Port(0), frame, &mut events);
+    }
+    assert_eq!(radio.transmissions.len(), 1);
+}

@@ -203,3 +203,111 @@ proptest! {
         prop_assert_eq!(ends, expected);
     }
 }
+
+/// The rates of a trace, in Mb/s.
+fn rates(text: &str) -> Vec<f64> {
+    let trace: RateTrace = text.parse().expect("a trace");
+    match &*trace.0 {
+        Kind::Steps(steps) => steps.rates.iter().map(|bps| *bps as f64 / 1e6).collect(),
+        Kind::Opportunities(_) => panic!("it has steps"),
+    }
+}
+
+fn sawtooth(more: &str) -> String {
+    let wave = r#""bottom":"2Mbps","top":"10Mbps","duration":"2s","step":"250ms","interval":"1s""#;
+    format!(r#"{{"SawtoothBwConfig":{{{wave}{more}}}}}"#)
+}
+
+#[test]
+fn a_sawtooth_rises_to_its_turn_and_falls_to_its_end() {
+    assert_eq!(rates(&sawtooth("")), [2.0, 6.0, 10.0, 6.0, 2.0, 6.0, 10.0, 6.0]);
+    let late = [2.0, 14.0 / 3.0, 22.0 / 3.0, 10.0].repeat(2);
+    let found = rates(&sawtooth(r#","duty_ratio":0.75"#));
+    assert!(found.iter().zip(late).all(|(found, rate)| (found - rate).abs() < 1e-5), "{found:?}");
+    assert_eq!(rates(&sawtooth(r#","duty_ratio":0.0"#))[..4], [10.0, 8.0, 6.0, 4.0]);
+    // A step that does not divide the interval runs on into the next.
+    let uneven = r#"{"SawtoothBwConfig":{"bottom":"0Mbps","top":"10Mbps","duration":"2s",
+        "step":"400ms","interval":"1s","duty_ratio":1.0}}"#;
+    assert_eq!(rates(uneven), [0.0, 4.0, 8.0, 2.0, 6.0]);
+}
+
+#[test]
+fn the_noise_of_a_sawtooth_stays_within_its_bounds() {
+    let quiet = rates(&sawtooth(""));
+    let noisy = |bounds: &str| {
+        let text = sawtooth(&format!(r#","std_dev":"1Mbps"{bounds}"#));
+        let rates = rates(&text);
+        rates.iter().zip(&quiet).map(|(noisy, quiet)| noisy - quiet).collect::<Vec<f64>>()
+    };
+    let free = noisy("");
+    assert!(free.iter().any(|by| *by > 0.1) && free.iter().any(|by| *by < -0.1), "{free:?}");
+    let bound = noisy(r#","lower_noise_bound":"0.1Mbps","upper_noise_bound":"0.2Mbps""#);
+    for (free, bound) in free.iter().zip(&bound) {
+        assert!((free.clamp(-0.1, 0.2) - bound).abs() < 1e-5, "{free} {bound}");
+    }
+}
+
+#[test]
+fn a_sawtooth_that_is_none_is_refused() {
+    for wrong in [
+        r#"{"bottom":"3Mbps","top":"2Mbps"}"#,
+        r#"{"duty_ratio":1.5}"#,
+        r#"{"duty_ratio":-0.5}"#,
+        r#"{"interval":"0ms"}"#,
+    ] {
+        let text = format!(r#"{{"SawtoothBwConfig":{wrong}}}"#);
+        let error = text.parse::<RateTrace>().expect_err("it is wrong").to_string();
+        assert!(error.contains("a sawtooth needs bottom <= top"), "{error}");
+    }
+    // A flat one is one.
+    assert_eq!(
+        rates(r#"{"SawtoothBwConfig":{"bottom":"2Mbps","top":"2Mbps","duration":"2ms"}}"#),
+        [2.0, 2.0]
+    );
+}
+
+#[test]
+fn normal_rates_have_the_deviation_that_is_asked_for() {
+    let text = r#"{"NormalizedBwConfig":{"mean":"12Mbps","std_dev":"1Mbps","duration":"10s"}}"#;
+    let rates = rates(text);
+    let square = rates.iter().map(|rate| (rate - 12.0).powi(2)).sum::<f64>() / 1e4;
+    // The variance of 10 000 values is known to 1.4 %; four times that.
+    assert!((square - 1.0).abs() < 0.06, "{square}");
+    let within = r#"{"NormalizedBwConfig":{"mean":"12Mbps","std_dev":"1Mbps","duration":"1s",
+        "lower_bound":"11.5Mbps","upper_bound":"12.5Mbps"}}"#;
+    assert!(self::rates(within).iter().all(|rate| (11.5..=12.5).contains(rate)));
+}
+
+#[test]
+fn a_trace_from_bytes_keeps_to_its_budget() {
+    use windfall_base::MemoryBudget;
+    let read = |text: &str, limit| {
+        let mut budget = MemoryBudget::new(limit);
+        RateTrace::from_bytes_within(text.as_bytes(), &mut budget).map(|_| limit - budget.left())
+    };
+    // Eight bytes for each line, and three numbers of 8, 8 and 16 bytes for each step.
+    let lines = (1..=1_000).map(|n| format!("{n}\n")).collect::<String>();
+    let kept = read(&lines, 1_000_000).expect("it is a trace");
+    assert!((8_000..=16_384).contains(&kept), "{kept}");
+    let tree = r#"{"TraceBwConfig":[[1.0,[1.0,2.0,3.0,4.0]]]}"#;
+    let kept = read(tree, 1_000_000).expect("it is a trace");
+    assert!((4 * 32..=8 * 32).contains(&kept), "{kept}");
+    // What reading takes is checked before: ten times the text of lines, 32 times that of others.
+    assert!(read(&lines, lines.len() * 10).is_ok());
+    assert!(read(&lines, lines.len() * 10 - 1).is_err());
+    assert!(read(tree, tree.len() * 32).is_ok());
+    assert!(read(tree, tree.len() * 32 - 1).is_err());
+    assert!(read("\u{0}", 1_000).is_err());
+}
+
+#[test]
+fn what_begins_like_toml_is_read_as_toml() {
+    for text in ["key = 5", "a_b-c.\"d\" = [1]", "Key=1"] {
+        let error = text.parse::<RateTrace>().expect_err("no trace").to_string();
+        assert!(!error.contains("this is not a rate trace"), "{error}");
+    }
+    for text in ["hello", "what is = this", "= 5", "x y"] {
+        let error = text.parse::<RateTrace>().expect_err("no trace").to_string();
+        assert!(error.contains("this is not a rate trace"), "{text}: {error}");
+    }
+}
