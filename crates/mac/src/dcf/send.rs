@@ -258,3 +258,16 @@ impl Dcf {
         rate.frame_duration(self.config.preamble, len)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_body_of_a_frame_begins_behind_the_preamble_and_24_bytes() {
+        let micros = |rate, preamble| to_body(rate, preamble).as_micros();
+        assert_eq!(micros(PhyRate::Ofdm6, Preamble::Long), 20 + 32);
+        assert_eq!(micros(PhyRate::Dsss1, Preamble::Long), 192 + 192);
+        assert_eq!(micros(PhyRate::Dsss2, Preamble::Short), 96 + 96);
+    }
+}

@@ -322,4 +322,120 @@ mod tests {
         };
         assert_eq!(favourite(falling), PhyRate::Ofdm24);
     }
+
+    /// One of three rates, each with as many attempts and arrivals as are given.
+    fn counted(counts: [(u32, u32); 3]) -> Minstrel {
+        let rates = vec![PhyRate::Ofdm6, PhyRate::Ofdm24, PhyRate::Ofdm54];
+        let mut minstrel = Minstrel::new(rates, Preamble::Long);
+        for (rate, (attempts, arrivals)) in minstrel.rates.iter_mut().zip(counts) {
+            (rate.attempts, rate.arrivals) = (attempts, arrivals);
+        }
+        minstrel
+    }
+
+    #[test]
+    fn attempts_take_their_frame_their_answer_and_what_is_around_them() {
+        let minstrel = settled();
+        let micros = Duration::from_micros;
+        for place in [0, 7] {
+            let rate = minstrel.rates[place].rate;
+            let frame = rate.frame_duration(Preamble::Long, 1_200);
+            let expected = micros(130) + frame + rate.frame_duration(Preamble::Long, 14);
+            let found = minstrel.rates[place].seconds(Preamble::Long);
+            assert!((found - expected.as_secs_f64()).abs() < 1e-12, "{rate}: {found}");
+        }
+        let old = Minstrel::new(vec![PhyRate::Cck11], Preamble::Short);
+        let frame = PhyRate::Cck11.frame_duration(Preamble::Short, 1_200);
+        let expected = micros(370) + frame + PhyRate::Cck11.frame_duration(Preamble::Short, 14);
+        assert!((old.rates[0].seconds(Preamble::Short) - expected.as_secs_f64()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn statistics_fade_by_a_quarter_with_each_interval_that_has_attempts() {
+        let mut minstrel = counted([(4, 3), (0, 0), (0, 0)]);
+        minstrel.update();
+        (minstrel.rates[0].attempts, minstrel.rates[0].arrivals) = (5, 1);
+        minstrel.update();
+        minstrel.update();
+        let rate = minstrel.rates[0];
+        assert_eq!((rate.all_attempts, rate.all_arrivals), (8.0, 3.25));
+        assert_eq!((rate.attempts, rate.arrivals), (0, 0));
+        // A little less than the share, for few attempts; none for a rate that was never tried.
+        assert_eq!(rate.success(), Some(3.25 / 9.0));
+        assert_eq!(minstrel.rates[1].success(), None);
+    }
+
+    #[test]
+    fn the_best_rate_gives_most_and_the_next_best_is_another() {
+        // Of 99 attempts each: 24 Mb/s gives most, then 54, and 6 is the surest.
+        let mut minstrel = counted([(99, 99), (99, 95), (99, 40)]);
+        minstrel.update();
+        assert_eq!(minstrel.chain, Some([1, 2, 0]));
+        // Frames of which fewer than a tenth arrive cost more than they show: 6 Mb/s, a fifth of
+        // which arrive, give less in their air time than 54 Mb/s at 9 %.
+        let mut minstrel = counted([(99, 20), (99, 0), (99, 9)]);
+        let seconds =
+            |minstrel: &Minstrel, place: usize| minstrel.rates[place].seconds(Preamble::Long);
+        assert!(9.0 / seconds(&minstrel, 2) > 20.0 / seconds(&minstrel, 0));
+        minstrel.update();
+        assert_eq!(minstrel.chain.map(|[best, _, surest]| (best, surest)), Some((0, 0)));
+        // What was never tried is taken to succeed as often as the next faster rate that was.
+        let mut minstrel = counted([(0, 0), (0, 0), (99, 50)]);
+        minstrel.update();
+        assert_eq!(minstrel.chain, Some([2, 1, 0]));
+        // Nothing arrives: nothing is known.
+        let mut minstrel = counted([(99, 0), (0, 0), (99, 0)]);
+        minstrel.update();
+        assert_eq!(minstrel.chain, None);
+    }
+
+    #[test]
+    fn intervals_double_from_a_hundredth_to_a_tenth_of_a_second_once_something_arrives() {
+        let mut draw = Stream::new(Seed(1), "minstrel");
+        let mut minstrel = Minstrel::new(PhyRate::ALL[4..].to_vec(), Preamble::Long);
+        let at = |millis| Instant::START + Duration::from_millis(millis);
+        let mut next = |minstrel: &mut Minstrel, millis| {
+            minstrel.rate(at(millis), 1, &mut draw);
+            minstrel.next_update.expect("it is set by the first packet") - at(0)
+        };
+        assert_eq!(next(&mut minstrel, 0), Duration::from_millis(10));
+        assert_eq!(next(&mut minstrel, 9), Duration::from_millis(10));
+        assert_eq!(next(&mut minstrel, 10), Duration::from_millis(20), "nothing is known");
+        minstrel.learn(PhyRate::Ofdm54, true);
+        for (now, due) in [(20, 40), (39, 40), (40, 80), (80, 160), (160, 260), (300, 400)] {
+            assert_eq!(next(&mut minstrel, now), Duration::from_millis(due), "at {now} ms");
+        }
+    }
+
+    #[test]
+    fn while_nothing_is_known_attempts_go_down_to_the_lowest_rate_in_six() {
+        let minstrel = Minstrel::new(PhyRate::ALL[4..].to_vec(), Preamble::Long);
+        let rates = [1, 2, 3, 4, 5, 6, 7].map(|attempt| minstrel.descent(attempt));
+        use PhyRate::{Ofdm6, Ofdm9, Ofdm12, Ofdm24, Ofdm36, Ofdm54};
+        assert_eq!(rates, [Ofdm54, Ofdm36, Ofdm24, Ofdm12, Ofdm9, Ofdm6, Ofdm6]);
+    }
+
+    #[test]
+    fn what_looks_around_stays_among_the_rates_and_within_three_of_the_best() {
+        let mut draw = Stream::new(Seed(1), "minstrel");
+        let minstrel = settled();
+        for (best, expected) in [(0, vec![1, 2, 3]), (7, vec![4, 5, 6]), (2, vec![0, 1, 3, 4, 5])] {
+            let trials = (0..5_000).filter_map(|_| minstrel.look_around(best, &mut draw));
+            let places: std::collections::BTreeSet<usize> = trials.map(|it| it.place).collect();
+            assert!(places.into_iter().eq(expected), "around {best}");
+        }
+    }
+
+    #[test]
+    fn only_the_rate_that_is_tried_pays_for_its_failure() {
+        let mut minstrel = settled();
+        minstrel.credit = 0.0;
+        // A trial in the second place costs nothing, nor does another rate beside a trial.
+        for trial in [Trial { place: 2, first: false }, Trial { place: 5, first: true }] {
+            minstrel.trial = Some(trial);
+            let before = minstrel.credit;
+            minstrel.learn(PhyRate::Ofdm12, false);
+            assert!(minstrel.credit > before);
+        }
+    }
 }

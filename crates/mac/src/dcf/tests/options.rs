@@ -104,6 +104,30 @@ fn wep_costs_its_eight_bytes_and_a_short_preamble_saves_its_time() {
 }
 
 #[test]
+fn a_frame_says_its_rate_its_preamble_and_what_these_cost() {
+    for preamble in [Preamble::Long, Preamble::Short] {
+        let config = Config { preamble, ..Config::new(address(0), Phy::B) };
+        let mut station = Station::new(config, address(1), 1);
+        let packet = Input::Frame(kilobyte(1), RxVector::wired(micros(0)));
+        station.handle_input(micros(0), DEVICE, packet);
+        let mut now = micros(0);
+        let outgoing = (0..99).find_map(|_| {
+            let sent = station.poll_transmit(now);
+            if sent.is_none() {
+                now = station.poll_timeout().expect("it contends").0;
+                station.handle_timeout(now);
+            }
+            sent
+        });
+        let (_, Outgoing { frame, vector }) = outgoing.expect("the medium is free");
+        let rate = PhyRate::Cck11;
+        assert_eq!((vector.rate, vector.preamble), (Some(rate.rate()), preamble));
+        let took = vector.overhead + rate.rate().time_of(frame.len());
+        assert_eq!(took, rate.frame_duration(preamble, frame.len()));
+    }
+}
+
+#[test]
 fn a_lone_saturated_sender_gets_the_throughput_of_the_formula() {
     const PACKETS: u64 = 4_000;
     for (slot, timing) in [(20, Timing::G_LONG_SLOT), (9, Timing::G_SHORT_SLOT)] {

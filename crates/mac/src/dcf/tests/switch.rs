@@ -4,11 +4,16 @@ use super::*;
 
 /// A station whose switch stands so, after a data frame for it with these bits inverted.
 fn after(accept_damaged: bool, bits: &[u32]) -> (Station, Option<Frame>) {
+    heard(accept_damaged, |frame| frame.invert(bits))
+}
+
+/// The same after one that the air has changed otherwise.
+fn heard(accept_damaged: bool, air: impl Fn(&mut Frame)) -> (Station, Option<Frame>) {
     let sender = Config::new(address(0), Phy::G);
     let packet =
         Packet { frame: kilobyte(1), to: address(1), ether_type: snap::IPV4, expires: None };
     let mut frame = super::super::job::Job::new(packet, 5, &sender).build(44);
-    frame.invert(bits);
+    air(&mut frame);
     let config = Config { accept_damaged, ..Config::new(address(1), Phy::G) };
     let mut station = Station::new(config, address(0), 1);
     let vector = RxVector { rate: Some(PhyRate::Ofdm54.rate()), ..RxVector::wired(micros(0)) };
@@ -74,6 +79,25 @@ fn damage_that_hides_what_the_frame_is_is_counted_by_its_name() {
         assert!(up.is_none(), "bit {bit}");
         assert_eq!(station.ledger().drops.of(reason), 1, "bit {bit}: {:?}", station.ledger());
     }
+}
+
+#[test]
+fn a_frame_without_all_of_its_check_is_cut_off_and_not_damaged() {
+    for accept in [false, true] {
+        let (station, up) = heard(accept, |frame| frame.truncate(frame.len() - 1));
+        assert!(up.is_none());
+        let drops = station.ledger().drops;
+        assert_eq!((drops.of(DropReason::Truncated), drops.total()), (1, 1));
+    }
+}
+
+#[test]
+fn a_damaged_packet_without_a_name_is_counted_too() {
+    let (station, _) = heard(false, |frame| {
+        frame.tag = None;
+        frame.invert(&[PAYLOAD]);
+    });
+    assert_eq!(station.ledger().drops.of(DropReason::FrameCheck), 1);
 }
 
 //= S0.10
