@@ -9,6 +9,7 @@ mod cycles;
 mod levels;
 mod links;
 mod modules;
+mod unused;
 mod words;
 
 /// A breach of a rule: where, and what to do about it.
@@ -48,8 +49,15 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 }
 
 fn check(workspace: &Workspace) -> Vec<Breach> {
-    let rules =
-        [levels::check, budgets::check, words::check, modules::check, cycles::check, links::check];
+    let rules = [
+        levels::check,
+        budgets::check,
+        words::check,
+        modules::check,
+        cycles::check,
+        links::check,
+        unused::check,
+    ];
     rules.iter().flat_map(|rule| rule(workspace)).collect()
 }
 

@@ -51,6 +51,8 @@ pub(crate) struct Package {
     pub(crate) dependencies: Vec<String>,
     /// What its tests depend on.
     pub(crate) dev_dependencies: Vec<String>,
+    /// Every dependency, also those from outside and of build scripts, as code names it.
+    pub(crate) imports: Vec<String>,
 }
 
 /// Folders of what is made from the sources.
@@ -135,6 +137,8 @@ fn packages(metadata: &str) -> Result<Vec<Package>, String> {
         let name = package["name"].as_str().unwrap_or_default().to_owned();
         let mut it = Package { name, folder, ..Package::default() };
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let name = dependency["rename"].as_str().or(dependency["name"].as_str());
+            it.imports.extend(name.map(|name| name.replace('-', "_")));
             // Only packages of the workspace have a path.
             let (Some(name), Some(_)) = (dependency["name"].as_str(), dependency["path"].as_str())
             else {

@@ -16,6 +16,7 @@ fn package(name: &str, dependencies: &[&str], dev: &[&str]) -> Package {
         folder: format!("crates/{name}"),
         dependencies: own(dependencies),
         dev_dependencies: own(dev),
+        imports: Vec::new(),
     }
 }
 
@@ -229,4 +230,16 @@ fn crates_that_have_two_entries_among_the_changes_are_found() {
     let breaches = links::check(&workspace(&[("CHANGELOG.md", text)]));
     assert_eq!(breaches.len(), 1);
     assert_eq!(breaches[0].line, 3);
+}
+
+#[test]
+fn dependencies_that_nothing_names_are_found() {
+    let mut workspace = workspace(&[
+        ("crates/link/src/lib.rs", "use windfall_base::Node;\n/// `rand::random()`\nstruct A;\n"),
+        ("crates/linked/src/lib.rs", "use other::Thing;\n"),
+    ]);
+    workspace.packages[0].imports = ["windfall_base", "rand", "other"].map(str::to_owned).to_vec();
+    let breaches = super::unused::check(&workspace);
+    let said: Vec<_> = breaches.iter().map(|breach| breach.what.as_str()).collect();
+    assert_eq!(said, ["depends on other and never names it: remove it"]);
 }

@@ -407,7 +407,8 @@ mod tests {
             assert!(wrong.len() > 100, "{}", wrong.len());
             (wrong[0], wrong[wrong.len() - 1])
         };
-        // From the middle to three quarters: 120 to 170 µs. An event that begins there may end behind.
+        // From the middle to three quarters: 120 to 170 µs. An event that begins there may end
+        // behind.
         let (first, last) = wrong(&[(0, 0.0), (120, 40.0), (170, 0.0)]);
         assert!((5_384..5_600).contains(&first), "{first}");
         assert!((7_900..8_600).contains(&last), "{last}");
