@@ -2,7 +2,8 @@
 //!
 //! Items are frames on the air, acknowledgements included. Goals: 650 000 a second for one
 //! saturated pair, 300 000 for five pairs that hear each other. 200 and 1 000 stations that hear
-//! all others, half of them saturated, show how the cost of a frame grows with its hearers. A run
+//! all others, half of them saturated, show how the cost of a frame grows with its hearers; of as
+//! many half idle ones, half send some packets a second and the others only hear them. A run
 //! of 1 000 stations prints how much memory the process has used at most; the goal is 1 GB.
 
 use divan::Bencher;
@@ -30,6 +31,26 @@ fn peak_memory() -> u64 {
 
 /// A simulation of `seconds` seconds of `pairs` pairs, each of which carries TCP one way.
 fn stations(pairs: u32, seconds: u64) -> Simulation {
+    pairs_with(pairs, seconds, |pair| {
+        format!("[[app]]\nkind = \"bulk\"\nstation = \"a{pair}\"\nto = \"b{pair}\"\n")
+    })
+}
+
+/// The same pairs, of which one station each sends its part of 800 packets a second.
+fn half_idle(pairs: u32, seconds: u64) -> Simulation {
+    pairs_with(pairs, seconds, |pair| {
+        // Unlike intervals, so that stations do not stay in step.
+        let interval = f64::from(pairs) / 800.0 * (0.7 + 0.6 * f64::from(pair) / f64::from(pairs));
+        format!(
+            "[[app]]\nkind = \"cbr\"\nstation = \"a{pair}\"\nto = \"b{pair}\"\n\
+             size = 300\ninterval = \"{:.3}ms\"\n",
+            interval * 1e3
+        )
+    })
+}
+
+/// A simulation of `seconds` seconds of `pairs` pairs with an application for each.
+fn pairs_with(pairs: u32, seconds: u64, app: impl Fn(u32) -> String) -> Simulation {
     let mut text = format!("format = 1\nduration = \"{seconds}s\"\n");
     let mut names = Vec::new();
     let mut apps = String::new();
@@ -41,7 +62,7 @@ fn stations(pairs: u32, seconds: u64) -> Simulation {
             );
             names.push(format!("\"{end}{pair}\""));
         }
-        apps += &format!("[[app]]\nkind = \"bulk\"\nstation = \"a{pair}\"\nto = \"b{pair}\"\n");
+        apps += &app(pair);
     }
     text += &format!(
         "[[link]]\nname = \"air\"\nkind = \"wifi-g\"\nstations = [{}]\n{apps}",
@@ -59,34 +80,43 @@ fn frames(simulation: &Simulation) -> u64 {
     ledgers.map(|ledger| ledger.frames + ledger.control_frames).sum()
 }
 
-fn run(bencher: Bencher<'_, '_>, pairs: u32, seconds: u64) {
-    let mut once = stations(pairs, seconds);
+fn run(bencher: Bencher<'_, '_>, simulation: impl Fn() -> Simulation) {
+    let mut once = simulation();
     once.finish();
-    bencher
-        .counter(ItemsCount::new(frames(&once)))
-        .with_inputs(|| stations(pairs, seconds))
-        .bench_local_values(|mut simulation| {
+    bencher.counter(ItemsCount::new(frames(&once))).with_inputs(simulation).bench_local_values(
+        |mut simulation| {
             simulation.finish();
             simulation
-        });
+        },
+    );
 }
 
 #[divan::bench(sample_count = 7)]
 fn one_pair(bencher: Bencher) {
-    run(bencher, 1, 20);
+    run(bencher, || stations(1, 20));
 }
 
 #[divan::bench(sample_count = 5)]
 fn two_hundred_stations(bencher: Bencher) {
-    run(bencher, 100, 1);
+    run(bencher, || stations(100, 1));
 }
 
 #[divan::bench(sample_count = 3)]
 fn a_thousand_stations(bencher: Bencher) {
-    run(bencher, 500, 1);
+    run(bencher, || stations(500, 1));
+}
+
+#[divan::bench(sample_count = 5)]
+fn two_hundred_stations_half_idle(bencher: Bencher) {
+    run(bencher, || half_idle(100, 2));
+}
+
+#[divan::bench(sample_count = 3)]
+fn a_thousand_stations_half_idle(bencher: Bencher) {
+    run(bencher, || half_idle(500, 2));
 }
 
 #[divan::bench(sample_count = 7)]
 fn five_pairs(bencher: Bencher) {
-    run(bencher, 5, 10);
+    run(bencher, || stations(5, 10));
 }
