@@ -47,3 +47,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_damaged_message_fails_its_checksum() {
+    let bytes = message(Repr::EchoRequest { id: 7, seq: 9 }, b"data");
+    assert!(Packet::new(&bytes).expect("a message").checksum_holds());
+    for bit in 0..bytes.len() * 8 {
+        let mut damaged = bytes.clone();
+        damaged[bit / 8] ^= 0x80 >> (bit % 8);
+        assert!(!Packet::new(&damaged).expect("a message").checksum_holds(), "bit {bit}");
+    }
+}

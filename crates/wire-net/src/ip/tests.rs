@@ -81,3 +81,16 @@ fn both_versions_tell_their_hop_limit_and_protocols_have_names() {
     assert_eq!(names, ["ICMP", "TCP", "UDP", "ICMPv6", "UDP-Lite"]);
     assert_eq!(Protocol(200).to_string(), "protocol 200");
 }
+
+#[test]
+fn the_traffic_class_stands_where_the_version_puts_it() {
+    let mut bytes = [0; 48];
+    let v4 = ipv4::Repr::new(Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, Protocol::UDP, 8);
+    v4.expect("fits").emit(&mut bytes);
+    bytes[1] = 0xb9;
+    assert_eq!(Packet::new(&bytes).expect("IPv4").traffic_class(), 0xb9);
+    let v6 = ipv6::Repr::new(Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST, Protocol::UDP, 8);
+    v6.expect("fits").emit(&mut bytes);
+    bytes[..2].copy_from_slice(&[0x6b, 0x90]);
+    assert_eq!(Packet::new(&bytes).expect("IPv6").traffic_class(), 0xb9);
+}

@@ -132,3 +132,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_fragment_is_the_first_of_several_or_a_later_one() {
+    for (field, is_fragment) in [
+        ([0x00, 0], false),
+        ([0x40, 0], false),
+        ([0x20, 0], true),
+        ([0, 9], true),
+        ([0x20, 9], true),
+    ] {
+        let mut bytes = packet_of(&repr());
+        bytes[6..8].copy_from_slice(&field);
+        let packet = Packet::new(&bytes).expect("a packet");
+        assert_eq!(packet.is_fragment(), is_fragment, "{field:?}");
+    }
+}

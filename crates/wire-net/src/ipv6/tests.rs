@@ -125,3 +125,18 @@ fn an_option_that_is_not_understood_is_named_by_its_place() {
     assert!(upper(Protocol::HOP_BY_HOP, &[17, 0, 0, 0, 5, 2, 0, 0]).is_ok());
     assert!(upper(Protocol::HOP_BY_HOP, &[17, 0, 0, 0, 5, 3, 0, 0]).is_err());
 }
+
+#[test]
+fn a_router_takes_a_hop_from_all_that_have_one() {
+    let mut bytes = packet_of(Protocol::UDP, &[]);
+    bytes[7] = 2;
+    assert_eq!([(); 3].map(|()| take_hop(&mut bytes)), [Some(1), Some(0), None]);
+    assert_eq!(bytes[7], 0);
+}
+
+#[test]
+fn a_flow_label_has_twenty_bits() {
+    let (src, dst) = (Ipv6Addr::LOCALHOST, Ipv6Addr::UNSPECIFIED);
+    let repr = Repr::new(src, dst, Protocol::UDP, 0).expect("fits").with_flow_label(0xfff1_2345);
+    assert_eq!(repr.flow_label(), 0x1_2345);
+}

@@ -109,3 +109,38 @@ fn lists_are_as_long_as_they_may_be_and_no_longer() {
         assert_eq!(Ack::parse(&body).is_ok(), more == 0, "damaged");
     }
 }
+
+#[test]
+fn reasons_are_known_by_their_numbers() {
+    let reasons =
+        [Reason::Closed, Reason::Version, Reason::Busy, Reason::Key, Reason::NotListening];
+    for (number, reason) in (0..).zip(reasons) {
+        assert_eq!((reason as u8, Reason::from_byte(number)), (number, reason));
+    }
+    assert_eq!(Reason::from_byte(5), Reason::Closed);
+}
+
+#[test]
+fn an_unknown_kind_is_named() {
+    let mut bytes = datagram(b"twelve bytes", b"").to_vec();
+    bytes[0] = 0x1f;
+    let check = crc32c::crc32c(&bytes[..16]);
+    put_u32(&mut bytes, 16, check);
+    let error = Packet::parse(&bytes.into()).expect_err("kind 15");
+    assert_eq!(error, WireError::Illegal { header: NAME, field: "kind", found: 15 });
+}
+
+#[test]
+fn the_exact_part_is_what_the_header_says_or_what_is_there_of_it() {
+    let packet = Packet::parse(&datagram(b"twelve bytes", b"and more")).expect("a datagram");
+    assert_eq!(packet.exact(), Bytes::from_static(b"twelve bytes"));
+    let cut = Packet::parse(&datagram(b"twelve bytes", b"").slice(..HEADER_LEN + 6));
+    assert_eq!(cut.expect("its header is whole").exact(), Bytes::from_static(b"twelve"));
+}
+
+#[test]
+fn a_span_is_its_bytes_and_a_block_has_half_a_crc() {
+    assert_eq!(Span { start: 7, len: 5 }.range(), 7..12);
+    // The check value of CRC-32C for these nine digits is e3069283.
+    assert_eq!(data::block_check(b"123456789"), 0x9283);
+}

@@ -173,6 +173,97 @@ fn gaps_other_flows_and_other_headers_are_not_bridged() {
     }
 }
 
+/// The packet with its length in its header and checksums that hold, whatever was changed in it.
+fn sealed(mut packet: Vec<u8>) -> Vec<u8> {
+    let len = packet.len() as u16;
+    let start = if packet[0] >> 4 == 4 { 20 } else { 40 };
+    if start == 20 {
+        packet[2..4].copy_from_slice(&len.to_be_bytes());
+        packet[10..12].fill(0);
+        let sum = crate::checksum::checksum(&packet[..20]);
+        packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    } else {
+        packet[4..6].copy_from_slice(&(len - 40).to_be_bytes());
+    }
+    packet[start + 16..start + 18].fill(0);
+    let mut sum = addresses(&packet).pseudo_header(Protocol::TCP, u32::from(len) - start as u32);
+    sum.add(&packet[start..]);
+    let check = sum.checksum();
+    packet[start + 16..start + 18].copy_from_slice(&check.to_be_bytes());
+    packet
+}
+
+/// The first three packets of a large segment, changed by `change`, all with valid checksums: how
+/// long they are after merging.
+fn merged(v6: bool, change: impl Fn(&mut [Vec<u8>; 3])) -> Vec<usize> {
+    let (description, packet) = segment(v6, &[5; 600], 0x10);
+    let packets = cut_all(&description, &packet);
+    let mut packets: [Vec<u8>; 3] =
+        core::array::from_fn(|index| packets[index].to_bytes().to_vec());
+    change(&mut packets);
+    let sealed = packets.map(|packet| (Payload::from(sealed(packet)), true));
+    merge_all(sealed).iter().map(|merged| merged.slices.concat().len()).collect()
+}
+
+#[test]
+fn one_difference_is_enough_to_part_two_packets() {
+    for (v6, start) in [(false, 20), (true, 40)] {
+        let (head, whole) = (start + 32, start + 32 + 300);
+        assert_eq!(merged(v6, |_| {}), [whole], "no difference");
+        // The second differs from both its neighbours, and they from each other by what is between.
+        let alone = [head + 100; 3];
+        // Ports, acknowledgement, window, urgent pointer, options; addresses; class and hop limit.
+        let tcp = [0, 3, 8, 11, 14, 15, 18, 19, 20, 31].map(|at| start + at);
+        let network: &[usize] = if v6 { &[1, 2, 3, 7, 8, 39] } else { &[1, 6, 8, 12, 19] };
+        for at in tcp.iter().chain(network) {
+            let lens = merged(v6, |packets| packets[1][*at] ^= 2);
+            assert_eq!(lens, alone, "byte {at}");
+        }
+        // Other flags, a sequence number that is not the next, and a header of another length.
+        for flag in [0x01, 0x02, 0x04, 0x20] {
+            assert_eq!(merged(v6, |packets| packets[1][start + 13] |= flag), alone, "{flag:#x}");
+        }
+        assert_eq!(merged(v6, |packets| packets[1][start + 7] ^= 1), alone);
+        let shorter = merged(v6, |packets| {
+            packets[1][start + 12] = 0x70;
+            packets[1].drain(start + 28..start + 32);
+        });
+        assert_eq!(shorter, [head + 100, head + 96, head + 100]);
+        // One without data, and one whose header claims to be shorter than any is.
+        let empty = merged(v6, |packets| packets[1].truncate(head));
+        assert_eq!(empty, [head + 100, head, head + 100]);
+        assert_eq!(merged(v6, |packets| packets[1][start + 12] = 0x40), alone);
+    }
+    // Numbers of IPv4 that do not count on.
+    assert_eq!(merged(false, |packets| packets[1][5] ^= 4), [152; 3]);
+}
+
+#[test]
+fn nothing_follows_a_packet_that_pushes_or_is_shorter_and_none_is_longer_than_the_first() {
+    for (v6, start) in [(false, 20), (true, 40)] {
+        let head = start + 32;
+        for (place, expected) in [(0, [100, 200].as_slice()), (1, &[200, 100]), (2, &[300])] {
+            let lens = merged(v6, |packets| packets[place][start + 13] |= 8);
+            let expected: Vec<usize> = expected.iter().map(|data| head + data).collect();
+            assert_eq!(lens, expected, "pushed at {place}");
+        }
+        let next = |packet: &mut Vec<u8>, by: u8| packet[start + 7] -= by;
+        // The second has 60 bytes: the third does not follow it.
+        let lens = merged(v6, |packets| {
+            packets[1].truncate(head + 60);
+            next(&mut packets[2], 40);
+        });
+        assert_eq!(lens, [head + 160, head + 100]);
+        // The first has 60: the others are longer.
+        let lens = merged(v6, |packets| {
+            packets[0].truncate(head + 60);
+            next(&mut packets[1], 40);
+            next(&mut packets[2], 40);
+        });
+        assert_eq!(lens[0], head + 60);
+    }
+}
+
 #[test]
 fn what_is_longer_than_its_header_says_is_left_alone() {
     let (description, packet) = segment(false, &[5; 300], 0x10);

@@ -153,3 +153,31 @@ fn sets_of_flags_are_asked_joined_and_taken_apart() {
     assert_eq!((flags.to_string(), Flags::NONE.to_string()), ("SP.".into(), "none".into()));
     assert_eq!(Flags(0xff).to_string(), "SFRPUEW.");
 }
+
+#[test]
+fn a_damaged_segment_fails_its_checksum() {
+    let packet = Packet::new(&SYN).unwrap();
+    assert_eq!(packet.checksum(), 0);
+    let mut segment = SYN;
+    let (header, data) = segment.split_at_mut(20);
+    put_checksum_of(header, data);
+    assert!(checksum_holds(&addresses(), [&segment[..7], &segment[7..]]));
+    let stored = u16::from_be_bytes([segment[16], segment[17]]);
+    assert_eq!(Packet::new(&segment).unwrap().checksum(), stored);
+    for bit in 0..segment.len() * 8 {
+        let mut damaged = segment;
+        damaged[bit / 8] ^= 0x80 >> (bit % 8);
+        assert!(!checksum_holds(&addresses(), [&damaged[..7], &damaged[7..]]), "bit {bit}");
+    }
+}
+
+/// Writes the checksum of a segment, computed as RFC 9293 says, into its header.
+fn put_checksum_of(header: &mut [u8], data: &[u8]) {
+    let words = [10_u32 << 8, 1, 10 << 8, 2, 6, (header.len() + data.len()) as u32];
+    let bytes = header.chunks(2).chain(data.chunks(2));
+    let all = bytes.map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
+    let sum: u32 = words.into_iter().chain(all).sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    let check = !(((folded & 0xffff) + (folded >> 16)) as u16);
+    header[16..18].copy_from_slice(&check.to_be_bytes());
+}

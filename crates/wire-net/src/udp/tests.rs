@@ -66,3 +66,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_cut_datagram_says_how_much_is_missing() {
+    let bytes = datagram(&V4, b"data");
+    for missing in 0..=4 {
+        let packet = Packet::new(&bytes[..bytes.len() - missing]).expect("its header is there");
+        assert_eq!(packet.missing(), missing);
+    }
+}
+
+#[test]
+fn the_longest_datagram_has_65535_bytes() {
+    let repr = Repr { src_port: 1, dst_port: 2 };
+    let mut header = [0; HEADER_LEN];
+    let most = 65_535 - 8;
+    assert_eq!(repr.emit(&mut header, &V4, &vec![0; most]), Ok(()));
+    let error = repr.emit(&mut header, &V4, &vec![0; most + 1]);
+    assert_eq!(error, Err(WireError::TooLong { header: NAME, len: most + 1, most }));
+}
