@@ -331,3 +331,20 @@ fn an_air_that_spares_nothing_hits_header_packet_and_trailer_each_in_its_place()
     let all = Verdict::Damaged { truncated: None, inverted: (0..15 * 8).collect() };
     assert_eq!(verdict, all);
 }
+
+#[test]
+fn what_one_model_loses_no_other_brings_back() {
+    let lost = Model::Pattern("1/1".parse().expect("a pattern"));
+    let kept = [
+        Model::Loss(Probability::ZERO),
+        Model::Pattern("0/1".parse().expect("a pattern")),
+        Model::BitErrors(Probability::ONE),
+    ];
+    for other in kept {
+        for models in [[lost.clone(), other.clone()], [other, lost.clone()]] {
+            let config = AirConfig { models: models.to_vec(), ..AirConfig::default() };
+            let mut air = Air::new(&config, Seed(1), "link/0-1");
+            assert_eq!(air.judge(&packet(10)).1, Verdict::Lost);
+        }
+    }
+}
