@@ -8,6 +8,8 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
+use windfall_base::text::visible;
+
 /// The share of the terminal that the footer may take, as a divisor.
 const SHARE: usize = 3;
 /// The fewest rows of a terminal that has a footer.
@@ -97,6 +99,8 @@ fn draw(place: Place, lines: &[String]) -> String {
     let first = place.rows - place.height + 1;
     for (row, line) in (first..).zip(lines.iter().take(place.height.into())) {
         let width = usize::from(place.columns);
+        // Names of links and flows are anybody's.
+        let line = visible(line);
         let plain = line.chars().filter(|c| !c.is_control());
         // What would touch the last column could wrap.
         let shown: String = plain.take(width.saturating_sub(1)).collect();
@@ -134,8 +138,11 @@ mod tests {
 
     #[test]
     fn a_line_never_wraps_nor_commands_the_terminal() {
-        let lines = ["\x1b[2Jlonger than the terminal".to_owned(), "b".into(), "c".into()];
-        let expected = "\x1b7\x1b[23;1H\x1b[2K[2Jlonger\x1b[24;1H\x1b[2Kb\x1b8";
+        let lines = ["longer\n than the terminal".to_owned(), "b".into(), "c".into()];
+        let expected = "\x1b7\x1b[23;1H\x1b[2Klonger th\x1b[24;1H\x1b[2Kb\x1b8";
+        assert_eq!(draw(PLACE, &lines), expected);
+        let lines = ["\x1b[2J".to_owned(), "a\u{202e}b".to_owned()];
+        let expected = "\x1b7\x1b[23;1H\x1b[2K\\u{1b}[2J\x1b[24;1H\x1b[2Ka\\u{202e}\x1b8";
         assert_eq!(draw(PLACE, &lines), expected);
     }
 }

@@ -1,5 +1,6 @@
 //! `windfall run`: a real program over the link.
 
+use core::cell::Cell;
 use core::num::NonZeroU16;
 use std::ffi::OsString;
 use std::fs::File;
@@ -86,7 +87,8 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     let command = command(args, near, environment(&topology, far));
     plan.awaited = args.wait_port.iter().map(|port| (far, port.get())).collect();
-    let others = args.programs(far, &environment(&topology, near))?;
+    let far_output = args.far_output()?;
+    let others = args.programs(far, &environment(&topology, near), far_output.as_ref());
     let quiet = command.interactive || args.live.quiet;
     let mut network = Network::build(&topology.with_simulated_hosts(), seed)?;
     let recorder = args.record.recorder(&topology, &mut network, seed, epoch())?;
@@ -94,6 +96,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let (outcome, network) = Signals::take_over()
         .and_then(|signals| {
             let stage = Stage::build(plan, Some(command), others)?;
+            far_output.iter().for_each(FarOutput::begin);
             let _way =
                 args.net.then(|| WayOut::open(&stage, far, args.net_host_loopback)).transpose()?;
             session::run(stage, &signals, None, Ending::WithCommand, network, &mut watcher)
@@ -111,15 +114,61 @@ pub(crate) fn run(args: &Args) -> Result {
     }))
 }
 
+/// The file for what programs at the far end print. What it held before stays until the stations
+/// stand: a run that cannot start takes nothing away.
+#[derive(Debug)]
+struct FarOutput {
+    path: PathBuf,
+    file: Arc<File>,
+    /// Whether the file is to vanish with a run that does not begin.
+    is_new: Cell<bool>,
+}
+
+impl FarOutput {
+    fn open(path: &Path) -> std::io::Result<Self> {
+        let is_new = Cell::new(!path.exists());
+        let file = File::options().write(true).create(true).truncate(false).open(path)?;
+        Ok(Self { path: path.to_owned(), file: Arc::new(file), is_new })
+    }
+
+    /// The run begins, and the file is its own.
+    fn begin(&self) {
+        self.is_new.set(false);
+        // A pipe or a terminal has no length.
+        let _ = self.file.set_len(0);
+    }
+}
+
+impl Drop for FarOutput {
+    fn drop(&mut self) {
+        if self.is_new.get() {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
 impl Args {
+    /// The file for what programs at the far end print, if they have one.
+    fn far_output(&self) -> Result<Option<FarOutput>> {
+        let path = self.far_output.as_deref().filter(|path| *path != Path::new("-"));
+        let open = |path: &Path| {
+            FarOutput::open(path)
+                .map_err(|error| Trouble::new(format!("cannot write {}: {error}", path.display())))
+        };
+        path.map(open).transpose()
+    }
+
     /// The programs at the far end.
-    fn programs(&self, far: usize, environment: &[(OsString, OsString)]) -> Result<Vec<Program>> {
-        let output = match self.far_output.as_deref() {
-            None => ProgramOutput::Prefixed(format!("{FAR}: ")),
-            Some(path) if path == Path::new("-") => ProgramOutput::Inherit,
-            Some(path) => ProgramOutput::File(Arc::new(File::create(path).map_err(|error| {
-                Trouble::new(format!("cannot write {}: {error}", path.display()))
-            })?)),
+    fn programs(
+        &self,
+        far: usize,
+        environment: &[(OsString, OsString)],
+        file: Option<&FarOutput>,
+    ) -> Vec<Program> {
+        let output = match (file, &self.far_output) {
+            (Some(output), _) => ProgramOutput::File(Arc::clone(&output.file)),
+            (None, Some(_)) => ProgramOutput::Inherit,
+            (None, None) => ProgramOutput::Prefixed(format!("{FAR}: ")),
         };
         let shell = |line: &OsString| Program {
             station: far,
@@ -128,7 +177,7 @@ impl Args {
             interactive: false,
             output: output.clone(),
         };
-        Ok(self.far.iter().map(shell).collect())
+        self.far.iter().map(shell).collect()
     }
 
     /// The options that belong to programs and not to a scenario, as a comment to put before it.

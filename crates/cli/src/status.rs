@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use windfall_base::text::visible;
 use windfall_base::{Duration, Instant};
 use windfall_network::{ElementId, Network};
 
@@ -93,7 +92,7 @@ impl Status {
             let name = network.name(id);
             parts.push(format!("{name} {rate:.2} Mbps, {loss:.1} % lost, {queued} queued"));
         }
-        visible(&parts.join("  ")).into_owned()
+        parts.join("  ")
     }
 
     /// Rate, effort, error rate and region of each flow of an interface.

@@ -15,7 +15,7 @@ int main(void) {
     uint8_t key[32] = {1, 2, 3}; /* a program would have it from a file of random bytes */
     sap_set_key(here, key);
     sap_set_key(there, key);
-    sap_set_timeout(there, 5000);
+    sap_set_timeout(there, 30000);
     if (sap_bind(there, "127.0.0.1", 0)) return fail("bind", there);
     if (sap_connect(here, "127.0.0.1", sap_port(there))) return fail("connect", here);
     if (sap_accept(there)) return fail("accept", there);
@@ -36,7 +36,7 @@ int main(void) {
         char text[64];
         struct sap_info info;
         struct pollfd wait = {.fd = sap_fd(there), .events = POLLIN};
-        if (poll(&wait, 1, 5000) != 1) return fail("poll", there);
+        if (poll(&wait, 1, 30000) != 1) return fail("poll", there);
         long len = sap_recv(there, text, sizeof text, &info);
         if (len < 0) return fail("recv", there);
         if (len == 0 && sap_is_finished(there)) break;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
+use std::process::Stdio;
 use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -32,8 +33,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const MOST_PATIENCE: Duration = Duration::from_secs(10);
 /// How long it may take where a port is named.
 const PORT_PATIENCE: Duration = Duration::from_secs(30);
-/// How long programs may take to end when the command has ended.
+/// How long programs may take to end when the command has ended; time in which they wait for a
+/// processor or a disk does not count.
 const FAREWELL: Duration = Duration::from_secs(2);
+/// The same with that time.
+const MOST_FAREWELL: Duration = Duration::from_secs(10);
 
 /// What the first process has to do.
 #[derive(Clone, Debug)]
@@ -161,7 +165,9 @@ impl<'a> First<'a> {
         for program in &work.others {
             let station = &self.stations[program.station];
             let namespace = station.namespace.as_fd();
-            let (pid, lines) = program::start(program, namespace, work.identity.as_ref())?;
+            let identity = work.identity.as_ref();
+            // What is typed is for the command.
+            let (pid, lines) = program::start(program, namespace, identity, Stdio::null())?;
             self.lines.extend(lines);
             let line = program.arguments.last().map(|line| line.to_string_lossy().into_owned());
             self.others.insert(pid, (program.station, line.unwrap_or_default()));
@@ -172,7 +178,8 @@ impl<'a> First<'a> {
         } else if let Some(program) = &work.command {
             let station = &self.stations[program.station];
             let namespace = station.namespace.as_fd();
-            let (command, lines) = program::start(program, namespace, work.identity.as_ref())?;
+            let identity = work.identity.as_ref();
+            let (command, lines) = program::start(program, namespace, identity, Stdio::inherit())?;
             self.lines.extend(lines);
             // What was sent before the command was there has reached only the others of the group.
             while let Ok(Some(signal)) = self.interrupts.read_signal() {
@@ -348,8 +355,8 @@ impl<'a> First<'a> {
         self.told = true;
         let _ = kill(everything, Signal::SIGTERM);
         let _ = kill(everything, Signal::SIGCONT);
-        let farewell = Deadline::after(FAREWELL);
-        while !farewell.is_over() {
+        let mut farewell = Patience::new(now(), FAREWELL, MOST_FAREWELL);
+        while !farewell.is_over(now(), Programs::read()) {
             // Nobody misses now what could not be run.
             let _ = self.bury();
             if !self.has_programs() {

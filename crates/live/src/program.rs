@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use nix::sched::CloneFlags;
 use nix::sys::signal::{SigSet, Signal};
@@ -20,15 +20,17 @@ use crate::plan::{Program, ProgramOutput};
 const OWN: CapabilitySet =
     CapabilitySet::NET_RAW.union(CapabilitySet::NET_ADMIN).union(CapabilitySet::NET_BIND_SERVICE);
 
-/// Starts a program in the network namespace of a station, as `identity` if there is one; also
-/// returns what it writes, if that is to be passed on line by line.
+/// Starts a program in the network namespace of a station, as `identity` if there is one, with this
+/// standard input; also returns what it writes, if that is to be passed on line by line.
 pub(crate) fn start(
     program: &Program,
     station: BorrowedFd<'_>,
     identity: Option<&Identity>,
+    input: Stdio,
 ) -> Result<(Pid, Option<Lines>)> {
     let station = station.try_clone_to_owned().map_err(|source| failed(program, source))?;
     let mut command = prepare(program, Some(station), identity);
+    command.stdin(input);
     let lines = match &program.output {
         ProgramOutput::Inherit => None,
         ProgramOutput::File(file) => {

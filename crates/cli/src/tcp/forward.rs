@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// LISTEN TARGET, once or more often
     #[arg(required = true, value_names = ["LISTEN", "TARGET"], num_args = 2..)]
     pairs: Vec<String>,
+    /// Under sudo, run COMMAND as root instead of as the user who called it
+    #[arg(long)]
+    as_root: bool,
     /// A program to run meanwhile; its exit code is the exit code
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -92,7 +95,7 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     let mut command = match &args.command[..] {
         [] => None,
-        command => Some(Companion::start(&mut engine, command).map_err(trouble)?),
+        command => Some(Companion::start(&mut engine, command, args.as_root).map_err(trouble)?),
     };
     let tcp = settings.to_string();
     loop {

@@ -17,8 +17,11 @@ use windfall_testkit::skip;
 
 mod shown;
 
-/// No command of a document takes longer.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// No command of a document takes longer, on a machine however busy.
+const PATIENCE: Duration = Duration::from_secs(200);
+/// Runs of a command that prints something else: on a busy machine an answer may come later than a
+/// program waits for it.
+const TRIALS: u32 = 8;
 
 /// Programs that a machine may lack, and what in a command calls for them.
 const OPTIONAL: [(&str, &str); 5] = [
@@ -165,6 +168,12 @@ fn lacks(command: &str, stations: bool, folder: &Path) -> Option<&'static str> {
     needed.find(|(it, _)| run(&format!("command -v {it}"), folder).0 != Some(0)).map(|it| it.0)
 }
 
+/// Whether a command may end so: a ping over a bad link may end with 1, wrong usage ends with 2 and
+/// a failure of ours with 125.
+fn is_fine(code: Option<i32>) -> bool {
+    matches!(code, Some(0 | 1))
+}
+
 /// Runs the commands of a document, in order, in a folder of their own.
 fn check(name: &str, stations: bool, bless: bool) -> Report {
     let path = root().join(name);
@@ -186,16 +195,23 @@ fn check(name: &str, stations: bool, bless: bool) -> Report {
             report.skipped = Some(format!("{name} from `{command}` on needs {what}"));
             break;
         }
-        let (code, printed) = run(command, &folder.0);
-        let printed = shown::undisturbed(printed);
+        let is_same =
+            |printed: &[String]| *varies || shown.is_empty() || shown::same(shown, printed);
+        let mut trials = (0..if bless { 1 } else { TRIALS }).map(|_| {
+            let (code, printed) = run(command, &folder.0);
+            (code, shown::undisturbed(printed))
+        });
+        let first = trials.next().expect("one");
+        let is_good = |(code, printed): &(_, Vec<_>)| is_fine(*code) && is_same(printed);
+        let good = if is_good(&first) { None } else { trials.find(is_good) };
+        let (code, printed) = good.unwrap_or(first);
         report.commands += 1;
-        // A ping over a bad link may end with 1; wrong usage with 2, a failure of ours with 125.
-        if !matches!(code, Some(0 | 1)) {
+        if !is_fine(code) {
             let text = printed.join("\n");
             report.faults.push(format!("{name}:{line}: `{command}` ended with {code:?}:\n{text}"));
             continue;
         }
-        if *varies || shown.is_empty() || shown::same(shown, &printed) {
+        if is_same(&printed) {
             continue;
         }
         match shown::refreshed(shown, &printed).filter(|_| bless) {

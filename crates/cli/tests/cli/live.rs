@@ -32,9 +32,25 @@ mod users;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 /// The program under test.
 const WINDFALL: &str = env!("CARGO_BIN_EXE_windfall");
+
+/// Longer than anything that a test waits for takes, on a machine however busy.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A line of the shell that sends echo requests, each after the answer to the one before: several
+/// of one `ping` are given up soon after the last, and a busy machine answers later.
+fn pings(count: u32, options: &str) -> String {
+    format!("for i in $(seq {count}); do ping -n -c 1 -W 30 {options}; done")
+}
+
+/// A line of the shell that waits until a condition of `test` holds, half a minute at most.
+fn until(condition: &str) -> String {
+    format!("for i in $(seq 600); do test {condition} && break; sleep 0.05; done")
+}
 
 /// The program with arguments as a shell would split them at spaces; the summary is not shown.
 fn windfall(arguments: &str) -> Command {
@@ -76,8 +92,12 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let name = format!("windfall-{name}-{}", std::process::id());
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("windfall-{name}-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
+        // A test that was killed, in a process of this number, may have left one of this name.
+        let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).expect("a folder for temporary files");
         Self(path)
     }

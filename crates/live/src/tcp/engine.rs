@@ -24,6 +24,7 @@ use crate::clock::SystemClock;
 use crate::device::StationDevice;
 use crate::driver::{Clock, Loop};
 use crate::error::{Doing, Error, Result};
+use crate::identity::Identity;
 use crate::plan::{Program, ProgramOutput};
 use crate::session::Signals;
 
@@ -470,11 +471,12 @@ fn is_shortage(error: &io::Error) -> bool {
 pub struct Companion(Child);
 
 impl Companion {
-    /// Starts the program, whose end will interrupt the engine's turn.
+    /// Starts the program, whose end will interrupt the engine's turn. It runs as the user who
+    /// called through sudo, if there is one, unless it is to run `as_root`.
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn start(engine: &mut Engine, arguments: &[OsString]) -> Result<Self> {
+    pub fn start(engine: &mut Engine, arguments: &[OsString], as_root: bool) -> Result<Self> {
         let (arguments, environment) = (arguments.to_vec(), Vec::new());
         let program = Program {
             station: 0,
@@ -484,7 +486,8 @@ impl Companion {
             output: ProgramOutput::Inherit,
         };
         let name = || program.arguments[0].to_string_lossy().into_owned();
-        let child = crate::program::prepare(&program, None, None).spawn();
+        let identity = (!as_root).then(Identity::of_caller).flatten();
+        let child = crate::program::prepare(&program, None, identity.as_ref()).spawn();
         let child = child.map_err(|source| Error::Spawn { program: name(), source })?;
         let doing = || "watch the command".into();
         let process = Pid::from_child(&child);

@@ -26,7 +26,7 @@ fn on_table_flex_moves_a_file_and_bold_cannot_connect() {
     let content: Vec<u8> = (0..120_000_u32).map(|i| (i % 251 + i / 977) as u8).collect();
     fs::write(folder.path().join("file"), &content).expect("a file");
     // The server may take a moment to listen.
-    let patient = "-m 30 --retry 9 --retry-delay 1 --retry-connrefused";
+    let patient = "-m 120 --retry 9 --retry-delay 1 --retry-connrefused";
     let flex = fetch(folder.path(), "--policy flex", patient);
     let said = String::from_utf8_lossy(&flex.stderr);
     assert!(flex.stdout == content, "{} bytes of {}: {said}", flex.stdout.len(), content.len());

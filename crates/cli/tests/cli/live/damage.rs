@@ -2,13 +2,13 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketAddrV4, SocketType};
 use windfall_wire_net::ipv4;
 use windfall_wire_net::udplite::{Coverage, CoveredBytes, Packet, Repr};
 
-use crate::live::{Folder, require, windfall};
+use crate::live::{Folder, LONG, require, windfall};
 
 /// Tells this test program to be one of the two programs of the test.
 const ROLE: &str = "WINDFALL_TEST_ROLE";
@@ -26,25 +26,47 @@ fn raw_socket() -> rustix::fd::OwnedFd {
     rustix::net::socket(AddressFamily::INET, SocketType::RAW, Some(protocol)).expect("a raw socket")
 }
 
-/// Sends datagrams to the far end and gives them time to arrive.
-fn send() {
+/// What the last datagram carries, so short that it is damaged on no link of these tests.
+const END: &[u8] = b"end.";
+
+/// Sends datagrams to the far end when it listens, until it has the last.
+fn send(received: &Path) {
+    let began = Instant::now();
+    let wait = |what: &str| {
+        assert!(began.elapsed() < LONG, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    while !received.exists() {
+        wait("nobody receives");
+    }
     let socket = raw_socket();
     let base: std::net::Ipv4Addr =
         std::env::var("WINDFALL_BASE").expect("set").parse().expect("an address");
     let near = std::net::Ipv4Addr::new(10, 77, 0, 1);
     let addresses = windfall_wire_net::Addresses::V4 { src: near, dst: base };
-    for number in 0..COUNT {
+    let send = |payload: &[u8]| {
         let covered = CoveredBytes::new(12).expect("a legal coverage");
         let header = Repr { src_port: 4000, dst_port: 5000, coverage: Coverage::First(covered) };
-        let payload = payload(number);
         let mut datagram = vec![0; 8 + payload.len()];
-        header.emit(&mut datagram, &addresses, &payload);
-        datagram[8..].copy_from_slice(&payload);
+        header.emit(&mut datagram, &addresses, payload);
+        datagram[8..].copy_from_slice(payload);
         let to = SocketAddrV4::new(base, 0);
         rustix::net::sendto(&socket, &datagram, SendFlags::empty(), &to).expect("it is sent");
+    };
+    for number in 0..COUNT {
+        send(&payload(number));
         std::thread::sleep(Duration::from_millis(2));
     }
-    std::thread::sleep(Duration::from_millis(200));
+    // The link keeps the order: behind this one nothing is on its way any more.
+    let end = format!("{}\n", hexadecimal(END));
+    while !std::fs::read_to_string(received).is_ok_and(|text| text.contains(&end)) {
+        send(END);
+        wait("the end does not arrive");
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Writes every datagram that arrives to a file, as one line of hexadecimal digits.
@@ -55,18 +77,19 @@ fn receive(file: &Path) {
     loop {
         let (len, _) =
             rustix::net::recv(&socket, &mut buffer, RecvFlags::empty()).expect("a datagram");
-        let line: String = buffer[..len].iter().map(|byte| format!("{byte:02x}")).collect();
-        writeln!(file, "{line}").expect("room for a line");
+        let line = hexadecimal(&buffer[..len]) + "\n";
+        file.write_all(line.as_bytes()).expect("room for a line");
     }
 }
 
 /// Not a test: the two programs of the test below, which starts this program twice.
 #[test]
 fn program_of_another_test() {
-    match std::env::var(ROLE).as_deref() {
-        Ok("send") => send(),
-        Ok(file) => receive(Path::new(file)),
-        Err(_) => {}
+    let role = std::env::var(ROLE).unwrap_or_default();
+    match role.split_once(' ') {
+        Some(("send", file)) => send(Path::new(file)),
+        Some((_, file)) => receive(Path::new(file)),
+        None => {}
     }
 }
 
@@ -81,15 +104,16 @@ fn arrivals(name: &str, link: &str, options: &str) -> Vec<Vec<u8>> {
         .args(link.split_whitespace())
         .args(options.split_whitespace())
         .arg("--far")
-        .arg(format!("{ROLE}={} exec {own} {program}", file.display()))
+        .arg(format!("{ROLE}='receive {}' exec {own} {program}", file.display()))
         .args(["--", "sh", "-c"])
-        .arg(format!("{ROLE}=send exec {own} {program}"))
+        .arg(format!("{ROLE}='send {}' exec {own} {program}", file.display()))
         .output()
         .expect("it runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let lines = std::fs::read_to_string(&file).expect("the receiver made a file");
     let byte = |line: &str, i: usize| u8::from_str_radix(&line[i..i + 2], 16).expect("digits");
-    lines.lines().map(|line| (0..line.len()).step_by(2).map(|i| byte(line, i)).collect()).collect()
+    let packets = lines.lines().filter(|line| !line.ends_with(&hexadecimal(END)));
+    packets.map(|line| (0..line.len()).step_by(2).map(|i| byte(line, i)).collect()).collect()
 }
 
 /// How many datagrams differ from what was sent; none may differ where the checksum covers.

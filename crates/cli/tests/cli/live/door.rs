@@ -40,8 +40,11 @@ fn names_that_others_plant_are_neither_shown_nor_in_the_way() {
     if let Some(obstacle) = stranger_obstacle(&folder) {
         windfall_testkit::skip!("{obstacle}");
     }
-    let (user, other) = (STRANGER + 2, STRANGER + 3);
-    let names = ["mine", "mine/1-1", "\u{1b}]0;planted\u{7}/1-1", "planted/1-1"];
+    // Users without any other run, of another test run of this machine either.
+    let user = STRANGER + 2 + 2 * (std::process::id() % 5000);
+    let other = user + 1;
+    let mine = format!("mine-{}", std::process::id());
+    let names = [&mine, &format!("{mine}/1-1"), "\u{1b}]0;planted\u{7}/1-1", "planted/1-1"];
     let names = names.map(|name| format!("windfall/{user}/{name}"));
     let mut squatter = squat(&names, other);
     let output = as_user(&folder, user, &["exec", "a", "--", "true"]);
@@ -51,7 +54,8 @@ fn names_that_others_plant_are_neither_shown_nor_in_the_way() {
     assert_eq!(String::from_utf8_lossy(&up.exec("a", "id -u").stdout), format!("{user}\n"));
     let output = as_user(&folder, user, &["exec", "--run", "planted", "a", "--", "true"]);
     let line = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(line.contains("no run is called \"planted\"; there are mine\n"), "{line:?}");
+    let expected = format!("no run is called \"planted\"; there are {}\n", up.name);
+    assert!(line.contains(&expected), "{line:?}");
     up.end();
     squatter.kill().expect("it lives");
     squatter.wait().expect("it ends");

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use crate::live::{Folder, require, run, text, windfall};
+use crate::live::{Folder, pings, require, run, text, windfall};
 
 #[test]
 fn a_full_disk_costs_neither_the_exit_code_nor_the_summary() {
@@ -15,8 +15,8 @@ fn a_full_disk_costs_neither_the_exit_code_nor_the_summary() {
     let mut command = windfall("run --json");
     command.arg("--log").arg(path("events")).arg("--pcap").arg(folder.path());
     command.arg("--summary").arg(path("summary")).arg("--record-errors").arg(folder.path());
-    let output = command.args(["--", "sh", "-c", "ping -q -c 2 -i 0.02 $WINDFALL_BASE; exit 7"]);
-    let output = output.output().expect("it runs");
+    let line = format!("{}; exit 7", pings(2, "-q $WINDFALL_BASE"));
+    let output = command.args(["--", "sh", "-c", &line]).output().expect("it runs");
     assert_eq!(output.status.code(), Some(7));
     let errors = String::from_utf8_lossy(&output.stderr);
     for name in ["events", "near.pcapng"] {
@@ -47,10 +47,16 @@ fn files_can_be_followed_while_the_run_goes_on() {
     require!("ping");
     let folder = Folder::new("followed");
     let [log, near] = ["events", "near.pcapng"].map(|name| folder.path().join(name));
+    // Both packets, not the head of the file alone.
+    const PACKETS: u64 = 2 * 84 + 200;
     let options = format!("--log {} --pcap {}", log.display(), folder.path().display());
     let line = format!(
-        "ping -q -c 1 $WINDFALL_BASE >/dev/null; sleep 0.2; \
+        "ping -q -c 1 -W 30 $WINDFALL_BASE >/dev/null; \
+         for i in $(seq 600); do test $(grep -c '^{{.ev.:.packet.delivered' {}) = 2 && \
+         test $(wc -c < {}) -gt {PACKETS} && break; sleep 0.05; done; \
          grep -c '^{{.ev.:.packet.delivered' {}; tail -c 4 {} | wc -c; wc -c < {}",
+        log.display(),
+        near.display(),
         log.display(),
         near.display(),
         near.display()
@@ -58,8 +64,7 @@ fn files_can_be_followed_while_the_run_goes_on() {
     let output = text(&run(&options, &line));
     let numbers: Vec<u64> = output.lines().map(|line| line.trim().parse().unwrap_or(0)).collect();
     assert_eq!(numbers[..2], [2, 4], "{output}");
-    // Both packets, not the head of the file alone.
-    assert!(numbers[2] > 2 * 84 + 200, "{output}");
+    assert!(numbers[2] > PACKETS, "{output}");
 }
 
 #[test]
@@ -68,13 +73,15 @@ fn a_run_that_cannot_start_takes_no_file_away() {
     let folder = Folder::new("no-start");
     let [log, new] = ["events", "new"].map(|name| folder.path().join(name));
     std::fs::write(&log, "of the last run").expect("a file");
-    for path in [&log, &new] {
-        let mut command = windfall("run -q --sysctl net.ipv4.no_such_key=1 --log");
-        let output = command.arg(path).args(["--", "true"]).output().expect("it runs");
-        assert_eq!(output.status.code(), Some(125));
+    for option in ["--log", "--far true --far-output"] {
+        for path in [&log, &new] {
+            let mut command = windfall(&format!("run -q --sysctl net.ipv4.no_such=1 {option}"));
+            let output = command.arg(path).args(["--", "true"]).output().expect("it runs");
+            assert_eq!(output.status.code(), Some(125));
+            assert!(!new.exists(), "{option}");
+        }
     }
     assert_eq!(std::fs::read_to_string(&log).expect("a file"), "of the last run");
-    assert!(!new.exists());
     let output = windfall("run -q --log").arg(&log).args(["--", "true"]).output();
     assert!(output.expect("it runs").status.success());
     let text = std::fs::read_to_string(&log).expect("a file");

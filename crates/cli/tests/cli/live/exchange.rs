@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::live::{Folder, WINDFALL, require, windfall};
+use crate::live::{Folder, WINDFALL, require, until, windfall};
 
 /// What the receiver at the far end reports.
 fn exchange(name: &str, options: &str, receive: &str, send: &str) -> Value {
@@ -12,11 +12,8 @@ fn exchange(name: &str, options: &str, receive: &str, send: &str) -> Value {
     let output = windfall(&format!("run -q {options}"))
         .args(["--far", &format!("{WINDFALL} {receive} --json > {file}")])
         .args(["--", "sh", "-c"])
-        // The report is there a moment after the sender's end; the receiver has 10 s for it.
-        .arg(format!(
-            "{WINDFALL} {send}; \
-             for i in $(seq 100); do test -s {file} && exit; sleep 0.1; done; exit 1"
-        ))
+        // The report is there a moment after the sender's end.
+        .arg(format!("{WINDFALL} {send}; {}; test -s {file}", until(&format!("-s {file}"))))
         .output()
         .expect("it runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

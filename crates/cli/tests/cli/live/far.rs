@@ -1,9 +1,10 @@
 //! Programs at the far end: when the command may start, where they write, and how they fail.
 
-use std::process::Output;
-use std::time::{Duration, Instant};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Output, Stdio};
+use std::time::Instant;
 
-use crate::live::{Folder, WINDFALL, require, text, windfall};
+use crate::live::{Folder, LONG, WINDFALL, require, text, until, windfall};
 
 /// A run with a program at the far end, and a command line of the shell at the near end.
 fn beside(options: &str, far: &str, near: &str) -> Output {
@@ -35,7 +36,7 @@ fn a_port_on_which_nothing_will_listen_is_not_awaited() {
     assert!(output.stdout.is_empty());
     let expected = "nothing listens on port 5001 of station far: its programs have ended";
     assert!(said(&output).contains(expected), "{}", said(&output));
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(began.elapsed() < LONG, "{:?}", began.elapsed());
     // Nothing runs there without a program.
     let output = windfall("run --wait-port 80 -- true").output().expect("it runs");
     assert_eq!(output.status.code(), Some(2));
@@ -46,10 +47,14 @@ fn a_port_on_which_nothing_will_listen_is_not_awaited() {
 fn a_run_that_waits_for_a_port_can_be_ended() {
     require!();
     let mut child = windfall("run -q --wait-port 9 --far")
-        .args(["sleep 60", "--", "true"])
+        .args(["echo waiting; sleep 60", "--", "true"])
+        .stderr(Stdio::piped())
         .spawn()
         .expect("it runs");
-    std::thread::sleep(Duration::from_millis(500));
+    let mut line = String::new();
+    let mut errors = BufReader::new(child.stderr.take().expect("a pipe"));
+    errors.read_line(&mut line).expect("a line");
+    assert_eq!(line, "far: waiting\n");
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it lives");
     assert_eq!(child.wait().expect("it ends").code(), Some(128 + 15));
@@ -58,16 +63,25 @@ fn a_run_that_waits_for_a_port_can_be_ended() {
 #[test]
 fn a_program_that_fails_is_named_and_counts() {
     require!();
-    let line = "failed at far: \"sleep 0.1; exit 3\" ended with 3";
-    let fails = "sleep 0.1; exit 3";
-    let output = beside("-q", fails, "sleep 0.3");
+    let folder = Folder::new("fails");
+    let process = folder.path().join("process");
+    let process = process.display();
+    let fails = format!("echo $$ >{process}; exit 3");
+    let line = format!("failed at far: \"{fails}\" ended with 3");
+    // The run buries its programs, so that it has noticed the end of one that is no more.
+    let near = format!(
+        "{}; while kill -0 $(cat {process}) 2>/dev/null; do sleep 0.02; done; rm {process}",
+        until(&format!("-s {process}"))
+    );
+    let fails = fails.as_str();
+    let output = beside("-q", fails, &near);
     assert_eq!(output.status.code(), Some(3));
     assert_eq!(said(&output), format!("windfall: {line}\n"));
     // The command's own status comes first.
-    let output = beside("", fails, "sleep 0.3; exit 5");
+    let output = beside("", fails, &format!("{near}; exit 5"));
     assert_eq!(output.status.code(), Some(5));
     assert!(said(&output).lines().any(|it| it == line), "{}", said(&output));
-    let output = beside("--json --far-may-fail", fails, "sleep 0.3");
+    let output = beside("--json --far-may-fail", fails, &near);
     assert_eq!(output.status.code(), Some(0));
     let summary: serde_json::Value = serde_json::from_slice(&output.stderr).expect("a summary");
     assert_eq!(summary["failed"][0]["program"], fails, "{summary}");
@@ -75,6 +89,24 @@ fn a_program_that_fails_is_named_and_counts() {
         (&summary["failed"][0]["status"], &summary["failed"][0]["station"]),
         (&3.into(), &"far".into())
     );
+}
+
+#[test]
+fn what_is_typed_is_for_the_command() {
+    require!();
+    let mut command = windfall("run -q --far-output - --far");
+    let mut run = command
+        .args(["cat; echo nothing", "--", "cat"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    // The far end reads to the end of nothing before the near end begins.
+    let mut input = run.stdin.take().expect("a pipe");
+    input.write_all(b"typed\n").expect("room");
+    drop(input);
+    let output = run.wait_with_output().expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "nothing\ntyped\n");
 }
 
 #[test]
@@ -90,17 +122,21 @@ fn a_program_that_was_told_to_end_has_not_failed() {
 #[test]
 fn what_programs_print_leaves_the_commands_output_alone() {
     require!();
-    let far = "echo one; echo two; printf three";
-    let output = beside("-q", far, "echo near");
+    let folder = Folder::new("far-output");
+    let done = folder.path().join("done");
+    // The far end has said everything before the near end says something.
+    let far = format!("echo one; echo two; printf three; : >{}", done.display());
+    let near = format!("{}; echo near", until(&format!("-e {}", done.display())));
+    let (far, near) = (far.as_str(), near.as_str());
+    let output = beside("-q", far, near);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "near\n");
     assert_eq!(said(&output), "far: one\nfar: two\nfar: three\n");
-    let folder = Folder::new("far-output");
     let file = folder.path().join("said");
-    let output = beside(&format!("-q --far-output {}", file.display()), far, "echo near");
+    let output = beside(&format!("-q --far-output {}", file.display()), far, near);
     assert_eq!(text(&output), "near\n");
     assert_eq!(std::fs::read_to_string(&file).expect("a file"), "one\ntwo\nthree");
-    let output = beside("-q --far-output -", "echo far", "sleep 0.2; echo near");
-    assert_eq!(text(&output), "far\nnear\n");
+    let output = beside("-q --far-output -", far, near);
+    assert_eq!(text(&output), "one\ntwo\nthreenear\n");
     let output = beside("-q --far-output /no/such/folder", far, "true");
     assert_eq!(output.status.code(), Some(125));
     assert!(said(&output).contains("/no/such/folder"), "{}", said(&output));

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use windfall_testkit::covering;
 
-use crate::live::{Folder, WINDFALL, require, windfall};
+use crate::live::{Folder, WINDFALL, require, until, windfall};
 
 /// What each end sends where pairs are enough.
 const BYTES: u64 = 2_000_000;
@@ -108,13 +108,12 @@ impl Case {
             self.end(far_ours),
             measured.display()
         );
-        let patience = 30 + self.bytes / 100_000;
+        let patience = 120 + self.bytes / 100_000;
         let near = format!(
-            "timeout {patience} {WINDFALL} tcp send {} {}; \
-             for i in 1 2 3 4 5 6 7 8 9; do test -s {} && exit; sleep 0.1; done",
+            "timeout {patience} {WINDFALL} tcp send {} {}; {}",
             self.end(near_ours),
             self.far[usize::from(far_ours)],
-            measured.display()
+            until(&format!("-s {}", measured.display()))
         );
         let options = format!(
             "run -q --rate 100Mbps --delay 2ms --sysctl net.ipv4.tcp_ecn=1 \

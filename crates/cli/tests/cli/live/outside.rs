@@ -2,9 +2,8 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::time::Duration;
 
-use crate::live::{Folder, is_installed, require, run, text};
+use crate::live::{Folder, LONG, is_installed, require, run, text};
 
 /// A server on the host's loopback that greets whoever comes; returns its port.
 fn server() -> u16 {
@@ -13,7 +12,7 @@ fn server() -> u16 {
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let mut stream = stream;
-            let _ = stream.set_read_timeout(Some(Duration::from_secs(2)));
+            let _ = stream.set_read_timeout(Some(LONG));
             let _ = stream.read(&mut [0; 1000]);
             let _ = stream.write_all(b"HTTP/1.0 200 OK\r\n\r\nhello from the host\n");
         }
@@ -26,7 +25,7 @@ fn programs_reach_the_host_by_way_of_the_far_end() {
     require!("slirp4netns", "curl");
     let port = server();
     let line = format!(
-        "curl -s -m 5 -w '%{{time_connect}}' http://10.0.2.2:{port}/; cat /etc/resolv.conf; \
+        "curl -s -m 60 -w '%{{time_connect}}' http://10.0.2.2:{port}/; cat /etc/resolv.conf; \
          ls /tmp | head -1 | wc -l"
     );
     let output = text(&run("--net --net-host-loopback --delay 20ms", &line));
@@ -65,7 +64,7 @@ fn strangers_reach_the_host_too() {
     }
     let url = format!("http://10.0.2.2:{}/", server());
     let arguments =
-        ["run", "-q", "--net", "--net-host-loopback", "--", "curl", "-s", "-m", "5", &url];
+        ["run", "-q", "--net", "--net-host-loopback", "--", "curl", "-s", "-m", "60", &url];
     let output = crate::live::users::as_stranger(&folder, &arguments);
     let line = String::from_utf8_lossy(&output.stderr).into_owned();
     if line.contains("/dev/net/tun") {

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Output, Stdio};
 
 use crate::live::users::{STRANGER, open_copy, stranger_obstacle};
-use crate::live::{Folder, require};
+use crate::live::{Folder, pings, require};
 
 const SCENARIO: &str = r#"
 format = 1
@@ -52,7 +52,8 @@ pub(crate) struct Up {
     errors: BufReader<std::process::ChildStderr>,
     program: std::path::PathBuf,
     user: Option<u32>,
-    name: String,
+    /// Of this test run alone.
+    pub(crate) name: String,
 }
 
 impl Up {
@@ -62,10 +63,11 @@ impl Up {
 
     pub(crate) fn of(folder: &Folder, name: &str, user: Option<u32>, scenario: &str) -> Self {
         let program = open_copy(folder);
+        let name = format!("{name}-{}", std::process::id());
         let file = folder.path().join("scenario.toml");
         std::fs::write(&file, scenario).expect("a file");
         let mut command = Self::command(&program, user);
-        command.args(["up", "--json", "--name", name]).arg(&file);
+        command.args(["up", "--json", "--name", &name]).arg(&file);
         let mut run =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
         let mut errors = BufReader::new(run.stderr.take().expect("a pipe"));
@@ -74,7 +76,7 @@ impl Up {
             line.clear();
             assert!(errors.read_line(&mut line).expect("text") > 0, "it ended");
         }
-        Self { run, errors, program, user, name: name.to_owned() }
+        Self { run, errors, program, user, name }
     }
 
     fn command(program: &std::path::Path, user: Option<u32>) -> Command {
@@ -110,14 +112,14 @@ impl Up {
 
 /// Enters the stations: packets are forwarded, and routers say what does not fit.
 fn visit(up: &Up) {
-    let output = up.exec("left", "ping -c 2 -i 0.05 -W 2 -q 10.77.0.6; exit 4");
+    let output = up.exec("left", &format!("{}; exit 4", pings(2, "-q 10.77.0.6")));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(4), "{output:?}");
-    assert!(text.contains(" 2 received"), "{text}");
-    let output = up.exec("left", "ping -c 1 -W 2 -M do -s 1400 10.77.0.6");
+    assert_eq!(text.matches(" 1 received").count(), 2, "{text}");
+    let output = up.exec("left", "ping -c 1 -W 30 -M do -s 1400 10.77.0.6");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("mtu = 1300") || text.contains("mtu=1300"), "{text}");
-    let output = up.exec("left", "ping -6 -c 1 -W 2 -q fd77:696e:6400:1::2");
+    let output = up.exec("left", "ping -6 -c 1 -W 30 -q fd77:696e:6400:1::2");
     assert!(output.status.success(), "{output:?}");
     assert_eq!(up.exec("nowhere", "true").status.code(), Some(125));
     assert_eq!(up.exec("right", "exec /no/such/program").status.code(), Some(127));
@@ -145,12 +147,12 @@ fn several_stations_share_one_radio() {
     require!("ping");
     let folder = Folder::new("up-cell");
     let up = Up::of(&folder, "cell", None, CELL);
-    let received = |from: &str, to: &str| {
-        let output = up.exec(from, &format!("ping -c 2 -i 0.05 -W 1 -q {to}"));
-        String::from_utf8_lossy(&output.stdout).contains(" 2 received")
+    let received = |from: &str, line: &str| {
+        let output = up.exec(from, line);
+        String::from_utf8_lossy(&output.stdout).matches(" 1 received").count() == 2
     };
-    assert!(received("base", "10.77.0.2") && received("a", "10.77.0.4"));
-    assert!(!received("base", "10.77.0.3"), "all that b should hear is lost");
+    assert!(received("base", &pings(2, "10.77.0.2")) && received("a", &pings(2, "10.77.0.4")));
+    assert!(!received("base", "ping -c 2 -W 1 10.77.0.3"), "all that b should hear is lost");
     let links = up.end();
     let drops = &links["links"][0]["dropped"];
     assert!(drops["air-lost"].as_u64() >= Some(2), "{links}");
@@ -167,7 +169,7 @@ fn strangers_have_stations_of_their_own() {
     visit(&up);
     // To everybody else the run does not exist.
     let mut other = Up::command(&up.program, Some(STRANGER + 1));
-    let refused = other.args(["exec", "--run", "theirs", "left", "--", "true"]).output();
+    let refused = other.args(["exec", "--run", &up.name, "left", "--", "true"]).output();
     assert_eq!(refused.expect("it runs").status.code(), Some(125));
     up.end();
 }

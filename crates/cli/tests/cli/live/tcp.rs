@@ -2,9 +2,9 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use crate::live::{Folder, WINDFALL, require, text, windfall};
+use crate::live::{Folder, LONG, WINDFALL, require, text, until, windfall};
 
 /// Bytes that no compression and no shift leaves as they are.
 fn noise(len: usize) -> Vec<u8> {
@@ -28,7 +28,7 @@ fn curl_crosses_the_link_on_our_tcp() {
     let folder = Folder::new("forward");
     let content = noise(20_000_000);
     std::fs::write(folder.path().join("file"), &content).expect("a file");
-    let output = windfall("run -q --delay 2ms --loss 0.1% --far")
+    let output = windfall("run -q --delay 2ms --loss 0.1% --wait-port 80 --far")
         .arg(server(&folder))
         .args(["--", WINDFALL, "tcp", "forward", "-q", "127.0.0.1:8080", "10.77.0.2:80", "--"])
         .args(["curl", "-sS", "--retry", "20", "--retry-delay", "0", "--retry-all-errors"])
@@ -41,14 +41,15 @@ fn curl_crosses_the_link_on_our_tcp() {
 #[test]
 fn iperf3_crosses_the_link_on_our_tcp_in_both_directions() {
     require!("iperf3");
-    let client = "iperf3 --json -n 20M -c 127.0.0.1";
+    let client = "iperf3 --json -n 60M -c 127.0.0.1";
     for direction in ["", "--reverse", "--bidir"] {
-        let output = windfall("run -q --rate 200Mbps --delay 2ms --loss 0.1% --far")
-            .args(["exec iperf3 -s -1 >/dev/null", "--", WINDFALL, "tcp", "forward", "-q"])
-            .args(["5201", "10.77.0.2:5201", "--"])
-            .args(client.split(' ').chain(direction.split_whitespace()))
-            .output()
-            .expect("it runs");
+        let output =
+            windfall("run -q --rate 200Mbps --delay 2ms --loss 0.1% --wait-port 5201 --far")
+                .args(["exec iperf3 -s -1 >/dev/null", "--", WINDFALL, "tcp", "forward", "-q"])
+                .args(["5201", "10.77.0.2:5201", "--"])
+                .args(client.split(' ').chain(direction.split_whitespace()))
+                .output()
+                .expect("it runs");
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let said: serde_json::Value = serde_json::from_str(&said).expect(&said);
         assert_eq!(said["error"], serde_json::Value::Null, "{direction}");
@@ -64,15 +65,14 @@ fn iperf3_crosses_the_link_on_our_tcp_in_both_directions() {
 fn two_engines_tell_each_other_of_damage() {
     require!();
     let folder = Folder::new("damage");
-    let said = folder.path().join("far.json");
     for mode in ["draft-safe", "paper", "extended"] {
+        let said = folder.path().join(format!("far-{mode}.json"));
         let end = format!("--json --check --bytes 3MB --tcp corruption={mode},reaction=ignore");
         let far = format!("exec {WINDFALL} tcp receive --both {end} > {}", said.display());
         // What the far end has to say comes after the near end's last acknowledgment.
         let near = format!(
-            "{WINDFALL} tcp send {end} $WINDFALL_ENGINE:5001; \
-             for i in 1 2 3 4 5 6 7 8 9; do test -s {} && exit; sleep 0.1; done",
-            said.display()
+            "{WINDFALL} tcp send {end} $WINDFALL_ENGINE:5001; {}",
+            until(&format!("-s {}", said.display()))
         );
         let output = windfall("run -q --rate 50Mbps --delay 5ms --corrupt 2% --accept-damaged")
             .args(["--far", &far, "--", "sh", "-c", &near])
@@ -153,7 +153,7 @@ fn a_peer_that_dies_is_found_out_by_keepalive() {
         "python3 -c \"import socket, subprocess, time\n\
                l = socket.create_server(('', 80)); open('{ready}', 'w')\n\
                s, _ = l.accept(); s.recv(1)\n\
-               subprocess.run(['ip', 'link', 'set', 'wf0', 'down']); time.sleep(20)\"",
+               subprocess.run(['ip', 'link', 'set', 'wf0', 'down']); time.sleep(100)\"",
         ready = ready.display()
     );
     let client = "import os, socket, sys, time\n\
@@ -170,7 +170,7 @@ fn a_peer_that_dies_is_found_out_by_keepalive() {
         .expect("it runs");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "reset\n");
     assert!(String::from_utf8_lossy(&output.stderr).contains("timed out"));
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(began.elapsed() < LONG, "{:?}", began.elapsed());
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn without_tun_devices_an_engine_leaves_nothing_either() {
     );
     let output = std::process::Command::new("unshare")
         .args(["--map-root-user", "--mount", "sh", "-c", hidden, WINDFALL, "run", "-q"])
-        .args(["--far", &far, "--", "sh", "-c", &near])
+        .args(["--wait-port", "5001", "--far", &far, "--", "sh", "-c", &near])
         .output()
         .expect("it runs");
     if output.status.code() == Some(77) {
@@ -218,7 +218,7 @@ fn without_tun_devices_an_engine_leaves_nothing_either() {
 fn bulk_transfers_say_what_tcp_did() {
     require!();
     let line = format!("{WINDFALL} tcp send --json --bytes 3MB 10.77.0.2:5001");
-    let mut child = windfall("run -q --delay 5ms --loss 0.5% --far")
+    let mut child = windfall("run -q --delay 5ms --loss 0.5% --wait-port 5001 --far")
         .arg(format!("exec {WINDFALL} tcp receive --kernel --check --json >&2"))
         .args(["--", "sh", "-c", &line])
         .stdout(Stdio::piped())
@@ -240,7 +240,8 @@ fn bulk_transfers_say_what_tcp_did() {
     assert!(sent["retransmissions"].as_u64() > Some(0), "{sent}");
     assert!(sent["goodput"].as_f64() > Some(1e6), "{sent}");
     let rtt = sent["round_trip_ms"].as_f64().expect("measured");
-    assert!((10.0..200.0).contains(&rtt), "{rtt}");
+    // On a busy machine longer, but never so many seconds.
+    assert!((10.0..5000.0).contains(&rtt), "{rtt}");
 }
 
 #[test]
@@ -250,8 +251,13 @@ fn wrong_bytes_are_found() {
     let folder = Folder::new("wrong");
     let said = folder.path().join("said");
     let far = format!("({far}) > {}", said.display()).replace("exec ", "");
-    let line = format!("{WINDFALL} tcp send -q --bytes 1kB 10.77.0.2:5001; sleep 0.3");
-    let output = windfall("run -q --far").arg(far).args(["--", "sh", "-c", &line]).output();
+    let line = format!(
+        "{WINDFALL} tcp send -q --bytes 1kB 10.77.0.2:5001; \
+         for i in $(seq 600); do grep -qx 1 {} && break; sleep 0.05; done",
+        said.display()
+    );
+    let output =
+        windfall("run -q --wait-port 5001 --far").arg(far).args(["--", "sh", "-c", &line]).output();
     assert_eq!(text(&output.expect("it runs")), "");
     let said = std::fs::read_to_string(said).expect("a file");
     assert!(said.contains("byte 0 is wrong") && said.ends_with("\n1\n"), "{said}");
@@ -297,7 +303,7 @@ fn the_way_to_an_engine_leads_over_several_links() {
     std::fs::write(&file, scenario).expect("a file");
     let far = format!("exec {WINDFALL} tcp receive --check -q");
     let line = format!(
-        "for i in 1 2 3 4 5 6 7 8; do {WINDFALL} tcp send -q --bytes 2MB 10.177.0.6:5001 && \
+        "for i in $(seq 300); do {WINDFALL} tcp send -q --bytes 2MB 10.177.0.6:5001 2>/dev/null && \
          echo done && exit; sleep 0.1; done"
     );
     let options = format!("--scenario {}", file.display());
@@ -312,16 +318,24 @@ fn the_way_to_an_engine_leads_over_several_links() {
 fn a_forward_without_descriptors_waits_and_says_so_once() {
     require!("python3");
     let hold = "import socket,time; s=socket.create_server((\"\",9000)); \
-                kept=[s.accept() for _ in range(60)]; time.sleep(9)";
-    let open = "import socket,time; \
-                kept=[socket.create_connection((\"127.0.0.1\",8080)) for _ in range(60)]; \
-                time.sleep(0.7)";
+                kept=[s.accept() for _ in range(60)]; time.sleep(100)";
+    // Nothing happens while it is looked at: all connections wait.
+    let open = "import socket,sys,time\n\
+                kept=[socket.create_connection((\"127.0.0.1\",8080)) for _ in range(60)]\n\
+                for _ in range(600):\n    \
+                    if \"descriptor is left\" in open(sys.argv[1]).read(): break\n    \
+                    time.sleep(0.05)\n\
+                print(\"full\", flush=True); time.sleep(0.7)";
+    let folder = Folder::new("descriptors");
+    let said = folder.path().join("said");
+    let said = said.display();
     let line = format!(
-        "(ulimit -n 32; exec {WINDFALL} tcp forward 8080 10.77.0.2:9000 2>&1) & F=$!; sleep 0.6; \
-         A=$(cut -d' ' -f14,15 /proc/$F/stat); python3 -c '{open}'; \
-         B=$(cut -d' ' -f14,15 /proc/$F/stat); kill -9 $F; echo spent $A $B"
+        "(ulimit -n 32; exec {WINDFALL} tcp forward 8080 10.77.0.2:9000 >{said} 2>&1) & F=$!; \
+         for i in $(seq 600); do grep -q 8080 {said} && break; sleep 0.05; done; \
+         python3 -c '{open}' {said} | (read full; A=$(cut -d' ' -f14,15 /proc/$F/stat); cat; \
+         B=$(cut -d' ' -f14,15 /proc/$F/stat); kill -9 $F; cat {said}; echo spent $A $B)"
     );
-    let mut command = crate::live::windfall("run -q --far");
+    let mut command = crate::live::windfall("run -q --wait-port 9000 --far");
     command.arg(format!("python3 -c '{hold}'"));
     let output = command.args(["--", "sh", "-c", &line]).output().expect("it runs");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use crate::live::{Folder, require};
+use crate::live::{Folder, pings, require};
 
 /// Somebody without an account.
 pub(crate) const STRANGER: u32 = 54_321;
@@ -54,17 +54,17 @@ fn an_ordinary_user_gets_the_same_stations() {
     if let Some(obstacle) = stranger_obstacle(&folder) {
         windfall_testkit::skip!("{obstacle}");
     }
-    let line = "id -u; id -g; ip -o link show wf0; ping -c 3 -i 0.05 -W 2 -q $WINDFALL_BASE; \
-                ping -6 -c 3 -i 0.05 -W 2 -q fd77:696e:6400::2; exit 9";
+    let (v4, v6) = (pings(3, "-q $WINDFALL_BASE"), pings(3, "-q -6 fd77:696e:6400::2"));
+    let line = format!("id -u; id -g; ip -o link show wf0; {v4}; {v6}; exit 9");
     let output = as_stranger(
         &folder,
-        &["run", "--json", "--delay", "2ms", "--ber", "1e-6", "--", "sh", "-c", line],
+        &["run", "--json", "--delay", "2ms", "--ber", "1e-6", "--", "sh", "-c", &line],
     );
     assert_eq!(output.status.code(), Some(9), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.starts_with(&format!("{STRANGER}\n{STRANGER}\n")), "{text}");
     assert!(text.contains("NOARP"), "{text}");
-    assert_eq!(text.matches(" 3 received").count(), 2, "{text}");
+    assert_eq!(text.matches(" 1 received").count(), 6, "{text}");
     let summary: serde_json::Value = serde_json::from_slice(&output.stderr).expect("a summary");
     for link in summary["links"].as_array().expect("a list") {
         assert_eq!(link["entered"], 6, "{summary}");
@@ -81,7 +81,10 @@ fn an_ordinary_user_moves_data() {
     }
     let far = "exec iperf3 -s >/dev/null 2>&1";
     let line = "iperf3 -n 20M -c $WINDFALL_BASE >/dev/null";
-    let output = as_stranger(&folder, &["run", "--json", "--far", far, "--", "sh", "-c", line]);
+    let output = as_stranger(
+        &folder,
+        &["run", "--json", "--wait-port", "5201", "--far", far, "--", "sh", "-c", line],
+    );
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
     let summary = error.lines().last().unwrap_or_default();
@@ -103,7 +106,7 @@ fn under_sudo_programs_run_as_the_user_who_called_it() {
         let output = command.args(["sh", "-c", line]).output().expect("it runs");
         crate::live::text(&output)
     };
-    let line = "id -u; id -g; id -G; ping -q -c 1 $WINDFALL_BASE | grep -c ' 1 received'; \
+    let line = "id -u; id -g; id -G; ping -q -c 1 -W 30 $WINDFALL_BASE | grep -c ' 1 received'; \
                 grep -E '^Cap(Eff|Bnd)' /proc/self/status | head -1";
     let (user, group) = (STRANGER, STRANGER + 1);
     let output = as_sudo("", line);
@@ -111,4 +114,11 @@ fn under_sudo_programs_run_as_the_user_who_called_it() {
     // What an ordinary user has in stations, and nothing else: 10, 12 and 13.
     assert!(output.contains("CapEff:\t0000000000003400"), "{output}");
     assert!(as_sudo("--as-root", "id -u").starts_with("0\n"));
+    // The same of what runs beside an engine.
+    let forward = format!("exec {} tcp forward -q", crate::live::WINDFALL);
+    let beside = |option: &str| {
+        as_sudo("--as-root", &format!("{forward} {option} 8080 $WINDFALL_BASE:80 -- id -u"))
+    };
+    assert_eq!(beside(""), format!("{STRANGER}\n"));
+    assert_eq!(beside("--as-root"), "0\n");
 }
