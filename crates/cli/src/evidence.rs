@@ -4,10 +4,75 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Mode, OFlags};
+
 use crate::exit::{in_plain_words, tell};
 
 /// With so much held back, in bytes, a run has begun.
 const BEGUN: usize = 1 << 20;
+
+/// Opens a file to write to it, and leaves in it what is there; also says whether it is new.
+///
+/// A new one belongs to the user who called through sudo, if there is one. A file that was there,
+/// and that behind a link, stays whose it is.
+pub(crate) fn open(path: &Path) -> io::Result<(File, bool)> {
+    match OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(file) => {
+            give_away(&file);
+            Ok((file, true))
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+            Ok((file, false))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes a whole file, in place of what it held.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let (mut file, _) = open(path)?;
+    empty(&file)?;
+    file.write_all(bytes)
+}
+
+/// Takes away what a file holds; a pipe or a terminal holds nothing.
+pub(crate) fn empty(file: &File) -> io::Result<()> {
+    match file.metadata().is_ok_and(|found| found.is_file()) {
+        true => file.set_len(0),
+        false => Ok(()),
+    }
+}
+
+/// Makes a folder with those around it, if need be; the innermost, if it is new, belongs to the
+/// user who called through sudo.
+pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match fs::create_dir(path) {
+        Ok(()) => {
+            // Not what somebody may have put in its place since.
+            let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let folder = rustix::fs::open(path, flags, Mode::empty())?;
+            give_away(&File::from(folder));
+            Ok(())
+        }
+        Err(_) if path.is_dir() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Gives a file to the user who called through sudo.
+fn give_away(file: &File) {
+    if let Some((user, group)) = windfall_live::caller() {
+        // Who may not stays the owner.
+        let _ = std::os::unix::fs::fchown(file, Some(user), Some(group));
+    }
+}
 
 /// A file of evidence.
 ///
@@ -33,8 +98,7 @@ enum State {
 impl Evidence {
     /// Opens the file, and leaves in it what is there.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let is_new = !path.exists();
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        let (file, is_new) = open(path)?;
         Ok(Self { path: path.to_owned(), state: State::Held(file, Vec::new()), is_new })
     }
 
@@ -42,10 +106,7 @@ impl Evidence {
     fn begin(&mut self) {
         if let State::Held(file, bytes) = &mut self.state {
             let opened = file.try_clone().and_then(|file| {
-                // A pipe or a terminal has no length.
-                if file.metadata().is_ok_and(|found| found.is_file()) {
-                    file.set_len(0)?;
-                }
+                empty(&file)?;
                 let mut out = BufWriter::new(file);
                 out.write_all(bytes).map(|()| out)
             });

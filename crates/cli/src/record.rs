@@ -1,6 +1,5 @@
 //! The options that say what of a run to keep, the same for every command that runs a network.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use windfall_base::{Port, Seed};
@@ -8,7 +7,7 @@ use windfall_network::{ElementId, Network, Recording};
 use windfall_scenario::Topology;
 use windfall_trace::recorder::{Out, Recorder, Run};
 
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, make_folder};
 use crate::exit::{Result, Trouble};
 
 /// Files to write, and the form of the summary.
@@ -62,14 +61,14 @@ impl RecordOptions {
             }
         }
         if let Some(directory) = &self.pcap {
-            fs::create_dir_all(directory).map_err(|error| cannot("create", directory, &error))?;
+            make_folder(directory).map_err(|error| cannot("create", directory, &error))?;
             for interface in network.interfaces() {
                 let name = capture_name(topology, network, interface);
                 recorder.capture_to(create(&directory.join(name))?, interface)?;
             }
         }
         if let Some(directory) = &self.record_errors {
-            fs::create_dir_all(directory).map_err(|error| cannot("create", directory, &error))?;
+            make_folder(directory).map_err(|error| cannot("create", directory, &error))?;
             record_errors(directory, topology, network, &mut recorder)?;
         }
         network.record(Recording {

@@ -13,6 +13,7 @@ use windfall_live::{Ending, Plan, Program, ProgramOutput, Signals, Stage, WayOut
 use windfall_network::Network;
 use windfall_scenario::{FAR, NEAR, Topology, engine_beside};
 
+use crate::evidence;
 use crate::exit::{Outcome, Result, Trouble};
 use crate::options::LinkOptions;
 use crate::record::RecordOptions;
@@ -126,16 +127,14 @@ struct FarOutput {
 
 impl FarOutput {
     fn open(path: &Path) -> std::io::Result<Self> {
-        let is_new = Cell::new(!path.exists());
-        let file = File::options().write(true).create(true).truncate(false).open(path)?;
-        Ok(Self { path: path.to_owned(), file: Arc::new(file), is_new })
+        let (file, is_new) = evidence::open(path)?;
+        Ok(Self { path: path.to_owned(), file: Arc::new(file), is_new: Cell::new(is_new) })
     }
 
     /// The run begins, and the file is its own.
     fn begin(&self) {
         self.is_new.set(false);
-        // A pipe or a terminal has no length.
-        let _ = self.file.set_len(0);
+        let _ = evidence::empty(&self.file);
     }
 }
 

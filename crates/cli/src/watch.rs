@@ -12,6 +12,7 @@ use windfall_scenario::{Flags, Sysctl, Topology};
 use windfall_trace::recorder::Recorder;
 use windfall_trace::summary::{FailedProgram, LateSummary, LinkSummary, StationSummary, Summary};
 
+use crate::evidence::write_file;
 use crate::exit::{Result, Trouble};
 use crate::record::command_line;
 use crate::status::Status;
@@ -74,7 +75,7 @@ impl LiveOptions {
         let tell = |line: &str| drop(io::stderr().write_all(line.as_bytes()));
         match &self.summary {
             Some(path) => {
-                if let Err(error) = std::fs::write(path, &text) {
+                if let Err(error) = write_file(path, text.as_bytes()) {
                     // The result must not be lost with the file.
                     let trouble = Trouble::new(format!("cannot write {}: {error}", path.display()));
                     tell(&format!("windfall: {trouble}\n{text}"));
@@ -177,6 +178,12 @@ impl Observer<Network> for Watcher {
         }
         if let Some(status) = &mut self.status {
             status.show(now, network);
+        }
+    }
+
+    fn suspend(&mut self) {
+        if let Some(status) = &mut self.status {
+            status.clear();
         }
     }
 

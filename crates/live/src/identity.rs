@@ -15,6 +15,12 @@ pub(crate) struct Identity {
     account: Option<User>,
 }
 
+/// The numbers of the user who called this process through sudo, and of the user's group.
+#[must_use]
+pub fn caller() -> Option<(u32, u32)> {
+    Identity::of_caller().map(|caller| (caller.user.as_raw(), caller.group.as_raw()))
+}
+
 impl Identity {
     /// The user whom sudo names, if this process is root by it.
     pub(crate) fn of_caller() -> Option<Self> {

@@ -51,6 +51,7 @@ pub use device::StationDevice;
 pub use door::Door;
 pub use driver::{Clock, Device, Lateness, Loop};
 pub use error::Error;
+pub use identity::caller;
 pub use kernel::Counters;
 pub use outside::WayOut;
 pub use plan::{DeviceKind, DevicePlan, Plan, Program, ProgramOutput, RoutePlan, StationPlan};

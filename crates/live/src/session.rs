@@ -68,6 +68,9 @@ pub trait Observer<N> {
     fn wakeup(&self) -> Option<Instant> {
         None
     }
+
+    /// Called before the terminal stops the run; the terminal is to be left as it was found.
+    fn suspend(&mut self) {}
 }
 
 /// Signals that a run handles itself from now on, instead of dying of them.
@@ -83,7 +86,8 @@ impl Signals {
     /// If the system has no descriptors left.
     pub fn take_over() -> Result<Self> {
         let taken = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
-        let taken: SigSet = taken.into_iter().chain(FOR_COMMANDS).collect();
+        let taken = taken.into_iter().chain(FOR_COMMANDS).chain([Signal::SIGTSTP]);
+        let taken: SigSet = taken.collect();
         let mut blocked = taken;
         // A run in the background may write to the terminal and give it back to its owner.
         blocked.add(Signal::SIGTTOU);
@@ -92,12 +96,30 @@ impl Signals {
         Ok(Self(SignalFd::with_flags(&taken, flags).doing(|| "wait for signals".into())?))
     }
 
-    /// The number of a signal that has come since the last call.
+    /// The number of a signal that has come since the last call; what would stop the process has
+    /// stopped it, and is none.
     #[must_use]
     pub fn take(&self) -> Option<i32> {
-        let signal = self.0.read_signal().ok()??;
-        Some(signal.ssi_signo as i32)
+        let signal = self.0.read_signal().ok()??.ssi_signo as i32;
+        if is_stop(signal) {
+            stop();
+            return self.take();
+        }
+        Some(signal)
     }
+}
+
+fn is_stop(signal: i32) -> bool {
+    signal == Signal::SIGTSTP as i32
+}
+
+/// Stops this process, as a terminal does, until it is continued.
+fn stop() {
+    let signal: SigSet = [Signal::SIGTSTP].into_iter().collect();
+    let _ = nix::sys::signal::raise(Signal::SIGTSTP);
+    // It comes when it is let in.
+    let _ = signal.thread_unblock();
+    let _ = signal.thread_block();
 }
 
 impl AsFd for Signals {
@@ -193,7 +215,7 @@ impl<N: Node> Run<N> {
             for other in self.driver.clock_mut().take_others() {
                 match other {
                     STATIONS => self.heed_stations()?,
-                    SIGNALS => self.heed_signals(signals),
+                    SIGNALS => self.heed_signals(signals, observer),
                     _ => {
                         if let Some(door) = door {
                             door.admit(&self.stage);
@@ -228,9 +250,15 @@ impl<N: Node> Run<N> {
         }
     }
 
-    fn heed_signals(&mut self, signals: &Signals) {
+    fn heed_signals(&mut self, signals: &Signals, observer: &mut impl Observer<N>) {
         while let Ok(Some(signal)) = signals.0.read_signal() {
             let number = signal.ssi_signo as i32;
+            if is_stop(number) {
+                // The programs of this terminal are stopped by it as well.
+                observer.suspend();
+                stop();
+                continue;
+            }
             let message = match self.ending {
                 Ending::OnSignal if FOR_COMMANDS.iter().any(|it| *it as i32 == number) => continue,
                 Ending::OnSignal => Message::Finish,

@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::io;
+use std::net::{IpAddr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use nix::sched::CloneFlags;
+use rustix::time::Timespec;
 
 use crate::device::{packet, tun};
 use crate::error::{Doing, Error, Result};
@@ -16,6 +18,8 @@ use crate::plan::{DeviceKind, DevicePlan, Plan, StationPlan};
 
 /// Where the kernel has its parameters.
 const PARAMETERS: &str = "/proc/sys";
+/// Looks, a millisecond apart, after which a station is taken to have its addresses.
+const LOOKS: u32 = 5_000;
 /// At most so many parameters are listed in an error.
 const MOST_NAMES: usize = 12;
 
@@ -96,8 +100,31 @@ fn build(
                 format!("add the route to {destination}/{prefix} in station {}", plan.name)
             })?;
     }
+    await_addresses(plan);
     let hints = hints::open().doing(|| "make a socket for hints".into())?;
     Ok(Station { namespace, devices, hints })
+}
+
+/// Waits until the kernel takes packets to every IPv6 address of the station for its own: it does
+/// so a moment after it was told, on a busy machine later, and drops what comes before.
+fn await_addresses(plan: &StationPlan) {
+    let addresses = plan.devices.iter().flat_map(|device| &device.addresses);
+    let six = addresses.filter_map(|(address, _)| match address {
+        IpAddr::V6(address) => Some(address),
+        IpAddr::V4(_) => None,
+    });
+    // As the kernel lists the route of a single address.
+    let route = |address: &Ipv6Addr| format!("{:032x} 80 ", u128::from(*address));
+    let wanted: Vec<String> = six.map(route).collect();
+    for _ in 0..LOOKS {
+        let routes = fs::read_to_string("/proc/self/net/ipv6_route").unwrap_or_default();
+        // A kernel without this list has no IPv6.
+        if routes.is_empty() || wanted.iter().all(|route| routes.contains(route)) {
+            return;
+        }
+        let pause = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+        let _ = rustix::thread::nanosleep(&pause);
+    }
 }
 
 /// Makes a pair of devices and opens the far one, which lies in the hub.

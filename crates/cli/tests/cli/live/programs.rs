@@ -214,7 +214,8 @@ fn signals_go_to_the_command() {
 fn runs_nest() {
     require!("ping");
     let inner = format!(
-        "{} run -q --delay 3ms -- sh -c 'echo inner $WINDFALL_BASE; ping -c 1 -W 30 $WINDFALL_BASE' \
+        "{} run -q --delay 3ms -- sh -c 'echo inner $WINDFALL_BASE; \
+         ping -c 1 -W 30 $WINDFALL_BASE' \
          && ping -c 1 -W 30 $WINDFALL_BASE",
         crate::live::WINDFALL
     );

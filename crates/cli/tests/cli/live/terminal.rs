@@ -195,21 +195,30 @@ fn the_status_line_leaves_nothing_between_the_programs_lines() {
 #[test]
 fn a_command_can_be_stopped_and_continued() {
     require!("script", "bash");
+    const REGION: &str = "\x1b[1;23r";
     let folder = Folder::new("stopped");
     let go = folder.path().join("go");
     let mut terminal = Terminal::new("bash --norc -i");
     terminal.expect("bash-");
     terminal.enter(&format!(
-        "{WINDFALL} run -q -- sh -c 'echo be''gun; until test -e {}; do sleep 0.05; done; \
+        "stty rows 24 cols 90; {WINDFALL} run -- sh -c 'echo be''gun; \
+         until test -e {}; do sleep 0.05; done; \
          echo con''tinued'\n",
         go.display()
     ));
     terminal.expect("begun");
+    // The line at the bottom is gone while the shell has the terminal, and comes back.
+    terminal.expect(REGION);
+    terminal.expect("Mbps");
     terminal.enter("\x1a");
+    terminal.expect("\x1b[r");
     terminal.expect("Stopped");
     terminal.enter("fg\n");
+    terminal.expect(REGION);
+    terminal.expect("Mbps");
     fs::write(go, "").expect("a file");
     terminal.expect("continued");
+    terminal.expect("\x1b[r");
     terminal.expect("bash-");
     terminal.enter("exit 8\n");
     let (code, text) = terminal.end();

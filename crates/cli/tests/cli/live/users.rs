@@ -1,6 +1,6 @@
 //! An ordinary user, whose TUN device is closed.
 
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -114,6 +114,25 @@ fn under_sudo_programs_run_as_the_user_who_called_it() {
     // What an ordinary user has in stations, and nothing else: 10, 12 and 13.
     assert!(output.contains("CapEff:\t0000000000003400"), "{output}");
     assert!(as_sudo("--as-root", "id -u").starts_with("0\n"));
+    let folder = Folder::new("sudo");
+    let path = |name: &str| folder.path().join(name);
+    let [log, pcap, said, summary] = ["log", "pcap", "said", "summary"].map(path);
+    let root = path("root");
+    std::fs::write(&root, "").expect("a file");
+    let options = format!(
+        "--log {} --pcap {} --far true --far-output {} --summary {} --uplink-log {}",
+        log.display(),
+        pcap.display(),
+        said.display(),
+        summary.display(),
+        root.display()
+    );
+    assert_eq!(as_sudo(&options, "true"), "");
+    for path in [&log, &pcap, &pcap.join("near.pcapng"), &said, &summary] {
+        let found = path.metadata().expect("it is there");
+        assert_eq!((found.uid(), found.gid()), (user, group), "{}", path.display());
+    }
+    assert_eq!(root.metadata().expect("it is there").uid(), 0, "it was root's before");
     // The same of what runs beside an engine.
     let forward = format!("exec {} tcp forward -q", crate::live::WINDFALL);
     let beside = |option: &str| {
