@@ -87,14 +87,17 @@ fn a_run_is_entered_by_a_socket_in_the_users_own_directory() {
         command.args(arguments).env("XDG_RUNTIME_DIR", &session).stderr(Stdio::null());
         command.status().expect("it runs").code()
     };
-    let enter = ["exec", "--run", "door", "a", "--", "sh", "-c", "exit 4"];
-    let mut run = up_in(&session, &scenario, "door");
-    let door = session.join("windfall/door");
+    // Of this test run alone: abstract names are shared with others of this machine.
+    let name = format!("door-{}", std::process::id());
+    let name = name.as_str();
+    let enter = ["exec", "--run", name, "a", "--", "sh", "-c", "exit 4"];
+    let mut run = up_in(&session, &scenario, name);
+    let door = session.join("windfall").join(name);
     assert!(door.exists());
     let mode = fs::metadata(session.join("windfall")).expect("it is there").permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     assert_eq!(code(&enter), Some(4));
-    let again = ["up", "--name", "door", &scenario.display().to_string()];
+    let again = ["up", "--name", name, &scenario.display().to_string()];
     assert_ne!(code(&again), Some(0), "the name is taken");
     assert_eq!(code(&enter), Some(4), "by the first");
     run.kill().expect("it lives");
@@ -104,7 +107,7 @@ fn a_run_is_entered_by_a_socket_in_the_users_own_directory() {
     // Where others may write there is no door, and the run can be entered all the same.
     fs::set_permissions(&session, fs::Permissions::from_mode(0o777)).expect("permissions");
     fs::remove_dir(session.join("windfall")).expect("it is empty");
-    let mut run = up_in(&session, &scenario, "door");
+    let mut run = up_in(&session, &scenario, name);
     assert!(!session.join("windfall").exists());
     assert_eq!(code(&enter), Some(4));
     let process = rustix::process::Pid::from_child(&run);
