@@ -73,8 +73,8 @@ impl FromStr for Rate {
             ("Gbit", 1e9),
         ];
         let bps = parse_quantity(text, "rate", &units, 1e6, "10Mbps")?;
-        if !(1.0..=1e15).contains(&bps) {
-            let fix = "a link carries between 1bps and 1000000Gbps, such as 10Mbps";
+        if !(1.0..=1e13).contains(&bps) {
+            let fix = "a link carries between 1bps and 10000Gbps, such as 10Mbps";
             return Err(ParseUnitError::new("rate", text, fix));
         }
         Ok(Self(bps.round() as u64))

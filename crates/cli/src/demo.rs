@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use windfall_base::{Duration, Probability, Seed};
+use windfall_base::{Duration, ParseUnitError, Probability, Seed};
 use windfall_report::{Finding, Verdict, page};
 use windfall_reproduce::demo::Demo;
 
@@ -17,8 +17,10 @@ const DEFAULT_BER: f64 = 1e-5;
 
 /// Move a file by curl from an HTTP server across a bad link, without and with local retransmission
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit codes: 0 retransmission made up for the errors, 1 it did not or a \
-                        transfer did not finish, 2 no transfer could be made.")]
+#[command(
+    after_help = "Exit codes: 0 retransmission made up for the errors, or the machine was too \
+                        busy to tell; 1 it did not; 2 no transfer could be made."
+)]
 pub(crate) struct Args {
     /// File to move [default: a megabyte]
     #[arg(long, value_name = "FILE")]
@@ -27,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "P")]
     ber: Option<Probability>,
     /// How long one transfer may take [default: 30s, and longer for files over 2 MB]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = positive_time)]
     limit: Option<Duration>,
     /// Write the page into this directory
     #[arg(long, value_name = "DIR", default_value = "out/demo")]
@@ -65,6 +67,15 @@ pub(crate) fn run(args: &Args) -> Result {
         false => show(&findings[0], args)?,
     }
     Ok(if findings[0].is_as_expected() { Outcome::Done } else { Outcome::No })
+}
+
+/// A time above zero: curl takes 0 for no limit.
+fn positive_time(text: &str) -> core::result::Result<Duration, String> {
+    let time: Duration = text.parse().map_err(|error: ParseUnitError| error.to_string())?;
+    match time {
+        Duration::ZERO => Err("a transfer takes longer than that: write a time such as 10s".into()),
+        time => Ok(time),
+    }
 }
 
 fn show(finding: &Finding, args: &Args) -> Result<()> {

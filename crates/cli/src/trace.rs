@@ -12,7 +12,7 @@ use windfall_trace::errors::convert::{self, ConvertError, LossTiming};
 use windfall_trace::errors::fit::{Fit, Level, Report, Steps};
 use windfall_trace::errors::record::{record, record_known};
 use windfall_trace::errors::{
-    AirConfig, BitOrder, ErrorTrace, GilbertElliott, Index, Model, Pattern, Statistics,
+    AirConfig, BitOrder, ErrorTrace, Fault, GilbertElliott, Index, Model, Pattern, Statistics,
     TraceHeader, Truncation, Window, synthesize_bits, synthesize_frames,
 };
 use windfall_trace::pcapng::read as read_capture;
@@ -114,7 +114,7 @@ struct Show {
 struct FitArgs {
     /// The trace; - is the standard input
     trace: PathBuf,
-    /// What a step of the chain is [default: bit if the trace counts bits, else loss]
+    /// What a step of the chain is [default: loss; bit if the trace has no frames]
     #[arg(long, value_name = "LEVEL")]
     level: Option<LevelName>,
     /// Print the result as JSON
@@ -271,7 +271,17 @@ fn fit(args: &FitArgs) -> Result {
         let report = serde_json::to_value(&report)?;
         return print(json::line(json::TRACE_FIT, report).as_bytes());
     }
-    print(fit_text(&report).as_bytes())
+    let mut text = fit_text(&report);
+    if level == Level::Loss && holds_inverted_bits(&trace) {
+        text += "The trace holds inverted bits too: --level bit fits those.\n";
+    }
+    print(text.as_bytes())
+}
+
+fn holds_inverted_bits(trace: &ErrorTrace) -> bool {
+    let is_inverted =
+        |fault: &Fault| matches!(fault, Fault::Damaged { inverted, .. } if !inverted.is_empty());
+    trace.header().index == Index::Frame && trace.entries().iter().any(|e| is_inverted(&e.fault))
 }
 
 fn fit_text(report: &Report) -> String {

@@ -67,6 +67,8 @@ pub struct BitStatistics {
     pub gaps: Histogram,
     /// From the first to the last inverted bit of a frame, as a share of the frame; the mean.
     pub span: Option<f64>,
+    /// What `span` would be with as many inverted bits in each frame, each anywhere in it.
+    pub independent_span: Option<f64>,
     /// The share of blocks of 32 bytes that are whole in frames with inverted bits.
     pub surviving_blocks: Option<f64>,
     /// Inverted bits by their place in the frame, in equal parts; empty without a frame length.
@@ -179,6 +181,7 @@ impl BitStatistics {
         }
         let (mut missing, mut bits_in_damaged, mut spans) = (0_u64, 0_u64, 0_u64);
         let (mut corrupted, mut blocks, mut hit_blocks) = (0_u64, 0_u64, 0_u64);
+        let mut independent_spans = 0.0;
         for entry in trace.entries() {
             let whole = u64::from(length.unwrap_or(0));
             let Fault::Damaged { truncated, inverted } = &entry.fault else {
@@ -196,6 +199,9 @@ impl BitStatistics {
             if let (Some(first), Some(last)) = (inverted.first(), inverted.last()) {
                 corrupted += 1;
                 spans += u64::from(last - first + 1);
+                // The mean range of n uniform draws is (n - 1) / (n + 1) of the whole.
+                let bits = inverted.len() as f64;
+                independent_spans += 1.0 + (bits - 1.0) / (bits + 1.0) * arrived as f64;
                 blocks += arrived.div_ceil(u64::from(BLOCK));
                 let mut hit: Vec<u32> = inverted.iter().map(|bit| bit / BLOCK).collect();
                 hit.dedup();
@@ -208,6 +214,8 @@ impl BitStatistics {
             this.rate = this.arrived.and_then(|arrived| ratio(this.inverted, arrived));
             this.rate_in_damaged = ratio(this.inverted, bits_in_damaged);
             this.span = ratio(spans, corrupted * u64::from(length));
+            let mean = independent_spans / (corrupted as f64 * f64::from(length));
+            this.independent_span = (corrupted > 0).then_some(mean);
             this.surviving_blocks = ratio(blocks.saturating_sub(hit_blocks), blocks);
         }
         this
@@ -253,12 +261,14 @@ impl BitStatistics {
         self.bursts.write(text, "inverted in a row", "bits");
         self.gaps.write(text, "right in between", "bits");
         if let (Some(span), Some(survive)) = (self.span, self.surviving_blocks) {
-            let kind = if span < 0.5 { "localised" } else { "frame-wide" };
+            let independent = self.independent_span.unwrap_or(span);
+            let kind = if span < 0.5 * independent { "localised" } else { "frame-wide" };
             let _ = writeln!(
                 text,
-                "damage spans {:.1} % of a corrupted frame ({kind}); {:.1} % of its 32-byte blocks \
-                 are whole",
+                "damage spans {:.1} % of a corrupted frame ({kind}: independent errors would span \
+                 {:.1} %); {:.1} % of its 32-byte blocks are whole",
                 span * 100.0,
+                independent * 100.0,
                 survive * 100.0
             );
         }

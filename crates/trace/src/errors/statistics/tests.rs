@@ -102,6 +102,18 @@ fn localised_and_frame_wide_damage_are_told_apart() {
 }
 
 #[test]
+fn few_independent_errors_are_not_localised() {
+    for (seed, rate) in [(1, 1e-5), (2, 1e-5), (3, 1e-4), (4, 3e-4)] {
+        let independent = AirConfig::of(Model::BitErrors(p(rate)));
+        let trace = synthesize_frames(&independent, Seed(seed), 4000, 1500, "");
+        let bits = Statistics::of(&trace).bits;
+        let (span, expected) = (bits.span.expect("damage"), bits.independent_span.expect("damage"));
+        assert!((span / expected - 1.0).abs() < 0.25, "{rate}: {span} {expected}");
+        assert!(Statistics::of(&trace).to_text().contains("frame-wide"), "{rate}");
+    }
+}
+
+#[test]
 fn bit_traces_have_no_frames() {
     let config = AirConfig::of(Model::BitErrors(p(0.01)));
     let trace = synthesize_bits(&config, Seed(1), 1_000_000, "").expect("a model of bits");
