@@ -330,4 +330,21 @@ mod tests {
             assert_eq!(config.window_shift(), shift, "{buffer}");
         }
     }
+
+    #[test]
+    fn the_old_tcp_is_what_netbsd_had() {
+        //= S3.15
+        let old = Config::net3_reno();
+        assert_eq!((old.send_buffer, old.receive_buffer), (16_384, 16_384));
+        assert_eq!((old.paws, old.timestamps, old.window_scale), (Paws::Off, false, false));
+        assert_eq!((old.initial_window, old.byte_counting), (1, false));
+        assert_eq!((old.retries, old.syn_retries), (12, 4));
+    }
+
+    #[test]
+    fn to_save_energy_acknowledgments_follow_the_time() {
+        //= S2.10
+        let interval = Duration::from_millis(500);
+        assert_eq!(Config::energy_saving().acks, AckPolicy::TimeOnly { interval });
+    }
 }

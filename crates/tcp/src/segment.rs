@@ -84,3 +84,33 @@ impl Transmit {
         self.data.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_takes_the_numbers_of_its_data_present_or_not_and_of_syn_and_fin() {
+        // RFC 9293, section 3.4.
+        let span = |flags| {
+            let header = Repr { flags, ..Repr::default() };
+            let data = Bytes::from_static(b"abc");
+            Segment { header, data, missing: 4, ..Segment::default() }.span()
+        };
+        assert_eq!(span(Flags::ACK), 7);
+        assert_eq!(span(Flags::FIN | Flags::ACK), 8);
+        assert_eq!(span(Flags::SYN | Flags::FIN), 9);
+    }
+
+    #[test]
+    fn a_segment_to_send_is_empty_without_data_and_as_long_as_header_and_data() {
+        let address = core::net::Ipv4Addr::LOCALHOST.into();
+        let addresses = Addresses::new(address, address).unwrap();
+        let header = HeaderBytes::try_from(&[0; 20][..]).unwrap();
+        let (ecn, data) = (Ecn::NotCapable, Bytes::new());
+        let mut transmit = Transmit { addresses, ecn, header, data };
+        assert_eq!((transmit.is_empty(), transmit.len()), (true, 20));
+        transmit.data = Bytes::from_static(b"abc");
+        assert_eq!((transmit.is_empty(), transmit.len()), (false, 23));
+    }
+}

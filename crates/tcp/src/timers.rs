@@ -84,3 +84,16 @@ impl Timers {
         running.min_by_key(|(at, _)| *at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_timer_says_what_it_waits_for() {
+        let mut names = Timer::ALL.map(Timer::name);
+        assert!(names.iter().all(|name| name.starts_with("tcp ")), "{names:?}");
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+    }
+}

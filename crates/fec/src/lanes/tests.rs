@@ -44,3 +44,12 @@ fn lanes_move_and_are_looked_at_alike() {
         assert_eq!((first, found), (lanes[0], zeros), "{instructions:?}");
     }
 }
+
+#[test]
+fn every_processor_has_the_plain_instructions_and_the_best_come_last() {
+    let all = Instructions::available();
+    assert_eq!(
+        (all.first(), all.last()),
+        (Some(&Instructions::Plain), Some(&Instructions::detect()))
+    );
+}

@@ -3,6 +3,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod patterns;
+
 fn parities() -> impl Strategy<Value = usize> {
     prop_oneof![1_usize..=254, Just(16), Just(32), Just(74), Just(112)]
 }
@@ -244,4 +246,11 @@ fn impossible_codes_and_blocks_are_refused() {
     for erasures in [&[20_u8][..], &[3, 3], &[0, 1, 2, 3, 4, 5, 6, 7, 8]] {
         assert_eq!(code.decode(&mut block, erasures).unwrap_err(), Uncorrectable::Erasures);
     }
+}
+
+#[test]
+fn a_code_says_what_it_is_and_what_does_the_work() {
+    let code = ReedSolomon::new(8).unwrap().using(Instructions::Plain).unwrap();
+    assert_eq!(format!("{code:?}"), "ReedSolomon { parity: 8, instructions: Plain, .. }");
+    assert_eq!(format!("{:?}", code.field), "Field { .. }");
 }

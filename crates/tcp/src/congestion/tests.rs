@@ -171,3 +171,11 @@ fn smaller_segments_leave_the_window_as_many_of_them() {
         assert_eq!(controller.window(), 600, "{}", law.name());
     }
 }
+
+#[test]
+fn each_law_has_the_name_that_chooses_it() {
+    assert_eq!(
+        [Law::Net3Reno, Law::Reno, Law::Cubic].map(Law::name),
+        ["net3-reno", "reno", "cubic"]
+    );
+}

@@ -131,3 +131,60 @@ fn an_outsider_cannot_tell_which_keys_share_a_chain() {
         assert!(fullest.is_some_and(|most| most < keys.len() / 3), "{fullest:?} of {}", keys.len());
     }
 }
+
+#[test]
+fn each_way_of_finding_counts_what_it_compares() {
+    //= S2.14
+    let counts = |kind, finds: &[u32]| {
+        let mut table = Table::new(kind, [1, 2]);
+        (0..3).for_each(|n| table.insert(key(n), n));
+        for &n in finds {
+            assert_eq!(table.find(&key(n)), (n < 3).then_some(n), "{kind:?}");
+        }
+        let LookupCounts { lookups, remembered, compared } = *table.counts();
+        (lookups, remembered, compared)
+    };
+    // A list is looked through from its end; what is remembered comes before it.
+    assert_eq!(counts(Lookup::OneEntry, &[0]), (1, 0, 3));
+    assert_eq!(counts(Lookup::OneEntry, &[0, 0]), (2, 1, 4));
+    assert_eq!(counts(Lookup::OneEntry, &[0, 0, 2]), (3, 1, 6));
+    assert_eq!(counts(Lookup::OneEntry, &[0, 0, 2, 9]), (4, 1, 10));
+    assert_eq!(counts(Lookup::Recent(2), &[0, 1, 0, 1, 1]), (5, 3, 3 + 3 + 2 + 2 + 1));
+}
+
+#[test]
+fn the_one_found_last_is_in_front_of_its_chain() {
+    //= S2.14
+    let mut table = Table::new(Lookup::Hashed, [1, 2]);
+    let shares = |n: &u32| table.chain(&key(*n)) == table.chain(&key(0));
+    let other = (1..1_000).find(shares).unwrap();
+    table.insert(key(0), 0);
+    table.insert(key(other), other);
+    let mut told = Vec::new();
+    for n in [other, 0, 0, other] {
+        assert_eq!(table.find(&key(n)), Some(n));
+        told.push((table.counts().remembered, table.counts().compared));
+    }
+    assert_eq!(told, [(1, 1), (1, 3), (2, 4), (2, 6)]);
+}
+
+#[test]
+fn chains_are_more_once_there_are_two_keys_for_each() {
+    let mut table = Table::new(Lookup::Hashed, [1, 2]);
+    (0..32).for_each(|n| table.insert(key(n), n));
+    assert_eq!(table.chains.len(), 16);
+    table.insert(key(32), 32);
+    assert_eq!(table.chains.len(), 64);
+}
+
+#[test]
+fn a_look_without_a_trace_finds_the_same() {
+    for kind in [Lookup::OneEntry, Lookup::Recent(20), Lookup::Hashed] {
+        let mut table = Table::new(kind, [3, 4]);
+        (0..40).for_each(|n| table.insert(key(n), n));
+        for n in 0..50 {
+            assert_eq!(table.peek(&key(n)), (n < 40).then_some(n));
+        }
+        assert_eq!(*table.counts(), LookupCounts::default());
+    }
+}

@@ -34,3 +34,11 @@ proptest! {
         prop_assert!(touching.all(|(left, right)| left.end < right.start));
     }
 }
+
+#[test]
+fn a_set_that_was_emptied_holds_nothing() {
+    let mut set = RangeSet::default();
+    set.insert(3..7);
+    set.clear();
+    assert_eq!((set.is_empty(), set.total(), set.containing(3)), (true, 0, None));
+}

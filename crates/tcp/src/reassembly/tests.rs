@@ -97,3 +97,47 @@ fn what_happened_to_each_byte_is_told() {
     assert_eq!((placed.advanced, placed.duplicate), (told.advanced, told.duplicate));
     assert_eq!((buffer.next(), buffer.window()), (2_000, 0));
 }
+
+#[test]
+fn a_piece_between_others_is_no_duplicate() {
+    let mut buffer = Reassembly::new(10_000);
+    buffer.insert(2_000, &piece(2_000..3_000));
+    let placed = buffer.insert(500, &piece(500..600));
+    assert_eq!(placed, Placed { kept: 100, copied: 100, ..Placed::default() });
+}
+
+#[test]
+fn more_pieces_beyond_holes_than_are_kept_are_refused() {
+    let mut buffer = Reassembly::new(2 * SMALL);
+    let placed: Vec<Placed> = (0..19).map(|n| buffer.insert(1 + 2 * n, &piece(0..1))).collect();
+    assert!(placed[..18].iter().all(|placed| placed.kept == 1));
+    assert_eq!(placed[18], Placed { refused: 1, ..Placed::default() });
+}
+
+#[test]
+fn pieces_below_the_limit_alone_are_copied_and_gathered() {
+    let len = SMALL as u64;
+    let mut buffer = Reassembly::new(100_000);
+    assert_eq!(buffer.insert(5_000, &piece(0..len)).copied, 0);
+    assert_eq!(buffer.insert(7_000, &piece(0..len - 1)).copied, len - 1);
+    let mut buffer = Reassembly::new(100_000);
+    assert_eq!(buffer.append(piece(0..len)), 0);
+    // Eight times the limit of small ones make one piece to read.
+    let mut pieces = Vec::new();
+    for _ in 0..9 {
+        assert_eq!(buffer.append(piece(0..len - 1)), len - 1);
+        pieces.push(buffer.ready.len());
+    }
+    assert_eq!(pieces, [1, 1, 1, 1, 1, 1, 1, 1, 2]);
+}
+
+#[test]
+fn what_was_discarded_is_not_read() {
+    let mut buffer = Reassembly::new(10_000);
+    buffer.insert(0, &piece(0..100));
+    buffer.insert(1_000, &piece(1_000..2_000));
+    buffer.discard();
+    assert_eq!((buffer.held(), buffer.readable(), buffer.has_holes()), (0, 0, false));
+    assert_eq!(buffer.read(usize::MAX), None);
+    assert!(buffer.sack_ranges(4).is_empty());
+}

@@ -117,3 +117,87 @@ fn what_is_reported_does_not_count_as_in_flight_once_sending_starts_over() {
         assert_eq!(recovery.in_flight(&again), 5_000, "{limited_transmit}");
     }
 }
+
+/// The other end has `left..right`.
+fn told(recovery: &mut Recovery, flow: &Flow, left: u32, right: u32) {
+    let block = SackBlock { left: Seq32(left), right: Seq32(right) };
+    recovery.on_sack(&[block], flow, |seq| Some(u64::from(seq.0)));
+}
+
+#[test]
+fn each_hint_at_a_loss_ends_the_quiet() {
+    //= S2.6
+    let quiet = |hint: fn(&mut Recovery)| {
+        let mut recovery = Recovery::new(Repair::Sack, false);
+        hint(&mut recovery);
+        recovery.is_quiet()
+    };
+    assert!(quiet(|_| {}));
+    assert!(!quiet(|recovery| assert!(!recovery.on_duplicate(&flow(0)))));
+    assert!(!quiet(|recovery| recovery.request(0)));
+    assert!(!quiet(|recovery| told(recovery, &flow(0), 5_000, 6_000)));
+    assert!(!quiet(|recovery| {
+        recovery.begin(&flow(0));
+        assert_eq!(recovery.next_repair(&flow(0), 0), Some(0..MSS));
+    }));
+}
+
+#[test]
+fn duplicates_are_counted_until_something_new_is_acknowledged() {
+    let mut recovery = Recovery::new(Repair::NewReno, false);
+    let counts = [(); 3].map(|()| {
+        let _ = recovery.on_duplicate(&flow(0));
+        recovery.duplicates()
+    });
+    assert_eq!(counts, [1, 2, 3]);
+    recovery.on_progress(MSS, &flow(MSS));
+    assert_eq!(recovery.duplicates(), 0);
+}
+
+#[test]
+fn the_first_two_duplicates_alone_let_new_data_through() {
+    // RFC 3042, and the third where a timeout keeps it from beginning a recovery.
+    let mut recovery = Recovery::new(Repair::NewReno, true);
+    recovery.on_timeout(&flow(0));
+    let inflation = [(); 3].map(|()| {
+        assert!(!recovery.on_duplicate(&flow(0)));
+        recovery.inflation()
+    });
+    assert_eq!(inflation, [MSS, 2 * MSS, 2 * MSS]);
+}
+
+#[test]
+fn what_is_requested_leaves_once_and_ends_before_what_has_arrived() {
+    let sent = flow(0);
+    let repair = |at, block: Option<(u32, u32)>| {
+        let mut recovery = Recovery::new(Repair::Sack, false);
+        block.into_iter().for_each(|(left, right)| told(&mut recovery, &sent, left, right));
+        recovery.request(at);
+        recovery.request(7 * MSS);
+        let repair = recovery.next_repair(&sent, 20 * MSS);
+        assert_eq!(recovery.next_repair(&sent, 20 * MSS), None);
+        repair
+    };
+    assert_eq!(repair(3 * MSS, None), Some(3 * MSS..4 * MSS));
+    assert_eq!(repair(3 * MSS, Some((3_400, 5_000))), Some(3_000..3_400));
+    // At least one byte, or nothing would come of it.
+    assert_eq!(repair(3 * MSS, Some((3_000, 5_000))), Some(3_000..3_001));
+    assert_eq!(repair(9_500, None), Some(9_500..10_000));
+    assert_eq!(repair(10 * MSS, None), None);
+}
+
+#[test]
+fn what_is_sent_is_in_the_pipe_and_only_repairs_count_as_repaired() {
+    // RFC 6675, section 4 and 5: five segments of ten have arrived, two are missing below them.
+    let sent = flow(0);
+    let mut recovery = Recovery::new(Repair::Sack, false);
+    told(&mut recovery, &sent, 1_000, 2_000);
+    told(&mut recovery, &sent, 3_000, 7_000);
+    recovery.begin(&sent);
+    assert_eq!(recovery.next_repair(&sent, 20 * MSS), Some(0..MSS));
+    let before = recovery.in_flight(&sent);
+    recovery.on_sent(&(0..MSS), true);
+    recovery.on_sent(&(10 * MSS..11 * MSS), false);
+    assert_eq!(recovery.in_flight(&sent), before + 2 * MSS);
+    assert_eq!(recovery.next_repair(&sent, 20 * MSS), Some(2 * MSS..3 * MSS));
+}

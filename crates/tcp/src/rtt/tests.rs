@@ -82,3 +82,28 @@ fn many_measurements_in_one_round_trip_weigh_less() {
     // (1 - 1/160)^20 against 1 - 1/8: the difference is second order, below 1/128 of 100 ms.
     assert!(one - twenty < Duration::from_micros(800));
 }
+
+#[test]
+fn the_first_round_trip_of_the_old_estimator_counts_one_tick_more() {
+    //= S3.15
+    let mut estimator = Estimator::new(crate::Config::net3_reno().timeout);
+    // Four ticks: the mean is five, the variation half of that in its units, ten quarters.
+    estimator.sample(ms(2_000), 1);
+    assert_eq!(estimator.timeout(), ms(500) * (5 + 10));
+}
+
+#[test]
+fn a_clock_without_ticks_counts_none() {
+    let config = TimeoutConfig { in_ticks: true, ..TimeoutConfig::default() };
+    let mut estimator = Estimator::new(config);
+    estimator.sample(ms(100), 1);
+    assert_eq!(estimator.timeout(), config.minimum);
+}
+
+#[test]
+fn the_doubling_can_be_taken_back() {
+    let mut estimator = Estimator::new(TimeoutConfig::default());
+    estimator.back_off();
+    estimator.relax();
+    assert_eq!(estimator.timeout(), Duration::from_secs(1));
+}

@@ -40,3 +40,27 @@ fn what_is_being_gathered_stays_open_until_it_is_sent() {
     assert_eq!((&joined[..], copied), (&[1, 2][..], true));
     assert_eq!((buffer.chunks.len(), buffer.small.len()), (2, 0));
 }
+
+#[test]
+fn long_slices_are_shared_and_short_ones_gathered() {
+    let mut buffer = SendBuffer::default();
+    let long = Bytes::from(vec![1; 2 * WHOLE]);
+    buffer.push(long.clone());
+    assert_eq!(buffer.slice(0..10).0.as_ptr(), long.as_ptr());
+    buffer.push(vec![2; WHOLE - 1].into());
+    assert_eq!((buffer.chunks.len(), buffer.small.len()), (1, WHOLE - 1));
+    buffer.release(10);
+    assert_eq!((buffer.start(), buffer.end(), buffer.len()), (10, 12_287, 12_277));
+}
+
+#[test]
+fn what_is_gathered_is_closed_at_four_times_a_whole_slice() {
+    let mut buffer = SendBuffer::default();
+    buffer.push_slice(&[1; 2_000]);
+    buffer.push_slice(&[2; 2 * WHOLE]);
+    assert_eq!((buffer.chunks.len(), buffer.small.len()), (0, 2_000 + 2 * WHOLE));
+    buffer.push_slice(&[3; 4 * WHOLE + 5]);
+    // A piece of four times that, and what is left of it.
+    assert_eq!(buffer.chunks[0].1.len(), 2_000 + 6 * WHOLE);
+    assert_eq!((buffer.chunks.len(), buffer.small.len()), (1, 5));
+}

@@ -3,7 +3,7 @@
 use windfall_base::{DropReason, Duration};
 use windfall_tcp::Config;
 use windfall_tcp::config::{Corruption, NotificationMode, Reaction};
-use windfall_wire_net::tcp::{CorruptionKinds, Flags, Notification, Packing};
+use windfall_wire_net::tcp::{CorruptionKinds, Flags, Notification, Packing, Repr};
 
 use crate::pair::*;
 
@@ -240,6 +240,106 @@ fn a_cut_segment_is_known_by_the_length_in_the_ip_header() {
     pair.send(NEAR, 1_000).run_for(ms(45));
     assert_eq!(pair.ends[FAR].drops.of(DropReason::TcpDamaged), 1);
     assert_eq!(pair.ends[FAR].incoming.len(), 1_000);
+}
+
+#[test]
+fn what_arrived_before_is_acknowledged_again_and_what_lies_outside_is_not_looked_at() {
+    //= S4.8
+    let mut pair = Pair::with(config(MODES[0]));
+    pair.send(NEAR, 1_000).run_for(ms(100));
+    let acks = pair.sent(FAR).count();
+    let next = pair.forged(FAR, Flags::ACK);
+    let damaged = |pair: &mut Pair, seq| {
+        let mut header = Repr { seq, ..next.clone() };
+        header.options.detection = Some(0);
+        pair.inject_damaged(FAR, &header, b"data")
+    };
+    // The very number of the SYN, and numbers beyond the window, carry no data of this stream.
+    for seq in [next.seq + 1_001_u32.wrapping_neg(), next.seq + (1 << 20) + 1] {
+        assert_eq!(damaged(&mut pair, seq), Err(DropReason::TcpSequence));
+    }
+    assert_eq!(pair.sent(FAR).count(), acks);
+    assert_eq!(damaged(&mut pair, next.seq + 500_u32.wrapping_neg()), Err(DropReason::TcpDamaged));
+    assert_eq!(pair.sent(FAR).count(), acks + 1);
+    assert!(pair.sent(FAR).all(|seen| seen.header.options.notification.is_none()));
+    let operations = pair.connection(FAR).operations();
+    assert_eq!((operations.damaged, operations.detections), (3, 3));
+    assert_eq!(pair.connection(NEAR).operations().detections, 1, "one was written");
+}
+
+#[test]
+fn a_damaged_probe_of_a_closed_window_is_told_of() {
+    //= S4.8
+    let small = Config { receive_buffer: 2_000, ..config(MODES[0]) };
+    let mut pair = Pair::established(config(MODES[0]), small);
+    pair.ends[FAR].reads = false;
+    pair.send(NEAR, 2_000).run_for(ms(100));
+    assert_eq!(pair.connection(FAR).readable(), 2_000);
+    let mut header = pair.forged(FAR, Flags::ACK);
+    header.options.detection = Some(0);
+    assert_eq!(pair.inject_damaged(FAR, &header, b"x"), Err(DropReason::TcpDamaged));
+    assert_eq!(pair.connection(FAR).operations().notifications_sent, 1);
+}
+
+#[test]
+fn an_echoed_mark_on_a_damaged_segment_reduces_once_and_only_where_it_was_agreed_on() {
+    //= S4.8
+    for (ecn, reductions) in [(true, 1), (false, 0)] {
+        let mut pair = Pair::with(Config { ecn, ..config(MODES[0]) });
+        pair.fate = Box::new(|seen| Fate { lost: seen.from == NEAR, ..Fate::default() });
+        pair.send(NEAR, 10_000).settle();
+        let mut header = pair.forged(NEAR, Flags::ACK | Flags::ECE);
+        header.options.detection = Some(0);
+        for _ in 0..2 {
+            let result = pair.inject_damaged(NEAR, &header, b"data");
+            assert_eq!(result, Err(DropReason::TcpDamaged));
+            assert_eq!(pair.connection(NEAR).operations().reductions, reductions, "{ecn}");
+        }
+        header.flags = Flags::ACK;
+        assert_eq!(pair.inject_damaged(NEAR, &header, b"data"), Err(DropReason::TcpDamaged));
+        assert_eq!(pair.connection(NEAR).operations().reductions, reductions, "{ecn}");
+    }
+}
+
+#[test]
+fn without_the_other_end_s_consent_notifications_carry_no_number() {
+    //= S4.9
+    let extended = config(NotificationMode::Extended);
+    let mut pair = Pair::established(config(NotificationMode::DraftSafe), extended);
+    damage(&mut pair, &[3]);
+    pair.send(NEAR, 14_000).run_for(ms(45));
+    let told: Vec<Notification> =
+        pair.sent(FAR).filter_map(|seen| seen.header.options.notification).collect();
+    assert_eq!(told, [Notification::Plain]);
+    assert_eq!(pair.repetitions(NEAR), [at(120)]);
+}
+
+#[test]
+fn repairs_that_have_arrived_are_forgotten_and_make_room_for_others() {
+    //= S4.10
+    let mut pair = Pair::with(config(MODES[0]));
+    pair.fate = Box::new(|seen| {
+        let hit = seen.from == NEAR && seen.is_data() && !seen.again;
+        if hit { Fate::damaged(seen) } else { Fate::default() }
+    });
+    for sent in 1..=70 {
+        pair.send(NEAR, 100).run_for(ms(100));
+        assert_eq!(pair.connection(NEAR).operations().notifications_received, sent);
+    }
+    assert_eq!(pair.connection(NEAR).operations().timeouts, 0);
+}
+
+#[test]
+fn once_a_round_trip_a_notification_counts_as_a_mark() {
+    //= S4.5
+    let mut config = config(MODES[0]);
+    config.corruption.reaction = Reaction::AsMark;
+    let mut pair = Pair::with(config);
+    damage(&mut pair, &[1, 2]);
+    for reductions in 1..=2 {
+        pair.send(NEAR, 1_000).run_for(ms(100));
+        assert_eq!(pair.connection(NEAR).operations().reductions, reductions);
+    }
 }
 
 /// S4.31: even where the window reacts as to a loss, four things are better.

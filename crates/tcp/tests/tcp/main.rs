@@ -1,5 +1,6 @@
 //! The engine as a whole: two endpoints and whatever a wire can do to them.
 
+mod account;
 mod adversity;
 mod corruption;
 mod exchange;

@@ -288,10 +288,14 @@ scripts! {
     close_simultaneous
     close_unread
     corruption_draft_safe
+    corruption_elsewhere
+    corruption_explained
     corruption_extended
     corruption_paper
+    corruption_paper_nonsense
     corruption_receiver
     corruption_sender
+    corruption_timer
     delayed_ack_by_tick
     delayed_ack_by_time
     delayed_ack
@@ -300,6 +304,7 @@ scripts! {
     fast_open_client
     fast_open_server
     fast_retransmit
+    idle
     keepalive
     nagle
     net3_reno_timeout
