@@ -2,6 +2,7 @@
 
 use crate::pair::*;
 use windfall_base::Duration;
+use windfall_tcp::config::{Corruption, NotificationMode};
 use windfall_tcp::{Config, Event, State, TcpError};
 
 #[test]
@@ -85,4 +86,38 @@ fn every_step_is_counted_for_connections_that_are_gone_too() {
     let arrived = pair.sent(NEAR).count() as u64;
     assert_eq!((all.lookups, all.segments_received), (arrived, arrived - 1));
     assert_eq!(all.data_received, far.data_received);
+}
+
+#[test]
+fn what_one_end_does_not_want_is_not_agreed_on() {
+    //= S2.2
+    //= S2.4
+    //= S2.5
+    let base = || Config {
+        timestamps: false,
+        sack: false,
+        window_scale: false,
+        ecn: false,
+        ..Config::new_reno()
+    };
+    let extended = Corruption::on(NotificationMode::Extended);
+    let safe = Corruption::on(NotificationMode::DraftSafe);
+    for (with, without) in [
+        (Config { timestamps: true, ..base() }, base()),
+        (Config { sack: true, ..base() }, base()),
+        (Config { window_scale: true, ..base() }, base()),
+        (Config { ecn: true, ..base() }, base()),
+        (Config { corruption: extended, ..base() }, Config { corruption: safe, ..base() }),
+    ] {
+        // An end that wants nothing agrees on nothing.
+        let nothing = *Pair::with(base()).connection(NEAR).agreed();
+        let both = Pair::with(with.clone());
+        let one = Pair::established(with.clone(), without.clone());
+        let other = Pair::established(without, with);
+        for end in [NEAR, FAR] {
+            assert_ne!(*both.connection(end).agreed(), nothing);
+            assert_eq!(*one.connection(end).agreed(), nothing);
+            assert_eq!(*other.connection(end).agreed(), nothing);
+        }
+    }
 }

@@ -456,3 +456,17 @@ proptest! {
         pair.settle();
     }
 }
+
+#[test]
+fn a_report_of_a_size_that_fits_already_sends_nothing_again() {
+    // RFC 1191, section 6.3: only a smaller size than before asks for anything.
+    let mut pair = Pair::with(Config::new_reno());
+    pair.send(NEAR, 10_000).settle();
+    let seq = pair.sent(NEAR).last().unwrap().header.seq;
+    let id = pair.ends[NEAR].id.unwrap();
+    for (mtu, again) in [(1_500, 0), (1_000, 10), (1_000, 10)] {
+        assert!(pair.ends[NEAR].tcp.handle_too_big(id, seq, mtu).unwrap());
+        pair.settle();
+        assert_eq!(pair.repetitions(NEAR).len(), again, "{mtu}");
+    }
+}

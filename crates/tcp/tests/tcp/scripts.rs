@@ -310,6 +310,7 @@ scripts! {
     net3_reno_timeout
     open_active
     open_closed_port
+    open_ecn_reflected
     open_half
     open_passive
     open_refused
