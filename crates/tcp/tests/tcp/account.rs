@@ -121,8 +121,8 @@ fn steps(pair: &Pair, end: usize) -> String {
 }
 
 /// Opens and sends three segments, of which the second may be lost; gives back the steps.
-fn small_exchange(config: Config, loses: bool) -> [String; 2] {
-    let mut pair = Pair::with(Config { mss: 1_000, nagle: false, ..config });
+fn small_exchange(config: &Config, loses: bool) -> [String; 2] {
+    let mut pair = Pair::with(Config { mss: 1_000, nagle: false, ..config.clone() });
     let mut count = 0;
     pair.fate = Box::new(move |seen| {
         count += u64::from(seen.from == NEAR && seen.is_data());
@@ -141,7 +141,7 @@ fn every_step_of_a_small_exchange_is_counted() {
     //= S2.6
     //= S2.7
     let plain = Config { timestamps: false, ..Config::new_reno() };
-    let [near, far] = small_exchange(plain, false);
+    let [near, far] = small_exchange(&plain, false);
     // Two acknowledgments: of the first two segments at once, of the third after a while.
     assert_eq!(
         near,
@@ -153,7 +153,7 @@ fn every_step_of_a_small_exchange_is_counted() {
         "segments_received 4, segments_sent 3, lookups 4, keys_compared 4, checksum_bytes 3152, \
          predicted_data 3, headers 3, acks_sent 2, acks_received 1, data_received 3"
     );
-    let [near, far] = small_exchange(Config::new_reno(), true);
+    let [near, far] = small_exchange(&Config::new_reno(), true);
     // The third is reported by SACK, and the second leaves again after a timeout.
     assert_eq!(
         near,
