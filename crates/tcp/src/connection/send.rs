@@ -119,7 +119,7 @@ impl Connection {
     /// Sends the positions of `range`, FIN included where it reaches that far.
     fn send_range(&mut self, now: Instant, range: Range<u64>, repair: bool) -> Transmit {
         let end = self.sender.data_end();
-        let stream = (range.start - 1).min(end - 1)..(range.end - 1).min(end - 1);
+        let stream = range.start - 1..(range.end - 1).min(end - 1);
         let (data, copied) = self.sender.buffer.slice(stream);
         if copied {
             self.operations.copied_bytes += data.len() as u64;
@@ -139,9 +139,7 @@ impl Connection {
             self.sender.timed = Some((range.start, now));
         }
         self.recovery.on_sent(&range, repair);
-        if !repair || self.sender.nxt < range.end {
-            self.sender.nxt = self.sender.nxt.max(range.end);
-        }
+        self.sender.nxt = self.sender.nxt.max(range.end);
         self.sender.max = self.sender.max.max(range.end);
         self.sender.last_sent = now;
         self.timers.stop(Timer::Persist);

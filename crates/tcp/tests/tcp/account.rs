@@ -176,3 +176,75 @@ fn what_is_written_in_pieces_is_copied_and_counted() {
     assert_eq!(pair.ends[NEAR].tcp.write(id, &[7; 100]), Ok(100));
     assert_eq!(pair.connection(NEAR).operations().copied_bytes, 100);
 }
+
+#[test]
+fn what_arrives_in_small_pieces_is_copied_and_counted() {
+    for prediction in [true, false] {
+        let mut pair = Pair::with(Config { prediction, ..Config::default() });
+        pair.send(NEAR, 100).run_for(ms(100));
+        assert_eq!(pair.connection(FAR).operations().copied_bytes, 100, "{prediction}");
+    }
+}
+
+#[test]
+fn every_segment_sent_has_a_header_and_every_acknowledgment_arrives() {
+    //= S2.7
+    for template in [true, false] {
+        let mut pair = Pair::with(Config { template, timestamps: false, ..Config::new_reno() });
+        pair.transfer(100_000, windfall_base::Duration::from_secs(10));
+        pair.run_for(ms(200));
+        // A reset, too, where one end gives up.
+        let id = pair.ends[FAR].id.unwrap();
+        let _ = pair.ends[FAR].tcp.abort(id);
+        pair.run_for(ms(200));
+        let [near, far] = [NEAR, FAR].map(|end| pair.ends[end].tcp.operations());
+        for steps in [near, far] {
+            assert_eq!(steps.segments_sent, steps.headers + steps.templates);
+        }
+        assert_eq!(near.templates > 0, template);
+        assert_eq!(near.acks_received, far.acks_sent);
+    }
+}
+
+#[test]
+fn a_reset_has_a_header_too() {
+    let mut pair = Pair::with(Config::default());
+    let id = pair.ends[NEAR].id.unwrap();
+    let before = pair.ends[NEAR].tcp.operations();
+    pair.ends[NEAR].tcp.abort(id).unwrap();
+    pair.run_for(ms(100));
+    let after = pair.ends[NEAR].tcp.operations();
+    assert_eq!(
+        (after.headers, after.segments_sent),
+        (before.headers + 1, before.segments_sent + 1)
+    );
+}
+
+#[test]
+fn as_many_sack_blocks_as_fit_beside_the_other_options() {
+    //= S2.5
+    // Forty bytes of options: RFC 2018, section 3.
+    for (timestamps, most) in [(true, 3), (false, 4)] {
+        let mut pair = Pair::with(Config { timestamps, nagle: false, ..Config::new_reno() });
+        let mut count = 0;
+        pair.fate = Box::new(move |seen| {
+            let data = seen.from == NEAR && seen.is_data();
+            count += u64::from(data);
+            Fate { lost: data && count % 2 == 1, ..Fate::default() }
+        });
+        pair.send(NEAR, 10 * 1_460).run_for(ms(25));
+        let blocks = pair.sent(FAR).map(|seen| seen.header.options.sack.len()).max();
+        assert_eq!(blocks, Some(most));
+    }
+}
+
+#[test]
+fn a_connection_that_never_spoke_ends_in_silence() {
+    let mut pair = Pair::new(Config::default(), Config::default());
+    pair.connect();
+    let near = &mut pair.ends[NEAR];
+    near.tcp.shutdown(near.id.unwrap()).unwrap();
+    assert!(near.tcp.poll_transmit(Instant::START).is_none());
+    let event = near.tcp.poll_event().map(|(_, event)| event);
+    assert_eq!(event, Some(windfall_tcp::Event::Closed(None)));
+}

@@ -470,3 +470,24 @@ fn a_report_of_a_size_that_fits_already_sends_nothing_again() {
         assert_eq!(pair.repetitions(NEAR).len(), again, "{mtu}");
     }
 }
+
+#[test]
+fn a_segment_may_lie_in_two_pieces_wherever_it_is_parted() {
+    let config = std::sync::Arc::new(Config::default());
+    let seed = windfall_base::Seed(1);
+    let lookup = windfall_tcp::lookup::Lookup::Hashed;
+    let mut near = windfall_tcp::Endpoint::new(seed, "near", lookup);
+    let [from, to] = [address(NEAR), address(FAR)];
+    let now = windfall_base::Instant::START;
+    near.connect(now, from, to, std::sync::Arc::clone(&config)).unwrap();
+    let syn = near.poll_transmit(now).unwrap();
+    for cut in [1, 10, 20, syn.len() - 1] {
+        let mut far = windfall_tcp::Endpoint::new(seed, "far", lookup);
+        far.listen(to, windfall_tcp::Listener::new(std::sync::Arc::clone(&config))).unwrap();
+        let (head, body) = syn.header.split_at(cut);
+        let copy = bytes::Bytes::copy_from_slice;
+        let parted = windfall_base::Payload::new(copy(head), copy(body));
+        assert_eq!(far.handle_segment(now, &syn.arrival(), &parted), Ok(()), "{cut}");
+        assert!(far.poll_transmit(now).is_some());
+    }
+}

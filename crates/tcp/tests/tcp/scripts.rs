@@ -285,8 +285,10 @@ scripts! {
     close_active
     close_half
     close_passive
+    close_repeated_syn
     close_simultaneous
     close_unread
+    closed_window
     corruption_draft_safe
     corruption_elsewhere
     corruption_explained
@@ -296,18 +298,22 @@ scripts! {
     corruption_receiver
     corruption_sender
     corruption_timer
+    delayed_ack
     delayed_ack_by_tick
     delayed_ack_by_time
-    delayed_ack
     dsack
     ecn
     fast_open_client
     fast_open_server
     fast_retransmit
+    half_window
     idle
     keepalive
     nagle
     net3_reno_timeout
+    no_duplicates
+    old_acknowledgments
+    open_aborted
     open_active
     open_closed_port
     open_ecn_reflected
@@ -320,11 +326,14 @@ scripts! {
     paws
     reassembly
     reset
+    reset_then_abort
     sack_nonsense
     sack_recovery
     sequence_wrap
     silly_window
     timeout
     urgent
+    window_by_time
+    window_update
     zero_window
 }
