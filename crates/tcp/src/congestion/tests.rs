@@ -179,3 +179,14 @@ fn each_law_has_the_name_that_chooses_it() {
         ["net3-reno", "reno", "cubic"]
     );
 }
+
+#[test]
+fn what_byte_counting_has_left_over_counts_for_the_next_segment() {
+    // RFC 3465, section 2.1.
+    let mut reno = Law::Reno.start(1_000, 10, true);
+    reno.on_loss(&loss(20_000));
+    reno.on_acknowledged(&ack(10_500));
+    assert_eq!(reno.window(), 11_000);
+    reno.on_acknowledged(&ack(10_500));
+    assert_eq!(reno.window(), 12_000);
+}

@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use windfall_base::{Instant, Seed};
+use windfall_base::{Duration, Instant, Seed};
+use windfall_tcp::config::AckPolicy;
 use windfall_tcp::lookup::Lookup;
-use windfall_tcp::{Config, Endpoint, Listener, OpenError, Overflow, TcpError};
+use windfall_tcp::{Config, Endpoint, Event, Listener, OpenError, Overflow, TcpError};
 use windfall_wire_net::tcp::Flags;
 
 use crate::pair::*;
@@ -191,7 +192,7 @@ fn every_segment_sent_has_a_header_and_every_acknowledgment_arrives() {
     //= S2.7
     for template in [true, false] {
         let mut pair = Pair::with(Config { template, timestamps: false, ..Config::new_reno() });
-        pair.transfer(100_000, windfall_base::Duration::from_secs(10));
+        pair.transfer(100_000, Duration::from_secs(10));
         pair.run_for(ms(200));
         // A reset, too, where one end gives up.
         let id = pair.ends[FAR].id.unwrap();
@@ -246,5 +247,22 @@ fn a_connection_that_never_spoke_ends_in_silence() {
     near.tcp.shutdown(near.id.unwrap()).unwrap();
     assert!(near.tcp.poll_transmit(Instant::START).is_none());
     let event = near.tcp.poll_event().map(|(_, event)| event);
-    assert_eq!(event, Some(windfall_tcp::Event::Closed(None)));
+    assert_eq!(event, Some(Event::Closed(None)));
+}
+
+#[test]
+fn a_third_of_the_buffer_must_be_free_before_the_writer_is_called() {
+    for (acked, called) in [(500, false), (1_000, true)] {
+        let each = AckPolicy::EverySegments { segments: 1, delay: ms(40), tick: Duration::ZERO };
+        let far = Config { acks: each, ..Config::new_reno() };
+        let near = Config { mss: 500, send_buffer: 3_000, timestamps: false, ..far.clone() };
+        let mut pair = Pair::established(near, far);
+        // What acknowledges more is lost.
+        pair.fate = Box::new(move |seen| Fate {
+            lost: seen.from == FAR && seen.ack > 1 + acked,
+            ..Fate::default()
+        });
+        pair.send(NEAR, 4_000).run_for(ms(50));
+        assert_eq!(pair.ends[NEAR].events.contains(&Event::Writable), called, "{acked}");
+    }
 }

@@ -3,6 +3,7 @@
 use windfall_base::{Duration, Rate};
 use windfall_tcp::Config;
 use windfall_tcp::config::{AckPolicy, Paws};
+use windfall_tcp::congestion::Law;
 use windfall_tcp::rtt::TimeoutConfig;
 use windfall_wire_net::tcp::Flags;
 
@@ -271,4 +272,19 @@ fn the_template_writes_the_headers_that_full_processing_writes() {
         (pair.timeline, operations.segments_sent)
     };
     assert_eq!(log(true), log(false));
+}
+
+#[test]
+fn bursts_leave_a_share_of_the_round_trip_apart() {
+    //= S2.47
+    let mut pair = Pair::with(Config { burst: Some(4), law: Law::Reno, ..plain() });
+    let began = pair.now;
+    let len = 10 * pair.connection(NEAR).segment_size() as usize;
+    pair.send(NEAR, len).run_for(ms(19));
+    // A window of ten in a round trip of 20 ms: four in each 8 ms.
+    let sent = pair.sent(NEAR).filter(|seen| seen.is_data());
+    let times: Vec<_> = sent.map(|seen| seen.now.saturating_since(began)).collect();
+    assert_eq!(times[..4], [ms(0); 4]);
+    assert_eq!(times[4..8], [ms(8); 4]);
+    assert_eq!(times[8..], [ms(16); 2]);
 }

@@ -304,11 +304,13 @@ scripts! {
     dsack
     ecn
     fast_open_client
+    fast_open_repeated
     fast_open_server
     fast_retransmit
     half_window
     idle
     keepalive
+    keepalive_timestamps
     nagle
     net3_reno_timeout
     no_duplicates
@@ -330,6 +332,7 @@ scripts! {
     sack_nonsense
     sack_recovery
     sequence_wrap
+    shrunk_window
     silly_window
     timeout
     urgent
