@@ -7,3 +7,4 @@ mod examples;
 mod infrastructure;
 mod ns3;
 mod rate_control;
+mod requests;
