@@ -69,7 +69,9 @@ int sap_is_finished(const sap_sock_t *sock);
 /* Asks for bytes start to end (not included) of approximate message number again: they come exact,
  * as a message of kind SAP_KIND_REPAIR with the same number, empty if the sender has forgotten it. */
 int sap_repair(sap_sock_t *sock, uint32_t number, size_t start, size_t end);
-/* Says that nothing more will be sent, and waits until the other end knows. */
+/* Says that nothing more will be sent, and waits until the other end knows, as long as something gets
+ * on: ETIMEDOUT when no message was acknowledged or went out for three seconds, whatever
+ * sap_set_timeout says. sap_strerror says how much was not delivered. */
 int sap_send_fin(sap_sock_t *sock);
 /* A descriptor that can be polled for reading while a message waits, or the end. It belongs to the
  * socket. */
@@ -79,7 +81,8 @@ size_t sap_max_message(const sap_sock_t *sock);
 /* What went wrong last on this socket, in whichever thread; never NULL, and good until the calling
  * thread ends or calls sap_strerror again, whatever other threads do. */
 const char *sap_strerror(const sap_sock_t *sock);
-/* Ends the connection and frees the socket; NULL is allowed. */
+/* Ends the connection and frees the socket; NULL is allowed. It does not wait: what has not gone out
+ * goes out in the background, unless the program ends before; sap_send_fin waits for that. */
 void sap_close(sap_sock_t *sock);
 
 #ifdef __cplusplus

@@ -95,11 +95,11 @@ fn explain(error: &Error) -> (c_int, String) {
         Error::Send(SendError::NotOpen) => libc::ENOTCONN,
         Error::Send(_) | Error::Address(_) => libc::EINVAL,
         Error::Closed(CloseReason::Refused(_)) => libc::ECONNREFUSED,
-        Error::Closed(CloseReason::NoAnswer | CloseReason::TimedOut) | Error::TimedOut => {
-            libc::ETIMEDOUT
-        }
+        Error::Closed(CloseReason::NoAnswer | CloseReason::TimedOut)
+        | Error::TimedOut
+        | Error::Unfinished { reason: None | Some(CloseReason::TimedOut), .. } => libc::ETIMEDOUT,
         Error::Closed(CloseReason::Unreachable) => libc::EHOSTUNREACH,
-        Error::Closed(_) => libc::ECONNRESET,
+        Error::Closed(_) | Error::Unfinished { .. } => libc::ECONNRESET,
     };
     (number, error.to_string())
 }

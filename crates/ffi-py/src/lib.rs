@@ -37,11 +37,13 @@ fn raise(error: Error) -> PyErr {
         Error::Send(SendError::Full) => PyBlockingIOError::new_err(text),
         Error::Send(SendError::NotOpen | SendError::Finished) => PyConnectionError::new_err(text),
         Error::Send(_) | Error::Address(_) => PyValueError::new_err(text),
-        Error::TimedOut | Error::Closed(CloseReason::NoAnswer | CloseReason::TimedOut) => {
+        Error::TimedOut
+        | Error::Unfinished { reason: None | Some(CloseReason::TimedOut), .. }
+        | Error::Closed(CloseReason::NoAnswer | CloseReason::TimedOut) => {
             PyTimeoutError::new_err(text)
         }
         Error::Closed(CloseReason::Refused(_)) => PyConnectionRefusedError::new_err(text),
-        Error::Closed(_) => PyConnectionError::new_err(text),
+        Error::Closed(_) | Error::Unfinished { .. } => PyConnectionError::new_err(text),
     }
 }
 
@@ -271,7 +273,8 @@ impl PySocket {
         self.socket.repair(&of.0, &ranges).map_err(raise)
     }
 
-    /// Says that nothing more will be sent, and waits until the other end knows.
+    /// Says that nothing more will be sent, and waits until the other end knows, as long as
+    /// something gets on. A program that ends without it takes along what has not gone out.
     fn send_fin(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.socket.finish_and_wait()).map_err(raise)
     }

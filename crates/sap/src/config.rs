@@ -47,7 +47,8 @@ pub struct Config {
     pub idle_timeout: Duration,
     /// After how much silence to ask for a word.
     pub keepalive: Option<Duration>,
-    /// How long a close waits for what was sent to be acknowledged.
+    /// How long a close waits without anything getting on: no message is acknowledged, and none
+    /// goes out for the first time. Three timeouts, where those are longer.
     pub close_timeout: Duration,
     /// Bytes of messages that wait for the application, and for their order.
     pub receive_buffer: usize,

@@ -15,7 +15,7 @@ use crate::config::{Config, Profile};
 use crate::congestion::Congestion;
 use crate::encode::{Encoded, complement, encode, overhead, spans};
 use crate::error::{CloseReason, SendError};
-use crate::event::Event;
+use crate::event::{Event, Undelivered};
 use crate::handshake::Asking;
 use crate::message::{Integrity, Kind, Message, Mode, Received};
 use crate::numbers::Numbers;
@@ -164,6 +164,10 @@ pub(crate) struct Connection {
     asked_at: Instant,
     /// When it ends, whatever happens.
     deadline: Option<Instant>,
+    /// When something last went out for the first time or was acknowledged.
+    progress_at: Instant,
+    /// What was not delivered when it ended.
+    left: Undelivered,
     reset: Option<Reason>,
     /// The application needs it no more.
     released: bool,
@@ -204,6 +208,8 @@ impl Connection {
             heard_at: now,
             asked_at: now,
             deadline: None,
+            progress_at: now,
+            left: Undelivered::default(),
             reset: None,
             released: false,
             events: VecDeque::new(),
@@ -307,6 +313,38 @@ impl Connection {
         self.sending == Ending::Known || self.state == State::Closed
     }
 
+    /// What the other end has not acknowledged, or has not been sent; what it was when the
+    /// connection ended, if it has.
+    pub(crate) fn undelivered(&self) -> Undelivered {
+        if self.state == State::Closed {
+            return self.left;
+        }
+        let outbox = &self.outbox;
+        let waiting = outbox.precise.values().chain(&outbox.approximate);
+        waiting.fold(Undelivered::default(), |sum, encoded| Undelivered {
+            messages: sum.messages + 1,
+            bytes: sum.bytes + (encoded.exact.len() + encoded.rest.len()) as u64,
+        })
+    }
+
+    /// When a close gives up, unless there is progress before.
+    pub(crate) fn gives_up_at(&self) -> Instant {
+        self.progress_at + self.patience()
+    }
+
+    /// How long a close waits without progress: a round trip may be long.
+    fn patience(&self) -> Duration {
+        self.config.close_timeout.max(self.timeout() * 3)
+    }
+
+    /// The other end has something new, or is about to get it: a close may take longer.
+    fn note_progress(&mut self, now: Instant) {
+        self.progress_at = now;
+        if self.released && self.deadline.is_some() && self.sending != Ending::Known {
+            self.deadline = Some(self.gives_up_at());
+        }
+    }
+
     /// The longest message that this path carries, in bytes, if it is not in ranges.
     pub(crate) fn max_message(&self) -> usize {
         let room = self.path.size() - self.around;
@@ -401,7 +439,8 @@ impl Connection {
     }
 
     //= S0.19
-    /// Ends the connection when everything precise is acknowledged, or when time is up.
+    /// Ends the connection when everything precise is acknowledged, or when nothing has got on for
+    /// the time that a close may take.
     pub(crate) fn close(&mut self, now: Instant) {
         self.released = true;
         self.inbox.ready.clear();
@@ -409,7 +448,7 @@ impl Connection {
         match self.state {
             State::Open => {
                 self.finish();
-                self.deadline = Some(now + self.config.close_timeout);
+                self.deadline = Some(now + self.patience());
                 self.settle(now);
             }
             State::Connecting(_) => self.state = State::Closed,
@@ -429,6 +468,7 @@ impl Connection {
     }
 
     fn end(&mut self, reason: CloseReason) {
+        self.left = self.undelivered();
         self.state = State::Closed;
         self.outbox = Outbox::default();
         self.sent.clear();

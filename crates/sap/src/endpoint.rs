@@ -14,7 +14,7 @@ use windfall_wire_net::sap::{Header, Kind, Packet, flags};
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::error::{CloseReason, SendError};
-use crate::event::{Dropped, Event, Transmit};
+use crate::event::{Dropped, Event, Transmit, Undelivered};
 use crate::message::{Message, Received};
 use crate::seal::{Key, Seal};
 use crate::secret::Secret;
@@ -414,6 +414,20 @@ impl Endpoint {
     #[must_use]
     pub fn is_finished(&self, id: ConnectionId) -> bool {
         self.connections.get(&id.0).is_none_or(Connection::is_finished)
+    }
+
+    /// What of this direction the other end may not have; of a connection that has ended, what it
+    /// was at the end.
+    #[must_use]
+    pub fn undelivered(&self, id: ConnectionId) -> Undelivered {
+        self.connections.get(&id.0).map_or_else(Undelivered::default, Connection::undelivered)
+    }
+
+    /// When somebody who waits for the end of this direction should give up, unless something gets
+    /// on before: an acknowledgement of something new, or data that go out for the first time.
+    #[must_use]
+    pub fn gives_up_at(&self, id: ConnectionId) -> Option<Instant> {
+        self.connections.get(&id.0).map(Connection::gives_up_at)
     }
 
     /// The longest message that a connection takes now, in bytes, if it is not in ranges; the

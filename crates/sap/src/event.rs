@@ -31,6 +31,16 @@ pub enum Event {
     Closed(CloseReason),
 }
 
+/// What of one direction has not reached the other end, as far as is known: precise messages that
+/// are not acknowledged, and approximate ones that were not sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Undelivered {
+    /// How many messages.
+    pub messages: u64,
+    /// Their data, in bytes.
+    pub bytes: u64,
+}
+
 /// The longest datagram in a frame of 802.11 (the MSDU of IEEE 802.11-2016, 9.2.4.7.1).
 const LONGEST_FRAME: usize = 2304;
 

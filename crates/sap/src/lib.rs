@@ -36,7 +36,7 @@ mod sent;
 pub use config::{Config, Profile};
 pub use endpoint::{ConnectionId, Drops, Endpoint};
 pub use error::{CloseReason, SendError};
-pub use event::{Dropped, Event, Transmit};
+pub use event::{Dropped, Event, Transmit, Undelivered};
 pub use inspect::{Check, Inspector, Opinion, Tolerance};
 pub use message::{Integrity, Kind, Message, Mode, Received};
 pub use seal::Key;

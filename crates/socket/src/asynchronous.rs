@@ -144,9 +144,9 @@ impl SapSocket {
     /// Says that nothing more will be sent, and waits until the other end knows.
     ///
     /// # Errors
-    /// If the other end did not confirm the end.
+    /// As [`Socket::close`].
     pub async fn close(self) -> Result<(), Error> {
         let socket = self.socket;
-        in_background(move || socket.finish_and_wait()).await
+        in_background(move || socket.finish_or_abort()).await
     }
 }

@@ -45,5 +45,5 @@ pub use udplite::{Arrival, Datagram, UDPLITE_RECV_CSCOV, UDPLITE_SEND_CSCOV, Udp
 pub use windfall_base::Duration;
 pub use windfall_sap::{
     Check, CloseReason, Config, Integrity, Key, Kind, Message, Mode, Opinion, Profile, Received,
-    SendError, Tolerance,
+    SendError, Tolerance, Undelivered,
 };

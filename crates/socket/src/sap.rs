@@ -446,32 +446,63 @@ impl SapSocket {
     }
 
     //= S0.19
-    /// Says that nothing more will be sent, and waits until the other end knows, or the time that
-    /// a close may take is over.
+    /// Says that nothing more will be sent, and waits until the other end knows. However much waits
+    /// to go out, this gives up only when nothing has got on for the time that a close may take: no
+    /// message was acknowledged, and none went out for the first time. The socket's timeout does
+    /// not count.
     ///
     /// # Errors
-    /// If the other end did not confirm it.
+    /// [`Error::Unfinished`] if the other end did not confirm it, with what it may not have.
     pub fn finish_and_wait(&self) -> Result<(), Error> {
         self.finish();
-        let deadline = self.core.clock.now() + Config::standard().close_timeout;
-        let outcome = self.core.wait(Some(deadline), |state, _| {
-            let closed = state.connections.get(&self.id).and_then(|status| status.closed);
-            let done = state.endpoint.is_finished(self.id);
-            match closed {
-                Some(CloseReason::Closed | CloseReason::ClosedByPeer) => Some(Ok(())),
-                Some(reason) => Some(Err(reason)),
-                None => done.then_some(Ok(())),
+        let began = self.core.clock.now();
+        let mut limit = began + Config::standard().close_timeout;
+        let reason = loop {
+            let outcome = self.core.wait(Some(limit), |state, _| self.finished(state));
+            match outcome {
+                Ok(Ok(())) => return Ok(()),
+                Ok(Err(reason)) => break Some(reason),
+                Err(Error::TimedOut) => {}
+                Err(error) => return Err(error),
             }
-        });
-        outcome?.map_err(Error::from)
+            match self.core.lock().endpoint.gives_up_at(self.id) {
+                Some(later) if later > limit => limit = later,
+                _ => break None,
+            }
+        };
+        let left = self.core.lock().endpoint.undelivered(self.id);
+        Err(Error::Unfinished { left, here: self.local_addr(), there: self.peer, reason })
     }
 
-    /// Ends the connection, after everything precise is acknowledged or the time for it is up.
+    /// Whether the other end knows that this one has finished, or will never.
+    fn finished(&self, state: &State) -> Option<Result<(), CloseReason>> {
+        let closed = state.connections.get(&self.id).and_then(|status| status.closed);
+        let has_all = || state.endpoint.undelivered(self.id).messages == 0;
+        match closed {
+            Some(CloseReason::Closed) => Some(Ok(())),
+            // It has everything, though its last word may be lost.
+            Some(CloseReason::ClosedByPeer) if has_all() => Some(Ok(())),
+            Some(reason) => Some(Err(reason)),
+            None => state.endpoint.is_finished(self.id).then_some(Ok(())),
+        }
+    }
+
+    /// Ends the connection, after everything precise is acknowledged and everything else has left,
+    /// or when nothing gets on any more: the other end is told that then.
     ///
     /// # Errors
-    /// If the other end did not confirm the end.
+    /// As [`finish_and_wait`](Self::finish_and_wait).
     pub fn close(self) -> Result<(), Error> {
-        self.finish_and_wait()
+        self.finish_or_abort()
+    }
+
+    /// As [`close`](Self::close), while others may still hold the socket.
+    pub(crate) fn finish_or_abort(&self) -> Result<(), Error> {
+        self.finish_and_wait().inspect_err(|_| {
+            let mut state = self.core.lock();
+            state.endpoint.abort(self.id, CloseReason::TimedOut);
+            self.core.flush(&mut state);
+        })
     }
 
     /// The longest message that the path carries now, in bytes; it may grow.

@@ -259,6 +259,7 @@ impl Connection {
     fn handle_arrival(&mut self, now: Instant, packet: Flying) {
         match packet.load {
             Load::Precise(name) => {
+                self.note_progress(now);
                 self.land(name);
                 if let Some(encoded) = self.outbox.precise.remove(&name) {
                     self.outbox.bytes -= encoded.len();

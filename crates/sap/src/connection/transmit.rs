@@ -121,7 +121,9 @@ impl Connection {
             outbox.again.pop_front();
         } else {
             outbox.new.pop_front();
+            self.note_progress(now);
         }
+        let outbox = &mut self.outbox;
         let encoded = outbox.precise.get(&name)?.clone();
         outbox.flying.0 += encoded.len();
         outbox.flying.1 += 1;
@@ -133,6 +135,7 @@ impl Connection {
         self.outbox.bytes -= encoded.len();
         self.outbox.approximates = self.outbox.approximates.wrapping_add(1);
         self.tell_writable();
+        self.note_progress(now);
         let load = self.config.congestion_control.then_some(Load::Approximate);
         Some(self.datagram(now, Kind::Data, Body::message(encoded), load))
     }

@@ -214,3 +214,60 @@ fn bad_input_is_told_by_name_and_the_socket_goes_on() {
     lengths.sort_unstable();
     assert_eq!(lengths, [9, most]);
 }
+
+/// Two ends, of which the one that accepts has room for some messages of 1000 bytes.
+fn narrow_pair() -> (SapSocket, SapSocket) {
+    let config = Config { receive_buffer: 20_000, ..Config::standard() };
+    let listener = Options { config, ..Options::default() }.listen("127.0.0.1:0").expect("free");
+    let here = SapSocket::connect(listener.local_addr().expect("bound")).expect("it listens");
+    (here, listener.accept().expect("it connected").0)
+}
+
+//= S0.19
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a slow reader takes its time")]
+fn a_close_waits_for_a_slow_reader_as_long_as_it_gets_on() {
+    let (here, there) = narrow_pair();
+    let reader = thread::spawn(move || {
+        let mut read = 0;
+        // In all twice the time for which a close bears nothing.
+        while there.recv().expect("open").is_some() {
+            read += 1;
+            thread::sleep(std::time::Duration::from_millis(100));
+        }
+        read
+    });
+    for _ in 0..60 {
+        here.send(&[7; 1000]).expect("there is room");
+    }
+    here.close().expect("everything is delivered");
+    assert_eq!(reader.join().expect("no panic"), 60);
+}
+
+//= S0.19
+#[test]
+fn a_close_that_gives_up_says_what_was_not_delivered_and_tells_the_other_end() {
+    let (here, there) = narrow_pair();
+    let (from, to) = (here.local_addr(), here.peer_addr());
+    for _ in 0..60 {
+        here.send(&[7; 1000]).expect("there is room");
+    }
+    let error = here.close().expect_err("nobody reads").to_string();
+    let left: u64 = error.split(' ').next().and_then(|it| it.parse().ok()).expect("a number");
+    let why = "nothing more was acknowledged in time";
+    let size = left * 1000;
+    let end =
+        format!("{left} messages ({size} bytes) from {from} were not delivered to {to}: {why}");
+    assert_eq!(error, end);
+    let mut read = 0;
+    let ended = loop {
+        match there.recv() {
+            Ok(Some(_)) => read += 1,
+            Ok(None) => panic!("it has not finished"),
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert_eq!(ended, "the other end closed the connection");
+    // The last acknowledgement may not have been sent yet.
+    assert!(read + left >= 60 && left > 20, "{read} read, {left} left");
+}

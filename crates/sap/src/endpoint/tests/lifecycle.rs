@@ -100,6 +100,33 @@ fn a_close_ends_in_time_though_nobody_answers() {
     assert!(network.ends[A].is_empty());
 }
 
+//= S0.19
+#[test]
+fn a_close_takes_as_long_as_something_gets_on() {
+    // One message for each round trip of 10 ms.
+    let (mut network, [a, b]) = Network::connected(Config::paper(), FAIR, 1);
+    for _ in 0..1000 {
+        network.send(A, a, Mode::Precise, &[7; 1000]);
+    }
+    network.ends[A].close(network.now, a);
+    network.run(Duration::from_secs(5));
+    let left = network.ends[A].undelivered(a);
+    assert!((300..700).contains(&left.messages) && left.bytes == left.messages * 1000, "{left:?}");
+    network.run(Duration::from_secs(7));
+    assert_eq!(network.receive(B, b).len(), 1000);
+    assert!(network.ends[A].is_empty());
+}
+
+#[test]
+fn what_was_not_delivered_is_known_after_the_end() {
+    let (mut network, [a, _]) = Network::connected(Config::standard(), NOBODY, 1);
+    network.send(A, a, Mode::Precise, &[1; 1000]);
+    network.send(A, a, Mode::Precise, &[2; 500]);
+    network.ends[A].abort(a, CloseReason::TimedOut);
+    network.drain();
+    assert_eq!(network.ends[A].undelivered(a), Undelivered { messages: 2, bytes: 1500 });
+}
+
 #[test]
 fn a_close_before_the_other_end_has_finished_resets_it() {
     let (mut network, [a, b]) = Network::connected(Config::standard(), FAIR, 1);
