@@ -39,6 +39,14 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// The same with that time.
 const MOST_FAREWELL: Duration = Duration::from_secs(10);
 
+/// How long programs may take to end by themselves when the command has ended, before they are told
+/// to; time in which they wait for a processor or a disk does not count.
+const GRACE: Duration = Duration::from_millis(100);
+/// The same with that time.
+const MOST_GRACE: Duration = Duration::from_secs(2);
+/// A program that failed so shortly before an interrupt is known may have failed by it.
+const JUST_NOW: Duration = Duration::from_millis(500);
+
 /// What the first process has to do.
 #[derive(Clone, Debug)]
 pub(crate) struct Work {
@@ -117,6 +125,8 @@ struct First<'a> {
     lines: Vec<Lines>,
     /// The programs have been told to end, so that how they end is no failure.
     told: bool,
+    /// Those that failed before, and when: to be reported at the end.
+    failures: Vec<(Duration, Message)>,
 }
 
 impl<'a> First<'a> {
@@ -155,6 +165,7 @@ impl<'a> First<'a> {
             others: BTreeMap::new(),
             lines: Vec::new(),
             told: false,
+            failures: Vec::new(),
         })
     }
 
@@ -189,8 +200,8 @@ impl<'a> First<'a> {
             }
             self.command = Some(command);
         }
-        if interrupted.is_none() {
-            self.attend()?;
+        if interrupted.is_none() && self.attend()?.is_some_and(|status| status < 128) {
+            self.wait_for_others()?;
         }
         self.end_all()?;
         self.count();
@@ -278,11 +289,12 @@ impl<'a> First<'a> {
         }
     }
 
-    /// Buries the dead and does as it is told, until the run ends.
-    fn attend(&mut self) -> Result<()> {
+    /// Buries the dead and does as it is told, until the run ends; returns the command's status if
+    /// it has ended.
+    fn attend(&mut self) -> Result<Option<u8>> {
         loop {
-            if self.bury()?.is_some() {
-                return Ok(());
+            if let Some(status) = self.bury()? {
+                return Ok(Some(status));
             }
             self.wait(PollTimeout::NONE)?;
             match self.heard()? {
@@ -291,9 +303,31 @@ impl<'a> First<'a> {
                         let _ = kill(command, signal);
                     }
                 }
-                Some(_) => return Ok(()),
+                Some(_) => return Ok(None),
                 None => {}
             }
+        }
+    }
+
+    /// Waits a moment for programs that are about to end by themselves, as those do whose partner
+    /// the command was.
+    fn wait_for_others(&mut self) -> Result<()> {
+        let mut grace = Patience::new(now(), GRACE, MOST_GRACE);
+        while !self.told && !self.others.is_empty() && !grace.is_over(now(), Programs::read()) {
+            self.wait(PollTimeout::from(5_u8))?;
+            // Nobody misses now what could not be run.
+            let _ = self.bury();
+        }
+        Ok(())
+    }
+
+    /// Sees whether a terminal has interrupted the programs, which are then not to blame for how
+    /// they end.
+    fn heed_interrupts(&mut self) {
+        if matches!(self.interrupts.read_signal(), Ok(Some(_))) {
+            self.told = true;
+            let since = now().saturating_sub(JUST_NOW);
+            self.failures.retain(|(at, _)| *at < since);
         }
     }
 
@@ -322,9 +356,8 @@ impl<'a> First<'a> {
     /// command would wait for nobody.
     fn bury(&mut self) -> Result<Option<u8>> {
         let mut ended = None;
-        // A terminal interrupts them as well as the command.
-        if self.command.is_some() && matches!(self.interrupts.read_signal(), Ok(Some(_))) {
-            self.told = true;
+        if self.command.is_some() {
+            self.heed_interrupts();
         }
         loop {
             let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) else {
@@ -336,7 +369,8 @@ impl<'a> First<'a> {
             match (self.others.remove(&pid), status) {
                 (Some((_, line)), 126 | 127) => return Err(Error::Shell { line, status }),
                 (Some((station, line)), 1..) if !self.told => {
-                    let _ = self.control.send(&Message::Failure(status, station as u16, line));
+                    let failure = Message::Failure(status, station as u16, line);
+                    self.failures.push((now(), failure));
                 }
                 _ => {}
             }
@@ -352,7 +386,11 @@ impl<'a> First<'a> {
     fn end_all(&mut self) -> Result<()> {
         // From process 1 this reaches everything in its namespace but itself.
         let everything = Pid::from_raw(-1);
+        self.heed_interrupts();
         self.told = true;
+        for (_, failure) in self.failures.drain(..) {
+            let _ = self.control.send(&failure);
+        }
         let _ = kill(everything, Signal::SIGTERM);
         let _ = kill(everything, Signal::SIGCONT);
         let mut farewell = Patience::new(now(), FAREWELL, MOST_FAREWELL);

@@ -8,7 +8,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 /// A line without an end is passed on as it is when it has become as long as this, in bytes.
 const LONGEST: usize = 16 * 1024;
 
-/// The reading end of a program's standard output.
+/// The reading end of what a program writes.
 #[derive(Debug)]
 pub(crate) struct Lines {
     pipe: PipeReader,

@@ -174,18 +174,18 @@ pub struct Program {
     pub environment: Vec<(OsString, OsString)>,
     /// An interactive shell, which gets the terminal for itself.
     pub interactive: bool,
-    /// Where its standard output goes.
+    /// Where its standard output and its standard error go.
     pub output: ProgramOutput,
 }
 
-/// Where the standard output of a program goes.
+/// Where the standard output of a program and its standard error go.
 #[derive(Clone, Debug, Default)]
 pub enum ProgramOutput {
-    /// To the standard output of the run.
+    /// To those of the run.
     #[default]
     Inherit,
-    /// To the standard error of the run, each line with this prefix.
+    /// Both to the standard error of the run, each line with this prefix.
     Prefixed(String),
-    /// To an open file.
+    /// Both to an open file.
     File(Arc<File>),
 }

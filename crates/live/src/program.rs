@@ -34,11 +34,14 @@ pub(crate) fn start(
     let lines = match &program.output {
         ProgramOutput::Inherit => None,
         ProgramOutput::File(file) => {
-            command.stdout(file.try_clone().map_err(|source| failed(program, source))?);
+            let copy = || file.try_clone().map_err(|source| failed(program, source));
+            command.stdout(copy()?).stderr(copy()?);
             None
         }
         ProgramOutput::Prefixed(prefix) => {
             let (lines, end) = Lines::new(prefix).map_err(|source| failed(program, source))?;
+            // Both in one pipe, so that what is written to both keeps its order.
+            command.stderr(end.try_clone().map_err(|source| failed(program, source))?);
             command.stdout(end);
             Some(lines)
         }

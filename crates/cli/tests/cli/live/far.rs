@@ -141,3 +141,34 @@ fn what_programs_print_leaves_the_commands_output_alone() {
     assert_eq!(output.status.code(), Some(125));
     assert!(said(&output).contains("/no/such/folder"), "{}", said(&output));
 }
+
+#[test]
+fn what_programs_complain_about_goes_where_they_print() {
+    require!();
+    let folder = Folder::new("far-errors");
+    let done = folder.path().join("done");
+    let far = format!("echo one; echo two >&2; echo three; : >{}", done.display());
+    let near = until(&format!("-e {}", done.display()));
+    let output = beside("-q", &far, &near);
+    assert_eq!(said(&output), "far: one\nfar: two\nfar: three\n");
+    let file = folder.path().join("said");
+    let output = beside(&format!("-q --far-output {}", file.display()), &far, &near);
+    assert_eq!(said(&output), "");
+    assert_eq!(std::fs::read_to_string(&file).expect("a file"), "one\ntwo\nthree\n");
+    let output = beside("-q --far-output -", &far, &near);
+    assert_eq!((said(&output).as_str(), &output.stdout[..]), ("two\n", &b"one\nthree\n"[..]));
+}
+
+/// A reader that writes down what it has read ends a moment after its writer.
+#[test]
+fn a_program_may_end_by_itself_after_the_command() {
+    require!();
+    let folder = Folder::new("far-grace");
+    let go = folder.path().join("go");
+    let far = format!("read line <{}; echo wrote $line; exit 4", go.display());
+    let made = std::process::Command::new("mkfifo").arg(&go).status().expect("it runs");
+    assert!(made.success());
+    let output = beside("-q", &far, &format!("echo it >{}", go.display()));
+    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+    assert!(said(&output).starts_with("far: wrote it\n"), "{}", said(&output));
+}

@@ -129,6 +129,22 @@ fn an_interrupt_ends_the_command_and_the_run_sums_up() {
 }
 
 #[test]
+fn an_interrupt_is_no_failure_of_the_far_end() {
+    require!("script", "bash");
+    for _ in 0..4 {
+        let far =
+            "--far 'trap \"exit 7\" INT; echo far; while :; do sleep 0.1; done' --far 'sleep 100'";
+        let mut terminal = Terminal::new(&format!(
+            "{WINDFALL} run {far} -- sh -c 'echo begun; sleep 100'; echo code $?"
+        ));
+        terminal.expect("begun");
+        terminal.enter("\x03");
+        let (_, text) = terminal.end();
+        assert!(text.contains("code 130") && !text.contains("failed at far"), "{text}");
+    }
+}
+
+#[test]
 fn flows_are_shown_while_a_run_goes_on() {
     require!("script", "ping");
     let ping = "ping -q -i 0.1 -s 500 10.77.0.2";
