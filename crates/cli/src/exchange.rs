@@ -4,8 +4,10 @@
     reason = "records go out at their times, and their arrivals are timed"
 )]
 
+use std::fs::File;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::time::Instant;
 
 use windfall_base::Duration;
@@ -144,7 +146,9 @@ impl Transport {
             let listener = TcpListener::bind(on)
                 .map_err(|error| Trouble::new(format!("cannot listen on {on}: {error}")))?;
             ready(listener.local_addr()?);
-            Receiver::Tcp(listener.accept()?.0, 0)
+            let stream = listener.accept()?.0;
+            stream.set_read_timeout(Some(std::time::Duration::from_nanos(PATIENCE.as_nanos())))?;
+            Receiver::Tcp(stream, 0)
         } else {
             let listener: SapListener = self.options().listen(on)?;
             ready(listener.local_addr()?);
@@ -209,11 +213,20 @@ impl Sender {
         Ok(())
     }
 
-    /// Ends in order.
+    /// Ends in order, and waits until the receiver has done its work, as it says by its own end.
     pub(crate) fn close(self) -> Result<()> {
+        let gone = |error: &dyn std::fmt::Display| {
+            Trouble::new(format!("all was sent, but the receiver did not end in order: {error}"))
+        };
         match self {
-            Self::Tcp(stream) => stream.shutdown(std::net::Shutdown::Write)?,
-            Self::Sap(socket, _) => socket.close()?,
+            Self::Tcp(mut stream) => {
+                stream.shutdown(std::net::Shutdown::Write)?;
+                stream.read_to_end(&mut Vec::new()).map_err(|error| gone(&error))?;
+            }
+            Self::Sap(socket, _) => {
+                socket.finish_or_abort()?;
+                while socket.recv().map_err(|error| gone(&error))?.is_some() {}
+            }
         }
         Ok(())
     }
@@ -250,6 +263,13 @@ impl Receiver {
         Ok(plan)
     }
 
+    /// Tells the sender that everything is done; it may be gone already.
+    pub(crate) fn close(self) {
+        if let Self::Sap { socket, .. } = self {
+            let _ = socket.close();
+        }
+    }
+
     /// How many records came marked as suspect.
     pub(crate) fn suspect(&self) -> u64 {
         match self {
@@ -280,6 +300,29 @@ impl Receiver {
             }
         }
     }
+}
+
+/// A file that is opened before there is anything to write, so that it fails early; what it holds
+/// stays until then.
+pub(crate) struct Output<'a>(&'a Path, File);
+
+impl<'a> Output<'a> {
+    pub(crate) fn open(path: &'a Path) -> Result<Self> {
+        let file = File::options().write(true).create(true).truncate(false).open(path);
+        Ok(Self(path, file.map_err(|error| cannot_write(path, &error))?))
+    }
+
+    /// Writes all of it in place of what the file held.
+    pub(crate) fn write(mut self, bytes: &[u8]) -> Result<()> {
+        let is_file = self.1.metadata().is_ok_and(|it| it.is_file());
+        let emptied = if is_file { self.1.set_len(0) } else { Ok(()) };
+        let written = emptied.and_then(|()| self.1.write_all(bytes));
+        written.map_err(|error| cannot_write(self.0, &error))
+    }
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Trouble {
+    Trouble::new(format!("cannot write {}: {error}", path.display()))
 }
 
 //= S0.58

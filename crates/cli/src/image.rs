@@ -1,6 +1,5 @@
 //! `windfall image`: a picture whose head arrives exactly, and the rest as the air leaves it.
 
-use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +7,7 @@ use serde_json::json;
 use windfall_base::Duration;
 use windfall_media::{Arrived, Decoded, Jpeg, Layout, Picture, landscape};
 
-use crate::exchange::{On, To};
+use crate::exchange::{On, Output, To};
 use crate::exit::{Outcome, Result, Trouble};
 use crate::usage::whole;
 use crate::{input, json};
@@ -104,6 +103,7 @@ struct Count {
 impl Receive {
     fn run(&self) -> Result {
         let original = read(self.compare.as_deref())?;
+        let output = self.out.as_deref().map(Output::open).transpose()?;
         let (plan, mut receiver) = self.on.accept(PLAN)?;
         let (length, size) = plan
             .split_first_chunk::<4>()
@@ -127,12 +127,14 @@ impl Receive {
             arrived.put((number as usize).saturating_mul(size), &data);
         }
         let decoded = layout.decode(&arrived)?;
-        if let Some(path) = &self.out {
+        if let Some((path, output)) = self.out.as_deref().zip(output) {
             let is_pixmap = path.extension().is_some_and(|ending| ending == "ppm");
             let bytes = if is_pixmap { decoded.picture.to_ppm() } else { layout.to_file(&arrived) };
-            fs::write(path, bytes).map_err(|error| cannot("write", path, &error))?;
+            output.write(&bytes)?;
         }
-        self.print(&count, &decoded, &original)
+        let outcome = self.print(&count, &decoded, &original)?;
+        receiver.close();
+        Ok(outcome)
     }
 
     //= S0.38

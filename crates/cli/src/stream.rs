@@ -8,7 +8,7 @@ use windfall_apps::streamer::{Comparison, Fate, Plan};
 use windfall_base::{Duration, Seed};
 use windfall_trace::errors::{ErrorTrace, Fault, TraceHeader};
 
-use crate::exchange::{On, Pulse, To};
+use crate::exchange::{On, Output, Pulse, To};
 use crate::exit::{Outcome, Result, Trouble};
 use crate::json;
 use crate::record::command_line;
@@ -80,6 +80,7 @@ impl Send {
 impl Receive {
     //= S0.32
     fn run(&self) -> Result {
+        let output = self.error_trace.as_deref().map(Output::open).transpose()?;
         let (plan, mut receiver) = self.on.accept(Plan::LEN)?;
         let plan = Plan::from_bytes(&plan)
             .ok_or_else(|| Trouble::new("the sender is no windfall stream: its plan is unknown"))?;
@@ -88,12 +89,12 @@ impl Receive {
             pulse.beat();
             comparison.take(number, &data);
         }
-        if let Some(path) = &self.error_trace {
-            std::fs::write(path, trace(plan, &comparison).to_text()).map_err(|error| {
-                Trouble::new(format!("cannot write {}: {error}", path.display()))
-            })?;
+        if let Some(output) = output {
+            output.write(trace(plan, &comparison).to_text().as_bytes())?;
         }
-        self.print(plan, &comparison, (&pulse, receiver.suspect()))
+        let outcome = self.print(plan, &comparison, (&pulse, receiver.suspect()))?;
+        receiver.close();
+        Ok(outcome)
     }
 
     fn print(&self, plan: Plan, comparison: &Comparison, how: (&Pulse, u64)) -> Result {

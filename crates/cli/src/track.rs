@@ -107,6 +107,13 @@ impl Receive {
         if is_live {
             let _ = writeln!(std::io::stderr());
         }
+        let outcome = self.print(&tracker, (count, arrived, speed), &pulse)?;
+        receiver.close();
+        Ok(outcome)
+    }
+
+    fn print(&self, tracker: &Tracker, counts: (u32, u64, f64), pulse: &Pulse) -> Result {
+        let (count, arrived, speed) = counts;
         let mean = tracker.mean();
         let error = mean.map(|mean| (mean - speed).abs() / speed);
         let (gap, variance) = pulse.gaps();

@@ -497,7 +497,10 @@ impl SapSocket {
     }
 
     /// As [`close`](Self::close), while others may still hold the socket.
-    pub(crate) fn finish_or_abort(&self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// As [`finish_and_wait`](Self::finish_and_wait).
+    pub fn finish_or_abort(&self) -> Result<(), Error> {
         self.finish_and_wait().inspect_err(|_| {
             let mut state = self.core.lock();
             state.endpoint.abort(self.id, CloseReason::TimedOut);

@@ -115,3 +115,16 @@ fn a_sealed_stream_arrives_whole_and_a_faulty_key_is_named() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("it holds 6 characters, not 64 hexadecimal digits"), "{said}");
 }
+
+#[test]
+fn a_file_that_cannot_be_written_is_named_before_anybody_waits() {
+    for words in [["image", "--out"], ["stream", "--error-trace"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_windfall"))
+            .args([words[0], "receive", "--port", "0", words[1], "/no/such/folder/file"])
+            .output()
+            .expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.starts_with("windfall: cannot write /no/such/folder/file: "), "{said}");
+    }
+}

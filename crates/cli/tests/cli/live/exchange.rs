@@ -24,6 +24,54 @@ fn exchange(name: &str, options: &str, receive: &str, send: &str) -> Value {
 /// 12 m in an office take 72 dB, so that most frames of 54 Mb/s come damaged.
 const OFFICE: &str = "--link wifi-g --distance 12 --rate 54 --power -4";
 
+/// What the receiver at the far end prints, when the run ends with its sender.
+fn printed(options: &str, receive: &str, send: &str) -> String {
+    let output = windfall(&format!("run -q {options}"))
+        .args(["--far", &format!("exec {WINDFALL} {receive}"), "--", WINDFALL])
+        .args(send.split(' '))
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+/// More waits at the sender than leaves in the time for which a close bears nothing.
+#[test]
+fn what_is_queued_at_the_end_arrives_and_is_reported() {
+    require!();
+    for over in ["sap", "sap-precise"] {
+        let receive = format!("stream receive --over {over}");
+        let send = format!("stream send 10.77.0.2 --datagrams 3500 --over {over}");
+        let said = printed("--rate 5Mbps", &receive, &send);
+        assert!(said.contains(" of 3500 datagrams arrived"), "{over}: {said}");
+        let all = said.contains("far: 3500 of 3500 datagrams arrived");
+        assert!(over == "sap" || all, "{over}: {said}");
+    }
+}
+
+#[test]
+fn every_receiver_reports_before_the_run_ends() {
+    require!();
+    let folder = Folder::new("verdict");
+    for over in ["sap", "sap-precise", "tcp"] {
+        let over = format!("--over {over}");
+        let send = format!("stream send 10.77.0.2 --datagrams 100 {over}");
+        let said = printed("--rate 10Mbps", &format!("stream receive {over}"), &send);
+        assert!(said.contains("lost or damaged"), "{over}: {said}");
+        let send = format!("track send 10.77.0.2 --interval 100us {over}");
+        let said = printed("--rate 10Mbps", &format!("track receive {over}"), &send);
+        assert!(said.contains("mean speed"), "{over}: {said}");
+        let out = folder.path().join("out.jpg");
+        let receive = format!("image receive {over} --out {}", out.display());
+        let send = format!("image send 10.77.0.2 --interval 100us {over}");
+        let said = printed("--rate 10Mbps", &receive, &send);
+        assert!(said.contains("PSNR"), "{over}: {said}");
+        assert!(std::fs::metadata(&out).expect("a file").len() > 1000, "{over}");
+        std::fs::remove_file(&out).expect("it is there");
+    }
+}
+
 //= S0.32
 //= S0.35
 #[test]
