@@ -198,7 +198,7 @@ pub fn enter(
     as_root: bool,
 ) -> Result<u8> {
     let run = choose(run)?;
-    let identity = (!as_root).then(Identity::of_caller).flatten();
+    let identity = Identity::of_caller(as_root)?;
     let name = &run.name;
     let (place, stations) = ask(&run)?;
     let names = || stations.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
@@ -218,7 +218,8 @@ pub fn enter(
     let environment = vec![("WINDFALL_STATION".into(), station.into())];
     let output = ProgramOutput::Inherit;
     let program = Program { station: 0, arguments, environment, interactive, output };
-    let mut command = program::prepare(&program, None, identity.as_ref());
+    let mut command =
+        program::prepare(&program, None, identity.as_ref(), place.len() == KINDS.len());
     if let Ok(directory) = directory {
         // Entering a mount namespace moves to its root.
         command.current_dir(directory);

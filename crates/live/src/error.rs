@@ -11,6 +11,17 @@ pub enum Error {
     /// More than one thread where a process must be copied.
     #[error("stations can be built only by a process with one thread; this one has {0}")]
     Threads(usize),
+    /// What sudo says of its caller names nobody.
+    #[error(
+        "{variable} is \"{value}\", which names nobody: programs run as the caller whom sudo names \
+         by SUDO_UID and SUDO_GID; to run them as root, give --as-root, or unset SUDO_UID"
+    )]
+    Caller {
+        /// The environment variable.
+        variable: &'static str,
+        /// What it says, nothing if it is not set.
+        value: String,
+    },
     /// The system refused something that a run needs.
     #[error("cannot {doing}: {source}")]
     System {

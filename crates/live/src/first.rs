@@ -178,7 +178,8 @@ impl<'a> First<'a> {
             let namespace = station.namespace.as_fd();
             let identity = work.identity.as_ref();
             // What is typed is for the command.
-            let (pid, lines) = program::start(program, namespace, identity, Stdio::null())?;
+            let (pid, lines) =
+                program::start(program, namespace, identity, work.own_user, Stdio::null())?;
             self.lines.extend(lines);
             let line = program.arguments.last().map(|line| line.to_string_lossy().into_owned());
             self.others.insert(pid, (program.station, line.unwrap_or_default()));
@@ -190,7 +191,8 @@ impl<'a> First<'a> {
             let station = &self.stations[program.station];
             let namespace = station.namespace.as_fd();
             let identity = work.identity.as_ref();
-            let (command, lines) = program::start(program, namespace, identity, Stdio::inherit())?;
+            let (command, lines) =
+                program::start(program, namespace, identity, work.own_user, Stdio::inherit())?;
             self.lines.extend(lines);
             // What was sent before the command was there has reached only the others of the group.
             while let Ok(Some(signal)) = self.interrupts.read_signal() {

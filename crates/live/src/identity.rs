@@ -1,10 +1,12 @@
 //! The user behind sudo.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::process::Command;
 
 use nix::unistd::{Gid, Uid, User, getgrouplist, setgid, setgroups, setuid};
+
+use crate::error::{Error, Result};
 
 /// Who called the program through sudo, and whose the programs in the stations are.
 #[derive(Clone, Debug)]
@@ -18,28 +20,59 @@ pub(crate) struct Identity {
 /// The numbers of the user who called this process through sudo, and of the user's group.
 #[must_use]
 pub fn caller() -> Option<(u32, u32)> {
-    Identity::of_caller().map(|caller| (caller.user.as_raw(), caller.group.as_raw()))
+    let caller = Identity::of_caller(false).ok()??;
+    Some((caller.user.as_raw(), caller.group.as_raw()))
+}
+
+/// The user and the group of these numbers, if they are somebody's other than root's.
+fn named(user: Option<OsString>, group: Option<OsString>) -> Result<Option<(u32, u32)>> {
+    let Some(user) = user else { return Ok(None) };
+    let user = number("SUDO_UID", &user)?;
+    if user == 0 {
+        return Ok(None);
+    }
+    Ok(Some((user, number("SUDO_GID", &group.unwrap_or_default())?)))
+}
+
+/// The number of a user or a group; the last of all means nobody.
+fn number(variable: &'static str, value: &OsStr) -> Result<u32> {
+    let number = value.to_str().and_then(|value| value.parse().ok());
+    number.filter(|number| *number != u32::MAX).ok_or_else(|| {
+        let value = value.to_string_lossy().into_owned();
+        Error::Caller { variable, value }
+    })
 }
 
 impl Identity {
-    /// The user whom sudo names, if this process is root by it.
-    pub(crate) fn of_caller() -> Option<Self> {
-        let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
-        let (user, group) = (number("SUDO_UID")?, number("SUDO_GID")?);
-        if !nix::unistd::geteuid().is_root() || user == 0 {
-            return None;
+    /// The user whom sudo names, if this process is root by it and programs are not to run
+    /// `as_root`.
+    ///
+    /// # Errors
+    /// If sudo, or whoever set its variables, names nobody.
+    pub(crate) fn of_caller(as_root: bool) -> Result<Option<Self>> {
+        if as_root || !nix::unistd::geteuid().is_root() {
+            return Ok(None);
         }
+        let variable = |name| std::env::var_os(name);
+        let Some((user, group)) = named(variable("SUDO_UID"), variable("SUDO_GID"))? else {
+            return Ok(None);
+        };
         let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
         let account = User::from_uid(user).ok().flatten();
         let name = account.as_ref().and_then(|it| CString::new(it.name.as_bytes()).ok());
         let groups = name.and_then(|name| getgrouplist(&name, group).ok());
-        Some(Self { user, group, groups: groups.unwrap_or_else(|| vec![group]), account })
+        Ok(Some(Self { user, group, groups: groups.unwrap_or_else(|| vec![group]), account }))
     }
 
-    /// Gives a program the variables that sudo took away.
+    /// Gives a program the variables that sudo took away; what of the user is not known is not
+    /// root's either.
     pub(crate) fn describe(&self, command: &mut Command) {
         if let Some(User { name, dir, shell, .. }) = &self.account {
             command.env("USER", name).env("LOGNAME", name).env("HOME", dir).env("SHELL", shell);
+        } else {
+            let name = self.user.to_string();
+            command.env("USER", &name).env("LOGNAME", &name).env("HOME", "/");
+            command.env("SHELL", "/bin/sh");
         }
     }
 
@@ -50,5 +83,28 @@ impl Identity {
         setgid(self.group)?;
         setuid(self.user)?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_named_whole_or_not_at_all() {
+        let named = |user: Option<&str>, group: Option<&str>| {
+            named(user.map(OsString::from), group.map(OsString::from))
+        };
+        assert_eq!(named(Some("7"), Some("0")).expect("a user"), Some((7, 0)));
+        assert_eq!(named(Some("0"), None).expect("root"), None);
+        assert_eq!(named(None, Some("7")).expect("no sudo"), None);
+        for user in ["abc", "-1", "4294967295", "4294967296", ""] {
+            let error = named(Some(user), Some("7")).expect_err(user).to_string();
+            assert!(error.contains("SUDO_UID") && error.contains("--as-root"), "{error}");
+        }
+        for group in [None, Some("x"), Some("4294967295")] {
+            let error = named(Some("7"), group).expect_err("no group").to_string();
+            assert!(error.contains("SUDO_GID"), "{error}");
+        }
     }
 }

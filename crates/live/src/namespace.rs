@@ -51,7 +51,8 @@ pub(crate) fn require_one_thread() -> Result<()> {
 /// Starts `body` as the first process of new process, mount and network namespaces.
 ///
 /// Returns its number and our end of the connection to it. With `user` there is a user namespace
-/// around the others, in which the process keeps the user's number and has every capability. When
+/// around the others, in which everybody keeps their number and the process has every capability:
+/// for what is in there, and for nothing outside. When
 /// the calling process dies, however it dies, the kernel kills the new one and with it everything
 /// in its namespaces. `body` must wait for a word on its connection before it does anything, since
 /// its identity is arranged from outside.
@@ -91,12 +92,31 @@ pub(crate) fn spawn_first(user: bool, body: impl Fn(&Control) -> u8) -> Result<(
     Ok((pid, ours))
 }
 
-/// Gives the process its user's own numbers in its new user namespace.
+/// Gives the process in its new user namespace the numbers that this one has: of its own user, or
+/// of all where this process may say so.
 fn map_identity(pid: Pid) -> io::Result<()> {
+    if privileged() {
+        for map in ["uid_map", "gid_map"] {
+            let all = as_it_is(&fs::read_to_string(format!("/proc/self/{map}"))?);
+            fs::write(format!("/proc/{pid}/{map}"), all)?;
+        }
+        return Ok(());
+    }
     let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
     fs::write(format!("/proc/{pid}/setgroups"), "deny")?;
     fs::write(format!("/proc/{pid}/uid_map"), format!("{user} {user} 1\n"))?;
     fs::write(format!("/proc/{pid}/gid_map"), format!("{group} {group} 1\n"))
+}
+
+/// A map under which a child namespace has the numbers of this one, whose own map this is: lines of
+/// a number here, the number outside, and how many follow.
+fn as_it_is(map: &str) -> String {
+    let columns = map.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let line = |columns: Vec<&str>| match columns[..] {
+        [first, _, count] => format!("{first} {first} {count}\n"),
+        _ => String::new(),
+    };
+    columns.map(line).collect()
 }
 
 /// The namespace of this process of the kind `user`, `mnt`, `pid_for_children` or `net`.
@@ -131,4 +151,16 @@ pub(crate) fn use_resolver() -> Result<()> {
     // The file stays where it was bound; the folder becomes what it was.
     let gone = umount2(STAGING, MntFlags::MNT_DETACH).map_err(io::Error::from);
     written.and(gone).doing(doing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_has_the_numbers_of_its_parent() {
+        assert_eq!(as_it_is("         0          0 4294967295\n"), "0 0 4294967295\n");
+        let inner = "0 100000 1000\n2000 200000 5\n";
+        assert_eq!(as_it_is(inner), "0 0 1000\n2000 2000 5\n");
+    }
 }

@@ -20,16 +20,18 @@ use crate::plan::{Program, ProgramOutput};
 const OWN: CapabilitySet =
     CapabilitySet::NET_RAW.union(CapabilitySet::NET_ADMIN).union(CapabilitySet::NET_BIND_SERVICE);
 
-/// Starts a program in the network namespace of a station, as `identity` if there is one, with this
-/// standard input; also returns what it writes, if that is to be passed on line by line.
+/// Starts a program in the network namespace of a station, as `identity` if there is one, with or
+/// without rights there and with this standard input; also returns what it writes, if that is to be
+/// passed on line by line.
 pub(crate) fn start(
     program: &Program,
     station: BorrowedFd<'_>,
     identity: Option<&Identity>,
+    rights: bool,
     input: Stdio,
 ) -> Result<(Pid, Option<Lines>)> {
     let station = station.try_clone_to_owned().map_err(|source| failed(program, source))?;
-    let mut command = prepare(program, Some(station), identity);
+    let mut command = prepare(program, Some(station), identity, rights);
     command.stdin(input);
     let lines = match &program.output {
         ProgramOutput::Inherit => None,
@@ -52,10 +54,14 @@ pub(crate) fn start(
 
 /// A command that becomes the program, in the network namespace `station` or where the process is,
 /// as `identity` or as the process's own user.
+///
+/// It may have `rights` of its own only in a user namespace around the stations: those of another
+/// hold for the host's network as well, wherever the program gets hold of it.
 pub(crate) fn prepare(
     program: &Program,
     station: Option<OwnedFd>,
     identity: Option<&Identity>,
+    rights: bool,
 ) -> Command {
     let (name, arguments) = program.arguments.split_first().map_or_else(
         || (std::ffi::OsStr::new(""), &[][..]),
@@ -80,7 +86,9 @@ pub(crate) fn prepare(
         if let Some(identity) = &identity {
             identity.assume()?;
         }
-        keep_own_capabilities();
+        if rights {
+            keep_own_capabilities();
+        }
         Ok(())
     };
     // SAFETY: the closure makes system calls only; the process has a single thread.

@@ -51,11 +51,9 @@ impl Stage {
         let mut chosen: Vec<_> = parameters.filter(|(key, _)| key == congestion::KEY).collect();
         chosen.dedup();
         chosen.into_iter().try_for_each(|(_, name)| congestion::allow(name))?;
-        let own_user = !namespace::privileged();
-        let identity = (!plan.as_root).then(Identity::of_caller).flatten();
-        let work = Work { plan, others, command, own_user, identity };
-        let (first, control) =
-            namespace::spawn_first(own_user, |control| first::live(control, &work))?;
+        let identity = Identity::of_caller(plan.as_root)?;
+        let mut work = Work { plan, others, command, own_user: true, identity };
+        let (first, control) = spawn(&mut work)?;
         let mut stage = Self {
             control,
             first,
@@ -138,6 +136,23 @@ impl Stage {
     pub(crate) fn hear(&self) -> Result<Message> {
         self.control.receive().doing(|| "hear the stations".into())?.ok_or(Error::Killed)
     }
+}
+
+/// Starts the first process: in a user namespace of its own, unless everything in the stations is
+/// root's anyway.
+///
+/// Root needs none to build stations, and so goes without where the system makes none; the user
+/// behind sudo has no rights there then.
+fn spawn(work: &mut Work) -> Result<(Pid, Control)> {
+    let needed = !namespace::privileged();
+    for own_user in [true, false] {
+        work.own_user = own_user && (needed || work.identity.is_some());
+        let spawned = namespace::spawn_first(work.own_user, |control| first::live(control, work));
+        if spawned.is_ok() || needed || !work.own_user {
+            return spawned;
+        }
+    }
+    unreachable!("the second attempt asks for no user namespace")
 }
 
 impl AsFd for Stage {

@@ -486,8 +486,8 @@ impl Companion {
             output: ProgramOutput::Inherit,
         };
         let name = || program.arguments[0].to_string_lossy().into_owned();
-        let identity = (!as_root).then(Identity::of_caller).flatten();
-        let child = crate::program::prepare(&program, None, identity.as_ref()).spawn();
+        let identity = Identity::of_caller(as_root)?;
+        let child = crate::program::prepare(&program, None, identity.as_ref(), false).spawn();
         let child = child.map_err(|source| Error::Spawn { program: name(), source })?;
         let doing = || "watch the command".into();
         let process = Pid::from_child(&child);

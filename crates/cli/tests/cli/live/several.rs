@@ -81,7 +81,7 @@ impl Up {
 
     fn command(program: &std::path::Path, user: Option<u32>) -> Command {
         let mut command = Command::new(program);
-        command.stdin(Stdio::null()).current_dir("/");
+        command.stdin(Stdio::null()).current_dir("/").env_remove("SUDO_UID");
         if let Some(user) = user {
             command.uid(user).gid(user);
         }

@@ -7,6 +7,9 @@ use std::process::{Command, Output, Stdio};
 
 use crate::live::{Folder, pings, require};
 
+const SCENARIO: &str = "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n\
+                        [[link]]\nstations = [\"a\", \"b\"]\n";
+
 /// Somebody without an account.
 pub(crate) const STRANGER: u32 = 54_321;
 
@@ -107,12 +110,15 @@ fn under_sudo_programs_run_as_the_user_who_called_it() {
         crate::live::text(&output)
     };
     let line = "id -u; id -g; id -G; ping -q -c 1 -W 30 $WINDFALL_BASE | grep -c ' 1 received'; \
-                grep -E '^Cap(Eff|Bnd)' /proc/self/status | head -1";
+                grep -E '^Cap(Eff|Bnd)' /proc/self/status | head -1; echo $HOME; \
+                readlink /proc/self/ns/user";
     let (user, group) = (STRANGER, STRANGER + 1);
     let output = as_sudo("", line);
     assert!(output.starts_with(&format!("{user}\n{group}\n{group}\n1\n")), "{output}");
     // What an ordinary user has in stations, and nothing else: 10, 12 and 13.
-    assert!(output.contains("CapEff:\t0000000000003400"), "{output}");
+    assert!(output.contains("CapEff:\t0000000000003400\n/\n"), "{output}");
+    // And it has that only for what is in there: of the host's network it may change nothing.
+    assert!(!output.contains(&own_user_namespace()), "{output}");
     assert!(as_sudo("--as-root", "id -u").starts_with("0\n"));
     let folder = Folder::new("sudo");
     let path = |name: &str| folder.path().join(name);
@@ -140,4 +146,62 @@ fn under_sudo_programs_run_as_the_user_who_called_it() {
     };
     assert_eq!(beside(""), format!("{STRANGER}\n"));
     assert_eq!(beside("--as-root"), "0\n");
+}
+
+/// The user namespace of this test.
+fn own_user_namespace() -> String {
+    let name = std::fs::read_link("/proc/self/ns/user").expect("a namespace");
+    name.display().to_string()
+}
+
+/// The program as behind sudo, called by a stranger, in a run that is up.
+fn exec_as_sudo(up: &crate::live::several::Up, line: &str) -> String {
+    let mut command = crate::live::windfall(&format!("exec --run {} a --", up.name));
+    command.env("SUDO_UID", STRANGER.to_string()).env("SUDO_GID", STRANGER.to_string());
+    crate::live::text(&command.args(["sh", "-c", line]).output().expect("it runs"))
+}
+
+#[test]
+fn under_sudo_nobody_has_rights_in_a_run_of_root() {
+    require!("ping", "id", "iperf3");
+    if !rustix::process::geteuid().is_root() {
+        windfall_testkit::skip!("only root is behind sudo");
+    }
+    let folder = Folder::new("rootrun");
+    let up = crate::live::several::Up::of(&folder, "rootrun", None, SCENARIO);
+    let listens = "\"$(grep -E ':0050 0+:0000 0A' /proc/net/tcp /proc/net/tcp6)\"";
+    let line = format!(
+        "id -u; grep ^CapEff /proc/self/status; readlink /proc/self/ns/user; \
+         {} | grep -c ' 1 received'; \
+         iperf3 -s -p 80 >/dev/null 2>&1 & {}; test -n {listens} && echo listens; kill $!",
+        pings(1, "-q 10.77.0.2"),
+        crate::live::until(&format!("-n {listens}")),
+    );
+    let namespace = own_user_namespace();
+    let expected = format!("{STRANGER}\nCapEff:\t0000000000000000\n{namespace}\n1\nlistens\n");
+    assert_eq!(exec_as_sudo(&up, &line), expected);
+    up.end();
+}
+
+#[test]
+fn whoever_sudo_does_not_name_is_not_taken_for_root() {
+    require!("id");
+    if !rustix::process::geteuid().is_root() {
+        windfall_testkit::skip!("only root is behind sudo");
+    }
+    let run = |options: &str, user: &str, group: Option<&str>| {
+        let mut command = crate::live::windfall(&format!("run -q {options} -- id -u"));
+        command.env("SUDO_UID", user).env_remove("SUDO_GID");
+        command.envs(group.map(|group| ("SUDO_GID", group))).output().expect("it runs")
+    };
+    let nobodies = [("abc", Some("7")), ("-1", Some("7")), ("4294967295", Some("7")), ("7", None)];
+    for (user, group) in nobodies {
+        let output = run("", user, group);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &output.stdout[..]), (Some(125), &[][..]), "{error}");
+        let variable = if user == "7" { "SUDO_GID" } else { "SUDO_UID" };
+        assert!(error.starts_with(&format!("windfall: {variable} is ")), "{error}");
+        assert!(error.contains("--as-root"), "{error}");
+        assert_eq!(crate::live::text(&run("--as-root", user, group)), "0\n");
+    }
 }
