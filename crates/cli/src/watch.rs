@@ -13,7 +13,7 @@ use windfall_trace::recorder::Recorder;
 use windfall_trace::summary::{FailedProgram, LateSummary, LinkSummary, StationSummary, Summary};
 
 use crate::evidence::write_file;
-use crate::exit::{Result, Trouble};
+use crate::exit::{Result, Trouble, tell};
 use crate::record::command_line;
 use crate::status::Status;
 use crate::wifi::{delivered_bytes, radio_summary};
@@ -179,6 +179,16 @@ impl Observer<Network> for Watcher {
         if let Some(status) = &mut self.status {
             status.show(now, network);
         }
+    }
+
+    fn lost(&mut self, station: &str, device: &str) {
+        if let Some(status) = &mut self.status {
+            status.clear();
+        }
+        tell(format_args!(
+            "the device {device} of station {station} is gone; the run goes on without it, and \
+             drops what comes for it"
+        ));
     }
 
     fn suspend(&mut self) {

@@ -23,6 +23,19 @@ const MOST_READS: usize = 16;
 /// Shorter packets are copied out of the read buffer, longer ones keep it.
 const SHORT: usize = 4096;
 
+/// The end of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// It is an error.
+    Fatal,
+    /// It may come.
+    Awaited,
+    /// It came, and nobody knows.
+    Came,
+    /// It came, and is known.
+    Told,
+}
+
 /// A station's network device, seen from outside.
 #[derive(Debug)]
 pub struct StationDevice {
@@ -37,6 +50,8 @@ pub struct StationDevice {
     waited: Option<Duration>,
     /// Whether large segments are handed over as they are, for a TCP that has no use for pieces.
     whole: bool,
+    /// What becomes of this when a program of the station deletes the device.
+    end: End,
     /// Who in the station wants to know of damage.
     hints: Option<Arc<Mutex<Hints>>>,
 }
@@ -55,7 +70,38 @@ impl StationDevice {
             drained: true,
             waited: None,
             whole: false,
+            end: End::Fatal,
             hints: None,
+        }
+    }
+
+    /// Goes on without the device when it is deleted: what comes for it then is dropped.
+    pub(crate) fn with_own_end(self) -> Self {
+        Self { end: End::Awaited, ..self }
+    }
+
+    /// Whether the device was deleted since the last call.
+    pub(crate) fn has_just_gone(&mut self) -> bool {
+        let has_gone = self.end == End::Came;
+        if has_gone {
+            self.end = End::Told;
+        }
+        has_gone
+    }
+
+    /// Notes that the device is gone, if it may be.
+    fn lose(&mut self, error: Errno) -> io::Result<()> {
+        let is_end = matches!(error, Errno::BADF | Errno::BADFD | Errno::NODEV | Errno::NXIO);
+        match self.end {
+            End::Fatal if is_end => {
+                Err(io::Error::new(io::ErrorKind::NotConnected, "the station's device is gone"))
+            }
+            End::Awaited if is_end => {
+                self.end = End::Came;
+                Ok(())
+            }
+            End::Came | End::Told => Ok(()),
+            End::Fatal | End::Awaited => Err(error.into()),
         }
     }
 
@@ -134,8 +180,9 @@ impl StationDevice {
         slices.extend(merged.slices.iter().map(|slice| IoSlice::new(slice)));
         match rustix::io::retry_on_intr(|| rustix::io::writev(&self.descriptor, &slices)) {
             Ok(_) => Ok(()),
-            Err(Errno::BADF | Errno::BADFD | Errno::NODEV | Errno::NXIO) => {
-                Err(io::Error::new(io::ErrorKind::NotConnected, "the station's device is gone"))
+            Err(error @ (Errno::BADF | Errno::BADFD | Errno::NODEV | Errno::NXIO)) => {
+                self.drops.count(DropReason::Device);
+                self.lose(error)
             }
             // Full, down, or the bytes are no packet to it.
             Err(_) => {
@@ -172,7 +219,7 @@ impl Device for StationDevice {
                     break;
                 }
                 Err(Errno::NOBUFS | Errno::NETDOWN) => continue,
-                Err(error) => return Err(error.into()),
+                Err(error) => return self.lose(error),
             }
             if first && self.kind == DeviceKind::Packet {
                 self.waited = packet::age(&self.descriptor);

@@ -251,6 +251,11 @@ impl<N: Node, C: Clock, D: Device> Loop<N, C, D> {
         &self.devices
     }
 
+    /// The clock and the devices.
+    pub fn parts(&self) -> (&C, &[D]) {
+        (&self.clock, &self.devices)
+    }
+
     /// The devices, to ask them what they lost.
     pub fn devices_mut(&mut self) -> &mut [D] {
         &mut self.devices

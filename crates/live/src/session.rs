@@ -69,6 +69,9 @@ pub trait Observer<N> {
         None
     }
 
+    /// Called when a program has deleted a device of a station; the run goes on without it.
+    fn lost(&mut self, _station: &str, _device: &str) {}
+
     /// Called before the terminal stops the run; the terminal is to be left as it was found.
     fn suspend(&mut self) {}
 }
@@ -210,6 +213,7 @@ impl<N: Node> Run<N> {
             self.driver
                 .turn_until(observer.wakeup())
                 .doing(|| "carry packets between the stations".into())?;
+            self.note_ends(observer)?;
             let now = self.driver.clock_mut().now();
             observer.observe(now, self.driver.node_mut());
             for other in self.driver.clock_mut().take_others() {
@@ -223,6 +227,20 @@ impl<N: Node> Run<N> {
                     }
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Waits no more for devices that are gone, and says which they are.
+    fn note_ends(&mut self, observer: &mut impl Observer<N>) -> Result<()> {
+        for port in 0..self.driver.devices().len() {
+            if !self.driver.devices_mut()[port].has_just_gone() {
+                continue;
+            }
+            let (clock, devices) = self.driver.parts();
+            clock.unwatch(&devices[port]).doing(|| "watch a device no more".into())?;
+            let (station, device) = self.stage.device(port);
+            observer.lost(station, device);
         }
         Ok(())
     }

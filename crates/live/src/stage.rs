@@ -29,6 +29,8 @@ pub struct Stage {
     /// What tells each station of damage.
     hints: Vec<Arc<Mutex<Hints>>>,
     kind: DeviceKind,
+    /// The devices' stations and names, in the order of the network's ports.
+    names: Vec<(String, String)>,
     /// Name and network namespace of each station.
     stations: Vec<(String, OwnedFd)>,
     /// The namespaces that all stations share.
@@ -52,6 +54,11 @@ impl Stage {
         chosen.dedup();
         chosen.into_iter().try_for_each(|(_, name)| congestion::allow(name))?;
         let identity = Identity::of_caller(plan.as_root)?;
+        let names = plan.ports.iter().map(|&(station, device)| {
+            let station = &plan.stations[station];
+            (station.name.clone(), station.devices[device].name.clone())
+        });
+        let names = names.collect();
         let mut work = Work { plan, others, command, own_user: true, identity };
         let (first, control) = spawn(&mut work)?;
         let mut stage = Self {
@@ -60,6 +67,7 @@ impl Stage {
             devices: Vec::new(),
             hints: Vec::new(),
             kind: DeviceKind::Tun,
+            names,
             stations: Vec::new(),
             place: Vec::new(),
         };
@@ -95,13 +103,18 @@ impl Stage {
     pub fn take_devices(&mut self) -> Vec<StationDevice> {
         let devices = std::mem::take(&mut self.devices);
         let device = |(station, device): (u16, OwnedFd)| {
-            let made = StationDevice::new(device, self.kind);
+            let made = StationDevice::new(device, self.kind).with_own_end();
             match self.hints.get(usize::from(station)) {
                 Some(hints) => made.with_hints(Arc::clone(hints)),
                 None => made,
             }
         };
         devices.into_iter().map(device).collect()
+    }
+
+    /// The station and the name of the device at a port of the network.
+    pub(crate) fn device(&self, port: usize) -> (&str, &str) {
+        self.names.get(port).map_or(("", ""), |(station, device)| (station, device))
     }
 
     /// Lets the programs start. From now on packets want to be carried.

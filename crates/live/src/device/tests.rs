@@ -92,6 +92,25 @@ fn what_a_full_device_refuses_is_counted() {
     assert!(device.drops().of(DropReason::Device) > 0);
 }
 
+#[test]
+fn what_comes_for_a_device_that_is_gone_is_dropped() {
+    let device = || {
+        // Refuses as a device that is gone.
+        let closed = std::fs::File::open("/dev/null").expect("a file");
+        StationDevice::new(closed.into(), DeviceKind::Tun)
+    };
+    let give = |device: &mut StationDevice| {
+        device.send(Frame::packet(PACKET.to_vec())).and_then(|()| device.flush())
+    };
+    let mut fatal = device();
+    assert!((0..3).any(|_| give(&mut fatal).is_err()));
+    let mut device = device().with_own_end();
+    assert!(!device.has_just_gone());
+    (0..3).for_each(|_| give(&mut device).expect("it goes on"));
+    assert!(device.has_just_gone() && !device.has_just_gone());
+    assert_eq!(device.drops().of(DropReason::Device), 3);
+}
+
 proptest! {
     #[test]
     fn arbitrary_bytes_are_packets_or_counted(

@@ -66,3 +66,17 @@ fn a_run_that_was_stopped_says_so() {
     assert_eq!(late["disturbed"], true, "{late}");
     assert!(late["read_late"].as_u64() > Some(0), "{late}");
 }
+
+#[test]
+fn a_device_that_a_program_deletes_costs_nothing_else() {
+    require!("ip");
+    if !rustix::process::geteuid().is_root() {
+        windfall_testkit::skip!("only root has TUN devices");
+    }
+    let line = "ip link del wf0 && exit 7";
+    let output = windfall("run --").args(["sh", "-c", line]).output().expect("it runs");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(7), "{error}");
+    assert!(error.contains("the device wf0 of station near is gone"), "{error}");
+    assert!(error.contains("packets"), "{error}");
+}
