@@ -5,6 +5,7 @@
 //! one word fills a datagram; here word *w* is a hash of the hash of *s + n*, combined with *w*.
 
 use core::ops::Range;
+use std::collections::BTreeMap;
 
 /// What both ends must know, sent precisely before the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,10 @@ pub struct Plan {
 impl Plan {
     /// The length of the written plan, in bytes.
     pub const LEN: usize = 12;
+    /// The most datagrams of a stream.
+    pub const MAX_COUNT: u32 = 100_000_000;
+    /// The longest datagram, in bytes.
+    pub const MAX_SIZE: u32 = 65_000;
 
     /// Writes the plan: three numbers in network order.
     #[must_use]
@@ -31,14 +36,17 @@ impl Plan {
         bytes
     }
 
-    /// Reads a plan; `None` if it is not one.
+    /// Reads a plan; `None` if it is none that a sender would write.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let bytes: [u8; Self::LEN] = bytes.try_into().ok()?;
         let word = |at: Range<usize>| {
             bytes[at].iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte))
         };
-        Some(Self { seed: word(0..4), count: word(4..8), size: word(8..12) })
+        let plan = Self { seed: word(0..4), count: word(4..8), size: word(8..12) };
+        let is_bounded = (1..=Self::MAX_COUNT).contains(&plan.count)
+            && (1..=Self::MAX_SIZE).contains(&plan.size);
+        is_bounded.then_some(plan)
     }
 
     //= S0.33
@@ -65,21 +73,17 @@ const fn hash(mut word: u32) -> u32 {
     word ^ word >> 16
 }
 
-/// What became of one datagram.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Fate {
-    /// It did not arrive.
-    #[default]
-    Lost,
-    /// It arrived with these bits inverted, which may be none.
-    Arrived(Vec<u32>),
-}
+/// Bytes that it takes to keep the number of a datagram that arrived.
+const ENTRY: usize = 32;
 
 /// What arrived of a stream, compared with what was sent.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     plan: Plan,
-    fates: Vec<Fate>,
+    /// The inverted bits of each datagram that arrived: the sender does not choose how much memory
+    /// those take that never come.
+    arrived: BTreeMap<u32, Box<[u32]>>,
+    wrong_bits: u64,
     last: Option<u32>,
     reordered: u64,
     repeated: u64,
@@ -121,22 +125,18 @@ impl Comparison {
     /// A comparison with the stream of `plan`.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
-        let fates = vec![Fate::Lost; plan.count as usize];
-        Self { plan, fates, last: None, reordered: 0, repeated: 0, foreign: 0 }
+        let (arrived, wrong_bits) = (BTreeMap::new(), 0);
+        Self { plan, arrived, wrong_bits, last: None, reordered: 0, repeated: 0, foreign: 0 }
     }
 
     //= S0.32
     /// Takes a datagram that arrived as number `number`.
     pub fn take(&mut self, number: u32, data: &[u8]) {
-        let Some(fate) = self.fates.get_mut(number as usize) else {
-            self.foreign += 1;
-            return;
-        };
-        if *fate != Fate::Lost {
+        if self.arrived.contains_key(&number) {
             self.repeated += 1;
             return;
         }
-        if data.len() != self.plan.size as usize {
+        if number >= self.plan.count || data.len() != self.plan.size as usize {
             self.foreign += 1;
             return;
         }
@@ -148,27 +148,29 @@ impl Comparison {
             let bits = (0..8).filter(|bit| difference & 0x80 >> bit != 0);
             wrong.extend(bits.map(|bit| 8 * at as u32 + bit));
         }
-        *fate = Fate::Arrived(wrong);
+        self.wrong_bits += wrong.len() as u64;
+        self.arrived.insert(number, wrong.into());
     }
 
-    /// What became of each datagram, in the order in which they were sent.
+    /// The inverted bits of each datagram, in the order in which they were sent; `None` if it did
+    /// not arrive.
+    pub fn fates(&self) -> impl Iterator<Item = Option<&[u32]>> {
+        (0..self.plan.count).map(|number| self.arrived.get(&number).map(|bits| &**bits))
+    }
+
+    /// About how many bytes of memory the comparison takes.
     #[must_use]
-    pub fn fates(&self) -> &[Fate] {
-        &self.fates
+    pub fn memory(&self) -> usize {
+        self.arrived.len() * ENTRY + self.wrong_bits as usize * size_of::<u32>()
     }
 
     /// The figures so far.
     #[must_use]
     pub fn figures(&self) -> Figures {
-        let wrong = self.fates.iter().filter_map(|fate| match fate {
-            Fate::Lost => None,
-            Fate::Arrived(bits) => Some(bits.len() as u64),
-        });
-        let wrong: Vec<u64> = wrong.collect();
-        let sent = self.fates.len() as u64;
-        let arrived = wrong.len() as u64;
-        let damaged = wrong.iter().filter(|bits| **bits > 0).count() as u64;
-        let wrong_bits = wrong.iter().sum();
+        let sent = u64::from(self.plan.count);
+        let arrived = self.arrived.len() as u64;
+        let damaged = self.arrived.values().filter(|bits| !bits.is_empty()).count() as u64;
+        let wrong_bits = self.wrong_bits;
         let bits = 8 * u64::from(self.plan.size);
         let share = |part: u64, all: u64| if all == 0 { 0.0 } else { part as f64 / all as f64 };
         Figures {

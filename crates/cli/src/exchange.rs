@@ -331,7 +331,10 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> Trouble {
 pub(crate) struct Pulse {
     first: Option<Instant>,
     last: Option<Instant>,
-    gaps: Vec<f64>,
+    gaps: u32,
+    /// The mean of the gaps in seconds, and the sum of the squares of their distances to it.
+    mean: f64,
+    squares: f64,
 }
 
 impl Pulse {
@@ -339,10 +342,18 @@ impl Pulse {
     pub(crate) fn beat(&mut self) {
         let now = Instant::now();
         if let Some(last) = self.last {
-            self.gaps.push(now.duration_since(last).as_secs_f64());
+            self.note(now.duration_since(last).as_secs_f64());
         }
         self.first.get_or_insert(now);
         self.last = Some(now);
+    }
+
+    /// Takes the gap into the mean and the squares, which need no memory of the others (Welford).
+    fn note(&mut self, gap: f64) {
+        self.gaps = self.gaps.saturating_add(1);
+        let distance = gap - self.mean;
+        self.mean += distance / f64::from(self.gaps);
+        self.squares += distance * (gap - self.mean);
     }
 
     /// Seconds from the first record to the last.
@@ -353,8 +364,6 @@ impl Pulse {
 
     /// Mean and variance of the time between records, in seconds and seconds squared.
     pub(crate) fn gaps(&self) -> (f64, f64) {
-        let count = self.gaps.len().max(1) as f64;
-        let mean = self.gaps.iter().sum::<f64>() / count;
-        (mean, self.gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / count)
+        (self.mean, self.squares / f64::from(self.gaps.max(1)))
     }
 }

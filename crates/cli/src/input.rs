@@ -1,7 +1,7 @@
-//! What a user names or pipes in, read into bounded memory.
+//! What a user names or pipes in, read into bounded memory, and files that are written whole.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write as _};
 use std::path::Path;
 
 use windfall_base::{ByteCount, MEMORY_VARIABLE, MemoryBudget};
@@ -58,4 +58,31 @@ pub(crate) fn read_key(path: &Path) -> io::Result<String> {
 /// That a file cannot be read.
 pub(crate) fn cannot_read(path: &Path, error: &dyn std::error::Error) -> Trouble {
     Trouble::new(format!("cannot read {}: {error}", path.display()))
+}
+
+/// Writes a file beside `path` and puts it in its place when all of it is there, so that what
+/// stood there stays where the disk is full. What is no plain file is written as it stands.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // A link stays a link.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let old = fs::metadata(path).ok();
+    let Some(name) = path.file_name().filter(|_| old.as_ref().is_none_or(|it| it.is_file())) else {
+        return fs::write(path, bytes);
+    };
+    let name = format!(".{}.{}", name.to_string_lossy(), std::process::id());
+    let beside = path.with_file_name(name);
+    let file = match File::create_new(&beside) {
+        // Somebody may write this file and yet make none in its folder.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => return fs::write(path, bytes),
+        file => file?,
+    };
+    let written = fill(file, bytes, old.map(|old| old.permissions()));
+    let placed = written.and_then(|()| fs::rename(&beside, path));
+    placed.inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
+fn fill(mut file: File, bytes: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions))
 }

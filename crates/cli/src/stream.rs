@@ -4,15 +4,15 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use serde_json::json;
-use windfall_apps::streamer::{Comparison, Fate, Plan};
+use windfall_apps::streamer::{Comparison, Plan};
 use windfall_base::{Duration, Seed};
 use windfall_trace::errors::{ErrorTrace, Fault, TraceHeader};
 
 use crate::exchange::{On, Output, Pulse, To};
 use crate::exit::{Outcome, Result, Trouble};
-use crate::json;
 use crate::record::command_line;
 use crate::usage::whole;
+use crate::{input, json};
 
 /// Send datagrams whose every bit the receiver knows, and count which arrive wrong
 #[derive(Debug, clap::Args)]
@@ -34,10 +34,10 @@ struct Send {
     #[command(flatten)]
     to: To,
     /// How many datagrams
-    #[arg(long, default_value_t = 10_000, value_parser = whole(1..=u32::MAX))]
+    #[arg(long, default_value_t = 10_000, value_parser = whole(1..=Plan::MAX_COUNT))]
     datagrams: u32,
     /// Bytes of each
-    #[arg(long, default_value_t = 1024, value_parser = whole(1..=65_000_u32))]
+    #[arg(long, default_value_t = 1024, value_parser = whole(1..=Plan::MAX_SIZE))]
     size: u32,
     /// The counter of the first datagram
     #[arg(long, default_value_t = 1, value_parser = whole(0..=u32::MAX))]
@@ -84,10 +84,12 @@ impl Receive {
         let (plan, mut receiver) = self.on.accept(Plan::LEN)?;
         let plan = Plan::from_bytes(&plan)
             .ok_or_else(|| Trouble::new("the sender is no windfall stream: its plan is unknown"))?;
+        let budget = input::budget()?;
         let (mut comparison, mut pulse) = (Comparison::new(plan), Pulse::default());
         while let Some((number, data)) = receiver.next(plan.size as usize)? {
             pulse.beat();
             comparison.take(number, &data);
+            budget.check(comparison.memory())?;
         }
         if let Some(output) = output {
             output.write(trace(plan, &comparison).to_text().as_bytes())?;
@@ -156,11 +158,10 @@ fn trace(plan: Plan, comparison: &Comparison) -> ErrorTrace {
     });
     for fate in comparison.fates() {
         match fate {
-            Fate::Lost => trace.push(Fault::Lost, 1),
-            Fate::Arrived(bits) if bits.is_empty() => trace.push_ok(1),
-            Fate::Arrived(bits) => {
-                let inverted = bits.clone().into_boxed_slice();
-                trace.push(Fault::Damaged { truncated: None, inverted }, 1);
+            None => trace.push(Fault::Lost, 1),
+            Some([]) => trace.push_ok(1),
+            Some(bits) => {
+                trace.push(Fault::Damaged { truncated: None, inverted: bits.into() }, 1);
             }
         }
     }

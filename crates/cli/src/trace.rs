@@ -388,7 +388,7 @@ impl Output {
     fn write(&self, bytes: &[u8]) -> Result {
         match &self.output {
             Some(path) if path.as_os_str() != "-" => {
-                fs::write(path, bytes).map_err(|error| cannot("write", path, &error))?;
+                input::replace(path, bytes).map_err(|error| cannot("write", path, &error))?;
             }
             _ => return print(bytes),
         }

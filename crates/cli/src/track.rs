@@ -57,6 +57,9 @@ struct Receive {
 
 /// The plan of a trace: points (4 bytes), microseconds between them (8), the true speed (8).
 const PLAN: usize = 20;
+/// The most points that a receiver believes in, the longest time between two of them in
+/// microseconds (a day), and the greatest speed in m/s (that of light).
+const MOST: (u32, u64, f64) = (100_000_000, 86_400_000_000, 299_792_458.0);
 
 pub(crate) fn run(args: &Args) -> Result {
     match &args.end {
@@ -77,6 +80,10 @@ impl Send {
         plan.extend((points.len() as u32).to_be_bytes());
         plan.extend(self.spacing.as_micros().to_be_bytes());
         plan.extend(speed.to_be_bytes());
+        if read_plan(&plan).is_none() {
+            let text = format!("{} points {} apart make no walk", points.len(), self.spacing);
+            return Err(Trouble::new(text + ": use --spacing from 1us to a day"));
+        }
         let mut sender = self.to.connect()?;
         sender.plan(&plan)?;
         let point = |number: u32| points[number as usize].to_bytes().to_vec();
@@ -115,7 +122,8 @@ impl Receive {
     fn print(&self, tracker: &Tracker, counts: (u32, u64, f64), pulse: &Pulse) -> Result {
         let (count, arrived, speed) = counts;
         let mean = tracker.mean();
-        let error = mean.map(|mean| (mean - speed).abs() / speed);
+        // Of a walker who stands there is no share.
+        let error = mean.map(|mean| (mean - speed).abs() / speed).filter(|it| it.is_finite());
         let (gap, variance) = pulse.gaps();
         let mut out = std::io::stdout();
         if self.on.json {
@@ -129,25 +137,28 @@ impl Receive {
             return Ok(Outcome::Done);
         }
         writeln!(out, "{arrived} of {count} points, {} implausible", tracker.implausible)?;
-        match mean.zip(error) {
-            Some((mean, error)) => writeln!(
-                out,
-                "mean speed {mean:.3} m/s, in truth {speed:.3} m/s: {:.2} % off",
-                100.0 * error
-            )?,
-            None => writeln!(out, "too few points for a speed")?,
-        }
+        let Some(mean) = mean else {
+            writeln!(out, "too few points for a speed")?;
+            return Ok(Outcome::Done);
+        };
+        let off = error.map(|error| format!(": {:.2} % off", 100.0 * error)).unwrap_or_default();
+        writeln!(out, "mean speed {mean:.3} m/s, in truth {speed:.3} m/s{off}")?;
         Ok(Outcome::Done)
     }
 }
 
-/// Points, seconds between them, and the true speed.
+/// Points, seconds between them, and the true speed; `None` if no walk is like this.
 fn read_plan(plan: &[u8]) -> Option<(u32, f64, f64)> {
+    let (most, longest, light) = MOST;
     let (count, rest) = plan.split_first_chunk::<4>()?;
     let (micros, speed) = rest.split_first_chunk::<8>()?;
     let speed: [u8; 8] = speed.try_into().ok()?;
-    let spacing = Duration::from_micros(u64::from_be_bytes(*micros)).as_secs_f64();
-    Some((u32::from_be_bytes(*count), spacing, f64::from_be_bytes(speed)))
+    let (count, micros) = (u32::from_be_bytes(*count), u64::from_be_bytes(*micros));
+    let speed = f64::from_be_bytes(speed);
+    let is_walk = (1..=most).contains(&count)
+        && (1..=longest).contains(&micros)
+        && (0.0..=light).contains(&speed);
+    is_walk.then(|| (count, Duration::from_micros(micros).as_secs_f64(), speed))
 }
 
 /// The track points of a GPX file, in their order.

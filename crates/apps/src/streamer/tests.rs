@@ -37,7 +37,8 @@ fn every_wrong_bit_is_counted_exactly() {
         comparison.take(number, &data);
     }
     let figures = comparison.figures();
-    assert_eq!(comparison.fates()[1], Fate::Arrived(vec![0, 7, 8191]));
+    assert_eq!(comparison.fates().nth(1), Some(Some(&[0, 7, 8191][..])));
+    assert_eq!(comparison.fates().filter(Option::is_none).count(), 6);
     assert_eq!((figures.arrived, figures.lost, figures.damaged), (4, 6, 1));
     assert_eq!((figures.reordered, figures.repeated, figures.foreign), (1, 1, 1));
     assert_eq!(figures.wrong_bits, 3);
@@ -50,4 +51,24 @@ fn every_wrong_bit_is_counted_exactly() {
 fn plans_survive() {
     assert_eq!(Plan::from_bytes(&PLAN.to_bytes()), Some(PLAN));
     assert_eq!(Plan::from_bytes(b"short"), None);
+}
+
+#[test]
+fn plans_that_no_sender_writes_are_refused() {
+    let most = Plan { count: Plan::MAX_COUNT, size: Plan::MAX_SIZE, ..PLAN };
+    assert_eq!(Plan::from_bytes(&most.to_bytes()), Some(most));
+    for (count, size) in [(0, 1024), (1000, 0), (u32::MAX, 1024), (1000, 65_001), (0, 0)] {
+        assert_eq!(Plan::from_bytes(&Plan { count, size, ..PLAN }.to_bytes()), None);
+    }
+    assert_eq!(Plan::from_bytes(b"GET / HTTP/1"), None);
+}
+
+#[test]
+fn memory_grows_with_what_arrives_and_not_with_the_plan() {
+    let mut comparison = Comparison::new(Plan { count: Plan::MAX_COUNT, size: 4, ..PLAN });
+    assert_eq!(comparison.memory(), 0);
+    comparison.take(Plan::MAX_COUNT - 1, &[0; 4]);
+    assert!((32..=32 + 32 * 4).contains(&comparison.memory()), "{}", comparison.memory());
+    comparison.take(Plan::MAX_COUNT, &[0; 4]);
+    assert_eq!(comparison.figures().foreign, 1);
 }

@@ -1,6 +1,6 @@
 //! `windfall stream`, `track` and `image` over plain loopback, without privileges.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -126,5 +126,33 @@ fn a_file_that_cannot_be_written_is_named_before_anybody_waits() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.starts_with("windfall: cannot write /no/such/folder/file: "), "{said}");
+    }
+}
+
+#[test]
+fn a_sender_that_speaks_otherwise_is_refused() {
+    let large = [[0, 0, 0, 1], [0xff; 4], [0, 0, 4, 0]].concat();
+    for (command, bytes) in [
+        ("stream", &large[..]),
+        ("stream", &[0; 4096]),
+        ("track", &[0; 4096]),
+        ("track", b"GET / HTTP/1.1\r\nHost: me\r\n"),
+        ("image", b"GET / HTTP/1.1\r\nHost: me\r\n"),
+    ] {
+        let mut receiver = Command::new(env!("CARGO_BIN_EXE_windfall"))
+            .args([command, "receive", "--on", "127.0.0.1", "--port", "0", "--over", "tcp"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut line = String::new();
+        let mut errors = BufReader::new(receiver.stderr.take().expect("piped"));
+        errors.read_line(&mut line).expect("it says where it waits");
+        let address = line.trim().rsplit(' ').next().expect("an address");
+        let mut stream = std::net::TcpStream::connect(address).expect("it waits");
+        stream.write_all(bytes).expect("it takes a few");
+        let mut said = String::new();
+        errors.read_to_string(&mut said).expect("it says what is wrong");
+        assert_eq!(receiver.wait().expect("it ends").code(), Some(2), "{said}");
+        assert!(said.contains(&format!("the sender is no windfall {command}")), "{said}");
     }
 }

@@ -247,3 +247,31 @@ fn traces_of_wifi_say_in_which_order_their_bits_were_sent_and_how_long_their_fra
     let each = bytes as f64 / f64::from(events);
     assert!((2.0..2.45).contains(&each), "{bytes} bytes in {events} events");
 }
+
+#[test]
+fn a_trace_that_finds_no_room_leaves_what_stood_there() {
+    let scratch = Scratch::new("trace-room");
+    let file = scratch.file("a.trace");
+    std::fs::write(&file, "what stood there").expect("a file");
+    // No file may have more than 8 blocks, as if the disk were full.
+    let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" trace synth --ber 1e-3 -o \"$1\"";
+    let output = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_windfall"), &file])
+        .output()
+        .expect("a shell");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("cannot write"), "{said}");
+    assert_eq!(std::fs::read_to_string(&file).expect("it stands"), "what stood there");
+    assert_eq!(std::fs::read_dir(&scratch.0).expect("a folder").count(), 1, "nothing beside it");
+    said_to(&file);
+}
+
+/// Writes a trace through a link, which stays one.
+fn said_to(file: &str) {
+    let link = format!("{file}.link");
+    std::os::unix::fs::symlink(file, &link).expect("a link");
+    said(&["trace", "synth", "--frames", "5", "-o", &link], b"");
+    assert!(std::fs::symlink_metadata(&link).expect("it stands").is_symlink());
+    assert!(std::fs::read_to_string(file).expect("a trace").starts_with('{'));
+}

@@ -19,6 +19,8 @@ use interval::{Parameter, intervals};
 
 /// Passes at most; each raises the likelihood.
 const MAX_PASSES: usize = 500;
+/// The most steps whose count a floating-point number holds exactly.
+const MAX_STEPS: u64 = 1 << f64::MANTISSA_DIGITS;
 /// Gaps up to so many steps are taken for right steps within a burst, to find starting points.
 const JOINS: [u64; 7] = [0, 1, 4, 16, 64, 256, 1024];
 
@@ -34,6 +36,9 @@ pub enum FitError {
     /// Without the length of frames the right bits cannot be counted.
     #[error("the trace gives no frame_length in its header: add it, or fit at frame level")]
     NoLength,
+    /// Beyond 2^53 a count is no longer exact as a number of the likelihood.
+    #[error("{0} steps are too many to count: fit a part of the trace, up to 2^53 steps")]
+    TooMany(u64),
     /// There is nothing to tell the states apart by.
     #[error("all {0} steps are alike: there is nothing to fit")]
     Uniform(u64),
@@ -163,8 +168,11 @@ impl Fit {
     /// Fits the three models to `steps`.
     ///
     /// # Errors
-    /// If all steps are alike.
+    /// If all steps are alike, or there are too many of them.
     pub fn of(steps: &Steps) -> Result<Self, FitError> {
+        if steps.count > MAX_STEPS {
+            return Err(FitError::TooMany(steps.count));
+        }
         if steps.wrong == 0 || steps.wrong == steps.count {
             return Err(FitError::Uniform(steps.count));
         }

@@ -151,3 +151,14 @@ fn a_parameter_at_the_end_of_its_scale_has_no_interval() {
     };
     assert_eq!((names(0), names(1)), (vec!["p"], vec!["p", "r"]));
 }
+
+#[test]
+fn more_steps_than_can_be_counted_exactly_are_refused() {
+    for (more, is_fitted) in [(0, true), (1, false)] {
+        let count = (1 << 53) + more;
+        let steps = Steps { runs: vec![(count - 1, 1)], count, wrong: 1 };
+        let fit = Fit::of(&steps);
+        assert_eq!(fit.is_ok(), is_fitted, "{fit:?}");
+        assert_eq!(fit.err(), (!is_fitted).then_some(FitError::TooMany(count)));
+    }
+}
