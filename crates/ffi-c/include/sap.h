@@ -30,11 +30,13 @@ struct sap_info {
     size_t suspect_end;
 };
 
-/* All functions that return int return 0, or -1 with errno set; sap_strerror says more. */
+/* All functions that return int return 0, or -1 with errno set; sap_strerror says more. Without a
+ * socket (NULL) they set errno to EINVAL. */
 
 /* A new socket, precise; NULL without memory. */
 sap_sock_t *sap_socket(void);
-/* Asks a listener for a connection, and waits for its answer. */
+/* Asks a listener for a connection, and waits for its answer. No address (NULL) and port 0 are
+ * EINVAL, and a name that no host has is ENXIO. */
 int sap_connect(sap_sock_t *sock, const char *addr, uint16_t port);
 /* Waits for one connection; port 0 takes a free one. addr may be NULL for any. */
 int sap_listen(sap_sock_t *sock, const char *addr, uint16_t port);
@@ -47,10 +49,11 @@ int sap_set_mode(sap_sock_t *sock, enum sap_mode mode, size_t protected_bytes);
 /* How long a call may wait, in milliseconds; -1 without limit. */
 int sap_set_timeout(sap_sock_t *sock, int milliseconds);
 /* Encrypts the connection with a key of 32 random bytes that both ends share; before sap_connect,
- * sap_bind or sap_listen. NULL takes it back. */
+ * sap_bind or sap_listen: afterwards it is refused with EISCONN, or EINVAL on a listener. NULL takes
+ * it back. */
 int sap_set_key(sap_sock_t *sock, const uint8_t key[32]);
 /* Of which profile connections are, and what carries their datagrams: "kernel", "raw" or "udp", the
- * same at both ends, NULL for "udp"; both before sap_connect, sap_bind or sap_listen. */
+ * same at both ends, NULL for "udp"; both before sap_connect, sap_bind or sap_listen, as a key. */
 int sap_set_profile(sap_sock_t *sock, enum sap_profile profile);
 int sap_set_carrier(sap_sock_t *sock, const char *carrier);
 /* In which stream the next messages travel, and of which sap_repair speaks; 0 at first. Precise

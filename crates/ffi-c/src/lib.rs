@@ -8,6 +8,7 @@
 use std::alloc::{Layout, alloc};
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
+use std::io::ErrorKind;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -32,6 +33,8 @@ struct Settings {
     stream: u16,
     timeout: Option<Duration>,
     options: Options,
+    /// Calls that are making a connection or a listener of the options.
+    opening: usize,
     finished: bool,
     error: Option<CString>,
 }
@@ -85,10 +88,17 @@ impl Info {
 /// What a call came to: its result, or an errno and a sentence.
 type Outcome<T> = Result<T, (c_int, String)>;
 
+fn set_errno(number: c_int) {
+    // SAFETY: the address of this thread's errno is always good for writing.
+    unsafe { *libc::__errno_location() = number };
+}
+
 /// The errno that fits an error best.
 fn explain(error: &Error) -> (c_int, String) {
     let number = match error {
         Error::System { source, .. } => source.raw_os_error().unwrap_or(libc::EIO),
+        Error::Name(source) if source.kind() == ErrorKind::InvalidInput => libc::EINVAL,
+        Error::Name(source) => source.raw_os_error().unwrap_or(libc::ENXIO),
         Error::Send(SendError::TooLong { .. }) => libc::EMSGSIZE,
         Error::Send(SendError::Full) => libc::EAGAIN,
         Error::Send(SendError::Finished) => libc::EPIPE,
@@ -109,8 +119,31 @@ impl Socket {
         self.settings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn options(&self) -> Options {
-        self.settings().options
+    /// Makes a connection or a listener of the options, which change no more meanwhile.
+    fn open<T>(&self, open: impl FnOnce(Options) -> Outcome<T>) -> Outcome<T> {
+        let options = {
+            let mut settings = self.settings();
+            settings.opening += 1;
+            settings.options
+        };
+        let opened = open(options);
+        self.settings().opening -= 1;
+        opened
+    }
+
+    /// Changes the options, unless they could no longer take effect: who asks for a key is not to
+    /// believe in one.
+    fn set_option(&self, set: impl FnOnce(&mut Options)) -> Outcome<c_int> {
+        let late = "this is set before sap_connect, sap_bind or sap_listen, and not after";
+        let mut settings = self.settings();
+        if self.socket.get().is_some() {
+            return Err((libc::EISCONN, format!("the socket is connected: {late}")));
+        }
+        if self.listener.get().is_some() || settings.opening > 0 {
+            return Err((libc::EINVAL, format!("the socket listens or connects: {late}")));
+        }
+        set(&mut settings.options);
+        Ok(0)
     }
 
     fn connected(&self) -> Outcome<&SapSocket> {
@@ -121,8 +154,7 @@ impl Socket {
     fn report<T>(&self, outcome: Outcome<T>, failed: T) -> T {
         outcome.unwrap_or_else(|(number, text)| {
             self.settings().error = CString::new(text).ok();
-            // SAFETY: the address of this thread's errno is always good for writing.
-            unsafe { *libc::__errno_location() = number };
+            set_errno(number);
             failed
         })
     }
@@ -138,9 +170,11 @@ impl Socket {
     }
 
     fn bind(&self, address: String) -> Outcome<c_int> {
-        let listener = self.options().listen(address).map_err(|error| explain(&error))?;
-        let kept = self.listener.set(listener).map(|()| 0);
-        kept.map_err(|_| (libc::EINVAL, "the socket listens already".to_owned()))
+        self.open(|options| {
+            let listener = options.listen(address).map_err(|error| explain(&error))?;
+            let kept = self.listener.set(listener).map(|()| 0);
+            kept.map_err(|_| (libc::EINVAL, "the socket listens already".to_owned()))
+        })
     }
 
     fn accept(&self) -> Outcome<c_int> {
@@ -175,7 +209,10 @@ macro_rules! socket {
         // SAFETY: the pointer is null or one that `sap_socket` gave and `sap_close` did not take.
         match unsafe { $sock.as_ref() } {
             Some(socket) => socket,
-            None => return $failed,
+            None => {
+                set_errno(libc::EINVAL);
+                return $failed;
+            }
         }
     };
 }
@@ -203,10 +240,16 @@ pub unsafe extern "C" fn sap_connect(
     port: u16,
 ) -> c_int {
     let socket = socket!(sock, -1);
-    // SAFETY: the caller hands over a string that ends with a zero, or null.
+    if address.is_null() {
+        let error = (libc::EINVAL, "there is no address to connect to".to_owned());
+        return socket.report(Err(error), -1);
+    }
+    // SAFETY: the caller hands over a string that ends with a zero.
     let outcome = unsafe { address_of(address, port) }.and_then(|address| {
-        let connected = socket.options().connect(address).map_err(|error| explain(&error));
-        socket.keep(connected?)
+        socket.open(|options| {
+            let connected = options.connect(address).map_err(|error| explain(&error));
+            socket.keep(connected?)
+        })
     });
     socket.report(outcome, -1)
 }
@@ -284,8 +327,8 @@ pub unsafe extern "C" fn sap_set_timeout(sock: *mut Socket, milliseconds: c_int)
 pub unsafe extern "C" fn sap_set_key(sock: *mut Socket, key: *const [u8; 32]) -> c_int {
     let socket = socket!(sock, -1);
     // SAFETY: the pointer is null or leads to 32 bytes that nobody changes during the call.
-    socket.settings().options.key = unsafe { key.as_ref() }.copied().map(Key::new);
-    0
+    let key = unsafe { key.as_ref() }.copied().map(Key::new);
+    socket.report(socket.set_option(|options| options.key = key), -1)
 }
 
 /// See `sap.h`.
@@ -297,8 +340,8 @@ pub unsafe extern "C" fn sap_set_profile(sock: *mut Socket, profile: c_int) -> c
         1 => Ok(Config::paper()),
         other => Err((libc::EINVAL, format!("{other} is neither SAP_STANDARD nor SAP_PAPER"))),
     };
-    let set = config.map(|config| socket.settings().options.config = config);
-    socket.report(set.map(|()| 0), -1)
+    let set = config.and_then(|config| socket.set_option(|options| options.config = config));
+    socket.report(set, -1)
 }
 
 /// See `sap.h`.
@@ -312,8 +355,8 @@ pub unsafe extern "C" fn sap_set_carrier(sock: *mut Socket, name: *const c_char)
         let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
         name.parse::<Carrier>().map(Some).map_err(|error| (libc::EINVAL, error))
     };
-    let set = carrier.map(|carrier| socket.settings().options.carrier = carrier);
-    socket.report(set.map(|()| 0), -1)
+    let set = carrier.and_then(|carrier| socket.set_option(|options| options.carrier = carrier));
+    socket.report(set, -1)
 }
 
 /// See `sap.h`.
@@ -381,6 +424,7 @@ pub unsafe extern "C" fn sap_send(sock: *mut Socket, data: *const c_void, len: u
     };
     let stream = socket.settings().stream;
     let sent = socket.connected().and_then(|open| {
+        open.check_length(len).map_err(|error| explain(&error))?;
         let message = Message { stream, ..open.message(data) };
         open.send_message(&message).map_err(|error| explain(&error))
     });

@@ -94,6 +94,14 @@ fn threads_share_a_socket_and_its_errors() {
 }
 
 #[test]
+fn what_cannot_take_effect_is_refused() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/misuse.c");
+    if let Some(text) = build_and_run("misuse", &source, &[]) {
+        assert_eq!(text, "refused at once\n");
+    }
+}
+
+#[test]
 fn a_socket_without_memory_is_null() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/memory.c");
     if let Some(text) = build_and_run("memory", &source, &[]) {

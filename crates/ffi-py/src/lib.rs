@@ -34,6 +34,8 @@ fn raise(error: Error) -> PyErr {
             Some(number) => PyOSError::new_err((number, text)),
             None => PyOSError::new_err(text),
         },
+        Error::Name(source) if source.raw_os_error().is_none() => PyOSError::new_err(text),
+        Error::Name(source) => PyOSError::new_err((source.raw_os_error(), text)),
         Error::Send(SendError::Full) => PyBlockingIOError::new_err(text),
         Error::Send(SendError::NotOpen | SendError::Finished) => PyConnectionError::new_err(text),
         Error::Send(_) | Error::Address(_) => PyValueError::new_err(text),
@@ -167,7 +169,11 @@ impl PySocket {
     fn message(&self, data: &Bound<'_, PyAny>, stream: u16) -> PyResult<Message> {
         let data = match data.cast::<PyBytes>() {
             Ok(bytes) => Bytes::from_owner(PyBackedBytes::from(bytes.clone())),
-            Err(_) => PyBuffer::<u8>::get(data)?.to_vec(data.py())?.into(),
+            Err(_) => {
+                let buffer = PyBuffer::<u8>::get(data)?;
+                self.socket.check_length(buffer.len_bytes()).map_err(raise)?;
+                buffer.to_vec(data.py())?.into()
+            }
         };
         Ok(Message { stream, ..self.socket.message_of(data) })
     }

@@ -1,6 +1,7 @@
 """Two ends of a connection in one program, blocking and with asyncio."""
 
 import asyncio
+import mmap
 
 import windfall_sap
 
@@ -91,7 +92,21 @@ async def awaited():
     assert numbers == list(range(count))
 
 
+def too_long():
+    listener = windfall_sap.listen()
+    sender = windfall_sap.connect(*listener.getsockname())
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    for long in [bytes(1 << 17), mmap.mmap(-1, 1 << 40, flags=flags, prot=mmap.PROT_READ)]:
+        try:
+            sender.send(long)
+        except ValueError as error:
+            assert f"{len(long)} bytes" in str(error), error
+        else:
+            raise AssertionError("no path carries it")
+
+
 blocking()
+too_long()
 sealed()
 without_copies()
 asyncio.run(awaited())

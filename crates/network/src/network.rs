@@ -276,7 +276,8 @@ impl Network {
         self.watchdog.stalled().or_else(|| self.agenda.next().map(|(at, _)| at))
     }
 
-    /// Sets how many steps may be taken at one instant before the network counts as stalled.
+    /// Sets how many steps may be taken at one instant before the network counts as stalled; within
+    /// a millisecond it may take twice as many.
     pub fn limit_steps_per_instant(&mut self, steps: u64) {
         self.watchdog.set_limit(steps);
     }
@@ -287,7 +288,8 @@ impl Network {
         self.watchdog.total()
     }
 
-    /// Where and why time does not advance, if too much happens at one instant.
+    /// Where and why time does not advance, if too much happens at one instant or within a
+    /// millisecond.
     ///
     /// Nothing more happens at that instant; later ones go on with what is left.
     #[must_use]

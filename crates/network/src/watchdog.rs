@@ -3,23 +3,28 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
-use windfall_base::Instant;
+use windfall_base::{Duration, Instant};
 
 /// Steps at one instant before the network counts as stalled, unless told otherwise.
 ///
 /// Some seconds of work: 100 MB over a link that takes no time are about a tenth of it.
 const LIMIT: u64 = 1 << 23;
+/// Time that crawls has not advanced either: in so short a span of it, all instants together may
+/// take [`SHARE`] times as many steps as one of them.
+const SPAN: Duration = Duration::from_millis(1);
+/// See [`SPAN`].
+const SHARE: u64 = 2;
 /// The last steps before the limit, of which it is noted where they happen.
 const SAMPLE: u64 = 1 << 12;
 /// Elements that a [`Stall`] names.
 const NAMED: usize = 6;
 
-/// Simulated time does not advance: too much happens at one instant.
+/// Simulated time does not advance: too much happens at one instant, or at instants close together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// The instant.
+    /// The instant, or the last of them.
     pub at: Instant,
-    /// Steps taken at it.
+    /// Steps taken at it, or at all of them.
     pub steps: u64,
     /// The names of the elements that took the last steps, the busiest first.
     pub elements: Vec<String>,
@@ -48,15 +53,28 @@ pub(crate) struct Watchdog {
     steps: u64,
     /// Steps at all earlier instants.
     before: u64,
+    /// When the span began, and the steps before it.
+    since: Instant,
+    before_span: u64,
     limit: u64,
+    /// Steps that this instant may take.
+    allowed: u64,
     /// Where the last steps before the limit happened.
     busy: BTreeMap<usize, u64>,
 }
 
 impl Default for Watchdog {
     fn default() -> Self {
-        let busy = BTreeMap::new();
-        Self { at: Instant::START, steps: 0, before: 0, limit: LIMIT, busy }
+        Self {
+            at: Instant::START,
+            steps: 0,
+            before: 0,
+            since: Instant::START,
+            before_span: 0,
+            limit: LIMIT,
+            allowed: LIMIT,
+            busy: BTreeMap::new(),
+        }
     }
 }
 
@@ -64,6 +82,7 @@ impl Watchdog {
     /// Sets how many steps one instant may take.
     pub(crate) fn set_limit(&mut self, steps: u64) {
         self.limit = steps;
+        self.allow();
     }
 
     /// Notes the time.
@@ -72,18 +91,30 @@ impl Watchdog {
             self.at = now;
             self.before += self.steps;
             self.steps = 0;
-            self.busy.clear();
+            if now >= self.since + SPAN {
+                (self.since, self.before_span) = (now, self.before);
+            }
+            self.allow();
+            // Where time crawls, the last steps are those of many instants.
+            if self.allowed == self.limit {
+                self.busy.clear();
+            }
         }
+    }
+
+    fn allow(&mut self) {
+        let left = self.limit.saturating_mul(SHARE).saturating_sub(self.before - self.before_span);
+        self.allowed = self.limit.min(left);
     }
 
     /// Notes a step of an element; false if it may not be taken.
     #[inline]
     pub(crate) fn step(&mut self, element: usize) -> bool {
-        if self.steps >= self.limit {
+        if self.steps >= self.allowed {
             return false;
         }
         self.steps += 1;
-        if self.steps + SAMPLE > self.limit {
+        if self.steps + SAMPLE > self.allowed {
             *self.busy.entry(element).or_default() += 1;
         }
         true
@@ -96,7 +127,7 @@ impl Watchdog {
 
     /// The instant that takes more steps than allowed, if there is one.
     pub(crate) fn stalled(&self) -> Option<Instant> {
-        (self.steps >= self.limit).then_some(self.at)
+        (self.steps >= self.allowed).then_some(self.at)
     }
 
     /// What the watchdog says of the instant, where elements have these names.
@@ -105,6 +136,8 @@ impl Watchdog {
         let mut busy: Vec<(u64, usize)> = self.busy.iter().map(|(at, n)| (*n, *at)).collect();
         busy.sort_unstable_by_key(|&(steps, element)| (core::cmp::Reverse(steps), element));
         let elements = busy.iter().take(NAMED).map(|&(_, element)| names[element].clone());
-        Some(Stall { at, steps: self.steps, elements: elements.collect() })
+        let is_crawl = self.allowed < self.limit;
+        let steps = if is_crawl { self.total() - self.before_span } else { self.steps };
+        Some(Stall { at, steps, elements: elements.collect() })
     }
 }

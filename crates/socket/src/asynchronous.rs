@@ -118,6 +118,7 @@ impl SapSocket {
     /// # Errors
     /// As [`Socket::send`].
     pub async fn send(&self, data: &[u8]) -> Result<(), Error> {
+        self.socket.check_length(data.len())?;
         self.send_message(&self.socket.message(data)).await
     }
 

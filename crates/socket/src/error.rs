@@ -37,9 +37,12 @@ pub enum Error {
         /// Why the connection ended; `None` if the time was up, without anything getting on.
         reason: Option<CloseReason>,
     },
-    /// The address cannot be resolved.
+    /// Nobody can be at this address.
     #[error("{0} is no address")]
     Address(String),
+    /// The address of a name is not found.
+    #[error("cannot find the address: {0}")]
+    Name(#[source] io::Error),
 }
 
 fn unfinished(

@@ -14,6 +14,7 @@ use windfall_sap::{
 use crate::carrier::Carrier;
 use crate::driver::{Handle, State, Status};
 use crate::error::Error;
+use crate::pool::LONG;
 use crate::udplite::UdpLiteSocket;
 
 /// The longest SAP datagram that every path of IPv6 carries (RFC 8200, section 5): 1280 bytes less
@@ -63,7 +64,7 @@ impl Options {
     /// # Errors
     /// If none answers in time, or the system refuses.
     pub fn connect(&self, to: impl ToSocketAddrs) -> Result<SapSocket, Error> {
-        let addresses = to.to_socket_addrs().map_err(Error::system("cannot find the address"))?;
+        let addresses = to.to_socket_addrs().map_err(Error::Name)?;
         let mut last = Error::Address("nothing".to_owned());
         for address in addresses {
             match self.connect_one(address) {
@@ -75,6 +76,9 @@ impl Options {
     }
 
     fn connect_one(&self, to: SocketAddr) -> Result<SapSocket, Error> {
+        if to.port() == 0 {
+            return Err(Error::Address(format!("{to} (port 0)")));
+        }
         let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
         let any = any.parse().map_err(|_| Error::Address(any.to_owned()))?;
         let mut socket = self.bind(any)?;
@@ -103,7 +107,7 @@ impl Options {
     /// # Errors
     /// If an address is in use or not of this machine.
     pub fn listen(&self, on: impl ToSocketAddrs) -> Result<SapListener, Error> {
-        let mut on = on.to_socket_addrs().map_err(Error::system("cannot find the address"))?;
+        let mut on = on.to_socket_addrs().map_err(Error::Name)?;
         let on = on.next().ok_or_else(|| Error::Address("nothing".to_owned()))?;
         self.listen_on(self.bind(on)?)
     }
@@ -277,10 +281,22 @@ impl SapSocket {
     /// # Errors
     /// If the message is too long for the path, or the connection has ended.
     pub fn send(&self, data: &[u8]) -> Result<(), Error> {
+        self.check_length(data.len())?;
         self.send_message(&self.message(data))
     }
 
-    /// The message of these bytes, as the socket's mode or its tolerance has it travel.
+    /// Refuses what no path carries, before anybody copies it.
+    ///
+    /// # Errors
+    /// If a message of `len` bytes is longer than the longest datagram.
+    pub fn check_length(&self, len: usize) -> Result<(), Error> {
+        match len > LONG {
+            true => Err(SendError::TooLong { len, most: self.max_message() }.into()),
+            false => Ok(()),
+        }
+    }
+
+    /// The message of a copy of these bytes, as the socket's mode or its tolerance has it travel.
     #[must_use]
     pub fn message(&self, data: &[u8]) -> Message {
         self.message_of(self.core.socket.pool().copy(data))

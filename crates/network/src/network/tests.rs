@@ -190,6 +190,30 @@ fn time_that_does_not_advance_is_noticed() {
 }
 
 #[test]
+fn time_that_crawls_is_noticed() {
+    let mut config = timeless();
+    let path = || PathConfig {
+        line: Line::Instant,
+        delay: Duration::from_nanos(1),
+        air: AirConfig::default(),
+    };
+    config.links[0].medium = MediumConfig::Pipe(PipeConfig { forward: path(), backward: path() });
+    let mut network = build(&config);
+    network.limit_steps_per_instant(20_000);
+    for _ in 0..40_000 {
+        let Some(next) = network.next_event().filter(|_| network.stall().is_none()) else { break };
+        network.handle_timeout(next);
+    }
+    let stall = network.stall().expect("a stream without an end takes next to no time here");
+    assert_eq!((stall.steps, network.steps()), (40_000, 40_000));
+    assert!(stall.at > Instant::START && stall.at < Instant::START + Duration::from_millis(1));
+    let mut elements = stall.elements.clone();
+    elements.sort_unstable();
+    assert_eq!(elements, ["air/far", "air/near", "far", "near"]);
+    assert!(stall.to_string().starts_with("time does not advance at 0.0000"), "{stall}");
+}
+
+#[test]
 fn much_work_at_different_instants_is_no_stall() {
     let mut network = build(&pair(AirConfig::default(), Arq::None));
     network.limit_steps_per_instant(200);

@@ -271,3 +271,21 @@ fn a_close_that_gives_up_says_what_was_not_delivered_and_tells_the_other_end() {
     // The last acknowledgement may not have been sent yet.
     assert!(read + left >= 60 && left > 20, "{read} read, {left} left");
 }
+
+#[test]
+fn a_message_that_no_path_carries_is_refused_before_it_is_copied() {
+    let (here, _there) = pair(Options::default());
+    let error = here.send(&vec![0; LONG + 1]).expect_err("it is too long");
+    let most = here.max_message();
+    let expected = SendError::TooLong { len: LONG + 1, most };
+    assert!(matches!(&error, Error::Send(found) if *found == expected), "{error}");
+    here.check_length(LONG).expect("some path might carry it");
+}
+
+#[test]
+fn what_nobody_can_be_at_is_refused_at_once() {
+    let error = SapSocket::connect("127.0.0.1:0").err().expect("nobody has port 0");
+    assert_eq!(error.to_string(), "127.0.0.1:0 (port 0) is no address");
+    let error = SapSocket::connect("a..b:5").err().expect("no host has this name");
+    assert!(matches!(error, Error::Name(_)), "{error}");
+}

@@ -1,0 +1,53 @@
+/* What cannot take effect is refused at once: settings that come too late, addresses where nobody
+ * can be, messages that no path carries, and no socket at all. */
+#define _DEFAULT_SOURCE
+#include <errno.h>
+#include <sap.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#define REFUSED(call, number)                                              \
+    do {                                                                   \
+        errno = 0;                                                         \
+        if ((call) != -1 || errno != (number)) {                           \
+            fprintf(stderr, "%s: errno %d, not %d\n", #call, errno, number); \
+            return 1;                                                      \
+        }                                                                  \
+    } while (0)
+
+int main(void)
+{
+    static const uint8_t key[32] = {1};
+    size_t vast = (size_t)1 << 40;
+    sap_sock_t *here = sap_socket(), *there = sap_socket();
+
+    REFUSED(sap_set_key(NULL, key), EINVAL);
+    REFUSED(sap_send(NULL, "a", 1), EINVAL);
+    REFUSED(sap_connect(here, NULL, 1), EINVAL);
+    REFUSED(sap_connect(here, "127.0.0.1", 0), EINVAL);
+    REFUSED(sap_connect(here, "a..b", 1), ENXIO);
+    /* None of them was too early for a key. */
+    if (sap_set_key(here, key) || sap_set_key(here, NULL))
+        return 2;
+
+    if (sap_bind(there, "127.0.0.1", 0) || sap_connect(here, "127.0.0.1", sap_port(there)))
+        return 3;
+    REFUSED(sap_set_key(there, key), EINVAL);
+    REFUSED(sap_set_profile(there, SAP_PAPER), EINVAL);
+    REFUSED(sap_set_carrier(there, "udp"), EINVAL);
+    if (sap_accept(there))
+        return 4;
+    REFUSED(sap_set_key(here, key), EISCONN);
+    REFUSED(sap_set_profile(here, SAP_PAPER), EISCONN);
+    REFUSED(sap_set_carrier(here, "udp"), EISCONN);
+
+    /* Nobody has so much memory to copy it to. */
+    void *data = mmap(NULL, vast, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED)
+        return 5;
+    REFUSED(sap_send(here, data, vast), EMSGSIZE);
+    sap_close(here);
+    sap_close(there);
+    puts("refused at once");
+    return 0;
+}
