@@ -66,7 +66,8 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link stays a link.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let old = fs::metadata(path).ok();
-    let Some(name) = path.file_name().filter(|_| old.as_ref().is_none_or(|it| it.is_file())) else {
+    let is_plain = old.as_ref().is_none_or(fs::Metadata::is_file);
+    let Some(name) = path.file_name().filter(|_| is_plain) else {
         return fs::write(path, bytes);
     };
     let name = format!(".{}.{}", name.to_string_lossy(), std::process::id());
