@@ -72,13 +72,37 @@ impl FromStr for Rate {
             ("Mbit", 1e6),
             ("Gbit", 1e9),
         ];
+        if let Some(bits) = bytes_as_bits(text) {
+            let fix = format!("a capital B is for bytes, and rates are in bits: write {bits}");
+            return Err(ParseUnitError::new("rate", text, fix));
+        }
         let bps = parse_quantity(text, "rate", &units, 1e6, "10Mbps")?;
-        if !(1.0..=1e13).contains(&bps) {
+        if !(1.0..=FASTEST).contains(&bps) {
             let fix = "a link carries between 1bps and 10000Gbps, such as 10Mbps";
             return Err(ParseUnitError::new("rate", text, fix));
         }
         Ok(Self(bps.round() as u64))
     }
+}
+
+/// The fastest rate of any link, in bits per second.
+const FASTEST: f64 = 1e13;
+
+/// A rate in bytes per second, such as `10MBps` or `10 MB/s`, as it is written in bits: `80Mbps`.
+fn bytes_as_bits(text: &str) -> Option<String> {
+    let (before, after) = text.trim().split_once('B')?;
+    let is_rate = ["", "ps", "/s"].iter().any(|it| it.eq_ignore_ascii_case(after));
+    let number = before.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
+    let unit = before.trim_end_matches(|c: char| !c.is_ascii_alphabetic());
+    let prefix = match &unit[unit.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len()..] {
+        "" => "",
+        "k" | "K" => "k",
+        "m" | "M" => "M",
+        "g" | "G" => "G",
+        _ => return None,
+    };
+    let bytes: f64 = number.replace('_', "").parse().ok()?;
+    is_rate.then(|| format!("{}{prefix}bps", 8.0 * bytes))
 }
 
 serde_by_text!(Rate, "a rate such as \"10Mbps\"");
@@ -126,13 +150,36 @@ impl FromStr for Probability {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        let refused = |fix: &str| ParseUnitError::new("probability", text, fix);
+        let written = text.trim().trim_end_matches('%');
+        if let Some(fix) = misspelt_number(written) {
+            return Err(refused(&fix));
+        }
         let number = parse_quantity(text, "probability", &[("%", 1.0)], 1.0, "0.01 or 1%")?;
-        // Divided, since 70 / 100 is the number 0.7 and 70 * 0.01 is not.
-        let value = if text.trim_end().ends_with('%') { number / 100.0 } else { number };
-        Self::new(value).ok_or_else(|| {
-            ParseUnitError::new("probability", text, "it must lie in 0..1 or 0%..100%")
-        })
+        let value = if text.trim_end().ends_with('%') { hundredth(text) } else { Some(number) };
+        value.and_then(Self::new).ok_or_else(|| refused("it must lie in 0..1 or 0%..100%"))
     }
+}
+
+/// What is meant by a number with a decimal comma, or by a power of ten such as `10^-5`.
+fn misspelt_number(text: &str) -> Option<String> {
+    if let Some((base, power)) = text.split_once('^')
+        && base.trim() == "10"
+        && power.parse::<i32>().is_ok()
+    {
+        return Some(format!("write the power of ten as 1e{power}"));
+    }
+    let with_point = text.replacen(',', ".", 1);
+    let is_number = with_point != text && with_point.trim().parse::<f64>().is_ok();
+    is_number.then(|| format!("write a point for the comma: {}", with_point.trim()))
+}
+
+/// The number before the sign of per cent, divided by 100 as it is written: the nearest to 0.7 is
+/// neither 70 * 0.01 nor, of 1e-5, 1e-5 / 100.
+fn hundredth(text: &str) -> Option<f64> {
+    let number = text.trim().trim_end_matches('%').trim().replace('_', "");
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((&number, "0"));
+    format!("{mantissa}e{}", exponent.parse::<i32>().ok()?.checked_sub(2)?).parse().ok()
 }
 
 serde_by_text!(Probability, "a probability such as 0.01 or \"1%\"");

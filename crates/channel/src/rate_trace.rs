@@ -126,9 +126,16 @@ impl RateTrace {
     }
 }
 
+/// What the first line of an error trace has.
+const ERROR_TRACE: &str = "\"windfall-error-trace\"";
+
 /// Why a file of another kind is refused.
 const NO_RATE_TRACE: &str = "this is not a rate trace: give a trace of mahimahi (a time in ms on \
                              each line) or a configuration of netem-trace (JSON or TOML)";
+
+/// Why an error trace is refused.
+const IS_ERROR_TRACE: &str = "this is an error trace: give it by --error-trace, or by error-trace \
+                              in a scenario";
 
 impl FromStr for RateTrace {
     type Err = RateTraceError;
@@ -136,6 +143,9 @@ impl FromStr for RateTrace {
     /// Reads a trace of mahimahi, or a bandwidth configuration of netem-trace in JSON or TOML.
     fn from_str(text: &str) -> Result<Self, RateTraceError> {
         match text.trim_start().bytes().next() {
+            Some(b'{') if text.lines().next().is_some_and(|line| line.contains(ERROR_TRACE)) => {
+                Err(RateTraceError::Whole(IS_ERROR_TRACE.to_owned()))
+            }
             Some(b'{') => Self::from_netem_json(text),
             Some(b'[' | b'#') => Self::from_netem_toml(text),
             Some(b'0'..=b'9' | b'+' | b'-') | None => Self::from_mahimahi(text),

@@ -18,11 +18,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     if let Some(dir) = &args.man {
-        std::fs::create_dir_all(dir)
-            .and_then(|()| clap_mangen::generate_to(crate::command(), dir))
-            .map_err(|error| {
-                Trouble::new(format!("cannot write man pages into {}: {error}", dir.display()))
-            })?;
+        crate::man::write_all(dir).map_err(|error| {
+            Trouble::new(format!("cannot write man pages into {}: {error}", dir.display()))
+        })?;
     }
     if let Some(shell) = args.shell {
         // Generated in memory first: a closed pipe is no reason to panic.

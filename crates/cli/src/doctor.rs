@@ -4,7 +4,7 @@ use std::io::Write;
 
 use windfall_live::doctor::{Health, examine};
 
-use crate::exit::{Outcome, Result};
+use crate::exit::{Outcome, Result, in_plain_words};
 use crate::json;
 
 /// Say what this machine allows, and what to do about the rest
@@ -17,7 +17,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let findings = examine();
+    let mut findings = examine();
+    for finding in &mut findings {
+        finding.found = in_plain_words(&finding.found);
+    }
     let mut out = std::io::stdout().lock();
     if args.json {
         let report = serde_json::json!({ "findings": findings });

@@ -62,6 +62,9 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
             Ok(())
         }
         Err(_) if path.is_dir() => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(io::Error::new(io::ErrorKind::NotADirectory, "it is not a directory"))
+        }
         Err(error) => Err(error),
     }
 }

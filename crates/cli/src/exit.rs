@@ -1,11 +1,12 @@
 //! How the program ends: its exit codes, and one line on the standard error when it could not work.
 //!
-//! `run` and `exec` end as the command that they run, with 125 for a failure of their own; all
-//! other commands end with 0, with 1 (they ran, and the answer is no) or with 2 (they could not
-//! run). Wrong arguments are 2 everywhere.
+//! What is wrong about options, or about the files that they name, is 2 everywhere. `run` and
+//! `exec` end as the command that they run, with 125 for a failure of their own; all other commands
+//! end with 0, with 1 (they ran, and the answer is no, or they failed at work) or with 2 (they
+//! could not run).
 
 use std::fmt;
-use std::io::Write;
+use std::io::{ErrorKind as IoErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -13,6 +14,8 @@ use windfall_base::text::visible;
 
 /// Exit code of a command that could not run.
 pub(crate) const TROUBLE: u8 = 2;
+/// Exit code of a command that failed at its work with a peer.
+pub(crate) const FAILED: u8 = 1;
 /// The same of `run` and `exec`, whose other codes belong to the program that they run.
 pub(crate) const WRAPPER_TROUBLE: u8 = 125;
 
@@ -54,6 +57,12 @@ impl Trouble {
         Self { code: Some(TROUBLE), ..Self::new(message) }
     }
 
+    /// The same trouble as one with the arguments or the files that they name.
+    #[must_use]
+    pub(crate) fn into_arguments(self) -> Self {
+        Self { code: Some(TROUBLE), ..self }
+    }
+
     /// Trouble with the stations or the programs in them, which has its own exit code.
     pub(crate) fn of_run(error: &windfall_live::Error) -> Self {
         Self { code: Some(error.exit_code()), ..Self::new(error.to_string()) }
@@ -65,7 +74,11 @@ impl<E: std::error::Error + 'static> From<E> for Trouble {
         let mut message = error.to_string();
         let any: &(dyn std::error::Error + 'static) = &error;
         let io = any.downcast_ref::<std::io::Error>();
-        let is_closed_pipe = io.is_some_and(|it| it.kind() == std::io::ErrorKind::BrokenPipe);
+        let is_closed_pipe = io.is_some_and(|it| it.kind() == IoErrorKind::BrokenPipe);
+        // Every other file is named where it is written.
+        if io.is_some_and(|it| is_full(it.kind())) {
+            message = format!("cannot write the standard output: {message}");
+        }
         let mut source = error.source();
         while let Some(cause) = source {
             let text = cause.to_string();
@@ -77,6 +90,12 @@ impl<E: std::error::Error + 'static> From<E> for Trouble {
         }
         Self { is_closed_pipe, ..Self::new(message) }
     }
+}
+
+/// Whether an error says that there is no room.
+fn is_full(kind: IoErrorKind) -> bool {
+    use IoErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(kind, StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 /// A message without the numbers of the system's errors: their names stand before them.
@@ -97,8 +116,9 @@ impl fmt::Display for Trouble {
 pub(crate) fn of_usage(error: &clap::Error, explained: &str) -> ExitCode {
     let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if is_help || !error.use_stderr() {
-        // Nothing is left to do if the terminal itself fails.
-        let _ = error.print();
+        if let Err(failed) = error.print() {
+            return of_result(Err(Trouble::from(failed)), TROUBLE);
+        }
     } else {
         tell(explained);
     }
@@ -107,7 +127,8 @@ pub(crate) fn of_usage(error: &clap::Error, explained: &str) -> ExitCode {
 
 /// Prints a message of the program on the standard error; one that is closed is ignored.
 pub(crate) fn tell(message: impl fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "windfall: {}", visible(&message.to_string()));
+    let message = in_plain_words(&message.to_string());
+    let _ = writeln!(std::io::stderr(), "windfall: {}", visible(&message));
 }
 
 /// Turns what a command returned into the exit code; `trouble` is the code of its failure.

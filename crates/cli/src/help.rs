@@ -13,7 +13,7 @@ const COMMON: [(&str, &str); 19] = [
     ("far", "Run a command line at the far end"),
     ("help", ""),
     ("json", "Print the summary as JSON"),
-    ("link", "Kind of link [default: pipe]"),
+    ("link", "Kind of link"),
     ("log", "Write every event to this file, as JSON lines"),
     ("loss", "Probability that a frame is lost: 0..1 or with %"),
     ("net", "Let programs reach the host's network"),
@@ -22,12 +22,15 @@ const COMMON: [(&str, &str); 19] = [
     ("queue", "Length of the queue, or its discipline"),
     ("rate", "Rate; a bare number is in Mbps"),
     ("scenario", "Begin with the link of this scenario"),
-    ("seed", "Seed of everything that is drawn [default: 1]"),
+    ("seed", "Seed of everything that is drawn"),
     ("wait-port", "Start COMMAND when the far end listens on this port"),
 ];
 
 /// More options than these do not fit a screen.
 const SCREEN: usize = 24;
+
+/// What stands above the examples.
+pub(crate) const EXAMPLES_HEADING: &str = "Examples:\n";
 
 /// Examples of each command that does something, by its path.
 const EXAMPLES: &[(&str, &[&str])] = &[
@@ -117,9 +120,13 @@ fn at(command: Command, path: &str) -> Command {
         let path = format!("{path} {name}").trim_start().to_owned();
         command.mut_subcommand(name, |it| at(it, &path))
     });
+    let command = match path {
+        "sim" | "up" => command.mut_args(without_default),
+        _ => command,
+    };
     let examples = EXAMPLES.iter().find(|(name, _)| *name == path);
     let Some((_, examples)) = examples else { return command };
-    let examples = format!("Examples:\n  {}", examples.join("\n  "));
+    let examples = format!("{EXAMPLES_HEADING}  {}", examples.join("\n  "));
     let before = command.get_after_help().map(|it| format!("{it}\n\n")).unwrap_or_default();
     let command = command.after_long_help(format!("{before}{examples}"));
     if command.get_arguments().filter(|it| !it.is_hide_short_help_set()).count() <= SCREEN {
@@ -135,6 +142,18 @@ fn at(command: Command, path: &str) -> Command {
             None => it.hide_short_help(!is_positional),
         }
     })
+}
+
+/// The option of a command that reads a scenario: what it is unless said is said there.
+fn without_default(argument: Arg) -> Arg {
+    let default = " [default: ";
+    let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+    match help.split_once(default) {
+        Some((text, _)) if !matches!(name(&argument).as_str(), "name" | "duration") => {
+            argument.help(format!("{text}{default}as the scenario says]"))
+        }
+        _ => argument,
+    }
 }
 
 fn name(argument: &Arg) -> String {
@@ -229,6 +248,21 @@ mod tests {
                 || long.contains(&format!("--{option}[="))
                 || long.contains(&format!("--{option}\n"));
             assert!(found, "--{option} is not in the long help");
+        }
+    }
+
+    #[test]
+    fn what_a_scenario_says_has_no_other_default() {
+        for (path, mut command) in all() {
+            let help = format!("{}{}", command.render_help(), command.render_long_help());
+            match path.as_str() {
+                "sim" | "up" => {
+                    assert!(!help.contains("[default: pipe]") && !help.contains("[default: 1]"));
+                    assert!(help.contains("[default: as the scenario says]"), "{help}");
+                }
+                "run" => assert!(help.contains("[default: pipe]") && help.contains("[default: 1]")),
+                _ => {}
+            }
         }
     }
 

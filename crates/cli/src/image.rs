@@ -50,11 +50,21 @@ struct Receive {
     #[command(flatten)]
     on: On,
     /// Write the picture here, as the JPEG that arrived; as a pixmap if the name ends in .ppm
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = picture_name)]
     out: Option<PathBuf>,
     /// The picture to compare with [default: the built-in landscape]
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
+}
+
+/// A name that says no other format than one that is written.
+fn picture_name(text: &str) -> std::result::Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let ending = path.extension().map(|it| it.to_string_lossy().to_ascii_lowercase());
+    match ending.as_deref() {
+        None | Some("jpg" | "jpeg" | "ppm") => Ok(path),
+        Some(_) => Err("the picture is written as JPEG or PPM: end it in .jpg or .ppm".to_owned()),
+    }
 }
 
 /// The plan: the length of the layout and that of a datagram's data, 4 bytes each.
@@ -72,7 +82,8 @@ pub(crate) fn run(args: &Args) -> Result {
 impl Send {
     //= S0.27
     fn run(&self) -> Result {
-        let jpeg = Jpeg::encode(&read(self.file.as_deref())?, self.quality)?;
+        let jpeg = Jpeg::encode(&read(self.file.as_deref())?, self.quality)
+            .map_err(|error| Trouble::from(error).into_arguments())?;
         let layout = jpeg.layout().to_bytes();
         let mut sender = self.to.connect()?;
         sender.plan(&[(layout.len() as u32).to_be_bytes(), self.size.to_be_bytes()].concat())?;
@@ -128,7 +139,8 @@ impl Receive {
         }
         let decoded = layout.decode(&arrived)?;
         if let Some((path, output)) = self.out.as_deref().zip(output) {
-            let is_pixmap = path.extension().is_some_and(|ending| ending == "ppm");
+            let is_pixmap =
+                path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ppm"));
             let bytes = if is_pixmap { decoded.picture.to_ppm() } else { layout.to_file(&arrived) };
             output.write(&bytes)?;
         }
@@ -176,8 +188,10 @@ impl Receive {
 fn read(path: Option<&Path>) -> Result<Picture> {
     let Some(path) = path else { return Ok(landscape()) };
     let mut budget = input::budget()?;
-    let bytes = input::read(path, &mut budget).map_err(|error| cannot("read", path, &error))?;
-    Picture::read_within(&bytes, &mut budget).map_err(|error| cannot("read", path, &error))
+    let bytes = input::read(path, &mut budget);
+    let bytes = bytes.map_err(|error| cannot("read", path, &error).into_arguments())?;
+    let picture = Picture::read_within(&bytes, &mut budget);
+    picture.map_err(|error| cannot("read", path, &error).into_arguments())
 }
 
 fn cannot(what: &str, path: &Path, error: &dyn std::error::Error) -> Trouble {

@@ -20,7 +20,8 @@ const KEY: usize = 4_096;
 pub(crate) fn budget() -> Result<MemoryBudget> {
     let Some(text) = std::env::var_os(MEMORY_VARIABLE) else { return Ok(MemoryBudget::default()) };
     let size = text.to_string_lossy().parse::<ByteCount>();
-    let size = size.map_err(|error| Trouble::new(format!("{MEMORY_VARIABLE}: {error}")))?;
+    let size =
+        size.map_err(|error| Trouble::of_arguments(format!("{MEMORY_VARIABLE}: {error}")))?;
     Ok(MemoryBudget::new(usize::try_from(size.0).unwrap_or(usize::MAX)))
 }
 
@@ -37,12 +38,17 @@ pub(crate) fn read_named(path: &Path, budget: &MemoryBudget) -> io::Result<Vec<u
     budget.clone().read(File::open(path)?, DATA_PART)
 }
 
-/// The text of a file from which a tree is made; `what` names what it should be.
+/// The text of a file from which a tree is made, or of the standard input if the name is `-`;
+/// `what` names what it should be.
 pub(crate) fn read_tree(path: &Path, what: &str) -> Result<String> {
     let cannot = |error| cannot_read(path, &error);
-    let bytes = budget()?.read(File::open(path).map_err(cannot)?, TREE_PART).map_err(cannot)?;
-    let text = String::from_utf8(bytes);
-    text.map_err(|_| Trouble::new(format!("{} is no {what}: not text", path.display())))
+    let mut budget = budget()?;
+    let bytes = match path.as_os_str() == "-" {
+        true => budget.read(io::stdin(), TREE_PART),
+        false => File::open(path).and_then(|file| budget.read(file, TREE_PART)),
+    };
+    let text = String::from_utf8(bytes.map_err(cannot)?);
+    text.map_err(|_| Trouble::of_arguments(format!("{} is no {what}: not text", path.display())))
 }
 
 /// The text of a file with a key.
@@ -57,7 +63,7 @@ pub(crate) fn read_key(path: &Path) -> io::Result<String> {
 
 /// That a file cannot be read.
 pub(crate) fn cannot_read(path: &Path, error: &dyn std::error::Error) -> Trouble {
-    Trouble::new(format!("cannot read {}: {error}", path.display()))
+    Trouble::of_arguments(format!("cannot read {}: {error}", path.display()))
 }
 
 /// Writes a file beside `path` and puts it in its place when all of it is there, so that what

@@ -16,6 +16,7 @@ mod help;
 mod image;
 mod input;
 mod json;
+mod man;
 mod options;
 mod record;
 mod reproduce;
@@ -113,6 +114,7 @@ impl Command {
         match self {
             Self::Run(_) | Self::Exec(_) => exit::WRAPPER_TROUBLE,
             Self::Tcp(args) if args.is_wrapper() => exit::WRAPPER_TROUBLE,
+            Self::Stream(_) | Self::Track(_) | Self::Image(_) => exit::FAILED,
             _ => exit::TROUBLE,
         }
     }

@@ -328,7 +328,7 @@ fn place_files(direction: &mut Direction, directory: &Path) -> Result<()> {
 /// given in options.
 fn of_scenario(error: ScenarioError) -> Trouble {
     match error.line() {
-        Some(_) => Trouble::from(error),
+        Some(_) => Trouble::from(error).into_arguments(),
         None => Trouble::of_arguments(as_options(error.message())),
     }
 }

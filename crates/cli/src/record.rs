@@ -146,5 +146,5 @@ fn create(path: &Path) -> Result<Out> {
 }
 
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Trouble {
-    Trouble::new(format!("cannot {what} {}: {error}", path.display()))
+    Trouble::of_arguments(format!("cannot {what} {}: {error}", path.display()))
 }

@@ -9,6 +9,7 @@ use windfall_base::Seed;
 use windfall_report::figure::{Basis, Context, Effort, Figure, select};
 use windfall_report::{Finding, Table, page};
 
+use crate::evidence::make_folder;
 use crate::exit::{Outcome, Result, Trouble};
 use crate::json;
 use crate::options::DEFAULT_SEED;
@@ -133,7 +134,7 @@ pub(crate) fn write_all(directory: &Path, page: &str, findings: &[Finding]) -> R
 }
 
 fn make(directory: &Path) -> Result<()> {
-    fs::create_dir_all(directory).map_err(|error| cannot(directory, &error))
+    make_folder(directory).map_err(|error| cannot(directory, &error))
 }
 
 fn cannot(path: &Path, error: &std::io::Error) -> Trouble {

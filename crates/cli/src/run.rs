@@ -17,6 +17,7 @@ use crate::evidence;
 use crate::exit::{Outcome, Result, Trouble};
 use crate::options::LinkOptions;
 use crate::record::RecordOptions;
+use crate::usage::{shell_quoted, whole};
 use crate::watch::{LiveOptions, Watcher, epoch};
 
 /// Run a program over the link, in a network namespace of its own
@@ -34,7 +35,8 @@ pub(crate) struct Args {
     far: Vec<OsString>,
     /// Wait until something listens on this port at the far end before COMMAND starts, 30 s at most
     /// [default: until something listens there, 1 s at most]
-    #[arg(long, value_name = "PORT", requires = "far")]
+    #[arg(long, value_name = "PORT", requires = "far",
+          value_parser = whole(NonZeroU16::MIN..=NonZeroU16::MAX))]
     wait_port: Vec<NonZeroU16>,
     /// Write what programs at the far end print to this file, - for the standard output [default:
     /// the standard error, each line behind "far: "]
@@ -75,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let mut plan = Plan::new(&topology);
     let station = |name: &str| {
         plan.station(name).ok_or_else(|| {
-            Trouble::new(format!(
+            Trouble::of_arguments(format!(
                 "the scenario has no station \"{name}\": `run` needs {NEAR} and {FAR}; \
                  for other stations use `windfall up`"
             ))
@@ -151,8 +153,9 @@ impl Args {
     fn far_output(&self) -> Result<Option<FarOutput>> {
         let path = self.far_output.as_deref().filter(|path| *path != Path::new("-"));
         let open = |path: &Path| {
-            FarOutput::open(path)
-                .map_err(|error| Trouble::new(format!("cannot write {}: {error}", path.display())))
+            FarOutput::open(path).map_err(|error| {
+                Trouble::of_arguments(format!("cannot write {}: {error}", path.display()))
+            })
         };
         path.map(open).transpose()
     }
@@ -182,7 +185,7 @@ impl Args {
     /// The options that belong to programs and not to a scenario, as a comment to put before it.
     fn beside_the_file(&self) -> String {
         let mut words = Vec::new();
-        let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+        let quoted = |text: &str| shell_quoted(text);
         words.extend(self.far.iter().map(|it| format!("--far {}", quoted(&it.to_string_lossy()))));
         words.extend(self.wait_port.iter().map(|port| format!("--wait-port {port}")));
         let output = self.far_output.iter().map(|path| quoted(&path.to_string_lossy()));
@@ -213,7 +216,9 @@ fn v4_address(topology: &Topology, station: usize) -> Result<IpAddr> {
     let addresses = interfaces.iter().flat_map(|interface| &interface.addresses);
     let mut addresses = addresses.map(|prefix| prefix.address);
     addresses.find(IpAddr::is_ipv4).ok_or_else(|| {
-        Trouble::new(format!("--net needs an IPv4 address at {FAR}: the scenario gives it none"))
+        Trouble::of_arguments(format!(
+            "--net needs an IPv4 address at {FAR}: the scenario gives it none"
+        ))
     })
 }
 

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use indicatif::{ProgressBar, ProgressStyle};
 use windfall_base::{Duration, Instant};
 use windfall_live::Signals;
-use windfall_scenario::{Flags, Topology};
+use windfall_scenario::{AppKind, Flags, Topology};
 use windfall_sim::Simulation;
 use windfall_trace::recorder::Recorder;
 use windfall_trace::summary::{ApplicationSummary, LinkSummary, StationSummary, Summary};
 
-use crate::exit::{Outcome, Result};
+use crate::exit::{Outcome, Result, tell};
 use crate::options::LinkOptions;
 use crate::record::{RecordOptions, command_line};
 use crate::watch::summary_text;
@@ -23,7 +23,7 @@ const STEPS: u64 = 200;
 /// Run a scenario in simulated time: same seed, same output
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The scenario file
+    /// The scenario file, - for the standard input
     scenario: PathBuf,
     /// How long to run, in simulated time; a bare number is in ms [default: as the scenario says]
     #[arg(long, value_name = "TIME", value_parser = some_time)]
@@ -51,13 +51,16 @@ pub(crate) fn run(args: &Args) -> Result {
         return Ok(Outcome::Done);
     }
     let (topology, seed) = (loaded.topology()?, loaded.seed());
+    if !loaded.scenario.apps.iter().any(|app| *app.kind.get_ref() != AppKind::Sink) {
+        tell("no application sends anything in this scenario: add one by [[app]]");
+    }
     let mut simulation = Simulation::new(&topology, seed)?;
     let mut recorder = args.record.recorder(&topology, simulation.network_mut(), seed, 0)?;
     let signals = Signals::take_over()?;
     let ended = advance(&mut simulation, &mut recorder, topology.duration, &signals);
-    // What was recorded is complete up to here, whatever ended the run; what could not be recorded
-    // costs the exit code, not the result.
-    let recorded = recorder.finish();
+    // What was recorded is complete up to here, whatever ended the run. Each file that cannot be
+    // written has said so itself, and the result counts without it.
+    let _ = recorder.finish();
     let mut summary = Summary::new(seed, command_line(), simulation.now() - Instant::START);
     if !matches!(ended, Ok(None)) {
         summary.interrupted_of_seconds = Some(topology.duration.as_secs_f64());
@@ -68,7 +71,6 @@ pub(crate) fn run(args: &Args) -> Result {
         false => out.write_all(summary_text(&summary, &std::io::stdout()).as_bytes())?,
     }
     let signal = ended?;
-    recorded?;
     Ok(signal.map_or(Outcome::Done, |signal| Outcome::Command(128 + signal as u8)))
 }
 

@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use windfall_base::Seed;
 use windfall_live::Signals;
 use windfall_live::tcp::{Engine, Place};
-use windfall_scenario::TcpSettings;
+use windfall_scenario::{TcpSettings, TcpSettingsError};
 
 use crate::exit::{Result, Trouble};
 use crate::options::DEFAULT_SEED;
@@ -72,7 +72,8 @@ pub(crate) struct EngineOptions {
 
 impl EngineOptions {
     fn settings(&self) -> Result<TcpSettings> {
-        Ok(self.tcp.join(",").parse()?)
+        let settings = self.tcp.join(",").parse();
+        settings.map_err(|error: TcpSettingsError| Trouble::from(error).into_arguments())
     }
 
     fn place(&self) -> Result<Place> {
@@ -90,11 +91,26 @@ impl EngineOptions {
     }
 }
 
+/// What is wrong about a port, if it is a number but no port.
+fn wrong_port(text: &str) -> Option<String> {
+    let is_number = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    (is_number && text.parse::<u16>().is_err())
+        .then(|| format!("port {text} is above {}", u16::MAX))
+}
+
 /// The address that a text names: a host and a port.
 fn resolve(text: &str) -> Result<SocketAddr> {
     let why = |reason: &str| {
-        Trouble::new(format!("\"{text}\" is no address: {reason}; write it as 10.77.0.2:80"))
+        let fix = "write it as 10.77.0.2:80";
+        Trouble::of_arguments(format!("\"{text}\" is no address: {reason}; {fix}"))
     };
+    let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
+    if let Some(wrong) = wrong_port(port) {
+        return Err(why(&wrong));
+    }
+    if host.is_empty() {
+        return Err(why("it has no host or no port"));
+    }
     let mut found = text.to_socket_addrs().map_err(|error| why(&error.to_string()))?;
     found.next().ok_or_else(|| why("nobody knows the name"))
 }

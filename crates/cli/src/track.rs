@@ -51,8 +51,14 @@ struct Receive {
     #[command(flatten)]
     on: On,
     /// The greatest plausible speed, in m/s; the default is a sprinter's
-    #[arg(long, default_value_t = SPRINT, value_name = "SPEED", value_parser = real)]
+    #[arg(long, default_value_t = SPRINT, value_name = "SPEED", value_parser = speed)]
     bound: f64,
+}
+
+/// A speed at which somebody gets on.
+fn speed(text: &str) -> std::result::Result<f64, String> {
+    let refused = || "use a speed above 0, such as 10".to_owned();
+    real(text).ok().filter(|speed| *speed > 0.0).ok_or_else(refused)
 }
 
 /// The plan of a trace: points (4 bytes), microseconds between them (8), the true speed (8).
@@ -163,9 +169,13 @@ fn read_plan(plan: &[u8]) -> Option<(u32, f64, f64)> {
 
 /// The track points of a GPX file, in their order.
 fn read_gpx(path: &Path) -> Result<Vec<Point>> {
-    let cannot = |what: &str| Trouble::new(format!("cannot read {}: {what}", path.display()));
+    let cannot =
+        |what: &str| Trouble::of_arguments(format!("cannot read {}: {what}", path.display()));
     let text = crate::input::read_tree(path, "track")?;
-    let document = roxmltree::Document::parse(&text).map_err(|error| cannot(&error.to_string()))?;
+    let document = roxmltree::Document::parse(&text).map_err(|error| {
+        let at = error.pos();
+        cannot(&format!("it is no GPX: no XML from line {}, column {} on", at.row, at.col))
+    })?;
     let mut points = Vec::new();
     for node in document.descendants().filter(|node| node.has_tag_name_local("trkpt")) {
         let number = |name: &str| node.attribute(name).and_then(|text| text.parse().ok());

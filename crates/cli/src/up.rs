@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use windfall_base::text::visible;
-use windfall_live::{Door, Ending, Plan, Signals, Stage, session};
+use windfall_live::{Door, Ending, Plan, Signals, Stage, door, session};
 use windfall_network::Network;
 
 use crate::exit::{Outcome, Result, Trouble};
@@ -17,10 +17,10 @@ use crate::watch::{LiveOptions, Watcher, epoch};
 /// Programs enter them with `windfall exec STATION -- COMMAND`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The scenario file
+    /// The scenario file, - for the standard input
     scenario: PathBuf,
     /// The name of the run for `windfall exec` [default: the name of the file]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = run_name)]
     name: Option<String>,
     #[command(flatten)]
     link: LinkOptions,
@@ -35,6 +35,12 @@ impl Args {
     pub(crate) fn load(&self) -> Result<Loaded> {
         self.link.load(Some(&self.scenario), self.live.flags())
     }
+}
+
+/// A name under which a run can be found.
+fn run_name(text: &str) -> std::result::Result<String, String> {
+    let refused = || format!("use up to {} letters without /", door::LONGEST);
+    door::is_name(text).then(|| text.to_owned()).ok_or_else(refused)
 }
 
 pub(crate) fn run(args: &Args) -> Result {

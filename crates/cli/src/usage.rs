@@ -1,5 +1,7 @@
 //! The command line as people type it: what clap would misread, and its errors in plain words.
 
+mod stray;
+
 use core::fmt::Display;
 use core::ops::RangeInclusive;
 use core::str::FromStr;
@@ -55,6 +57,15 @@ pub(crate) fn real(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "use a number, such as 3 or 0.5".to_owned())
 }
 
+/// The word as a shell would have to be given it.
+pub(crate) fn shell_quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 /// What is wrong with the arguments `words`, and the fix, in one line.
 pub(crate) fn explain(error: &clap::Error, command: &clap::Command, words: &[String]) -> String {
     let text = |kind| match error.get(kind) {
@@ -62,7 +73,6 @@ pub(crate) fn explain(error: &clap::Error, command: &clap::Command, words: &[Str
         _ => None,
     };
     let (path, command) = subcommand(command, words);
-    let runs_programs = ["run", "exec", "tcp forward"].contains(&path.as_str());
     if error.kind() == ErrorKind::UnknownArgument {
         match text(ContextKind::InvalidArg) {
             Some(option) if option.starts_with("--duration") && ["run", "up"].contains(&&*path) => {
@@ -75,15 +85,20 @@ pub(crate) fn explain(error: &clap::Error, command: &clap::Command, words: &[Str
                      `windfall sim FILE --duration 5s`"
                 );
             }
-            Some(word) if runs_programs && !word.starts_with('-') => {
-                let place = words.iter().position(|it| it == word).unwrap_or(words.len());
-                let (before, after) = words.split_at(place);
+            Some(option) if option.starts_with("--latency") => {
+                return format!("unexpected argument '{option}' found; tip: write --delay");
+            }
+            Some(option) if option.starts_with("--jitter") => {
                 return format!(
-                    "unexpected argument '{word}': write -- before the command to run: windfall \
-                     {} -- {}",
-                    before.join(" "),
-                    after.join(" ")
+                    "unexpected argument '{option}' found; tip: a link delays every bit alike \
+                     (--delay), and more only by its queue, by --arq or by a --rate-trace"
                 );
+            }
+            Some(word) if !word.starts_with('-') => {
+                let runs_programs = ["run", "exec", "tcp forward"].contains(&path.as_str());
+                if let Some(advice) = stray::advice(word, command, words, runs_programs) {
+                    return format!("unexpected argument '{word}'{advice}");
+                }
             }
             _ => {}
         }

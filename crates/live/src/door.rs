@@ -29,7 +29,7 @@ const PREFIX: &str = "windfall/";
 /// The user's directory of sockets, in that of everything that lasts as long as the session.
 const FOLDER: &str = "windfall";
 /// The longest name of a run.
-const LONGEST: usize = 60;
+pub const LONGEST: usize = 60;
 /// Guests that may wait.
 const WAITING: i32 = 64;
 
@@ -116,7 +116,8 @@ struct Open {
 }
 
 /// Whether a run may be called so: its name is that of a file, and is shown to users.
-fn is_name(name: &str) -> bool {
+#[must_use]
+pub fn is_name(name: &str) -> bool {
     let is_plain = !name.chars().any(|it| it.is_control() || it == '/');
     (1..=LONGEST).contains(&name.len()) && is_plain && !name.starts_with('.')
 }

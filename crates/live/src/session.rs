@@ -94,6 +94,8 @@ impl Signals {
         let mut blocked = taken;
         // A run in the background may write to the terminal and give it back to its owner.
         blocked.add(Signal::SIGTTOU);
+        // A file that reaches the limit of its size is an error of writing and no end of the run.
+        blocked.add(Signal::SIGXFSZ);
         blocked.thread_block().doing(|| "block signals".into())?;
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
         Ok(Self(SignalFd::with_flags(&taken, flags).doing(|| "wait for signals".into())?))

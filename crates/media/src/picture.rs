@@ -65,6 +65,10 @@ impl Picture {
     /// If it is neither, or too large.
     pub fn read_within(bytes: &[u8], budget: &mut MemoryBudget) -> Result<Self, Error> {
         let is_jpeg = bytes.starts_with(&[0xff, 0xd8]);
+        let is_pnm = matches!(bytes, [b'P', b'1'..=b'7', ..]);
+        if !is_jpeg && !is_pnm {
+            return Err(Error::Foreign);
+        }
         let format = if is_jpeg { ImageFormat::Jpeg } else { ImageFormat::Pnm };
         let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
         let mut limits = Limits::default();

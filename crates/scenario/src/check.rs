@@ -20,9 +20,6 @@ type Checked = Result<(), Fault>;
 /// The shortest MTU that carries an IPv4 packet with a full header and a fragment (RFC 791).
 const LEAST_MTU: u16 = 68;
 
-/// The highest rate of a link, in bits per second; far beyond any that there is.
-const MOST_BPS: u64 = 10_000_000_000_000;
-
 /// Finds the first thing in `scenario` that cannot be.
 pub(crate) fn scenario(scenario: &Scenario) -> Checked {
     let format = *scenario.format.get_ref();
@@ -223,15 +220,6 @@ fn check_direction(direction: &Direction) -> Checked {
     if let Some(delay) = direction.delay.as_ref().filter(|d| *d.get_ref() > longest) {
         let message = format!("a delay of {} is too long: use at most 1h", delay.get_ref());
         return Err(Fault::at(delay.span(), message));
-    }
-    let fastest = direction.rate.as_ref().filter(|rate| rate.get_ref().as_bps() > MOST_BPS);
-    if let Some(rate) = fastest {
-        let message = format!(
-            "a rate of {} is more than any link has: use at most 10000Gbps, or none for a link \
-             on which sending takes no time",
-            rate.get_ref()
-        );
-        return Err(Fault::at(rate.span(), message));
     }
     if let (Some(_), Some(trace)) = (&direction.rate, &direction.rate_trace) {
         let message = "a direction has a rate or a rate trace, not both: remove one of them";

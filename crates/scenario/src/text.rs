@@ -58,6 +58,7 @@ fn fault_of(error: &toml::de::Error, text: &str) -> Fault {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let span = error.span();
     let value = span.clone().and_then(|span| text.get(span)).unwrap_or_default().trim();
+    let key = span.as_ref().and_then(|span| key_before(text, span.start));
     let message = match (quoted.split_first(), message) {
         (Some((word, known)), m) if m.starts_with("unknown field") => {
             let fix = suggestion(word, known, "keys");
@@ -65,7 +66,8 @@ fn fault_of(error: &toml::de::Error, text: &str) -> Fault {
         }
         (Some((word, known)), m) if m.starts_with("unknown variant") => {
             let fix = suggestion(word, known, "words");
-            format!("unknown word \"{word}\": {fix}")
+            let place = key.map(|key| format!(" for {key}")).unwrap_or_default();
+            format!("unknown word \"{word}\"{place}: {fix}")
         }
         (Some((word, _)), m) if m.starts_with("missing field") => match *word {
             "format" => format!("the key \"format\" is missing: write `format = {FORMAT}` first"),
@@ -73,11 +75,22 @@ fn fault_of(error: &toml::de::Error, text: &str) -> Fault {
         },
         (_, m) if m.starts_with("invalid type") || m.starts_with("invalid value") => {
             let expected = m.rsplit_once("expected ").map_or(m, |(_, expected)| expected);
-            format!("{} is not allowed here: write {}", shortened(value), in_words(expected))
+            let expected = match key {
+                Some("format") => format!("{FORMAT}, without quotes"),
+                _ => in_words(expected),
+            };
+            format!("{} is not allowed here: write {expected}", shortened(value))
         }
         (_, m) => m.lines().collect::<Vec<_>>().join("; "),
     };
     Fault { span, message }
+}
+
+/// The key on the same line, if the value that begins at `start` is all of its value.
+fn key_before(text: &str, start: usize) -> Option<&str> {
+    let line = text.get(..start)?.lines().next_back()?;
+    let key = line.trim_end().strip_suffix('=')?.trim();
+    (!key.is_empty()).then_some(key)
 }
 
 /// What serde expects, in words of the scenario and not of Rust.

@@ -251,9 +251,13 @@ impl LateSummary {
     #[must_use]
     pub fn disturbance(&self) -> Option<String> {
         let Self { pauses, paused_seconds, longest_pause_seconds, .. } = self;
+        let times = match pauses {
+            1 => "once".to_owned(),
+            pauses => format!("{pauses} times"),
+        };
         self.disturbed.then(|| {
             format!(
-                "disturbed: the run stood still {pauses} times, {paused_seconds:.3} s in all, \
+                "disturbed: the run stood still {times}, {paused_seconds:.3} s in all, \
                  {longest_pause_seconds:.3} s at worst; delays are not the link's alone"
             )
         })

@@ -17,6 +17,49 @@ fn impossible_rates_are_refused() {
 }
 
 #[test]
+fn rates_in_bytes_are_refused_with_what_they_are_in_bits() {
+    let cases = [
+        ("10MBps", "80Mbps"),
+        ("10MBPS", "80Mbps"),
+        ("1.5 kB/s", "12kbps"),
+        ("2GB", "16Gbps"),
+        ("1_000Bps", "8000bps"),
+    ];
+    for (text, bits) in cases {
+        let error = text.parse::<Rate>().unwrap_err().to_string();
+        assert!(error.ends_with(&format!("bytes, and rates are in bits: write {bits}")), "{error}");
+    }
+    // What names bits is taken as netem takes it, in any case.
+    for text in ["10mbps", "10MBit", "10MBIT", "10mBit"] {
+        assert_eq!(text.parse::<Rate>().unwrap().as_bps(), 10_000_000, "{text}");
+    }
+    assert!("10 xBps".parse::<Rate>().is_err() && "B".parse::<Rate>().is_err());
+}
+
+#[test]
+fn the_fastest_rate_is_the_same_in_every_message() {
+    assert!("10000Gbps".parse::<Rate>().is_ok());
+    let error = "10001Gbps".parse::<Rate>().unwrap_err().to_string();
+    assert!(error.contains("between 1bps and 10000Gbps"), "{error}");
+}
+
+#[test]
+fn misspelt_probabilities_are_told_as_they_are_to_be_written() {
+    let cases = [
+        ("0,05", "write a point for the comma: 0.05"),
+        ("0,5%", "write a point for the comma: 0.5"),
+        ("10^-5", "write the power of ten as 1e-5"),
+    ];
+    for (text, fix) in cases {
+        let error = text.parse::<Probability>().unwrap_err().to_string();
+        assert!(error.ends_with(fix), "{error}");
+    }
+    assert_eq!("1e-5%".parse::<Probability>().unwrap().to_string(), "1e-7");
+    assert_eq!("2.5 %".parse::<Probability>().unwrap().get(), 0.025);
+    assert!("%".parse::<Probability>().is_err());
+}
+
+#[test]
 fn air_time_is_rounded_up() {
     let rate = Rate::from_bps(3).unwrap();
     assert_eq!(rate.time_of_bits(1).as_nanos(), 333_333_334);

@@ -301,6 +301,13 @@ fn a_trace_from_bytes_keeps_to_its_budget() {
 }
 
 #[test]
+fn an_error_trace_is_told_where_it_belongs() {
+    let text = "{\"format\":\"windfall-error-trace\",\"version\":1}\nend 0\n";
+    let error = text.parse::<RateTrace>().expect_err("no rates").to_string();
+    assert!(error.contains("this is an error trace: give it by --error-trace"), "{error}");
+}
+
+#[test]
 fn what_begins_like_toml_is_read_as_toml() {
     for text in ["key = 5", "a_b-c.\"d\" = [1]", "Key=1"] {
         let error = text.parse::<RateTrace>().expect_err("no trace").to_string();

@@ -194,8 +194,8 @@ fn what_up_generates_says_all_that_its_options_say() {
 fn what_belongs_to_programs_stands_before_the_scenario() {
     let words = "run --far serve --wait-port 80 --far-output log --far-may-fail --net -- get it";
     let args = Run::try_parse_from(words.split(' ')).expect("options").args;
-    let expected = "# beside this file: --far 'serve' --wait-port 80 --far-output 'log' \
-                    --far-may-fail --net -- 'get' 'it'\n";
+    let expected = "# beside this file: --far serve --wait-port 80 --far-output log \
+                    --far-may-fail --net -- get it\n";
     assert_eq!(args.beside_the_file(), expected);
     let plain = Run::try_parse_from(["run", "--loss", "1%"]).expect("options").args;
     assert_eq!(plain.beside_the_file(), "");

@@ -8,7 +8,7 @@ use windfall_live::tcp::engine::Interruption;
 use windfall_live::tcp::{Amount, Engine, Job, Offer, Record, kernel};
 
 use super::{EngineOptions, record, resolve};
-use crate::exit::{Outcome, Result, Trouble};
+use crate::exit::{Outcome, Result, Trouble, in_plain_words};
 use crate::usage::whole;
 
 /// What is sent unless something else is said.
@@ -139,6 +139,8 @@ fn with_engine(
 
 /// Says what became of a connection; the answer is no if it failed or carried the wrong bytes.
 fn publish(common: &Common, tcp: &str, one: &Record) -> Result {
+    let error = one.error.as_deref().map(in_plain_words);
+    let one = &Record { error, ..one.clone() };
     let mut out = std::io::stdout().lock();
     if common.options.json {
         record::json(&mut out, one, tcp, common.options.seed)?;

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use windfall_live::tcp::engine::{Companion, Interruption};
 use windfall_live::tcp::{Engine, Offer};
 
-use super::{EngineOptions, record, resolve};
+use super::{EngineOptions, record, resolve, wrong_port};
 use crate::exit::{Outcome, Result, Trouble, tell};
 
 /// The place of the engine's own addresses in LISTEN.
@@ -58,12 +58,13 @@ fn rules(pairs: &[String]) -> Result<Vec<Rule>> {
     let rule = |pair: &[String]| {
         let [listen, target] = pair else {
             let message = format!("LISTEN {} has no TARGET: write pairs", pair.join(" "));
-            return Err(Trouble::new(message));
+            return Err(Trouble::of_arguments(message));
         };
         let target = resolve(target)?;
         if let Some((ENGINE, port)) = listen.split_once(':') {
+            let wrong = wrong_port(port).unwrap_or_else(|| "it has no port".to_owned());
             let port = port.parse().ok().filter(|port| *port > 0);
-            let fix = || Trouble::new(format!("\"{listen}\" has no port: write engine:8080"));
+            let fix = || Trouble::of_arguments(format!("\"{listen}\": {wrong}: write engine:8080"));
             return Ok(Rule::ByEngine(port.ok_or_else(fix)?, target));
         }
         let port = listen.parse::<u16>().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));

@@ -35,8 +35,15 @@ fn other_sizes_are_not_compared() {
 
 #[test]
 fn what_is_no_picture_is_an_error() {
-    assert!(Picture::read(b"no picture").is_err());
-    assert!(Picture::read(&[0xff, 0xd8, 0xff]).is_err());
+    let refused = |bytes: &[u8]| Picture::read(bytes).expect_err("no picture").to_string();
+    for foreign in [b"no picture".as_slice(), b"", b"P", b"Pnm is a format", b"\x89PNG"] {
+        let error = refused(foreign);
+        assert_eq!(error, "it is not a picture that Windfall reads (JPEG or PNM)");
+    }
+    for broken in [[0xff, 0xd8, 0xff].as_slice(), b"P6\n2 2\n255\n", b"P6 x", b"P1"] {
+        let error = refused(broken);
+        assert_eq!(error, "the picture cannot be decoded: it is broken or cut off", "{broken:?}");
+    }
 }
 
 #[test]

@@ -79,8 +79,14 @@ fn impossible_values_name_their_line_the_value_and_the_fix() {
             "a.toml:14: no station is called \"farr\": did you mean \"far\"?",
         ),
         ("format = 1", "format = 2", "a.toml:2: format 2 is unknown"),
+        ("format = 1", "format = \"1\"", "\"1\" is not allowed here: write 1, without quotes"),
+        ("name = \"air\"", "kind = \"wifi\"", "a.toml:13: unknown word \"wifi\" for kind: "),
         ("\"cbr\"", "\"ping\"", "a.toml:32: ping has no key \"rate\": remove it"),
-        ("\"cbr\"", "\"pign\"", "a.toml:29: unknown word \"pign\": did you mean \"ping\"?"),
+        (
+            "\"cbr\"",
+            "\"pign\"",
+            "a.toml:29: unknown word \"pign\" for kind: did you mean \"ping\"?",
+        ),
         ("\"persistent\"", "true", "a.toml:24: true is not allowed here: write text in quotes"),
         ("rate = \"64kbps\"", "", "a.toml:29: cbr takes either a rate or an interval"),
         (
@@ -169,7 +175,7 @@ proptest::proptest! {
 #[test]
 fn values_of_a_wrong_kind_are_refused_in_words_of_the_scenario() {
     let cases = [
-        ("format = 1", "format = \"x\"", "write a whole number from 0 to 4294967295"),
+        ("format = 1", "format = \"x\"", "write 1, without quotes"),
         (
             "delay = 5",
             "mtu = 70000",

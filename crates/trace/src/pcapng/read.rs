@@ -29,7 +29,10 @@ pub struct Packet {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// It does not begin as pcapng does.
-    #[error("this is no pcapng file: it begins with {found:02x?}; write one with --pcap DIR")]
+    #[error(
+        "this is no pcapng file{}; write one with --pcap DIR",
+        if found.is_empty() { ": it is empty" } else { "" }
+    )]
     NotACapture {
         /// The first bytes.
         found: Vec<u8>,

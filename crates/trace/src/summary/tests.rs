@@ -86,6 +86,8 @@ fn a_disturbed_run_is_marked() {
     };
     summary.late = Some(late);
     let text = summary.to_text();
+    let once = LateSummary { pauses: 1, ..late };
+    assert!(once.disturbance().is_some_and(|it| it.contains("stood still once, 5.012 s in all")));
     let line = "late deliveries: 0 of 9 by more than 1 ms; 2 of 5 packets read late, worst \
                 5000.000 ms\n";
     assert!(text.contains(line), "{text}");

@@ -224,7 +224,7 @@ mod tests {
     fn what_a_busy_machine_adds_is_left_out() {
         let printed = "late deliveries: 2 of 36 by more than 1 ms; 3 of 38 packets read late, \
                        worst 9.211 ms\n\
-                       disturbed: the run stood still 1 times, 0.020 s in all, 0.020 s at worst; \
+                       disturbed: the run stood still once, 0.020 s in all, 0.020 s at worst; \
                        delays are not the link's alone\n\
                        a; b of c packets read late";
         let shown = "late deliveries: 2 of 36 by more than 1 ms, worst 9.211 ms\n\

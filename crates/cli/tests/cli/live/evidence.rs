@@ -1,6 +1,7 @@
 //! What a run writes as it goes on: others can follow it, and what fails in it costs no result.
 
 use std::os::unix::fs::symlink;
+use std::process::Command;
 
 use crate::live::{Folder, pings, require, run, text, windfall};
 
@@ -29,6 +30,25 @@ fn a_full_disk_costs_neither_the_exit_code_nor_the_summary() {
     // The other files are whole.
     assert!(std::fs::metadata(path("far.pcapng")).is_ok_and(|far| far.len() > 300));
     assert!(path("near-to-far.trace").exists());
+}
+
+#[test]
+fn the_limit_of_a_files_size_ends_programs_and_not_the_run() {
+    require!("ping");
+    let folder = Folder::new("file-limit");
+    let log = folder.path().join("events");
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -c 0; ulimit -f 1; exec \"$@\"", "sh", crate::live::WINDFALL]);
+    command.args(["run", "--log"]).arg(&log).current_dir(folder.path());
+    // What it writes itself ends the program by the signal, as anywhere else: 128 + 25.
+    let program = "head -c 100000 /dev/zero >large; test $? = 153 && exit 7";
+    let line = format!("{}; {program}", pings(5, "-q $WINDFALL_BASE"));
+    let output = command.args(["--", "sh", "-c", &line]).output().expect("it runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(7), "{errors}");
+    let line = format!("cannot write {}: File too large", log.display());
+    assert_eq!(errors.matches(&line).count(), 1, "{errors}");
+    assert!(errors.contains("late deliveries"), "{errors}");
 }
 
 #[test]
