@@ -322,7 +322,7 @@ impl<'a> Output<'a> {
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Trouble {
-    Trouble::new(format!("cannot write {}: {error}", path.display()))
+    Trouble::new(format!("cannot write {}: {error}", path.display())).into_arguments()
 }
 
 //= S0.58
