@@ -285,18 +285,14 @@ fn holds_inverted_bits(trace: &ErrorTrace) -> bool {
 }
 
 fn fit_text(report: &Report) -> String {
+    let what = match report.level {
+        "loss" => "frames lost",
+        "frame" => "frames wrong",
+        _ => "bits wrong",
+    };
     let mut text = format!(
-        "{} of {} {}s wrong\n\n{:<16} {:>10} {:>10} {:>10} {:>10} {:>16} {:>16}\n",
-        report.wrong,
-        report.steps,
-        report.level,
-        "model",
-        "p",
-        "r",
-        "1-h",
-        "1-k",
-        "ln likelihood",
-        "BIC"
+        "{} of {} {what}\n\n{:<16} {:>10} {:>10} {:>10} {:>10} {:>16} {:>16}\n",
+        report.wrong, report.steps, "model", "p", "r", "1-h", "1-k", "ln likelihood", "BIC"
     );
     for model in &report.models {
         text += &format!(

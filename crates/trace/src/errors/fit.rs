@@ -76,7 +76,7 @@ pub struct Fit {
 /// A fit as it is reported.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// `frame` or `bit`.
+    /// What was fitted: `loss`, `frame` or `bit`.
     pub level: &'static str,
     /// Frames or bits.
     pub steps: u64,
@@ -231,7 +231,11 @@ impl Fit {
             format!("--{option} \"{p:.4e} {r:.4e} {bad:.4e} {good:.4e}\"")
         };
         Report {
-            level: if is_bits { "bit" } else { "frame" },
+            level: match level {
+                Level::Loss => "loss",
+                Level::Frame => "frame",
+                Level::Bit => "bit",
+            },
             steps: self.steps,
             wrong: self.wrong,
             best: models[best].name,

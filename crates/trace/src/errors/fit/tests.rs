@@ -30,6 +30,8 @@ fn a_chain_of_frames_is_found_again() {
     let report = fit.report(Level::Loss);
     assert_eq!(report.best, "gilbert-elliott");
     assert!(report.option.starts_with("--gemodel \""), "{}", report.option);
+    let levels = [Level::Loss, Level::Frame, Level::Bit].map(|level| fit.report(level).level);
+    assert_eq!(levels, ["loss", "frame", "bit"]);
 }
 
 fn steps(trace: &ErrorTrace) -> Steps {
