@@ -4,6 +4,10 @@
 //! what it had sufficed, and by how much. So of each level is learned how often it saves what the
 //! level below does not; only blocks that had at least that much parity tell. A failure that no
 //! level was seen to save counts for none, and is no reason for parity.
+//!
+//! A level that is not in use must be tried again now and then, for the air may have changed. Where
+//! most failures are beyond any code that would cost in proportion to them, so each trial that saves
+//! nothing makes the next one later, and each block saved makes it sooner.
 
 use windfall_wire_link::coded::{Fate, Level};
 
@@ -12,16 +16,29 @@ const PRIOR: f64 = 0.6;
 /// The weight of one block.
 const MEMORY: f64 = 0.2;
 /// By how much what is known of a level fades with each failure that had less than it, so that
-/// stronger levels are tried now and then where much fails.
-const FADE: f64 = 0.02;
+/// stronger levels are tried now and then where much fails: at first, and at least.
+const FADE: [f64; 2] = [0.02, 0.02 / 256.0];
+/// What a block that a level did not save leaves of how fast it fades.
+const BACK_OFF: f64 = 0.8;
+/// How many times as fast it fades after a block that it saved: one of ten keeps the balance.
+const SAVED: f64 = 8.0;
+
+/// What is known of a level.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// The share that it saves of what the level below it does not.
+    share: f64,
+    /// How fast that is forgotten.
+    fade: f64,
+}
 
 /// What each level saves of what the level below it does not.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Beyond([f64; 8]);
+pub(super) struct Beyond([Known; 8]);
 
 impl Default for Beyond {
     fn default() -> Self {
-        Self([PRIOR; 8])
+        Self([Known { share: PRIOR, fade: FADE[0] }; 8])
     }
 }
 
@@ -37,12 +54,17 @@ impl Beyond {
             Fate::Missing => return,
         };
         for level in Level::all().skip(1) {
-            let share = &mut self.0[level.index()];
+            let known = &mut self.0[level.index()];
             if level <= tried {
-                let saved = f64::from(u8::from(enough == Some(level)));
-                *share += MEMORY * (saved - *share);
+                let saved = enough == Some(level);
+                known.share += MEMORY * (f64::from(u8::from(saved)) - known.share);
+                if saved {
+                    known.fade = (SAVED * known.fade).min(FADE[0]);
+                } else if enough.is_none() {
+                    known.fade = (BACK_OFF * known.fade).max(FADE[1]);
+                }
             } else if enough.is_none() {
-                *share += FADE * (PRIOR - *share);
+                known.share += known.fade * (PRIOR - known.share);
             }
         }
     }
@@ -53,7 +75,7 @@ impl Beyond {
         let mut needed = [0.0; 8];
         let mut left = 1.0;
         for level in Level::all().filter(|level| *level > used) {
-            needed[level.index()] = left * self.0[level.index()];
+            needed[level.index()] = left * self.0[level.index()].share;
             left -= needed[level.index()];
         }
         needed
@@ -106,5 +128,31 @@ mod tests {
         shares(&beyond, [0.384, 0.68 - 0.02 * 0.08, 0.6]);
         beyond.learn(Level::STRONGEST, Fate::Missing);
         shares(&beyond, [0.384, 0.68 - 0.02 * 0.08, 0.6]);
+    }
+
+    /// How many failures without parity it takes until a tenth is expected of LIGHT.
+    fn patience(beyond: &mut Beyond) -> usize {
+        let mut failures = 0;
+        while beyond.spread(Level::NONE)[Level::LIGHT.index()] < 0.1 {
+            beyond.learn(Level::NONE, Fate::Failed);
+            failures += 1;
+        }
+        failures
+    }
+
+    #[test]
+    fn a_level_that_saves_nothing_is_tried_again_later_and_later() {
+        let mut beyond = Beyond::default();
+        let mut waits = Vec::new();
+        for _ in 0..8 {
+            (0..10).for_each(|_| beyond.learn(Level::LIGHT, Fate::Failed));
+            waits.push(patience(&mut beyond));
+        }
+        assert!(waits.is_sorted(), "{waits:?}");
+        assert!(waits[0] > 20 && waits[7] > 1_000 && waits[7] < 3_000, "{waits:?}");
+        // Where it does save blocks again it is tried as often as at first.
+        (0..3).for_each(|_| beyond.learn(Level::LIGHT, Fate::Good(4)));
+        (0..20).for_each(|_| beyond.learn(Level::STRONGEST, Fate::Good(99)));
+        assert!(patience(&mut beyond) < 20);
     }
 }

@@ -8,7 +8,8 @@
 //!   cut, or when length is not to blame, one more.
 //! - *Parity.* The level that would have carried the most data in the blocks reported lately: up at
 //!   once, down by one level after every fourth reported frame. A failed block counts for the
-//!   levels above its own only as far as these were seen to save such blocks.
+//!   levels above its own only as far as these were seen to save such blocks; a rise that has saved
+//!   none yet is taken back at once.
 //!
 //! A frame that was lost whole says nothing about either: a shorter or better coded one would have
 //! been lost as well.
@@ -47,6 +48,8 @@ pub struct Flex {
     beyond: Beyond,
     /// Reported frames since the level changed.
     steady: u32,
+    /// The level to fall back to at once, until a block needs more than it.
+    proven: Level,
 }
 
 impl Default for Flex {
@@ -64,6 +67,7 @@ impl Default for Flex {
             needs,
             beyond: Beyond::default(),
             steady: 0,
+            proven: Level::NONE,
         }
     }
 }
@@ -109,6 +113,9 @@ impl Flex {
 
     fn learn_parity(&mut self, used: Level, fates: &[Fate]) {
         for fate in fates {
+            if let Fate::Good(corrected) = fate {
+                self.proven = self.proven.max(Level::correcting(usize::from(*corrected)));
+            }
             self.beyond.learn(used, *fate);
             if let Some(seen) = need(*fate, used, &self.beyond) {
                 approach(&mut self.needs, &seen, BLOCK_MEMORY);
@@ -118,9 +125,13 @@ impl Flex {
         let most = self.most_data();
         if most > self.level {
             (self.level, self.steady) = (most, 0);
+        } else if most < self.level && self.proven < self.level {
+            (self.level, self.steady) = (most.max(self.proven), 0);
         } else if most < self.level && self.steady >= STEADY {
             (self.level, self.steady) = (self.level.weaker(), 0);
         }
+        // What was needed at a level above is no reason to stay there the next time.
+        self.proven = self.proven.min(self.level);
     }
 
     /// The level at which blocks bring the most data.

@@ -160,6 +160,26 @@ fn a_block_that_no_code_could_have_saved_is_no_demand_for_parity() {
     }
 }
 
+//= S3.21
+#[test]
+fn damage_beyond_any_code_costs_flex_no_more_than_a_few_per_cent() {
+    // Every second block is destroyed, each other one needs LIGHT.
+    let mut flex = Flex::default();
+    let mut data = |frames| {
+        let mut data = 0;
+        for _ in 0..frames {
+            let plan = flex.plan(&REQUEST).unwrap();
+            let fates = [0, 9_000, 0, 9_000, 0].map(|symbols| wrong(plan, symbols + 4));
+            flex.learn(plan, Outcome::Report(&fates));
+            data += if plan.level < Level::LIGHT { 0 } else { plan.level.data() };
+        }
+        data as f64 / (frames * Level::LIGHT.data()) as f64
+    };
+    data(100);
+    let share = data(1_000);
+    assert!(share > 0.97, "{share}");
+}
+
 /// Reports frames of which a share is cut short anywhere, however long they are.
 fn cut_anywhere(policy: &mut dyn Policy, share: f64, frames: usize) -> Vec<u8> {
     let mut random = Stream::new(Seed(4), "cuts");
