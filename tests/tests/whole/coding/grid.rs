@@ -64,10 +64,10 @@ const CHANNELS: [(&str, bool); 33] = [
     ("truncate = \"80%\"", true),
     ("loss = \"20%\"\nber = 1e-4", false),
     // Much of the damage is beyond any code.
-    ("window = \"60% 12000 50%\"\nber = 1e-4", true),
+    ("window = \"60% 12000 50%\"\nber = 1e-4", false),
     ("window = \"40% 12000 50%\"\nber = 1e-4", false),
-    ("window = \"40% 12000 50%\"\nber = 1e-3", false),
-    ("window = \"40% 12000 30%\"\nber = 5e-4", false),
+    ("window = \"40% 12000 50%\"\nber = 1e-3", true),
+    ("window = \"40% 12000 30%\"\nber = 5e-4", true),
     ("bit-gemodel = \"1e-5 1e-5 0.3 0\"", false),
     ("bit-gemodel = \"3e-6 3e-6 0.5 1e-4\"", false),
 ];
