@@ -18,7 +18,7 @@ const VARIABLE: &str = "WINDFALL_TEST_GRID";
 const POLICIES: [&str; 5] = ["bold", "light", "robust", "flex", "best"];
 /// What FLEX and BEST reach at least of the best static policy.
 const WITHIN: [f64; 2] = [0.90, 0.95];
-/// What BEST reaches where it is known to fall short of that, because most damage is beyond any code.
+/// What BEST reaches where it is known to fall short of that: most damage is beyond any code.
 const BEHIND: [(&str, f64); 5] = [
     ("bit-gemodel = \"1e-5 1e-5 0.3 0\"", 0.90),
     ("window = \"40% 12000 30%\"\nber = 5e-4", 0.90),
