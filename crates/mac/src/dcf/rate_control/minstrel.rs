@@ -42,9 +42,12 @@ struct Statistics {
 }
 
 impl Statistics {
-    /// The share of arrivals, a little less where few attempts tell it; `None` without any.
-    fn success(&self) -> Option<f64> {
-        (self.all_attempts > 0.0).then(|| self.all_arrivals / (self.all_attempts + 1.0))
+    /// The share of arrivals, where that of the next faster rate counts as one more attempt.
+    ///
+    /// A slower rate succeeds at least as often. Without that one which is seldom tried would never
+    /// be seen to be better: the few attempts in the second place of the chain tell too little.
+    fn success(&self, faster: f64) -> f64 {
+        (self.all_arrivals + faster) / (self.all_attempts + 1.0)
     }
 
     /// Seconds that an attempt takes: interframe spaces and backoff, frame and answer.
@@ -168,14 +171,13 @@ impl Minstrel {
             rate.all_arrivals = MEMORY * rate.all_arrivals + f64::from(rate.arrivals);
             (rate.attempts, rate.arrivals) = (0, 0);
         }
-        // What was never tried succeeds at least as often as the next faster rate that was.
         let mut faster = 0.0;
         let mut success: Vec<f64> = self
             .rates
             .iter()
             .rev()
             .map(|rate| {
-                faster = rate.success().unwrap_or(faster);
+                faster = rate.success(faster);
                 faster
             })
             .collect();
@@ -360,9 +362,10 @@ mod tests {
         let rate = minstrel.rates[0];
         assert_eq!((rate.all_attempts, rate.all_arrivals), (8.0, 3.25));
         assert_eq!((rate.attempts, rate.arrivals), (0, 0));
-        // A little less than the share, for few attempts; none for a rate that was never tried.
-        assert_eq!(rate.success(), Some(3.25 / 9.0));
-        assert_eq!(minstrel.rates[1].success(), None);
+        // The next faster rate counts as one attempt; a rate that was never tried has nothing else.
+        assert_eq!(rate.success(0.0), 3.25 / 9.0);
+        assert_eq!(rate.success(0.5), 3.75 / 9.0);
+        assert_eq!(minstrel.rates[1].success(0.5), 0.5);
     }
 
     #[test]
@@ -379,6 +382,12 @@ mod tests {
         assert!(9.0 / seconds(&minstrel, 2) > 20.0 / seconds(&minstrel, 0));
         minstrel.update();
         assert_eq!(minstrel.chain.map(|[best, _, surest]| (best, surest)), Some((0, 0)));
+        // Two attempts in the second place tell that the slower rate is the better one.
+        let mut minstrel = Minstrel::new(vec![PhyRate::Ofdm48, PhyRate::Ofdm54], Preamble::Long);
+        (minstrel.rates[0].attempts, minstrel.rates[0].arrivals) = (2, 2);
+        (minstrel.rates[1].attempts, minstrel.rates[1].arrivals) = (99, 80);
+        minstrel.update();
+        assert_eq!(minstrel.chain.map(|[best, ..]| best), Some(0));
         // What was never tried is taken to succeed as often as the next faster rate that was.
         let mut minstrel = counted([(0, 0), (0, 0), (99, 50)]);
         minstrel.update();
