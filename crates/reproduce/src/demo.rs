@@ -37,6 +37,8 @@ const TICK: Duration = Duration::from_millis(100);
 const SHORT: f64 = 0.5;
 /// Share of late packets from which on the machine and not the link decided how long it took.
 const DISTURBED: f64 = 0.05;
+/// The same where the outcome is the expected one.
+const OVERWHELMED: f64 = 0.5;
 
 /// What to demonstrate.
 #[derive(Clone, Debug)]
@@ -223,9 +225,11 @@ impl Moved {
         share("late", "delivered").max(share("read_late", "read"))
     }
 
-    /// Whether the run stood still for a while.
-    fn is_disturbed(&self) -> bool {
-        self.summary["late"]["disturbed"].as_bool().unwrap_or(false)
+    /// Share of the transfer during which the run stood still.
+    fn paused(&self) -> f64 {
+        let paused = self.summary["late"]["paused_seconds"].as_f64().unwrap_or(0.0);
+        let limit = self.limit.as_secs_f64();
+        paused / self.result.as_ref().map_or(limit, |seconds| *seconds)
     }
 
     /// Kilobytes per second; `None` if it did not finish.
@@ -330,11 +334,13 @@ fn judged(measured: String, holds: bool, cases: &[&Moved]) -> (String, Verdict) 
         return (format!("{measured}; {why}"), Verdict::NotComparable);
     }
     let late = cases.iter().map(|case| case.late()).fold(0.0, f64::max);
-    let busy = match cases.iter().any(|case| case.is_disturbed()) {
-        true => Some("a run stood still for a while".to_owned()),
-        false => {
-            (late > DISTURBED).then(|| format!("{:.0} % of the packets were late", 100.0 * late))
-        }
+    let paused = cases.iter().map(|case| case.paused()).fold(0.0, f64::max);
+    // What holds does so by far: only a machine that was busy most of the time could have made it.
+    let bound = if holds { OVERWHELMED } else { DISTURBED };
+    let busy = match (paused > bound, late > bound) {
+        (true, _) => Some(format!("it stood still for {:.0} % of the time", 100.0 * paused)),
+        (false, true) => Some(format!("{:.0} % of the packets were late", 100.0 * late)),
+        (false, false) => None,
     };
     if let Some(busy) = busy {
         let measured = format!("{measured}; the machine was busy: {busy}");
