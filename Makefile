@@ -31,7 +31,7 @@ mutants:
 
 # Installs libsap for C, with its header, pkg-config file and manual, below PREFIX (/usr/local).
 install:
-	@crates/ffi-c/install
+	@crates/face/ffi-c/install
 
 # Writes the shipped error traces anew, and checks that they are what the generator makes.
 traces:

@@ -124,7 +124,11 @@ fn render(rows: &[Vec<&str>], marks: &BTreeMap<&str, Marks>) -> String {
 /// Links to files, named without what every path has in common.
 fn links(paths: &BTreeSet<String>) -> String {
     let link = |path: &String| {
-        let short = path.trim_start_matches("crates/").trim_end_matches(".rs");
+        let short = path.trim_end_matches(".rs");
+        let short = match short.strip_prefix("crates/").and_then(|it| it.split_once('/')) {
+            Some((_floor, below)) => below,
+            None => short,
+        };
         format!("[{}](../{path})", short.replace("/src/", "/"))
     };
     paths.iter().map(link).collect::<Vec<_>>().join(" ")
@@ -138,9 +142,9 @@ mod tests {
         let list = "id\tkind\ttitle\nS3.8\tX\tbursts\nS3.9\tX\tsmooth\n";
         let files = vec![
             File::new(REQUIREMENTS, list),
-            File::new("crates/link/src/arq.rs", code),
-            File::new("crates/link/src/arq/tests.rs", "//= S3.8\nfn f() {}\n"),
-            File::new("crates/report/src/reproduce/fig3.rs", "//= S3.8\nfn f() {}\n"),
+            File::new("crates/protocol/link/src/arq.rs", code),
+            File::new("crates/protocol/link/src/arq/tests.rs", "//= S3.8\nfn f() {}\n"),
+            File::new("crates/runtime/report/src/reproduce/fig3.rs", "//= S3.8\nfn f() {}\n"),
         ];
         Workspace { files, packages: Vec::new() }
     }
@@ -148,9 +152,9 @@ mod tests {
     #[test]
     fn marks_are_sorted_into_their_columns() {
         let page = page(&workspace("    //= S3.8\nfn f() {}\n")).unwrap();
-        let row = "| S3.8 | X | bursts | [link/arq](../crates/link/src/arq.rs) | \
-                   [link/arq/tests](../crates/link/src/arq/tests.rs) | \
-                   [report/reproduce/fig3](../crates/report/src/reproduce/fig3.rs) |";
+        let row = "| S3.8 | X | bursts | [link/arq](../crates/protocol/link/src/arq.rs) | \
+                   [link/arq/tests](../crates/protocol/link/src/arq/tests.rs) | \
+                   [report/reproduce/fig3](../crates/runtime/report/src/reproduce/fig3.rs) |";
         assert!(page.contains(row), "{page}");
         assert!(page.contains("## S3: 2 requirements, 1 implemented, 1 tested, 1 with a figure"));
         assert!(!page.contains("S3.9 |"));
@@ -189,6 +193,6 @@ mod tests {
     #[test]
     fn an_unknown_id_fails() {
         let error = page(&workspace("//= S3.99\n")).unwrap_err();
-        assert_eq!(error, "crates/link/src/arq.rs:1: no requirement S3.99\n");
+        assert_eq!(error, "crates/protocol/link/src/arq.rs:1: no requirement S3.99\n");
     }
 }

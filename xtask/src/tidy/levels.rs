@@ -3,39 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Breach;
-use crate::workspace::Workspace;
+use crate::workspace::{Package, Workspace};
 
-/// The level of every crate; a crate imports only from strictly lower levels.
-const LEVELS: [(&str, u8); 29] = [
-    ("windfall-base", 0),
-    ("windfall-wire-link", 1),
-    ("windfall-wire-net", 1),
-    ("windfall-fec", 1),
-    ("windfall-media", 1),
-    ("windfall-phy", 2),
-    ("windfall-link", 2),
-    ("windfall-mac", 2),
-    ("windfall-queue", 2),
-    ("windfall-ip", 2),
-    ("windfall-tcp", 2),
-    ("windfall-sap", 2),
-    ("windfall-channel", 3),
-    ("windfall-stack", 3),
-    ("windfall-apps", 3),
-    ("windfall-network", 4),
-    ("windfall-trace", 5),
-    ("windfall-energy", 5),
-    ("windfall-scenario", 5),
-    ("windfall-socket", 5),
-    ("windfall-report", 6),
-    ("windfall-sim", 6),
-    ("windfall-live", 6),
-    ("windfall-reproduce", 7),
-    ("windfall-reproduce-sap", 7),
-    ("windfall", 8),
-    ("windfall-cli", 8),
-    ("windfall-ffi-c", 8),
-    ("windfall-ffi-py", 8),
+/// The floors below `crates/`, lowest first; a crate imports only from strictly lower floors.
+const FLOORS: [&str; 9] = [
+    "foundation",
+    "codec",
+    "protocol",
+    "element",
+    "assembly",
+    "description",
+    "runtime",
+    "experiment",
+    "face",
 ];
 
 /// Crates that must not reach another, even by way of a third, and why.
@@ -64,7 +44,8 @@ const BESIDE: [&str; 5] =
     ["windfall-testkit", "windfall-tests", "windfall-bench", "windfall-fuzz", "xtask"];
 
 pub(super) fn check(workspace: &Workspace) -> Vec<Breach> {
-    let levels = BTreeMap::from(LEVELS);
+    let levels: BTreeMap<_, _> =
+        workspace.packages.iter().filter_map(|it| Some((it.name.as_str(), level(it)?))).collect();
     let mut breaches = Vec::new();
     for package in &workspace.packages {
         let name = package.name.as_str();
@@ -72,16 +53,17 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Breach> {
         if BESIDE.contains(&name) {
             continue;
         }
-        let Some(level) = levels.get(name) else {
-            breach("has no level; add it to the table in xtask/src/tidy/levels.rs".to_owned());
+        let Some(&level) = levels.get(name) else {
+            breach(format!("stands on no floor; move it to crates/{{{}}}", FLOORS.join(",")));
             continue;
         };
         let dev = package.dev_dependencies.iter().filter(|it| *it != "windfall-testkit");
         for dependency in package.dependencies.iter().chain(dev) {
             match levels.get(dependency.as_str()) {
                 None => breach(format!("imports {dependency}, which stands beside the crates")),
-                Some(lower) if lower >= level => breach(format!(
-                    "stands on level {level} and imports {dependency} of level {lower}"
+                Some(&lower) if lower >= level => breach(format!(
+                    "stands on the floor `{}` and imports {dependency} of `{}`",
+                    FLOORS[level], FLOORS[lower]
                 )),
                 Some(_) => {}
             }
@@ -96,6 +78,12 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Breach> {
         }
     }
     breaches
+}
+
+/// The level of a package: the position of its folder, `crates/FLOOR/NAME`, among the floors.
+fn level(package: &Package) -> Option<usize> {
+    let (floor, _) = package.folder.strip_prefix("crates/")?.split_once('/')?;
+    FLOORS.iter().position(|it| *it == floor)
 }
 
 /// Everything that a package depends on, directly or by way of others.

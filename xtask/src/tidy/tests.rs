@@ -6,23 +6,38 @@ use crate::workspace::{File, Package};
 fn workspace(files: &[(&str, &str)]) -> Workspace {
     let files = files.iter().map(|(path, text)| File::new(path, text)).collect();
     let package = Package { name: "windfall-link".into(), ..Package::default() };
-    Workspace { files, packages: vec![Package { folder: "crates/link".into(), ..package }] }
+    Workspace {
+        files,
+        packages: vec![Package { folder: "crates/protocol/link".into(), ..package }],
+    }
+}
+
+/// The folder of a crate below `crates/`.
+fn home(name: &str) -> &'static str {
+    match name {
+        "windfall-wire-link" => "codec/wire-link",
+        "windfall-link" => "protocol/link",
+        "windfall-mac" => "protocol/mac",
+        "windfall-stack" => "element/stack",
+        "windfall-network" => "assembly/network",
+        _ => "elsewhere",
+    }
 }
 
 fn package(name: &str, dependencies: &[&str], dev: &[&str]) -> Package {
     let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     Package {
         name: name.to_owned(),
-        folder: format!("crates/{name}"),
+        folder: format!("crates/{}", home(name)),
         dependencies: own(dependencies),
         dev_dependencies: own(dev),
         imports: Vec::new(),
     }
 }
 
-/// What is said about the file `crates/link/src/lib.rs` with this text.
+/// What is said about the file `crates/protocol/link/src/lib.rs` with this text.
 fn about(text: &str) -> Vec<String> {
-    let breaches = check(&workspace(&[("crates/link/src/lib.rs", text)]));
+    let breaches = check(&workspace(&[("crates/protocol/link/src/lib.rs", text)]));
     breaches.into_iter().map(|breach| format!("{}: {}", breach.line, breach.what)).collect()
 }
 
@@ -32,7 +47,7 @@ fn only(breaches: &[String], words: &str) {
 }
 
 #[test]
-fn the_workspace_itself_has_levels() {
+fn the_workspace_itself_keeps_to_its_floors() {
     let metadata = Workspace::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).unwrap();
     assert!(metadata.packages.len() > 15);
     assert_eq!(levels::check(&metadata), []);
@@ -44,12 +59,13 @@ fn a_tidy_file_passes() {
 }
 
 #[test]
-fn an_import_from_the_same_level_is_found() {
+fn an_import_from_the_same_floor_is_found() {
     let mut workspace = Workspace::default();
     workspace.packages.push(package("windfall-link", &["windfall-mac"], &[]));
+    workspace.packages.push(package("windfall-mac", &[], &[]));
     let breaches = levels::check(&workspace);
     assert_eq!(breaches.len(), 1);
-    assert!(breaches[0].what.contains("level 2 and imports windfall-mac of level 2"));
+    assert!(breaches[0].what.contains("floor `protocol` and imports windfall-mac"));
 }
 
 #[test]
@@ -82,10 +98,10 @@ fn no_machine_may_know_the_air() {
 }
 
 #[test]
-fn a_package_without_a_level_is_found() {
+fn a_package_on_no_floor_is_found() {
     let mut workspace = Workspace::default();
     workspace.packages.push(package("windfall-surprise", &[], &[]));
-    assert!(levels::check(&workspace)[0].what.contains("no level"));
+    assert!(levels::check(&workspace)[0].what.contains("stands on no floor"));
 }
 
 #[test]
@@ -99,7 +115,7 @@ fn long_lines_functions_files_and_crates_are_found() {
     assert_eq!(about(&"// a\n\n".repeat(501)), [""; 0]);
 
     let text = "use a;\n".repeat(500);
-    let paths: Vec<_> = (0..13).map(|n| format!("crates/link/src/m{n}.rs")).collect();
+    let paths: Vec<_> = (0..13).map(|n| format!("crates/protocol/link/src/m{n}.rs")).collect();
     let files: Vec<_> = paths.iter().map(|path| (&path[..], &text[..])).collect();
     let breaches = budgets::check(&workspace(&files));
     assert_eq!(breaches.len(), 1);
@@ -109,7 +125,7 @@ fn long_lines_functions_files_and_crates_are_found() {
 #[test]
 fn tests_do_not_count_as_code() {
     let test = "use a;\n".repeat(501);
-    let breaches = budgets::check(&workspace(&[("crates/link/src/arq/tests.rs", &test)]));
+    let breaches = budgets::check(&workspace(&[("crates/protocol/link/src/arq/tests.rs", &test)]));
     assert_eq!(breaches, []);
     let inline = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "    use a;\n".repeat(501));
     assert_eq!(about(&inline), [""; 0]);
@@ -139,23 +155,23 @@ fn unsafe_needs_a_crate_that_may_and_an_argument() {
     let bare = "fn f() {\n    unsafe { g() }\n}\n";
     let argued = "fn f() {\n    // SAFETY: g has no conditions.\n    unsafe { g() }\n}\n";
     only(&about(argued), "outside of the crates");
-    let live = |text| words::check(&workspace(&[("crates/live/src/lib.rs", text)])).len();
+    let live = |text| words::check(&workspace(&[("crates/runtime/live/src/lib.rs", text)])).len();
     assert_eq!((live(bare), live(argued)), (1, 0));
     assert_eq!(live("// We never say \"unsafe\" lightly.\nconst UNSAFE: u8 = 0;\n"), 0);
 }
 
 #[test]
 fn empty_names_and_undeclared_files_are_found() {
-    let lib = ("crates/link/src/lib.rs", "pub(crate) mod utils;\npub mod arq;\n");
+    let lib = ("crates/protocol/link/src/lib.rs", "pub(crate) mod utils;\npub mod arq;\n");
     let breaches = modules::check(&workspace(&[
         lib,
-        ("crates/link/src/utils.rs", ""),
-        ("crates/link/src/arq.rs", ""),
-        ("crates/link/src/dead.rs", ""),
-        ("crates/link/tests/whole.rs", ""),
+        ("crates/protocol/link/src/utils.rs", ""),
+        ("crates/protocol/link/src/arq.rs", ""),
+        ("crates/protocol/link/src/dead.rs", ""),
+        ("crates/protocol/link/tests/whole.rs", ""),
     ]));
     let places: Vec<_> = breaches.iter().map(|breach| &breach.place[..]).collect();
-    assert_eq!(places, ["crates/link/src/utils.rs", "crates/link/src/dead.rs"]);
+    assert_eq!(places, ["crates/protocol/link/src/utils.rs", "crates/protocol/link/src/dead.rs"]);
 }
 
 #[test]
@@ -163,10 +179,10 @@ fn import_cycles_are_found() {
     let lib = "pub mod a;\npub mod b;\npub mod c;\npub use c::Three;\n";
     let knot = |a: &str, b: &str, c: &str| {
         let files = [
-            ("crates/link/src/lib.rs", lib),
-            ("crates/link/src/a.rs", a),
-            ("crates/link/src/b.rs", b),
-            ("crates/link/src/c.rs", c),
+            ("crates/protocol/link/src/lib.rs", lib),
+            ("crates/protocol/link/src/a.rs", a),
+            ("crates/protocol/link/src/b.rs", b),
+            ("crates/protocol/link/src/c.rs", c),
         ];
         cycles::check(&workspace(&files)).into_iter().map(|it| it.what).collect::<Vec<_>>()
     };
@@ -184,9 +200,9 @@ fn import_cycles_are_found() {
 #[test]
 fn a_module_and_its_children_may_know_each_other() {
     let files = [
-        ("crates/link/src/lib.rs", "mod arq;\n"),
-        ("crates/link/src/arq.rs", "mod window;\nuse window::Window;\npub struct Arq;\n"),
-        ("crates/link/src/arq/window.rs", "use super::Arq;\npub struct Window;\n"),
+        ("crates/protocol/link/src/lib.rs", "mod arq;\n"),
+        ("crates/protocol/link/src/arq.rs", "mod window;\nuse window::Window;\npub struct Arq;\n"),
+        ("crates/protocol/link/src/arq/window.rs", "use super::Arq;\npub struct Window;\n"),
     ];
     assert_eq!(cycles::check(&workspace(&files)), []);
 }
@@ -235,7 +251,10 @@ fn crates_that_have_two_entries_among_the_changes_are_found() {
 #[test]
 fn dependencies_that_nothing_names_are_found() {
     let mut workspace = workspace(&[
-        ("crates/link/src/lib.rs", "use windfall_base::Node;\n/// `rand::random()`\nstruct A;\n"),
+        (
+            "crates/protocol/link/src/lib.rs",
+            "use windfall_base::Node;\n/// `rand::random()`\nstruct A;\n",
+        ),
         ("crates/linked/src/lib.rs", "use other::Thing;\n"),
     ]);
     workspace.packages[0].imports = ["windfall_base", "rand", "other"].map(str::to_owned).to_vec();

@@ -29,8 +29,13 @@ const ANYWHERE: [(&str, &str, &str); 7] = [
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Folders of crates that may hold `unsafe`.
-const UNSAFE: [&str; 5] =
-    ["crates/live/", "crates/socket/", "crates/ffi-c/", "crates/ffi-py/", "crates/fec/"];
+const UNSAFE: [&str; 5] = [
+    "crates/runtime/live/",
+    "crates/runtime/socket/",
+    "crates/face/ffi-c/",
+    "crates/face/ffi-py/",
+    "crates/codec/fec/",
+];
 
 /// Declarations, which promise nothing: the argument stands where they are used.
 const DECLARED: [&str; 3] = ["unsafe fn", "unsafe extern", "unsafe(no_mangle)"];

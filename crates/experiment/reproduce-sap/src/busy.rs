@@ -1,0 +1,154 @@
+//! The busy office of paper 000 (S0.29): two stations in ad hoc mode, walls, other networks.
+
+use windfall_base::{Dbm, Duration, Rate};
+use windfall_channel::MediumConfig;
+use windfall_channel::radio::{Position, RadioConfig, Track};
+use windfall_mac::dcf::{RatePolicy, Role};
+use windfall_network::NetworkConfig;
+use windfall_scenario::{App, AppKind, Scenario};
+use windfall_stack::{LinkConfig as Link, Neighbour, WifiConfig};
+use windfall_wire_link::ieee80211::{MacAddress, PhyRate};
+
+//= S0.29
+/// The office, with the moving station at its furthest place.
+pub(super) const SCENARIO: &str = include_str!("../../../../scenarios/examples/sap-office.toml");
+/// Metres from the fixed station to the moving one.
+pub(super) const DISTANCES: [f64; 7] = [1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.2];
+//= S0.31
+/// The rates of the authors' scripts, in Mb/s.
+pub(super) const RATES: [u64; 10] = [1, 2, 6, 9, 12, 18, 24, 36, 48, 54];
+/// Bytes of IPv4 and UDP before the data of the others.
+const HEADERS: usize = 28;
+/// The place of the moving station, which sends, and of the fixed one; others follow in pairs.
+const MOVING: usize = 0;
+const FIXED: usize = 1;
+
+/// What the air of the office is like, in words, and where each number comes from.
+pub(super) const DESCRIPTION: &str = "\
+    The air: free space to 1 m and an exponent of 3 beyond (same-floor offices: 2.6 to 3.3), \
+    walls of 5 dB (light ones take 3 to 8) at 5 m, where the paper has the first, and every 3 m, \
+    as wide as its offices are; Rician fading at 11 Hz (people walking), 15 dBm (cards of the \
+    time), a noise figure of 10 dB and a distortion of -25 dB (what 802.11 assumes and allows). \
+    Other networks: three on the channel of the two, which offer 25 frames of 1000 bytes a \
+    second at 24 Mb/s, and four on channels 1 and 11, 17 to 24 m from the receiver, which offer \
+    450; of these what the transmit mask lets through reaches channel 6. Fitted to the paper: \
+    how steady paths are (K = 10), where the four stand and how much the seven send, so that \
+    more than 30 % of the frames are repeated at 54 Mb/s and 12.2 m while damage stays small. \
+    Nothing else was fitted: not which bits break, not the rates' thresholds, not the \
+    contention, not the losses with distance. The authors' floor plan, channel and neighbours \
+    are not known, so trends and bounds are compared, not curves.";
+
+/// What can be changed about the office and its stations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Office {
+    /// From the fixed station to the moving one, in metres.
+    pub(super) metres: f64,
+    /// The rate of both, in Mb/s.
+    pub(super) mbps: u64,
+    /// Whether their receivers hand up damaged frames.
+    pub(super) accept_damaged: bool,
+    /// What they send with.
+    pub(super) power: Dbm,
+    /// Frames longer than this are preceded by RTS and CTS.
+    pub(super) rts_threshold: usize,
+    /// Their channel; the others are on channels 1, 6 and 11.
+    pub(super) channel: u8,
+    /// The sender is an access point, and the receiver a member that dozes between its beacons.
+    pub(super) power_save: bool,
+}
+
+/// Another network, whose access point sends to a client.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Other {
+    /// Bytes of each packet, headers included.
+    pub(super) bytes: usize,
+    /// Packets in a second, on average.
+    pub(super) per_second: f64,
+}
+
+impl Office {
+    /// The paper's, as far as it is known.
+    pub(super) const fn new(metres: f64, mbps: u64) -> Self {
+        Self {
+            metres,
+            mbps,
+            accept_damaged: false,
+            power: Dbm(15.0),
+            rts_threshold: 2_347,
+            channel: 6,
+            power_save: false,
+        }
+    }
+
+    /// How long the stations need before anything can be sent.
+    pub(super) const fn settles_in(self) -> Duration {
+        if self.power_save { Duration::from_secs(1) } else { Duration::ZERO }
+    }
+
+    //= S0.29
+    //= S0.30
+    /// The network, without hosts: the experiment stands at the devices of all stations at once, as
+    /// the authors did by a cable.
+    pub(super) fn network(self) -> NetworkConfig {
+        let no_files = &mut |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
+        let topology = scenario().topology(0, ("", SCENARIO), no_files);
+        let mut network = topology.expect("the office can be").network;
+        // The air comes first; the cable is left to the experiment.
+        network.links.truncate(1);
+        let link = &mut network.links[0];
+        for (place, end) in link.ends.iter_mut().enumerate() {
+            if let Link::Wifi(wifi) = &mut end.interface.link {
+                self.set_up(place, wifi);
+            }
+        }
+        if let MediumConfig::Radio(radio) = &mut link.medium {
+            self.place(radio);
+        }
+        network
+    }
+
+    /// Sets up the MAC of a station, which speaks to the other one of its pair.
+    fn set_up(self, place: usize, wifi: &mut WifiConfig) {
+        let address = MacAddress::of_station(place as u16 ^ 1);
+        wifi.neighbours = [Neighbour { address, behind: Vec::new() }].into();
+        let mac = &mut wifi.mac;
+        if place > FIXED {
+            mac.accept_damaged = false;
+            return;
+        }
+        let rate = Rate::from_mbps(self.mbps).and_then(PhyRate::from_rate);
+        mac.rate = RatePolicy::Fixed(rate.expect("the rates are those of the standard"));
+        mac.accept_damaged = self.accept_damaged;
+        mac.rts_threshold = self.rts_threshold;
+        if self.power_save {
+            let ssid = b"office".iter().copied().collect();
+            mac.role = match place {
+                MOVING => Role::AccessPoint { ssid, interval: 100, channel: self.channel },
+                _ => Role::Member { ssid, power_save: true },
+            };
+        }
+    }
+
+    /// Puts the two where they are, on their channel, with their power.
+    fn place(self, radio: &mut RadioConfig) {
+        radio.stations[MOVING].track = Track::fixed(Position::new(self.metres, 0.0));
+        for station in &mut radio.stations[MOVING..=FIXED] {
+            station.power = self.power;
+            station.channel = self.channel;
+        }
+    }
+}
+
+fn scenario() -> Scenario {
+    Scenario::parse("sap-office.toml", SCENARIO).expect("the scenario is right")
+}
+
+/// What the other networks send, in the order of the stations.
+pub(super) fn others() -> Vec<Other> {
+    let other = |app: &App| Other {
+        bytes: app.size.as_ref().map_or(0, |size| *size.get_ref() as usize) + HEADERS,
+        per_second: app.interval.as_ref().map_or(0.0, |it| 1.0 / it.get_ref().as_secs_f64()),
+    };
+    let sends = |app: &&App| *app.kind.get_ref() == AppKind::Cbr;
+    scenario().apps.iter().filter(sends).map(other).collect()
+}

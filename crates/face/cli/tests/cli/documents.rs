@@ -1,0 +1,267 @@
+//! Every command in the documents is run, and what it prints is compared with what they show.
+//!
+//! `WINDFALL_BLESS=1` writes what was printed into the documents instead; CONTRIBUTING.md says
+//! which marks stand for what may differ.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "real programs take real time, and the test waits for them"
+)]
+
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use windfall_testkit::skip;
+
+mod shown;
+
+/// No command of a document takes longer, on a machine however busy.
+const PATIENCE: Duration = Duration::from_secs(200);
+/// Runs of a command that prints something else: on a busy machine an answer may come later than a
+/// program waits for it.
+const TRIALS: u32 = 8;
+
+/// Programs that a machine may lack, and what in a command calls for them.
+const OPTIONAL: [(&str, &str); 5] = [
+    ("iperf3", "iperf3"),
+    ("python3", "python3"),
+    ("curl", "curl"),
+    ("ping", "ping"),
+    ("slirp4netns", "--net "),
+];
+
+/// A command of a document, and the lines of the document that show its output.
+#[derive(Debug)]
+struct Step {
+    command: String,
+    shown: Vec<String>,
+    /// The number of the line that follows the command, from 0.
+    line: usize,
+    /// Whether the output shown is that of one machine, and says nothing of others.
+    varies: bool,
+}
+
+/// A document: its lines, its commands, and the files that it tells the reader to write.
+#[derive(Debug, Default)]
+struct Document {
+    lines: Vec<String>,
+    steps: Vec<Step>,
+    files: Vec<(String, String)>,
+}
+
+impl Document {
+    fn parse(text: &str) -> Self {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let (mut steps, mut files) = (Vec::<Step>::new(), Vec::new());
+        let mut fence: Option<Vec<&str>> = None;
+        for (number, line) in text.lines().enumerate() {
+            let Some(words) = &fence else {
+                fence = line.strip_prefix("```").map(|info| info.split_whitespace().collect());
+                if let Some(["toml", name]) = fence.as_deref() {
+                    files.push(((*name).to_owned(), String::new()));
+                }
+                continue;
+            };
+            match words[..] {
+                _ if line == "```" => fence = None,
+                ["toml", _] => files.last_mut().expect("begun").1.extend([line, "\n"]),
+                ["console", ..] => match line.strip_prefix("$ ") {
+                    Some(command) => steps.push(Step {
+                        command: command.to_owned(),
+                        shown: Vec::new(),
+                        line: number + 1,
+                        varies: words.contains(&"varies"),
+                    }),
+                    None => steps.last_mut().expect("a command").shown.push(line.to_owned()),
+                },
+                _ => {}
+            }
+        }
+        Self { lines, steps, files }
+    }
+}
+
+/// Runs a line of the shell in `folder`: its exit code, or `None` if it took too long, and what
+/// it printed on both outputs.
+fn run(line: &str, folder: &Path) -> (Option<i32>, Vec<String>) {
+    let program = Path::new(env!("CARGO_BIN_EXE_windfall"));
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{path}", program.parent().expect("a folder").display());
+    let out = folder.with_extension("out");
+    let file = File::create(&out).expect("it can be written");
+    let mut child = Command::new("sh")
+        .args(["-c", line])
+        .current_dir(folder)
+        .env("PATH", path)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stderr(file.try_clone().expect("one more descriptor"))
+        .stdout(file)
+        .process_group(0)
+        .spawn()
+        .expect("there is a shell");
+    let code = ended(&mut child);
+    if code.is_none() {
+        let group = format!("-{}", child.id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
+    }
+    let _ = child.wait();
+    let printed = fs::read(&out).expect("it was written");
+    let printed = String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect();
+    (code, printed)
+}
+
+/// The exit code of a program, or `None` if it takes too long.
+fn ended(child: &mut Child) -> Option<i32> {
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE {
+        if let Some(status) = child.try_wait().expect("it can be waited for") {
+            return Some(status.code().unwrap_or(-1));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    None
+}
+
+/// A new folder, removed with everything in it when dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("windfall-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).expect("a folder for temporary files");
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_file(self.0.with_extension("out"));
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+}
+
+/// What came of the commands of one document.
+#[derive(Debug, Default)]
+struct Report {
+    /// Commands that were run.
+    commands: usize,
+    /// What is not as the document says.
+    faults: Vec<String>,
+    /// Why the rest of the document was not tried.
+    skipped: Option<String>,
+}
+
+/// What this machine lacks for a command.
+fn lacks(command: &str, stations: bool, folder: &Path) -> Option<&'static str> {
+    let live = ["windfall run", "windfall up", "windfall exec", "windfall demo"];
+    if !stations && live.iter().any(|it| command.contains(it)) && !command.contains("--generate") {
+        return Some("network namespaces");
+    }
+    let mut needed = OPTIONAL.into_iter().filter(|(_, mark)| command.contains(mark));
+    needed.find(|(it, _)| run(&format!("command -v {it}"), folder).0 != Some(0)).map(|it| it.0)
+}
+
+/// Whether a command may end so: a ping over a bad link may end with 1, wrong usage ends with 2 and
+/// a failure of ours with 125.
+fn is_fine(code: Option<i32>) -> bool {
+    matches!(code, Some(0 | 1))
+}
+
+/// Runs the commands of a document, in order, in a folder of their own.
+fn check(name: &str, stations: bool, bless: bool) -> Report {
+    let path = root().join(name);
+    let text = fs::read_to_string(&path).expect("the document is there");
+    let mut document = Document::parse(&text);
+    let mut report = Report::default();
+    let folder = Folder::new(&name.replace('/', "-"));
+    for shared in ["examples", "scenarios", "traces"] {
+        let target = fs::canonicalize(root().join(shared)).expect("it is there");
+        std::os::unix::fs::symlink(target, folder.0.join(shared)).expect("it can be linked");
+    }
+    for (file, text) in &document.files {
+        fs::write(folder.0.join(file), text).expect("it can be written");
+    }
+    let mut changes = Vec::new();
+    for step in &document.steps {
+        let Step { command, shown, line, varies } = step;
+        if let Some(what) = lacks(command, stations, &folder.0) {
+            report.skipped = Some(format!("{name} from `{command}` on needs {what}"));
+            break;
+        }
+        let is_same =
+            |printed: &[String]| *varies || shown.is_empty() || shown::same(shown, printed);
+        let mut trials = (0..if bless { 1 } else { TRIALS }).map(|_| {
+            let (code, printed) = run(command, &folder.0);
+            (code, shown::undisturbed(printed))
+        });
+        let first = trials.next().expect("one");
+        let is_good = |(code, printed): &(_, Vec<_>)| is_fine(*code) && is_same(printed);
+        let good = if is_good(&first) { None } else { trials.find(is_good) };
+        let (code, printed) = good.unwrap_or(first);
+        report.commands += 1;
+        if !is_fine(code) {
+            let text = printed.join("\n");
+            report.faults.push(format!("{name}:{line}: `{command}` ended with {code:?}:\n{text}"));
+            continue;
+        }
+        if is_same(&printed) {
+            continue;
+        }
+        match shown::refreshed(shown, &printed).filter(|_| bless) {
+            Some(lines) => changes.push((*line..line + shown.len(), lines)),
+            None => report.faults.push(format!(
+                "{name}:{line}: `{command}` shows\n{}\nand prints\n{}\n",
+                shown.join("\n"),
+                printed.join("\n")
+            )),
+        }
+    }
+    for (place, lines) in changes.into_iter().rev() {
+        document.lines.splice(place, lines);
+    }
+    if bless {
+        fs::write(&path, document.lines.join("\n") + "\n").expect("it can be written");
+    }
+    report
+}
+
+/// Every document of the project that shows commands.
+fn documents() -> Vec<String> {
+    let listing = fs::read_dir(root().join("docs")).expect("there are documents");
+    let names = listing.map(|file| file.expect("it can be listed").file_name());
+    let names = names.map(|name| format!("docs/{}", name.to_string_lossy()));
+    let all = names.filter(|name| name.ends_with(".md"));
+    let all = all.chain(["README.md".to_owned(), "examples/README.md".to_owned()]);
+    let shows_commands = |name: &String| {
+        let text = fs::read_to_string(root().join(name)).expect("it can be read");
+        !Document::parse(&text).steps.is_empty()
+    };
+    all.filter(shows_commands).collect()
+}
+
+#[test]
+fn the_commands_of_the_documents_print_what_is_shown() {
+    let stations = run("windfall run -q -- true", &Folder::new("probe").0).0 == Some(0);
+    let bless = std::env::var_os("WINDFALL_BLESS").is_some();
+    let documents = documents();
+    assert!(documents.len() >= 8, "{documents:?}");
+    let reports: Vec<Report> = std::thread::scope(|scope| {
+        let check = |name| scope.spawn(move || check(name, stations, bless));
+        let running: Vec<_> = documents.iter().map(|name| check(name)).collect();
+        running.into_iter().map(|it| it.join().expect("it came to its end")).collect()
+    });
+    let faults: Vec<_> = reports.iter().flat_map(|it| it.faults.clone()).collect();
+    assert!(faults.is_empty(), "{}\n(WINDFALL_BLESS=1 takes what was printed)", faults.join("\n"));
+    let skipped: Vec<_> = reports.iter().filter_map(|it| it.skipped.clone()).collect();
+    if !skipped.is_empty() {
+        skip!("{}", skipped.join("; "));
+    }
+    assert!(reports.iter().map(|it| it.commands).sum::<usize>() >= 25);
+}

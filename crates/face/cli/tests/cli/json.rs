@@ -1,0 +1,162 @@
+//! What `--json` prints is what `docs/json.md` says, member by member and in both directions.
+#![expect(clippy::disallowed_methods, reason = "a program needs time to begin")]
+
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use windfall_base::DropReason;
+
+use crate::exchange::exchange;
+use crate::sim::Scratch;
+
+mod page;
+
+pub(crate) use page::Page;
+
+/// Every application that speaks in datagrams; a flow that takes more than the link can keep, one
+/// without packets; a queue that fills; damage that checksums find.
+const FLOWS: &str = r#"format = 1
+duration = "500ms"
+overcommit = true
+[[station]]
+name = "near"
+[[station]]
+name = "far"
+[[link]]
+name = "air"
+stations = ["near", "far"]
+rate = "1Mbps"
+ber = 1e-4
+queue = "5"
+accept-damaged = true
+[[app]]
+kind = "spray"
+station = "near"
+to = "far"
+port = 5004
+[[app]]
+kind = "cbr"
+station = "near"
+to = "far"
+rate = "10kbps"
+port = 5005
+[[app]]
+kind = "ping"
+station = "near"
+to = "far"
+[[flow]]
+name = "busy"
+dst-port = 5004
+reserve = "900kbps"
+[[flow]]
+name = "silent"
+dst-port = 5006
+"#;
+
+/// Radios with energy, and TCP.
+const RADIO: &str = r#"format = 1
+duration = "100ms"
+[[station]]
+name = "near"
+[[station]]
+name = "far"
+[[link]]
+stations = ["near", "far"]
+kind = "wifi-g"
+[[app]]
+kind = "bulk"
+station = "near"
+to = "far"
+bytes = "20kB"
+"#;
+
+impl Scratch {
+    fn windfall(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_windfall"));
+        command.current_dir(&self.0).args(line.split_whitespace()).stdin(Stdio::null());
+        command
+    }
+
+    /// The one line that a command prints, whatever its verdict is.
+    fn json(&self, line: &str) -> Value {
+        let output = self.windfall(line).output().expect("it runs");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(text.lines().count(), 1, "{line}: {text}{error}");
+        serde_json::from_str(&text).expect("JSON")
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.0.join(name), text).expect("a file");
+    }
+
+    /// The account of a simulation that is told to end.
+    fn interrupted(&self) -> Value {
+        use rustix::process::{Pid, Signal, kill_process};
+        self.write("endless.toml", &FLOWS.replace("500ms", "1000000s"));
+        let mut command = self.windfall("sim endless.toml --json --log log");
+        let run = command.stdout(Stdio::piped()).spawn().expect("it runs");
+        while std::fs::metadata(self.0.join("log")).map_or(0, |log| log.len()) < 10_000 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        kill_process(Pid::from_child(&run), Signal::INT).expect("it lives");
+        let output = run.wait_with_output().expect("it ends");
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    }
+
+    /// The record of a connection of the kernel's TCP over loopback.
+    fn connection(&self) -> Value {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let at = listener.local_addr().expect("bound");
+        let receiver = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            std::io::copy(&mut stream, &mut std::io::sink()).expect("all of it")
+        });
+        let record = self.json(&format!("tcp send --kernel --bytes 9kB --json {at}"));
+        assert_eq!(receiver.join().expect("it ends"), 9_000);
+        record
+    }
+}
+
+#[test]
+fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
+    let scratch = Scratch::new("json");
+    scratch.write("flows.toml", FLOWS);
+    scratch.write("radio.toml", RADIO);
+    for made in [
+        "trace synth --gemodel 2% --ber 1e-4 -o frames.trace",
+        "trace synth --bits 50000 --bit-gemodel 0.001 -o bits.trace",
+    ] {
+        assert!(scratch.windfall(made).status().expect("it runs").success());
+    }
+    let mut page = Page::read();
+    for line in [
+        "sim flows.toml --json",
+        "sim radio.toml --json",
+        "tcp settings --json",
+        "trace show frames.trace --json",
+        "trace show bits.trace --json",
+        "trace fit frames.trace --json",
+        "reproduce S3.table1 --quick --json",
+        "reproduce --list --json",
+        "doctor --json",
+    ] {
+        page.check(&scratch.json(line));
+    }
+    page.check(&scratch.interrupted());
+    page.check(&scratch.connection());
+    for command in ["stream", "track", "image"] {
+        page.check(&exchange(command, "sap", &["--interval", "100us"]));
+    }
+    page.assert_all_seen(false);
+}
+
+#[test]
+fn every_reason_of_a_drop_is_on_the_page() {
+    let text = include_str!("../../../../../docs/json.md");
+    let (_, reasons) = text.split_once("## Reasons of drops").expect("a section");
+    let rows = reasons.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    let names = DropReason::ALL.map(DropReason::name);
+    assert_eq!(rows.collect::<Vec<_>>(), names);
+}

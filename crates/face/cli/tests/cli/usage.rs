@@ -1,0 +1,286 @@
+//! What people type wrong, and what the program says to it.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn windfall(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windfall"));
+    command.args(arguments).stdin(Stdio::null()).output().expect("it runs")
+}
+
+/// The exit code, and the one line that the program wrote to the standard error.
+fn complaint(arguments: &[&str]) -> (i32, String) {
+    let output = windfall(arguments);
+    let text = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(text.lines().count(), 1, "{arguments:?}: {text}");
+    (output.status.code().expect("it ended"), text.trim_end().to_owned())
+}
+
+/// Wrong arguments, and what is said of them.
+const WRONG: &[(&[&str], &str)] = &[
+    (&["run", "--delay", "-5ms", "--", "true"], "\"-5ms\" is not a time: use a time of 0 or more"),
+    (&["run", "--loss", "-1%", "--", "true"], "\"-1%\" is not a probability"),
+    (&["run", "--rate", "-1", "--", "true"], "\"-1\" is not a rate"),
+    (
+        &["run", "--loss", "2%", "ping", "-c", "3", "x"],
+        "write -- before the command to run: windfall run --loss 2% -- ping -c 3 x",
+    ),
+    (&["run", "-q", "ping", "x"], "windfall run -q -- ping x"),
+    (&["run", "sh", "-c", "echo 'hi'; exit 3"], r"windfall run -- sh -c 'echo '\''hi'\''; exit 3'"),
+    (&["run", "--far", "ping", "ping", "x"], "windfall run --far ping -- ping x"),
+    (&["run", "ping", "--", "true"], "'ping' before --: the command to run stands behind it"),
+    (
+        &["run", "--gemodel", "1%", "10%", "70%", "--", "true"],
+        "'10%': quote a value that has spaces: --gemodel \"1% 10% 70%\"",
+    ),
+    (
+        &["run", "--uplink-gemodel=1%", "10%", "true"],
+        "'10%': quote a value that has spaces: --uplink-gemodel \"1% 10%\"",
+    ),
+    (&["run", "--loss", "5%", "25%", "--", "true"], "'25%': --loss takes one value, and has 5%"),
+    (&["run", "--accept-damaged", "false", "--", "true"], "'false': write --accept-damaged=false"),
+    (&["run", "—rate", "5", "--", "true"], "options begin with two plain hyphens: --rate"),
+    (&["sim", "x.toml", "—seed", "5"], "options begin with two plain hyphens: --seed"),
+    (&["run", "--latency", "5ms", "--", "true"], "tip: write --delay"),
+    (&["run", "--jitter", "5ms", "--", "true"], "a link delays every bit alike (--delay)"),
+    (
+        &["run", "--rate", "10MBps", "--", "true"],
+        "a capital B is for bytes, and rates are in bits: write 80Mbps",
+    ),
+    (&["run", "--loss", "0,05", "--", "true"], "write a point for the comma: 0.05"),
+    (
+        &["run", "--far", "x", "--wait-port", "99999", "--", "true"],
+        "use a whole number from 1 to 65535",
+    ),
+    (&["tcp", "forward", "8080", "10.77.0.2", "--", "true"], "it has no host or no port"),
+    (&["tcp", "forward", "99999", "10.77.0.2:80", "--", "true"], "port 99999 is above 65535"),
+    (
+        &["tcp", "forward", "engine:99999", "10.77.0.2:80", "--", "true"],
+        "port 99999 is above 65535",
+    ),
+    (&["tcp", "forward", "8080", "10.77.0.2:x", "--", "true"], "is no address"),
+    (&["tcp", "forward", "--tcp", "vegas", "1", "10.77.0.2:80", "--", "true"], "vegas"),
+    (&["tcp", "forward", "--tcp", "mss=0", "1", "10.77.0.2:80", "--", "true"], "mss"),
+    (&["up", "--name", "", "x.toml"], "use up to 60 letters without /"),
+    (&["track", "receive", "--bound", "-1"], "use a speed above 0"),
+    (&["image", "receive", "--out", "x.png"], "end it in .jpg or .ppm"),
+    (&["stream", "send", "127.0.0.1", "--key", "nofile"], "No such file or directory"),
+    (&["exec", "near", "ping"], "windfall exec near -- ping"),
+    (
+        &["run", "--duration", "5", "--", "true"],
+        "a run lasts as long as its command: write -- timeout 5 COMMAND",
+    ),
+    (&["run", "--bandwith", "3", "--", "true"], "a similar argument exists: '--rate'"),
+    (&["run", "--corrupt-rang", "1..2", "--", "true"], "a similar argument exists: '--range'"),
+    (&["run", "--mtu", "70000", "--", "true"], "use a whole number from 68 to 65535"),
+    (&["run", "--mtu", "abc", "--", "true"], "use a whole number from 68 to 65535"),
+    (&["run", "--channel", "300", "--", "true"], "use a whole number from 1 to 14"),
+    (&["run", "--attempts", "0", "--", "true"], "use a whole number from 1 to 255"),
+    (&["run", "--shadowing", "x", "--", "true"], "use a number, such as 3 or 0.5"),
+    (
+        &["run", "--distance", "5", "--", "true"],
+        "only wifi links have a distance and a radio: add --link wifi-g",
+    ),
+    (
+        &["run", "--sysctl", "kernel.hostname=x", "--", "true"],
+        "a station has parameters only under net., such as net.ipv4.tcp_sack=0",
+    ),
+    (&["run", "--stations", "5", "--", "true"], "add --link wifi-b or --link wifi-g"),
+    (&["run", "--link", "wifi-g", "--policy", "flex", "--", "true"], "or use --link pipe"),
+    (&["exec"], "<STATION>"),
+    (&["sim"], "<SCENARIO>"),
+    (&["tcp", "send"], "<TARGET>"),
+    (&["tcp", "forward", "80"], "2 values required by"),
+    (&["trace", "synth", "--frames", "0"], "use a whole number from 1 to 100000000"),
+    (&["reproduce", "nosuch"], "is no figure"),
+    (&["nosuch"], "unrecognized subcommand 'nosuch'"),
+];
+
+#[test]
+fn wrong_arguments_are_named_with_the_fix_and_end_with_2() {
+    for (arguments, expected) in WRONG {
+        let (code, message) = complaint(arguments);
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+        assert!(!message.contains("os error"), "{message}");
+        assert!(message.starts_with("windfall: ") && !message.ends_with([';', ' ']), "{message}");
+        assert_eq!(code, 2, "{arguments:?}: {message}");
+    }
+}
+
+#[test]
+fn files_that_cannot_be_read_are_named_once() {
+    let folder = crate::sim::Scratch::new("usage-files");
+    let garbage = folder.0.join("garbage");
+    std::fs::write(&garbage, [0x7f, b'E', b'L', b'F', 0, 1, 0xff, b'=', 0xfe, b'\n'])
+        .expect("written");
+    let garbage = garbage.to_str().expect("text");
+    let write = |name: &str, text: &str| {
+        let path = folder.0.join(name);
+        std::fs::write(&path, text).expect("written");
+        path.to_str().expect("text").to_owned()
+    };
+    let text = &*write("text", "no key = 1\n");
+    let header = "{\"format\":\"windfall-error-trace\",\"version\":1}\nend 0\n";
+    let error_trace = &*write("error.trace", header);
+    let cases: &[(&[&str], i32, &str)] = &[
+        (&["sim", "nosuch"], 2, "windfall: cannot read nosuch: No such file or directory"),
+        (
+            &["trace", "show", "nosuch"],
+            2,
+            "windfall: cannot read nosuch: No such file or directory",
+        ),
+        (
+            &["run", "--error-trace", "nosuch", "--", "true"],
+            2,
+            "cannot read nosuch: No such file or directory",
+        ),
+        (
+            &["run", "--scenario", "nosuch", "--", "true"],
+            2,
+            "windfall: cannot read nosuch: No such file or directory",
+        ),
+        (&["run", "--pcap", garbage, "--", "true"], 2, "garbage: it is not a directory"),
+        (&["run", "--record-errors", garbage, "--", "true"], 2, "garbage: it is not a directory"),
+        (&["reproduce", "S3.table1", "--out", garbage], 2, "garbage: it is not a directory"),
+        (&["completions", "--man", garbage], 2, "garbage: it is not a directory"),
+        (
+            &["trace", "record", "--sent", "/dev/null", "--received", "/dev/null"],
+            2,
+            "/dev/null: this is no pcapng file: it is empty",
+        ),
+        (
+            &["trace", "record", "--sent", garbage, "--received", garbage],
+            2,
+            "this is no pcapng file; write one with --pcap DIR",
+        ),
+        (&["image", "send", "127.0.0.1", "--file", garbage], 2, "it is not a picture that"),
+        (&["image", "send", "127.0.0.1", "--file", "/dev/null"], 2, "it is not a picture that"),
+        (&["track", "send", "127.0.0.1", "--gpx", text], 2, "it is no GPX: no XML from line 1"),
+        (&["run", "--rate-trace", error_trace, "--", "true"], 2, "give it by --error-trace"),
+        (&["run", "--scenario", text, "--", "true"], 2, "text:1: "),
+        (&["sim", garbage], 2, "is no scenario: not text"),
+        (&["run", "--rate-trace", garbage, "--", "true"], 2, "this is not a rate trace"),
+    ];
+    for (arguments, code, expected) in cases {
+        let (ended, message) = complaint(arguments);
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+        assert!(!message.contains("os error"), "{message}");
+        assert_eq!(ended, *code, "{message}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_with_the_name_of_the_file() {
+    if !Path::new("/dev/full").exists() {
+        windfall_testkit::skip!("there is no /dev/full");
+    }
+    let folder = crate::sim::Scratch::new("usage-full");
+    let scenario = folder.0.join("spray.toml");
+    std::fs::write(&scenario, crate::sim::SCENARIO).expect("written");
+    let scenario = scenario.to_str().expect("text");
+    let output = windfall(&["sim", scenario, "--log", "/dev/full"]);
+    // As with `run`, the evidence may fail and the result counts.
+    assert_eq!(output.status.code(), Some(0));
+    assert!(!output.stdout.is_empty());
+    let message = String::from_utf8(output.stderr).expect("text");
+    assert!(message.contains("/dev/full: No space left on device"), "{message}");
+    assert!(!message.contains("os error"), "{message}");
+}
+
+#[test]
+fn a_full_disk_under_the_standard_output_is_named() {
+    let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else {
+        windfall_testkit::skip!("there is no /dev/full");
+    };
+    for arguments in [&["--help"][..], &["run", "-h"], &["doctor", "--json"], &["--version"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_windfall"));
+        let output = full.try_clone().expect("a copy");
+        let output = command.args(arguments).stdout(output).output().expect("it runs");
+        let message = String::from_utf8(output.stderr).expect("text");
+        let expected = "windfall: cannot write the standard output: No space left on device\n";
+        assert_eq!(message, expected, "{arguments:?}");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_file_that_reaches_the_limit_of_its_size_does_not_end_a_simulation() {
+    let folder = crate::sim::Scratch::new("usage-limit");
+    let scenario = folder.0.join("spray.toml");
+    std::fs::write(&scenario, crate::sim::SCENARIO).expect("written");
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -f 1; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_windfall")]);
+    command.arg("sim").arg(&scenario).arg("--log").arg(folder.0.join("log"));
+    let output = command.output().expect("a shell");
+    let message = String::from_utf8(output.stderr).expect("text");
+    assert!(message.contains("log: File too large; the run goes on without it"), "{message}");
+    assert_eq!(output.status.code(), Some(0), "{message}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("delivered"));
+}
+
+#[test]
+fn a_simulation_in_which_nothing_is_sent_says_so() {
+    let folder = crate::sim::Scratch::new("usage-silent");
+    let file = folder.0.join("silent.toml");
+    let text = "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n\
+                [[link]]\nstations = [\"a\", \"b\"]\n";
+    std::fs::write(&file, text).expect("written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windfall"));
+    // The name of the standard input.
+    command.args(["sim", "-"]).stdin(std::fs::File::open(&file).expect("a file"));
+    let output = command.output().expect("it runs");
+    let message = String::from_utf8(output.stderr).expect("text");
+    let expected = "windfall: no application sends anything in this scenario: add one by [[app]]\n";
+    assert_eq!((output.status.code(), &*message), (Some(0), expected));
+}
+
+#[test]
+fn a_peer_that_is_not_there_is_a_failure_at_work() {
+    // A port that the system gives nobody who asks for any.
+    let port = "1";
+    for program in ["stream", "track", "image"] {
+        let arguments = [program, "send", "127.0.0.1", "--over", "tcp", "--port", port];
+        let (code, message) = complaint(&arguments);
+        assert!(message.ends_with("Connection refused; is its receiver there?"), "{message}");
+        assert_eq!(code, 1, "{program}");
+    }
+    let output = windfall(&["tcp", "send", "--kernel", &format!("127.0.0.1:{port}")]);
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(text.contains("Connection refused") && !text.contains("os error"), "{text}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_reason_to_complain() {
+    for arguments in ["completions bash", "tcp settings", "reproduce --list", "doctor"] {
+        let line = format!("{} {arguments} | true", env!("CARGO_BIN_EXE_windfall"));
+        let output = Command::new("sh").args(["-c", &line]).output().expect("a shell");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments}");
+    }
+}
+
+#[test]
+fn man_pages_go_into_a_folder_that_is_made() {
+    let folder = crate::sim::Scratch::new("usage-man");
+    let man = folder.0.join("share/man/man1");
+    let output = windfall(&["completions", "--man", man.to_str().expect("text")]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(man.join("windfall-run.1").exists());
+}
+
+#[test]
+fn the_version_names_the_commit() {
+    let output = windfall(&["--version"]);
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(text.starts_with(concat!("windfall ", env!("CARGO_PKG_VERSION"))), "{text}");
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.."));
+    let git = Command::new("git").arg("-C").arg(root).args(["log", "-1"]).output();
+    // An archive may be unpacked inside a repository that is not its own.
+    if !root.join(".git").exists() || !git.is_ok_and(|output| output.status.success()) {
+        windfall_testkit::skip!("the sources are no repository");
+    }
+    let commit = text
+        .split(['(', ' '])
+        .find(|word| word.len() >= 7 && word.chars().all(|c| c.is_ascii_hexdigit()));
+    assert!(commit.is_some(), "{text}");
+}

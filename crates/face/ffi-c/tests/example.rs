@@ -1,0 +1,227 @@
+//! The C example is compiled and run against the static library, under the sanitizer too.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The folder that holds the libraries of this build.
+fn libraries() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows where it is");
+    test.parent().expect("a folder").to_owned()
+}
+
+/// The newest static library of this crate there.
+fn library() -> Option<PathBuf> {
+    newest("a")
+}
+
+/// The newest library of this crate there whose name ends so.
+fn newest(extension: &str) -> Option<PathBuf> {
+    let folders = [libraries(), libraries().join("..")];
+    let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+    let archives = files.flatten().map(|entry| entry.path()).filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.starts_with("libsap") && path.extension().is_some_and(|found| found == extension)
+    });
+    archives.max_by_key(|path| path.metadata().and_then(|data| data.modified()).ok())
+}
+
+/// The block of the README in this language.
+fn readme(language: &str) -> String {
+    let text = include_str!("../../../../README.md");
+    let start = format!("```{language}\n");
+    let block = text.split(&start).nth(1).and_then(|rest| rest.split("```").next());
+    block.expect("the README shows SAP").to_owned()
+}
+
+/// Compiles and runs a program; gives what it printed, or nothing if that cannot be done here.
+fn build_and_run(name: &str, source: &Path, flags: &[&str]) -> Option<String> {
+    let Some(library) = library() else {
+        windfall_testkit::skip::announce("this build made no static library");
+        return None;
+    };
+    if Command::new("cc").arg("--version").output().is_err() {
+        windfall_testkit::skip::announce("there is no C compiler (cc)");
+        return None;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let program = libraries().join(format!("sap-c-{name}"));
+    let built = Command::new("cc")
+        .args(["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Werror", "-I"])
+        .args([&folder.join("include"), source, &library])
+        .args(flags)
+        .args(["-lpthread", "-ldl", "-lm", "-o"])
+        .arg(&program)
+        .output()
+        .expect("the compiler runs");
+    let errors = String::from_utf8_lossy(&built.stderr);
+    if !built.status.success() && errors.contains("asan") {
+        windfall_testkit::skip::announce("this compiler has no address sanitizer");
+        return None;
+    }
+    assert!(built.status.success(), "{errors}");
+    let output = Command::new(&program).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{:?} {said}", output.status);
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn example(name: &str, flags: &[&str]) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/example.c");
+    if let Some(text) = build_and_run(name, &source, flags) {
+        assert!(text.contains("precise: exact") && text.contains("approximate: about"), "{text}");
+    }
+}
+
+//= S0.16
+#[test]
+fn the_c_example_runs() {
+    example("plain", &[]);
+}
+
+#[test]
+fn the_c_example_runs_under_the_address_sanitizer() {
+    example("asan", &["-fsanitize=address", "-g"]);
+}
+
+#[test]
+fn threads_share_a_socket_and_its_errors() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/threads.c");
+    for (name, flags) in [("threads", &[][..]), ("threads-asan", &["-fsanitize=address", "-g"])] {
+        if let Some(text) = build_and_run(name, &source, flags) {
+            assert_eq!(text, "texts stay, lengths are checked\n");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_take_effect_is_refused() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/misuse.c");
+    if let Some(text) = build_and_run("misuse", &source, &[]) {
+        assert_eq!(text, "refused at once\n");
+    }
+}
+
+#[test]
+fn a_socket_without_memory_is_null() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/memory.c");
+    if let Some(text) = build_and_run("memory", &source, &[]) {
+        assert_eq!(text, "no memory, no socket\n");
+    }
+}
+
+#[test]
+fn the_readme_runs_as_printed() {
+    let source = libraries().join("sap-c-readme.c");
+    std::fs::write(&source, readme("c")).expect("the folder can be written to");
+    if let Some(text) = build_and_run("readme", &source, &[]) {
+        assert_eq!(text, "exact, in order, acknowledged\n");
+    }
+}
+
+/// The names of the functions in the header.
+fn functions() -> Vec<&'static str> {
+    let header = include_str!("../include/sap.h");
+    let declared = header.lines().filter(|line| !line.starts_with([' ', '/', '#']));
+    let name = |line: &'static str| line.split_once('(')?.0.rsplit([' ', '*']).next();
+    declared.filter_map(name).collect()
+}
+
+#[test]
+fn the_manual_has_every_function_of_the_header() {
+    let (header, manual) = (include_str!("../include/sap.h"), include_str!("../man/sap.3"));
+    assert!(functions().len() > 20 && functions().contains(&"sap_close"), "{:?}", functions());
+    let declared = header.split("/* All functions").nth(1).expect("the declarations");
+    let bare = |text: &'static str| text.rsplit_once("*/\n").map_or(text, |it| it.1).trim();
+    for statement in declared.split(';').map(bare).filter(|text| text.contains('(')) {
+        assert!(manual.contains(statement), "sap.3 lacks {statement}");
+    }
+}
+
+/// Installs into a folder of its own, and builds a program as the README says.
+#[test]
+fn what_is_installed_is_found_by_pkg_config() {
+    let (Some(archive), Some(shared)) = (newest("a"), newest("so")) else {
+        windfall_testkit::skip::announce("this build made no libraries");
+        return;
+    };
+    if Command::new("pkg-config").arg("--version").output().is_err() {
+        windfall_testkit::skip::announce("there is no pkg-config");
+        return;
+    }
+    let folder = libraries().join("sap-install");
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    std::fs::copy(archive, folder.join("libsap.a")).expect("it can be copied");
+    std::fs::copy(shared, folder.join("libsap.so")).expect("it can be copied");
+    std::fs::write(folder.join("example.c"), readme("c")).expect("the folder can be written to");
+    let prefix = folder.join("prefix");
+    let install = Path::new(env!("CARGO_MANIFEST_DIR")).join("install");
+    let installed = Command::new(install).env("LIBRARIES", &folder).env("PREFIX", &prefix).output();
+    let installed = installed.expect("it runs");
+    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+    let command = "cc example.c $(pkg-config --cflags --libs sap) && exec ./a.out";
+    assert!(include_str!("../../../../README.md").contains(&command[..46]), "the README's own");
+    let output = Command::new("sh")
+        .args(["-c", command])
+        .current_dir(&folder)
+        .env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"))
+        .env("LD_LIBRARY_PATH", prefix.join("lib"))
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.stdout, b"exact, in order, acknowledged\n", "{said}");
+    // The program asks for the library by the name of its interface.
+    let shown = Command::new("readelf").arg("-d").arg(folder.join("a.out")).output();
+    if let Ok(shown) = shown {
+        let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+        assert!(shown.contains("[libsap.so.0]"), "{shown}");
+    }
+    let statically = "cc -static example.c $(pkg-config --static --cflags --libs sap) && ./a.out";
+    let output = Command::new("sh")
+        .args(["-c", statically])
+        .current_dir(&folder)
+        .env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"))
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("cannot find -lc") {
+        windfall_testkit::skip::announce("there is no static libc");
+    } else {
+        assert_eq!(output.stdout, b"exact, in order, acknowledged\n", "{said}");
+    }
+    let pages = prefix.join("share/man/man3");
+    for name in functions() {
+        assert!(pages.join(format!("{name}.3")).exists(), "{name} has no page");
+    }
+    std::fs::remove_dir_all(folder).expect("it is ours");
+}
+
+#[test]
+fn the_readme_shows_the_rust_that_is_tested() {
+    let tested = include_str!("../../../runtime/socket/src/lib.rs");
+    for line in readme("rust").lines().filter(|line| !line.is_empty()) {
+        assert!(tested.contains(&format!("//! {line}\n")), "{line}");
+    }
+}
+
+//= S0.23
+#[test]
+fn a_program_over_udp_is_ported_by_substitution() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let [udp, sap] = ["udp.c", "udp_ported.c"].map(|name| folder.join(name));
+    for (name, source) in [("udp", &udp), ("udp-ported", &sap)] {
+        if let Some(text) = build_and_run(name, source, &[]) {
+            assert_eq!(text, "55\n");
+        }
+    }
+    let Ok(output) = Command::new("diff")
+        .args(["-U1", "--label=udp.c", "--label=udp_ported.c"])
+        .args([&udp, &sap])
+        .output()
+    else {
+        windfall_testkit::skip::announce("there is no diff");
+        return;
+    };
+    let diff = String::from_utf8_lossy(&output.stdout).into_owned();
+    let page = include_str!("../../../../docs/porting.md");
+    assert!(page.contains(&format!("```diff\n{diff}```")), "the page shows another diff:\n{diff}");
+}
