@@ -9,6 +9,8 @@ mod cycles;
 mod levels;
 mod links;
 mod modules;
+mod names;
+mod phrases;
 mod unused;
 mod words;
 
@@ -57,6 +59,8 @@ fn check(workspace: &Workspace) -> Vec<Breach> {
         cycles::check,
         links::check,
         unused::check,
+        names::check,
+        phrases::check,
     ];
     rules.iter().flat_map(|rule| rule(workspace)).collect()
 }
