@@ -12,6 +12,7 @@ mod modules;
 mod names;
 mod phrases;
 mod unused;
+mod versions;
 mod words;
 
 /// A breach of a rule: where, and what to do about it.
@@ -59,6 +60,7 @@ fn check(workspace: &Workspace) -> Vec<Breach> {
         cycles::check,
         links::check,
         unused::check,
+        versions::check,
         names::check,
         phrases::check,
     ];
