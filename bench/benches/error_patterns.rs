@@ -35,7 +35,7 @@ fn main() {
         );
         comparison.print_time(&format!("{bits} bits at {rate}, {decibels} dB"), 1.0);
         println!(
-            "    {:.0} frames/s from the table ({:.1} wrong bits each), goal 650 000; chain {:.1} \
+            "    {:.0} frames/s from the table ({:.1} bit errors each), goal 650 000; chain {:.1} \
              Mb/s, goal 20",
             1.0 / comparison.ours,
             wrong as f64 / frame as f64,

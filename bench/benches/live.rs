@@ -24,7 +24,7 @@ impl Observer<Network> for Blind {
     fn observe(&mut self, _: Instant, _: &mut Network) {}
 }
 
-/// What carries the packets.
+/// The carrier of the packets.
 #[derive(Clone, Copy, PartialEq)]
 enum Carrier {
     /// The bare loop; with whole segments if true, packet by packet if not.

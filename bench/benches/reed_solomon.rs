@@ -58,7 +58,7 @@ fn clean(code: &ReedSolomon, blocks: &mut [u8]) {
     );
 }
 
-/// Decoding blocks with so many errors, against the crate `fec`.
+/// Decodes blocks with a number of errors, against the crate `fec`.
 fn dirty(code: &ReedSolomon, blocks: &[u8], errors: usize, data: usize) {
     let mut damaged = blocks.to_vec();
     code.encode_many(&mut damaged, 255).expect("whole blocks");

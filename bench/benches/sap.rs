@@ -20,7 +20,7 @@ const PAIRS: usize = 7;
 /// Datagrams of one run, and how many `sendmmsg` takes at once.
 const DATAGRAMS: usize = 50_000;
 const BATCH: usize = 64;
-/// What the system keeps for the receiver, in bytes: as much as a SAP socket asks for.
+/// The receive buffer of the system's socket, in bytes: as much as a SAP socket asks for.
 const KERNEL_BUFFER: usize = 4 << 20;
 /// Round trips of one run.
 const TRIPS: usize = 2_000;
@@ -30,7 +30,7 @@ const BULK: usize = 128 << 20;
 const IDLE: usize = 10_000;
 /// After so much silence a bare receiver has seen everything.
 const QUIET: Duration = Duration::from_millis(200);
-/// How long connections may take to come about, in all.
+/// The longest time in which all connections must be established.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() {
@@ -50,7 +50,7 @@ fn main() {
     }
 }
 
-/// Whether no argument names what to run, or one is part of `name`.
+/// Tells whether `name` is to run: an argument is part of it, or there is none.
 fn is_wanted(name: &str) -> bool {
     let mut filters = std::env::args().skip(1).filter(|it| !it.starts_with('-')).peekable();
     filters.peek().is_none() || filters.any(|filter| name.contains(&filter))
@@ -90,7 +90,7 @@ fn alternate(
     );
 }
 
-/// What `run` gives, and the seconds of processor time that all threads spent on it.
+/// Returns the result of `run`, and the seconds of processor time that all threads spent on it.
 fn timed(run: impl Fn() -> Option<f64>) -> Option<(f64, f64)> {
     let before = processor_time();
     let result = run()?;

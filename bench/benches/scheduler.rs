@@ -27,7 +27,7 @@ fn main() {
     }
 }
 
-/// Says what the flow at a place among so many is.
+/// Describes the flow at `place` among all flows.
 type Make = fn(&mut Stream, usize, usize) -> FlowConfig;
 
 /// The flows of each comparison.

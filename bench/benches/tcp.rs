@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use smoltcp::iface::{Config as PeerConfig, Interface, SocketSet};
+use smoltcp::iface::{self, Interface, SocketSet};
 use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::socket::tcp as peer;
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr};
@@ -76,7 +76,7 @@ impl Ours {
         Self { now, ends, ids, wire, headers }
     }
 
-    /// Sends the bytes, reads them at the other end; gives back how many came.
+    /// Sends the bytes, reads them at the peer; returns the number that arrived.
     fn transfer(&mut self) -> usize {
         let chunk = Bytes::from(vec![0x5a; 64 << 10]);
         let (mut left, mut read) = (BYTES, 0);
@@ -208,7 +208,7 @@ impl Device for Loop {
 fn peer_transfer() -> usize {
     let mut device = Loop::default();
     let mut now = smoltcp::time::Instant::ZERO;
-    let mut interface = Interface::new(PeerConfig::new(HardwareAddress::Ip), &mut device, now);
+    let mut interface = Interface::new(iface::Config::new(HardwareAddress::Ip), &mut device, now);
     let address = IpAddress::v4(127, 0, 0, 1);
     interface.update_ip_addrs(|list| list.push(IpCidr::new(address, 8)).expect("room for one"));
     let socket = || {

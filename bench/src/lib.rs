@@ -2,7 +2,7 @@
 //!
 //! Machines are shared and noisy, so a figure alone says little: the two sides run in turn, and the
 //! ratio of each pair is what counts. The median over the pairs is printed, with the extremes. Time
-//! is what the processor gave to this thread, so that waiting for others counts for nobody.
+//! is what the processor gave to this thread, so that waiting for other processes is not counted.
 
 pub mod checksum;
 
@@ -16,14 +16,14 @@ const PAIRS: usize = 9;
 /// The least time that one run of a side takes; shorter work is repeated.
 const LEAST: Duration = Duration::from_millis(4);
 
-/// What a comparison measured.
+/// The measurements of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Comparison {
     /// Our time for one execution, the median, in seconds.
     pub ours: f64,
     /// The peer's time for one execution, the median, in seconds.
     pub peer: f64,
-    /// How many times faster we are: the median over pairs.
+    /// The factor by which we are faster: the median over pairs.
     pub ratio: f64,
     /// The least and the greatest ratio of a pair.
     pub range: (f64, f64),
@@ -90,7 +90,7 @@ fn time(repeats: u32, work: &mut dyn FnMut()) -> f64 {
     (processor_time() - start).as_secs_f64() / f64::from(repeats)
 }
 
-/// How long this thread has been running.
+/// Returns the processor time of this thread.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)

@@ -33,7 +33,7 @@ pub const EIFS: Duration = Duration::from_micros(364);
 pub const PREAMBLE: Duration = Duration::from_micros(192);
 /// An acknowledgement at 1 Mb/s: preamble and 14 bytes.
 pub const ACK_TIME: Duration = Duration::from_micros(304);
-/// How long after its own frame a station waits for the acknowledgement to have ended.
+/// The time after its own frame in which a station waits for the end of the acknowledgement.
 pub const ACK_TIMEOUT: Duration = Duration::from_micros(10 + 304 + 20);
 /// The smallest contention window.
 pub const CW_MIN: u32 = 31;
@@ -44,7 +44,7 @@ pub const ATTEMPTS: u8 = 7;
 /// Packets that wait, at most.
 pub const QUEUE: usize = 64;
 
-/// What the radio of a station is doing.
+/// The activity of a station's radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Radio {
     /// Listening, free to contend.

@@ -6,7 +6,7 @@ use windfall_base::{Duration, Frame, Input, Instant, Ledger, Node, Outgoing, Por
 
 use crate::{arbitrary, seed};
 
-/// How often a node may be polled in one drain before it counts as one that never ends.
+/// The polls of one drain after which a node counts as one that never ends.
 const DRAIN_LIMIT: usize = 100_000;
 /// Steps of each run: an input, or the firing of a timer.
 const STEPS: usize = 150;
@@ -62,7 +62,7 @@ impl<'a, N: Node> Subject<'a, N> {
         self
     }
 
-    /// Runs with so many seeds instead of 32.
+    /// Sets the number of seeds, which is 32 otherwise.
     #[must_use]
     pub fn seeds(mut self, count: u64) -> Self {
         self.seeds = count;

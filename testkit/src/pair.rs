@@ -15,7 +15,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The other end.
+    /// Returns the opposite side.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -32,7 +32,7 @@ pub struct Wire {
     pub delay: Duration,
     /// The rate at which bits leave; all at once if `None`.
     pub rate: Option<Rate>,
-    /// How likely each frame is lost.
+    /// The probability with which each frame is lost.
     pub loss: Probability,
     /// Frames that are lost for certain: the end that sends them, and their number from 0.
     pub lost: Vec<(Side, u64)>,
@@ -68,13 +68,13 @@ pub struct Pair<L, R> {
     pub left: L,
     /// The second node.
     pub right: R,
-    /// What left the nodes elsewhere than on the wire, in order; tests take it from here.
+    /// The frames that left the nodes elsewhere than on the wire, in order, for tests to take.
     pub emitted: Vec<Emitted>,
     now: Instant,
     wire: Wire,
     ports: (Port, Port),
     sent: (u64, u64),
-    /// What is on its way; of equal times the earlier pushed arrives first.
+    /// The frames on their way; of equal times the earlier pushed arrives first.
     pending: Vec<(Instant, Side, Port, Input)>,
     draw: Stream,
 }
@@ -88,7 +88,7 @@ impl<L: Node, R: Node> Pair<L, R> {
         Self { left, right, emitted: Vec::new(), now, wire, ports, sent, pending: Vec::new(), draw }
     }
 
-    /// The time.
+    /// The current time of the pair.
     #[must_use]
     pub const fn now(&self) -> Instant {
         self.now
@@ -191,7 +191,7 @@ impl<L: Node, R: Node> Pair<L, R> {
         }
     }
 
-    /// Puts a frame on the wire: its sender hears when it has left, the other end gets it.
+    /// Puts a frame on the wire: its sender hears when it has left, the peer gets it.
     fn carry(&mut self, side: Side, outgoing: Outgoing) {
         let bits = outgoing.frame.len();
         let air = self.wire.rate.map_or(Duration::ZERO, |rate| rate.time_of(bits));

@@ -1,10 +1,10 @@
 //! Scripts of packets in the style of packetdrill: what arrives, what must leave, and when.
 //!
-//! A script plays the other end of a connection against a [`Subject`]. Each line has a time and
+//! A script plays the peer of a connection against a [`Subject`]. Each line has a time and
 //! either a command to the subject, a segment that arrives (`<`) or one that must leave (`>`):
 //!
 //! ```text
-//! set sack off                                    # before everything: knobs of the subject
+//! set sack off                                    # before everything: settings of the subject
 //! 0.000 connect                                   # seconds; +0.1 is after the line before
 //! 0.000 > S 0:0(0) win 65535 <mss 1460>
 //! 0.010 < S. 0:0(0) ack 1 win 65535 <mss 1460>
@@ -18,8 +18,8 @@
 //!   first value on; `TS` alone fits any), `sack A:B C:D`, `cdo`, `cno`, `cno N`, `FO`, `FO HEX`,
 //!   and `raw HEX` for everything else.
 //! - `ect0`, `ect1` and `ce` are the marks of the IP header.
-//! - `damaged` inverts a bit behind the checksum, `ruined` one of the detection option too, `cut N`
-//!   takes bytes away. `! NAME` says for which reason an arriving segment must be discarded.
+//! - `damaged` inverts a bit behind the checksum, `corrupted` one of the detection option too,
+//!   `cut N` takes bytes away. `! NAME` says for which reason an arriving segment must be discarded.
 //! - Of a segment that leaves everything is compared but a window that is not written. Its checksum
 //!   and its data are checked, and what is not in the script must not leave.
 
@@ -38,17 +38,17 @@ pub use segment::{Segment, byte};
 use clock::Clock;
 use segment::{Numbers, SegmentError};
 
-/// The addresses and ports of the subject and of the script, which plays the other end.
+/// The addresses and ports of the subject and of the script, which plays the peer.
 pub const SUBJECT: &str = "192.0.2.1:40000";
-/// The other end.
+/// The address of the peer.
 pub const PEER: &str = "192.0.2.2:80";
 
-/// What a script is played against.
+/// The implementation that a script is played against.
 pub trait Subject {
-    /// Sets a knob, before anything else happens.
+    /// Changes a setting, before anything else happens.
     ///
     /// # Errors
-    /// The knob or the value is unknown.
+    /// The setting or the value is unknown.
     fn configure(&mut self, name: &str, value: &str) -> Result<(), String>;
 
     /// Does what a line asks, or checks what it expects.
@@ -91,7 +91,7 @@ pub struct Packet {
 pub struct Failure {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The description of the failure.
     pub what: String,
     /// The last things that happened.
     pub before: Vec<String>,
@@ -136,7 +136,7 @@ pub fn run(text: &str, subject: &mut impl Subject) -> Result<(), Failure> {
     player.be_silent(player.clock.now).map_err(|what| player.fail(what))
 }
 
-/// How many of the last lines a failure shows.
+/// The number of last lines that a failure shows.
 const SHOWN: usize = 8;
 
 struct Player<'a, S> {

@@ -69,7 +69,7 @@ pub fn compare(folder: &Path, name: &str, text: &str) {
     }
 }
 
-/// Where two texts part: a few lines before, and the first lines of either after.
+/// Shows the first difference of two texts: a few lines before, the first lines of either after.
 fn difference(golden: &str, text: &str) -> Option<String> {
     const BEFORE: usize = 3;
     const AFTER: usize = 8;

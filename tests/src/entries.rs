@@ -132,7 +132,7 @@ pub fn udplite(bytes: &[u8]) {
     let _ = (packet.payload(), udplite::Repr::parse(&packet));
 }
 
-/// What UDP carries where UDP-Lite travels inside it.
+/// The datagram of UDP in which UDP-Lite travels.
 pub fn carrier(bytes: &[u8]) {
     let Ok(packet) = carrier::Packet::new(bytes) else { return };
     assert!(packet.coverage().bytes_of(bytes.len()) <= bytes.len());
@@ -191,7 +191,7 @@ pub fn pipe_header(bytes: &[u8]) {
     let _ = windfall_wire_link::poll::Head::parse(bytes);
 }
 
-/// What stands before a unit on the polled radio: the poll, the head of coded blocks, a report.
+/// The headers before a unit on the polled radio: the poll, the head of coded blocks, a report.
 pub fn radio_header(bytes: &[u8]) {
     if let Ok((_, len)) = windfall_wire_link::poll::Head::parse(bytes) {
         assert!(len <= bytes.len());
@@ -293,7 +293,7 @@ pub fn rate_trace(bytes: &[u8]) {
     }
 }
 
-/// What others know of losses, and whatever is measured of a trace.
+/// The error traces of other programs, and the measurements of a trace.
 pub fn foreign_trace(bytes: &[u8]) {
     let Ok(text) = core::str::from_utf8(bytes) else { return };
     // Few frames fall into any time that one can write.
@@ -316,7 +316,7 @@ pub fn foreign_trace(bytes: &[u8]) {
     }
 }
 
-/// What a kernel hands over with its description, cut into packets and merged again.
+/// The segments of a kernel with their description, cut into packets and merged again.
 pub fn segments(bytes: &[u8]) {
     let Some((description, packet)) = bytes.split_first_chunk() else { return };
     let Ok(description) = Description::parse(description) else { return };
@@ -453,7 +453,7 @@ pub fn connection(bytes: &[u8]) {
     assert!(data.starts_with(&received), "{} bytes arrived, not those sent", received.len());
 }
 
-/// Cuts the bytes into frames (a port, a length, so many bytes) and gives them to a node.
+/// Cuts the bytes into frames (a port, a length, as many bytes) and gives them to a node.
 fn feed<N: Node>(node: &mut N, mut rest: &[u8], account: impl Fn(&N) -> Ledger) {
     let mut now = Instant::START;
     while let [port, length, tail @ ..] = rest {

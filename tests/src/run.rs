@@ -33,7 +33,7 @@ pub fn topology(text: &str) -> Topology {
     topology.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What a simulation came to.
+/// The result of a simulation.
 #[derive(Debug)]
 pub struct Outcome {
     /// The simulation at its end.
@@ -42,13 +42,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// What became of the packets that entered at an interface.
+    /// Returns the fates of the packets that entered at an interface.
     #[must_use]
     pub fn ledger(&self, interface: ElementId) -> &LinkLedger {
         self.simulation.network().ledger(interface)
     }
 
-    /// What the first application of `kind` measured.
+    /// Returns the measurements of the first application of `kind`.
     ///
     /// # Panics
     /// If there is none.
@@ -59,7 +59,7 @@ impl Outcome {
         self.report_at(kind, first.station)
     }
 
-    /// What the first application of `kind` at a station measured.
+    /// Returns the measurements of the first application of `kind` at a station.
     ///
     /// # Panics
     /// If there is none.

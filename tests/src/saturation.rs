@@ -6,12 +6,12 @@ use windfall_channel::{MediumConfig, SharedConfig};
 use windfall_mac::dcf::Config;
 use windfall_network::{EndConfig, LinkConfig, Network, NetworkConfig, StationConfig};
 use windfall_queue::Limits;
-use windfall_stack::{InterfaceConfig, LinkConfig as Link, Neighbour, WifiConfig};
+use windfall_stack::{InterfaceConfig, LinkConfig, Neighbour, WifiConfig};
 use windfall_wire_link::ieee80211::{MacAddress, Phy};
 
 /// Packets that wait at every sender.
 const WAITING: usize = 64;
-/// How often the queues are filled up; no sender sends so many packets in that time.
+/// The interval at which the queues are filled up; no sender empties its queue in that time.
 const REFILL: Duration = Duration::from_millis(5);
 /// Bytes of IPv4 and UDP before the payload.
 const HEADERS: usize = 28;
@@ -25,7 +25,7 @@ pub struct Cell {
     now: Instant,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Goodput {
     /// Bits of payload that arrived from each sender, per second.
@@ -106,7 +106,7 @@ impl Cell {
             let receiver = Neighbour { address: MacAddress::of_station(to), behind: Vec::new() };
             let neighbours = [receiver].into();
             let queue = Limits { packets: WAITING, bytes: usize::MAX };
-            let link = Link::Wifi(WifiConfig { mac, neighbours });
+            let link = LinkConfig::Wifi(WifiConfig { mac, neighbours });
             let interface = InterfaceConfig { mtu: 2_304, queue, link, ..Default::default() };
             EndConfig { station: usize::from(place), interface }
         };
@@ -123,7 +123,7 @@ impl Cell {
         Self { network, senders: usize::from(senders), payload, now: Instant::START }
     }
 
-    /// What arrives in `span` after a tenth of it.
+    /// Counts the arrivals in `span` after a tenth of it.
     #[must_use]
     pub fn run(&mut self, span: Duration) -> Goodput {
         self.run_until(self.now + span / 10);

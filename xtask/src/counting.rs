@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 /// The variable that tells tests where to note that they were skipped.
 const SKIPPED: &str = "WINDFALL_SKIPPED";
 
-/// What the test programs said.
+/// The results of the test programs.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Count {
     passed: u64,

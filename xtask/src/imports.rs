@@ -85,7 +85,7 @@ impl Modules {
         Some(at)
     }
 
-    /// Where a name that `module` brings in from elsewhere really stands.
+    /// Finds the definition of a name that `module` imports.
     fn exported(&self, module: &Module, name: &str, depth: u8) -> Option<Module> {
         let names = self.names.get(module)?;
         let import = names.iter().find(|import| import.alias.as_deref() == Some(name))?;

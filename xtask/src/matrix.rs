@@ -13,7 +13,7 @@ use crate::workspace::{File, Workspace};
 const REQUIREMENTS: &str = "docs/requirements.tsv";
 const PAGE: &str = "docs/matrix.md";
 
-/// Where the marks of one requirement stand.
+/// The places of the marks of one requirement.
 #[derive(Debug, Default)]
 struct Marks {
     implemented: BTreeSet<String>,

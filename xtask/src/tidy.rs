@@ -22,7 +22,7 @@ struct Breach {
     place: String,
     /// The line from 1, or 0 if the whole file is meant.
     line: usize,
-    /// What is wrong.
+    /// The description of the breach.
     what: String,
 }
 

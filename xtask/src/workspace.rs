@@ -12,7 +12,7 @@ use crate::rust;
 pub(crate) struct File {
     /// Its path from the root, with `/`.
     pub(crate) path: String,
-    /// Its text.
+    /// The whole text.
     pub(crate) text: String,
     /// For Rust: the text with comments and the contents of literals blanked.
     pub(crate) code: String,
@@ -28,7 +28,7 @@ impl File {
         self.path.ends_with(".rs")
     }
 
-    /// Whether the whole file is compiled for tests, benchmarks or fuzzing only.
+    /// Tells whether the whole file is compiled for tests, benchmarks or fuzzing only.
     pub(crate) fn is_test(&self) -> bool {
         let mut parts = self.path.split('/');
         parts.any(|part| matches!(part, "tests" | "tests.rs" | "benches" | "bench" | "fuzz"))
@@ -43,13 +43,13 @@ impl File {
 /// One package of the workspace, and the packages of the workspace that it names.
 #[derive(Debug, Default)]
 pub(crate) struct Package {
-    /// Its name.
+    /// The package's name.
     pub(crate) name: String,
     /// Its folder from the root.
     pub(crate) folder: String,
-    /// What it depends on, except for tests.
+    /// The dependencies, except for tests.
     pub(crate) dependencies: Vec<String>,
-    /// What its tests depend on.
+    /// The dependencies of tests.
     pub(crate) dev_dependencies: Vec<String>,
     /// Every dependency, also those from outside and of build scripts, as code names it.
     pub(crate) imports: Vec<String>,
@@ -68,7 +68,7 @@ pub(crate) struct Workspace {
 impl Workspace {
     /// Reads the tracked and the new, not ignored, text files, and asks cargo for the packages.
     pub(crate) fn load(root: &Path) -> Result<Self, String> {
-        // What is not text (a corpus, a picture) or was deleted is passed over.
+        // What is not text (a corpus, a picture) or was deleted is skipped.
         let read = |path: &str| std::fs::read_to_string(root.join(path)).ok();
         let paths = paths(root)?;
         let mut files: Vec<File> =

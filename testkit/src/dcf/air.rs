@@ -1,4 +1,4 @@
-//! The air between stations of a test: who hears somebody hears it a microsecond later.
+//! The air between stations of a test: who hears a station hears it a microsecond later.
 
 use windfall_base::{
     Duration, Failure, Frame, Input, Instant, Node, Outgoing, Port, Rate, RxVector,
@@ -7,13 +7,13 @@ use windfall_base::{
 use super::{AIR, DEVICE};
 use crate::timeline::Timeline;
 
-/// How long a signal takes from one station to another.
+/// The propagation delay from one station to another.
 pub const PROPAGATION: Duration = Duration::from_micros(1);
 
 /// Frames that may still be on the air: whatever began before them is over.
 const RECENT: usize = 64;
 
-/// What is about to happen to a station.
+/// An event that awaits a station.
 #[derive(Debug)]
 enum Coming {
     /// Energy of others begins.
@@ -39,7 +39,7 @@ struct Flight {
 pub struct Cell<S> {
     /// The stations, in the order of their addresses.
     pub stations: Vec<S>,
-    /// Who sent, read, missed and delivered what.
+    /// The stations that sent, read, missed and delivered frames.
     pub timeline: Timeline,
     /// Inverts the first bit of the payload of these frames, counted from 0 over all senders.
     pub damaged: Vec<usize>,
@@ -51,7 +51,7 @@ pub struct Cell<S> {
     flights: Vec<Flight>,
     /// Of equal times the earlier pushed comes first.
     coming: Vec<(Instant, usize, Coming)>,
-    /// How many others each station hears.
+    /// The number of others that each station hears.
     heard: Vec<u32>,
 }
 
@@ -73,7 +73,7 @@ impl<S: Node> Cell<S> {
         }
     }
 
-    /// The time.
+    /// The current time of the air.
     #[must_use]
     pub const fn now(&self) -> Instant {
         self.now

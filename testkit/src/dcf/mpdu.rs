@@ -10,7 +10,7 @@ const ACK: usize = 10;
 /// Bytes of the frame check.
 const FCS: usize = 4;
 
-/// What a frame is.
+/// The type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// It carries a packet.
@@ -22,7 +22,7 @@ pub enum Kind {
 /// The fields of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mpdu {
-    /// What the frame is.
+    /// The type of this frame.
     pub kind: Kind,
     /// Whom it is for.
     pub to: u8,

@@ -82,7 +82,7 @@ fn a_lost_acknowledgement_makes_a_duplicate_that_is_not_handed_up() {
 }
 
 #[test]
-fn a_frame_that_nobody_answers_is_sent_seven_times() {
+fn a_frame_without_acknowledgement_is_sent_seven_times() {
     let mut cell = Cell::new(vec![Station::new(0, 9, rate(), Seed(2))], describe);
     cell.packet(0, full(0));
     cell.run_until(micros(1_000_000));

@@ -6,7 +6,7 @@ use windfall_base::{DropReason, Frame, RxVector};
 
 use super::*;
 
-/// How a node may go wrong.
+/// The defects that a node may have.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
     None,

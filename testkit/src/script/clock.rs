@@ -2,7 +2,7 @@
 
 use windfall_base::{Duration, Instant};
 
-/// Where the script stands.
+/// The time that the script has reached.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     pub(super) now: Instant,
@@ -27,12 +27,12 @@ impl Clock {
         Ok(at)
     }
 
-    /// Whether a wake-up at `next` belongs to a line about `at`: microseconds are what is written.
+    /// Tells whether a wake-up at `next` belongs to a line about `at`; scripts write microseconds.
     pub(super) fn is_due(&self, next: Instant, at: Instant) -> bool {
         next.as_micros() <= at.as_micros()
     }
 
-    /// Whether it is `at` now.
+    /// Tells whether the current time is `at`.
     pub(super) fn is_at(&self, at: Instant) -> bool {
         self.now.as_micros() == at.as_micros()
     }

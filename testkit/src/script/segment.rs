@@ -26,7 +26,7 @@ fn data(start: u32, flags: Flags, len: usize) -> impl Iterator<Item = u8> {
     (first..first + len as u64).map(byte)
 }
 
-/// What happened to a segment on its way.
+/// The damage of a segment on its way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Harm {
     #[default]
@@ -34,7 +34,7 @@ enum Harm {
     /// The checksum fails.
     Damaged,
     /// The checksum and the detection option fail.
-    Ruined,
+    Corrupted,
     /// Bytes are missing at the end.
     Cut(u32),
 }
@@ -68,7 +68,7 @@ pub struct Segment {
     pub(super) refused: Option<String>,
 }
 
-/// What is wrong with the text of a segment.
+/// The description of an error in the text of a segment.
 #[derive(Debug, thiserror::Error)]
 #[error("{part:?} is not {wanted}")]
 pub struct SegmentError {
@@ -134,11 +134,13 @@ impl FromStr for Segment {
                 "win" => segment.window = Some(number("a window")? as u16),
                 "cut" => segment.harm = Harm::Cut(number("a count of bytes")?),
                 "damaged" => segment.harm = Harm::Damaged,
-                "ruined" => segment.harm = Harm::Ruined,
+                "corrupted" => segment.harm = Harm::Corrupted,
                 "ect0" => segment.ecn = Ecn::Capable0,
                 "ect1" => segment.ecn = Ecn::Capable1,
                 "ce" => segment.ecn = Ecn::Congested,
-                _ => return Err(wrong(word, "ack, win, cut, damaged, ruined, ect0, ect1 or ce")),
+                _ => {
+                    return Err(wrong(word, "ack, win, cut, damaged, corrupted, ect0, ect1 or ce"));
+                }
             }
         }
         for option in options.split(',').map(str::trim).filter(|option| !option.is_empty()) {
@@ -282,13 +284,13 @@ impl fmt::Display for Segment {
         match self.harm {
             Harm::None => Ok(()),
             Harm::Damaged => f.write_str(" damaged"),
-            Harm::Ruined => f.write_str(" ruined"),
+            Harm::Corrupted => f.write_str(" corrupted"),
             Harm::Cut(bytes) => write!(f, " cut {bytes}"),
         }
     }
 }
 
-/// Where both directions begin to count.
+/// The first sequence numbers of both directions.
 #[derive(Debug)]
 pub(super) struct Numbers {
     peer: Seq32,
@@ -349,11 +351,11 @@ impl Numbers {
         let mut missing = 0;
         match segment.harm {
             Harm::None => {}
-            Harm::Damaged | Harm::Ruined => {
+            Harm::Damaged | Harm::Corrupted => {
                 // With data the last byte suffers, without them the checksum itself.
                 let last = bytes.len() - 1;
                 bytes[if segment.len > 0 { last } else { tcp::CHECKSUM_AT }] ^= 1;
-                if let Some(at) = at.filter(|_| segment.harm == Harm::Ruined) {
+                if let Some(at) = at.filter(|_| segment.harm == Harm::Corrupted) {
                     bytes[at.start] ^= 0x10;
                 }
             }

@@ -6,7 +6,7 @@ struct Echo(Vec<(Instant, Packet)>);
 
 impl Subject for Echo {
     fn configure(&mut self, name: &str, value: &str) -> Result<(), String> {
-        Err(format!("no knob {name} can be {value}"))
+        Err(format!("no setting {name} can be {value}"))
     }
 
     fn command(&mut self, _: Instant, words: &[&str]) -> Result<(), String> {
@@ -79,7 +79,7 @@ fn each_kind_of_failure_says_what_is_wrong() {
         ("0 < . 1:9(8) cut 2", "expected to be taken, and discarded as truncated"),
         ("0 < . 1:9(8) cut 2 ! x", "expected to be discarded as x, and was as truncated"),
         ("0 dance", "[\"dance\"] is unknown"),
-        ("set sack on", "no knob sack can be on"),
+        ("set sack on", "no setting sack can be on"),
         ("1 forget\n0.5 forget", "0.500000 lies before 1.000000"),
         ("soon forget", "\"soon\" is not a time"),
         ("0 < X 1:1(0)", "\"X\" is not flags of"),

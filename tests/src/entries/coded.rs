@@ -15,7 +15,7 @@ const PACKETS: usize = 4;
 
 /// A sender and a receiver. The first byte says how they are set, the second whether damage is
 /// welcome; each other decides the fate of a frame or its report, or begins a forged frame. What is
-/// handed up is what was sent, or forged with every check right, or damaged and welcome so.
+/// passed up is what was sent, or forged with every check right, or damaged and welcome so.
 pub fn coded(bytes: &[u8]) {
     let [choice, wishes, rest @ ..] = bytes else { return };
     let accept_damaged = wishes & 1 != 0;

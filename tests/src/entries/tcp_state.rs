@@ -1,4 +1,4 @@
-//! Segments of anybody, and whatever an application may ask, at TCP connections in every state.
+//! Arbitrary segments, and arbitrary calls of an application, at TCP connections in every state.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use windfall_wire_net::{Addresses, Ecn};
 
 /// Segments that may leave after one step; more would be a loop.
 const BURST: usize = 10_000;
-/// What each buffer of a connection holds at most, in bytes.
+/// The capacity of each buffer of a connection, in bytes.
 const BUFFER: usize = 20_000;
 
-/// The knobs that a byte chooses.
+/// The settings that a byte chooses.
 pub(super) fn config_of(choice: u8) -> Config {
     let bit = |n: u8| choice & 1 << n != 0;
     let modes = [NotificationMode::DraftSafe, NotificationMode::Paper, NotificationMode::Extended];
@@ -36,7 +36,7 @@ pub(super) fn config_of(choice: u8) -> Config {
     }
 }
 
-/// What the other ends know of the endpoint's numbers.
+/// The endpoint's numbers as its peers know them.
 struct Subject {
     tcp: Endpoint,
     addresses: Addresses,
@@ -110,7 +110,7 @@ impl Subject {
         let _ = self.tcp.handle_segment(self.now, &arrival, &bytes.into());
     }
 
-    /// What an application asks of one of its connections.
+    /// A call of an application to one of its connections.
     fn ask(&mut self, [what, which, amount, ..]: [u8; 8]) {
         let Some(&id) = self.ids.get(usize::from(which) % self.ids.len().max(1)) else { return };
         let now = self.now;

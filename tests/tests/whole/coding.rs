@@ -32,7 +32,7 @@ fn coded_frames_repair_a_pipe_under_every_policy() {
         let outcome = over(&link, &stream(500, ""), 3);
         let ledger = outcome.ledger(UPLINK);
         assert_eq!((ledger.delivered, ledger.damaged), (500, 0), "{policy}: {ledger:?}");
-        // Acknowledgements that the air spoiled are counted with the frames that they answer.
+        // Acknowledgements that the air damaged are counted with the frames that they answer.
         assert!(ledger.bits_inverted > 0 && ledger.retransmissions > 0, "{policy}");
     }
 }

@@ -98,7 +98,7 @@ fn sources(folder: &Path) -> Vec<String> {
     texts
 }
 
-/// What stands between pairs of backticks.
+/// The texts between pairs of backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
@@ -111,7 +111,8 @@ fn the_table_of_tcp_settings_has_each_with_its_default() {
     let rows: Vec<_> = rows.map(|row| quoted(row).take(2).collect::<Vec<_>>()).collect();
     let settings = windfall_scenario::TcpSettings::default();
     let values: Vec<_> = settings.values().collect();
-    let expected: Vec<_> = values.iter().map(|(knob, value)| vec![knob.name, value]).collect();
+    let expected: Vec<_> =
+        values.iter().map(|(setting, value)| vec![setting.name, value]).collect();
     assert_eq!(rows, expected);
     for row in table.lines().skip(2).take_while(|line| line.starts_with('|')) {
         let [_, _, _, source, tests, _] = row.split('|').collect::<Vec<_>>()[..] else {

@@ -3,7 +3,7 @@
 use windfall_network::ElementId;
 use windfall_tests::run::run;
 
-/// What the sender puts on its link, on the way to `to`.
+/// The packets that the sender puts on its link, on the way to `to`.
 fn frames(to: &str) -> (u64, f64) {
     let text = format!(
         "format = 1\nduration = \"20s\"\n\

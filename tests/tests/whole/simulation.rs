@@ -59,7 +59,7 @@ fn after_n_repetitions_the_loss_is_p_to_the_n_plus_1() {
         assert_eq!((ledger.entered, ledger.in_flight()), (count, 0), "p = {p}, n = {n}");
         let expected = p.powi(n + 1);
         let measured = ledger.drops.total() as f64 / count as f64;
-        // Five times the standard deviation of the mean of so many independent packets.
+        // Five times the standard deviation of the mean of that number of independent packets.
         let tolerance = 5.0 * (expected * (1.0 - expected) / count as f64).sqrt();
         assert!((measured - expected).abs() < tolerance, "p = {p}, n = {n}: {measured}");
         let reason = if n == 0 { DropReason::AirLost } else { DropReason::RetryLimit };

@@ -17,7 +17,7 @@ use windfall_tests::run::{pair, topology};
 const RECORDING: Recording = Recording { events: true, packets: false };
 const SEED: Seed = Seed(11);
 
-/// What stands behind the devices: stations in faked time.
+/// The stations behind the devices, in faked time.
 struct World {
     now: Instant,
     stations: Vec<Station>,
@@ -121,7 +121,7 @@ impl Device for FakeDevice {
     }
 }
 
-/// What happened on the links, in order of time and element, and what the applications measured.
+/// The events of the links, in order of time and element, and the applications' measurements.
 fn timeline<'a>(mut events: Vec<Event>, stations: impl Iterator<Item = &'a Station>) -> String {
     events.retain(|event| !matches!(event.what, What::Host(_)));
     events.sort_by_key(|event| (event.at, event.element));

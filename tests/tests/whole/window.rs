@@ -7,8 +7,8 @@ use windfall_tests::run::{UPLINK, pair, run};
 /// Bytes of a full packet, and of its frame.
 const PACKET: (f64, f64) = (1_500.0, 1_519.0);
 
-/// What a pipe of 1 Gb/s with this delay in ms carries of what it could with this loss, if nothing
-/// ever waited for a window: new packets that were sent, as a share of (1 - p) of the line.
+/// The part that a pipe of 1 Gb/s with this delay in ms carries of its ideal with this loss, if
+/// nothing ever waited for a window: new packets that were sent, as a share of (1 - p) of the line.
 fn share(delay: u64, loss: f64, seconds: u64) -> f64 {
     let link = format!(
         "rate = \"1Gbps\"\ndelay = \"{delay}ms\"\narq = \"persistent\"\nuplink.loss = {loss}"

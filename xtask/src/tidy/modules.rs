@@ -20,7 +20,7 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Breach> {
     breaches
 }
 
-/// Whether the file is a root that cargo finds, or some file declares it as a module.
+/// Tells whether the file is a root that cargo finds, or some file declares it as a module.
 fn declared(workspace: &Workspace, file: &File) -> bool {
     let Some((folder, _)) = file.path.rsplit_once('/') else { return true };
     let name = file.name().trim_end_matches(".rs");

@@ -4,12 +4,7 @@ use super::Breach;
 use crate::workspace::{File, Workspace};
 
 /// Folders and files whose words were not revised yet; the list only gets shorter.
-const NOT_REVISED: [&str; 43] = [
-    "CHANGELOG.md",
-    "CONTRIBUTING.md",
-    "README.md",
-    "ARCHITECTURE.md",
-    "bench/",
+const NOT_REVISED: [&str; 31] = [
     "crates/assembly/network/",
     "crates/codec/fec/",
     "crates/codec/media/",
@@ -38,16 +33,9 @@ const NOT_REVISED: [&str; 43] = [
     "crates/runtime/report/",
     "crates/runtime/sim/",
     "crates/runtime/socket/",
-    "demo/",
     "docs/",
-    "examples/",
     "figures/",
-    "fuzz/",
-    "scenarios/",
-    "testkit/",
-    "tests/",
-    "traces/",
-    "xtask/",
+    "tests/tests/whole/coding/grid.rs",
 ];
 
 /// Phrases that no file may hold, in lower case, and what to write instead.

@@ -35,7 +35,7 @@ fn package(name: &str, dependencies: &[&str], dev: &[&str]) -> Package {
     }
 }
 
-/// What is said about the file `crates/protocol/link/src/lib.rs` with this text.
+/// The breaches in the file `crates/protocol/link/src/lib.rs` with this text.
 fn about(text: &str) -> Vec<String> {
     let breaches = check(&workspace(&[("crates/protocol/link/src/lib.rs", text)]));
     breaches.into_iter().map(|breach| format!("{}: {}", breach.line, breach.what)).collect()

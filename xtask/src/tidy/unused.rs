@@ -23,7 +23,7 @@ fn sources<'a>(
     workspace.files.iter().filter(move |file| file.is_rust() && below(&file.path))
 }
 
-/// Whether a text holds a name as a word; examples in comments count.
+/// Tells whether a text holds a name as a word; examples in comments count.
 fn names(text: &str, name: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
 }

@@ -81,7 +81,7 @@ fn code(file: &File, breaches: &mut Vec<Breach>) {
     }
 }
 
-/// Whether the comment right above a line, or above the statement it ends, holds `SAFETY:`.
+/// Tells whether the comment above a line, or above the statement it ends, holds `SAFETY:`.
 fn argued(text: &[&str], number: usize) -> bool {
     let above = text[..=number].iter().rev();
     let comment = |line: &&&str| line.trim_start().starts_with("//");

@@ -83,7 +83,7 @@ fn one_of_each() -> Vec<Frame> {
         .collect()
 }
 
-/// What a station sends of a UDP packet, whole and in fragments, and the acknowledgement.
+/// The frames of a UDP packet, whole and in fragments, and the acknowledgement.
 fn exchange(fragment_threshold: usize) -> Vec<Frame> {
     let mut payload = vec![
         0x45, 0, 1, 0x90, 0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0x13, 0x88, 0x13,

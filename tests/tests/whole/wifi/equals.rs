@@ -5,7 +5,7 @@ use windfall_tests::run::run;
 const SENDERS: usize = 5;
 const LAST: usize = SENDERS - 1;
 
-/// What a cell is like: link, rate in Mb/s, and whether RTS precedes every frame.
+/// The configuration of a cell: link, rate in Mb/s, and whether RTS precedes every frame.
 type Kind = (&'static str, u16, bool);
 
 const KINDS: [Kind; 6] = [
@@ -53,7 +53,7 @@ fn shares(kind: Kind, reversed: bool, seconds: u64, seed: u64) -> ([f64; SENDERS
     (core::array::from_fn(share), all)
 }
 
-/// Jain's index.
+/// Computes Jain's fairness index.
 fn jain(shares: &[f64; SENDERS]) -> f64 {
     let sum: f64 = shares.iter().sum();
     sum * sum / (SENDERS as f64 * shares.iter().map(|share| share * share).sum::<f64>())

@@ -90,7 +90,7 @@ fn the_two_laptops_move_5_mbps_and_a_third_node_takes_its_share() {
     assert!(longest.is_sorted(), "larger packets carry more: {longest:?}");
 }
 
-/// What became of the frames of a stream from the first station to the second: of each its time,
+/// The fates of the frames of a stream from the first station to the second: of each its time,
 /// strength and fate. The stream replaces the applications of the scenario.
 fn walk(name: &str) -> Vec<Event> {
     let mut scenario = read(name);

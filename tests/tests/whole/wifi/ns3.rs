@@ -32,7 +32,7 @@ fn rows() -> Vec<Row> {
     ROWS.lines().skip(1).filter_map(row).collect()
 }
 
-/// `ErpOfdmRate54Mbps`, `DsssRate5_5Mbps`.
+/// Reads a rate as ns-3 names it: `ErpOfdmRate54Mbps`, `DsssRate5_5Mbps`.
 fn rate(name: &str) -> PhyRate {
     let digits = name.split("Rate").nth(1).unwrap().trim_end_matches("Mbps").replace('_', ".");
     let bps = digits.parse::<f64>().unwrap() * 1e6;

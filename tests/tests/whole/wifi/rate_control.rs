@@ -7,7 +7,7 @@ use windfall_sim::Simulation;
 use windfall_tests::saturation::Cell;
 use windfall_wire_link::ieee80211::Phy;
 
-/// The goodput of one sender over so many decibels of loss, in Mb/s.
+/// The goodput of one sender over a path loss in decibels, in Mb/s.
 fn goodput(path_loss: f64, policy: &RatePolicy) -> f64 {
     let change = |config: &mut Config| config.rate = policy.clone();
     Cell::noisy(path_loss, 1_024, 1, change).run(Duration::from_secs(3)).total_mbps()
@@ -27,7 +27,7 @@ fn arf_and_minstrel_come_near_the_best_fixed_rate_wherever_it_lies() {
     }
 }
 
-/// What a saturated station of 802.11g gets through in `seconds`, in Mb/s.
+/// The goodput of a saturated station of 802.11g in `seconds`, in Mb/s.
 fn carried(loss: f64, control: &str, seed: u64, seconds: u64) -> f64 {
     let text = format!(
         "format = 1\n\
