@@ -19,7 +19,8 @@
 //!   and `raw HEX` for everything else.
 //! - `ect0`, `ect1` and `ce` are the marks of the IP header.
 //! - `damaged` inverts a bit behind the checksum, `corrupted` one of the detection option too,
-//!   `cut N` takes bytes away. `! NAME` says for which reason an arriving segment must be discarded.
+//!   `cut N` takes bytes away. `! NAME` gives the reason for which an arriving segment must be
+//!   discarded.
 //! - Of a segment that leaves everything is compared but a window that is not written. Its checksum
 //!   and its data are checked, and what is not in the script must not leave.
 

@@ -6,7 +6,7 @@ use windfall_channel::{MediumConfig, SharedConfig};
 use windfall_mac::dcf::Config;
 use windfall_network::{EndConfig, LinkConfig, Network, NetworkConfig, StationConfig};
 use windfall_queue::Limits;
-use windfall_stack::{InterfaceConfig, LinkConfig, Neighbour, WifiConfig};
+use windfall_stack::{self as stack, InterfaceConfig, Neighbour, WifiConfig};
 use windfall_wire_link::ieee80211::{MacAddress, Phy};
 
 /// Packets that wait at every sender.
@@ -106,7 +106,7 @@ impl Cell {
             let receiver = Neighbour { address: MacAddress::of_station(to), behind: Vec::new() };
             let neighbours = [receiver].into();
             let queue = Limits { packets: WAITING, bytes: usize::MAX };
-            let link = LinkConfig::Wifi(WifiConfig { mac, neighbours });
+            let link = stack::LinkConfig::Wifi(WifiConfig { mac, neighbours });
             let interface = InterfaceConfig { mtu: 2_304, queue, link, ..Default::default() };
             EndConfig { station: usize::from(place), interface }
         };
