@@ -155,9 +155,9 @@ pub fn sap(bytes: &[u8]) {
         let _ = (sap::Data::parse(&exact), sap::Repair::parse(&exact));
     }
     let now = Instant::START + Duration::from_secs(100);
-    for key in [None, Some(windfall_sap::Key::new([2; 32]))] {
-        let mut endpoint = windfall_sap::Endpoint::new(
-            windfall_sap::Config::standard(),
+    for key in [None, Some(windfall_sap::SharedKey::new([2; 32]))] {
+        let mut endpoint = windfall_sap::SapEndpoint::new(
+            windfall_sap::SapConfig::standard(),
             windfall_sap::Secret::new([1; 32]),
         );
         key.into_iter().for_each(|key| endpoint.set_key(key));

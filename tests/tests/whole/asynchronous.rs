@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use windfall_socket::asynchronous::{SapListener, connect};
-use windfall_socket::{Config, Error, Kind, Mode, Options};
+use windfall_socket::{MessageKind, Mode, SapConfig, SapError, SapOptions};
 
 /// A time that nothing here takes.
 const LONG: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn both_directions_at_once_and_more_than_the_buffers_hold() -> Result<(), Error> {
+async fn both_directions_at_once_and_more_than_the_buffers_hold() -> Result<(), SapError> {
     // A buffer of 32 messages, so that senders wait for room.
-    let config = Config { send_buffer: 32_000, ..Config::standard() };
-    let options = Options { config, ..Options::default() };
+    let config = SapConfig { send_buffer: 32_000, ..SapConfig::standard() };
+    let options = SapOptions { config, ..SapOptions::default() };
     let listener = SapListener::bind("127.0.0.1:0".parse().expect("an address"), options)?;
     let here = connect(listener.local_addr()?, options).await?;
     let (there, _) = timeout(LONG, listener.accept()).await.expect("it connected")?;
@@ -23,7 +23,7 @@ async fn both_directions_at_once_and_more_than_the_buffers_hold() -> Result<(), 
                 socket.send(&number.to_be_bytes().repeat(200)).await?;
             }
             socket.get_ref().finish();
-            Ok::<(), Error>(())
+            Ok::<(), SapError>(())
         };
         let receive = async {
             let mut next = 0_u32;
@@ -31,7 +31,7 @@ async fn both_directions_at_once_and_more_than_the_buffers_hold() -> Result<(), 
                 assert_eq!(message.data[..4], next.to_be_bytes());
                 next += 1;
             }
-            Ok::<u32, Error>(next)
+            Ok::<u32, SapError>(next)
         };
         let (sent, received) = tokio::join!(send, receive);
         sent.and(received)
@@ -43,8 +43,8 @@ async fn both_directions_at_once_and_more_than_the_buffers_hold() -> Result<(), 
 }
 
 #[tokio::test]
-async fn a_receiver_that_gives_up_loses_nothing() -> Result<(), Error> {
-    let options = Options::default();
+async fn a_receiver_that_gives_up_loses_nothing() -> Result<(), SapError> {
+    let options = SapOptions::default();
     let listener = SapListener::bind("127.0.0.1:0".parse().expect("an address"), options)?;
     let here = connect(listener.local_addr()?, options).await?;
     let (there, _) = timeout(LONG, listener.accept()).await.expect("it connected")?;
@@ -52,7 +52,7 @@ async fn a_receiver_that_gives_up_loses_nothing() -> Result<(), Error> {
     here.set_mode(Mode::Approximate { protected: 1 });
     here.send(b"now").await?;
     let message = timeout(LONG, there.recv()).await.expect("in time")?.expect("one message");
-    assert_eq!((message.kind, &message.data[..]), (Kind::Approximate, &b"now"[..]));
+    assert_eq!((message.kind, &message.data[..]), (MessageKind::Approximate, &b"now"[..]));
     drop(here);
     assert!(timeout(LONG, there.recv()).await.expect("in time")?.is_none());
     Ok(())

@@ -4,7 +4,7 @@ use windfall_base::OverBudget;
 
 /// Why a picture cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum PictureError {
     /// It is neither a JPEG nor a portable pixmap.
     #[error("it is not a picture that Windfall reads (JPEG or PNM)")]
     Foreign,

@@ -7,7 +7,7 @@
 mod arrived;
 mod markers;
 
-use crate::error::Error;
+use crate::error::PictureError;
 use crate::picture::{Picture, rgb_len};
 pub use arrived::Arrived;
 use markers::Head;
@@ -31,7 +31,7 @@ impl Jpeg {
     ///
     /// # Errors
     /// None that a picture of this type could cause.
-    pub fn encode(picture: &Picture, quality: u8) -> Result<Self, Error> {
+    pub fn encode(picture: &Picture, quality: u8) -> Result<Self, PictureError> {
         let size = (picture.width(), picture.height());
         let whole = Head::parse(&picture.to_jpeg(quality)?)?.0;
         let head = whole.sized(size).with_interval(interval(size.0));
@@ -91,23 +91,25 @@ impl Layout {
     ///
     /// # Errors
     /// If it is none, whatever it is.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let (length, rest) = bytes.split_first_chunk::<4>().ok_or(Error::Layout("it is short"))?;
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, PictureError> {
+        let (length, rest) =
+            bytes.split_first_chunk::<4>().ok_or(PictureError::Layout("it is short"))?;
         let length = u32::from_be_bytes(*length) as usize;
-        let (head, lengths) = rest.split_at_checked(length).ok_or(Error::Layout("it is short"))?;
+        let (head, lengths) =
+            rest.split_at_checked(length).ok_or(PictureError::Layout("it is short"))?;
         let (head, after) = Head::parse(head)?;
         if !after.is_empty() || head.interval() == 0 {
-            return Err(Error::Layout("its head is not of a picture in segments"));
+            return Err(PictureError::Layout("its head is not of a picture in segments"));
         }
         let (width, height) = head.size();
         if !(1..=16_384).contains(&width) || !(1..=16_384).contains(&height) {
-            return Err(Error::Size(width, height));
+            return Err(PictureError::Size(width, height));
         }
         let pairs = lengths.chunks_exact(2);
         let is_whole = pairs.remainder().is_empty();
         let lengths: Vec<u16> = pairs.map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
         if !is_whole || lengths.len() != Tiles::of(&head).count() {
-            return Err(Error::Layout("it has another number of segments than its picture"));
+            return Err(PictureError::Layout("it has another number of segments than its picture"));
         }
         Ok(Self { head, lengths })
     }
@@ -161,7 +163,7 @@ impl Layout {
     ///
     /// # Errors
     /// If the head says nothing that a decoder understands.
-    pub fn decode(&self, arrived: &Arrived) -> Result<Decoded, Error> {
+    pub fn decode(&self, arrived: &Arrived) -> Result<Decoded, PictureError> {
         let (width, height) = self.head.size();
         let mut picture = Picture::plain(width, height, [128; 3])?;
         let mut unreadable = 0;

@@ -13,7 +13,7 @@ mod jpeg;
 mod landscape;
 mod picture;
 
-pub use error::Error;
+pub use error::PictureError;
 pub use jpeg::{Arrived, Decoded, Jpeg, Layout};
 pub use landscape::landscape;
 pub use picture::Picture;

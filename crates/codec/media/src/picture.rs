@@ -6,7 +6,7 @@ use image::codecs::jpeg::JpegEncoder;
 use image::{DynamicImage, ExtendedColorType, ImageDecoder as _, ImageFormat, ImageReader, Limits};
 use windfall_base::MemoryBudget;
 
-use crate::error::Error;
+use crate::error::PictureError;
 
 /// The most pixels along one side.
 const LONGEST: u32 = 16_384;
@@ -33,9 +33,9 @@ impl Picture {
         width: u32,
         height: u32,
         mut color: impl FnMut(u32, u32) -> [u8; 3],
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, PictureError> {
         if !(1..=LONGEST).contains(&width) || !(1..=LONGEST).contains(&height) {
-            return Err(Error::Size(width, height));
+            return Err(PictureError::Size(width, height));
         }
         let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
         let rgb = places.flat_map(|(x, y)| color(x, y)).collect();
@@ -46,7 +46,7 @@ impl Picture {
     ///
     /// # Errors
     /// As [`draw`](Self::draw).
-    pub fn plain(width: u32, height: u32, color: [u8; 3]) -> Result<Self, Error> {
+    pub fn plain(width: u32, height: u32, color: [u8; 3]) -> Result<Self, PictureError> {
         Self::draw(width, height, |_, _| color)
     }
 
@@ -55,7 +55,7 @@ impl Picture {
     ///
     /// # Errors
     /// As there.
-    pub fn read(bytes: &[u8]) -> Result<Self, Error> {
+    pub fn read(bytes: &[u8]) -> Result<Self, PictureError> {
         Self::read_within(bytes, &mut MemoryBudget::default())
     }
 
@@ -63,11 +63,11 @@ impl Picture {
     ///
     /// # Errors
     /// If it is neither, or too large.
-    pub fn read_within(bytes: &[u8], budget: &mut MemoryBudget) -> Result<Self, Error> {
+    pub fn read_within(bytes: &[u8], budget: &mut MemoryBudget) -> Result<Self, PictureError> {
         let is_jpeg = bytes.starts_with(&[0xff, 0xd8]);
         let is_pnm = matches!(bytes, [b'P', b'1'..=b'7', ..]);
         if !is_jpeg && !is_pnm {
-            return Err(Error::Foreign);
+            return Err(PictureError::Foreign);
         }
         let format = if is_jpeg { ImageFormat::Jpeg } else { ImageFormat::Pnm };
         let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
@@ -77,7 +77,7 @@ impl Picture {
         let decoder = reader.into_decoder()?;
         let (width, height) = decoder.dimensions();
         if !(1..=LONGEST).contains(&width) || !(1..=LONGEST).contains(&height) {
-            return Err(Error::Size(width, height));
+            return Err(PictureError::Size(width, height));
         }
         let kept = rgb_len((width, height));
         budget.check(kept * DECODING)?;
@@ -98,7 +98,7 @@ impl Picture {
     ///
     /// # Errors
     /// None that a picture of this type could cause.
-    pub fn to_jpeg(&self, quality: u8) -> Result<Vec<u8>, Error> {
+    pub fn to_jpeg(&self, quality: u8) -> Result<Vec<u8>, PictureError> {
         let mut out = Vec::new();
         let mut encoder = JpegEncoder::new_with_quality(&mut out, quality.clamp(1, 100));
         encoder.encode(&self.rgb, self.width, self.height, ExtendedColorType::Rgb8)?;

@@ -8,7 +8,7 @@ use windfall_base::{
     Class, Duration, Frame, Input, Instant, Node, Payload, Port, RxVector, Seed, Stream,
 };
 use windfall_network::{Network, NetworkConfig};
-use windfall_sap::{Endpoint as Sap, Kind, Message, Mode, Secret};
+use windfall_sap::{Message, MessageKind, Mode, SapEndpoint, Secret};
 use windfall_tcp::lookup::Lookup;
 use windfall_tcp::{Arrival, Endpoint as Tcp, Listener};
 use windfall_wire_net::udplite::{self, Coverage};
@@ -47,7 +47,7 @@ pub(super) enum Speech {
 
 /// A program's end of the protocol.
 enum End {
-    Sap(Box<Sap>, Option<windfall_sap::ConnectionId>),
+    Sap(Box<SapEndpoint>, Option<windfall_sap::ConnectionId>),
     Tcp(Box<Tcp>, Option<windfall_tcp::ConnectionId>),
 }
 
@@ -309,15 +309,15 @@ impl Pair {
             End::Sap(sap, id) => {
                 while let Some((of, event)) = sap.poll_event() {
                     match event {
-                        windfall_sap::Event::Accepted { .. } => *id = Some(of),
-                        windfall_sap::Event::Finished { .. } => self.ended = true,
+                        windfall_sap::SapEvent::Accepted { .. } => *id = Some(of),
+                        windfall_sap::SapEvent::Finished { .. } => self.ended = true,
                         _ => {}
                     }
                 }
                 while let Some(message) = id.and_then(|id| sap.receive(now, id)) {
                     let approximate = self.speech == Speech::Approximate;
                     match message.kind {
-                        Kind::Precise if approximate => self.described.extend(&message.data),
+                        MessageKind::Precise if approximate => self.described.extend(&message.data),
                         _ => self.received.push((now, message.number, message.data.to_vec())),
                     }
                 }
@@ -355,17 +355,17 @@ impl End {
             return Self::Tcp(Box::new(tcp), None);
         }
         let config = match speech {
-            Speech::Paper | Speech::Approximate => windfall_sap::Config::paper(),
+            Speech::Paper | Speech::Approximate => windfall_sap::SapConfig::paper(),
             // The frames of the office are this long at most.
-            _ => windfall_sap::Config {
+            _ => windfall_sap::SapConfig {
                 max_datagram: 1_472,
                 connect_timeout: Duration::from_secs(5),
-                ..windfall_sap::Config::standard()
+                ..windfall_sap::SapConfig::standard()
             },
         };
         let mut secret = [end as u8; 32];
         secret[..8].copy_from_slice(&seed.to_be_bytes());
-        let mut sap = Sap::new(config, Secret::new(secret));
+        let mut sap = SapEndpoint::new(config, Secret::new(secret));
         sap.listen(end == 1);
         Self::Sap(Box::new(sap), None)
     }

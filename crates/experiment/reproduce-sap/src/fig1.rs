@@ -90,7 +90,7 @@ const fn runs(effort: Effort) -> u64 {
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
     let picture = landscape();
-    let failed = |error: windfall_media::Error| Error::Scenario {
+    let failed = |error: windfall_media::PictureError| Error::Scenario {
         figure: figure.name,
         message: error.to_string(),
     };

@@ -3,14 +3,16 @@
 use core::net::SocketAddr;
 
 use windfall_base::{Duration, Instant};
-use windfall_sap::{Config, ConnectionId, Endpoint, Event, Key, Message, Mode, Secret};
+use windfall_sap::{
+    ConnectionId, Message, Mode, SapConfig, SapEndpoint, SapEvent, Secret, SharedKey,
+};
 
 /// Bytes of the message.
 const MESSAGE: usize = 1_024;
 
 /// Two ends with one key, and what stands for the network between them.
 struct Ends {
-    ends: [Endpoint; 2],
+    ends: [SapEndpoint; 2],
     now: Instant,
     accepted: Option<ConnectionId>,
 }
@@ -35,7 +37,7 @@ impl Ends {
                     self.ends[1 - end].handle_datagram(now, from, &bytes.into(), true);
                 }
                 while let Some((id, event)) = self.ends[end].poll_event() {
-                    if matches!(event, Event::Accepted { .. }) {
+                    if matches!(event, SapEvent::Accepted { .. }) {
                         self.accepted = Some(id);
                     }
                 }
@@ -51,8 +53,8 @@ impl Ends {
 //= S0.59
 pub(super) fn wrong_bits_of_one() -> (u32, u32) {
     let ends = [1, 2].map(|byte| {
-        let mut end = Endpoint::new(Config::standard(), Secret::new([byte; 32]));
-        end.set_key(Key::new([3; 32]));
+        let mut end = SapEndpoint::new(SapConfig::standard(), Secret::new([byte; 32]));
+        end.set_key(SharedKey::new([3; 32]));
         end
     });
     let mut pair = Ends { ends, now: Instant::START + Duration::from_secs(1), accepted: None };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::net::sockopt;
 use serde::{Deserialize, Serialize};
 
-use crate::counters::Counters;
+use crate::counters::TcpCounters;
 use crate::error::Error;
 
 /// Both ends give up when nothing has happened for so long.
@@ -17,13 +17,13 @@ const TRIES: u32 = 100;
 
 /// What one transfer gave.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct BulkTransfer {
     /// Bytes transferred.
     pub bytes: u64,
     /// From the acceptance of the connection to the last byte, as the receiver saw it.
     pub seconds: f64,
     /// What the sender's TCP did.
-    pub counters: Counters,
+    pub counters: TcpCounters,
 }
 
 /// How the sockets of a transfer are set up.
@@ -72,11 +72,11 @@ fn receive_all(listener: &TcpListener, sockets: Sockets) -> io::Result<()> {
 ///
 /// # Errors
 /// If the receiver cannot be reached or the connection fails.
-pub fn send(to: SocketAddr, bytes: u64, sockets: Sockets) -> Result<Outcome, Error> {
+pub fn send(to: SocketAddr, bytes: u64, sockets: Sockets) -> Result<BulkTransfer, Error> {
     let failed = |source| Error::Connection { what: format!("sending to {to} failed"), source };
     let mut stream = connect(to).map_err(failed)?;
     let nanos = send_all(&mut stream, bytes, sockets).map_err(failed)?;
-    Ok(Outcome { bytes, seconds: nanos as f64 / 1e9, counters: Counters::read()? })
+    Ok(BulkTransfer { bytes, seconds: nanos as f64 / 1e9, counters: TcpCounters::read()? })
 }
 
 #[expect(clippy::disallowed_methods, reason = "the receiver starts in its own time")]

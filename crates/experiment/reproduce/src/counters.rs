@@ -9,7 +9,7 @@ use crate::error::Error;
 
 /// What the kernel's TCP did since its namespace began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counters {
+pub struct TcpCounters {
     /// Retransmission timers that fired.
     pub timeouts: u64,
     /// Segments sent with data that had been sent before.
@@ -18,7 +18,7 @@ pub struct Counters {
     pub segments: u64,
 }
 
-impl Counters {
+impl TcpCounters {
     /// Reads the counters of the namespace in which this program runs.
     ///
     /// # Errors
@@ -73,6 +73,6 @@ mod tests {
 
     #[test]
     fn this_system_has_them() {
-        assert!(Counters::read().is_ok());
+        assert!(TcpCounters::read().is_ok());
     }
 }

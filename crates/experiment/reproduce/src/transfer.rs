@@ -11,7 +11,7 @@ use windfall_base::Seed;
 use windfall_live::end_with_this_process;
 use windfall_scenario::NEAR;
 
-use crate::bulk::Outcome;
+use crate::bulk::BulkTransfer;
 use crate::error::Error;
 use crate::figure::Context;
 use crate::scenario;
@@ -45,7 +45,7 @@ pub(crate) struct Transfer {
 #[derive(Clone, Debug)]
 pub(crate) struct Transferred {
     /// What the test program measured.
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: BulkTransfer,
     /// What the sender's device saw.
     pub(crate) capture: Option<Bytes>,
 }
@@ -130,8 +130,8 @@ fn one(context: &Context<'_>, transfer: &Transfer) -> Result<Transferred, Error>
     Ok(Transferred { outcome, capture })
 }
 
-/// Runs a command whose standard output is one [`Outcome`] as JSON.
-fn run(command: &mut Command) -> Result<Outcome, Error> {
+/// Runs a command whose standard output is one [`BulkTransfer`] as JSON.
+fn run(command: &mut Command) -> Result<BulkTransfer, Error> {
     let shown = format!("{command:?}").replace('"', "");
     let output = end_with_this_process(command)
         .stdin(Stdio::null())

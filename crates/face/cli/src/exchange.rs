@@ -12,7 +12,8 @@ use std::time::Instant;
 
 use windfall_base::Duration;
 use windfall_socket::{
-    Carrier, Config, Integrity, Key, Kind, Mode, Options, Profile, SapListener, SapSocket,
+    Carrier, Integrity, MessageKind, Mode, Profile, SapConfig, SapListener, SapOptions, SapSocket,
+    SharedKey,
 };
 
 use crate::exit::{Result, Trouble};
@@ -54,7 +55,7 @@ struct Transport {
     profile: ProfileName,
     /// A file with the key that both ends share: 64 hexadecimal digits
     #[arg(long, value_name = "FILE", value_parser = read_key)]
-    key: Option<Key>,
+    key: Option<SharedKey>,
 }
 
 /// Whereto a sender sends.
@@ -100,9 +101,9 @@ impl On {
 }
 
 /// The key in a file, so that it appears in no list of processes.
-fn read_key(file: &str) -> std::result::Result<Key, String> {
+fn read_key(file: &str) -> std::result::Result<SharedKey, String> {
     let digits = crate::input::read_key(file.as_ref()).map_err(|error| error.to_string())?;
-    Key::from_hex(digits.trim()).ok_or_else(|| {
+    SharedKey::from_hex(digits.trim()).ok_or_else(|| {
         format!("it holds {} characters, not 64 hexadecimal digits", digits.trim().len())
     })
 }
@@ -114,12 +115,12 @@ const PLAN_PART: usize = 1_000;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Transport {
-    fn options(&self) -> Options {
+    fn options(&self) -> SapOptions {
         let profile = match self.profile {
             ProfileName::Standard => Profile::Standard,
             ProfileName::Paper => Profile::Paper,
         };
-        Options { config: Config::of(profile), carrier: Some(self.carrier), key: self.key }
+        SapOptions { config: SapConfig::of(profile), carrier: Some(self.carrier), key: self.key }
     }
 
     /// Connects to a receiver.
@@ -251,7 +252,7 @@ impl Receiver {
             Self::Sap { socket, plans, .. } => {
                 while plan.len() < len {
                     match socket.recv()? {
-                        Some(message) if message.kind == Kind::Precise => {
+                        Some(message) if message.kind == MessageKind::Precise => {
                             plan.extend(&message.data);
                         }
                         _ => return Err(Trouble::new("the sender did not say what it will send")),

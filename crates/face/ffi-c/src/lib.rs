@@ -13,8 +13,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use windfall_socket::{
-    Carrier, CloseReason, Config, Duration, Error, Integrity, Key, Kind, Message, Mode, Options,
-    Received, SapListener, SapSocket, SendError, Tolerance,
+    Carrier, CloseReason, Duration, Integrity, Message, MessageKind, Mode, Received, SapConfig,
+    SapError, SapListener, SapOptions, SapSendError, SapSocket, SharedKey, Tolerance,
 };
 
 /// A socket of C, in whichever state.
@@ -32,7 +32,7 @@ struct Settings {
     tolerance: Option<Tolerance>,
     stream: u16,
     timeout: Option<Duration>,
-    options: Options,
+    options: SapOptions,
     /// Calls that are making a connection or a listener of the options.
     opening: usize,
     finished: bool,
@@ -60,9 +60,9 @@ pub struct Info {
 impl Info {
     fn of(message: &Received) -> Self {
         let kind = match message.kind {
-            Kind::Precise => 0,
-            Kind::Approximate => 1,
-            Kind::Repair => 2,
+            MessageKind::Precise => 0,
+            MessageKind::Approximate => 1,
+            MessageKind::Repair => 2,
         };
         let (integrity, suspect) = match &message.integrity {
             Integrity::Intact => (0, 0..0),
@@ -94,22 +94,24 @@ fn set_errno(number: c_int) {
 }
 
 /// The errno that fits an error best.
-fn explain(error: &Error) -> (c_int, String) {
+fn explain(error: &SapError) -> (c_int, String) {
     let number = match error {
-        Error::System { source, .. } => source.raw_os_error().unwrap_or(libc::EIO),
-        Error::Name(source) if source.kind() == ErrorKind::InvalidInput => libc::EINVAL,
-        Error::Name(source) => source.raw_os_error().unwrap_or(libc::ENXIO),
-        Error::Send(SendError::TooLong { .. }) => libc::EMSGSIZE,
-        Error::Send(SendError::Full) => libc::EAGAIN,
-        Error::Send(SendError::Finished) => libc::EPIPE,
-        Error::Send(SendError::NotOpen) => libc::ENOTCONN,
-        Error::Send(_) | Error::Address(_) => libc::EINVAL,
-        Error::Closed(CloseReason::Refused(_)) => libc::ECONNREFUSED,
-        Error::Closed(CloseReason::NoAnswer | CloseReason::TimedOut)
-        | Error::TimedOut
-        | Error::Unfinished { reason: None | Some(CloseReason::TimedOut), .. } => libc::ETIMEDOUT,
-        Error::Closed(CloseReason::Unreachable) => libc::EHOSTUNREACH,
-        Error::Closed(_) | Error::Unfinished { .. } => libc::ECONNRESET,
+        SapError::System { source, .. } => source.raw_os_error().unwrap_or(libc::EIO),
+        SapError::Name(source) if source.kind() == ErrorKind::InvalidInput => libc::EINVAL,
+        SapError::Name(source) => source.raw_os_error().unwrap_or(libc::ENXIO),
+        SapError::Send(SapSendError::TooLong { .. }) => libc::EMSGSIZE,
+        SapError::Send(SapSendError::Full) => libc::EAGAIN,
+        SapError::Send(SapSendError::Finished) => libc::EPIPE,
+        SapError::Send(SapSendError::NotOpen) => libc::ENOTCONN,
+        SapError::Send(_) | SapError::Address(_) => libc::EINVAL,
+        SapError::Closed(CloseReason::Refused(_)) => libc::ECONNREFUSED,
+        SapError::Closed(CloseReason::NoAnswer | CloseReason::TimedOut)
+        | SapError::TimedOut
+        | SapError::Unfinished { reason: None | Some(CloseReason::TimedOut), .. } => {
+            libc::ETIMEDOUT
+        }
+        SapError::Closed(CloseReason::Unreachable) => libc::EHOSTUNREACH,
+        SapError::Closed(_) | SapError::Unfinished { .. } => libc::ECONNRESET,
     };
     (number, error.to_string())
 }
@@ -120,7 +122,7 @@ impl Socket {
     }
 
     /// Makes a connection or a listener of the options, which change no more meanwhile.
-    fn open<T>(&self, open: impl FnOnce(Options) -> Outcome<T>) -> Outcome<T> {
+    fn open<T>(&self, open: impl FnOnce(SapOptions) -> Outcome<T>) -> Outcome<T> {
         let options = {
             let mut settings = self.settings();
             settings.opening += 1;
@@ -133,7 +135,7 @@ impl Socket {
 
     /// Changes the options, unless they could no longer take effect: who asks for a key is not to
     /// believe in one.
-    fn set_option(&self, set: impl FnOnce(&mut Options)) -> Outcome<c_int> {
+    fn set_option(&self, set: impl FnOnce(&mut SapOptions)) -> Outcome<c_int> {
         let late = "this is set before sap_connect, sap_bind or sap_listen, and not after";
         let mut settings = self.settings();
         if self.socket.get().is_some() {
@@ -327,7 +329,7 @@ pub unsafe extern "C" fn sap_set_timeout(sock: *mut Socket, milliseconds: c_int)
 pub unsafe extern "C" fn sap_set_key(sock: *mut Socket, key: *const [u8; 32]) -> c_int {
     let socket = socket!(sock, -1);
     // SAFETY: the pointer is null or leads to 32 bytes that nobody changes during the call.
-    let key = unsafe { key.as_ref() }.copied().map(Key::new);
+    let key = unsafe { key.as_ref() }.copied().map(SharedKey::new);
     socket.report(socket.set_option(|options| options.key = key), -1)
 }
 
@@ -336,8 +338,8 @@ pub unsafe extern "C" fn sap_set_key(sock: *mut Socket, key: *const [u8; 32]) ->
 pub unsafe extern "C" fn sap_set_profile(sock: *mut Socket, profile: c_int) -> c_int {
     let socket = socket!(sock, -1);
     let config = match profile {
-        0 => Ok(Config::standard()),
-        1 => Ok(Config::paper()),
+        0 => Ok(SapConfig::standard()),
+        1 => Ok(SapConfig::paper()),
         other => Err((libc::EINVAL, format!("{other} is neither SAP_STANDARD nor SAP_PAPER"))),
     };
     let set = config.and_then(|config| socket.set_option(|options| options.config = config));
@@ -379,7 +381,7 @@ pub unsafe extern "C" fn sap_set_tolerance(
 ) -> c_int {
     let socket = socket!(sock, -1);
     let tolerance = Tolerance { bit_errors, loss: loss != 0, in_order: in_order != 0, protected };
-    let set = tolerance.validated().map_err(Error::from).and_then(|tolerance| {
+    let set = tolerance.validated().map_err(SapError::from).and_then(|tolerance| {
         let open = socket.socket.get();
         open.map_or(Ok(()), |open| open.set_tolerance(Some(tolerance)))
     });

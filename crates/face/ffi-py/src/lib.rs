@@ -22,30 +22,32 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use windfall_socket::{
-    Bytes, CloseReason, Config, Duration, Error, Integrity, Key, Kind, Message, Mode, Options,
-    Received, SapListener, SapSocket, SendError, Tolerance,
+    Bytes, CloseReason, Duration, Integrity, Message, MessageKind, Mode, Received, SapConfig,
+    SapError, SapListener, SapOptions, SapSendError, SapSocket, SharedKey, Tolerance,
 };
 
 /// The exception that fits an error best.
-fn raise(error: Error) -> PyErr {
+fn raise(error: SapError) -> PyErr {
     let text = error.to_string();
     match error {
-        Error::System { source, .. } => match source.raw_os_error() {
+        SapError::System { source, .. } => match source.raw_os_error() {
             Some(number) => PyOSError::new_err((number, text)),
             None => PyOSError::new_err(text),
         },
-        Error::Name(source) if source.raw_os_error().is_none() => PyOSError::new_err(text),
-        Error::Name(source) => PyOSError::new_err((source.raw_os_error(), text)),
-        Error::Send(SendError::Full) => PyBlockingIOError::new_err(text),
-        Error::Send(SendError::NotOpen | SendError::Finished) => PyConnectionError::new_err(text),
-        Error::Send(_) | Error::Address(_) => PyValueError::new_err(text),
-        Error::TimedOut
-        | Error::Unfinished { reason: None | Some(CloseReason::TimedOut), .. }
-        | Error::Closed(CloseReason::NoAnswer | CloseReason::TimedOut) => {
+        SapError::Name(source) if source.raw_os_error().is_none() => PyOSError::new_err(text),
+        SapError::Name(source) => PyOSError::new_err((source.raw_os_error(), text)),
+        SapError::Send(SapSendError::Full) => PyBlockingIOError::new_err(text),
+        SapError::Send(SapSendError::NotOpen | SapSendError::Finished) => {
+            PyConnectionError::new_err(text)
+        }
+        SapError::Send(_) | SapError::Address(_) => PyValueError::new_err(text),
+        SapError::TimedOut
+        | SapError::Unfinished { reason: None | Some(CloseReason::TimedOut), .. }
+        | SapError::Closed(CloseReason::NoAnswer | CloseReason::TimedOut) => {
             PyTimeoutError::new_err(text)
         }
-        Error::Closed(CloseReason::Refused(_)) => PyConnectionRefusedError::new_err(text),
-        Error::Closed(_) | Error::Unfinished { .. } => PyConnectionError::new_err(text),
+        SapError::Closed(CloseReason::Refused(_)) => PyConnectionRefusedError::new_err(text),
+        SapError::Closed(_) | SapError::Unfinished { .. } => PyConnectionError::new_err(text),
     }
 }
 
@@ -59,20 +61,20 @@ fn span(seconds: Option<f64>) -> PyResult<Option<Duration>> {
     }
 }
 
-/// Options of a profile and a carrier by their names, with the key that both ends share.
-fn options(key: Option<&[u8]>, profile: &str, carrier: &str) -> PyResult<Options> {
+/// SapOptions of a profile and a carrier by their names, with the key that both ends share.
+fn options(key: Option<&[u8]>, profile: &str, carrier: &str) -> PyResult<SapOptions> {
     let wrong = |_| PyValueError::new_err("a key has 32 bytes");
-    let key = key.map(|key| key.try_into().map(Key::new).map_err(wrong)).transpose()?;
+    let key = key.map(|key| key.try_into().map(SharedKey::new).map_err(wrong)).transpose()?;
     let config = match profile {
-        "standard" => Config::standard(),
-        "paper" => Config::paper(),
+        "standard" => SapConfig::standard(),
+        "paper" => SapConfig::paper(),
         other => {
             let text = format!("{other:?} is no profile: write standard or paper");
             return Err(PyValueError::new_err(text));
         }
     };
     let carrier = carrier.parse().map(Some).map_err(PyValueError::new_err)?;
-    Ok(Options { config, carrier, key })
+    Ok(SapOptions { config, carrier, key })
 }
 
 /// A message that arrived, with `len` and as a buffer: `memoryview(message)`.
@@ -91,9 +93,9 @@ impl PyMessage {
     #[getter]
     fn kind(&self) -> &'static str {
         match self.0.kind {
-            Kind::Precise => "precise",
-            Kind::Approximate => "approximate",
-            Kind::Repair => "repair",
+            MessageKind::Precise => "precise",
+            MessageKind::Approximate => "approximate",
+            MessageKind::Repair => "repair",
         }
     }
 
@@ -182,7 +184,7 @@ impl PySocket {
 /// The descriptor in `kept`, made by `make` when it is asked for first.
 fn descriptor(
     kept: &OnceLock<OwnedFd>,
-    make: impl FnOnce() -> Result<OwnedFd, Error>,
+    make: impl FnOnce() -> Result<OwnedFd, SapError>,
 ) -> PyResult<i32> {
     if let Some(made) = kept.get() {
         return Ok(made.as_raw_fd());

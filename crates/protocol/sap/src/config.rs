@@ -18,7 +18,7 @@ pub enum Profile {
 
 /// Everything that an endpoint may be told. Sizes are bytes of SAP datagrams, header included.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
+pub struct SapConfig {
     /// The profile that these values belong to.
     pub profile: Profile,
     /// A size that every path carries.
@@ -73,7 +73,7 @@ pub struct Config {
     pub half_open_timeout: Duration,
 }
 
-impl Config {
+impl SapConfig {
     /// The standard profile.
     #[must_use]
     pub const fn standard() -> Self {
@@ -139,7 +139,7 @@ impl Config {
     }
 }
 
-impl Default for Config {
+impl Default for SapConfig {
     fn default() -> Self {
         Self::standard()
     }

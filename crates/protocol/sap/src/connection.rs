@@ -11,19 +11,19 @@ use bytes::Bytes;
 use windfall_base::{Duration, Instant};
 use windfall_wire_net::sap::{Data, HEADER_LEN, Ping, Reason, Repair};
 
-use crate::config::{Config, Profile};
+use crate::config::{Profile, SapConfig};
 use crate::congestion::Congestion;
 use crate::encode::{Encoded, complement, encode, overhead, spans};
-use crate::error::{CloseReason, SendError};
-use crate::event::{Event, Undelivered};
+use crate::error::{CloseReason, SapSendError};
+use crate::event::{SapEvent, Undelivered};
 use crate::handshake::Asking;
-use crate::message::{Integrity, Kind, Message, Mode, Received};
+use crate::message::{Integrity, Message, MessageKind, Mode, Received};
 use crate::numbers::Numbers;
 use crate::order::Order;
 use crate::pacer::Pacer;
 use crate::path::PathSize;
 use crate::rtt::Rtt;
-use crate::seal::{Key, Seal, TAG_LEN};
+use crate::seal::{Seal, SharedKey, TAG_LEN};
 use crate::sent::Sent;
 
 mod arrive;
@@ -127,7 +127,7 @@ struct AckState {
 /// One connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    config: Config,
+    config: SapConfig,
     peer: SocketAddr,
     peer_id: u32,
     state: State,
@@ -171,11 +171,11 @@ pub(crate) struct Connection {
     reset: Option<Reason>,
     /// The application needs it no more.
     released: bool,
-    events: VecDeque<Event>,
+    events: VecDeque<SapEvent>,
 }
 
 impl Connection {
-    fn new(now: Instant, config: Config, peer: SocketAddr, state: State) -> Self {
+    fn new(now: Instant, config: SapConfig, peer: SocketAddr, state: State) -> Self {
         Self {
             config,
             peer,
@@ -221,10 +221,10 @@ impl Connection {
     /// one that is sealed.
     pub(crate) fn connect(
         now: Instant,
-        config: Config,
+        config: SapConfig,
         id: u32,
         peer: SocketAddr,
-        key: Option<(Key, [u8; 32])>,
+        key: Option<(SharedKey, [u8; 32])>,
     ) -> Self {
         let max_datagram = config.max_datagram as u16;
         let mut ping = Ping { connection: id, max_datagram, ..Ping::default() };
@@ -244,7 +244,7 @@ impl Connection {
     /// A connection that was asked for by a ping of `peer`, whose accept was packet 0.
     pub(crate) fn accept(
         now: Instant,
-        config: Config,
+        config: SapConfig,
         peer: SocketAddr,
         ping: (u32, u16),
         seal: Option<Box<Seal>>,
@@ -352,11 +352,11 @@ impl Connection {
     }
 
     /// Takes a message to send.
-    pub(crate) fn send(&mut self, message: &Message) -> Result<(), SendError> {
+    pub(crate) fn send(&mut self, message: &Message) -> Result<(), SapSendError> {
         match (&self.state, self.sending) {
-            (State::Closed, _) => return Err(SendError::NotOpen),
+            (State::Closed, _) => return Err(SapSendError::NotOpen),
             (_, Ending::Open) => {}
-            _ => return Err(SendError::Finished),
+            _ => return Err(SapSendError::Finished),
         }
         let precise = message.mode == Mode::Precise;
         let numbers = self.outbox.numbers.entry(message.stream).or_default();
@@ -364,11 +364,11 @@ impl Connection {
         let encoded = encode(message, number, self.config.block_checks)?;
         if self.around + encoded.len() > self.path.size() {
             let most = self.path.size() - self.around - (encoded.len() - message.data.len());
-            return Err(SendError::TooLong { len: message.data.len(), most });
+            return Err(SapSendError::TooLong { len: message.data.len(), most });
         }
         if self.outbox.bytes + encoded.len() > self.config.send_buffer {
             self.outbox.was_full = true;
-            return Err(SendError::Full);
+            return Err(SapSendError::Full);
         }
         self.outbox.bytes += encoded.len();
         if precise {
@@ -417,9 +417,9 @@ impl Connection {
         stream: u16,
         number: u32,
         ranges: &[core::ops::Range<usize>],
-    ) -> Result<(), SendError> {
+    ) -> Result<(), SapSendError> {
         if !self.is_open() {
-            return Err(SendError::NotOpen);
+            return Err(SapSendError::NotOpen);
         }
         let most = windfall_wire_net::sap::data::MAX_SPANS;
         for ranges in ranges.chunks(most) {
@@ -473,7 +473,7 @@ impl Connection {
         self.outbox = Outbox::default();
         self.sent.clear();
         self.deadline = None;
-        self.events.push_back(Event::Closed(reason));
+        self.events.push_back(SapEvent::Closed(reason));
     }
 
     /// Looks whether both directions have ended.
@@ -526,14 +526,14 @@ impl Connection {
     }
 
     /// What happened.
-    pub(crate) fn poll_event(&mut self) -> Option<Event> {
+    pub(crate) fn poll_event(&mut self) -> Option<SapEvent> {
         self.events.pop_front()
     }
 
     /// Tells the application once that it can read.
     fn tell_readable(&mut self) {
         if self.inbox.ready.len() == 1 {
-            self.events.push_back(Event::Readable);
+            self.events.push_back(SapEvent::Readable);
         }
     }
 
@@ -557,7 +557,8 @@ impl Connection {
     fn deliver_precise(&mut self, stream: u16, number: u32, data: Bytes) {
         let exact = Vec::from_iter((!data.is_empty()).then_some(0..data.len()));
         let integrity = Integrity::Intact;
-        let received = Received { stream, kind: Kind::Precise, number, data, exact, integrity };
+        let received =
+            Received { stream, kind: MessageKind::Precise, number, data, exact, integrity };
         self.deliver(received);
     }
 }

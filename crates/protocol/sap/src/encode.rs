@@ -6,8 +6,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 use windfall_wire_net::sap::data::{BLOCK, MAX_SPANS, block_check};
 use windfall_wire_net::sap::{Data, Packet, Span, flags};
 
-use crate::error::SendError;
-use crate::message::{Integrity, Kind, Message, Mode, Received};
+use crate::error::SapSendError;
+use crate::message::{Integrity, Message, MessageKind, Mode, Received};
 
 /// A message ready to go: the exact bytes of its body, in two slices, and the others.
 #[derive(Clone, Debug, Default)]
@@ -39,13 +39,17 @@ pub(crate) fn overhead(len: usize, checks: bool) -> usize {
 ///
 /// # Errors
 /// If more should be exact than the message has, or it names too many ranges.
-pub(crate) fn encode(message: &Message, number: u32, checks: bool) -> Result<Encoded, SendError> {
+pub(crate) fn encode(
+    message: &Message,
+    number: u32,
+    checks: bool,
+) -> Result<Encoded, SapSendError> {
     let data = &message.data;
     let mut head = Data { stream: message.stream, number, ..Data::default() };
     let (exact, rest) = match &message.mode {
         Mode::Precise => (data.clone(), Bytes::new()),
         Mode::Approximate { protected } if *protected > data.len() => {
-            return Err(SendError::Protection { protected: *protected, len: data.len() });
+            return Err(SapSendError::Protection { protected: *protected, len: data.len() });
         }
         Mode::Approximate { protected } => (data.slice(..*protected), data.slice(*protected..)),
         Mode::Ranges(ranges) => {
@@ -82,9 +86,9 @@ pub(crate) fn decode(packet: &Packet) -> Option<Received> {
     let sums = packet.body.get(checks.clone()).filter(|_| checks.end <= exact)?;
     let front = packet.body.slice(checks.end..exact);
     let kind = match packet.header.flags {
-        bits if bits & flags::REPAIRED != 0 => Kind::Repair,
-        bits if bits & flags::APPROXIMATE != 0 => Kind::Approximate,
-        _ => Kind::Precise,
+        bits if bits & flags::REPAIRED != 0 => MessageKind::Repair,
+        bits if bits & flags::APPROXIMATE != 0 => MessageKind::Approximate,
+        _ => MessageKind::Precise,
     };
     let mut received = Received {
         stream: head.stream,
@@ -96,7 +100,7 @@ pub(crate) fn decode(packet: &Packet) -> Option<Received> {
     };
     let len = front.len() + rest.len();
     let suspect = suspect_blocks(sums, &rest);
-    if kind == Kind::Repair {
+    if kind == MessageKind::Repair {
         received.exact = head.spans.iter().map(|span| span.range()).collect();
         received.data = front;
         let stated: usize = received.exact.iter().map(Range::len).sum();
@@ -124,7 +128,7 @@ pub(crate) fn decode(packet: &Packet) -> Option<Received> {
             (true, false) => Integrity::Suspect(place(&suspect, &others)),
         };
     }
-    (kind != Kind::Precise || rest.is_empty()).then_some(received)
+    (kind != MessageKind::Precise || rest.is_empty()).then_some(received)
 }
 
 /// The blocks of `rest` whose checks fail, joined.
@@ -161,13 +165,13 @@ fn place(ranges: &[Range<usize>], others: &[Range<usize>]) -> Vec<Range<usize>> 
 }
 
 /// The ranges in order, those that touch joined into one and empty ones left out.
-fn joined(ranges: &[Range<usize>], len: usize) -> Result<Vec<Range<usize>>, SendError> {
+fn joined(ranges: &[Range<usize>], len: usize) -> Result<Vec<Range<usize>>, SapSendError> {
     let mut sorted: Vec<_> = ranges.iter().filter(|range| !range.is_empty()).cloned().collect();
     sorted.sort_by_key(|range| range.start);
     let mut joined: Vec<Range<usize>> = Vec::new();
     for range in sorted {
         if range.end > len {
-            return Err(SendError::Protection { protected: range.end, len });
+            return Err(SapSendError::Protection { protected: range.end, len });
         }
         match joined.last_mut() {
             Some(last) if last.end >= range.start => last.end = last.end.max(range.end),
@@ -175,7 +179,7 @@ fn joined(ranges: &[Range<usize>], len: usize) -> Result<Vec<Range<usize>>, Send
         }
     }
     if joined.len() > MAX_SPANS {
-        return Err(SendError::Ranges { found: joined.len(), most: MAX_SPANS });
+        return Err(SapSendError::Ranges { found: joined.len(), most: MAX_SPANS });
     }
     Ok(joined)
 }

@@ -11,12 +11,12 @@ use windfall_base::{Duration, Instant};
 use windfall_wire_net::WireError;
 use windfall_wire_net::sap::{Header, Kind, Packet, flags};
 
-use crate::config::Config;
+use crate::config::SapConfig;
 use crate::connection::Connection;
-use crate::error::{CloseReason, SendError};
-use crate::event::{Dropped, Event, Transmit, Undelivered};
+use crate::error::{CloseReason, SapSendError};
+use crate::event::{Dropped, OutgoingDatagram, SapEvent, Undelivered};
 use crate::message::{Message, Received};
-use crate::seal::{Key, Seal};
+use crate::seal::{Seal, SharedKey};
 use crate::secret::Secret;
 
 mod strangers;
@@ -26,7 +26,7 @@ mod strangers;
 pub struct ConnectionId(pub u32);
 
 /// How many datagrams were dropped, by reason.
-pub type Drops = BTreeMap<Dropped, u64>;
+pub type DropCounts = BTreeMap<Dropped, u64>;
 
 /// A connection that was accepted and not yet heard of again.
 #[derive(Debug)]
@@ -39,10 +39,10 @@ struct HalfOpen {
 }
 
 /// The connections of one socket, and those that ask to become one.
-pub struct Endpoint {
-    config: Config,
+pub struct SapEndpoint {
+    config: SapConfig,
     secret: Secret,
-    key: Option<Key>,
+    key: Option<SharedKey>,
     listening: bool,
     connections: BTreeMap<u32, Connection>,
     /// Ids by address and id of the other end.
@@ -53,14 +53,14 @@ pub struct Endpoint {
     ready: BTreeSet<u32>,
     timers: BTreeSet<(Instant, u32)>,
     due: BTreeMap<u32, Instant>,
-    answers: VecDeque<Transmit>,
-    events: VecDeque<(ConnectionId, Event)>,
-    drops: Drops,
+    answers: VecDeque<OutgoingDatagram>,
+    events: VecDeque<(ConnectionId, SapEvent)>,
+    drops: DropCounts,
     /// Bytes that wait for the applications of all connections.
     held: usize,
 }
 
-impl fmt::Debug for Endpoint {
+impl fmt::Debug for SapEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Endpoint");
         shown.field("connections", &self.connections.len());
@@ -68,10 +68,10 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-impl Endpoint {
+impl SapEndpoint {
     /// An endpoint without connections, whose randomness comes from `secret`.
     #[must_use]
-    pub fn new(config: Config, secret: Secret) -> Self {
+    pub fn new(config: SapConfig, secret: Secret) -> Self {
         Self {
             config,
             secret,
@@ -86,13 +86,13 @@ impl Endpoint {
             due: BTreeMap::new(),
             answers: VecDeque::new(),
             events: VecDeque::new(),
-            drops: Drops::new(),
+            drops: DropCounts::new(),
             held: 0,
         }
     }
 
     /// Seals every connection from now on: the other end must have the same key.
-    pub fn set_key(&mut self, key: Key) {
+    pub fn set_key(&mut self, key: SharedKey) {
         self.key = Some(key);
     }
 
@@ -101,7 +101,8 @@ impl Endpoint {
         self.listening = listening;
     }
 
-    /// Asks `to` for a connection; [`Event::Connected`] or [`Event::Closed`] says what came of it.
+    /// Begins to connect to `to`; [`SapEvent::Connected`] or [`SapEvent::Closed`] reports the
+    /// outcome.
     pub fn connect(&mut self, now: Instant, to: SocketAddr) -> ConnectionId {
         let id = self.new_id();
         let key = self.key.map(|key| (key, self.secret.draw()));
@@ -114,8 +115,8 @@ impl Endpoint {
     ///
     /// # Errors
     /// If the connection has ended, the message is too long or faulty, or the buffer is full.
-    pub fn send(&mut self, id: ConnectionId, message: &Message) -> Result<(), SendError> {
-        let connection = self.connections.get_mut(&id.0).ok_or(SendError::NotOpen)?;
+    pub fn send(&mut self, id: ConnectionId, message: &Message) -> Result<(), SapSendError> {
+        let connection = self.connections.get_mut(&id.0).ok_or(SapSendError::NotOpen)?;
         connection.send(message)?;
         self.touch(id.0);
         Ok(())
@@ -142,8 +143,8 @@ impl Endpoint {
         stream: u16,
         number: u32,
         ranges: &[Range<usize>],
-    ) -> Result<(), SendError> {
-        let connection = self.connections.get_mut(&id.0).ok_or(SendError::NotOpen)?;
+    ) -> Result<(), SapSendError> {
+        let connection = self.connections.get_mut(&id.0).ok_or(SapSendError::NotOpen)?;
         connection.repair(stream, number, ranges)?;
         self.touch(id.0);
         Ok(())
@@ -286,7 +287,7 @@ impl Endpoint {
     }
 
     /// The next datagram to send; call until `None`.
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         if let Some(answer) = self.answers.pop_front() {
             return Some(answer);
         }
@@ -316,7 +317,7 @@ impl Endpoint {
     }
 
     /// What happened, and to whom; call until `None`.
-    pub fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
+    pub fn poll_event(&mut self) -> Option<(ConnectionId, SapEvent)> {
         self.events.pop_front()
     }
 
@@ -457,7 +458,7 @@ impl Endpoint {
 
     /// How many datagrams were dropped, and why.
     #[must_use]
-    pub fn drops(&self) -> &Drops {
+    pub fn drops(&self) -> &DropCounts {
         &self.drops
     }
 }

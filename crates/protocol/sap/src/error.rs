@@ -4,7 +4,7 @@ use windfall_wire_net::sap::Reason;
 
 /// Why a message was not taken; the connection goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SendError {
+pub enum SapSendError {
     /// There is no such connection, or it has ended.
     #[error("the connection is not open")]
     NotOpen,
@@ -38,7 +38,7 @@ pub enum SendError {
     /// A tolerance for bit errors is no rate.
     #[error("a tolerance for bit errors lies between 0 and 0.5")]
     Tolerance,
-    /// The send buffer is full: wait for [`Event::Writable`](crate::Event::Writable).
+    /// The send buffer is full: wait for [`SapEvent::Writable`](crate::SapEvent::Writable).
     #[error("the send buffer is full")]
     Full,
 }

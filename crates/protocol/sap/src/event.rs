@@ -8,7 +8,7 @@ use crate::error::CloseReason;
 
 /// What happened to a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum SapEvent {
     /// The other end has answered: the connection stands.
     Connected,
     /// Somebody has connected to this endpoint.
@@ -46,7 +46,7 @@ const LONGEST_FRAME: usize = 2304;
 
 /// A datagram to send: the data of a UDP-Lite datagram, in slices that follow each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Transmit {
+pub struct OutgoingDatagram {
     /// Whereto.
     pub to: SocketAddr,
     /// The bytes.
@@ -55,7 +55,7 @@ pub struct Transmit {
     pub exact: usize,
 }
 
-impl Transmit {
+impl OutgoingDatagram {
     /// Its length in bytes.
     #[must_use]
     pub fn len(&self) -> usize {

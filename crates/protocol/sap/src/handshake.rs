@@ -12,7 +12,7 @@ use snow::{Builder, Error, HandshakeState};
 use windfall_wire_net::sap::VERSION;
 use windfall_wire_net::sap::handshake::MAX_HANDSHAKE;
 
-use crate::seal::{Key, Seal};
+use crate::seal::{Seal, SharedKey};
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 
@@ -36,7 +36,11 @@ impl fmt::Debug for Asking {
 
 impl Asking {
     /// Begins: what is kept, and what the ping carries.
-    pub(crate) fn begin(key: &Key, ephemeral: [u8; 32], offer: Offer) -> Option<(Self, Bytes)> {
+    pub(crate) fn begin(
+        key: &SharedKey,
+        ephemeral: [u8; 32],
+        offer: Offer,
+    ) -> Option<(Self, Bytes)> {
         let mut state = builder(key, ephemeral)?.build_initiator().ok()?;
         let message = write(&mut state, offer)?;
         Some((Self(Box::new(state)), message))
@@ -53,7 +57,7 @@ impl Asking {
 /// Answers a ping: the keys, and what the accept carries; `None` if the asking end does not have
 /// the shared key.
 pub(crate) fn answer(
-    key: &Key,
+    key: &SharedKey,
     ephemeral: [u8; 32],
     ping: (&[u8], Offer),
     offer: Offer,
@@ -65,7 +69,7 @@ pub(crate) fn answer(
     Some((Seal::new(sending, receiving), message))
 }
 
-fn builder(key: &Key, ephemeral: [u8; 32]) -> Option<Builder<'_>> {
+fn builder(key: &SharedKey, ephemeral: [u8; 32]) -> Option<Builder<'_>> {
     let builder = Builder::with_resolver(PATTERN.parse().ok()?, Box::new(Given(ephemeral)));
     builder.prologue(&[VERSION]).ok()?.psk(0, key.bytes()).ok()
 }

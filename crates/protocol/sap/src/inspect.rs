@@ -10,8 +10,8 @@ use bytes::BytesMut;
 use windfall_base::seq::Seq32;
 use windfall_wire_net::sap::data::BLOCK;
 
-use crate::error::SendError;
-use crate::message::{Integrity, Kind, Mode, Received};
+use crate::error::SapSendError;
+use crate::message::{Integrity, MessageKind, Mode, Received};
 
 /// Blocks from which the bit error rate is estimated.
 const WINDOW: usize = 64;
@@ -20,9 +20,9 @@ const WAITING: usize = 64;
 
 /// What a check says of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Opinion {
+pub enum Decision {
     /// The application takes it.
-    Take,
+    Accept,
     /// It is of no use.
     Discard,
     /// It is of use if these ranges come again, exact.
@@ -31,7 +31,7 @@ pub enum Opinion {
 
 //= S0.26
 /// A check that knows what the bytes mean: "within so many units of the last point".
-pub type Check = Box<dyn FnMut(&Received) -> Opinion + Send>;
+pub type MessageCheck = Box<dyn FnMut(&Received) -> Decision + Send>;
 
 //= S1.67
 /// What an application can bear, from which a socket chooses how messages travel.
@@ -72,11 +72,11 @@ impl Tolerance {
     ///
     /// # Errors
     /// If the bit error rate is none.
-    pub fn validated(self) -> Result<Self, SendError> {
+    pub fn validated(self) -> Result<Self, SapSendError> {
         if (0.0..=0.5).contains(&self.bit_errors) {
             return Ok(self);
         }
-        Err(SendError::Tolerance)
+        Err(SapSendError::Tolerance)
     }
 }
 
@@ -113,7 +113,7 @@ struct Slot {
 
 /// A request for repair that follows from an opinion.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct RepairRequest {
     /// The stream of the message.
     pub stream: u16,
     /// Its number.
@@ -126,7 +126,7 @@ pub struct Request {
 #[derive(Default)]
 pub struct Inspector {
     tolerance: Option<Tolerance>,
-    check: Option<Check>,
+    check: Option<MessageCheck>,
     estimate: Estimate,
     slots: VecDeque<Slot>,
     /// The approximate message delivered last, by stream and number.
@@ -148,7 +148,7 @@ impl Inspector {
     }
 
     /// Asks `check` about each approximate message from now on.
-    pub fn set_check(&mut self, check: Option<Check>) {
+    pub fn set_check(&mut self, check: Option<MessageCheck>) {
         self.check = check;
     }
 
@@ -165,14 +165,14 @@ impl Inspector {
     }
 
     /// Takes a message that arrived; gives what must be asked for.
-    pub fn push(&mut self, received: Received) -> Option<Request> {
+    pub fn push(&mut self, received: Received) -> Option<RepairRequest> {
         match received.kind {
-            Kind::Precise => {
+            MessageKind::Precise => {
                 self.slots.push_back(Slot { received, waits: false });
                 None
             }
-            Kind::Approximate => self.judge(received),
-            Kind::Repair => {
+            MessageKind::Approximate => self.judge(received),
+            MessageKind::Repair => {
                 self.mend(received);
                 None
             }
@@ -210,7 +210,7 @@ impl Inspector {
         ready.filter(|index| *index == 0 || !in_order)
     }
 
-    fn judge(&mut self, received: Received) -> Option<Request> {
+    fn judge(&mut self, received: Received) -> Option<RepairRequest> {
         let name = (received.stream, received.number);
         let late = self.last.is_some_and(|last| {
             last.0 == name.0 && Seq32(name.1).distance_from(Seq32(last.1)) <= 0
@@ -223,21 +223,21 @@ impl Inspector {
             self.last = Some(name);
         }
         match self.opinion(&received) {
-            Opinion::Take => self.slots.push_back(Slot { received, waits: false }),
-            Opinion::Discard => self.discarded += 1,
-            Opinion::Repair(ranges) if ranges.is_empty() => {
+            Decision::Accept => self.slots.push_back(Slot { received, waits: false }),
+            Decision::Discard => self.discarded += 1,
+            Decision::Repair(ranges) if ranges.is_empty() => {
                 self.slots.push_back(Slot { received, waits: false });
             }
-            Opinion::Repair(ranges) => {
+            Decision::Repair(ranges) => {
                 self.slots.push_back(Slot { received, waits: true });
-                return Some(Request { stream: name.0, number: name.1, ranges });
+                return Some(RepairRequest { stream: name.0, number: name.1, ranges });
             }
         }
         None
     }
 
     /// What the application's check says, and before it the tolerance.
-    fn opinion(&mut self, received: &Received) -> Opinion {
+    fn opinion(&mut self, received: &Received) -> Decision {
         let suspect = match &received.integrity {
             Integrity::Suspect(ranges) => ranges.clone(),
             Integrity::Intact | Integrity::Unknown => Vec::new(),
@@ -245,10 +245,10 @@ impl Inspector {
         if let Some(tolerance) = self.tolerance {
             self.estimate.learn(received, &suspect);
             if !suspect.is_empty() && self.estimate.bit_errors() > tolerance.bit_errors {
-                return Opinion::Repair(suspect);
+                return Decision::Repair(suspect);
             }
         }
-        self.check.as_mut().map_or(Opinion::Take, |check| check(received))
+        self.check.as_mut().map_or(Decision::Accept, |check| check(received))
     }
 
     /// Puts what came again into its message, which is judged once more by the check.
@@ -281,7 +281,7 @@ impl Inspector {
             }
         }
         let Some(check) = &mut self.check else { return };
-        if check(&slot.received) == Opinion::Discard {
+        if check(&slot.received) == Decision::Discard {
             self.slots.remove(index);
             self.discarded += 1;
         }

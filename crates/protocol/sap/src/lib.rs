@@ -2,14 +2,15 @@
 //!
 //! A precise message arrives exactly once, whole and in order; an approximate one at once or never,
 //! perhaps damaged where its sender allowed it. [docs/sap.md](../../../../docs/sap.md) specifies
-//! the protocol. An [`Endpoint`] holds all connections of one socket. Three kinds of method:
+//! the protocol. An [`SapEndpoint`] holds all connections of one socket. Three kinds of method:
 //!
-//! - commands: [`connect`](Endpoint::connect), [`send`](Endpoint::send),
-//!   [`receive`](Endpoint::receive), [`finish`](Endpoint::finish), [`close`](Endpoint::close) …
-//! - [`handle_datagram`](Endpoint::handle_datagram) and
-//!   [`handle_timeout`](Endpoint::handle_timeout) feed it,
-//! - [`poll_transmit`](Endpoint::poll_transmit), [`poll_event`](Endpoint::poll_event) and
-//!   [`poll_timeout`](Endpoint::poll_timeout) drain it, in this order, after each of the others.
+//! - commands: [`connect`](SapEndpoint::connect), [`send`](SapEndpoint::send),
+//!   [`receive`](SapEndpoint::receive), [`finish`](SapEndpoint::finish),
+//!   [`close`](SapEndpoint::close) …
+//! - [`handle_datagram`](SapEndpoint::handle_datagram) and
+//!   [`handle_timeout`](SapEndpoint::handle_timeout) feed it,
+//! - [`poll_transmit`](SapEndpoint::poll_transmit), [`poll_event`](SapEndpoint::poll_event) and
+//!   [`poll_timeout`](SapEndpoint::poll_timeout) drain it, in this order, after each of the others.
 //!
 //! It reads no clock and no socket, and the randomness that it needs comes in as a secret.
 
@@ -33,11 +34,11 @@ mod seal;
 mod secret;
 mod sent;
 
-pub use config::{Config, Profile};
-pub use endpoint::{ConnectionId, Drops, Endpoint};
-pub use error::{CloseReason, SendError};
-pub use event::{Dropped, Event, Transmit, Undelivered};
-pub use inspect::{Check, Inspector, Opinion, Tolerance};
-pub use message::{Integrity, Kind, Message, Mode, Received};
-pub use seal::Key;
+pub use config::{Profile, SapConfig};
+pub use endpoint::{ConnectionId, DropCounts, SapEndpoint};
+pub use error::{CloseReason, SapSendError};
+pub use event::{Dropped, OutgoingDatagram, SapEvent, Undelivered};
+pub use inspect::{Decision, Inspector, MessageCheck, Tolerance};
+pub use message::{Integrity, Message, MessageKind, Mode, Received};
+pub use seal::SharedKey;
 pub use secret::Secret;

@@ -42,15 +42,15 @@ impl Message {
 
 /// What a received message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MessageKind {
     /// A precise message, in its order.
     Precise,
     /// An approximate message, as it arrived.
     Approximate,
-    /// Ranges of an earlier approximate message, exact, as [`Endpoint::repair`] asked for them;
+    /// Ranges of an earlier approximate message, exact, as [`SapEndpoint::repair`] asked for them;
     /// no ranges if the sender has forgotten the message.
     ///
-    /// [`Endpoint::repair`]: crate::Endpoint::repair
+    /// [`SapEndpoint::repair`]: crate::SapEndpoint::repair
     Repair,
 }
 
@@ -72,7 +72,7 @@ pub struct Received {
     /// The stream.
     pub stream: u16,
     /// What it is.
-    pub kind: Kind,
+    pub kind: MessageKind,
     /// Its number among those of its stream and kind; a gap in the numbers of approximate messages
     /// is loss, a step back is reordering.
     pub number: u32,

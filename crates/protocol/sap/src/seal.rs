@@ -15,9 +15,9 @@ pub(crate) const TAG_LEN: usize = 16;
 
 /// A key that both ends share before they meet.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Key([u8; 32]);
+pub struct SharedKey([u8; 32]);
 
-impl Key {
+impl SharedKey {
     /// The key of these bytes, which must be random: a word that people remember is none.
     #[must_use]
     pub const fn new(bytes: [u8; 32]) -> Self {
@@ -42,7 +42,7 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for SharedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key")
     }

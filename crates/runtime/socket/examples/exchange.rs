@@ -1,9 +1,9 @@
 //! Two programs that exchange precise and approximate messages without any privilege:
 //! `exchange receive 127.0.0.1:4000` in one terminal, `exchange send 127.0.0.1:4000` in another.
 
-use windfall_socket::{Error, Mode, SapListener, SapSocket};
+use windfall_socket::{Mode, SapError, SapListener, SapSocket};
 
-fn main() -> Result<(), Error> {
+fn main() -> Result<(), SapError> {
     let mut words = std::env::args().skip(1);
     match (words.next().as_deref(), words.next()) {
         (Some("receive"), Some(address)) => {

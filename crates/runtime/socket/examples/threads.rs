@@ -4,16 +4,16 @@
 
 use std::thread;
 
-use windfall_socket::{Error, SapListener, SapSocket};
+use windfall_socket::{SapError, SapListener, SapSocket};
 
-fn echo(socket: &SapSocket) -> Result<(), Error> {
+fn echo(socket: &SapSocket) -> Result<(), SapError> {
     while let Some(message) = socket.recv()? {
         socket.send(&message.data)?;
     }
     socket.finish_and_wait()
 }
 
-fn main() -> Result<(), Error> {
+fn main() -> Result<(), SapError> {
     let listener = SapListener::bind("127.0.0.1:0")?;
     let to = listener.local_addr()?;
     let clients: Vec<_> = (0..3).map(|name| thread::spawn(move || converse(to, name))).collect();
@@ -28,7 +28,7 @@ fn main() -> Result<(), Error> {
 }
 
 /// Sends and receives at once; gives the number of answers.
-fn converse(to: std::net::SocketAddr, name: u8) -> Result<usize, Error> {
+fn converse(to: std::net::SocketAddr, name: u8) -> Result<usize, SapError> {
     let socket = SapSocket::connect(to)?;
     thread::scope(|scope| {
         scope.spawn(|| {

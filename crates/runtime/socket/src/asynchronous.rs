@@ -11,46 +11,46 @@ use std::sync::Arc;
 use tokio::io::unix::AsyncFd;
 use tokio::io::{Interest, Ready};
 use tokio::task::spawn_blocking;
-use windfall_sap::{Message, Mode, Received, SendError};
+use windfall_sap::{Message, Mode, Received, SapSendError};
 
-use crate::error::Error;
-use crate::sap::{Options, SapListener as Listener, SapSocket as Socket};
+use crate::error::SapError;
+use crate::sap::{SapListener as Listener, SapOptions, SapSocket as Socket};
 
-fn watch(descriptor: OwnedFd) -> Result<AsyncFd<OwnedFd>, Error> {
+fn watch(descriptor: OwnedFd) -> Result<AsyncFd<OwnedFd>, SapError> {
     // SAFETY: the descriptor is owned by what is made here, so it stays open and the same as long
     // as tokio waits for it.
     let watched = unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE) };
-    watched.map_err(|error| Error::system("cannot wait for a descriptor")(error.into()))
+    watched.map_err(|error| SapError::system("cannot wait for a descriptor")(error.into()))
 }
 
 /// Asks `found` again whenever the descriptor can be read, until it gives something.
 async fn wait<T>(
     descriptor: &AsyncFd<OwnedFd>,
-    mut found: impl FnMut() -> Result<Option<T>, Error>,
-) -> Result<T, Error> {
+    mut found: impl FnMut() -> Result<Option<T>, SapError>,
+) -> Result<T, SapError> {
     loop {
         if let Some(found) = found()? {
             return Ok(found);
         }
         let ready = descriptor.readable().await;
-        let mut guard = ready.map_err(Error::system("cannot wait for a descriptor"))?;
+        let mut guard = ready.map_err(SapError::system("cannot wait for a descriptor"))?;
         // What is raised from here on wakes the next turn; what was raised before, it finds.
         guard.clear_ready_matching(Ready::READABLE);
     }
 }
 
 async fn in_background<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
+    work: impl FnOnce() -> Result<T, SapError> + Send + 'static,
+) -> Result<T, SapError> {
     let joined = spawn_blocking(work).await;
-    joined.map_err(|error| Error::system("a call was given up")(error.into()))?
+    joined.map_err(|error| SapError::system("a call was given up")(error.into()))?
 }
 
 /// Connects to a listener.
 ///
 /// # Errors
-/// As [`Options::connect`].
-pub async fn connect(to: SocketAddr, options: Options) -> Result<SapSocket, Error> {
+/// As [`SapOptions::connect`].
+pub async fn connect(to: SocketAddr, options: SapOptions) -> Result<SapSocket, SapError> {
     SapSocket::new(in_background(move || options.connect(to)).await?)
 }
 
@@ -64,8 +64,8 @@ impl SapListener {
     /// Listens.
     ///
     /// # Errors
-    /// As [`Options::listen`].
-    pub fn bind(on: SocketAddr, options: Options) -> Result<Self, Error> {
+    /// As [`SapOptions::listen`].
+    pub fn bind(on: SocketAddr, options: SapOptions) -> Result<Self, SapError> {
         let listener = options.listen(on)?;
         let waiting = watch(listener.readiness()?)?;
         Ok(Self { listener, waiting })
@@ -75,7 +75,7 @@ impl SapListener {
     ///
     /// # Errors
     /// None yet.
-    pub fn local_addr(&self) -> Result<SocketAddr, Error> {
+    pub fn local_addr(&self) -> Result<SocketAddr, SapError> {
         self.listener.local_addr()
     }
 
@@ -83,7 +83,7 @@ impl SapListener {
     ///
     /// # Errors
     /// If the system refuses.
-    pub async fn accept(&self) -> Result<(SapSocket, SocketAddr), Error> {
+    pub async fn accept(&self) -> Result<(SapSocket, SocketAddr), SapError> {
         let (socket, from) = wait(&self.waiting, || Ok(self.listener.try_accept())).await?;
         Ok((SapSocket::new(socket)?, from))
     }
@@ -97,7 +97,7 @@ pub struct SapSocket {
 }
 
 impl SapSocket {
-    fn new(socket: Socket) -> Result<Self, Error> {
+    fn new(socket: Socket) -> Result<Self, SapError> {
         let (readable, room) = (watch(socket.readiness()?)?, watch(socket.room()?)?);
         Ok(Self { socket: Arc::new(socket), readable, room })
     }
@@ -117,7 +117,7 @@ impl SapSocket {
     ///
     /// # Errors
     /// As [`Socket::send`].
-    pub async fn send(&self, data: &[u8]) -> Result<(), Error> {
+    pub async fn send(&self, data: &[u8]) -> Result<(), SapError> {
         self.socket.check_length(data.len())?;
         self.send_message(&self.socket.message(data)).await
     }
@@ -126,9 +126,9 @@ impl SapSocket {
     ///
     /// # Errors
     /// As [`Socket::send`].
-    pub async fn send_message(&self, message: &Message) -> Result<(), Error> {
+    pub async fn send_message(&self, message: &Message) -> Result<(), SapError> {
         wait(&self.room, || match self.socket.try_send(message) {
-            Err(Error::Send(SendError::Full)) => Ok(None),
+            Err(SapError::Send(SapSendError::Full)) => Ok(None),
             result => result.map(Some),
         })
         .await
@@ -138,7 +138,7 @@ impl SapSocket {
     ///
     /// # Errors
     /// As [`Socket::recv`].
-    pub async fn recv(&self) -> Result<Option<Received>, Error> {
+    pub async fn recv(&self) -> Result<Option<Received>, SapError> {
         wait(&self.readable, || self.socket.try_recv()).await
     }
 
@@ -146,7 +146,7 @@ impl SapSocket {
     ///
     /// # Errors
     /// As [`Socket::close`].
-    pub async fn close(self) -> Result<(), Error> {
+    pub async fn close(self) -> Result<(), SapError> {
         let socket = self.socket;
         in_background(move || socket.finish_or_abort()).await
     }

@@ -15,15 +15,17 @@ use std::time::Duration as Span;
 use arrayvec::ArrayVec;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use windfall_base::{Duration, Instant};
-use windfall_sap::{CloseReason, Config, ConnectionId, Endpoint, Event, Secret, Transmit};
+use windfall_sap::{
+    CloseReason, ConnectionId, OutgoingDatagram, SapConfig, SapEndpoint, SapEvent, Secret,
+};
 
 use crate::clock::Clock;
 use crate::eager::Eager;
-use crate::error::Error;
+use crate::error::SapError;
 use crate::hints::Hints;
 use crate::signal::Signal;
 use crate::system::BATCH;
-use crate::udplite::{Arrival, Datagram, UdpLiteSocket};
+use crate::udplite::{ReceivedDatagram, UdpLiteDatagram, UdpLiteSocket};
 
 /// How long the background leaves the driving to applications after one has driven.
 const YIELD: Duration = Duration::from_millis(10);
@@ -53,14 +55,14 @@ enum Driver {
 }
 
 pub(crate) struct State {
-    pub(crate) endpoint: Endpoint,
+    pub(crate) endpoint: SapEndpoint,
     pub(crate) connections: BTreeMap<ConnectionId, Status>,
     pub(crate) accepted: VecDeque<(ConnectionId, SocketAddr)>,
     /// Somebody waits to be accepted.
     pub(crate) acceptable: Signal,
     /// What the system was too busy to take.
-    unsent: VecDeque<Transmit>,
-    arrivals: Vec<Arrival>,
+    unsent: VecDeque<OutgoingDatagram>,
+    arrivals: Vec<ReceivedDatagram>,
     hints: Option<Hints>,
     driver: Driver,
     /// Callers that wait for what another one drives.
@@ -95,17 +97,17 @@ impl Handle {
     /// Starts an endpoint on `socket`, with a thread that drives it once `prepare` has run.
     pub(crate) fn new(
         socket: UdpLiteSocket,
-        config: Config,
-        prepare: impl FnOnce(&mut Endpoint),
-    ) -> Result<Self, Error> {
+        config: SapConfig,
+        prepare: impl FnOnce(&mut SapEndpoint),
+    ) -> Result<Self, SapError> {
         let mut key = [0; 32];
         rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())
-            .map_err(|error| Error::system("cannot get random bytes")(error.into()))?;
+            .map_err(|error| SapError::system("cannot get random bytes")(error.into()))?;
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let wake = eventfd(0, flags)
-            .map_err(|error| Error::system("cannot make an event descriptor")(error.into()))?;
+            .map_err(|error| SapError::system("cannot make an event descriptor")(error.into()))?;
         let clock = Clock::new();
-        let mut endpoint = Endpoint::new(config, Secret::new(key));
+        let mut endpoint = SapEndpoint::new(config, Secret::new(key));
         prepare(&mut endpoint);
         let state = State {
             endpoint,
@@ -137,7 +139,7 @@ impl Handle {
             .name("sap".to_owned())
             .stack_size(128 << 10)
             .spawn(move || background.run())
-            .map_err(Error::system("cannot start a thread"))?;
+            .map_err(SapError::system("cannot start a thread"))?;
         Ok(Self(core))
     }
 }
@@ -200,7 +202,7 @@ impl Core {
         &self,
         deadline: Option<Instant>,
         mut ready: impl FnMut(&mut State, Instant) -> Option<T>,
-    ) -> Result<T, Error> {
+    ) -> Result<T, SapError> {
         let mut state = self.lock();
         loop {
             let now = self.clock.now();
@@ -209,7 +211,7 @@ impl Core {
                 return Ok(found);
             }
             if deadline.is_some_and(|deadline| deadline <= now) {
-                return Err(Error::TimedOut);
+                return Err(SapError::TimedOut);
             }
             if state.driver == Driver::Nobody {
                 state = self.turn(state, Driver::Caller, deadline)?;
@@ -235,7 +237,7 @@ impl Core {
         mut state: MutexGuard<'a, State>,
         driver: Driver,
         deadline: Option<Instant>,
-    ) -> Result<MutexGuard<'a, State>, Error> {
+    ) -> Result<MutexGuard<'a, State>, SapError> {
         state.driver = driver;
         let now = self.clock.now();
         let quiet = now.saturating_since(state.heard) >= QUIET;
@@ -263,13 +265,13 @@ impl Core {
             self.parked.notify_one();
         }
         state.eager = eager;
-        result.map_err(Error::system("cannot wait for the socket")).map(|()| state)
+        result.map_err(SapError::system("cannot wait for the socket")).map(|()| state)
     }
 
     /// Waits for datagrams, a wake-up or `until`, and takes what has arrived.
     fn listen(
         &self,
-        arrivals: &mut Vec<Arrival>,
+        arrivals: &mut Vec<ReceivedDatagram>,
         until: Option<Instant>,
         busy: bool,
         mut eager: Option<&mut Eager>,
@@ -316,7 +318,7 @@ impl Core {
     }
 
     /// Hands over what has arrived, does what is due, and sends.
-    fn pump(&self, state: &mut State, mut arrivals: Vec<Arrival>) {
+    fn pump(&self, state: &mut State, mut arrivals: Vec<ReceivedDatagram>) {
         let now = self.clock.now();
         if !arrivals.is_empty() {
             state.heard = now;
@@ -359,8 +361,8 @@ impl Core {
 
     /// Hands the first batch to the system; whether it takes more.
     fn send(&self, state: &mut State) -> bool {
-        let mut datagrams: ArrayVec<Datagram<'_>, BATCH> = ArrayVec::new();
-        datagrams.extend(state.unsent.iter().take(BATCH).map(|it| Datagram {
+        let mut datagrams: ArrayVec<UdpLiteDatagram<'_>, BATCH> = ArrayVec::new();
+        datagrams.extend(state.unsent.iter().take(BATCH).map(|it| UdpLiteDatagram {
             to: it.to,
             coverage: it.coverage(),
             whole: it.is_bulk(),
@@ -388,22 +390,22 @@ impl Core {
     /// Notes what happened to each connection, and raises or lowers its signal.
     fn sort_events(&self, state: &mut State) {
         while let Some((id, event)) = state.endpoint.poll_event() {
-            if let Event::Accepted { from } = event {
+            if let SapEvent::Accepted { from } = event {
                 state.connections.insert(id, Status { connected: true, ..Status::default() });
                 state.accepted.push_back((id, from));
                 state.acceptable.raise();
             }
             let Some(status) = state.connections.get_mut(&id) else { continue };
             match event {
-                Event::Connected => status.connected = true,
-                Event::Finished { .. } => status.finished = true,
-                Event::Closed(reason) => status.closed = Some(reason),
-                Event::Readable => {}
-                Event::Writable => {
+                SapEvent::Connected => status.connected = true,
+                SapEvent::Finished { .. } => status.finished = true,
+                SapEvent::Closed(reason) => status.closed = Some(reason),
+                SapEvent::Readable => {}
+                SapEvent::Writable => {
                     status.writable.raise();
                     continue;
                 }
-                Event::Accepted { .. } | Event::PathSize => continue,
+                SapEvent::Accepted { .. } | SapEvent::PathSize => continue,
             }
             status.readable.raise();
             if status.closed.is_some() {
@@ -445,7 +447,7 @@ impl Core {
     }
 
     /// The descriptor that can be read while something waits for the application of `id`.
-    pub(crate) fn readable(&self, id: ConnectionId) -> Result<OwnedFd, Error> {
+    pub(crate) fn readable(&self, id: ConnectionId) -> Result<OwnedFd, SapError> {
         let mut guard = self.lock();
         let state = &mut *guard;
         let waits = state.endpoint.is_readable(id);
@@ -454,7 +456,7 @@ impl Core {
     }
 
     /// The descriptor that can be read once the connection takes messages again.
-    pub(crate) fn writable(&self, id: ConnectionId) -> Result<OwnedFd, Error> {
+    pub(crate) fn writable(&self, id: ConnectionId) -> Result<OwnedFd, SapError> {
         let mut state = self.lock();
         let status = state.connections.get_mut(&id).ok_or(CloseReason::Closed)?;
         status.writable.share(status.closed.is_some())

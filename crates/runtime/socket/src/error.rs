@@ -3,11 +3,11 @@
 use std::io;
 use std::net::SocketAddr;
 
-use windfall_sap::{CloseReason, SendError, Undelivered};
+use windfall_sap::{CloseReason, SapSendError, Undelivered};
 
 /// Why a call on a SAP socket failed.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum SapError {
     /// The system refused.
     #[error("{what}: {source}")]
     System {
@@ -18,7 +18,7 @@ pub enum Error {
     },
     /// The message was not taken.
     #[error(transparent)]
-    Send(#[from] SendError),
+    Send(#[from] SapSendError),
     /// The connection has ended.
     #[error(transparent)]
     Closed(#[from] CloseReason),
@@ -68,7 +68,7 @@ fn unfinished(
     }
 }
 
-impl Error {
+impl SapError {
     pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::System { what: what.into(), source }
     }

@@ -7,7 +7,7 @@
 //! ```
 //! use windfall_socket::{Mode, SapListener, SapSocket};
 //!
-//! # fn main() -> Result<(), windfall_socket::Error> {
+//! # fn main() -> Result<(), windfall_socket::SapError> {
 //! let listener = SapListener::bind("127.0.0.1:0")?;
 //! let sender = SapSocket::connect(listener.local_addr()?)?;
 //! sender.send(b"exact, in order, acknowledged")?;
@@ -39,11 +39,13 @@ mod udplite;
 
 pub use bytes::Bytes;
 pub use carrier::Carrier;
-pub use error::Error;
-pub use sap::{Options, SapListener, SapSocket};
-pub use udplite::{Arrival, Datagram, UDPLITE_RECV_CSCOV, UDPLITE_SEND_CSCOV, UdpLiteSocket};
+pub use error::SapError;
+pub use sap::{SapListener, SapOptions, SapSocket};
+pub use udplite::{
+    ReceivedDatagram, UDPLITE_RECV_CSCOV, UDPLITE_SEND_CSCOV, UdpLiteDatagram, UdpLiteSocket,
+};
 pub use windfall_base::Duration;
 pub use windfall_sap::{
-    Check, CloseReason, Config, Integrity, Key, Kind, Message, Mode, Opinion, Profile, Received,
-    SendError, Tolerance, Undelivered,
+    CloseReason, Decision, Integrity, Message, MessageCheck, MessageKind, Mode, Profile, Received,
+    SapConfig, SapSendError, SharedKey, Tolerance, Undelivered,
 };

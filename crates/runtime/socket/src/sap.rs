@@ -7,13 +7,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use windfall_base::{Duration, Instant};
 use windfall_sap::{
-    Check, CloseReason, Config, ConnectionId, Inspector, Key, Message, Mode, Received, SendError,
-    Tolerance,
+    CloseReason, ConnectionId, Inspector, Message, MessageCheck, Mode, Received, SapConfig,
+    SapSendError, SharedKey, Tolerance,
 };
 
 use crate::carrier::Carrier;
 use crate::driver::{Handle, State, Status};
-use crate::error::Error;
+use crate::error::SapError;
 use crate::pool::LONG;
 use crate::udplite::UdpLiteSocket;
 
@@ -23,31 +23,31 @@ const BASE_V6: usize = 1280 - 40 - 8 - 8;
 
 /// How a socket is made.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
+pub struct SapOptions {
     /// The profile and its values.
-    pub config: Config,
+    pub config: SapConfig,
     /// What carries the datagrams; both ends must agree on the wire format. UDP if silent, since
     /// every machine can: protocol 136 needs an old kernel or a privilege.
     pub carrier: Option<Carrier>,
     /// The key that both ends share, for connections that nobody else can read.
-    pub key: Option<Key>,
+    pub key: Option<SharedKey>,
 }
 
-impl Options {
+impl SapOptions {
     /// The options of the paper profile over UDP.
     #[must_use]
     pub fn paper() -> Self {
-        Self { config: Config::paper(), ..Self::default() }
+        Self { config: SapConfig::paper(), ..Self::default() }
     }
 
-    fn bind(&self, local: SocketAddr) -> Result<UdpLiteSocket, Error> {
+    fn bind(&self, local: SocketAddr) -> Result<UdpLiteSocket, SapError> {
         let carrier = self.carrier.unwrap_or(Carrier::Udp);
         UdpLiteSocket::bind(local, Some(carrier))
-            .map_err(Error::system(format!("cannot use {local} over carrier {carrier}")))
+            .map_err(SapError::system(format!("cannot use {local} over carrier {carrier}")))
     }
 
     /// Starts an endpoint on `socket`, which accepts connections if it `listens`.
-    fn start(&self, socket: UdpLiteSocket, listens: bool) -> Result<Handle, Error> {
+    fn start(&self, socket: UdpLiteSocket, listens: bool) -> Result<Handle, SapError> {
         let mut config = self.config;
         if socket.local_addr().is_ipv6() {
             config.base_datagram = config.base_datagram.min(BASE_V6);
@@ -63,9 +63,9 @@ impl Options {
     ///
     /// # Errors
     /// If none answers in time, or the system refuses.
-    pub fn connect(&self, to: impl ToSocketAddrs) -> Result<SapSocket, Error> {
-        let addresses = to.to_socket_addrs().map_err(Error::Name)?;
-        let mut last = Error::Address("nothing".to_owned());
+    pub fn connect(&self, to: impl ToSocketAddrs) -> Result<SapSocket, SapError> {
+        let addresses = to.to_socket_addrs().map_err(SapError::Name)?;
+        let mut last = SapError::Address("nothing".to_owned());
         for address in addresses {
             match self.connect_one(address) {
                 Ok(socket) => return Ok(socket),
@@ -75,12 +75,12 @@ impl Options {
         Err(last)
     }
 
-    fn connect_one(&self, to: SocketAddr) -> Result<SapSocket, Error> {
+    fn connect_one(&self, to: SocketAddr) -> Result<SapSocket, SapError> {
         if to.port() == 0 {
-            return Err(Error::Address(format!("{to} (port 0)")));
+            return Err(SapError::Address(format!("{to} (port 0)")));
         }
         let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-        let any = any.parse().map_err(|_| Error::Address(any.to_owned()))?;
+        let any = any.parse().map_err(|_| SapError::Address(any.to_owned()))?;
         let mut socket = self.bind(any)?;
         // Without a route it stays as it is, and sending says so.
         let _ = socket.connect(to);
@@ -99,20 +99,20 @@ impl Options {
             Some(_) => None,
             None => Some(Err(CloseReason::Closed)),
         })?;
-        outcome.map(|()| socket).map_err(Error::from)
+        outcome.map(|()| socket).map_err(SapError::from)
     }
 
     /// Listens on the first of the addresses that can be had.
     ///
     /// # Errors
     /// If an address is in use or not of this machine.
-    pub fn listen(&self, on: impl ToSocketAddrs) -> Result<SapListener, Error> {
-        let mut on = on.to_socket_addrs().map_err(Error::Name)?;
-        let on = on.next().ok_or_else(|| Error::Address("nothing".to_owned()))?;
+    pub fn listen(&self, on: impl ToSocketAddrs) -> Result<SapListener, SapError> {
+        let mut on = on.to_socket_addrs().map_err(SapError::Name)?;
+        let on = on.next().ok_or_else(|| SapError::Address("nothing".to_owned()))?;
         self.listen_on(self.bind(on)?)
     }
 
-    fn listen_on(&self, socket: UdpLiteSocket) -> Result<SapListener, Error> {
+    fn listen_on(&self, socket: UdpLiteSocket) -> Result<SapListener, SapError> {
         Ok(SapListener { core: self.start(socket, true)? })
     }
 }
@@ -126,16 +126,16 @@ impl SapListener {
     /// Listens with the standard profile.
     ///
     /// # Errors
-    /// As [`Options::listen`].
-    pub fn bind(on: impl ToSocketAddrs) -> Result<Self, Error> {
-        Options::default().listen(on)
+    /// As [`SapOptions::listen`].
+    pub fn bind(on: impl ToSocketAddrs) -> Result<Self, SapError> {
+        SapOptions::default().listen(on)
     }
 
     /// Where it listens, the port known.
     ///
     /// # Errors
     /// None yet.
-    pub fn local_addr(&self) -> Result<SocketAddr, Error> {
+    pub fn local_addr(&self) -> Result<SocketAddr, SapError> {
         Ok(self.core.socket.local_addr())
     }
 
@@ -143,7 +143,7 @@ impl SapListener {
     ///
     /// # Errors
     /// If the system refuses.
-    pub fn accept(&self) -> Result<(SapSocket, SocketAddr), Error> {
+    pub fn accept(&self) -> Result<(SapSocket, SocketAddr), SapError> {
         self.accept_until(None)
     }
 
@@ -162,7 +162,7 @@ impl SapListener {
     ///
     /// # Errors
     /// If the system has no descriptors left.
-    pub fn readiness(&self) -> Result<OwnedFd, Error> {
+    pub fn readiness(&self) -> Result<OwnedFd, SapError> {
         let mut state = self.core.lock();
         let waits = !state.accepted.is_empty();
         state.acceptable.share(waits)
@@ -171,12 +171,12 @@ impl SapListener {
     /// Waits for the next connection, at most for `span`.
     ///
     /// # Errors
-    /// [`Error::TimedOut`] if none came, or if the system refuses.
-    pub fn accept_timeout(&self, span: Duration) -> Result<(SapSocket, SocketAddr), Error> {
+    /// [`SapError::TimedOut`] if none came, or if the system refuses.
+    pub fn accept_timeout(&self, span: Duration) -> Result<(SapSocket, SocketAddr), SapError> {
         self.accept_until(Some(self.core.clock.now() + span))
     }
 
-    fn accept_until(&self, deadline: Option<Instant>) -> Result<(SapSocket, SocketAddr), Error> {
+    fn accept_until(&self, deadline: Option<Instant>) -> Result<(SapSocket, SocketAddr), SapError> {
         let (id, from) = self.core.wait(deadline, |state, _| {
             let accepted = state.accepted.pop_front();
             if state.accepted.is_empty() {
@@ -210,9 +210,9 @@ impl SapSocket {
     /// Connects with the standard profile.
     ///
     /// # Errors
-    /// As [`Options::connect`].
-    pub fn connect(to: impl ToSocketAddrs) -> Result<Self, Error> {
-        Options::default().connect(to)
+    /// As [`SapOptions::connect`].
+    pub fn connect(to: impl ToSocketAddrs) -> Result<Self, SapError> {
+        SapOptions::default().connect(to)
     }
 
     /// Where the other end is.
@@ -248,7 +248,7 @@ impl SapSocket {
     ///
     /// # Errors
     /// If the rate of bit errors is none.
-    pub fn set_tolerance(&self, tolerance: Option<Tolerance>) -> Result<(), Error> {
+    pub fn set_tolerance(&self, tolerance: Option<Tolerance>) -> Result<(), SapError> {
         let tolerance = tolerance.map(Tolerance::validated).transpose()?;
         *self.tolerance.lock().unwrap_or_else(PoisonError::into_inner) = tolerance;
         self.inspector().set_tolerance(tolerance);
@@ -258,7 +258,7 @@ impl SapSocket {
     //= S0.26
     /// Asks `check` about each approximate message before it is received; it must not call this
     /// socket.
-    pub fn set_check(&self, check: Option<Check>) {
+    pub fn set_check(&self, check: Option<MessageCheck>) {
         self.inspector().set_check(check);
     }
 
@@ -280,7 +280,7 @@ impl SapSocket {
     ///
     /// # Errors
     /// If the message is too long for the path, or the connection has ended.
-    pub fn send(&self, data: &[u8]) -> Result<(), Error> {
+    pub fn send(&self, data: &[u8]) -> Result<(), SapError> {
         self.check_length(data.len())?;
         self.send_message(&self.message(data))
     }
@@ -289,9 +289,9 @@ impl SapSocket {
     ///
     /// # Errors
     /// If a message of `len` bytes is longer than the longest datagram.
-    pub fn check_length(&self, len: usize) -> Result<(), Error> {
+    pub fn check_length(&self, len: usize) -> Result<(), SapError> {
         match len > LONG {
-            true => Err(SendError::TooLong { len, most: self.max_message() }.into()),
+            true => Err(SapSendError::TooLong { len, most: self.max_message() }.into()),
             false => Ok(()),
         }
     }
@@ -314,14 +314,14 @@ impl SapSocket {
     ///
     /// # Errors
     /// As [`send`](Self::send).
-    pub fn send_message(&self, message: &Message) -> Result<(), Error> {
+    pub fn send_message(&self, message: &Message) -> Result<(), SapError> {
         match self.try_send(message) {
-            Err(Error::Send(SendError::Full)) => {}
+            Err(SapError::Send(SapSendError::Full)) => {}
             result => return result,
         }
         let result = self.core.wait(self.deadline(), |state, _| {
             match state.endpoint.send(self.id, message) {
-                Err(SendError::Full) => None,
+                Err(SapSendError::Full) => None,
                 result => Some(result),
             }
         })?;
@@ -331,8 +331,8 @@ impl SapSocket {
     /// Sends a message, unless the send buffer is full.
     ///
     /// # Errors
-    /// As [`send`](Self::send), and [`SendError::Full`].
-    pub fn try_send(&self, message: &Message) -> Result<(), Error> {
+    /// As [`send`](Self::send), and [`SapSendError::Full`].
+    pub fn try_send(&self, message: &Message) -> Result<(), SapError> {
         let mut state = self.core.lock();
         let result = state.endpoint.send(self.id, message);
         self.core.flush(&mut state);
@@ -341,10 +341,10 @@ impl SapSocket {
     }
 
     /// Why the connection takes no more, if that is what `error` says.
-    fn explain(&self, error: SendError) -> Error {
+    fn explain(&self, error: SapSendError) -> SapError {
         let state = self.core.lock();
         let closed = state.connections.get(&self.id).and_then(|status| status.closed);
-        match closed.filter(|_| error == SendError::NotOpen) {
+        match closed.filter(|_| error == SapSendError::NotOpen) {
             Some(reason) => reason.into(),
             None => error.into(),
         }
@@ -354,7 +354,7 @@ impl SapSocket {
     ///
     /// # Errors
     /// If the connection has ended otherwise, or nothing came in time.
-    pub fn recv(&self) -> Result<Option<Received>, Error> {
+    pub fn recv(&self) -> Result<Option<Received>, SapError> {
         self.core.wait(self.deadline(), |state, now| self.next(state, now))?
     }
 
@@ -362,14 +362,14 @@ impl SapSocket {
     ///
     /// # Errors
     /// As [`recv`](Self::recv).
-    pub fn try_recv(&self) -> Result<Option<Option<Received>>, Error> {
+    pub fn try_recv(&self) -> Result<Option<Option<Received>>, SapError> {
         let mut state = self.core.lock();
         let found = self.next(&mut state, self.core.clock.now());
         self.core.flush(&mut state);
         found.transpose()
     }
 
-    fn next(&self, state: &mut State, now: Instant) -> Option<Result<Option<Received>, Error>> {
+    fn next(&self, state: &mut State, now: Instant) -> Option<Result<Option<Received>, SapError>> {
         let received = self.inspected(state, now);
         let (ready, settled) = {
             let inspector = self.inspector();
@@ -415,11 +415,11 @@ impl SapSocket {
 
     //= S0.56
     /// Asks for `ranges` of an approximate message again; they come as messages of kind
-    /// [`Repair`](crate::Kind::Repair).
+    /// [`Repair`](crate::MessageKind::Repair).
     ///
     /// # Errors
     /// If the connection has ended.
-    pub fn repair(&self, of: &Received, ranges: &[std::ops::Range<usize>]) -> Result<(), Error> {
+    pub fn repair(&self, of: &Received, ranges: &[std::ops::Range<usize>]) -> Result<(), SapError> {
         self.repair_number(of.stream, of.number, ranges)
     }
 
@@ -432,11 +432,11 @@ impl SapSocket {
         stream: u16,
         number: u32,
         ranges: &[std::ops::Range<usize>],
-    ) -> Result<(), Error> {
+    ) -> Result<(), SapError> {
         let mut state = self.core.lock();
         let result = state.endpoint.repair(self.id, stream, number, ranges);
         self.core.flush(&mut state);
-        result.map_err(Error::from)
+        result.map_err(SapError::from)
     }
 
     /// Says that nothing more will be sent; receiving goes on.
@@ -450,7 +450,7 @@ impl SapSocket {
     ///
     /// # Errors
     /// If the connection ends before, or time is up.
-    pub fn flush(&self) -> Result<(), Error> {
+    pub fn flush(&self) -> Result<(), SapError> {
         let outcome = self.core.wait(self.deadline(), |state, _| {
             let closed = state.connections.get(&self.id).and_then(|status| status.closed);
             match closed {
@@ -458,7 +458,7 @@ impl SapSocket {
                 None => state.endpoint.is_flushed(self.id).then_some(Ok(())),
             }
         })?;
-        outcome.map_err(Error::from)
+        outcome.map_err(SapError::from)
     }
 
     //= S0.19
@@ -468,17 +468,17 @@ impl SapSocket {
     /// not count.
     ///
     /// # Errors
-    /// [`Error::Unfinished`] if the other end did not confirm it, with what it may not have.
-    pub fn finish_and_wait(&self) -> Result<(), Error> {
+    /// [`SapError::Unfinished`] if the other end did not confirm it, with what it may not have.
+    pub fn finish_and_wait(&self) -> Result<(), SapError> {
         self.finish();
         let began = self.core.clock.now();
-        let mut limit = began + Config::standard().close_timeout;
+        let mut limit = began + SapConfig::standard().close_timeout;
         let reason = loop {
             let outcome = self.core.wait(Some(limit), |state, _| self.finished(state));
             match outcome {
                 Ok(Ok(())) => return Ok(()),
                 Ok(Err(reason)) => break Some(reason),
-                Err(Error::TimedOut) => {}
+                Err(SapError::TimedOut) => {}
                 Err(error) => return Err(error),
             }
             match self.core.lock().endpoint.gives_up_at(self.id) {
@@ -487,7 +487,7 @@ impl SapSocket {
             }
         };
         let left = self.core.lock().endpoint.undelivered(self.id);
-        Err(Error::Unfinished { left, here: self.local_addr(), there: self.peer, reason })
+        Err(SapError::Unfinished { left, here: self.local_addr(), there: self.peer, reason })
     }
 
     /// Whether the other end knows that this one has finished, or will never.
@@ -508,7 +508,7 @@ impl SapSocket {
     ///
     /// # Errors
     /// As [`finish_and_wait`](Self::finish_and_wait).
-    pub fn close(self) -> Result<(), Error> {
+    pub fn close(self) -> Result<(), SapError> {
         self.finish_or_abort()
     }
 
@@ -516,7 +516,7 @@ impl SapSocket {
     ///
     /// # Errors
     /// As [`finish_and_wait`](Self::finish_and_wait).
-    pub fn finish_or_abort(&self) -> Result<(), Error> {
+    pub fn finish_or_abort(&self) -> Result<(), SapError> {
         self.finish_and_wait().inspect_err(|_| {
             let mut state = self.core.lock();
             state.endpoint.abort(self.id, CloseReason::TimedOut);
@@ -540,7 +540,7 @@ impl SapSocket {
     ///
     /// # Errors
     /// If the connection has ended, or the system has no descriptors left.
-    pub fn readiness(&self) -> Result<OwnedFd, Error> {
+    pub fn readiness(&self) -> Result<OwnedFd, SapError> {
         self.core.readable(self.id)
     }
 
@@ -549,7 +549,7 @@ impl SapSocket {
     ///
     /// # Errors
     /// If the connection has ended, or the system has no descriptors left.
-    pub fn room(&self) -> Result<OwnedFd, Error> {
+    pub fn room(&self) -> Result<OwnedFd, SapError> {
         self.core.writable(self.id)
     }
 }

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::error::Error;
+use crate::error::SapError;
 
 /// A condition, and the descriptor that tells of it once somebody has asked for one.
 #[derive(Debug, Default)]
@@ -28,8 +28,8 @@ impl Signal {
     }
 
     /// The descriptor, which can be read at once if the condition `holds`.
-    pub(crate) fn share(&mut self, holds: bool) -> Result<OwnedFd, Error> {
-        let cannot = |error: io::Error| Error::system("cannot make an event descriptor")(error);
+    pub(crate) fn share(&mut self, holds: bool) -> Result<OwnedFd, SapError> {
+        let cannot = |error: io::Error| SapError::system("cannot make an event descriptor")(error);
         if self.0.is_none() {
             let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
             self.0 = Some(eventfd(0, flags).map_err(|error| cannot(error.into()))?);

@@ -42,7 +42,7 @@ const UNSET: i32 = -1;
 
 /// A datagram to send.
 #[derive(Clone, Copy, Debug)]
-pub struct Datagram<'a> {
+pub struct UdpLiteDatagram<'a> {
     /// Whereto.
     pub to: SocketAddr,
     /// Bytes under the checksum, the header's eight included; as [`UDPLITE_SEND_CSCOV`].
@@ -57,7 +57,7 @@ pub struct Datagram<'a> {
 
 /// A datagram that arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arrival {
+pub struct ReceivedDatagram {
     /// From whom.
     pub from: SocketAddr,
     /// The data, perhaps damaged where the checksum does not cover them.
@@ -276,14 +276,15 @@ impl UdpLiteSocket {
     #[doc(alias = "fullChecksumSend")]
     pub fn send_to(&self, data: &[u8], to: SocketAddr) -> io::Result<()> {
         let coverage = self.send_coverage.load(Ordering::Relaxed);
-        self.send(&[Datagram { to, coverage, whole: false, parts: [data, &[], &[]] }]).map(drop)
+        self.send(&[UdpLiteDatagram { to, coverage, whole: false, parts: [data, &[], &[]] }])
+            .map(drop)
     }
 
     /// Sends as many of `datagrams` as the system takes now; gives how many.
     ///
     /// # Errors
     /// If the system takes none, and why: [`io::ErrorKind::WouldBlock`] if it is only busy.
-    pub fn send(&self, datagrams: &[Datagram<'_>]) -> io::Result<usize> {
+    pub fn send(&self, datagrams: &[UdpLiteDatagram<'_>]) -> io::Result<usize> {
         let Some(first) = datagrams.first() else { return Ok(0) };
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let count = datagrams.iter().take_while(|it| self.option(it) == self.option(first)).count();
@@ -313,7 +314,7 @@ impl UdpLiteSocket {
     }
 
     /// The option of the kernel's socket that depends on the datagram: level, name and value.
-    fn option(&self, datagram: &Datagram<'_>) -> Option<(i32, i32, i32)> {
+    fn option(&self, datagram: &UdpLiteDatagram<'_>) -> Option<(i32, i32, i32)> {
         let omit = i32::from(!datagram.whole);
         match self.carrier {
             Carrier::Kernel => {
@@ -336,7 +337,7 @@ impl UdpLiteSocket {
     }
 
     /// What goes before the data, its length, and the source address to fix.
-    fn head(&self, datagram: &Datagram<'_>) -> io::Result<([u8; 8], usize, Option<IpAddr>)> {
+    fn head(&self, datagram: &UdpLiteDatagram<'_>) -> io::Result<([u8; 8], usize, Option<IpAddr>)> {
         let mut head = [0; 8];
         match self.carrier {
             Carrier::Kernel => return Ok((head, 0, None)),
@@ -379,7 +380,7 @@ impl UdpLiteSocket {
     ///
     /// # Errors
     /// If nothing waits ([`io::ErrorKind::WouldBlock`]), or the system has an error to tell.
-    pub fn receive(&self, arrivals: &mut Vec<Arrival>) -> io::Result<usize> {
+    pub fn receive(&self, arrivals: &mut Vec<ReceivedDatagram>) -> io::Result<usize> {
         let before = arrivals.len();
         self.receive_any(arrivals)?;
         let mut index = 0;
@@ -394,7 +395,7 @@ impl UdpLiteSocket {
     ///
     /// # Errors
     /// As [`receive`](Self::receive).
-    pub fn receive_any(&self, arrivals: &mut Vec<Arrival>) -> io::Result<usize> {
+    pub fn receive_any(&self, arrivals: &mut Vec<ReceivedDatagram>) -> io::Result<usize> {
         let before = arrivals.len();
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let mut received = ArrayVec::new();
@@ -414,7 +415,7 @@ impl UdpLiteSocket {
                 let pages = std::mem::replace(&mut scratch.buffers[incoming.index], fresh);
                 self.pool.lend(pages).slice(reading.data)
             };
-            arrivals.push(Arrival { from: reading.from, data, intact: reading.intact });
+            arrivals.push(ReceivedDatagram { from: reading.from, data, intact: reading.intact });
         }
         if longer {
             *scratch = Scratch { long: true, buffers: ArrayVec::new() };

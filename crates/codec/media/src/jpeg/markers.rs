@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use crate::error::Error;
+use crate::error::PictureError;
 
 const SOI: u8 = 0xd8;
 const SOF0: u8 = 0xc0;
@@ -23,8 +23,8 @@ pub(super) struct Head {
 
 impl Head {
     /// Reads a head; gives what follows it too.
-    pub(super) fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Error> {
-        let wrong = Error::Layout;
+    pub(super) fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), PictureError> {
+        let wrong = PictureError::Layout;
         if bytes.get(..2) != Some(&[0xff, SOI]) {
             return Err(wrong("it is no JPEG"));
         }

@@ -30,7 +30,7 @@ fn other_sizes_are_not_compared() {
     let large = Picture::plain(9, 8, [0; 3]).unwrap();
     assert_eq!((small.psnr(&large), small.ssim(&large)), (None, None));
     assert!(Picture::plain(7, 7, [0; 3]).unwrap().ssim(&small).is_none());
-    assert!(matches!(Picture::plain(0, 5, [0; 3]), Err(Error::Size(0, 5))));
+    assert!(matches!(Picture::plain(0, 5, [0; 3]), Err(PictureError::Size(0, 5))));
 }
 
 #[test]
@@ -51,7 +51,8 @@ fn reading_takes_bounded_memory() {
     // A head of a few bytes announces 800 MB.
     let huge = b"P6 16384 16384 255\n";
     let limit = MemoryBudget::default().left();
-    let refused = |error| matches!(error, Error::Memory(OverBudget { limit: l }) if l == limit);
+    let refused =
+        |error| matches!(error, PictureError::Memory(OverBudget { limit: l }) if l == limit);
     assert!(refused(Picture::read(huge).expect_err("it is too large")));
     let picture = landscape();
     let (file, kept) = (picture.to_ppm(), 3 * 384 * 192);

@@ -2,13 +2,13 @@
 
 use bytes::Bytes;
 use windfall_base::Instant;
-use windfall_wire_net::sap::{Accept, Ack, Data, Kind as Packets, Packet, Reason, Repair, flags};
+use windfall_wire_net::sap::{Accept, Ack, Data, Kind, Packet, Reason, Repair, flags};
 
 use super::{Connection, Ending, State, weight};
 use crate::encode::{decode, encode_repair};
 use crate::error::CloseReason;
-use crate::event::{Dropped, Event};
-use crate::message::{Kind, Received};
+use crate::event::{Dropped, SapEvent};
+use crate::message::{MessageKind, Received};
 use crate::order::Placed;
 use crate::sent::{Flying, Load};
 
@@ -60,7 +60,7 @@ impl Connection {
         self.seen.insert(now, number);
         let urgent = packet.header.flags & flags::URGENT != 0;
         let approximate = packet.header.flags & flags::APPROXIMATE != 0;
-        if approximate && packet.header.kind == Packets::Data {
+        if approximate && packet.header.kind == Kind::Data {
             self.expect_report(now, urgent);
         } else {
             self.expect_ack(now, packet, urgent || !in_turn);
@@ -71,29 +71,29 @@ impl Connection {
     fn dispatch(&mut self, now: Instant, packet: &Packet) -> Result<(), Dropped> {
         let body = packet.exact();
         match packet.header.kind {
-            Packets::Data => self.handle_data(packet),
-            Packets::Ack => {
+            Kind::Data => self.handle_data(packet),
+            Kind::Ack => {
                 let ack = Ack::parse(&body).map_err(|_| Dropped::Malformed)?;
                 self.handle_ack(now, &ack);
                 Ok(())
             }
-            Packets::Repair => {
+            Kind::Repair => {
                 let Repair(request) = Repair::parse(&body).map_err(|_| Dropped::Malformed)?;
                 self.answer_request(request);
                 Ok(())
             }
-            Packets::Fin => {
+            Kind::Fin => {
                 if !self.peer_finished {
                     self.peer_finished = true;
                     let count = body.get(..4).map_or(0, |bytes| {
                         bytes.iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte))
                     });
-                    self.events.push_back(Event::Finished { approximate: count });
+                    self.events.push_back(SapEvent::Finished { approximate: count });
                     self.settle(now);
                 }
                 Ok(())
             }
-            Packets::Reset => {
+            Kind::Reset => {
                 let orderly = self.sending == Ending::Known;
                 let reason = match body.first().map(|byte| Reason::from_byte(*byte)) {
                     Some(Reason::Closed) | None if orderly => CloseReason::Closed,
@@ -104,8 +104,8 @@ impl Connection {
                 Ok(())
             }
             // An accept that was repeated; a probe asks for nothing but its acknowledgement.
-            Packets::Accept | Packets::Probe => Ok(()),
-            Packets::Ping | Packets::Retry | Packets::Refuse => Err(Dropped::Unexpected),
+            Kind::Accept | Kind::Probe => Ok(()),
+            Kind::Ping | Kind::Retry | Kind::Refuse => Err(Dropped::Unexpected),
         }
     }
 
@@ -122,7 +122,7 @@ impl Connection {
         let body = packet.exact();
         let State::Connecting(connecting) = &mut self.state else { return Ok(()) };
         match packet.header.kind {
-            Packets::Accept => {
+            Kind::Accept => {
                 let accept = Accept::parse(&body).map_err(|_| Dropped::Malformed)?;
                 if let Some(asking) = &mut self.asking {
                     let offer = (accept.connection, accept.max_datagram);
@@ -134,16 +134,16 @@ impl Connection {
                 self.seen.insert(now, u64::from(packet.header.number));
                 // Its acknowledgement tells the other end that it is not half open any more.
                 self.probe_due = true;
-                self.events.push_back(Event::Connected);
+                self.events.push_back(SapEvent::Connected);
                 Ok(())
             }
             // One proof is enough: who forges more of them makes no pings.
-            Packets::Retry if connecting.ping.token.is_empty() => {
+            Kind::Retry if connecting.ping.token.is_empty() => {
                 connecting.ping.token = body;
                 connecting.due = now;
                 Ok(())
             }
-            Packets::Refuse => {
+            Kind::Refuse => {
                 let byte = body.first().copied().unwrap_or_default();
                 self.end(CloseReason::Refused(Reason::from_byte(byte)));
                 Ok(())
@@ -155,7 +155,7 @@ impl Connection {
     //= S0.20
     fn handle_data(&mut self, packet: &Packet) -> Result<(), Dropped> {
         let received = decode(packet).ok_or(Dropped::Malformed)?;
-        if received.kind != Kind::Precise {
+        if received.kind != MessageKind::Precise {
             if self.room() < weight(received.data.len()) {
                 return Err(Dropped::NoRoom);
             }
@@ -201,13 +201,13 @@ impl Connection {
     /// A precise packet arrived: the other end must hear of it, at once if it is `urgent`.
     fn expect_ack(&mut self, now: Instant, packet: &Packet, urgent: bool) {
         let kind = packet.header.kind;
-        if matches!(kind, Packets::Ack | Packets::Reset) || !self.is_open() {
+        if matches!(kind, Kind::Ack | Kind::Reset) || !self.is_open() {
             return;
         }
         self.ack.precise += 1;
         self.ack.bytes += packet.body.len();
         let many = self.ack.precise >= self.config.ack_every || self.ack.bytes >= MUCH;
-        let wait = many || urgent || kind != Packets::Data;
+        let wait = many || urgent || kind != Kind::Data;
         self.ack_by(if wait { now } else { now + self.config.ack_delay });
     }
 
@@ -270,7 +270,7 @@ impl Connection {
             Load::Trial(size) => {
                 self.path.arrived(now, size);
                 self.congestion.set_size(self.path.size());
-                self.events.push_back(Event::PathSize);
+                self.events.push_back(SapEvent::PathSize);
             }
             Load::Approximate | Load::Probe => {}
         }

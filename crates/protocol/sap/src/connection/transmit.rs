@@ -6,7 +6,7 @@ use windfall_wire_net::sap::{HEADER_LEN, Header, Kind, flags};
 
 use super::{AckState, Connection, Ending, State};
 use crate::encode::Encoded;
-use crate::event::{Event, Transmit};
+use crate::event::{OutgoingDatagram, SapEvent};
 use crate::sent::Load;
 
 /// What a datagram holds besides its header: two slices that are exact, and one that need not be.
@@ -32,7 +32,7 @@ static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 impl Connection {
     /// The next datagram to send now.
-    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         match &self.state {
             State::Connecting(connecting) if connecting.due <= now => self.transmit_ping(now),
             State::Connecting(_) => None,
@@ -50,7 +50,7 @@ impl Connection {
         }
     }
 
-    fn transmit_ping(&mut self, now: Instant) -> Option<Transmit> {
+    fn transmit_ping(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         let backoff = self.config.adaptive_timeout;
         let State::Connecting(connecting) = &mut self.state else { return None };
         let body = connecting.ping.emit();
@@ -61,7 +61,7 @@ impl Connection {
         Some(self.datagram(now, Kind::Ping, Body::control(body), None))
     }
 
-    fn transmit_ack(&mut self, now: Instant) -> Option<Transmit> {
+    fn transmit_ack(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         if self.ack.due.is_none_or(|due| due > now) {
             return None;
         }
@@ -72,14 +72,14 @@ impl Connection {
         Some(self.datagram(now, Kind::Ack, Body::control(ack.emit()), None))
     }
 
-    fn transmit_request(&mut self, now: Instant) -> Option<Transmit> {
+    fn transmit_request(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         let name = self.outbox.requests_due.pop_front()?;
         let body = self.outbox.requests.get(&name)?.emit();
         Some(self.datagram(now, Kind::Repair, Body::control(body), Some(Load::Request(name))))
     }
 
     /// A message that was lost, or a new one; the two kinds take turns.
-    fn transmit_message(&mut self, now: Instant) -> Option<Transmit> {
+    fn transmit_message(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         let precise = self.next_precise();
         let approximate = self.outbox.approximate.front().map(Encoded::len);
         let size = precise.map(|(_, size)| size).or(approximate)?;
@@ -115,7 +115,7 @@ impl Connection {
     }
 
     //= S0.22
-    fn transmit_precise(&mut self, now: Instant, name: u64) -> Option<Transmit> {
+    fn transmit_precise(&mut self, now: Instant, name: u64) -> Option<OutgoingDatagram> {
         let outbox = &mut self.outbox;
         if outbox.again.front() == Some(&name) {
             outbox.again.pop_front();
@@ -130,7 +130,7 @@ impl Connection {
         Some(self.datagram(now, Kind::Data, Body::message(encoded), Some(Load::Precise(name))))
     }
 
-    fn transmit_approximate(&mut self, now: Instant) -> Option<Transmit> {
+    fn transmit_approximate(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         let encoded = self.outbox.approximate.pop_front()?;
         self.outbox.bytes -= encoded.len();
         self.outbox.approximates = self.outbox.approximates.wrapping_add(1);
@@ -141,7 +141,7 @@ impl Connection {
     }
 
     /// Announces the end of this direction once everything before it is acknowledged.
-    fn transmit_end(&mut self, now: Instant) -> Option<Transmit> {
+    fn transmit_end(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         if self.sending != Ending::Wanted || !self.is_flushed() {
             return None;
         }
@@ -151,7 +151,7 @@ impl Connection {
     }
 
     /// Asks for a word, or tries whether the path carries a greater size.
-    fn transmit_probe(&mut self, now: Instant) -> Option<Transmit> {
+    fn transmit_probe(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         if std::mem::take(&mut self.probe_due) {
             self.asked_at = now;
             let body = Body::control(Bytes::new());
@@ -188,7 +188,13 @@ impl Connection {
 
     /// Builds a datagram, numbers it, and notes what it carries if anybody will say a word of it.
     //= S0.3
-    fn datagram(&mut self, now: Instant, kind: Kind, body: Body, load: Option<Load>) -> Transmit {
+    fn datagram(
+        &mut self,
+        now: Instant,
+        kind: Kind,
+        body: Body,
+        load: Option<Load>,
+    ) -> OutgoingDatagram {
         let Body { mut exact, mut rest, flags: set } = body;
         let number = self.sent.next();
         let size = self.around + exact[0].len() + exact[1].len() + rest.len();
@@ -212,14 +218,14 @@ impl Connection {
             self.pacer.spend(size);
         }
         self.sent.push(now, load.map(|load| (size, load)));
-        Transmit { to: self.peer, parts: [head.freeze(), exact, rest], exact: protected }
+        OutgoingDatagram { to: self.peer, parts: [head.freeze(), exact, rest], exact: protected }
     }
 
     /// Tells the application that was turned away when half of the buffer is free.
     pub(super) fn tell_writable(&mut self) {
         if self.outbox.was_full && self.outbox.bytes <= self.config.send_buffer / 2 {
             self.outbox.was_full = false;
-            self.events.push_back(Event::Writable);
+            self.events.push_back(SapEvent::Writable);
         }
     }
 }

@@ -62,12 +62,12 @@ fn several_ranges_are_gathered_and_put_back() {
 #[test]
 fn what_cannot_be_is_named() {
     let protection = |mode| encode(&message(mode, 10), 0, false).expect_err("illegal");
-    let error = SendError::Protection { protected: 11, len: 10 };
+    let error = SapSendError::Protection { protected: 11, len: 10 };
     assert_eq!(protection(Mode::Approximate { protected: 11 }), error);
     assert_eq!(protection(Mode::Ranges(vec![0..2, 5..11])), error);
     let many = (0..9).map(|start| 10 * start..10 * start + 1).collect();
     let error = encode(&message(Mode::Ranges(many), 100), 0, false).expect_err("illegal");
-    assert_eq!(error, SendError::Ranges { found: 9, most: 8 });
+    assert_eq!(error, SapSendError::Ranges { found: 9, most: 8 });
 }
 
 fn any_mode() -> impl Strategy<Value = Mode> {
@@ -89,7 +89,7 @@ proptest! {
         prop_assert_eq!((received.stream, received.number), (3, number));
         prop_assert_eq!(&received.data, &message.data);
         let precise = message.mode == Mode::Precise;
-        prop_assert_eq!(received.kind == Kind::Precise, precise);
+        prop_assert_eq!(received.kind == MessageKind::Precise, precise);
         if checks || precise {
             prop_assert_eq!(received.integrity, Integrity::Intact);
         }

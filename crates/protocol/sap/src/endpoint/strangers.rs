@@ -6,16 +6,16 @@ use bytes::Bytes;
 use windfall_base::Instant;
 use windfall_wire_net::sap::{Accept, HEADER_LEN, Header, Kind, Packet, Ping, Reason};
 
-use super::{ConnectionId, Endpoint, HalfOpen};
+use super::{ConnectionId, HalfOpen, SapEndpoint};
 use crate::connection::Connection;
-use crate::event::{Dropped, Event, Transmit};
+use crate::event::{Dropped, OutgoingDatagram, SapEvent};
 use crate::handshake;
 use crate::seal::Seal;
 
 /// Answers to strangers that wait to be sent, at most.
 const MAX_ANSWERS: usize = 256;
 
-impl Endpoint {
+impl SapEndpoint {
     /// A half-open connection was heard of again: now it is one.
     pub(super) fn confirm(
         &mut self,
@@ -38,7 +38,7 @@ impl Endpoint {
         let connection = Connection::accept(now, self.config, from, ping, seal);
         self.connections.insert(id, connection);
         self.peers.insert(key, id);
-        self.events.push_back((ConnectionId(id), Event::Accepted { from }));
+        self.events.push_back((ConnectionId(id), SapEvent::Accepted { from }));
         Ok(())
     }
 
@@ -132,7 +132,7 @@ impl Endpoint {
             let header = Header { kind, flags: 0, exact: 0, connection, number: 0 };
             let bytes: Bytes = [&header.emit([body, &[]])[..], body].concat().into();
             let exact = bytes.len();
-            self.answers.push_back(Transmit {
+            self.answers.push_back(OutgoingDatagram {
                 to,
                 parts: [bytes, Bytes::new(), Bytes::new()],
                 exact,

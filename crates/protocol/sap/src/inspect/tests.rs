@@ -7,13 +7,13 @@ fn message(number: u32, suspect: &[Range<usize>]) -> Received {
         [] => Integrity::Intact,
         ranges => Integrity::Suspect(ranges.to_vec()),
     };
-    let (kind, data) = (Kind::Approximate, Bytes::from(vec![number as u8; 1024]));
+    let (kind, data) = (MessageKind::Approximate, Bytes::from(vec![number as u8; 1024]));
     Received { stream: 0, kind, number, data, exact: Vec::new(), integrity }
 }
 
 fn repair(number: u32, ranges: &[Range<usize>]) -> Received {
     let len = ranges.iter().map(Range::len).sum();
-    let (kind, data) = (Kind::Repair, Bytes::from(vec![0xee; len]));
+    let (kind, data) = (MessageKind::Repair, Bytes::from(vec![0xee; len]));
     Received { kind, data, exact: ranges.to_vec(), ..message(number, &[]) }
 }
 
@@ -41,7 +41,7 @@ fn a_tolerance_chooses_coverage_and_repetition() {
     assert_eq!(Tolerance::NONE.mode(100), Mode::Precise);
     for wrong in [-1.0, 0.6, f64::NAN] {
         let tolerance = Tolerance { bit_errors: wrong, ..tolerance };
-        assert_eq!(tolerance.validated(), Err(SendError::Tolerance), "{wrong}");
+        assert_eq!(tolerance.validated(), Err(SapSendError::Tolerance), "{wrong}");
     }
 }
 
@@ -121,11 +121,11 @@ fn a_check_that_knows_the_meaning_decides() {
         let value = received.data[0];
         let whole = 0..1;
         match last {
-            Some(last) if value.abs_diff(last) > 100 => Opinion::Discard,
-            Some(last) if value.abs_diff(last) > 10 => Opinion::Repair(vec![whole]),
+            Some(last) if value.abs_diff(last) > 100 => Decision::Discard,
+            Some(last) if value.abs_diff(last) > 10 => Decision::Repair(vec![whole]),
             _ => {
                 last = Some(value);
-                Opinion::Take
+                Decision::Accept
             }
         }
     })));

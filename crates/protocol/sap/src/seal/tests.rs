@@ -102,11 +102,11 @@ fn no_keystream_serves_twice() {
 #[test]
 fn keys_are_read_from_digits_and_never_shown() {
     let digits = "00ff".repeat(16);
-    let key = Key::from_hex(&digits).expect("64 digits");
-    assert_eq!(key, Key::new(std::array::from_fn(|i| if i % 2 == 0 { 0 } else { 255 })));
+    let key = SharedKey::from_hex(&digits).expect("64 digits");
+    assert_eq!(key, SharedKey::new(std::array::from_fn(|i| if i % 2 == 0 { 0 } else { 255 })));
     assert_eq!(format!("{key:?} {:?}", Seal::new([1; 32], [2; 32])), "Key Seal");
     for wrong in ["", "00", &digits[1..], &format!("{digits}0"), &"0g".repeat(32), &"é".repeat(32)]
     {
-        assert_eq!(Key::from_hex(wrong), None, "{wrong}");
+        assert_eq!(SharedKey::from_hex(wrong), None, "{wrong}");
     }
 }

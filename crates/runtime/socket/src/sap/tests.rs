@@ -1,10 +1,10 @@
 use std::thread;
 
-use windfall_sap::{Integrity, Kind, Opinion};
+use windfall_sap::{Decision, Integrity, MessageKind};
 
 use super::*;
 
-fn pair(options: Options) -> (SapSocket, SapSocket) {
+fn pair(options: SapOptions) -> (SapSocket, SapSocket) {
     let listener = options.listen("127.0.0.1:0").expect("a free port");
     let here = options.connect(listener.local_addr().expect("bound")).expect("it listens");
     let (there, from) = listener.accept().expect("it connected");
@@ -19,7 +19,7 @@ fn pair(options: Options) -> (SapSocket, SapSocket) {
 //= S0.17
 #[test]
 fn the_mode_changes_from_message_to_message() {
-    let (here, there) = pair(Options::default());
+    let (here, there) = pair(SapOptions::default());
     assert_eq!(here.mode(), Mode::Precise);
     here.send(b"exact").expect("sent");
     here.set_mode(Mode::Approximate { protected: 2 });
@@ -28,7 +28,7 @@ fn the_mode_changes_from_message_to_message() {
     here.send(b"exact again").expect("sent");
     let mut got: Vec<_> =
         (0..3).map(|_| there.recv().expect("open").expect("not finished")).collect();
-    got.sort_by_key(|it| (it.kind != Kind::Precise, it.number));
+    got.sort_by_key(|it| (it.kind != MessageKind::Precise, it.number));
     let texts: Vec<_> = got.iter().map(|it| &it.data[..]).collect();
     assert_eq!(texts, [&b"exact"[..], b"exact again", b"about"]);
     assert_eq!(got[2].integrity, Integrity::Intact);
@@ -37,7 +37,7 @@ fn the_mode_changes_from_message_to_message() {
 #[test]
 fn every_carrier_carries_connections() {
     for carrier in Carrier::ALL {
-        let options = Options { carrier: Some(carrier), ..Options::default() };
+        let options = SapOptions { carrier: Some(carrier), ..SapOptions::default() };
         let listener = match options.listen("127.0.0.1:0") {
             Ok(listener) => listener,
             Err(error) => {
@@ -55,7 +55,7 @@ fn every_carrier_carries_connections() {
 //= S0.21
 #[test]
 fn both_directions_at_once_from_four_threads() {
-    let (here, there) = pair(Options::default());
+    let (here, there) = pair(SapOptions::default());
     thread::scope(|scope| {
         for socket in [&here, &there] {
             scope.spawn(move || {
@@ -80,8 +80,8 @@ fn both_directions_at_once_from_four_threads() {
 
 #[test]
 fn a_request_that_was_there_before_the_listener_is_accepted() {
-    for key in [None, Some(Key::new([7; 32]))].into_iter().cycle().take(40) {
-        let options = Options { key, ..Options::default() };
+    for key in [None, Some(SharedKey::new([7; 32]))].into_iter().cycle().take(40) {
+        let options = SapOptions { key, ..SapOptions::default() };
         let socket = options.bind("127.0.0.1:0".parse().expect("an address")).expect("free");
         let to = socket.local_addr();
         let sender = thread::spawn(move || options.connect(to));
@@ -96,16 +96,17 @@ fn a_request_that_was_there_before_the_listener_is_accepted() {
 
 #[test]
 fn nobody_there() {
-    let config = Config { connect_timeout: Duration::from_millis(200), ..Config::standard() };
+    let config = SapConfig { connect_timeout: Duration::from_millis(200), ..SapConfig::standard() };
     let quiet = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let to = quiet.local_addr().expect("bound");
-    let error = Options { config, ..Options::default() }.connect(to).err().expect("it is no SAP");
+    let error =
+        SapOptions { config, ..SapOptions::default() }.connect(to).err().expect("it is no SAP");
     assert_eq!(error.to_string(), "the other end does not answer");
 }
 
 #[test]
 fn a_receiver_learns_of_the_end() {
-    let (here, there) = pair(Options::default());
+    let (here, there) = pair(SapOptions::default());
     here.send(b"last words").expect("sent");
     drop(here);
     assert_eq!(there.recv().expect("open").expect("one message").data, &b"last words"[..]);
@@ -115,7 +116,7 @@ fn a_receiver_learns_of_the_end() {
 #[test]
 fn readiness_can_be_waited_for() {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let (here, there) = pair(Options::default());
+    let (here, there) = pair(SapOptions::default());
     let ready = there.readiness().expect("open");
     let wait = |millis: i64| {
         let timeout = Timespec { tv_sec: millis / 1000, tv_nsec: millis % 1000 * 1_000_000 };
@@ -133,10 +134,10 @@ fn readiness_can_be_waited_for() {
 
 #[test]
 fn messages_grow_with_the_path() {
-    let (here, there) = pair(Options::default());
+    let (here, there) = pair(SapOptions::default());
     assert!(matches!(
         here.send(&[0; 70_000]),
-        Err(Error::Send(SendError::TooLong { len: 70_000, .. }))
+        Err(SapError::Send(SapSendError::TooLong { len: 70_000, .. }))
     ));
     let most = here.max_message();
     here.send(&vec![7; most]).expect("it fits");
@@ -145,12 +146,12 @@ fn messages_grow_with_the_path() {
 
 #[test]
 fn ends_with_one_key_understand_each_other_and_no_others() {
-    let key = Some(windfall_sap::Key::new([7; 32]));
-    let (here, there) = pair(Options { key, ..Options::default() });
+    let key = Some(windfall_sap::SharedKey::new([7; 32]));
+    let (here, there) = pair(SapOptions { key, ..SapOptions::default() });
     here.set_mode(Mode::Approximate { protected: 2 });
     here.send(b"about").expect("sent");
     assert_eq!(there.recv().expect("open").expect("not finished").data, &b"about"[..]);
-    let listener = Options { key, ..Options::default() }.listen("127.0.0.1:0").expect("free");
+    let listener = SapOptions { key, ..SapOptions::default() }.listen("127.0.0.1:0").expect("free");
     let error = SapSocket::connect(listener.local_addr().expect("bound")).err();
     let said = error.expect("it has no key").to_string();
     assert_eq!(said, "the other end refused: the keys do not agree");
@@ -160,7 +161,7 @@ fn ends_with_one_key_understand_each_other_and_no_others() {
 //= S1.67
 #[test]
 fn a_tolerance_and_a_check_stand_before_the_receiver() {
-    let (here, there) = pair(Options::default());
+    let (here, there) = pair(SapOptions::default());
     let tolerance = Tolerance { bit_errors: 1e-3, loss: true, in_order: true, protected: 2 };
     assert!(here.set_tolerance(Some(Tolerance { bit_errors: 1.0, ..tolerance })).is_err());
     for socket in [&here, &there] {
@@ -171,10 +172,10 @@ fn a_tolerance_and_a_check_stand_before_the_receiver() {
     there.set_check(Some(Box::new(move |received| {
         let value = received.data[0];
         if value.abs_diff(last) > 10 {
-            return Opinion::Discard;
+            return Decision::Discard;
         }
         last = value;
-        Opinion::Take
+        Decision::Accept
     })));
     for value in [1, 200, 9] {
         here.send(&[value; 100]).expect("sent");
@@ -183,7 +184,7 @@ fn a_tolerance_and_a_check_stand_before_the_receiver() {
     let mut values = Vec::new();
     while let Some(received) = there.recv().expect("open") {
         let front = 0..2;
-        assert_eq!((received.kind, &received.exact[..]), (Kind::Approximate, &[front][..]));
+        assert_eq!((received.kind, &received.exact[..]), (MessageKind::Approximate, &[front][..]));
         values.push(received.data[0]);
     }
     assert_eq!(values, [1, 9]);
@@ -191,7 +192,7 @@ fn a_tolerance_and_a_check_stand_before_the_receiver() {
 
 #[test]
 fn bad_input_is_told_by_name_and_the_socket_goes_on() {
-    let (here, there) = pair(Options::default());
+    let (here, there) = pair(SapOptions::default());
     let at = format!("127.0.0.1:{}", here.local_addr().port());
     let error = SapListener::bind(&at).err().expect("the port is in use").to_string();
     assert!(error.contains(&at) && error.contains("in use"), "{error}");
@@ -217,8 +218,9 @@ fn bad_input_is_told_by_name_and_the_socket_goes_on() {
 
 /// Two ends, of which the one that accepts has room for some messages of 1000 bytes.
 fn narrow_pair() -> (SapSocket, SapSocket) {
-    let config = Config { receive_buffer: 20_000, ..Config::standard() };
-    let listener = Options { config, ..Options::default() }.listen("127.0.0.1:0").expect("free");
+    let config = SapConfig { receive_buffer: 20_000, ..SapConfig::standard() };
+    let listener =
+        SapOptions { config, ..SapOptions::default() }.listen("127.0.0.1:0").expect("free");
     let here = SapSocket::connect(listener.local_addr().expect("bound")).expect("it listens");
     (here, listener.accept().expect("it connected").0)
 }
@@ -274,11 +276,11 @@ fn a_close_that_gives_up_says_what_was_not_delivered_and_tells_the_other_end() {
 
 #[test]
 fn a_message_that_no_path_carries_is_refused_before_it_is_copied() {
-    let (here, _there) = pair(Options::default());
+    let (here, _there) = pair(SapOptions::default());
     let error = here.send(&vec![0; LONG + 1]).expect_err("it is too long");
     let most = here.max_message();
-    let expected = SendError::TooLong { len: LONG + 1, most };
-    assert!(matches!(&error, Error::Send(found) if *found == expected), "{error}");
+    let expected = SapSendError::TooLong { len: LONG + 1, most };
+    assert!(matches!(&error, SapError::Send(found) if *found == expected), "{error}");
     here.check_length(LONG).expect("some path might carry it");
 }
 
@@ -287,5 +289,5 @@ fn what_nobody_can_be_at_is_refused_at_once() {
     let error = SapSocket::connect("127.0.0.1:0").err().expect("nobody has port 0");
     assert_eq!(error.to_string(), "127.0.0.1:0 (port 0) is no address");
     let error = SapSocket::connect("a..b:5").err().expect("no host has this name");
-    assert!(matches!(error, Error::Name(_)), "{error}");
+    assert!(matches!(error, SapError::Name(_)), "{error}");
 }

@@ -24,7 +24,7 @@ fn is_ready(socket: &UdpLiteSocket, milliseconds: i64) -> bool {
 }
 
 /// What arrives at `socket`: as many datagrams as `expected`, and those that come a moment later.
-fn arrivals(socket: &UdpLiteSocket, expected: usize) -> Vec<Arrival> {
+fn arrivals(socket: &UdpLiteSocket, expected: usize) -> Vec<ReceivedDatagram> {
     let mut arrivals = Vec::new();
     while is_ready(socket, if arrivals.len() < expected { 20_000 } else { 50 }) {
         let _ = socket.receive(&mut arrivals);
@@ -34,7 +34,7 @@ fn arrivals(socket: &UdpLiteSocket, expected: usize) -> Vec<Arrival> {
 
 fn exchange(from: &UdpLiteSocket, to: &UdpLiteSocket) {
     let whole: Vec<u8> = (0..=255).collect();
-    let datagrams = [0, 8, 20, 1000].map(|coverage| Datagram {
+    let datagrams = [0, 8, 20, 1000].map(|coverage| UdpLiteDatagram {
         to: to.local_addr(),
         coverage,
         whole: false,
@@ -80,7 +80,8 @@ fn a_socket_on_every_address_knows_whereto_a_datagram_was_sent() {
                 continue;
             };
             let to = SocketAddr::new(loopback, there.local_addr().port());
-            let datagram = Datagram { to, coverage: 8, whole: false, parts: [b"hello", b"", b""] };
+            let datagram =
+                UdpLiteDatagram { to, coverage: 8, whole: false, parts: [b"hello", b"", b""] };
             assert_eq!(here.send(&[datagram]).expect("it can be sent"), 1);
             let got = arrivals(&there, 1);
             assert_eq!(got.len(), 1, "{carrier} {ip}");
@@ -98,14 +99,16 @@ fn the_least_coverage_is_heeded() {
         there.set_receive_coverage(Some(20)).expect("it can be set");
         for coverage in [8, 19, 20, 0] {
             let parts = [&[7; 50][..], b"", b""];
-            let datagram = Datagram { to: there.local_addr(), coverage, whole: false, parts };
+            let datagram =
+                UdpLiteDatagram { to: there.local_addr(), coverage, whole: false, parts };
             here.send(&[datagram]).expect("sent");
         }
         assert_eq!(arrivals(&there, 2).len(), 2, "{carrier}");
         there.set_receive_coverage(Some(0)).expect("it can be set");
         for coverage in [20, 58, 0] {
             let parts = [&[7; 50][..], b"", b""];
-            let datagram = Datagram { to: there.local_addr(), coverage, whole: false, parts };
+            let datagram =
+                UdpLiteDatagram { to: there.local_addr(), coverage, whole: false, parts };
             here.send(&[datagram]).expect("sent");
         }
         assert_eq!(arrivals(&there, 2).len(), 2, "{carrier}");
@@ -174,12 +177,12 @@ fn whole_datagrams_and_others_mix_and_long_ones_arrive() {
             };
             let to = there.local_addr();
             // The first long one tells the receiver that there are such, and is lost.
-            let lost = Datagram { to, coverage: 0, whole: true, parts: [&long, b"", b""] };
+            let lost = UdpLiteDatagram { to, coverage: 0, whole: true, parts: [&long, b"", b""] };
             here.send(&[lost]).expect("sent");
             assert!(is_ready(&there, 20_000), "{carrier} {ip}");
             assert_eq!(arrivals(&there, 0).len(), 0, "{carrier} {ip}");
             let sent = [(60_000, true), (100, false), (40_000, false), (30_000, true), (7, true)];
-            let datagrams = sent.map(|(len, whole)| Datagram {
+            let datagrams = sent.map(|(len, whole)| UdpLiteDatagram {
                 to,
                 coverage: 0,
                 whole,
@@ -206,7 +209,7 @@ fn a_whole_datagram_inside_udp_has_its_mark() {
     let to = plain.local_addr().expect("bound");
     let mut buffer = [0; 50];
     for (whole, mark) in [(true, carrier::WHOLE), (false, carrier::PARTIAL)] {
-        let datagram = Datagram { to, coverage: 0, whole, parts: [b"exact", b"", b""] };
+        let datagram = UdpLiteDatagram { to, coverage: 0, whole, parts: [b"exact", b"", b""] };
         assert_eq!(here.send(&[datagram]).expect("sent"), 1);
         assert_eq!(plain.recv(&mut buffer).expect("it arrives"), 13);
         assert_eq!(buffer[..4], mark);
@@ -228,8 +231,12 @@ fn a_connected_socket_knows_its_address_and_hears_its_peer_alone() {
         exchange(&here, &there);
         exchange(&there, &here);
         let other = open(carrier, ip).expect("as before");
-        let datagram =
-            Datagram { to: here.local_addr(), coverage: 8, whole: false, parts: [b"no", b"", b""] };
+        let datagram = UdpLiteDatagram {
+            to: here.local_addr(),
+            coverage: 8,
+            whole: false,
+            parts: [b"no", b"", b""],
+        };
         other.send(&[datagram]).expect("sent");
         assert_eq!(arrivals(&here, 0), []);
     }

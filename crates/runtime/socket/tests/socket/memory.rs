@@ -4,7 +4,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use windfall_socket::{Error, SapListener, SapSocket};
+use windfall_socket::{SapError, SapListener, SapSocket};
 
 /// Connections, each with a socket at both ends; `WINDFALL_SOCKETS` asks for more.
 const COUNT: usize = 300;
@@ -25,7 +25,7 @@ const ALONE: &str = "WINDFALL_TEST_ALONE";
 const NAME: &str = "memory::an_idle_socket_takes_less_than_64_kb_and_its_end_gives_it_back";
 
 #[test]
-fn an_idle_socket_takes_less_than_64_kb_and_its_end_gives_it_back() -> Result<(), Error> {
+fn an_idle_socket_takes_less_than_64_kb_and_its_end_gives_it_back() -> Result<(), SapError> {
     if std::env::var_os(ALONE).is_some() {
         return alone();
     }
@@ -37,10 +37,10 @@ fn an_idle_socket_takes_less_than_64_kb_and_its_end_gives_it_back() -> Result<()
     Ok(())
 }
 
-fn alone() -> Result<(), Error> {
+fn alone() -> Result<(), SapError> {
     let listener = SapListener::bind("127.0.0.1:0")?;
     let to = listener.local_addr()?;
-    let connect = || -> Result<(SapSocket, SapSocket), Error> {
+    let connect = || -> Result<(SapSocket, SapSocket), SapError> {
         let here = SapSocket::connect(to)?;
         let (there, _) = listener.accept()?;
         here.send(&[7; 1000])?;

@@ -23,7 +23,7 @@ fn stranger(number: u32) -> SocketAddr {
 
 #[test]
 fn a_thousand_half_open_connections_leave_no_memory_behind() {
-    let mut network = Network::new(Config::standard(), FAIR, 1);
+    let mut network = Network::new(SapConfig::standard(), FAIR, 1);
     for number in 0..1000 {
         network.ends[B].handle_datagram(network.now, stranger(number), &ping(1, b""), true);
     }
@@ -37,7 +37,7 @@ fn a_thousand_half_open_connections_leave_no_memory_behind() {
 
 #[test]
 fn a_thousand_abandoned_connections_leave_no_memory_behind() {
-    let mut network = Network::new(Config::standard(), FAIR, 1);
+    let mut network = Network::new(SapConfig::standard(), FAIR, 1);
     for _ in 0..1000 {
         let a = network.ends[A].connect(network.now, address(B));
         network.run(DELAY * 4);
@@ -49,7 +49,7 @@ fn a_thousand_abandoned_connections_leave_no_memory_behind() {
     }
     let accepted: Vec<_> = network.events[B]
         .iter()
-        .filter(|(_, event)| matches!(event, Event::Accepted { .. }))
+        .filter(|(_, event)| matches!(event, SapEvent::Accepted { .. }))
         .map(|(id, _)| *id)
         .collect();
     assert_eq!(accepted.len(), 1000);
@@ -64,7 +64,7 @@ fn a_thousand_abandoned_connections_leave_no_memory_behind() {
 
 #[test]
 fn a_thousand_connections_that_end_in_order_leave_no_memory_behind() {
-    let mut network = Network::new(Config::standard(), FAIR, 1);
+    let mut network = Network::new(SapConfig::standard(), FAIR, 1);
     let mut open = Vec::new();
     for _ in 0..1000 {
         let a = network.ends[A].connect(network.now, address(B));
@@ -90,7 +90,8 @@ fn a_thousand_connections_that_end_in_order_leave_no_memory_behind() {
 #[test]
 fn what_waits_for_applications_is_bounded_in_all_and_nothing_is_lost_by_it() {
     const TOTAL: usize = 100_000;
-    let config = Config { receive_buffer: 40_000, receive_total: TOTAL, ..Config::standard() };
+    let config =
+        SapConfig { receive_buffer: 40_000, receive_total: TOTAL, ..SapConfig::standard() };
     let mut network = Network::new(config, FAIR, 1);
     let mut open = Vec::new();
     for _ in 0..10 {
@@ -120,7 +121,8 @@ fn what_waits_for_applications_is_bounded_in_all_and_nothing_is_lost_by_it() {
 
 #[test]
 fn a_token_proves_the_address() {
-    let mut network = Network::new(Config { free_half_open: 0, ..Config::standard() }, FAIR, 1);
+    let mut network =
+        Network::new(SapConfig { free_half_open: 0, ..SapConfig::standard() }, FAIR, 1);
     let now = network.now;
     let end = &mut network.ends[B];
     end.handle_datagram(now, stranger(1), &ping(7, b""), true);
@@ -139,7 +141,7 @@ fn a_token_proves_the_address() {
 
 #[test]
 fn another_version_is_refused_by_name() {
-    let mut network = Network::new(Config::standard(), FAIR, 1);
+    let mut network = Network::new(SapConfig::standard(), FAIR, 1);
     let mut bytes = ping(7, b"").to_vec();
     bytes[0] = 0x21;
     let check = crc32c::crc32c(&bytes[..16]).to_be_bytes();
@@ -153,7 +155,7 @@ fn another_version_is_refused_by_name() {
 
 #[test]
 fn what_comes_from_another_address_changes_nothing() {
-    let (mut network, [a, b]) = Network::connected(Config::standard(), FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
     network.send(A, a, Mode::Precise, b"mine");
     let copy = network.sent(A, Kind::Data)[0].to_bytes();
     let now = network.now;
@@ -191,7 +193,7 @@ proptest! {
     fn no_answer_to_a_stranger_is_longer_than_his_question(
         datagrams in prop::collection::vec(any_datagram(), 1..20),
     ) {
-        let config = Config { free_half_open: 1, ..Config::standard() };
+        let config = SapConfig { free_half_open: 1, ..SapConfig::standard() };
         let mut network = Network::new(config, FAIR, 1);
         for bytes in datagrams {
             let now = network.now;
@@ -208,7 +210,7 @@ proptest! {
     fn nonsense_from_the_other_end_never_panics_nor_runs_away(
         datagrams in prop::collection::vec((any_datagram(), 0_u64..200), 1..60),
     ) {
-        let (mut network, [_, b]) = Network::connected(Config::standard(), FAIR, 1);
+        let (mut network, [_, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
         for (bytes, wait) in datagrams {
             let mut bytes = bytes.to_vec();
             if bytes[4..8] == [0, 0, 0, 1] {

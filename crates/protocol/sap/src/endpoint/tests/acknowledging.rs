@@ -8,7 +8,7 @@ const MS: Duration = Duration::from_millis(1);
 
 /// Connected ends that have nothing to say any more.
 fn quiet() -> (Network, ConnectionId) {
-    let (mut network, [a, _]) = Network::connected(Config::standard(), FAIR, 1);
+    let (mut network, [a, _]) = Network::connected(SapConfig::standard(), FAIR, 1);
     network.run(SECOND);
     network.log.clear();
     (network, a)
@@ -51,7 +51,7 @@ fn an_approximate_message_is_reported_after_twice_the_delay() {
 
 #[test]
 fn an_end_that_has_closed_lingers_for_the_repetition_of_the_last_word() {
-    let (mut network, [a, b]) = Network::connected(Config::standard(), FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
     network.ends[A].finish(a);
     network.run(SECOND);
     network.ends[B].close(network.now, b);
@@ -61,5 +61,5 @@ fn an_end_that_has_closed_lingers_for_the_repetition_of_the_last_word() {
     network.run(MS * 10);
     assert!(!network.ends[A].is_empty(), "three timeouts have not passed");
     network.run(SECOND);
-    assert!(network.ends.iter().all(Endpoint::is_empty));
+    assert!(network.ends.iter().all(SapEndpoint::is_empty));
 }

@@ -14,11 +14,11 @@ const PROTECTED: usize = 100;
 const ADDRESSES: usize = 64;
 
 /// How a datagram travels below SAP.
-type Wrap = fn(&Transmit, &Addresses) -> Vec<u8>;
+type Wrap = fn(&OutgoingDatagram, &Addresses) -> Vec<u8>;
 /// Its data and whether the checksum held; `None` if it is dropped below SAP.
 type Unwrap = fn(&[u8], &Addresses) -> Option<(Bytes, bool)>;
 
-fn in_udplite(transmit: &Transmit, addresses: &Addresses) -> Vec<u8> {
+fn in_udplite(transmit: &OutgoingDatagram, addresses: &Addresses) -> Vec<u8> {
     let coverage = Coverage::requested(transmit.coverage());
     let data = transmit.to_bytes();
     let mut bytes = vec![0; udplite::HEADER_LEN + data.len()];
@@ -35,7 +35,7 @@ fn out_of_udplite(bytes: &[u8], addresses: &Addresses) -> Option<(Bytes, bool)> 
 
 const PORTS: carrier::Ports = carrier::Ports { src: 4000, dst: 4000 };
 
-fn in_udp(transmit: &Transmit, addresses: &Addresses) -> Vec<u8> {
+fn in_udp(transmit: &OutgoingDatagram, addresses: &Addresses) -> Vec<u8> {
     let data = transmit.to_bytes();
     let mut bytes = vec![0; carrier::HEADER_LEN];
     let coverage = Coverage::requested(transmit.coverage());
@@ -54,7 +54,8 @@ fn out_of_udp(bytes: &[u8], addresses: &Addresses) -> Option<(Bytes, bool)> {
 fn costly_bits(wrap: Wrap, unwrap: Unwrap) -> (usize, Vec<usize>) {
     let lost = Weather { loss: 1.0, ..FAIR };
     // Nothing holds a datagram back, and nothing else is sent.
-    let config = Config { congestion_control: false, path_discovery: false, ..Config::standard() };
+    let config =
+        SapConfig { congestion_control: false, path_discovery: false, ..SapConfig::standard() };
     let (mut network, [a, b]) = Network::connected(config, lost, 1);
     let mut costly = Vec::new();
     for bit in 0.. {

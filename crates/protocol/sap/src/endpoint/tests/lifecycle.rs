@@ -5,19 +5,19 @@ use windfall_wire_net::sap::{Header, Reason};
 use super::super::*;
 use super::network::{A, B, FAIR, Network, SECOND, Weather, address};
 use crate::error::CloseReason;
-use crate::message::{Kind as Sort, Mode};
+use crate::message::{MessageKind, Mode};
 
 const NOBODY: Weather = Weather { loss: 1.0, ..FAIR };
 
 //= S0.18
 #[test]
 fn a_ping_without_an_answer_fails_in_time_and_leaves_nothing() {
-    let mut network = Network::new(Config::standard(), NOBODY, 1);
+    let mut network = Network::new(SapConfig::standard(), NOBODY, 1);
     let a = network.ends[A].connect(network.now, address(B));
     network.run(Duration::from_millis(4900));
     assert!(network.events[A].is_empty() && network.sent(A, Kind::Ping).len() > 3);
     network.run(SECOND);
-    assert!(network.happened(A, &Event::Closed(CloseReason::NoAnswer)));
+    assert!(network.happened(A, &SapEvent::Closed(CloseReason::NoAnswer)));
     network.ends[A].close(network.now, a);
     network.drain();
     assert!(network.ends[A].is_empty() && network.ends[A].poll_timeout().is_none());
@@ -28,10 +28,10 @@ fn a_ping_without_an_answer_fails_in_time_and_leaves_nothing() {
 fn lost_pings_and_accepts_are_repeated() {
     for seed in 0..50 {
         let weather = Weather { loss: 0.3, ..FAIR };
-        let mut network = Network::new(Config::standard(), weather, seed);
+        let mut network = Network::new(SapConfig::standard(), weather, seed);
         let a = network.ends[A].connect(network.now, address(B));
         network.run(Duration::from_secs(5));
-        assert!(network.happened(A, &Event::Connected), "seed {seed}");
+        assert!(network.happened(A, &SapEvent::Connected), "seed {seed}");
         network.send(A, a, Mode::Precise, b"hello");
         network.run(Duration::from_secs(10));
         let b = network.accepted().expect("the message makes it known");
@@ -41,16 +41,16 @@ fn lost_pings_and_accepts_are_repeated() {
 
 #[test]
 fn nobody_listens() {
-    let mut network = Network::new(Config::standard(), FAIR, 1);
+    let mut network = Network::new(SapConfig::standard(), FAIR, 1);
     network.ends[B].listen(false);
     network.ends[A].connect(network.now, address(B));
     network.run(SECOND);
-    assert!(network.happened(A, &Event::Closed(CloseReason::Refused(Reason::NotListening))));
+    assert!(network.happened(A, &SapEvent::Closed(CloseReason::Refused(Reason::NotListening))));
 }
 
 #[test]
 fn a_listener_of_another_version_is_named() {
-    let mut network = Network::new(Config::standard(), NOBODY, 1);
+    let mut network = Network::new(SapConfig::standard(), NOBODY, 1);
     let a = network.ends[A].connect(network.now, address(B));
     network.run(SECOND);
     let header = Header { kind: Kind::Refuse, flags: 0, exact: 0, connection: a.0, number: 0 };
@@ -59,7 +59,7 @@ fn a_listener_of_another_version_is_named() {
     network.ends[A].handle_datagram(network.now, address(B), &refusal.into(), true);
     network.drain();
     let error = CloseReason::Refused(Reason::Version);
-    assert!(network.happened(A, &Event::Closed(error)), "{:?}", network.events);
+    assert!(network.happened(A, &SapEvent::Closed(error)), "{:?}", network.events);
     assert_eq!(error.to_string(), "the other end refused: it speaks another version of SAP");
 }
 
@@ -67,33 +67,33 @@ fn a_listener_of_another_version_is_named() {
 #[test]
 fn both_directions_end_apart_and_nothing_before_the_end_is_lost() {
     let weather = Weather { loss: 0.2, mtu: 1500, ..FAIR };
-    let (mut network, [a, b]) = Network::connected(Config::standard(), weather, 5);
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), weather, 5);
     for _ in 0..100 {
         network.send(A, a, Mode::Precise, b"one of hundred");
         network.send(A, a, Mode::Approximate { protected: 0 }, b"perhaps");
     }
     network.ends[A].finish(a);
     let late = network.ends[A].send(a, &Message::new(Mode::Precise, &b"late"[..]));
-    assert_eq!(late, Err(SendError::Finished));
+    assert_eq!(late, Err(SapSendError::Finished));
     network.run(Duration::from_secs(10));
-    let finished = network.happened(B, &Event::Finished { approximate: 100 });
-    let precise = network.receive(B, b).iter().filter(|it| it.kind == Sort::Precise).count();
+    let finished = network.happened(B, &SapEvent::Finished { approximate: 100 });
+    let precise = network.receive(B, b).iter().filter(|it| it.kind == MessageKind::Precise).count();
     assert_eq!((finished, precise), (true, 100));
     network.send(B, b, Mode::Precise, b"the other direction goes on");
     network.run(Duration::from_secs(5));
     assert_eq!(network.receive(A, a).len(), 1);
     network.ends[B].close(network.now, b);
     network.run(Duration::from_secs(5));
-    assert!(network.happened(A, &Event::Finished { approximate: 0 }));
+    assert!(network.happened(A, &SapEvent::Finished { approximate: 0 }));
     network.ends[A].close(network.now, a);
     network.run(Duration::from_secs(5));
-    assert!(network.ends.iter().all(Endpoint::is_empty), "{:?}", network.ends);
+    assert!(network.ends.iter().all(SapEndpoint::is_empty), "{:?}", network.ends);
 }
 
 //= S0.19
 #[test]
 fn a_close_ends_in_time_though_nobody_answers() {
-    let (mut network, [a, _]) = Network::connected(Config::standard(), NOBODY, 1);
+    let (mut network, [a, _]) = Network::connected(SapConfig::standard(), NOBODY, 1);
     network.send(A, a, Mode::Precise, b"into the void");
     network.ends[A].close(network.now, a);
     network.run(Duration::from_millis(3100));
@@ -104,7 +104,7 @@ fn a_close_ends_in_time_though_nobody_answers() {
 #[test]
 fn a_close_takes_as_long_as_something_gets_on() {
     // One message for each round trip of 10 ms.
-    let (mut network, [a, b]) = Network::connected(Config::paper(), FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::paper(), FAIR, 1);
     for _ in 0..1000 {
         network.send(A, a, Mode::Precise, &[7; 1000]);
     }
@@ -119,7 +119,7 @@ fn a_close_takes_as_long_as_something_gets_on() {
 
 #[test]
 fn what_was_not_delivered_is_known_after_the_end() {
-    let (mut network, [a, _]) = Network::connected(Config::standard(), NOBODY, 1);
+    let (mut network, [a, _]) = Network::connected(SapConfig::standard(), NOBODY, 1);
     network.send(A, a, Mode::Precise, &[1; 1000]);
     network.send(A, a, Mode::Precise, &[2; 500]);
     network.ends[A].abort(a, CloseReason::TimedOut);
@@ -129,20 +129,20 @@ fn what_was_not_delivered_is_known_after_the_end() {
 
 #[test]
 fn a_close_before_the_other_end_has_finished_resets_it() {
-    let (mut network, [a, b]) = Network::connected(Config::standard(), FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
     network.ends[A].close(network.now, a);
     network.run(SECOND);
     let kinds: Vec<_> = network.events[B].iter().map(|(_, event)| event.clone()).collect();
-    assert!(kinds.contains(&Event::Closed(CloseReason::ClosedByPeer)), "{kinds:?}");
+    assert!(kinds.contains(&SapEvent::Closed(CloseReason::ClosedByPeer)), "{kinds:?}");
     let after = network.ends[B].send(b, &Message::new(Mode::Precise, &b"late"[..]));
-    assert_eq!(after, Err(SendError::NotOpen));
+    assert_eq!(after, Err(SapSendError::NotOpen));
 }
 
 #[test]
 fn a_peer_that_vanishes_is_noticed() {
-    let (mut network, [a, _]) = Network::connected(Config::standard(), NOBODY, 1);
+    let (mut network, [a, _]) = Network::connected(SapConfig::standard(), NOBODY, 1);
     network.run(Duration::from_secs(62));
-    assert!(network.happened(A, &Event::Closed(CloseReason::TimedOut)));
+    assert!(network.happened(A, &SapEvent::Closed(CloseReason::TimedOut)));
     assert!(network.sent(A, Kind::Probe).len() > 3, "it was asked first");
     network.ends[A].close(network.now, a);
     network.drain();
@@ -151,7 +151,7 @@ fn a_peer_that_vanishes_is_noticed() {
 
 #[test]
 fn a_quiet_connection_is_kept_alive() {
-    let (mut network, [a, b]) = Network::connected(Config::standard(), FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
     network.run(Duration::from_secs(300));
     network.send(A, a, Mode::Precise, b"still here");
     network.run(SECOND);
@@ -162,7 +162,7 @@ fn a_quiet_connection_is_kept_alive() {
 #[test]
 fn what_is_too_damaged_can_be_asked_for_again() {
     let weather = Weather { loss: 0.3, mtu: 1500, ..FAIR };
-    let (mut network, [a, b]) = Network::connected(Config::standard(), FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
     let data: Vec<u8> = (0..600).map(|byte| byte as u8).collect();
     network.send(A, a, Mode::Approximate { protected: 0 }, &data);
     network.run(SECOND);
@@ -176,14 +176,14 @@ fn what_is_too_damaged_can_be_asked_for_again() {
     // A request whose acknowledgement is lost is answered twice.
     repairs.dedup();
     let [found, forgotten] = &repairs[..] else { panic!("{repairs:?}") };
-    assert_eq!((found.kind, &found.exact), (Sort::Repair, &vec![10..20, 256..512]));
+    assert_eq!((found.kind, &found.exact), (MessageKind::Repair, &vec![10..20, 256..512]));
     assert_eq!(found.data, [&data[10..20], &data[256..512]].concat());
     assert_eq!((forgotten.number, forgotten.exact.len()), (99, 0), "it was never sent");
 }
 
 #[test]
 fn streams_do_not_wait_for_each_other() {
-    let (mut network, [a, b]) = Network::connected(Config::standard(), FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
     let send = |network: &mut Network, stream, text: &'static [u8]| {
         let message = Message { stream, ..Message::new(Mode::Precise, text) };
         network.ends[A].send(a, &message).expect("there is room");
@@ -202,13 +202,13 @@ fn streams_do_not_wait_for_each_other() {
 #[test]
 fn messages_may_grow_as_far_as_the_path_allows() {
     let weather = Weather { mtu: 1460, ..FAIR };
-    let mut network = Network::new(Config::standard(), weather, 1);
+    let mut network = Network::new(SapConfig::standard(), weather, 1);
     let a = network.ends[A].connect(network.now, address(B));
     network.run(Duration::from_secs(3));
     let most = network.ends[A].max_message(a);
     assert!(most > 1380 && most < 1460, "{most}");
     let error = network.ends[A].send(a, &Message::new(Mode::Precise, vec![0; 1461]));
-    assert!(matches!(error, Err(SendError::TooLong { len: 1461, .. })), "{error:?}");
+    assert!(matches!(error, Err(SapSendError::TooLong { len: 1461, .. })), "{error:?}");
     network.send(A, a, Mode::Approximate { protected: 0 }, &vec![1; most]);
     network.run(SECOND);
     let b = network.accepted().expect("it was accepted");
@@ -217,7 +217,8 @@ fn messages_may_grow_as_far_as_the_path_allows() {
 
 #[test]
 fn a_reader_that_stops_stops_its_sender_and_loses_nothing() {
-    let config = Config { receive_buffer: 20_000, send_buffer: 1 << 20, ..Config::standard() };
+    let config =
+        SapConfig { receive_buffer: 20_000, send_buffer: 1 << 20, ..SapConfig::standard() };
     let (mut network, [a, b]) = Network::connected(config, FAIR, 1);
     for _ in 0..400 {
         network.send(A, a, Mode::Precise, &[9; 1000]);

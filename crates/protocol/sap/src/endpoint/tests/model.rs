@@ -119,7 +119,7 @@ fn perform(network: &mut Network, ids: [ConnectionId; 2], step: Step) -> bool {
 proptest! {
     #[test]
     fn a_connection_does_what_its_table_says(steps in steps()) {
-        let (mut network, ids) = Network::connected(Config::standard(), FAIR, 1);
+        let (mut network, ids) = Network::connected(SapConfig::standard(), FAIR, 1);
         let mut model = Model::default();
         let mut arrived = [0; 2];
         for step in steps {
@@ -139,7 +139,7 @@ proptest! {
         network.run(SECOND * 90);
         for end in [A, B] {
             prop_assert!(network.ends[end].is_empty(), "{:?}", network.ends[end]);
-            let closed = |event: &Event| matches!(event, Event::Closed(_));
+            let closed = |event: &SapEvent| matches!(event, SapEvent::Closed(_));
             let events = network.events[end].iter().filter(|(_, event)| closed(event));
             prop_assert_eq!(events.count(), 1, "it ends once");
             let last = network.events[end].last().map(|(_, event)| closed(event));
@@ -155,15 +155,15 @@ fn a_ping_leads_where_its_table_says() {
         [(true, 0.0, true, false), (false, 0.0, false, true), (true, 1.0, false, false)]
     {
         let weather = Weather { loss, ..FAIR };
-        let mut network = Network::new(Config::standard(), weather, 1);
+        let mut network = Network::new(SapConfig::standard(), weather, 1);
         network.ends[B].listen(listens);
         let id = network.ends[A].connect(network.now, address(B));
         network.run(SECOND * 6);
         assert_eq!(network.ends[A].is_open(id), open);
         let reason = CloseReason::Refused(Reason::NotListening);
-        assert_eq!(network.happened(A, &Event::Closed(reason)), refused);
-        let silent = network.happened(A, &Event::Closed(CloseReason::NoAnswer));
+        assert_eq!(network.happened(A, &SapEvent::Closed(reason)), refused);
+        let silent = network.happened(A, &SapEvent::Closed(CloseReason::NoAnswer));
         assert_eq!(silent, loss > 0.5);
-        assert_eq!(network.happened(A, &Event::Connected), open);
+        assert_eq!(network.happened(A, &SapEvent::Connected), open);
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn address(end: usize) -> SocketAddr {
 
 /// Two endpoints, of which `B` listens.
 pub(super) struct Network {
-    pub(super) ends: [Endpoint; 2],
+    pub(super) ends: [SapEndpoint; 2],
     pub(super) weather: Weather,
     pub(super) now: Instant,
     /// When each datagram arrives, where, from whom, and what it is.
@@ -48,14 +48,15 @@ pub(super) struct Network {
     sent: u64,
     stream: Stream,
     /// What happened at each end.
-    pub(super) events: [Vec<(ConnectionId, Event)>; 2],
+    pub(super) events: [Vec<(ConnectionId, SapEvent)>; 2],
     /// Every datagram sent, and by whom.
-    pub(super) log: Vec<(usize, Transmit)>,
+    pub(super) log: Vec<(usize, OutgoingDatagram)>,
 }
 
 impl Network {
-    pub(super) fn new(config: Config, weather: Weather, seed: u64) -> Self {
-        let mut ends = [1, 2].map(|key| Endpoint::new(config, Secret::new([key ^ seed as u8; 32])));
+    pub(super) fn new(config: SapConfig, weather: Weather, seed: u64) -> Self {
+        let mut ends =
+            [1, 2].map(|key| SapEndpoint::new(config, Secret::new([key ^ seed as u8; 32])));
         ends[B].listen(true);
         Self {
             ends,
@@ -71,7 +72,7 @@ impl Network {
 
     /// Two connected endpoints, and the names that they have for their connection.
     pub(super) fn connected(
-        config: Config,
+        config: SapConfig,
         weather: Weather,
         seed: u64,
     ) -> (Self, [ConnectionId; 2]) {
@@ -85,11 +86,11 @@ impl Network {
 
     /// The connection that was accepted last.
     pub(super) fn accepted(&self) -> Option<ConnectionId> {
-        let accepted = |event: &Event| matches!(event, Event::Accepted { .. });
+        let accepted = |event: &SapEvent| matches!(event, SapEvent::Accepted { .. });
         self.events[B].iter().rev().find(|(_, event)| accepted(event)).map(|(id, _)| *id)
     }
 
-    pub(super) fn happened(&self, end: usize, event: &Event) -> bool {
+    pub(super) fn happened(&self, end: usize, event: &SapEvent) -> bool {
         self.events[end].iter().any(|(_, other)| other == event)
     }
 
@@ -121,7 +122,7 @@ impl Network {
         }
     }
 
-    fn fly(&mut self, to: usize, transmit: &Transmit) {
+    fn fly(&mut self, to: usize, transmit: &OutgoingDatagram) {
         let Weather { loss, damage, spared, doubled, late, mtu } = self.weather;
         for _ in 0..=u8::from(self.chance(doubled)) {
             let mut bytes = transmit.to_bytes().to_vec();
@@ -180,8 +181,8 @@ impl Network {
     }
 
     /// The datagrams of this kind that an end has sent.
-    pub(super) fn sent(&self, end: usize, kind: Kind) -> Vec<Transmit> {
-        let of_kind = |transmit: &Transmit| {
+    pub(super) fn sent(&self, end: usize, kind: Kind) -> Vec<OutgoingDatagram> {
+        let of_kind = |transmit: &OutgoingDatagram| {
             Packet::parse(&transmit.to_bytes()).is_ok_and(|packet| packet.header.kind == kind)
         };
         let ours = self.log.iter().filter(|(by, it)| *by == end && of_kind(it));

@@ -5,8 +5,8 @@ use super::network::{A, B, DELAY, FAIR, Network, SECOND, Weather, address};
 use crate::message::{Integrity, Mode};
 
 /// Sends as much as possible for `span` and counts the bytes that arrive.
-fn bulk(config: Config, weather: Weather, span: Duration) -> usize {
-    let config = Config { send_buffer: 1_000_000, ..config };
+fn bulk(config: SapConfig, weather: Weather, span: Duration) -> usize {
+    let config = SapConfig { send_buffer: 1_000_000, ..config };
     let (mut network, [a, b]) = Network::connected(config, weather, 3);
     let end = network.now + span;
     let mut bytes = 0;
@@ -25,10 +25,10 @@ fn bulk(config: Config, weather: Weather, span: Duration) -> usize {
 #[test]
 fn the_paper_profile_has_one_message_outstanding_and_the_standard_profile_many() {
     let span = Duration::from_secs(2);
-    let paper = bulk(Config::paper(), FAIR, span);
+    let paper = bulk(SapConfig::paper(), FAIR, span);
     let rounds = (span.as_nanos() / (DELAY * 2).as_nanos()) as usize;
     assert!((rounds - 5..=rounds + 5).contains(&(paper / 1000)), "{paper} in {rounds} rounds");
-    let standard = bulk(Config::standard(), Weather { mtu: 1500, ..FAIR }, span);
+    let standard = bulk(SapConfig::standard(), Weather { mtu: 1500, ..FAIR }, span);
     assert!(standard > 20 * paper, "{standard} against {paper}");
 }
 
@@ -36,7 +36,7 @@ fn the_paper_profile_has_one_message_outstanding_and_the_standard_profile_many()
 #[test]
 fn the_paper_profile_waits_no_longer_after_each_repetition() {
     let (mut network, [a, _]) =
-        Network::connected(Config::paper(), Weather { loss: 1.0, ..FAIR }, 1);
+        Network::connected(SapConfig::paper(), Weather { loss: 1.0, ..FAIR }, 1);
     network.send(A, a, Mode::Precise, b"again");
     network.run(SECOND);
     let sent = network.sent(A, Kind::Data).len();
@@ -47,16 +47,16 @@ fn the_paper_profile_waits_no_longer_after_each_repetition() {
 fn damage_is_repeated_and_does_not_slow_the_sender_down() {
     let span = SECOND / 3;
     let weather = Weather { mtu: 1500, spared: 20, ..FAIR };
-    let clean = bulk(Config::standard(), weather, span);
-    let damaged = bulk(Config::standard(), Weather { damage: 0.1, ..weather }, span);
-    let lossy = bulk(Config::standard(), Weather { loss: 0.1, ..weather }, span);
+    let clean = bulk(SapConfig::standard(), weather, span);
+    let damaged = bulk(SapConfig::standard(), Weather { damage: 0.1, ..weather }, span);
+    let lossy = bulk(SapConfig::standard(), Weather { loss: 0.1, ..weather }, span);
     assert!(2 * damaged > clean, "{damaged} of {clean}, where a tenth goes twice");
     assert!(damaged > 2 * lossy, "{damaged} damaged, {lossy} lost");
 }
 
 #[test]
 fn what_the_link_knows_of_damage_is_told_where_no_check_is_carried() {
-    let (mut network, [a, b]) = Network::connected(Config::paper(), FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::paper(), FAIR, 1);
     network.weather = Weather { loss: 1.0, ..FAIR };
     let mut integrity = |damaged: bool| {
         network.send(A, a, Mode::Approximate { protected: 100 }, &[7; 600]);
@@ -78,7 +78,7 @@ fn what_the_link_knows_of_damage_is_told_where_no_check_is_carried() {
 #[test]
 fn a_few_long_messages_are_acknowledged_before_the_delay_is_over() {
     let weather = Weather { mtu: 1 << 16, ..FAIR };
-    let (mut network, [a, _]) = Network::connected(Config::standard(), weather, 1);
+    let (mut network, [a, _]) = Network::connected(SapConfig::standard(), weather, 1);
     network.run(SECOND);
     let acknowledged = |network: &Network| network.sent(B, Kind::Ack).len();
     let before = acknowledged(&network);

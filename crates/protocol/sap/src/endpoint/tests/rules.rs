@@ -4,27 +4,30 @@ use proptest::prelude::*;
 
 use super::super::*;
 use super::network::{A, B, FAIR, Network, SECOND, Weather, address};
-use crate::message::{Integrity, Kind as Sort, Mode};
+use crate::message::{Integrity, MessageKind, Mode};
 
 const APPROXIMATE: Mode = Mode::Approximate { protected: 0 };
 
 //= S0.2
 #[test]
 fn rule_1_a_unit_of_data_is_precise_or_approximate() {
-    let (mut network, [a, b]) = Network::connected(Config::standard(), FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
     network.send(A, a, Mode::Precise, b"exact");
     network.send(A, a, APPROXIMATE, b"about");
     network.run(SECOND);
     let received = network.receive(B, b);
     let kinds: Vec<_> = received.iter().map(|it| (it.kind, &it.data[..])).collect();
-    assert_eq!(kinds, [(Sort::Precise, &b"exact"[..]), (Sort::Approximate, b"about")]);
+    assert_eq!(
+        kinds,
+        [(MessageKind::Precise, &b"exact"[..]), (MessageKind::Approximate, b"about")]
+    );
 }
 
 //= S0.2
 //= S0.3
 #[test]
 fn rule_2_precise_data_carry_what_confirms_them() {
-    let (mut network, [a, b]) = Network::connected(Config::standard(), FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
     network.send(A, a, Mode::Precise, &[7; 500]);
     let precise = network.sent(A, Kind::Data)[0].clone();
     assert_eq!(precise.coverage(), 0, "UDP-Lite covers all of it");
@@ -44,7 +47,7 @@ fn rule_2_precise_data_carry_what_confirms_them() {
 //= S0.2
 #[test]
 fn rule_3_what_is_known_of_approximate_data_never_costs_them() {
-    let (mut network, [a, b]) = Network::connected(Config::standard(), FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
     network.send(A, a, APPROXIMATE, &[7; 600]);
     let transmit = network.sent(A, Kind::Data)[0].clone();
     let mut bytes = transmit.to_bytes().to_vec();
@@ -61,7 +64,7 @@ fn rule_3_what_is_known_of_approximate_data_never_costs_them() {
 //= S0.3
 #[test]
 fn rule_4_one_transmission_may_hold_both_and_marks_them() {
-    let (mut network, [a, b]) = Network::connected(Config::standard(), FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
     network.send(A, a, Mode::Approximate { protected: 100 }, &[7; 600]);
     let transmit = network.sent(A, Kind::Data)[0].clone();
     assert_eq!(usize::from(transmit.coverage()), 8 + transmit.exact);
@@ -77,7 +80,7 @@ fn rule_4_one_transmission_may_hold_both_and_marks_them() {
 #[test]
 fn rule_5_only_precise_data_are_acknowledged_repeated_and_ordered() {
     let everything_lost = Weather { loss: 1.0, ..FAIR };
-    let (mut network, [a, b]) = Network::connected(Config::paper(), everything_lost, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::paper(), everything_lost, 1);
     // A protected prefix does not make a message precise: it is not repeated either.
     network.send(A, a, Mode::Approximate { protected: 10 }, b"about, with an exact beginning");
     network.send(A, a, Mode::Precise, b"exact");
@@ -103,7 +106,7 @@ fn rule_5_only_precise_data_are_acknowledged_repeated_and_ordered() {
 //= S0.3
 #[test]
 fn rule_6_control_is_precise() {
-    let (mut network, [a, b]) = Network::connected(Config::standard(), FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
     network.send(A, a, APPROXIMATE, &[7; 600]);
     network.run(SECOND);
     network.ends[B].repair(b, 0, 0, &[0..10, 30..40]).expect("it stands");
@@ -126,7 +129,7 @@ fn any_weather() -> impl Strategy<Value = (Weather, u64)> {
     )
 }
 
-fn exact_and_in_order(config: Config, weather: Weather, seed: u64) {
+fn exact_and_in_order(config: SapConfig, weather: Weather, seed: u64) {
     let (network, ids) = Network::connected(config, weather, seed);
     exact_and_in_order_in(network, ids);
 }
@@ -144,15 +147,15 @@ pub(super) fn exact_and_in_order_in(mut network: Network, [a, b]: [ConnectionId;
         let mut next = 0;
         for received in network.receive(end, id) {
             match received.kind {
-                Sort::Precise => {
+                MessageKind::Precise => {
                     assert_eq!((received.number, &received.data[..]), (next, &message(next)[..]));
                     next += 1;
                 }
-                Sort::Approximate => {
+                MessageKind::Approximate => {
                     assert_eq!(received.data.len(), message(received.number).len());
                     assert_eq!(received.data[0], received.number as u8, "the protected byte");
                 }
-                Sort::Repair => panic!("nobody asked"),
+                MessageKind::Repair => panic!("nobody asked"),
             }
         }
         assert_eq!(next, 60, "all of them arrive at end {end}; {:?}", network.events);
@@ -166,8 +169,8 @@ proptest! {
     //= S0.22
     #[test]
     fn precise_data_arrive_exact_and_in_order_in_any_weather((weather, seed) in any_weather()) {
-        exact_and_in_order(Config::standard(), weather, seed);
-        exact_and_in_order(Config::paper(), weather, seed);
+        exact_and_in_order(SapConfig::standard(), weather, seed);
+        exact_and_in_order(SapConfig::paper(), weather, seed);
     }
 }
 
@@ -176,7 +179,7 @@ proptest! {
 fn they_do_in_the_worst() {
     let weather = Weather { loss: 0.3, damage: 0.2, doubled: 0.2, late: 0.3, mtu: 1500, ..FAIR };
     for seed in 0..10 {
-        exact_and_in_order(Config::standard(), weather, seed);
-        exact_and_in_order(Config::paper(), weather, seed);
+        exact_and_in_order(SapConfig::standard(), weather, seed);
+        exact_and_in_order(SapConfig::paper(), weather, seed);
     }
 }

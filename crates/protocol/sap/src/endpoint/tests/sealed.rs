@@ -7,12 +7,12 @@ use super::network::{A, B, FAIR, Network, SECOND, Weather, address};
 use super::rules::exact_and_in_order_in;
 use crate::message::{Integrity, Mode};
 
-const KEY: Key = Key::new([0x4b; 32]);
+const KEY: SharedKey = SharedKey::new([0x4b; 32]);
 const APPROXIMATE: Mode = Mode::Approximate { protected: 4 };
 
 /// Two ends with these keys, of which one asks the other.
-fn asking(keys: [Option<Key>; 2]) -> (Network, ConnectionId) {
-    let mut network = Network::new(Config::standard(), FAIR, 1);
+fn asking(keys: [Option<SharedKey>; 2]) -> (Network, ConnectionId) {
+    let mut network = Network::new(SapConfig::standard(), FAIR, 1);
     for (end, key) in network.ends.iter_mut().zip(keys) {
         key.into_iter().for_each(|key| end.set_key(key));
     }
@@ -60,16 +60,16 @@ fn a_seal_takes_its_room_from_the_messages_at_both_ends() {
 
 #[test]
 fn ends_whose_keys_differ_say_so() {
-    let other = Some(Key::new([1; 32]));
+    let other = Some(SharedKey::new([1; 32]));
     for keys in [[Some(KEY), other], [Some(KEY), None], [None, Some(KEY)]] {
         let (mut network, a) = asking(keys);
         network.run(SECOND);
         let error = CloseReason::Refused(Reason::Key);
-        assert!(network.happened(A, &Event::Closed(error)), "{:?}", network.events);
+        assert!(network.happened(A, &SapEvent::Closed(error)), "{:?}", network.events);
         assert_eq!(error.to_string(), "the other end refused: the keys do not agree");
         network.ends[A].close(network.now, a);
         network.drain();
-        assert!(network.ends.iter().all(Endpoint::is_empty));
+        assert!(network.ends.iter().all(SapEndpoint::is_empty));
     }
 }
 
@@ -196,7 +196,7 @@ fn the_longest_message_fits_with_its_seal() {
     let most = network.ends[A].max_message(a);
     network.send(A, a, Mode::Precise, &vec![1; most]);
     let error = network.ends[A].send(a, &Message::new(Mode::Precise, vec![1; 1420]));
-    assert!(matches!(error, Err(SendError::TooLong { .. })), "{error:?}");
+    assert!(matches!(error, Err(SapSendError::TooLong { .. })), "{error:?}");
     network.run(SECOND);
     assert_eq!(network.receive(B, b)[0].data.len(), most);
 }
