@@ -16,7 +16,7 @@ use windfall_base::{Duration, Instant, Payload, Seed};
 use windfall_bench::compare;
 use windfall_tcp::lookup::Lookup;
 use windfall_tcp::{Arrival, Config, ConnectionId, Endpoint, Event, Listener, Transmit};
-use windfall_wire_net::{Addresses, Ecn, Protocol, ipv4};
+use windfall_wire_net::{Addresses, Ecn, Ipv4Packet, Ipv4Repr, Protocol, ipv4};
 
 /// Bytes of a transfer.
 const BYTES: usize = 8 << 20;
@@ -131,7 +131,7 @@ impl Ours {
             panic!("the addresses are IPv4");
         };
         let len = transmit.len();
-        let mut repr = ipv4::Repr::new(src, dst, Protocol::TCP, len).expect("a packet that fits");
+        let mut repr = Ipv4Repr::new(src, dst, Protocol::TCP, len).expect("a packet that fits");
         repr.tos = transmit.ecn.bits();
         if self.headers.capacity() < 80 {
             self.headers.reserve(64 << 10);
@@ -144,7 +144,7 @@ impl Ours {
 
     fn receive(&mut self, end: usize, packet: Payload) {
         let (mut head, body) = packet.into_parts();
-        let ip = ipv4::Packet::new(&head).expect("a packet of ours");
+        let ip = Ipv4Packet::new(&head).expect("a packet of ours");
         let addresses = Addresses::V4 { src: ip.src(), dst: ip.dst() };
         let arrival = Arrival { addresses, ecn: Ecn::from_bits(ip.tos()), missing: 0 };
         let segment = Payload::new(head.split_off(ipv4::HEADER_LEN), body);

@@ -32,8 +32,13 @@ use windfall_tcp::{Arrival, Endpoint, Listener};
 use windfall_trace::errors::convert::{self, LossTiming};
 use windfall_trace::errors::fit::{Fit, Level, Steps};
 use windfall_trace::errors::statistics::Statistics;
+use windfall_wire_net::sap::{SapAccept, SapAck, SapData, SapPacket, SapPing, SapRepair};
 use windfall_wire_net::segment::{Description, Merger, cut};
-use windfall_wire_net::{carrier, icmpv4, icmpv6, ip, ipv4, ipv6, sap, tcp, udp, udplite};
+use windfall_wire_net::{
+    CarrierPacket, Icmpv4Packet, Icmpv4Repr, Icmpv6Packet, Icmpv6Repr, IpPacket, Ipv4Packet,
+    Ipv4Repr, Ipv6Packet, Ipv6Repr, TcpPacket, TcpRepr, UdpLitePacket, UdpLiteRepr, UdpPacket,
+    UdpRepr, ipv6, tcp,
+};
 
 pub use coded::coded;
 pub use tcp_state::tcp_state;
@@ -72,7 +77,7 @@ pub const ENTRIES: [Entry; 22] = [
 
 /// An IP packet of either version, and whatever it carries.
 pub fn ip(bytes: &[u8]) {
-    let Ok(packet) = ip::Packet::new(bytes) else { return };
+    let Ok(packet) = IpPacket::new(bytes) else { return };
     let (_, missing, total) = (packet.hop_limit(), packet.missing(), packet.total_len());
     assert_eq!(missing, total.saturating_sub(bytes.len()));
     if let Ok(carried) = packet.carried() {
@@ -82,38 +87,38 @@ pub fn ip(bytes: &[u8]) {
         icmp(carried.bytes);
     }
     match packet {
-        ip::Packet::V4(packet) => {
+        IpPacket::V4(packet) => {
             let _ = (packet.checksum_holds(), packet.options(), packet.payload());
-            if let Ok(repr) = ipv4::Repr::parse(&packet) {
+            if let Ok(repr) = Ipv4Repr::parse(&packet) {
                 let mut buffer = vec![0; repr.header_len()];
                 repr.emit(&mut buffer);
-                let again = ipv4::Packet::new(&buffer).expect("what was written can be read");
+                let again = Ipv4Packet::new(&buffer).expect("what was written can be read");
                 assert!(again.checksum_holds());
-                assert_eq!(ipv4::Repr::parse(&again).as_ref(), Ok(&repr));
+                assert_eq!(Ipv4Repr::parse(&again).as_ref(), Ok(&repr));
             }
         }
-        ip::Packet::V6(packet) => {
+        IpPacket::V6(packet) => {
             let _ = (packet.upper(), packet.payload(), packet.flow_label());
-            let repr = ipv6::Repr::parse(&packet);
+            let repr = Ipv6Repr::parse(&packet);
             let mut buffer = vec![0; ipv6::HEADER_LEN];
             repr.emit(&mut buffer);
-            let again = ipv6::Packet::new(&buffer).expect("what was written can be read");
-            assert_eq!(ipv6::Repr::parse(&again), repr);
+            let again = Ipv6Packet::new(&buffer).expect("what was written can be read");
+            assert_eq!(Ipv6Repr::parse(&again), repr);
         }
     }
 }
 
 /// A TCP segment with its options.
 pub fn tcp(bytes: &[u8]) {
-    let Ok(packet) = tcp::Packet::new(bytes) else { return };
+    let Ok(packet) = TcpPacket::new(bytes) else { return };
     let kinds = tcp::CorruptionKinds::default();
-    let lenient = tcp::Repr::parse_lenient(&packet, &kinds);
-    if let Ok(repr) = tcp::Repr::parse(&packet, &kinds) {
+    let lenient = TcpRepr::parse_lenient(&packet, &kinds);
+    if let Ok(repr) = TcpRepr::parse(&packet, &kinds) {
         assert_eq!(repr, lenient);
         // A repeated or unknown option may leave no room for the padding of the others.
         if let Ok(header) = repr.emit(&kinds) {
-            let again = tcp::Packet::new(&header).expect("what was written can be read");
-            assert_eq!(tcp::Repr::parse(&again, &kinds), Ok(repr));
+            let again = TcpPacket::new(&header).expect("what was written can be read");
+            assert_eq!(TcpRepr::parse(&again, &kinds), Ok(repr));
         }
     }
     let _ = tcp::corruption::find_crc(packet.header(), &kinds);
@@ -121,20 +126,20 @@ pub fn tcp(bytes: &[u8]) {
 
 /// A UDP datagram.
 pub fn udp(bytes: &[u8]) {
-    let Ok(packet) = udp::Packet::new(bytes) else { return };
-    let _ = (packet.payload(), packet.missing(), udp::Repr::parse(&packet));
+    let Ok(packet) = UdpPacket::new(bytes) else { return };
+    let _ = (packet.payload(), packet.missing(), UdpRepr::parse(&packet));
 }
 
 /// A UDP-Lite datagram.
 pub fn udplite(bytes: &[u8]) {
-    let Ok(packet) = udplite::Packet::new(bytes) else { return };
+    let Ok(packet) = UdpLitePacket::new(bytes) else { return };
     assert!(packet.covered() <= bytes.len());
-    let _ = (packet.payload(), udplite::Repr::parse(&packet));
+    let _ = (packet.payload(), UdpLiteRepr::parse(&packet));
 }
 
 /// The datagram of UDP in which UDP-Lite travels.
 pub fn carrier(bytes: &[u8]) {
-    let Ok(packet) = carrier::Packet::new(bytes) else { return };
+    let Ok(packet) = CarrierPacket::new(bytes) else { return };
     assert!(packet.coverage().bytes_of(bytes.len()) <= bytes.len());
     let _ = (packet.payload(), packet.is_partly_covered(), packet.is_whole());
 }
@@ -144,15 +149,15 @@ pub fn sap(bytes: &[u8]) {
     let from = SocketAddr::from(([10, 0, 0, 1], 4000));
     let bytes = Bytes::copy_from_slice(bytes);
     let mut datagrams = vec![bytes.clone()];
-    if let Ok(packet) = sap::Packet::parse(&bytes) {
+    if let Ok(packet) = SapPacket::parse(&bytes) {
         let (exact, rest) = (packet.exact(), packet.body.slice(packet.exact().len()..));
         let mended = [&packet.header.emit([&exact, &[]])[..], &exact, &rest].concat();
-        let again = sap::Packet::parse(&mended.clone().into()).expect("what was written is read");
+        let again = SapPacket::parse(&mended.clone().into()).expect("what was written is read");
         assert!(again.intact);
         assert_eq!(again.body, packet.body);
         datagrams.push(mended.into());
-        let _ = (sap::Ping::parse(&exact), sap::Accept::parse(&exact), sap::Ack::parse(&exact));
-        let _ = (sap::Data::parse(&exact), sap::Repair::parse(&exact));
+        let _ = (SapPing::parse(&exact), SapAccept::parse(&exact), SapAck::parse(&exact));
+        let _ = (SapData::parse(&exact), SapRepair::parse(&exact));
     }
     let now = Instant::START + Duration::from_secs(100);
     for key in [None, Some(windfall_sap::SharedKey::new([2; 32]))] {
@@ -175,11 +180,11 @@ pub fn sap(bytes: &[u8]) {
 
 /// An ICMP message of either version.
 pub fn icmp(bytes: &[u8]) {
-    if let Ok(packet) = icmpv4::Packet::new(bytes) {
-        let _ = (packet.is_error(), packet.data(), icmpv4::Repr::parse(&packet));
+    if let Ok(packet) = Icmpv4Packet::new(bytes) {
+        let _ = (packet.is_error(), packet.data(), Icmpv4Repr::parse(&packet));
     }
-    if let Ok(packet) = icmpv6::Packet::new(bytes) {
-        let _ = (packet.is_error(), packet.data(), icmpv6::Repr::parse(&packet));
+    if let Ok(packet) = Icmpv6Packet::new(bytes) {
+        let _ = (packet.is_error(), packet.data(), Icmpv6Repr::parse(&packet));
     }
 }
 

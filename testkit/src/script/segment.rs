@@ -7,10 +7,9 @@ use core::str::FromStr;
 use arrayvec::ArrayVec;
 use windfall_base::seq::Seq32;
 use windfall_wire_net::tcp::{
-    self, CorruptionKinds, Flags, Notification, Options, Packing, Repr, SackBlock, Timestamps,
-    corruption,
+    CorruptionKinds, Notification, Packing, SackBlock, Timestamps, corruption,
 };
-use windfall_wire_net::{Addresses, Ecn};
+use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpOptions, TcpPacket, TcpRepr, tcp};
 
 use super::{PEER, Packet, SUBJECT};
 
@@ -21,8 +20,8 @@ pub fn byte(position: u64) -> u8 {
 }
 
 /// The data of a segment; on a SYN they begin behind it.
-fn data(start: u32, flags: Flags, len: usize) -> impl Iterator<Item = u8> {
-    let first = u64::from(start) + u64::from(flags.has(Flags::SYN));
+fn data(start: u32, flags: TcpFlags, len: usize) -> impl Iterator<Item = u8> {
+    let first = u64::from(start) + u64::from(flags.has(TcpFlags::SYN));
     (first..first + len as u64).map(byte)
 }
 
@@ -56,7 +55,7 @@ enum Item {
 /// A segment of a script; numbers count from the first of their direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
-    flags: Flags,
+    flags: TcpFlags,
     start: u32,
     len: u32,
     ack: Option<u32>,
@@ -151,19 +150,19 @@ impl FromStr for Segment {
 }
 
 /// The letters of the flags, in the order in which they are written.
-const LETTERS: [(Flags, char); 8] = [
-    (Flags::SYN, 'S'),
-    (Flags::FIN, 'F'),
-    (Flags::RST, 'R'),
-    (Flags::PSH, 'P'),
-    (Flags::URG, 'U'),
-    (Flags::ECE, 'E'),
-    (Flags::CWR, 'W'),
-    (Flags::ACK, '.'),
+const LETTERS: [(TcpFlags, char); 8] = [
+    (TcpFlags::SYN, 'S'),
+    (TcpFlags::FIN, 'F'),
+    (TcpFlags::RST, 'R'),
+    (TcpFlags::PSH, 'P'),
+    (TcpFlags::URG, 'U'),
+    (TcpFlags::ECE, 'E'),
+    (TcpFlags::CWR, 'W'),
+    (TcpFlags::ACK, '.'),
 ];
 
-fn read_flags(text: &str) -> Result<Flags, SegmentError> {
-    let mut flags = Flags::NONE;
+fn read_flags(text: &str) -> Result<TcpFlags, SegmentError> {
+    let mut flags = TcpFlags::NONE;
     for letter in text.chars().filter(|letter| *letter != '-') {
         let known = LETTERS.into_iter().find(|(_, it)| *it == letter);
         flags |= known.ok_or_else(|| wrong(text, "flags of S F R P U E W . or -"))?.0;
@@ -329,7 +328,7 @@ impl Numbers {
     pub(super) fn write(&self, segment: &Segment) -> Result<Packet, String> {
         let (addresses, src_port, dst_port) = Self::addresses();
         let own = self.subject.unwrap_or_default();
-        let repr = Repr {
+        let repr = TcpRepr {
             src_port,
             dst_port,
             seq: self.peer + segment.start,
@@ -367,8 +366,8 @@ impl Numbers {
         Ok(Packet { addresses, ecn: segment.ecn, missing, bytes: bytes.into() })
     }
 
-    fn options(&self, segment: &Segment) -> Options {
-        let mut options = Options::default();
+    fn options(&self, segment: &Segment) -> TcpOptions {
+        let mut options = TcpOptions::default();
         let own = self.subject.unwrap_or_default();
         for item in &segment.options {
             match item {
@@ -400,8 +399,8 @@ impl Numbers {
 
     /// Reads a segment of the subject; its checksum, its detection option and its data must hold.
     pub(super) fn read(&mut self, packet: &Packet) -> Result<Segment, String> {
-        let view = tcp::Packet::new(&packet.bytes).map_err(|error| error.to_string())?;
-        let repr = Repr::parse(&view, &self.kinds).map_err(|error| error.to_string())?;
+        let view = TcpPacket::new(&packet.bytes).map_err(|error| error.to_string())?;
+        let repr = TcpRepr::parse(&view, &self.kinds).map_err(|error| error.to_string())?;
         if !tcp::checksum_holds(&packet.addresses, [&packet.bytes, &[]]) {
             return Err(format!("a segment left with a wrong checksum: {repr:?}"));
         }
@@ -409,7 +408,7 @@ impl Numbers {
         if corruption::holds(kinds, packing, packet.ecn, &packet.addresses, &view) == Some(false) {
             return Err(format!("a segment left with a wrong detection option: {repr:?}"));
         }
-        if repr.flags.has(Flags::SYN) {
+        if repr.flags.has(TcpFlags::SYN) {
             self.subject = Some(repr.seq);
         }
         let own = self.subject.unwrap_or_default();
@@ -417,7 +416,7 @@ impl Numbers {
         if !view.payload().iter().copied().eq(data(start, repr.flags, view.payload().len())) {
             return Err(format!("a segment left with wrong data from {start} on"));
         }
-        let acks = repr.flags.has(Flags::ACK);
+        let acks = repr.flags.has(TcpFlags::ACK);
         Ok(Segment {
             flags: repr.flags,
             start,
@@ -431,7 +430,7 @@ impl Numbers {
         })
     }
 
-    fn items(&mut self, options: &Options) -> Vec<Item> {
+    fn items(&mut self, options: &TcpOptions) -> Vec<Item> {
         let relative = |seq: Seq32| seq.0.wrapping_sub(self.peer.0);
         let mut items: ArrayVec<Item, 8> = ArrayVec::new();
         items.extend(options.mss.map(Item::Mss));

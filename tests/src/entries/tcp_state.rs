@@ -8,8 +8,8 @@ use windfall_tcp::config::{Corruption, NotificationMode};
 use windfall_tcp::congestion::Law;
 use windfall_tcp::lookup::Lookup;
 use windfall_tcp::{Arrival, Config, ConnectionId, Endpoint, Listener};
-use windfall_wire_net::tcp::{self, CorruptionKinds, Flags, Options, Repr, corruption};
-use windfall_wire_net::{Addresses, Ecn};
+use windfall_wire_net::tcp::{CorruptionKinds, corruption};
+use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpOptions, TcpPacket, TcpRepr, tcp};
 
 /// Segments that may leave after one step; more would be a loop.
 const BURST: usize = 10_000;
@@ -52,8 +52,8 @@ impl Subject {
         for count in 0.. {
             assert!(count < BURST, "it sends without end");
             let Some(transmit) = self.tcp.poll_transmit(self.now) else { break };
-            let packet = tcp::Packet::new(&transmit.header).expect("a header");
-            let control = packet.flags().has_any(Flags::SYN | Flags::FIN);
+            let packet = TcpPacket::new(&transmit.header).expect("a header");
+            let control = packet.flags().has_any(TcpFlags::SYN | TcpFlags::FIN);
             let len = transmit.data.len() as u32 + u32::from(control);
             self.last = (packet.src_port(), packet.dst_port(), packet.seq() + len, packet.ack());
         }
@@ -80,18 +80,18 @@ impl Subject {
         };
         let (dst_port, src_port, next, expected) = self.last;
         let unknown = [&[][..], &[8, 10, 0, 0, 9, 9, 0, 0, 0, 1], &[4, 2], &[34, 2], &[28, 2]];
-        let repr = Repr {
+        let repr = TcpRepr {
             src_port,
             dst_port,
             seq: expected + offset(seq),
             ack: next + offset(ack),
-            flags: Flags(flags),
+            flags: TcpFlags(flags),
             window: u16::from(window) << 6,
             urgent: 0,
-            options: Options {
+            options: TcpOptions {
                 unknown: unknown[usize::from(options) % 5].iter().copied().collect(),
                 detection: (options & 0x80 != 0).then_some(0),
-                ..Options::default()
+                ..TcpOptions::default()
             },
         };
         let kinds = CorruptionKinds::default();

@@ -23,7 +23,7 @@ use crate::addresses::Addresses;
 use crate::error::WireError;
 use crate::field::{put_u16, u16_at};
 use crate::protocol::Protocol;
-use crate::udplite::{self, Coverage};
+use crate::udplite::{self, Coverage, UdpLitePacket, UdpLiteRepr};
 
 /// The length of what stands between the UDP header and the data, in bytes.
 pub const HEADER_LEN: usize = 8;
@@ -45,17 +45,17 @@ pub struct Ports {
 
 /// A view over what UDP carries, with a legal mark and a legal coverage.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet<'a> {
+pub struct CarrierPacket<'a> {
     bytes: &'a [u8],
     len: usize,
     whole: bool,
 }
 
-impl<'a> Packet<'a> {
+impl<'a> CarrierPacket<'a> {
     /// Looks at `bytes`, the payload of a UDP datagram of which all is there.
     ///
     /// # Errors
-    /// As [`Packet::truncated`].
+    /// As [`CarrierPacket::truncated`].
     pub fn new(bytes: &'a [u8]) -> Result<Self, WireError> {
         Self::truncated(bytes, bytes.len())
     }
@@ -64,7 +64,7 @@ impl<'a> Packet<'a> {
     ///
     /// # Errors
     /// If the eight bytes are not there in full, the mark is another, or coverage and checksum are
-    /// not what [`udplite::Packet::new`] takes; for a whole one, if they are not zero.
+    /// not what [`UdpLitePacket::new`] takes; for a whole one, if they are not zero.
     pub fn truncated(bytes: &'a [u8], len: usize) -> Result<Self, WireError> {
         WireError::check_len(NAME, bytes, HEADER_LEN)?;
         let len = len.max(bytes.len());
@@ -80,7 +80,7 @@ impl<'a> Packet<'a> {
             }
         } else if bytes[..4] == PARTIAL {
             // The last four bytes mean the same in both headers, and the lengths agree.
-            udplite::Packet::truncated(bytes, len)?;
+            UdpLitePacket::truncated(bytes, len)?;
         } else {
             let found = u32::from(u16_at(bytes, 0));
             return Err(WireError::Illegal { header: NAME, field: "mark", found });
@@ -146,7 +146,7 @@ pub fn emit(
     data: [&[u8]; 2],
 ) {
     let mut lite = [0; udplite::HEADER_LEN];
-    let repr = udplite::Repr { src_port: ports.src, dst_port: ports.dst, coverage };
+    let repr = UdpLiteRepr { src_port: ports.src, dst_port: ports.dst, coverage };
     repr.emit_parts(&mut lite, addresses, data);
     buffer[..4].copy_from_slice(&PARTIAL);
     buffer[4..HEADER_LEN].copy_from_slice(&lite[4..]);

@@ -11,11 +11,11 @@ const NAME: &str = "ICMP";
 
 /// A view over a message whose header is there in full.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet<'a> {
+pub struct Icmpv4Packet<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Packet<'a> {
+impl<'a> Icmpv4Packet<'a> {
     /// Looks at `bytes`, a message or the beginning of one.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl Unreachable {
 
 /// A message of legal values; its data stand beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repr {
+pub enum Icmpv4Repr {
     /// Asks for the data back.
     EchoRequest {
         /// Whose request it is.
@@ -137,10 +137,10 @@ pub enum Repr {
     },
 }
 
-impl Repr {
+impl Icmpv4Repr {
     /// What `packet` says; `None` for types that are not treated here.
     #[must_use]
-    pub fn parse(packet: &Packet<'_>) -> Option<Self> {
+    pub fn parse(packet: &Icmpv4Packet<'_>) -> Option<Self> {
         let (first, second) = (u16_at(packet.bytes, 4), u16_at(packet.bytes, 6));
         Some(match (packet.kind(), packet.code()) {
             (0, 0) => Self::EchoReply { id: first, seq: second },

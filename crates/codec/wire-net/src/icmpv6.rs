@@ -12,11 +12,11 @@ const NAME: &str = "ICMPv6";
 
 /// A view over a message whose header is there in full.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet<'a> {
+pub struct Icmpv6Packet<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Packet<'a> {
+impl<'a> Icmpv6Packet<'a> {
     /// Looks at `bytes`, a message or the beginning of one.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ codes! {
 
 /// A message of legal values; its data stand beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repr {
+pub enum Icmpv6Repr {
     /// Asks for the data back.
     EchoRequest {
         /// Whose request it is.
@@ -142,10 +142,10 @@ pub enum Repr {
     },
 }
 
-impl Repr {
+impl Icmpv6Repr {
     /// What `packet` says; `None` for types and codes that are not treated here.
     #[must_use]
-    pub fn parse(packet: &Packet<'_>) -> Option<Self> {
+    pub fn parse(packet: &Icmpv6Packet<'_>) -> Option<Self> {
         let (id, seq) = (u16_at(packet.bytes, 4), u16_at(packet.bytes, 6));
         let word = u32_at(packet.bytes, 4);
         Some(match (packet.kind(), packet.code()) {

@@ -2,17 +2,18 @@
 
 use crate::addresses::Addresses;
 use crate::error::WireError;
+use crate::ipv4::Ipv4Packet;
+use crate::ipv6::Ipv6Packet;
 use crate::ipv6::extension::WalkError;
 use crate::protocol::Protocol;
-use crate::{ipv4, ipv6};
 
 /// A view over an IPv4 or IPv6 packet.
 #[derive(Clone, Copy, Debug)]
-pub enum Packet<'a> {
+pub enum IpPacket<'a> {
     /// IPv4.
-    V4(ipv4::Packet<'a>),
+    V4(Ipv4Packet<'a>),
     /// IPv6.
-    V6(ipv6::Packet<'a>),
+    V6(Ipv6Packet<'a>),
 }
 
 /// What an IP packet carries, extension headers and all behind it.
@@ -30,7 +31,7 @@ pub struct Carried<'a> {
     pub fragment_offset: usize,
 }
 
-impl<'a> Packet<'a> {
+impl<'a> IpPacket<'a> {
     /// Looks at `bytes`, a packet or the beginning of one.
     ///
     /// # Errors
@@ -38,8 +39,8 @@ impl<'a> Packet<'a> {
     pub fn new(bytes: &'a [u8]) -> Result<Self, WireError> {
         WireError::check_len("IP", bytes, 1)?;
         match bytes[0] >> 4 {
-            4 => ipv4::Packet::new(bytes).map(Self::V4),
-            6 => ipv6::Packet::new(bytes).map(Self::V6),
+            4 => Ipv4Packet::new(bytes).map(Self::V4),
+            6 => Ipv6Packet::new(bytes).map(Self::V6),
             version => {
                 Err(WireError::Illegal { header: "IP", field: "version", found: version.into() })
             }

@@ -26,14 +26,14 @@ const OFFSET: u16 = 0x1fff;
 
 /// A view over a packet whose header is there in full and whose lengths do not contradict it.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet<'a> {
+pub struct Ipv4Packet<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Packet<'a> {
+impl<'a> Ipv4Packet<'a> {
     /// Looks at `bytes`, a packet or the beginning of one; bytes beyond its length are passed over.
     ///
-    /// The header checksum is not looked at: see [`Packet::checksum_holds`].
+    /// The header checksum is not looked at: see [`Ipv4Packet::checksum_holds`].
     ///
     /// # Errors
     /// If the header is not there in full, is not IPv4, or contradicts itself.
@@ -168,9 +168,9 @@ impl<'a> Packet<'a> {
 
 /// The options of a header: whole, padded to a multiple of four, 40 bytes at most.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options(ArrayVec<u8, { MAX_HEADER_LEN - HEADER_LEN }>);
+pub struct Ipv4Options(ArrayVec<u8, { MAX_HEADER_LEN - HEADER_LEN }>);
 
-impl Options {
+impl Ipv4Options {
     /// The options in `bytes`, padded with "end of options"; `None` if they do not fit or are not
     /// well formed (RFC 791, section 3.1).
     #[must_use]
@@ -269,7 +269,7 @@ impl Fragment {
 
 /// A header of legal values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Repr {
+pub struct Ipv4Repr {
     /// From whom.
     pub src: Ipv4Addr,
     /// To whom.
@@ -286,11 +286,11 @@ pub struct Repr {
     pub dont_fragment: bool,
     /// Which fragment it is.
     pub fragment: Fragment,
-    options: Options,
+    options: Ipv4Options,
     payload_len: u16,
 }
 
-impl Repr {
+impl Ipv4Repr {
     /// A header without options for `payload_len` bytes of data, in one piece, hop limit 64.
     ///
     /// # Errors
@@ -302,7 +302,7 @@ impl Repr {
         payload_len: usize,
     ) -> Result<Self, WireError> {
         let (hop_limit, tos, identification) = (64, 0, 0);
-        let (fragment, options, dont_fragment) = (Fragment::WHOLE, Options::default(), false);
+        let (fragment, options, dont_fragment) = (Fragment::WHOLE, Ipv4Options::default(), false);
         let payload_len = checked_len(HEADER_LEN, payload_len)?;
         Ok(Self {
             src,
@@ -322,9 +322,9 @@ impl Repr {
     ///
     /// # Errors
     /// If its options are not well formed.
-    pub fn parse(packet: &Packet<'_>) -> Result<Self, WireError> {
+    pub fn parse(packet: &Ipv4Packet<'_>) -> Result<Self, WireError> {
         let payload_len = packet.total_len() - packet.header_len();
-        let options = Options::new(packet.options()).ok_or(WireError::Illegal {
+        let options = Ipv4Options::new(packet.options()).ok_or(WireError::Illegal {
             header: NAME,
             field: "first option",
             found: packet.options().first().copied().unwrap_or(0).into(),
@@ -345,7 +345,7 @@ impl Repr {
     ///
     /// # Errors
     /// If the packet would be longer than [`MAX_LEN`].
-    pub fn with_options(mut self, options: Options) -> Result<Self, WireError> {
+    pub fn with_options(mut self, options: Ipv4Options) -> Result<Self, WireError> {
         self.options = options;
         checked_len(self.header_len(), self.payload_len())?;
         Ok(self)
@@ -362,7 +362,7 @@ impl Repr {
 
     /// The options.
     #[must_use]
-    pub fn options(&self) -> &Options {
+    pub fn options(&self) -> &Ipv4Options {
         &self.options
     }
 
@@ -387,7 +387,7 @@ impl Repr {
     /// Writes the header, checksum included, to the beginning of `buffer`.
     ///
     /// # Panics
-    /// If `buffer` is shorter than [`Repr::header_len`].
+    /// If `buffer` is shorter than [`Ipv4Repr::header_len`].
     pub fn emit(&self, buffer: &mut [u8]) {
         let header = &mut buffer[..self.header_len()];
         header[0] = 0x40 | (header.len() / 4) as u8;

@@ -22,11 +22,11 @@ const NAME: &str = "IPv6";
 
 /// A view over a packet whose fixed header is there in full.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet<'a> {
+pub struct Ipv6Packet<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Packet<'a> {
+impl<'a> Ipv6Packet<'a> {
     /// Looks at `bytes`, a packet or the beginning of one; bytes beyond its length are passed over.
     ///
     /// # Errors
@@ -119,7 +119,7 @@ impl<'a> Packet<'a> {
 
 /// A fixed header of legal values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Repr {
+pub struct Ipv6Repr {
     /// From whom.
     pub src: Ipv6Addr,
     /// To whom.
@@ -134,7 +134,7 @@ pub struct Repr {
     payload_len: u16,
 }
 
-impl Repr {
+impl Ipv6Repr {
     /// A header for `payload_len` bytes after it, hop limit 64.
     ///
     /// # Errors
@@ -152,7 +152,7 @@ impl Repr {
 
     /// The header of `packet`.
     #[must_use]
-    pub fn parse(packet: &Packet<'_>) -> Self {
+    pub fn parse(packet: &Ipv6Packet<'_>) -> Self {
         Self {
             src: packet.src(),
             dst: packet.dst(),

@@ -32,6 +32,15 @@ pub mod udplite;
 mod field;
 
 pub use addresses::Addresses;
+pub use carrier::CarrierPacket;
 pub use ecn::Ecn;
 pub use error::WireError;
+pub use icmpv4::{Icmpv4Packet, Icmpv4Repr};
+pub use icmpv6::{Icmpv6Packet, Icmpv6Repr};
+pub use ip::IpPacket;
+pub use ipv4::{Ipv4Options, Ipv4Packet, Ipv4Repr};
+pub use ipv6::{Ipv6Packet, Ipv6Repr};
 pub use protocol::Protocol;
+pub use tcp::{TcpFlags, TcpHeaderBytes, TcpOptions, TcpPacket, TcpRepr};
+pub use udp::{UdpPacket, UdpRepr};
+pub use udplite::{UdpLitePacket, UdpLiteRepr};

@@ -2,7 +2,7 @@
 //!
 //! | bytes | field |
 //! |---|---|
-//! | 0 | version in the upper four bits, [`Kind`] in the lower |
+//! | 0 | version in the upper four bits, [`SapKind`] in the lower |
 //! | 1 | flags |
 //! | 2..4 | how many bytes of the body are exact |
 //! | 4..8 | connection id of the receiver; 0 where there is none yet |
@@ -23,9 +23,9 @@ pub mod ack;
 pub mod data;
 pub mod handshake;
 
-pub use ack::Ack;
-pub use data::{Data, Repair, Span};
-pub use handshake::{Accept, Ping};
+pub use ack::SapAck;
+pub use data::{SapData, SapRepair, Span};
+pub use handshake::{SapAccept, SapPing};
 
 /// The version of the protocol that this module writes.
 pub const VERSION: u8 = 1;
@@ -37,7 +37,7 @@ const NAME: &str = "SAP";
 /// What a datagram is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum SapKind {
     /// Asks for a connection.
     Ping = 1,
     /// Acknowledges a ping: the connection stands.
@@ -60,7 +60,7 @@ pub enum Kind {
     Reset = 10,
 }
 
-impl Kind {
+impl SapKind {
     const ALL: [Self; 10] = [
         Self::Ping,
         Self::Accept,
@@ -125,9 +125,9 @@ impl Reason {
 
 /// A header of legal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct SapHeader {
     /// What the datagram is for.
-    pub kind: Kind,
+    pub kind: SapKind,
     /// [`flags`].
     pub flags: u8,
     /// How many bytes of the body are exact.
@@ -140,16 +140,16 @@ pub struct Header {
 
 /// A datagram whose header is intact.
 #[derive(Clone, Debug)]
-pub struct Packet {
+pub struct SapPacket {
     /// The header.
-    pub header: Header,
+    pub header: SapHeader,
     /// Whether the exact bytes of the body are intact too.
     pub intact: bool,
     /// The body.
     pub body: Bytes,
 }
 
-impl Packet {
+impl SapPacket {
     /// Reads a datagram.
     ///
     /// # Errors
@@ -164,7 +164,7 @@ impl Packet {
         if version != VERSION {
             return Err(WireError::Version { header: NAME, expected: VERSION, found: version });
         }
-        let Some(kind) = Kind::from_bits(bytes[0] & 15) else {
+        let Some(kind) = SapKind::from_bits(bytes[0] & 15) else {
             let found = u32::from(bytes[0] & 15);
             return Err(WireError::Illegal { header: NAME, field: "kind", found });
         };
@@ -174,14 +174,14 @@ impl Packet {
         let intact = body.get(..exact.into()).is_some_and(|part| crc32c::crc32c(part) == check);
         let (connection, number) = (u32_at(bytes, 4), u32_at(bytes, 8));
         Ok(Self {
-            header: Header { kind, flags: bytes[1], exact, connection, number },
+            header: SapHeader { kind, flags: bytes[1], exact, connection, number },
             intact,
             body,
         })
     }
 }
 
-impl Packet {
+impl SapPacket {
     /// The exact bytes of the body, or what is there of them.
     #[must_use]
     pub fn exact(&self) -> Bytes {
@@ -189,7 +189,7 @@ impl Packet {
     }
 }
 
-impl Header {
+impl SapHeader {
     /// Writes the header for a body whose exact bytes are the slices of `exact` in a row.
     ///
     /// # Panics

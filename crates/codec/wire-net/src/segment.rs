@@ -34,14 +34,14 @@ pub struct OpenChecksum {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cutting {
     /// What the packets are.
-    pub kind: Kind,
+    pub kind: OffloadKind,
     /// Bytes of data in each packet but the last.
     pub size: u16,
 }
 
 /// What a large segment consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum OffloadKind {
     /// TCP over IPv4.
     TcpV4,
     /// TCP over IPv6.
@@ -84,14 +84,14 @@ impl Description {
     /// Reads a description in little-endian order.
     ///
     /// # Errors
-    /// If it names a kind of segment other than those of [`Kind`].
+    /// If it names a kind of segment other than those of [`OffloadKind`].
     pub fn parse(bytes: &[u8; Self::LEN]) -> Result<Self, SegmentError> {
         let word = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let kind = match bytes[1] {
             0 => None,
-            Self::TCP_V4 => Some(Kind::TcpV4),
-            Self::TCP_V6 => Some(Kind::TcpV6),
-            Self::UDP => Some(Kind::Udp),
+            Self::TCP_V4 => Some(OffloadKind::TcpV4),
+            Self::TCP_V6 => Some(OffloadKind::TcpV6),
+            Self::UDP => Some(OffloadKind::Udp),
             other => return Err(SegmentError::Kind(other)),
         };
         let open = bytes[0] & Self::CHECKSUM != 0;
@@ -119,9 +119,9 @@ impl Description {
         bytes[0] = if self.checksum.is_some() { Self::CHECKSUM } else { 0 };
         bytes[1] = match self.cutting.map(|cutting| cutting.kind) {
             None => 0,
-            Some(Kind::TcpV4) => Self::TCP_V4,
-            Some(Kind::TcpV6) => Self::TCP_V6,
-            Some(Kind::Udp) => Self::UDP,
+            Some(OffloadKind::TcpV4) => Self::TCP_V4,
+            Some(OffloadKind::TcpV6) => Self::TCP_V6,
+            Some(OffloadKind::Udp) => Self::UDP,
         };
         bytes
     }

@@ -1,6 +1,6 @@
 //! TCP segments (RFC 9293, section 3.1): a view over any bytes, legal values, options.
 //!
-//! [`Packet::new`] checks that the fixed header is there and that the data offset makes sense;
+//! [`TcpPacket::new`] checks that the fixed header is there and that the data offset makes sense;
 //! afterwards no getter panics. Options are read in one of two ways: strictly, where one malformed
 //! option refuses the segment, or leniently, where reading stops before it.
 
@@ -13,9 +13,9 @@ use arrayvec::ArrayVec;
 use windfall_base::seq::Seq32;
 
 pub use self::corruption::Packing;
-pub use self::flags::Flags;
+pub use self::flags::TcpFlags;
 pub use self::kinds::{CorruptionKinds, Notification};
-pub use self::options::{FastOpenCookie, OptionError, Options, SackBlock, Timestamps};
+pub use self::options::{FastOpenCookie, OptionError, SackBlock, TcpOptions, Timestamps};
 use crate::addresses::Addresses;
 use crate::checksum::Sum;
 use crate::error::WireError;
@@ -38,15 +38,15 @@ pub const WINDOW_AT: usize = 14;
 pub const CHECKSUM_AT: usize = 16;
 
 /// A header as it is written, options included.
-pub type HeaderBytes = ArrayVec<u8, MAX_HEADER_LEN>;
+pub type TcpHeaderBytes = ArrayVec<u8, MAX_HEADER_LEN>;
 
 /// A view over a TCP segment, or over the beginning of one that holds the whole header.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet<'a> {
+pub struct TcpPacket<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Packet<'a> {
+impl<'a> TcpPacket<'a> {
     /// A view, if the header is there.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl<'a> Packet<'a> {
         Seq32(u32_at(self.bytes, SEQ_AT))
     }
 
-    /// The next sequence number expected, where [`Flags::ACK`] is set.
+    /// The next sequence number expected, where [`TcpFlags::ACK`] is set.
     #[must_use]
     pub fn ack(&self) -> Seq32 {
         Seq32(u32_at(self.bytes, ACK_AT))
@@ -94,8 +94,8 @@ impl<'a> Packet<'a> {
 
     /// The control bits.
     #[must_use]
-    pub fn flags(&self) -> Flags {
-        Flags(self.bytes[FLAGS_AT])
+    pub fn flags(&self) -> TcpFlags {
+        TcpFlags(self.bytes[FLAGS_AT])
     }
 
     /// The receive window, unscaled.
@@ -110,7 +110,7 @@ impl<'a> Packet<'a> {
         u16_at(self.bytes, CHECKSUM_AT)
     }
 
-    /// The urgent pointer, where [`Flags::URG`] is set.
+    /// The urgent pointer, where [`TcpFlags::URG`] is set.
     #[must_use]
     pub fn urgent(&self) -> u16 {
         u16_at(self.bytes, 18)
@@ -164,43 +164,43 @@ pub fn fill_checksum_with(mut sum: Sum, header: &mut [u8], data: &[u8]) {
 
 /// The values of a TCP header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Repr {
+pub struct TcpRepr {
     /// The port of the sender.
     pub src_port: u16,
     /// The port of the receiver.
     pub dst_port: u16,
     /// The sequence number of the first byte of data, or of SYN.
     pub seq: Seq32,
-    /// The next sequence number expected; without [`Flags::ACK`] it means nothing.
+    /// The next sequence number expected; without [`TcpFlags::ACK`] it means nothing.
     pub ack: Seq32,
     /// The control bits.
-    pub flags: Flags,
+    pub flags: TcpFlags,
     /// The receive window, unscaled.
     pub window: u16,
-    /// The urgent pointer; without [`Flags::URG`] it means nothing.
+    /// The urgent pointer; without [`TcpFlags::URG`] it means nothing.
     pub urgent: u16,
     /// The options.
-    pub options: Options,
+    pub options: TcpOptions,
 }
 
-impl Repr {
+impl TcpRepr {
     /// Reads a header; a malformed option refuses it.
     ///
     /// # Errors
     /// An option is malformed.
-    pub fn parse(packet: &Packet<'_>, kinds: &CorruptionKinds) -> Result<Self, OptionError> {
-        let options = Options::parse(packet.option_bytes(), kinds)?;
+    pub fn parse(packet: &TcpPacket<'_>, kinds: &CorruptionKinds) -> Result<Self, OptionError> {
+        let options = TcpOptions::parse(packet.option_bytes(), kinds)?;
         Ok(Self::with_options(packet, options))
     }
 
     /// Reads a header; reading of options stops before a malformed one.
     #[must_use]
-    pub fn parse_lenient(packet: &Packet<'_>, kinds: &CorruptionKinds) -> Self {
-        let options = Options::parse_lenient(packet.option_bytes(), kinds);
+    pub fn parse_lenient(packet: &TcpPacket<'_>, kinds: &CorruptionKinds) -> Self {
+        let options = TcpOptions::parse_lenient(packet.option_bytes(), kinds);
         Self::with_options(packet, options)
     }
 
-    fn with_options(packet: &Packet<'_>, options: Options) -> Self {
+    fn with_options(packet: &TcpPacket<'_>, options: TcpOptions) -> Self {
         Self {
             src_port: packet.src_port(),
             dst_port: packet.dst_port(),
@@ -217,9 +217,9 @@ impl Repr {
     ///
     /// # Errors
     /// The options are longer than 40 bytes.
-    pub fn emit(&self, kinds: &CorruptionKinds) -> Result<HeaderBytes, WireError> {
+    pub fn emit(&self, kinds: &CorruptionKinds) -> Result<TcpHeaderBytes, WireError> {
         let options = self.options.emit(kinds)?;
-        let mut header = HeaderBytes::new();
+        let mut header = TcpHeaderBytes::new();
         header.extend([0; HEADER_LEN]);
         put_u16(&mut header, 0, self.src_port);
         put_u16(&mut header, 2, self.dst_port);

@@ -14,11 +14,11 @@ const NAME: &str = "UDP";
 
 /// A view over a datagram whose header is there in full.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet<'a> {
+pub struct UdpPacket<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Packet<'a> {
+impl<'a> UdpPacket<'a> {
     /// Looks at `bytes`, a datagram or the beginning of one.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl<'a> Packet<'a> {
         self.checksum_holds_with(addresses, &[])
     }
 
-    /// As [`Packet::checksum_holds`], where the datagram goes on in `tail`.
+    /// As [`UdpPacket::checksum_holds`], where the datagram goes on in `tail`.
     #[must_use]
     pub fn checksum_holds_with(&self, addresses: &Addresses, tail: &[u8]) -> bool {
         if self.checksum() == 0 {
@@ -96,17 +96,17 @@ impl<'a> Packet<'a> {
 
 /// A header of legal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Repr {
+pub struct UdpRepr {
     /// The sender's port.
     pub src_port: u16,
     /// The receiver's port.
     pub dst_port: u16,
 }
 
-impl Repr {
+impl UdpRepr {
     /// The ports of `packet`.
     #[must_use]
-    pub fn parse(packet: &Packet<'_>) -> Self {
+    pub fn parse(packet: &UdpPacket<'_>) -> Self {
         Self { src_port: packet.src_port(), dst_port: packet.dst_port() }
     }
 

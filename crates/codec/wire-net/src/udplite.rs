@@ -71,12 +71,12 @@ impl Coverage {
 
 /// A view over a datagram whose header is there in full and whose coverage is legal.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet<'a> {
+pub struct UdpLitePacket<'a> {
     bytes: &'a [u8],
     len: usize,
 }
 
-impl<'a> Packet<'a> {
+impl<'a> UdpLitePacket<'a> {
     /// Looks at `bytes`, a datagram of which all is there.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl<'a> Packet<'a> {
     /// Looks at `bytes`, the beginning of a datagram of `len` bytes as the IP header states it.
     ///
     /// # Errors
-    /// As [`Packet::new`].
+    /// As [`UdpLitePacket::new`].
     pub fn truncated(bytes: &'a [u8], len: usize) -> Result<Self, WireError> {
         WireError::check_len(NAME, bytes, HEADER_LEN)?;
         let len = len.max(bytes.len());
@@ -143,7 +143,7 @@ impl<'a> Packet<'a> {
         self.checksum_holds_with(addresses, &[])
     }
 
-    /// As [`Packet::checksum_holds`], where the datagram goes on in `tail`.
+    /// As [`UdpLitePacket::checksum_holds`], where the datagram goes on in `tail`.
     #[must_use]
     pub fn checksum_holds_with(&self, addresses: &Addresses, tail: &[u8]) -> bool {
         let covered = self.covered();
@@ -164,7 +164,7 @@ impl<'a> Packet<'a> {
 
 /// A header of legal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Repr {
+pub struct UdpLiteRepr {
     /// The sender's port.
     pub src_port: u16,
     /// The receiver's port.
@@ -173,10 +173,10 @@ pub struct Repr {
     pub coverage: Coverage,
 }
 
-impl Repr {
+impl UdpLiteRepr {
     /// The header of `packet`.
     #[must_use]
-    pub fn parse(packet: &Packet<'_>) -> Self {
+    pub fn parse(packet: &UdpLitePacket<'_>) -> Self {
         Self {
             src_port: packet.src_port(),
             dst_port: packet.dst_port(),
@@ -192,7 +192,7 @@ impl Repr {
         self.emit_parts(buffer, addresses, [data, &[]]);
     }
 
-    /// As [`Repr::emit`], for data in two slices that follow each other.
+    /// As [`UdpLiteRepr::emit`], for data in two slices that follow each other.
     ///
     /// # Panics
     /// If `buffer` is shorter than [`HEADER_LEN`].

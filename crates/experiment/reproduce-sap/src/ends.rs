@@ -11,8 +11,10 @@ use windfall_network::{Network, NetworkConfig};
 use windfall_sap::{Message, MessageKind, Mode, SapEndpoint, Secret};
 use windfall_tcp::lookup::Lookup;
 use windfall_tcp::{Arrival, Endpoint as Tcp, Listener};
-use windfall_wire_net::udplite::{self, Coverage};
-use windfall_wire_net::{Addresses, Ecn, Protocol, ipv4};
+use windfall_wire_net::udplite::Coverage;
+use windfall_wire_net::{
+    Addresses, Ecn, Ipv4Packet, Ipv4Repr, Protocol, UdpLitePacket, UdpLiteRepr, udplite,
+};
 
 use super::office::Office;
 
@@ -414,7 +416,7 @@ impl End {
                 let transmit = sap.poll_transmit(now)?;
                 let coverage = Coverage::requested(transmit.coverage());
                 let addresses = Addresses::V4 { src: ip(end), dst: ip(1 - end) };
-                let header = udplite::Repr { src_port: PORT, dst_port: PORT, coverage };
+                let header = UdpLiteRepr { src_port: PORT, dst_port: PORT, coverage };
                 let data = transmit.to_bytes();
                 let mut datagram = vec![0; udplite::HEADER_LEN];
                 header.emit(&mut datagram, &addresses, &data);
@@ -432,13 +434,13 @@ impl End {
 
     fn handle_packet(&mut self, now: Instant, payload: &Payload) {
         let bytes = payload.to_bytes();
-        let Ok(packet) = ipv4::Packet::new(&bytes) else { return };
+        let Ok(packet) = Ipv4Packet::new(&bytes) else { return };
         if !packet.checksum_holds() {
             return;
         }
         match self {
             Self::Sap(sap, _) => {
-                let Ok(datagram) = udplite::Packet::new(packet.payload()) else { return };
+                let Ok(datagram) = UdpLitePacket::new(packet.payload()) else { return };
                 let Addresses::V4 { src, .. } = packet.addresses() else { return };
                 let from = SocketAddr::from((src, datagram.src_port()));
                 let held = datagram.checksum_holds(&packet.addresses());
@@ -459,10 +461,10 @@ impl End {
 /// S0.8).
 fn class_of(packet: &Payload) -> Class {
     let bytes = packet.to_bytes();
-    let packet = ipv4::Packet::new(&bytes).ok().filter(|it| it.protocol() == Protocol::UDP_LITE);
+    let packet = Ipv4Packet::new(&bytes).ok().filter(|it| it.protocol() == Protocol::UDP_LITE);
     let approximate = packet.is_some_and(|packet| {
         let datagram = packet.payload();
-        udplite::Packet::new(datagram)
+        UdpLitePacket::new(datagram)
             .is_ok_and(|lite| lite.coverage().bytes_of(datagram.len()) < datagram.len())
     });
     if !approximate {
@@ -479,7 +481,7 @@ fn tcp_config() -> Arc<windfall_tcp::Config> {
 /// An IPv4 packet from one end to the other.
 fn packet(from: usize, protocol: Protocol, parts: &[&[u8]]) -> Vec<u8> {
     let len = parts.iter().map(|part| part.len()).sum();
-    let header = ipv4::Repr::new(ip(from), ip(1 - from), protocol, len).expect("it is short");
+    let header = Ipv4Repr::new(ip(from), ip(1 - from), protocol, len).expect("it is short");
     let mut bytes = vec![0; header.header_len()];
     header.emit(&mut bytes);
     parts.iter().for_each(|part| bytes.extend_from_slice(part));

@@ -10,7 +10,8 @@ use windfall_report::{
     Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict, statistics,
 };
 use windfall_stack::InterfaceConfig;
-use windfall_wire_net::{Protocol, ipv4, sap, tcp, udplite};
+use windfall_wire_net::sap::{SapData, SapKind, SapPacket};
+use windfall_wire_net::{Ipv4Packet, Protocol, TcpPacket, UdpLitePacket};
 
 use super::ends::{Pair, Speech};
 use super::office::Office;
@@ -67,9 +68,9 @@ struct Crossings {
 impl Crossings {
     fn take(&mut self, packet: &Payload) {
         let bytes = packet.to_bytes();
-        let Ok(packet) = ipv4::Packet::new(&bytes) else { return };
+        let Ok(packet) = Ipv4Packet::new(&bytes) else { return };
         if packet.protocol() == Protocol::TCP {
-            let Ok(segment) = tcp::Packet::new(packet.payload()) else { return };
+            let Ok(segment) = TcpPacket::new(packet.payload()) else { return };
             let (start, len) = (segment.seq().0, segment.payload().len());
             let end = *self.end.get_or_insert(start);
             let again = (end.wrapping_sub(start) as i32).clamp(0, len as i32) as usize;
@@ -77,10 +78,10 @@ impl Crossings {
                 self.end = Some(start.wrapping_add(len as u32));
             }
             self.count(again, len);
-        } else if let Ok(datagram) = udplite::Packet::new(packet.payload())
-            && let Ok(packet) = sap::Packet::parse(&datagram.payload().to_vec().into())
-            && packet.header.kind == sap::Kind::Data
-            && let Ok(head) = sap::Data::parse(&packet.exact())
+        } else if let Ok(datagram) = UdpLitePacket::new(packet.payload())
+            && let Ok(packet) = SapPacket::parse(&datagram.payload().to_vec().into())
+            && packet.header.kind == SapKind::Data
+            && let Ok(head) = SapData::parse(&packet.exact())
         {
             let again = !self.messages.insert(head.number);
             self.count(if again { RECORD } else { 0 }, RECORD);

@@ -6,9 +6,8 @@ use windfall_base::seq::Seq32;
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 use windfall_trace::pcapng::Seen;
 use windfall_trace::pcapng::read::{Packet, ReadError, read};
-use windfall_wire_net::ip;
 use windfall_wire_net::protocol::Protocol;
-use windfall_wire_net::tcp::{self, Flags};
+use windfall_wire_net::{IpPacket, TcpFlags, TcpPacket};
 
 use crate::error::Error;
 use crate::transfer::Transferred;
@@ -239,19 +238,19 @@ pub(crate) fn received(capture: &Bytes) -> Result<Vec<(f64, f64)>, ReadError> {
 }
 
 fn segment(packet: &Packet) -> Option<Segment> {
-    let carried = ip::Packet::new(&packet.data).ok()?.carried().ok()?;
+    let carried = IpPacket::new(&packet.data).ok()?.carried().ok()?;
     if carried.protocol != Protocol::TCP || carried.fragment {
         return None;
     }
-    let tcp = tcp::Packet::new(carried.bytes).ok()?;
+    let tcp = TcpPacket::new(carried.bytes).ok()?;
     let flags = tcp.flags();
     Some(Segment {
         at: packet.at,
         seen: packet.seen,
         seq: tcp.seq(),
-        ack: flags.has(Flags::ACK).then(|| tcp.ack()),
+        ack: flags.has(TcpFlags::ACK).then(|| tcp.ack()),
         len: carried.len.saturating_sub(tcp.header_len()),
-        syn: flags.has(Flags::SYN),
+        syn: flags.has(TcpFlags::SYN),
     })
 }
 

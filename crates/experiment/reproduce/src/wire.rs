@@ -8,8 +8,7 @@ use windfall_base::{Duration, Frame, Instant, Payload, Seed};
 use windfall_scenario::TcpSettings;
 use windfall_tcp::lookup::Lookup;
 use windfall_tcp::{Arrival, Connection, ConnectionId, Endpoint, Event, Listener, Transmit};
-use windfall_wire_net::Ecn;
-use windfall_wire_net::tcp::{Flags, Packet};
+use windfall_wire_net::{Ecn, TcpFlags, TcpPacket};
 
 use crate::error::Error;
 
@@ -24,7 +23,7 @@ pub(crate) struct Leaving {
     /// Who sends it.
     pub(crate) from: usize,
     /// Its control bits.
-    pub(crate) flags: Flags,
+    pub(crate) flags: TcpFlags,
     /// Bytes of data in it.
     pub(crate) len: usize,
 }
@@ -157,7 +156,8 @@ impl Wire {
     }
 
     fn launch(&mut self, from: usize, transmit: &Transmit) {
-        let flags = Packet::new(&transmit.header).map_or(Flags::NONE, |packet| packet.flags());
+        let flags =
+            TcpPacket::new(&transmit.header).map_or(TcpFlags::NONE, |packet| packet.flags());
         let leaving = Leaving { from, flags, len: transmit.data.len() };
         let fate = (self.fate)(&leaving);
         let mut frame = Frame::packet(transmit.payload());

@@ -2,16 +2,15 @@
 
 use bytes::Bytes;
 use windfall_base::Payload;
-use windfall_wire_net::Protocol;
 use windfall_wire_net::ipv6::extension::FRAGMENT_HEADER_LEN;
-use windfall_wire_net::{ipv4, ipv6};
+use windfall_wire_net::{Ipv4Repr, Ipv6Repr, Protocol, ipv4, ipv6};
 
 /// Cuts an IPv4 packet into fragments of at most `mtu` bytes.
 ///
 /// `header` describes the packet, which may be a fragment itself, and `data` is what follows the
 /// header. The data of the fragments share the bytes of `data`.
 #[must_use]
-pub fn cut_v4(header: &ipv4::Repr, data: &Payload, mtu: usize) -> Vec<Payload> {
+pub fn cut_v4(header: &Ipv4Repr, data: &Payload, mtu: usize) -> Vec<Payload> {
     let later = header.clone().with_options(header.options().copied());
     let mut fragments = Vec::new();
     let mut at = 0;
@@ -43,12 +42,7 @@ pub fn cut_v4(header: &ipv4::Repr, data: &Payload, mtu: usize) -> Vec<Payload> {
 /// `header` describes the packet, `data` is what follows it, `identification` the name that the
 /// fragments share. The data of the fragments share the bytes of `data`.
 #[must_use]
-pub fn cut_v6(
-    header: &ipv6::Repr,
-    identification: u32,
-    data: &Payload,
-    mtu: usize,
-) -> Vec<Payload> {
+pub fn cut_v6(header: &Ipv6Repr, identification: u32, data: &Payload, mtu: usize) -> Vec<Payload> {
     const HEADERS: usize = ipv6::HEADER_LEN + FRAGMENT_HEADER_LEN;
     let room = room(mtu, HEADERS);
     let mut fragments = Vec::new();
@@ -76,8 +70,8 @@ fn room(mtu: usize, headers: usize) -> usize {
 }
 
 /// The header of a packet, as the header of a fragment with `len` bytes behind it.
-fn fixed_header(header: &ipv6::Repr, len: usize) -> ipv6::Repr {
-    match ipv6::Repr::new(header.src, header.dst, Protocol::FRAGMENT, len) {
+fn fixed_header(header: &Ipv6Repr, len: usize) -> Ipv6Repr {
+    match Ipv6Repr::new(header.src, header.dst, Protocol::FRAGMENT, len) {
         Ok(mut repr) => {
             (repr.hop_limit, repr.traffic_class) = (header.hop_limit, header.traffic_class);
             repr.with_flow_label(header.flow_label())

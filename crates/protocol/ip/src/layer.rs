@@ -12,7 +12,7 @@ use bytes::Bytes;
 use windfall_base::{
     Damage, DropReason, Drops, Duration, Frame, Instant, Ledger, Payload, Seed, Stream, Tag,
 };
-use windfall_wire_net::{Addresses, Ecn, Protocol, ipv4, ipv6};
+use windfall_wire_net::{Addresses, Ecn, Ipv4Packet, Ipv6Packet, Protocol, ipv4, ipv6};
 
 use crate::event::{Event, EventKind};
 use crate::limiter::Limiter;
@@ -138,9 +138,9 @@ impl Datagram {
     pub fn ecn(&self) -> Ecn {
         let [head, _] = self.packet.slices();
         Ecn::from_bits(match self.addresses {
-            Addresses::V4 { .. } => ipv4::Packet::new(head).map_or(0, |packet| packet.tos()),
+            Addresses::V4 { .. } => Ipv4Packet::new(head).map_or(0, |packet| packet.tos()),
             Addresses::V6 { .. } => {
-                ipv6::Packet::new(head).map_or(0, |packet| packet.traffic_class())
+                Ipv6Packet::new(head).map_or(0, |packet| packet.traffic_class())
             }
         })
     }

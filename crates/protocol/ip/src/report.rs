@@ -2,8 +2,10 @@
 
 use bytes::Bytes;
 use windfall_base::Payload;
-use windfall_wire_net::ip::Packet;
-use windfall_wire_net::{Addresses, Protocol, icmpv4, icmpv6, ipv4, ipv6};
+use windfall_wire_net::{
+    Addresses, Icmpv4Packet, Icmpv4Repr, Icmpv6Packet, Icmpv6Repr, IpPacket, Ipv6Packet, Protocol,
+    icmpv4, icmpv6, ipv4, ipv6,
+};
 
 /// The longest IPv4 error message, in bytes (RFC 1812, section 4.3.2.3).
 const MAX_V4: usize = 576;
@@ -65,7 +67,7 @@ pub struct ErrorReport {
 /// 1812, section 4.3.2.7; RFC 4443, section 2.4): not about errors, later fragments, what went to
 /// many, or what did not come from one.
 #[must_use]
-pub fn may_report(packet: &Packet<'_>, problem: Problem) -> bool {
+pub fn may_report(packet: &IpPacket<'_>, problem: Problem) -> bool {
     match packet.addresses() {
         Addresses::V4 { src, dst } => {
             let many = dst.is_multicast() || dst.is_broadcast();
@@ -94,16 +96,14 @@ pub fn may_report(packet: &Packet<'_>, problem: Problem) -> bool {
     let Ok(carried) = packet.carried() else { return true };
     if carried.fragment && carried.fragment_offset > 0 {
         // Over IPv6 they may be reported on, but nobody can tell whether it is an error's fragment.
-        return matches!(packet, Packet::V6(_)) && carried.protocol != Protocol::ICMPV6;
+        return matches!(packet, IpPacket::V6(_)) && carried.protocol != Protocol::ICMPV6;
     }
     // A message too short to show its type might be an error.
     match carried.protocol {
-        Protocol::ICMP => {
-            icmpv4::Packet::new(carried.bytes).is_ok_and(|message| !message.is_error())
-        }
+        Protocol::ICMP => Icmpv4Packet::new(carried.bytes).is_ok_and(|message| !message.is_error()),
         Protocol::ICMPV6 => {
             const REDIRECT: u8 = 137;
-            icmpv6::Packet::new(carried.bytes)
+            Icmpv6Packet::new(carried.bytes)
                 .is_ok_and(|message| !message.is_error() && message.kind() != REDIRECT)
         }
         _ => true,
@@ -123,7 +123,7 @@ pub fn message(
     match addresses {
         Addresses::V4 { .. } => {
             let quoted = packet.prefix(MAX_V4 - ipv4::HEADER_LEN - header.len());
-            let why = |why| Some(icmpv4::Repr::Unreachable(why));
+            let why = |why| Some(Icmpv4Repr::Unreachable(why));
             let repr = match problem {
                 Problem::NoRoute => why(icmpv4::Unreachable::Host),
                 Problem::NoProtocol => why(icmpv4::Unreachable::Protocol),
@@ -132,11 +132,11 @@ pub fn message(
                     let mtu = mtu.min(usize::from(u16::MAX)) as u16;
                     why(icmpv4::Unreachable::FragmentationNeeded { mtu })
                 }
-                Problem::HopLimit => Some(icmpv4::Repr::HopLimitExceeded),
-                Problem::Reassembly => Some(icmpv4::Repr::ReassemblyTimeExceeded),
+                Problem::HopLimit => Some(Icmpv4Repr::HopLimitExceeded),
+                Problem::Reassembly => Some(Icmpv4Repr::ReassemblyTimeExceeded),
                 Problem::Parameter { pointer, .. } => u8::try_from(pointer)
                     .ok()
-                    .map(|pointer| icmpv4::Repr::ParameterProblem { pointer }),
+                    .map(|pointer| Icmpv4Repr::ParameterProblem { pointer }),
             }?;
             repr.emit(&mut header, &quoted);
             Some((header, quoted))
@@ -144,16 +144,16 @@ pub fn message(
         Addresses::V6 { .. } => {
             let quoted = packet.prefix(ipv6::MIN_MTU - ipv6::HEADER_LEN - header.len());
             let repr = match problem {
-                Problem::NoRoute => icmpv6::Repr::Unreachable(icmpv6::Unreachable::NoRoute),
-                Problem::NoPort => icmpv6::Repr::Unreachable(icmpv6::Unreachable::Port),
-                Problem::NoProtocol => icmpv6::Repr::ParameterProblem {
+                Problem::NoRoute => Icmpv6Repr::Unreachable(icmpv6::Unreachable::NoRoute),
+                Problem::NoPort => Icmpv6Repr::Unreachable(icmpv6::Unreachable::Port),
+                Problem::NoProtocol => Icmpv6Repr::ParameterProblem {
                     problem: icmpv6::Problem::NextHeader,
                     pointer: next_header_field(&quoted),
                 },
-                Problem::TooBig { mtu } => icmpv6::Repr::PacketTooBig { mtu: mtu as u32 },
-                Problem::HopLimit => icmpv6::Repr::HopLimitExceeded,
-                Problem::Reassembly => icmpv6::Repr::ReassemblyTimeExceeded,
-                Problem::Parameter { fault, pointer } => icmpv6::Repr::ParameterProblem {
+                Problem::TooBig { mtu } => Icmpv6Repr::PacketTooBig { mtu: mtu as u32 },
+                Problem::HopLimit => Icmpv6Repr::HopLimitExceeded,
+                Problem::Reassembly => Icmpv6Repr::ReassemblyTimeExceeded,
+                Problem::Parameter { fault, pointer } => Icmpv6Repr::ParameterProblem {
                     problem: match fault {
                         Fault::Field => icmpv6::Problem::Field,
                         Fault::NextHeader => icmpv6::Problem::NextHeader,
@@ -171,7 +171,7 @@ pub fn message(
 /// Where the field stands that names what an IPv6 packet carries.
 fn next_header_field(packet: &[u8]) -> u32 {
     const FIXED: u32 = 6;
-    let upper = ipv6::Packet::new(packet).ok().and_then(|packet| packet.upper().ok());
+    let upper = Ipv6Packet::new(packet).ok().and_then(|packet| packet.upper().ok());
     let named = upper.and_then(|upper| upper.named);
     named.map_or(FIXED, |at| (ipv6::HEADER_LEN + at) as u32)
 }
@@ -179,7 +179,7 @@ fn next_header_field(packet: &[u8]) -> u32 {
 /// What the data of an error message say of the packet that it is about; `None` if too little.
 #[must_use]
 pub fn understand(data: &Bytes, problem: Option<Problem>) -> Option<ErrorReport> {
-    let packet = Packet::new(data).ok()?;
+    let packet = IpPacket::new(data).ok()?;
     let carried = packet.carried().ok()?;
     Some(ErrorReport {
         addresses: packet.addresses(),
@@ -192,33 +192,33 @@ pub fn understand(data: &Bytes, problem: Option<Problem>) -> Option<ErrorReport>
 
 /// The problem that an ICMP message reports, if it is one with a name here.
 #[must_use]
-pub fn problem_v4(repr: Option<icmpv4::Repr>) -> Option<Problem> {
+pub fn problem_v4(repr: Option<Icmpv4Repr>) -> Option<Problem> {
     Some(match repr? {
-        icmpv4::Repr::Unreachable(why) => match why {
+        Icmpv4Repr::Unreachable(why) => match why {
             icmpv4::Unreachable::Protocol => Problem::NoProtocol,
             icmpv4::Unreachable::Port => Problem::NoPort,
             icmpv4::Unreachable::FragmentationNeeded { mtu } => Problem::TooBig { mtu: mtu.into() },
             _ => Problem::NoRoute,
         },
-        icmpv4::Repr::HopLimitExceeded => Problem::HopLimit,
-        icmpv4::Repr::ReassemblyTimeExceeded => Problem::Reassembly,
-        icmpv4::Repr::ParameterProblem { pointer } => {
+        Icmpv4Repr::HopLimitExceeded => Problem::HopLimit,
+        Icmpv4Repr::ReassemblyTimeExceeded => Problem::Reassembly,
+        Icmpv4Repr::ParameterProblem { pointer } => {
             Problem::Parameter { fault: Fault::Field, pointer: pointer.into() }
         }
-        icmpv4::Repr::EchoRequest { .. } | icmpv4::Repr::EchoReply { .. } => return None,
+        Icmpv4Repr::EchoRequest { .. } | Icmpv4Repr::EchoReply { .. } => return None,
     })
 }
 
 /// The problem that an ICMPv6 message reports, if it is one with a name here.
 #[must_use]
-pub fn problem_v6(repr: Option<icmpv6::Repr>) -> Option<Problem> {
+pub fn problem_v6(repr: Option<Icmpv6Repr>) -> Option<Problem> {
     Some(match repr? {
-        icmpv6::Repr::Unreachable(icmpv6::Unreachable::Port) => Problem::NoPort,
-        icmpv6::Repr::Unreachable(_) => Problem::NoRoute,
-        icmpv6::Repr::PacketTooBig { mtu } => Problem::TooBig { mtu: mtu as usize },
-        icmpv6::Repr::HopLimitExceeded => Problem::HopLimit,
-        icmpv6::Repr::ReassemblyTimeExceeded => Problem::Reassembly,
-        icmpv6::Repr::ParameterProblem { problem, pointer } => {
+        Icmpv6Repr::Unreachable(icmpv6::Unreachable::Port) => Problem::NoPort,
+        Icmpv6Repr::Unreachable(_) => Problem::NoRoute,
+        Icmpv6Repr::PacketTooBig { mtu } => Problem::TooBig { mtu: mtu as usize },
+        Icmpv6Repr::HopLimitExceeded => Problem::HopLimit,
+        Icmpv6Repr::ReassemblyTimeExceeded => Problem::Reassembly,
+        Icmpv6Repr::ParameterProblem { problem, pointer } => {
             let fault = match problem {
                 icmpv6::Problem::Field => Fault::Field,
                 icmpv6::Problem::NextHeader => Fault::NextHeader,
@@ -226,7 +226,7 @@ pub fn problem_v6(repr: Option<icmpv6::Repr>) -> Option<Problem> {
             };
             Problem::Parameter { fault, pointer: pointer as usize }
         }
-        icmpv6::Repr::EchoRequest { .. } | icmpv6::Repr::EchoReply { .. } => return None,
+        Icmpv6Repr::EchoRequest { .. } | Icmpv6Repr::EchoReply { .. } => return None,
     })
 }
 

@@ -9,7 +9,7 @@ use core::net::SocketAddr;
 
 use bytes::Bytes;
 use windfall_base::{Duration, Instant};
-use windfall_wire_net::sap::{Data, HEADER_LEN, Ping, Reason, Repair};
+use windfall_wire_net::sap::{HEADER_LEN, Reason, SapData, SapPing, SapRepair};
 
 use crate::config::{Profile, SapConfig};
 use crate::congestion::Congestion;
@@ -44,7 +44,7 @@ enum State {
 /// A ping that waits for its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Connecting {
-    ping: Ping,
+    ping: SapPing,
     /// When to send it, and how long to wait for the answer after that.
     due: Instant,
     wait: Duration,
@@ -75,7 +75,7 @@ struct Outbox {
     /// Approximate messages that were never sent.
     approximate: VecDeque<Encoded>,
     /// Requests for repair that are not acknowledged, and those that are to be sent.
-    requests: BTreeMap<u64, Repair>,
+    requests: BTreeMap<u64, SapRepair>,
     requests_due: VecDeque<u64>,
     /// The next name.
     name: u64,
@@ -227,7 +227,7 @@ impl Connection {
         key: Option<(SharedKey, [u8; 32])>,
     ) -> Self {
         let max_datagram = config.max_datagram as u16;
-        let mut ping = Ping { connection: id, max_datagram, ..Ping::default() };
+        let mut ping = SapPing { connection: id, max_datagram, ..SapPing::default() };
         let begun = key.and_then(|(key, fresh)| Asking::begin(&key, fresh, (id, max_datagram)));
         let asking = begun.map(|(asking, handshake)| {
             ping.handshake = handshake;
@@ -424,7 +424,7 @@ impl Connection {
         let most = windfall_wire_net::sap::data::MAX_SPANS;
         for ranges in ranges.chunks(most) {
             let name = self.outbox.next_name();
-            let request = Repair(Data { stream, number, spans: spans(ranges) });
+            let request = SapRepair(SapData { stream, number, spans: spans(ranges) });
             self.outbox.requests.insert(name, request);
             self.outbox.requests_due.push_back(name);
         }

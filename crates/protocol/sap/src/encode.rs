@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use windfall_wire_net::sap::data::{BLOCK, MAX_SPANS, block_check};
-use windfall_wire_net::sap::{Data, Packet, Span, flags};
+use windfall_wire_net::sap::{SapData, SapPacket, Span, flags};
 
 use crate::error::SapSendError;
 use crate::message::{Integrity, Message, MessageKind, Mode, Received};
@@ -45,7 +45,7 @@ pub(crate) fn encode(
     checks: bool,
 ) -> Result<Encoded, SapSendError> {
     let data = &message.data;
-    let mut head = Data { stream: message.stream, number, ..Data::default() };
+    let mut head = SapData { stream: message.stream, number, ..SapData::default() };
     let (exact, rest) = match &message.mode {
         Mode::Precise => (data.clone(), Bytes::new()),
         Mode::Approximate { protected } if *protected > data.len() => {
@@ -69,7 +69,7 @@ pub(crate) fn encode(
 }
 
 /// A repair: the exact bytes of `ranges` of message `number`; no ranges if it is forgotten.
-pub(crate) fn encode_repair(head: &Data, data: &Bytes) -> Encoded {
+pub(crate) fn encode_repair(head: &SapData, data: &Bytes) -> Encoded {
     let ranges: Vec<_> = head.spans.iter().map(|span| span.range()).collect();
     let exact = gather(data, &ranges);
     let bytes = Bytes::copy_from_slice(&head.emit());
@@ -77,9 +77,9 @@ pub(crate) fn encode_repair(head: &Data, data: &Bytes) -> Encoded {
 }
 
 /// The message that an intact packet carries; `None` if its head makes no sense.
-pub(crate) fn decode(packet: &Packet) -> Option<Received> {
+pub(crate) fn decode(packet: &SapPacket) -> Option<Received> {
     let exact = usize::from(packet.header.exact);
-    let head = Data::parse(&packet.body[..exact]).ok()?;
+    let head = SapData::parse(&packet.body[..exact]).ok()?;
     let rest = packet.body.slice(exact..);
     let checked = packet.header.flags & flags::CHECKED != 0;
     let checks = head.len()..head.len() + if checked { 2 * rest.len().div_ceil(BLOCK) } else { 0 };

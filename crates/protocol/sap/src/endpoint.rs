@@ -9,7 +9,7 @@ use core::ops::Range;
 use bytes::Bytes;
 use windfall_base::{Duration, Instant};
 use windfall_wire_net::WireError;
-use windfall_wire_net::sap::{Header, Kind, Packet, flags};
+use windfall_wire_net::sap::{SapHeader, SapKind, SapPacket, flags};
 
 use crate::config::SapConfig;
 use crate::connection::Connection;
@@ -220,7 +220,7 @@ impl SapEndpoint {
         from: SocketAddr,
         bytes: &Bytes,
         covered_intact: bool,
-    ) -> Option<Header> {
+    ) -> Option<SapHeader> {
         let taken = self.take(now, from, bytes, covered_intact);
         taken.inspect_err(|dropped| *self.drops.entry(*dropped).or_default() += 1).ok()
     }
@@ -231,8 +231,8 @@ impl SapEndpoint {
         from: SocketAddr,
         bytes: &Bytes,
         covered_intact: bool,
-    ) -> Result<Header, Dropped> {
-        let packet = match Packet::parse(bytes) {
+    ) -> Result<SapHeader, Dropped> {
+        let packet = match SapPacket::parse(bytes) {
             Ok(packet) => packet,
             Err(WireError::Version { .. }) => {
                 self.refuse_version(from, bytes);
@@ -241,7 +241,7 @@ impl SapEndpoint {
             Err(_) => return Err(Dropped::Header),
         };
         let intact = packet.intact && covered_intact;
-        if packet.header.kind == Kind::Ping {
+        if packet.header.kind == SapKind::Ping {
             return if intact {
                 self.handle_ping(now, from, &packet).map(|()| packet.header)
             } else {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use windfall_base::Instant;
-use windfall_wire_net::sap::{Ack, ack};
+use windfall_wire_net::sap::{SapAck, ack};
 
 /// Runs that are remembered; what lies below the lowest counts as arrived.
 const REMEMBERED: usize = 2 * ack::MAX_RUNS;
@@ -77,7 +77,7 @@ impl Numbers {
 
     /// The acknowledgement of everything that has arrived; `believing` says whether the header of
     /// a damaged packet can be believed as far as to name a number larger than any other.
-    pub(crate) fn acknowledge(&self, now: Instant, room: usize, believing: bool) -> Option<Ack> {
+    pub(crate) fn acknowledge(&self, now: Instant, room: usize, believing: bool) -> Option<SapAck> {
         let arrived = self.runs.front().map(|run| run.1);
         let damaged = self.damaged.iter().max().copied().filter(|_| believing);
         let largest = arrived.max(damaged)?;
@@ -95,7 +95,7 @@ impl Numbers {
             above = *first;
         }
         let below = |number: u64| u16::try_from(largest.checked_sub(number)?).ok();
-        Some(Ack {
+        Some(SapAck {
             largest: largest as u32,
             delay: u32::try_from(waited).unwrap_or(u32::MAX),
             room: u32::try_from(room).unwrap_or(u32::MAX),
@@ -106,7 +106,7 @@ impl Numbers {
 }
 
 /// The packet numbers that an acknowledgement lists, as runs of first and last, from the largest.
-pub(crate) fn listed(ack: &Ack, largest: u64) -> Vec<(u64, u64)> {
+pub(crate) fn listed(ack: &SapAck, largest: u64) -> Vec<(u64, u64)> {
     let mut runs = Vec::with_capacity(ack.runs.len());
     let mut above = largest + 1;
     for (missing, len) in &ack.runs {

@@ -8,7 +8,7 @@ use chacha20::ChaCha20;
 use chacha20::cipher::{KeyIvInit as _, StreamCipher as _};
 use chacha20poly1305::aead::AeadInPlace as _;
 use chacha20poly1305::{ChaCha20Poly1305, KeyInit as _, Nonce};
-use windfall_wire_net::sap::{Header, Packet, flags};
+use windfall_wire_net::sap::{SapHeader, SapPacket, flags};
 
 /// Bytes that authentication adds to the exact bytes of a body.
 pub(crate) const TAG_LEN: usize = 16;
@@ -84,7 +84,7 @@ impl Seal {
     pub(crate) fn seal(
         &self,
         number: u64,
-        header: &Header,
+        header: &SapHeader,
         exact: [&[u8]; 2],
         rest: &[u8],
     ) -> (Bytes, Bytes) {
@@ -101,7 +101,7 @@ impl Seal {
 
     /// The packet as it was before it was sealed; `None` if it is not from the other end, or not
     /// the packet with this number, or was changed where it is exact, or made longer or shorter.
-    pub(crate) fn open(&self, number: u64, packet: &Packet) -> Option<Packet> {
+    pub(crate) fn open(&self, number: u64, packet: &SapPacket) -> Option<SapPacket> {
         let mut header = packet.header;
         let len = usize::from(header.exact);
         let (exact, rest) = packet.body.split_at_checked(len)?;
@@ -118,12 +118,12 @@ impl Seal {
         body.extend_from_slice(&with_keystream(&self.receiving, number, rest));
         header.flags &= !flags::SEALED;
         header.exact = text.len() as u16;
-        Some(Packet { header, intact: true, body: body.freeze() })
+        Some(SapPacket { header, intact: true, body: body.freeze() })
     }
 }
 
 /// What authentication binds the exact bytes to: the header and the length of the other bytes.
-fn bound(header: &Header, exact: usize, rest: usize) -> [u8; 14] {
+fn bound(header: &SapHeader, exact: usize, rest: usize) -> [u8; 14] {
     let mut bound = [0; 14];
     bound[0] = header.kind as u8;
     bound[1] = header.flags | flags::SEALED;

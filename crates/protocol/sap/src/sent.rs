@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use windfall_base::{Duration, Instant};
-use windfall_wire_net::sap::Ack;
+use windfall_wire_net::sap::SapAck;
 
 use crate::numbers::listed;
 
@@ -119,7 +119,7 @@ impl Sent {
     }
 
     /// Takes out what an acknowledgement lists.
-    pub(crate) fn acknowledge(&mut self, ack: &Ack) -> Outcome {
+    pub(crate) fn acknowledge(&mut self, ack: &SapAck) -> Outcome {
         let mut outcome = Outcome::default();
         let Some(largest) = self.expand(ack.largest) else { return outcome };
         for below in &ack.damaged {

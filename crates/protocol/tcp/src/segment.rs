@@ -2,14 +2,13 @@
 
 use bytes::Bytes;
 use windfall_base::Payload;
-use windfall_wire_net::tcp::{Flags, HeaderBytes, Repr};
-use windfall_wire_net::{Addresses, Ecn};
+use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpHeaderBytes, TcpRepr};
 
 /// A segment whose header is trusted: the checksum held, or the detection option did.
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
     /// The header.
-    pub header: Repr,
+    pub header: TcpRepr,
     /// The ECN field of the packet.
     pub ecn: Ecn,
     /// The data.
@@ -23,14 +22,14 @@ pub struct Segment {
 impl Segment {
     /// Whether any of `flags` is set.
     #[must_use]
-    pub const fn has_any(&self, flags: Flags) -> bool {
+    pub const fn has_any(&self, flags: TcpFlags) -> bool {
         self.header.flags.has_any(flags)
     }
 
     /// Sequence numbers that the segment takes: its data, SYN and FIN.
     #[must_use]
     pub fn span(&self) -> u64 {
-        let controls = self.header.flags.0 & (Flags::SYN | Flags::FIN).0;
+        let controls = self.header.flags.0 & (TcpFlags::SYN | TcpFlags::FIN).0;
         self.data.len() as u64 + u64::from(self.missing) + u64::from(controls.count_ones())
     }
 }
@@ -54,7 +53,7 @@ pub struct Transmit {
     /// The ECN field that the packet must have.
     pub ecn: Ecn,
     /// The TCP header with its options.
-    pub header: HeaderBytes,
+    pub header: TcpHeaderBytes,
     /// The data, shared with the send buffer.
     pub data: Bytes,
 }
@@ -93,20 +92,20 @@ mod tests {
     fn a_segment_takes_the_numbers_of_its_data_present_or_not_and_of_syn_and_fin() {
         // RFC 9293, section 3.4.
         let span = |flags| {
-            let header = Repr { flags, ..Repr::default() };
+            let header = TcpRepr { flags, ..TcpRepr::default() };
             let data = Bytes::from_static(b"abc");
             Segment { header, data, missing: 4, ..Segment::default() }.span()
         };
-        assert_eq!(span(Flags::ACK), 7);
-        assert_eq!(span(Flags::FIN | Flags::ACK), 8);
-        assert_eq!(span(Flags::SYN | Flags::FIN), 9);
+        assert_eq!(span(TcpFlags::ACK), 7);
+        assert_eq!(span(TcpFlags::FIN | TcpFlags::ACK), 8);
+        assert_eq!(span(TcpFlags::SYN | TcpFlags::FIN), 9);
     }
 
     #[test]
     fn a_segment_to_send_is_empty_without_data_and_as_long_as_header_and_data() {
         let address = core::net::Ipv4Addr::LOCALHOST.into();
         let addresses = Addresses::new(address, address).unwrap();
-        let header = HeaderBytes::try_from(&[0; 20][..]).unwrap();
+        let header = TcpHeaderBytes::try_from(&[0; 20][..]).unwrap();
         let (ecn, data) = (Ecn::NotCapable, Bytes::new());
         let mut transmit = Transmit { addresses, ecn, header, data };
         assert_eq!((transmit.is_empty(), transmit.len()), (true, 20));

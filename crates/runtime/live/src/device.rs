@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::BytesMut;
 use rustix::io::Errno;
 use windfall_base::{Check, DropReason, Drops, Duration, Frame, Payload};
-use windfall_wire_net::segment::{Description, Kind, Merged, Merger, cut};
+use windfall_wire_net::segment::{Description, Merged, Merger, OffloadKind, cut};
 
 use crate::driver::Device;
 use crate::hints::Hints;
@@ -155,7 +155,8 @@ impl StationDevice {
                 checksum.start = checksum.start.saturating_sub(link_header as u16);
             }
         }
-        if self.whole && description.cutting.is_some_and(|cutting| cutting.kind != Kind::Udp) {
+        if self.whole && description.cutting.is_some_and(|cutting| cutting.kind != OffloadKind::Udp)
+        {
             description.cutting = None;
         }
         if cut(&description, read, packets).is_err() {

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 use windfall_base::Payload;
-use windfall_wire_net::{Protocol, carrier, ip};
+use windfall_wire_net::{CarrierPacket, IpPacket, Protocol};
 
 /// The name of the socket in each station.
 const NAME: &[u8] = b"windfall/hints";
@@ -78,13 +78,13 @@ impl Hints {
 /// What a program receives of a packet: the data of UDP and UDP-Lite, our own header inside UDP
 /// left out; of others everything behind the IP header.
 fn data(packet: &[u8]) -> &[u8] {
-    let carried = ip::Packet::new(packet).ok().and_then(|packet| packet.carried().ok());
+    let carried = IpPacket::new(packet).ok().and_then(|packet| packet.carried().ok());
     let Some(carried) = carried.filter(|carried| !carried.fragment) else { return packet };
     let rest = carried.bytes;
     match carried.protocol {
         Protocol::UDP => {
             let inside = rest.get(PORTS..).unwrap_or_default();
-            carrier::Packet::new(inside).map_or(inside, |packet| packet.payload())
+            CarrierPacket::new(inside).map_or(inside, |packet| packet.payload())
         }
         Protocol::UDP_LITE => rest.get(PORTS..).unwrap_or_default(),
         _ => rest,

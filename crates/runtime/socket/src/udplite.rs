@@ -10,9 +10,11 @@ use std::sync::{Mutex, PoisonError};
 use arrayvec::ArrayVec;
 use bytes::Bytes;
 use socket2::{Domain, Protocol, Socket, Type};
-use windfall_wire_net::carrier::{self, Ports};
+use windfall_wire_net::carrier::Ports;
 use windfall_wire_net::udplite::{self, Coverage};
-use windfall_wire_net::{Addresses, ipv4};
+use windfall_wire_net::{
+    Addresses, CarrierPacket, Ipv4Packet, UdpLitePacket, UdpLiteRepr, carrier,
+};
 
 use crate::carrier::Carrier;
 use crate::pages::Pages;
@@ -369,7 +371,7 @@ impl UdpLiteSocket {
         match self.carrier {
             Carrier::Udp => carrier::emit(&mut head, &addresses, ports, coverage, data),
             _ => {
-                let repr = udplite::Repr { src_port: ports.src, dst_port: ports.dst, coverage };
+                let repr = UdpLiteRepr { src_port: ports.src, dst_port: ports.dst, coverage };
                 repr.emit_parts(&mut head, &addresses, data);
             }
         }
@@ -437,7 +439,7 @@ impl UdpLiteSocket {
         match self.carrier {
             Carrier::Kernel => Some(Reading { from, data: 0..bytes.len(), intact: true }),
             Carrier::Udp => {
-                let packet = carrier::Packet::new(bytes).ok()?;
+                let packet = CarrierPacket::new(bytes).ok()?;
                 let addresses = Addresses::new(from.ip(), local)?;
                 let ports = Ports { src: from.port(), dst: self.local.port() };
                 let intact = packet.checksum_holds(&addresses, ports);
@@ -453,12 +455,12 @@ impl UdpLiteSocket {
     fn read_raw(&self, incoming: &Incoming, bytes: &[u8], local: IpAddr) -> Option<Reading> {
         let mut from = incoming.from;
         let (start, bytes, addresses) = if from.is_ipv4() {
-            let packet = ipv4::Packet::new(bytes).ok()?;
+            let packet = Ipv4Packet::new(bytes).ok()?;
             (packet.header_len(), packet.payload(), packet.addresses())
         } else {
             (0, bytes, Addresses::new(from.ip(), local)?)
         };
-        let packet = udplite::Packet::new(bytes).ok()?;
+        let packet = UdpLitePacket::new(bytes).ok()?;
         if packet.dst_port() != self.local.port() || !self.accepts(packet.coverage(), bytes.len()) {
             return None;
         }

@@ -4,6 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::udplite::UdpLitePacket;
 
 const V4: Addresses = Addresses::V4 { src: Ipv4Addr::LOCALHOST, dst: Ipv4Addr::BROADCAST };
 const V6: Addresses = Addresses::V6 { src: Ipv6Addr::LOCALHOST, dst: Ipv6Addr::LOCALHOST };
@@ -18,7 +19,7 @@ fn carried(coverage: u16, addresses: &Addresses, data: &[u8]) -> Vec<u8> {
 
 /// Whether a receiver would take these bytes.
 fn holds(bytes: &[u8], addresses: &Addresses, ports: Ports) -> bool {
-    Packet::new(bytes).is_ok_and(|packet| packet.checksum_holds(addresses, ports))
+    CarrierPacket::new(bytes).is_ok_and(|packet| packet.checksum_holds(addresses, ports))
 }
 
 //= S0.3
@@ -27,7 +28,7 @@ fn it_turns_into_udp_lite_without_any_memory() {
     let bytes = carried(12, &V4, b"some data");
     let mut lite = [PORTS.src.to_be_bytes(), PORTS.dst.to_be_bytes()].concat();
     lite.extend(&bytes[4..]);
-    let packet = udplite::Packet::new(&lite).expect("a UDP-Lite datagram");
+    let packet = UdpLitePacket::new(&lite).expect("a UDP-Lite datagram");
     assert!(packet.checksum_holds(&V4));
     assert_eq!((packet.covered(), packet.payload()), (12, &b"some data"[..]));
 }
@@ -54,24 +55,24 @@ fn damage_is_found_only_where_the_checksum_covers() {
 fn a_whole_one_relies_on_the_outer_checksum() {
     let mut bytes = [0; HEADER_LEN];
     emit_whole(&mut bytes);
-    let packet = Packet::new(&bytes).expect("a carried datagram");
+    let packet = CarrierPacket::new(&bytes).expect("a carried datagram");
     assert!(packet.is_whole() && !packet.is_partly_covered());
     assert!(packet.checksum_holds(&V4, PORTS));
     for at in 4..HEADER_LEN {
         let mut bytes = bytes;
         bytes[at] = 1;
-        assert!(Packet::new(&bytes).is_err(), "byte {at}");
+        assert!(CarrierPacket::new(&bytes).is_err(), "byte {at}");
     }
     assert!((0..4).all(|at| PARTIAL[at] == !WHOLE[at]));
 }
 
 #[test]
 fn other_datagrams_are_not_taken_for_it() {
-    assert!(Packet::new(b"GET / HTTP/1.1").is_err());
-    assert!(Packet::new(&PARTIAL).is_err());
+    assert!(CarrierPacket::new(b"GET / HTTP/1.1").is_err());
+    assert!(CarrierPacket::new(&PARTIAL).is_err());
     let mut zero = carried(8, &V4, b"data");
     zero[6..].fill(0);
-    assert!(Packet::new(&zero).is_err(), "a checksum of zero is illegal, as in UDP-Lite");
+    assert!(CarrierPacket::new(&zero).is_err(), "a checksum of zero is illegal, as in UDP-Lite");
 }
 
 proptest! {
@@ -82,7 +83,7 @@ proptest! {
         let mut bytes = vec![0; HEADER_LEN];
         emit(&mut bytes, &V4, PORTS, coverage, [head, tail]);
         bytes.extend(&data);
-        let packet = Packet::new(&bytes).expect("a carried datagram");
+        let packet = CarrierPacket::new(&bytes).expect("a carried datagram");
         prop_assert!(packet.checksum_holds(&V4, PORTS));
         prop_assert_eq!((packet.coverage(), packet.payload()), (coverage, &data[..]));
         let covered = coverage.bytes_of(bytes.len());
@@ -93,7 +94,7 @@ proptest! {
     fn arbitrary_bytes_never_panic(mut bytes in vec(any::<u8>(), 0..40), len in 0_usize..60) {
         for mark in [PARTIAL, WHOLE] {
             bytes.splice(..bytes.len().min(4), mark);
-            if let Ok(packet) = Packet::truncated(&bytes, len) {
+            if let Ok(packet) = CarrierPacket::truncated(&bytes, len) {
                 let _ = (packet.payload(), packet.checksum_holds(&V6, PORTS));
                 let _ = (packet.is_partly_covered(), packet.coverage());
             }
@@ -105,7 +106,7 @@ proptest! {
 fn one_with_a_checksum_inside_is_not_whole_however_much_that_covers() {
     for (asked, partly) in [(0, false), (12, true), (8, true)] {
         let bytes = carried(asked, &V4, b"some data");
-        let packet = Packet::new(&bytes).expect("one of ours");
+        let packet = CarrierPacket::new(&bytes).expect("one of ours");
         assert_eq!((packet.is_whole(), packet.is_partly_covered()), (false, partly), "{asked}");
     }
 }

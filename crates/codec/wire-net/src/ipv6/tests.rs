@@ -6,7 +6,7 @@ use super::*;
 
 fn packet_of(next_header: Protocol, payload: &[u8]) -> Vec<u8> {
     let (src, dst) = (Ipv6Addr::LOCALHOST, Ipv6Addr::UNSPECIFIED);
-    let repr = Repr::new(src, dst, next_header, payload.len()).expect("fits");
+    let repr = Ipv6Repr::new(src, dst, next_header, payload.len()).expect("fits");
     let mut bytes = vec![0; HEADER_LEN];
     repr.emit(&mut bytes);
     bytes.extend(payload);
@@ -14,7 +14,7 @@ fn packet_of(next_header: Protocol, payload: &[u8]) -> Vec<u8> {
 }
 
 fn upper(next_header: Protocol, payload: &[u8]) -> Result<Upper, WalkError> {
-    Packet::new(&packet_of(next_header, payload)).expect("a packet").upper()
+    Ipv6Packet::new(&packet_of(next_header, payload)).expect("a packet").upper()
 }
 
 #[test]
@@ -77,12 +77,12 @@ proptest! {
         (src, dst) in any::<(u128, u128)>(), next: u8, hop_limit: u8, traffic_class: u8,
         label: u32, len in 0_usize..=65_535,
     ) {
-        let repr = Repr::new(src.into(), dst.into(), Protocol(next), len).expect("fits");
-        let repr = Repr { hop_limit, traffic_class, ..repr }.with_flow_label(label);
+        let repr = Ipv6Repr::new(src.into(), dst.into(), Protocol(next), len).expect("fits");
+        let repr = Ipv6Repr { hop_limit, traffic_class, ..repr }.with_flow_label(label);
         let mut bytes = [0; HEADER_LEN];
         repr.emit(&mut bytes);
-        let packet = Packet::new(&bytes).expect("a packet");
-        prop_assert_eq!(Repr::parse(&packet), repr);
+        let packet = Ipv6Packet::new(&bytes).expect("a packet");
+        prop_assert_eq!(Ipv6Repr::parse(&packet), repr);
         prop_assert_eq!(packet.missing(), len);
     }
 
@@ -105,7 +105,7 @@ proptest! {
             bytes[0] = 0x60;
             bytes[6] = [0, 43, 44, 51, 60][usize::from(next)];
         }
-        if let Ok(packet) = Packet::new(&bytes)
+        if let Ok(packet) = Ipv6Packet::new(&bytes)
             && let Ok(upper) = packet.upper()
         {
             prop_assert!(upper.offset <= packet.payload().len());
@@ -137,6 +137,7 @@ fn a_router_takes_a_hop_from_all_that_have_one() {
 #[test]
 fn a_flow_label_has_twenty_bits() {
     let (src, dst) = (Ipv6Addr::LOCALHOST, Ipv6Addr::UNSPECIFIED);
-    let repr = Repr::new(src, dst, Protocol::UDP, 0).expect("fits").with_flow_label(0xfff1_2345);
+    let repr =
+        Ipv6Repr::new(src, dst, Protocol::UDP, 0).expect("fits").with_flow_label(0xfff1_2345);
     assert_eq!(repr.flow_label(), 0x1_2345);
 }

@@ -1,4 +1,4 @@
-//! What has arrived: the body of [`Kind::Ack`](super::Kind::Ack).
+//! What has arrived: the body of [`Kind::Ack`](super::SapKind::Ack).
 
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -24,7 +24,7 @@ const FIXED_LEN: usize = 14;
 /// | then, for each run, 2 + 2 | numbers missing above it, numbers in it; from the largest down |
 /// | then, for each damaged packet, 2 | how far below the largest it lies |
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ack {
+pub struct SapAck {
     /// The largest packet number that has arrived, its low 32 bits.
     pub largest: u32,
     /// Microseconds since it arrived.
@@ -37,7 +37,7 @@ pub struct Ack {
     pub damaged: Vec<u16>,
 }
 
-impl Ack {
+impl SapAck {
     /// Reads the body.
     ///
     /// # Errors

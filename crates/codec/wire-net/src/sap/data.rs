@@ -1,5 +1,5 @@
-//! Messages: the head of the body of [`Kind::Data`](super::Kind::Data), and the body of
-//! [`Kind::Repair`](super::Kind::Repair).
+//! Messages: the head of the body of [`Kind::Data`](super::SapKind::Data), and the body of
+//! [`Kind::Repair`](super::SapKind::Repair).
 
 use core::ops::Range;
 
@@ -47,7 +47,7 @@ impl Span {
 /// In a message with spans their bytes are gathered at the front, where they are exact; the others
 /// follow in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Data {
+pub struct SapData {
     /// The stream.
     pub stream: u16,
     /// The number of the message among those of its stream and its kind.
@@ -59,7 +59,7 @@ pub struct Data {
 /// The longest head, in bytes.
 pub const MAX_HEAD: usize = FIXED_LEN + 4 * MAX_SPANS;
 
-impl Data {
+impl SapData {
     /// Its length, in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -116,15 +116,15 @@ pub fn block_check(block: &[u8]) -> u16 {
 
 /// What is asked for again: the same head, where the spans are those that are missed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Repair(pub Data);
+pub struct SapRepair(pub SapData);
 
-impl Repair {
+impl SapRepair {
     /// Reads the body.
     ///
     /// # Errors
-    /// As [`Data::parse`].
+    /// As [`SapData::parse`].
     pub fn parse(body: &[u8]) -> Result<Self, WireError> {
-        Data::parse(body).map(Self)
+        SapData::parse(body).map(Self)
     }
 
     /// Writes the body.

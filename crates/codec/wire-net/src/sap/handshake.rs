@@ -1,5 +1,5 @@
-//! How a connection begins: the bodies of [`Kind::Ping`](super::Kind::Ping) and
-//! [`Kind::Accept`](super::Kind::Accept).
+//! How a connection begins: the bodies of [`Kind::Ping`](super::SapKind::Ping) and
+//! [`Kind::Accept`](super::SapKind::Accept).
 
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -26,18 +26,18 @@ const ACCEPT_FIXED: usize = 8;
 /// | 6, 7 | length of the token, length of the handshake message |
 /// | then | token, handshake message, zeros up to 160 bytes in all |
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ping {
+pub struct SapPing {
     /// The connection id that the sender wants to receive with.
     pub connection: u32,
     /// The greatest datagram that the sender takes, in bytes, SAP header included.
     pub max_datagram: u16,
-    /// The token of a [`Kind::Retry`](super::Kind::Retry); empty at first.
+    /// The token of a [`Kind::Retry`](super::SapKind::Retry); empty at first.
     pub token: Bytes,
     /// The first message of the key exchange; empty if there is none.
     pub handshake: Bytes,
 }
 
-impl Ping {
+impl SapPing {
     /// Reads the body.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl Ping {
 /// | 6, 7 | length of the handshake message, zero |
 /// | then | handshake message |
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Accept {
+pub struct SapAccept {
     /// The connection id that the sender wants to receive with.
     pub connection: u32,
     /// The greatest datagram that the sender takes, in bytes, SAP header included.
@@ -93,7 +93,7 @@ pub struct Accept {
     pub handshake: Bytes,
 }
 
-impl Accept {
+impl SapAccept {
     /// Reads the body.
     ///
     /// # Errors

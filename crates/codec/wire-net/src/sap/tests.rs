@@ -3,8 +3,13 @@ use proptest::prelude::*;
 
 use super::*;
 
-const HEADER: Header =
-    Header { kind: Kind::Data, flags: flags::APPROXIMATE, exact: 12, connection: 7, number: 9 };
+const HEADER: SapHeader = SapHeader {
+    kind: SapKind::Data,
+    flags: flags::APPROXIMATE,
+    exact: 12,
+    connection: 7,
+    number: 9,
+};
 
 fn datagram(exact: &[u8], rest: &[u8]) -> Bytes {
     [&HEADER.emit([exact, &[]]), exact, rest].concat().into()
@@ -21,7 +26,7 @@ fn any_single_wrong_bit_is_found_where_it_matters_and_only_there() {
     for bit in 0..good.len() * 8 {
         let mut damaged = good.to_vec();
         damaged[bit / 8] ^= 0x80 >> (bit % 8);
-        let parsed = Packet::parse(&damaged.into());
+        let parsed = SapPacket::parse(&damaged.into());
         let (header, body) = (parsed.is_ok(), parsed.is_ok_and(|packet| packet.intact));
         assert_eq!((header, body), (bit >= 160, bit >= 160 + 96), "bit {bit}");
     }
@@ -33,7 +38,7 @@ fn another_version_is_named() {
     bytes[0] = 0x25;
     let check = crc32c::crc32c(&bytes[..16]);
     put_u32(&mut bytes, 16, check);
-    let error = Packet::parse(&bytes.into()).expect_err("version 2");
+    let error = SapPacket::parse(&bytes.into()).expect_err("version 2");
     assert_eq!(error, WireError::Version { header: NAME, expected: 1, found: 2 });
 }
 
@@ -41,16 +46,16 @@ fn another_version_is_named() {
 fn a_head_is_as_long_as_its_spans_make_it() {
     for count in [0, 1, 5, data::MAX_SPANS] {
         let spans = (0..count as u16).map(|at| Span { start: at * 10, len: 3 }).collect();
-        let head = Data { stream: 1, number: 2, spans };
+        let head = SapData { stream: 1, number: 2, spans };
         assert_eq!((head.len(), head.is_empty()), (data::FIXED_LEN + 4 * count, count == 0));
-        assert_eq!(Repair(head.clone()).emit().len(), head.len());
+        assert_eq!(SapRepair(head.clone()).emit().len(), head.len());
     }
 }
 
 #[test]
 fn a_body_that_is_too_short_is_damaged() {
     let whole = datagram(b"twelve bytes", b"");
-    assert!(!Packet::parse(&whole.slice(..25)).expect("the header is there").intact);
+    assert!(!SapPacket::parse(&whole.slice(..25)).expect("the header is there").intact);
 }
 
 proptest! {
@@ -58,11 +63,11 @@ proptest! {
     fn headers_survive(
         flags: u8, connection: u32, number: u32, exact in bytes(50), rest in bytes(50),
     ) {
-        for kind in Kind::ALL {
-            let header = Header { kind, flags, exact: exact.len() as u16, connection, number };
+        for kind in SapKind::ALL {
+            let header = SapHeader { kind, flags, exact: exact.len() as u16, connection, number };
             let (front, back) = exact.split_at(exact.len() / 2);
             let datagram = [&header.emit([front, back])[..], &exact, &rest].concat();
-            let packet = Packet::parse(&datagram.into()).expect("a datagram");
+            let packet = SapPacket::parse(&datagram.into()).expect("a datagram");
             prop_assert_eq!((packet.header, packet.intact), (header, true));
             prop_assert_eq!(&packet.body[..], &[&exact[..], &rest].concat()[..]);
         }
@@ -75,21 +80,22 @@ proptest! {
         token in bytes(handshake::MAX_TOKEN), handshake in bytes(handshake::MAX_HANDSHAKE),
         spans in vec(any::<(u16, u16)>(), 0..data::MAX_SPANS),
     ) {
-        let ack = Ack { largest: a, delay: b, room: c, runs, damaged };
-        prop_assert_eq!(Ack::parse(&ack.emit()), Ok(ack));
-        let ping = Ping { connection: a, max_datagram, token, handshake: handshake.clone() };
-        prop_assert_eq!(Ping::parse(&ping.emit()), Ok(ping));
-        let accept = Accept { connection: b, max_datagram, handshake };
-        prop_assert_eq!(Accept::parse(&accept.emit()), Ok(accept));
+        let ack = SapAck { largest: a, delay: b, room: c, runs, damaged };
+        prop_assert_eq!(SapAck::parse(&ack.emit()), Ok(ack));
+        let ping = SapPing { connection: a, max_datagram, token, handshake: handshake.clone() };
+        prop_assert_eq!(SapPing::parse(&ping.emit()), Ok(ping));
+        let accept = SapAccept { connection: b, max_datagram, handshake };
+        prop_assert_eq!(SapAccept::parse(&accept.emit()), Ok(accept));
         let spans = spans.into_iter().map(|(start, len)| Span { start, len }).collect();
-        let repair = Repair(Data { stream: max_datagram, number: c, spans });
-        prop_assert_eq!(Repair::parse(&repair.emit()), Ok(repair));
+        let repair = SapRepair(SapData { stream: max_datagram, number: c, spans });
+        prop_assert_eq!(SapRepair::parse(&repair.emit()), Ok(repair));
     }
 
     #[test]
     fn arbitrary_bytes_never_panic(body in bytes(300)) {
-        let _ = Packet::parse(&body);
-        let _ = (Ack::parse(&body), Repair::parse(&body), Ping::parse(&body), Accept::parse(&body));
+        let _ = SapPacket::parse(&body);
+        let _ = (SapAck::parse(&body), SapRepair::parse(&body));
+        let _ = (SapPing::parse(&body), SapAccept::parse(&body));
     }
 }
 
@@ -100,13 +106,13 @@ fn lists_are_as_long_as_they_may_be_and_no_longer() {
     for more in [0, 1] {
         let mut body = vec![0; 2_000];
         body[2] = (data::MAX_SPANS + more) as u8;
-        assert_eq!(Data::parse(&body).is_ok(), more == 0, "spans");
+        assert_eq!(SapData::parse(&body).is_ok(), more == 0, "spans");
         let mut body = vec![0; 2_000];
         body[12] = (ack::MAX_RUNS + more) as u8;
-        assert_eq!(Ack::parse(&body).is_ok(), more == 0, "runs");
+        assert_eq!(SapAck::parse(&body).is_ok(), more == 0, "runs");
         let mut body = vec![0; 2_000];
         body[13] = (ack::MAX_DAMAGED + more) as u8;
-        assert_eq!(Ack::parse(&body).is_ok(), more == 0, "damaged");
+        assert_eq!(SapAck::parse(&body).is_ok(), more == 0, "damaged");
     }
 }
 
@@ -126,15 +132,15 @@ fn an_unknown_kind_is_named() {
     bytes[0] = 0x1f;
     let check = crc32c::crc32c(&bytes[..16]);
     put_u32(&mut bytes, 16, check);
-    let error = Packet::parse(&bytes.into()).expect_err("kind 15");
+    let error = SapPacket::parse(&bytes.into()).expect_err("kind 15");
     assert_eq!(error, WireError::Illegal { header: NAME, field: "kind", found: 15 });
 }
 
 #[test]
 fn the_exact_part_is_what_the_header_says_or_what_is_there_of_it() {
-    let packet = Packet::parse(&datagram(b"twelve bytes", b"and more")).expect("a datagram");
+    let packet = SapPacket::parse(&datagram(b"twelve bytes", b"and more")).expect("a datagram");
     assert_eq!(packet.exact(), Bytes::from_static(b"twelve bytes"));
-    let cut = Packet::parse(&datagram(b"twelve bytes", b"").slice(..HEADER_LEN + 6));
+    let cut = SapPacket::parse(&datagram(b"twelve bytes", b"").slice(..HEADER_LEN + 6));
     assert_eq!(cut.expect("its header is whole").exact(), Bytes::from_static(b"twelve"));
 }
 

@@ -3,9 +3,10 @@
 use bytes::{Bytes, BytesMut};
 use windfall_base::Payload;
 
-use super::{Cutting, Description, Kind, OpenChecksum, SegmentError};
+use super::{Cutting, Description, OffloadKind, OpenChecksum, SegmentError};
+use crate::Protocol;
 use crate::checksum::{Sum, checksum};
-use crate::{Protocol, ip};
+use crate::ip::IpPacket;
 
 const TCP_FIN: u8 = 0x01;
 const TCP_PSH: u8 = 0x08;
@@ -53,7 +54,7 @@ fn complete(packet: &mut [u8], open: OpenChecksum) -> Result<(), SegmentError> {
 
 /// The headers of a large segment, and how they change from packet to packet.
 struct Template {
-    kind: Kind,
+    kind: OffloadKind,
     size: usize,
     /// Where the transport header begins.
     start: usize,
@@ -66,22 +67,24 @@ struct Template {
 
 impl Template {
     fn new(packet: &[u8], cutting: Cutting, start: usize) -> Result<Self, SegmentError> {
-        let view = ip::Packet::new(packet).map_err(|_| SegmentError::Headers)?;
+        let view = IpPacket::new(packet).map_err(|_| SegmentError::Headers)?;
         let (least, identification) = match (&view, cutting.kind) {
-            (ip::Packet::V4(v4), Kind::TcpV4 | Kind::Udp) => (v4.header_len(), v4.identification()),
-            (ip::Packet::V6(_), Kind::TcpV6 | Kind::Udp) => (40, 0),
+            (IpPacket::V4(v4), OffloadKind::TcpV4 | OffloadKind::Udp) => {
+                (v4.header_len(), v4.identification())
+            }
+            (IpPacket::V6(_), OffloadKind::TcpV6 | OffloadKind::Udp) => (40, 0),
             _ => return Err(SegmentError::Headers),
         };
         let transport = packet.get(start..).ok_or(SegmentError::Headers)?;
         let (header, sequence) = match cutting.kind {
-            Kind::Udp => (8, 0),
-            Kind::TcpV4 | Kind::TcpV6 => {
+            OffloadKind::Udp => (8, 0),
+            OffloadKind::TcpV4 | OffloadKind::TcpV6 => {
                 let fixed = transport.first_chunk::<20>().ok_or(SegmentError::Headers)?;
                 let sequence = u32::from_be_bytes([fixed[4], fixed[5], fixed[6], fixed[7]]);
                 (usize::from(fixed[12] >> 4) * 4, sequence)
             }
         };
-        let enough = if cutting.kind == Kind::Udp { 8 } else { 20 };
+        let enough = if cutting.kind == OffloadKind::Udp { 8 } else { 20 };
         if start < least || header < enough || header >= transport.len() {
             return Err(SegmentError::Headers);
         }
@@ -129,11 +132,11 @@ impl Template {
         let transport_len = (len - self.start) as u32;
         let transport = &mut head[self.start..];
         let (protocol, field) = match self.kind {
-            Kind::Udp => {
+            OffloadKind::Udp => {
                 put(transport, 4, transport_len as u16);
                 (Protocol::UDP, 6)
             }
-            Kind::TcpV4 | Kind::TcpV6 => {
+            OffloadKind::TcpV4 | OffloadKind::TcpV6 => {
                 let sequence = self.sequence.wrapping_add((number * self.size) as u32);
                 transport[4..8].copy_from_slice(&sequence.to_be_bytes());
                 if !last {
@@ -149,7 +152,8 @@ impl Template {
         let mut sum = self.addresses.pseudo_header(protocol, transport_len);
         sum.add(transport);
         sum.add(body);
-        let sum = if self.kind == Kind::Udp { sum.nonzero_checksum() } else { sum.checksum() };
+        let sum =
+            if self.kind == OffloadKind::Udp { sum.nonzero_checksum() } else { sum.checksum() };
         put(transport, field, sum);
     }
 }

@@ -3,9 +3,10 @@
 use bytes::{Bytes, BytesMut};
 use windfall_base::Payload;
 
-use super::{Cutting, Description, Kind, OpenChecksum};
+use super::{Cutting, Description, OffloadKind, OpenChecksum};
+use crate::Protocol;
 use crate::checksum::{Sum, checksum};
-use crate::{Protocol, ip};
+use crate::ip::IpPacket;
 
 /// The longest segment, headers included: what IPv4's length field can say.
 const LONGEST: usize = 65_535;
@@ -83,13 +84,13 @@ impl Segment {
     fn parse(packet: &Payload) -> Option<Self> {
         let [first, second] = packet.slices();
         // The headers lie in one slice nearly always, and the rest is not worth a copy.
-        let view = ip::Packet::new(first).ok()?;
+        let view = IpPacket::new(first).ok()?;
         let (start, total) = match &view {
-            ip::Packet::V4(v4) => {
+            IpPacket::V4(v4) => {
                 let plain = v4.header_len() == 20 && !v4.is_fragment() && v4.checksum_holds();
                 (plain && v4.protocol() == Protocol::TCP).then_some((20, v4.total_len()))?
             }
-            ip::Packet::V6(v6) => {
+            IpPacket::V6(v6) => {
                 (v6.next_header() == Protocol::TCP).then_some((40, v6.total_len()))?
             }
         };
@@ -228,7 +229,7 @@ impl Open {
                 slices: [head, body].into_iter().filter(|slice| !slice.is_empty()).collect(),
             };
         }
-        let kind = if self.start == 20 { Kind::TcpV4 } else { Kind::TcpV6 };
+        let kind = if self.start == 20 { OffloadKind::TcpV4 } else { OffloadKind::TcpV6 };
         let mut slices = Vec::with_capacity(self.rest.len() + 3);
         let headers = self.head.len();
         slices.push(merged_head(&self.head, self.start, self.total, self.pushes));
@@ -262,7 +263,7 @@ fn merged_head(head: &[u8], start: usize, total: usize, pushes: bool) -> Bytes {
     if pushes {
         head[start + 13] |= TCP_PSH;
     }
-    let pseudo = ip::Packet::new(&head).map_or_else(
+    let pseudo = IpPacket::new(&head).map_or_else(
         |_| Sum::new(),
         |view| view.addresses().pseudo_header(Protocol::TCP, (total - start) as u32),
     );

@@ -4,7 +4,8 @@ use windfall_base::Payload;
 
 use super::*;
 use crate::checksum::Sum;
-use crate::{Addresses, Protocol, ip};
+use crate::ip::IpPacket;
+use crate::{Addresses, Protocol};
 
 const SIZE: usize = 100;
 
@@ -30,14 +31,14 @@ fn segment(v6: bool, data: &[u8], flags: u8) -> (Description, Vec<u8>) {
     packet.extend([0, 0, 0, 9, 0x80, flags, 1, 2, 0, 0, 0, 0]);
     packet.extend([1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2]);
     packet.extend(data);
-    let addresses = ip::Packet::new(&packet).expect("a header").addresses();
+    let addresses = IpPacket::new(&packet).expect("a header").addresses();
     let open = !addresses.pseudo_header(Protocol::TCP, tcp_len.into()).checksum();
     packet[start + 16..start + 18].copy_from_slice(&open.to_be_bytes());
     if !v6 {
         let sum = crate::checksum::checksum(&packet[..20]);
         packet[10..12].copy_from_slice(&sum.to_be_bytes());
     }
-    let kind = if v6 { Kind::TcpV6 } else { Kind::TcpV4 };
+    let kind = if v6 { OffloadKind::TcpV6 } else { OffloadKind::TcpV4 };
     let description = Description {
         checksum: Some(OpenChecksum { start: start as u16, offset: 16 }),
         cutting: Some(Cutting { kind, size: SIZE as u16 }),
@@ -52,16 +53,16 @@ fn cut_all(description: &Description, packet: &[u8]) -> Vec<Payload> {
 }
 
 fn addresses(packet: &[u8]) -> Addresses {
-    ip::Packet::new(packet).expect("an IP packet").addresses()
+    IpPacket::new(packet).expect("an IP packet").addresses()
 }
 
 /// Whether the packet is whole: lengths and both checksums.
 fn is_valid_tcp(packet: &[u8]) -> bool {
-    let view = ip::Packet::new(packet).expect("an IP packet");
+    let view = IpPacket::new(packet).expect("an IP packet");
     let start = if packet[0] >> 4 == 4 { 20 } else { 40 };
     let header_holds = match view {
-        ip::Packet::V4(v4) => v4.checksum_holds(),
-        ip::Packet::V6(_) => true,
+        IpPacket::V4(v4) => v4.checksum_holds(),
+        IpPacket::V6(_) => true,
     };
     let len = (packet.len() - start) as u32;
     let mut sum = addresses(packet).pseudo_header(Protocol::TCP, len);
@@ -281,12 +282,12 @@ fn udp_segments_become_datagrams() {
     packet.extend([9; 150]);
     let description = Description {
         checksum: Some(OpenChecksum { start: 20, offset: 6 }),
-        cutting: Some(Cutting { kind: Kind::Udp, size: 100 }),
+        cutting: Some(Cutting { kind: OffloadKind::Udp, size: 100 }),
     };
     let packets: Vec<_> = cut_all(&description, &packet).iter().map(Payload::to_bytes).collect();
     assert_eq!(packets.iter().map(Bytes::len).collect::<Vec<_>>(), [128, 78]);
     for packet in packets {
-        let datagram = crate::udp::Packet::new(&packet[20..]).expect("a datagram");
+        let datagram = crate::udp::UdpPacket::new(&packet[20..]).expect("a datagram");
         assert!(datagram.checksum_holds(&addresses(&packet)));
         assert_eq!(datagram.missing(), 0);
     }
@@ -325,8 +326,14 @@ fn descriptions_that_make_no_sense_are_refused() {
         SegmentError::Checksum { at: 400, len: 352 }
     );
     assert_eq!(refuse(with(None, description.cutting), &packet), SegmentError::Cutting);
-    assert_eq!(refuse(with(open(20, 16), cutting(Kind::TcpV4, 0)), &packet), SegmentError::Cutting);
-    assert_eq!(refuse(with(open(20, 16), cutting(Kind::TcpV6, 9)), &packet), SegmentError::Headers);
+    assert_eq!(
+        refuse(with(open(20, 16), cutting(OffloadKind::TcpV4, 0)), &packet),
+        SegmentError::Cutting
+    );
+    assert_eq!(
+        refuse(with(open(20, 16), cutting(OffloadKind::TcpV6, 9)), &packet),
+        SegmentError::Headers
+    );
     assert_eq!(refuse(description, &packet[..30]), SegmentError::Headers);
     assert_eq!(Description::parse(&[0, 9, 0, 0, 0, 0, 0, 0, 0, 0]), Err(SegmentError::Kind(9)));
 }
@@ -341,7 +348,8 @@ proptest! {
         let description = Description {
             checksum: open.map(|(start, offset)| OpenChecksum { start, offset }),
             cutting: cutting.map(|(kind, size)| {
-                Cutting { kind: [Kind::TcpV4, Kind::TcpV6, Kind::Udp][kind as usize], size }
+                let kinds = [OffloadKind::TcpV4, OffloadKind::TcpV6, OffloadKind::Udp];
+                Cutting { kind: kinds[kind as usize], size }
             }),
         };
         prop_assert_eq!(Description::parse(&description.emit(headers)), Ok(description));

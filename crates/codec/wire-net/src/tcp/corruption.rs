@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 
 use super::kinds::CorruptionKinds;
 use super::options::RawOptions;
-use super::{FLAGS_AT, Flags, HEADER_LEN, Packet};
+use super::{FLAGS_AT, HEADER_LEN, TcpFlags, TcpPacket};
 use crate::addresses::Addresses;
 use crate::ecn::Ecn;
 use crate::field::u32_at;
@@ -54,7 +54,7 @@ pub fn crc(
         }
     }
     fields.extend(header[..12].iter().copied());
-    let flags = covered_flags(Flags(header[FLAGS_AT]));
+    let flags = covered_flags(TcpFlags(header[FLAGS_AT]));
     let mut covered = ArrayVec::<u8, 64>::new();
     match packing {
         Packing::Packed => {
@@ -78,7 +78,7 @@ pub fn crc(
 }
 
 /// CWR, ECE, ACK, RST, SYN and FIN as six low bits, in this order.
-const fn covered_flags(flags: Flags) -> u8 {
+const fn covered_flags(flags: TcpFlags) -> u8 {
     (flags.0 & 0xc0) >> 2 | (flags.0 & 0x10) >> 1 | flags.0 & 0x07
 }
 
@@ -121,7 +121,7 @@ pub fn holds(
     packing: Packing,
     ecn: Ecn,
     addresses: &Addresses,
-    packet: &Packet<'_>,
+    packet: &TcpPacket<'_>,
 ) -> Option<bool> {
     let header = packet.header();
     let at = find_crc(header, kinds)?;

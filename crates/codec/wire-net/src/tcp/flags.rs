@@ -5,9 +5,9 @@ use core::ops::{BitOr, BitOrAssign, Sub};
 
 /// The eight control bits, FIN the least significant (RFC 9293, section 3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(pub u8);
+pub struct TcpFlags(pub u8);
 
-impl Flags {
+impl TcpFlags {
     /// No bit.
     pub const NONE: Self = Self(0);
     /// No more data from the sender.
@@ -40,20 +40,20 @@ impl Flags {
     }
 }
 
-impl BitOr for Flags {
+impl BitOr for TcpFlags {
     type Output = Self;
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
 
-impl BitOrAssign for Flags {
+impl BitOrAssign for TcpFlags {
     fn bitor_assign(&mut self, other: Self) {
         self.0 |= other.0;
     }
 }
 
-impl Sub for Flags {
+impl Sub for TcpFlags {
     type Output = Self;
     /// These bits without those of `other`.
     fn sub(self, other: Self) -> Self {
@@ -61,7 +61,7 @@ impl Sub for Flags {
     }
 }
 
-impl fmt::Display for Flags {
+impl fmt::Display for TcpFlags {
     /// In tcpdump's letters: `S` SYN, `F` FIN, `R` RST, `P` PSH, `U` URG, `E` ECE, `W` CWR, `.`
     /// ACK.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

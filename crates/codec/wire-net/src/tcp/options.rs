@@ -82,7 +82,7 @@ pub struct SackBlock {
 
 /// The options of one segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct TcpOptions {
     /// The largest segment that the sender takes, in bytes of data (RFC 9293, section 3.7.1).
     pub mss: Option<u16>,
     /// The shift of the sender's windows (RFC 7323, section 2); as received, perhaps above 14.
@@ -109,7 +109,7 @@ pub struct Options {
     pub unknown: OptionBytes,
 }
 
-impl Options {
+impl TcpOptions {
     /// Reads an option area; a repeated option counts once, as it stood first.
     ///
     /// # Errors

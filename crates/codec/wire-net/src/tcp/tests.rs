@@ -18,11 +18,11 @@ const SYN: [u8; 40] = [
 
 #[test]
 fn a_kernels_syn_is_read_and_written_byte_by_byte() {
-    let packet = Packet::new(&SYN).unwrap();
+    let packet = TcpPacket::new(&SYN).unwrap();
     let kinds = CorruptionKinds::default();
-    let repr = Repr::parse(&packet, &kinds).unwrap();
+    let repr = TcpRepr::parse(&packet, &kinds).unwrap();
     assert_eq!((repr.src_port, repr.dst_port), (46978, 5201));
-    assert_eq!(repr.flags, Flags::SYN);
+    assert_eq!(repr.flags, TcpFlags::SYN);
     assert_eq!(repr.options.mss, Some(1460));
     assert_eq!(repr.options.window_scale, Some(7));
     assert!(repr.options.sack_permitted);
@@ -34,17 +34,17 @@ fn a_kernels_syn_is_read_and_written_byte_by_byte() {
 fn a_data_offset_outside_the_bytes_is_refused() {
     let mut bytes = SYN;
     bytes[12] = 0xf0;
-    assert!(Packet::new(&bytes).is_err());
+    assert!(TcpPacket::new(&bytes).is_err());
     bytes[12] = 0x40;
-    assert!(Packet::new(&bytes).is_err());
-    assert!(Packet::new(&bytes[..19]).is_err());
+    assert!(TcpPacket::new(&bytes).is_err());
+    assert!(TcpPacket::new(&bytes[..19]).is_err());
 }
 
 #[test]
 fn the_timestamps_take_twelve_bytes() {
     //= S2.2
     let kinds = CorruptionKinds::default();
-    let mut repr = Repr { flags: Flags::ACK, ..Repr::default() };
+    let mut repr = TcpRepr { flags: TcpFlags::ACK, ..TcpRepr::default() };
     assert_eq!(repr.emit(&kinds).unwrap().len(), 20);
     repr.options.timestamps = Some(Timestamps::default());
     assert_eq!(repr.emit(&kinds).unwrap().len(), 32);
@@ -53,14 +53,15 @@ fn the_timestamps_take_twelve_bytes() {
 #[test]
 fn more_options_than_fit_are_refused() {
     let block = SackBlock { left: Seq32(1), right: Seq32(2) };
-    let mut options = Options { timestamps: Some(Timestamps::default()), ..Options::default() };
+    let mut options =
+        TcpOptions { timestamps: Some(Timestamps::default()), ..TcpOptions::default() };
     options.sack.extend([block; 4]);
     assert!(options.emit(&CorruptionKinds::default()).is_err());
     options.sack.pop();
     assert_eq!(options.emit(&CorruptionKinds::default()).unwrap().len(), 40);
 }
 
-fn any_options() -> impl Strategy<Value = Options> {
+fn any_options() -> impl Strategy<Value = TcpOptions> {
     let block = (any::<u32>(), any::<u32>())
         .prop_map(|(left, right)| SackBlock { left: Seq32(left), right: Seq32(right) });
     let notification = prop_oneof![
@@ -78,7 +79,7 @@ fn any_options() -> impl Strategy<Value = Options> {
         prop_oneof![Just(&[][..]), Just(&[99, 2][..]), Just(&[28, 4, 1, 2][..])],
     )
         .prop_map(|(mss, scale, sackp, stamps, sack, detection, notification, unknown)| {
-            Options {
+            TcpOptions {
                 mss,
                 window_scale: scale,
                 sack_permitted: sackp,
@@ -92,11 +93,11 @@ fn any_options() -> impl Strategy<Value = Options> {
         })
 }
 
-fn any_repr() -> impl Strategy<Value = Repr> {
+fn any_repr() -> impl Strategy<Value = TcpRepr> {
     (any::<(u16, u16, u32, u32, u8, u16, u16)>(), any_options()).prop_map(|(fields, options)| {
         let (src_port, dst_port, seq, ack, flags, window, urgent) = fields;
-        let (seq, ack, flags) = (Seq32(seq), Seq32(ack), Flags(flags));
-        Repr { src_port, dst_port, seq, ack, flags, window, urgent, options }
+        let (seq, ack, flags) = (Seq32(seq), Seq32(ack), TcpFlags(flags));
+        TcpRepr { src_port, dst_port, seq, ack, flags, window, urgent, options }
     })
 }
 
@@ -117,17 +118,17 @@ proptest! {
         fill_checksum(&addresses(), &mut bytes, &data);
         prop_assert!(checksum_holds(&addresses(), [&bytes, &data]));
         bytes.extend(&data);
-        let packet = Packet::new(&bytes).unwrap();
+        let packet = TcpPacket::new(&bytes).unwrap();
         prop_assert_eq!(packet.payload(), &data);
-        prop_assert_eq!(&Repr::parse(&packet, &kinds).unwrap(), &repr);
-        prop_assert_eq!(&Repr::parse_lenient(&packet, &kinds), &repr);
+        prop_assert_eq!(&TcpRepr::parse(&packet, &kinds).unwrap(), &repr);
+        prop_assert_eq!(&TcpRepr::parse_lenient(&packet, &kinds), &repr);
     }
 
     #[test]
     fn arbitrary_bytes_never_panic(bytes in vec(any::<u8>(), 0..100), kinds in any_kinds()) {
-        if let Ok(packet) = Packet::new(&bytes) {
-            let lenient = Repr::parse_lenient(&packet, &kinds);
-            if let Ok(strict) = Repr::parse(&packet, &kinds) {
+        if let Ok(packet) = TcpPacket::new(&bytes) {
+            let lenient = TcpRepr::parse_lenient(&packet, &kinds);
+            if let Ok(strict) = TcpRepr::parse(&packet, &kinds) {
                 prop_assert_eq!(strict, lenient.clone());
             }
             let _ = lenient.emit(&kinds);
@@ -140,30 +141,32 @@ proptest! {
 
 #[test]
 fn sets_of_flags_are_asked_joined_and_taken_apart() {
-    let both = Flags::SYN | Flags::ACK;
-    assert!(both.has(Flags::SYN) && both.has(Flags::ACK) && both.has(both));
-    assert!(!both.has(Flags::FIN) && !both.has(Flags::SYN | Flags::FIN));
-    assert!(both.has(Flags::NONE) && !both.has_any(Flags::NONE));
-    assert!(both.has_any(Flags::SYN | Flags::FIN) && !both.has_any(Flags::FIN | Flags::RST));
-    assert_eq!(both - Flags::ACK, Flags::SYN);
-    assert_eq!(both - Flags::FIN, both);
-    let mut flags = Flags::PSH;
+    let both = TcpFlags::SYN | TcpFlags::ACK;
+    assert!(both.has(TcpFlags::SYN) && both.has(TcpFlags::ACK) && both.has(both));
+    assert!(!both.has(TcpFlags::FIN) && !both.has(TcpFlags::SYN | TcpFlags::FIN));
+    assert!(both.has(TcpFlags::NONE) && !both.has_any(TcpFlags::NONE));
+    assert!(
+        both.has_any(TcpFlags::SYN | TcpFlags::FIN) && !both.has_any(TcpFlags::FIN | TcpFlags::RST)
+    );
+    assert_eq!(both - TcpFlags::ACK, TcpFlags::SYN);
+    assert_eq!(both - TcpFlags::FIN, both);
+    let mut flags = TcpFlags::PSH;
     flags |= both;
     assert_eq!(flags.0, 0x1a);
-    assert_eq!((flags.to_string(), Flags::NONE.to_string()), ("SP.".into(), "none".into()));
-    assert_eq!(Flags(0xff).to_string(), "SFRPUEW.");
+    assert_eq!((flags.to_string(), TcpFlags::NONE.to_string()), ("SP.".into(), "none".into()));
+    assert_eq!(TcpFlags(0xff).to_string(), "SFRPUEW.");
 }
 
 #[test]
 fn a_damaged_segment_fails_its_checksum() {
-    let packet = Packet::new(&SYN).unwrap();
+    let packet = TcpPacket::new(&SYN).unwrap();
     assert_eq!(packet.checksum(), 0);
     let mut segment = SYN;
     let (header, data) = segment.split_at_mut(20);
     put_checksum_of(header, data);
     assert!(checksum_holds(&addresses(), [&segment[..7], &segment[7..]]));
     let stored = u16::from_be_bytes([segment[16], segment[17]]);
-    assert_eq!(Packet::new(&segment).unwrap().checksum(), stored);
+    assert_eq!(TcpPacket::new(&segment).unwrap().checksum(), stored);
     for bit in 0..segment.len() * 8 {
         let mut damaged = segment;
         damaged[bit / 8] ^= 0x80 >> (bit % 8);

@@ -3,7 +3,10 @@
 use windfall_base::{Check, Damage, DropReason, Transport};
 use windfall_ip::{Datagram, ErrorReport};
 use windfall_wire_net::udplite::Coverage;
-use windfall_wire_net::{Addresses, Protocol, WireError, icmpv4, icmpv6, udp, udplite};
+use windfall_wire_net::{
+    Addresses, Icmpv4Repr, Icmpv6Repr, Protocol, UdpLitePacket, UdpLiteRepr, UdpPacket, UdpRepr,
+    WireError,
+};
 
 use super::icmp_of;
 use super::sockets::{Covered, Kind, Sender};
@@ -33,12 +36,12 @@ pub(super) fn header(
     let src_port = sender.local.port();
     let protocol = match sender.transport {
         Transport::Udp => {
-            udp::Repr { src_port, dst_port }.emit(&mut header, addresses, data).ok()?;
+            UdpRepr { src_port, dst_port }.emit(&mut header, addresses, data).ok()?;
             Protocol::UDP
         }
         Transport::UdpLite { send_coverage, .. } => {
             let coverage = Coverage::requested(send_coverage);
-            udplite::Repr { src_port, dst_port, coverage }.emit(&mut header, addresses, data);
+            UdpLiteRepr { src_port, dst_port, coverage }.emit(&mut header, addresses, data);
             Protocol::UDP_LITE
         }
         Transport::Tcp => return None,
@@ -46,10 +49,10 @@ pub(super) fn header(
             let (id, seq) = (src_port, sender.echo);
             match addresses {
                 Addresses::V4 { .. } => {
-                    icmpv4::Repr::EchoRequest { id, seq }.emit(&mut header, data);
+                    Icmpv4Repr::EchoRequest { id, seq }.emit(&mut header, data);
                 }
                 Addresses::V6 { .. } => {
-                    icmpv6::Repr::EchoRequest { id, seq }.emit(&mut header, addresses, data);
+                    Icmpv6Repr::EchoRequest { id, seq }.emit(&mut header, addresses, data);
                 }
             }
             icmp_of(addresses)
@@ -83,7 +86,7 @@ pub(super) fn read(datagram: &Datagram) -> Result<Arrival, DropReason> {
 
 fn read_udp(datagram: &Datagram) -> Result<Arrival, DropReason> {
     let [head, tail] = datagram.slices();
-    let packet = udp::Packet::new(head).map_err(|_| DropReason::Malformed)?;
+    let packet = UdpPacket::new(head).map_err(|_| DropReason::Malformed)?;
     if datagram.damage.missing > 0 {
         return Err(DropReason::Truncated);
     }
@@ -106,7 +109,7 @@ fn read_udp(datagram: &Datagram) -> Result<Arrival, DropReason> {
 
 fn read_udplite(datagram: &Datagram) -> Result<Arrival, DropReason> {
     let ([head, tail], have) = (datagram.slices(), datagram.have());
-    let packet = udplite::Packet::truncated(head, datagram.len).map_err(|error| match error {
+    let packet = UdpLitePacket::truncated(head, datagram.len).map_err(|error| match error {
         WireError::Length { .. } => DropReason::UdpLiteCoverage,
         WireError::Illegal { .. } => DropReason::UdpLiteChecksum,
         _ => DropReason::Malformed,

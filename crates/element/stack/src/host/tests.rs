@@ -343,12 +343,11 @@ fn the_hop_limit_ends_a_walk_and_its_source_hears_of_it() {
     let mut row = Row::line(1500);
     let echo = |hop_limit: u8| {
         let (src, dst) = ([10, 0, 0, 1].into(), [10, 2, 0, 1].into());
-        let mut repr =
-            windfall_wire_net::ipv4::Repr::new(src, dst, Protocol::ICMP, 8).expect("fits");
+        let mut repr = windfall_wire_net::Ipv4Repr::new(src, dst, Protocol::ICMP, 8).expect("fits");
         repr.hop_limit = hop_limit;
         let mut packet = vec![0; 28];
         repr.emit(&mut packet);
-        let request = windfall_wire_net::icmpv4::Repr::EchoRequest { id: 7, seq: 1 };
+        let request = windfall_wire_net::Icmpv4Repr::EchoRequest { id: 7, seq: 1 };
         request.emit(&mut packet[20..], &[]);
         Frame::packet(packet)
     };
@@ -413,7 +412,7 @@ fn sensible(stream: &mut Stream, now: Instant) -> (Port, Input) {
     let id = pick(&[1, 2]);
     let mut packet = match addresses {
         Addresses::V4 { src, dst } => {
-            let repr = windfall_wire_net::ipv4::Repr::new(src, dst, protocol, upper.len());
+            let repr = windfall_wire_net::Ipv4Repr::new(src, dst, protocol, upper.len());
             let mut repr = repr.expect("fits");
             (repr.hop_limit, repr.identification) = (pick(&[1, 2, 64]), id.into());
             repr.dont_fragment = pick(&[0, 1]) == 1;
@@ -421,7 +420,7 @@ fn sensible(stream: &mut Stream, now: Instant) -> (Port, Input) {
             pieces[usize::from(pick(&[0, 1, 2])) % pieces.len()].clone()
         }
         Addresses::V6 { src, dst } => {
-            let repr = windfall_wire_net::ipv6::Repr::new(src, dst, protocol, upper.len());
+            let repr = windfall_wire_net::Ipv6Repr::new(src, dst, protocol, upper.len());
             let mut repr = repr.expect("fits");
             repr.hop_limit = pick(&[1, 2, 64]);
             let pieces = windfall_ip::fragment::cut_v6(&repr, id.into(), &upper.into(), 1280);
@@ -577,21 +576,22 @@ fn streams_keep_the_laws_of_a_node() {
 
 /// A segment from one of a few strangers, often one that opens a connection.
 fn any_segment(stream: &mut Stream, now: Instant) -> (Port, Input) {
-    use windfall_wire_net::tcp::{CorruptionKinds, Flags, Repr, fill_checksum};
+    use windfall_wire_net::tcp::{CorruptionKinds, fill_checksum};
+    use windfall_wire_net::{TcpFlags, TcpRepr};
     let src = [10, 0, 0, 10 + stream.below(3) as u8].into();
     let dst = [10, 0, 0, 2].into();
     let opens = stream.below(2) == 0;
-    let header = Repr {
+    let header = TcpRepr {
         src_port: 1_000,
         dst_port: 80 + u16::from(stream.below(8) == 0),
         seq: windfall_base::seq::Seq32(stream.below(4) as u32),
-        flags: if opens { Flags::SYN } else { Flags(stream.below(256) as u8) },
+        flags: if opens { TcpFlags::SYN } else { TcpFlags(stream.below(256) as u8) },
         window: stream.below(2_000) as u16,
-        ..Repr::default()
+        ..TcpRepr::default()
     };
     let mut segment = header.emit(&CorruptionKinds::default()).expect("a header").to_vec();
     fill_checksum(&Addresses::V4 { src, dst }, &mut segment, &[]);
-    let ip = windfall_wire_net::ipv4::Repr::new(src, dst, Protocol::TCP, segment.len());
+    let ip = windfall_wire_net::Ipv4Repr::new(src, dst, Protocol::TCP, segment.len());
     let mut packet = vec![0; windfall_wire_net::ipv4::HEADER_LEN];
     ip.expect("a short packet").emit(&mut packet);
     packet.extend(segment);

@@ -7,7 +7,7 @@ use core::num::NonZeroU8;
 use core::ops::RangeInclusive;
 
 use windfall_base::{Class, Frame, Payload};
-use windfall_wire_net::{Protocol, carrier, ip, udp, udplite};
+use windfall_wire_net::{CarrierPacket, IpPacket, Protocol, UdpLitePacket, udp};
 
 use index::Index;
 
@@ -135,7 +135,7 @@ impl Classifier {
 /// Where a packet goes, if it can be read.
 pub(super) fn destination(packet: &Payload) -> Option<IpAddr> {
     let start = packet.prefix(LOOKED_AT);
-    ip::Packet::new(&start).ok().map(|packet| packet.addresses().dst())
+    IpPacket::new(&start).ok().map(|packet| packet.addresses().dst())
 }
 
 /// Whether packets to `address` are for several stations of a link.
@@ -160,7 +160,7 @@ struct Headers<'a> {
 
 impl<'a> Headers<'a> {
     fn read(bytes: &'a [u8]) -> Option<Self> {
-        let packet = ip::Packet::new(bytes).ok()?;
+        let packet = IpPacket::new(bytes).ok()?;
         let carried = packet.carried().ok();
         let first = carried.filter(|carried| carried.fragment_offset == 0);
         let ports = first.and_then(|carried| match (carried.protocol, carried.bytes) {
@@ -185,10 +185,10 @@ impl<'a> Headers<'a> {
         let Some((bytes, len)) = self.carried else { return false };
         match self.protocol {
             Some(Protocol::UDP_LITE) => {
-                udplite::Packet::truncated(bytes, len).is_ok_and(|packet| packet.covered() < len)
+                UdpLitePacket::truncated(bytes, len).is_ok_and(|packet| packet.covered() < len)
             }
             Some(Protocol::UDP) => bytes.get(udp::HEADER_LEN..).is_some_and(|data| {
-                let packet = carrier::Packet::truncated(data, len.saturating_sub(udp::HEADER_LEN));
+                let packet = CarrierPacket::truncated(data, len.saturating_sub(udp::HEADER_LEN));
                 packet.is_ok_and(|packet| packet.is_partly_covered())
             }),
             _ => false,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use windfall_base::{Duration, Probability, Seed, Stream};
 use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict};
-use windfall_wire_net::tcp::Flags;
+use windfall_wire_net::TcpFlags;
 
 use crate::error::Error;
 use crate::figure::{Basis, Context, Effort, Figure};
@@ -166,7 +166,7 @@ fn mark(mut wire: Wire, stream: &mut Stream) -> Option<f64> {
     let (mut sent, echoed) = (0, Rc::new(RefCell::new(false)));
     let seen = Rc::clone(&echoed);
     wire.fate = Box::new(move |leaving| {
-        *seen.borrow_mut() |= leaving.from == FAR && leaving.flags.has(Flags::ECE);
+        *seen.borrow_mut() |= leaving.from == FAR && leaving.flags.has(TcpFlags::ECE);
         let data = leaving.from == NEAR && leaving.len > 0;
         sent += u64::from(data);
         let hit = data && sent == chosen + 1;

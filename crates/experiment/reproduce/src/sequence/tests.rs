@@ -1,13 +1,13 @@
 use windfall_base::Payload;
 use windfall_trace::pcapng::Capture;
+use windfall_wire_net::TcpRepr;
 use windfall_wire_net::tcp::CorruptionKinds;
-use windfall_wire_net::tcp::Repr;
 
 use super::*;
 
 /// An IPv4 packet with a TCP segment; checksums are not looked at.
-fn packet(seq: u32, ack: u32, flags: Flags, len: usize) -> Payload {
-    let repr = Repr { seq: Seq32(seq), ack: Seq32(ack), flags, ..Repr::default() };
+fn packet(seq: u32, ack: u32, flags: TcpFlags, len: usize) -> Payload {
+    let repr = TcpRepr { seq: Seq32(seq), ack: Seq32(ack), flags, ..TcpRepr::default() };
     let header = repr.emit(&CorruptionKinds::default()).unwrap();
     let total = 20 + header.len() + len;
     let mut packet = vec![0x45, 0, (total >> 8) as u8, total as u8, 0, 0, 0, 0, 64, 6, 0, 0];
@@ -17,7 +17,7 @@ fn packet(seq: u32, ack: u32, flags: Flags, len: usize) -> Payload {
     packet.into()
 }
 
-fn capture(segments: &[(u64, Seen, u32, u32, Flags, usize)]) -> Bytes {
+fn capture(segments: &[(u64, Seen, u32, u32, TcpFlags, usize)]) -> Bytes {
     let mut capture = Capture::new(Vec::new(), "near", 5_000_000_000, "").unwrap();
     for &(ms, seen, seq, ack, flags, len) in segments {
         let at = Instant::from_nanos(ms * 1_000_000);
@@ -29,16 +29,16 @@ fn capture(segments: &[(u64, Seen, u32, u32, Flags, usize)]) -> Bytes {
 #[test]
 fn new_data_repetitions_and_acknowledgements_are_told_apart() {
     use Seen::{Arrived, Dropped, Sent};
-    let synack = Flags(Flags::SYN.0 | Flags::ACK.0);
+    let synack = TcpFlags(TcpFlags::SYN.0 | TcpFlags::ACK.0);
     let sequence = Sequence::of_capture(&capture(&[
-        (0, Sent, 99, 0, Flags::SYN, 0),
+        (0, Sent, 99, 0, TcpFlags::SYN, 0),
         (10, Arrived, 499, 100, synack, 0),
-        (20, Sent, 100, 500, Flags::ACK, 1000),
-        (30, Sent, 1100, 500, Flags::ACK, 1000),
-        (30, Dropped, 1100, 500, Flags::ACK, 1000),
-        (40, Arrived, 500, 1100, Flags::ACK, 0),
-        (340, Sent, 1100, 500, Flags::ACK, 1000),
-        (350, Arrived, 500, 2100, Flags::ACK, 0),
+        (20, Sent, 100, 500, TcpFlags::ACK, 1000),
+        (30, Sent, 1100, 500, TcpFlags::ACK, 1000),
+        (30, Dropped, 1100, 500, TcpFlags::ACK, 1000),
+        (40, Arrived, 500, 1100, TcpFlags::ACK, 0),
+        (340, Sent, 1100, 500, TcpFlags::ACK, 1000),
+        (350, Arrived, 500, 2100, TcpFlags::ACK, 0),
     ]))
     .unwrap();
     assert_eq!(sequence.sent, [(0.0, 1.0), (0.01, 2.0)]);
@@ -54,7 +54,7 @@ fn new_data_repetitions_and_acknowledgements_are_told_apart() {
 #[test]
 fn a_capture_without_a_connection_is_empty() {
     assert_eq!(Sequence::of_capture(&capture(&[])), Ok(Sequence::default()));
-    let data = (0, Seen::Sent, 1, 1, Flags::ACK, 10);
+    let data = (0, Seen::Sent, 1, 1, TcpFlags::ACK, 10);
     assert_eq!(Sequence::of_capture(&capture(&[data])), Ok(Sequence::default()));
     assert!(Sequence::of_capture(&Bytes::new()).is_err());
 }

@@ -2,15 +2,15 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use windfall_wire_net::ip::Packet;
+use windfall_wire_net::{IpPacket, Ipv4Options, Ipv4Packet, Ipv4Repr, Ipv6Repr};
 
 use super::*;
 
-fn v4(len: usize, options: &[u8]) -> ipv4::Repr {
+fn v4(len: usize, options: &[u8]) -> Ipv4Repr {
     let (src, dst) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
-    let mut repr = ipv4::Repr::new(src, dst, Protocol::UDP, len).expect("fits");
+    let mut repr = Ipv4Repr::new(src, dst, Protocol::UDP, len).expect("fits");
     (repr.identification, repr.dont_fragment, repr.tos) = (77, true, 4);
-    repr.with_options(ipv4::Options::new(options).expect("options")).expect("fits")
+    repr.with_options(Ipv4Options::new(options).expect("options")).expect("fits")
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn the_data_of_all_but_the_last_are_as_long_as_the_link_allows() {
     assert_eq!(lengths(576), [20 + 552, 20 + 448]);
     assert_eq!(lengths(1019), [20 + 992, 20 + 8]);
     assert_eq!(lengths(1020), [1020]);
-    let v6 = ipv6::Repr::new(Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST, Protocol::UDP, 1000);
+    let v6 = Ipv6Repr::new(Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST, Protocol::UDP, 1000);
     let v6 = v6.expect("fits");
     let lengths = |mtu| {
         let fragments = cut_v6(&v6, 9, &data, mtu);
@@ -44,7 +44,7 @@ fn later_fragments_repeat_only_options_to_be_copied() {
     let headers: Vec<_> = fragments.iter().map(Payload::to_bytes).collect();
     let lengths: Vec<_> = headers
         .iter()
-        .map(|bytes| ipv4::Packet::new(bytes).expect("a fragment").header_len())
+        .map(|bytes| Ipv4Packet::new(bytes).expect("a fragment").header_len())
         .collect();
     assert_eq!(lengths, [28, 24]);
 }
@@ -62,7 +62,7 @@ proptest! {
         let more = more && !v6 && whole.len() % 8 == 0;
         let fragments = if v6 {
             let (src, dst) = (Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
-            let repr = ipv6::Repr::new(src, dst, Protocol::UDP, whole.len()).expect("fits");
+            let repr = Ipv6Repr::new(src, dst, Protocol::UDP, whole.len()).expect("fits");
             cut_v6(&repr, 9, &data, mtu)
         } else {
             let mut repr = v4(whole.len(), &[1]);
@@ -73,18 +73,18 @@ proptest! {
         for (index, fragment) in fragments.iter().enumerate() {
             prop_assert!(fragment.len() <= mtu);
             let bytes = fragment.to_bytes();
-            let packet = Packet::new(&bytes).expect("a packet");
+            let packet = IpPacket::new(&bytes).expect("a packet");
             prop_assert_eq!(packet.total_len(), bytes.len());
             let carried = packet.carried().expect("no odd headers");
             prop_assert_eq!(carried.fragment_offset, from + at);
             prop_assert_eq!(carried.bytes, &whole[at..at + carried.len]);
             let last = index + 1 == fragments.len();
             let says_more = match packet {
-                Packet::V4(packet) => {
+                IpPacket::V4(packet) => {
                     prop_assert!(packet.checksum_holds() && !packet.dont_fragment());
                     packet.more_fragments()
                 }
-                Packet::V6(packet) => {
+                IpPacket::V6(packet) => {
                     packet.upper().expect("a fragment").fragment.expect("a fragment").more()
                 }
             };

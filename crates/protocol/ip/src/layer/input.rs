@@ -4,10 +4,12 @@ use core::net::IpAddr;
 
 use bytes::{Bytes, BytesMut};
 use windfall_base::{Damage, DropReason, Instant, Payload};
-use windfall_wire_net::ip::Packet;
 use windfall_wire_net::ipv6::Upper;
 use windfall_wire_net::ipv6::extension::WalkError;
-use windfall_wire_net::{Addresses, Protocol, WireError, ipv4, ipv6};
+use windfall_wire_net::{
+    Addresses, IpPacket, Ipv4Packet, Ipv4Repr, Ipv6Packet, Ipv6Repr, Protocol, WireError, ipv4,
+    ipv6,
+};
 
 use super::{Datagram, GATHERED, Layer, Transit, Upward};
 use crate::event::EventKind;
@@ -85,7 +87,7 @@ impl Layer {
         let Addresses::V4 { src, dst } = reading.addresses else {
             return self.receive_local_v6(now, transit, reading);
         };
-        let Ok(packet) = ipv4::Packet::new(head) else {
+        let Ok(packet) = Ipv4Packet::new(head) else {
             return self.drop_transit(now, &transit, DropReason::Malformed);
         };
         let header_len = packet.header_len();
@@ -117,7 +119,7 @@ impl Layer {
 
     fn receive_local_v6(&mut self, now: Instant, transit: Transit, reading: &Reading) {
         let [head, _] = transit.payload.slices();
-        let Ok(packet) = ipv6::Packet::new(head) else {
+        let Ok(packet) = Ipv6Packet::new(head) else {
             return self.drop_transit(now, &transit, DropReason::Malformed);
         };
         let upper = match packet.upper() {
@@ -244,7 +246,7 @@ impl Layer {
     /// section 4.5).
     fn refuse_fragment(&mut self, now: Instant, transit: &Transit, pointer: usize) {
         let [head, _] = transit.payload.slices();
-        if let Ok(Packet::V6(_)) = Packet::new(head) {
+        if let Ok(IpPacket::V6(_)) = IpPacket::new(head) {
             let problem = Problem::Parameter { fault: Fault::Field, pointer };
             return self.return_transit(now, transit, DropReason::Malformed, problem);
         }
@@ -267,7 +269,7 @@ impl Layer {
         if reading.addresses.dst().is_ipv4() || !is_extension {
             return self.deliver(now, transit, reading, protocol, header_len);
         }
-        let walk = ipv6::Packet::new(transit.payload.slices()[0]).map_err(WalkError::from);
+        let walk = Ipv6Packet::new(transit.payload.slices()[0]).map_err(WalkError::from);
         match walk.and_then(|packet| packet.upper()) {
             Ok(upper) if upper.fragment.is_none() => {
                 let start = ipv6::HEADER_LEN + upper.offset;
@@ -311,7 +313,7 @@ impl Layer {
         };
         let mtu = self.config.interfaces[interface].mtu;
         let [head, _] = transit.payload.slices();
-        let may_cut = matches!(Packet::new(head), Ok(Packet::V4(v4)) if !v4.dont_fragment());
+        let may_cut = matches!(IpPacket::new(head), Ok(IpPacket::V4(v4)) if !v4.dont_fragment());
         if total > mtu && !may_cut {
             let (reason, problem) = (DropReason::TooBig, Problem::TooBig { mtu });
             return self.return_transit(now, &transit, reason, problem);
@@ -323,7 +325,7 @@ impl Layer {
             return self.transmit.push_back((interface, payload));
         }
         let [head, _] = payload.slices();
-        let header = ipv4::Packet::new(head).and_then(|packet| ipv4::Repr::parse(&packet));
+        let header = Ipv4Packet::new(head).and_then(|packet| Ipv4Repr::parse(&packet));
         let Ok(header) = header else {
             return self.discard(now, tag, total, DropReason::Malformed);
         };
@@ -335,11 +337,11 @@ impl Layer {
 
 /// What the header at the beginning of `head` says, or why the packet is to be dropped.
 fn read(head: &[u8]) -> Result<Reading, DropReason> {
-    let packet = Packet::new(head).map_err(|error| match error {
+    let packet = IpPacket::new(head).map_err(|error| match error {
         WireError::Short { .. } => DropReason::Truncated,
         _ => DropReason::Malformed,
     })?;
-    if let Packet::V4(packet) = packet
+    if let IpPacket::V4(packet) = packet
         && !packet.checksum_holds()
     {
         return Err(DropReason::IpHeaderChecksum);
@@ -354,9 +356,9 @@ fn gather_header(payload: &mut Payload) {
     if body.is_empty() {
         return;
     }
-    let gathered = match Packet::new(head) {
-        Ok(Packet::V4(packet)) => head.len() >= packet.header_len() + GATHERED,
-        Ok(Packet::V6(packet)) => {
+    let gathered = match IpPacket::new(head) {
+        Ok(IpPacket::V4(packet)) => head.len() >= packet.header_len() + GATHERED,
+        Ok(IpPacket::V6(packet)) => {
             let extended = matches!(
                 packet.next_header(),
                 Protocol::HOP_BY_HOP
@@ -384,8 +386,8 @@ fn behind(payload: Payload, len: usize) -> Payload {
 /// Takes a hop from a packet's hop limit, in a copy of its header only.
 fn take_hop(payload: Payload) -> Payload {
     let (mut head, body) = payload.into_parts();
-    let header_len = match Packet::new(&head) {
-        Ok(Packet::V4(packet)) => packet.header_len(),
+    let header_len = match IpPacket::new(&head) {
+        Ok(IpPacket::V4(packet)) => packet.header_len(),
         _ => ipv6::HEADER_LEN.min(head.len()),
     };
     // With only one slice in use, the copy takes the place of the header in the other.
@@ -424,23 +426,23 @@ fn may_pass(addresses: &Addresses) -> bool {
 }
 
 fn is_to_many(payload: &Payload) -> bool {
-    Packet::new(payload.slices()[0]).is_ok_and(|packet| packet.addresses().dst().is_multicast())
+    IpPacket::new(payload.slices()[0]).is_ok_and(|packet| packet.addresses().dst().is_multicast())
 }
 
 /// The header of a packet of `len` bytes of data, made from that of its first fragment; `None` if
 /// there can be no such packet.
 fn whole_header(first: &[u8], len: usize) -> Option<Vec<u8>> {
     let mut header = first.to_vec();
-    match Packet::new(first).ok()? {
-        Packet::V4(packet) => {
-            let repr = ipv4::Repr::parse(&packet).and_then(|repr| repr.with_payload_len(len));
+    match IpPacket::new(first).ok()? {
+        IpPacket::V4(packet) => {
+            let repr = Ipv4Repr::parse(&packet).and_then(|repr| repr.with_payload_len(len));
             let mut repr = repr.ok()?;
             repr.fragment = ipv4::Fragment::WHOLE;
             repr.emit(&mut header);
         }
-        Packet::V6(packet) => {
+        IpPacket::V6(packet) => {
             let extensions = first.len() - ipv6::HEADER_LEN;
-            let repr = ipv6::Repr::parse(&packet).with_payload_len(extensions + len);
+            let repr = Ipv6Repr::parse(&packet).with_payload_len(extensions + len);
             repr.ok()?.emit(&mut header);
         }
     }

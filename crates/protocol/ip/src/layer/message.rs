@@ -4,8 +4,9 @@ use core::net::IpAddr;
 
 use bytes::Bytes;
 use windfall_base::{DropReason, Instant, Payload};
-use windfall_wire_net::ip::Packet;
-use windfall_wire_net::{Addresses, Ecn, Protocol, icmpv4, icmpv6};
+use windfall_wire_net::{
+    Addresses, Ecn, Icmpv4Packet, Icmpv4Repr, Icmpv6Packet, Icmpv6Repr, IpPacket, Protocol,
+};
 
 use super::{Datagram, Layer, Outbound, Upward};
 use crate::event::EventKind;
@@ -56,11 +57,11 @@ impl Layer {
         let mut header = [0; 8];
         let protocol = match addresses {
             Addresses::V4 { .. } => {
-                icmpv4::Repr::EchoReply { id, seq }.emit(&mut header, &data);
+                Icmpv4Repr::EchoReply { id, seq }.emit(&mut header, &data);
                 Protocol::ICMP
             }
             Addresses::V6 { .. } => {
-                icmpv6::Repr::EchoReply { id, seq }.emit(&mut header, addresses, &data);
+                Icmpv6Repr::EchoReply { id, seq }.emit(&mut header, addresses, &data);
                 Protocol::ICMPV6
             }
         };
@@ -103,7 +104,7 @@ impl Layer {
         problem: Problem,
     ) {
         let start = packet.prefix(QUOTE);
-        let Ok(view) = Packet::new(&start) else { return };
+        let Ok(view) = IpPacket::new(&start) else { return };
         let addresses = view.addresses();
         let to = addresses.src();
         let directed = match addresses {
@@ -146,26 +147,26 @@ fn read(addresses: &Addresses, protocol: Protocol, bytes: &Bytes) -> Result<Mean
         return Err(DropReason::NoListener);
     }
     if protocol == Protocol::ICMP {
-        let packet = icmpv4::Packet::new(bytes).map_err(|_| DropReason::Malformed)?;
+        let packet = Icmpv4Packet::new(bytes).map_err(|_| DropReason::Malformed)?;
         if !packet.checksum_holds() {
             return Err(DropReason::IcmpChecksum);
         }
-        let repr = icmpv4::Repr::parse(&packet);
+        let repr = Icmpv4Repr::parse(&packet);
         return Ok(match repr {
-            Some(icmpv4::Repr::EchoRequest { id, seq }) => Meaning::Request { id, seq },
-            Some(icmpv4::Repr::EchoReply { .. }) => Meaning::Reply,
+            Some(Icmpv4Repr::EchoRequest { id, seq }) => Meaning::Request { id, seq },
+            Some(Icmpv4Repr::EchoReply { .. }) => Meaning::Reply,
             _ if packet.is_error() => Meaning::Error(report::problem_v4(repr)),
             _ => Meaning::Nothing,
         });
     }
-    let packet = icmpv6::Packet::new(bytes).map_err(|_| DropReason::Malformed)?;
+    let packet = Icmpv6Packet::new(bytes).map_err(|_| DropReason::Malformed)?;
     if !packet.checksum_holds(addresses) {
         return Err(DropReason::IcmpChecksum);
     }
-    let repr = icmpv6::Repr::parse(&packet);
+    let repr = Icmpv6Repr::parse(&packet);
     Ok(match repr {
-        Some(icmpv6::Repr::EchoRequest { id, seq }) => Meaning::Request { id, seq },
-        Some(icmpv6::Repr::EchoReply { .. }) => Meaning::Reply,
+        Some(Icmpv6Repr::EchoRequest { id, seq }) => Meaning::Request { id, seq },
+        Some(Icmpv6Repr::EchoReply { .. }) => Meaning::Reply,
         _ if packet.is_error() => Meaning::Error(report::problem_v6(repr)),
         _ => Meaning::Nothing,
     })

@@ -4,7 +4,7 @@ use core::net::IpAddr;
 
 use bytes::Bytes;
 use windfall_base::{Damage, DropReason, Instant, Payload, Tag};
-use windfall_wire_net::{Addresses, WireError, ipv4, ipv6};
+use windfall_wire_net::{Addresses, Ipv4Repr, Ipv6Repr, WireError, ipv6};
 
 use super::{Layer, Outbound, SendError, Transit};
 use crate::event::EventKind;
@@ -12,8 +12,8 @@ use crate::fragment;
 
 /// The header of a packet that starts here.
 enum Header {
-    V4(ipv4::Repr),
-    V6(ipv6::Repr),
+    V4(Ipv4Repr),
+    V6(Ipv6Repr),
 }
 
 impl Layer {
@@ -62,13 +62,13 @@ impl Layer {
         match packet.addresses {
             Addresses::V4 { src, dst } => {
                 let identification = self.identification() as u16;
-                let mut repr = ipv4::Repr::new(src, dst, protocol, len)?;
+                let mut repr = Ipv4Repr::new(src, dst, protocol, len)?;
                 (repr.hop_limit, repr.identification) = (hop_limit, identification);
                 (repr.dont_fragment, repr.tos) = (true, packet.ecn.bits());
                 Ok(Header::V4(repr))
             }
             Addresses::V6 { src, dst } => {
-                let mut repr = ipv6::Repr::new(src, dst, protocol, len)?;
+                let mut repr = Ipv6Repr::new(src, dst, protocol, len)?;
                 (repr.hop_limit, repr.traffic_class) = (hop_limit, packet.ecn.bits());
                 Ok(Header::V6(repr))
             }

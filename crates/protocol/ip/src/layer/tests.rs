@@ -1,8 +1,9 @@
 mod handing;
 mod messages;
 
-use windfall_wire_net::ip::Packet;
-use windfall_wire_net::{icmpv4, ipv6};
+use windfall_wire_net::{
+    Icmpv4Packet, Icmpv4Repr, IpPacket, Ipv4Packet, Ipv4Repr, Ipv6Repr, icmpv4, ipv6,
+};
 
 use super::*;
 use crate::report::Fault;
@@ -19,9 +20,9 @@ fn layer(forwarding: bool) -> Layer {
     Layer::new(Config { interfaces, forwarding, ..Config::default() }, Seed(1))
 }
 
-fn v4(dst: [u8; 4], protocol: Protocol, data: &[u8], set: impl Fn(&mut ipv4::Repr)) -> Frame {
+fn v4(dst: [u8; 4], protocol: Protocol, data: &[u8], set: impl Fn(&mut Ipv4Repr)) -> Frame {
     let src = [10, 0, 0, 9].into();
-    let mut repr = ipv4::Repr::new(src, dst.into(), protocol, data.len()).expect("fits");
+    let mut repr = Ipv4Repr::new(src, dst.into(), protocol, data.len()).expect("fits");
     set(&mut repr);
     let mut bytes = vec![0; repr.header_len()];
     repr.emit(&mut bytes);
@@ -31,7 +32,7 @@ fn v4(dst: [u8; 4], protocol: Protocol, data: &[u8], set: impl Fn(&mut ipv4::Rep
 fn v6(dst: &str, next: Protocol, data: &[u8]) -> Frame {
     let (src, dst) = ("fd00::9".parse(), dst.parse());
     let (src, dst) = (src.expect("an address"), dst.expect("an address"));
-    let repr = ipv6::Repr::new(src, dst, next, data.len()).expect("fits");
+    let repr = Ipv6Repr::new(src, dst, next, data.len()).expect("fits");
     let mut bytes = vec![0; ipv6::HEADER_LEN];
     repr.emit(&mut bytes);
     Frame::packet([bytes, data.to_vec()].concat())
@@ -61,7 +62,7 @@ fn only_a_router_passes_packets_on() {
     let mut router = layer(true);
     router.handle_input(NOW, 0, packet());
     let (interface, bytes) = sent(&mut router).remove(0);
-    let passed = ipv4::Packet::new(&bytes).expect("a packet");
+    let passed = Ipv4Packet::new(&bytes).expect("a packet");
     assert_eq!((interface, passed.hop_limit()), (1, 63));
     assert!(passed.checksum_holds());
 }
@@ -150,10 +151,10 @@ fn a_router_cuts_what_may_be_cut() {
     assert_eq!(sent(&mut router).iter().map(|(_, b)| b.len()).collect::<Vec<_>>(), [572, 468]);
     router.handle_input(NOW, 0, long(true));
     let (interface, message) = sent(&mut router).remove(0);
-    let carried = Packet::new(&message).and_then(|p| p.carried().map_err(|_| unreachable!()));
-    let icmp = icmpv4::Packet::new(carried.expect("IPv4").bytes).map(|p| icmpv4::Repr::parse(&p));
+    let carried = IpPacket::new(&message).and_then(|p| p.carried().map_err(|_| unreachable!()));
+    let icmp = Icmpv4Packet::new(carried.expect("IPv4").bytes).map(|p| Icmpv4Repr::parse(&p));
     let why = icmpv4::Unreachable::FragmentationNeeded { mtu: 576 };
-    assert_eq!((interface, icmp), (0, Ok(Some(icmpv4::Repr::Unreachable(why)))));
+    assert_eq!((interface, icmp), (0, Ok(Some(Icmpv4Repr::Unreachable(why)))));
     // IPv6 is never cut on the way.
     router.config.interfaces[1].mtu = 1280;
     router.handle_input(NOW, 0, v6("fd01::2", Protocol::UDP, &[0; 1241]));
@@ -220,8 +221,8 @@ fn fragments_become_one_datagram_over_both_families() {
     let data: Vec<u8> = (0..3000).map(|i| i as u8).collect();
     let payload = Payload::from(data.clone());
     let (src, dst) = ("fd00::9".parse().expect("an address"), "fd00::1".parse());
-    let v6 = ipv6::Repr::new(src, dst.expect("an address"), Protocol::UDP, 3000).expect("fits");
-    let v4 = ipv4::Repr::new([10, 0, 0, 9].into(), [10, 0, 0, 1].into(), Protocol::UDP, 3000);
+    let v6 = Ipv6Repr::new(src, dst.expect("an address"), Protocol::UDP, 3000).expect("fits");
+    let v4 = Ipv4Repr::new([10, 0, 0, 9].into(), [10, 0, 0, 1].into(), Protocol::UDP, 3000);
     let fragments = [
         crate::fragment::cut_v4(&v4.expect("fits"), &payload, 576),
         crate::fragment::cut_v6(&v6, 5, &payload, 1280),
@@ -236,7 +237,7 @@ fn fragments_become_one_datagram_over_both_families() {
         let Some(Upward::Datagram(datagram)) = host.poll_upward() else { panic!("a datagram") };
         assert_eq!((datagram.protocol, datagram.len), (Protocol::UDP, 3000));
         let bytes = datagram.packet.to_bytes();
-        let packet = Packet::new(&bytes).expect("a packet");
+        let packet = IpPacket::new(&bytes).expect("a packet");
         assert_eq!(packet.total_len(), bytes.len());
         assert!(!packet.carried().expect("no odd headers").fragment);
         assert_eq!(datagram.slices().concat(), data);
@@ -378,7 +379,7 @@ fn an_unknown_protocol_is_returned_with_the_field_that_names_it() {
 fn only_somebody_gets_an_echo() {
     let echo = |src: [u8; 4], dst: [u8; 4]| {
         let mut header = [0; 8];
-        icmpv4::Repr::EchoRequest { id: 1, seq: 2 }.emit(&mut header, &[]);
+        Icmpv4Repr::EchoRequest { id: 1, seq: 2 }.emit(&mut header, &[]);
         let mut host = layer(false);
         host.routes.insert(Route { to: Prefix::ALL_V4, interface: 0 });
         host.handle_input(NOW, 0, v4(dst, Protocol::ICMP, &header, |repr| repr.src = src.into()));
@@ -400,7 +401,7 @@ fn news_about_packets_of_others_teach_nothing() {
     let quoted = v4([10, 0, 0, 9], Protocol::UDP, &[0; 8], |_| {}).payload.to_bytes();
     let mut header = [0; 8];
     let why = icmpv4::Unreachable::FragmentationNeeded { mtu: 100 };
-    icmpv4::Repr::Unreachable(why).emit(&mut header, &quoted);
+    Icmpv4Repr::Unreachable(why).emit(&mut header, &quoted);
     let message = [&header[..], &quoted].concat();
     host.handle_input(NOW, 0, v4([10, 0, 0, 1], Protocol::ICMP, &message, |_| {}));
     assert!(host.poll_upward().is_none());
@@ -441,15 +442,15 @@ fn an_echo_comes_back_over_ipv6_too() {
     let (src, dst) = ("fd00::9".parse().expect("an address"), "fd00::1".parse());
     let addresses = Addresses::V6 { src, dst: dst.expect("an address") };
     let mut message = vec![0; 8];
-    let request = windfall_wire_net::icmpv6::Repr::EchoRequest { id: 7, seq: 9 };
+    let request = windfall_wire_net::Icmpv6Repr::EchoRequest { id: 7, seq: 9 };
     request.emit(&mut message, &addresses, b"echo");
     message.extend(b"echo");
     let mut host = layer(false);
     host.handle_input(NOW, 0, v6("fd00::1", Protocol::ICMPV6, &message));
     let (interface, reply) = sent(&mut host).remove(0);
-    let packet = windfall_wire_net::icmpv6::Packet::new(&reply[40..]).expect("a message");
-    let answer = windfall_wire_net::icmpv6::Repr::EchoReply { id: 7, seq: 9 };
-    assert_eq!((interface, windfall_wire_net::icmpv6::Repr::parse(&packet)), (0, Some(answer)));
+    let packet = windfall_wire_net::Icmpv6Packet::new(&reply[40..]).expect("a message");
+    let answer = windfall_wire_net::Icmpv6Repr::EchoReply { id: 7, seq: 9 };
+    assert_eq!((interface, windfall_wire_net::Icmpv6Repr::parse(&packet)), (0, Some(answer)));
     assert!(packet.checksum_holds(&addresses.reversed()));
     assert_eq!(reply[48..], b"echo"[..]);
     assert!(host.ledger().balances());
@@ -465,7 +466,7 @@ fn addresses_that_mean_nothing_elsewhere_are_not_passed_on() {
                 v4(dst.octets(), Protocol::UDP, &[0; 8], |repr| repr.src = src)
             }
             Addresses::V6 { src, dst } => {
-                let repr = ipv6::Repr::new(src, dst, Protocol::UDP, 8).expect("fits");
+                let repr = Ipv6Repr::new(src, dst, Protocol::UDP, 8).expect("fits");
                 let mut bytes = vec![0; ipv6::HEADER_LEN + 8];
                 repr.emit(&mut bytes);
                 Frame::packet(bytes)

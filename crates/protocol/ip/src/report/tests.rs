@@ -1,5 +1,7 @@
 use core::net::{Ipv4Addr, Ipv6Addr};
 
+use windfall_wire_net::{Icmpv4Packet, Icmpv4Repr, Icmpv6Packet, Icmpv6Repr, Ipv4Repr, Ipv6Repr};
+
 use super::*;
 
 const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -8,7 +10,7 @@ const HERE_6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
 const THERE_6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2);
 
 fn v4(src: Ipv4Addr, dst: Ipv4Addr, protocol: Protocol, data: &[u8], offset: usize) -> Vec<u8> {
-    let mut repr = ipv4::Repr::new(src, dst, protocol, data.len()).expect("fits");
+    let mut repr = Ipv4Repr::new(src, dst, protocol, data.len()).expect("fits");
     repr.fragment = ipv4::Fragment::new(offset, false).expect("a multiple of 8");
     let mut bytes = vec![0; ipv4::HEADER_LEN];
     repr.emit(&mut bytes);
@@ -16,14 +18,14 @@ fn v4(src: Ipv4Addr, dst: Ipv4Addr, protocol: Protocol, data: &[u8], offset: usi
 }
 
 fn v6(src: Ipv6Addr, dst: Ipv6Addr, next: Protocol, data: &[u8]) -> Vec<u8> {
-    let repr = ipv6::Repr::new(src, dst, next, data.len()).expect("fits");
+    let repr = Ipv6Repr::new(src, dst, next, data.len()).expect("fits");
     let mut bytes = vec![0; ipv6::HEADER_LEN];
     repr.emit(&mut bytes);
     [bytes, data.to_vec()].concat()
 }
 
 fn may(bytes: &[u8], problem: Problem) -> bool {
-    may_report(&Packet::new(bytes).expect("a packet"), problem)
+    may_report(&IpPacket::new(bytes).expect("a packet"), problem)
 }
 
 #[test]
@@ -80,9 +82,9 @@ fn a_message_quotes_as_much_as_its_family_allows_and_says_what_it_means() {
         let (header, data) = message(&addresses, problem, &packet).expect("a message");
         assert_eq!(ipv4::HEADER_LEN + header.len() + data.len(), 576);
         let bytes = [&header[..], &data].concat();
-        let read = icmpv4::Packet::new(&bytes).expect("a message");
+        let read = Icmpv4Packet::new(&bytes).expect("a message");
         assert!(read.checksum_holds());
-        assert_eq!(problem_v4(icmpv4::Repr::parse(&read)), Some(problem));
+        assert_eq!(problem_v4(Icmpv4Repr::parse(&read)), Some(problem));
         let report = understand(&data, Some(problem)).expect("enough is quoted");
         assert_eq!((report.len, report.protocol), (1420, Protocol::UDP));
         assert_eq!(report.addresses, Addresses::V4 { src: HERE, dst: THERE });
@@ -92,9 +94,9 @@ fn a_message_quotes_as_much_as_its_family_allows_and_says_what_it_means() {
         let (header, data) = message(&addresses, problem, &packet).expect("a message");
         assert_eq!(ipv6::HEADER_LEN + header.len() + data.len(), 1280);
         let bytes = [&header[..], &data].concat();
-        let read = icmpv6::Packet::new(&bytes).expect("a message");
+        let read = Icmpv6Packet::new(&bytes).expect("a message");
         assert!(read.checksum_holds(&addresses));
-        assert_eq!(problem_v6(icmpv6::Repr::parse(&read)), Some(problem));
+        assert_eq!(problem_v6(Icmpv6Repr::parse(&read)), Some(problem));
         assert_eq!(understand(&data, Some(problem)).expect("quoted").len, 1440);
     }
 }
@@ -111,7 +113,7 @@ fn the_lack_of_a_protocol_has_a_message_of_its_own_over_ipv4() {
     let addresses = Addresses::V4 { src: THERE, dst: HERE };
     let (header, data) = message(&addresses, Problem::NoProtocol, &packet).expect("a message");
     let bytes = [&header[..], &data].concat();
-    let read = icmpv4::Packet::new(&bytes).expect("a message");
+    let read = Icmpv4Packet::new(&bytes).expect("a message");
     assert_eq!((bytes[0], bytes[1]), (3, 2));
-    assert_eq!(problem_v4(icmpv4::Repr::parse(&read)), Some(Problem::NoProtocol));
+    assert_eq!(problem_v4(Icmpv4Repr::parse(&read)), Some(Problem::NoProtocol));
 }

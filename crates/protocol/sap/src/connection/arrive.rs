@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use windfall_base::Instant;
-use windfall_wire_net::sap::{Accept, Ack, Data, Kind, Packet, Reason, Repair, flags};
+use windfall_wire_net::sap::{
+    Reason, SapAccept, SapAck, SapData, SapKind, SapPacket, SapRepair, flags,
+};
 
 use super::{Connection, Ending, State, weight};
 use crate::encode::{decode, encode_repair};
@@ -25,7 +27,7 @@ impl Connection {
     pub(crate) fn handle_packet(
         &mut self,
         now: Instant,
-        packet: &Packet,
+        packet: &SapPacket,
         intact: bool,
     ) -> Result<(), Dropped> {
         match &self.state {
@@ -60,7 +62,7 @@ impl Connection {
         self.seen.insert(now, number);
         let urgent = packet.header.flags & flags::URGENT != 0;
         let approximate = packet.header.flags & flags::APPROXIMATE != 0;
-        if approximate && packet.header.kind == Kind::Data {
+        if approximate && packet.header.kind == SapKind::Data {
             self.expect_report(now, urgent);
         } else {
             self.expect_ack(now, packet, urgent || !in_turn);
@@ -68,21 +70,21 @@ impl Connection {
         Ok(())
     }
 
-    fn dispatch(&mut self, now: Instant, packet: &Packet) -> Result<(), Dropped> {
+    fn dispatch(&mut self, now: Instant, packet: &SapPacket) -> Result<(), Dropped> {
         let body = packet.exact();
         match packet.header.kind {
-            Kind::Data => self.handle_data(packet),
-            Kind::Ack => {
-                let ack = Ack::parse(&body).map_err(|_| Dropped::Malformed)?;
+            SapKind::Data => self.handle_data(packet),
+            SapKind::Ack => {
+                let ack = SapAck::parse(&body).map_err(|_| Dropped::Malformed)?;
                 self.handle_ack(now, &ack);
                 Ok(())
             }
-            Kind::Repair => {
-                let Repair(request) = Repair::parse(&body).map_err(|_| Dropped::Malformed)?;
+            SapKind::Repair => {
+                let SapRepair(request) = SapRepair::parse(&body).map_err(|_| Dropped::Malformed)?;
                 self.answer_request(request);
                 Ok(())
             }
-            Kind::Fin => {
+            SapKind::Fin => {
                 if !self.peer_finished {
                     self.peer_finished = true;
                     let count = body.get(..4).map_or(0, |bytes| {
@@ -93,7 +95,7 @@ impl Connection {
                 }
                 Ok(())
             }
-            Kind::Reset => {
+            SapKind::Reset => {
                 let orderly = self.sending == Ending::Known;
                 let reason = match body.first().map(|byte| Reason::from_byte(*byte)) {
                     Some(Reason::Closed) | None if orderly => CloseReason::Closed,
@@ -104,8 +106,8 @@ impl Connection {
                 Ok(())
             }
             // An accept that was repeated; a probe asks for nothing but its acknowledgement.
-            Kind::Accept | Kind::Probe => Ok(()),
-            Kind::Ping | Kind::Retry | Kind::Refuse => Err(Dropped::Unexpected),
+            SapKind::Accept | SapKind::Probe => Ok(()),
+            SapKind::Ping | SapKind::Retry | SapKind::Refuse => Err(Dropped::Unexpected),
         }
     }
 
@@ -113,7 +115,7 @@ impl Connection {
     fn handle_answer(
         &mut self,
         now: Instant,
-        packet: &Packet,
+        packet: &SapPacket,
         intact: bool,
     ) -> Result<(), Dropped> {
         if !intact {
@@ -122,8 +124,8 @@ impl Connection {
         let body = packet.exact();
         let State::Connecting(connecting) = &mut self.state else { return Ok(()) };
         match packet.header.kind {
-            Kind::Accept => {
-                let accept = Accept::parse(&body).map_err(|_| Dropped::Malformed)?;
+            SapKind::Accept => {
+                let accept = SapAccept::parse(&body).map_err(|_| Dropped::Malformed)?;
                 if let Some(asking) = &mut self.asking {
                     let offer = (accept.connection, accept.max_datagram);
                     let seal = asking.finish(&accept.handshake, offer).ok_or(Dropped::Forged)?;
@@ -138,12 +140,12 @@ impl Connection {
                 Ok(())
             }
             // One proof is enough: who forges more of them makes no pings.
-            Kind::Retry if connecting.ping.token.is_empty() => {
+            SapKind::Retry if connecting.ping.token.is_empty() => {
                 connecting.ping.token = body;
                 connecting.due = now;
                 Ok(())
             }
-            Kind::Refuse => {
+            SapKind::Refuse => {
                 let byte = body.first().copied().unwrap_or_default();
                 self.end(CloseReason::Refused(Reason::from_byte(byte)));
                 Ok(())
@@ -153,7 +155,7 @@ impl Connection {
     }
 
     //= S0.20
-    fn handle_data(&mut self, packet: &Packet) -> Result<(), Dropped> {
+    fn handle_data(&mut self, packet: &SapPacket) -> Result<(), Dropped> {
         let received = decode(packet).ok_or(Dropped::Malformed)?;
         if received.kind != MessageKind::Precise {
             if self.room() < weight(received.data.len()) {
@@ -199,15 +201,15 @@ impl Connection {
     }
 
     /// A precise packet arrived: the other end must hear of it, at once if it is `urgent`.
-    fn expect_ack(&mut self, now: Instant, packet: &Packet, urgent: bool) {
+    fn expect_ack(&mut self, now: Instant, packet: &SapPacket, urgent: bool) {
         let kind = packet.header.kind;
-        if matches!(kind, Kind::Ack | Kind::Reset) || !self.is_open() {
+        if matches!(kind, SapKind::Ack | SapKind::Reset) || !self.is_open() {
             return;
         }
         self.ack.precise += 1;
         self.ack.bytes += packet.body.len();
         let many = self.ack.precise >= self.config.ack_every || self.ack.bytes >= MUCH;
-        let wait = many || urgent || kind != Kind::Data;
+        let wait = many || urgent || kind != SapKind::Data;
         self.ack_by(if wait { now } else { now + self.config.ack_delay });
     }
 
@@ -227,7 +229,7 @@ impl Connection {
         self.ack.due = Some(self.ack.due.map_or(by, |due| due.min(by)));
     }
 
-    fn handle_ack(&mut self, now: Instant, ack: &Ack) {
+    fn handle_ack(&mut self, now: Instant, ack: &SapAck) {
         self.peer_room = ack.room as usize;
         let before = self.sent.in_flight();
         let outcome = self.sent.acknowledge(ack);
@@ -318,7 +320,7 @@ impl Connection {
     }
 
     /// Sends what the other end asks for again, or says that it is forgotten.
-    fn answer_request(&mut self, mut request: Data) {
+    fn answer_request(&mut self, mut request: SapData) {
         let found = self
             .outbox
             .memory

@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use windfall_base::Instant;
-use windfall_wire_net::sap::{HEADER_LEN, Header, Kind, flags};
+use windfall_wire_net::sap::{HEADER_LEN, SapHeader, SapKind, flags};
 
 use super::{AckState, Connection, Ending, State};
 use crate::encode::Encoded;
@@ -39,7 +39,7 @@ impl Connection {
             State::Closed => {
                 let reason = self.reset.take()?;
                 let body = Bytes::copy_from_slice(&[reason as u8]);
-                Some(self.datagram(now, Kind::Reset, Body::control(body), None))
+                Some(self.datagram(now, SapKind::Reset, Body::control(body), None))
             }
             State::Open => self
                 .transmit_ack(now)
@@ -58,7 +58,7 @@ impl Connection {
         if backoff {
             connecting.wait = connecting.wait * 2;
         }
-        Some(self.datagram(now, Kind::Ping, Body::control(body), None))
+        Some(self.datagram(now, SapKind::Ping, Body::control(body), None))
     }
 
     fn transmit_ack(&mut self, now: Instant) -> Option<OutgoingDatagram> {
@@ -69,13 +69,13 @@ impl Connection {
         let room = self.room();
         let ack = self.seen.acknowledge(now, room, self.seal.is_none())?;
         self.inbox.told_room = room;
-        Some(self.datagram(now, Kind::Ack, Body::control(ack.emit()), None))
+        Some(self.datagram(now, SapKind::Ack, Body::control(ack.emit()), None))
     }
 
     fn transmit_request(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         let name = self.outbox.requests_due.pop_front()?;
         let body = self.outbox.requests.get(&name)?.emit();
-        Some(self.datagram(now, Kind::Repair, Body::control(body), Some(Load::Request(name))))
+        Some(self.datagram(now, SapKind::Repair, Body::control(body), Some(Load::Request(name))))
     }
 
     /// A message that was lost, or a new one; the two kinds take turns.
@@ -127,7 +127,7 @@ impl Connection {
         let encoded = outbox.precise.get(&name)?.clone();
         outbox.flying.0 += encoded.len();
         outbox.flying.1 += 1;
-        Some(self.datagram(now, Kind::Data, Body::message(encoded), Some(Load::Precise(name))))
+        Some(self.datagram(now, SapKind::Data, Body::message(encoded), Some(Load::Precise(name))))
     }
 
     fn transmit_approximate(&mut self, now: Instant) -> Option<OutgoingDatagram> {
@@ -137,7 +137,7 @@ impl Connection {
         self.tell_writable();
         self.note_progress(now);
         let load = self.config.congestion_control.then_some(Load::Approximate);
-        Some(self.datagram(now, Kind::Data, Body::message(encoded), load))
+        Some(self.datagram(now, SapKind::Data, Body::message(encoded), load))
     }
 
     /// Announces the end of this direction once everything before it is acknowledged.
@@ -147,7 +147,7 @@ impl Connection {
         }
         self.sending = Ending::Announced;
         let body = Bytes::copy_from_slice(&self.outbox.approximates.to_be_bytes());
-        Some(self.datagram(now, Kind::Fin, Body::control(body), Some(Load::Fin)))
+        Some(self.datagram(now, SapKind::Fin, Body::control(body), Some(Load::Fin)))
     }
 
     /// Asks for a word, or tries whether the path carries a greater size.
@@ -155,12 +155,12 @@ impl Connection {
         if std::mem::take(&mut self.probe_due) {
             self.asked_at = now;
             let body = Body::control(Bytes::new());
-            return Some(self.datagram(now, Kind::Probe, body, Some(Load::Probe)));
+            return Some(self.datagram(now, SapKind::Probe, body, Some(Load::Probe)));
         }
         let size = self.path.try_now(now, self.timeout())?;
         let zeros = Bytes::from_static(&ZEROS).slice(..(size - self.around).min(ZEROS.len()));
         let body = Body { exact: [Bytes::new(), zeros], rest: Bytes::new(), flags: 0 };
-        Some(self.datagram(now, Kind::Probe, body, Some(Load::Trial(size))))
+        Some(self.datagram(now, SapKind::Probe, body, Some(Load::Trial(size))))
     }
 
     /// Whether the congestion window and the pacer let `size` more bytes out.
@@ -191,7 +191,7 @@ impl Connection {
     fn datagram(
         &mut self,
         now: Instant,
-        kind: Kind,
+        kind: SapKind,
         body: Body,
         load: Option<Load>,
     ) -> OutgoingDatagram {
@@ -200,10 +200,10 @@ impl Connection {
         let size = self.around + exact[0].len() + exact[1].len() + rest.len();
         let full = self.sent.in_flight() + 2 * size > self.congestion.window();
         let last = self.sending == Ending::Wanted && self.outbox.new.is_empty();
-        let urgent = self.config.congestion_control && kind == Kind::Data && (full || last);
+        let urgent = self.config.congestion_control && kind == SapKind::Data && (full || last);
         let flags = set | if urgent { flags::URGENT } else { 0 };
         let connection = self.peer_id;
-        let mut header = Header { kind, flags, exact: 0, connection, number: number as u32 };
+        let mut header = SapHeader { kind, flags, exact: 0, connection, number: number as u32 };
         if let Some(seal) = &self.seal {
             header.flags |= flags::SEALED;
             let sealed = seal.seal(number, &header, [&exact[0], &exact[1]], &rest);
@@ -214,7 +214,7 @@ impl Connection {
         head.put_slice(&exact[0]);
         let [_, exact] = exact;
         let protected = head.len() + exact.len();
-        if self.config.congestion_control && kind == Kind::Data {
+        if self.config.congestion_control && kind == SapKind::Data {
             self.pacer.spend(size);
         }
         self.sent.push(now, load.map(|load| (size, load)));

@@ -1,18 +1,18 @@
 use proptest::prelude::*;
-use windfall_wire_net::sap::{HEADER_LEN, Header};
+use windfall_wire_net::sap::{HEADER_LEN, SapHeader};
 
 use super::*;
 
 /// The datagram that carries an encoded message.
 fn datagram(encoded: &Encoded) -> Vec<u8> {
-    let (kind, flags) = (windfall_wire_net::sap::Kind::Data, encoded.flags);
-    let header = Header { kind, flags, exact: 0, connection: 1, number: 2 };
+    let (kind, flags) = (windfall_wire_net::sap::SapKind::Data, encoded.flags);
+    let header = SapHeader { kind, flags, exact: 0, connection: 1, number: 2 };
     let header = header.emit([&encoded.head, &encoded.exact]);
     [&header[..], &encoded.head, &encoded.exact, &encoded.rest].concat()
 }
 
 fn received(bytes: Vec<u8>) -> Option<Received> {
-    let packet = Packet::parse(&bytes.into()).ok()?;
+    let packet = SapPacket::parse(&bytes.into()).ok()?;
     packet.intact.then(|| decode(&packet)).flatten()
 }
 
@@ -100,9 +100,9 @@ proptest! {
         body in prop::collection::vec(any::<u8>(), 0..80), flags: u8, exact in 0_u16..80,
     ) {
         let exact = exact.min(body.len() as u16);
-        let kind = windfall_wire_net::sap::Kind::Data;
-        let header = Header { kind, flags, exact, connection: 0, number: 0 };
-        let packet = Packet { header, intact: true, body: body.into() };
+        let kind = windfall_wire_net::sap::SapKind::Data;
+        let header = SapHeader { kind, flags, exact, connection: 0, number: 0 };
+        let packet = SapPacket { header, intact: true, body: body.into() };
         if let Some(received) = decode(&packet) {
             prop_assert!(received.data.len() <= packet.body.len());
         }

@@ -4,7 +4,9 @@ use core::net::SocketAddr;
 
 use bytes::Bytes;
 use windfall_base::Instant;
-use windfall_wire_net::sap::{Accept, HEADER_LEN, Header, Kind, Packet, Ping, Reason};
+use windfall_wire_net::sap::{
+    HEADER_LEN, Reason, SapAccept, SapHeader, SapKind, SapPacket, SapPing,
+};
 
 use super::{ConnectionId, HalfOpen, SapEndpoint};
 use crate::connection::Connection;
@@ -22,7 +24,7 @@ impl SapEndpoint {
         now: Instant,
         from: SocketAddr,
         id: u32,
-        packet: &Packet,
+        packet: &SapPacket,
     ) -> Result<(), Dropped> {
         let Some(key) = self.half_open_ids.get(&id).copied().filter(|key| key.0 == from) else {
             return Ok(());
@@ -47,10 +49,10 @@ impl SapEndpoint {
         &mut self,
         now: Instant,
         from: SocketAddr,
-        packet: &Packet,
+        packet: &SapPacket,
     ) -> Result<(), Dropped> {
         let body = packet.exact();
-        let ping = Ping::parse(&body).map_err(|_| Dropped::Malformed)?;
+        let ping = SapPing::parse(&body).map_err(|_| Dropped::Malformed)?;
         let key = (from, ping.connection);
         if self.peers.contains_key(&key) {
             return Err(Dropped::Duplicate);
@@ -76,7 +78,7 @@ impl SapEndpoint {
         let proven = self.secret.accepts(now, from, &ping.token);
         if !proven && self.half_open.len() >= self.config.free_half_open {
             let token = self.secret.token(now, from);
-            self.answer(from, Kind::Retry, ping.connection, &token);
+            self.answer(from, SapKind::Retry, ping.connection, &token);
             return Ok(());
         }
         let id = self.new_id();
@@ -94,7 +96,7 @@ impl SapEndpoint {
 
     /// The keys that follow from a ping, and what the accept carries; an error if one end has a
     /// shared key and the other has none or another.
-    fn agree(&mut self, ping: &Ping, id: u32) -> Result<Option<(Box<Seal>, Bytes)>, Reason> {
+    fn agree(&mut self, ping: &SapPing, id: u32) -> Result<Option<(Box<Seal>, Bytes)>, Reason> {
         let Some(key) = self.key else {
             return if ping.handshake.is_empty() { Ok(None) } else { Err(Reason::Key) };
         };
@@ -107,19 +109,19 @@ impl SapEndpoint {
     fn answer_accept(&mut self, to: SocketAddr, peer_id: u32, id: u32, handshake: Option<Bytes>) {
         let max_datagram = self.config.max_datagram as u16;
         let handshake = handshake.unwrap_or_default();
-        let accept = Accept { connection: id, max_datagram, handshake };
-        self.answer(to, Kind::Accept, peer_id, &accept.emit());
+        let accept = SapAccept { connection: id, max_datagram, handshake };
+        self.answer(to, SapKind::Accept, peer_id, &accept.emit());
     }
 
     fn refuse(&mut self, to: SocketAddr, peer_id: u32, reason: Reason) -> Result<(), Dropped> {
-        self.answer(to, Kind::Refuse, peer_id, &Bytes::copy_from_slice(&[reason as u8]));
+        self.answer(to, SapKind::Refuse, peer_id, &Bytes::copy_from_slice(&[reason as u8]));
         Err(Dropped::Refused)
     }
 
     /// Tells the sender of an intact ping of another version that this end speaks only one.
     pub(super) fn refuse_version(&mut self, to: SocketAddr, bytes: &Bytes) {
         let id = bytes.get(HEADER_LEN..HEADER_LEN + 4);
-        if bytes[0] & 15 == Kind::Ping as u8
+        if bytes[0] & 15 == SapKind::Ping as u8
             && let Some(&[a, b, c, d]) = id
         {
             let _ = self.refuse(to, u32::from_be_bytes([a, b, c, d]), Reason::Version);
@@ -127,9 +129,9 @@ impl SapEndpoint {
     }
 
     /// Answers somebody who has no connection; what finds no room is left out, for he asks again.
-    fn answer(&mut self, to: SocketAddr, kind: Kind, connection: u32, body: &Bytes) {
+    fn answer(&mut self, to: SocketAddr, kind: SapKind, connection: u32, body: &Bytes) {
         if self.answers.len() < MAX_ANSWERS {
-            let header = Header { kind, flags: 0, exact: 0, connection, number: 0 };
+            let header = SapHeader { kind, flags: 0, exact: 0, connection, number: 0 };
             let bytes: Bytes = [&header.emit([body, &[]])[..], body].concat().into();
             let exact = bytes.len();
             self.answers.push_back(OutgoingDatagram {

@@ -1,28 +1,33 @@
-use windfall_wire_net::sap::Kind;
+use windfall_wire_net::sap::SapKind;
 
 use super::*;
 
-const HEADER: Header =
-    Header { kind: Kind::Data, flags: flags::APPROXIMATE, exact: 0, connection: 7, number: 9 };
+const HEADER: SapHeader = SapHeader {
+    kind: SapKind::Data,
+    flags: flags::APPROXIMATE,
+    exact: 0,
+    connection: 7,
+    number: 9,
+};
 
 fn ends() -> (Seal, Seal) {
     (Seal::new([1; 32], [2; 32]), Seal::new([2; 32], [1; 32]))
 }
 
 /// What arrives of a body, sealed as packet `number`.
-fn sealed(seal: &Seal, number: u64, exact: &[u8], rest: &[u8]) -> Packet {
+fn sealed(seal: &Seal, number: u64, exact: &[u8], rest: &[u8]) -> SapPacket {
     let (front, back) = exact.split_at(exact.len() / 2);
-    let mut header = Header { flags: HEADER.flags | flags::SEALED, ..HEADER };
+    let mut header = SapHeader { flags: HEADER.flags | flags::SEALED, ..HEADER };
     header.number = number as u32;
     let (exact, rest) = seal.seal(number, &header, [front, back], rest);
     header.exact = exact.len() as u16;
-    Packet { header, intact: true, body: [exact, rest].concat().into() }
+    SapPacket { header, intact: true, body: [exact, rest].concat().into() }
 }
 
-fn with_bit(packet: &Packet, bit: usize) -> Packet {
+fn with_bit(packet: &SapPacket, bit: usize) -> SapPacket {
     let mut body = packet.body.to_vec();
     body[bit / 8] ^= 0x80 >> (bit % 8);
-    Packet { body: body.into(), ..packet.clone() }
+    SapPacket { body: body.into(), ..packet.clone() }
 }
 
 #[test]
@@ -60,20 +65,20 @@ fn a_packet_is_bound_to_its_number_its_header_its_length_and_its_direction() {
     assert!(there.open(9 + (1 << 32), &good).is_none(), "another number");
     assert!(here.open(9, &good).is_none(), "sent back");
     let cut = good.body.slice(..good.body.len() - 1);
-    assert!(there.open(9, &Packet { body: cut, ..good.clone() }).is_none(), "cut short");
+    assert!(there.open(9, &SapPacket { body: cut, ..good.clone() }).is_none(), "cut short");
     let longer = [&good.body[..], &[0]].concat().into();
-    assert!(there.open(9, &Packet { body: longer, ..good.clone() }).is_none(), "made longer");
+    assert!(there.open(9, &SapPacket { body: longer, ..good.clone() }).is_none(), "made longer");
     let headers = [
-        Header { kind: Kind::Ack, ..good.header },
-        Header { flags: good.header.flags ^ flags::APPROXIMATE, ..good.header },
-        Header { flags: good.header.flags ^ flags::SEALED, ..good.header },
-        Header { connection: 8, ..good.header },
-        Header { exact: good.header.exact + 1, ..good.header },
-        Header { exact: 3, ..good.header },
-        Header { exact: 9999, ..good.header },
+        SapHeader { kind: SapKind::Ack, ..good.header },
+        SapHeader { flags: good.header.flags ^ flags::APPROXIMATE, ..good.header },
+        SapHeader { flags: good.header.flags ^ flags::SEALED, ..good.header },
+        SapHeader { connection: 8, ..good.header },
+        SapHeader { exact: good.header.exact + 1, ..good.header },
+        SapHeader { exact: 3, ..good.header },
+        SapHeader { exact: 9999, ..good.header },
     ];
     for header in headers {
-        assert!(there.open(9, &Packet { header, ..good.clone() }).is_none(), "{header:?}");
+        assert!(there.open(9, &SapPacket { header, ..good.clone() }).is_none(), "{header:?}");
     }
 }
 

@@ -12,8 +12,8 @@ fn ten() -> Sent {
 }
 
 /// Acknowledges `runs` of (missing above, how many) from `largest` down.
-fn ack(largest: u32, runs: &[(u16, u16)], damaged: &[u16]) -> Ack {
-    Ack { largest, runs: runs.to_vec(), damaged: damaged.to_vec(), ..Ack::default() }
+fn ack(largest: u32, runs: &[(u16, u16)], damaged: &[u16]) -> SapAck {
+    SapAck { largest, runs: runs.to_vec(), damaged: damaged.to_vec(), ..SapAck::default() }
 }
 
 fn numbers(packets: &[Flying]) -> Vec<u64> {

@@ -1,7 +1,7 @@
 //! Acknowledgments of what this end sent: progress, losses, windows.
 
 use windfall_base::{DropReason, Duration, Instant};
-use windfall_wire_net::tcp::Flags;
+use windfall_wire_net::TcpFlags;
 
 use super::{Connection, State};
 use crate::config::Repair;
@@ -30,7 +30,7 @@ impl Connection {
             return Err(DropReason::TcpAcknowledgment);
         }
         let reported = self.take_sack(seg);
-        if seg.has_any(Flags::ECE)
+        if seg.has_any(TcpFlags::ECE)
             && self.agreed.ecn
             && self.sender.una >= self.sender.reduced_until
         {
@@ -42,7 +42,7 @@ impl Connection {
         } else if named == self.sender.una && seg.header.options.notification.is_none() {
             let bare = seg.data.is_empty() && raw_window == self.sender.raw_window;
             let duplicate = if self.agreed.sack { reported > 0 } else { bare };
-            if duplicate && self.sender.una < self.sender.max && !seg.has_any(Flags::FIN) {
+            if duplicate && self.sender.una < self.sender.max && !seg.has_any(TcpFlags::FIN) {
                 self.take_duplicate(now);
             }
         }

@@ -6,7 +6,8 @@
 //! is not a duplicate acknowledgment, and it explains those that the damaged segment will cause.
 
 use windfall_base::{DropReason, Instant};
-use windfall_wire_net::tcp::{Flags, Notification};
+use windfall_wire_net::TcpFlags;
+use windfall_wire_net::tcp::Notification;
 
 use super::Connection;
 use crate::config::{NotificationMode, Reaction};
@@ -49,7 +50,7 @@ impl Connection {
         if !self.config.corruption.notify {
             return Err(DropReason::TcpChecksum);
         }
-        if seg.has_any(Flags::SYN | Flags::RST) || !self.is_synchronised() {
+        if seg.has_any(TcpFlags::SYN | TcpFlags::RST) || !self.is_synchronised() {
             return Err(DropReason::TcpDamaged);
         }
         let start = self.locate(seg.header.seq).ok_or(DropReason::TcpSequence)?;
@@ -88,10 +89,10 @@ impl Connection {
     fn use_covered_fields(&mut self, now: Instant, seg: &Segment, start: u64) {
         self.note_timestamp(now, seg, start);
         self.note_congestion(seg);
-        if !seg.has_any(Flags::ACK) {
+        if !seg.has_any(TcpFlags::ACK) {
             return;
         }
-        if seg.has_any(Flags::ECE)
+        if seg.has_any(TcpFlags::ECE)
             && self.agreed.ecn
             && self.sender.una >= self.sender.reduced_until
         {

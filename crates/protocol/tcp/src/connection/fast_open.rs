@@ -8,7 +8,8 @@
 
 use arrayvec::ArrayVec;
 use windfall_base::Instant;
-use windfall_wire_net::tcp::{FastOpenCookie, Flags};
+use windfall_wire_net::TcpFlags;
+use windfall_wire_net::tcp::FastOpenCookie;
 
 use super::{Connection, Due, State};
 use crate::event::Signals;
@@ -96,7 +97,7 @@ impl Connection {
         now: Instant,
         seg: &mut Segment,
     ) -> Result<(), windfall_base::DropReason> {
-        seg.header.flags = seg.header.flags - Flags::SYN;
+        seg.header.flags = seg.header.flags - TcpFlags::SYN;
         // What the SYN carried and the server did not take leaves again at once.
         self.sender.nxt = self.sender.una;
         if seg.span() == 0 {

@@ -6,10 +6,9 @@ use bytes::Bytes;
 use windfall_base::Instant;
 use windfall_base::seq::Seq32;
 use windfall_wire_net::tcp::{
-    ACK_AT, CorruptionKinds, FLAGS_AT, Flags, HeaderBytes, Options, Repr, SEQ_AT, Timestamps,
-    WINDOW_AT, corruption, fill_checksum,
+    ACK_AT, CorruptionKinds, FLAGS_AT, SEQ_AT, Timestamps, WINDOW_AT, corruption, fill_checksum,
 };
-use windfall_wire_net::{Addresses, Ecn};
+use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpHeaderBytes, TcpOptions, TcpRepr};
 
 use super::{Connection, Due, Reset};
 use crate::segment::Transmit;
@@ -19,7 +18,7 @@ use crate::timers::Timer;
 /// A header with everything that stays the same from one data segment to the next.
 #[derive(Clone, Debug)]
 pub(super) struct Template {
-    header: HeaderBytes,
+    header: TcpHeaderBytes,
     /// Where the two timestamps stand.
     timestamps_at: Option<usize>,
 }
@@ -29,15 +28,15 @@ impl Connection {
     pub(super) fn write_segment(
         &mut self,
         start: u64,
-        flags: Flags,
-        options: &Options,
+        flags: TcpFlags,
+        options: &TcpOptions,
         data: Bytes,
     ) -> Transmit {
         self.operations.headers += 1;
-        let acknowledges = flags.has(Flags::ACK);
+        let acknowledges = flags.has(TcpFlags::ACK);
         let ack = if acknowledges { self.expected() } else { 0 };
-        let syn = flags.has(Flags::SYN);
-        let repr = Repr {
+        let syn = flags.has(TcpFlags::SYN);
+        let repr = TcpRepr {
             src_port: self.path.local.port(),
             dst_port: self.path.remote.port(),
             seq: number(self.sender.origin, start),
@@ -55,15 +54,15 @@ impl Connection {
 
     /// Writes what a connection sends outside of its order: a reset.
     pub(super) fn write_reset(&mut self, Reset { seq, ends }: Reset) -> Transmit {
-        let flags = if ends { Flags::RST | Flags::ACK } else { Flags::RST };
+        let flags = if ends { TcpFlags::RST | TcpFlags::ACK } else { TcpFlags::RST };
         let ack = if ends { number(self.receiver.origin, self.expected()) } else { Seq32(0) };
-        let repr = Repr {
+        let repr = TcpRepr {
             src_port: self.path.local.port(),
             dst_port: self.path.remote.port(),
             seq,
             ack,
             flags,
-            ..Repr::default()
+            ..TcpRepr::default()
         };
         self.operations.headers += 1;
         self.seal(&repr, Ecn::NotCapable, Bytes::new())
@@ -79,11 +78,11 @@ impl Connection {
             ack = position;
         }
         self.add_sack(&mut options);
-        let mut flags = Flags::ACK;
+        let mut flags = TcpFlags::ACK;
         if self.receiver.congested {
-            flags |= Flags::ECE;
+            flags |= TcpFlags::ECE;
         }
-        let repr = Repr {
+        let repr = TcpRepr {
             src_port: self.path.local.port(),
             dst_port: self.path.remote.port(),
             seq: number(self.sender.origin, self.ack_position()),
@@ -107,30 +106,30 @@ impl Connection {
         &mut self,
         now: Instant,
         range: &Range<u64>,
-        flags: Flags,
+        flags: TcpFlags,
         data: Bytes,
         fresh: bool,
     ) -> Transmit {
-        let mut flags = flags | Flags::ACK;
+        let mut flags = flags | TcpFlags::ACK;
         if self.receiver.congested {
-            flags |= Flags::ECE;
+            flags |= TcpFlags::ECE;
         }
         // RFC 3168, section 6.1.2 and 6.1.5: repeated data are neither marked nor announce.
         if fresh && core::mem::take(&mut self.sender.announce_reduction) {
-            flags |= Flags::CWR;
+            flags |= TcpFlags::CWR;
         }
         let ecn = if fresh && self.agreed.ecn { Ecn::Capable0 } else { Ecn::NotCapable };
         self.operations.data_sent += u64::from(!data.is_empty());
-        if self.config.template && flags - Flags::PSH == Flags::ACK && !data.is_empty() {
+        if self.config.template && flags - TcpFlags::PSH == TcpFlags::ACK && !data.is_empty() {
             return self.fill_template(now, range.start, flags, data, ecn);
         }
         let mut options = self.common_options(now);
         //= S4.7
-        if self.config.corruption.detect && !flags.has(Flags::FIN) && !data.is_empty() {
+        if self.config.corruption.detect && !flags.has(TcpFlags::FIN) && !data.is_empty() {
             options.detection = Some(0);
         }
         let ack = self.expected();
-        let repr = Repr {
+        let repr = TcpRepr {
             src_port: self.path.local.port(),
             dst_port: self.path.remote.port(),
             seq: number(self.sender.origin, range.start),
@@ -151,7 +150,7 @@ impl Connection {
         &mut self,
         now: Instant,
         start: u64,
-        flags: Flags,
+        flags: TcpFlags,
         data: Bytes,
         ecn: Ecn,
     ) -> Transmit {
@@ -178,17 +177,17 @@ impl Connection {
     }
 
     fn make_template(&self) -> Template {
-        let options = Options {
+        let options = TcpOptions {
             timestamps: self.agreed.timestamps.then_some(Timestamps::default()),
             detection: self.config.corruption.detect.then_some(0),
-            ..Options::default()
+            ..TcpOptions::default()
         };
-        let repr = Repr {
+        let repr = TcpRepr {
             src_port: self.path.local.port(),
             dst_port: self.path.remote.port(),
-            flags: Flags::ACK,
+            flags: TcpFlags::ACK,
             options,
-            ..Repr::default()
+            ..TcpRepr::default()
         };
         let header = emit(&repr, &self.config.corruption.kinds);
         // Two NOPs, kind and length come first (RFC 7323, appendix A).
@@ -196,17 +195,17 @@ impl Connection {
     }
 
     /// What every segment after the SYNs carries.
-    fn common_options(&mut self, now: Instant) -> Options {
+    fn common_options(&mut self, now: Instant) -> TcpOptions {
         let timestamps = self.agreed.timestamps.then(|| {
             self.operations.timestamps += 1;
             Timestamps { value: self.clock(now), echo: self.receiver.recent }
         });
-        Options { timestamps, ..Options::default() }
+        TcpOptions { timestamps, ..TcpOptions::default() }
     }
 
     /// What arrived twice, and what arrived beyond holes (RFC 2018, 2883).
     //= S2.5
-    fn add_sack(&mut self, options: &mut Options) {
+    fn add_sack(&mut self, options: &mut TcpOptions) {
         if !self.agreed.sack {
             return;
         }
@@ -228,13 +227,13 @@ impl Connection {
         self.operations.sack_blocks += options.sack.len() as u64;
     }
 
-    fn seal(&mut self, repr: &Repr, ecn: Ecn, data: Bytes) -> Transmit {
+    fn seal(&mut self, repr: &TcpRepr, ecn: Ecn, data: Bytes) -> Transmit {
         let header = emit(repr, &self.config.corruption.kinds);
         self.finish(header, ecn, data)
     }
 
     /// The last touches, which depend on all the others: the detection option and the checksum.
-    fn finish(&mut self, mut header: HeaderBytes, ecn: Ecn, data: Bytes) -> Transmit {
+    fn finish(&mut self, mut header: TcpHeaderBytes, ecn: Ecn, data: Bytes) -> Transmit {
         let addresses: Addresses = self.path.addresses;
         let config = &self.config.corruption;
         if config.detect && !data.is_empty() {
@@ -318,9 +317,9 @@ fn put(header: &mut [u8], at: usize, value: u32) {
 }
 
 /// Writes a header whose options are known to fit.
-fn emit(repr: &Repr, kinds: &CorruptionKinds) -> HeaderBytes {
+fn emit(repr: &TcpRepr, kinds: &CorruptionKinds) -> TcpHeaderBytes {
     repr.emit(kinds).unwrap_or_else(|_| {
         debug_assert!(false, "options are counted before they are added");
-        HeaderBytes::new()
+        TcpHeaderBytes::new()
     })
 }

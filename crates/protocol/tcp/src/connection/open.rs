@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Instant};
-use windfall_wire_net::tcp::{Flags, Notification, Options, Timestamps};
+use windfall_wire_net::tcp::{Notification, Timestamps};
+use windfall_wire_net::{TcpFlags, TcpOptions};
 
 use super::fast_open::FastOpen;
 use super::{Agreed, Connection, Path, Reset, State};
@@ -57,9 +58,9 @@ impl Connection {
         let options = &header.options;
         self.receiver.origin = header.seq;
         let scaled = config.window_scale && options.window_scale.is_some();
-        let capable = Flags::ECE | Flags::CWR;
-        let ecn = if header.flags.has(Flags::ACK) {
-            header.flags.has(Flags::ECE) && !header.flags.has(Flags::CWR)
+        let capable = TcpFlags::ECE | TcpFlags::CWR;
+        let ecn = if header.flags.has(TcpFlags::ACK) {
+            header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::CWR)
         } else {
             header.flags.has(capable)
         };
@@ -137,7 +138,7 @@ impl Connection {
         let corruption = &config.corruption;
         let extended = corruption.notify && corruption.mode == NotificationMode::Extended;
         let shift = config.window_shift();
-        let mut options = Options {
+        let mut options = TcpOptions {
             mss: Some(config.mss),
             window_scale: offers(self.agreed.scaling, config.window_scale).then_some(shift),
             sack_permitted: offers(self.agreed.sack, config.sack),
@@ -148,15 +149,15 @@ impl Connection {
             notification: offers(self.agreed.extended_notification, extended)
                 .then_some(Notification::Plain),
             fast_open: self.fast_open_option(),
-            ..Options::default()
+            ..TcpOptions::default()
         };
-        let mut flags = Flags::SYN;
+        let mut flags = TcpFlags::SYN;
         if passive {
-            flags |= Flags::ACK;
+            flags |= TcpFlags::ACK;
         }
         // RFC 3168, section 6.1.1; a repeated SYN asks for less.
         if offers(self.agreed.ecn, config.ecn) && self.sender.attempts == 0 {
-            flags |= if passive { Flags::ECE } else { Flags::ECE | Flags::CWR };
+            flags |= if passive { TcpFlags::ECE } else { TcpFlags::ECE | TcpFlags::CWR };
         }
         if self.sender.max == 0 {
             self.sender.timed = Some((0, now));
@@ -175,7 +176,7 @@ impl Connection {
             _ => self.early_data(room),
         };
         if fin {
-            flags |= Flags::FIN;
+            flags |= TcpFlags::FIN;
         }
         let end = 1 + data.len() as u64 + u64::from(fin);
         (self.sender.nxt, self.sender.max) = (end, self.sender.max.max(end));
@@ -190,21 +191,21 @@ impl Connection {
         seg: &mut Segment,
     ) -> Result<(), DropReason> {
         let flags = seg.header.flags;
-        let acknowledged = flags.has(Flags::ACK);
+        let acknowledged = flags.has(TcpFlags::ACK);
         if acknowledged && !self.is_ack_of_syn(seg) {
-            if !flags.has(Flags::RST) {
+            if !flags.has(TcpFlags::RST) {
                 self.sender.reset = Some(Reset { seq: seg.header.ack, ends: false });
             }
             return Err(DropReason::TcpAcknowledgment);
         }
-        if flags.has(Flags::RST) {
+        if flags.has(TcpFlags::RST) {
             if !acknowledged {
                 return Err(DropReason::TcpBlind);
             }
             self.end(Some(TcpError::Refused));
             return Ok(());
         }
-        if !flags.has(Flags::SYN) {
+        if !flags.has(TcpFlags::SYN) {
             return Err(DropReason::TcpSequence);
         }
         self.take_syn(now, seg);

@@ -1,8 +1,7 @@
 //! Header prediction: the segment that is next, and nothing else about it (S2.6; RFC 7323, 4.2).
 
 use windfall_base::{DropReason, Instant};
-use windfall_wire_net::Ecn;
-use windfall_wire_net::tcp::Flags;
+use windfall_wire_net::{Ecn, TcpFlags};
 
 use super::{Connection, State};
 use crate::config::Paws;
@@ -34,7 +33,7 @@ impl Connection {
         }
         let header = &seg.header;
         let next = self.expected();
-        let predicted = header.flags - Flags::PSH == Flags::ACK
+        let predicted = header.flags - TcpFlags::PSH == TcpFlags::ACK
             && header.seq == crate::sequence::number(self.receiver.origin, next)
             && header.window == self.sender.raw_window
             && self.sender.nxt == self.sender.max

@@ -1,8 +1,7 @@
 //! Segments in full: everything that header prediction did not take (RFC 9293, section 3.10.7.4).
 
 use windfall_base::{DropReason, Duration, Instant};
-use windfall_wire_net::Ecn;
-use windfall_wire_net::tcp::Flags;
+use windfall_wire_net::{Ecn, TcpFlags};
 
 use super::{Connection, Due, Reset, State};
 use crate::config::{AckPolicy, Paws};
@@ -23,14 +22,14 @@ impl Connection {
         }
         let start = self.trim_syn(seg, start);
         self.check_sequence(seg, start)?;
-        if seg.has_any(Flags::RST) {
+        if seg.has_any(TcpFlags::RST) {
             return self.receive_reset(now, start);
         }
-        if seg.has_any(Flags::SYN) {
+        if seg.has_any(TcpFlags::SYN) {
             self.challenge(now);
             return Err(DropReason::TcpBlind);
         }
-        if !seg.has_any(Flags::ACK) {
+        if !seg.has_any(TcpFlags::ACK) {
             return Err(DropReason::TcpAcknowledgment);
         }
         if self.state == State::SynReceived {
@@ -53,7 +52,7 @@ impl Connection {
         seg: &Segment,
         start: u64,
     ) -> Result<(), DropReason> {
-        if self.config.paws == Paws::Off || !self.agreed.timestamps || seg.has_any(Flags::RST) {
+        if self.config.paws == Paws::Off || !self.agreed.timestamps || seg.has_any(TcpFlags::RST) {
             return Ok(());
         }
         let Some(timestamps) = seg.header.options.timestamps else {
@@ -86,10 +85,10 @@ impl Connection {
 
     /// A repeated SYN in front of what it opened is passed over, so that both may open at once.
     fn trim_syn(&self, seg: &mut Segment, start: u64) -> u64 {
-        if self.state == State::SynReceived && start == 0 && seg.has_any(Flags::SYN) {
-            let answers = seg.has_any(Flags::ACK);
+        if self.state == State::SynReceived && start == 0 && seg.has_any(TcpFlags::SYN) {
+            let answers = seg.has_any(TcpFlags::ACK);
             if answers {
-                seg.header.flags = seg.header.flags - Flags::SYN;
+                seg.header.flags = seg.header.flags - TcpFlags::SYN;
                 return 1;
             }
         }
@@ -101,8 +100,8 @@ impl Connection {
         let (next, span) = (self.expected(), seg.span());
         let edge = self.receiver.edge.max(next);
         if start + span < next || (start + span == next && span > 0) {
-            if !seg.has_any(Flags::RST) {
-                if self.state == State::SynReceived && seg.has_any(Flags::SYN) {
+            if !seg.has_any(TcpFlags::RST) {
+                if self.state == State::SynReceived && seg.has_any(TcpFlags::SYN) {
                     // The answer to the SYN was lost: give it again.
                     self.sender.nxt = 0;
                 } else {
@@ -118,7 +117,7 @@ impl Connection {
         }
         // An acknowledgment without data may stand at the very end of a window that is used up.
         if start > next && (start > edge || (start == edge && span > 0)) {
-            if !seg.has_any(Flags::RST) {
+            if !seg.has_any(TcpFlags::RST) {
                 self.owe_ack();
             }
             return Err(DropReason::TcpSequence);
@@ -126,7 +125,7 @@ impl Connection {
         if start == next && edge == next && span > 0 {
             // A probe of a closed window: what it acknowledges counts, its data do not.
             seg.data.clear();
-            seg.header.flags = seg.header.flags - Flags::FIN;
+            seg.header.flags = seg.header.flags - TcpFlags::FIN;
             self.owe_ack();
         }
         Ok(())
@@ -179,7 +178,7 @@ impl Connection {
         if !self.agreed.ecn {
             return;
         }
-        if seg.has_any(Flags::CWR) {
+        if seg.has_any(TcpFlags::CWR) {
             self.receiver.congested = false;
         }
         if seg.ecn == Ecn::Congested {
@@ -199,7 +198,7 @@ impl Connection {
         }
         let data = core::mem::take(&mut seg.data);
         let end = start + data.len() as u64;
-        let fin = seg.has_any(Flags::FIN);
+        let fin = seg.has_any(TcpFlags::FIN);
         let receives = matches!(
             self.state,
             State::SynReceived | State::Established | State::FinWait1 | State::FinWait2

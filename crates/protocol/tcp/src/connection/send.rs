@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use windfall_base::Instant;
-use windfall_wire_net::tcp::{Flags, Options};
+use windfall_wire_net::{TcpFlags, TcpOptions};
 
 use super::{Connection, Due, State};
 use crate::segment::Transmit;
@@ -124,12 +124,12 @@ impl Connection {
         if copied {
             self.operations.copied_bytes += data.len() as u64;
         }
-        let mut flags = Flags::NONE;
+        let mut flags = TcpFlags::NONE;
         if range.end > end {
-            flags |= Flags::FIN;
+            flags |= TcpFlags::FIN;
         }
         if range.end >= end && !data.is_empty() {
-            flags |= Flags::PSH;
+            flags |= TcpFlags::PSH;
         }
         let repeated = range.start < self.sender.max;
         if repeated {
@@ -193,15 +193,15 @@ impl Connection {
             self.set_persist(now);
             return Some(transmit);
         }
-        let options = Options {
+        let options = TcpOptions {
             timestamps: self.agreed.timestamps.then(|| windfall_wire_net::tcp::Timestamps {
                 value: self.clock(now),
                 echo: self.receiver.recent,
             }),
-            ..Options::default()
+            ..TcpOptions::default()
         };
         let before = self.sender.nxt.saturating_sub(1);
-        Some(self.write_segment(before, Flags::ACK, &options, bytes::Bytes::new()))
+        Some(self.write_segment(before, TcpFlags::ACK, &options, bytes::Bytes::new()))
     }
 
     /// Data wait and nothing in the network will bring news: ask after a while.

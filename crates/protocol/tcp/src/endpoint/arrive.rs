@@ -6,10 +6,8 @@ use core::net::SocketAddr;
 
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Instant, Payload};
-use windfall_wire_net::Ecn;
-use windfall_wire_net::tcp::{
-    self, CorruptionKinds, Flags, HeaderBytes, Packet, Repr, checksum_holds, corruption,
-};
+use windfall_wire_net::tcp::{CorruptionKinds, checksum_holds, corruption};
+use windfall_wire_net::{Ecn, TcpFlags, TcpHeaderBytes, TcpPacket, TcpRepr, tcp};
 
 use super::{Endpoint, Listener, Overflow};
 use crate::config::Config;
@@ -39,7 +37,7 @@ impl Endpoint {
             joined = bytes.prefix(tcp::MAX_HEADER_LEN);
             &joined[..]
         };
-        let packet = Packet::new(first).map_err(|_| DropReason::Malformed)?;
+        let packet = TcpPacket::new(first).map_err(|_| DropReason::Malformed)?;
         let header_len = packet.header_len();
         let key = Key {
             local: arrival.addresses.dst(),
@@ -52,14 +50,14 @@ impl Endpoint {
         let config = slot.and_then(|slot| self.config_of(slot));
         let kinds = config.map_or_else(CorruptionKinds::default, |c| c.corruption.kinds);
         let header = if whole {
-            Repr::parse(&packet, &kinds).map_err(|_| DropReason::Malformed)?
+            TcpRepr::parse(&packet, &kinds).map_err(|_| DropReason::Malformed)?
         } else {
             //= S4.8
             let usable = config.is_some_and(|config| is_usable(config, arrival, &packet));
             if !usable {
                 return Err(DropReason::TcpChecksum);
             }
-            Repr::parse_lenient(&packet, &kinds)
+            TcpRepr::parse_lenient(&packet, &kinds)
         };
         let data = bytes.slice(header_len..bytes.len());
         let (ecn, missing) = (arrival.ecn, arrival.missing);
@@ -136,11 +134,11 @@ impl Endpoint {
         let local = SocketAddr::new(key.local, key.local_port);
         let remote = SocketAddr::new(key.remote, key.remote_port);
         let path = Path::new(local, remote).ok_or(DropReason::Malformed)?;
-        let Some(listens) = self.listener(key).filter(|_| !flags.has(Flags::RST)) else {
+        let Some(listens) = self.listener(key).filter(|_| !flags.has(TcpFlags::RST)) else {
             self.refuse(key, segment);
             return Err(DropReason::NoListener);
         };
-        if flags.has(Flags::ACK) {
+        if flags.has(TcpFlags::ACK) {
             let Some((listener, _)) = self.listeners.get(&listens) else {
                 return Err(DropReason::NoListener);
             };
@@ -153,7 +151,7 @@ impl Endpoint {
                 }
             };
         }
-        if !flags.has(Flags::SYN) {
+        if !flags.has(TcpFlags::SYN) {
             return Err(DropReason::NoListener);
         }
         let origin = self.origin(now, &path);
@@ -217,7 +215,7 @@ impl Endpoint {
     /// Answers a segment that fits nowhere with a reset.
     fn refuse(&mut self, key: &Key, segment: &Segment) {
         let header = &segment.header;
-        if header.flags.has(Flags::RST) || segment.damaged {
+        if header.flags.has(TcpFlags::RST) || segment.damaged {
             return;
         }
         let local = SocketAddr::new(key.local, key.local_port);
@@ -225,25 +223,25 @@ impl Endpoint {
         let Some(path) = Path::new(local, remote) else {
             return;
         };
-        let answers = header.flags.has(Flags::ACK);
-        let repr = Repr {
+        let answers = header.flags.has(TcpFlags::ACK);
+        let repr = TcpRepr {
             src_port: key.local_port,
             dst_port: key.remote_port,
             seq: if answers { header.ack } else { Seq32(0) },
             ack: if answers { Seq32(0) } else { header.seq + segment.span() as u32 },
-            flags: if answers { Flags::RST } else { Flags::RST | Flags::ACK },
-            ..Repr::default()
+            flags: if answers { TcpFlags::RST } else { TcpFlags::RST | TcpFlags::ACK },
+            ..TcpRepr::default()
         };
         // Where too many wait already, the other end will ask again.
         let _ = self.reply(&path, &repr);
     }
 
-    fn reply(&mut self, path: &Path, repr: &Repr) -> Result<(), DropReason> {
+    fn reply(&mut self, path: &Path, repr: &TcpRepr) -> Result<(), DropReason> {
         if self.replies.len() >= REPLIES {
             return Err(DropReason::TcpBacklog);
         }
         let emitted = repr.emit(&CorruptionKinds::default());
-        let mut header: HeaderBytes = emitted.map_err(|_| DropReason::Malformed)?;
+        let mut header: TcpHeaderBytes = emitted.map_err(|_| DropReason::Malformed)?;
         let addresses = *path.addresses();
         tcp::fill_checksum(&addresses, &mut header, &[]);
         let (ecn, data) = (Ecn::NotCapable, bytes::Bytes::new());
@@ -253,7 +251,7 @@ impl Endpoint {
 }
 
 /// Whether the header of a damaged segment may be used: its detection option holds.
-fn is_usable(config: &Config, arrival: &Arrival, packet: &Packet<'_>) -> bool {
+fn is_usable(config: &Config, arrival: &Arrival, packet: &TcpPacket<'_>) -> bool {
     let corruption = &config.corruption;
     let verdict = || {
         let (kinds, packing) = (&corruption.kinds, corruption.packing);
@@ -268,7 +266,7 @@ impl Connection {
     fn may_be_replaced(&self, segment: &Segment) -> bool {
         self.state() == State::TimeWait
             && !segment.damaged
-            && segment.header.flags - Flags::PSH == Flags::SYN
+            && segment.header.flags - TcpFlags::PSH == TcpFlags::SYN
             && self.is_beyond(segment)
     }
 }

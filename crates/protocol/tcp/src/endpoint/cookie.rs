@@ -5,7 +5,7 @@
 
 use windfall_base::Instant;
 use windfall_base::seq::Seq32;
-use windfall_wire_net::tcp::{Flags, Options, Repr};
+use windfall_wire_net::{TcpFlags, TcpOptions, TcpRepr};
 
 use super::{Endpoint, words};
 use crate::config::Config;
@@ -32,25 +32,25 @@ impl Endpoint {
         config: &Config,
         path: &Path,
         syn: &Segment,
-    ) -> Repr {
+    ) -> TcpRepr {
         let offered = syn.header.options.mss.unwrap_or(SIZES[1]);
         let size = SIZES.iter().rposition(|size| *size <= offered).unwrap_or(0) as u32;
         let step = now.as_nanos() / 1_000_000_000 / STEP;
-        Repr {
+        TcpRepr {
             src_port: path.local.port(),
             dst_port: path.remote.port(),
             seq: Seq32(self.cookie(step, size, path, syn.header.seq)),
             ack: syn.header.seq.next(),
-            flags: Flags::SYN | Flags::ACK,
+            flags: TcpFlags::SYN | TcpFlags::ACK,
             window: config.receive_buffer.min(65_535) as u16,
             urgent: 0,
-            options: Options { mss: Some(config.mss), ..Options::default() },
+            options: TcpOptions { mss: Some(config.mss), ..TcpOptions::default() },
         }
     }
 
     /// The SYN that an acknowledgment speaks of, if it holds a cookie of the last two minutes.
     pub(super) fn check_cookie(&self, now: Instant, path: &Path, ack: &Segment) -> Option<Segment> {
-        if self.cookies == 0 || ack.has_any(Flags::SYN) {
+        if self.cookies == 0 || ack.has_any(TcpFlags::SYN) {
             return None;
         }
         let cookie = ack.header.ack.0.wrapping_sub(1);
@@ -60,13 +60,13 @@ impl Endpoint {
         let recent = [Some(step), step.checked_sub(1)];
         let fresh = recent.into_iter().flatten();
         fresh.map(|step| self.cookie(step, size, path, peer)).find(|made| *made == cookie)?;
-        let options = Options { mss: Some(SIZES[size as usize]), ..Options::default() };
-        let header = Repr {
+        let options = TcpOptions { mss: Some(SIZES[size as usize]), ..TcpOptions::default() };
+        let header = TcpRepr {
             seq: peer,
-            flags: Flags::SYN,
+            flags: TcpFlags::SYN,
             window: ack.header.window,
             options,
-            ..Repr::default()
+            ..TcpRepr::default()
         };
         Some(Segment { header, ..Segment::default() })
     }

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use core::net::IpAddr;
 
 use windfall_base::seq::Seq32;
-use windfall_wire_net::tcp::{FastOpenCookie, Flags};
+use windfall_wire_net::TcpFlags;
+use windfall_wire_net::tcp::FastOpenCookie;
 
 use crate::config::Config;
 use crate::connection::Path;
@@ -86,7 +87,7 @@ impl FastOpens {
             return (FastOpen::Ask(made), false);
         }
         let mark = (*path, syn.header.seq);
-        let fits = !syn.data.is_empty() && !syn.has_any(Flags::FIN) && syn.missing == 0;
+        let fits = !syn.data.is_empty() && !syn.has_any(TcpFlags::FIN) && syn.missing == 0;
         if !fits || self.taken.contains(&mark) {
             return (FastOpen::Off, false);
         }

@@ -7,7 +7,7 @@ use windfall_base::{Duration, Instant, Seed};
 use windfall_tcp::config::AckPolicy;
 use windfall_tcp::lookup::Lookup;
 use windfall_tcp::{Config, Endpoint, Event, Listener, OpenError, Overflow, TcpError};
-use windfall_wire_net::tcp::Flags;
+use windfall_wire_net::TcpFlags;
 
 use crate::pair::*;
 
@@ -50,9 +50,9 @@ fn an_endpoint_counts_what_it_holds() {
     assert_eq!(held(&pair), 2, "the connection, and when to wake it");
     // The answer is taken and not yet looked at.
     let syn = pair.sent(NEAR).next().unwrap().header.clone();
-    let mut answer = pair.forged(NEAR, Flags::SYN | Flags::ACK);
+    let mut answer = pair.forged(NEAR, TcpFlags::SYN | TcpFlags::ACK);
     (answer.ack, answer.seq) = (syn.seq + 1, pair.sent(FAR).next().unwrap().header.seq);
-    let payload = |header: &windfall_wire_net::tcp::Repr| {
+    let payload = |header: &windfall_wire_net::TcpRepr| {
         let addresses = windfall_wire_net::Addresses::new(address(FAR).ip(), address(NEAR).ip());
         let addresses = addresses.unwrap();
         let mut bytes = header.emit(&Default::default()).unwrap().to_vec();

@@ -3,7 +3,8 @@
 use windfall_base::{DropReason, Duration};
 use windfall_tcp::Config;
 use windfall_tcp::config::{Corruption, NotificationMode, Reaction};
-use windfall_wire_net::tcp::{CorruptionKinds, Flags, Notification, Packing, Repr};
+use windfall_wire_net::tcp::{CorruptionKinds, Notification, Packing};
+use windfall_wire_net::{TcpFlags, TcpRepr};
 
 use crate::pair::*;
 
@@ -59,7 +60,7 @@ fn the_option_stands_on_data_and_nowhere_else() {
     pair.connect().transfer(20_000, Duration::from_secs(2));
     pair.run_for(Duration::from_secs(1));
     for seen in &pair.seen {
-        let plain = seen.is_data() && !seen.header.flags.has_any(Flags::SYN | Flags::FIN);
+        let plain = seen.is_data() && !seen.header.flags.has_any(TcpFlags::SYN | TcpFlags::FIN);
         assert_eq!(seen.header.options.detection.is_some(), plain, "{seen:?}");
     }
 }
@@ -184,7 +185,7 @@ fn the_sender_of_the_paper_repeats_and_keeps_its_window() {
 
 #[test]
 fn resets_and_syns_in_damaged_segments_are_not_obeyed() {
-    for flags in [Flags::RST | Flags::ACK, Flags::SYN | Flags::ACK] {
+    for flags in [TcpFlags::RST | TcpFlags::ACK, TcpFlags::SYN | TcpFlags::ACK] {
         let mut pair = Pair::with(config(MODES[0]));
         pair.send(NEAR, 1_000).run_for(ms(100));
         let mut header = pair.forged(FAR, flags);
@@ -248,9 +249,9 @@ fn what_arrived_before_is_acknowledged_again_and_what_lies_outside_is_not_looked
     let mut pair = Pair::with(config(MODES[0]));
     pair.send(NEAR, 1_000).run_for(ms(100));
     let acks = pair.sent(FAR).count();
-    let next = pair.forged(FAR, Flags::ACK);
+    let next = pair.forged(FAR, TcpFlags::ACK);
     let damaged = |pair: &mut Pair, seq| {
-        let mut header = Repr { seq, ..next.clone() };
+        let mut header = TcpRepr { seq, ..next.clone() };
         header.options.detection = Some(0);
         pair.inject_damaged(FAR, &header, b"data")
     };
@@ -275,7 +276,7 @@ fn a_damaged_probe_of_a_closed_window_is_told_of() {
     pair.ends[FAR].reads = false;
     pair.send(NEAR, 2_000).run_for(ms(100));
     assert_eq!(pair.connection(FAR).readable(), 2_000);
-    let mut header = pair.forged(FAR, Flags::ACK);
+    let mut header = pair.forged(FAR, TcpFlags::ACK);
     header.options.detection = Some(0);
     assert_eq!(pair.inject_damaged(FAR, &header, b"x"), Err(DropReason::TcpDamaged));
     assert_eq!(pair.connection(FAR).operations().notifications_sent, 1);
@@ -288,14 +289,14 @@ fn an_echoed_mark_on_a_damaged_segment_reduces_once_and_only_where_it_was_agreed
         let mut pair = Pair::with(Config { ecn, ..config(MODES[0]) });
         pair.fate = Box::new(|seen| Fate { lost: seen.from == NEAR, ..Fate::default() });
         pair.send(NEAR, 10_000).settle();
-        let mut header = pair.forged(NEAR, Flags::ACK | Flags::ECE);
+        let mut header = pair.forged(NEAR, TcpFlags::ACK | TcpFlags::ECE);
         header.options.detection = Some(0);
         for _ in 0..2 {
             let result = pair.inject_damaged(NEAR, &header, b"data");
             assert_eq!(result, Err(DropReason::TcpDamaged));
             assert_eq!(pair.connection(NEAR).operations().reductions, reductions, "{ecn}");
         }
-        header.flags = Flags::ACK;
+        header.flags = TcpFlags::ACK;
         assert_eq!(pair.inject_damaged(NEAR, &header, b"data"), Err(DropReason::TcpDamaged));
         assert_eq!(pair.connection(NEAR).operations().reductions, reductions, "{ecn}");
     }
@@ -435,7 +436,7 @@ mod benefits {
                 Fate { mark: data, ..fate }
             });
             pair.send(NEAR, 1_000).run_for(ms(15));
-            pair.sent(FAR).any(|seen| seen.header.flags == Flags::ACK | Flags::ECE)
+            pair.sent(FAR).any(|seen| seen.header.flags == TcpFlags::ACK | TcpFlags::ECE)
         };
         assert!(marked(true));
         assert!(!marked(false));

@@ -71,7 +71,7 @@ fn every_step_is_counted_for_connections_that_are_gone_too() {
     assert_eq!(far.paws_checks, far.lookups);
     // Prediction begins behind the acknowledgment of the SYN.
     assert_eq!(far.predicted_data + far.predicted_acks + far.mispredicted, far.lookups - 1);
-    let bare = |seen: &&Seen| seen.header.flags == windfall_wire_net::tcp::Flags::ACK;
+    let bare = |seen: &&Seen| seen.header.flags == windfall_wire_net::TcpFlags::ACK;
     assert_eq!(far.acks_sent, pair.sent(FAR).filter(bare).count() as u64);
     assert!(far.copied_bytes < 1_448, "large segments are shared, not copied");
     for end in [NEAR, FAR] {

@@ -9,10 +9,8 @@ use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Duration, Instant, Seed};
 use windfall_tcp::lookup::Lookup;
 use windfall_tcp::{Arrival, Config, Endpoint, Event, Listener, Overflow};
-use windfall_wire_net::tcp::{
-    CorruptionKinds, FastOpenCookie, Flags, Options, Packet, Repr, fill_checksum,
-};
-use windfall_wire_net::{Addresses, Ecn};
+use windfall_wire_net::tcp::{CorruptionKinds, FastOpenCookie, fill_checksum};
+use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpOptions, TcpPacket, TcpRepr};
 
 fn endpoint(seed: u64, name: &str) -> Endpoint {
     Endpoint::new(Seed(seed), name, Lookup::Hashed)
@@ -30,7 +28,7 @@ fn after(passed: Duration) -> Instant {
 fn opened(mut tcp: Endpoint, now: Instant, [local, remote]: [&str; 2]) -> u32 {
     let config = Arc::new(Config::default());
     tcp.connect(now, addr(local), addr(remote), config).unwrap();
-    Packet::new(&tcp.poll_transmit(now).unwrap().header).unwrap().seq().0
+    TcpPacket::new(&tcp.poll_transmit(now).unwrap().header).unwrap().seq().0
 }
 
 /// Pairs of ends of which each differs from the first of its family in one respect.
@@ -97,7 +95,7 @@ fn deliver(
     tcp: &mut Endpoint,
     now: Instant,
     [from, to]: [&str; 2],
-    header: &Repr,
+    header: &TcpRepr,
 ) -> Result<(), DropReason> {
     deliver_with(tcp, now, [from, to], header, (&[], 0))
 }
@@ -107,11 +105,11 @@ fn deliver_with(
     tcp: &mut Endpoint,
     now: Instant,
     [from, to]: [&str; 2],
-    header: &Repr,
+    header: &TcpRepr,
     (data, missing): (&[u8], usize),
 ) -> Result<(), DropReason> {
     let (from, to) = (addr(from), addr(to));
-    let header = Repr { src_port: from.port(), dst_port: to.port(), ..header.clone() };
+    let header = TcpRepr { src_port: from.port(), dst_port: to.port(), ..header.clone() };
     let addresses = Addresses::new(from.ip(), to.ip()).unwrap();
     let mut bytes = header.emit(&CorruptionKinds::default()).unwrap().to_vec();
     fill_checksum(&addresses, &mut bytes, data);
@@ -122,26 +120,26 @@ fn deliver_with(
 
 const CLIENT: [&str; 2] = ["10.0.0.1:40000", "10.0.0.2:5001"];
 
-fn syn(mss: Option<u16>) -> Repr {
-    let options = Options { mss, ..Options::default() };
-    Repr { seq: Seq32(77), flags: Flags::SYN, window: 5_000, options, ..Repr::default() }
+fn syn(mss: Option<u16>) -> TcpRepr {
+    let options = TcpOptions { mss, ..TcpOptions::default() };
+    TcpRepr { seq: Seq32(77), flags: TcpFlags::SYN, window: 5_000, options, ..TcpRepr::default() }
 }
 
 /// The acknowledgment that a client of `ends` would make of the cookie it got at `now`.
-fn answered(tcp: &mut Endpoint, now: Instant, ends: [&str; 2], mss: Option<u16>) -> Repr {
+fn answered(tcp: &mut Endpoint, now: Instant, ends: [&str; 2], mss: Option<u16>) -> TcpRepr {
     deliver(tcp, now, ends, &syn(mss)).unwrap();
     let answer = tcp.poll_transmit(now).unwrap();
-    let packet = Packet::new(&answer.header).unwrap();
+    let packet = TcpPacket::new(&answer.header).unwrap();
     assert_eq!(packet.ack(), Seq32(78));
-    let header = Repr::parse(&packet, &CorruptionKinds::default()).unwrap();
+    let header = TcpRepr::parse(&packet, &CorruptionKinds::default()).unwrap();
     assert_eq!(header.options.mss, Some(Config::default().mss));
     assert!(tcp.is_empty(), "a cookie costs no memory");
-    Repr {
+    TcpRepr {
         seq: Seq32(78),
         ack: packet.seq().next(),
-        flags: Flags::ACK,
+        flags: TcpFlags::ACK,
         window: 5_000,
-        ..Repr::default()
+        ..TcpRepr::default()
     }
 }
 
@@ -160,15 +158,15 @@ fn a_cookie_is_good_for_the_ends_that_it_was_made_for_alone() {
     ] {
         assert_eq!(deliver(&mut tcp, now, ends, &ack), refused, "{ends:?}");
     }
-    let next = Repr { seq: ack.seq + 1, ..ack.clone() };
+    let next = TcpRepr { seq: ack.seq + 1, ..ack.clone() };
     assert_eq!(deliver(&mut tcp, now, CLIENT, &next), refused);
     // Each bit of it counts: the time, the segment size, and the hash.
     for bit in 0..32 {
         let cookie = (ack.ack.0 - 1) ^ 1 << bit;
-        let forged = Repr { ack: Seq32(cookie).next(), ..ack.clone() };
+        let forged = TcpRepr { ack: Seq32(cookie).next(), ..ack.clone() };
         assert_eq!(deliver(&mut tcp, now, CLIENT, &forged), refused, "{bit}");
     }
-    let syn = Repr { flags: Flags::SYN | Flags::ACK, ..ack.clone() };
+    let syn = TcpRepr { flags: TcpFlags::SYN | TcpFlags::ACK, ..ack.clone() };
     assert_eq!(deliver(&mut tcp, now, CLIENT, &syn), refused);
     assert!(tcp.is_empty());
     assert_eq!(deliver(&mut tcp, now, CLIENT, &ack), Ok(()));
@@ -229,7 +227,7 @@ fn a_cookie_remembers_the_greatest_segment_size_that_is_not_above_the_offer() {
         let (id, _) = tcp.poll_event().unwrap();
         tcp.write(id, &[0; 8_000]).unwrap();
         let sent = tcp.poll_transmit(now).unwrap();
-        assert_eq!(Packet::new(&sent.header).unwrap().ack(), ack.seq);
+        assert_eq!(TcpPacket::new(&sent.header).unwrap().ack(), ack.seq);
         // What it sends itself is bounded by its own size too.
         let own = Config::default().mss;
         assert_eq!(sent.data.len(), usize::from(own.min(remembered)), "{offered:?}");
@@ -245,8 +243,8 @@ fn granted(from: &str, to: &str) -> FastOpenCookie {
     ask.options.fast_open = Some(FastOpenCookie::new());
     deliver(&mut tcp, Instant::START, [from, to], &ask).unwrap();
     let answer = tcp.poll_transmit(Instant::START).unwrap();
-    let packet = Packet::new(&answer.header).unwrap();
-    let header = Repr::parse(&packet, &CorruptionKinds::default()).unwrap();
+    let packet = TcpPacket::new(&answer.header).unwrap();
+    let header = TcpRepr::parse(&packet, &CorruptionKinds::default()).unwrap();
     header.options.fast_open.expect("a cookie was asked for")
 }
 
@@ -274,10 +272,10 @@ fn a_cookie_for_fast_open_opens_early_only_with_whole_data_that_are_new() {
     let config = Arc::new(Config { fast_open: true, ..Config::default() });
     tcp.listen(addr(CLIENT[1]), Listener::new(config)).unwrap();
     let mut port = 40_000;
-    let mut opens_early = |flags: Flags, data: &[u8]| {
+    let mut opens_early = |flags: TcpFlags, data: &[u8]| {
         port += 1;
         let from = format!("10.0.0.1:{port}");
-        let mut open = Repr { flags, ..syn(Some(1460)) };
+        let mut open = TcpRepr { flags, ..syn(Some(1460)) };
         open.options.fast_open = Some(cookie.clone());
         let _ = deliver_with(&mut tcp, Instant::START, [&from, CLIENT[1]], &open, (data, 0));
         while tcp.poll_transmit(Instant::START).is_some() {}
@@ -287,7 +285,7 @@ fn a_cookie_for_fast_open_opens_early_only_with_whole_data_that_are_new() {
         }
         accepted
     };
-    assert!(opens_early(Flags::SYN, &[1; 100]));
-    assert!(!opens_early(Flags::SYN, &[]), "nothing to open early for");
-    assert!(!opens_early(Flags::SYN | Flags::FIN, &[1; 100]));
+    assert!(opens_early(TcpFlags::SYN, &[1; 100]));
+    assert!(!opens_early(TcpFlags::SYN, &[]), "nothing to open early for");
+    assert!(!opens_early(TcpFlags::SYN | TcpFlags::FIN, &[1; 100]));
 }

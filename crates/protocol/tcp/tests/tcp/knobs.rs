@@ -5,7 +5,7 @@ use windfall_tcp::Config;
 use windfall_tcp::config::{AckPolicy, Paws};
 use windfall_tcp::congestion::Law;
 use windfall_tcp::rtt::TimeoutConfig;
-use windfall_wire_net::tcp::Flags;
+use windfall_wire_net::TcpFlags;
 
 use crate::pair::*;
 
@@ -82,7 +82,7 @@ fn a_segment_with_an_old_timestamp_is_dropped() {
     {
         let mut pair = Pair::with(Config { paws, ..plain() });
         pair.send(NEAR, 3_000).run_for(ms(100));
-        let mut old = pair.forged(FAR, Flags::ACK | Flags::URG);
+        let mut old = pair.forged(FAR, TcpFlags::ACK | TcpFlags::URG);
         let newest = pair.sent(NEAR).last().unwrap().header.options.timestamps.unwrap();
         old.options.timestamps =
             Some(windfall_wire_net::tcp::Timestamps { value: newest.value - 5, ..newest });
@@ -109,7 +109,7 @@ fn without_window_scale_the_window_ends_at_65535() {
 #[test]
 fn each_condition_of_header_prediction_counts() {
     //= S2.6
-    let mispredicts = |change: fn(&mut Pair) -> (windfall_wire_net::tcp::Repr, Vec<u8>)| {
+    let mispredicts = |change: fn(&mut Pair) -> (windfall_wire_net::TcpRepr, Vec<u8>)| {
         let mut pair = Pair::with(Config { timestamps: false, ..plain() });
         pair.send(NEAR, 5_000).run_for(ms(100));
         let (header, data) = change(&mut pair);
@@ -119,18 +119,18 @@ fn each_condition_of_header_prediction_counts() {
         let predicted = after.predicted_data + after.predicted_acks;
         predicted == before.predicted_data + before.predicted_acks
     };
-    assert!(!mispredicts(|pair| (pair.forged(FAR, Flags::ACK | Flags::PSH), vec![7; 100])));
+    assert!(!mispredicts(|pair| (pair.forged(FAR, TcpFlags::ACK | TcpFlags::PSH), vec![7; 100])));
     // (b) a flag beyond ACK and PSH
-    assert!(mispredicts(|pair| (pair.forged(FAR, Flags::ACK | Flags::URG), vec![7; 100])));
+    assert!(mispredicts(|pair| (pair.forged(FAR, TcpFlags::ACK | TcpFlags::URG), vec![7; 100])));
     // (c) not the next in sequence
     assert!(mispredicts(|pair| {
-        let mut header = pair.forged(FAR, Flags::ACK);
+        let mut header = pair.forged(FAR, TcpFlags::ACK);
         header.seq = header.seq + 100;
         (header, vec![7; 100])
     }));
     // (d) another window
     assert!(mispredicts(|pair| {
-        let mut header = pair.forged(FAR, Flags::ACK);
+        let mut header = pair.forged(FAR, TcpFlags::ACK);
         header.window -= 1;
         (header, vec![7; 100])
     }));
@@ -138,7 +138,7 @@ fn each_condition_of_header_prediction_counts() {
     assert!(mispredicts(|pair| {
         pair.fate = Box::new(|_| Fate::lost());
         pair.send(FAR, 5_000).run_for(Duration::from_secs(1));
-        let mut header = pair.forged(FAR, Flags::ACK);
+        let mut header = pair.forged(FAR, TcpFlags::ACK);
         header.ack = pair.sent(NEAR).last().unwrap().header.ack;
         (header, vec![7; 100])
     }));
@@ -146,7 +146,7 @@ fn each_condition_of_header_prediction_counts() {
     assert!(mispredicts(|pair| {
         pair.fate = Box::new(|seen| if seen.from == NEAR { Fate::lost() } else { Fate::default() });
         pair.send(FAR, 1_000).run_for(ms(5));
-        let mut header = pair.forged(FAR, Flags::ACK);
+        let mut header = pair.forged(FAR, TcpFlags::ACK);
         header.ack = header.ack + 1_000;
         (header, vec![7; 100])
     }));
@@ -155,7 +155,7 @@ fn each_condition_of_header_prediction_counts() {
         pair.ends[NEAR].follows = false;
         pair.ends[FAR].finishes = true;
         pair.send(FAR, 0).run_for(ms(100));
-        (pair.forged(FAR, Flags::ACK), vec![7; 100])
+        (pair.forged(FAR, TcpFlags::ACK), vec![7; 100])
     }));
 }
 

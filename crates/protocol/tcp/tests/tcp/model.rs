@@ -14,8 +14,8 @@ use windfall_tcp::config::AckPolicy;
 use windfall_tcp::lookup::Lookup;
 use windfall_tcp::rtt::TimeoutConfig;
 use windfall_tcp::{Arrival, Config, Endpoint, Listener, State};
-use windfall_wire_net::tcp::{CorruptionKinds, Flags, Packet, Repr, fill_checksum};
-use windfall_wire_net::{Addresses, Ecn};
+use windfall_wire_net::tcp::{CorruptionKinds, fill_checksum};
+use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpPacket, TcpRepr};
 
 use crate::pair::{FAR, NEAR, address};
 
@@ -50,7 +50,7 @@ enum Happening {
 }
 
 /// A segment: flags without PSH, relative numbers, length.
-type Line = (Flags, u32, Option<u32>, u32);
+type Line = (TcpFlags, u32, Option<u32>, u32);
 
 /// RFC 9293, section 3.3.2 and 3.10.
 #[derive(Debug)]
@@ -67,15 +67,15 @@ struct Model {
 }
 
 impl Model {
-    fn send(&mut self, flags: Flags, len: u32) {
-        let ack = (flags.has(Flags::ACK)).then_some(self.rcv);
+    fn send(&mut self, flags: TcpFlags, len: u32) {
+        let ack = (flags.has(TcpFlags::ACK)).then_some(self.rcv);
         self.out.push((flags, self.nxt, ack, len));
-        let controls = u32::from(flags.has(Flags::SYN)) + u32::from(flags.has(Flags::FIN));
+        let controls = u32::from(flags.has(TcpFlags::SYN)) + u32::from(flags.has(TcpFlags::FIN));
         self.nxt += len + controls;
     }
 
     fn ack(&mut self) {
-        self.send(Flags::ACK, 0);
+        self.send(TcpFlags::ACK, 0);
     }
 
     /// Obeys a wish to finish as soon as the state allows it.
@@ -98,7 +98,7 @@ impl Model {
         }
         let len = core::mem::take(&mut self.queued);
         let fin = core::mem::take(&mut self.fin_due);
-        self.send(if fin { Flags::ACK | Flags::FIN } else { Flags::ACK }, len);
+        self.send(if fin { TcpFlags::ACK | TcpFlags::FIN } else { TcpFlags::ACK }, len);
         true
     }
 
@@ -116,7 +116,7 @@ impl Model {
             Happening::Abort => {
                 // After both FINs nothing need be said; before the peer has answered nothing can.
                 if !matches!(self.state, State::SynSent | State::TimeWait) {
-                    self.send(Flags::RST | Flags::ACK, 0);
+                    self.send(TcpFlags::RST | TcpFlags::ACK, 0);
                 }
                 self.state = State::Closed;
             }
@@ -130,15 +130,16 @@ impl Model {
         if self.state == State::SynSent {
             return self.take_answer(flags, seq, ack);
         }
-        let span = len + u32::from(flags.has_any(Flags::SYN)) + u32::from(flags.has(Flags::FIN));
+        let span =
+            len + u32::from(flags.has_any(TcpFlags::SYN)) + u32::from(flags.has(TcpFlags::FIN));
         let before = (seq + span < self.rcv) || (seq + span == self.rcv && span > 0);
         if before || seq >= self.rcv + FAR_AWAY {
-            if !flags.has(Flags::RST) {
+            if !flags.has(TcpFlags::RST) {
                 self.ack();
             }
             return;
         }
-        if flags.has(Flags::RST) {
+        if flags.has(TcpFlags::RST) {
             match self.state {
                 _ if seq != self.rcv => self.ack(),
                 // A stray reset must not end the wait (RFC 1337).
@@ -147,13 +148,13 @@ impl Model {
             }
             return;
         }
-        if flags.has(Flags::SYN) {
+        if flags.has(TcpFlags::SYN) {
             return self.ack();
         }
         let Some(ack) = ack else { return };
         if self.state == State::SynReceived {
             if ack != self.nxt {
-                self.out.push((Flags::RST, ack, None, 0));
+                self.out.push((TcpFlags::RST, ack, None, 0));
                 return;
             }
             self.state = State::Established;
@@ -170,16 +171,16 @@ impl Model {
         }
     }
 
-    fn take_answer(&mut self, flags: Flags, seq: u32, ack: Option<u32>) {
+    fn take_answer(&mut self, flags: TcpFlags, seq: u32, ack: Option<u32>) {
         if let Some(ack) = ack.filter(|ack| *ack != self.nxt) {
-            if !flags.has(Flags::RST) {
-                self.out.push((Flags::RST, ack, None, 0));
+            if !flags.has(TcpFlags::RST) {
+                self.out.push((TcpFlags::RST, ack, None, 0));
             }
             return;
         }
-        if flags.has(Flags::RST) {
+        if flags.has(TcpFlags::RST) {
             self.state = if ack.is_some() { State::Closed } else { self.state };
-        } else if flags.has(Flags::SYN) {
+        } else if flags.has(TcpFlags::SYN) {
             self.rcv = seq + 1;
             if ack.is_some() {
                 (self.state, self.una) = (State::Established, 1);
@@ -190,7 +191,7 @@ impl Model {
             } else {
                 self.state = State::SynReceived;
                 self.nxt = 0;
-                self.send(Flags::SYN | Flags::ACK, 0);
+                self.send(TcpFlags::SYN | TcpFlags::ACK, 0);
             }
         }
     }
@@ -209,14 +210,14 @@ impl Model {
     }
 
     /// Data and FIN; says whether they must be acknowledged.
-    fn take_text(&mut self, flags: Flags, len: u32) -> bool {
+    fn take_text(&mut self, flags: TcpFlags, len: u32) -> bool {
         let receives = matches!(self.state, State::Established | State::FinWait1 | State::FinWait2);
         if !receives {
-            let stray = len > 0 || flags.has(Flags::FIN);
+            let stray = len > 0 || flags.has(TcpFlags::FIN);
             return self.state == State::TimeWait && stray;
         }
         self.rcv += len;
-        if flags.has(Flags::FIN) {
+        if flags.has(TcpFlags::FIN) {
             self.rcv += 1;
             self.state = match self.state {
                 State::Established => State::CloseWait,
@@ -224,7 +225,7 @@ impl Model {
                 _ => State::TimeWait,
             };
         }
-        len > 0 || flags.has(Flags::FIN)
+        len > 0 || flags.has(TcpFlags::FIN)
     }
 
     /// The segment that a happening stands for; `None` if it is none, or means nothing here.
@@ -232,22 +233,22 @@ impl Model {
         let (next, all) = (self.rcv, Some(self.nxt));
         let opened = self.state != State::SynSent;
         Some(match happening {
-            Happening::Syn if !opened => (Flags::SYN, 0, None, 0),
-            Happening::SynAck if !opened => (Flags::SYN | Flags::ACK, 0, all, 0),
-            Happening::Ack => (Flags::ACK, next, all, 0),
-            Happening::OldAck if opened => (Flags::ACK, next, Some(self.una), 0),
-            Happening::WildAck => (Flags::ACK, next, Some(self.nxt + 7), 0),
-            Happening::Data(len) if opened => (Flags::ACK, next, all, u32::from(len)),
-            Happening::Again if opened && next > 1 => (Flags::ACK, next - 1, all, 1),
-            Happening::Fin if opened => (Flags::ACK | Flags::FIN, next, all, 0),
-            Happening::Reset if opened => (Flags::RST, next, None, 0),
-            Happening::Reset => (Flags::RST | Flags::ACK, 0, all, 0),
-            Happening::ResetInWindow if opened => (Flags::RST, next + 9, None, 0),
+            Happening::Syn if !opened => (TcpFlags::SYN, 0, None, 0),
+            Happening::SynAck if !opened => (TcpFlags::SYN | TcpFlags::ACK, 0, all, 0),
+            Happening::Ack => (TcpFlags::ACK, next, all, 0),
+            Happening::OldAck if opened => (TcpFlags::ACK, next, Some(self.una), 0),
+            Happening::WildAck => (TcpFlags::ACK, next, Some(self.nxt + 7), 0),
+            Happening::Data(len) if opened => (TcpFlags::ACK, next, all, u32::from(len)),
+            Happening::Again if opened && next > 1 => (TcpFlags::ACK, next - 1, all, 1),
+            Happening::Fin if opened => (TcpFlags::ACK | TcpFlags::FIN, next, all, 0),
+            Happening::Reset if opened => (TcpFlags::RST, next, None, 0),
+            Happening::Reset => (TcpFlags::RST | TcpFlags::ACK, 0, all, 0),
+            Happening::ResetInWindow if opened => (TcpFlags::RST, next + 9, None, 0),
             // There it begins a new connection, which is another test's matter.
             Happening::SynInWindow if opened && self.state != State::TimeWait => {
-                (Flags::SYN, next + 9, None, 0)
+                (TcpFlags::SYN, next + 9, None, 0)
             }
-            Happening::Beyond if opened => (Flags::ACK, next + FAR_AWAY, all, 5),
+            Happening::Beyond if opened => (TcpFlags::ACK, next + FAR_AWAY, all, 5),
             _ => return None,
         })
     }
@@ -283,10 +284,10 @@ impl Engine {
             out: Vec::new(),
         };
         if passive {
-            engine.take((Flags::SYN, 0, None, 0));
-            model.send(Flags::SYN | Flags::ACK, 0);
+            engine.take((TcpFlags::SYN, 0, None, 0));
+            model.send(TcpFlags::SYN | TcpFlags::ACK, 0);
         } else {
-            model.send(Flags::SYN, 0);
+            model.send(TcpFlags::SYN, 0);
         }
         assert_eq!(engine.drain(), core::mem::take(&mut model.out));
         (engine, model)
@@ -315,14 +316,14 @@ impl Engine {
 
     fn take(&mut self, (flags, seq, ack, len): Line) {
         let addresses = Addresses::new(address(FAR).ip(), address(NEAR).ip()).unwrap();
-        let repr = Repr {
+        let repr = TcpRepr {
             src_port: address(FAR).port(),
             dst_port: address(NEAR).port(),
             seq: Seq32(PEER) + seq,
             ack: ack.map_or(Seq32(0), |ack| self.origin + ack),
             flags,
             window: 60_000,
-            ..Repr::default()
+            ..TcpRepr::default()
         };
         let mut bytes = repr.emit(&CorruptionKinds::default()).unwrap().to_vec();
         let data = vec![2; len as usize];
@@ -335,9 +336,9 @@ impl Engine {
     fn drain(&mut self) -> Vec<Line> {
         let mut lines = Vec::new();
         while let Some(transmit) = self.tcp.poll_transmit(self.now) {
-            let packet = Packet::new(&transmit.header).unwrap();
-            let flags = packet.flags() - Flags::PSH;
-            if flags.has(Flags::SYN) {
+            let packet = TcpPacket::new(&transmit.header).unwrap();
+            let flags = packet.flags() - TcpFlags::PSH;
+            if flags.has(TcpFlags::SYN) {
                 self.origin = packet.seq();
             }
             let seq = packet.seq().0.wrapping_sub(self.origin.0);
@@ -345,7 +346,7 @@ impl Engine {
             lines.push((
                 flags,
                 seq,
-                flags.has(Flags::ACK).then_some(ack),
+                flags.has(TcpFlags::ACK).then_some(ack),
                 transmit.data.len() as u32,
             ));
         }

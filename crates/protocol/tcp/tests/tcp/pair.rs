@@ -12,10 +12,8 @@ use windfall_tcp::lookup::Lookup;
 use windfall_tcp::{
     Arrival, Config, Connection, ConnectionId, Endpoint, Event, Listener, Transmit,
 };
-use windfall_wire_net::Ecn;
-use windfall_wire_net::tcp::{
-    CorruptionKinds, Flags, Notification, Packet, Packing, Repr, corruption,
-};
+use windfall_wire_net::tcp::{CorruptionKinds, Notification, Packing, corruption};
+use windfall_wire_net::{Ecn, TcpFlags, TcpPacket, TcpRepr};
 
 pub(crate) const NEAR: usize = 0;
 pub(crate) const FAR: usize = 1;
@@ -36,7 +34,7 @@ pub(crate) struct Seen {
     pub(crate) from: usize,
     /// Its number among those of its sender, from 0.
     pub(crate) index: u64,
-    pub(crate) header: Repr,
+    pub(crate) header: TcpRepr,
     /// Relative to the initial numbers, as tcpdump prints them.
     pub(crate) seq: u32,
     pub(crate) ack: u32,
@@ -368,7 +366,7 @@ impl Pair {
     pub(crate) fn inject_damaged(
         &mut self,
         to: usize,
-        header: &Repr,
+        header: &TcpRepr,
         data: &[u8],
     ) -> Result<(), DropReason> {
         let (src, dst) = (address(1 - to).ip(), address(to).ip());
@@ -389,7 +387,7 @@ impl Pair {
     pub(crate) fn inject(
         &mut self,
         to: usize,
-        header: &Repr,
+        header: &TcpRepr,
         data: &[u8],
     ) -> Result<(), DropReason> {
         let (src, dst) = (address(1 - to).ip(), address(to).ip());
@@ -404,31 +402,31 @@ impl Pair {
     }
 
     /// A header of the connection towards `to`, next in sequence, that acknowledges everything.
-    pub(crate) fn forged(&self, to: usize, flags: Flags) -> Repr {
+    pub(crate) fn forged(&self, to: usize, flags: TcpFlags) -> TcpRepr {
         let last = |end: usize| self.seen.iter().rev().find(|seen| seen.from == end).unwrap();
         let from = last(1 - to);
         let advance =
-            from.len as u32 + u32::from(from.header.flags.has_any(Flags::SYN | Flags::FIN));
-        Repr {
+            from.len as u32 + u32::from(from.header.flags.has_any(TcpFlags::SYN | TcpFlags::FIN));
+        TcpRepr {
             src_port: address(1 - to).port(),
             dst_port: address(to).port(),
             seq: from.header.seq + advance,
             ack: from.header.ack,
             flags,
             window: from.header.window,
-            ..Repr::default()
+            ..TcpRepr::default()
         }
     }
 
     fn look(&mut self, from: usize, transmit: &Transmit) -> Seen {
-        let packet = Packet::new(&transmit.header).unwrap();
-        let header = Repr::parse(&packet, &CorruptionKinds::default()).unwrap();
-        if header.flags.has(Flags::SYN) {
+        let packet = TcpPacket::new(&transmit.header).unwrap();
+        let header = TcpRepr::parse(&packet, &CorruptionKinds::default()).unwrap();
+        if header.flags.has(TcpFlags::SYN) {
             self.ends[from].origin.get_or_insert(header.seq.0);
         }
         let base = |end: &End| end.origin.unwrap_or(0);
         let seq = header.seq.0.wrapping_sub(base(&self.ends[from]));
-        let acks = header.flags.has(Flags::ACK);
+        let acks = header.flags.has(TcpFlags::ACK);
         let ack = if acks { header.ack.0.wrapping_sub(base(&self.ends[1 - from])) } else { 0 };
         let len = transmit.data.len();
         let again = len > 0 && seq < self.ends[from].highest;
@@ -461,7 +459,7 @@ impl Pair {
         if seen.len > 0 {
             line += &format!(":{}", seen.seq + seen.len as u32);
         }
-        if seen.header.flags.has(Flags::ACK) {
+        if seen.header.flags.has(TcpFlags::ACK) {
             line += &format!(" ack {}", seen.ack);
         }
         line += &format!(" win {}", seen.header.window);

@@ -2,7 +2,8 @@
 
 use windfall_base::{DropReason, Duration};
 use windfall_tcp::{Config, Event, State};
-use windfall_wire_net::tcp::{Flags, Timestamps};
+use windfall_wire_net::TcpFlags;
+use windfall_wire_net::tcp::Timestamps;
 
 use crate::pair::*;
 
@@ -15,7 +16,7 @@ fn acks(pair: &Pair) -> u64 {
 fn a_duplicate_is_acknowledged_at_once() {
     let mut pair = Pair::with(Config { timestamps: false, ..Config::default() });
     pair.send(NEAR, 1_000).run_for(Duration::from_secs(1));
-    let mut again = pair.forged(FAR, Flags::ACK);
+    let mut again = pair.forged(FAR, TcpFlags::ACK);
     again.seq = again.seq + 1_000_u32.wrapping_neg();
     let before = acks(&pair);
     assert_eq!(pair.inject(FAR, &again, &[0; 1_000]), Err(DropReason::Duplicate));
@@ -26,7 +27,7 @@ fn a_duplicate_is_acknowledged_at_once() {
 fn an_end_beyond_a_hole_is_acknowledged_at_once() {
     let mut pair = Pair::with(Config { timestamps: false, ..Config::default() });
     pair.send(NEAR, 1_000).run_for(Duration::from_secs(1));
-    let mut fin = pair.forged(FAR, Flags::ACK | Flags::FIN);
+    let mut fin = pair.forged(FAR, TcpFlags::ACK | TcpFlags::FIN);
     fin.seq = fin.seq + 500;
     let before = acks(&pair);
     assert_eq!(pair.inject(FAR, &fin, &[]), Ok(()));
@@ -68,7 +69,7 @@ fn after_a_timeout_only_the_hole_is_sent_again() {
 #[test]
 fn a_reset_counts_however_old_its_timestamp_is() {
     // RFC 7323, section 5.2: resets are not held against the timestamps.
-    for flags in [Flags::ACK, Flags::RST] {
+    for flags in [TcpFlags::ACK, TcpFlags::RST] {
         let mut pair = Pair::with(Config::default());
         pair.send(NEAR, 1_000).run_for(Duration::from_secs(1));
         let last = pair.sent(NEAR).last().unwrap().header.options.timestamps.unwrap();
@@ -76,7 +77,7 @@ fn a_reset_counts_however_old_its_timestamp_is() {
         let value = last.value.wrapping_sub(10_000);
         old.options.timestamps = Some(Timestamps { value, echo: last.echo });
         let result = pair.inject(FAR, &old, &[]);
-        if flags == Flags::RST {
+        if flags == TcpFlags::RST {
             assert_eq!((result, pair.connection(FAR).state()), (Ok(()), State::Closed));
         } else {
             assert_eq!(result, Err(DropReason::TcpOldTimestamp));
@@ -88,8 +89,8 @@ fn a_reset_counts_however_old_its_timestamp_is() {
 fn the_end_of_the_stream_is_where_the_first_fin_said() {
     let mut pair = Pair::with(Config { timestamps: false, ..Config::default() });
     pair.ends[FAR].follows = false;
-    let data = pair.forged(FAR, Flags::ACK);
-    let mut fin = pair.forged(FAR, Flags::ACK | Flags::FIN);
+    let data = pair.forged(FAR, TcpFlags::ACK);
+    let mut fin = pair.forged(FAR, TcpFlags::ACK | TcpFlags::FIN);
     fin.seq = fin.seq + 500;
     assert_eq!(pair.inject(FAR, &fin, &[]), Ok(()));
     assert_eq!(pair.inject(FAR, &data, &[1; 501]), Err(DropReason::TcpSequence));
@@ -112,7 +113,7 @@ fn a_timestamp_is_compared_with_for_24_days() {
         let mut pair = Pair::with(Config::default());
         pair.send(NEAR, 1_000).run_until(ms(100), |pair| pair.ends[FAR].incoming.len() == 1_000);
         let last = pair.sent(NEAR).last().unwrap().header.options.timestamps.unwrap();
-        let mut late = pair.forged(FAR, Flags::ACK);
+        let mut late = pair.forged(FAR, TcpFlags::ACK);
         late.seq = late.seq + ahead;
         let value = last.value.wrapping_sub(1);
         late.options.timestamps = Some(Timestamps { value, echo: last.echo });
@@ -135,7 +136,7 @@ fn data_of_which_a_part_came_before_are_acknowledged_at_once() {
     for (back, at_once) in [(0, 0), (5, 1)] {
         let mut pair = Pair::with(Config { timestamps: false, ..Config::default() });
         pair.send(NEAR, 1_000).run_for(Duration::from_secs(1));
-        let mut next = pair.forged(FAR, Flags::ACK);
+        let mut next = pair.forged(FAR, TcpFlags::ACK);
         next.seq = next.seq + u32::wrapping_neg(back);
         let before = acks(&pair);
         assert_eq!(pair.inject(FAR, &next, &[0; 10]), Ok(()));

@@ -150,7 +150,7 @@ fn a_mark_halves_the_window_once_per_round_trip() {
     pair.run_for(ms(100));
     let echoed = |pair: &Pair| {
         let flags = pair.sent(FAR).last().unwrap().header.flags;
-        flags.has(windfall_wire_net::tcp::Flags::ECE)
+        flags.has(windfall_wire_net::TcpFlags::ECE)
     };
     assert!(!echoed(&pair), "the announcement of the reduction ends the echo");
 }

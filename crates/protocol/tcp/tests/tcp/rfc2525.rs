@@ -3,7 +3,7 @@
 use windfall_base::Duration;
 use windfall_tcp::config::{AckPolicy, Corruption, Keepalive, NotificationMode};
 use windfall_tcp::{Config, Event, TcpError};
-use windfall_wire_net::tcp::Flags;
+use windfall_wire_net::TcpFlags;
 
 use crate::pair::*;
 
@@ -200,7 +200,7 @@ fn problem_15_failure_to_send_fin_promptly() {
     pair.ends[NEAR].finishes = true;
     pair.send(NEAR, 1_448 + 100).run_for(ms(1));
     let last = pair.sent(NEAR).last().unwrap();
-    assert!(last.header.flags.has(Flags::FIN), "{:#?}", pair.timeline);
+    assert!(last.header.flags.has(TcpFlags::FIN), "{:#?}", pair.timeline);
 }
 
 #[test]

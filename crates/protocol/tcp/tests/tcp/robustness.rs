@@ -9,8 +9,8 @@ use windfall_base::{DropReason, Duration, Seed};
 use windfall_tcp::config::Keepalive;
 use windfall_tcp::lookup::Lookup;
 use windfall_tcp::{Arrival, Config, Endpoint, Event, Listener, Overflow, State, TcpError};
-use windfall_wire_net::tcp::{CorruptionKinds, Flags, Options, Repr, fill_checksum};
-use windfall_wire_net::{Addresses, Ecn};
+use windfall_wire_net::tcp::{CorruptionKinds, fill_checksum};
+use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpOptions, TcpRepr};
 
 use crate::pair::*;
 
@@ -18,7 +18,7 @@ use crate::pair::*;
 fn a_reset_counts_only_when_it_is_exactly_next() {
     let mut pair = Pair::with(Config::default());
     pair.send(NEAR, 1_000).run_for(ms(100));
-    let mut reset = pair.forged(FAR, Flags::RST);
+    let mut reset = pair.forged(FAR, TcpFlags::RST);
     reset.seq = reset.seq + 10;
     assert_eq!(pair.inject(FAR, &reset, &[]), Err(DropReason::TcpBlind));
     assert_eq!(pair.connection(FAR).state(), State::Established);
@@ -27,7 +27,7 @@ fn a_reset_counts_only_when_it_is_exactly_next() {
     assert!(challenges > 0);
     reset.seq = reset.seq + 4_000_000;
     assert_eq!(pair.inject(FAR, &reset, &[]), Err(DropReason::TcpSequence));
-    let reset = pair.forged(FAR, Flags::RST);
+    let reset = pair.forged(FAR, TcpFlags::RST);
     assert_eq!(pair.inject(FAR, &reset, &[]), Ok(()));
     assert!(pair.ends[FAR].events.contains(&Event::Closed(Some(TcpError::Reset))));
 }
@@ -38,7 +38,7 @@ fn a_syn_in_the_window_is_challenged_and_challenges_are_limited() {
     pair.send(NEAR, 1_000).run_for(ms(100));
     let before = pair.connection(FAR).operations().acks_sent;
     for _ in 0..100 {
-        let syn = pair.forged(FAR, Flags::SYN);
+        let syn = pair.forged(FAR, TcpFlags::SYN);
         assert_eq!(pair.inject(FAR, &syn, &[]), Err(DropReason::TcpBlind));
     }
     assert_eq!(pair.connection(FAR).operations().acks_sent - before, 10);
@@ -49,7 +49,7 @@ fn a_syn_in_the_window_is_challenged_and_challenges_are_limited() {
 fn an_acknowledgment_of_what_was_never_sent_changes_nothing() {
     let mut pair = Pair::with(Config::default());
     pair.send(NEAR, 1_000).run_for(ms(100));
-    let mut forged = pair.forged(FAR, Flags::ACK);
+    let mut forged = pair.forged(FAR, TcpFlags::ACK);
     forged.ack = forged.ack + 5_000;
     assert_eq!(pair.inject(FAR, &forged, b"data"), Err(DropReason::TcpAcknowledgment));
     assert_eq!(pair.connection(FAR).readable(), 0);
@@ -61,7 +61,7 @@ fn an_acknowledgment_at_the_very_end_of_the_window_counts() {
     let mut pair = Pair::with(config);
     pair.fate = Box::new(|seen| if seen.from == NEAR { Fate::lost() } else { Fate::default() });
     pair.send(FAR, 1_000).run_for(ms(15));
-    let mut ack = pair.forged(FAR, Flags::ACK);
+    let mut ack = pair.forged(FAR, TcpFlags::ACK);
     (ack.seq, ack.ack) = (ack.seq + 8_000, ack.ack + 1_000);
     assert_eq!(pair.inject(FAR, &ack, &[]), Ok(()));
     assert_eq!(pair.connection(FAR).unacknowledged(), 0);
@@ -169,14 +169,14 @@ fn a_connection_in_time_wait_gives_way_to_a_new_one() {
     pair.ends[FAR].finishes = true;
     pair.send(FAR, 10).run_for(ms(100));
     assert_eq!(pair.connection(FAR).state(), State::TimeWait);
-    let mut syn = pair.forged(FAR, Flags::SYN);
+    let mut syn = pair.forged(FAR, TcpFlags::SYN);
     syn.seq = syn.seq + 100_000;
     assert_eq!(pair.inject(FAR, &syn, &[]), Ok(()));
     let answer = pair.sent(FAR).last().unwrap();
-    assert_eq!(answer.header.flags, Flags::SYN | Flags::ACK);
+    assert_eq!(answer.header.flags, TcpFlags::SYN | TcpFlags::ACK);
 }
 
-fn stranger(n: u32, header: &Repr) -> (Arrival, Vec<u8>) {
+fn stranger(n: u32, header: &TcpRepr) -> (Arrival, Vec<u8>) {
     let src = core::net::Ipv4Addr::from_bits(0x0a01_0000 + n);
     let addresses = Addresses::V4 { src, dst: core::net::Ipv4Addr::new(10, 0, 0, 2) };
     let mut bytes = header.emit(&CorruptionKinds::default()).unwrap().to_vec();
@@ -191,14 +191,14 @@ fn a_flood_of_syns_costs_a_bounded_memory_and_honest_peers_still_connect() {
         let config = Arc::new(Config::default());
         let listener = Listener { config, backlog: 100, overflow };
         tcp.listen(address(FAR), listener).unwrap();
-        let syn = |port: u16| Repr {
+        let syn = |port: u16| TcpRepr {
             src_port: port,
             dst_port: 5001,
             seq: Seq32(77),
-            flags: Flags::SYN,
+            flags: TcpFlags::SYN,
             window: 5_000,
-            options: Options { mss: Some(1460), ..Options::default() },
-            ..Repr::default()
+            options: TcpOptions { mss: Some(1460), ..TcpOptions::default() },
+            ..TcpRepr::default()
         };
         for n in 0..20_000 {
             let (arrival, bytes) = stranger(n, &syn(1));
@@ -216,9 +216,9 @@ fn a_flood_of_syns_costs_a_bounded_memory_and_honest_peers_still_connect() {
             continue;
         }
         let answer = tcp.poll_transmit(at(1)).unwrap();
-        let packet = windfall_wire_net::tcp::Packet::new(&answer.header).unwrap();
-        let mut ack = Repr { flags: Flags::ACK, ack: packet.seq().next(), ..syn(9) };
-        (ack.seq, ack.options) = (Seq32(78), Options::default());
+        let packet = windfall_wire_net::TcpPacket::new(&answer.header).unwrap();
+        let mut ack = TcpRepr { flags: TcpFlags::ACK, ack: packet.seq().next(), ..syn(9) };
+        (ack.seq, ack.options) = (Seq32(78), TcpOptions::default());
         let (arrival, bytes) = stranger(50_000, &ack);
         assert_eq!(tcp.handle_segment(at(2), &arrival, &bytes.into()), Ok(()));
         assert!(matches!(tcp.poll_event(), Some((_, Event::Accepted))));
@@ -232,18 +232,18 @@ fn a_flood_of_syns_costs_a_bounded_memory_and_honest_peers_still_connect() {
 
 #[test]
 fn half_open_connections_that_come_to_nothing_are_forgotten() {
-    let syn = |port: u16| Repr {
+    let syn = |port: u16| TcpRepr {
         src_port: port,
         dst_port: 5001,
-        flags: Flags::SYN,
+        flags: TcpFlags::SYN,
         window: 5_000,
-        ..Repr::default()
+        ..TcpRepr::default()
     };
     let mut pair = Pair::new(Config::default(), Config::default());
     for port in 1..100 {
         assert_eq!(pair.inject(FAR, &syn(port), &[]), Ok(()));
         if port % 2 == 0 {
-            let reset = Repr { seq: Seq32(1), flags: Flags::RST, ..syn(port) };
+            let reset = TcpRepr { seq: Seq32(1), flags: TcpFlags::RST, ..syn(port) };
             assert_eq!(pair.inject(FAR, &reset, &[]), Ok(()));
             // The same ends may begin anew at once.
             assert_eq!(pair.inject(FAR, &syn(port), &[]), Ok(()));
@@ -338,15 +338,15 @@ fn a_week_of_one_busy_connection_holds_memory_flat() {
 fn segments_from_a_changed_address_are_nobody_s() {
     let mut pair = Pair::with(Config::default());
     pair.send(NEAR, 1_000).run_for(ms(100));
-    let segment = pair.forged(FAR, Flags::ACK);
+    let segment = pair.forged(FAR, TcpFlags::ACK);
     // The same ports and numbers, from another address; and from this one at another port.
     let (arrival, bytes) = stranger(7, &segment);
     let now = pair.now;
     let result = pair.ends[FAR].tcp.handle_segment(now, &arrival, &bytes.into());
     assert_eq!(result, Err(DropReason::TcpAcknowledgment));
-    let moved = Repr { src_port: 41_000, ..segment.clone() };
+    let moved = TcpRepr { src_port: 41_000, ..segment.clone() };
     assert_eq!(pair.inject(FAR, &moved, b"moved"), Err(DropReason::TcpAcknowledgment));
-    let elsewhere = Repr { dst_port: 9, ..segment };
+    let elsewhere = TcpRepr { dst_port: 9, ..segment };
     assert_eq!(pair.inject(FAR, &elsewhere, b"moved"), Err(DropReason::NoListener));
     // The strangers are reset, and the connection goes on.
     pair.ends[FAR].incoming.clear();
@@ -407,17 +407,17 @@ fn a_smaller_packet_size_is_obeyed_when_the_network_names_it() {
     assert_eq!(most, Some(948));
 }
 
-fn any_header() -> impl Strategy<Value = Repr> {
+fn any_header() -> impl Strategy<Value = TcpRepr> {
     // Numbers near the right ones as well as anywhere.
     let number = prop_oneof![(0_u32..200_000).prop_map(|n| n.wrapping_sub(100_000)), any::<u32>()];
     (number.clone(), number, any::<u8>(), any::<u16>(), vec(any::<u8>(), 0..38)).prop_map(
-        |(seq, ack, flags, window, unknown)| Repr {
+        |(seq, ack, flags, window, unknown)| TcpRepr {
             seq: Seq32(seq),
             ack: Seq32(ack),
-            flags: Flags(flags),
+            flags: TcpFlags(flags),
             window,
-            options: Options { unknown: unknown.into_iter().collect(), ..Options::default() },
-            ..Repr::default()
+            options: TcpOptions { unknown: unknown.into_iter().collect(), ..TcpOptions::default() },
+            ..TcpRepr::default()
         },
     )
 }

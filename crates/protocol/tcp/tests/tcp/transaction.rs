@@ -3,7 +3,8 @@
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Duration, Instant};
 use windfall_tcp::{Config, Event, State};
-use windfall_wire_net::tcp::{FastOpenCookie, Flags, Options, Repr};
+use windfall_wire_net::tcp::FastOpenCookie;
+use windfall_wire_net::{TcpFlags, TcpOptions, TcpRepr};
 
 use crate::pair::*;
 
@@ -66,7 +67,7 @@ fn who_does_not_know_the_option_gets_an_ordinary_connection() {
     for (near, far) in [(true, false), (false, true)] {
         let mut pair = acquainted(near, far);
         assert_eq!(ask(&mut pair), ms(40));
-        assert!(pair.sent(NEAR).all(|seen| seen.len == 0 || !seen.header.flags.has(Flags::SYN)));
+        assert!(pair.sent(NEAR).all(|seen| seen.len == 0 || !seen.header.flags.has(TcpFlags::SYN)));
     }
 }
 
@@ -75,7 +76,7 @@ fn a_lost_or_swallowed_syn_is_repeated_without_its_data() {
     let mut pair = acquainted(true, true);
     // Something on the way drops every SYN that carries data.
     pair.fate = Box::new(|seen| {
-        let hit = seen.header.flags.has(Flags::SYN) && seen.is_data();
+        let hit = seen.header.flags.has(TcpFlags::SYN) && seen.is_data();
         if hit { Fate::lost() } else { Fate::default() }
     });
     pair.ends[FAR].outgoing = pattern(FAR, 600);
@@ -84,7 +85,7 @@ fn a_lost_or_swallowed_syn_is_repeated_without_its_data() {
     assert_eq!(pair.ends[NEAR].incoming, pattern(FAR, 600)[..]);
     let syns: Vec<usize> = pair
         .sent(NEAR)
-        .filter(|seen| seen.header.flags.has(Flags::SYN))
+        .filter(|seen| seen.header.flags.has(TcpFlags::SYN))
         .map(|seen| seen.len)
         .collect();
     assert_eq!(syns, [200, 0]);
@@ -112,16 +113,16 @@ fn an_answer_that_is_lost_is_repeated_before_the_handshake_ends() {
 }
 
 /// A SYN with four bytes of data and this cookie.
-fn syn(seq: u32, cookie: &[u8]) -> Repr {
+fn syn(seq: u32, cookie: &[u8]) -> TcpRepr {
     let fast_open = Some(cookie.iter().copied().collect());
-    Repr {
+    TcpRepr {
         src_port: address(NEAR).port(),
         dst_port: address(FAR).port(),
         seq: Seq32(seq),
-        flags: Flags::SYN,
+        flags: TcpFlags::SYN,
         window: 9_000,
-        options: Options { mss: Some(1_000), fast_open, ..Options::default() },
-        ..Repr::default()
+        options: TcpOptions { mss: Some(1_000), fast_open, ..TcpOptions::default() },
+        ..TcpRepr::default()
     }
 }
 
@@ -143,8 +144,8 @@ fn data_are_taken_only_with_the_cookie_of_the_address_and_only_once() {
         // The answer to data waits a moment for the application's.
         pair.run_for(ms(50));
         let acked = pair.sent(FAR).last().unwrap().header.ack == Seq32(seq + 5);
-        let reset = Repr { seq: Seq32(seq + 1 + 4 * u32::from(acked)), ..syn(0, &[]) };
-        let reset = Repr { flags: Flags::RST, options: Options::default(), ..reset };
+        let reset = TcpRepr { seq: Seq32(seq + 1 + 4 * u32::from(acked)), ..syn(0, &[]) };
+        let reset = TcpRepr { flags: TcpFlags::RST, options: TcpOptions::default(), ..reset };
         let read = pair.ends[FAR].incoming == b"ping";
         assert_eq!(pair.inject(FAR, &reset, &[]), Ok(()));
         assert_eq!(acked, read);
@@ -160,7 +161,7 @@ fn data_are_taken_only_with_the_cookie_of_the_address_and_only_once() {
     assert!(taken(&mut pair, 10_000, &genuine));
     // The cookie proves an address, not whoever else shows it.
     let mut other = Pair::established(config(true), config(true));
-    let header = Repr { src_port: 50_000, ..syn(1, &genuine) };
+    let header = TcpRepr { src_port: 50_000, ..syn(1, &genuine) };
     assert_eq!(other.inject(FAR, &header, b"ping"), Ok(()));
     other.run_for(ms(50));
     assert_eq!(other.sent(FAR).last().unwrap().header.ack, Seq32(6), "the same secret and address");
@@ -173,7 +174,7 @@ fn a_flood_of_syns_with_data_is_bounded_by_the_backlog() {
     let genuine = pair.sent(NEAR).last().unwrap().header.options.fast_open.clone().unwrap();
     pair.fate = Box::new(|_| Fate::lost());
     for port in 1..5_000 {
-        let header = Repr { src_port: port, ..syn(1, &genuine) };
+        let header = TcpRepr { src_port: port, ..syn(1, &genuine) };
         assert_ne!(pair.inject(FAR, &header, b"ping"), Err(DropReason::Malformed));
     }
     assert!(pair.ends[FAR].tcp.len() <= 130, "{}", pair.ends[FAR].tcp.len());

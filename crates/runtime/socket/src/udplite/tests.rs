@@ -1,6 +1,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use windfall_wire_net::{Ipv4Repr, UdpLiteRepr};
 
 use super::*;
 
@@ -247,11 +248,11 @@ fn packet(coverage: u16, data: &[u8]) -> Vec<u8> {
     let (src, dst) = ([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
     let len = udplite::HEADER_LEN + data.len();
     let protocol = windfall_wire_net::Protocol::UDP_LITE;
-    let header = ipv4::Repr::new(src, dst, protocol, len).expect("it is short");
+    let header = Ipv4Repr::new(src, dst, protocol, len).expect("it is short");
     let mut bytes = vec![0; header.header_len() + udplite::HEADER_LEN];
     header.emit(&mut bytes);
     let coverage = Coverage::requested(coverage);
-    let repr = udplite::Repr { src_port: 4000, dst_port: 4001, coverage };
+    let repr = UdpLiteRepr { src_port: 4000, dst_port: 4001, coverage };
     repr.emit(&mut bytes[header.header_len()..], &Addresses::V4 { src, dst }, data);
     bytes.extend_from_slice(data);
     bytes

@@ -4,23 +4,23 @@ use proptest::prelude::*;
 use windfall_base::seq::Seq32;
 
 use super::*;
-use crate::tcp::{Notification, Options, Repr};
+use crate::tcp::{Notification, TcpOptions, TcpRepr};
 
 fn addresses() -> Addresses {
     let address = |text: &str| text.parse::<IpAddr>().unwrap();
     Addresses::new(address("10.0.0.1"), address("10.0.0.2")).unwrap()
 }
 
-fn repr() -> Repr {
-    Repr {
+fn repr() -> TcpRepr {
+    TcpRepr {
         src_port: 40000,
         dst_port: 5001,
         seq: Seq32(0x0102_0304),
         ack: Seq32(0x0a0b_0c0d),
-        flags: Flags::ACK,
+        flags: TcpFlags::ACK,
         window: 8192,
         urgent: 0,
-        options: Options { detection: Some(0), ..Options::default() },
+        options: TcpOptions { detection: Some(0), ..TcpOptions::default() },
     }
 }
 
@@ -32,7 +32,7 @@ fn sealed(packing: Packing, ecn: Ecn) -> Vec<u8> {
 }
 
 fn verdict(packing: Packing, ecn: Ecn, header: &[u8]) -> Option<bool> {
-    let packet = Packet::new(header).unwrap();
+    let packet = TcpPacket::new(header).unwrap();
     holds(&CorruptionKinds::default(), packing, ecn, &addresses(), &packet)
 }
 
@@ -96,7 +96,7 @@ fn a_wrong_data_offset_fails_the_crc() {
         for bit in 0..4 {
             let mut damaged = segment.clone();
             damaged[12] ^= 0x80 >> bit;
-            if Packet::new(&damaged).is_ok() {
+            if TcpPacket::new(&damaged).is_ok() {
                 let found = verdict(packing, Ecn::Capable0, &damaged);
                 assert_ne!(found, Some(true), "bit {bit}");
             }
@@ -108,7 +108,7 @@ fn a_wrong_data_offset_fails_the_crc() {
 #[test]
 fn the_addresses_are_covered() {
     let header = sealed(Packing::Packed, Ecn::Capable0);
-    let packet = Packet::new(&header).unwrap();
+    let packet = TcpPacket::new(&header).unwrap();
     let other = addresses().reversed();
     let kinds = CorruptionKinds::default();
     assert_eq!(holds(&kinds, Packing::Packed, Ecn::Capable0, &other, &packet), Some(false));
@@ -118,13 +118,13 @@ fn the_addresses_are_covered() {
 fn both_options_take_the_room_that_they_say() {
     //= S4.6
     for kinds in [CorruptionKinds::default(), CorruptionKinds::EXPERIMENTAL] {
-        let with = |options: Options| options.emit(&kinds).unwrap().len();
-        let detection = Options { detection: Some(1), ..Options::default() };
+        let with = |options: TcpOptions| options.emit(&kinds).unwrap().len();
+        let detection = TcpOptions { detection: Some(1), ..TcpOptions::default() };
         assert_eq!(with(detection), kinds.detection_room());
         for (form, extended) in
             [(Notification::Plain, false), (Notification::Extended(Seq32(7)), true)]
         {
-            let options = Options { notification: Some(form), ..Options::default() };
+            let options = TcpOptions { notification: Some(form), ..TcpOptions::default() };
             assert_eq!(with(options), kinds.notification_room(extended));
         }
     }
@@ -133,7 +133,7 @@ fn both_options_take_the_room_that_they_say() {
 #[test]
 fn options_of_the_same_kind_and_another_length_stay_unknown() {
     let user_timeout = [28, 4, 0, 100];
-    let options = Options::parse(&user_timeout, &CorruptionKinds::default()).unwrap();
+    let options = TcpOptions::parse(&user_timeout, &CorruptionKinds::default()).unwrap();
     assert_eq!(options.notification, None);
     assert_eq!(&options.unknown[..], &user_timeout);
 }
@@ -151,11 +151,11 @@ proptest! {
         } else {
             addresses()
         };
-        let repr = Repr { seq: Seq32(seq), ack: Seq32(ack), flags: Flags(flags), ..repr() };
+        let repr = TcpRepr { seq: Seq32(seq), ack: Seq32(ack), flags: TcpFlags(flags), ..repr() };
         let kinds = CorruptionKinds::EXPERIMENTAL;
         let mut header = repr.emit(&kinds).unwrap();
         prop_assert!(seal(&kinds, packing, Ecn::from_bits(ecn), &addresses, &mut header));
-        let packet = Packet::new(&header).unwrap();
+        let packet = TcpPacket::new(&header).unwrap();
         let verdict = holds(&kinds, packing, Ecn::from_bits(ecn), &addresses, &packet);
         prop_assert_eq!(verdict, Some(true));
     }

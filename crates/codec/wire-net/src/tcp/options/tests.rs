@@ -1,11 +1,11 @@
 use super::*;
 
-fn parse(area: &[u8]) -> Result<Options, OptionError> {
-    Options::parse(area, &CorruptionKinds::default())
+fn parse(area: &[u8]) -> Result<TcpOptions, OptionError> {
+    TcpOptions::parse(area, &CorruptionKinds::default())
 }
 
-fn lenient(area: &[u8]) -> Options {
-    Options::parse_lenient(area, &CorruptionKinds::default())
+fn lenient(area: &[u8]) -> TcpOptions {
+    TcpOptions::parse_lenient(area, &CorruptionKinds::default())
 }
 
 #[test]
@@ -13,9 +13,9 @@ fn cookies_of_fast_open_survive_and_those_of_an_illegal_length_are_none() {
     //= S2.17
     for len in [0, 4, 8, 16] {
         let cookie: FastOpenCookie = (0..len).collect();
-        let options = Options { fast_open: Some(cookie), mss: Some(9), ..Options::default() };
+        let options = TcpOptions { fast_open: Some(cookie), mss: Some(9), ..TcpOptions::default() };
         let area = options.emit(&CorruptionKinds::default()).unwrap();
-        assert_eq!(Options::parse(&area, &CorruptionKinds::default()), Ok(options));
+        assert_eq!(TcpOptions::parse(&area, &CorruptionKinds::default()), Ok(options));
     }
     for len in [1, 2, 3, 5, 17, 18] {
         let mut area = vec![FAST_OPEN, 2 + len];
@@ -53,7 +53,7 @@ fn unknown_options_are_kept_whole_and_in_order() {
 
 #[test]
 fn nothing_is_read_behind_the_end_of_the_list() {
-    assert_eq!(parse(&[0, 2, 4, 1]).unwrap(), Options::default());
+    assert_eq!(parse(&[0, 2, 4, 1]).unwrap(), TcpOptions::default());
 }
 
 #[test]

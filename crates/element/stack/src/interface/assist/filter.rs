@@ -1,8 +1,8 @@
 //! The filter of paper 004's driver: what of a damaged packet may go up to IP (S4.11).
 
 use windfall_base::{DropReason, Frame};
-use windfall_wire_net::tcp::{CorruptionKinds, Packet, Packing, checksum_holds, corruption};
-use windfall_wire_net::{Ecn, Protocol, ip};
+use windfall_wire_net::tcp::{CorruptionKinds, Packing, checksum_holds, corruption};
+use windfall_wire_net::{Ecn, IpPacket, Protocol, TcpPacket};
 
 /// Lets a damaged TCP segment pass only if its corruption detection option says that the header is
 /// whole; everything else passes as it is.
@@ -30,7 +30,7 @@ impl CorruptionFilter {
             return Ok(());
         }
         let bytes = frame.payload.to_bytes();
-        let Ok(packet) = ip::Packet::new(&bytes) else { return Ok(()) };
+        let Ok(packet) = IpPacket::new(&bytes) else { return Ok(()) };
         let carried = match packet.carried() {
             Ok(carried) if carried.protocol == Protocol::TCP && !carried.fragment => carried,
             _ => return Ok(()),
@@ -41,7 +41,7 @@ impl CorruptionFilter {
             return Ok(());
         }
         let ecn = Ecn::from_bits(packet.traffic_class());
-        let verdict = Packet::new(carried.bytes).ok().and_then(|segment| {
+        let verdict = TcpPacket::new(carried.bytes).ok().and_then(|segment| {
             corruption::holds(&self.kinds, self.packing, ecn, &addresses, &segment)
         });
         if verdict == Some(true) { Ok(()) } else { Err(DropReason::TcpChecksum) }

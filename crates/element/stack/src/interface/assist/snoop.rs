@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, VecDeque};
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Duration, Frame, Instant};
 use windfall_tcp::rtt::{Estimator, TimeoutConfig};
-use windfall_wire_net::tcp::{CorruptionKinds, Flags, MAX_HEADER_LEN, Packet, Repr};
-use windfall_wire_net::{Addresses, Protocol, ip};
+use windfall_wire_net::tcp::{CorruptionKinds, MAX_HEADER_LEN};
+use windfall_wire_net::{Addresses, IpPacket, Protocol, TcpFlags, TcpPacket, TcpRepr};
 
 /// Bytes at the beginning of a packet in which both headers lie.
 const LOOKED_AT: usize = 60 + MAX_HEADER_LEN;
@@ -90,20 +90,20 @@ pub(super) struct Snoop {
 /// What a segment says.
 struct Seen {
     name: Name,
-    header: Repr,
+    header: TcpRepr,
     len: u32,
 }
 
 impl Seen {
     fn read(frame: &Frame) -> Option<Self> {
         let bytes = frame.payload.prefix(LOOKED_AT);
-        let packet = ip::Packet::new(&bytes).ok()?;
+        let packet = IpPacket::new(&bytes).ok()?;
         let carried = packet.carried().ok().filter(|carried| !carried.fragment)?;
         if carried.protocol != Protocol::TCP {
             return None;
         }
-        let segment = Packet::new(carried.bytes).ok()?;
-        let header = Repr::parse_lenient(&segment, &CorruptionKinds::default());
+        let segment = TcpPacket::new(carried.bytes).ok()?;
+        let header = TcpRepr::parse_lenient(&segment, &CorruptionKinds::default());
         let name =
             Name { addresses: packet.addresses(), ports: (header.src_port, header.dst_port) };
         let len = carried.len.saturating_sub(segment.header_len()) as u32;
@@ -117,7 +117,7 @@ impl Seen {
         Some(Name { addresses, ports: (ports.1, ports.0) })
     }
 
-    fn has_any(&self, flags: Flags) -> bool {
+    fn has_any(&self, flags: TcpFlags) -> bool {
         self.header.flags.has_any(flags)
     }
 }
@@ -136,7 +136,7 @@ impl Stream {
 
     /// Notes a segment that goes down.
     fn keep(&mut self, now: Instant, seen: &Seen, frame: &Frame, most: usize) {
-        let fin = u32::from(seen.has_any(Flags::FIN));
+        let fin = u32::from(seen.has_any(TcpFlags::FIN));
         let (start, end) = (seen.header.seq, seen.header.seq + (seen.len + fin));
         if self.acked.is_some_and(|(acked, _)| !acked.is_before(end)) {
             self.echoes = (self.echoes + 1).min(ECHOES);
@@ -239,9 +239,9 @@ impl Snoop {
 
     pub(super) fn handle_packet(&mut self, now: Instant, frame: &Frame) {
         let Some(seen) = Seen::read(frame) else { return };
-        if seen.has_any(Flags::SYN | Flags::RST) {
+        if seen.has_any(TcpFlags::SYN | TcpFlags::RST) {
             self.forget(&seen);
-        } else if seen.len > 0 || seen.has_any(Flags::FIN) {
+        } else if seen.len > 0 || seen.has_any(TcpFlags::FIN) {
             let most = self.config.segments;
             self.stream(now, seen.name).keep(now, &seen, frame, most);
         }
@@ -256,16 +256,16 @@ impl Snoop {
             return Ok(());
         }
         let Some(seen) = Seen::read(frame) else { return Ok(()) };
-        if seen.has_any(Flags::SYN | Flags::RST) {
+        if seen.has_any(TcpFlags::SYN | TcpFlags::RST) {
             self.forget(&seen);
             return Ok(());
         }
         // A corruption notification is no duplicate, and in one mode no acknowledgment either.
-        let counts = seen.has_any(Flags::ACK) && seen.header.options.notification.is_none();
+        let counts = seen.has_any(TcpFlags::ACK) && seen.header.options.notification.is_none();
         let stream = seen.reverse().and_then(|name| self.streams.get_mut(&name));
         let Some(stream) = stream.filter(|_| counts) else { return Ok(()) };
         stream.heard = now;
-        if stream.take_ack(now, &seen, &mut self.repetitions) && !seen.has_any(Flags::FIN) {
+        if stream.take_ack(now, &seen, &mut self.repetitions) && !seen.has_any(TcpFlags::FIN) {
             return Err(DropReason::TcpSuppressed);
         }
         Ok(())

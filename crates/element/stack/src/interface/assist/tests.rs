@@ -4,8 +4,8 @@ use windfall_base::frame::Tag;
 use windfall_base::seq::Seq32;
 use windfall_base::{Check, Duration, Input, Node, Outgoing, RxVector, Seed, Stream};
 use windfall_testkit::laws;
-use windfall_wire_net::tcp::{CorruptionKinds, Flags, Options, Packing, Repr, corruption};
-use windfall_wire_net::{Addresses, Ecn, Protocol, ipv4, tcp};
+use windfall_wire_net::tcp::{CorruptionKinds, Packing, corruption};
+use windfall_wire_net::{Addresses, Ecn, Ipv4Repr, Protocol, TcpFlags, TcpOptions, TcpRepr, tcp};
 
 use super::*;
 use crate::interface::{DEVICE, Interface, InterfaceConfig, MEDIUM};
@@ -14,13 +14,13 @@ const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const MOBILE: Ipv4Addr = Ipv4Addr::new(10, 0, 9, 9);
 
 /// A segment of the stream, from the server with data or from the mobile station without.
-fn segment(seq: u32, ack: u32, len: usize, flags: Flags, cdo: bool) -> Frame {
+fn segment(seq: u32, ack: u32, len: usize, flags: TcpFlags, cdo: bool) -> Frame {
     let down = len > 0;
     let (src, dst) = if down { (SERVER, MOBILE) } else { (MOBILE, SERVER) };
     let addresses = Addresses::V4 { src, dst };
     let (src_port, dst_port) = if down { (80, 4_000) } else { (4_000, 80) };
     let detection = cdo.then_some(0);
-    let repr = Repr {
+    let repr = TcpRepr {
         src_port,
         dst_port,
         seq: Seq32(seq),
@@ -28,14 +28,14 @@ fn segment(seq: u32, ack: u32, len: usize, flags: Flags, cdo: bool) -> Frame {
         flags,
         window: 9_000,
         urgent: 0,
-        options: Options { detection, ..Options::default() },
+        options: TcpOptions { detection, ..TcpOptions::default() },
     };
     let kinds = CorruptionKinds::default();
     let mut header = repr.emit(&kinds).unwrap();
     corruption::seal(&kinds, Packing::default(), Ecn::NotCapable, &addresses, &mut header);
     let data = vec![7; len];
     tcp::fill_checksum(&addresses, &mut header, &data);
-    let ip = ipv4::Repr::new(src, dst, Protocol::TCP, header.len() + len).unwrap();
+    let ip = Ipv4Repr::new(src, dst, Protocol::TCP, header.len() + len).unwrap();
     let mut bytes = vec![0; ip.header_len()];
     ip.emit(&mut bytes);
     bytes.extend_from_slice(&header);
@@ -55,7 +55,7 @@ fn of_damaged_segments_those_with_a_whole_header_pass() {
     //= S4.11
     let filter = CorruptionFilter::default();
     let (cdo, plain) =
-        (segment(1, 1, 500, Flags::ACK, true), segment(1, 1, 500, Flags::ACK, false));
+        (segment(1, 1, 500, TcpFlags::ACK, true), segment(1, 1, 500, TcpFlags::ACK, false));
     let refused = Err(DropReason::TcpChecksum);
     let last = cdo.len() as u32 * 8 - 1;
     // The flow of figure 3, and what the link marks although nothing that counts is wrong.
@@ -91,13 +91,13 @@ fn assist() -> Assist {
 }
 
 fn ack(assist: &mut Assist, now: Instant, ack: u32) -> Result<(), DropReason> {
-    assist.handle_delivery(now, &segment(1, ack, 0, Flags::ACK, false))
+    assist.handle_delivery(now, &segment(1, ack, 0, TcpFlags::ACK, false))
 }
 
 /// Ten segments of 100 bytes that left at 10 ms.
 fn ten(assist: &mut Assist) {
     for n in 0..10 {
-        assist.handle_queued(ms(10), &segment(1 + n * 100, 1, 100, Flags::ACK, false));
+        assist.handle_queued(ms(10), &segment(1 + n * 100, 1, 100, TcpFlags::ACK, false));
     }
 }
 
@@ -111,7 +111,7 @@ fn a_duplicate_brings_the_segment_again_and_goes_no_further() {
         assert_eq!(ack(&mut assist, ms(16), 201), Err(DropReason::TcpSuppressed));
     }
     let again = assist.poll_repetition().expect("the third segment goes down again");
-    assert_eq!(again.payload, segment(201, 1, 100, Flags::ACK, false).payload);
+    assert_eq!(again.payload, segment(201, 1, 100, TcpFlags::ACK, false).payload);
     assert!(assist.poll_repetition().is_none(), "once is enough");
     // The repetition is lost too: silence brings it again.
     let (at, reason) = assist.poll_timeout().expect("it waits");
@@ -129,18 +129,18 @@ fn what_the_sender_repeats_or_never_sent_is_its_own_matter() {
     ten(&mut assist);
     assert_eq!(ack(&mut assist, ms(15), 201), Ok(()));
     // The sender has repeated it: the duplicates are for the sender.
-    assist.handle_queued(ms(16), &segment(201, 1, 100, Flags::ACK, false));
+    assist.handle_queued(ms(16), &segment(201, 1, 100, TcpFlags::ACK, false));
     assert_eq!(ack(&mut assist, ms(20), 201), Ok(()));
     assert!(assist.poll_repetition().is_none());
     // A hole that came with the stream: 1001..1101 never passed here.
     assert_eq!(ack(&mut assist, ms(21), 1001), Ok(()));
-    assist.handle_queued(ms(30), &segment(1101, 1, 100, Flags::ACK, false));
+    assist.handle_queued(ms(30), &segment(1101, 1, 100, TcpFlags::ACK, false));
     for _ in 0..4 {
         assert_eq!(ack(&mut assist, ms(60), 1001), Ok(()));
     }
     assert_eq!(assist.poll_timeout(), None);
     // A reset ends all that.
-    let reset = segment(1, 1001, 0, Flags::RST, false);
+    let reset = segment(1, 1001, 0, TcpFlags::RST, false);
     assert_eq!(assist.handle_delivery(ms(61), &reset), Ok(()));
     assert_eq!(ack(&mut assist, ms(62), 1001), Ok(()));
 }
@@ -150,7 +150,7 @@ fn damaged_acknowledgments_and_notifications_are_left_alone() {
     let mut assist = assist();
     ten(&mut assist);
     assert_eq!(ack(&mut assist, ms(15), 201), Ok(()));
-    let copy = segment(1, 201, 0, Flags::ACK, false);
+    let copy = segment(1, 201, 0, TcpFlags::ACK, false);
     assert_eq!(assist.handle_delivery(ms(16), &damaged(copy, &[])), Ok(()));
     assert!(assist.poll_repetition().is_none());
 }
@@ -164,7 +164,13 @@ fn the_laws_hold_with_everything_on() {
     };
     let input = |stream: &mut Stream, now: Instant| {
         let frame = |stream: &mut Stream, down: bool| {
-            let flags = [Flags::ACK, Flags::ACK, Flags::ACK | Flags::FIN, Flags::SYN, Flags::RST];
+            let flags = [
+                TcpFlags::ACK,
+                TcpFlags::ACK,
+                TcpFlags::ACK | TcpFlags::FIN,
+                TcpFlags::SYN,
+                TcpFlags::RST,
+            ];
             let flags = flags[stream.below(5) as usize];
             let number = stream.below(9) as u32 * 100;
             let len = if down { 100 } else { 0 };

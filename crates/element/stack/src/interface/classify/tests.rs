@@ -65,8 +65,8 @@ fn only_partly_covered_datagrams_are_approximate() {
 //= S0.7
 #[test]
 fn what_udp_carries_is_as_approximate_as_what_stands_bare() {
-    use windfall_wire_net::addresses::Addresses;
     use windfall_wire_net::udplite::Coverage;
+    use windfall_wire_net::{Addresses, carrier};
     let addresses = Addresses::V4 { src: [10, 0, 0, 1].into(), dst: [10, 0, 0, 2].into() };
     let ports = carrier::Ports { src: 1, dst: 2 };
     let attempts = |inside: &[u8]| {

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketAddrV4, SocketType};
-use windfall_wire_net::ipv4;
-use windfall_wire_net::udplite::{Coverage, CoveredBytes, Packet, Repr};
+use windfall_wire_net::udplite::{Coverage, CoveredBytes};
+use windfall_wire_net::{Ipv4Packet, UdpLitePacket, UdpLiteRepr};
 
 use crate::live::{Folder, LONG, require, windfall};
 
@@ -46,7 +46,8 @@ fn send(received: &Path) {
     let addresses = windfall_wire_net::Addresses::V4 { src: near, dst: base };
     let send = |payload: &[u8]| {
         let covered = CoveredBytes::new(12).expect("a legal coverage");
-        let header = Repr { src_port: 4000, dst_port: 5000, coverage: Coverage::First(covered) };
+        let header =
+            UdpLiteRepr { src_port: 4000, dst_port: 5000, coverage: Coverage::First(covered) };
         let mut datagram = vec![0; 8 + payload.len()];
         header.emit(&mut datagram, &addresses, payload);
         datagram[8..].copy_from_slice(payload);
@@ -119,8 +120,8 @@ fn arrivals(name: &str, link: &str, options: &str) -> Vec<Vec<u8>> {
 /// How many datagrams differ from what was sent; none may differ where the checksum covers.
 fn damaged(packets: &[Vec<u8>]) -> usize {
     let is_damaged = |packet: &Vec<u8>| {
-        let ip = ipv4::Packet::new(packet).expect("an IP packet");
-        let datagram = Packet::new(ip.payload()).expect("a datagram");
+        let ip = Ipv4Packet::new(packet).expect("an IP packet");
+        let datagram = UdpLitePacket::new(ip.payload()).expect("a datagram");
         assert!(datagram.checksum_holds(&ip.addresses()));
         (0..COUNT).all(|number| payload(number) != datagram.payload())
     };
@@ -161,8 +162,8 @@ fn a_damaged_datagram_crosses_the_radio_of_802_11_if_its_switch_is_on() {
     assert_eq!(damaged(&refused), 0);
     let accepted = arrivals("wifi", link, "--accept-damaged");
     let covered_is_whole = |packet: &Vec<u8>| {
-        let ip = ipv4::Packet::new(packet).ok()?;
-        let datagram = Packet::new(ip.payload()).ok()?;
+        let ip = Ipv4Packet::new(packet).ok()?;
+        let datagram = UdpLitePacket::new(ip.payload()).ok()?;
         datagram.checksum_holds(&ip.addresses()).then(|| packet.clone())
     };
     let useful: Vec<_> = accepted.iter().filter_map(covered_is_whole).collect();

@@ -1,18 +1,18 @@
 //! What ICMP tells, and who is told.
 
-use windfall_wire_net::icmpv6;
+use windfall_wire_net::{Icmpv4Repr, Icmpv6Repr};
 
 use super::*;
 
 /// An ICMP message to the host from 10.0.0.9.
-fn message_v4(repr: &icmpv4::Repr, data: &[u8]) -> Frame {
+fn message_v4(repr: &Icmpv4Repr, data: &[u8]) -> Frame {
     let mut header = [0; 8];
     repr.emit(&mut header, data);
     v4([10, 0, 0, 1], Protocol::ICMP, &[&header[..], data].concat(), |_| {})
 }
 
 /// An ICMPv6 message to the host from fd00::9, changed by `change` before its checksum is made.
-fn message_v6(repr: &icmpv6::Repr, data: &[u8]) -> Frame {
+fn message_v6(repr: &Icmpv6Repr, data: &[u8]) -> Frame {
     let (src, dst) = ("fd00::9".parse(), "fd00::1".parse());
     let addresses = Addresses::V6 { src: src.expect("an address"), dst: dst.expect("an address") };
     let mut header = [0; 8];
@@ -23,8 +23,8 @@ fn message_v6(repr: &icmpv6::Repr, data: &[u8]) -> Frame {
 #[test]
 fn the_reply_to_an_echo_is_handed_up() {
     for frame in [
-        message_v4(&icmpv4::Repr::EchoReply { id: 1, seq: 2 }, b"data"),
-        message_v6(&icmpv6::Repr::EchoReply { id: 1, seq: 2 }, b"data"),
+        message_v4(&Icmpv4Repr::EchoReply { id: 1, seq: 2 }, b"data"),
+        message_v6(&Icmpv6Repr::EchoReply { id: 1, seq: 2 }, b"data"),
     ] {
         let mut host = layer(false);
         host.handle_input(NOW, 0, frame);
@@ -36,7 +36,7 @@ fn the_reply_to_an_echo_is_handed_up() {
 
 #[test]
 fn an_echo_that_was_cut_is_not_answered() {
-    let whole = message_v4(&icmpv4::Repr::EchoRequest { id: 1, seq: 2 }, b"data");
+    let whole = message_v4(&Icmpv4Repr::EchoRequest { id: 1, seq: 2 }, b"data");
     let bytes = whole.payload.to_bytes();
     let mut host = layer(false);
     host.handle_input(NOW, 0, Frame::packet(bytes.slice(..bytes.len() - 1)));
@@ -54,8 +54,8 @@ fn news_about_a_packet_from_here_are_handed_up_and_teach_the_mtu_of_the_path() {
     // From the host: both addresses differ in their last byte alone.
     (quoted_v6[23], quoted_v6[39]) = (1, 9);
     for (frame, mtu) in [
-        (message_v4(&icmpv4::Repr::Unreachable(why), &quoted_v4), 600),
-        (message_v6(&icmpv6::Repr::PacketTooBig { mtu: 1_300 }, &quoted_v6), 1_300),
+        (message_v4(&Icmpv4Repr::Unreachable(why), &quoted_v4), 600),
+        (message_v6(&Icmpv6Repr::PacketTooBig { mtu: 1_300 }, &quoted_v6), 1_300),
     ] {
         let mut host = layer(false);
         host.handle_input(NOW, 0, frame);

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use windfall_wire_net::sap::{Header, Ping, Reason};
+use windfall_wire_net::sap::{Reason, SapHeader, SapPing};
 
 use super::super::*;
 use super::network::{A, B, DELAY, FAIR, Network, SECOND, address};
@@ -11,8 +11,8 @@ use crate::message::Mode;
 /// The ping of a stranger, with a token or without.
 fn ping(connection: u32, token: &[u8]) -> Bytes {
     let token = Bytes::copy_from_slice(token);
-    let body = Ping { connection, max_datagram: 1232, token, handshake: Bytes::new() }.emit();
-    let header = Header { kind: Kind::Ping, flags: 0, exact: 0, connection: 0, number: 0 };
+    let body = SapPing { connection, max_datagram: 1232, token, handshake: Bytes::new() }.emit();
+    let header = SapHeader { kind: SapKind::Ping, flags: 0, exact: 0, connection: 0, number: 0 };
     [&header.emit([&body, &[]])[..], &body].concat().into()
 }
 
@@ -127,8 +127,8 @@ fn a_token_proves_the_address() {
     let end = &mut network.ends[B];
     end.handle_datagram(now, stranger(1), &ping(7, b""), true);
     let retry = end.poll_transmit(now).expect("an answer");
-    let packet = Packet::parse(&retry.to_bytes()).expect("a SAP datagram");
-    assert_eq!((packet.header.kind, packet.header.connection), (Kind::Retry, 7));
+    let packet = SapPacket::parse(&retry.to_bytes()).expect("a SAP datagram");
+    assert_eq!((packet.header.kind, packet.header.connection), (SapKind::Retry, 7));
     end.handle_datagram(now, stranger(2), &ping(7, &packet.body), true);
     assert!(end.is_empty(), "the token belongs to another address");
     end.handle_datagram(now, stranger(1), &ping(7, &packet.body), true);
@@ -149,15 +149,15 @@ fn another_version_is_refused_by_name() {
     let now = network.now;
     network.ends[B].handle_datagram(now, stranger(1), &bytes.into(), true);
     let answer = network.ends[B].poll_transmit(now).expect("an answer");
-    let packet = Packet::parse(&answer.to_bytes()).expect("a SAP datagram");
-    assert_eq!((packet.header.kind, packet.body[0]), (Kind::Refuse, Reason::Version as u8));
+    let packet = SapPacket::parse(&answer.to_bytes()).expect("a SAP datagram");
+    assert_eq!((packet.header.kind, packet.body[0]), (SapKind::Refuse, Reason::Version as u8));
 }
 
 #[test]
 fn what_comes_from_another_address_changes_nothing() {
     let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
     network.send(A, a, Mode::Precise, b"mine");
-    let copy = network.sent(A, Kind::Data)[0].to_bytes();
+    let copy = network.sent(A, SapKind::Data)[0].to_bytes();
     let now = network.now;
     network.ends[B].handle_datagram(now, stranger(1), &copy, true);
     assert_eq!(network.ends[B].receive(now, b), None);
@@ -167,22 +167,22 @@ fn what_comes_from_another_address_changes_nothing() {
 fn any_datagram() -> impl Strategy<Value = Bytes> {
     let noise = prop::collection::vec(any::<u8>(), 0..300);
     let kind = prop::sample::select(vec![
-        Kind::Ping,
-        Kind::Accept,
-        Kind::Retry,
-        Kind::Refuse,
-        Kind::Data,
-        Kind::Ack,
-        Kind::Repair,
-        Kind::Probe,
-        Kind::Fin,
-        Kind::Reset,
+        SapKind::Ping,
+        SapKind::Accept,
+        SapKind::Retry,
+        SapKind::Refuse,
+        SapKind::Data,
+        SapKind::Ack,
+        SapKind::Repair,
+        SapKind::Probe,
+        SapKind::Fin,
+        SapKind::Reset,
     ]);
     // A header that holds, over a body that need not make sense.
     (kind, any::<u8>(), any::<bool>(), 0_u32..6, noise).prop_map(
         |(kind, flags, ours, number, body)| {
             let connection = if ours { 1 } else { 0 };
-            let header = Header { kind, flags: flags & 15, exact: 0, connection, number };
+            let header = SapHeader { kind, flags: flags & 15, exact: 0, connection, number };
             [&header.emit([&body, &[]])[..], &body].concat().into()
         },
     )

@@ -15,7 +15,7 @@ fn quiet() -> (Network, ConnectionId) {
 }
 
 fn acks(network: &Network) -> usize {
-    network.sent(B, Kind::Ack).len()
+    network.sent(B, SapKind::Ack).len()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Each bit of a datagram in turn, from the addresses to its last byte.
 
-use windfall_wire_net::udplite::{self, Coverage};
-use windfall_wire_net::{Addresses, carrier};
+use windfall_wire_net::udplite::Coverage;
+use windfall_wire_net::{Addresses, CarrierPacket, UdpLitePacket, UdpLiteRepr, carrier, udplite};
 
 use super::super::*;
 use super::network::{A, B, FAIR, Network, Weather, address};
@@ -22,14 +22,14 @@ fn in_udplite(transmit: &OutgoingDatagram, addresses: &Addresses) -> Vec<u8> {
     let coverage = Coverage::requested(transmit.coverage());
     let data = transmit.to_bytes();
     let mut bytes = vec![0; udplite::HEADER_LEN + data.len()];
-    let header = udplite::Repr { src_port: 4000, dst_port: 4000, coverage };
+    let header = UdpLiteRepr { src_port: 4000, dst_port: 4000, coverage };
     header.emit(&mut bytes, addresses, &data);
     bytes[udplite::HEADER_LEN..].copy_from_slice(&data);
     bytes
 }
 
 fn out_of_udplite(bytes: &[u8], addresses: &Addresses) -> Option<(Bytes, bool)> {
-    let packet = udplite::Packet::new(bytes).ok()?;
+    let packet = UdpLitePacket::new(bytes).ok()?;
     Some((Bytes::copy_from_slice(packet.payload()), packet.checksum_holds(addresses)))
 }
 
@@ -45,7 +45,7 @@ fn in_udp(transmit: &OutgoingDatagram, addresses: &Addresses) -> Vec<u8> {
 }
 
 fn out_of_udp(bytes: &[u8], addresses: &Addresses) -> Option<(Bytes, bool)> {
-    let packet = carrier::Packet::new(bytes).ok()?;
+    let packet = CarrierPacket::new(bytes).ok()?;
     Some((Bytes::copy_from_slice(packet.payload()), packet.checksum_holds(addresses, PORTS)))
 }
 
@@ -61,7 +61,7 @@ fn costly_bits(wrap: Wrap, unwrap: Unwrap) -> (usize, Vec<usize>) {
     for bit in 0.. {
         network.send(A, a, Mode::Approximate { protected: PROTECTED }, &[0x5a; MESSAGE]);
         let now = network.now;
-        let transmit = network.sent(A, Kind::Data).pop().expect("it was sent");
+        let transmit = network.sent(A, SapKind::Data).pop().expect("it was sent");
         network.log.clear();
         let mut ips = [10, 0, 0, 1, 10, 0, 0, 2];
         let [src, dst] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);

@@ -1,6 +1,6 @@
 //! Connections from their ping to their end.
 
-use windfall_wire_net::sap::{Header, Reason};
+use windfall_wire_net::sap::{Reason, SapHeader};
 
 use super::super::*;
 use super::network::{A, B, FAIR, Network, SECOND, Weather, address};
@@ -15,7 +15,7 @@ fn a_ping_without_an_answer_fails_in_time_and_leaves_nothing() {
     let mut network = Network::new(SapConfig::standard(), NOBODY, 1);
     let a = network.ends[A].connect(network.now, address(B));
     network.run(Duration::from_millis(4900));
-    assert!(network.events[A].is_empty() && network.sent(A, Kind::Ping).len() > 3);
+    assert!(network.events[A].is_empty() && network.sent(A, SapKind::Ping).len() > 3);
     network.run(SECOND);
     assert!(network.happened(A, &SapEvent::Closed(CloseReason::NoAnswer)));
     network.ends[A].close(network.now, a);
@@ -53,7 +53,8 @@ fn a_listener_of_another_version_is_named() {
     let mut network = Network::new(SapConfig::standard(), NOBODY, 1);
     let a = network.ends[A].connect(network.now, address(B));
     network.run(SECOND);
-    let header = Header { kind: Kind::Refuse, flags: 0, exact: 0, connection: a.0, number: 0 };
+    let header =
+        SapHeader { kind: SapKind::Refuse, flags: 0, exact: 0, connection: a.0, number: 0 };
     let body = [Reason::Version as u8];
     let refusal = [&header.emit([&body, &[]])[..], &body].concat();
     network.ends[A].handle_datagram(network.now, address(B), &refusal.into(), true);
@@ -143,7 +144,7 @@ fn a_peer_that_vanishes_is_noticed() {
     let (mut network, [a, _]) = Network::connected(SapConfig::standard(), NOBODY, 1);
     network.run(Duration::from_secs(62));
     assert!(network.happened(A, &SapEvent::Closed(CloseReason::TimedOut)));
-    assert!(network.sent(A, Kind::Probe).len() > 3, "it was asked first");
+    assert!(network.sent(A, SapKind::Probe).len() > 3, "it was asked first");
     network.ends[A].close(network.now, a);
     network.drain();
     assert!(network.ends[A].is_empty());

@@ -181,9 +181,9 @@ impl Network {
     }
 
     /// The datagrams of this kind that an end has sent.
-    pub(super) fn sent(&self, end: usize, kind: Kind) -> Vec<OutgoingDatagram> {
+    pub(super) fn sent(&self, end: usize, kind: SapKind) -> Vec<OutgoingDatagram> {
         let of_kind = |transmit: &OutgoingDatagram| {
-            Packet::parse(&transmit.to_bytes()).is_ok_and(|packet| packet.header.kind == kind)
+            SapPacket::parse(&transmit.to_bytes()).is_ok_and(|packet| packet.header.kind == kind)
         };
         let ours = self.log.iter().filter(|(by, it)| *by == end && of_kind(it));
         ours.map(|(_, it)| it.clone()).collect()

@@ -39,7 +39,7 @@ fn the_paper_profile_waits_no_longer_after_each_repetition() {
         Network::connected(SapConfig::paper(), Weather { loss: 1.0, ..FAIR }, 1);
     network.send(A, a, Mode::Precise, b"again");
     network.run(SECOND);
-    let sent = network.sent(A, Kind::Data).len();
+    let sent = network.sent(A, SapKind::Data).len();
     assert_eq!(sent, 21, "at once, and then every 50 ms");
 }
 
@@ -60,7 +60,7 @@ fn what_the_link_knows_of_damage_is_told_where_no_check_is_carried() {
     network.weather = Weather { loss: 1.0, ..FAIR };
     let mut integrity = |damaged: bool| {
         network.send(A, a, Mode::Approximate { protected: 100 }, &[7; 600]);
-        let bytes = network.sent(A, Kind::Data).pop().expect("it was sent").to_bytes();
+        let bytes = network.sent(A, SapKind::Data).pop().expect("it was sent").to_bytes();
         let (end, now) = (&mut network.ends[B], network.now);
         if damaged {
             end.handle_damaged_datagram(now, address(A), &bytes, true);
@@ -80,7 +80,7 @@ fn a_few_long_messages_are_acknowledged_before_the_delay_is_over() {
     let weather = Weather { mtu: 1 << 16, ..FAIR };
     let (mut network, [a, _]) = Network::connected(SapConfig::standard(), weather, 1);
     network.run(SECOND);
-    let acknowledged = |network: &Network| network.sent(B, Kind::Ack).len();
+    let acknowledged = |network: &Network| network.sent(B, SapKind::Ack).len();
     let before = acknowledged(&network);
     for count in [2, 1] {
         assert_eq!(acknowledged(&network), before, "fewer than 128 KB can wait");

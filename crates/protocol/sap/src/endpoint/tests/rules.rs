@@ -29,7 +29,7 @@ fn rule_1_a_unit_of_data_is_precise_or_approximate() {
 fn rule_2_precise_data_carry_what_confirms_them() {
     let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
     network.send(A, a, Mode::Precise, &[7; 500]);
-    let precise = network.sent(A, Kind::Data)[0].clone();
+    let precise = network.sent(A, SapKind::Data)[0].clone();
     assert_eq!(precise.coverage(), 0, "UDP-Lite covers all of it");
     let good = precise.to_bytes();
     let (mut taken, now) = (Vec::new(), network.now);
@@ -49,7 +49,7 @@ fn rule_2_precise_data_carry_what_confirms_them() {
 fn rule_3_what_is_known_of_approximate_data_never_costs_them() {
     let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
     network.send(A, a, APPROXIMATE, &[7; 600]);
-    let transmit = network.sent(A, Kind::Data)[0].clone();
+    let transmit = network.sent(A, SapKind::Data)[0].clone();
     let mut bytes = transmit.to_bytes().to_vec();
     bytes[transmit.exact..].iter_mut().for_each(|byte| *byte = !*byte);
     let now = network.now;
@@ -66,7 +66,7 @@ fn rule_3_what_is_known_of_approximate_data_never_costs_them() {
 fn rule_4_one_transmission_may_hold_both_and_marks_them() {
     let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
     network.send(A, a, Mode::Approximate { protected: 100 }, &[7; 600]);
-    let transmit = network.sent(A, Kind::Data)[0].clone();
+    let transmit = network.sent(A, SapKind::Data)[0].clone();
     assert_eq!(usize::from(transmit.coverage()), 8 + transmit.exact);
     assert_eq!(transmit.len() - transmit.exact, 500);
     network.run(SECOND);
@@ -86,18 +86,18 @@ fn rule_5_only_precise_data_are_acknowledged_repeated_and_ordered() {
     network.send(A, a, Mode::Precise, b"exact");
     network.run(SECOND);
     let copies = |flags: u8| {
-        let packets = network.sent(A, Kind::Data);
+        let packets = network.sent(A, SapKind::Data);
         packets.iter().filter(|it| it.parts[0][1] == flags).count()
     };
     assert_eq!(copies(1), 1);
     assert!(copies(0) > 5);
     network.weather = FAIR;
-    let acks = network.sent(B, Kind::Ack).len();
+    let acks = network.sent(B, SapKind::Ack).len();
     network.send(A, a, APPROXIMATE, b"about");
     network.run(Duration::from_millis(8));
-    assert_eq!(network.sent(B, Kind::Ack).len(), acks, "nobody waits for word of it");
+    assert_eq!(network.sent(B, SapKind::Ack).len(), acks, "nobody waits for word of it");
     network.run(SECOND);
-    assert!(network.sent(B, Kind::Ack).len() > acks);
+    assert!(network.sent(B, SapKind::Ack).len() > acks);
     let data: Vec<_> = network.receive(B, b).into_iter().map(|it| it.data).collect();
     assert_eq!(data, [&b"about"[..], b"exact"]);
 }
@@ -114,7 +114,14 @@ fn rule_6_control_is_precise() {
     network.run(SECOND);
     network.ends[B].close(network.now, b);
     network.run(SECOND);
-    for kind in [Kind::Ping, Kind::Accept, Kind::Ack, Kind::Repair, Kind::Probe, Kind::Fin] {
+    for kind in [
+        SapKind::Ping,
+        SapKind::Accept,
+        SapKind::Ack,
+        SapKind::Repair,
+        SapKind::Probe,
+        SapKind::Fin,
+    ] {
         let of_kind = [network.sent(A, kind), network.sent(B, kind)].concat();
         assert!(!of_kind.is_empty(), "{kind:?}");
         assert!(of_kind.iter().all(|transmit| transmit.coverage() == 0), "{kind:?}");

@@ -1,6 +1,6 @@
 //! Connections between ends that share a key.
 
-use windfall_wire_net::sap::{Accept, HEADER_LEN, Header, Reason};
+use windfall_wire_net::sap::{HEADER_LEN, Reason, SapAccept, SapHeader};
 
 use super::super::*;
 use super::network::{A, B, FAIR, Network, SECOND, Weather, address};
@@ -77,7 +77,7 @@ fn ends_whose_keys_differ_say_so() {
 fn wrong_bits_stay_where_they_are() {
     let (mut network, [a, b]) = connected();
     network.send(A, a, APPROXIMATE, &[0; 600]);
-    let transmit = network.sent(A, Kind::Data)[0].clone();
+    let transmit = network.sent(A, SapKind::Data)[0].clone();
     let mut bytes = transmit.to_bytes().to_vec();
     bytes[transmit.exact + 300] ^= 0x10;
     let now = network.now;
@@ -114,8 +114,8 @@ fn what_was_recorded_is_refused_when_it_comes_again() {
 }
 
 /// A datagram that whoever reads the wire can make: everything but the seal is right.
-fn forged(kind: Kind, flags: u8, connection: u32, number: u32, body: &[u8]) -> Bytes {
-    let header = Header { kind, flags, exact: 0, connection, number };
+fn forged(kind: SapKind, flags: u8, connection: u32, number: u32, body: &[u8]) -> Bytes {
+    let header = SapHeader { kind, flags, exact: 0, connection, number };
     [&header.emit([body, &[]])[..], body].concat().into()
 }
 
@@ -125,11 +125,11 @@ fn what_others_make_is_refused() {
     let now = network.now;
     for flags in [0, 8] {
         for (kind, body) in [
-            (Kind::Data, &[0; 40][..]),
-            (Kind::Reset, &[0; 17]),
-            (Kind::Fin, &[0; 20]),
-            (Kind::Ack, &[255; 40]),
-            (Kind::Probe, &[]),
+            (SapKind::Data, &[0; 40][..]),
+            (SapKind::Reset, &[0; 17]),
+            (SapKind::Fin, &[0; 20]),
+            (SapKind::Ack, &[255; 40]),
+            (SapKind::Probe, &[]),
         ] {
             for number in [40, 1 << 20] {
                 let bytes = forged(kind, flags, b.0, number, body);
@@ -151,8 +151,8 @@ fn what_others_make_is_refused() {
 fn a_forged_accept_is_refused_and_the_true_one_taken() {
     let (mut network, a) = asking([Some(KEY); 2]);
     for handshake in [Bytes::new(), vec![7; 54].into()] {
-        let accept = Accept { connection: 9, max_datagram: 1232, handshake }.emit();
-        let bytes = forged(Kind::Accept, 0, a.0, 0, &accept);
+        let accept = SapAccept { connection: 9, max_datagram: 1232, handshake }.emit();
+        let bytes = forged(SapKind::Accept, 0, a.0, 0, &accept);
         network.ends[A].handle_datagram(network.now, address(B), &bytes, true);
     }
     assert_eq!(network.ends[A].drops().get(&Dropped::Forged), Some(&2));
@@ -164,15 +164,16 @@ fn a_forged_accept_is_refused_and_the_true_one_taken() {
 fn an_accepted_ping_that_was_recorded_opens_nothing() {
     let (mut network, _) = asking([Some(KEY); 2]);
     network.drain();
-    let ping = network.sent(A, Kind::Ping)[0].to_bytes();
+    let ping = network.sent(A, SapKind::Ping)[0].to_bytes();
     let from = SocketAddr::from(([10, 0, 0, 9], 4000));
     let now = network.now;
     network.ends[B].handle_datagram(now, from, &ping, true);
     let accept = network.ends[B].poll_transmit(now).expect("it answers");
     assert!(accept.len() <= ping.len());
-    let id = Accept::parse(&accept.to_bytes().slice(HEADER_LEN..)).expect("an accept").connection;
+    let id =
+        SapAccept::parse(&accept.to_bytes().slice(HEADER_LEN..)).expect("an accept").connection;
     for flags in [0, 8] {
-        let probe = forged(Kind::Probe, flags, id, 1, &[0; 16]);
+        let probe = forged(SapKind::Probe, flags, id, 1, &[0; 16]);
         network.ends[B].handle_datagram(now, from, &probe, true);
     }
     assert!(network.accepted().is_none());
