@@ -22,7 +22,7 @@ fn main() {
 fn host(address: &str) -> Host {
     let mut config = HostConfig::default();
     let addresses = vec![address.parse().expect("an address with prefix")];
-    config.internet.interfaces = vec![windfall_ip::InterfaceConfig { addresses, mtu: 1500 }];
+    config.internet.interfaces = vec![windfall_ip::IpInterfaceConfig { addresses, mtu: 1500 }];
     Host::new(config, Seed(1))
 }
 

@@ -14,8 +14,9 @@ use smoltcp::socket::tcp as peer;
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr};
 use windfall_base::{Duration, Instant, Payload, Seed};
 use windfall_bench::compare;
-use windfall_tcp::lookup::Lookup;
-use windfall_tcp::{Arrival, Config, ConnectionId, Endpoint, Event, Listener, Transmit};
+use windfall_tcp::{
+    ConnectionHandle, Listener, Lookup, SegmentMeta, TcpConfig, TcpEndpoint, TcpEvent, TcpTransmit,
+};
 use windfall_wire_net::{Addresses, Ecn, Ipv4Packet, Ipv4Repr, Protocol, ipv4};
 
 /// Bytes of a transfer.
@@ -51,22 +52,22 @@ fn main() {
 /// Two endpoints and the packets between them.
 struct Ours {
     now: Instant,
-    ends: [Endpoint; 2],
-    ids: [Option<ConnectionId>; 2],
+    ends: [TcpEndpoint; 2],
+    ids: [Option<ConnectionHandle>; 2],
     wire: [VecDeque<Payload>; 2],
     headers: BytesMut,
 }
 
 impl Ours {
     fn new() -> Self {
-        let config = Config {
+        let config = TcpConfig {
             send_buffer: BUFFER,
             receive_buffer: BUFFER,
             time_wait: Duration::ZERO,
-            ..Config::new_reno()
+            ..TcpConfig::new_reno()
         };
         let config = Arc::new(config);
-        let mut ends = ["near", "far"].map(|name| Endpoint::new(Seed(1), name, Lookup::Hashed));
+        let mut ends = ["near", "far"].map(|name| TcpEndpoint::new(Seed(1), name, Lookup::Hashed));
         let far = "10.0.0.2:80".parse().expect("an address");
         ends[1].listen(far, Listener::new(Arc::clone(&config))).expect("a free port");
         let near = "10.0.0.1:0".parse().expect("an address");
@@ -92,7 +93,7 @@ impl Ours {
                 busy |= self.drain(end, &mut read);
             }
             if !busy {
-                let wakeups = self.ends.iter().filter_map(Endpoint::poll_timeout);
+                let wakeups = self.ends.iter().filter_map(TcpEndpoint::poll_timeout);
                 self.now = wakeups.map(|(at, _)| at).min().expect("something to wait for");
                 self.ends.iter_mut().for_each(|end| end.handle_timeout(self.now));
             }
@@ -107,8 +108,8 @@ impl Ours {
             self.receive(end, packet);
             while let Some((id, event)) = self.ends[end].poll_event() {
                 match event {
-                    Event::Accepted => self.ids[end] = Some(id),
-                    Event::Readable => {
+                    TcpEvent::Accepted => self.ids[end] = Some(id),
+                    TcpEvent::Readable => {
                         while let Ok(Some(data)) = self.ends[end].read(id, usize::MAX) {
                             *read += data.len();
                         }
@@ -126,7 +127,7 @@ impl Ours {
     }
 
     /// Puts the IP header in front, as a host does.
-    fn pack(&mut self, transmit: &Transmit) -> Payload {
+    fn pack(&mut self, transmit: &TcpTransmit) -> Payload {
         let Addresses::V4 { src, dst } = transmit.addresses else {
             panic!("the addresses are IPv4");
         };
@@ -146,7 +147,7 @@ impl Ours {
         let (mut head, body) = packet.into_parts();
         let ip = Ipv4Packet::new(&head).expect("a packet of ours");
         let addresses = Addresses::V4 { src: ip.src(), dst: ip.dst() };
-        let arrival = Arrival { addresses, ecn: Ecn::from_bits(ip.tos()), missing: 0 };
+        let arrival = SegmentMeta { addresses, ecn: Ecn::from_bits(ip.tos()), missing: 0 };
         let segment = Payload::new(head.split_off(ipv4::HEADER_LEN), body);
         let taken = self.ends[end].handle_segment(self.now, &arrival, &segment);
         assert_eq!(taken, Ok(()));
@@ -248,9 +249,9 @@ fn idle_connections() {
         let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok());
         pages.unwrap_or(0) * 4096
     };
-    let config = Arc::new(Config::default());
+    let config = Arc::new(TcpConfig::default());
     let before = resident();
-    let mut ends = ["near", "far"].map(|name| Endpoint::new(Seed(1), name, Lookup::Hashed));
+    let mut ends = ["near", "far"].map(|name| TcpEndpoint::new(Seed(1), name, Lookup::Hashed));
     let far = "10.0.0.2:80".parse().expect("an address");
     let listener = Listener { backlog: 20_000, ..Listener::new(Arc::clone(&config)) };
     ends[1].listen(far, listener).expect("a free port");
@@ -261,7 +262,7 @@ fn idle_connections() {
         for end in [0, 1, 0] {
             while let Some(segment) = ends[end].poll_transmit(Instant::START) {
                 let (addresses, ecn) = (segment.addresses, segment.ecn);
-                let arrival = Arrival { addresses, ecn, missing: 0 };
+                let arrival = SegmentMeta { addresses, ecn, missing: 0 };
                 let taken =
                     ends[1 - end].handle_segment(Instant::START, &arrival, &segment.payload());
                 assert_eq!(taken, Ok(()));

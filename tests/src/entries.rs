@@ -27,8 +27,7 @@ use windfall_scenario::Scenario;
 use windfall_stack::host::{AppId, Host, HostConfig};
 use windfall_stack::interface::{Interface, InterfaceConfig, LinkConfig};
 use windfall_stack::{Member, PolledConfig, Role};
-use windfall_tcp::lookup::Lookup;
-use windfall_tcp::{Arrival, Endpoint, Listener};
+use windfall_tcp::{Listener, Lookup, SegmentMeta, TcpEndpoint};
 use windfall_trace::errors::convert::{self, LossTiming};
 use windfall_trace::errors::fit::{Fit, Level, Steps};
 use windfall_trace::errors::statistics::Statistics;
@@ -384,14 +383,14 @@ pub fn interface(bytes: &[u8]) {
 pub fn host(bytes: &[u8]) {
     let interface = |addresses: [&str; 2], mtu| {
         let prefix = |text: &str| text.parse().expect("a prefix");
-        windfall_ip::InterfaceConfig { addresses: addresses.map(prefix).to_vec(), mtu }
+        windfall_ip::IpInterfaceConfig { addresses: addresses.map(prefix).to_vec(), mtu }
     };
     let interfaces = vec![
         interface(["10.0.0.2/24", "fd00::2/64"], 1_500),
         interface(["10.1.0.1/24", "fd01::1/64"], 1_280),
     ];
     let internet =
-        windfall_ip::Config { forwarding: true, interfaces, ..windfall_ip::Config::default() };
+        windfall_ip::IpConfig { forwarding: true, interfaces, ..windfall_ip::IpConfig::default() };
     let mut host = Host::new(HostConfig { internet, ..HostConfig::default() }, Seed(0));
     for (number, transport) in [Transport::Udp, Transport::Echo].into_iter().enumerate() {
         let local = "0.0.0.0:5000".parse().expect("an address");
@@ -412,7 +411,7 @@ pub fn host(bytes: &[u8]) {
 pub fn connection(bytes: &[u8]) {
     let config = Arc::new(tcp_state::config_of(bytes.first().copied().unwrap_or(0)));
     let [near, far] = ["10.0.0.1:0", "10.0.0.2:80"].map(|at| at.parse().expect("an address"));
-    let mut ends = ["near", "far"].map(|name| Endpoint::new(Seed(0), name, Lookup::Hashed));
+    let mut ends = ["near", "far"].map(|name| TcpEndpoint::new(Seed(0), name, Lookup::Hashed));
     ends[1].listen(far, Listener::new(Arc::clone(&config))).expect("a free port");
     let mut now = Instant::START;
     let id = ends[0].connect(now, near, far, config).expect("a free port");
@@ -425,7 +424,7 @@ pub fn connection(bytes: &[u8]) {
             while let Some(transmit) = end.poll_transmit(now) {
                 let fate = fates.next().copied().unwrap_or(0);
                 let (addresses, ecn) = (transmit.addresses, transmit.ecn);
-                let arrival = Arrival { addresses, ecn, missing: 0 };
+                let arrival = SegmentMeta { addresses, ecn, missing: 0 };
                 let mut frame = Frame::packet(transmit.payload());
                 if fate % 8 == 4 {
                     frame.invert(&[u32::from(fate >> 3) * 53 % (frame.len() as u32 * 8)]);
@@ -440,7 +439,7 @@ pub fn connection(bytes: &[u8]) {
         }
         let late = held.len() > 1 && fates.next().is_some_and(|fate| fate % 8 == 3);
         if held.is_empty() {
-            let wakeups = ends.iter().filter_map(Endpoint::poll_timeout).map(|(at, _)| at);
+            let wakeups = ends.iter().filter_map(TcpEndpoint::poll_timeout).map(|(at, _)| at);
             let Some(next) = wakeups.min() else { break };
             now = now.max(next);
             ends.iter_mut().for_each(|end| end.handle_timeout(now));

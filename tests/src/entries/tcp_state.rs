@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use windfall_base::seq::Seq32;
 use windfall_base::{Duration, Instant, Seed};
-use windfall_tcp::config::{Corruption, NotificationMode};
-use windfall_tcp::congestion::Law;
-use windfall_tcp::lookup::Lookup;
-use windfall_tcp::{Arrival, Config, ConnectionId, Endpoint, Listener};
+use windfall_tcp::{
+    CongestionControl, ConnectionHandle, Corruption, Listener, Lookup, NotificationMode,
+    SegmentMeta, TcpConfig, TcpEndpoint,
+};
 use windfall_wire_net::tcp::{CorruptionKinds, corruption};
 use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpOptions, TcpPacket, TcpRepr, tcp};
 
@@ -17,31 +17,31 @@ const BURST: usize = 10_000;
 const BUFFER: usize = 20_000;
 
 /// The settings that a byte chooses.
-pub(super) fn config_of(choice: u8) -> Config {
+pub(super) fn config_of(choice: u8) -> TcpConfig {
     let bit = |n: u8| choice & 1 << n != 0;
     let modes = [NotificationMode::DraftSafe, NotificationMode::Paper, NotificationMode::Extended];
     let corruption = match choice >> 6 {
         0 => Corruption::default(),
         n => Corruption::on(modes[usize::from(n) - 1]),
     };
-    Config {
+    TcpConfig {
         sack: bit(0),
         timestamps: bit(1),
         ecn: bit(2),
         window_scale: bit(3),
         fast_open: bit(4),
-        law: if bit(5) { Law::Reno } else { Law::Cubic },
+        law: if bit(5) { CongestionControl::Reno } else { CongestionControl::Cubic },
         corruption,
-        ..Config::default()
+        ..TcpConfig::default()
     }
 }
 
 /// The endpoint's numbers as its peers know them.
 struct Subject {
-    tcp: Endpoint,
+    tcp: TcpEndpoint,
     addresses: Addresses,
     now: Instant,
-    ids: Vec<ConnectionId>,
+    ids: Vec<ConnectionHandle>,
     /// Of the last segment that left: its ports, what comes next in it, what it expects.
     last: (u16, u16, Seq32, Seq32),
 }
@@ -106,7 +106,7 @@ impl Subject {
         if harm & 0x20 != 0 {
             bytes[at] ^= 1;
         }
-        let arrival = Arrival { addresses: self.addresses, ecn, missing: 0 };
+        let arrival = SegmentMeta { addresses: self.addresses, ecn, missing: 0 };
         let _ = self.tcp.handle_segment(self.now, &arrival, &bytes.into());
     }
 
@@ -129,10 +129,10 @@ impl Subject {
 /// Eight bytes are a step: a segment, a wish of the application, or time that passes.
 pub fn tcp_state(bytes: &[u8]) {
     let Some((&choice, steps)) = bytes.split_first() else { return };
-    let config = Config { send_buffer: BUFFER, receive_buffer: BUFFER, ..config_of(choice) };
+    let config = TcpConfig { send_buffer: BUFFER, receive_buffer: BUFFER, ..config_of(choice) };
     let config = Arc::new(config);
     let [own, other] = ["10.0.0.1", "10.0.0.2"].map(|text| text.parse().expect("an address"));
-    let mut tcp = Endpoint::new(Seed(0), "fuzz", Lookup::Hashed);
+    let mut tcp = TcpEndpoint::new(Seed(0), "fuzz", Lookup::Hashed);
     let [listens, connects] = [80, 5_000].map(|port| (own, port).into());
     tcp.listen(listens, Listener::new(Arc::clone(&config))).expect("a free port");
     let now = Instant::START;

@@ -77,7 +77,7 @@ impl Topology {
     /// The host of the station of a number, with its addresses and routes.
     fn host(&self, plan: &StationPlan, number: usize) -> HostConfig {
         let prefix = |prefix: &Prefix| windfall_ip::Prefix::new(prefix.address, prefix.length);
-        let interface = |interface: &InterfacePlan| windfall_ip::InterfaceConfig {
+        let interface = |interface: &InterfacePlan| windfall_ip::IpInterfaceConfig {
             addresses: interface.addresses.iter().filter_map(prefix).collect(),
             mtu: usize::from(interface.mtu),
         };
@@ -85,7 +85,7 @@ impl Topology {
             let (to, interface) = (prefix(&route.to)?, route.interface);
             Some(windfall_ip::Route { to, interface })
         };
-        let internet = windfall_ip::Config {
+        let internet = windfall_ip::IpConfig {
             interfaces: plan.interfaces.iter().map(interface).collect(),
             routes: plan.routes.iter().filter_map(route).collect(),
             shared: plan.routes.is_empty().then(|| SharedRoutes {
@@ -93,7 +93,7 @@ impl Topology {
                 station: number,
             }),
             forwarding: plan.forward,
-            ..windfall_ip::Config::default()
+            ..windfall_ip::IpConfig::default()
         };
         HostConfig { internet, tcp: plan.tcp.config().clone(), ..HostConfig::default() }
     }

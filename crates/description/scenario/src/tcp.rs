@@ -6,8 +6,7 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use windfall_base::Duration;
-use windfall_tcp::Config;
-use windfall_tcp::config::Repair;
+use windfall_tcp::{LossRecovery, TcpConfig};
 
 use crate::error::nearest;
 use crate::values::by_text;
@@ -59,19 +58,19 @@ impl TcpPreset {
 
     /// The knobs.
     #[must_use]
-    pub fn config(self) -> Config {
+    pub fn config(self) -> TcpConfig {
         match self {
-            Self::Cubic => Config::default(),
-            Self::Sack => Config::new_reno(),
-            Self::NewReno => Config { sack: false, ..Config::new_reno() },
-            Self::Reno => Config {
+            Self::Cubic => TcpConfig::default(),
+            Self::Sack => TcpConfig::new_reno(),
+            Self::NewReno => TcpConfig { sack: false, ..TcpConfig::new_reno() },
+            Self::Reno => TcpConfig {
                 sack: false,
-                repair: Repair::Net3,
+                repair: LossRecovery::Net3,
                 limited_transmit: false,
-                ..Config::new_reno()
+                ..TcpConfig::new_reno()
             },
-            Self::Net3Reno => Config::net3_reno(),
-            Self::EnergySaving => Config::energy_saving(),
+            Self::Net3Reno => TcpConfig::net3_reno(),
+            Self::EnergySaving => TcpConfig::energy_saving(),
         }
     }
 
@@ -85,13 +84,13 @@ impl TcpPreset {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpSettings {
     preset: TcpPreset,
-    config: Config,
+    config: TcpConfig,
 }
 
 impl TcpSettings {
     /// The knobs.
     #[must_use]
-    pub const fn config(&self) -> &Config {
+    pub const fn config(&self) -> &TcpConfig {
         &self.config
     }
 
@@ -228,7 +227,7 @@ fn knob(name: &str) -> Result<&'static Knob, TcpSettingsError> {
 }
 
 /// What is wrong with knobs that are each legal.
-fn check(config: &Config) -> Result<(), &'static str> {
+fn check(config: &TcpConfig) -> Result<(), &'static str> {
     let timeout = &config.timeout;
     if timeout.in_ticks && timeout.tick == Duration::ZERO {
         return Err("rto-in-ticks=on needs a clock that ticks: add tick=500ms");

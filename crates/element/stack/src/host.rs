@@ -14,7 +14,7 @@ use windfall_base::{
     DropReason, Drops, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, SocketCommand,
     SocketError, SocketEvent, SocketId, Transport, earlier,
 };
-use windfall_ip::{Datagram, ErrorReport, Layer, Outbound, Problem, SendError, Upward};
+use windfall_ip::{ErrorReport, IpDatagram, IpSendError, Layer, Outbound, Problem, Upward};
 use windfall_wire_net::{Addresses, Ecn, Protocol};
 
 pub use event::{HostEvent, HostEventKind};
@@ -31,19 +31,19 @@ const OVERHEAD: usize = 256;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostConfig {
     /// Its interfaces, addresses, routes; whether it forwards. Port *i* is interface *i*.
-    pub internet: windfall_ip::Config,
+    pub internet: windfall_ip::IpConfig,
     /// How much each socket may have waiting for its application, in bytes.
     pub receive_buffer: usize,
     /// How its TCP behaves; the segment size follows from the interfaces.
-    pub tcp: windfall_tcp::Config,
+    pub tcp: windfall_tcp::TcpConfig,
 }
 
 impl Default for HostConfig {
     fn default() -> Self {
         Self {
-            internet: windfall_ip::Config::default(),
+            internet: windfall_ip::IpConfig::default(),
             receive_buffer: 212_992,
-            tcp: windfall_tcp::Config::default(),
+            tcp: windfall_tcp::TcpConfig::default(),
         }
     }
 }
@@ -202,8 +202,8 @@ impl Host {
         let len = data.len();
         let packet = Outbound { addresses, protocol, ecn: Ecn::NotCapable, header: &header, data };
         self.layer.handle_send(now, packet).map_err(|error| match error {
-            SendError::NoRoute(_) => SocketError::Unreachable,
-            SendError::TooLong(_) => SocketError::TooLong,
+            IpSendError::NoRoute(_) => SocketError::Unreachable,
+            IpSendError::TooLong(_) => SocketError::TooLong,
         })?;
         self.note(now, HostEventKind::Sent { app, socket, len });
         Ok(())
@@ -241,7 +241,7 @@ impl Host {
             }
             // What goes to this very host comes up again.
             let Some(transmit) = self.streams.poll_transmit(now) else { break };
-            let windfall_tcp::Transmit { addresses, ecn, header, data } = transmit;
+            let windfall_tcp::TcpTransmit { addresses, ecn, header, data } = transmit;
             let protocol = Protocol::TCP;
             let packet = Outbound { addresses, protocol, ecn, header: &header, data };
             // Without a route the layer counts it as dropped, and the timers of TCP do the rest.
@@ -254,7 +254,7 @@ impl Host {
 
     //= S0.5
     /// Hands a datagram to the socket that it is for, or drops it for the first reason found.
-    fn receive(&mut self, now: Instant, datagram: Datagram) {
+    fn receive(&mut self, now: Instant, datagram: IpDatagram) {
         if datagram.protocol == Protocol::TCP {
             if let Err(reason) = self.streams.receive(now, &datagram) {
                 self.layer.refuse(now, &datagram, reason);

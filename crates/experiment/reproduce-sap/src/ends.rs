@@ -9,8 +9,7 @@ use windfall_base::{
 };
 use windfall_network::{Network, NetworkConfig};
 use windfall_sap::{Message, MessageKind, Mode, SapEndpoint, Secret};
-use windfall_tcp::lookup::Lookup;
-use windfall_tcp::{Arrival, Endpoint as Tcp, Listener};
+use windfall_tcp::{Listener, Lookup, SegmentMeta, TcpEndpoint};
 use windfall_wire_net::udplite::Coverage;
 use windfall_wire_net::{
     Addresses, Ecn, Ipv4Packet, Ipv4Repr, Protocol, UdpLitePacket, UdpLiteRepr, udplite,
@@ -50,7 +49,7 @@ pub(super) enum Speech {
 /// A program's end of the protocol.
 enum End {
     Sap(Box<SapEndpoint>, Option<windfall_sap::ConnectionId>),
-    Tcp(Box<Tcp>, Option<windfall_tcp::ConnectionId>),
+    Tcp(Box<TcpEndpoint>, Option<windfall_tcp::ConnectionHandle>),
 }
 
 /// Records as they arrive: when, which, and its bytes.
@@ -327,7 +326,7 @@ impl Pair {
             End::Tcp(tcp, id) => {
                 while let Some((of, event)) = tcp.poll_event() {
                     *id = Some(of);
-                    self.ended |= event == windfall_tcp::Event::PeerFinished;
+                    self.ended |= event == windfall_tcp::TcpEvent::PeerFinished;
                 }
                 while let Some(id) = *id
                     && let Ok(Some(data)) = tcp.read(id, 1 << 16)
@@ -349,7 +348,7 @@ impl Pair {
 impl End {
     fn new(speech: Speech, end: usize, seed: u64) -> Self {
         if speech == Speech::Tcp {
-            let mut tcp = Tcp::new(Seed(seed), &end.to_string(), Lookup::Hashed);
+            let mut tcp = TcpEndpoint::new(Seed(seed), &end.to_string(), Lookup::Hashed);
             if end == 1 {
                 let listener = Listener::new(tcp_config());
                 tcp.listen(address(1), listener).expect("the port is free");
@@ -388,7 +387,7 @@ impl End {
             Self::Tcp(tcp, _) => {
                 let mut open = false;
                 while let Some((_, event)) = tcp.poll_event() {
-                    open |= event == windfall_tcp::Event::Connected;
+                    open |= event == windfall_tcp::TcpEvent::Connected;
                 }
                 open
             }
@@ -448,7 +447,7 @@ impl End {
             }
             Self::Tcp(tcp, _) => {
                 let arrival =
-                    Arrival { addresses: packet.addresses(), ecn: Ecn::default(), missing: 0 };
+                    SegmentMeta { addresses: packet.addresses(), ecn: Ecn::default(), missing: 0 };
                 let segment = Payload::from(packet.payload().to_vec());
                 // A segment with a wrong checksum, or to nobody, is dropped and counted there.
                 let _ = tcp.handle_segment(now, &arrival, &segment);
@@ -474,8 +473,8 @@ fn class_of(packet: &Payload) -> Class {
     Class { attempts, accept_damaged: Some(true), ..Class::default() }
 }
 
-fn tcp_config() -> Arc<windfall_tcp::Config> {
-    Arc::new(windfall_tcp::Config { nagle: false, ..windfall_tcp::Config::default() })
+fn tcp_config() -> Arc<windfall_tcp::TcpConfig> {
+    Arc::new(windfall_tcp::TcpConfig { nagle: false, ..windfall_tcp::TcpConfig::default() })
 }
 
 /// An IPv4 packet from one end to the other.

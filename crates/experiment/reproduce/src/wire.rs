@@ -6,8 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use windfall_base::{Duration, Frame, Instant, Payload, Seed};
 use windfall_scenario::TcpSettings;
-use windfall_tcp::lookup::Lookup;
-use windfall_tcp::{Arrival, Connection, ConnectionId, Endpoint, Event, Listener, Transmit};
+use windfall_tcp::{
+    Connection, ConnectionHandle, Listener, Lookup, SegmentMeta, TcpEndpoint, TcpEvent, TcpTransmit,
+};
 use windfall_wire_net::{Ecn, TcpFlags, TcpPacket};
 
 use crate::error::Error;
@@ -44,11 +45,11 @@ pub(crate) struct Wire {
     pub(crate) delay: Duration,
     /// Decides on every packet.
     pub(crate) fate: Box<dyn FnMut(&Leaving) -> Fate>,
-    ends: [Endpoint; 2],
-    ids: [Option<ConnectionId>; 2],
+    ends: [TcpEndpoint; 2],
+    ids: [Option<ConnectionHandle>; 2],
     /// Bytes that each end has received in order.
     arrived: [usize; 2],
-    flying: BTreeMap<(Instant, u64), (usize, Arrival, Payload)>,
+    flying: BTreeMap<(Instant, u64), (usize, SegmentMeta, Payload)>,
     launched: u64,
 }
 
@@ -66,7 +67,7 @@ impl Wire {
         let failed = |message: String| Error::Scenario { figure, message };
         let settings: TcpSettings = settings.parse().map_err(|error| failed(format!("{error}")))?;
         let config = Arc::new(settings.config().clone());
-        let mut ends = ["near", "far"].map(|name| Endpoint::new(seed, name, Lookup::Hashed));
+        let mut ends = ["near", "far"].map(|name| TcpEndpoint::new(seed, name, Lookup::Hashed));
         let [near, far] = [([10, 0, 0, 1], 40_000), ([10, 0, 0, 2], 5_001)].map(Into::into);
         let listener = Listener::new(Arc::clone(&config));
         ends[FAR].listen(far, listener).map_err(|error| failed(error.to_string()))?;
@@ -110,7 +111,7 @@ impl Wire {
         let end = self.now.saturating_add(span);
         self.settle();
         while !done(self) {
-            let timers = self.ends.iter().filter_map(Endpoint::poll_timeout).map(|(at, _)| at);
+            let timers = self.ends.iter().filter_map(TcpEndpoint::poll_timeout).map(|(at, _)| at);
             let next = timers.chain(self.flying.keys().map(|(at, _)| *at).next()).min();
             let Some(next) = next.filter(|next| *next <= end) else {
                 self.now = end;
@@ -140,8 +141,8 @@ impl Wire {
         for end in [NEAR, FAR] {
             while let Some((id, event)) = self.ends[end].poll_event() {
                 match event {
-                    Event::Accepted => self.ids[end] = Some(id),
-                    Event::Readable => {
+                    TcpEvent::Accepted => self.ids[end] = Some(id),
+                    TcpEvent::Readable => {
                         while let Ok(Some(data)) = self.ends[end].read(id, usize::MAX) {
                             self.arrived[end] += data.len();
                         }
@@ -155,7 +156,7 @@ impl Wire {
         }
     }
 
-    fn launch(&mut self, from: usize, transmit: &Transmit) {
+    fn launch(&mut self, from: usize, transmit: &TcpTransmit) {
         let flags =
             TcpPacket::new(&transmit.header).map_or(TcpFlags::NONE, |packet| packet.flags());
         let leaving = Leaving { from, flags, len: transmit.data.len() };
@@ -164,12 +165,12 @@ impl Wire {
         if fate.damaged {
             frame.invert(&[transmit.len() as u32 * 8 - 1]);
         }
-        let mut arrival = transmit.arrival();
+        let mut meta = transmit.meta();
         if fate.marked {
-            arrival.ecn = Ecn::Congested;
+            meta.ecn = Ecn::Congested;
         }
         self.launched += 1;
         let at = (self.now.saturating_add(self.delay), self.launched);
-        self.flying.insert(at, (1 - from, arrival, frame.payload));
+        self.flying.insert(at, (1 - from, meta, frame.payload));
     }
 }

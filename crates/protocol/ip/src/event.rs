@@ -8,16 +8,16 @@ use crate::report::Problem;
 
 /// Something that happened in the internet layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct IpEvent {
     /// When.
     pub at: Instant,
     /// What.
-    pub kind: EventKind,
+    pub kind: IpEventKind,
 }
 
 /// What happened. A `tag` is the one under which the packet arrived; packets born here have none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EventKind {
+pub enum IpEventKind {
     /// A packet was discarded.
     Dropped {
         /// The packet.

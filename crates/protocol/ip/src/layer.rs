@@ -14,7 +14,7 @@ use windfall_base::{
 };
 use windfall_wire_net::{Addresses, Ecn, Ipv4Packet, Ipv6Packet, Protocol, ipv4, ipv6};
 
-use crate::event::{Event, EventKind};
+use crate::event::{IpEvent, IpEventKind};
 use crate::limiter::Limiter;
 use crate::path_mtu::PathMtus;
 use crate::prefix::Prefix;
@@ -27,7 +27,7 @@ const GATHERED: usize = 8;
 
 /// An interface as the internet layer knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InterfaceConfig {
+pub struct IpInterfaceConfig {
     /// The station's addresses on it; each makes a route to its network.
     pub addresses: Vec<Prefix>,
     /// The longest packet that it takes, in bytes; less than 68 counts as 68.
@@ -36,9 +36,9 @@ pub struct InterfaceConfig {
 
 /// How a station's internet layer is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct IpConfig {
     /// Its interfaces, in the order of their ports.
-    pub interfaces: Vec<InterfaceConfig>,
+    pub interfaces: Vec<IpInterfaceConfig>,
     /// Routes beside those to the networks of the interfaces.
     pub routes: Vec<Route>,
     /// Routes that it shares with others; those above have precedence for the same network.
@@ -58,7 +58,7 @@ pub struct Config {
     pub error_interval: Duration,
 }
 
-impl Default for Config {
+impl Default for IpConfig {
     fn default() -> Self {
         Self {
             interfaces: Vec::new(),
@@ -93,14 +93,14 @@ pub struct Outbound<'a> {
 #[derive(Clone, Debug)]
 pub enum Upward {
     /// The content of a packet.
-    Datagram(Datagram),
+    Datagram(IpDatagram),
     /// News of a packet that was sent from here.
     Report(ErrorReport),
 }
 
 /// A packet for this station, and what it carries.
 #[derive(Clone, Debug)]
-pub struct Datagram {
+pub struct IpDatagram {
     /// The interface by which it came; `None` if it started here.
     pub interface: Option<usize>,
     /// Source and destination.
@@ -118,7 +118,7 @@ pub struct Datagram {
     start: usize,
 }
 
-impl Datagram {
+impl IpDatagram {
     /// The content in two slices; the first holds 8 bytes at least, if there are so many.
     #[must_use]
     pub fn slices(&self) -> [&[u8]; 2] {
@@ -167,7 +167,7 @@ impl Datagram {
 
 /// Why a packet could not be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SendError {
+pub enum IpSendError {
     /// No route leads to the destination.
     #[error("no route to {0}: give the station a route or an address in that network")]
     NoRoute(IpAddr),
@@ -191,7 +191,7 @@ struct Transit {
 /// for the timeout, only then feed again.
 #[derive(Debug)]
 pub struct Layer {
-    config: Config,
+    config: IpConfig,
     routes: RoutingTable,
     local: BTreeMap<IpAddr, usize>,
     broadcasts: BTreeSet<Ipv4Addr>,
@@ -202,7 +202,7 @@ pub struct Layer {
     transmit: VecDeque<(usize, Payload)>,
     upward: VecDeque<Upward>,
     datagrams: usize,
-    events: VecDeque<Event>,
+    events: VecDeque<IpEvent>,
     taken: u64,
     given: u64,
     drops: Drops,
@@ -211,7 +211,7 @@ pub struct Layer {
 impl Layer {
     /// The layer that `config` describes; `seed` starts its identification numbers.
     #[must_use]
-    pub fn new(mut config: Config, seed: Seed) -> Self {
+    pub fn new(mut config: IpConfig, seed: Seed) -> Self {
         let (mut local, mut broadcasts) = (BTreeMap::new(), BTreeSet::new());
         let mut routes = RoutingTable::default();
         for (interface, settings) in config.interfaces.iter_mut().enumerate() {
@@ -259,7 +259,7 @@ impl Layer {
     ///
     /// # Errors
     /// If no route leads to its destination, which counts as a drop, or IP cannot carry it.
-    pub fn handle_send(&mut self, now: Instant, packet: Outbound<'_>) -> Result<(), SendError> {
+    pub fn handle_send(&mut self, now: Instant, packet: Outbound<'_>) -> Result<(), IpSendError> {
         self.send(now, packet)
     }
 
@@ -272,7 +272,7 @@ impl Layer {
     pub fn handle_refusal(
         &mut self,
         now: Instant,
-        datagram: &Datagram,
+        datagram: &IpDatagram,
         reason: DropReason,
         problem: Problem,
     ) {
@@ -281,7 +281,7 @@ impl Layer {
     }
 
     /// Counts `datagram`, which was polled and could not be handed on, as dropped.
-    pub fn refuse(&mut self, now: Instant, datagram: &Datagram, reason: DropReason) {
+    pub fn refuse(&mut self, now: Instant, datagram: &IpDatagram, reason: DropReason) {
         // Polling it counted it as given.
         self.given -= 1;
         self.discard(now, datagram.tag, datagram.packet.len(), reason);
@@ -305,7 +305,7 @@ impl Layer {
     }
 
     /// The next thing that happened; call until `None`.
-    pub fn poll_event(&mut self) -> Option<Event> {
+    pub fn poll_event(&mut self) -> Option<IpEvent> {
         self.events.pop_front()
     }
 
@@ -364,14 +364,14 @@ impl Layer {
         of_family.min_by_key(|prefix| !prefix.contains(destination)).map(Prefix::address)
     }
 
-    fn note(&mut self, at: Instant, kind: EventKind) {
-        self.events.push_back(Event { at, kind });
+    fn note(&mut self, at: Instant, kind: IpEventKind) {
+        self.events.push_back(IpEvent { at, kind });
     }
 
     /// Counts a packet as discarded.
     fn discard(&mut self, now: Instant, tag: Option<Tag>, len: usize, reason: DropReason) {
         self.drops.count(reason);
-        self.note(now, EventKind::Dropped { tag, reason, len });
+        self.note(now, IpEventKind::Dropped { tag, reason, len });
     }
 
     /// Gives up fragments whose time is over or whose room is needed.

@@ -14,8 +14,8 @@ pub mod reassembly;
 pub mod report;
 pub mod route;
 
-pub use event::{Event, EventKind};
-pub use layer::{Config, Datagram, InterfaceConfig, Layer, Outbound, SendError, Upward};
+pub use event::{IpEvent, IpEventKind};
+pub use layer::{IpConfig, IpDatagram, IpInterfaceConfig, IpSendError, Layer, Outbound, Upward};
 pub use prefix::Prefix;
-pub use report::{ErrorReport, Fault, Problem};
+pub use report::{ErrorReport, HeaderFault, Problem};
 pub use route::{Route, RouteSource, RoutingTable, SharedRoutes};

@@ -13,7 +13,7 @@ const OVERHEAD: usize = 128;
 
 /// What the fragments of one packet have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
+pub struct FragmentKey {
     /// Source and destination.
     pub addresses: Addresses,
     /// The protocol, over IPv4; over IPv6 each fragment has its own and the first one's counts.
@@ -65,7 +65,7 @@ pub struct Abandoned {
 
 /// What became of a fragment.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum ReassemblyOutcome {
     /// It waits for others.
     Held,
     /// It completes its packet.
@@ -100,8 +100,8 @@ pub struct Reassembler {
     capacity: usize,
     used: usize,
     held: usize,
-    assemblies: BTreeMap<Key, Assembly>,
-    deadlines: BTreeSet<(Instant, Key)>,
+    assemblies: BTreeMap<FragmentKey, Assembly>,
+    deadlines: BTreeSet<(Instant, FragmentKey)>,
 }
 
 impl Reassembler {
@@ -132,13 +132,13 @@ impl Reassembler {
     }
 
     /// Takes a fragment.
-    pub fn insert(&mut self, now: Instant, key: Key, piece: Piece) -> Outcome {
+    pub fn insert(&mut self, now: Instant, key: FragmentKey, piece: Piece) -> ReassemblyOutcome {
         let end = piece.offset + piece.data.len();
         if piece.more && (piece.data.is_empty() || !piece.data.len().is_multiple_of(8)) {
-            return Outcome::OddLength;
+            return ReassemblyOutcome::OddLength;
         }
         if end > MAX_DATA {
-            return Outcome::TooLong;
+            return ReassemblyOutcome::TooLong;
         }
         let deadline = now.saturating_add(self.timeout);
         let (deadlines, used) = (&mut self.deadlines, &mut self.used);
@@ -148,12 +148,12 @@ impl Reassembler {
             Assembly { deadline, pieces: BTreeMap::new(), have: 0, total: None, poisoned: false }
         });
         match assembly.fit(&piece) {
-            Fit::Duplicate => return Outcome::Duplicate,
+            Fit::Duplicate => return ReassemblyOutcome::Duplicate,
             Fit::Contradiction => {
                 assembly.poisoned = true;
                 assembly.have = 0;
                 let pieces = core::mem::take(&mut assembly.pieces);
-                return Outcome::Contradiction(self.release(pieces));
+                return ReassemblyOutcome::Contradiction(self.release(pieces));
             }
             Fit::Good => {}
         }
@@ -162,7 +162,7 @@ impl Reassembler {
         if assembly.add(piece) {
             return self.complete(key);
         }
-        Outcome::Held
+        ReassemblyOutcome::Held
     }
 
     /// Gives up the packet that has waited longest, if its time is over or room is needed; call
@@ -185,8 +185,8 @@ impl Reassembler {
         Abandoned { pieces }
     }
 
-    fn complete(&mut self, key: Key) -> Outcome {
-        let Some(assembly) = self.assemblies.remove(&key) else { return Outcome::Held };
+    fn complete(&mut self, key: FragmentKey) -> ReassemblyOutcome {
+        let Some(assembly) = self.assemblies.remove(&key) else { return ReassemblyOutcome::Held };
         self.deadlines.remove(&(assembly.deadline, key));
         self.used -= OVERHEAD;
         let mut data = BytesMut::with_capacity(assembly.have);
@@ -201,7 +201,13 @@ impl Reassembler {
                 (protocol, header) = (piece.protocol, piece.header);
             }
         }
-        Outcome::Complete(Whole { protocol, header, data: data.freeze(), damage, fragments })
+        ReassemblyOutcome::Complete(Whole {
+            protocol,
+            header,
+            data: data.freeze(),
+            damage,
+            fragments,
+        })
     }
 }
 

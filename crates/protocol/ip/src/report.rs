@@ -31,7 +31,7 @@ pub enum Problem {
     /// A header makes no sense.
     Parameter {
         /// What about it.
-        fault: Fault,
+        fault: HeaderFault,
         /// The byte of the packet at which it does not.
         pointer: usize,
     },
@@ -39,7 +39,7 @@ pub enum Problem {
 
 /// What makes no sense in a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum HeaderFault {
     /// A field's value.
     Field,
     /// The header that follows.
@@ -84,7 +84,7 @@ pub fn may_report(packet: &IpPacket<'_>, problem: Problem) -> bool {
             // The two exceptions that let path MTU discovery and option probing work by multicast.
             let excepted = matches!(
                 problem,
-                Problem::TooBig { .. } | Problem::Parameter { fault: Fault::Option, .. }
+                Problem::TooBig { .. } | Problem::Parameter { fault: HeaderFault::Option, .. }
             );
             let nobody = src.is_unspecified() || src.is_multicast() || src.is_loopback();
             if nobody || (dst.is_multicast() && !excepted) {
@@ -155,9 +155,9 @@ pub fn message(
                 Problem::Reassembly => Icmpv6Repr::ReassemblyTimeExceeded,
                 Problem::Parameter { fault, pointer } => Icmpv6Repr::ParameterProblem {
                     problem: match fault {
-                        Fault::Field => icmpv6::Problem::Field,
-                        Fault::NextHeader => icmpv6::Problem::NextHeader,
-                        Fault::Option => icmpv6::Problem::Option,
+                        HeaderFault::Field => icmpv6::Problem::Field,
+                        HeaderFault::NextHeader => icmpv6::Problem::NextHeader,
+                        HeaderFault::Option => icmpv6::Problem::Option,
                     },
                     pointer: pointer as u32,
                 },
@@ -203,7 +203,7 @@ pub fn problem_v4(repr: Option<Icmpv4Repr>) -> Option<Problem> {
         Icmpv4Repr::HopLimitExceeded => Problem::HopLimit,
         Icmpv4Repr::ReassemblyTimeExceeded => Problem::Reassembly,
         Icmpv4Repr::ParameterProblem { pointer } => {
-            Problem::Parameter { fault: Fault::Field, pointer: pointer.into() }
+            Problem::Parameter { fault: HeaderFault::Field, pointer: pointer.into() }
         }
         Icmpv4Repr::EchoRequest { .. } | Icmpv4Repr::EchoReply { .. } => return None,
     })
@@ -220,9 +220,9 @@ pub fn problem_v6(repr: Option<Icmpv6Repr>) -> Option<Problem> {
         Icmpv6Repr::ReassemblyTimeExceeded => Problem::Reassembly,
         Icmpv6Repr::ParameterProblem { problem, pointer } => {
             let fault = match problem {
-                icmpv6::Problem::Field => Fault::Field,
-                icmpv6::Problem::NextHeader => Fault::NextHeader,
-                icmpv6::Problem::Option => Fault::Option,
+                icmpv6::Problem::Field => HeaderFault::Field,
+                icmpv6::Problem::NextHeader => HeaderFault::NextHeader,
+                icmpv6::Problem::Option => HeaderFault::Option,
             };
             Problem::Parameter { fault, pointer: pointer as usize }
         }

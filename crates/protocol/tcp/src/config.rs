@@ -3,12 +3,12 @@
 use windfall_base::Duration;
 use windfall_wire_net::tcp::{CorruptionKinds, Packing};
 
-use crate::congestion::Law;
+use crate::congestion::CongestionControl;
 use crate::rtt::TimeoutConfig;
 
 /// How a connection behaves; see `docs/tcp.md` for the table of knobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct TcpConfig {
     /// The largest segment taken, in bytes of data and options (RFC 9293, section 3.7.1; S2.12).
     //= S2.12
     pub mss: u16,
@@ -40,13 +40,13 @@ pub struct Config {
     /// The retransmission timeout (RFC 6298; S3.15).
     pub timeout: TimeoutConfig,
     /// The law of congestion control.
-    pub law: Law,
+    pub law: CongestionControl,
     /// Appropriate byte counting, where the law has a choice (RFC 3465; S2.47).
     pub byte_counting: bool,
     /// Segments in the first window (RFC 6928).
     pub initial_window: u16,
     /// How losses are repaired where SACK was not agreed on.
-    pub repair: Repair,
+    pub repair: LossRecovery,
     /// New data on the first two duplicate acknowledgments (RFC 3042).
     pub limited_transmit: bool,
     /// Whether duplicate acknowledgments may cause a retransmission; off where the link below
@@ -73,7 +73,7 @@ pub struct Config {
     pub corruption: Corruption,
 }
 
-impl Default for Config {
+impl Default for TcpConfig {
     /// What today's systems do, corruption options off.
     fn default() -> Self {
         Self {
@@ -90,10 +90,10 @@ impl Default for Config {
             acks: AckPolicy::default(),
             nagle: true,
             timeout: TimeoutConfig::default(),
-            law: Law::Cubic,
+            law: CongestionControl::Cubic,
             byte_counting: true,
             initial_window: 10,
-            repair: Repair::NewReno,
+            repair: LossRecovery::NewReno,
             limited_transmit: true,
             fast_retransmit: true,
             fast_open: false,
@@ -108,7 +108,7 @@ impl Default for Config {
     }
 }
 
-impl Config {
+impl TcpConfig {
     /// TCP as NetBSD 1.2 had it, on which paper 003 measured (RFC 2001; S3.2, S3.15).
     //= S3.15
     #[must_use]
@@ -132,10 +132,10 @@ impl Config {
                 tick: Duration::from_millis(500),
                 in_ticks: true,
             },
-            law: Law::Net3Reno,
+            law: CongestionControl::Net3Reno,
             byte_counting: false,
             initial_window: 1,
-            repair: Repair::Net3,
+            repair: LossRecovery::Net3,
             limited_transmit: false,
             retries: 12,
             syn_retries: 4,
@@ -146,7 +146,7 @@ impl Config {
     /// The textbooks' TCP: Reno's law with NewReno's or, where agreed on, SACK's repair.
     #[must_use]
     pub fn new_reno() -> Self {
-        Self { law: Law::Reno, ..Self::default() }
+        Self { law: CongestionControl::Reno, ..Self::default() }
     }
 
     /// What paper 002 recommends to save energy on a wireless link (S2.2–S2.12).
@@ -228,7 +228,7 @@ impl Default for AckPolicy {
 
 /// How losses are repaired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Repair {
+pub enum LossRecovery {
     /// Fast recovery ends with the first new acknowledgment (RFC 2001).
     Net3,
     /// A partial acknowledgment names the next loss (RFC 6582).
@@ -315,18 +315,18 @@ mod tests {
     //= S2.3
     #[test]
     fn the_recommended_settings_fit_a_header_without_options() {
-        let config = Config::energy_saving();
+        let config = TcpConfig::energy_saving();
         // The largest window that 16 bits express, and a link frame of 2296 bytes.
         assert_eq!((config.receive_buffer, config.window_shift()), (65_535, 0));
         assert_eq!(config.mss, 2_256);
         assert!(!config.timestamps && !config.window_scale && !config.sack);
-        assert_eq!((config.paws, config.law), (Paws::Off, Law::Reno));
+        assert_eq!((config.paws, config.law), (Paws::Off, CongestionControl::Reno));
     }
 
     #[test]
     fn the_shift_is_the_least_that_expresses_the_buffer() {
         for (buffer, shift) in [(1, 0), (65_535, 0), (65_536, 1), (1 << 20, 5), (1 << 31, 14)] {
-            let config = Config { receive_buffer: buffer, ..Config::default() };
+            let config = TcpConfig { receive_buffer: buffer, ..TcpConfig::default() };
             assert_eq!(config.window_shift(), shift, "{buffer}");
         }
     }
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn the_old_tcp_is_what_netbsd_had() {
         //= S3.15
-        let old = Config::net3_reno();
+        let old = TcpConfig::net3_reno();
         assert_eq!((old.send_buffer, old.receive_buffer), (16_384, 16_384));
         assert_eq!((old.paws, old.timestamps, old.window_scale), (Paws::Off, false, false));
         assert_eq!((old.initial_window, old.byte_counting), (1, false));
@@ -345,6 +345,6 @@ mod tests {
     fn to_save_energy_acknowledgments_follow_the_time() {
         //= S2.10
         let interval = Duration::from_millis(500);
-        assert_eq!(Config::energy_saving().acks, AckPolicy::TimeOnly { interval });
+        assert_eq!(TcpConfig::energy_saving().acks, AckPolicy::TimeOnly { interval });
     }
 }

@@ -7,9 +7,9 @@ use core::fmt;
 
 use windfall_base::{Duration, Instant};
 
-pub mod cubic;
-pub mod net3_reno;
-pub mod reno;
+pub(crate) mod cubic;
+pub(crate) mod net3_reno;
+pub(crate) mod reno;
 
 /// What an acknowledgment of new data tells a law.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ pub struct Loss {
 }
 
 /// A law of congestion control; windows are in bytes.
-pub trait Controller: fmt::Debug + Send {
+pub trait CongestionController: fmt::Debug + Send {
     /// The congestion window.
     fn window(&self) -> u64;
 
@@ -68,25 +68,31 @@ pub trait Controller: fmt::Debug + Send {
     fn set_mss(&mut self, mss: u64);
 }
 
-/// The names by which a law is chosen.
+/// The congestion control algorithms, by the names under which they are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Law {
-    /// TCP as NetBSD 1.2 had it (RFC 2001); see [`net3_reno`].
+pub enum CongestionControl {
+    /// TCP as NetBSD 1.2 had it (RFC 2001).
     Net3Reno,
-    /// RFC 5681; see [`reno`].
+    /// Reno as standardised today (RFC 5681).
     Reno,
-    /// RFC 9438; see [`cubic`].
+    /// CUBIC, the default of today's systems (RFC 9438).
     #[default]
     Cubic,
 }
 
-impl Law {
-    /// A controller for segments of `mss` bytes that begins with `initial` of them.
+impl CongestionControl {
+    /// Creates a controller for segments of `mss` bytes, with an initial window of `initial`
+    /// segments.
     ///
-    /// `byte_counting` switches appropriate byte counting on (RFC 3465); only [`Law::Reno`] has
-    /// both ways, [`Law::Cubic`] always counts bytes and [`Law::Net3Reno`] never.
+    /// `byte_counting` switches appropriate byte counting on (RFC 3465) for [`Self::Reno`];
+    /// [`Self::Cubic`] always counts bytes and [`Self::Net3Reno`] never.
     #[must_use]
-    pub fn start(self, mss: u64, initial: u64, byte_counting: bool) -> Box<dyn Controller> {
+    pub fn start(
+        self,
+        mss: u64,
+        initial: u64,
+        byte_counting: bool,
+    ) -> Box<dyn CongestionController> {
         match self {
             Self::Net3Reno => Box::new(net3_reno::Net3Reno::new(mss)),
             Self::Reno => Box::new(reno::Reno::new(mss, initial, byte_counting)),

@@ -20,14 +20,14 @@ use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Duration, Instant};
 use windfall_wire_net::Addresses;
 
-use crate::config::{Config, Repair};
-use crate::congestion::Controller;
-use crate::event::{Event, Signals, TcpError, UseError};
+use crate::config::{LossRecovery, TcpConfig};
+use crate::congestion::CongestionController;
+use crate::event::{Signals, TcpError, TcpEvent, UseError};
 use crate::operations::Operations;
 use crate::ranges::RangeSet;
 use crate::reassembly::Reassembly;
-use crate::recovery::{Flow, Recovery};
-use crate::rtt::Estimator;
+use crate::recovery::{Recovery, SendSequence};
+use crate::rtt::RttEstimator;
 use crate::segment::Segment;
 use crate::send_buffer::SendBuffer;
 use crate::sequence::position;
@@ -49,7 +49,7 @@ const CHALLENGES: u32 = 10;
 
 /// The states of RFC 9293, section 3.3.2; listening is the endpoint's business.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum TcpState {
     /// A SYN was sent.
     SynSent,
     /// A SYN was received and answered.
@@ -74,7 +74,7 @@ pub enum State {
 
 /// What both ends agreed on in their SYNs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Agreed {
+pub struct NegotiatedOptions {
     /// Timestamps in every segment (RFC 7323).
     pub timestamps: bool,
     /// Selective acknowledgment (RFC 2018).
@@ -93,7 +93,7 @@ pub struct Agreed {
 
 /// The two ends of a connection, this one first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Path {
+pub struct SocketPair {
     /// This end.
     pub local: SocketAddr,
     /// The other end.
@@ -102,7 +102,7 @@ pub struct Path {
     addresses: Addresses,
 }
 
-impl Path {
+impl SocketPair {
     /// A path, if both ends are of one family.
     #[must_use]
     pub fn new(local: SocketAddr, remote: SocketAddr) -> Option<Self> {
@@ -215,14 +215,14 @@ struct Receiver {
 /// One connection.
 #[derive(Debug)]
 pub struct Connection {
-    config: Arc<Config>,
-    path: Path,
-    state: State,
-    agreed: Agreed,
+    config: Arc<TcpConfig>,
+    path: SocketPair,
+    state: TcpState,
+    agreed: NegotiatedOptions,
     sender: Sender,
     receiver: Receiver,
-    rtt: Estimator,
-    law: Box<dyn Controller>,
+    rtt: RttEstimator,
+    law: Box<dyn CongestionController>,
     recovery: Recovery,
     timers: Timers,
     template: Option<header::Template>,
@@ -238,23 +238,30 @@ pub struct Connection {
 }
 
 impl Connection {
-    fn new(config: Arc<Config>, path: Path, origin: Seq32, state: State, now: Instant) -> Self {
+    fn new(
+        config: Arc<TcpConfig>,
+        path: SocketPair,
+        origin: Seq32,
+        state: TcpState,
+        now: Instant,
+    ) -> Self {
         let mss = u64::from(config.mss);
-        let repair = if config.repair == Repair::Sack { Repair::NewReno } else { config.repair };
+        let repair =
+            if config.repair == LossRecovery::Sack { LossRecovery::NewReno } else { config.repair };
         let mut connection = Self {
             path,
             state,
-            agreed: Agreed::default(),
+            agreed: NegotiatedOptions::default(),
             sender: Sender::new(origin, &config, now),
             receiver: Receiver::new(&config, now),
-            rtt: Estimator::new(config.timeout),
+            rtt: RttEstimator::new(config.timeout),
             law: config.law.start(mss, u64::from(config.initial_window), config.byte_counting),
             recovery: Recovery::new(repair, config.limited_transmit),
             timers: Timers::default(),
             template: None,
             operations: Operations::default(),
             signals: Signals::default(),
-            passive: state == State::SynReceived,
+            passive: state == TcpState::SynReceived,
             fast_open: fast_open::FastOpen::Off,
             error: None,
             heard: now,
@@ -276,9 +283,9 @@ impl Connection {
         self.heard = now;
         self.probes = 0;
         match self.state {
-            State::Closed => return Err(DropReason::NoListener),
+            TcpState::Closed => return Err(DropReason::NoListener),
             _ if seg.damaged => return self.receive_damaged(now, seg),
-            State::SynSent => return self.receive_answer(now, seg),
+            TcpState::SynSent => return self.receive_answer(now, seg),
             _ => {}
         }
         if self.config.burst.is_some() {
@@ -302,9 +309,9 @@ impl Connection {
     }
 
     /// Yields what happened; call until `None`.
-    pub fn poll_event(&mut self) -> Option<Event> {
+    pub fn poll_event(&mut self) -> Option<TcpEvent> {
         match self.signals.take(self.error)? {
-            Event::Connected if self.passive => Some(Event::Accepted),
+            TcpEvent::Connected if self.passive => Some(TcpEvent::Accepted),
             event => Some(event),
         }
     }
@@ -341,7 +348,7 @@ impl Connection {
         if let Some(error) = self.error {
             return Err(UseError::Over(error));
         }
-        if self.sender.finished || self.state == State::Closed {
+        if self.sender.finished || self.state == TcpState::Closed {
             return Err(UseError::Finished);
         }
         let room = self.config.send_buffer.saturating_sub(self.sender.buffer.len());
@@ -364,7 +371,7 @@ impl Connection {
 
     /// The state.
     #[must_use]
-    pub const fn state(&self) -> State {
+    pub const fn state(&self) -> TcpState {
         self.state
     }
 
@@ -376,19 +383,19 @@ impl Connection {
 
     /// What both ends agreed on.
     #[must_use]
-    pub const fn agreed(&self) -> &Agreed {
+    pub const fn agreed(&self) -> &NegotiatedOptions {
         &self.agreed
     }
 
     /// The two ends.
     #[must_use]
-    pub const fn path(&self) -> &Path {
+    pub const fn path(&self) -> &SocketPair {
         &self.path
     }
 
     /// The knobs.
     #[must_use]
-    pub fn config(&self) -> &Config {
+    pub fn config(&self) -> &TcpConfig {
         &self.config
     }
 
@@ -458,12 +465,12 @@ impl Connection {
 
     /// Whether the application has let go of it and nothing more will happen.
     pub(crate) fn is_done(&self) -> bool {
-        self.state == State::Closed && self.receiver.abandoned && self.sender.reset.is_none()
+        self.state == TcpState::Closed && self.receiver.abandoned && self.sender.reset.is_none()
     }
 
-    fn flow(&self) -> Flow {
+    fn flow(&self) -> SendSequence {
         let sender = &self.sender;
-        Flow { una: sender.una, nxt: sender.nxt, max: sender.max, mss: sender.mss }
+        SendSequence { una: sender.una, nxt: sender.nxt, max: sender.max, mss: sender.mss }
     }
 
     /// The position of the next byte expected, or after FIN.
@@ -506,7 +513,7 @@ impl Connection {
 }
 
 impl Sender {
-    fn new(origin: Seq32, config: &Config, now: Instant) -> Self {
+    fn new(origin: Seq32, config: &TcpConfig, now: Instant) -> Self {
         Self {
             origin,
             una: 0,
@@ -547,7 +554,7 @@ impl Sender {
 }
 
 impl Receiver {
-    fn new(config: &Config, now: Instant) -> Self {
+    fn new(config: &TcpConfig, now: Instant) -> Self {
         Self {
             origin: Seq32(0),
             buffer: Reassembly::new(config.receive_buffer),

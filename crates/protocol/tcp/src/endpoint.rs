@@ -17,13 +17,13 @@ use bytes::Bytes;
 use windfall_base::seq::Seq32;
 use windfall_base::{Instant, Seed, Stream};
 
-use crate::config::Config;
-use crate::connection::{Connection, Path, State};
-use crate::event::{Event, UseError};
-use crate::lookup::{Key, Lookup, Table};
+use crate::config::TcpConfig;
+use crate::connection::{Connection, SocketPair, TcpState};
+use crate::event::{TcpEvent, UseError};
+use crate::lookup::{ConnectionKey, ConnectionTable, Lookup};
 use crate::operations::Operations;
-use crate::segment::Transmit;
-use crate::siphash;
+use crate::segment::TcpTransmit;
+use crate::siphash::SipKey;
 
 mod account;
 mod arrive;
@@ -37,7 +37,7 @@ const EPHEMERAL: u16 = u16::MAX - FIRST_EPHEMERAL + 1;
 
 /// The name of a connection of an endpoint; never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConnectionId {
+pub struct ConnectionHandle {
     slot: u32,
     generation: u32,
 }
@@ -46,7 +46,7 @@ pub struct ConnectionId {
 #[derive(Clone, Debug)]
 pub struct Listener {
     /// The knobs of its connections.
-    pub config: Arc<Config>,
+    pub config: Arc<TcpConfig>,
     /// Connections that may be half open at once.
     pub backlog: usize,
     /// What happens to more.
@@ -56,7 +56,7 @@ pub struct Listener {
 impl Listener {
     /// A listener for 128 half-open connections, beyond which it sends cookies.
     #[must_use]
-    pub fn new(config: Arc<Config>) -> Self {
+    pub fn new(config: Arc<TcpConfig>) -> Self {
         Self { config, backlog: 128, overflow: Overflow::Cookies }
     }
 }
@@ -104,8 +104,8 @@ struct Slot {
 
 /// A host's connections and listeners.
 #[derive(Debug)]
-pub struct Endpoint {
-    table: Table,
+pub struct TcpEndpoint {
+    table: ConnectionTable,
     slots: Vec<Slot>,
     free: Vec<u32>,
     listeners: BTreeMap<SocketAddr, (Listener, usize)>,
@@ -114,8 +114,8 @@ pub struct Endpoint {
     /// One for each connection that waits, not later than what it waits for.
     wakeups: BTreeSet<(Instant, u32)>,
     /// Answers that belong to no connection.
-    replies: VecDeque<Transmit>,
-    secret: siphash::Key,
+    replies: VecDeque<TcpTransmit>,
+    secret: SipKey,
     next_port: u16,
     cookies: u64,
     fast_opens: fast_open::FastOpens,
@@ -123,14 +123,14 @@ pub struct Endpoint {
     past: Operations,
 }
 
-impl Endpoint {
+impl TcpEndpoint {
     /// An endpoint; `seed` and `name` decide its initial sequence numbers, ports and cookies.
     #[must_use]
     pub fn new(seed: Seed, name: &str, lookup: Lookup) -> Self {
         let mut stream = Stream::new(seed, name);
-        let secret = siphash::Key([stream.bits(), stream.bits()]);
+        let secret = SipKey([stream.bits(), stream.bits()]);
         Self {
-            table: Table::new(lookup, [stream.bits(), stream.bits()]),
+            table: ConnectionTable::new(lookup, [stream.bits(), stream.bits()]),
             slots: Vec::new(),
             free: Vec::new(),
             listeners: BTreeMap::new(),
@@ -172,10 +172,10 @@ impl Endpoint {
         now: Instant,
         local: SocketAddr,
         remote: SocketAddr,
-        config: Arc<Config>,
-    ) -> Result<ConnectionId, OpenError> {
+        config: Arc<TcpConfig>,
+    ) -> Result<ConnectionHandle, OpenError> {
         let local = if local.port() == 0 { self.free_port(local, remote)? } else { local };
-        let path = Path::new(local, remote).ok_or(OpenError::Family { local, remote })?;
+        let path = SocketPair::new(local, remote).ok_or(OpenError::Family { local, remote })?;
         if self.table.peek(&key(&path)).is_some() {
             return Err(OpenError::InUse(local));
         }
@@ -195,7 +195,7 @@ impl Endpoint {
             let port = FIRST_EPHEMERAL + self.next_port % EPHEMERAL;
             self.next_port = self.next_port.wrapping_add(1) % EPHEMERAL;
             let candidate = SocketAddr::new(local.ip(), port);
-            let path = Path::new(candidate, remote)
+            let path = SocketPair::new(candidate, remote)
                 .ok_or(OpenError::Family { local: candidate, remote })?;
             if self.table.peek(&key(&path)).is_none() && !self.listeners.contains_key(&candidate) {
                 return Ok(candidate);
@@ -205,12 +205,12 @@ impl Endpoint {
     }
 
     /// The initial sequence number (RFC 6528): a clock of 4 µs and a hash of the ends.
-    fn origin(&self, now: Instant, path: &Path) -> Seq32 {
+    fn origin(&self, now: Instant, path: &SocketPair) -> Seq32 {
         let clock = (now.as_nanos() / 4_000) as u32;
         Seq32(clock.wrapping_add(self.secret.hash(&words(path)) as u32))
     }
 
-    fn add(&mut self, connection: Connection) -> ConnectionId {
+    fn add(&mut self, connection: Connection) -> ConnectionHandle {
         let key = key(connection.path());
         let connection = Some(Box::new(connection));
         let slot = match self.free.pop() {
@@ -232,7 +232,7 @@ impl Endpoint {
         };
         self.table.insert(key, slot);
         self.touch(slot);
-        ConnectionId { slot, generation: self.slots[slot as usize].generation }
+        ConnectionHandle { slot, generation: self.slots[slot as usize].generation }
     }
 
     /// After a change to a connection: let it send, report and wake up.
@@ -250,7 +250,7 @@ impl Endpoint {
             self.noisy.push_back(slot);
         }
         if let Some(local) = entry.half_open
-            && connection.state() != State::SynReceived
+            && connection.state() != TcpState::SynReceived
         {
             entry.half_open = None;
             if let Some((_, half_open)) = self.listeners.get_mut(&local) {
@@ -292,7 +292,7 @@ impl Endpoint {
     }
 
     /// Yields the next segment to send; call until `None`.
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<TcpTransmit> {
         if let Some(reply) = self.replies.pop_front() {
             return Some(reply);
         }
@@ -343,12 +343,12 @@ impl Endpoint {
     }
 
     /// Yields what happened to which connection; call until `None`.
-    pub fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
+    pub fn poll_event(&mut self) -> Option<(ConnectionHandle, TcpEvent)> {
         while let Some(&slot) = self.noisy.front() {
             let entry = &mut self.slots[slot as usize];
             let generation = entry.generation;
             if let Some(event) = entry.connection.as_mut().and_then(|c| c.poll_event()) {
-                return Some((ConnectionId { slot, generation }, event));
+                return Some((ConnectionHandle { slot, generation }, event));
             }
             entry.is_noisy = false;
             self.noisy.pop_front();
@@ -359,7 +359,7 @@ impl Endpoint {
 
     /// The connection of this name.
     #[must_use]
-    pub fn connection(&self, id: ConnectionId) -> Option<&Connection> {
+    pub fn connection(&self, id: ConnectionHandle) -> Option<&Connection> {
         let entry = self.slots.get(id.slot as usize)?;
         entry.connection.as_deref().filter(|_| entry.generation == id.generation)
     }
@@ -371,7 +371,7 @@ impl Endpoint {
 
     fn with<T>(
         &mut self,
-        id: ConnectionId,
+        id: ConnectionHandle,
         act: impl FnOnce(&mut Connection) -> T,
     ) -> Result<T, UseError> {
         let entry = self.slots.get_mut(id.slot as usize).ok_or(UseError::Unknown)?;
@@ -386,7 +386,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// The connection is unknown, over, or finished on this side.
-    pub fn write(&mut self, id: ConnectionId, data: &[u8]) -> Result<usize, UseError> {
+    pub fn write(&mut self, id: ConnectionHandle, data: &[u8]) -> Result<usize, UseError> {
         self.with(id, |connection| connection.write(data))?
     }
 
@@ -394,7 +394,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// The connection is unknown, over, or finished on this side.
-    pub fn write_bytes(&mut self, id: ConnectionId, data: Bytes) -> Result<usize, UseError> {
+    pub fn write_bytes(&mut self, id: ConnectionHandle, data: Bytes) -> Result<usize, UseError> {
         self.with(id, |connection| connection.write_bytes(data))?
     }
 
@@ -402,7 +402,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// The connection is unknown.
-    pub fn read(&mut self, id: ConnectionId, most: usize) -> Result<Option<Bytes>, UseError> {
+    pub fn read(&mut self, id: ConnectionHandle, most: usize) -> Result<Option<Bytes>, UseError> {
         self.with(id, |connection| connection.read(most))
     }
 
@@ -410,7 +410,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// The connection is unknown.
-    pub fn shutdown(&mut self, id: ConnectionId) -> Result<(), UseError> {
+    pub fn shutdown(&mut self, id: ConnectionHandle) -> Result<(), UseError> {
         self.with(id, Connection::shutdown)
     }
 
@@ -418,7 +418,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// The connection is unknown.
-    pub fn close(&mut self, now: Instant, id: ConnectionId) -> Result<(), UseError> {
+    pub fn close(&mut self, now: Instant, id: ConnectionHandle) -> Result<(), UseError> {
         self.with(id, |connection| connection.close(now))?;
         self.arm(id.slot);
         Ok(())
@@ -428,7 +428,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// The connection is unknown.
-    pub fn abort(&mut self, id: ConnectionId) -> Result<(), UseError> {
+    pub fn abort(&mut self, id: ConnectionHandle) -> Result<(), UseError> {
         self.with(id, Connection::abort)
     }
 
@@ -439,7 +439,7 @@ impl Endpoint {
     /// The connection is unknown.
     pub fn handle_too_big(
         &mut self,
-        id: ConnectionId,
+        id: ConnectionHandle,
         seq: Seq32,
         mtu: u16,
     ) -> Result<bool, UseError> {
@@ -448,16 +448,16 @@ impl Endpoint {
 
     /// The connection between these ends; does not count as a lookup.
     #[must_use]
-    pub fn find(&self, local: SocketAddr, remote: SocketAddr) -> Option<ConnectionId> {
-        let path = Path::new(local, remote)?;
+    pub fn find(&self, local: SocketAddr, remote: SocketAddr) -> Option<ConnectionHandle> {
+        let path = SocketPair::new(local, remote)?;
         let slot = self.table.peek(&key(&path))?;
-        Some(ConnectionId { slot, generation: self.slots[slot as usize].generation })
+        Some(ConnectionHandle { slot, generation: self.slots[slot as usize].generation })
     }
 }
 
 /// The key of a connection on `path`.
-fn key(path: &Path) -> Key {
-    Key {
+fn key(path: &SocketPair) -> ConnectionKey {
+    ConnectionKey {
         local: path.local.ip(),
         remote: path.remote.ip(),
         local_port: path.local.port(),
@@ -466,7 +466,7 @@ fn key(path: &Path) -> Key {
 }
 
 /// The two ends as words to hash.
-fn words(path: &Path) -> [u64; 5] {
+fn words(path: &SocketPair) -> [u64; 5] {
     let halves = |address: IpAddr| match address {
         IpAddr::V4(v4) => [4, u64::from(v4.to_bits())],
         IpAddr::V6(v6) => [(v6.to_bits() >> 64) as u64, v6.to_bits() as u64],

@@ -2,7 +2,7 @@
 
 /// Something that happened to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum TcpEvent {
     /// Both ends are synchronised.
     Connected,
     /// The same, where the other end opened it.
@@ -67,15 +67,15 @@ impl Signals {
         self.0 == 0
     }
 
-    pub(crate) const fn take(&mut self, error: Option<TcpError>) -> Option<Event> {
+    pub(crate) const fn take(&mut self, error: Option<TcpError>) -> Option<TcpEvent> {
         let lowest = self.0 & self.0.wrapping_neg();
         self.0 &= !lowest;
         match lowest {
-            Self::CONNECTED => Some(Event::Connected),
-            Self::READABLE => Some(Event::Readable),
-            Self::WRITABLE => Some(Event::Writable),
-            Self::FINISHED => Some(Event::PeerFinished),
-            Self::CLOSED => Some(Event::Closed(error)),
+            Self::CONNECTED => Some(TcpEvent::Connected),
+            Self::READABLE => Some(TcpEvent::Readable),
+            Self::WRITABLE => Some(TcpEvent::Writable),
+            Self::FINISHED => Some(TcpEvent::PeerFinished),
+            Self::CLOSED => Some(TcpEvent::Closed(error)),
             _ => None,
         }
     }

@@ -5,7 +5,7 @@ use core::net::IpAddr;
 
 /// The two ends of a connection as its host sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct ConnectionKey {
     /// The host's own address.
     pub local: IpAddr,
     /// The address of the other end.
@@ -16,7 +16,7 @@ pub struct Key {
     pub remote_port: u16,
 }
 
-impl Key {
+impl ConnectionKey {
     /// A hash that needs the secret to be foreseen.
     fn hash(&self, secret: [u64; 2]) -> u64 {
         let ports = u64::from(self.local_port) << 16 | u64::from(self.remote_port);
@@ -60,17 +60,17 @@ pub struct LookupCounts {
 /// Connections by key.
 //= S2.14
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct ConnectionTable {
     kind: Lookup,
     secret: [u64; 2],
     /// One chain, or as many as the hash selects from; the latest entry last.
-    chains: Vec<Vec<(Key, u32)>>,
-    recent: Vec<(Key, u32)>,
+    chains: Vec<Vec<(ConnectionKey, u32)>>,
+    recent: Vec<(ConnectionKey, u32)>,
     len: usize,
     counts: LookupCounts,
 }
 
-impl Table {
+impl ConnectionTable {
     /// An empty table; `secret` keeps outsiders from filling one chain.
     #[must_use]
     pub fn new(kind: Lookup, secret: [u64; 2]) -> Self {
@@ -85,7 +85,7 @@ impl Table {
         }
     }
 
-    fn chain(&self, key: &Key) -> usize {
+    fn chain(&self, key: &ConnectionKey) -> usize {
         match self.chains.len() {
             1 => 0,
             n => key.hash(self.secret) as usize & (n - 1),
@@ -93,7 +93,7 @@ impl Table {
     }
 
     /// Adds a connection; the key must be new.
-    pub fn insert(&mut self, key: Key, slot: u32) {
+    pub fn insert(&mut self, key: ConnectionKey, slot: u32) {
         if self.kind == Lookup::Hashed && self.len >= self.chains.len() * 2 {
             self.grow();
         }
@@ -112,7 +112,7 @@ impl Table {
     }
 
     /// Finds a connection.
-    pub fn find(&mut self, key: &Key) -> Option<u32> {
+    pub fn find(&mut self, key: &ConnectionKey) -> Option<u32> {
         self.counts.lookups += 1;
         if let Some(at) = self.recent.iter().position(|(known, _)| known == key) {
             self.counts.remembered += 1;
@@ -146,7 +146,7 @@ impl Table {
     }
 
     /// Removes a connection.
-    pub fn remove(&mut self, key: &Key) {
+    pub fn remove(&mut self, key: &ConnectionKey) {
         self.recent.retain(|(known, _)| known != key);
         let chain = self.chain(key);
         let entries = &mut self.chains[chain];
@@ -158,7 +158,7 @@ impl Table {
 
     /// Finds a connection without counting or remembering it.
     #[must_use]
-    pub fn peek(&self, key: &Key) -> Option<u32> {
+    pub fn peek(&self, key: &ConnectionKey) -> Option<u32> {
         let mut chain = self.chains[self.chain(key)].iter();
         chain.find(|(known, _)| known == key).map(|(_, slot)| *slot)
     }

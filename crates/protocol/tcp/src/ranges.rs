@@ -6,14 +6,14 @@ use core::ops::Range;
 
 /// A set of positions; every operation costs the ranges it touches, not those it holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RangeSet {
+pub(crate) struct RangeSet {
     ranges: BTreeMap<u64, u64>,
     total: u64,
 }
 
 impl RangeSet {
     /// Adds `range`, joining what touches; gives back how many positions are new.
-    pub fn insert(&mut self, range: Range<u64>) -> u64 {
+    pub(crate) fn insert(&mut self, range: Range<u64>) -> u64 {
         if range.is_empty() {
             return 0;
         }
@@ -34,7 +34,7 @@ impl RangeSet {
     }
 
     /// Removes every position below `limit`.
-    pub fn remove_below(&mut self, limit: u64) {
+    pub(crate) fn remove_below(&mut self, limit: u64) {
         while let Some((&start, &end)) = self.ranges.first_key_value() {
             if start >= limit {
                 break;
@@ -49,26 +49,26 @@ impl RangeSet {
     }
 
     /// Empties the set.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.ranges.clear();
         self.total = 0;
     }
 
     /// The range that holds `position`.
     #[must_use]
-    pub fn containing(&self, position: u64) -> Option<Range<u64>> {
+    pub(crate) fn containing(&self, position: u64) -> Option<Range<u64>> {
         let (&start, &end) = self.ranges.range(..=position).next_back()?;
         (position < end).then_some(start..end)
     }
 
     /// The first range that begins at or after `position`.
     #[must_use]
-    pub fn following(&self, position: u64) -> Option<Range<u64>> {
+    pub(crate) fn following(&self, position: u64) -> Option<Range<u64>> {
         self.ranges.range(position..).next().map(|(&start, &end)| start..end)
     }
 
     /// The parts of `range` that are missing, in order.
-    pub fn gaps(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
+    pub(crate) fn gaps(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let mut at = range.start;
         core::iter::from_fn(move || {
             if let Some(inside) = self.containing(at) {
@@ -86,7 +86,7 @@ impl RangeSet {
 
     /// Positions of the set within `range`; costs the ranges in it.
     #[must_use]
-    pub fn count_within(&self, range: Range<u64>) -> u64 {
+    pub(crate) fn count_within(&self, range: Range<u64>) -> u64 {
         if range.is_empty() {
             return 0;
         }
@@ -98,31 +98,31 @@ impl RangeSet {
     }
 
     /// The ranges in order; reversible.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Range<u64>> + '_ {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = Range<u64>> + '_ {
         self.ranges.iter().map(|(&start, &end)| start..end)
     }
 
     /// How many ranges there are.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ranges.len()
     }
 
     /// Whether the set is empty.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     /// How many positions it holds.
     #[must_use]
-    pub const fn total(&self) -> u64 {
+    pub(crate) const fn total(&self) -> u64 {
         self.total
     }
 
     /// The end of the last range.
     #[must_use]
-    pub fn end(&self) -> Option<u64> {
+    pub(crate) fn end(&self) -> Option<u64> {
         self.ranges.last_key_value().map(|(_, &end)| end)
     }
 }

@@ -19,7 +19,7 @@ const REMEMBERED: usize = 4;
 /// Positions count bytes of the stream from 0. Whatever arrives first for a position stays; a
 /// later, contradictory copy of it is passed over.
 #[derive(Debug)]
-pub struct Reassembly {
+pub(crate) struct Reassembly {
     capacity: usize,
     /// The position of the next byte expected.
     next: u64,
@@ -34,7 +34,7 @@ pub struct Reassembly {
 
 /// What became of the data of a segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Placed {
+pub(crate) struct Placed {
     /// Bytes that can now be read.
     pub advanced: u64,
     /// Bytes that had arrived before, as the first range of them.
@@ -50,7 +50,7 @@ pub struct Placed {
 impl Reassembly {
     /// A buffer for `capacity` bytes.
     #[must_use]
-    pub fn new(capacity: usize) -> Self {
+    pub(crate) fn new(capacity: usize) -> Self {
         Self {
             capacity,
             next: 0,
@@ -65,49 +65,49 @@ impl Reassembly {
 
     /// The position of the next byte expected.
     #[must_use]
-    pub const fn next(&self) -> u64 {
+    pub(crate) const fn next(&self) -> u64 {
         self.next
     }
 
     /// Bytes that may arrive beyond the next expected one.
     #[must_use]
-    pub const fn window(&self) -> usize {
+    pub(crate) const fn window(&self) -> usize {
         self.capacity.saturating_sub(self.ready_len)
     }
 
     /// The most bytes it holds.
     #[must_use]
-    pub const fn capacity(&self) -> usize {
+    pub(crate) const fn capacity(&self) -> usize {
         self.capacity
     }
 
     /// Bytes that can be read.
     #[must_use]
-    pub const fn readable(&self) -> usize {
+    pub(crate) const fn readable(&self) -> usize {
         self.ready_len
     }
 
     /// Whether anything waits beyond a hole.
     #[must_use]
-    pub fn has_holes(&self) -> bool {
+    pub(crate) fn has_holes(&self) -> bool {
         !self.arrived.is_empty()
     }
 
     /// Bytes held, read or not.
     #[must_use]
-    pub fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.ready_len + self.arrived.total() as usize
     }
 
     /// Takes data that is exactly the next expected, with no hole behind it.
-    pub fn append(&mut self, data: Bytes) -> u64 {
+    pub(crate) fn append(&mut self, data: Bytes) -> u64 {
         debug_assert!(self.arrived.is_empty(), "nothing waits beyond a hole");
         self.next += data.len() as u64;
         self.make_ready(data)
     }
 
     /// Takes the data that begins at `position`; what lies outside the window is refused.
-    pub fn insert(&mut self, position: u64, data: &Bytes) -> Placed {
+    pub(crate) fn insert(&mut self, position: u64, data: &Bytes) -> Placed {
         let mut placed = Placed::default();
         let end = position + data.len() as u64;
         let limit = self.next + self.window() as u64;
@@ -207,7 +207,7 @@ impl Reassembly {
     }
 
     /// Takes the next bytes out, `most` of them at most, without a copy.
-    pub fn read(&mut self, most: usize) -> Option<Bytes> {
+    pub(crate) fn read(&mut self, most: usize) -> Option<Bytes> {
         if self.ready.is_empty() && !self.small.is_empty() {
             self.ready.push_back(self.small.split().freeze());
         }
@@ -219,7 +219,7 @@ impl Reassembly {
 
     /// Ranges beyond the next expected byte, that of the latest segment first (RFC 2018, section
     /// 4).
-    pub fn sack_ranges(&self, most: usize) -> ArrayVec<Range<u64>, REMEMBERED> {
+    pub(crate) fn sack_ranges(&self, most: usize) -> ArrayVec<Range<u64>, REMEMBERED> {
         let mut ranges: ArrayVec<Range<u64>, REMEMBERED> = ArrayVec::new();
         for position in &self.recent {
             if let Some(range) = self.arrived.containing(*position)
@@ -233,7 +233,7 @@ impl Reassembly {
     }
 
     /// Forgets everything: nobody will read it.
-    pub fn discard(&mut self) {
+    pub(crate) fn discard(&mut self) {
         self.ready.clear();
         self.small = BytesMut::new();
         self.ready_len = 0;

@@ -3,19 +3,17 @@
 
 use core::ops::Range;
 
-use crate::config::Repair;
+use crate::config::LossRecovery;
 use crate::ranges::RangeSet;
 
 mod sack;
-
-pub use sack::Reported;
 
 /// Duplicate acknowledgments that say that a segment is lost (RFC 5681, section 3.2).
 const DUPLICATES: u64 = 3;
 
 /// The sender's positions, in one place.
 #[derive(Clone, Copy, Debug)]
-pub struct Flow {
+pub(crate) struct SendSequence {
     /// The oldest unacknowledged position.
     pub una: u64,
     /// The next position to send.
@@ -28,7 +26,7 @@ pub struct Flow {
 
 /// What an acknowledgment of new data means to a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub(crate) enum RecoveryProgress {
     /// Nothing was being recovered: the window may grow.
     Normal,
     /// Recovery goes on.
@@ -39,8 +37,8 @@ pub enum Progress {
 
 /// The state of loss recovery of one sender.
 #[derive(Clone, Debug)]
-pub struct Recovery {
-    repair: Repair,
+pub(crate) struct Recovery {
+    repair: LossRecovery,
     limited_transmit: bool,
     duplicates: u64,
     active: bool,
@@ -65,7 +63,7 @@ pub struct Recovery {
 impl Recovery {
     /// Nothing lost yet.
     #[must_use]
-    pub fn new(repair: Repair, limited_transmit: bool) -> Self {
+    pub(crate) fn new(repair: LossRecovery, limited_transmit: bool) -> Self {
         Self {
             repair,
             limited_transmit,
@@ -83,34 +81,28 @@ impl Recovery {
     }
 
     /// Switches to repair by SACK, once both ends have agreed on it.
-    pub fn use_sack(&mut self) {
-        self.repair = Repair::Sack;
+    pub(crate) fn use_sack(&mut self) {
+        self.repair = LossRecovery::Sack;
     }
 
     /// Whether losses are being recovered.
     #[must_use]
-    pub const fn is_active(&self) -> bool {
+    pub(crate) const fn is_active(&self) -> bool {
         self.active
     }
 
     /// Whether nothing hints at a loss.
     #[must_use]
-    pub fn is_quiet(&self) -> bool {
+    pub(crate) fn is_quiet(&self) -> bool {
         !self.active && self.duplicates == 0 && self.pending.is_none() && self.sacked.is_empty()
-    }
-
-    /// Duplicate acknowledgments in a row.
-    #[must_use]
-    pub const fn duplicates(&self) -> u64 {
-        self.duplicates
     }
 
     /// Counts a duplicate acknowledgment; says whether recovery must begin.
     #[must_use]
-    pub fn on_duplicate(&mut self, flow: &Flow) -> bool {
+    pub(crate) fn on_duplicate(&mut self, flow: &SendSequence) -> bool {
         self.duplicates += 1;
         if self.active {
-            if self.repair == Repair::Sack {
+            if self.repair == LossRecovery::Sack {
                 self.pipe = self.measure_pipe(flow);
             } else {
                 self.inflation += flow.mss;
@@ -118,56 +110,56 @@ impl Recovery {
             return false;
         }
         let lost = self.duplicates >= DUPLICATES
-            || (self.repair == Repair::Sack && self.lost_below(flow) > flow.una);
+            || (self.repair == LossRecovery::Sack && self.lost_below(flow) > flow.una);
         if lost && self.may_begin(flow) {
             return true;
         }
-        if self.limited_transmit && self.repair != Repair::Sack {
+        if self.limited_transmit && self.repair != LossRecovery::Sack {
             self.inflation = flow.mss * self.duplicates.min(DUPLICATES - 1);
         }
         false
     }
 
     /// Whether the losses of the last recovery are behind (RFC 6582, section 3.2, step 2).
-    fn may_begin(&self, flow: &Flow) -> bool {
+    fn may_begin(&self, flow: &SendSequence) -> bool {
         match self.repair {
             // A repeated count does not begin it again, as 4.4BSD compares for equality.
-            Repair::Net3 => self.duplicates == DUPLICATES,
-            Repair::NewReno | Repair::Sack if self.timed_out => flow.una > self.recover,
-            Repair::NewReno | Repair::Sack => flow.una >= self.recover,
+            LossRecovery::Net3 => self.duplicates == DUPLICATES,
+            LossRecovery::NewReno | LossRecovery::Sack if self.timed_out => flow.una > self.recover,
+            LossRecovery::NewReno | LossRecovery::Sack => flow.una >= self.recover,
         }
     }
 
     /// Begins recovery; the congestion window has been reduced already.
-    pub fn begin(&mut self, flow: &Flow) {
+    pub(crate) fn begin(&mut self, flow: &SendSequence) {
         self.active = true;
         self.recover = flow.max;
         self.timed_out = false;
         self.pending = Some(flow.una);
         self.rescued = false;
         self.repaired = flow.una;
-        self.inflation = if self.repair == Repair::Sack { 0 } else { DUPLICATES * flow.mss };
+        self.inflation = if self.repair == LossRecovery::Sack { 0 } else { DUPLICATES * flow.mss };
         self.pipe = self.measure_pipe(flow);
     }
 
     /// Takes an acknowledgment of `acked` new bytes; `flow` is as it is after them.
-    pub fn on_progress(&mut self, acked: u64, flow: &Flow) -> Progress {
+    pub(crate) fn on_progress(&mut self, acked: u64, flow: &SendSequence) -> RecoveryProgress {
         self.duplicates = 0;
         self.sacked.remove_below(flow.una);
         self.repaired = self.repaired.max(flow.una);
         if !self.active {
             self.inflation = 0;
             self.pending = None;
-            return Progress::Normal;
+            return RecoveryProgress::Normal;
         }
-        if flow.una >= self.recover || self.repair == Repair::Net3 {
+        if flow.una >= self.recover || self.repair == LossRecovery::Net3 {
             self.active = false;
             self.inflation = 0;
             self.pending = None;
-            return Progress::Complete;
+            return RecoveryProgress::Complete;
         }
         match self.repair {
-            Repair::Sack => self.pipe = self.measure_pipe(flow),
+            LossRecovery::Sack => self.pipe = self.measure_pipe(flow),
             // RFC 6582, section 3.2, step 3: deflate by what left, add one segment back.
             _ => {
                 let back = if acked >= flow.mss { flow.mss } else { 0 };
@@ -175,11 +167,11 @@ impl Recovery {
                 self.pending = Some(flow.una);
             }
         }
-        Progress::Partial
+        RecoveryProgress::Partial
     }
 
     /// The retransmission timer fired: everything in flight counts as lost.
-    pub fn on_timeout(&mut self, flow: &Flow) {
+    pub(crate) fn on_timeout(&mut self, flow: &SendSequence) {
         self.active = false;
         self.timed_out = true;
         self.recover = flow.max;
@@ -192,14 +184,9 @@ impl Recovery {
         }
     }
 
-    /// Sends `position` again at once, without a reduction or a recovery of its own.
-    pub fn request(&mut self, position: u64) {
-        self.pending.get_or_insert(position);
-    }
-
     /// What to send again now, if anything: the range of positions. `window` is the congestion
     /// window.
-    pub fn next_repair(&mut self, flow: &Flow, window: u64) -> Option<Range<u64>> {
+    pub(crate) fn next_repair(&mut self, flow: &SendSequence, window: u64) -> Option<Range<u64>> {
         if let Some(at) = self.pending.take() {
             let at = at.max(flow.una);
             return (at < flow.max).then(|| self.whole(at, flow));
@@ -208,14 +195,14 @@ impl Recovery {
     }
 
     /// A full segment from `at`, ending before what the other end has.
-    fn whole(&self, at: u64, flow: &Flow) -> Range<u64> {
+    fn whole(&self, at: u64, flow: &SendSequence) -> Range<u64> {
         let end = (at + flow.mss).min(flow.max);
         let next = self.sacked.following(at).map_or(end, |range| range.start.max(at + 1));
         at..end.min(next)
     }
 
     /// Notes that `range` was sent.
-    pub fn on_sent(&mut self, range: &Range<u64>, repeated: bool) {
+    pub(crate) fn on_sent(&mut self, range: &Range<u64>, repeated: bool) {
         self.pipe += range.end - range.start;
         if repeated && self.active {
             self.repaired = self.repaired.max(range.end);
@@ -224,12 +211,13 @@ impl Recovery {
 
     /// Bytes that the network holds.
     #[must_use]
-    pub fn in_flight(&self, flow: &Flow) -> u64 {
-        if self.repair == Repair::Sack && self.active {
+    pub(crate) fn in_flight(&self, flow: &SendSequence) -> u64 {
+        if self.repair == LossRecovery::Sack && self.active {
             return self.pipe;
         }
         let sent = flow.nxt - flow.una;
-        let counts = self.repair == Repair::Sack && (self.limited_transmit || flow.nxt < flow.max);
+        let counts =
+            self.repair == LossRecovery::Sack && (self.limited_transmit || flow.nxt < flow.max);
         if counts && !self.sacked.is_empty() {
             sent - self.sacked.count_within(flow.una..flow.nxt)
         } else {
@@ -239,7 +227,7 @@ impl Recovery {
 
     /// What duplicate acknowledgments add to the congestion window.
     #[must_use]
-    pub const fn inflation(&self) -> u64 {
+    pub(crate) const fn inflation(&self) -> u64 {
         self.inflation
     }
 }

@@ -92,7 +92,7 @@ impl Ticks {
 
 /// The estimator of round-trip time and timeout.
 #[derive(Clone, Debug)]
-pub struct Estimator {
+pub struct RttEstimator {
     config: TimeoutConfig,
     smoothed: Option<Duration>,
     variation: Duration,
@@ -102,7 +102,7 @@ pub struct Estimator {
     least: Option<Duration>,
 }
 
-impl Estimator {
+impl RttEstimator {
     /// An estimator without a measurement.
     #[must_use]
     pub const fn new(config: TimeoutConfig) -> Self {

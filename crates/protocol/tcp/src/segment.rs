@@ -36,7 +36,7 @@ impl Segment {
 
 /// What an IP packet that carried a segment says of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival {
+pub struct SegmentMeta {
     /// From whom and to whom.
     pub addresses: Addresses,
     /// The ECN field.
@@ -47,7 +47,7 @@ pub struct Arrival {
 
 /// A segment to put into an IP packet; the checksum is in the header.
 #[derive(Clone, Debug)]
-pub struct Transmit {
+pub struct TcpTransmit {
     /// From whom and to whom.
     pub addresses: Addresses,
     /// The ECN field that the packet must have.
@@ -58,11 +58,11 @@ pub struct Transmit {
     pub data: Bytes,
 }
 
-impl Transmit {
+impl TcpTransmit {
     /// How it arrives where nothing has happened to it on the way.
     #[must_use]
-    pub const fn arrival(&self) -> Arrival {
-        Arrival { addresses: self.addresses, ecn: self.ecn, missing: 0 }
+    pub const fn meta(&self) -> SegmentMeta {
+        SegmentMeta { addresses: self.addresses, ecn: self.ecn, missing: 0 }
     }
 
     /// The segment as one payload in two slices; the header is copied.
@@ -107,7 +107,7 @@ mod tests {
         let addresses = Addresses::new(address, address).unwrap();
         let header = TcpHeaderBytes::try_from(&[0; 20][..]).unwrap();
         let (ecn, data) = (Ecn::NotCapable, Bytes::new());
-        let mut transmit = Transmit { addresses, ecn, header, data };
+        let mut transmit = TcpTransmit { addresses, ecn, header, data };
         assert_eq!((transmit.is_empty(), transmit.len()), (true, 20));
         transmit.data = Bytes::from_static(b"abc");
         assert_eq!((transmit.is_empty(), transmit.len()), (false, 23));

@@ -14,7 +14,7 @@ const WHOLE: usize = 4096;
 /// Positions count bytes of the stream from 0. Written slices are shared, not copied; small ones
 /// are gathered, so that a program that writes byte by byte costs no more than its bytes.
 #[derive(Debug, Default)]
-pub struct SendBuffer {
+pub(crate) struct SendBuffer {
     chunks: VecDeque<(u64, Bytes)>,
     small: BytesMut,
     start: u64,
@@ -23,7 +23,7 @@ pub struct SendBuffer {
 
 impl SendBuffer {
     /// Appends `data`.
-    pub fn push(&mut self, data: Bytes) {
+    pub(crate) fn push(&mut self, data: Bytes) {
         if data.len() < WHOLE {
             self.push_slice(&data);
             return;
@@ -35,7 +35,7 @@ impl SendBuffer {
     }
 
     /// Appends a copy of `data`.
-    pub fn push_slice(&mut self, data: &[u8]) {
+    pub(crate) fn push_slice(&mut self, data: &[u8]) {
         for piece in data.chunks(WHOLE * 4) {
             self.small.extend_from_slice(piece);
             self.end += piece.len() as u64;
@@ -53,7 +53,7 @@ impl SendBuffer {
     }
 
     /// Forgets everything below `position`.
-    pub fn release(&mut self, position: u64) {
+    pub(crate) fn release(&mut self, position: u64) {
         self.start = self.start.max(position.min(self.end));
         while let Some((start, chunk)) = self.chunks.front() {
             if start + chunk.len() as u64 > self.start {
@@ -70,7 +70,7 @@ impl SendBuffer {
     ///
     /// # Panics
     /// If the range reaches beyond what is held.
-    pub fn slice(&mut self, range: Range<u64>) -> (Bytes, bool) {
+    pub(crate) fn slice(&mut self, range: Range<u64>) -> (Bytes, bool) {
         assert!(self.start <= range.start && range.end <= self.end, "a range of what is held");
         let small = self.end - self.small.len() as u64;
         if range.end > small {
@@ -97,27 +97,21 @@ impl SendBuffer {
         (joined.freeze(), true)
     }
 
-    /// The position of the oldest byte held.
-    #[must_use]
-    pub const fn start(&self) -> u64 {
-        self.start
-    }
-
     /// The position after the last byte written.
     #[must_use]
-    pub const fn end(&self) -> u64 {
+    pub(crate) const fn end(&self) -> u64 {
         self.end
     }
 
     /// Bytes held.
     #[must_use]
-    pub const fn len(&self) -> usize {
+    pub(crate) const fn len(&self) -> usize {
         (self.end - self.start) as usize
     }
 
     /// Whether nothing is held.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.end == self.start
     }
 }

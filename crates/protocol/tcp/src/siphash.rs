@@ -2,12 +2,12 @@
 
 /// A secret.
 #[derive(Clone, Copy, Debug)]
-pub struct Key(pub [u64; 2]);
+pub(crate) struct SipKey(pub [u64; 2]);
 
-impl Key {
+impl SipKey {
     /// The hash of `words`, eight bytes each.
     #[must_use]
-    pub fn hash(&self, words: &[u64]) -> u64 {
+    pub(crate) fn hash(&self, words: &[u64]) -> u64 {
         let [k0, k1] = self.0;
         let mut v = [
             k0 ^ 0x736f_6d65_7073_6575,
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn the_reference_vectors_hold() {
         // Key 00..0f, input 00 01 02 ... (appendix A of the paper's reference code).
-        let key = Key([0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908]);
+        let key = SipKey([0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908]);
         assert_eq!(key.hash(&[]), 0x726f_db47_dd0e_0e31);
         assert_eq!(key.hash(&[0x0706_0504_0302_0100]), 0x93f5_f579_9a93_2462);
     }

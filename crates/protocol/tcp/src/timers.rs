@@ -4,7 +4,7 @@ use windfall_base::Instant;
 
 /// What a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Timer {
+pub(crate) enum Timer {
     /// The oldest data sent must be acknowledged (RFC 6298).
     Retransmit,
     /// The other end's window is closed or too small: ask again (RFC 9293, section 3.8.6.1).
@@ -31,7 +31,7 @@ impl Timer {
 
     /// The name in explanations of why a driver waits.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Retransmit => "tcp retransmission",
             Self::Persist => "tcp window probe",
@@ -45,32 +45,32 @@ impl Timer {
 
 /// The deadlines of the timers that run.
 #[derive(Clone, Debug, Default)]
-pub struct Timers([Option<Instant>; Timer::ALL.len()]);
+pub(crate) struct Timers([Option<Instant>; Timer::ALL.len()]);
 
 impl Timers {
     /// Sets `timer` to fire at `at`.
-    pub fn set(&mut self, timer: Timer, at: Instant) {
+    pub(crate) fn set(&mut self, timer: Timer, at: Instant) {
         self.0[timer as usize] = Some(at);
     }
 
     /// Stops `timer`.
-    pub fn stop(&mut self, timer: Timer) {
+    pub(crate) fn stop(&mut self, timer: Timer) {
         self.0[timer as usize] = None;
     }
 
     /// Stops every timer.
-    pub fn stop_all(&mut self) {
+    pub(crate) fn stop_all(&mut self) {
         self.0 = Default::default();
     }
 
     /// Whether `timer` runs.
     #[must_use]
-    pub const fn runs(&self, timer: Timer) -> bool {
+    pub(crate) const fn runs(&self, timer: Timer) -> bool {
         self.0[timer as usize].is_some()
     }
 
     /// Stops and names one timer that is due at `now`.
-    pub fn take_due(&mut self, now: Instant) -> Option<Timer> {
+    pub(crate) fn take_due(&mut self, now: Instant) -> Option<Timer> {
         let due = |timer: &Timer| self.0[*timer as usize].is_some_and(|at| at <= now);
         let timer = Timer::ALL.into_iter().find(due)?;
         self.stop(timer);
@@ -79,7 +79,7 @@ impl Timers {
 
     /// The next deadline.
     #[must_use]
-    pub fn next(&self) -> Option<(Instant, Timer)> {
+    pub(crate) fn next(&self) -> Option<(Instant, Timer)> {
         let running = Timer::ALL.into_iter().filter_map(|t| self.0[t as usize].map(|at| (at, t)));
         running.min_by_key(|(at, _)| *at)
     }

@@ -156,8 +156,8 @@ fn timeless() -> NetworkConfig {
     let address = |last| Ipv4Addr::new(10, 0, 0, last).into();
     let host = |last| {
         let addresses = Prefix::new(address(last), 24).into_iter().collect();
-        let interfaces = vec![windfall_ip::InterfaceConfig { addresses, mtu: 1500 }];
-        let internet = windfall_ip::Config { interfaces, ..windfall_ip::Config::default() };
+        let interfaces = vec![windfall_ip::IpInterfaceConfig { addresses, mtu: 1500 }];
+        let internet = windfall_ip::IpConfig { interfaces, ..windfall_ip::IpConfig::default() };
         HostConfig { internet, ..HostConfig::default() }
     };
     let to = SocketAddr::new(address(2), 9000);

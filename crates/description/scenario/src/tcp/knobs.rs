@@ -4,11 +4,10 @@ use core::fmt::Display;
 use core::str::FromStr;
 
 use windfall_base::{ByteCount, Duration};
-use windfall_tcp::Config;
-use windfall_tcp::config::{
-    AckPolicy, Corruption, Keepalive, NotificationMode, Paws, Reaction, Repair,
+use windfall_tcp::{
+    AckPolicy, CongestionControl, Corruption, Keepalive, LossRecovery, NotificationMode, Paws,
+    Reaction, TcpConfig,
 };
-use windfall_tcp::congestion::Law;
 use windfall_wire_net::tcp::{CorruptionKinds, Packing};
 
 use super::{LARGEST_WINDOW, LEAST_MSS};
@@ -20,13 +19,13 @@ pub struct Knob {
     pub name: &'static str,
     /// What may stand behind `=`, as an error message says it.
     pub legal: &'static str,
-    set: fn(&mut Config, &str) -> Option<()>,
-    text: fn(&Config) -> String,
+    set: fn(&mut TcpConfig, &str) -> Option<()>,
+    text: fn(&TcpConfig) -> String,
 }
 
 impl Knob {
     /// Sets the knob; `false` if it takes no such value.
-    pub(super) fn set(&self, config: &mut Config, value: &str) -> bool {
+    pub(super) fn set(&self, config: &mut TcpConfig, value: &str) -> bool {
         let mut changed = config.clone();
         let done = (self.set)(&mut changed, value).is_some();
         if done {
@@ -37,7 +36,7 @@ impl Knob {
 
     /// The text of the knob's value, which sets it to the same again.
     #[must_use]
-    pub fn text_of(&self, config: &Config) -> String {
+    pub fn text_of(&self, config: &TcpConfig) -> String {
         (self.text)(config)
     }
 }
@@ -106,10 +105,16 @@ macro_rules! buffer {
 
 const PAWS: [(&str, Paws); 3] =
     [("before", Paws::BeforePrediction), ("after", Paws::AfterPrediction), ("off", Paws::Off)];
-const LAWS: [(&str, Law); 3] =
-    [("cubic", Law::Cubic), ("reno", Law::Reno), ("net3-reno", Law::Net3Reno)];
-const REPAIRS: [(&str, Repair); 3] =
-    [("new-reno", Repair::NewReno), ("net3", Repair::Net3), ("sack", Repair::Sack)];
+const LAWS: [(&str, CongestionControl); 3] = [
+    ("cubic", CongestionControl::Cubic),
+    ("reno", CongestionControl::Reno),
+    ("net3-reno", CongestionControl::Net3Reno),
+];
+const REPAIRS: [(&str, LossRecovery); 3] = [
+    ("new-reno", LossRecovery::NewReno),
+    ("net3", LossRecovery::Net3),
+    ("sack", LossRecovery::Sack),
+];
 const MODES: [(&str, NotificationMode); 3] = [
     ("draft-safe", NotificationMode::DraftSafe),
     ("paper", NotificationMode::Paper),

@@ -1,11 +1,12 @@
 use proptest::prelude::*;
 use windfall_base::Duration;
-use windfall_tcp::config::{AckPolicy, NotificationMode, Paws, Reaction, Repair};
-use windfall_tcp::congestion::Law;
+use windfall_tcp::{
+    AckPolicy, CongestionControl, LossRecovery, NotificationMode, Paws, Reaction, TimeoutConfig,
+};
 
 use super::{KNOBS, TcpPreset, TcpSettings};
 
-fn config(text: &str) -> windfall_tcp::Config {
+fn config(text: &str) -> windfall_tcp::TcpConfig {
     text.parse::<TcpSettings>().expect(text).config().clone()
 }
 
@@ -42,7 +43,10 @@ fn values(knob: &str) -> &'static [&'static str] {
 #[test]
 fn a_set_and_its_exceptions_become_knobs() {
     let config = config("newreno, min-rto=500ms ,paws=after,delayed-ack=time:300ms,");
-    assert_eq!((config.law, config.repair, config.sack), (Law::Reno, Repair::NewReno, false));
+    assert_eq!(
+        (config.law, config.repair, config.sack),
+        (CongestionControl::Reno, LossRecovery::NewReno, false)
+    );
     assert_eq!(config.timeout.minimum, Duration::from_millis(500));
     assert_eq!(config.paws, Paws::AfterPrediction);
     assert_eq!(config.acks, AckPolicy::TimeOnly { interval: Duration::from_millis(300) });
@@ -51,7 +55,7 @@ fn a_set_and_its_exceptions_become_knobs() {
 /// A field that is added to the configuration stops this from compiling until it has a knob.
 #[test]
 fn every_field_has_a_knob() {
-    let windfall_tcp::Config {
+    let windfall_tcp::TcpConfig {
         mss: _,
         send_buffer: _,
         receive_buffer: _,
@@ -64,14 +68,7 @@ fn every_field_has_a_knob() {
         template: _,
         acks: _,
         nagle: _,
-        timeout:
-            windfall_tcp::rtt::TimeoutConfig {
-                initial: _,
-                minimum: _,
-                maximum: _,
-                tick: _,
-                in_ticks: _,
-            },
+        timeout: TimeoutConfig { initial: _, minimum: _, maximum: _, tick: _, in_ticks: _ },
         law: _,
         byte_counting: _,
         initial_window: _,
@@ -86,7 +83,7 @@ fn every_field_has_a_knob() {
         time_wait: _,
         fin_wait: _,
         corruption:
-            windfall_tcp::config::Corruption {
+            windfall_tcp::Corruption {
                 detect: _,
                 notify: _,
                 mode: _,
@@ -102,10 +99,10 @@ fn every_field_has_a_knob() {
 #[test]
 fn silence_is_the_default() {
     for text in ["", "cubic", " , "] {
-        assert_eq!(config(text), windfall_tcp::Config::default(), "{text:?}");
+        assert_eq!(config(text), windfall_tcp::TcpConfig::default(), "{text:?}");
     }
-    assert_eq!(config("net3-reno"), windfall_tcp::Config::net3_reno());
-    assert_eq!(config("sack"), windfall_tcp::Config::new_reno());
+    assert_eq!(config("net3-reno"), windfall_tcp::TcpConfig::net3_reno());
+    assert_eq!(config("sack"), windfall_tcp::TcpConfig::new_reno());
 }
 
 #[test]

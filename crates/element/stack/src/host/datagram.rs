@@ -1,7 +1,7 @@
 //! The transport headers of a host: writing them for what sockets send, and judging what arrives.
 
 use windfall_base::{Check, Damage, DropReason, Transport};
-use windfall_ip::{Datagram, ErrorReport};
+use windfall_ip::{ErrorReport, IpDatagram};
 use windfall_wire_net::udplite::Coverage;
 use windfall_wire_net::{
     Addresses, Icmpv4Repr, Icmpv6Repr, Protocol, UdpLitePacket, UdpLiteRepr, UdpPacket, UdpRepr,
@@ -63,7 +63,7 @@ pub(super) fn header(
 
 //= S0.5
 /// Judges what arrived; `NoListener` if nobody here speaks its protocol.
-pub(super) fn read(datagram: &Datagram) -> Result<Arrival, DropReason> {
+pub(super) fn read(datagram: &IpDatagram) -> Result<Arrival, DropReason> {
     match datagram.protocol {
         Protocol::UDP => read_udp(datagram),
         Protocol::UDP_LITE => read_udplite(datagram),
@@ -84,7 +84,7 @@ pub(super) fn read(datagram: &Datagram) -> Result<Arrival, DropReason> {
     }
 }
 
-fn read_udp(datagram: &Datagram) -> Result<Arrival, DropReason> {
+fn read_udp(datagram: &IpDatagram) -> Result<Arrival, DropReason> {
     let [head, tail] = datagram.slices();
     let packet = UdpPacket::new(head).map_err(|_| DropReason::Malformed)?;
     if datagram.damage.missing > 0 {
@@ -107,7 +107,7 @@ fn read_udp(datagram: &Datagram) -> Result<Arrival, DropReason> {
     })
 }
 
-fn read_udplite(datagram: &Datagram) -> Result<Arrival, DropReason> {
+fn read_udplite(datagram: &IpDatagram) -> Result<Arrival, DropReason> {
     let ([head, tail], have) = (datagram.slices(), datagram.have());
     let packet = UdpLitePacket::truncated(head, datagram.len).map_err(|error| match error {
         WireError::Length { .. } => DropReason::UdpLiteCoverage,

@@ -48,13 +48,13 @@ pub enum HostEventKind {
         len: usize,
     },
     /// Something else happened in the internet layer.
-    Internet(windfall_ip::EventKind),
+    Internet(windfall_ip::IpEventKind),
 }
 
-impl From<windfall_ip::Event> for HostEvent {
-    fn from(event: windfall_ip::Event) -> Self {
+impl From<windfall_ip::IpEvent> for HostEvent {
+    fn from(event: windfall_ip::IpEvent) -> Self {
         let kind = match event.kind {
-            windfall_ip::EventKind::Dropped { tag, reason, len } => {
+            windfall_ip::IpEventKind::Dropped { tag, reason, len } => {
                 HostEventKind::Dropped { tag, reason, len }
             }
             other => HostEventKind::Internet(other),

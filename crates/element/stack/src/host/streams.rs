@@ -8,11 +8,10 @@ use core::net::{IpAddr, SocketAddr};
 use bytes::Bytes;
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Instant, Seed, SocketError, SocketEvent, SocketId};
-use windfall_ip::{Datagram, ErrorReport, Problem};
-use windfall_tcp::lookup::Lookup;
+use windfall_ip::{ErrorReport, IpDatagram, Problem};
 use windfall_tcp::{
-    Arrival, Config, Connection, ConnectionId, Endpoint, Event, Listener, OpenError, TcpError,
-    Transmit,
+    Connection, ConnectionHandle, Listener, Lookup, OpenError, SegmentMeta, TcpConfig, TcpEndpoint,
+    TcpError, TcpEvent, TcpTransmit,
 };
 
 use super::sockets::AppId;
@@ -28,7 +27,7 @@ enum Stream {
     Listening(SocketAddr),
     /// It is one end of a connection.
     Open {
-        id: ConnectionId,
+        id: ConnectionHandle,
         /// What found no room in the send buffer yet.
         waiting: VecDeque<Bytes>,
         /// The stream ends behind it.
@@ -48,7 +47,7 @@ struct Held {
 }
 
 impl Stream {
-    const fn open(id: ConnectionId) -> Self {
+    const fn open(id: ConnectionHandle) -> Self {
         Self::Open { id, waiting: VecDeque::new(), finishes: false, held: None }
     }
 }
@@ -56,19 +55,19 @@ impl Stream {
 /// The stream sockets of a host.
 #[derive(Debug)]
 pub(super) struct Streams {
-    tcp: Endpoint,
-    config: Config,
+    tcp: TcpEndpoint,
+    config: TcpConfig,
     sockets: BTreeMap<Name, Stream>,
-    names: BTreeMap<ConnectionId, Name>,
+    names: BTreeMap<ConnectionHandle, Name>,
     /// The last name given to a connection that somebody else opened.
     last_name: u32,
     events: VecDeque<(AppId, SocketEvent)>,
 }
 
 impl Streams {
-    pub(super) fn new(config: Config, seed: Seed) -> Self {
+    pub(super) fn new(config: TcpConfig, seed: Seed) -> Self {
         Self {
-            tcp: Endpoint::new(seed, "tcp", Lookup::Hashed),
+            tcp: TcpEndpoint::new(seed, "tcp", Lookup::Hashed),
             config,
             sockets: BTreeMap::new(),
             names: BTreeMap::new(),
@@ -86,10 +85,10 @@ impl Streams {
     }
 
     /// The knobs for a link that carries packets of `mtu` bytes.
-    fn config_for(&self, mtu: usize, local: IpAddr) -> Arc<Config> {
+    fn config_for(&self, mtu: usize, local: IpAddr) -> Arc<TcpConfig> {
         let headers = if local.is_ipv4() { 40 } else { 60 };
         let most = mtu.saturating_sub(headers).min(usize::from(u16::MAX)) as u16;
-        Arc::new(Config { mss: self.config.mss.min(most), ..self.config.clone() })
+        Arc::new(TcpConfig { mss: self.config.mss.min(most), ..self.config.clone() })
     }
 
     pub(super) fn holds(&self, name: Name) -> bool {
@@ -198,7 +197,7 @@ impl Streams {
     }
 
     /// Gives the application all that can be read.
-    fn hand_up(&mut self, id: ConnectionId, (app, socket): Name) {
+    fn hand_up(&mut self, id: ConnectionHandle, (app, socket): Name) {
         while let Ok(Some(data)) = self.tcp.read(id, usize::MAX) {
             self.events.push_back((app, SocketEvent::Stream { socket, data }));
         }
@@ -254,9 +253,13 @@ impl Streams {
         self.events.push_back((app, SocketEvent::Failed { socket, error }));
     }
 
-    pub(super) fn receive(&mut self, now: Instant, datagram: &Datagram) -> Result<(), DropReason> {
+    pub(super) fn receive(
+        &mut self,
+        now: Instant,
+        datagram: &IpDatagram,
+    ) -> Result<(), DropReason> {
         let missing = datagram.damage.missing;
-        let arrival = Arrival { addresses: datagram.addresses, ecn: datagram.ecn(), missing };
+        let arrival = SegmentMeta { addresses: datagram.addresses, ecn: datagram.ecn(), missing };
         self.tcp.handle_segment(now, &arrival, &datagram.content())
     }
 
@@ -285,7 +288,7 @@ impl Streams {
         self.tcp.poll_timeout()
     }
 
-    pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+    pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<TcpTransmit> {
         self.tcp.poll_transmit(now)
     }
 
@@ -298,24 +301,24 @@ impl Streams {
         self.events.pop_front()
     }
 
-    fn translate(&mut self, now: Instant, id: ConnectionId, event: Event) {
-        if event == Event::Accepted {
+    fn translate(&mut self, now: Instant, id: ConnectionHandle, event: TcpEvent) {
+        if event == TcpEvent::Accepted {
             return self.accept(now, id);
         }
         let Some(&name) = self.names.get(&id) else { return };
         let (app, socket) = name;
         let told = match event {
-            Event::Connected => SocketEvent::Connected { socket },
-            Event::Accepted => return,
-            Event::Readable if self.held(name).is_some() => return,
-            Event::Readable => return self.hand_up(id, name),
-            Event::Writable => return self.push(name),
-            Event::PeerFinished => match self.held(name) {
+            TcpEvent::Connected => SocketEvent::Connected { socket },
+            TcpEvent::Accepted => return,
+            TcpEvent::Readable if self.held(name).is_some() => return,
+            TcpEvent::Readable => return self.hand_up(id, name),
+            TcpEvent::Writable => return self.push(name),
+            TcpEvent::PeerFinished => match self.held(name) {
                 Some(held) => return held.finished = true,
                 None => SocketEvent::Finished { socket },
             },
-            Event::Closed(None) => SocketEvent::Closed { socket },
-            Event::Closed(Some(error)) => {
+            TcpEvent::Closed(None) => SocketEvent::Closed { socket },
+            TcpEvent::Closed(Some(error)) => {
                 let error = match error {
                     TcpError::Refused => SocketError::PortClosed,
                     TcpError::Reset | TcpError::Aborted => SocketError::Reset,
@@ -333,7 +336,7 @@ impl Streams {
     }
 
     /// Gives a connection that somebody opened to the socket that listens for it.
-    fn accept(&mut self, now: Instant, id: ConnectionId) {
+    fn accept(&mut self, now: Instant, id: ConnectionHandle) {
         let Some(path) = self.tcp.connection(id).map(Connection::path).copied() else { return };
         let listens = |(_, stream): &(&Name, &Stream)| match stream {
             Stream::Listening(local) => {

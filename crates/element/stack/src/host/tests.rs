@@ -1,5 +1,5 @@
 use windfall_base::{Check, Damage, Payload, RxVector, Stream, Tag, Transport};
-use windfall_ip::{EventKind, InterfaceConfig, Prefix, Route};
+use windfall_ip::{IpEventKind, IpInterfaceConfig, Prefix, Route};
 use windfall_testkit::laws;
 
 use super::*;
@@ -13,18 +13,18 @@ fn prefix(text: &str) -> Prefix {
     text.parse().expect("a prefix")
 }
 
-fn interface(addresses: &[&str], mtu: usize) -> InterfaceConfig {
-    InterfaceConfig { addresses: addresses.iter().map(|text| prefix(text)).collect(), mtu }
+fn interface(addresses: &[&str], mtu: usize) -> IpInterfaceConfig {
+    IpInterfaceConfig { addresses: addresses.iter().map(|text| prefix(text)).collect(), mtu }
 }
 
-fn config(interfaces: Vec<InterfaceConfig>, routes: &[(&str, usize)]) -> HostConfig {
+fn config(interfaces: Vec<IpInterfaceConfig>, routes: &[(&str, usize)]) -> HostConfig {
     let route = |(to, interface): &(&str, usize)| Route { to: prefix(to), interface: *interface };
     HostConfig {
-        internet: windfall_ip::Config {
+        internet: windfall_ip::IpConfig {
             forwarding: interfaces.len() > 1,
             interfaces,
             routes: routes.iter().map(route).collect(),
-            ..windfall_ip::Config::default()
+            ..windfall_ip::IpConfig::default()
         },
         ..HostConfig::default()
     }
@@ -324,7 +324,7 @@ fn routers_between_pass_packets_on_and_tell_the_path_mtu() {
         assert!(row.received(3).is_empty());
         assert_eq!(row.dropped(1, DropReason::TooBig), 1);
         let learned = core::iter::from_fn(|| row.hosts[0].poll_event()).any(|event| {
-            matches!(event.kind, HostEventKind::Internet(EventKind::PathMtu { mtu: 1280, .. }))
+            matches!(event.kind, HostEventKind::Internet(IpEventKind::PathMtu { mtu: 1280, .. }))
         });
         assert!(learned);
         assert!(row.events(0).is_empty(), "a path MTU is no failure");

@@ -4,7 +4,7 @@ use core::net::Ipv4Addr;
 
 use windfall_base::{Seed, Stream};
 use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict};
-use windfall_tcp::lookup::{Key, Lookup, LookupCounts};
+use windfall_tcp::{ConnectionKey, Lookup, LookupCounts};
 
 use crate::error::Error;
 use crate::figure::{Basis, Context, Effort, Figure};
@@ -128,13 +128,13 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
 
 /// Looks every segment of a trace up.
 fn look_up(lookup: Lookup, connections: u32, trace: &[u32]) -> LookupCounts {
-    let key = |number: u32| Key {
+    let key = |number: u32| ConnectionKey {
         local: Ipv4Addr::new(192, 0, 2, 1).into(),
         remote: Ipv4Addr::from_bits(0x0a00_0000 + number / 8).into(),
         local_port: 80,
         remote_port: 40_000 + (number % 8) as u16,
     };
-    let mut table = windfall_tcp::lookup::Table::new(lookup, [3, 5]);
+    let mut table = windfall_tcp::ConnectionTable::new(lookup, [3, 5]);
     (0..connections).for_each(|number| table.insert(key(number), number));
     for &number in trace {
         let _ = table.find(&key(number));

@@ -11,11 +11,11 @@ use windfall_wire_net::{
     ipv6,
 };
 
-use super::{Datagram, GATHERED, Layer, Transit, Upward};
-use crate::event::EventKind;
+use super::{GATHERED, IpDatagram, Layer, Transit, Upward};
+use crate::event::IpEventKind;
 use crate::fragment;
-use crate::reassembly::{Abandoned, Key, Outcome, Piece};
-use crate::report::{Fault, Problem};
+use crate::reassembly::{Abandoned, FragmentKey, Piece, ReassemblyOutcome};
+use crate::report::{HeaderFault, Problem};
 
 /// Where the payload length stands in an IPv6 header.
 const PAYLOAD_LENGTH: usize = 4;
@@ -99,7 +99,7 @@ impl Layer {
             return self.drop_transit(now, &transit, DropReason::Truncated);
         }
         let protocol = packet.protocol();
-        let key = Key {
+        let key = FragmentKey {
             addresses: Addresses::V4 { src, dst },
             protocol: Some(protocol),
             identification: packet.identification().into(),
@@ -133,7 +133,7 @@ impl Layer {
         if transit.payload.len() < reading.total {
             return self.drop_transit(now, &transit, DropReason::Truncated);
         }
-        let key = Key {
+        let key = FragmentKey {
             addresses: reading.addresses,
             protocol: None,
             identification: fragment.identification,
@@ -160,12 +160,12 @@ impl Layer {
         let parameter = |fault, offset| Problem::Parameter { fault, pointer: at(offset) };
         let problem = match error {
             WalkError::Wire(_) => None,
-            WalkError::Misplaced { at, .. } => Some(parameter(Fault::NextHeader, at)),
-            WalkError::Routing { at, .. } => Some(parameter(Fault::Field, at)),
+            WalkError::Misplaced { at, .. } => Some(parameter(HeaderFault::NextHeader, at)),
+            WalkError::Routing { at, .. } => Some(parameter(HeaderFault::Field, at)),
             // The two upper bits of the type say whether the source wants to know.
             WalkError::Option { kind, at } => match kind >> 6 {
-                0b10 => Some(parameter(Fault::Option, at)),
-                0b11 if !is_to_many(&transit.payload) => Some(parameter(Fault::Option, at)),
+                0b10 => Some(parameter(HeaderFault::Option, at)),
+                0b11 if !is_to_many(&transit.payload) => Some(parameter(HeaderFault::Option, at)),
                 _ => None,
             },
         };
@@ -190,14 +190,15 @@ impl Layer {
         shift(&mut damage, start, have);
         damage.missing = (len - have) as u32;
         let addresses = reading.addresses;
-        let datagram = Datagram { interface, addresses, protocol, len, damage, tag, packet, start };
+        let datagram =
+            IpDatagram { interface, addresses, protocol, len, damage, tag, packet, start };
         match protocol {
             Protocol::ICMP | Protocol::ICMPV6 => self.receive_message(now, datagram),
             _ => self.hand_up(datagram),
         }
     }
 
-    pub(super) fn hand_up(&mut self, datagram: Datagram) {
+    pub(super) fn hand_up(&mut self, datagram: IpDatagram) {
         self.datagrams += 1;
         self.upward.push_back(Upward::Datagram(datagram));
     }
@@ -206,7 +207,7 @@ impl Layer {
         &mut self,
         now: Instant,
         transit: &Transit,
-        key: Key,
+        key: FragmentKey,
         start: usize,
         piece: impl FnOnce(Bytes, Damage, Option<windfall_base::Tag>) -> Piece,
     ) {
@@ -215,12 +216,12 @@ impl Layer {
         shift(&mut damage, start, len - start);
         let data = transit.payload.slice(start..len);
         match self.reassembler.insert(now, key, piece(data, damage, tag)) {
-            Outcome::Held => {}
-            Outcome::Complete(whole) => {
+            ReassemblyOutcome::Held => {}
+            ReassemblyOutcome::Complete(whole) => {
                 // The fragments ended here as they should; what they carried lives on as one.
                 self.given += whole.fragments as u64 - 1;
                 let (fragments, len) = (whole.fragments, whole.data.len());
-                self.note(now, EventKind::Reassembled { tag, fragments, len });
+                self.note(now, IpEventKind::Reassembled { tag, fragments, len });
                 let Some(header) = whole_header(&whole.header, len) else {
                     return self.discard(now, tag, len, DropReason::Malformed);
                 };
@@ -232,10 +233,12 @@ impl Layer {
                 unshift(&mut transit.damage, header_len);
                 self.deliver_reassembled(now, transit, &reading, protocol, header_len);
             }
-            Outcome::Duplicate => self.discard(now, tag, len, DropReason::Duplicate),
-            Outcome::OddLength => self.refuse_fragment(now, transit, PAYLOAD_LENGTH),
-            Outcome::TooLong => self.refuse_fragment(now, transit, start - FRAGMENT_FIELD),
-            Outcome::Contradiction(abandoned) => {
+            ReassemblyOutcome::Duplicate => self.discard(now, tag, len, DropReason::Duplicate),
+            ReassemblyOutcome::OddLength => self.refuse_fragment(now, transit, PAYLOAD_LENGTH),
+            ReassemblyOutcome::TooLong => {
+                self.refuse_fragment(now, transit, start - FRAGMENT_FIELD)
+            }
+            ReassemblyOutcome::Contradiction(abandoned) => {
                 self.abandon(now, abandoned, DropReason::Malformed);
                 self.discard(now, tag, len, DropReason::Malformed);
             }
@@ -247,7 +250,7 @@ impl Layer {
     fn refuse_fragment(&mut self, now: Instant, transit: &Transit, pointer: usize) {
         let [head, _] = transit.payload.slices();
         if let Ok(IpPacket::V6(_)) = IpPacket::new(head) {
-            let problem = Problem::Parameter { fault: Fault::Field, pointer };
+            let problem = Problem::Parameter { fault: HeaderFault::Field, pointer };
             return self.return_transit(now, transit, DropReason::Malformed, problem);
         }
         self.drop_transit(now, transit, DropReason::Malformed);
@@ -320,7 +323,7 @@ impl Layer {
         }
         let tag = transit.tag;
         let payload = take_hop(transit.payload);
-        self.note(now, EventKind::Forwarded { tag, interface, len: total });
+        self.note(now, IpEventKind::Forwarded { tag, interface, len: total });
         if total <= mtu {
             return self.transmit.push_back((interface, payload));
         }

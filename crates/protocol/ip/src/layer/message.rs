@@ -8,8 +8,8 @@ use windfall_wire_net::{
     Addresses, Ecn, Icmpv4Packet, Icmpv4Repr, Icmpv6Packet, Icmpv6Repr, IpPacket, Protocol,
 };
 
-use super::{Datagram, Layer, Outbound, Upward};
-use crate::event::EventKind;
+use super::{IpDatagram, Layer, Outbound, Upward};
+use crate::event::IpEventKind;
 use crate::report::{self, Problem};
 
 /// What an ICMP message is to this station.
@@ -26,7 +26,7 @@ enum Meaning {
 
 impl Layer {
     /// Takes an ICMP message to this station.
-    pub(super) fn receive_message(&mut self, now: Instant, datagram: Datagram) {
+    pub(super) fn receive_message(&mut self, now: Instant, datagram: IpDatagram) {
         let len = datagram.packet.len();
         if datagram.damage.missing > 0 {
             return self.discard(now, datagram.tag, len, DropReason::Truncated);
@@ -75,7 +75,7 @@ impl Layer {
     fn receive_error(
         &mut self,
         now: Instant,
-        datagram: &Datagram,
+        datagram: &IpDatagram,
         bytes: &Bytes,
         problem: Option<Problem>,
     ) {
@@ -88,7 +88,7 @@ impl Layer {
         if let Some(Problem::TooBig { mtu }) = problem {
             let to = report.addresses.dst();
             if let Some(mtu) = self.path_mtus.learn(now, to, mtu, report.len) {
-                self.note(now, EventKind::PathMtu { to, mtu });
+                self.note(now, IpEventKind::PathMtu { to, mtu });
             }
         }
         self.upward.push_back(Upward::Report(report));
@@ -119,7 +119,7 @@ impl Layer {
         let quoted = Payload::from(start.clone());
         let Some((header, data)) = report::message(&addresses, problem, &quoted) else { return };
         let protocol = if to.is_ipv4() { Protocol::ICMP } else { Protocol::ICMPV6 };
-        self.note(now, EventKind::Reported { to, problem });
+        self.note(now, IpEventKind::Reported { to, problem });
         // A message without a route is a drop, and counted.
         let _ = self.send(
             now,

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use windfall_base::{Damage, DropReason, Instant, Payload, Tag};
 use windfall_wire_net::{Addresses, Ipv4Repr, Ipv6Repr, WireError, ipv6};
 
-use super::{Layer, Outbound, SendError, Transit};
-use crate::event::EventKind;
+use super::{IpSendError, Layer, Outbound, Transit};
+use crate::event::IpEventKind;
 use crate::fragment;
 
 /// The header of a packet that starts here.
@@ -18,10 +18,10 @@ enum Header {
 
 impl Layer {
     /// Sends a packet that starts here, in fragments if need be.
-    pub(super) fn send(&mut self, now: Instant, packet: Outbound<'_>) -> Result<(), SendError> {
+    pub(super) fn send(&mut self, now: Instant, packet: Outbound<'_>) -> Result<(), IpSendError> {
         let destination = packet.addresses.dst();
         let len = packet.header.len() + packet.data.len();
-        let header = self.header_for(&packet, len).map_err(|_| SendError::TooLong(len))?;
+        let header = self.header_for(&packet, len).map_err(|_| IpSendError::TooLong(len))?;
         self.taken += 1;
         if self.is_local(destination) {
             let payload = whole(&header, packet.header, packet.data);
@@ -32,7 +32,7 @@ impl Layer {
         let total = header.len() + len;
         let Some(interface) = self.routes.lookup(destination) else {
             self.discard(now, None, total, DropReason::NoRoute);
-            return Err(SendError::NoRoute(destination));
+            return Err(IpSendError::NoRoute(destination));
         };
         let link = self.config.interfaces[interface].mtu;
         let mtu = self.path_mtus.get(now, destination, link);
@@ -90,7 +90,7 @@ impl Layer {
         fragments: Vec<Payload>,
     ) {
         self.taken += fragments.len() as u64 - 1;
-        self.note(now, EventKind::Fragmented { tag, fragments: fragments.len() });
+        self.note(now, IpEventKind::Fragmented { tag, fragments: fragments.len() });
         self.transmit.extend(fragments.into_iter().map(|fragment| (interface, fragment)));
     }
 

@@ -6,18 +6,18 @@ use windfall_wire_net::{
 };
 
 use super::*;
-use crate::report::Fault;
+use crate::report::HeaderFault;
 
 const NOW: Instant = Instant::from_nanos(5);
 
 fn layer(forwarding: bool) -> Layer {
-    let interface = |address: &str, v6: &str| InterfaceConfig {
+    let interface = |address: &str, v6: &str| IpInterfaceConfig {
         addresses: vec![address.parse().expect("a prefix"), v6.parse().expect("a prefix")],
         mtu: 1500,
     };
     let interfaces =
         vec![interface("10.0.0.1/24", "fd00::1/64"), interface("10.1.0.1/24", "fd01::1/64")];
-    Layer::new(Config { interfaces, forwarding, ..Config::default() }, Seed(1))
+    Layer::new(IpConfig { interfaces, forwarding, ..IpConfig::default() }, Seed(1))
 }
 
 fn v4(dst: [u8; 4], protocol: Protocol, data: &[u8], set: impl Fn(&mut Ipv4Repr)) -> Frame {
@@ -47,7 +47,7 @@ fn sent(layer: &mut Layer) -> Vec<(usize, Bytes)> {
 fn reported(layer: &mut Layer) -> Vec<Problem> {
     core::iter::from_fn(|| layer.poll_event())
         .filter_map(|event| match event.kind {
-            EventKind::Reported { problem, .. } => Some(problem),
+            IpEventKind::Reported { problem, .. } => Some(problem),
             _ => None,
         })
         .collect()
@@ -258,7 +258,7 @@ fn an_option_that_must_be_understood_is_answered_as_it_asks() {
         assert!(host.ledger().balances());
         reported(&mut host).pop()
     };
-    let unknown = Problem::Parameter { fault: Fault::Option, pointer: 42 };
+    let unknown = Problem::Parameter { fault: HeaderFault::Option, pointer: 42 };
     assert_eq!(problem("fd00::1", 0x45), None);
     assert_eq!(problem("fd00::1", 0x85), Some(unknown));
     assert_eq!(problem("fd00::1", 0xc5), Some(unknown));
@@ -275,7 +275,7 @@ fn an_impossible_fragment_is_answered_over_ipv6_only() {
         assert_eq!(host.ledger().drops.of(DropReason::Malformed), 1);
         reported(&mut host).pop()
     };
-    let field = |pointer| Some(Problem::Parameter { fault: Fault::Field, pointer });
+    let field = |pointer| Some(Problem::Parameter { fault: HeaderFault::Field, pointer });
     assert_eq!(problem([0, 1], 9), field(4));
     assert_eq!(problem([0xff, 0xf8], 8), field(42));
     let mut host = layer(false);

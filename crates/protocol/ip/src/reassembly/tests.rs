@@ -8,9 +8,9 @@ use super::*;
 const NOW: Instant = Instant::from_nanos(5);
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-fn key(identification: u32) -> Key {
+fn key(identification: u32) -> FragmentKey {
     let addresses = Addresses::V4 { src: Ipv4Addr::LOCALHOST, dst: Ipv4Addr::BROADCAST };
-    Key { addresses, protocol: Some(Protocol::UDP), identification }
+    FragmentKey { addresses, protocol: Some(Protocol::UDP), identification }
 }
 
 fn piece(offset: usize, len: usize, more: bool) -> Piece {
@@ -27,25 +27,30 @@ fn reassembler() -> Reassembler {
 fn impossible_lengths_are_refused() {
     let mut reassembler = reassembler();
     for bad in [piece(0, 9, true), piece(0, 0, true)] {
-        assert!(matches!(reassembler.insert(NOW, key(1), bad), Outcome::OddLength));
+        assert!(matches!(reassembler.insert(NOW, key(1), bad), ReassemblyOutcome::OddLength));
     }
     let long = piece(65_528, 8, false);
-    assert!(matches!(reassembler.insert(NOW, key(1), long), Outcome::TooLong));
+    assert!(matches!(reassembler.insert(NOW, key(1), long), ReassemblyOutcome::TooLong));
     assert_eq!((reassembler.held(), reassembler.deadline()), (0, None));
     // The longest there can be ends at byte 65 535.
-    assert!(matches!(reassembler.insert(NOW, key(1), piece(65_528, 7, false)), Outcome::Held));
+    assert!(matches!(
+        reassembler.insert(NOW, key(1), piece(65_528, 7, false)),
+        ReassemblyOutcome::Held
+    ));
 }
 
 #[test]
 fn an_exact_repetition_is_a_duplicate_and_an_overlap_poisons_the_packet() {
     let mut reassembler = reassembler();
     let mut insert = |piece| reassembler.insert(NOW, key(1), piece);
-    assert!(matches!(insert(piece(8, 16, true)), Outcome::Held));
-    assert!(matches!(insert(piece(8, 16, true)), Outcome::Duplicate));
-    let Outcome::Contradiction(gone) = insert(piece(16, 8, true)) else { panic!("an overlap") };
+    assert!(matches!(insert(piece(8, 16, true)), ReassemblyOutcome::Held));
+    assert!(matches!(insert(piece(8, 16, true)), ReassemblyOutcome::Duplicate));
+    let ReassemblyOutcome::Contradiction(gone) = insert(piece(16, 8, true)) else {
+        panic!("an overlap")
+    };
     assert_eq!(gone.pieces.len(), 1);
     // Even what would have completed the packet is not believed any more.
-    assert!(matches!(insert(piece(0, 8, true)), Outcome::Contradiction(_)));
+    assert!(matches!(insert(piece(0, 8, true)), ReassemblyOutcome::Contradiction(_)));
     assert_eq!(reassembler.held(), 0);
     assert!(reassembler.abandon(NOW + TIMEOUT).is_some_and(|gone| gone.pieces.is_empty()));
     assert_eq!(reassembler.used, 0);
@@ -61,7 +66,7 @@ fn two_ends_contradict_each_other() {
         let mut reassembler = reassembler();
         reassembler.insert(NOW, key(1), first);
         let second = reassembler.insert(NOW, key(1), second);
-        assert!(matches!(second, Outcome::Contradiction(_)));
+        assert!(matches!(second, ReassemblyOutcome::Contradiction(_)));
     }
 }
 
@@ -93,7 +98,10 @@ fn the_oldest_makes_room() {
     }
     assert_eq!(reassembler.held(), 2);
     // A second fragment of the packet given up starts anew and completes nothing.
-    assert!(matches!(reassembler.insert(NOW, key(0), piece(800, 8, false)), Outcome::Held));
+    assert!(matches!(
+        reassembler.insert(NOW, key(0), piece(800, 8, false)),
+        ReassemblyOutcome::Held
+    ));
 }
 
 #[test]
@@ -105,7 +113,9 @@ fn damage_keeps_its_place() {
     (suspect.damage.suspect, suspect.damage.corrected) = (vec![2..3, 5..99], 4);
     reassembler.insert(NOW, key(1), suspect);
     reassembler.insert(NOW, key(1), piece(0, 8, true));
-    let Outcome::Complete(whole) = reassembler.insert(NOW, key(1), bad) else { panic!("all") };
+    let ReassemblyOutcome::Complete(whole) = reassembler.insert(NOW, key(1), bad) else {
+        panic!("all")
+    };
     assert_eq!(whole.damage.suspect, [8..16, 18..19, 21..24]);
     assert_eq!((whole.damage.frame, whole.damage.corrected), (Check::Bad, 7));
 }
@@ -128,8 +138,8 @@ proptest! {
         let mut reassembler = reassembler();
         for (index, (_, piece)) in numbered.into_iter().enumerate() {
             match reassembler.insert(NOW, key(1), piece) {
-                Outcome::Held => prop_assert!(index + 1 < count),
-                Outcome::Complete(whole) => {
+                ReassemblyOutcome::Held => prop_assert!(index + 1 < count),
+                ReassemblyOutcome::Complete(whole) => {
                     prop_assert_eq!((index + 1, whole.fragments), (count, count));
                     let expected: Vec<_> = (0..at + last).map(|at| at as u8).collect();
                     prop_assert_eq!(&whole.data[..], &expected[..]);
@@ -153,10 +163,10 @@ proptest! {
             now += Duration::from_secs(pause);
             taken += 1;
             gone += match reassembler.insert(now, key(id), piece(offset * 8, len, more)) {
-                Outcome::Held => 0,
-                Outcome::Complete(whole) => whole.fragments,
-                Outcome::Duplicate | Outcome::OddLength | Outcome::TooLong => 1,
-                Outcome::Contradiction(abandoned) => 1 + abandoned.pieces.len(),
+                ReassemblyOutcome::Held => 0,
+                ReassemblyOutcome::Complete(whole) => whole.fragments,
+                ReassemblyOutcome::Contradiction(abandoned) => 1 + abandoned.pieces.len(),
+                _ => 1,
             };
             while let Some(abandoned) = reassembler.abandon(now) {
                 gone += abandoned.pieces.len();
@@ -181,9 +191,9 @@ fn the_first_piece_says_what_the_packet_is_and_all_of_them_how_good_it_is() {
     {
         let mut reassembler = reassembler();
         let late = of(8, false, Protocol::TCP, b"second", second);
-        assert!(matches!(reassembler.insert(NOW, key(1), late), Outcome::Held));
+        assert!(matches!(reassembler.insert(NOW, key(1), late), ReassemblyOutcome::Held));
         let early = of(0, true, Protocol::UDP, b"first", Check::Good);
-        let Outcome::Complete(whole) = reassembler.insert(NOW, key(1), early) else {
+        let ReassemblyOutcome::Complete(whole) = reassembler.insert(NOW, key(1), early) else {
             panic!("both are there")
         };
         assert_eq!((whole.protocol, &whole.header[..]), (Protocol::UDP, &b"first"[..]));
@@ -196,8 +206,8 @@ fn an_empty_last_piece_ends_the_packet() {
     for pieces in [[(0, 8, true), (8, 0, false)], [(8, 0, false), (0, 8, true)]] {
         let mut reassembler = reassembler();
         let [first, last] = pieces.map(|(offset, len, more)| piece(offset, len, more));
-        assert!(matches!(reassembler.insert(NOW, key(1), first), Outcome::Held));
-        let Outcome::Complete(whole) = reassembler.insert(NOW, key(1), last) else {
+        assert!(matches!(reassembler.insert(NOW, key(1), first), ReassemblyOutcome::Held));
+        let ReassemblyOutcome::Complete(whole) = reassembler.insert(NOW, key(1), last) else {
             panic!("both are there")
         };
         assert_eq!(whole.data.len(), 8);

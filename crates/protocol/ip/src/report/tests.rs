@@ -62,7 +62,7 @@ fn errors_are_never_reported_about_later_fragments_or_to_nobody_or_many() {
     assert!(!udp(HERE_6, many, Problem::NoPort));
     // The two exceptions of RFC 4443, section 2.4 (e.3).
     assert!(udp(HERE_6, many, Problem::TooBig { mtu: 1280 }));
-    let option = Problem::Parameter { fault: Fault::Option, pointer: 42 };
+    let option = Problem::Parameter { fault: HeaderFault::Option, pointer: 42 };
     assert!(udp(HERE_6, many, option));
 }
 
@@ -74,7 +74,7 @@ fn a_message_quotes_as_much_as_its_family_allows_and_says_what_it_means() {
         Problem::TooBig { mtu: 1400 },
         Problem::HopLimit,
         Problem::Reassembly,
-        Problem::Parameter { fault: Fault::Field, pointer: 40 },
+        Problem::Parameter { fault: HeaderFault::Field, pointer: 40 },
     ];
     for problem in problems {
         let packet = Payload::from(v4(HERE, THERE, Protocol::UDP, &[7; 1400], 0));

@@ -2,7 +2,7 @@
 
 use windfall_base::{Duration, Instant};
 
-use super::{Acknowledged, Controller, Loss};
+use super::{Acknowledged, CongestionController, Loss};
 
 /// The scale of the cubic, in segments per second cubed (RFC 9438, section 5).
 const C: f64 = 0.4;
@@ -11,7 +11,7 @@ const BETA: f64 = 0.7;
 
 /// The law of RFC 9438; windows within are in segments.
 #[derive(Clone, Debug)]
-pub struct Cubic {
+pub(crate) struct Cubic {
     mss: f64,
     initial: f64,
     window: f64,
@@ -38,7 +38,7 @@ struct Epoch {
 impl Cubic {
     /// Begins with a window of `initial` segments of `mss` bytes.
     #[must_use]
-    pub fn new(mss: u64, initial: u64) -> Self {
+    pub(crate) fn new(mss: u64, initial: u64) -> Self {
         Self {
             mss: mss as f64,
             initial: initial as f64,
@@ -85,7 +85,7 @@ impl Cubic {
     }
 }
 
-impl Controller for Cubic {
+impl CongestionController for Cubic {
     fn window(&self) -> u64 {
         (self.window * self.mss) as u64
     }

@@ -4,14 +4,14 @@
 //! sender back; after a pause it begins with one segment; half of *the smaller of the two windows*,
 //! in whole segments, becomes the threshold.
 
-use super::{Acknowledged, Controller, Loss};
+use super::{Acknowledged, CongestionController, Loss};
 
 /// The largest window: no scaling, 16 bits.
 const MOST: u64 = 65_535;
 
 /// The law of RFC 2001.
 #[derive(Clone, Debug)]
-pub struct Net3Reno {
+pub(crate) struct Net3Reno {
     mss: u64,
     window: u64,
     threshold: u64,
@@ -20,7 +20,7 @@ pub struct Net3Reno {
 impl Net3Reno {
     /// Begins with one segment of `mss` bytes.
     #[must_use]
-    pub const fn new(mss: u64) -> Self {
+    pub(crate) const fn new(mss: u64) -> Self {
         Self { mss, window: mss, threshold: MOST }
     }
 
@@ -30,7 +30,7 @@ impl Net3Reno {
     }
 }
 
-impl Controller for Net3Reno {
+impl CongestionController for Net3Reno {
     fn window(&self) -> u64 {
         self.window
     }

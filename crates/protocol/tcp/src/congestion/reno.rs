@@ -1,10 +1,10 @@
 //! Slow start and congestion avoidance as RFC 5681 has them, with byte counting by a switch.
 
-use super::{Acknowledged, Controller, Loss};
+use super::{Acknowledged, CongestionController, Loss};
 
 /// The law of RFC 5681; with NewReno or SACK recovery it is the TCP of the textbooks.
 #[derive(Clone, Debug)]
-pub struct Reno {
+pub(crate) struct Reno {
     mss: u64,
     initial: u64,
     window: u64,
@@ -20,7 +20,7 @@ pub struct Reno {
 impl Reno {
     /// Begins with a window of `initial` segments of `mss` bytes.
     #[must_use]
-    pub const fn new(mss: u64, initial: u64, byte_counting: bool) -> Self {
+    pub(crate) const fn new(mss: u64, initial: u64, byte_counting: bool) -> Self {
         let initial = initial * mss;
         Self {
             mss,
@@ -40,7 +40,7 @@ impl Reno {
     }
 }
 
-impl Controller for Reno {
+impl CongestionController for Reno {
     fn window(&self) -> u64 {
         self.window
     }

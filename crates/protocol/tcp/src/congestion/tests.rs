@@ -11,7 +11,7 @@ fn loss(in_flight: u64) -> Loss {
 #[test]
 fn slow_start_doubles_and_avoidance_adds_one_segment_per_round() {
     for byte_counting in [false, true] {
-        let mut reno = Law::Reno.start(1_000, 10, byte_counting);
+        let mut reno = CongestionControl::Reno.start(1_000, 10, byte_counting);
         (0..10).for_each(|_| reno.on_acknowledged(&ack(1_000)));
         assert_eq!(reno.window(), 20_000);
         reno.on_loss(&loss(20_000));
@@ -26,7 +26,7 @@ fn slow_start_doubles_and_avoidance_adds_one_segment_per_round() {
 fn byte_counting_makes_up_for_stretched_acknowledgments() {
     //= S2.47
     let window = |byte_counting| {
-        let mut reno = Law::Reno.start(1_000, 10, byte_counting);
+        let mut reno = CongestionControl::Reno.start(1_000, 10, byte_counting);
         (0..5).for_each(|_| reno.on_acknowledged(&ack(2_000)));
         reno.window()
     };
@@ -35,7 +35,7 @@ fn byte_counting_makes_up_for_stretched_acknowledgments() {
 
 #[test]
 fn after_a_timeout_slow_start_begins_with_one_segment() {
-    for law in [Law::Net3Reno, Law::Reno, Law::Cubic] {
+    for law in [CongestionControl::Net3Reno, CongestionControl::Reno, CongestionControl::Cubic] {
         let mut controller = law.start(1_000, 10, true);
         (0..30).for_each(|_| controller.on_acknowledged(&ack(1_000)));
         controller.on_timeout(&loss(30_000), true);
@@ -67,7 +67,7 @@ fn the_old_law_grows_by_a_segment_for_a_window_of_acknowledgments_above_the_thre
 
 #[test]
 fn a_window_that_does_not_hold_back_does_not_grow() {
-    for law in [Law::Reno, Law::Cubic] {
+    for law in [CongestionControl::Reno, CongestionControl::Cubic] {
         let mut controller = law.start(1_000, 10, true);
         controller.on_acknowledged(&Acknowledged { limited: false, ..ack(1_000) });
         assert_eq!(controller.window(), 10_000);
@@ -77,7 +77,12 @@ fn a_window_that_does_not_hold_back_does_not_grow() {
 /// A controller that has acknowledgments for a window's worth of segments in each round trip of
 /// 100 ms, one for `each` segments, from `at` until `seconds` later; returns the window in segments
 /// then.
-fn rounds(controller: &mut dyn Controller, at: &mut Instant, seconds: f64, each: u64) -> f64 {
+fn rounds(
+    controller: &mut dyn CongestionController,
+    at: &mut Instant,
+    seconds: f64,
+    each: u64,
+) -> f64 {
     let round = Duration::from_millis(100);
     let end = at.saturating_add(Duration::from_nanos((seconds * 1e9) as u64));
     while *at < end {
@@ -141,7 +146,7 @@ fn cubic_is_never_slower_than_reno_where_windows_are_small() {
 
 #[test]
 fn a_limit_lowers_the_window_and_never_below_one_segment() {
-    for law in [Law::Net3Reno, Law::Reno, Law::Cubic] {
+    for law in [CongestionControl::Net3Reno, CongestionControl::Reno, CongestionControl::Cubic] {
         let mut controller = law.start(1_000, 10, false);
         (0..20).for_each(|_| controller.on_acknowledged(&ack(1_000)));
         let before = controller.window();
@@ -156,7 +161,7 @@ fn a_limit_lowers_the_window_and_never_below_one_segment() {
 
 #[test]
 fn smaller_segments_leave_the_window_as_many_of_them() {
-    for law in [Law::Net3Reno, Law::Reno, Law::Cubic] {
+    for law in [CongestionControl::Net3Reno, CongestionControl::Reno, CongestionControl::Cubic] {
         let mut controller = law.start(1_000, 10, false);
         (0..20).for_each(|_| controller.on_acknowledged(&ack(1_000)));
         let segments = controller.window() / 1_000;
@@ -165,7 +170,7 @@ fn smaller_segments_leave_the_window_as_many_of_them() {
         assert_eq!(controller.window(), segments * 600, "{}", law.name());
         // And after a pause it begins with as many as at first, which for the old law is one.
         controller.on_idle();
-        let initial = if law == Law::Net3Reno { 1 } else { 10 };
+        let initial = if law == CongestionControl::Net3Reno { 1 } else { 10 };
         assert_eq!(controller.window(), initial * 600, "{}", law.name());
         controller.on_timeout(&loss(6_000), true);
         assert_eq!(controller.window(), 600, "{}", law.name());
@@ -175,7 +180,8 @@ fn smaller_segments_leave_the_window_as_many_of_them() {
 #[test]
 fn each_law_has_the_name_that_chooses_it() {
     assert_eq!(
-        [Law::Net3Reno, Law::Reno, Law::Cubic].map(Law::name),
+        [CongestionControl::Net3Reno, CongestionControl::Reno, CongestionControl::Cubic]
+            .map(CongestionControl::name),
         ["net3-reno", "reno", "cubic"]
     );
 }
@@ -183,7 +189,7 @@ fn each_law_has_the_name_that_chooses_it() {
 #[test]
 fn what_byte_counting_has_left_over_counts_for_the_next_segment() {
     // RFC 3465, section 2.1.
-    let mut reno = Law::Reno.start(1_000, 10, true);
+    let mut reno = CongestionControl::Reno.start(1_000, 10, true);
     reno.on_loss(&loss(20_000));
     reno.on_acknowledged(&ack(10_500));
     assert_eq!(reno.window(), 11_000);

@@ -3,11 +3,11 @@
 use windfall_base::{DropReason, Duration, Instant};
 use windfall_wire_net::TcpFlags;
 
-use super::{Connection, State};
-use crate::config::Repair;
+use super::{Connection, TcpState};
+use crate::config::LossRecovery;
 use crate::congestion::{Acknowledged, Loss};
 use crate::event::Signals;
-use crate::recovery::Progress;
+use crate::recovery::RecoveryProgress;
 use crate::segment::Segment;
 use crate::timers::Timer;
 
@@ -84,16 +84,18 @@ impl Connection {
         let flow = self.flow();
         match self.recovery.on_progress(acked, &flow) {
             // A SYN is no data: the window begins as it is (RFC 5681, section 3.1).
-            Progress::Normal if before.una == 0 => {}
-            Progress::Normal => {
+            RecoveryProgress::Normal if before.una == 0 => {}
+            RecoveryProgress::Normal => {
                 let rtt = self.rtt.smoothed();
                 self.law.on_acknowledged(&Acknowledged { now, bytes: acked, rtt, limited });
             }
-            Progress::Complete if self.config.repair == Repair::NewReno && !self.agreed.sack => {
+            RecoveryProgress::Complete
+                if self.config.repair == LossRecovery::NewReno && !self.agreed.sack =>
+            {
                 // RFC 6582, section 3.2, step 3: no burst after recovery.
                 self.law.limit((flow.max - flow.una).max(flow.mss) + flow.mss);
             }
-            Progress::Partial | Progress::Complete => {}
+            RecoveryProgress::Partial | RecoveryProgress::Complete => {}
         }
         self.timers.stop(Timer::Persist);
         if self.sender.una == self.sender.max {
@@ -208,6 +210,6 @@ impl Connection {
 
     /// Whether this end may still get acknowledgments for data.
     pub(super) const fn is_synchronised(&self) -> bool {
-        !matches!(self.state, State::SynSent | State::SynReceived | State::Closed)
+        !matches!(self.state, TcpState::SynSent | TcpState::SynReceived | TcpState::Closed)
     }
 }

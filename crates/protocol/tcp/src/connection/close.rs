@@ -2,7 +2,7 @@
 
 use windfall_base::Instant;
 
-use super::{Connection, Reset, State};
+use super::{Connection, Reset, TcpState};
 use crate::event::{Signals, TcpError};
 use crate::sequence::number;
 use crate::timers::Timer;
@@ -10,15 +10,15 @@ use crate::timers::Timer;
 impl Connection {
     /// Finishes sending: FIN follows what was written; receiving goes on.
     pub fn shutdown(&mut self) {
-        if self.sender.finished || self.state == State::Closed {
+        if self.sender.finished || self.state == TcpState::Closed {
             return;
         }
         self.sender.finished = true;
         match self.state {
-            State::SynSent if self.sender.max == 0 && self.sender.buffer.is_empty() => {
+            TcpState::SynSent if self.sender.max == 0 && self.sender.buffer.is_empty() => {
                 self.end(None);
             }
-            State::SynSent | State::SynReceived => {}
+            TcpState::SynSent | TcpState::SynReceived => {}
             _ => self.finish_sending(),
         }
     }
@@ -26,8 +26,8 @@ impl Connection {
     /// The state after this end has decided to finish.
     pub(super) fn finish_sending(&mut self) {
         match self.state {
-            State::Established => self.state = State::FinWait1,
-            State::CloseWait => self.state = State::LastAck,
+            TcpState::Established => self.state = TcpState::FinWait1,
+            TcpState::CloseWait => self.state = TcpState::LastAck,
             _ => {}
         }
     }
@@ -43,7 +43,7 @@ impl Connection {
             return;
         }
         self.shutdown();
-        if self.state == State::FinWait2 {
+        if self.state == TcpState::FinWait2 {
             self.timers.set(Timer::Linger, now.saturating_add(self.config.fin_wait));
         }
     }
@@ -51,8 +51,8 @@ impl Connection {
     /// Ends the connection at once, with a reset.
     pub fn abort(&mut self) {
         self.receiver.abandoned = true;
-        let opened = self.state != State::Closed && self.sender.max > 0;
-        if opened && !matches!(self.state, State::SynSent | State::TimeWait) {
+        let opened = self.state != TcpState::Closed && self.sender.max > 0;
+        if opened && !matches!(self.state, TcpState::SynSent | TcpState::TimeWait) {
             self.reset_other_end();
         }
         self.end(Some(TcpError::Aborted));
@@ -66,11 +66,11 @@ impl Connection {
 
     /// The connection is over.
     pub(super) fn end(&mut self, error: Option<TcpError>) {
-        if self.state == State::Closed {
+        if self.state == TcpState::Closed {
             return;
         }
-        let unheard_of = self.passive && self.state == State::SynReceived && !self.sends_early();
-        self.state = State::Closed;
+        let unheard_of = self.passive && self.state == TcpState::SynReceived && !self.sends_early();
+        self.state = TcpState::Closed;
         self.error = error;
         self.timers.stop_all();
         self.sender.buffer.release(u64::MAX);
@@ -93,10 +93,10 @@ impl Connection {
         self.signals.raise(Signals::FINISHED);
         self.owe_ack();
         match self.state {
-            State::SynReceived | State::Established => self.state = State::CloseWait,
-            State::FinWait1 if self.sender.is_finished() => self.wait_out(now),
-            State::FinWait1 => self.state = State::Closing,
-            State::FinWait2 => self.wait_out(now),
+            TcpState::SynReceived | TcpState::Established => self.state = TcpState::CloseWait,
+            TcpState::FinWait1 if self.sender.is_finished() => self.wait_out(now),
+            TcpState::FinWait1 => self.state = TcpState::Closing,
+            TcpState::FinWait2 => self.wait_out(now),
             _ => {}
         }
     }
@@ -104,21 +104,21 @@ impl Connection {
     /// This end's FIN is acknowledged.
     pub(super) fn fin_acknowledged(&mut self, now: Instant) {
         match self.state {
-            State::FinWait1 => {
-                self.state = State::FinWait2;
+            TcpState::FinWait1 => {
+                self.state = TcpState::FinWait2;
                 if self.receiver.abandoned {
                     self.timers.set(Timer::Linger, now.saturating_add(self.config.fin_wait));
                 }
             }
-            State::Closing => self.wait_out(now),
-            State::LastAck => self.end(None),
+            TcpState::Closing => self.wait_out(now),
+            TcpState::LastAck => self.end(None),
             _ => {}
         }
     }
 
     /// Waits until no old segment can be left (RFC 9293, section 3.6.1).
     pub(super) fn wait_out(&mut self, now: Instant) {
-        self.state = State::TimeWait;
+        self.state = TcpState::TimeWait;
         self.timers.stop_all();
         self.timers.set(Timer::Linger, now.saturating_add(self.config.time_wait));
     }

@@ -2,7 +2,7 @@
 
 use windfall_base::Instant;
 
-use super::{Connection, Due, State};
+use super::{Connection, Due, TcpState};
 use crate::event::TcpError;
 use crate::timers::Timer;
 
@@ -25,7 +25,7 @@ impl Connection {
 
     /// Nothing came back for what was sent (RFC 6298, section 5; RFC 5681, section 3.1).
     fn expire_retransmission(&mut self, now: Instant) {
-        let opening = matches!(self.state, State::SynSent | State::SynReceived);
+        let opening = matches!(self.state, TcpState::SynSent | TcpState::SynReceived);
         let most = if opening { self.config.syn_retries } else { self.config.retries };
         if self.sender.attempts >= most {
             self.give_up();

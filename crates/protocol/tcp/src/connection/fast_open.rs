@@ -11,7 +11,7 @@ use windfall_base::Instant;
 use windfall_wire_net::TcpFlags;
 use windfall_wire_net::tcp::FastOpenCookie;
 
-use super::{Connection, Due, State};
+use super::{Connection, Due, TcpState};
 use crate::event::Signals;
 use crate::segment::Segment;
 
@@ -88,7 +88,7 @@ impl Connection {
 
     /// Whether data may leave although the handshake has not ended.
     pub(super) fn sends_early(&self) -> bool {
-        self.state == State::SynReceived && self.fast_open == FastOpen::Early
+        self.state == TcpState::SynReceived && self.fast_open == FastOpen::Early
     }
 
     /// What the answer to this end's SYN brought beside the handshake: the server's first data.

@@ -11,7 +11,7 @@ use windfall_wire_net::tcp::{
 use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpHeaderBytes, TcpOptions, TcpRepr};
 
 use super::{Connection, Due, Reset};
-use crate::segment::Transmit;
+use crate::segment::TcpTransmit;
 use crate::sequence::number;
 use crate::timers::Timer;
 
@@ -31,7 +31,7 @@ impl Connection {
         flags: TcpFlags,
         options: &TcpOptions,
         data: Bytes,
-    ) -> Transmit {
+    ) -> TcpTransmit {
         self.operations.headers += 1;
         let acknowledges = flags.has(TcpFlags::ACK);
         let ack = if acknowledges { self.expected() } else { 0 };
@@ -53,7 +53,7 @@ impl Connection {
     }
 
     /// Writes what a connection sends outside of its order: a reset.
-    pub(super) fn write_reset(&mut self, Reset { seq, ends }: Reset) -> Transmit {
+    pub(super) fn write_reset(&mut self, Reset { seq, ends }: Reset) -> TcpTransmit {
         let flags = if ends { TcpFlags::RST | TcpFlags::ACK } else { TcpFlags::RST };
         let ack = if ends { number(self.receiver.origin, self.expected()) } else { Seq32(0) };
         let repr = TcpRepr {
@@ -69,7 +69,7 @@ impl Connection {
     }
 
     /// Writes a bare acknowledgment, with SACK blocks and notifications where there are any.
-    pub(super) fn write_ack(&mut self, now: Instant) -> Transmit {
+    pub(super) fn write_ack(&mut self, now: Instant) -> TcpTransmit {
         let notice = self.take_notice();
         let mut options = self.common_options(now);
         let mut ack = self.expected();
@@ -109,7 +109,7 @@ impl Connection {
         flags: TcpFlags,
         data: Bytes,
         fresh: bool,
-    ) -> Transmit {
+    ) -> TcpTransmit {
         let mut flags = flags | TcpFlags::ACK;
         if self.receiver.congested {
             flags |= TcpFlags::ECE;
@@ -153,7 +153,7 @@ impl Connection {
         flags: TcpFlags,
         data: Bytes,
         ecn: Ecn,
-    ) -> Transmit {
+    ) -> TcpTransmit {
         let ack = self.expected();
         let window = self.window_field();
         let clock = self.clock(now);
@@ -227,13 +227,13 @@ impl Connection {
         self.operations.sack_blocks += options.sack.len() as u64;
     }
 
-    fn seal(&mut self, repr: &TcpRepr, ecn: Ecn, data: Bytes) -> Transmit {
+    fn seal(&mut self, repr: &TcpRepr, ecn: Ecn, data: Bytes) -> TcpTransmit {
         let header = emit(repr, &self.config.corruption.kinds);
         self.finish(header, ecn, data)
     }
 
     /// The last touches, which depend on all the others: the detection option and the checksum.
-    fn finish(&mut self, mut header: TcpHeaderBytes, ecn: Ecn, data: Bytes) -> Transmit {
+    fn finish(&mut self, mut header: TcpHeaderBytes, ecn: Ecn, data: Bytes) -> TcpTransmit {
         let addresses: Addresses = self.path.addresses;
         let config = &self.config.corruption;
         if config.detect && !data.is_empty() {
@@ -244,7 +244,7 @@ impl Connection {
         fill_checksum(&addresses, &mut header, &data);
         self.operations.checksum_bytes += (header.len() + data.len()) as u64;
         self.operations.segments_sent += 1;
-        Transmit { addresses, ecn, header, data }
+        TcpTransmit { addresses, ecn, header, data }
     }
 
     /// An acknowledgment up to `ack` is on its way.

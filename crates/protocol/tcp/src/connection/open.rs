@@ -8,10 +8,10 @@ use windfall_wire_net::tcp::{Notification, Timestamps};
 use windfall_wire_net::{TcpFlags, TcpOptions};
 
 use super::fast_open::FastOpen;
-use super::{Agreed, Connection, Path, Reset, State};
-use crate::config::{Config, NotificationMode};
+use super::{Connection, NegotiatedOptions, Reset, SocketPair, TcpState};
+use crate::config::{NotificationMode, TcpConfig};
 use crate::event::{Signals, TcpError};
-use crate::segment::{Segment, Transmit};
+use crate::segment::{Segment, TcpTransmit};
 use crate::timers::Timer;
 
 /// The largest shift (RFC 7323, section 2.3).
@@ -20,20 +20,20 @@ const MAX_SHIFT: u8 = 14;
 impl Connection {
     /// Opens a connection actively; `origin` is its initial sequence number.
     #[must_use]
-    pub fn connect(config: Arc<Config>, path: Path, origin: Seq32, now: Instant) -> Self {
-        Self::new(config, path, origin, State::SynSent, now)
+    pub fn connect(config: Arc<TcpConfig>, path: SocketPair, origin: Seq32, now: Instant) -> Self {
+        Self::new(config, path, origin, TcpState::SynSent, now)
     }
 
     /// Opens a connection passively, from the SYN that asked for it.
     #[must_use]
     pub fn accept(
-        config: Arc<Config>,
-        path: Path,
+        config: Arc<TcpConfig>,
+        path: SocketPair,
         origin: Seq32,
         now: Instant,
         syn: &Segment,
     ) -> Self {
-        let mut connection = Self::new(config, path, origin, State::SynReceived, now);
+        let mut connection = Self::new(config, path, origin, TcpState::SynReceived, now);
         connection.take_syn(now, syn);
         connection
     }
@@ -41,8 +41,8 @@ impl Connection {
     /// Opens a connection from the acknowledgment of a SYN cookie: `syn` is the SYN as the cookie
     /// remembers it.
     pub(crate) fn resume(
-        config: Arc<Config>,
-        path: Path,
+        config: Arc<TcpConfig>,
+        path: SocketPair,
         origin: Seq32,
         now: Instant,
         syn: &Segment,
@@ -65,7 +65,7 @@ impl Connection {
             header.flags.has(capable)
         };
         let corruption = &config.corruption;
-        self.agreed = Agreed {
+        self.agreed = NegotiatedOptions {
             timestamps: config.timestamps && options.timestamps.is_some(),
             scaling: scaled,
             sack: config.sack && options.sack_permitted,
@@ -131,8 +131,8 @@ impl Connection {
     }
 
     /// The segment that opens: SYN, or SYN and ACK.
-    pub(super) fn send_syn(&mut self, now: Instant) -> Transmit {
-        let passive = self.state == State::SynReceived;
+    pub(super) fn send_syn(&mut self, now: Instant) -> TcpTransmit {
+        let passive = self.state == TcpState::SynReceived;
         let config = &self.config;
         let offers = |agreed: bool, wanted: bool| if passive { agreed } else { wanted };
         let corruption = &config.corruption;
@@ -216,7 +216,7 @@ impl Connection {
             return self.take_answer_data(now, seg);
         } else {
             // Both ends open at once: answer the SYN, which also repeats this end's.
-            self.state = State::SynReceived;
+            self.state = TcpState::SynReceived;
             self.sender.nxt = 0;
         }
         Ok(())
@@ -235,7 +235,7 @@ impl Connection {
         if !self.sends_early() {
             self.signals.raise(Signals::CONNECTED);
         }
-        self.state = State::Established;
+        self.state = TcpState::Established;
         // A timeout of a SYN leaves less trust in the initial window (RFC 6298, 5.7; RFC 5681).
         if self.sender.attempts > 0 {
             self.law.limit(self.sender.mss);

@@ -3,7 +3,7 @@
 use windfall_base::{DropReason, Instant};
 use windfall_wire_net::{Ecn, TcpFlags};
 
-use super::{Connection, State};
+use super::{Connection, TcpState};
 use crate::config::Paws;
 use crate::event::Signals;
 use crate::segment::Segment;
@@ -11,7 +11,7 @@ use crate::segment::Segment;
 impl Connection {
     /// Whether step H1, where it comes first, was taken before full processing.
     pub(super) fn prediction_applies(&self) -> bool {
-        self.config.prediction && self.state == State::Established
+        self.config.prediction && self.state == TcpState::Established
     }
 
     /// Takes the segment if it is the predicted one; `false` passes it on to full processing.

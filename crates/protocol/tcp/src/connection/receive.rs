@@ -3,7 +3,7 @@
 use windfall_base::{DropReason, Duration, Instant};
 use windfall_wire_net::{Ecn, TcpFlags};
 
-use super::{Connection, Due, Reset, State};
+use super::{Connection, Due, Reset, TcpState};
 use crate::config::{AckPolicy, Paws};
 use crate::event::{Signals, TcpError};
 use crate::segment::Segment;
@@ -32,7 +32,7 @@ impl Connection {
         if !seg.has_any(TcpFlags::ACK) {
             return Err(DropReason::TcpAcknowledgment);
         }
-        if self.state == State::SynReceived {
+        if self.state == TcpState::SynReceived {
             self.complete_opening(now, seg, start)?;
         }
         self.note_timestamp(now, seg, start);
@@ -85,7 +85,7 @@ impl Connection {
 
     /// A repeated SYN in front of what it opened is passed over, so that both may open at once.
     fn trim_syn(&self, seg: &mut Segment, start: u64) -> u64 {
-        if self.state == State::SynReceived && start == 0 && seg.has_any(TcpFlags::SYN) {
+        if self.state == TcpState::SynReceived && start == 0 && seg.has_any(TcpFlags::SYN) {
             let answers = seg.has_any(TcpFlags::ACK);
             if answers {
                 seg.header.flags = seg.header.flags - TcpFlags::SYN;
@@ -101,14 +101,14 @@ impl Connection {
         let edge = self.receiver.edge.max(next);
         if start + span < next || (start + span == next && span > 0) {
             if !seg.has_any(TcpFlags::RST) {
-                if self.state == State::SynReceived && seg.has_any(TcpFlags::SYN) {
+                if self.state == TcpState::SynReceived && seg.has_any(TcpFlags::SYN) {
                     // The answer to the SYN was lost: give it again.
                     self.sender.nxt = 0;
                 } else {
                     self.owe_ack();
                 }
                 self.report_duplicate(start.max(1)..start + seg.data.len() as u64);
-                if self.state == State::TimeWait {
+                if self.state == TcpState::TimeWait {
                     let linger = self.config.time_wait;
                     self.timers.set(Timer::Linger, self.heard.saturating_add(linger));
                 }
@@ -143,11 +143,11 @@ impl Connection {
             self.challenge(now);
             return Err(DropReason::TcpBlind);
         }
-        if self.state == State::TimeWait {
+        if self.state == TcpState::TimeWait {
             // A stray reset must not end the wait (RFC 1337).
             return Err(DropReason::TcpBlind);
         }
-        let opening = self.state == State::SynReceived;
+        let opening = self.state == TcpState::SynReceived;
         self.receiver.buffer.discard();
         self.end(Some(if opening { TcpError::Refused } else { TcpError::Reset }));
         Ok(())
@@ -193,7 +193,7 @@ impl Connection {
         seg: &mut Segment,
         start: u64,
     ) -> Result<(), DropReason> {
-        if matches!(self.state, State::Closed | State::SynSent) {
+        if matches!(self.state, TcpState::Closed | TcpState::SynSent) {
             return Ok(());
         }
         let data = core::mem::take(&mut seg.data);
@@ -201,10 +201,10 @@ impl Connection {
         let fin = seg.has_any(TcpFlags::FIN);
         let receives = matches!(
             self.state,
-            State::SynReceived | State::Established | State::FinWait1 | State::FinWait2
+            TcpState::SynReceived | TcpState::Established | TcpState::FinWait1 | TcpState::FinWait2
         );
         if !receives {
-            if self.state == State::TimeWait && (fin || end > start) {
+            if self.state == TcpState::TimeWait && (fin || end > start) {
                 self.owe_ack();
             }
             return Ok(());

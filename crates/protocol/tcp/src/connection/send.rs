@@ -5,8 +5,8 @@ use core::ops::Range;
 use windfall_base::Instant;
 use windfall_wire_net::{TcpFlags, TcpOptions};
 
-use super::{Connection, Due, State};
-use crate::segment::Transmit;
+use super::{Connection, Due, TcpState};
+use crate::segment::TcpTransmit;
 use crate::timers::Timer;
 
 /// What may be sent, before it is decided whether it should be.
@@ -17,18 +17,18 @@ struct Candidate {
 
 impl Connection {
     /// Yields the next segment to send; call until `None`.
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<TcpTransmit> {
         if let Some(seq) = self.sender.reset.take() {
             return Some(self.write_reset(seq));
         }
         match self.state {
-            State::Closed => return None,
-            State::SynSent | State::SynReceived if self.awaits_data() => return None,
-            State::SynSent | State::SynReceived if self.sender.nxt == 0 => {
+            TcpState::Closed => return None,
+            TcpState::SynSent | TcpState::SynReceived if self.awaits_data() => return None,
+            TcpState::SynSent | TcpState::SynReceived if self.sender.nxt == 0 => {
                 return Some(self.send_syn(now));
             }
-            State::SynSent => return None,
-            State::SynReceived if !self.sends_early() => return self.send_ack(now),
+            TcpState::SynSent => return None,
+            TcpState::SynReceived if !self.sends_early() => return self.send_ack(now),
             _ => {}
         }
         // News that a data segment has no room for go ahead on their own.
@@ -46,12 +46,12 @@ impl Connection {
         sent
     }
 
-    fn send_ack(&mut self, now: Instant) -> Option<Transmit> {
+    fn send_ack(&mut self, now: Instant) -> Option<TcpTransmit> {
         (self.receiver.due == Due::Now).then(|| self.write_ack(now))
     }
 
     /// A data segment or FIN, if one may leave.
-    fn send_data(&mut self, now: Instant) -> Option<Transmit> {
+    fn send_data(&mut self, now: Instant) -> Option<TcpTransmit> {
         if self.sender.una == self.sender.data_end() && !self.sender.finished {
             return None;
         }
@@ -117,7 +117,7 @@ impl Connection {
     }
 
     /// Sends the positions of `range`, FIN included where it reaches that far.
-    fn send_range(&mut self, now: Instant, range: Range<u64>, repair: bool) -> Transmit {
+    fn send_range(&mut self, now: Instant, range: Range<u64>, repair: bool) -> TcpTransmit {
         let end = self.sender.data_end();
         let stream = range.start - 1..(range.end - 1).min(end - 1);
         let (data, copied) = self.sender.buffer.slice(stream);
@@ -177,7 +177,7 @@ impl Connection {
     }
 
     /// A window probe or keepalive (RFC 9293, section 3.8.4 and 3.8.6.1).
-    fn send_probe(&mut self, now: Instant) -> Option<Transmit> {
+    fn send_probe(&mut self, now: Instant) -> Option<TcpTransmit> {
         if !core::mem::take(&mut self.sender.probe) {
             return None;
         }
@@ -211,7 +211,7 @@ impl Connection {
         if waiting
             && sender.una == sender.nxt
             && self.is_synchronised()
-            && self.state != State::TimeWait
+            && self.state != TcpState::TimeWait
             && !self.timers.runs(Timer::Retransmit)
             && !self.timers.runs(Timer::Persist)
             && !self.timers.runs(Timer::Pacing)

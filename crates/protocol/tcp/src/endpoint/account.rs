@@ -1,10 +1,10 @@
 //! What an endpoint holds and what it has done.
 
-use super::Endpoint;
+use super::TcpEndpoint;
 use crate::lookup::LookupCounts;
 use crate::operations::Operations;
 
-impl Endpoint {
+impl TcpEndpoint {
     /// What it holds besides the data of its connections: entries of its tables and queues, which
     /// stay bounded by the connections that were open at once.
     #[must_use]

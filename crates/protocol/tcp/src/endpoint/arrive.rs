@@ -9,16 +9,16 @@ use windfall_base::{DropReason, Instant, Payload};
 use windfall_wire_net::tcp::{CorruptionKinds, checksum_holds, corruption};
 use windfall_wire_net::{Ecn, TcpFlags, TcpHeaderBytes, TcpPacket, TcpRepr, tcp};
 
-use super::{Endpoint, Listener, Overflow};
-use crate::config::Config;
-use crate::connection::{Connection, Path, State};
-use crate::lookup::Key;
-use crate::segment::{Arrival, Segment, Transmit};
+use super::{Listener, Overflow, TcpEndpoint};
+use crate::config::TcpConfig;
+use crate::connection::{Connection, SocketPair, TcpState};
+use crate::lookup::ConnectionKey;
+use crate::segment::{Segment, SegmentMeta, TcpTransmit};
 
 /// Answers without a connection that may wait to be sent.
 const REPLIES: usize = 1024;
 
-impl Endpoint {
+impl TcpEndpoint {
     /// Takes a segment, in whatever state it arrived.
     ///
     /// # Errors
@@ -26,7 +26,7 @@ impl Endpoint {
     pub fn handle_segment(
         &mut self,
         now: Instant,
-        arrival: &Arrival,
+        arrival: &SegmentMeta,
         bytes: &Payload,
     ) -> Result<(), DropReason> {
         let [head, body] = bytes.slices();
@@ -39,7 +39,7 @@ impl Endpoint {
         };
         let packet = TcpPacket::new(first).map_err(|_| DropReason::Malformed)?;
         let header_len = packet.header_len();
-        let key = Key {
+        let key = ConnectionKey {
             local: arrival.addresses.dst(),
             remote: arrival.addresses.src(),
             local_port: packet.dst_port(),
@@ -70,7 +70,7 @@ impl Endpoint {
 
     /// Finds the connection of a segment of `len` bytes, and counts that and the check to come.
     //= S2.14
-    fn look_up(&mut self, key: &Key, len: usize) -> Option<u32> {
+    fn look_up(&mut self, key: &ConnectionKey, len: usize) -> Option<u32> {
         let before = self.table.counts().compared;
         let slot = self.table.find(key);
         let compared = self.table.counts().compared - before;
@@ -82,7 +82,7 @@ impl Endpoint {
         slot
     }
 
-    fn config_of(&self, slot: u32) -> Option<&Config> {
+    fn config_of(&self, slot: u32) -> Option<&TcpConfig> {
         self.slots[slot as usize].connection.as_deref().map(Connection::config)
     }
 
@@ -90,7 +90,7 @@ impl Endpoint {
         &mut self,
         now: Instant,
         slot: u32,
-        key: &Key,
+        key: &ConnectionKey,
         segment: &mut Segment,
     ) -> Result<(), DropReason> {
         let replaced = |connection: &Connection| connection.may_be_replaced(segment);
@@ -103,9 +103,9 @@ impl Endpoint {
         let Some(connection) = entry.connection.as_deref_mut() else {
             return Err(DropReason::NoListener);
         };
-        let opening = connection.state() == State::SynSent && connection.config().fast_open;
+        let opening = connection.state() == TcpState::SynSent && connection.config().fast_open;
         let result = connection.handle_segment(now, segment);
-        if opening && connection.state() == State::Established {
+        if opening && connection.state() == TcpState::Established {
             let repeated = connection.operations().retransmissions > 0;
             self.fast_opens.learn(key, connection.granted_cookie(segment), repeated);
         }
@@ -116,7 +116,7 @@ impl Endpoint {
         result
     }
 
-    fn listener(&self, key: &Key) -> Option<SocketAddr> {
+    fn listener(&self, key: &ConnectionKey) -> Option<SocketAddr> {
         let exact = SocketAddr::new(key.local, key.local_port);
         let any = match key.local {
             core::net::IpAddr::V4(_) => core::net::Ipv4Addr::UNSPECIFIED.into(),
@@ -129,11 +129,16 @@ impl Endpoint {
     }
 
     /// A segment for no connection (RFC 9293, section 3.10.7.1 and 3.10.7.2).
-    fn answer(&mut self, now: Instant, key: &Key, segment: &Segment) -> Result<(), DropReason> {
+    fn answer(
+        &mut self,
+        now: Instant,
+        key: &ConnectionKey,
+        segment: &Segment,
+    ) -> Result<(), DropReason> {
         let flags = segment.header.flags;
         let local = SocketAddr::new(key.local, key.local_port);
         let remote = SocketAddr::new(key.remote, key.remote_port);
-        let path = Path::new(local, remote).ok_or(DropReason::Malformed)?;
+        let path = SocketPair::new(local, remote).ok_or(DropReason::Malformed)?;
         let Some(listens) = self.listener(key).filter(|_| !flags.has(TcpFlags::RST)) else {
             self.refuse(key, segment);
             return Err(DropReason::NoListener);
@@ -185,7 +190,7 @@ impl Endpoint {
         &mut self,
         now: Instant,
         listener: &Listener,
-        path: &Path,
+        path: &SocketPair,
         syn: &Segment,
     ) -> Result<(), DropReason> {
         let repr = self.cookie_answer(now, &listener.config, path, syn);
@@ -196,8 +201,8 @@ impl Endpoint {
     fn resume(
         &mut self,
         now: Instant,
-        config: Arc<Config>,
-        path: Path,
+        config: Arc<TcpConfig>,
+        path: SocketPair,
         syn: &Segment,
         ack: &Segment,
     ) -> Result<(), DropReason> {
@@ -213,14 +218,14 @@ impl Endpoint {
     }
 
     /// Answers a segment that fits nowhere with a reset.
-    fn refuse(&mut self, key: &Key, segment: &Segment) {
+    fn refuse(&mut self, key: &ConnectionKey, segment: &Segment) {
         let header = &segment.header;
         if header.flags.has(TcpFlags::RST) || segment.damaged {
             return;
         }
         let local = SocketAddr::new(key.local, key.local_port);
         let remote = SocketAddr::new(key.remote, key.remote_port);
-        let Some(path) = Path::new(local, remote) else {
+        let Some(path) = SocketPair::new(local, remote) else {
             return;
         };
         let answers = header.flags.has(TcpFlags::ACK);
@@ -236,7 +241,7 @@ impl Endpoint {
         let _ = self.reply(&path, &repr);
     }
 
-    fn reply(&mut self, path: &Path, repr: &TcpRepr) -> Result<(), DropReason> {
+    fn reply(&mut self, path: &SocketPair, repr: &TcpRepr) -> Result<(), DropReason> {
         if self.replies.len() >= REPLIES {
             return Err(DropReason::TcpBacklog);
         }
@@ -245,13 +250,13 @@ impl Endpoint {
         let addresses = *path.addresses();
         tcp::fill_checksum(&addresses, &mut header, &[]);
         let (ecn, data) = (Ecn::NotCapable, bytes::Bytes::new());
-        self.replies.push_back(Transmit { addresses, ecn, header, data });
+        self.replies.push_back(TcpTransmit { addresses, ecn, header, data });
         Ok(())
     }
 }
 
 /// Whether the header of a damaged segment may be used: its detection option holds.
-fn is_usable(config: &Config, arrival: &Arrival, packet: &TcpPacket<'_>) -> bool {
+fn is_usable(config: &TcpConfig, arrival: &SegmentMeta, packet: &TcpPacket<'_>) -> bool {
     let corruption = &config.corruption;
     let verdict = || {
         let (kinds, packing) = (&corruption.kinds, corruption.packing);
@@ -264,7 +269,7 @@ impl Connection {
     /// Whether a SYN may begin a new connection in the place of this one, which is only waiting for
     /// old segments to die (RFC 9293, section 3.6.1; RFC 6191).
     fn may_be_replaced(&self, segment: &Segment) -> bool {
-        self.state() == State::TimeWait
+        self.state() == TcpState::TimeWait
             && !segment.damaged
             && segment.header.flags - TcpFlags::PSH == TcpFlags::SYN
             && self.is_beyond(segment)

@@ -7,9 +7,9 @@ use windfall_base::Instant;
 use windfall_base::seq::Seq32;
 use windfall_wire_net::{TcpFlags, TcpOptions, TcpRepr};
 
-use super::{Endpoint, words};
-use crate::config::Config;
-use crate::connection::Path;
+use super::{TcpEndpoint, words};
+use crate::config::TcpConfig;
+use crate::connection::SocketPair;
 use crate::segment::Segment;
 
 /// The segment sizes that a cookie can remember.
@@ -17,8 +17,8 @@ const SIZES: [u16; 8] = [216, 536, 1200, 1220, 1380, 1440, 1460, 2256];
 /// The step of the time in a cookie, in seconds.
 const STEP: u64 = 64;
 
-impl Endpoint {
-    fn cookie(&self, step: u64, size: u32, path: &Path, peer: Seq32) -> u32 {
+impl TcpEndpoint {
+    fn cookie(&self, step: u64, size: u32, path: &SocketPair, peer: Seq32) -> u32 {
         let [a, b, c, d, ports] = words(path);
         let made = [a, b, c, d, ports, step << 8 | u64::from(size), u64::from(peer.0)];
         let hash = self.secret.hash(&made) as u32 & 0x00ff_ffff;
@@ -29,8 +29,8 @@ impl Endpoint {
     pub(super) fn cookie_answer(
         &self,
         now: Instant,
-        config: &Config,
-        path: &Path,
+        config: &TcpConfig,
+        path: &SocketPair,
         syn: &Segment,
     ) -> TcpRepr {
         let offered = syn.header.options.mss.unwrap_or(SIZES[1]);
@@ -49,7 +49,12 @@ impl Endpoint {
     }
 
     /// The SYN that an acknowledgment speaks of, if it holds a cookie of the last two minutes.
-    pub(super) fn check_cookie(&self, now: Instant, path: &Path, ack: &Segment) -> Option<Segment> {
+    pub(super) fn check_cookie(
+        &self,
+        now: Instant,
+        path: &SocketPair,
+        ack: &Segment,
+    ) -> Option<Segment> {
         if self.cookies == 0 || ack.has_any(TcpFlags::SYN) {
             return None;
         }

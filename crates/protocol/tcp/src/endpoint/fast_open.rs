@@ -8,12 +8,12 @@ use windfall_base::seq::Seq32;
 use windfall_wire_net::TcpFlags;
 use windfall_wire_net::tcp::FastOpenCookie;
 
-use crate::config::Config;
-use crate::connection::Path;
+use crate::config::TcpConfig;
+use crate::connection::SocketPair;
 use crate::connection::fast_open::{FastOpen, cookie_of};
-use crate::lookup::Key;
+use crate::lookup::ConnectionKey;
 use crate::segment::Segment;
-use crate::siphash;
+use crate::siphash::SipKey;
 
 /// Servers whose cookies are remembered.
 const SERVERS: usize = 256;
@@ -25,11 +25,11 @@ const TAKEN: usize = 1024;
 pub(super) struct FastOpens {
     /// By the server's address, with the segment size that it named.
     known: BTreeMap<IpAddr, (FastOpenCookie, u16)>,
-    taken: VecDeque<(Path, Seq32)>,
+    taken: VecDeque<(SocketPair, Seq32)>,
 }
 
 /// The cookie that proves `client` to whoever has `secret`.
-fn cookie(secret: &siphash::Key, client: IpAddr) -> FastOpenCookie {
+fn cookie(secret: &SipKey, client: IpAddr) -> FastOpenCookie {
     let words = match client {
         IpAddr::V4(v4) => [4, 0, u64::from(v4.to_bits())],
         IpAddr::V6(v6) => [6, (v6.to_bits() >> 64) as u64, v6.to_bits() as u64],
@@ -39,7 +39,7 @@ fn cookie(secret: &siphash::Key, client: IpAddr) -> FastOpenCookie {
 
 impl FastOpens {
     /// How to open a connection to `server`.
-    pub(super) fn towards(&self, config: &Config, server: IpAddr) -> FastOpen {
+    pub(super) fn towards(&self, config: &TcpConfig, server: IpAddr) -> FastOpen {
         match self.known.get(&server) {
             _ if !config.fast_open => FastOpen::Off,
             Some((cookie, size)) => FastOpen::Ready(cookie.clone(), *size),
@@ -50,7 +50,7 @@ impl FastOpens {
     /// Notes what the answer to a SYN says of the cookie for next time.
     pub(super) fn learn(
         &mut self,
-        key: &Key,
+        key: &ConnectionKey,
         granted: Option<(FastOpenCookie, u16)>,
         repeated: bool,
     ) {
@@ -74,9 +74,9 @@ impl FastOpens {
     //= S2.17
     pub(super) fn judge(
         &mut self,
-        config: &Config,
-        secret: &siphash::Key,
-        path: &Path,
+        config: &TcpConfig,
+        secret: &SipKey,
+        path: &SocketPair,
         syn: &Segment,
     ) -> (FastOpen, bool) {
         let Some(shown) = syn.header.options.fast_open.as_ref().filter(|_| config.fast_open) else {

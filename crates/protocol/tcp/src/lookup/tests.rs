@@ -2,10 +2,15 @@ use windfall_base::{Seed, Stream};
 
 use super::*;
 
-fn key(n: u32) -> Key {
+fn key(n: u32) -> ConnectionKey {
     let remote = core::net::Ipv4Addr::from_bits(0x0a00_0000 | n);
     let local = core::net::Ipv4Addr::new(192, 0, 2, 1);
-    Key { local: local.into(), remote: remote.into(), local_port: 80, remote_port: 40_000 }
+    ConnectionKey {
+        local: local.into(),
+        remote: remote.into(),
+        local_port: 80,
+        remote_port: 40_000,
+    }
 }
 
 /// A trace of segments over `connections`: trains of packets (Jain), the next train mostly on a
@@ -27,7 +32,7 @@ fn trace(connections: u64, lookups: usize) -> Vec<u32> {
 }
 
 fn run(kind: Lookup, connections: u32, trace: &[u32]) -> LookupCounts {
-    let mut table = Table::new(kind, [1, 2]);
+    let mut table = ConnectionTable::new(kind, [1, 2]);
     (0..connections).for_each(|n| table.insert(key(n), n));
     for &n in trace {
         assert_eq!(table.find(&key(n)), Some(n));
@@ -66,7 +71,7 @@ fn hashing_compares_fewer_keys_than_a_list() {
 #[test]
 fn what_is_removed_is_not_found() {
     for kind in [Lookup::OneEntry, Lookup::Recent(20), Lookup::Hashed] {
-        let mut table = Table::new(kind, [3, 4]);
+        let mut table = ConnectionTable::new(kind, [3, 4]);
         assert!(table.is_empty());
         (0..100).for_each(|n| table.insert(key(n), n));
         table.find(&key(7));
@@ -79,7 +84,7 @@ fn what_is_removed_is_not_found() {
 }
 
 /// This key, and keys that differ from it in one bit of one of its parts.
-fn neighbours(key: Key) -> Vec<Key> {
+fn neighbours(key: ConnectionKey) -> Vec<ConnectionKey> {
     fn flipped(address: IpAddr, bit: u32) -> IpAddr {
         match address {
             IpAddr::V4(v4) => core::net::Ipv4Addr::from_bits(v4.to_bits() ^ 1 << bit).into(),
@@ -89,12 +94,12 @@ fn neighbours(key: Key) -> Vec<Key> {
     let bits = if key.local.is_ipv4() { 32 } else { 128 };
     let mut all = vec![key];
     for bit in 0..bits {
-        all.push(Key { local: flipped(key.local, bit), ..key });
-        all.push(Key { remote: flipped(key.remote, bit), ..key });
+        all.push(ConnectionKey { local: flipped(key.local, bit), ..key });
+        all.push(ConnectionKey { remote: flipped(key.remote, bit), ..key });
     }
     for bit in 0..16 {
-        all.push(Key { local_port: key.local_port ^ 1 << bit, ..key });
-        all.push(Key { remote_port: key.remote_port ^ 1 << bit, ..key });
+        all.push(ConnectionKey { local_port: key.local_port ^ 1 << bit, ..key });
+        all.push(ConnectionKey { remote_port: key.remote_port ^ 1 << bit, ..key });
     }
     all
 }
@@ -102,10 +107,10 @@ fn neighbours(key: Key) -> Vec<Key> {
 #[test]
 fn keys_that_differ_in_one_bit_fall_into_all_chains_alike() {
     let v6 = |text: &str| IpAddr::V6(text.parse().unwrap());
-    let wide = Key { local: v6("fd00:1::1"), remote: v6("fd00:2::2"), ..key(1) };
+    let wide = ConnectionKey { local: v6("fd00:1::1"), remote: v6("fd00:2::2"), ..key(1) };
     for key in [key(1), wide] {
         let keys = neighbours(key);
-        let mut table = Table::new(Lookup::Hashed, [1, 2]);
+        let mut table = ConnectionTable::new(Lookup::Hashed, [1, 2]);
         (0..).zip(&keys).for_each(|(n, key)| table.insert(*key, n));
         for (n, key) in (0..).zip(&keys) {
             assert_eq!(table.find(key), Some(n));
@@ -121,8 +126,10 @@ fn an_outsider_cannot_tell_which_keys_share_a_chain() {
     // With one secret these keys all fall into one chain of sixteen; if but half of the secret is
     // another, they are spread.
     let secret = [0x1234_5678_9abc_def0, 0x0fed_cba9_8765_4321];
-    let chain = |key: &Key, secret| Table::new(Lookup::Hashed, secret).chain(key);
-    let keys: Vec<Key> = (0..4_000).map(key).filter(|key| chain(key, secret) == 3).collect();
+    let chain =
+        |key: &ConnectionKey, secret| ConnectionTable::new(Lookup::Hashed, secret).chain(key);
+    let keys: Vec<ConnectionKey> =
+        (0..4_000).map(key).filter(|key| chain(key, secret) == 3).collect();
     assert!((150..350).contains(&keys.len()), "{}", keys.len());
     for other in [[secret[0] ^ 1, secret[1]], [secret[0], secret[1] ^ 1]] {
         let fullest = (0..16)
@@ -136,7 +143,7 @@ fn an_outsider_cannot_tell_which_keys_share_a_chain() {
 fn each_way_of_finding_counts_what_it_compares() {
     //= S2.14
     let counts = |kind, finds: &[u32]| {
-        let mut table = Table::new(kind, [1, 2]);
+        let mut table = ConnectionTable::new(kind, [1, 2]);
         (0..3).for_each(|n| table.insert(key(n), n));
         for &n in finds {
             assert_eq!(table.find(&key(n)), (n < 3).then_some(n), "{kind:?}");
@@ -155,7 +162,7 @@ fn each_way_of_finding_counts_what_it_compares() {
 #[test]
 fn the_one_found_last_is_in_front_of_its_chain() {
     //= S2.14
-    let mut table = Table::new(Lookup::Hashed, [1, 2]);
+    let mut table = ConnectionTable::new(Lookup::Hashed, [1, 2]);
     let shares = |n: &u32| table.chain(&key(*n)) == table.chain(&key(0));
     let other = (1..1_000).find(shares).unwrap();
     table.insert(key(0), 0);
@@ -170,7 +177,7 @@ fn the_one_found_last_is_in_front_of_its_chain() {
 
 #[test]
 fn chains_are_more_once_there_are_two_keys_for_each() {
-    let mut table = Table::new(Lookup::Hashed, [1, 2]);
+    let mut table = ConnectionTable::new(Lookup::Hashed, [1, 2]);
     (0..32).for_each(|n| table.insert(key(n), n));
     assert_eq!(table.chains.len(), 16);
     table.insert(key(32), 32);
@@ -180,7 +187,7 @@ fn chains_are_more_once_there_are_two_keys_for_each() {
 #[test]
 fn a_look_without_a_trace_finds_the_same() {
     for kind in [Lookup::OneEntry, Lookup::Recent(20), Lookup::Hashed] {
-        let mut table = Table::new(kind, [3, 4]);
+        let mut table = ConnectionTable::new(kind, [3, 4]);
         (0..40).for_each(|n| table.insert(key(n), n));
         for n in 0..50 {
             assert_eq!(table.peek(&key(n)), (n < 40).then_some(n));

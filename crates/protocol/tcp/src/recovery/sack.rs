@@ -6,15 +6,15 @@ use core::ops::Range;
 use windfall_base::seq::Seq32;
 use windfall_wire_net::tcp::SackBlock;
 
-use super::{DUPLICATES, Flow, Recovery};
-use crate::config::Repair;
+use super::{DUPLICATES, Recovery, SendSequence};
+use crate::config::LossRecovery;
 
 /// Ranges that are remembered: more than a window of segments with every second one lost makes.
 const RANGES: usize = 4096;
 
 /// What the SACK blocks of an acknowledgment say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reported {
+pub(crate) struct Reported {
     /// Bytes that they report for the first time.
     pub added: u64,
     /// The first block reports a duplicate (RFC 2883).
@@ -25,10 +25,10 @@ pub struct Reported {
 
 impl Recovery {
     /// Takes the SACK blocks of an acknowledgment; blocks that cannot be are passed over.
-    pub fn on_sack(
+    pub(crate) fn on_sack(
         &mut self,
         blocks: &[SackBlock],
-        flow: &Flow,
+        flow: &SendSequence,
         locate: impl Fn(Seq32) -> Option<u64>,
     ) -> Reported {
         let mut reported = Reported::default();
@@ -54,12 +54,12 @@ impl Recovery {
     }
 
     /// Whether the window lets a segment be sent again.
-    fn has_room(&self, flow: &Flow, window: u64) -> bool {
-        self.repair == Repair::Sack && self.active && self.pipe + flow.mss <= window
+    fn has_room(&self, flow: &SendSequence, window: u64) -> bool {
+        self.repair == LossRecovery::Sack && self.active && self.pipe + flow.mss <= window
     }
 
     /// What is lost and to be sent again (RFC 6675, section 4, NextSeg 1).
-    pub(super) fn next_lost(&self, flow: &Flow, window: u64) -> Option<Range<u64>> {
+    pub(super) fn next_lost(&self, flow: &SendSequence, window: u64) -> Option<Range<u64>> {
         if !self.has_room(flow, window) {
             return None;
         }
@@ -69,7 +69,7 @@ impl Recovery {
     }
 
     /// What to send again when no new data may be sent (RFC 6675, NextSeg 3 and 4).
-    pub fn next_doubtful(&mut self, flow: &Flow, window: u64) -> Option<Range<u64>> {
+    pub(crate) fn next_doubtful(&mut self, flow: &SendSequence, window: u64) -> Option<Range<u64>> {
         if !self.has_room(flow, window) {
             return None;
         }
@@ -87,18 +87,18 @@ impl Recovery {
 
     /// Where to go on when sending from `position`: behind what the other end has.
     #[must_use]
-    pub fn skip(&self, position: u64) -> u64 {
+    pub(crate) fn skip(&self, position: u64) -> u64 {
         self.sacked.containing(position).map_or(position, |range| range.end)
     }
 
     /// Where the hole that begins at `position` ends.
     #[must_use]
-    pub fn hole_end(&self, position: u64) -> Option<u64> {
+    pub(crate) fn hole_end(&self, position: u64) -> Option<u64> {
         self.sacked.following(position).map(|range| range.start)
     }
 
     /// Everything below this and not reported as arrived is lost (RFC 6675, `IsLost`).
-    pub(super) fn lost_below(&self, flow: &Flow) -> u64 {
+    pub(super) fn lost_below(&self, flow: &SendSequence) -> u64 {
         let (mut ranges, mut bytes) = (0, 0);
         for range in self.sacked.iter().rev() {
             ranges += 1;
@@ -111,8 +111,8 @@ impl Recovery {
     }
 
     /// RFC 6675, `SetPipe`: what is not reported and not lost, and what was sent again.
-    pub(super) fn measure_pipe(&self, flow: &Flow) -> u64 {
-        if self.repair != Repair::Sack {
+    pub(super) fn measure_pipe(&self, flow: &SendSequence) -> u64 {
+        if self.repair != LossRecovery::Sack {
             return 0;
         }
         let missing = |range: Range<u64>| {

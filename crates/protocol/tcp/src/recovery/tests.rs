@@ -6,18 +6,18 @@ use super::*;
 const MSS: u64 = 1_000;
 
 /// A sender with ten segments in flight from `una`.
-fn flow(una: u64) -> Flow {
-    Flow { una, nxt: una + 10 * MSS, max: una + 10 * MSS, mss: MSS }
+fn flow(una: u64) -> SendSequence {
+    SendSequence { una, nxt: una + 10 * MSS, max: una + 10 * MSS, mss: MSS }
 }
 
 /// After which of six duplicates recovery begins.
-fn begins(recovery: &mut Recovery, flow: &Flow) -> Vec<usize> {
+fn begins(recovery: &mut Recovery, flow: &SendSequence) -> Vec<usize> {
     (1..=6).filter(|_| recovery.on_duplicate(flow)).collect()
 }
 
 #[test]
 fn the_third_duplicate_begins_a_recovery() {
-    for repair in [Repair::Net3, Repair::NewReno] {
+    for repair in [LossRecovery::Net3, LossRecovery::NewReno] {
         let mut recovery = Recovery::new(repair, false);
         let flow = flow(0);
         assert_eq!([(); 3].map(|()| recovery.on_duplicate(&flow)), [false, false, true]);
@@ -34,11 +34,11 @@ fn the_third_duplicate_begins_a_recovery() {
 #[test]
 fn duplicates_that_a_timeout_caused_begin_none() {
     // RFC 6582, section 3.2, step 2: what was sent before the timeout may come back as duplicates.
-    let mut recovery = Recovery::new(Repair::NewReno, false);
+    let mut recovery = Recovery::new(LossRecovery::NewReno, false);
     recovery.on_timeout(&flow(0));
     for una in [0, 5 * MSS, 10 * MSS] {
         assert_eq!(begins(&mut recovery, &flow(una)), [0; 0], "{una}");
-        assert_eq!(recovery.on_progress(MSS, &flow(una)), Progress::Normal);
+        assert_eq!(recovery.on_progress(MSS, &flow(una)), RecoveryProgress::Normal);
     }
     // All of that is behind, so these are of a new loss.
     assert_eq!(begins(&mut recovery, &flow(11 * MSS)), [3, 4, 5, 6]);
@@ -46,31 +46,31 @@ fn duplicates_that_a_timeout_caused_begin_none() {
 
 #[test]
 fn net3_counts_to_three_once() {
-    let mut recovery = Recovery::new(Repair::Net3, false);
+    let mut recovery = Recovery::new(LossRecovery::Net3, false);
     assert_eq!(begins(&mut recovery, &flow(0)), [3]);
 }
 
 #[test]
 fn new_reno_ends_when_everything_sent_before_the_loss_is_acknowledged() {
-    let mut recovery = Recovery::new(Repair::NewReno, false);
+    let mut recovery = Recovery::new(LossRecovery::NewReno, false);
     assert_eq!(begins(&mut recovery, &flow(0)).first(), Some(&3));
     recovery.begin(&flow(0));
     assert_eq!(recovery.next_repair(&flow(0), 20 * MSS), Some(0..MSS));
-    let partial = Flow { una: 4 * MSS, ..flow(0) };
-    assert_eq!(recovery.on_progress(4 * MSS, &partial), Progress::Partial);
+    let partial = SendSequence { una: 4 * MSS, ..flow(0) };
+    assert_eq!(recovery.on_progress(4 * MSS, &partial), RecoveryProgress::Partial);
     assert_eq!(recovery.next_repair(&partial, 20 * MSS), Some(4 * MSS..5 * MSS));
     assert_eq!(recovery.next_repair(&partial, 20 * MSS), None);
-    let whole = Flow { una: 10 * MSS, ..flow(0) };
-    assert_eq!(recovery.on_progress(6 * MSS, &whole), Progress::Complete);
+    let whole = SendSequence { una: 10 * MSS, ..flow(0) };
+    assert_eq!(recovery.on_progress(6 * MSS, &whole), RecoveryProgress::Complete);
     assert_eq!((recovery.is_active(), recovery.inflation()), (false, 0));
     assert!(recovery.is_quiet());
 }
 
 /// What a sender that waits for position 1 000 and has sent up to 11 000 makes of these blocks.
-fn report(blocks: &[(u32, u32)]) -> Reported {
+fn report(blocks: &[(u32, u32)]) -> sack::Reported {
     let block = |&(left, right): &(u32, u32)| SackBlock { left: Seq32(left), right: Seq32(right) };
     let blocks: Vec<SackBlock> = blocks.iter().map(block).collect();
-    let mut recovery = Recovery::new(Repair::Sack, false);
+    let mut recovery = Recovery::new(LossRecovery::Sack, false);
     recovery.on_sack(&blocks, &flow(1_000), |seq| Some(u64::from(seq.0)))
 }
 
@@ -107,19 +107,19 @@ fn what_is_reported_does_not_count_as_in_flight_once_sending_starts_over() {
     let block = |left, right| SackBlock { left: Seq32(left), right: Seq32(right) };
     let sent = flow(0);
     for limited_transmit in [false, true] {
-        let mut recovery = Recovery::new(Repair::Sack, limited_transmit);
+        let mut recovery = Recovery::new(LossRecovery::Sack, limited_transmit);
         assert_eq!(recovery.in_flight(&sent), 10_000);
         recovery.on_sack(&[block(5_000, 7_000)], &sent, |seq| Some(u64::from(seq.0)));
         let told = if limited_transmit { 8_000 } else { 10_000 };
         assert_eq!(recovery.in_flight(&sent), told, "{limited_transmit}");
         // After a timeout, with 6 000 bytes sent again: one of those was reported.
-        let again = Flow { nxt: 6_000, ..sent };
+        let again = SendSequence { nxt: 6_000, ..sent };
         assert_eq!(recovery.in_flight(&again), 5_000, "{limited_transmit}");
     }
 }
 
 /// The other end has `left..right`.
-fn told(recovery: &mut Recovery, flow: &Flow, left: u32, right: u32) {
+fn told(recovery: &mut Recovery, flow: &SendSequence, left: u32, right: u32) {
     let block = SackBlock { left: Seq32(left), right: Seq32(right) };
     recovery.on_sack(&[block], flow, |seq| Some(u64::from(seq.0)));
 }
@@ -128,13 +128,13 @@ fn told(recovery: &mut Recovery, flow: &Flow, left: u32, right: u32) {
 fn each_hint_at_a_loss_ends_the_quiet() {
     //= S2.6
     let quiet = |hint: fn(&mut Recovery)| {
-        let mut recovery = Recovery::new(Repair::Sack, false);
+        let mut recovery = Recovery::new(LossRecovery::Sack, false);
         hint(&mut recovery);
         recovery.is_quiet()
     };
     assert!(quiet(|_| {}));
     assert!(!quiet(|recovery| assert!(!recovery.on_duplicate(&flow(0)))));
-    assert!(!quiet(|recovery| recovery.request(0)));
+    assert!(!quiet(|recovery| recovery.pending = Some(0)));
     assert!(!quiet(|recovery| told(recovery, &flow(0), 5_000, 6_000)));
     assert!(!quiet(|recovery| {
         recovery.begin(&flow(0));
@@ -144,20 +144,20 @@ fn each_hint_at_a_loss_ends_the_quiet() {
 
 #[test]
 fn duplicates_are_counted_until_something_new_is_acknowledged() {
-    let mut recovery = Recovery::new(Repair::NewReno, false);
+    let mut recovery = Recovery::new(LossRecovery::NewReno, false);
     let counts = [(); 3].map(|()| {
         let _ = recovery.on_duplicate(&flow(0));
-        recovery.duplicates()
+        recovery.duplicates
     });
     assert_eq!(counts, [1, 2, 3]);
     recovery.on_progress(MSS, &flow(MSS));
-    assert_eq!(recovery.duplicates(), 0);
+    assert_eq!(recovery.duplicates, 0);
 }
 
 #[test]
 fn the_first_two_duplicates_alone_let_new_data_through() {
     // RFC 3042, and the third where a timeout keeps it from beginning a recovery.
-    let mut recovery = Recovery::new(Repair::NewReno, true);
+    let mut recovery = Recovery::new(LossRecovery::NewReno, true);
     recovery.on_timeout(&flow(0));
     let inflation = [(); 3].map(|()| {
         assert!(!recovery.on_duplicate(&flow(0)));
@@ -167,13 +167,12 @@ fn the_first_two_duplicates_alone_let_new_data_through() {
 }
 
 #[test]
-fn what_is_requested_leaves_once_and_ends_before_what_has_arrived() {
+fn a_pending_segment_leaves_once_and_ends_before_what_has_arrived() {
     let sent = flow(0);
     let repair = |at, block: Option<(u32, u32)>| {
-        let mut recovery = Recovery::new(Repair::Sack, false);
+        let mut recovery = Recovery::new(LossRecovery::Sack, false);
         block.into_iter().for_each(|(left, right)| told(&mut recovery, &sent, left, right));
-        recovery.request(at);
-        recovery.request(7 * MSS);
+        recovery.pending = Some(at);
         let repair = recovery.next_repair(&sent, 20 * MSS);
         assert_eq!(recovery.next_repair(&sent, 20 * MSS), None);
         repair
@@ -190,7 +189,7 @@ fn what_is_requested_leaves_once_and_ends_before_what_has_arrived() {
 fn what_is_sent_is_in_the_pipe_and_only_repairs_count_as_repaired() {
     // RFC 6675, section 4 and 5: five segments of ten have arrived, two are missing below them.
     let sent = flow(0);
-    let mut recovery = Recovery::new(Repair::Sack, false);
+    let mut recovery = Recovery::new(LossRecovery::Sack, false);
     told(&mut recovery, &sent, 1_000, 2_000);
     told(&mut recovery, &sent, 3_000, 7_000);
     recovery.begin(&sent);

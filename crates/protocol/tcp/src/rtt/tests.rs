@@ -7,7 +7,7 @@ fn ms(n: u64) -> Duration {
 #[test]
 fn the_first_measurements_follow_the_formulas() {
     let mut estimator =
-        Estimator::new(TimeoutConfig { minimum: ms(1), ..TimeoutConfig::default() });
+        RttEstimator::new(TimeoutConfig { minimum: ms(1), ..TimeoutConfig::default() });
     assert_eq!(estimator.timeout(), Duration::from_secs(1));
     estimator.sample(ms(100), 1);
     // SRTT = R, RTTVAR = R / 2, RTO = SRTT + 4 RTTVAR (RFC 6298, 2.2).
@@ -21,7 +21,7 @@ fn the_first_measurements_follow_the_formulas() {
 #[test]
 fn a_round_trip_below_the_mean_adds_as_much_to_the_variation() {
     let mut estimator =
-        Estimator::new(TimeoutConfig { minimum: ms(1), ..TimeoutConfig::default() });
+        RttEstimator::new(TimeoutConfig { minimum: ms(1), ..TimeoutConfig::default() });
     estimator.sample(ms(100), 1);
     estimator.sample(ms(20), 1);
     // RTTVAR = 3/4 · 50 + 1/4 · 80, SRTT = 7/8 · 100 + 1/8 · 20.
@@ -32,7 +32,7 @@ fn a_round_trip_below_the_mean_adds_as_much_to_the_variation() {
 
 #[test]
 fn the_timeout_doubles_to_its_maximum_and_a_measurement_ends_that() {
-    let mut estimator = Estimator::new(TimeoutConfig::default());
+    let mut estimator = RttEstimator::new(TimeoutConfig::default());
     for expected in [2, 4, 8, 16, 32, 60, 60] {
         estimator.back_off();
         assert_eq!(estimator.timeout(), Duration::from_secs(expected));
@@ -51,7 +51,7 @@ fn a_slow_clock_measures_and_fires_in_ticks() {
     assert_eq!(config.deadline(at(1_300), ms(1_000)), at(2_000));
     assert_eq!(config.between(at(1_300), at(1_499)), Duration::ZERO);
     assert_eq!(config.between(at(1_499), at(1_500)), tick);
-    let mut estimator = Estimator::new(config);
+    let mut estimator = RttEstimator::new(config);
     estimator.sample(Duration::ZERO, 1);
     assert_eq!(estimator.timeout(), ms(1_000));
 }
@@ -59,8 +59,8 @@ fn a_slow_clock_measures_and_fires_in_ticks() {
 #[test]
 fn the_old_estimator_needs_three_ticks_for_a_round_trip_below_one() {
     //= S3.15
-    let old = crate::Config::net3_reno().timeout;
-    let mut estimator = Estimator::new(old);
+    let old = crate::config::TcpConfig::net3_reno().timeout;
+    let mut estimator = RttEstimator::new(old);
     assert_eq!(estimator.timeout(), Duration::from_secs(6));
     (0..100).for_each(|_| estimator.sample(Duration::ZERO, 1));
     assert_eq!(estimator.timeout(), ms(1_500));
@@ -72,7 +72,7 @@ fn the_old_estimator_needs_three_ticks_for_a_round_trip_below_one() {
 #[test]
 fn many_measurements_in_one_round_trip_weigh_less() {
     let timeout_after = |expected: u64| {
-        let mut estimator = Estimator::new(TimeoutConfig::default());
+        let mut estimator = RttEstimator::new(TimeoutConfig::default());
         estimator.sample(ms(100), expected);
         (0..expected).for_each(|_| estimator.sample(ms(200), expected));
         estimator.smoothed().unwrap()
@@ -86,7 +86,7 @@ fn many_measurements_in_one_round_trip_weigh_less() {
 #[test]
 fn the_first_round_trip_of_the_old_estimator_counts_one_tick_more() {
     //= S3.15
-    let mut estimator = Estimator::new(crate::Config::net3_reno().timeout);
+    let mut estimator = RttEstimator::new(crate::config::TcpConfig::net3_reno().timeout);
     // Four ticks: the mean is five, the variation half of that in its units, ten quarters.
     estimator.sample(ms(2_000), 1);
     assert_eq!(estimator.timeout(), ms(500) * (5 + 10));
@@ -95,14 +95,14 @@ fn the_first_round_trip_of_the_old_estimator_counts_one_tick_more() {
 #[test]
 fn a_clock_without_ticks_counts_none() {
     let config = TimeoutConfig { in_ticks: true, ..TimeoutConfig::default() };
-    let mut estimator = Estimator::new(config);
+    let mut estimator = RttEstimator::new(config);
     estimator.sample(ms(100), 1);
     assert_eq!(estimator.timeout(), config.minimum);
 }
 
 #[test]
 fn the_doubling_can_be_taken_back() {
-    let mut estimator = Estimator::new(TimeoutConfig::default());
+    let mut estimator = RttEstimator::new(TimeoutConfig::default());
     estimator.back_off();
     estimator.relax();
     assert_eq!(estimator.timeout(), Duration::from_secs(1));

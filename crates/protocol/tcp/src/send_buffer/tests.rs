@@ -50,7 +50,7 @@ fn long_slices_are_shared_and_short_ones_gathered() {
     buffer.push(vec![2; WHOLE - 1].into());
     assert_eq!((buffer.chunks.len(), buffer.small.len()), (1, WHOLE - 1));
     buffer.release(10);
-    assert_eq!((buffer.start(), buffer.end(), buffer.len()), (10, 12_287, 12_277));
+    assert_eq!((buffer.start, buffer.end(), buffer.len()), (10, 12_287, 12_277));
 }
 
 #[test]

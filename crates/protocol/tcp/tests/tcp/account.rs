@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use windfall_base::{Duration, Instant, Seed};
-use windfall_tcp::config::AckPolicy;
-use windfall_tcp::lookup::Lookup;
-use windfall_tcp::{Config, Endpoint, Event, Listener, OpenError, Overflow, TcpError};
+use windfall_tcp::{
+    AckPolicy, Listener, Lookup, OpenError, Overflow, TcpConfig, TcpEndpoint, TcpError, TcpEvent,
+};
 use windfall_wire_net::TcpFlags;
 
 use crate::pair::*;
@@ -18,8 +18,8 @@ fn any_port() -> SocketAddr {
 #[test]
 fn every_port_that_is_free_is_given_once() {
     // RFC 6335, section 6: the dynamic ports are 49152 to 65535.
-    let mut tcp = Endpoint::new(Seed(1), "ports", Lookup::Hashed);
-    let config = Arc::new(Config::default());
+    let mut tcp = TcpEndpoint::new(Seed(1), "ports", Lookup::Hashed);
+    let config = Arc::new(TcpConfig::default());
     // Somebody listens on every even one.
     for port in (49_152..=65_535).step_by(2) {
         let local = SocketAddr::new(any_port().ip(), port);
@@ -41,7 +41,7 @@ fn every_port_that_is_free_is_given_once() {
 
 #[test]
 fn an_endpoint_counts_what_it_holds() {
-    let mut pair = Pair::new(Config::default(), Config::default());
+    let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
     let held = |pair: &Pair| pair.ends[NEAR].tcp.held_entries();
     assert_eq!(held(&pair), 0);
     pair.connect();
@@ -58,7 +58,7 @@ fn an_endpoint_counts_what_it_holds() {
         let mut bytes = header.emit(&Default::default()).unwrap().to_vec();
         windfall_wire_net::tcp::fill_checksum(&addresses, &mut bytes, &[]);
         let (ecn, missing) = (windfall_wire_net::Ecn::NotCapable, 0);
-        (windfall_tcp::Arrival { addresses, ecn, missing }, bytes.into())
+        (windfall_tcp::SegmentMeta { addresses, ecn, missing }, bytes.into())
     };
     let (arrival, bytes) = payload(&answer);
     pair.ends[NEAR].tcp.handle_segment(pair.now, &arrival, &bytes).unwrap();
@@ -73,7 +73,7 @@ fn an_endpoint_counts_what_it_holds() {
 
 #[test]
 fn a_connection_is_found_by_its_ends() {
-    let pair = Pair::with(Config::default());
+    let pair = Pair::with(TcpConfig::default());
     let [near, far] = pair.addresses;
     let tcp = &pair.ends[NEAR].tcp;
     assert_eq!(tcp.find(near, far), pair.ends[NEAR].id);
@@ -82,10 +82,10 @@ fn a_connection_is_found_by_its_ends() {
 
 #[test]
 fn syns_answered_without_memory_are_counted() {
-    let mut pair = Pair::new(Config::default(), Config::default());
+    let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
     let far = &mut pair.ends[FAR].tcp;
     far.unlisten(address(FAR));
-    let config = Arc::new(Config::default());
+    let config = Arc::new(TcpConfig::default());
     let listener = Listener { config, backlog: 0, overflow: Overflow::Cookies };
     far.listen(address(FAR), listener).unwrap();
     assert_eq!(far.cookies_sent(), 0);
@@ -95,7 +95,7 @@ fn syns_answered_without_memory_are_counted() {
 
 #[test]
 fn a_connection_tells_what_it_holds_when_the_stream_ends_and_why_it_is_over() {
-    let mut pair = Pair::with(Config::default());
+    let mut pair = Pair::with(TcpConfig::default());
     pair.ends[NEAR].reads = false;
     pair.ends[NEAR].follows = false;
     pair.ends[FAR].follows = false;
@@ -122,8 +122,8 @@ fn steps(pair: &Pair, end: usize) -> String {
 }
 
 /// Opens and sends three segments, of which the second may be lost; gives back the steps.
-fn small_exchange(config: &Config, loses: bool) -> [String; 2] {
-    let mut pair = Pair::with(Config { mss: 1_000, nagle: false, ..config.clone() });
+fn small_exchange(config: &TcpConfig, loses: bool) -> [String; 2] {
+    let mut pair = Pair::with(TcpConfig { mss: 1_000, nagle: false, ..config.clone() });
     let mut count = 0;
     pair.fate = Box::new(move |seen| {
         count += u64::from(seen.from == NEAR && seen.is_data());
@@ -141,7 +141,7 @@ fn small_exchange(config: &Config, loses: bool) -> [String; 2] {
 fn every_step_of_a_small_exchange_is_counted() {
     //= S2.6
     //= S2.7
-    let plain = Config { timestamps: false, ..Config::new_reno() };
+    let plain = TcpConfig { timestamps: false, ..TcpConfig::new_reno() };
     let [near, far] = small_exchange(&plain, false);
     // Two acknowledgments: of the first two segments at once, of the third after a while.
     assert_eq!(
@@ -154,7 +154,7 @@ fn every_step_of_a_small_exchange_is_counted() {
         "segments_received 4, segments_sent 3, lookups 4, keys_compared 4, checksum_bytes 3152, \
          predicted_data 3, headers 3, acks_sent 2, acks_received 1, data_received 3"
     );
-    let [near, far] = small_exchange(&Config::new_reno(), true);
+    let [near, far] = small_exchange(&TcpConfig::new_reno(), true);
     // The third is reported by SACK, and the second leaves again after a timeout.
     assert_eq!(
         near,
@@ -172,7 +172,7 @@ fn every_step_of_a_small_exchange_is_counted() {
 
 #[test]
 fn what_is_written_in_pieces_is_copied_and_counted() {
-    let mut pair = Pair::with(Config::default());
+    let mut pair = Pair::with(TcpConfig::default());
     let id = pair.ends[NEAR].id.unwrap();
     assert_eq!(pair.ends[NEAR].tcp.write(id, &[7; 100]), Ok(100));
     assert_eq!(pair.connection(NEAR).operations().copied_bytes, 100);
@@ -181,7 +181,7 @@ fn what_is_written_in_pieces_is_copied_and_counted() {
 #[test]
 fn what_arrives_in_small_pieces_is_copied_and_counted() {
     for prediction in [true, false] {
-        let mut pair = Pair::with(Config { prediction, ..Config::default() });
+        let mut pair = Pair::with(TcpConfig { prediction, ..TcpConfig::default() });
         pair.send(NEAR, 100).run_for(ms(100));
         assert_eq!(pair.connection(FAR).operations().copied_bytes, 100, "{prediction}");
     }
@@ -191,7 +191,8 @@ fn what_arrives_in_small_pieces_is_copied_and_counted() {
 fn every_segment_sent_has_a_header_and_every_acknowledgment_arrives() {
     //= S2.7
     for template in [true, false] {
-        let mut pair = Pair::with(Config { template, timestamps: false, ..Config::new_reno() });
+        let mut pair =
+            Pair::with(TcpConfig { template, timestamps: false, ..TcpConfig::new_reno() });
         pair.transfer(100_000, Duration::from_secs(10));
         pair.run_for(ms(200));
         // A reset, too, where one end gives up.
@@ -209,7 +210,7 @@ fn every_segment_sent_has_a_header_and_every_acknowledgment_arrives() {
 
 #[test]
 fn a_reset_has_a_header_too() {
-    let mut pair = Pair::with(Config::default());
+    let mut pair = Pair::with(TcpConfig::default());
     let id = pair.ends[NEAR].id.unwrap();
     let before = pair.ends[NEAR].tcp.operations();
     pair.ends[NEAR].tcp.abort(id).unwrap();
@@ -226,7 +227,7 @@ fn as_many_sack_blocks_as_fit_beside_the_other_options() {
     //= S2.5
     // Forty bytes of options: RFC 2018, section 3.
     for (timestamps, most) in [(true, 3), (false, 4)] {
-        let mut pair = Pair::with(Config { timestamps, nagle: false, ..Config::new_reno() });
+        let mut pair = Pair::with(TcpConfig { timestamps, nagle: false, ..TcpConfig::new_reno() });
         let mut count = 0;
         pair.fate = Box::new(move |seen| {
             let data = seen.from == NEAR && seen.is_data();
@@ -241,21 +242,21 @@ fn as_many_sack_blocks_as_fit_beside_the_other_options() {
 
 #[test]
 fn a_connection_that_never_spoke_ends_in_silence() {
-    let mut pair = Pair::new(Config::default(), Config::default());
+    let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
     pair.connect();
     let near = &mut pair.ends[NEAR];
     near.tcp.shutdown(near.id.unwrap()).unwrap();
     assert!(near.tcp.poll_transmit(Instant::START).is_none());
     let event = near.tcp.poll_event().map(|(_, event)| event);
-    assert_eq!(event, Some(Event::Closed(None)));
+    assert_eq!(event, Some(TcpEvent::Closed(None)));
 }
 
 #[test]
 fn a_third_of_the_buffer_must_be_free_before_the_writer_is_called() {
     for (acked, called) in [(500, false), (1_000, true)] {
         let each = AckPolicy::EverySegments { segments: 1, delay: ms(40), tick: Duration::ZERO };
-        let far = Config { acks: each, ..Config::new_reno() };
-        let near = Config { mss: 500, send_buffer: 3_000, timestamps: false, ..far.clone() };
+        let far = TcpConfig { acks: each, ..TcpConfig::new_reno() };
+        let near = TcpConfig { mss: 500, send_buffer: 3_000, timestamps: false, ..far.clone() };
         let mut pair = Pair::established(near, far);
         // What acknowledges more is lost.
         pair.fate = Box::new(move |seen| Fate {
@@ -263,6 +264,6 @@ fn a_third_of_the_buffer_must_be_free_before_the_writer_is_called() {
             ..Fate::default()
         });
         pair.send(NEAR, 4_000).run_for(ms(50));
-        assert_eq!(pair.ends[NEAR].events.contains(&Event::Writable), called, "{acked}");
+        assert_eq!(pair.ends[NEAR].events.contains(&TcpEvent::Writable), called, "{acked}");
     }
 }

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 
 use proptest::prelude::*;
 use windfall_base::{Duration, Seed, Stream};
-use windfall_tcp::config::{AckPolicy, Corruption, NotificationMode, Paws, Reaction, Repair};
-use windfall_tcp::congestion::Law;
-use windfall_tcp::rtt::TimeoutConfig;
-use windfall_tcp::{Config, Event};
+use windfall_tcp::{
+    AckPolicy, CongestionControl, Corruption, LossRecovery, NotificationMode, Paws, Reaction,
+    TcpConfig, TcpEvent, TimeoutConfig,
+};
 use windfall_wire_net::tcp::{CorruptionKinds, Packing};
 
 use crate::pair::*;
@@ -73,17 +73,21 @@ fn any_acks() -> impl Strategy<Value = AckPolicy> {
 fn any_timeout() -> impl Strategy<Value = TimeoutConfig> {
     prop_oneof![
         Just(TimeoutConfig::default()),
-        Just(Config::net3_reno().timeout),
+        Just(TcpConfig::net3_reno().timeout),
         Just(TimeoutConfig { minimum: ms(10), ..TimeoutConfig::default() }),
         Just(TimeoutConfig { minimum: ms(1_000), tick: ms(500), ..TimeoutConfig::default() }),
     ]
 }
 
 /// Every knob at once; those of damage are set by the caller for both ends.
-fn any_config() -> impl Strategy<Value = Config> {
+fn any_config() -> impl Strategy<Value = TcpConfig> {
     let pace = (
-        prop_oneof![Just(Law::Net3Reno), Just(Law::Reno), Just(Law::Cubic)],
-        prop_oneof![Just(Repair::Net3), Just(Repair::NewReno)],
+        prop_oneof![
+            Just(CongestionControl::Net3Reno),
+            Just(CongestionControl::Reno),
+            Just(CongestionControl::Cubic)
+        ],
+        prop_oneof![Just(LossRecovery::Net3), Just(LossRecovery::NewReno)],
         prop_oneof![Just(None), Just(Some(4))],
         prop_oneof![Just(1_u16), Just(10)],
         any_timeout(),
@@ -95,7 +99,7 @@ fn any_config() -> impl Strategy<Value = Config> {
     (any::<[bool; 11]>(), pace, any_acks(), paws, mss, buffer(), buffer()).prop_map(
         |(on, pace, acks, paws, mss, send_buffer, receive_buffer)| {
             let (law, repair, burst, initial_window, timeout) = pace;
-            Config {
+            TcpConfig {
                 timestamps: on[0],
                 window_scale: on[1],
                 sack: on[2],
@@ -117,7 +121,7 @@ fn any_config() -> impl Strategy<Value = Config> {
                 mss,
                 send_buffer,
                 receive_buffer,
-                ..Config::default()
+                ..TcpConfig::default()
             }
         },
     )
@@ -130,7 +134,7 @@ fn any_ends() -> impl Strategy<Value = Ends> {
     (any_config(), any_config(), any_corruption(), 0_usize..3, any::<bool>()).prop_map(
         |(near, far, corruption, without, v6)| {
             let ends = [near, far];
-            let mut ends = ends.map(|config| Config { corruption, ..config });
+            let mut ends = ends.map(|config| TcpConfig { corruption, ..config });
             if let Some(config) = ends.get_mut(without) {
                 config.corruption = Corruption::default();
             }
@@ -145,7 +149,7 @@ fn any_ends() -> impl Strategy<Value = Ends> {
 
 #[derive(Clone, Debug)]
 struct Ends {
-    configs: [Config; 2],
+    configs: [TcpConfig; 2],
     addresses: [SocketAddr; 2],
 }
 
@@ -191,14 +195,14 @@ fn weather_the_storm(ends: Ends, weather: Weather, seed: u64, len: usize) -> boo
     // In the worst weather small segments wait for one timeout of a minute after another.
     pair.run_for(Duration::from_secs(500_000));
     let failed = |end: usize| {
-        pair.ends[end].events.iter().any(|event| matches!(event, Event::Closed(Some(_))))
+        pair.ends[end].events.iter().any(|event| matches!(event, TcpEvent::Closed(Some(_))))
     };
     let mut whole = true;
     for end in [NEAR, FAR] {
         let (found, sent) = (&pair.ends[end].incoming, pattern(1 - end, len));
         assert!(found.len() <= len && found[..] == sent[..found.len()], "end {end} misread");
         whole &= found.len() == len;
-        let ended = pair.ends[end].events.iter().any(|event| matches!(event, Event::Closed(_)));
+        let ended = pair.ends[end].events.iter().any(|event| matches!(event, TcpEvent::Closed(_)));
         assert!(
             ended,
             "end {end} hangs: {:?} {:#?}",

@@ -1,8 +1,7 @@
 //! Segments that arrive damaged: detection, notification, and what the sender makes of it (S4).
 
 use windfall_base::{DropReason, Duration};
-use windfall_tcp::Config;
-use windfall_tcp::config::{Corruption, NotificationMode, Reaction};
+use windfall_tcp::{Corruption, NotificationMode, Reaction, TcpConfig};
 use windfall_wire_net::tcp::{CorruptionKinds, Notification, Packing};
 use windfall_wire_net::{TcpFlags, TcpRepr};
 
@@ -11,8 +10,8 @@ use crate::pair::*;
 const MODES: [NotificationMode; 3] =
     [NotificationMode::DraftSafe, NotificationMode::Paper, NotificationMode::Extended];
 
-fn config(mode: NotificationMode) -> Config {
-    Config { corruption: Corruption::on(mode), nagle: false, ..Config::new_reno() }
+fn config(mode: NotificationMode) -> TcpConfig {
+    TcpConfig { corruption: Corruption::on(mode), nagle: false, ..TcpConfig::new_reno() }
 }
 
 /// Damages the data segments of the near end with these numbers, the first time they are sent.
@@ -33,7 +32,7 @@ fn the_four_branches_of_the_receiver() {
     let branch = |detect: bool, bits: &[u32]| {
         let mut corruption = Corruption::on(NotificationMode::DraftSafe);
         corruption.detect = detect;
-        let mut pair = Pair::with(Config { corruption, ..config(NotificationMode::DraftSafe) });
+        let mut pair = Pair::with(TcpConfig { corruption, ..config(NotificationMode::DraftSafe) });
         let (mut once, bits) = (true, bits.to_vec());
         pair.fate = Box::new(move |seen| {
             let hit = seen.is_data() && core::mem::take(&mut once);
@@ -170,7 +169,7 @@ fn the_reaction_of_the_window_is_a_choice() {
 fn the_sender_of_the_paper_repeats_and_keeps_its_window() {
     //= S4.12
     // NewReno without SACK, the paper's acknowledgment number, no reaction of the window (S4.5).
-    let mut config = Config { sack: false, ..config(NotificationMode::Paper) };
+    let mut config = TcpConfig { sack: false, ..config(NotificationMode::Paper) };
     config.corruption.reaction = Reaction::Ignore;
     let mut pair = Pair::with(config);
     damage(&mut pair, &[20, 22, 24, 26]);
@@ -214,7 +213,7 @@ fn a_repeated_notification_is_followed_once() {
 #[test]
 fn the_round_trip_is_measured_only_of_segments_sent_once() {
     // Karn's rule: without timestamps, only the segment that is timed and was sent once counts.
-    let mut pair = Pair::with(Config { timestamps: false, ..config(MODES[0]) });
+    let mut pair = Pair::with(TcpConfig { timestamps: false, ..config(MODES[0]) });
     pair.run_for(Duration::from_secs(1));
     let before = pair.connection(NEAR).round_trip_samples();
     let mut count = 0;
@@ -271,7 +270,7 @@ fn what_arrived_before_is_acknowledged_again_and_what_lies_outside_is_not_looked
 #[test]
 fn a_damaged_probe_of_a_closed_window_is_told_of() {
     //= S4.8
-    let small = Config { receive_buffer: 2_000, ..config(MODES[0]) };
+    let small = TcpConfig { receive_buffer: 2_000, ..config(MODES[0]) };
     let mut pair = Pair::established(config(MODES[0]), small);
     pair.ends[FAR].reads = false;
     pair.send(NEAR, 2_000).run_for(ms(100));
@@ -286,7 +285,7 @@ fn a_damaged_probe_of_a_closed_window_is_told_of() {
 fn an_echoed_mark_on_a_damaged_segment_reduces_once_and_only_where_it_was_agreed_on() {
     //= S4.8
     for (ecn, reductions) in [(true, 1), (false, 0)] {
-        let mut pair = Pair::with(Config { ecn, ..config(MODES[0]) });
+        let mut pair = Pair::with(TcpConfig { ecn, ..config(MODES[0]) });
         pair.fate = Box::new(|seen| Fate { lost: seen.from == NEAR, ..Fate::default() });
         pair.send(NEAR, 10_000).settle();
         let mut header = pair.forged(NEAR, TcpFlags::ACK | TcpFlags::ECE);
@@ -347,7 +346,7 @@ fn once_a_round_trip_a_notification_counts_as_a_mark() {
 mod benefits {
     use super::*;
 
-    fn conservative(notify: bool) -> Config {
+    fn conservative(notify: bool) -> TcpConfig {
         let mut config = config(NotificationMode::DraftSafe);
         config.corruption.notify = notify;
         config.corruption.reaction = Reaction::AsLoss;
@@ -429,7 +428,7 @@ mod benefits {
     fn earlier_reaction_to_marks() {
         //= S4.31
         let marked = |notify| {
-            let mut pair = Pair::with(Config { ecn: true, ..conservative(notify) });
+            let mut pair = Pair::with(TcpConfig { ecn: true, ..conservative(notify) });
             pair.fate = Box::new(|seen| {
                 let data = seen.from == NEAR && seen.is_data() && !seen.again;
                 let fate = if data { Fate::damaged(seen) } else { Fate::default() };

@@ -2,12 +2,11 @@
 
 use crate::pair::*;
 use windfall_base::Duration;
-use windfall_tcp::config::{Corruption, NotificationMode};
-use windfall_tcp::{Config, Event, State, TcpError};
+use windfall_tcp::{Corruption, NotificationMode, TcpConfig, TcpError, TcpEvent, TcpState};
 
 #[test]
 fn a_connection_opens_carries_data_both_ways_and_closes() {
-    let mut pair = Pair::new(Config::default(), Config::default());
+    let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
     pair.connect();
     for end in [NEAR, FAR] {
         pair.ends[end].finishes = true;
@@ -17,18 +16,18 @@ fn a_connection_opens_carries_data_both_ways_and_closes() {
     for end in [NEAR, FAR] {
         assert_eq!(pair.ends[end].incoming, pattern(1 - end, 100_000)[..], "{:#?}", pair.timeline);
     }
-    assert!(pair.ends[NEAR].events.contains(&Event::Connected));
-    assert!(pair.ends[FAR].events.contains(&Event::Accepted));
+    assert!(pair.ends[NEAR].events.contains(&TcpEvent::Connected));
+    assert!(pair.ends[FAR].events.contains(&TcpEvent::Accepted));
     let states = [NEAR, FAR].map(|end| pair.connection(end).state());
-    assert!(states.contains(&State::TimeWait) || states == [State::Closed; 2], "{states:?}");
+    assert!(states.contains(&TcpState::TimeWait) || states == [TcpState::Closed; 2], "{states:?}");
     pair.run_for(Duration::from_secs(120));
-    assert_eq!([NEAR, FAR].map(|end| pair.connection(end).state()), [State::Closed; 2]);
+    assert_eq!([NEAR, FAR].map(|end| pair.connection(end).state()), [TcpState::Closed; 2]);
 }
 
 #[test]
 fn header_prediction_takes_nearly_every_segment_of_clean_bulk() {
     //= S2.6
-    let mut pair = Pair::with(Config { nagle: false, ..Config::default() });
+    let mut pair = Pair::with(TcpConfig { nagle: false, ..TcpConfig::default() });
     pair.transfer(5_000_000, Duration::from_secs(60));
     for end in [NEAR, FAR] {
         let operations = pair.connection(end).operations();
@@ -40,27 +39,27 @@ fn header_prediction_takes_nearly_every_segment_of_clean_bulk() {
 
 #[test]
 fn a_refused_connection_says_so() {
-    let mut pair = Pair::new(Config::default(), Config::default());
+    let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
     pair.ends[FAR].tcp.unlisten(address(FAR));
     pair.connect();
     pair.run_for(Duration::from_secs(1));
-    assert_eq!(pair.ends[NEAR].events, [Event::Closed(Some(TcpError::Refused))]);
+    assert_eq!(pair.ends[NEAR].events, [TcpEvent::Closed(Some(TcpError::Refused))]);
 }
 
 #[test]
 fn a_silent_peer_ends_the_attempt() {
-    let mut pair = Pair::new(Config::default(), Config::default());
+    let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
     pair.fate = Box::new(|_| Fate::lost());
     pair.connect();
     pair.run_for(Duration::from_secs(600));
-    assert_eq!(pair.ends[NEAR].events, [Event::Closed(Some(TcpError::TimedOut))]);
+    assert_eq!(pair.ends[NEAR].events, [TcpEvent::Closed(Some(TcpError::TimedOut))]);
     // One SYN and six more, at 1, 3, 7, 15, 31 and 63 s.
     assert_eq!(pair.seen.len(), 7);
 }
 
 #[test]
 fn every_step_is_counted_for_connections_that_are_gone_too() {
-    let mut pair = Pair::with(Config { nagle: false, ..Config::default() });
+    let mut pair = Pair::with(TcpConfig { nagle: false, ..TcpConfig::default() });
     pair.transfer(100_000, Duration::from_secs(5));
     let far = *pair.connection(FAR).operations();
     // All that arrived but the SYN, for which there was no connection yet.
@@ -93,21 +92,21 @@ fn what_one_end_does_not_want_is_not_agreed_on() {
     //= S2.2
     //= S2.4
     //= S2.5
-    let base = || Config {
+    let base = || TcpConfig {
         timestamps: false,
         sack: false,
         window_scale: false,
         ecn: false,
-        ..Config::new_reno()
+        ..TcpConfig::new_reno()
     };
     let extended = Corruption::on(NotificationMode::Extended);
     let safe = Corruption::on(NotificationMode::DraftSafe);
     for (with, without) in [
-        (Config { timestamps: true, ..base() }, base()),
-        (Config { sack: true, ..base() }, base()),
-        (Config { window_scale: true, ..base() }, base()),
-        (Config { ecn: true, ..base() }, base()),
-        (Config { corruption: extended, ..base() }, Config { corruption: safe, ..base() }),
+        (TcpConfig { timestamps: true, ..base() }, base()),
+        (TcpConfig { sack: true, ..base() }, base()),
+        (TcpConfig { window_scale: true, ..base() }, base()),
+        (TcpConfig { ecn: true, ..base() }, base()),
+        (TcpConfig { corruption: extended, ..base() }, TcpConfig { corruption: safe, ..base() }),
     ] {
         // An end that wants nothing agrees on nothing.
         let nothing = *Pair::with(base()).connection(NEAR).agreed();

@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Duration, Instant, Seed};
-use windfall_tcp::lookup::Lookup;
-use windfall_tcp::{Arrival, Config, Endpoint, Event, Listener, Overflow};
+use windfall_tcp::{Listener, Lookup, Overflow, SegmentMeta, TcpConfig, TcpEndpoint, TcpEvent};
 use windfall_wire_net::tcp::{CorruptionKinds, FastOpenCookie, fill_checksum};
 use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpOptions, TcpPacket, TcpRepr};
 
-fn endpoint(seed: u64, name: &str) -> Endpoint {
-    Endpoint::new(Seed(seed), name, Lookup::Hashed)
+fn endpoint(seed: u64, name: &str) -> TcpEndpoint {
+    TcpEndpoint::new(Seed(seed), name, Lookup::Hashed)
 }
 
 fn addr(text: &str) -> SocketAddr {
@@ -25,8 +24,8 @@ fn after(passed: Duration) -> Instant {
 }
 
 /// The initial sequence number of a connection that an endpoint opens.
-fn opened(mut tcp: Endpoint, now: Instant, [local, remote]: [&str; 2]) -> u32 {
-    let config = Arc::new(Config::default());
+fn opened(mut tcp: TcpEndpoint, now: Instant, [local, remote]: [&str; 2]) -> u32 {
+    let config = Arc::new(TcpConfig::default());
     tcp.connect(now, addr(local), addr(remote), config).unwrap();
     TcpPacket::new(&tcp.poll_transmit(now).unwrap().header).unwrap().seq().0
 }
@@ -80,9 +79,9 @@ fn initial_numbers_of_the_same_ends_follow_a_clock_of_four_microseconds() {
 }
 
 /// A listener's host that answers every SYN with a cookie.
-fn besieged() -> Endpoint {
+fn besieged() -> TcpEndpoint {
     let mut tcp = endpoint(3, "besieged");
-    let config = Arc::new(Config::default());
+    let config = Arc::new(TcpConfig::default());
     for local in ["10.0.0.2:5001", "10.0.0.2:5002", "10.0.0.3:5001"] {
         let config = Arc::clone(&config);
         let listener = Listener { config, backlog: 0, overflow: Overflow::Cookies };
@@ -92,7 +91,7 @@ fn besieged() -> Endpoint {
 }
 
 fn deliver(
-    tcp: &mut Endpoint,
+    tcp: &mut TcpEndpoint,
     now: Instant,
     [from, to]: [&str; 2],
     header: &TcpRepr,
@@ -102,7 +101,7 @@ fn deliver(
 
 /// As [`deliver`], with data of which the last `missing` bytes were cut off.
 fn deliver_with(
-    tcp: &mut Endpoint,
+    tcp: &mut TcpEndpoint,
     now: Instant,
     [from, to]: [&str; 2],
     header: &TcpRepr,
@@ -114,7 +113,7 @@ fn deliver_with(
     let mut bytes = header.emit(&CorruptionKinds::default()).unwrap().to_vec();
     fill_checksum(&addresses, &mut bytes, data);
     bytes.extend_from_slice(&data[..data.len() - missing]);
-    let arrival = Arrival { addresses, ecn: Ecn::NotCapable, missing: missing as u32 };
+    let arrival = SegmentMeta { addresses, ecn: Ecn::NotCapable, missing: missing as u32 };
     tcp.handle_segment(now, &arrival, &bytes.into())
 }
 
@@ -126,13 +125,13 @@ fn syn(mss: Option<u16>) -> TcpRepr {
 }
 
 /// The acknowledgment that a client of `ends` would make of the cookie it got at `now`.
-fn answered(tcp: &mut Endpoint, now: Instant, ends: [&str; 2], mss: Option<u16>) -> TcpRepr {
+fn answered(tcp: &mut TcpEndpoint, now: Instant, ends: [&str; 2], mss: Option<u16>) -> TcpRepr {
     deliver(tcp, now, ends, &syn(mss)).unwrap();
     let answer = tcp.poll_transmit(now).unwrap();
     let packet = TcpPacket::new(&answer.header).unwrap();
     assert_eq!(packet.ack(), Seq32(78));
     let header = TcpRepr::parse(&packet, &CorruptionKinds::default()).unwrap();
-    assert_eq!(header.options.mss, Some(Config::default().mss));
+    assert_eq!(header.options.mss, Some(TcpConfig::default().mss));
     assert!(tcp.is_empty(), "a cookie costs no memory");
     TcpRepr {
         seq: Seq32(78),
@@ -170,7 +169,7 @@ fn a_cookie_is_good_for_the_ends_that_it_was_made_for_alone() {
     assert_eq!(deliver(&mut tcp, now, CLIENT, &syn), refused);
     assert!(tcp.is_empty());
     assert_eq!(deliver(&mut tcp, now, CLIENT, &ack), Ok(()));
-    assert!(matches!(tcp.poll_event(), Some((_, Event::Accepted))));
+    assert!(matches!(tcp.poll_event(), Some((_, TcpEvent::Accepted))));
     assert!(!tcp.is_empty());
 }
 
@@ -229,7 +228,7 @@ fn a_cookie_remembers_the_greatest_segment_size_that_is_not_above_the_offer() {
         let sent = tcp.poll_transmit(now).unwrap();
         assert_eq!(TcpPacket::new(&sent.header).unwrap().ack(), ack.seq);
         // What it sends itself is bounded by its own size too.
-        let own = Config::default().mss;
+        let own = TcpConfig::default().mss;
         assert_eq!(sent.data.len(), usize::from(own.min(remembered)), "{offered:?}");
     }
 }
@@ -237,7 +236,7 @@ fn a_cookie_remembers_the_greatest_segment_size_that_is_not_above_the_offer() {
 /// The cookie for fast open that a server gives to a client at `from`.
 fn granted(from: &str, to: &str) -> FastOpenCookie {
     let mut tcp = endpoint(3, "server");
-    let config = Arc::new(Config { fast_open: true, ..Config::default() });
+    let config = Arc::new(TcpConfig { fast_open: true, ..TcpConfig::default() });
     tcp.listen(addr(to), Listener::new(config)).unwrap();
     let mut ask = syn(Some(1460));
     ask.options.fast_open = Some(FastOpenCookie::new());
@@ -269,7 +268,7 @@ fn a_cookie_for_fast_open_proves_the_address_of_the_client_and_nothing_else() {
 fn a_cookie_for_fast_open_opens_early_only_with_whole_data_that_are_new() {
     let cookie = granted(CLIENT[0], CLIENT[1]);
     let mut tcp = endpoint(3, "server");
-    let config = Arc::new(Config { fast_open: true, ..Config::default() });
+    let config = Arc::new(TcpConfig { fast_open: true, ..TcpConfig::default() });
     tcp.listen(addr(CLIENT[1]), Listener::new(config)).unwrap();
     let mut port = 40_000;
     let mut opens_early = |flags: TcpFlags, data: &[u8]| {
@@ -281,7 +280,7 @@ fn a_cookie_for_fast_open_opens_early_only_with_whole_data_that_are_new() {
         while tcp.poll_transmit(Instant::START).is_some() {}
         let mut accepted = false;
         while let Some((_, event)) = tcp.poll_event() {
-            accepted |= event == Event::Accepted;
+            accepted |= event == TcpEvent::Accepted;
         }
         accepted
     };

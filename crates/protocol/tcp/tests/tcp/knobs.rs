@@ -1,19 +1,16 @@
 //! The knobs of paper 002, and what each of them changes.
 
 use windfall_base::{Duration, Rate};
-use windfall_tcp::Config;
-use windfall_tcp::config::{AckPolicy, Paws};
-use windfall_tcp::congestion::Law;
-use windfall_tcp::rtt::TimeoutConfig;
+use windfall_tcp::{AckPolicy, CongestionControl, Paws, TcpConfig, TimeoutConfig};
 use windfall_wire_net::TcpFlags;
 
 use crate::pair::*;
 
-fn plain() -> Config {
-    Config { nagle: false, ..Config::new_reno() }
+fn plain() -> TcpConfig {
+    TcpConfig { nagle: false, ..TcpConfig::new_reno() }
 }
 
-fn bulk(config: Config) -> Pair {
+fn bulk(config: TcpConfig) -> Pair {
     let mut pair = Pair::with(config);
     pair.rate = Rate::from_mbps(10);
     pair.transfer(1_000_000, Duration::from_secs(60));
@@ -24,7 +21,7 @@ fn bulk(config: Config) -> Pair {
 fn timestamps_cost_twelve_bytes_and_give_a_sample_for_each_acknowledgment() {
     //= S2.2
     for timestamps in [true, false] {
-        let pair = bulk(Config { timestamps, ..plain() });
+        let pair = bulk(TcpConfig { timestamps, ..plain() });
         let data = pair.sent(NEAR).find(|seen| seen.len > 1_400).unwrap();
         let header = data.header.emit(&Default::default()).unwrap().len();
         assert_eq!(header, if timestamps { 32 } else { 20 });
@@ -43,7 +40,7 @@ fn the_check_for_old_duplicates_costs_one_comparison_or_none() {
     //= S2.3
     //= S2.8
     let checks = |paws, timestamps| {
-        let pair = bulk(Config { paws, timestamps, ..plain() });
+        let pair = bulk(TcpConfig { paws, timestamps, ..plain() });
         let operations = pair.connection(FAR).operations();
         // FIN comes with the last segment.
         assert_eq!(operations.predicted_data + 1, operations.data_received);
@@ -80,7 +77,7 @@ fn a_segment_with_an_old_timestamp_is_dropped() {
     for (paws, dropped) in
         [(Paws::BeforePrediction, true), (Paws::AfterPrediction, true), (Paws::Off, false)]
     {
-        let mut pair = Pair::with(Config { paws, ..plain() });
+        let mut pair = Pair::with(TcpConfig { paws, ..plain() });
         pair.send(NEAR, 3_000).run_for(ms(100));
         let mut old = pair.forged(FAR, TcpFlags::ACK | TcpFlags::URG);
         let newest = pair.sent(NEAR).last().unwrap().header.options.timestamps.unwrap();
@@ -96,7 +93,7 @@ fn a_segment_with_an_old_timestamp_is_dropped() {
 fn without_window_scale_the_window_ends_at_65535() {
     //= S2.4
     for (window_scale, most) in [(true, 1 << 20), (false, 65_535)] {
-        let mut pair = Pair::with(Config { window_scale, ..plain() });
+        let mut pair = Pair::with(TcpConfig { window_scale, ..plain() });
         pair.delay = ms(100);
         pair.send(NEAR, 900_000).run_for(Duration::from_secs(3));
         let shift = pair.connection(FAR).agreed().receive_shift;
@@ -110,7 +107,7 @@ fn without_window_scale_the_window_ends_at_65535() {
 fn each_condition_of_header_prediction_counts() {
     //= S2.6
     let mispredicts = |change: fn(&mut Pair) -> (windfall_wire_net::TcpRepr, Vec<u8>)| {
-        let mut pair = Pair::with(Config { timestamps: false, ..plain() });
+        let mut pair = Pair::with(TcpConfig { timestamps: false, ..plain() });
         pair.send(NEAR, 5_000).run_for(ms(100));
         let (header, data) = change(&mut pair);
         let before = *pair.connection(FAR).operations();
@@ -160,10 +157,10 @@ fn each_condition_of_header_prediction_counts() {
 }
 
 /// Acknowledgments every 500 ms alone, with a timeout that waits for them.
-fn by_time(minimum: Duration) -> Config {
+fn by_time(minimum: Duration) -> TcpConfig {
     let timeout = TimeoutConfig { minimum, ..TimeoutConfig::default() };
     let acks = AckPolicy::TimeOnly { interval: ms(500) };
-    Config { acks, timeout, receive_buffer: 8 << 20, send_buffer: 8 << 20, ..plain() }
+    TcpConfig { acks, timeout, receive_buffer: 8 << 20, send_buffer: 8 << 20, ..plain() }
 }
 
 #[test]
@@ -179,17 +176,17 @@ fn acknowledgments_by_time_are_two_a_second() {
 #[test]
 fn stretched_acknowledgments_have_the_side_effects_that_are_feared() {
     //= S2.11
-    let run = |config: Config| {
+    let run = |config: TcpConfig| {
         let mut pair = Pair::with(config);
         pair.send(NEAR, 8_000_000).run_for(ms(2_000));
         let times: Vec<_> = pair.sent(NEAR).filter(|s| s.is_data()).map(|s| s.now).collect();
         let burst = times.iter().map(|at| times.iter().filter(|o| *o == at).count()).max();
         (burst.unwrap(), pair.ends[FAR].incoming.len(), pair.connection(NEAR).operations().timeouts)
     };
-    let buffers = Config { receive_buffer: 8 << 20, send_buffer: 8 << 20, ..plain() };
-    let (_, standard, none) = run(Config { byte_counting: false, ..buffers });
+    let buffers = TcpConfig { receive_buffer: 8 << 20, send_buffer: 8 << 20, ..plain() };
+    let (_, standard, none) = run(TcpConfig { byte_counting: false, ..buffers });
     let slow = by_time(Duration::from_secs(1));
-    let (burst, stretched, late) = run(Config { byte_counting: false, ..slow.clone() });
+    let (burst, stretched, late) = run(TcpConfig { byte_counting: false, ..slow.clone() });
     assert_eq!((none, late), (0, 0));
     // One acknowledgment opens the whole window at once, and the window grows by one segment for
     // it.
@@ -205,7 +202,7 @@ fn stretched_acknowledgments_have_the_side_effects_that_are_feared() {
 fn a_short_transfer_with_fin_is_answered_at_once() {
     //= S2.10
     let acks = AckPolicy::TimeOnly { interval: ms(500) };
-    let mut pair = Pair::with(Config { acks, ..plain() });
+    let mut pair = Pair::with(TcpConfig { acks, ..plain() });
     let began = pair.now;
     pair.ends[NEAR].finishes = true;
     pair.send(NEAR, 500);
@@ -218,7 +215,7 @@ fn a_short_transfer_with_fin_is_answered_at_once() {
 fn acknowledgments_by_traffic_grow_sparse_and_return_after_a_loss() {
     //= S2.47
     let acks = AckPolicy::ByTraffic { most: 8, delay: ms(100) };
-    let mut pair = Pair::with(Config { acks, ..plain() });
+    let mut pair = Pair::with(TcpConfig { acks, ..plain() });
     pair.rate = Rate::from_mbps(10);
     let mut count = 0;
     pair.fate = Box::new(move |seen| {
@@ -241,7 +238,7 @@ fn acknowledgments_by_traffic_grow_sparse_and_return_after_a_loss() {
 #[test]
 fn a_burst_limit_spreads_a_window_over_the_round_trip() {
     //= S2.47
-    let mut pair = Pair::with(Config { burst: Some(4), ..plain() });
+    let mut pair = Pair::with(TcpConfig { burst: Some(4), ..plain() });
     pair.run_for(ms(500));
     let before = pair.seen.len();
     pair.send(NEAR, 200_000).run_for(ms(19));
@@ -256,7 +253,7 @@ fn segments_of_every_size_of_the_paper_carry_the_stream() {
     //= S2.12
     // The longest packet of 802.11b, and beyond it the longest of Ethernet and of IP.
     for mtu in [65_535, 9_000, 2296, 1500, 1000, 500] {
-        let pair = bulk(Config { mss: mtu - 40, ..plain() });
+        let pair = bulk(TcpConfig { mss: mtu - 40, ..plain() });
         let most = pair.sent(NEAR).map(|seen| seen.len).max().unwrap();
         assert_eq!(most, usize::from(mtu) - 40 - 12);
     }
@@ -266,7 +263,7 @@ fn segments_of_every_size_of_the_paper_carry_the_stream() {
 fn the_template_writes_the_headers_that_full_processing_writes() {
     //= S2.7
     let log = |template| {
-        let pair = bulk(Config { template, ..plain() });
+        let pair = bulk(TcpConfig { template, ..plain() });
         let operations = *pair.connection(NEAR).operations();
         assert_eq!(operations.templates > 600, template);
         (pair.timeline, operations.segments_sent)
@@ -277,7 +274,8 @@ fn the_template_writes_the_headers_that_full_processing_writes() {
 #[test]
 fn bursts_leave_a_share_of_the_round_trip_apart() {
     //= S2.47
-    let mut pair = Pair::with(Config { burst: Some(4), law: Law::Reno, ..plain() });
+    let mut pair =
+        Pair::with(TcpConfig { burst: Some(4), law: CongestionControl::Reno, ..plain() });
     let began = pair.now;
     let len = 10 * pair.connection(NEAR).segment_size() as usize;
     pair.send(NEAR, len).run_for(ms(19));

@@ -10,10 +10,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use windfall_base::seq::Seq32;
 use windfall_base::{Duration, Instant, Seed};
-use windfall_tcp::config::AckPolicy;
-use windfall_tcp::lookup::Lookup;
-use windfall_tcp::rtt::TimeoutConfig;
-use windfall_tcp::{Arrival, Config, Endpoint, Listener, State};
+use windfall_tcp::{
+    AckPolicy, Listener, Lookup, SegmentMeta, TcpConfig, TcpEndpoint, TcpState, TimeoutConfig,
+};
 use windfall_wire_net::tcp::{CorruptionKinds, fill_checksum};
 use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpPacket, TcpRepr};
 
@@ -55,7 +54,7 @@ type Line = (TcpFlags, u32, Option<u32>, u32);
 /// RFC 9293, section 3.3.2 and 3.10.
 #[derive(Debug)]
 struct Model {
-    state: State,
+    state: TcpState,
     una: u32,
     nxt: u32,
     rcv: u32,
@@ -81,8 +80,8 @@ impl Model {
     /// Obeys a wish to finish as soon as the state allows it.
     fn decide(&mut self) {
         let next = match self.state {
-            State::Established => State::FinWait1,
-            State::CloseWait => State::LastAck,
+            TcpState::Established => TcpState::FinWait1,
+            TcpState::CloseWait => TcpState::LastAck,
             _ => return,
         };
         if self.finished {
@@ -92,7 +91,7 @@ impl Model {
 
     /// Sends what waits; FIN goes with the last of it.
     fn flush(&mut self) -> bool {
-        let opening = matches!(self.state, State::SynSent | State::SynReceived);
+        let opening = matches!(self.state, TcpState::SynSent | TcpState::SynReceived);
         if opening || (self.queued == 0 && !self.fin_due) {
             return false;
         }
@@ -115,19 +114,19 @@ impl Model {
             }
             Happening::Abort => {
                 // After both FINs nothing need be said; before the peer has answered nothing can.
-                if !matches!(self.state, State::SynSent | State::TimeWait) {
+                if !matches!(self.state, TcpState::SynSent | TcpState::TimeWait) {
                     self.send(TcpFlags::RST | TcpFlags::ACK, 0);
                 }
-                self.state = State::Closed;
+                self.state = TcpState::Closed;
             }
-            Happening::Wait if self.state == State::TimeWait => self.state = State::Closed,
+            Happening::Wait if self.state == TcpState::TimeWait => self.state = TcpState::Closed,
             _ => {}
         }
     }
 
     /// What arrives: flags, first number, acknowledgment, length.
     fn take(&mut self, (flags, seq, ack, len): Line) {
-        if self.state == State::SynSent {
+        if self.state == TcpState::SynSent {
             return self.take_answer(flags, seq, ack);
         }
         let span =
@@ -143,8 +142,8 @@ impl Model {
             match self.state {
                 _ if seq != self.rcv => self.ack(),
                 // A stray reset must not end the wait (RFC 1337).
-                State::TimeWait => {}
-                _ => self.state = State::Closed,
+                TcpState::TimeWait => {}
+                _ => self.state = TcpState::Closed,
             }
             return;
         }
@@ -152,12 +151,12 @@ impl Model {
             return self.ack();
         }
         let Some(ack) = ack else { return };
-        if self.state == State::SynReceived {
+        if self.state == TcpState::SynReceived {
             if ack != self.nxt {
                 self.out.push((TcpFlags::RST, ack, None, 0));
                 return;
             }
-            self.state = State::Established;
+            self.state = TcpState::Established;
             self.decide();
         }
         if ack > self.nxt {
@@ -179,17 +178,17 @@ impl Model {
             return;
         }
         if flags.has(TcpFlags::RST) {
-            self.state = if ack.is_some() { State::Closed } else { self.state };
+            self.state = if ack.is_some() { TcpState::Closed } else { self.state };
         } else if flags.has(TcpFlags::SYN) {
             self.rcv = seq + 1;
             if ack.is_some() {
-                (self.state, self.una) = (State::Established, 1);
+                (self.state, self.una) = (TcpState::Established, 1);
                 self.decide();
                 if !self.flush() {
                     self.ack();
                 }
             } else {
-                self.state = State::SynReceived;
+                self.state = TcpState::SynReceived;
                 self.nxt = 0;
                 self.send(TcpFlags::SYN | TcpFlags::ACK, 0);
             }
@@ -202,27 +201,28 @@ impl Model {
             return;
         }
         self.state = match self.state {
-            State::FinWait1 => State::FinWait2,
-            State::Closing => State::TimeWait,
-            State::LastAck => State::Closed,
+            TcpState::FinWait1 => TcpState::FinWait2,
+            TcpState::Closing => TcpState::TimeWait,
+            TcpState::LastAck => TcpState::Closed,
             state => state,
         };
     }
 
     /// Data and FIN; says whether they must be acknowledged.
     fn take_text(&mut self, flags: TcpFlags, len: u32) -> bool {
-        let receives = matches!(self.state, State::Established | State::FinWait1 | State::FinWait2);
+        let receives =
+            matches!(self.state, TcpState::Established | TcpState::FinWait1 | TcpState::FinWait2);
         if !receives {
             let stray = len > 0 || flags.has(TcpFlags::FIN);
-            return self.state == State::TimeWait && stray;
+            return self.state == TcpState::TimeWait && stray;
         }
         self.rcv += len;
         if flags.has(TcpFlags::FIN) {
             self.rcv += 1;
             self.state = match self.state {
-                State::Established => State::CloseWait,
-                State::FinWait1 => State::Closing,
-                _ => State::TimeWait,
+                TcpState::Established => TcpState::CloseWait,
+                TcpState::FinWait1 => TcpState::Closing,
+                _ => TcpState::TimeWait,
             };
         }
         len > 0 || flags.has(TcpFlags::FIN)
@@ -231,7 +231,7 @@ impl Model {
     /// The segment that a happening stands for; `None` if it is none, or means nothing here.
     fn segment(&self, happening: Happening) -> Option<Line> {
         let (next, all) = (self.rcv, Some(self.nxt));
-        let opened = self.state != State::SynSent;
+        let opened = self.state != TcpState::SynSent;
         Some(match happening {
             Happening::Syn if !opened => (TcpFlags::SYN, 0, None, 0),
             Happening::SynAck if !opened => (TcpFlags::SYN | TcpFlags::ACK, 0, all, 0),
@@ -245,7 +245,7 @@ impl Model {
             Happening::Reset => (TcpFlags::RST | TcpFlags::ACK, 0, all, 0),
             Happening::ResetInWindow if opened => (TcpFlags::RST, next + 9, None, 0),
             // There it begins a new connection, which is another test's matter.
-            Happening::SynInWindow if opened && self.state != State::TimeWait => {
+            Happening::SynInWindow if opened && self.state != TcpState::TimeWait => {
                 (TcpFlags::SYN, next + 9, None, 0)
             }
             Happening::Beyond if opened => (TcpFlags::ACK, next + FAR_AWAY, all, 5),
@@ -256,22 +256,22 @@ impl Model {
 
 /// The engine with its one connection.
 struct Engine {
-    tcp: Endpoint,
+    tcp: TcpEndpoint,
     now: Instant,
     origin: Seq32,
 }
 
 impl Engine {
-    fn new(config: Config, passive: bool) -> (Self, Model) {
+    fn new(config: TcpConfig, passive: bool) -> (Self, Model) {
         let (now, config) = (Instant::START, Arc::new(config));
-        let mut tcp = Endpoint::new(Seed(11), "model", Lookup::Hashed);
+        let mut tcp = TcpEndpoint::new(Seed(11), "model", Lookup::Hashed);
         if passive {
             tcp.listen(address(NEAR), Listener::new(config)).unwrap();
         } else {
             tcp.connect(now, address(NEAR), address(FAR), config).unwrap();
         }
         let mut engine = Self { tcp, now, origin: Seq32(0) };
-        let state = if passive { State::SynReceived } else { State::SynSent };
+        let state = if passive { TcpState::SynReceived } else { TcpState::SynSent };
         let rcv = u32::from(passive);
         let mut model = Model {
             state,
@@ -293,10 +293,10 @@ impl Engine {
         (engine, model)
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> TcpState {
         let id = self.tcp.find(address(NEAR), address(FAR));
         let connection = id.and_then(|id| self.tcp.connection(id));
-        connection.map_or(State::Closed, windfall_tcp::Connection::state)
+        connection.map_or(TcpState::Closed, windfall_tcp::Connection::state)
     }
 
     fn call(&mut self, happening: Happening) {
@@ -329,7 +329,7 @@ impl Engine {
         let data = vec![2; len as usize];
         fill_checksum(&addresses, &mut bytes, &data);
         bytes.extend(data);
-        let arrival = Arrival { addresses, ecn: Ecn::NotCapable, missing: 0 };
+        let arrival = SegmentMeta { addresses, ecn: Ecn::NotCapable, missing: 0 };
         let _ = self.tcp.handle_segment(self.now, &arrival, &bytes.into());
     }
 
@@ -355,9 +355,9 @@ impl Engine {
     }
 }
 
-fn config(prediction: bool) -> Config {
+fn config(prediction: bool) -> TcpConfig {
     let never = Duration::from_secs(1_000_000);
-    Config {
+    TcpConfig {
         prediction,
         fast_retransmit: false,
         nagle: false,
@@ -372,7 +372,7 @@ fn config(prediction: bool) -> Config {
             maximum: never,
             ..TimeoutConfig::default()
         },
-        ..Config::new_reno()
+        ..TcpConfig::new_reno()
     }
 }
 
@@ -422,7 +422,7 @@ proptest! {
             let place = format!("{number}: {happening:?} {model:?}");
             prop_assert_eq!(found, expected, "{}", &place);
             prop_assert_eq!(engine.state(), model.state, "{}", &place);
-            if model.state == State::Closed {
+            if model.state == TcpState::Closed {
                 break;
             }
         }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use windfall_base::{DropReason, Drops, Duration, Instant, Payload, Rate, Seed};
-use windfall_tcp::lookup::Lookup;
 use windfall_tcp::{
-    Arrival, Config, Connection, ConnectionId, Endpoint, Event, Listener, Transmit,
+    Connection, ConnectionHandle, Listener, Lookup, SegmentMeta, TcpConfig, TcpEndpoint, TcpEvent,
+    TcpTransmit,
 };
 use windfall_wire_net::tcp::{CorruptionKinds, Notification, Packing, corruption};
 use windfall_wire_net::{Ecn, TcpFlags, TcpPacket, TcpRepr};
@@ -78,14 +78,14 @@ impl Fate {
 
 struct Flying {
     to: usize,
-    arrival: Arrival,
+    arrival: SegmentMeta,
     bytes: Payload,
 }
 
 /// One end: the connection that the test is about, and what it does.
 pub(crate) struct End {
-    pub(crate) tcp: Endpoint,
-    pub(crate) id: Option<ConnectionId>,
+    pub(crate) tcp: TcpEndpoint,
+    pub(crate) id: Option<ConnectionHandle>,
     pub(crate) outgoing: Bytes,
     pub(crate) incoming: Vec<u8>,
     pub(crate) reads: bool,
@@ -93,7 +93,7 @@ pub(crate) struct End {
     pub(crate) finishes: bool,
     /// Close as soon as the other end has finished.
     pub(crate) follows: bool,
-    pub(crate) events: Vec<Event>,
+    pub(crate) events: Vec<TcpEvent>,
     pub(crate) drops: Drops,
     origin: Option<u32>,
     sent: u64,
@@ -113,7 +113,7 @@ pub(crate) struct Pair {
     flying: std::collections::BTreeMap<u64, Flying>,
     count: u64,
     pub(crate) steps: u64,
-    near_config: Arc<Config>,
+    near_config: Arc<TcpConfig>,
     pub(crate) addresses: [SocketAddr; 2],
 }
 
@@ -123,14 +123,14 @@ pub(crate) fn address(end: usize) -> SocketAddr {
 
 impl Pair {
     /// Two ends with these knobs; the far one listens.
-    pub(crate) fn new(near: Config, far: Config) -> Self {
+    pub(crate) fn new(near: TcpConfig, far: TcpConfig) -> Self {
         Self::between([address(NEAR), address(FAR)], near, far)
     }
 
     /// As [`new`](Self::new), at other addresses.
-    pub(crate) fn between(addresses: [SocketAddr; 2], near: Config, far: Config) -> Self {
+    pub(crate) fn between(addresses: [SocketAddr; 2], near: TcpConfig, far: TcpConfig) -> Self {
         let end = |name: &str| End {
-            tcp: Endpoint::new(Seed(1), name, Lookup::Hashed),
+            tcp: TcpEndpoint::new(Seed(1), name, Lookup::Hashed),
             id: None,
             outgoing: Bytes::new(),
             incoming: Vec::new(),
@@ -174,7 +174,7 @@ impl Pair {
     }
 
     /// Opens the connection and waits until both ends know of it.
-    pub(crate) fn established(near: Config, far: Config) -> Self {
+    pub(crate) fn established(near: TcpConfig, far: TcpConfig) -> Self {
         let mut pair = Self::new(near, far);
         pair.connect();
         pair.run_for(ms(100));
@@ -183,7 +183,7 @@ impl Pair {
     }
 
     /// The same knobs on both ends.
-    pub(crate) fn with(config: Config) -> Self {
+    pub(crate) fn with(config: TcpConfig) -> Self {
         Self::established(config.clone(), config)
     }
 
@@ -307,17 +307,17 @@ impl Pair {
         }
     }
 
-    fn react(&mut self, index: usize, id: ConnectionId, event: Event) {
+    fn react(&mut self, index: usize, id: ConnectionHandle, event: TcpEvent) {
         let end = &mut self.ends[index];
         match event {
-            Event::Accepted if end.id.is_none() => end.id = Some(id),
-            Event::Connected | Event::Writable => {}
-            Event::Readable if end.reads => {
+            TcpEvent::Accepted if end.id.is_none() => end.id = Some(id),
+            TcpEvent::Connected | TcpEvent::Writable => {}
+            TcpEvent::Readable if end.reads => {
                 while let Ok(Some(data)) = end.tcp.read(id, usize::MAX) {
                     end.incoming.extend_from_slice(&data);
                 }
             }
-            Event::PeerFinished if end.follows => {
+            TcpEvent::PeerFinished if end.follows => {
                 end.finishes = true;
             }
             _ => {}
@@ -333,7 +333,7 @@ impl Pair {
         data.len()
     }
 
-    fn launch(&mut self, from: usize, transmit: &Transmit) {
+    fn launch(&mut self, from: usize, transmit: &TcpTransmit) {
         let seen = self.look(from, transmit);
         let fate = (self.fate)(&seen);
         self.log(&seen, &fate);
@@ -352,7 +352,7 @@ impl Pair {
         let missing = fate.cut.min(transmit.data.len());
         frame.truncate(transmit.len() - missing);
         let ecn = if fate.mark { Ecn::Congested } else { transmit.ecn };
-        let arrival = Arrival { addresses: transmit.addresses, ecn, missing: missing as u32 };
+        let arrival = SegmentMeta { addresses: transmit.addresses, ecn, missing: missing as u32 };
         let arrives = leaves.saturating_add(self.delay).saturating_add(fate.late);
         for _ in 0..=usize::from(fate.twice) {
             self.count += 1;
@@ -377,7 +377,7 @@ impl Pair {
         assert!(corruption::seal(&kinds, packing, ecn, &addresses, &mut bytes));
         windfall_wire_net::tcp::fill_checksum(&addresses, &mut bytes, data);
         bytes.extend(data.iter().map(|byte| byte ^ 1));
-        let arrival = Arrival { addresses, ecn, missing: 0 };
+        let arrival = SegmentMeta { addresses, ecn, missing: 0 };
         let result = self.ends[to].tcp.handle_segment(self.now, &arrival, &bytes.into());
         self.settle();
         result
@@ -395,7 +395,7 @@ impl Pair {
         let mut bytes = header.emit(&CorruptionKinds::default()).unwrap().to_vec();
         windfall_wire_net::tcp::fill_checksum(&addresses, &mut bytes, data);
         bytes.extend_from_slice(data);
-        let arrival = Arrival { addresses, ecn: Ecn::NotCapable, missing: 0 };
+        let arrival = SegmentMeta { addresses, ecn: Ecn::NotCapable, missing: 0 };
         let result = self.ends[to].tcp.handle_segment(self.now, &arrival, &bytes.into());
         self.settle();
         result
@@ -418,7 +418,7 @@ impl Pair {
         }
     }
 
-    fn look(&mut self, from: usize, transmit: &Transmit) -> Seen {
+    fn look(&mut self, from: usize, transmit: &TcpTransmit) -> Seen {
         let packet = TcpPacket::new(&transmit.header).unwrap();
         let header = TcpRepr::parse(&packet, &CorruptionKinds::default()).unwrap();
         if header.flags.has(TcpFlags::SYN) {

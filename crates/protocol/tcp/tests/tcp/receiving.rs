@@ -1,7 +1,7 @@
 //! What a receiver says at once and what it keeps for later, and what its window lets through.
 
 use windfall_base::{DropReason, Duration};
-use windfall_tcp::{Config, Event, State};
+use windfall_tcp::{TcpConfig, TcpEvent, TcpState};
 use windfall_wire_net::TcpFlags;
 use windfall_wire_net::tcp::Timestamps;
 
@@ -14,7 +14,7 @@ fn acks(pair: &Pair) -> u64 {
 
 #[test]
 fn a_duplicate_is_acknowledged_at_once() {
-    let mut pair = Pair::with(Config { timestamps: false, ..Config::default() });
+    let mut pair = Pair::with(TcpConfig { timestamps: false, ..TcpConfig::default() });
     pair.send(NEAR, 1_000).run_for(Duration::from_secs(1));
     let mut again = pair.forged(FAR, TcpFlags::ACK);
     again.seq = again.seq + 1_000_u32.wrapping_neg();
@@ -25,7 +25,7 @@ fn a_duplicate_is_acknowledged_at_once() {
 
 #[test]
 fn an_end_beyond_a_hole_is_acknowledged_at_once() {
-    let mut pair = Pair::with(Config { timestamps: false, ..Config::default() });
+    let mut pair = Pair::with(TcpConfig { timestamps: false, ..TcpConfig::default() });
     pair.send(NEAR, 1_000).run_for(Duration::from_secs(1));
     let mut fin = pair.forged(FAR, TcpFlags::ACK | TcpFlags::FIN);
     fin.seq = fin.seq + 500;
@@ -36,7 +36,7 @@ fn an_end_beyond_a_hole_is_acknowledged_at_once() {
 
 #[test]
 fn the_scale_of_the_window_counts_from_the_first_segment_after_the_opening() {
-    let config = Config { receive_buffer: 1 << 20, ..Config::default() };
+    let config = TcpConfig { receive_buffer: 1 << 20, ..TcpConfig::default() };
     assert!(config.window_shift() >= 4);
     let mut pair = Pair::with(config);
     let segments = |pair: &Pair| pair.sent(FAR).filter(|seen| seen.is_data()).count();
@@ -47,7 +47,7 @@ fn the_scale_of_the_window_counts_from_the_first_segment_after_the_opening() {
 
 #[test]
 fn after_a_timeout_only_the_hole_is_sent_again() {
-    let mut pair = Pair::with(Config { nagle: false, ..Config::default() });
+    let mut pair = Pair::with(TcpConfig { nagle: false, ..TcpConfig::default() });
     let mut lost = false;
     pair.fate = Box::new(move |seen| {
         if seen.is_data() && !lost {
@@ -70,7 +70,7 @@ fn after_a_timeout_only_the_hole_is_sent_again() {
 fn a_reset_counts_however_old_its_timestamp_is() {
     // RFC 7323, section 5.2: resets are not held against the timestamps.
     for flags in [TcpFlags::ACK, TcpFlags::RST] {
-        let mut pair = Pair::with(Config::default());
+        let mut pair = Pair::with(TcpConfig::default());
         pair.send(NEAR, 1_000).run_for(Duration::from_secs(1));
         let last = pair.sent(NEAR).last().unwrap().header.options.timestamps.unwrap();
         let mut old = pair.forged(FAR, flags);
@@ -78,7 +78,7 @@ fn a_reset_counts_however_old_its_timestamp_is() {
         old.options.timestamps = Some(Timestamps { value, echo: last.echo });
         let result = pair.inject(FAR, &old, &[]);
         if flags == TcpFlags::RST {
-            assert_eq!((result, pair.connection(FAR).state()), (Ok(()), State::Closed));
+            assert_eq!((result, pair.connection(FAR).state()), (Ok(()), TcpState::Closed));
         } else {
             assert_eq!(result, Err(DropReason::TcpOldTimestamp));
         }
@@ -87,7 +87,7 @@ fn a_reset_counts_however_old_its_timestamp_is() {
 
 #[test]
 fn the_end_of_the_stream_is_where_the_first_fin_said() {
-    let mut pair = Pair::with(Config { timestamps: false, ..Config::default() });
+    let mut pair = Pair::with(TcpConfig { timestamps: false, ..TcpConfig::default() });
     pair.ends[FAR].follows = false;
     let data = pair.forged(FAR, TcpFlags::ACK);
     let mut fin = pair.forged(FAR, TcpFlags::ACK | TcpFlags::FIN);
@@ -97,8 +97,8 @@ fn the_end_of_the_stream_is_where_the_first_fin_said() {
     assert!(pair.ends[FAR].incoming.is_empty());
     assert_eq!(pair.inject(FAR, &data, &[1; 500]), Ok(()));
     assert_eq!(pair.ends[FAR].incoming.len(), 500);
-    assert_eq!(pair.connection(FAR).state(), State::CloseWait);
-    assert!(pair.ends[FAR].events.contains(&Event::PeerFinished));
+    assert_eq!(pair.connection(FAR).state(), TcpState::CloseWait);
+    assert!(pair.ends[FAR].events.contains(&TcpEvent::PeerFinished));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_timestamp_is_compared_with_for_24_days() {
         (1, 0, Ok(())),
         (1, 1, Err(DropReason::TcpOldTimestamp)),
     ] {
-        let mut pair = Pair::with(Config::default());
+        let mut pair = Pair::with(TcpConfig::default());
         pair.send(NEAR, 1_000).run_until(ms(100), |pair| pair.ends[FAR].incoming.len() == 1_000);
         let last = pair.sent(NEAR).last().unwrap().header.options.timestamps.unwrap();
         let mut late = pair.forged(FAR, TcpFlags::ACK);
@@ -124,7 +124,7 @@ fn a_timestamp_is_compared_with_for_24_days() {
 
 #[test]
 fn each_timestamp_that_is_noted_or_written_is_counted() {
-    let mut pair = Pair::with(Config::default());
+    let mut pair = Pair::with(TcpConfig::default());
     let before = pair.connection(FAR).operations().timestamps;
     pair.send(NEAR, 1_000).run_for(ms(100));
     pair.send(NEAR, 1_000).run_for(ms(100));
@@ -134,7 +134,7 @@ fn each_timestamp_that_is_noted_or_written_is_counted() {
 #[test]
 fn data_of_which_a_part_came_before_are_acknowledged_at_once() {
     for (back, at_once) in [(0, 0), (5, 1)] {
-        let mut pair = Pair::with(Config { timestamps: false, ..Config::default() });
+        let mut pair = Pair::with(TcpConfig { timestamps: false, ..TcpConfig::default() });
         pair.send(NEAR, 1_000).run_for(Duration::from_secs(1));
         let mut next = pair.forged(FAR, TcpFlags::ACK);
         next.seq = next.seq + u32::wrapping_neg(back);

@@ -1,13 +1,12 @@
 //! Losses and how long their repair takes, in each of the ways that history has.
 
 use windfall_base::Duration;
-use windfall_tcp::Config;
-use windfall_tcp::config::Repair;
+use windfall_tcp::{LossRecovery, TcpConfig};
 
 use crate::pair::*;
 
 /// A round trip of 100 ms, in which the wire holds everything that is sent.
-fn long_path(config: Config) -> Pair {
+fn long_path(config: TcpConfig) -> Pair {
     let mut pair = Pair::new(config.clone(), config);
     pair.delay = ms(50);
     pair.connect().run_for(ms(300));
@@ -28,7 +27,7 @@ fn lose_every_second(pair: &mut Pair, count: u64) {
 }
 
 /// Round trips from the first repair to the last.
-fn repair_time(config: Config, losses: u64) -> f64 {
+fn repair_time(config: TcpConfig, losses: u64) -> f64 {
     let mut pair = long_path(config);
     lose_every_second(&mut pair, losses);
     pair.transfer(600_000, Duration::from_secs(60));
@@ -41,9 +40,9 @@ fn repair_time(config: Config, losses: u64) -> f64 {
 #[test]
 fn new_reno_needs_a_round_trip_for_each_loss_and_sack_one_for_all() {
     //= S2.5
-    let config = Config::new_reno();
+    let config = TcpConfig::new_reno();
     for losses in [2, 3, 5, 8] {
-        let new_reno = repair_time(Config { sack: false, ..config.clone() }, losses);
+        let new_reno = repair_time(TcpConfig { sack: false, ..config.clone() }, losses);
         let expected = losses as f64 - 1.0;
         assert!((new_reno - expected).abs() < 0.1, "{losses}: {new_reno}");
         let sack = repair_time(config.clone(), losses);
@@ -55,14 +54,14 @@ fn new_reno_needs_a_round_trip_for_each_loss_and_sack_one_for_all() {
 fn the_old_tcp_times_out_where_new_reno_does_not() {
     //= S3.7
     let timeouts = |repair| {
-        let config = Config { sack: false, repair, ..Config::new_reno() };
+        let config = TcpConfig { sack: false, repair, ..TcpConfig::new_reno() };
         let mut pair = long_path(config);
         lose_every_second(&mut pair, 4);
         pair.transfer(600_000, Duration::from_secs(60));
         pair.connection(NEAR).operations().timeouts
     };
-    assert_eq!(timeouts(Repair::NewReno), 0);
-    assert!(timeouts(Repair::Net3) > 0);
+    assert_eq!(timeouts(LossRecovery::NewReno), 0);
+    assert!(timeouts(LossRecovery::Net3) > 0);
 }
 
 #[test]
@@ -70,7 +69,7 @@ fn netbsd_stalls_on_two_losses_in_one_window_and_not_on_one() {
     //= S3.6
     //= S3.7
     let run = |burst: u64| {
-        let mut pair = Pair::with(Config { mss: 1460, ..Config::net3_reno() });
+        let mut pair = Pair::with(TcpConfig { mss: 1460, ..TcpConfig::net3_reno() });
         pair.rate = windfall_base::Rate::from_bps(800_000);
         let mut number = 0;
         pair.fate = Box::new(move |seen| {
@@ -92,7 +91,7 @@ fn netbsd_stalls_on_two_losses_in_one_window_and_not_on_one() {
 #[test]
 fn timeouts_of_the_old_tcp_come_at_ticks_of_half_a_second() {
     //= S3.15
-    let mut pair = Pair::with(Config::net3_reno());
+    let mut pair = Pair::with(TcpConfig::net3_reno());
     pair.fate = Box::new(|seen| if seen.is_data() { Fate::lost() } else { Fate::default() });
     pair.run_for(ms(123));
     pair.send(NEAR, 5_000).run_for(Duration::from_secs(20));
@@ -104,12 +103,12 @@ fn timeouts_of_the_old_tcp_come_at_ticks_of_half_a_second() {
 #[test]
 fn limited_transmit_lets_small_windows_avoid_a_timeout() {
     let timeouts = |limited_transmit| {
-        let config = Config {
+        let config = TcpConfig {
             limited_transmit,
             sack: false,
             nagle: false,
             initial_window: 3,
-            ..Config::new_reno()
+            ..TcpConfig::new_reno()
         };
         let mut pair = long_path(config);
         let mut number = 0;
@@ -126,7 +125,7 @@ fn limited_transmit_lets_small_windows_avoid_a_timeout() {
 
 #[test]
 fn duplicates_are_reported_and_counted() {
-    let mut pair = Pair::with(Config { nagle: false, ..Config::new_reno() });
+    let mut pair = Pair::with(TcpConfig { nagle: false, ..TcpConfig::new_reno() });
     pair.fate = Box::new(|seen| Fate { twice: seen.index == 8, ..Fate::default() });
     pair.transfer(50_000, Duration::from_secs(5));
     pair.run_for(ms(100));
@@ -136,7 +135,7 @@ fn duplicates_are_reported_and_counted() {
 
 #[test]
 fn a_mark_halves_the_window_once_per_round_trip() {
-    let mut pair = Pair::with(Config { ecn: true, nagle: false, ..Config::new_reno() });
+    let mut pair = Pair::with(TcpConfig { ecn: true, nagle: false, ..TcpConfig::new_reno() });
     assert!(pair.connection(NEAR).agreed().ecn);
     pair.send(NEAR, 2_000_000).run_for(ms(85));
     let before = pair.connection(NEAR).operations().reductions;
@@ -159,7 +158,8 @@ fn a_mark_halves_the_window_once_per_round_trip() {
 fn a_hint_from_the_link_holds_fast_retransmit_back() {
     //= S2.46
     for (fast_retransmit, expected) in [(true, true), (false, false)] {
-        let mut pair = Pair::with(Config { fast_retransmit, nagle: false, ..Config::new_reno() });
+        let mut pair =
+            Pair::with(TcpConfig { fast_retransmit, nagle: false, ..TcpConfig::new_reno() });
         // The link repairs a frame by itself: it comes late, behind ten others.
         pair.fate = Box::new(|seen| {
             let late = if seen.from == NEAR && seen.index == 15 { ms(15) } else { Duration::ZERO };

@@ -1,16 +1,17 @@
 //! RFC 2525, *Known TCP Implementation Problems*: each of the eighteen, and that we do not have it.
 
 use windfall_base::Duration;
-use windfall_tcp::config::{AckPolicy, Corruption, Keepalive, NotificationMode};
-use windfall_tcp::{Config, Event, TcpError};
+use windfall_tcp::{
+    AckPolicy, Corruption, Keepalive, NotificationMode, TcpConfig, TcpError, TcpEvent,
+};
 use windfall_wire_net::TcpFlags;
 
 use crate::pair::*;
 
 const MSS: u64 = 1448;
 
-fn reno() -> Config {
-    Config { nagle: false, ..Config::new_reno() }
+fn reno() -> TcpConfig {
+    TcpConfig { nagle: false, ..TcpConfig::new_reno() }
 }
 
 /// Loses the data segments of the near end with these numbers among its first transmissions.
@@ -51,7 +52,7 @@ fn problem_3_uninitialized_congestion_window() {
 
 #[test]
 fn problem_4_inconsistent_retransmission() {
-    let mut pair = Pair::with(Config { timestamps: false, ..reno() });
+    let mut pair = Pair::with(TcpConfig { timestamps: false, ..reno() });
     lose(&mut pair, &[2, 5, 6, 9]);
     // Writes of odd lengths move the boundaries of segments.
     for _ in 0..40 {
@@ -73,7 +74,7 @@ fn problem_4_inconsistent_retransmission() {
 #[test]
 fn problem_5_failure_to_retain_above_sequence_data() {
     for sack in [false, true] {
-        let mut pair = Pair::with(Config { sack, ..reno() });
+        let mut pair = Pair::with(TcpConfig { sack, ..reno() });
         lose(&mut pair, &[5]);
         pair.transfer(100_000, Duration::from_secs(5));
         assert_eq!(pair.repetitions(NEAR).len(), 1, "sack {sack}");
@@ -104,7 +105,7 @@ fn problem_7_initial_timeout_too_low() {
 #[test]
 fn problem_8_failure_of_window_deflation_after_loss_recovery() {
     for sack in [false, true] {
-        let mut pair = Pair::with(Config { sack, ..reno() });
+        let mut pair = Pair::with(TcpConfig { sack, ..reno() });
         lose(&mut pair, &[30]);
         pair.send(NEAR, 400_000);
         let recovers = |pair: &Pair| pair.connection(NEAR).operations().fast_retransmits == 1;
@@ -119,7 +120,7 @@ fn problem_8_failure_of_window_deflation_after_loss_recovery() {
 
 #[test]
 fn problem_9_excessively_short_keepalive_timeout() {
-    assert_eq!(Config::default().keepalive, None);
+    assert_eq!(TcpConfig::default().keepalive, None);
     assert!(Keepalive::default().idle >= Duration::from_secs(2 * 3600));
 }
 
@@ -137,7 +138,7 @@ fn problem_10_failure_to_back_off_retransmission_timeout() {
 #[test]
 fn problem_11_insufficient_interval_between_keepalives() {
     let keepalive = Keepalive::default();
-    let mut pair = Pair::with(Config { keepalive: Some(keepalive), ..reno() });
+    let mut pair = Pair::with(TcpConfig { keepalive: Some(keepalive), ..reno() });
     let opened = pair.seen.len();
     pair.fate = Box::new(|_| Fate::lost());
     pair.run_for(Duration::from_secs(4 * 3600));
@@ -146,12 +147,12 @@ fn problem_11_insufficient_interval_between_keepalives() {
     assert_eq!(probes.len(), 10, "{:#?}", pair.timeline);
     let gaps = probes.windows(2).map(|w| w[1].now.saturating_since(w[0].now));
     assert!(gaps.into_iter().all(|gap| gap == keepalive.interval));
-    assert_eq!(pair.ends[NEAR].events.last(), Some(&Event::Closed(Some(TcpError::TimedOut))));
+    assert_eq!(pair.ends[NEAR].events.last(), Some(&TcpEvent::Closed(Some(TcpError::TimedOut))));
 }
 
 #[test]
 fn problem_12_window_probe_deadlock() {
-    let config = Config { receive_buffer: 8_000, ..reno() };
+    let config = TcpConfig { receive_buffer: 8_000, ..reno() };
     let mut pair = Pair::with(config);
     for end in [NEAR, FAR] {
         pair.ends[end].reads = false;
@@ -171,7 +172,7 @@ fn problem_12_window_probe_deadlock() {
 #[test]
 fn problem_13_stretch_ack_violation() {
     let acks = |acks: AckPolicy| {
-        let mut pair = Pair::with(Config { acks, ..reno() });
+        let mut pair = Pair::with(TcpConfig { acks, ..reno() });
         pair.rate = windfall_base::Rate::from_mbps(100);
         pair.transfer(1_000_000, Duration::from_secs(60));
         let data = pair.connection(FAR).operations().data_received as f64;
@@ -196,7 +197,7 @@ fn problem_14_retransmission_sends_multiple_packets() {
 
 #[test]
 fn problem_15_failure_to_send_fin_promptly() {
-    let mut pair = Pair::with(Config::new_reno());
+    let mut pair = Pair::with(TcpConfig::new_reno());
     pair.ends[NEAR].finishes = true;
     pair.send(NEAR, 1_448 + 100).run_for(ms(1));
     let last = pair.sent(NEAR).last().unwrap();
@@ -211,7 +212,7 @@ fn problem_16_failure_to_reset_after_half_duplex_close() {
     pair.ends[FAR].tcp.close(pair.now, id).unwrap();
     pair.run_for(ms(100));
     pair.send(NEAR, 1_000).run_for(ms(100));
-    let closed = Event::Closed(Some(TcpError::Reset));
+    let closed = TcpEvent::Closed(Some(TcpError::Reset));
     assert!(pair.ends[NEAR].events.contains(&closed), "{:#?}", pair.timeline);
 }
 
@@ -223,7 +224,7 @@ fn problem_17_failure_to_reset_on_close_with_data_pending() {
     let id = pair.ends[FAR].id.unwrap();
     pair.ends[FAR].tcp.close(pair.now, id).unwrap();
     pair.run_for(ms(100));
-    assert!(pair.ends[NEAR].events.contains(&Event::Closed(Some(TcpError::Reset))));
+    assert!(pair.ends[NEAR].events.contains(&TcpEvent::Closed(Some(TcpError::Reset))));
 }
 
 #[test]
@@ -234,7 +235,7 @@ fn problem_18_options_missing_from_mss_calculation() {
         [(false, false, 1460), (true, false, 1448), (false, true, 1452), (true, true, 1440)]
     {
         let corruption = if detect { corruption } else { Corruption::default() };
-        let mut pair = Pair::with(Config { timestamps, corruption, ..reno() });
+        let mut pair = Pair::with(TcpConfig { timestamps, corruption, ..reno() });
         pair.transfer(50_000, Duration::from_secs(5));
         assert_eq!(pair.sent(NEAR).map(|seen| seen.len).max(), Some(most));
     }

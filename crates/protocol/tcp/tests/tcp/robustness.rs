@@ -6,9 +6,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Duration, Seed};
-use windfall_tcp::config::Keepalive;
-use windfall_tcp::lookup::Lookup;
-use windfall_tcp::{Arrival, Config, Endpoint, Event, Listener, Overflow, State, TcpError};
+use windfall_tcp::{
+    Keepalive, Listener, Lookup, Overflow, SegmentMeta, TcpConfig, TcpEndpoint, TcpError, TcpEvent,
+    TcpState,
+};
 use windfall_wire_net::tcp::{CorruptionKinds, fill_checksum};
 use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpOptions, TcpRepr};
 
@@ -16,12 +17,12 @@ use crate::pair::*;
 
 #[test]
 fn a_reset_counts_only_when_it_is_exactly_next() {
-    let mut pair = Pair::with(Config::default());
+    let mut pair = Pair::with(TcpConfig::default());
     pair.send(NEAR, 1_000).run_for(ms(100));
     let mut reset = pair.forged(FAR, TcpFlags::RST);
     reset.seq = reset.seq + 10;
     assert_eq!(pair.inject(FAR, &reset, &[]), Err(DropReason::TcpBlind));
-    assert_eq!(pair.connection(FAR).state(), State::Established);
+    assert_eq!(pair.connection(FAR).state(), TcpState::Established);
     // The challenge reaches the real peer, who is content.
     let challenges = pair.connection(FAR).operations().acks_sent;
     assert!(challenges > 0);
@@ -29,12 +30,12 @@ fn a_reset_counts_only_when_it_is_exactly_next() {
     assert_eq!(pair.inject(FAR, &reset, &[]), Err(DropReason::TcpSequence));
     let reset = pair.forged(FAR, TcpFlags::RST);
     assert_eq!(pair.inject(FAR, &reset, &[]), Ok(()));
-    assert!(pair.ends[FAR].events.contains(&Event::Closed(Some(TcpError::Reset))));
+    assert!(pair.ends[FAR].events.contains(&TcpEvent::Closed(Some(TcpError::Reset))));
 }
 
 #[test]
 fn a_syn_in_the_window_is_challenged_and_challenges_are_limited() {
-    let mut pair = Pair::with(Config::default());
+    let mut pair = Pair::with(TcpConfig::default());
     pair.send(NEAR, 1_000).run_for(ms(100));
     let before = pair.connection(FAR).operations().acks_sent;
     for _ in 0..100 {
@@ -42,12 +43,12 @@ fn a_syn_in_the_window_is_challenged_and_challenges_are_limited() {
         assert_eq!(pair.inject(FAR, &syn, &[]), Err(DropReason::TcpBlind));
     }
     assert_eq!(pair.connection(FAR).operations().acks_sent - before, 10);
-    assert_eq!(pair.connection(FAR).state(), State::Established);
+    assert_eq!(pair.connection(FAR).state(), TcpState::Established);
 }
 
 #[test]
 fn an_acknowledgment_of_what_was_never_sent_changes_nothing() {
-    let mut pair = Pair::with(Config::default());
+    let mut pair = Pair::with(TcpConfig::default());
     pair.send(NEAR, 1_000).run_for(ms(100));
     let mut forged = pair.forged(FAR, TcpFlags::ACK);
     forged.ack = forged.ack + 5_000;
@@ -57,7 +58,7 @@ fn an_acknowledgment_of_what_was_never_sent_changes_nothing() {
 
 #[test]
 fn an_acknowledgment_at_the_very_end_of_the_window_counts() {
-    let config = Config { receive_buffer: 8_000, timestamps: false, ..Config::default() };
+    let config = TcpConfig { receive_buffer: 8_000, timestamps: false, ..TcpConfig::default() };
     let mut pair = Pair::with(config);
     pair.fate = Box::new(|seen| if seen.from == NEAR { Fate::lost() } else { Fate::default() });
     pair.send(FAR, 1_000).run_for(ms(15));
@@ -71,55 +72,55 @@ fn an_acknowledgment_at_the_very_end_of_the_window_counts() {
 
 #[test]
 fn both_ends_may_open_at_once() {
-    let mut pair = Pair::new(Config::default(), Config::default());
+    let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
     pair.ends[FAR].tcp.unlisten(address(FAR));
-    let config = Arc::new(Config::default());
+    let config = Arc::new(TcpConfig::default());
     let far = &mut pair.ends[FAR];
     far.id = Some(far.tcp.connect(at(0), address(FAR), address(NEAR), config).unwrap());
     pair.connect().run_for(ms(200));
     for end in [NEAR, FAR] {
-        assert_eq!(pair.connection(end).state(), State::Established, "{:#?}", pair.timeline);
-        assert!(pair.ends[end].events.contains(&Event::Connected));
+        assert_eq!(pair.connection(end).state(), TcpState::Established, "{:#?}", pair.timeline);
+        assert!(pair.ends[end].events.contains(&TcpEvent::Connected));
     }
     pair.transfer(50_000, Duration::from_secs(5));
 }
 
 #[test]
 fn both_ends_may_close_at_once() {
-    let mut pair = Pair::with(Config::default());
+    let mut pair = Pair::with(TcpConfig::default());
     for end in [NEAR, FAR] {
         let id = pair.ends[end].id.unwrap();
         pair.ends[end].tcp.shutdown(id).unwrap();
     }
     pair.run_for(ms(15));
-    assert_eq!([NEAR, FAR].map(|end| pair.connection(end).state()), [State::Closing; 2]);
+    assert_eq!([NEAR, FAR].map(|end| pair.connection(end).state()), [TcpState::Closing; 2]);
     pair.run_for(ms(15));
-    assert_eq!([NEAR, FAR].map(|end| pair.connection(end).state()), [State::TimeWait; 2]);
+    assert_eq!([NEAR, FAR].map(|end| pair.connection(end).state()), [TcpState::TimeWait; 2]);
     pair.run_for(Duration::from_secs(61));
-    assert_eq!([NEAR, FAR].map(|end| pair.connection(end).state()), [State::Closed; 2]);
+    assert_eq!([NEAR, FAR].map(|end| pair.connection(end).state()), [TcpState::Closed; 2]);
 }
 
 #[test]
 fn one_end_may_go_on_after_the_other_has_finished() {
-    let mut pair = Pair::with(Config::default());
+    let mut pair = Pair::with(TcpConfig::default());
     pair.ends[FAR].follows = false;
     let id = pair.ends[NEAR].id.unwrap();
     pair.ends[NEAR].tcp.shutdown(id).unwrap();
     pair.run_for(ms(100));
-    assert_eq!(pair.connection(NEAR).state(), State::FinWait2);
-    assert_eq!(pair.connection(FAR).state(), State::CloseWait);
+    assert_eq!(pair.connection(NEAR).state(), TcpState::FinWait2);
+    assert_eq!(pair.connection(FAR).state(), TcpState::CloseWait);
     pair.send(FAR, 100_000).run_for(Duration::from_secs(2));
     assert_eq!(pair.ends[NEAR].incoming.len(), 100_000);
 }
 
 #[test]
 fn a_closed_window_is_probed_for_as_long_as_it_is_answered() {
-    let config = Config { receive_buffer: 4_000, ..Config::default() };
+    let config = TcpConfig { receive_buffer: 4_000, ..TcpConfig::default() };
     let mut pair = Pair::with(config);
     pair.ends[FAR].reads = false;
     pair.send(NEAR, 10_000).run_for(Duration::from_secs(24 * 3600));
     assert_eq!(pair.connection(FAR).readable(), 4_000);
-    assert_eq!(pair.connection(NEAR).state(), State::Established);
+    assert_eq!(pair.connection(NEAR).state(), TcpState::Established);
     let probes = pair.connection(NEAR).operations().probes;
     // Every minute once backed off.
     assert!((1_400..1_460).contains(&probes), "{probes}");
@@ -131,7 +132,7 @@ fn a_closed_window_is_probed_for_as_long_as_it_is_answered() {
 
 #[test]
 fn the_window_is_neither_taken_back_nor_opened_in_silly_steps() {
-    let config = Config { receive_buffer: 8_000, nagle: false, ..Config::default() };
+    let config = TcpConfig { receive_buffer: 8_000, nagle: false, ..TcpConfig::default() };
     let mut pair = Pair::with(config);
     pair.ends[FAR].reads = false;
     pair.send(NEAR, 60_000);
@@ -152,7 +153,7 @@ fn the_window_is_neither_taken_back_nor_opened_in_silly_steps() {
 #[test]
 fn small_writes_wait_for_an_acknowledgment_unless_told_otherwise() {
     let segments = |nagle| {
-        let mut pair = Pair::with(Config { nagle, ..Config::default() });
+        let mut pair = Pair::with(TcpConfig { nagle, ..TcpConfig::default() });
         for _ in 0..20 {
             pair.send(NEAR, 10).run_for(ms(1));
         }
@@ -165,10 +166,10 @@ fn small_writes_wait_for_an_acknowledgment_unless_told_otherwise() {
 
 #[test]
 fn a_connection_in_time_wait_gives_way_to_a_new_one() {
-    let mut pair = Pair::with(Config::default());
+    let mut pair = Pair::with(TcpConfig::default());
     pair.ends[FAR].finishes = true;
     pair.send(FAR, 10).run_for(ms(100));
-    assert_eq!(pair.connection(FAR).state(), State::TimeWait);
+    assert_eq!(pair.connection(FAR).state(), TcpState::TimeWait);
     let mut syn = pair.forged(FAR, TcpFlags::SYN);
     syn.seq = syn.seq + 100_000;
     assert_eq!(pair.inject(FAR, &syn, &[]), Ok(()));
@@ -176,19 +177,19 @@ fn a_connection_in_time_wait_gives_way_to_a_new_one() {
     assert_eq!(answer.header.flags, TcpFlags::SYN | TcpFlags::ACK);
 }
 
-fn stranger(n: u32, header: &TcpRepr) -> (Arrival, Vec<u8>) {
+fn stranger(n: u32, header: &TcpRepr) -> (SegmentMeta, Vec<u8>) {
     let src = core::net::Ipv4Addr::from_bits(0x0a01_0000 + n);
     let addresses = Addresses::V4 { src, dst: core::net::Ipv4Addr::new(10, 0, 0, 2) };
     let mut bytes = header.emit(&CorruptionKinds::default()).unwrap().to_vec();
     fill_checksum(&addresses, &mut bytes, &[]);
-    (Arrival { addresses, ecn: Ecn::NotCapable, missing: 0 }, bytes)
+    (SegmentMeta { addresses, ecn: Ecn::NotCapable, missing: 0 }, bytes)
 }
 
 #[test]
 fn a_flood_of_syns_costs_a_bounded_memory_and_honest_peers_still_connect() {
     for overflow in [Overflow::Drop, Overflow::Cookies] {
-        let mut tcp = Endpoint::new(Seed(3), "flooded", Lookup::Hashed);
-        let config = Arc::new(Config::default());
+        let mut tcp = TcpEndpoint::new(Seed(3), "flooded", Lookup::Hashed);
+        let config = Arc::new(TcpConfig::default());
         let listener = Listener { config, backlog: 100, overflow };
         tcp.listen(address(FAR), listener).unwrap();
         let syn = |port: u16| TcpRepr {
@@ -221,7 +222,7 @@ fn a_flood_of_syns_costs_a_bounded_memory_and_honest_peers_still_connect() {
         (ack.seq, ack.options) = (Seq32(78), TcpOptions::default());
         let (arrival, bytes) = stranger(50_000, &ack);
         assert_eq!(tcp.handle_segment(at(2), &arrival, &bytes.into()), Ok(()));
-        assert!(matches!(tcp.poll_event(), Some((_, Event::Accepted))));
+        assert!(matches!(tcp.poll_event(), Some((_, TcpEvent::Accepted))));
         // A made-up cookie is worth nothing.
         ack.ack = ack.ack + 1;
         let (arrival, bytes) = stranger(50_001, &ack);
@@ -239,7 +240,7 @@ fn half_open_connections_that_come_to_nothing_are_forgotten() {
         window: 5_000,
         ..TcpRepr::default()
     };
-    let mut pair = Pair::new(Config::default(), Config::default());
+    let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
     for port in 1..100 {
         assert_eq!(pair.inject(FAR, &syn(port), &[]), Ok(()));
         if port % 2 == 0 {
@@ -261,7 +262,7 @@ fn half_open_connections_that_come_to_nothing_are_forgotten() {
 fn whenever_the_peer_vanishes_everything_ends() {
     // The wire is cut after every millisecond of a connection that carries data both ways.
     for cut in 0..150 {
-        let mut pair = Pair::new(Config::default(), Config::default());
+        let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
         pair.connect();
         for end in [NEAR, FAR] {
             pair.ends[end].outgoing = pattern(end, 30_000);
@@ -289,7 +290,7 @@ fn whenever_the_peer_vanishes_everything_ends() {
 #[test]
 fn a_connection_that_nobody_closes_ends_when_its_peer_has_vanished() {
     // By retransmission where data are on their way, by keepalive where there is silence.
-    let config = Config { keepalive: Some(Keepalive::default()), ..Config::default() };
+    let config = TcpConfig { keepalive: Some(Keepalive::default()), ..TcpConfig::default() };
     for cut in (0..150).step_by(7) {
         let mut pair = Pair::new(config.clone(), config.clone());
         pair.connect();
@@ -300,7 +301,7 @@ fn a_connection_that_nobody_closes_ends_when_its_peer_has_vanished() {
         pair.fate = Box::new(|_| Fate::lost());
         pair.run_for(Duration::from_secs(3 * 3600));
         for end in pair.ends.iter().filter(|end| !end.events.is_empty()) {
-            let ended = Event::Closed(Some(TcpError::TimedOut));
+            let ended = TcpEvent::Closed(Some(TcpError::TimedOut));
             assert_eq!(end.events.last(), Some(&ended), "cut at {cut} ms");
             assert_eq!(end.tcp.poll_timeout(), None);
         }
@@ -309,7 +310,7 @@ fn a_connection_that_nobody_closes_ends_when_its_peer_has_vanished() {
 
 #[test]
 fn a_week_of_one_busy_connection_holds_memory_flat() {
-    let config = Config { keepalive: Some(Keepalive::default()), ..Config::default() };
+    let config = TcpConfig { keepalive: Some(Keepalive::default()), ..TcpConfig::default() };
     let mut pair = Pair::with(config);
     let held = |pair: &Pair| pair.ends.iter().map(|end| end.tcp.held_entries()).sum::<usize>();
     // A slot and a wake-up at each end, whatever has happened.
@@ -331,12 +332,12 @@ fn a_week_of_one_busy_connection_holds_memory_flat() {
     }
     pair.run_for(Duration::from_secs(600));
     assert_eq!([NEAR, FAR].map(|end| pair.connection(end).held_bytes()), [0; 2]);
-    assert_eq!([NEAR, FAR].map(|end| pair.connection(end).state()), [State::Established; 2]);
+    assert_eq!([NEAR, FAR].map(|end| pair.connection(end).state()), [TcpState::Established; 2]);
 }
 
 #[test]
 fn segments_from_a_changed_address_are_nobody_s() {
-    let mut pair = Pair::with(Config::default());
+    let mut pair = Pair::with(TcpConfig::default());
     pair.send(NEAR, 1_000).run_for(ms(100));
     let segment = pair.forged(FAR, TcpFlags::ACK);
     // The same ports and numbers, from another address; and from this one at another port.
@@ -350,14 +351,14 @@ fn segments_from_a_changed_address_are_nobody_s() {
     assert_eq!(pair.inject(FAR, &elsewhere, b"moved"), Err(DropReason::NoListener));
     // The strangers are reset, and the connection goes on.
     pair.ends[FAR].incoming.clear();
-    assert_eq!(pair.connection(FAR).state(), State::Established);
+    assert_eq!(pair.connection(FAR).state(), TcpState::Established);
     pair.transfer(10_000, Duration::from_secs(1));
 }
 
 #[test]
 fn a_week_of_connections_holds_memory_flat() {
-    let mut pair = Pair::new(Config::default(), Config::default());
-    let config = Arc::new(Config::default());
+    let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
+    let config = Arc::new(TcpConfig::default());
     let (mut most, mut entries) = (0, 0);
     // One connection in five minutes, each closed by both sides; one in three loses its peer.
     for n in 0..2_016_u64 {
@@ -392,7 +393,7 @@ fn a_week_of_connections_holds_memory_flat() {
 
 #[test]
 fn a_smaller_packet_size_is_obeyed_when_the_network_names_it() {
-    let mut pair = Pair::with(Config { nagle: false, ..Config::default() });
+    let mut pair = Pair::with(TcpConfig { nagle: false, ..TcpConfig::default() });
     pair.send(NEAR, 50_000).run_for(ms(1));
     let id = pair.ends[NEAR].id.unwrap();
     let seq = pair.sent(NEAR).last().unwrap().header.seq;
@@ -428,7 +429,7 @@ proptest! {
     fn arbitrary_segments_never_panic_and_never_corrupt_the_stream(
         segments in vec((any_header(), 0_usize..2_000, 0_usize..2, 0_u64..300), 1..60)
     ) {
-        let mut pair = Pair::with(Config::default());
+        let mut pair = Pair::with(TcpConfig::default());
         for end in [NEAR, FAR] {
             pair.send(end, 100_000);
         }
@@ -448,9 +449,9 @@ proptest! {
 
     #[test]
     fn arbitrary_bytes_never_panic(bytes in vec(any::<u8>(), 0..200)) {
-        let mut pair = Pair::with(Config::default());
+        let mut pair = Pair::with(TcpConfig::default());
         let addresses = Addresses::new(address(NEAR).ip(), address(FAR).ip()).unwrap();
-        let arrival = Arrival { addresses, ecn: Ecn::NotCapable, missing: 0 };
+        let arrival = SegmentMeta { addresses, ecn: Ecn::NotCapable, missing: 0 };
         let now = pair.now;
         let _ = pair.ends[FAR].tcp.handle_segment(now, &arrival, &bytes.into());
         pair.settle();
@@ -460,7 +461,7 @@ proptest! {
 #[test]
 fn a_report_of_a_size_that_fits_already_sends_nothing_again() {
     // RFC 1191, section 6.3: only a smaller size than before asks for anything.
-    let mut pair = Pair::with(Config::new_reno());
+    let mut pair = Pair::with(TcpConfig::new_reno());
     pair.send(NEAR, 10_000).settle();
     let seq = pair.sent(NEAR).last().unwrap().header.seq;
     let id = pair.ends[NEAR].id.unwrap();
@@ -473,21 +474,21 @@ fn a_report_of_a_size_that_fits_already_sends_nothing_again() {
 
 #[test]
 fn a_segment_may_lie_in_two_pieces_wherever_it_is_parted() {
-    let config = std::sync::Arc::new(Config::default());
+    let config = std::sync::Arc::new(TcpConfig::default());
     let seed = windfall_base::Seed(1);
-    let lookup = windfall_tcp::lookup::Lookup::Hashed;
-    let mut near = windfall_tcp::Endpoint::new(seed, "near", lookup);
+    let lookup = windfall_tcp::Lookup::Hashed;
+    let mut near = windfall_tcp::TcpEndpoint::new(seed, "near", lookup);
     let [from, to] = [address(NEAR), address(FAR)];
     let now = windfall_base::Instant::START;
     near.connect(now, from, to, std::sync::Arc::clone(&config)).unwrap();
     let syn = near.poll_transmit(now).unwrap();
     for cut in [1, 10, 20, syn.len() - 1] {
-        let mut far = windfall_tcp::Endpoint::new(seed, "far", lookup);
+        let mut far = windfall_tcp::TcpEndpoint::new(seed, "far", lookup);
         far.listen(to, windfall_tcp::Listener::new(std::sync::Arc::clone(&config))).unwrap();
         let (head, body) = syn.header.split_at(cut);
         let copy = bytes::Bytes::copy_from_slice;
         let parted = windfall_base::Payload::new(copy(head), copy(body));
-        assert_eq!(far.handle_segment(now, &syn.arrival(), &parted), Ok(()), "{cut}");
+        assert_eq!(far.handle_segment(now, &syn.meta(), &parted), Ok(()), "{cut}");
         assert!(far.poll_transmit(now).is_some());
     }
 }

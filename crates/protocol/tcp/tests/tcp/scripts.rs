@@ -6,38 +6,38 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use windfall_base::{Duration, Instant, Seed};
-use windfall_tcp::config::{AckPolicy, Corruption, Keepalive, NotificationMode};
-use windfall_tcp::congestion::Law;
-use windfall_tcp::lookup::Lookup;
-use windfall_tcp::{Arrival, Config, ConnectionId, Endpoint, Event, Listener, TcpError};
+use windfall_tcp::{
+    AckPolicy, CongestionControl, ConnectionHandle, Corruption, Keepalive, Listener, Lookup,
+    NotificationMode, SegmentMeta, TcpConfig, TcpEndpoint, TcpError, TcpEvent,
+};
 use windfall_testkit::script::{self, PEER, Packet, SUBJECT, Subject, byte};
 
 /// An endpoint with the one connection that a script is about.
 struct Engine {
-    tcp: Endpoint,
-    config: Config,
-    id: Option<ConnectionId>,
+    tcp: TcpEndpoint,
+    config: TcpConfig,
+    id: Option<ConnectionHandle>,
     written: u64,
     read: u64,
-    events: Vec<Event>,
+    events: Vec<TcpEvent>,
 }
 
 impl Engine {
     /// The textbooks' TCP without options, so that a script says which it is about.
     fn new() -> Self {
-        let config = Config {
+        let config = TcpConfig {
             timestamps: false,
             sack: false,
             window_scale: false,
             receive_buffer: 65_535,
-            law: Law::Reno,
-            ..Config::default()
+            law: CongestionControl::Reno,
+            ..TcpConfig::default()
         };
-        let tcp = Endpoint::new(Seed(7), "script", Lookup::Hashed);
+        let tcp = TcpEndpoint::new(Seed(7), "script", Lookup::Hashed);
         Self { tcp, config, id: None, written: 0, read: 0, events: Vec::new() }
     }
 
-    fn id(&self) -> Result<ConnectionId, String> {
+    fn id(&self) -> Result<ConnectionHandle, String> {
         self.id.ok_or_else(|| "there is no connection yet".to_owned())
     }
 
@@ -95,18 +95,18 @@ impl Engine {
 }
 
 /// What an event is called.
-fn name(event: Event) -> &'static str {
+fn name(event: TcpEvent) -> &'static str {
     match event {
-        Event::Connected => "connected",
-        Event::Accepted => "accepted",
-        Event::Readable => "readable",
-        Event::Writable => "writable",
-        Event::PeerFinished => "peer-finished",
-        Event::Closed(None) => "closed",
-        Event::Closed(Some(TcpError::Refused)) => "refused",
-        Event::Closed(Some(TcpError::Reset)) => "reset",
-        Event::Closed(Some(TcpError::TimedOut)) => "timed-out",
-        Event::Closed(Some(TcpError::Aborted)) => "aborted",
+        TcpEvent::Connected => "connected",
+        TcpEvent::Accepted => "accepted",
+        TcpEvent::Readable => "readable",
+        TcpEvent::Writable => "writable",
+        TcpEvent::PeerFinished => "peer-finished",
+        TcpEvent::Closed(None) => "closed",
+        TcpEvent::Closed(Some(TcpError::Refused)) => "refused",
+        TcpEvent::Closed(Some(TcpError::Reset)) => "reset",
+        TcpEvent::Closed(Some(TcpError::TimedOut)) => "timed-out",
+        TcpEvent::Closed(Some(TcpError::Aborted)) => "aborted",
     }
 }
 
@@ -136,7 +136,7 @@ fn choose<T: Clone>(name: &str, value: &str, known: &[(&str, T)]) -> Result<T, S
 }
 
 /// The knob of this name that is on or off.
-fn switch_of<'a>(config: &'a mut Config, name: &str) -> Option<&'a mut bool> {
+fn switch_of<'a>(config: &'a mut TcpConfig, name: &str) -> Option<&'a mut bool> {
     Some(match name {
         "timestamps" => &mut config.timestamps,
         "sack" => &mut config.sack,
@@ -148,10 +148,10 @@ fn switch_of<'a>(config: &'a mut Config, name: &str) -> Option<&'a mut bool> {
 }
 
 /// Sets a knob whose values have names.
-fn choose_named(config: &mut Config, name: &str, value: &str) -> Result<(), String> {
+fn choose_named(config: &mut TcpConfig, name: &str, value: &str) -> Result<(), String> {
     match name {
         "profile" => {
-            let known = [("net3-reno", Config::net3_reno()), ("default", Config::default())];
+            let known = [("net3-reno", TcpConfig::net3_reno()), ("default", TcpConfig::default())];
             *config = choose(name, value, &known)?;
         }
         "corruption" => {
@@ -232,7 +232,7 @@ impl Subject for Engine {
 
     fn handle_segment(&mut self, now: Instant, packet: &Packet) -> Result<(), &'static str> {
         let Packet { addresses, ecn, missing, bytes } = packet.clone();
-        let arrival = Arrival { addresses, ecn, missing };
+        let arrival = SegmentMeta { addresses, ecn, missing };
         let result = self.tcp.handle_segment(now, &arrival, &bytes.into());
         result.map_err(windfall_base::DropReason::name)
     }

@@ -1,25 +1,25 @@
 //! What a sender takes from its application and what it counts as sent again.
 
 use windfall_base::Duration;
-use windfall_tcp::{Config, Event};
+use windfall_tcp::{TcpConfig, TcpEvent};
 
 use crate::pair::*;
 
 #[test]
 fn room_is_told_of_only_to_those_who_found_too_little() {
     for (len, told) in [(999, false), (1_000, false), (1_001, true)] {
-        let config = Config { send_buffer: 1_000, ..Config::default() };
+        let config = TcpConfig { send_buffer: 1_000, ..TcpConfig::default() };
         let mut pair = Pair::with(config);
         pair.send(NEAR, len).run_for(Duration::from_secs(1));
         assert_eq!(pair.ends[FAR].incoming.len(), len);
-        assert_eq!(pair.ends[NEAR].events.contains(&Event::Writable), told, "{len}");
+        assert_eq!(pair.ends[NEAR].events.contains(&TcpEvent::Writable), told, "{len}");
     }
 }
 
 #[test]
 fn what_is_sent_again_is_counted_and_nothing_else() {
     for losses in [0, 1, 3] {
-        let mut pair = Pair::with(Config::default());
+        let mut pair = Pair::with(TcpConfig::default());
         let mut number = 0;
         pair.fate = Box::new(move |seen| {
             number += u64::from(seen.from == NEAR && seen.is_data());
@@ -36,7 +36,7 @@ fn what_is_sent_again_is_counted_and_nothing_else() {
 
 #[test]
 fn without_timestamps_one_segment_at_a_time_is_measured() {
-    let config = Config { timestamps: false, ..Config::default() };
+    let config = TcpConfig { timestamps: false, ..TcpConfig::default() };
     let mut pair = Pair::new(config.clone(), config);
     pair.delay = ms(50);
     pair.connect().run_for(ms(300));
@@ -49,7 +49,7 @@ fn without_timestamps_one_segment_at_a_time_is_measured() {
 
 #[test]
 fn headers_that_are_written_in_full_are_counted() {
-    let pair = Pair::with(Config::default());
+    let pair = Pair::with(TcpConfig::default());
     // The SYN and the acknowledgment of the other one.
     assert_eq!(pair.connection(NEAR).operations().headers, 2);
     assert_eq!(pair.connection(FAR).operations().headers, 1);

@@ -3,8 +3,7 @@
 //! in `goldens/`.
 
 use windfall_base::{Duration, Rate};
-use windfall_tcp::Config;
-use windfall_tcp::config::{Corruption, NotificationMode};
+use windfall_tcp::{Corruption, NotificationMode, TcpConfig};
 use windfall_testkit::assert_golden;
 
 use crate::pair::*;
@@ -13,12 +12,12 @@ fn check(name: &str, pair: &Pair) {
     assert_golden!(name, pair.timeline.join("\n") + "\n");
 }
 
-fn config() -> Config {
-    Config { timestamps: false, nagle: false, ..Config::new_reno() }
+fn config() -> TcpConfig {
+    TcpConfig { timestamps: false, nagle: false, ..TcpConfig::new_reno() }
 }
 
 /// Sends ten segments over 10 Mb/s and finishes; the numbers given, from 1, meet `fate`.
-fn ten_segments(config: Config, numbers: &'static [u64], fate: fn(&Seen) -> Fate) -> Pair {
+fn ten_segments(config: TcpConfig, numbers: &'static [u64], fate: fn(&Seen) -> Fate) -> Pair {
     let mut pair = Pair::new(config.clone(), config);
     pair.rate = Rate::from_mbps(10);
     let mut count = 0;
@@ -49,19 +48,19 @@ fn two_losses_repaired_by_sack() {
 
 #[test]
 fn two_losses_repaired_by_new_reno() {
-    let pair = ten_segments(Config { sack: false, ..config() }, &[3, 5], |_| Fate::lost());
+    let pair = ten_segments(TcpConfig { sack: false, ..config() }, &[3, 5], |_| Fate::lost());
     check("new-reno", &pair);
 }
 
 #[test]
 fn two_losses_as_netbsd_met_them() {
-    let pair = ten_segments(Config::net3_reno(), &[3, 5], |_| Fate::lost());
+    let pair = ten_segments(TcpConfig::net3_reno(), &[3, 5], |_| Fate::lost());
     check("net3-reno", &pair);
 }
 
 #[test]
 fn a_damaged_segment_named_by_a_notification() {
     let corruption = Corruption::on(NotificationMode::DraftSafe);
-    let pair = ten_segments(Config { corruption, ..config() }, &[3, 5], Fate::damaged);
+    let pair = ten_segments(TcpConfig { corruption, ..config() }, &[3, 5], Fate::damaged);
     check("damage", &pair);
 }

@@ -2,14 +2,14 @@
 
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Duration, Instant};
-use windfall_tcp::{Config, Event, State};
+use windfall_tcp::{TcpConfig, TcpEvent, TcpState};
 use windfall_wire_net::tcp::FastOpenCookie;
 use windfall_wire_net::{TcpFlags, TcpOptions, TcpRepr};
 
 use crate::pair::*;
 
-fn config(fast_open: bool) -> Config {
-    Config { fast_open, time_wait: Duration::from_secs(1), ..Config::default() }
+fn config(fast_open: bool) -> TcpConfig {
+    TcpConfig { fast_open, time_wait: Duration::from_secs(1), ..TcpConfig::default() }
 }
 
 /// A pair whose near end has spoken to the far one before.
@@ -41,7 +41,7 @@ fn ask(pair: &mut Pair) -> Duration {
     pair.run_for(ms(500));
     assert_eq!(pair.ends[FAR].incoming, pattern(NEAR, 200)[..]);
     assert_eq!(pair.ends[NEAR].incoming, pattern(FAR, 600)[..]);
-    assert_eq!(pair.connection(NEAR).state(), State::Closed, "{:#?}", pair.timeline);
+    assert_eq!(pair.connection(NEAR).state(), TcpState::Closed, "{:#?}", pair.timeline);
     took
 }
 
@@ -53,7 +53,7 @@ fn a_transaction_takes_one_round_trip_and_fewer_packets() {
     for (fast_open, expected) in [(false, ms(40)), (true, ms(20))] {
         let mut pair = acquainted(fast_open, fast_open);
         assert_eq!(ask(&mut pair), expected, "{:#?}", pair.timeline);
-        let accepted = pair.ends[FAR].events.iter().filter(|it| **it == Event::Accepted).count();
+        let accepted = pair.ends[FAR].events.iter().filter(|it| **it == TcpEvent::Accepted).count();
         assert_eq!(accepted, 1);
         counts.push(pair.seen.len());
     }
@@ -109,7 +109,7 @@ fn an_answer_that_is_lost_is_repeated_before_the_handshake_ends() {
     pair.connect().send(NEAR, 200).run_for(Duration::from_secs(10));
     assert_eq!(pair.ends[FAR].incoming, pattern(NEAR, 200)[..]);
     assert_eq!(pair.ends[NEAR].incoming, pattern(FAR, 600)[..]);
-    assert_eq!([NEAR, FAR].map(|end| pair.connection(end).state()), [State::Established; 2]);
+    assert_eq!([NEAR, FAR].map(|end| pair.connection(end).state()), [TcpState::Established; 2]);
 }
 
 /// A SYN with four bytes of data and this cookie.

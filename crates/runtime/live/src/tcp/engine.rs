@@ -13,7 +13,7 @@ use windfall_base::{
     Duration, Instant, Seed, SocketCommand, SocketError, SocketEvent, SocketId, Transport,
 };
 use windfall_stack::{AppId, Host};
-use windfall_tcp::State;
+use windfall_tcp::TcpState;
 
 use super::bulk::{Job, Worker};
 use super::end::End;
@@ -108,7 +108,7 @@ impl Engine {
     /// If the device cannot be made: it takes the rights of a station or of root.
     pub fn open(
         place: &Place,
-        tcp: windfall_tcp::Config,
+        tcp: windfall_tcp::TcpConfig,
         seed: Seed,
         signals: Signals,
     ) -> Result<Self> {
@@ -424,7 +424,7 @@ impl Engine {
         for socket in self.leaving.iter().copied().collect::<Vec<_>>() {
             let connection = self.driver.node().connection(APP, socket);
             let is_done = connection.is_none_or(|connection| {
-                let closing = matches!(connection.state(), State::LastAck | State::Closing);
+                let closing = matches!(connection.state(), TcpState::LastAck | TcpState::Closing);
                 connection.unacknowledged() == 0 && !closing
             });
             if is_done {

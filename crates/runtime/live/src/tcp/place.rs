@@ -1,14 +1,13 @@
 //! Where an engine stands: a device in the present network namespace, addresses, and the way there.
 
-use std::fs;
-use std::io;
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
+use std::{fs, io};
 
 use nix::errno::Errno;
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
-use windfall_ip::{InterfaceConfig, Prefix, Route};
+use windfall_ip::{IpInterfaceConfig, Prefix, Route};
 use windfall_scenario::engine_beside;
 use windfall_stack::HostConfig;
 
@@ -69,14 +68,14 @@ impl Place {
     }
 
     /// A host that stands here, with this TCP.
-    pub(super) fn host(&self, tcp: windfall_tcp::Config) -> HostConfig {
+    pub(super) fn host(&self, tcp: windfall_tcp::TcpConfig) -> HostConfig {
         let addresses = self.addresses.iter().map(|address| Prefix::host(*address)).collect();
         let mtu = self.mtu as usize;
         let everywhere = [Prefix::ALL_V4, Prefix::ALL_V6].map(|to| Route { to, interface: 0 });
-        let internet = windfall_ip::Config {
-            interfaces: vec![InterfaceConfig { addresses, mtu }],
+        let internet = windfall_ip::IpConfig {
+            interfaces: vec![IpInterfaceConfig { addresses, mtu }],
             routes: everywhere.into(),
-            ..windfall_ip::Config::default()
+            ..windfall_ip::IpConfig::default()
         };
         HostConfig { internet, tcp, ..HostConfig::default() }
     }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Duration, Frame, Instant};
-use windfall_tcp::rtt::{Estimator, TimeoutConfig};
+use windfall_tcp::{RttEstimator, TimeoutConfig};
 use windfall_wire_net::tcp::{CorruptionKinds, MAX_HEADER_LEN};
 use windfall_wire_net::{Addresses, IpPacket, Protocol, TcpFlags, TcpPacket, TcpRepr};
 
@@ -72,7 +72,7 @@ struct Stream {
     repairing: bool,
     /// Segments that went down twice: each may cause one duplicate that says nothing of a loss.
     echoes: u32,
-    rtt: Estimator,
+    rtt: RttEstimator,
     patience: Duration,
     heard: Instant,
 }
@@ -129,7 +129,7 @@ impl Stream {
             minimum: config.patience,
             ..TimeoutConfig::default()
         };
-        let rtt = Estimator::new(timeout);
+        let rtt = RttEstimator::new(timeout);
         let (kept, patience) = (VecDeque::new(), config.patience);
         Self { kept, acked: None, repairing: false, echoes: 0, rtt, patience, heard: now }
     }

@@ -5,7 +5,7 @@ use windfall_wire_net::Ipv4Repr;
 
 use super::*;
 
-fn handed_up(layer: &mut Layer) -> Datagram {
+fn handed_up(layer: &mut Layer) -> IpDatagram {
     match layer.poll_upward() {
         Some(Upward::Datagram(datagram)) => datagram,
         other => panic!("a datagram, not {other:?}"),
@@ -174,10 +174,10 @@ fn packets_come_from_the_address_that_is_nearest_to_where_they_go() {
         texts.iter().map(|text| text.parse().expect("a prefix")).collect::<Vec<Prefix>>()
     };
     let interface =
-        |addresses: &[&str]| InterfaceConfig { addresses: prefixes(addresses), mtu: 1500 };
+        |addresses: &[&str]| IpInterfaceConfig { addresses: prefixes(addresses), mtu: 1500 };
     let interfaces =
         vec![interface(&["fd00::1/64", "10.0.0.1/24", "10.5.0.1/24"]), interface(&["fd01::1/64"])];
-    let mut host = Layer::new(Config { interfaces, ..Config::default() }, Seed(1));
+    let mut host = Layer::new(IpConfig { interfaces, ..IpConfig::default() }, Seed(1));
     host.routes.insert(Route { to: Prefix::ALL_V4, interface: 1 });
     let source = |to: &str| {
         let source = host.source_for(to.parse().expect("an address"));
@@ -207,7 +207,7 @@ fn fragments_that_are_given_up_are_named_with_their_lengths() {
     let (deadline, _) = host.poll_timeout().expect("a deadline");
     host.handle_timeout(deadline);
     let dropped = core::iter::from_fn(|| host.poll_event()).find_map(|event| match event.kind {
-        EventKind::Dropped { len, reason, .. } => Some((len, reason)),
+        IpEventKind::Dropped { len, reason, .. } => Some((len, reason)),
         _ => None,
     });
     assert_eq!(dropped, Some((20 + 16, DropReason::Reassembly)));

@@ -63,7 +63,7 @@ fn news_about_a_packet_from_here_are_handed_up_and_teach_the_mtu_of_the_path() {
         assert_eq!(report.problem, Some(Problem::TooBig { mtu }));
         let learned =
             core::iter::from_fn(|| host.poll_event()).find_map(|event| match event.kind {
-                EventKind::PathMtu { mtu, .. } => Some(mtu),
+                IpEventKind::PathMtu { mtu, .. } => Some(mtu),
                 _ => None,
             });
         assert_eq!(learned, Some(mtu));

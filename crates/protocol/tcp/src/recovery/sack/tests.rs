@@ -4,13 +4,13 @@ use super::*;
 
 fn report(recovery: &mut Recovery, left: u32, right: u32) -> Reported {
     let block = SackBlock { left: Seq32(left), right: Seq32(right) };
-    let flow = Flow { una: 1, nxt: 100_001, max: 100_001, mss: 1_000 };
+    let flow = SendSequence { una: 1, nxt: 100_001, max: 100_001, mss: 1_000 };
     recovery.on_sack(&[block], &flow, |seq| Some(u64::from(seq.0)))
 }
 
 #[test]
 fn a_peer_that_reports_single_bytes_costs_a_bounded_memory() {
-    let mut recovery = Recovery::new(Repair::Sack, true);
+    let mut recovery = Recovery::new(LossRecovery::Sack, true);
     let refused: u64 =
         (0..10_000).map(|n| report(&mut recovery, 2 * n + 2, 2 * n + 3).refused).sum();
     assert_eq!((recovery.sacked.len(), refused), (RANGES, 10_000 - RANGES as u64));
