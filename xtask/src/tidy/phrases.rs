@@ -4,7 +4,7 @@ use super::Breach;
 use crate::workspace::{File, Workspace};
 
 /// Folders and files whose words were not revised yet; the list only gets shorter.
-const NOT_REVISED: [&str; 31] = [
+const NOT_REVISED: [&str; 30] = [
     "crates/assembly/network/",
     "crates/codec/fec/",
     "crates/codec/media/",
@@ -27,7 +27,6 @@ const NOT_REVISED: [&str; 31] = [
     "crates/protocol/mac/",
     "crates/protocol/phy/",
     "crates/protocol/queue/",
-    "crates/protocol/sap/",
     "crates/protocol/tcp/",
     "crates/runtime/live/",
     "crates/runtime/report/",

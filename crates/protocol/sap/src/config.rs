@@ -1,80 +1,80 @@
-//! What an endpoint may be told; the two profiles are two sets of these values.
+//! Parameters of an endpoint; the two profiles are two sets of values.
 
 use windfall_base::Duration;
 use windfall_wire_net::sap::{HEADER_LEN, data};
 
-/// Bytes of data in every datagram of the paper profile.
+/// Bytes of data in each datagram of the paper profile.
 pub const PAPER_MESSAGE: usize = 1024;
 
-/// Which protocol the sender runs; both are the same on the wire.
+/// The sender's protocol; both profiles have the same wire format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
-    /// Window, selective acknowledgements, congestion control, search for the path's size.
+    /// Window, selective acknowledgements, congestion control, path MTU discovery.
     #[default]
     Standard,
-    /// As in paper 000: one message outstanding, no backoff, no congestion control (S0.24).
+    /// Stop and wait as in paper 000, without backoff or congestion control (S0.24).
     Paper,
 }
 
-/// Everything that an endpoint may be told. Sizes are bytes of SAP datagrams, header included.
+/// Parameters of an endpoint. Sizes are bytes of SAP datagrams, header included.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SapConfig {
-    /// The profile that these values belong to.
+    /// The profile that these values come from.
     pub profile: Profile,
-    /// A size that every path carries.
+    /// The size that every path is assumed to carry.
     pub base_datagram: usize,
-    /// The greatest size to send or to take.
+    /// The largest size to send or to accept.
     pub max_datagram: usize,
-    /// Whether to search for greater sizes than the base.
+    /// Enables the search for larger datagrams than the base size.
     pub path_discovery: bool,
-    /// Precise messages that may be on their way.
+    /// The maximum number of precise messages in flight.
     pub window: usize,
-    /// Whether the sender heeds a congestion window and paces what it sends.
+    /// Enables the congestion window and pacing.
     pub congestion_control: bool,
-    /// Precise datagrams after which an acknowledgement is due.
+    /// The number of precise datagrams after which an acknowledgement is due.
     pub ack_every: u32,
-    /// The longest time that an acknowledgement waits.
+    /// The longest delay of an acknowledgement.
     pub ack_delay: Duration,
-    /// How long to wait for an acknowledgement before a round trip was measured.
+    /// The retransmission timeout before the first round-trip sample.
     pub initial_timeout: Duration,
-    /// The least time to wait for an acknowledgement.
+    /// The smallest retransmission timeout.
     pub min_timeout: Duration,
-    /// Whether to measure round trips and wait longer after each repetition.
+    /// Derives the timeout from measured round trips and doubles it after each retransmission.
     pub adaptive_timeout: bool,
-    /// How long a connect may take.
+    /// The time limit of a connect.
     pub connect_timeout: Duration,
-    /// How long a connection stands without a word from the other end.
+    /// The time without any packet from the peer after which a connection ends.
     pub idle_timeout: Duration,
-    /// After how much silence to ask for a word.
+    /// The quiet time after which a probe is sent; `None`: no keepalive.
     pub keepalive: Option<Duration>,
-    /// How long a close waits without anything getting on: no message is acknowledged, and none
-    /// goes out for the first time. Three timeouts, where those are longer.
+    /// The time that a close waits without progress: no message is acknowledged, and none is sent
+    /// for the first time. Three retransmission timeouts, if that is longer.
     pub close_timeout: Duration,
-    /// Bytes of messages that wait for the application, and for their order.
+    /// The capacity for received messages, delivered or out of order, in bytes.
     pub receive_buffer: usize,
-    /// Bytes of messages that wait for the application, of all connections together. Beyond them
-    /// each connection keeps to an equal share of as much.
+    /// The capacity for received messages of all connections together, in bytes. Once it is
+    /// exceeded, each connection is limited to an equal share of it.
     pub receive_total: usize,
-    /// Bytes of messages that wait to be sent or acknowledged.
+    /// The capacity for messages to be sent or acknowledged, in bytes.
     pub send_buffer: usize,
-    /// Bytes of approximate messages kept for repair.
+    /// The capacity for sent approximate messages that are kept for repair, in bytes.
     pub repair_memory: usize,
-    /// Whether approximate data carry a check for each block, so that damage can be located.
+    /// Adds a check to each block of approximate data, so that damage is located.
     pub block_checks: bool,
-    /// Streams that a peer may open.
+    /// The maximum number of streams that a peer may open.
     pub max_streams: usize,
-    /// Connections that stand, in all.
+    /// The maximum number of connections, half-open ones included.
     pub max_connections: usize,
-    /// Connections half open beyond which a ping must bring a token first.
+    /// The number of half-open connections from which a ping needs a token.
     pub free_half_open: usize,
-    /// Connections half open, in all.
+    /// The maximum number of half-open connections.
     pub max_half_open: usize,
-    /// How long a connection may stay half open.
+    /// The lifetime of a half-open connection.
     pub half_open_timeout: Duration,
 }
 
 impl SapConfig {
-    /// The standard profile.
+    /// Returns the standard profile.
     #[must_use]
     pub const fn standard() -> Self {
         Self {
@@ -107,8 +107,8 @@ impl SapConfig {
     }
 
     //= S0.24
-    /// The paper profile: datagrams of 1 KB, one of them outstanding, a fixed time to wait, an
-    /// acknowledgement for each, and neither congestion control nor search for the path's size.
+    /// Returns the paper profile: datagrams of 1 KB, one in flight, a fixed timeout, an
+    /// acknowledgement for each, no congestion control and no path MTU discovery.
     #[must_use]
     pub const fn paper() -> Self {
         let datagram = HEADER_LEN + data::FIXED_LEN + PAPER_MESSAGE;
@@ -129,7 +129,7 @@ impl SapConfig {
         }
     }
 
-    /// The profile by its name.
+    /// Returns the values of a profile.
     #[must_use]
     pub const fn of(profile: Profile) -> Self {
         match profile {

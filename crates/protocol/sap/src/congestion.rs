@@ -1,52 +1,52 @@
-//! How much may be on its way: a window that shrinks for queues, not for noise.
+//! Congestion control: a window that shrinks for queues, not for noise.
 //!
-//! A loss on a path whose round trip is near its least is noise, since a full queue makes round
-//! trips longer; the window then gives way a little, in case the queue is short, and halves only
-//! when a queue has built up. The estimate of the queue is that of TCP Veno (Fu and Liew 2003).
-//! Datagrams that arrive damaged are repeated and take nothing from the window.
+//! A full queue makes round trips longer, so a loss while the round-trip time is near its minimum
+//! is noise. The window then shrinks by a fifth, in case the queue is short; it halves only if a
+//! queue has built up. The queue is estimated as in TCP Veno (Fu and Liew 2003). Datagrams that
+//! arrive damaged are retransmitted and do not shrink the window.
 
 use windfall_base::Duration;
 
-/// Datagrams in the window at the beginning.
+/// The initial window in datagrams.
 const INITIAL: usize = 10;
-/// The least window, in datagrams.
+/// The minimum window in datagrams.
 const LEAST: usize = 4;
-/// Datagrams in a queue from which on a loss counts as congestion.
+/// The queue length in datagrams from which a loss counts as congestion.
 const QUEUE: f64 = 3.0;
 
-/// The congestion window, in bytes.
+/// The congestion window in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Congestion {
     window: usize,
     threshold: usize,
-    /// Packets up to this number were on their way at the last loss: they belong to it.
+    /// The last packet in flight at the last loss: losses up to it are one event.
     recovery: Option<u64>,
-    /// Bytes acknowledged towards the next step of slow growth.
+    /// Bytes acknowledged towards the next step of congestion avoidance.
     gathered: usize,
 }
 
 impl Congestion {
-    /// The window of a connection that sends datagrams of `size` bytes.
+    /// Creates the window of a connection that sends datagrams of `size` bytes.
     pub(crate) fn new(size: usize) -> Self {
         Self { window: INITIAL * size, threshold: usize::MAX, recovery: None, gathered: 0 }
     }
 
-    /// The window in bytes.
+    /// Returns the window in bytes.
     pub(crate) fn window(&self) -> usize {
         self.window
     }
 
-    /// Whether the window still doubles in each round trip.
+    /// Returns whether the window is in slow start.
     pub(crate) fn is_starting(&self) -> bool {
         self.window < self.threshold
     }
 
-    /// The path carries datagrams of `size` bytes: a window of few small ones would starve it.
+    /// Adapts the window to datagrams of `size` bytes, of which it must hold several.
     pub(crate) fn set_size(&mut self, size: usize) {
         self.window = self.window.max(INITIAL * size);
     }
 
-    /// `bytes` have arrived while the window was in use.
+    /// Grows the window after `bytes` were acknowledged while it was in use.
     pub(crate) fn on_arrival(&mut self, bytes: usize, size: usize) {
         if self.is_starting() {
             self.window += bytes;
@@ -59,7 +59,7 @@ impl Congestion {
         }
     }
 
-    /// Packet `lost` is missing, and packets up to `last` were sent since.
+    /// Shrinks the window after the loss of packet `lost`; packets up to `last` were sent since.
     pub(crate) fn on_loss(
         &mut self,
         lost: u64,
@@ -78,7 +78,7 @@ impl Congestion {
         self.threshold = self.window;
     }
 
-    /// Nothing arrives any more.
+    /// Reduces the window to its minimum after repeated timeouts.
     pub(crate) fn collapse(&mut self, size: usize) {
         self.threshold = (self.window / 2).max(LEAST * size);
         self.window = LEAST * size;
@@ -92,7 +92,7 @@ mod tests {
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     #[test]
-    fn a_loss_without_a_queue_takes_a_fifth_and_with_one_a_half() {
+    fn a_loss_shrinks_the_window_by_a_fifth_and_with_a_queue_by_half() {
         let mut noise = Congestion::new(1000);
         noise.on_loss(5, 20, 1000, (MS(10), MS(11)));
         assert_eq!(noise.window(), 8000);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn it_doubles_at_first_and_then_grows_by_one() {
+    fn slow_start_doubles_and_congestion_avoidance_adds_one() {
         let mut congestion = Congestion::new(1000);
         congestion.on_arrival(10_000, 1000);
         assert_eq!(congestion.window(), 20_000);

@@ -1,7 +1,7 @@
-//! One connection: what its application asks of it, and what it knows.
+//! One connection: its state and the commands of its application.
 //!
-//! `transmit` chooses and builds the next datagram, `arrive` takes one, `timers` says what happens
-//! when nothing does.
+//! `transmit` chooses and builds the next datagram, `arrive` processes received ones, `timers`
+//! handles timeouts.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,7 +16,7 @@ use crate::congestion::Congestion;
 use crate::encode::{Encoded, complement, encode, overhead, spans};
 use crate::error::{CloseReason, SapSendError};
 use crate::event::{SapEvent, Undelivered};
-use crate::handshake::Asking;
+use crate::handshake::Initiator;
 use crate::message::{Integrity, Message, MessageKind, Mode, Received};
 use crate::numbers::Numbers;
 use crate::order::Order;
@@ -30,14 +30,14 @@ mod arrive;
 mod timers;
 mod transmit;
 
-/// Where a connection stands.
+/// The state of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
-    /// The ping has no answer yet.
+    /// The ping has not been answered.
     Connecting(Connecting),
-    /// Messages may travel.
+    /// Messages can be sent and received.
     Open,
-    /// It has ended.
+    /// The connection has ended.
     Closed,
 }
 
@@ -45,97 +45,97 @@ enum State {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Connecting {
     ping: SapPing,
-    /// When to send it, and how long to wait for the answer after that.
+    /// The time of the next ping, and the interval after it.
     due: Instant,
     wait: Duration,
     deadline: Instant,
 }
 
-/// How far one direction is from its end.
+/// The state of the end of this direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
-    /// Nobody asked for it.
+enum FinState {
+    /// The application may still send.
     Open,
-    /// It ends when everything before is acknowledged.
-    Wanted,
-    /// The end was announced.
-    Announced,
-    /// The other end knows.
-    Known,
+    /// A FIN is sent when everything before it is acknowledged.
+    Pending,
+    /// The FIN was sent.
+    Sent,
+    /// The peer has acknowledged the FIN.
+    Acknowledged,
 }
 
-/// What is on its way out.
+/// Messages to send or to retransmit.
 #[derive(Clone, Debug, Default)]
 struct Outbox {
-    /// Precise messages and repairs that are not acknowledged, by name.
+    /// Precise messages and repairs that are not acknowledged, by key.
     precise: BTreeMap<u64, Encoded>,
-    /// Those of them that were never sent, and those that were lost.
+    /// Keys of those that were never sent, and of those that were lost.
     new: VecDeque<u64>,
-    again: VecDeque<u64>,
+    lost: VecDeque<u64>,
     /// Approximate messages that were never sent.
     approximate: VecDeque<Encoded>,
-    /// Requests for repair that are not acknowledged, and those that are to be sent.
+    /// Requests for repair that are not acknowledged, and keys of those to send.
     requests: BTreeMap<u64, SapRepair>,
     requests_due: VecDeque<u64>,
-    /// The next name.
+    /// The next key.
     name: u64,
-    /// Bytes of everything above.
+    /// The size of everything above in bytes.
     bytes: usize,
-    /// Bytes of precise messages on their way, and their number.
-    flying: (usize, usize),
+    /// The size of the precise messages in flight, and their number.
+    in_flight: (usize, usize),
     /// The next numbers of each stream: of precise and of approximate messages.
     numbers: BTreeMap<u16, (u32, u32)>,
-    /// Approximate messages sent, in all.
+    /// The number of approximate messages sent.
     approximates: u32,
-    /// Somebody was told that the buffer is full.
+    /// The application was told that the buffer is full.
     was_full: bool,
-    /// Whether the last message was approximate: the kinds take turns.
+    /// Alternates between the two kinds of message: `true` sends a precise one next.
     turn: bool,
-    /// Sent approximate messages that may be asked for again, and their bytes.
+    /// Sent approximate messages, kept for repair, and their size in bytes.
     memory: VecDeque<(u16, u32, Bytes)>,
     remembered: usize,
 }
 
-/// What has arrived and waits for the application.
+/// Received messages that the application has not read.
 #[derive(Clone, Debug, Default)]
 struct Inbox {
     ready: VecDeque<Received>,
     orders: BTreeMap<u16, Order>,
-    /// Bytes of everything that waits.
+    /// The size of everything that waits, in bytes.
     bytes: usize,
-    /// How many may wait.
+    /// The limit of `bytes`.
     limit: usize,
-    /// How many the endpoint has counted.
+    /// The value of `bytes` that the endpoint has counted.
     counted: usize,
-    /// What the other end was told last of the room.
-    told_room: usize,
+    /// The room in the last acknowledgement.
+    advertised_room: usize,
 }
 
-/// When the other end must hear of what arrived.
+/// The acknowledgement to send next.
 #[derive(Clone, Copy, Debug, Default)]
 struct AckState {
     due: Option<Instant>,
-    /// Precise packets that wait for their acknowledgement, and approximate ones for their report.
+    /// Precise packets without an acknowledgement, and approximate ones without a report.
     precise: u32,
     approximate: u32,
-    /// Bytes of those precise packets.
+    /// The size of those precise packets in bytes.
     bytes: usize,
-    /// Approximate packets in all.
+    /// The number of approximate packets received.
     total: u32,
 }
 
-/// One connection.
+/// One connection of an endpoint.
 #[derive(Debug)]
 pub(crate) struct Connection {
     config: SapConfig,
     peer: SocketAddr,
     peer_id: u32,
     state: State,
-    /// The keys, if the two ends share one.
+    /// The session keys, if the connection is encrypted.
     seal: Option<Box<Seal>>,
-    /// What waits for the answer that brings the keys.
-    asking: Option<Asking>,
-    /// Bytes that each datagram has around the body.
+    /// The handshake of an encrypted connection attempt.
+    initiator: Option<Initiator>,
+    /// Bytes that each datagram adds to its body.
     around: usize,
     sent: Sent,
     seen: Numbers,
@@ -146,30 +146,30 @@ pub(crate) struct Connection {
     congestion: Congestion,
     pacer: Pacer,
     path: PathSize,
-    /// Bytes for which the other end has room.
+    /// The size of the peer's free receive buffer in bytes.
     peer_room: usize,
-    sending: Ending,
-    /// Whether the other end has finished.
+    sending: FinState,
+    /// The peer has sent its FIN.
     peer_finished: bool,
-    /// When the next packet is lost for sure.
+    /// The time at which the next packet counts as lost.
     loss_at: Option<Instant>,
-    /// Timeouts in a row.
+    /// The number of consecutive timeouts.
     timeouts: u32,
-    /// Packets that may go out whatever the window says, after a timeout.
-    spare: u32,
-    /// The pacer's next moment.
+    /// The number of packets that may exceed the window after a timeout.
+    timeout_credit: u32,
+    /// The time at which pacing permits the next packet.
     pace_at: Option<Instant>,
     probe_due: bool,
     heard_at: Instant,
     asked_at: Instant,
-    /// When it ends, whatever happens.
+    /// The time at which the connection ends in any case.
     deadline: Option<Instant>,
-    /// When something last went out for the first time or was acknowledged.
+    /// The time of the last progress: a message sent for the first time, or acknowledged.
     progress_at: Instant,
-    /// What was not delivered when it ended.
+    /// Messages that were not delivered when it ended.
     left: Undelivered,
     reset: Option<Reason>,
-    /// The application needs it no more.
+    /// The application has closed it.
     released: bool,
     events: VecDeque<SapEvent>,
 }
@@ -182,13 +182,13 @@ impl Connection {
             peer_id: 0,
             state,
             seal: None,
-            asking: None,
+            initiator: None,
             around: HEADER_LEN,
             sent: Sent::default(),
             seen: Numbers::default(),
             outbox: Outbox::default(),
             inbox: Inbox {
-                told_room: config.receive_buffer,
+                advertised_room: config.receive_buffer,
                 limit: config.receive_buffer,
                 ..Inbox::default()
             },
@@ -198,11 +198,11 @@ impl Connection {
             pacer: Pacer::default(),
             path: PathSize::new(config.base_datagram, config.max_datagram),
             peer_room: config.base_datagram * 16,
-            sending: Ending::Open,
+            sending: FinState::Open,
             peer_finished: false,
             loss_at: None,
             timeouts: 0,
-            spare: 0,
+            timeout_credit: 0,
             pace_at: None,
             probe_due: false,
             heard_at: now,
@@ -217,8 +217,7 @@ impl Connection {
     }
 
     //= S0.18
-    /// A connection that asks `peer` for itself; with a shared key, and fresh random bytes, for
-    /// one that is sealed.
+    /// Creates a connection to `peer`; with a shared key and fresh random bytes, an encrypted one.
     pub(crate) fn connect(
         now: Instant,
         config: SapConfig,
@@ -228,20 +227,20 @@ impl Connection {
     ) -> Self {
         let max_datagram = config.max_datagram as u16;
         let mut ping = SapPing { connection: id, max_datagram, ..SapPing::default() };
-        let begun = key.and_then(|(key, fresh)| Asking::begin(&key, fresh, (id, max_datagram)));
-        let asking = begun.map(|(asking, handshake)| {
+        let begun = key.and_then(|(key, fresh)| Initiator::begin(&key, fresh, (id, max_datagram)));
+        let initiator = begun.map(|(initiator, handshake)| {
             ping.handshake = handshake;
-            asking
+            initiator
         });
         let deadline = now + config.connect_timeout;
         let connecting = Connecting { ping, due: now, wait: config.initial_timeout, deadline };
         let mut connection = Self::new(now, config, peer, State::Connecting(connecting));
-        connection.around += asking.as_ref().map_or(0, |_| TAG_LEN);
-        connection.asking = asking;
+        connection.around += initiator.as_ref().map_or(0, |_| TAG_LEN);
+        connection.initiator = initiator;
         connection
     }
 
-    /// A connection that was asked for by a ping of `peer`, whose accept was packet 0.
+    /// Creates a connection that a ping of `peer` asked for, whose accept was packet 0.
     pub(crate) fn accept(
         now: Instant,
         config: SapConfig,
@@ -257,7 +256,7 @@ impl Connection {
         connection
     }
 
-    /// The other end is there: what was learned of it, and the search for the path's size.
+    /// Opens the connection with the peer's parameters and starts path MTU discovery.
     fn open(&mut self, now: Instant, peer_id: u32, max_datagram: u16) {
         self.peer_id = peer_id;
         let most = self.config.max_datagram.min(usize::from(max_datagram));
@@ -265,56 +264,57 @@ impl Connection {
         if self.config.path_discovery {
             self.path.search(now);
         }
-        (self.heard_at, self.asked_at) = (now, now);
+        self.heard_at = now;
+        self.asked_at = now;
     }
 
-    /// The address of the other end.
+    /// Returns the peer's address.
     pub(crate) fn peer(&self) -> SocketAddr {
         self.peer
     }
 
-    /// The connection id of the other end.
+    /// Returns the peer's connection id.
     pub(crate) fn peer_id(&self) -> u32 {
         self.peer_id
     }
 
-    /// Whether it stands.
+    /// Returns whether the connection is open.
     pub(crate) fn is_open(&self) -> bool {
         self.state == State::Open
     }
 
-    /// Whether it has ended and nobody needs it.
+    /// Returns whether it has ended and can be removed.
     pub(crate) fn is_gone(&self) -> bool {
         self.state == State::Closed && self.released && self.reset.is_none()
     }
 
-    /// Whether something waits for the application.
+    /// Returns whether a message can be read.
     pub(crate) fn is_readable(&self) -> bool {
         !self.inbox.ready.is_empty()
     }
 
-    /// Whether a message of the usual size would find room.
+    /// Returns whether there is room for a message of the usual size.
     pub(crate) fn is_writable(&self) -> bool {
         self.state != State::Closed && self.outbox.bytes < self.config.send_buffer
     }
 
-    /// The smoothed round trip, once it is measured.
+    /// Returns the smoothed round-trip time, once it was measured.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         self.rtt.smoothed()
     }
 
-    /// Whether everything precise that was sent is acknowledged, and everything else sent.
+    /// Returns whether everything precise is acknowledged, and everything else sent.
     pub(crate) fn is_flushed(&self) -> bool {
         self.outbox.precise.is_empty() && self.outbox.approximate.is_empty()
     }
 
-    /// Whether the other end knows that this one has finished.
+    /// Returns whether the peer has acknowledged the end of this direction.
     pub(crate) fn is_finished(&self) -> bool {
-        self.sending == Ending::Known || self.state == State::Closed
+        self.sending == FinState::Acknowledged || self.state == State::Closed
     }
 
-    /// What the other end has not acknowledged, or has not been sent; what it was when the
-    /// connection ended, if it has.
+    /// Returns the messages that are not acknowledged or not sent, or were not when the connection
+    /// ended.
     pub(crate) fn undelivered(&self) -> Undelivered {
         if self.state == State::Closed {
             return self.left;
@@ -327,35 +327,35 @@ impl Connection {
         })
     }
 
-    /// When a close gives up, unless there is progress before.
+    /// Returns the time at which a close gives up, unless there is progress before.
     pub(crate) fn gives_up_at(&self) -> Instant {
-        self.progress_at + self.patience()
+        self.progress_at + self.close_patience()
     }
 
-    /// How long a close waits without progress: a round trip may be long.
-    fn patience(&self) -> Duration {
+    /// Returns the time that a close waits without progress, which covers a long round trip.
+    fn close_patience(&self) -> Duration {
         self.config.close_timeout.max(self.timeout() * 3)
     }
 
-    /// The other end has something new, or is about to get it: a close may take longer.
+    /// Notes progress, which extends a close.
     fn note_progress(&mut self, now: Instant) {
         self.progress_at = now;
-        if self.released && self.deadline.is_some() && self.sending != Ending::Known {
+        if self.released && self.deadline.is_some() && self.sending != FinState::Acknowledged {
             self.deadline = Some(self.gives_up_at());
         }
     }
 
-    /// The longest message that this path carries, in bytes, if it is not in ranges.
+    /// Returns the longest message for this path in bytes, unless it is in ranges.
     pub(crate) fn max_message(&self) -> usize {
         let room = self.path.size() - self.around;
         room - overhead(room, self.config.block_checks)
     }
 
-    /// Takes a message to send.
+    /// Queues a message for transmission.
     pub(crate) fn send(&mut self, message: &Message) -> Result<(), SapSendError> {
         match (&self.state, self.sending) {
             (State::Closed, _) => return Err(SapSendError::NotOpen),
-            (_, Ending::Open) => {}
+            (_, FinState::Open) => {}
             _ => return Err(SapSendError::Finished),
         }
         let precise = message.mode == Mode::Precise;
@@ -394,24 +394,24 @@ impl Connection {
         }
     }
 
-    /// The next message that arrived.
+    /// Returns the next received message.
     pub(crate) fn receive(&mut self, now: Instant) -> Option<Received> {
         let received = self.inbox.ready.pop_front()?;
         self.inbox.bytes -= weight(received.data.len());
-        // The other end may have stopped for want of room.
-        if self.is_open() && self.room() >= self.inbox.told_room + self.inbox.limit / 2 {
+        // The peer may have stopped because the buffer was full.
+        if self.is_open() && self.room() >= self.inbox.advertised_room + self.inbox.limit / 2 {
             self.ack.due = Some(now);
         }
         Some(received)
     }
 
-    /// Whether the other end must hear something now.
+    /// Returns whether an acknowledgement is due.
     pub(crate) fn has_news(&self, now: Instant) -> bool {
         self.ack.due.is_some_and(|due| due <= now)
     }
 
     //= S0.56
-    /// Asks for `ranges` of approximate message `number` again.
+    /// Requests `ranges` of approximate message `number` again.
     pub(crate) fn repair(
         &mut self,
         stream: u16,
@@ -431,16 +431,16 @@ impl Connection {
         Ok(())
     }
 
-    /// Says that nothing more will be sent.
+    /// Announces that no further message follows.
     pub(crate) fn finish(&mut self) {
-        if self.sending == Ending::Open {
-            self.sending = Ending::Wanted;
+        if self.sending == FinState::Open {
+            self.sending = FinState::Pending;
         }
     }
 
     //= S0.19
-    /// Ends the connection when everything precise is acknowledged, or when nothing has got on for
-    /// the time that a close may take.
+    /// Ends the connection when everything precise is acknowledged, or after the close timeout
+    /// without progress.
     pub(crate) fn close(&mut self, now: Instant) {
         self.released = true;
         self.inbox.ready.clear();
@@ -448,7 +448,7 @@ impl Connection {
         match self.state {
             State::Open => {
                 self.finish();
-                self.deadline = Some(now + self.patience());
+                self.deadline = Some(now + self.close_patience());
                 self.settle(now);
             }
             State::Connecting(_) => self.state = State::Closed,
@@ -456,7 +456,7 @@ impl Connection {
         }
     }
 
-    /// Ends the connection at once.
+    /// Resets the connection at once.
     pub(crate) fn abort(&mut self, reason: CloseReason) {
         if self.state == State::Closed {
             return;
@@ -476,13 +476,13 @@ impl Connection {
         self.events.push_back(SapEvent::Closed(reason));
     }
 
-    /// Looks whether both directions have ended.
+    /// Ends the connection if both directions have ended.
     fn settle(&mut self, now: Instant) {
-        if !self.is_open() || self.sending != Ending::Known {
+        if !self.is_open() || self.sending != FinState::Acknowledged {
             return;
         }
         if self.peer_finished {
-            // The other end may repeat its last words, and needs an answer then.
+            // The peer may retransmit its FIN and needs an acknowledgement then.
             if self.deadline.is_none() || self.released {
                 let linger = self.timeout() * 3;
                 self.deadline = Some(self.deadline.unwrap_or(now + linger).min(now + linger));
@@ -496,23 +496,23 @@ impl Connection {
         self.inbox.limit.saturating_sub(self.inbox.bytes)
     }
 
-    /// Keeps no more than `share` bytes for the application from now on, nor than its own buffer.
+    /// Limits received messages to `share` bytes, and to the connection's own buffer.
     pub(crate) fn limit(&mut self, share: usize) {
         self.inbox.limit = share.min(self.config.receive_buffer);
     }
 
-    /// The bytes for the application that were counted last.
+    /// Returns the size of unread messages that the endpoint has counted.
     pub(crate) fn counted(&self) -> usize {
         self.inbox.counted
     }
 
-    /// Counts the bytes that wait for the application.
+    /// Updates and returns the size of unread messages.
     pub(crate) fn count(&mut self) -> usize {
         self.inbox.counted = self.inbox.bytes;
         self.inbox.counted
     }
 
-    /// How long to wait for an acknowledgement.
+    /// Returns the retransmission timeout.
     fn timeout(&self) -> Duration {
         let measured = self.rtt.timeout(self.config.ack_delay);
         match measured.filter(|_| self.config.adaptive_timeout) {
@@ -525,27 +525,27 @@ impl Connection {
         self.config.profile == Profile::Paper
     }
 
-    /// What happened.
+    /// Returns the next event.
     pub(crate) fn poll_event(&mut self) -> Option<SapEvent> {
         self.events.pop_front()
     }
 
-    /// Tells the application once that it can read.
+    /// Reports once that a message can be read.
     fn tell_readable(&mut self) {
         if self.inbox.ready.len() == 1 {
             self.events.push_back(SapEvent::Readable);
         }
     }
 
-    /// Hands a message to the application.
+    /// Delivers a message to the application.
     fn deliver(&mut self, received: Received) {
         self.inbox.bytes += weight(received.data.len());
         self.inbox.ready.push_back(received);
         self.tell_readable();
     }
 
-    /// The message that was delivered last may hold wrong bits, if nobody has checked it.
-    pub(crate) fn distrust(&mut self) {
+    /// Marks the message that was delivered last as suspect, unless a check covers it.
+    pub(crate) fn mark_suspect(&mut self) {
         if let Some(last) = self.inbox.ready.back_mut()
             && last.integrity == Integrity::Unknown
         {
@@ -553,7 +553,7 @@ impl Connection {
         }
     }
 
-    /// The precise message `number` of `stream`.
+    /// Delivers precise message `number` of `stream`.
     fn deliver_precise(&mut self, stream: u16, number: u32, data: Bytes) {
         let exact = Vec::from_iter((!data.is_empty()).then_some(0..data.len()));
         let integrity = Integrity::Intact;
@@ -563,7 +563,7 @@ impl Connection {
     }
 }
 
-/// What a message of so many bytes takes of the memory; empty ones are not free.
+/// Returns the memory that a message of `len` bytes is charged; empty ones are not free.
 const fn weight(len: usize) -> usize {
     len + 64
 }

@@ -1,4 +1,4 @@
-//! Messages into bodies and back: gathers what must be exact, and locates damage in the rest.
+//! Encoding of messages into bodies and back: gathers exact bytes, locates damage in the others.
 
 use core::ops::Range;
 
@@ -9,36 +9,37 @@ use windfall_wire_net::sap::{SapData, SapPacket, Span, flags};
 use crate::error::SapSendError;
 use crate::message::{Integrity, Message, MessageKind, Mode, Received};
 
-/// A message ready to go: the exact bytes of its body, in two slices, and the others.
+/// An encoded message: the exact bytes of its body in two slices, and the others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Encoded {
-    /// The head, with the checks of the blocks.
+    /// The body's header, with the block checks.
     pub(crate) head: Bytes,
     /// The protected bytes.
     pub(crate) exact: Bytes,
-    /// The bytes that may be damaged.
+    /// The bytes that may arrive damaged.
     pub(crate) rest: Bytes,
-    /// Flags of the header.
+    /// The flags of the packet header.
     pub(crate) flags: u8,
 }
 
 impl Encoded {
-    /// The length of the body, in bytes.
+    /// Returns the length of the body in bytes.
     pub(crate) fn len(&self) -> usize {
         self.head.len() + self.exact.len() + self.rest.len()
     }
 }
 
-/// Bytes that a message of `len` bytes has on top of them, at most, if it is not in ranges.
+/// Returns the greatest number of bytes that the body of a message of `len` bytes adds, unless it
+/// is in ranges.
 pub(crate) fn overhead(len: usize, checks: bool) -> usize {
     windfall_wire_net::sap::data::FIXED_LEN + if checks { 2 * len.div_ceil(BLOCK) } else { 0 }
 }
 
 //= S0.27
-/// Puts a message that is number `number` of its stream into the form in which it travels.
+/// Encodes a message, which is number `number` of its stream.
 ///
 /// # Errors
-/// If more should be exact than the message has, or it names too many ranges.
+/// If the message is shorter than its protected part, or has too many ranges.
 pub(crate) fn encode(
     message: &Message,
     number: u32,
@@ -68,7 +69,7 @@ pub(crate) fn encode(
     Ok(Encoded { head: bytes.freeze(), exact, rest, flags })
 }
 
-/// A repair: the exact bytes of `ranges` of message `number`; no ranges if it is forgotten.
+/// Encodes the exact bytes of `ranges` of a message as a repair; no ranges if it is not kept.
 pub(crate) fn encode_repair(head: &SapData, data: &Bytes) -> Encoded {
     let ranges: Vec<_> = head.spans.iter().map(|span| span.range()).collect();
     let exact = gather(data, &ranges);
@@ -76,7 +77,7 @@ pub(crate) fn encode_repair(head: &SapData, data: &Bytes) -> Encoded {
     Encoded { head: bytes, exact, rest: Bytes::new(), flags: flags::REPAIRED }
 }
 
-/// The message that an intact packet carries; `None` if its head makes no sense.
+/// Decodes the message of an intact packet; `None` if its header is malformed.
 pub(crate) fn decode(packet: &SapPacket) -> Option<Received> {
     let exact = usize::from(packet.header.exact);
     let head = SapData::parse(&packet.body[..exact]).ok()?;
@@ -122,16 +123,18 @@ pub(crate) fn decode(packet: &SapPacket) -> Option<Received> {
         others
     };
     if !rest.is_empty() {
-        received.integrity = match (checked, suspect.is_empty()) {
-            (false, _) => Integrity::Unknown,
-            (true, true) => Integrity::Intact,
-            (true, false) => Integrity::Suspect(place(&suspect, &others)),
+        received.integrity = if !checked {
+            Integrity::Unknown
+        } else if suspect.is_empty() {
+            Integrity::Intact
+        } else {
+            Integrity::Suspect(positions(&suspect, &others))
         };
     }
     (kind != MessageKind::Precise || rest.is_empty()).then_some(received)
 }
 
-/// The blocks of `rest` whose checks fail, joined.
+/// Returns the blocks of `rest` whose checks fail, joined.
 fn suspect_blocks(sums: &[u8], rest: &[u8]) -> Vec<Range<usize>> {
     let mut suspect: Vec<Range<usize>> = Vec::new();
     for (index, (sum, block)) in sums.chunks(2).zip(rest.chunks(BLOCK)).enumerate() {
@@ -147,8 +150,9 @@ fn suspect_blocks(sums: &[u8], rest: &[u8]) -> Vec<Range<usize>> {
     suspect
 }
 
-/// Where in the message the ranges of the gathered bytes lie, which were taken from `others`.
-fn place(ranges: &[Range<usize>], others: &[Range<usize>]) -> Vec<Range<usize>> {
+/// Maps ranges of the gathered bytes to their positions in the message; `others` lists their
+/// sources.
+fn positions(ranges: &[Range<usize>], others: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut placed = Vec::new();
     for range in ranges {
         let mut before = 0;
@@ -164,7 +168,7 @@ fn place(ranges: &[Range<usize>], others: &[Range<usize>]) -> Vec<Range<usize>> 
     placed
 }
 
-/// The ranges in order, those that touch joined into one and empty ones left out.
+/// Sorts the ranges, joins those that touch and removes empty ones.
 fn joined(ranges: &[Range<usize>], len: usize) -> Result<Vec<Range<usize>>, SapSendError> {
     let mut sorted: Vec<_> = ranges.iter().filter(|range| !range.is_empty()).cloned().collect();
     sorted.sort_by_key(|range| range.start);
@@ -184,13 +188,13 @@ fn joined(ranges: &[Range<usize>], len: usize) -> Result<Vec<Range<usize>>, SapS
     Ok(joined)
 }
 
-/// Ranges in order as the wire names them.
+/// Converts sorted ranges to their wire format.
 pub(crate) fn spans(ranges: &[Range<usize>]) -> arrayvec::ArrayVec<Span, MAX_SPANS> {
     let span = |range: &Range<usize>| Span { start: range.start as u16, len: range.len() as u16 };
     ranges.iter().take(MAX_SPANS).map(span).collect()
 }
 
-/// The ranges between `ranges`, up to `len`.
+/// Returns the ranges between `ranges`, up to `len`.
 pub(crate) fn complement(ranges: &[Range<usize>], len: usize) -> Vec<Range<usize>> {
     let mut others = Vec::new();
     let mut end = 0;
@@ -203,7 +207,7 @@ pub(crate) fn complement(ranges: &[Range<usize>], len: usize) -> Vec<Range<usize
     others
 }
 
-/// The bytes of the ranges, one after the other; ranges beyond the end give nothing.
+/// Concatenates the bytes of the ranges; ranges beyond the end yield nothing.
 fn gather(data: &Bytes, ranges: &[Range<usize>]) -> Bytes {
     match ranges {
         [range] => data.slice(range.start.min(data.len())..range.end.min(data.len())),
@@ -217,7 +221,7 @@ fn gather(data: &Bytes, ranges: &[Range<usize>]) -> Bytes {
 
 type Part<'a> = (&'a [Range<usize>], &'a Bytes);
 
-/// Puts gathered bytes back into their places.
+/// Copies gathered bytes back to their positions.
 fn scatter(len: usize, exact: Part<'_>, others: Part<'_>) -> Bytes {
     let mut data = BytesMut::zeroed(len);
     for (ranges, bytes) in [exact, others] {

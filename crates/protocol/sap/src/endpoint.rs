@@ -1,4 +1,4 @@
-//! All connections of one socket.
+//! The endpoint: all connections of one socket.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -21,31 +21,31 @@ use crate::secret::Secret;
 
 mod strangers;
 
-/// A connection of an endpoint: the id that its datagrams carry.
+/// The id of a connection, as its datagrams carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u32);
 
-/// How many datagrams were dropped, by reason.
+/// The number of dropped datagrams by reason.
 pub type DropCounts = BTreeMap<Dropped, u64>;
 
-/// A connection that was accepted and not yet heard of again.
+/// A connection that was accepted, and whose peer has sent nothing since.
 #[derive(Debug)]
 struct HalfOpen {
     id: u32,
     max_datagram: u16,
     until: Instant,
-    /// The keys, and what the accept carries, if it is sealed.
+    /// The keys and the handshake of the accept, if it is encrypted.
     sealed: Option<(Box<Seal>, Bytes)>,
 }
 
-/// The connections of one socket, and those that ask to become one.
+/// The connections of one socket, half-open ones included.
 pub struct SapEndpoint {
     config: SapConfig,
     secret: Secret,
     key: Option<SharedKey>,
     listening: bool,
     connections: BTreeMap<u32, Connection>,
-    /// Ids by address and id of the other end.
+    /// Connections by the peer's address and connection id.
     peers: BTreeMap<(SocketAddr, u32), u32>,
     half_open: BTreeMap<(SocketAddr, u32), HalfOpen>,
     half_open_ids: BTreeMap<u32, (SocketAddr, u32)>,
@@ -56,20 +56,20 @@ pub struct SapEndpoint {
     answers: VecDeque<OutgoingDatagram>,
     events: VecDeque<(ConnectionId, SapEvent)>,
     drops: DropCounts,
-    /// Bytes that wait for the applications of all connections.
+    /// Bytes of received messages that applications have not read.
     held: usize,
 }
 
 impl fmt::Debug for SapEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Endpoint");
+        let mut shown = f.debug_struct("SapEndpoint");
         shown.field("connections", &self.connections.len());
         shown.field("half_open", &self.half_open.len()).finish_non_exhaustive()
     }
 }
 
 impl SapEndpoint {
-    /// An endpoint without connections, whose randomness comes from `secret`.
+    /// Creates an endpoint without connections, whose randomness comes from `secret`.
     #[must_use]
     pub fn new(config: SapConfig, secret: Secret) -> Self {
         Self {
@@ -91,12 +91,12 @@ impl SapEndpoint {
         }
     }
 
-    /// Seals every connection from now on: the other end must have the same key.
+    /// Encrypts every connection from now on; peers need the same key.
     pub fn set_key(&mut self, key: SharedKey) {
         self.key = Some(key);
     }
 
-    /// Takes connections from now on, or no more.
+    /// Accepts connections from now on, or refuses them.
     pub fn listen(&mut self, listening: bool) {
         self.listening = listening;
     }
@@ -111,10 +111,10 @@ impl SapEndpoint {
         ConnectionId(id)
     }
 
-    /// Takes a message to send.
+    /// Queues a message for transmission.
     ///
     /// # Errors
-    /// If the connection has ended, the message is too long or faulty, or the buffer is full.
+    /// If the connection has ended, the message is too long or invalid, or the buffer is full.
     pub fn send(&mut self, id: ConnectionId, message: &Message) -> Result<(), SapSendError> {
         let connection = self.connections.get_mut(&id.0).ok_or(SapSendError::NotOpen)?;
         connection.send(message)?;
@@ -122,7 +122,7 @@ impl SapEndpoint {
         Ok(())
     }
 
-    /// The next message of a connection; they stay readable after it has ended, until
+    /// Returns the next message of a connection. Messages stay readable after it has ended, until
     /// [`close`](Self::close).
     pub fn receive(&mut self, now: Instant, id: ConnectionId) -> Option<Received> {
         let connection = self.connections.get_mut(&id.0)?;
@@ -133,10 +133,10 @@ impl SapEndpoint {
         Some(received)
     }
 
-    /// Asks for `ranges` of the approximate message `number` of `stream` again.
+    /// Requests `ranges` of the approximate message `number` of `stream` again.
     ///
     /// # Errors
-    /// If the connection does not stand.
+    /// If the connection is not open.
     pub fn repair(
         &mut self,
         id: ConnectionId,
@@ -158,8 +158,8 @@ impl SapEndpoint {
         }
     }
 
-    /// Needs a connection no more: it ends in order, within the time that the configuration gives,
-    /// and its memory is free then.
+    /// Closes a connection in order, within [`SapConfig::close_timeout`], and then frees its
+    /// memory.
     pub fn close(&mut self, now: Instant, id: ConnectionId) {
         if let Some(connection) = self.connections.get_mut(&id.0) {
             connection.close(now);
@@ -167,7 +167,7 @@ impl SapEndpoint {
         }
     }
 
-    /// Ends a connection at once, because `reason`.
+    /// Resets a connection at once and reports `reason`.
     pub fn abort(&mut self, id: ConnectionId, reason: CloseReason) {
         if let Some(connection) = self.connections.get_mut(&id.0) {
             connection.abort(reason);
@@ -175,7 +175,8 @@ impl SapEndpoint {
         }
     }
 
-    /// The system says that nobody is reached at `address`.
+    /// Ends the connection attempts to `address`, which the operating system reports as
+    /// unreachable.
     pub fn handle_unreachable(&mut self, address: SocketAddr) {
         let ids: Vec<u32> = self
             .connections
@@ -186,8 +187,8 @@ impl SapEndpoint {
         ids.into_iter().for_each(|id| self.abort(ConnectionId(id), CloseReason::Unreachable));
     }
 
-    /// Takes the data of a datagram from `from`; `covered_intact` says whether the checksum below
-    /// held over the bytes that it covers.
+    /// Processes the payload of a datagram from `from`; `covered_intact` is the result of the
+    /// UDP-Lite checksum over the bytes that it covers.
     pub fn handle_datagram(
         &mut self,
         now: Instant,
@@ -198,8 +199,9 @@ impl SapEndpoint {
         self.take_or_count(now, from, bytes, covered_intact);
     }
 
-    /// As [`handle_datagram`](Self::handle_datagram), of a datagram that came in a frame whose
-    /// check failed: an approximate message without checks of its own is then suspect.
+    /// Processes a datagram of a frame whose check sequence failed, as
+    /// [`handle_datagram`](Self::handle_datagram) does; an approximate message without block checks
+    /// is then suspect.
     pub fn handle_damaged_datagram(
         &mut self,
         now: Instant,
@@ -210,10 +212,11 @@ impl SapEndpoint {
         let header = self.take_or_count(now, from, bytes, covered_intact);
         let header = header.filter(|it| it.flags & flags::APPROXIMATE != 0);
         let connection = header.and_then(|it| self.connections.get_mut(&it.connection));
-        connection.into_iter().for_each(Connection::distrust);
+        connection.into_iter().for_each(Connection::mark_suspect);
     }
 
-    /// Takes a datagram, or counts why not; its header if it was taken.
+    /// Processes a datagram or counts the reason of its drop; returns the header of one that was
+    /// accepted.
     fn take_or_count(
         &mut self,
         now: Instant,
@@ -265,7 +268,7 @@ impl SapEndpoint {
         result.map(|()| packet.header)
     }
 
-    /// Does what is due at `now`.
+    /// Performs what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some((at, id)) = self.timers.first().copied().filter(|(at, _)| *at <= now) {
             self.timers.remove(&(at, id));
@@ -279,14 +282,14 @@ impl SapEndpoint {
             }
             if let Some(connection) = self.connections.get_mut(&id) {
                 connection.handle_timeout(now);
-                // Its next time is asked for when it is drained.
+                // Its next timeout is read when it is drained.
                 self.ready.insert(id);
                 self.collect_events(id);
             }
         }
     }
 
-    /// The next datagram to send; call until `None`.
+    /// Returns the next datagram to send; call until `None`.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         if let Some(answer) = self.answers.pop_front() {
             return Some(answer);
@@ -301,14 +304,15 @@ impl SapEndpoint {
                 return Some(transmit);
             }
             let due = connection.poll_timeout().map(|(at, _)| at);
-            let (gone, key) = (connection.is_gone(), (connection.peer(), connection.peer_id()));
+            let gone = connection.is_gone();
+            let peer = (connection.peer(), connection.peer_id());
             self.ready.remove(&id);
             self.collect_events(id);
             if gone {
                 self.set_timer(id, None);
-                let gone = self.connections.remove(&id);
-                self.held -= gone.map_or(0, |connection| connection.counted());
-                self.peers.remove(&key);
+                let removed = self.connections.remove(&id);
+                self.held -= removed.map_or(0, |connection| connection.counted());
+                self.peers.remove(&peer);
             } else {
                 self.set_timer(id, due);
             }
@@ -316,12 +320,12 @@ impl SapEndpoint {
         None
     }
 
-    /// What happened, and to whom; call until `None`.
+    /// Returns the next event and its connection; call until `None`.
     pub fn poll_event(&mut self) -> Option<(ConnectionId, SapEvent)> {
         self.events.pop_front()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) next, and why.
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout), and its cause.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         let (at, id) = *self.timers.first()?;
@@ -330,19 +334,19 @@ impl SapEndpoint {
         Some((at, why))
     }
 
-    /// As [`poll_timeout`](Self::poll_timeout), without the reason.
+    /// Returns the time of [`poll_timeout`](Self::poll_timeout) without its cause.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         self.timers.first().map(|(at, _)| *at)
     }
 
-    /// Whether there may be something to transmit or to tell since it was drained.
+    /// Returns whether there may be datagrams or events since the endpoint was drained.
     #[must_use]
     pub fn has_work(&self) -> bool {
         !(self.ready.is_empty() && self.answers.is_empty() && self.events.is_empty())
     }
 
-    /// Notes that something changed about a connection.
+    /// Marks a connection as changed.
     fn touch(&mut self, id: u32) {
         self.ready.insert(id);
         self.collect_events(id);
@@ -381,82 +385,82 @@ impl SapEndpoint {
         }
     }
 
-    /// Where a connection's other end is.
+    /// Returns the address of a connection's peer.
     #[must_use]
     pub fn peer(&self, id: ConnectionId) -> Option<SocketAddr> {
         self.connections.get(&id.0).map(Connection::peer)
     }
 
-    /// Whether a connection stands.
+    /// Returns whether a connection is open.
     #[must_use]
     pub fn is_open(&self, id: ConnectionId) -> bool {
         self.connections.get(&id.0).is_some_and(Connection::is_open)
     }
 
-    /// Whether a message of a connection waits for the application.
+    /// Returns whether a message of a connection can be read.
     #[must_use]
     pub fn is_readable(&self, id: ConnectionId) -> bool {
         self.connections.get(&id.0).is_some_and(Connection::is_readable)
     }
 
-    /// Whether a connection has room for a message of the usual size.
+    /// Returns whether a connection has room for a message of the usual size.
     #[must_use]
     pub fn is_writable(&self, id: ConnectionId) -> bool {
         self.connections.get(&id.0).is_some_and(Connection::is_writable)
     }
 
-    /// Whether everything precise was acknowledged, and everything else sent.
+    /// Returns whether everything precise is acknowledged, and everything else sent.
     #[must_use]
     pub fn is_flushed(&self, id: ConnectionId) -> bool {
         self.connections.get(&id.0).is_none_or(Connection::is_flushed)
     }
 
-    /// Whether the other end has acknowledged the end of this direction.
+    /// Returns whether the peer has acknowledged the end of this direction.
     #[must_use]
     pub fn is_finished(&self, id: ConnectionId) -> bool {
         self.connections.get(&id.0).is_none_or(Connection::is_finished)
     }
 
-    /// What of this direction the other end may not have; of a connection that has ended, what it
-    /// was at the end.
+    /// Returns the messages that the peer may not have; of a connection that has ended, those at
+    /// its end.
     #[must_use]
     pub fn undelivered(&self, id: ConnectionId) -> Undelivered {
         self.connections.get(&id.0).map_or_else(Undelivered::default, Connection::undelivered)
     }
 
-    /// When somebody who waits for the end of this direction should give up, unless something gets
-    /// on before: an acknowledgement of something new, or data that go out for the first time.
+    /// Returns the time at which to stop waiting for the end of this direction, unless there is
+    /// progress before: an acknowledgement of something new, or data sent for the first time.
     #[must_use]
     pub fn gives_up_at(&self, id: ConnectionId) -> Option<Instant> {
         self.connections.get(&id.0).map(Connection::gives_up_at)
     }
 
-    /// The longest message that a connection takes now, in bytes, if it is not in ranges; the
-    /// search for the path's size may raise it.
+    /// Returns the longest message that a connection accepts now, in bytes, unless it is in ranges;
+    /// path MTU discovery may raise it.
     #[must_use]
     pub fn max_message(&self, id: ConnectionId) -> usize {
         self.connections.get(&id.0).map_or(0, Connection::max_message)
     }
 
-    /// The smoothed round trip of a connection, once it is measured.
+    /// Returns the smoothed round-trip time of a connection, once it was measured.
     #[must_use]
     pub fn round_trip(&self, id: ConnectionId) -> Option<Duration> {
         self.connections.get(&id.0)?.round_trip()
     }
 
-    /// Connections in all, half-open ones included.
+    /// Returns the number of connections, half-open ones included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.connections.len() + self.half_open.len()
     }
 
-    /// Whether there is no connection.
+    /// Returns whether there is no connection.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many datagrams were dropped, and why.
+    /// Returns the number of dropped datagrams by reason.
     #[must_use]
     pub fn drops(&self) -> &DropCounts {
         &self.drops

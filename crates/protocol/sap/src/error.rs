@@ -1,25 +1,25 @@
-//! What can go wrong, by name.
+//! Errors of a connection and of its messages.
 
 use windfall_wire_net::sap::Reason;
 
-/// Why a message was not taken; the connection goes on.
+/// The reason for which a message was rejected; the connection stays open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SapSendError {
-    /// There is no such connection, or it has ended.
+    /// The connection does not exist or has ended.
     #[error("the connection is not open")]
     NotOpen,
-    /// The application has said that it sends no more.
+    /// The application has finished this direction.
     #[error("nothing can be sent after the end was announced")]
     Finished,
-    /// The message is longer than one datagram of this path carries.
+    /// The message does not fit into one datagram on this path.
     #[error("a message of {len} bytes is too long for this path; {most} bytes fit")]
     TooLong {
-        /// Its length in bytes.
+        /// The length in bytes.
         len: usize,
         /// The greatest length in bytes.
         most: usize,
     },
-    /// More bytes should be exact than the message has.
+    /// The message is shorter than its protected part.
     #[error("{protected} protected bytes are more than the message's {len}")]
     Protection {
         /// Bytes to protect, or the end of the last range.
@@ -27,15 +27,15 @@ pub enum SapSendError {
         /// The length of the message in bytes.
         len: usize,
     },
-    /// The message names more ranges than a datagram can.
+    /// The message has more ranges than a datagram can carry.
     #[error("{found} separate ranges are more than the {most} that a message can have")]
     Ranges {
-        /// Ranges after joining those that touch.
+        /// The number of ranges after joining those that touch.
         found: usize,
-        /// The greatest number.
+        /// The maximum number of ranges.
         most: usize,
     },
-    /// A tolerance for bit errors is no rate.
+    /// The bit error rate of a tolerance is out of range.
     #[error("a tolerance for bit errors lies between 0 and 0.5")]
     Tolerance,
     /// The send buffer is full: wait for [`SapEvent::Writable`](crate::SapEvent::Writable).
@@ -43,26 +43,26 @@ pub enum SapSendError {
     Full,
 }
 
-/// Why a connection ended.
+/// The reason for which a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CloseReason {
-    /// Both ends have finished, or this one has closed.
+    /// Both directions have finished, or this end has closed.
     #[error("the connection was closed")]
     Closed,
-    /// The other end closed before this one had finished.
-    #[error("the other end closed the connection")]
+    /// The peer closed before this end had finished.
+    #[error("the peer closed the connection")]
     ClosedByPeer,
-    /// The other end did not answer the ping.
-    #[error("the other end does not answer")]
+    /// The peer did not answer the ping.
+    #[error("the peer does not answer")]
     NoAnswer,
-    /// The other end has fallen silent.
-    #[error("the other end has fallen silent")]
+    /// The peer was silent for too long.
+    #[error("the peer sent nothing for too long")]
     TimedOut,
-    /// The other end refused.
-    #[error("the other end refused: {}", name(*.0))]
+    /// The peer refused the connection.
+    #[error("the peer refused: {}", name(*.0))]
     Refused(Reason),
-    /// The system refused to send.
-    #[error("the other end cannot be reached")]
+    /// The operating system reports the peer as unreachable.
+    #[error("the peer is unreachable")]
     Unreachable,
 }
 
@@ -72,6 +72,6 @@ const fn name(reason: Reason) -> &'static str {
         Reason::Version => "it speaks another version of SAP",
         Reason::Busy => "it has too many connections",
         Reason::Key => "the keys do not agree",
-        Reason::NotListening => "nobody listens there",
+        Reason::NotListening => "it does not listen",
     }
 }

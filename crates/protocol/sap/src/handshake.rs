@@ -1,6 +1,6 @@
-//! How two ends that share a key agree on fresh ones: Noise, pattern `NNpsk0`, by the crate `snow`.
+//! The key agreement of two ends that share a key: Noise, pattern `NNpsk0`, by the crate `snow`.
 //!
-//! The ephemeral keys make that who learns the shared key later cannot read what was sent before.
+//! Because of its ephemeral keys, learning the shared key later does not reveal earlier traffic.
 
 use core::fmt;
 
@@ -16,7 +16,7 @@ use crate::seal::{Seal, SharedKey};
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 
-/// Connection id and greatest datagram of an end, as its ping or its accept says them.
+/// The connection id and the largest datagram of one end, as its ping or accept states them.
 pub(crate) type Offer = (u32, u16);
 
 fn payload((id, max_datagram): Offer) -> [u8; 6] {
@@ -25,17 +25,17 @@ fn payload((id, max_datagram): Offer) -> [u8; 6] {
     [a, b, c, d, e, f]
 }
 
-/// The end that asked, and waits for the answer.
-pub(crate) struct Asking(Box<HandshakeState>);
+/// The initiator's state until the accept arrives.
+pub(crate) struct Initiator(Box<HandshakeState>);
 
-impl fmt::Debug for Asking {
+impl fmt::Debug for Initiator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Asking")
+        f.write_str("Initiator")
     }
 }
 
-impl Asking {
-    /// Begins: what is kept, and what the ping carries.
+impl Initiator {
+    /// Starts a handshake; returns the state to keep and the message for the ping.
     pub(crate) fn begin(
         key: &SharedKey,
         ephemeral: [u8; 32],
@@ -46,7 +46,7 @@ impl Asking {
         Some((Self(Box::new(state)), message))
     }
 
-    /// The keys, if the answer is from who has the shared key and means this accept.
+    /// Returns the session keys if the answer proves the shared key and matches this accept.
     pub(crate) fn finish(&mut self, answer: &[u8], offer: Offer) -> Option<Seal> {
         read(&mut self.0, answer, offer)?;
         let (sending, receiving) = self.0.dangerously_get_raw_split();
@@ -54,8 +54,8 @@ impl Asking {
     }
 }
 
-/// Answers a ping: the keys, and what the accept carries; `None` if the asking end does not have
-/// the shared key.
+/// Answers the handshake of a ping: session keys and the message for the accept; `None` if the
+/// initiator does not have the shared key.
 pub(crate) fn answer(
     key: &SharedKey,
     ephemeral: [u8; 32],
@@ -70,7 +70,7 @@ pub(crate) fn answer(
 }
 
 fn builder(key: &SharedKey, ephemeral: [u8; 32]) -> Option<Builder<'_>> {
-    let builder = Builder::with_resolver(PATTERN.parse().ok()?, Box::new(Given(ephemeral)));
+    let builder = Builder::with_resolver(PATTERN.parse().ok()?, Box::new(FixedRandom(ephemeral)));
     builder.prologue(&[VERSION]).ok()?.psk(0, key.bytes()).ok()
 }
 
@@ -86,10 +86,10 @@ fn read(state: &mut HandshakeState, message: &[u8], offer: Offer) -> Option<()> 
     (found[..len] == payload(offer)).then_some(())
 }
 
-/// The library's algorithms, with randomness that comes from outside.
-struct Given([u8; 32]);
+/// The default algorithms of `snow`, with randomness from outside.
+struct FixedRandom([u8; 32]);
 
-impl CryptoResolver for Given {
+impl CryptoResolver for FixedRandom {
     fn resolve_rng(&self) -> Option<Box<dyn Random>> {
         Some(Box::new(Once(Some(self.0))))
     }
@@ -107,7 +107,7 @@ impl CryptoResolver for Given {
     }
 }
 
-/// Random bytes for the one key that a handshake draws.
+/// Random bytes for the one key that a handshake generates.
 struct Once(Option<[u8; 32]>);
 
 impl Random for Once {

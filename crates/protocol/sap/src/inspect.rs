@@ -1,5 +1,5 @@
-//! What an application thinks of approximate messages before it takes them: a tolerance for bit
-//! errors, or a check of its own that knows what the bytes mean.
+//! Inspection of approximate messages before the application reads them: a tolerance for bit
+//! errors, and a check that knows what the bytes mean.
 
 use std::collections::VecDeque;
 
@@ -13,65 +13,67 @@ use windfall_wire_net::sap::data::BLOCK;
 use crate::error::SapSendError;
 use crate::message::{Integrity, MessageKind, Mode, Received};
 
-/// Blocks from which the bit error rate is estimated.
+/// The number of blocks from which the bit error rate is estimated.
 const WINDOW: usize = 64;
-/// Messages that may wait behind one that is being repaired.
+/// The maximum number of messages that wait behind one that is being repaired.
 const WAITING: usize = 64;
 
-/// What a check says of a message.
+/// The decision about a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The application takes it.
+    /// The message is delivered.
     Accept,
-    /// It is of no use.
+    /// The message is dropped.
     Discard,
-    /// It is of use if these ranges come again, exact.
+    /// The message is delivered once these ranges were retransmitted.
     Repair(Vec<Range<usize>>),
 }
 
 //= S0.26
-/// A check that knows what the bytes mean: "within so many units of the last point".
+/// A check that knows what the bytes mean, such as "at most ten units from the last point".
 pub type MessageCheck = Box<dyn FnMut(&Received) -> Decision + Send>;
 
 //= S1.67
-/// What an application can bear, from which a socket chooses how messages travel.
+/// The damage that an application tolerates; a socket derives the mode of each message from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
-    /// The greatest bit error rate of the bytes that are not protected, 0 to 0.5.
+    /// The highest acceptable bit error rate of unprotected bytes, 0 to 0.5.
     pub bit_errors: f64,
-    /// Whether messages may get lost.
+    /// Accepts the loss of messages.
     pub loss: bool,
-    /// Whether those that arrive must do so in the order of sending: late ones are discarded, and a
-    /// message that is being repaired holds up those behind it.
+    /// Requires the order of sending: late messages are dropped, and a message under repair blocks
+    /// those behind it.
     #[doc(alias = "msgOrdered")]
     pub in_order: bool,
-    /// Bytes at the front of each message that must be exact.
+    /// The number of bytes at the front of each message that must be exact.
     pub protected: usize,
 }
 
 impl Tolerance {
-    /// Bears nothing.
+    /// Tolerates neither bit errors, nor loss, nor reordering.
     pub const NONE: Self = Self { bit_errors: 0.0, loss: false, in_order: true, protected: 0 };
 
-    /// How a message of `len` bytes travels.
+    /// Returns the mode of a message of `len` bytes.
     ///
-    /// Who cannot bear loss gets precise messages: exact, repeated until they are acknowledged. Who
-    /// bears loss and no wrong bit gets whole coverage without repetition. Who bears both gets
-    /// coverage of the protected bytes, and checks of the blocks, by which the receiver asks again
-    /// for what is beyond the tolerance.
+    /// Without tolerance for loss it is precise: exact, retransmitted until it is acknowledged.
+    /// With tolerance for loss and none for bit errors the whole message is protected and not
+    /// retransmitted. With both, the first `protected` bytes are protected, and block checks tell
+    /// the receiver which of the others to request again.
     #[must_use]
     pub fn mode(&self, len: usize) -> Mode {
-        match (self.loss, self.bit_errors > 0.0) {
-            (false, _) => Mode::Precise,
-            (true, false) => Mode::Approximate { protected: len },
-            (true, true) => Mode::Approximate { protected: self.protected },
+        if !self.loss {
+            Mode::Precise
+        } else if self.bit_errors > 0.0 {
+            Mode::Approximate { protected: self.protected }
+        } else {
+            Mode::Approximate { protected: len }
         }
     }
 
-    /// Whether the values make sense.
+    /// Checks that the values are valid.
     ///
     /// # Errors
-    /// If the bit error rate is none.
+    /// [`SapSendError::Tolerance`] if the bit error rate is outside 0 to 0.5.
     pub fn validated(self) -> Result<Self, SapSendError> {
         if (0.0..=0.5).contains(&self.bit_errors) {
             return Ok(self);
@@ -80,7 +82,7 @@ impl Tolerance {
     }
 }
 
-/// The share of blocks that were damaged lately, and the bit error rate that it implies.
+/// The fraction of recent blocks that were damaged.
 #[derive(Clone, Debug, Default)]
 struct Estimate(VecDeque<bool>);
 
@@ -94,8 +96,8 @@ impl Estimate {
         self.0.drain(..self.0.len().saturating_sub(WINDOW));
     }
 
-    /// Blocks stay whole with probability (1 - rate)^bits. Half a block is added to each side, so
-    /// that even nothing but damage gives a number: about 2e-3 is the most that blocks can tell.
+    /// A block is intact with probability (1 - rate)^bits. Half a block is added to each side, so
+    /// that the estimate is finite even if all blocks are damaged: about 2e-3 at most.
     fn bit_errors(&self) -> f64 {
         let bad = self.0.iter().filter(|bad| **bad).count() as f64;
         let share = (bad + 0.5) / (self.0.len() as f64 + 1.0);
@@ -103,35 +105,35 @@ impl Estimate {
     }
 }
 
-/// A message on its way to the application.
+/// A message that the application has not read yet.
 #[derive(Debug)]
 struct Slot {
     received: Received,
-    /// It waits for its repair.
+    /// A repair was requested and has not arrived.
     waits: bool,
 }
 
-/// A request for repair that follows from an opinion.
+/// A request for repair, the result of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepairRequest {
     /// The stream of the message.
     pub stream: u16,
-    /// Its number.
+    /// The number of the message.
     pub number: u32,
-    /// The ranges to ask for.
+    /// The ranges to request.
     pub ranges: Vec<Range<usize>>,
 }
 
-/// Stands between the messages that arrive and the application.
+/// Decides which received messages reach the application.
 #[derive(Default)]
 pub struct Inspector {
     tolerance: Option<Tolerance>,
     check: Option<MessageCheck>,
     estimate: Estimate,
     slots: VecDeque<Slot>,
-    /// The approximate message delivered last, by stream and number.
+    /// The newest approximate message, by stream and number.
     last: Option<(u16, u32)>,
-    /// Messages that a check or the order cost.
+    /// Messages dropped by a check or for their order.
     discarded: u64,
 }
 
@@ -142,29 +144,29 @@ impl fmt::Debug for Inspector {
 }
 
 impl Inspector {
-    /// Judges by `tolerance` from now on.
+    /// Sets the tolerance for the following messages.
     pub fn set_tolerance(&mut self, tolerance: Option<Tolerance>) {
         self.tolerance = tolerance;
     }
 
-    /// Asks `check` about each approximate message from now on.
+    /// Sets the check that is called for each approximate message.
     pub fn set_check(&mut self, check: Option<MessageCheck>) {
         self.check = check;
     }
 
-    /// Messages that were discarded: by the check, or because they came late.
+    /// Returns the number of messages dropped by the check or because they were late.
     #[must_use]
     pub fn discarded(&self) -> u64 {
         self.discarded
     }
 
-    /// Whether nothing is judged, so that every message may go past.
+    /// Returns whether nothing is inspected, so that messages may bypass the inspector.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.tolerance.is_none() && self.check.is_none() && self.slots.is_empty()
     }
 
-    /// Takes a message that arrived; gives what must be asked for.
+    /// Takes a received message; returns the repair to request, if any.
     pub fn push(&mut self, received: Received) -> Option<RepairRequest> {
         match received.kind {
             MessageKind::Precise => {
@@ -179,24 +181,24 @@ impl Inspector {
         }
     }
 
-    /// The next message for the application.
+    /// Returns the next message for the application.
     pub fn pop(&mut self) -> Option<Received> {
         self.next().and_then(|next| self.slots.remove(next)).map(|slot| slot.received)
     }
 
-    /// Whether a message is ready for the application.
+    /// Returns whether a message is ready for the application.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.next().is_some()
     }
 
-    /// Whether no message waits, neither for its repair nor for the application.
+    /// Returns whether no message waits for a repair or for the application.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// Waits for no more repairs: the connection has ended.
+    /// Delivers messages without their repairs, since the connection has ended.
     pub fn give_up(&mut self) {
         self.slots.iter_mut().for_each(|slot| slot.waits = false);
     }
@@ -222,7 +224,7 @@ impl Inspector {
         if !late {
             self.last = Some(name);
         }
-        match self.opinion(&received) {
+        match self.decide(&received) {
             Decision::Accept => self.slots.push_back(Slot { received, waits: false }),
             Decision::Discard => self.discarded += 1,
             Decision::Repair(ranges) if ranges.is_empty() => {
@@ -236,8 +238,8 @@ impl Inspector {
         None
     }
 
-    /// What the application's check says, and before it the tolerance.
-    fn opinion(&mut self, received: &Received) -> Decision {
+    /// Returns the decision of the tolerance and then of the application's check.
+    fn decide(&mut self, received: &Received) -> Decision {
         let suspect = match &received.integrity {
             Integrity::Suspect(ranges) => ranges.clone(),
             Integrity::Intact | Integrity::Unknown => Vec::new(),
@@ -251,7 +253,7 @@ impl Inspector {
         self.check.as_mut().map_or(Decision::Accept, |check| check(received))
     }
 
-    /// Puts what came again into its message, which is judged once more by the check.
+    /// Writes repaired ranges into their message and checks it once more.
     fn mend(&mut self, repair: Received) {
         let name = (repair.stream, repair.number);
         let Some(index) = self
@@ -259,7 +261,7 @@ impl Inspector {
             .iter()
             .position(|slot| slot.waits && (slot.received.stream, slot.received.number) == name)
         else {
-            // The application asked for it itself.
+            // The application had requested this repair itself.
             self.slots.push_back(Slot { received: repair, waits: false });
             return;
         };

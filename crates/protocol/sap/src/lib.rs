@@ -1,18 +1,20 @@
-//! SAP: connections whose messages are precise or approximate, as one machine without sockets.
+//! SAP: connections whose messages are precise or approximate, as a state machine without I/O.
 //!
-//! A precise message arrives exactly once, whole and in order; an approximate one at once or never,
-//! perhaps damaged where its sender allowed it. [docs/sap.md](../../../../docs/sap.md) specifies
-//! the protocol. An [`SapEndpoint`] holds all connections of one socket. Three kinds of method:
+//! A precise message arrives exactly once, complete and in order. An approximate message is sent
+//! once, at once, and may arrive damaged where its sender permits it.
+//! [docs/sap.md](../../../../docs/sap.md) specifies the protocol. A [`SapEndpoint`] holds all
+//! connections of one socket. It has three groups of methods:
 //!
 //! - commands: [`connect`](SapEndpoint::connect), [`send`](SapEndpoint::send),
 //!   [`receive`](SapEndpoint::receive), [`finish`](SapEndpoint::finish),
 //!   [`close`](SapEndpoint::close) …
-//! - [`handle_datagram`](SapEndpoint::handle_datagram) and
-//!   [`handle_timeout`](SapEndpoint::handle_timeout) feed it,
-//! - [`poll_transmit`](SapEndpoint::poll_transmit), [`poll_event`](SapEndpoint::poll_event) and
-//!   [`poll_timeout`](SapEndpoint::poll_timeout) drain it, in this order, after each of the others.
+//! - input: [`handle_datagram`](SapEndpoint::handle_datagram) and
+//!   [`handle_timeout`](SapEndpoint::handle_timeout),
+//! - output: [`poll_transmit`](SapEndpoint::poll_transmit), [`poll_event`](SapEndpoint::poll_event)
+//!   and [`poll_timeout`](SapEndpoint::poll_timeout), called in this order after every command and
+//!   every input.
 //!
-//! It reads no clock and no socket, and the randomness that it needs comes in as a secret.
+//! It reads no clock and no socket; its randomness comes from the [`Secret`] that it is given.
 
 pub mod config;
 pub mod endpoint;

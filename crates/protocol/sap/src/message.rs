@@ -1,85 +1,87 @@
-//! Messages as applications send and receive them.
+//! Messages that applications send and receive.
 
 use core::ops::Range;
 
 use bytes::Bytes;
 
-/// How the next messages travel; a socket begins precise (S0.17).
+/// The transmission mode of a message; a socket starts in precise mode (S0.17).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Exact, in order, acknowledged.
+    /// Exact, in order, acknowledged and retransmitted.
     #[doc(alias = "msgReliable")]
     #[default]
     Precise,
-    /// At once or never; exact only in its first so many bytes.
+    /// Sent once, without retransmission; exact only in its first bytes.
     Approximate {
-        /// How many bytes at the front are protected.
+        /// The number of protected bytes at the front.
         #[doc(alias = "msgChecksumLen")]
         protected: usize,
     },
-    /// At once or never; exact in these ranges, at most eight when those that touch are joined.
+    /// Sent once, without retransmission; exact in these ranges, at most eight after joining those
+    /// that touch.
     Ranges(Vec<Range<usize>>),
 }
 
 /// A message to send.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message {
-    /// The stream; precise messages of one stream keep their order, streams do not wait for others.
+    /// The stream; precise messages keep their order within a stream, and streams do not block each
+    /// other.
     pub stream: u16,
-    /// How it travels.
+    /// The mode of transmission.
     pub mode: Mode,
-    /// The bytes.
+    /// The bytes of the message.
     pub data: Bytes,
 }
 
 impl Message {
-    /// A message on stream 0.
+    /// Creates a message on stream 0.
     #[must_use]
     pub fn new(mode: Mode, data: impl Into<Bytes>) -> Self {
         Self { stream: 0, mode, data: data.into() }
     }
 }
 
-/// What a received message is.
+/// The kind of a received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageKind {
-    /// A precise message, in its order.
+    /// A precise message, in order.
     Precise,
     /// An approximate message, as it arrived.
     Approximate,
-    /// Ranges of an earlier approximate message, exact, as [`SapEndpoint::repair`] asked for them;
-    /// no ranges if the sender has forgotten the message.
+    /// Exact ranges of an earlier approximate message, in reply to [`SapEndpoint::repair`]; no
+    /// ranges if the sender no longer has the message.
     ///
     /// [`SapEndpoint::repair`]: crate::SapEndpoint::repair
     Repair,
 }
 
-/// What is known of the bytes of a message that no check covers.
+/// Knowledge about the bytes that no checksum covers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Integrity {
-    /// A check covered every byte and held.
+    /// A check covered every byte and succeeded.
     Intact,
-    /// Nobody checked the bytes outside the protected ranges.
+    /// No check covers the bytes outside the protected ranges.
     #[default]
     Unknown,
-    /// These ranges, in order, hold at least one wrong bit each; all other bytes are intact.
+    /// Each of these ranges, in order, holds at least one bit error; all other bytes are intact.
     Suspect(Vec<Range<usize>>),
 }
 
-/// A message that arrived, and what is known of it.
+/// A received message, and what is known of its damage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// The stream.
+    /// The stream that it belongs to.
     pub stream: u16,
-    /// What it is.
+    /// The kind of the message.
     pub kind: MessageKind,
-    /// Its number among those of its stream and kind; a gap in the numbers of approximate messages
-    /// is loss, a step back is reordering.
+    /// The sequence number within its stream and kind. A gap in the numbers of approximate messages
+    /// is a loss, a decrease is reordering.
     pub number: u32,
-    /// The bytes; for a repair, those of `exact` one after the other.
+    /// The bytes; of a repair, those of the ranges in `exact`, concatenated.
     pub data: Bytes,
-    /// The ranges that are certainly exact, in order.
+    /// The ranges that are known to be exact, in order.
     pub exact: Vec<Range<usize>>,
-    /// What is known of the other bytes.
+    /// The knowledge about the other bytes.
     pub integrity: Integrity,
 }

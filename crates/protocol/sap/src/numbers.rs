@@ -1,41 +1,41 @@
-//! Which packet numbers have arrived, and the acknowledgement that says so.
+//! Received packet numbers, and the acknowledgement that lists them.
 
 use std::collections::VecDeque;
 
 use windfall_base::Instant;
 use windfall_wire_net::sap::{SapAck, ack};
 
-/// Runs that are remembered; what lies below the lowest counts as arrived.
+/// The maximum number of runs; packets below the lowest one count as received.
 const REMEMBERED: usize = 2 * ack::MAX_RUNS;
 
 /// The packet numbers that have arrived, as runs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbers {
-    /// First and last of each run, the highest first.
+    /// The first and last number of each run, the highest run first.
     runs: VecDeque<(u64, u64)>,
-    /// Everything below is taken as arrived.
+    /// All numbers below this one count as received.
     floor: u64,
-    /// The last packets whose header alone was intact. They are in no run: were the word of them
-    /// lost, their sender must take them for lost.
+    /// The latest packets of which only the header arrived intact. They are in no run, so that
+    /// their sender counts them as lost if this report of them is lost.
     damaged: VecDeque<u64>,
     largest_at: Option<Instant>,
 }
 
 impl Numbers {
-    /// The number whose low 32 bits are `low`, near those that have arrived.
+    /// Expands the low 32 bits of a number to the number closest to those received.
     pub(crate) fn expand(&self, low: u32) -> u64 {
         let near = self.runs.front().map_or(self.floor, |run| run.1);
         let ahead = i64::from(low.wrapping_sub(near as u32) as i32);
         near.checked_add_signed(ahead).unwrap_or_else(|| u64::from(low))
     }
 
-    /// Whether this number has arrived whole before.
+    /// Returns whether this number has arrived intact before.
     pub(crate) fn contains(&self, number: u64) -> bool {
         number < self.floor
             || self.runs.iter().any(|(first, last)| (*first..=*last).contains(&number))
     }
 
-    /// Notes that the header of `number` arrived intact and the rest did not.
+    /// Records that only the header of `number` arrived intact.
     pub(crate) fn insert_damaged(&mut self, number: u64) {
         if self.contains(number) || self.damaged.contains(&number) {
             return;
@@ -46,12 +46,12 @@ impl Numbers {
         self.damaged.push_back(number);
     }
 
-    /// Notes the arrival of `number`.
+    /// Records the arrival of `number`.
     pub(crate) fn insert(&mut self, now: Instant, number: u64) {
         if self.contains(number) {
             return;
         }
-        // The path had doubled it, and the other copy was damaged.
+        // The path had duplicated it, and the other copy was damaged.
         self.damaged.retain(|other| *other != number);
         if self.runs.front().is_none_or(|run| number > run.1) {
             self.largest_at = Some(now);
@@ -75,11 +75,16 @@ impl Numbers {
         }
     }
 
-    /// The acknowledgement of everything that has arrived; `believing` says whether the header of
-    /// a damaged packet can be believed as far as to name a number larger than any other.
-    pub(crate) fn acknowledge(&self, now: Instant, room: usize, believing: bool) -> Option<SapAck> {
+    /// Returns the acknowledgement of all received packets. `trust_damaged` permits the number of a
+    /// damaged packet, which is not authenticated, to be the largest.
+    pub(crate) fn acknowledge(
+        &self,
+        now: Instant,
+        room: usize,
+        trust_damaged: bool,
+    ) -> Option<SapAck> {
         let arrived = self.runs.front().map(|run| run.1);
-        let damaged = self.damaged.iter().max().copied().filter(|_| believing);
+        let damaged = self.damaged.iter().max().copied().filter(|_| trust_damaged);
         let largest = arrived.max(damaged)?;
         let waited = self.largest_at.map_or(0, |at| now.saturating_since(at).as_micros());
         let mut above = largest + 1;
@@ -105,7 +110,7 @@ impl Numbers {
     }
 }
 
-/// The packet numbers that an acknowledgement lists, as runs of first and last, from the largest.
+/// Expands the runs of an acknowledgement to first and last numbers, the largest first.
 pub(crate) fn listed(ack: &SapAck, largest: u64) -> Vec<(u64, u64)> {
     let mut runs = Vec::with_capacity(ack.runs.len());
     let mut above = largest + 1;
@@ -130,7 +135,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_arrived_is_listed_and_nothing_else(
+        fn an_acknowledgement_lists_exactly_the_received_packets(
             arrivals in prop::collection::vec(0_u64..60, 1..80),
         ) {
             let mut numbers = Numbers::default();
@@ -148,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_go_on_beyond_32_bits() {
+    fn numbers_continue_beyond_32_bits() {
         let mut numbers = Numbers::default();
         numbers.insert(Instant::START, u64::from(u32::MAX) - 1);
         assert_eq!(numbers.expand(3), (1 << 32) + 3);
@@ -159,7 +164,7 @@ mod tests {
     fn the_delay_counts_from_the_arrival_of_the_largest() {
         let at = |ms| Instant::START + windfall_base::Duration::from_millis(ms);
         let mut numbers = Numbers::default();
-        // The second is late, and the path has doubled the third.
+        // The second is late, and the path has duplicated the third.
         for (ms, number) in [(0, 0), (7, 5), (9, 3), (11, 5)] {
             numbers.insert(at(ms), number);
         }

@@ -1,23 +1,23 @@
-//! Puts the precise messages of a stream into their order, each once.
+//! Reordering of the precise messages of a stream, without duplicates.
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use windfall_base::seq::Seq32;
 
-/// How far ahead of the next message another may lie.
+/// The maximum distance of a message from the next one.
 const AHEAD: u64 = 1 << 16;
 
-/// What became of a message.
+/// The position of a message in its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Placed {
-    /// It is the next one.
+    /// It is the next message.
     Next,
-    /// It waits for those before it.
+    /// It must wait for earlier messages.
     Waits,
-    /// It was there before.
+    /// It has arrived before.
     Known,
-    /// There is no room for it, or it lies too far ahead.
+    /// There is no room for it, or it is too far ahead.
     NoRoom,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Where message `number` belongs, if there is room for it among those that wait.
+    /// Returns the position of message `number`; `room` tells whether it may wait.
     pub(crate) fn place(&self, number: u32, room: bool) -> Placed {
         let ahead = Seq32(number).distance_from(Seq32(self.next as u32));
         match u64::try_from(ahead) {
@@ -41,13 +41,13 @@ impl Order {
         }
     }
 
-    /// Keeps a message that waits.
+    /// Keeps a message that must wait.
     pub(crate) fn keep(&mut self, number: u32, data: Bytes) {
         let ahead = number.wrapping_sub(self.next as u32);
         self.waiting.insert(self.next + u64::from(ahead), data);
     }
 
-    /// The next message was delivered; gives those that waited for it, with their numbers.
+    /// Advances past the next message; returns the messages that waited for it, with their numbers.
     pub(crate) fn advance(&mut self) -> Vec<(u32, Bytes)> {
         self.next += 1;
         let mut freed = Vec::new();
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_come_out_in_order_and_once() {
+    fn messages_are_delivered_in_order_and_once() {
         let mut order = Order { next: u64::from(u32::MAX), ..Order::default() };
         assert_eq!(order.place(1, true), Placed::Waits);
         order.keep(1, Bytes::from_static(b"c"));

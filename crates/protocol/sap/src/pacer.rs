@@ -1,20 +1,20 @@
-//! Spreads a window over its round trip, so that it does not arrive at a queue all at once.
+//! Pacing: spreads a window over its round trip.
 
 use windfall_base::{Duration, Instant};
 
-/// Time whose bytes may go out at once: systems send in batches.
+/// The length of a burst: operating systems send in batches.
 const BURST: Duration = Duration::from_millis(2);
 
-/// Credit that grows with time.
+/// A token bucket that fills with time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pacer {
-    /// Bytes that may go out now; negative after a burst.
+    /// The number of bytes that may be sent now; negative after a burst.
     credit: f64,
     refilled: Option<Instant>,
 }
 
 impl Pacer {
-    /// Fills up for the time since the last call; `rate` is in bytes a second.
+    /// Refills the bucket for the time since the last call; `rate` is in bytes per second.
     pub(crate) fn refill(&mut self, now: Instant, rate: f64, size: usize) {
         let most = (rate * BURST.as_secs_f64()).max(10.0 * size as f64);
         self.credit = match self.refilled {
@@ -26,12 +26,12 @@ impl Pacer {
         self.refilled = Some(now);
     }
 
-    /// Whether something may go out; otherwise how long to wait at `rate`.
+    /// Returns the waiting time at `rate`, or `None` if a packet may be sent now.
     pub(crate) fn wait(&self, rate: f64) -> Option<Duration> {
         (self.credit < 0.0).then(|| Duration::from_secs_f64(-self.credit / rate).max(NANO))
     }
 
-    /// `bytes` went out.
+    /// Takes `bytes` from the bucket.
     pub(crate) fn spend(&mut self, bytes: usize) {
         self.credit -= bytes as f64;
     }
@@ -43,7 +43,7 @@ const NANO: Duration = Duration::from_nanos(1);
 mod tests {
     use super::*;
 
-    /// Datagrams of 1 000 bytes that go out at once at `rate`, after a long pause.
+    /// Returns the number of datagrams of 1 000 bytes in one burst at `rate`, after a long pause.
     fn burst(rate: f64) -> usize {
         let mut pacer = Pacer::default();
         for now in [Instant::START, Instant::START + Duration::from_secs(9)] {
@@ -51,26 +51,26 @@ mod tests {
         }
         (0..)
             .take_while(|_| {
-                let goes = pacer.wait(rate).is_none();
+                let permitted = pacer.wait(rate).is_none();
                 pacer.spend(1_000);
-                goes
+                permitted
             })
             .count()
     }
 
     #[test]
-    fn two_milliseconds_may_go_out_at_once_and_ten_datagrams_in_any_case() {
-        // One more: the credit may be overdrawn by the last.
+    fn a_burst_is_two_milliseconds_or_ten_datagrams() {
+        // One more, since the last one may overdraw the bucket.
         assert_eq!(burst(1e6), 11);
         assert_eq!(burst(1e8), 201);
     }
 
     #[test]
-    fn what_was_overdrawn_is_waited_for() {
+    fn an_overdrawn_bucket_must_refill() {
         let mut pacer = Pacer::default();
         pacer.refill(Instant::START, 1e6, 1_000);
         pacer.spend(12_500);
-        // 2 500 bytes beyond the ten datagrams, at a byte each microsecond.
+        // 2 500 bytes more than ten datagrams, at one byte per microsecond.
         let wait = pacer.wait(1e6).expect("overdrawn");
         assert_eq!(wait, Duration::from_micros(2_500));
         pacer.refill(Instant::START + wait, 1e6, 1_000);
@@ -78,9 +78,10 @@ mod tests {
     }
 
     #[test]
-    fn over_a_second_it_lets_out_what_the_rate_allows() {
+    fn the_rate_holds_over_a_second() {
         let mut pacer = Pacer::default();
-        let (mut now, mut sent) = (Instant::START, 0);
+        let mut now = Instant::START;
+        let mut sent = 0;
         while now < Instant::START + Duration::from_secs(1) {
             pacer.refill(now, 1e6, 1000);
             match pacer.wait(1e6) {

@@ -1,15 +1,15 @@
-//! The search for the greatest datagram that the path carries (in the manner of RFC 8899).
+//! Packetization-layer path MTU discovery, after RFC 8899.
 
 use windfall_base::{Duration, Instant};
 
-/// Sizes that paths are known to have room for: Ethernet, jumbo frames, loopback.
+/// Common sizes: Ethernet, jumbo frames, loopback.
 const STEPS: [usize; 6] = [1372, 1444, 4052, 8924, 16_356, 65_400];
-/// Trials of one size before it counts as too great.
+/// The number of probes of one size before it counts as too large.
 const TRIALS: u8 = 3;
-/// Time between trials of one size, at least.
+/// The minimum interval between probes of one size.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// The size of the path, and the search for it. Sizes are bytes of SAP datagrams.
+/// The path MTU and the search for it. Sizes are bytes of SAP datagrams.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathSize {
     base: usize,
@@ -17,32 +17,32 @@ pub(crate) struct PathSize {
     most: usize,
     step: usize,
     trials: u8,
-    /// When the next trial is due; `None` while there is nothing to try.
+    /// The time of the next probe; `None` while no search is active.
     due: Option<Instant>,
 }
 
 impl PathSize {
-    /// A path that carries `base`, of whose greater sizes up to `most` nothing is known.
+    /// Creates a path that carries `base` and may carry up to `most`.
     pub(crate) fn new(base: usize, most: usize) -> Self {
         Self { base, now: base.min(most), most, step: 0, trials: 0, due: None }
     }
 
-    /// The greatest size that is known to arrive.
+    /// Returns the largest size that is known to arrive.
     pub(crate) fn size(&self) -> usize {
         self.now
     }
 
-    /// Begins the search.
+    /// Starts the search for larger sizes.
     pub(crate) fn search(&mut self, now: Instant) {
         self.due = self.candidate().map(|_| now);
     }
 
-    /// When the next trial is due.
+    /// Returns the time of the next probe.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// The size to try now, if a trial is due.
+    /// Returns the size of the probe to send now, if one is due.
     pub(crate) fn try_now(&mut self, now: Instant, wait: Duration) -> Option<usize> {
         if self.due.is_none_or(|due| due > now) {
             return None;
@@ -52,7 +52,7 @@ impl PathSize {
             return None;
         };
         if self.trials == TRIALS {
-            // Greater sizes fail too.
+            // Larger sizes fail too.
             self.due = None;
             return None;
         }
@@ -61,7 +61,7 @@ impl PathSize {
         Some(size)
     }
 
-    /// A trial of `size` arrived.
+    /// Raises the size after a probe of `size` was acknowledged.
     pub(crate) fn arrived(&mut self, now: Instant, size: usize) {
         if size > self.now {
             self.now = size;
@@ -71,7 +71,7 @@ impl PathSize {
         }
     }
 
-    /// Nothing arrives any more: perhaps the path has become smaller.
+    /// Returns to the base size, since the path may have changed.
     pub(crate) fn fall_back(&mut self) {
         self.now = self.base.min(self.most);
         self.due = None;
@@ -88,10 +88,12 @@ impl PathSize {
 mod tests {
     use super::*;
 
-    /// The size that is found on a path that carries `real`.
+    /// Returns the size that the search finds on a path that carries `real`, and the number of
+    /// probes.
     fn found(real: usize, most: usize) -> (usize, usize) {
         let mut path = PathSize::new(1232, most);
-        let (mut now, mut trials) = (Instant::START, 0);
+        let mut now = Instant::START;
+        let mut trials = 0;
         path.search(now);
         while let Some(due) = path.due() {
             now = now.max(due);
@@ -107,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_the_greatest_step_that_arrives() {
+    fn the_search_finds_the_largest_size_that_arrives() {
         assert_eq!(found(1444, 65_400), (1444, 5));
         assert_eq!(found(1231, 65_400), (1232, 3));
         assert_eq!(found(70_000, 65_400), (65_400, 6));

@@ -1,8 +1,8 @@
-//! The round trip, smoothed (RFC 6298), and the time to wait that follows from it.
+//! The smoothed round-trip time and the retransmission timeout (RFC 6298).
 
 use windfall_base::Duration;
 
-/// What is known of the round trip.
+/// The estimator of the round-trip time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rtt {
     smoothed: Option<Duration>,
@@ -12,11 +12,11 @@ pub(crate) struct Rtt {
 }
 
 impl Rtt {
-    /// Learns from one round trip of `sample`, in which the other end waited for `delay`.
+    /// Adds a sample, of which the peer delayed its acknowledgement by `delay`.
     pub(crate) fn learn(&mut self, sample: Duration, delay: Duration) {
         let least = self.least.map_or(sample, |least| least.min(sample));
         self.least = Some(least);
-        // The other end cannot have waited so long that less than the least remains.
+        // A delay that leaves less than the smallest sample is not credible.
         let sample = sample.saturating_sub(delay).max(least);
         self.latest = sample;
         let Some(smoothed) = self.smoothed else {
@@ -29,23 +29,23 @@ impl Rtt {
         self.smoothed = Some(smoothed * 7 / 8 + sample / 8);
     }
 
-    /// The smoothed round trip, once one was measured.
+    /// Returns the smoothed round-trip time, once there is a sample.
     pub(crate) fn smoothed(&self) -> Option<Duration> {
         self.smoothed
     }
 
-    /// The least round trip and the latest.
+    /// Returns the smallest and the latest sample.
     pub(crate) fn least_and_latest(&self) -> (Duration, Duration) {
         (self.least.unwrap_or_default(), self.latest)
     }
 
-    /// How long to wait for an acknowledgement that the other end may delay by `delay`.
+    /// Returns the retransmission timeout if the peer may delay an acknowledgement by `delay`.
     pub(crate) fn timeout(&self, delay: Duration) -> Option<Duration> {
         let slack = (self.variation * 4).max(Duration::from_millis(1));
         self.smoothed.map(|smoothed| smoothed + slack + delay)
     }
 
-    /// How much later than its successors a packet may come without being lost.
+    /// Returns how much later than its successors a packet may arrive before it counts as lost.
     pub(crate) fn reordering(&self) -> Option<Duration> {
         let base = self.smoothed?.max(self.latest);
         Some((base * 9 / 8).max(Duration::from_millis(1)))

@@ -1,5 +1,5 @@
-//! Keys of a connection: exact bytes under authenticated encryption, the others under a keystream
-//! that leaves a wrong bit one wrong bit.
+//! Session keys: authenticated encryption of exact bytes, and a keystream for the others, under
+//! which a bit error stays a single bit error.
 
 use core::fmt;
 
@@ -10,21 +10,21 @@ use chacha20poly1305::aead::AeadInPlace as _;
 use chacha20poly1305::{ChaCha20Poly1305, KeyInit as _, Nonce};
 use windfall_wire_net::sap::{SapHeader, SapPacket, flags};
 
-/// Bytes that authentication adds to the exact bytes of a body.
+/// Bytes that the authentication tag adds to the exact part of a body.
 pub(crate) const TAG_LEN: usize = 16;
 
-/// A key that both ends share before they meet.
+/// A pre-shared key of both ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SharedKey([u8; 32]);
 
 impl SharedKey {
-    /// The key of these bytes, which must be random: a word that people remember is none.
+    /// Creates a key from 32 random bytes; a password is not one.
     #[must_use]
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The key that 64 hexadecimal digits write; `None` if they are anything else.
+    /// Parses a key of 64 hexadecimal digits; `None` if they are anything else.
     #[must_use]
     pub fn from_hex(digits: &str) -> Option<Self> {
         let digits = digits.as_bytes();
@@ -48,8 +48,8 @@ impl fmt::Debug for SharedKey {
     }
 }
 
-/// What a nonce is for. It holds the packet number too, which no two packets of a direction share,
-/// and each connection has keys of its own: so no keystream is used twice.
+/// The part of a packet that a nonce is for. The nonce also holds the packet number, which is
+/// unique within a direction, and each connection has its own keys, so no keystream is used twice.
 #[derive(Clone, Copy)]
 enum Use {
     Exact = 0,
@@ -63,7 +63,7 @@ fn nonce(purpose: Use, number: u64) -> Nonce {
     nonce.into()
 }
 
-/// The two keys of a connection.
+/// The two session keys of a connection.
 pub(crate) struct Seal {
     sending: [u8; 32],
     receiving: [u8; 32],
@@ -80,7 +80,7 @@ impl Seal {
         Self { sending, receiving }
     }
 
-    /// Encrypts the body of packet `number`: its exact bytes in a row, and the others.
+    /// Encrypts the body of packet `number`: its exact bytes in two slices, and the others.
     pub(crate) fn seal(
         &self,
         number: u64,
@@ -94,13 +94,13 @@ impl Seal {
         let bound = bound(header, len, rest.len());
         let cipher = ChaCha20Poly1305::new(&self.sending.into());
         let tag = cipher.encrypt_in_place_detached(&nonce(Use::Exact, number), &bound, &mut sealed);
-        // It fails beyond 256 GB only; a tag of zeros would be refused by the other end.
+        // It fails only beyond 256 GB; the peer rejects a tag of zeros.
         sealed.extend_from_slice(&tag.unwrap_or_default());
         (sealed.freeze(), with_keystream(&self.sending, number, rest))
     }
 
-    /// The packet as it was before it was sealed; `None` if it is not from the other end, or not
-    /// the packet with this number, or was changed where it is exact, or made longer or shorter.
+    /// Decrypts packet `number`; `None` if the peer did not send it with this number, header,
+    /// length and exact bytes.
     pub(crate) fn open(&self, number: u64, packet: &SapPacket) -> Option<SapPacket> {
         let mut header = packet.header;
         let len = usize::from(header.exact);
@@ -122,7 +122,7 @@ impl Seal {
     }
 }
 
-/// What authentication binds the exact bytes to: the header and the length of the other bytes.
+/// Returns the associated data: the header and the length of the unprotected bytes.
 fn bound(header: &SapHeader, exact: usize, rest: usize) -> [u8; 14] {
     let mut bound = [0; 14];
     bound[0] = header.kind as u8;

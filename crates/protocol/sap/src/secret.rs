@@ -1,4 +1,4 @@
-//! Connection ids that nobody can guess, and tokens that prove an address, from one secret.
+//! Unpredictable connection ids and address tokens, derived from one secret.
 
 use core::hash::Hasher;
 use core::net::SocketAddr;
@@ -9,12 +9,12 @@ use chacha20::cipher::{KeyIvInit as _, StreamCipher as _};
 use siphasher::sip128::{Hasher128, SipHasher24};
 use windfall_base::{Duration, Instant};
 
-/// How long a token is good, at least; twice as long at most.
+/// The minimum lifetime of a token; the maximum is twice as long.
 const TOKEN_LIFE: Duration = Duration::from_secs(10);
 
-/// Random bytes that an endpoint keeps to itself; all its randomness comes from them.
+/// The secret of an endpoint, from which all its randomness is derived.
 pub struct Secret {
-    /// Everything that is drawn, in its order.
+    /// The source of everything that is drawn.
     stream: ChaCha20,
     token_key: [u8; 16],
 }
@@ -26,7 +26,7 @@ impl core::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// The secret of these bytes, which must come from a source of good randomness and be used for
+    /// Creates a secret from bytes that come from a cryptographic random generator and are used for
     /// nothing else.
     #[must_use]
     pub fn new(key: [u8; 32]) -> Self {
@@ -36,19 +36,19 @@ impl Secret {
         secret
     }
 
-    /// Bytes that were not drawn before and that nobody else can foretell.
+    /// Returns the next unpredictable bytes.
     pub(crate) fn draw<const N: usize>(&mut self) -> [u8; N] {
         let mut bytes = [0; N];
         self.stream.apply_keystream(&mut bytes);
         bytes
     }
 
-    /// The token for pings from `from`.
+    /// Returns the token for pings from `from`.
     pub(crate) fn token(&self, now: Instant, from: SocketAddr) -> Bytes {
         self.token_of(period(now), from)
     }
 
-    /// Whether `token` was made for `from` a short time ago.
+    /// Returns whether `token` was issued for `from` within its lifetime.
     pub(crate) fn accepts(&self, now: Instant, from: SocketAddr, token: &[u8]) -> bool {
         let now = period(now);
         [now, now.wrapping_sub(1)].iter().any(|period| self.token_of(*period, from) == token)
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_good_for_its_address_and_for_a_while() {
+    fn a_token_is_valid_for_its_address_and_its_lifetime() {
         let secret = Secret::new([7; 32]);
         let (here, there) = ("10.0.0.1:9", "10.0.0.2:9");
         let (here, there) = (here.parse().expect("legal"), there.parse().expect("legal"));

@@ -1,4 +1,4 @@
-//! What is on its way, what has arrived of it, and what must be lost.
+//! Sent packets: in flight, acknowledged, lost.
 
 use std::collections::VecDeque;
 
@@ -7,55 +7,55 @@ use windfall_wire_net::sap::SapAck;
 
 use crate::numbers::listed;
 
-/// Packets that arrive after one that is missing until it counts as lost.
+/// The number of later packets that arrive before a missing one counts as lost.
 const THRESHOLD: u64 = 3;
 
-/// What a packet carried, so that its loss can be answered.
+/// The contents of a packet, for retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Load {
-    /// The precise message, or the repair, with this name.
+    /// The precise message or repair with this key.
     Precise(u64),
-    /// An approximate message; nobody repeats it.
+    /// An approximate message, which is not retransmitted.
     Approximate,
-    /// A request for repair, by its name.
+    /// The request for repair with this key.
     Request(u64),
     /// The end of this direction.
     Fin,
-    /// A packet that asks for a word.
+    /// A keepalive probe.
     Probe,
-    /// A trial of this datagram size; its loss is no loss.
+    /// A path MTU probe of this datagram size, whose loss is no sign of congestion.
     Trial(usize),
 }
 
-/// A packet on its way.
+/// A packet in flight.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Flying {
-    /// Its number.
+pub(crate) struct SentPacket {
+    /// The number of the packet.
     pub(crate) number: u64,
-    /// When it was sent.
+    /// The time of transmission.
     pub(crate) at: Instant,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub(crate) size: usize,
-    /// What it carried.
+    /// The contents of the packet.
     pub(crate) load: Load,
 }
 
-/// What an acknowledgement said.
+/// The result of an acknowledgement.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// Packets that arrived whole.
-    pub(crate) arrived: Vec<Flying>,
+    /// Packets that arrived intact.
+    pub(crate) arrived: Vec<SentPacket>,
     /// Packets whose exact bytes arrived damaged.
-    pub(crate) damaged: Vec<Flying>,
-    /// When the largest one was sent, if it is new.
+    pub(crate) damaged: Vec<SentPacket>,
+    /// The time of transmission of the largest one, if it is new.
     pub(crate) sample: Option<Instant>,
 }
 
-/// Packets on their way, by their numbers.
+/// Packets in flight by number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sent {
-    /// From number `first` on; `None` for those that need no word, or had one.
-    packets: VecDeque<Option<Flying>>,
+    /// Packets from number `first` on; `None` for those that need no acknowledgement, or have one.
+    packets: VecDeque<Option<SentPacket>>,
     first: u64,
     largest: Option<u64>,
     in_flight: usize,
@@ -64,61 +64,61 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// The number of the next packet.
+    /// Returns the number of the next packet.
     pub(crate) fn next(&self) -> u64 {
         self.first + self.packets.len() as u64
     }
 
-    /// Notes the next packet; `None` if nobody will say a word of it.
+    /// Records the next packet; `None` if it is not acknowledged.
     pub(crate) fn push(&mut self, now: Instant, packet: Option<(usize, Load)>) {
         let number = self.next();
-        let flying = packet.map(|(size, load)| Flying { number, at: now, size, load });
-        if let Some(flying) = flying {
-            self.in_flight += flying.size;
+        let packet = packet.map(|(size, load)| SentPacket { number, at: now, size, load });
+        if let Some(packet) = packet {
+            self.in_flight += packet.size;
             self.count += 1;
             self.last_at = Some(now);
         }
-        if flying.is_none() && self.packets.is_empty() {
+        if packet.is_none() && self.packets.is_empty() {
             self.first += 1;
         } else {
-            self.packets.push_back(flying);
+            self.packets.push_back(packet);
         }
     }
 
-    /// Forgets what is on its way; the numbers go on, since none may be used twice.
+    /// Forgets packets in flight; the numbers continue, since none may be used twice.
     pub(crate) fn clear(&mut self) {
         *self = Self { first: self.next(), ..Self::default() };
     }
 
-    /// Bytes on their way.
+    /// Returns the number of bytes in flight.
     pub(crate) fn in_flight(&self) -> usize {
         self.in_flight
     }
 
-    /// Whether nothing is on its way.
+    /// Returns whether no packet is in flight.
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// When the last packet was sent that should be acknowledged.
+    /// Returns when the last packet was sent that should be acknowledged.
     pub(crate) fn last_at(&self) -> Option<Instant> {
         self.last_at.filter(|_| !self.is_empty())
     }
 
-    /// Waits anew for what is on its way.
-    pub(crate) fn wait_anew(&mut self, now: Instant) {
+    /// Restarts the retransmission timer.
+    pub(crate) fn restart_timer(&mut self, now: Instant) {
         self.last_at = Some(now);
     }
 
-    /// The number nearest to the packets on their way whose low 32 bits are `low`; `None` if no
-    /// such packet was sent.
+    /// Returns the number closest to the packets in flight whose low 32 bits are `low`; `None` if
+    /// no such packet was sent.
     fn expand(&self, low: u32) -> Option<u64> {
         let last = self.next().checked_sub(1)?;
         let behind = u64::from((last as u32).wrapping_sub(low));
         (behind < 1 << 31).then(|| last.checked_sub(behind)).flatten()
     }
 
-    /// Takes out what an acknowledgement lists.
+    /// Removes the packets that an acknowledgement lists.
     pub(crate) fn acknowledge(&mut self, ack: &SapAck) -> Outcome {
         let mut outcome = Outcome::default();
         let Some(largest) = self.expand(ack.largest) else { return outcome };
@@ -128,11 +128,11 @@ impl Sent {
         }
         for (first, last) in listed(ack, largest) {
             for number in first.max(self.first)..=last {
-                let Some(flying) = self.take(number) else { continue };
+                let Some(packet) = self.take(number) else { continue };
                 if number == largest {
-                    outcome.sample = Some(flying.at);
+                    outcome.sample = Some(packet.at);
                 }
-                outcome.arrived.push(flying);
+                outcome.arrived.push(packet);
             }
         }
         self.largest = self.largest.max(Some(largest));
@@ -140,20 +140,21 @@ impl Sent {
         outcome
     }
 
-    /// Takes out what must be lost by now; the second value is when the next one will be.
+    /// Removes the packets that count as lost now; also returns when the next one will.
     pub(crate) fn lost(
         &mut self,
         now: Instant,
         reordering: Option<Duration>,
-    ) -> (Vec<Flying>, Option<Instant>) {
+    ) -> (Vec<SentPacket>, Option<Instant>) {
         let Some(largest) = self.largest else { return (Vec::new(), None) };
-        let (mut lost, mut next) = (Vec::new(), None);
+        let mut lost = Vec::new();
+        let mut next = None;
         let end = largest.saturating_sub(self.first).min(self.packets.len() as u64);
         for index in 0..end as usize {
-            let Some(flying) = self.packets[index] else { continue };
-            let late = reordering.map(|span| flying.at + span);
-            if largest - flying.number >= THRESHOLD || late.is_some_and(|late| late <= now) {
-                lost.extend(self.take(flying.number));
+            let Some(packet) = self.packets[index] else { continue };
+            let late = reordering.map(|span| packet.at + span);
+            if largest - packet.number >= THRESHOLD || late.is_some_and(|late| late <= now) {
+                lost.extend(self.take(packet.number));
             } else if next.is_none() {
                 next = late;
             }
@@ -162,24 +163,24 @@ impl Sent {
         (lost, next)
     }
 
-    /// Takes out the oldest `count` packets, given up for lost.
-    pub(crate) fn give_up(&mut self, count: usize) -> Vec<Flying> {
+    /// Removes the oldest `count` packets as lost.
+    pub(crate) fn give_up(&mut self, count: usize) -> Vec<SentPacket> {
         let oldest: Vec<u64> =
-            self.packets.iter().flatten().take(count).map(|flying| flying.number).collect();
+            self.packets.iter().flatten().take(count).map(|packet| packet.number).collect();
         let lost = oldest.into_iter().filter_map(|number| self.take(number)).collect();
         self.forget();
         lost
     }
 
-    fn take(&mut self, number: u64) -> Option<Flying> {
+    fn take(&mut self, number: u64) -> Option<SentPacket> {
         let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
-        let flying = self.packets.get_mut(index)?.take()?;
-        self.in_flight -= flying.size;
+        let packet = self.packets.get_mut(index)?.take()?;
+        self.in_flight -= packet.size;
         self.count -= 1;
-        Some(flying)
+        Some(packet)
     }
 
-    /// Drops what is settled from the front.
+    /// Drops settled packets from the front.
     fn forget(&mut self) {
         while let Some(None) = self.packets.front() {
             self.packets.pop_front();

@@ -1,4 +1,4 @@
-//! Takes what the other end sent.
+//! Processing of received packets.
 
 use bytes::Bytes;
 use windfall_base::Instant;
@@ -6,24 +6,25 @@ use windfall_wire_net::sap::{
     Reason, SapAccept, SapAck, SapData, SapKind, SapPacket, SapRepair, flags,
 };
 
-use super::{Connection, Ending, State, weight};
+use super::{Connection, FinState, State, weight};
 use crate::encode::{decode, encode_repair};
 use crate::error::CloseReason;
 use crate::event::{Dropped, SapEvent};
 use crate::message::{MessageKind, Received};
 use crate::order::Placed;
-use crate::sent::{Flying, Load};
+use crate::sent::{Load, SentPacket};
 
-/// Approximate packets after which the sender hears of them, at most.
+/// The maximum number of approximate packets between two reports to the sender.
 const REPORT: u32 = 64;
-/// Bytes of precise packets after which an acknowledgement is due, however few they are: a window
-/// may have room for no more long ones than a kernel keeps.
+/// The number of bytes of precise packets after which an acknowledgement is due, however few the
+/// packets: a window may hold only as many long ones as a kernel buffers.
 const MUCH: usize = 128 << 10;
-/// The longest time that a report waits, as a multiple of the time of an acknowledgement.
+/// The longest delay of a report, as a multiple of the acknowledgement delay.
 const REPORT_DELAY: u64 = 2;
 
 impl Connection {
-    /// Takes a datagram whose header is intact; `intact` says whether its exact bytes are.
+    /// Processes a packet with an intact header; `intact` tells whether its exact bytes are intact
+    /// too.
     pub(crate) fn handle_packet(
         &mut self,
         now: Instant,
@@ -40,7 +41,7 @@ impl Connection {
             self.heard_at = now;
         }
         if self.seen.contains(number) {
-            // Our acknowledgement was lost, or the path doubles packets.
+            // The acknowledgement was lost, or the path duplicated the packet.
             self.expect_ack(now, packet, true);
             return Err(Dropped::Duplicate);
         }
@@ -56,7 +57,7 @@ impl Connection {
         };
         let packet = opened.as_ref().unwrap_or(packet);
         self.heard_at = now;
-        // What finds no room stays unacknowledged, and comes again.
+        // A packet without room stays unacknowledged and is retransmitted.
         let in_turn = number == 0 || self.seen.contains(number - 1);
         self.dispatch(now, packet)?;
         self.seen.insert(now, number);
@@ -96,7 +97,7 @@ impl Connection {
                 Ok(())
             }
             SapKind::Reset => {
-                let orderly = self.sending == Ending::Known;
+                let orderly = self.sending == FinState::Acknowledged;
                 let reason = match body.first().map(|byte| Reason::from_byte(*byte)) {
                     Some(Reason::Closed) | None if orderly => CloseReason::Closed,
                     Some(Reason::Closed) | None => CloseReason::ClosedByPeer,
@@ -105,13 +106,13 @@ impl Connection {
                 self.end(reason);
                 Ok(())
             }
-            // An accept that was repeated; a probe asks for nothing but its acknowledgement.
+            // A duplicate accept; a probe needs only its acknowledgement.
             SapKind::Accept | SapKind::Probe => Ok(()),
             SapKind::Ping | SapKind::Retry | SapKind::Refuse => Err(Dropped::Unexpected),
         }
     }
 
-    /// Takes the answer to a ping.
+    /// Processes the answer to a ping.
     fn handle_answer(
         &mut self,
         now: Instant,
@@ -126,20 +127,21 @@ impl Connection {
         match packet.header.kind {
             SapKind::Accept => {
                 let accept = SapAccept::parse(&body).map_err(|_| Dropped::Malformed)?;
-                if let Some(asking) = &mut self.asking {
+                if let Some(initiator) = &mut self.initiator {
                     let offer = (accept.connection, accept.max_datagram);
-                    let seal = asking.finish(&accept.handshake, offer).ok_or(Dropped::Forged)?;
-                    (self.seal, self.asking) = (Some(Box::new(seal)), None);
+                    let seal = initiator.finish(&accept.handshake, offer).ok_or(Dropped::Forged)?;
+                    self.seal = Some(Box::new(seal));
+                    self.initiator = None;
                 }
                 self.state = State::Open;
                 self.open(now, accept.connection, accept.max_datagram);
                 self.seen.insert(now, u64::from(packet.header.number));
-                // Its acknowledgement tells the other end that it is not half open any more.
+                // Its acknowledgement ends the half-open state at the peer.
                 self.probe_due = true;
                 self.events.push_back(SapEvent::Connected);
                 Ok(())
             }
-            // One proof is enough: who forges more of them makes no pings.
+            // One token is enough: forged retries must not cause further pings.
             SapKind::Retry if connecting.ping.token.is_empty() => {
                 connecting.ping.token = body;
                 connecting.due = now;
@@ -179,7 +181,7 @@ impl Connection {
                 order.keep(number, data);
             }
             Placed::Next => {
-                // A full buffer must not hide the one message that everything waits for, but an
+                // A full buffer must not block the one message that all others wait for, but an
                 // application that does not read must stop its sender.
                 let waits = self.inbox.ready.is_empty();
                 if !room && !waits {
@@ -200,7 +202,7 @@ impl Connection {
         }
     }
 
-    /// A precise packet arrived: the other end must hear of it, at once if it is `urgent`.
+    /// Schedules the acknowledgement of a precise packet, at once if it is `urgent`.
     fn expect_ack(&mut self, now: Instant, packet: &SapPacket, urgent: bool) {
         let kind = packet.header.kind;
         if matches!(kind, SapKind::Ack | SapKind::Reset) || !self.is_open() {
@@ -213,8 +215,8 @@ impl Connection {
         self.ack_by(if wait { now } else { now + self.config.ack_delay });
     }
 
-    /// An approximate packet arrived. Nobody waits for word of it, and nobody will repeat it, but
-    /// the sender's window needs to know now and then what the path carries.
+    /// Schedules the report of an approximate packet. It is not retransmitted, but the sender's
+    /// congestion window needs to learn what the path carries.
     fn expect_report(&mut self, now: Instant, urgent: bool) {
         if self.is_paper() {
             return;
@@ -239,7 +241,7 @@ impl Connection {
         }
         if !outcome.arrived.is_empty() || !outcome.damaged.is_empty() {
             self.timeouts = 0;
-            self.sent.wait_anew(now);
+            self.sent.restart_timer(now);
         }
         let in_use = before * 2 >= self.congestion.window();
         for packet in outcome.arrived {
@@ -248,27 +250,27 @@ impl Connection {
             }
             self.handle_arrival(now, packet);
         }
-        // The header came through, so there was room on the path: no cause to slow down.
+        // The header arrived, so the path had room: no sign of congestion.
         for packet in outcome.damaged {
-            self.again(packet);
+            self.queue_again(packet);
         }
         self.detect_loss(now);
         self.tell_writable();
         self.settle(now);
     }
 
-    /// `packet` has arrived whole.
-    fn handle_arrival(&mut self, now: Instant, packet: Flying) {
+    /// Handles the acknowledgement of `packet`.
+    fn handle_arrival(&mut self, now: Instant, packet: SentPacket) {
         match packet.load {
             Load::Precise(name) => {
                 self.note_progress(now);
-                self.land(name);
+                self.remove_in_flight(name);
                 if let Some(encoded) = self.outbox.precise.remove(&name) {
                     self.outbox.bytes -= encoded.len();
                 }
             }
             Load::Request(name) => drop(self.outbox.requests.remove(&name)),
-            Load::Fin => self.sending = Ending::Known,
+            Load::Fin => self.sending = FinState::Acknowledged,
             Load::Trial(size) => {
                 self.path.arrived(now, size);
                 self.congestion.set_size(self.path.size());
@@ -278,15 +280,15 @@ impl Connection {
         }
     }
 
-    /// The message called `name` is not on its way any more.
-    fn land(&mut self, name: u64) {
+    /// Removes the message with key `name` from those in flight.
+    fn remove_in_flight(&mut self, name: u64) {
         if let Some(encoded) = self.outbox.precise.get(&name) {
-            self.outbox.flying.0 -= encoded.len();
+            self.outbox.in_flight.0 -= encoded.len();
         }
-        self.outbox.flying.1 -= 1;
+        self.outbox.in_flight.1 -= 1;
     }
 
-    /// Looks for packets that must be lost by now.
+    /// Detects lost packets.
     pub(super) fn detect_loss(&mut self, now: Instant) {
         let (lost, next) = self.sent.lost(now, self.rtt.reordering());
         self.loss_at = next;
@@ -295,31 +297,31 @@ impl Connection {
         }
     }
 
-    /// `packet` is lost; the window gives way if `congested` says that it may have to.
-    pub(super) fn handle_loss(&mut self, packet: Flying, congested: bool) {
+    /// Handles the loss of `packet`; the window shrinks if the loss may be due to congestion.
+    pub(super) fn handle_loss(&mut self, packet: SentPacket, congested: bool) {
         if congested && !matches!(packet.load, Load::Trial(_)) {
             let rtt = self.rtt.least_and_latest();
             let last = self.sent.next();
             self.congestion.on_loss(packet.number, last, self.path.size(), rtt);
         }
-        self.again(packet);
+        self.queue_again(packet);
     }
 
-    /// What `packet` carried must be sent again, if it is of the kind that is.
-    fn again(&mut self, packet: Flying) {
+    /// Queues the contents of `packet` again, if their kind is retransmitted.
+    fn queue_again(&mut self, packet: SentPacket) {
         match packet.load {
             Load::Precise(name) => {
-                self.land(name);
-                self.outbox.again.push_back(name);
+                self.remove_in_flight(name);
+                self.outbox.lost.push_back(name);
             }
             Load::Request(name) => self.outbox.requests_due.push_back(name),
-            Load::Fin if self.sending == Ending::Announced => self.sending = Ending::Wanted,
+            Load::Fin if self.sending == FinState::Sent => self.sending = FinState::Pending,
             Load::Probe if self.sent.is_empty() => self.probe_due = true,
             Load::Fin | Load::Probe | Load::Approximate | Load::Trial(_) => {}
         }
     }
 
-    /// Sends what the other end asks for again, or says that it is forgotten.
+    /// Answers a request for repair; without ranges if the message is no longer kept.
     fn answer_request(&mut self, mut request: SapData) {
         let found = self
             .outbox

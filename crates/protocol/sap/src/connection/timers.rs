@@ -1,17 +1,17 @@
-//! What happens when nothing does.
+//! Timeouts: loss, retransmission, keepalive, idle and close.
 
 use windfall_base::{Duration, Instant};
 
-use super::{Connection, Ending, State};
+use super::{Connection, FinState, State};
 use crate::error::CloseReason;
 
-/// The longest time between two attempts.
+/// The longest interval between retransmissions.
 const LONGEST: Duration = Duration::from_secs(2);
-/// Doublings of the time to wait.
+/// The maximum number of doublings of the timeout.
 const DOUBLINGS: u32 = 8;
 
 impl Connection {
-    /// When something happens next, and what.
+    /// Returns the time of the next timeout and its cause.
     pub(crate) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         let connecting = match &self.state {
             State::Closed => return self.reset.map(|_| (self.heard_at, "reset")),
@@ -35,7 +35,7 @@ impl Connection {
         times.into_iter().flatten().min()
     }
 
-    /// When to send again what is not acknowledged.
+    /// Returns the time at which unacknowledged packets are retransmitted.
     fn retransmission(&self) -> Option<Instant> {
         let doublings = if self.config.adaptive_timeout { self.timeouts.min(DOUBLINGS) } else { 0 };
         let wait = (self.timeout() * (1 << doublings)).min(LONGEST);
@@ -46,7 +46,7 @@ impl Connection {
         Some(self.heard_at.max(self.asked_at) + self.config.keepalive?)
     }
 
-    /// Does what is due.
+    /// Performs what is due at `now`.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         if let State::Connecting(connecting) = &self.state {
@@ -63,7 +63,7 @@ impl Connection {
             return;
         }
         if due(self.deadline) {
-            let both = self.peer_finished && self.sending == Ending::Known;
+            let both = self.peer_finished && self.sending == FinState::Acknowledged;
             if both {
                 self.end(CloseReason::Closed);
             } else {
@@ -75,18 +75,19 @@ impl Connection {
             self.detect_loss(now);
         }
         if due(self.retransmission()) {
-            self.handle_silence(now);
+            self.handle_retransmission_timeout(now);
         }
         if due(self.pace_at) {
             self.pace_at = None;
         }
         if due(self.keepalive()) {
-            (self.probe_due, self.asked_at) = (true, now);
+            self.probe_due = true;
+            self.asked_at = now;
         }
     }
 
-    /// No acknowledgement has come in time.
-    fn handle_silence(&mut self, now: Instant) {
+    /// Handles the expiry of the retransmission timer.
+    fn handle_retransmission_timeout(&mut self, now: Instant) {
         self.timeouts += 1;
         let all = self.timeouts > 1 || !self.config.congestion_control;
         let count = if all { usize::MAX } else { 2 };
@@ -100,9 +101,9 @@ impl Connection {
         for packet in lost {
             self.handle_loss(packet, false);
         }
-        self.sent.wait_anew(now);
-        self.spare = 2;
-        if self.is_flushed() && self.sending != Ending::Wanted {
+        self.sent.restart_timer(now);
+        self.timeout_credit = 2;
+        if self.is_flushed() && self.sending != FinState::Pending {
             self.probe_due = true;
         }
     }

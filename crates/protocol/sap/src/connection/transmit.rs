@@ -1,15 +1,15 @@
-//! Chooses and builds the next datagram.
+//! Selection and construction of the next datagram.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use windfall_base::Instant;
 use windfall_wire_net::sap::{HEADER_LEN, SapHeader, SapKind, flags};
 
-use super::{AckState, Connection, Ending, State};
+use super::{AckState, Connection, FinState, State};
 use crate::encode::Encoded;
 use crate::event::{OutgoingDatagram, SapEvent};
 use crate::sent::Load;
 
-/// What a datagram holds besides its header: two slices that are exact, and one that need not be.
+/// The body of a datagram: two exact slices, and one that may be damaged.
 struct Body {
     exact: [Bytes; 2],
     rest: Bytes,
@@ -27,11 +27,11 @@ impl Body {
     }
 }
 
-/// What fills a trial of the path's size.
+/// The padding of path MTU probes.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 impl Connection {
-    /// The next datagram to send now.
+    /// Returns the next datagram that may be sent now.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         match &self.state {
             State::Connecting(connecting) if connecting.due <= now => self.transmit_ping(now),
@@ -68,7 +68,7 @@ impl Connection {
         self.ack = AckState { total: self.ack.total, ..AckState::default() };
         let room = self.room();
         let ack = self.seen.acknowledge(now, room, self.seal.is_none())?;
-        self.inbox.told_room = room;
+        self.inbox.advertised_room = room;
         Some(self.datagram(now, SapKind::Ack, Body::control(ack.emit()), None))
     }
 
@@ -78,7 +78,7 @@ impl Connection {
         Some(self.datagram(now, SapKind::Repair, Body::control(body), Some(Load::Request(name))))
     }
 
-    /// A message that was lost, or a new one; the two kinds take turns.
+    /// Sends a lost message or a new one; precise and approximate ones alternate.
     fn transmit_message(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         let precise = self.next_precise();
         let approximate = self.outbox.approximate.front().map(Encoded::len);
@@ -92,24 +92,25 @@ impl Connection {
             }
             _ => self.transmit_approximate(now),
         };
-        self.spare = self.spare.saturating_sub(1);
+        self.timeout_credit = self.timeout_credit.saturating_sub(1);
         self.outbox.turn = !self.outbox.turn;
         transmit
     }
 
-    /// The precise message to send next and its size, if the window and the other end allow one.
+    /// Returns the next precise message and its size, if the window and the peer's buffer permit
+    /// one.
     fn next_precise(&mut self) -> Option<(u64, usize)> {
         let outbox = &mut self.outbox;
-        while let Some(name) = outbox.again.front().copied() {
+        while let Some(name) = outbox.lost.front().copied() {
             if let Some(encoded) = outbox.precise.get(&name) {
                 return Some((name, encoded.len()));
             }
-            outbox.again.pop_front();
+            outbox.lost.pop_front();
         }
         let name = outbox.new.front().copied()?;
         let size = outbox.precise.get(&name)?.len();
-        let (bytes, count) = outbox.flying;
-        // One may always go, to learn of room that was announced in vain.
+        let (bytes, count) = outbox.in_flight;
+        // One may always be sent, as a probe of a buffer that was full.
         let fits = bytes + size <= self.peer_room || outbox.precise.len() == outbox.new.len();
         (fits && count < self.config.window).then_some((name, size))
     }
@@ -117,16 +118,16 @@ impl Connection {
     //= S0.22
     fn transmit_precise(&mut self, now: Instant, name: u64) -> Option<OutgoingDatagram> {
         let outbox = &mut self.outbox;
-        if outbox.again.front() == Some(&name) {
-            outbox.again.pop_front();
+        if outbox.lost.front() == Some(&name) {
+            outbox.lost.pop_front();
         } else {
             outbox.new.pop_front();
             self.note_progress(now);
         }
         let outbox = &mut self.outbox;
         let encoded = outbox.precise.get(&name)?.clone();
-        outbox.flying.0 += encoded.len();
-        outbox.flying.1 += 1;
+        outbox.in_flight.0 += encoded.len();
+        outbox.in_flight.1 += 1;
         Some(self.datagram(now, SapKind::Data, Body::message(encoded), Some(Load::Precise(name))))
     }
 
@@ -140,17 +141,17 @@ impl Connection {
         Some(self.datagram(now, SapKind::Data, Body::message(encoded), load))
     }
 
-    /// Announces the end of this direction once everything before it is acknowledged.
+    /// Sends the FIN once everything before it is acknowledged.
     fn transmit_end(&mut self, now: Instant) -> Option<OutgoingDatagram> {
-        if self.sending != Ending::Wanted || !self.is_flushed() {
+        if self.sending != FinState::Pending || !self.is_flushed() {
             return None;
         }
-        self.sending = Ending::Announced;
+        self.sending = FinState::Sent;
         let body = Bytes::copy_from_slice(&self.outbox.approximates.to_be_bytes());
         Some(self.datagram(now, SapKind::Fin, Body::control(body), Some(Load::Fin)))
     }
 
-    /// Asks for a word, or tries whether the path carries a greater size.
+    /// Sends a keepalive probe, or a probe for a larger path MTU.
     fn transmit_probe(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         if std::mem::take(&mut self.probe_due) {
             self.asked_at = now;
@@ -163,9 +164,9 @@ impl Connection {
         Some(self.datagram(now, SapKind::Probe, body, Some(Load::Trial(size))))
     }
 
-    /// Whether the congestion window and the pacer let `size` more bytes out.
+    /// Returns whether the congestion window and the pacer permit `size` more bytes.
     fn may_send(&mut self, now: Instant, size: usize) -> bool {
-        if !self.config.congestion_control || self.spare > 0 {
+        if !self.config.congestion_control || self.timeout_credit > 0 {
             return true;
         }
         self.pace_at = None;
@@ -179,14 +180,15 @@ impl Connection {
         self.pace_at.is_none()
     }
 
-    /// Bytes a second at which a window goes out, with some to spare; `None` before a round trip.
+    /// Returns the pacing rate in bytes per second, somewhat above window per round trip; `None`
+    /// before a round-trip sample.
     fn rate(&self) -> Option<f64> {
         let round = self.rtt.smoothed()?.as_secs_f64().max(1e-6);
         let gain = if self.congestion.is_starting() { 2.0 } else { 1.25 };
         Some(gain * self.congestion.window() as f64 / round)
     }
 
-    /// Builds a datagram, numbers it, and notes what it carries if anybody will say a word of it.
+    /// Builds and numbers a datagram; `load` is tracked if the peer acknowledges it.
     //= S0.3
     fn datagram(
         &mut self,
@@ -199,15 +201,16 @@ impl Connection {
         let number = self.sent.next();
         let size = self.around + exact[0].len() + exact[1].len() + rest.len();
         let full = self.sent.in_flight() + 2 * size > self.congestion.window();
-        let last = self.sending == Ending::Wanted && self.outbox.new.is_empty();
+        let last = self.sending == FinState::Pending && self.outbox.new.is_empty();
         let urgent = self.config.congestion_control && kind == SapKind::Data && (full || last);
         let flags = set | if urgent { flags::URGENT } else { 0 };
         let connection = self.peer_id;
         let mut header = SapHeader { kind, flags, exact: 0, connection, number: number as u32 };
         if let Some(seal) = &self.seal {
             header.flags |= flags::SEALED;
-            let sealed = seal.seal(number, &header, [&exact[0], &exact[1]], &rest);
-            (exact, rest) = ([Bytes::new(), sealed.0], sealed.1);
+            let (sealed, others) = seal.seal(number, &header, [&exact[0], &exact[1]], &rest);
+            exact = [Bytes::new(), sealed];
+            rest = others;
         }
         let mut head = BytesMut::with_capacity(HEADER_LEN + exact[0].len());
         head.put_slice(&header.emit([&exact[0], &exact[1]]));
@@ -221,7 +224,7 @@ impl Connection {
         OutgoingDatagram { to: self.peer, parts: [head.freeze(), exact, rest], exact: protected }
     }
 
-    /// Tells the application that was turned away when half of the buffer is free.
+    /// Reports that the send buffer has room, once half of it is free.
     pub(super) fn tell_writable(&mut self) {
         if self.outbox.was_full && self.outbox.bytes <= self.config.send_buffer / 2 {
             self.outbox.was_full = false;

@@ -3,7 +3,7 @@ use windfall_wire_net::sap::{HEADER_LEN, SapHeader};
 
 use super::*;
 
-/// The datagram that carries an encoded message.
+/// Returns the datagram of an encoded message.
 fn datagram(encoded: &Encoded) -> Vec<u8> {
     let (kind, flags) = (windfall_wire_net::sap::SapKind::Data, encoded.flags);
     let header = SapHeader { kind, flags, exact: 0, connection: 1, number: 2 };
@@ -22,7 +22,7 @@ fn message(mode: Mode, len: usize) -> Message {
 
 //= S0.4
 #[test]
-fn a_wrong_bit_costs_the_message_exactly_where_it_is_protected() {
+fn a_bit_error_drops_a_message_if_and_only_if_the_bit_is_protected() {
     let message = message(Mode::Approximate { protected: 100 }, 1024);
     let encoded = encode(&message, 9, true).expect("legal");
     let good = datagram(&encoded);
@@ -35,7 +35,9 @@ fn a_wrong_bit_costs_the_message_exactly_where_it_is_protected() {
             continue;
         };
         assert!(bit >= precise * 8, "bit {bit} is protected");
-        let Integrity::Suspect(suspect) = received.integrity else { panic!("bit {bit} unseen") };
+        let Integrity::Suspect(suspect) = received.integrity else {
+            panic!("bit {bit} is not detected")
+        };
         let byte = bit / 8 - precise + 100;
         assert!(suspect.len() == 1 && suspect[0].contains(&byte), "bit {bit}: {suspect:?}");
     }
@@ -52,7 +54,7 @@ fn several_ranges_are_gathered_and_put_back() {
     let intact = received(bytes.clone()).expect("intact");
     assert_eq!((&intact.data, &intact.exact), (&message.data, &vec![0..16, 500..520]));
     assert_eq!(intact.integrity, Integrity::Intact);
-    // The last block begins 512 bytes into what was gathered, 28 behind the second range.
+    // The last block begins 512 bytes into the gathered bytes, 28 after the second range.
     *bytes.last_mut().expect("bytes") ^= 1;
     let tail = 548..600;
     let damaged = received(bytes).expect("the exact part is intact");
@@ -60,7 +62,7 @@ fn several_ranges_are_gathered_and_put_back() {
 }
 
 #[test]
-fn what_cannot_be_is_named() {
+fn invalid_protection_is_reported() {
     let protection = |mode| encode(&message(mode, 10), 0, false).expect_err("illegal");
     let error = SapSendError::Protection { protected: 11, len: 10 };
     assert_eq!(protection(Mode::Approximate { protected: 11 }), error);
@@ -82,7 +84,7 @@ fn any_mode() -> impl Strategy<Value = Mode> {
 
 proptest! {
     #[test]
-    fn messages_survive(mode in any_mode(), checks: bool, number: u32) {
+    fn messages_survive_a_round_trip(mode in any_mode(), checks: bool, number: u32) {
         let message = message(mode, 1000);
         let encoded = encode(&message, number, checks).expect("legal");
         let received = received(datagram(&encoded)).expect("intact");

@@ -1,4 +1,4 @@
-//! Those who ask for a connection: answers that keep nothing, half-open connections, keys.
+//! Connection attempts: stateless answers, half-open connections, handshakes.
 
 use core::net::SocketAddr;
 
@@ -14,11 +14,11 @@ use crate::event::{Dropped, OutgoingDatagram, SapEvent};
 use crate::handshake;
 use crate::seal::Seal;
 
-/// Answers to strangers that wait to be sent, at most.
+/// The maximum number of answers in the queue.
 const MAX_ANSWERS: usize = 256;
 
 impl SapEndpoint {
-    /// A half-open connection was heard of again: now it is one.
+    /// Opens a half-open connection whose peer has sent another packet.
     pub(super) fn confirm(
         &mut self,
         now: Instant,
@@ -36,7 +36,8 @@ impl SapEndpoint {
         }
         self.half_open_ids.remove(&id);
         let Some(half) = self.half_open.remove(&key) else { return Ok(()) };
-        let (ping, seal) = ((key.1, half.max_datagram), half.sealed.map(|(seal, _)| seal));
+        let ping = (key.1, half.max_datagram);
+        let seal = half.sealed.map(|(seal, _)| seal);
         let connection = Connection::accept(now, self.config, from, ping, seal);
         self.connections.insert(id, connection);
         self.peers.insert(key, id);
@@ -44,7 +45,7 @@ impl SapEndpoint {
         Ok(())
     }
 
-    /// Answers a ping, with no more bytes than it had.
+    /// Answers a ping with at most as many bytes as it had.
     pub(super) fn handle_ping(
         &mut self,
         now: Instant,
@@ -94,8 +95,8 @@ impl SapEndpoint {
         Ok(())
     }
 
-    /// The keys that follow from a ping, and what the accept carries; an error if one end has a
-    /// shared key and the other has none or another.
+    /// Computes the keys and the handshake of the accept; an error if only one end has a shared
+    /// key, or the keys differ.
     fn agree(&mut self, ping: &SapPing, id: u32) -> Result<Option<(Box<Seal>, Bytes)>, Reason> {
         let Some(key) = self.key else {
             return if ping.handshake.is_empty() { Ok(None) } else { Err(Reason::Key) };
@@ -118,7 +119,7 @@ impl SapEndpoint {
         Err(Dropped::Refused)
     }
 
-    /// Tells the sender of an intact ping of another version that this end speaks only one.
+    /// Refuses an intact ping of another protocol version.
     pub(super) fn refuse_version(&mut self, to: SocketAddr, bytes: &Bytes) {
         let id = bytes.get(HEADER_LEN..HEADER_LEN + 4);
         if bytes[0] & 15 == SapKind::Ping as u8
@@ -128,7 +129,8 @@ impl SapEndpoint {
         }
     }
 
-    /// Answers somebody who has no connection; what finds no room is left out, for he asks again.
+    /// Queues an answer outside of any connection; drops it if the queue is full, since the ping
+    /// will be retransmitted.
     fn answer(&mut self, to: SocketAddr, kind: SapKind, connection: u32, body: &Bytes) {
         if self.answers.len() < MAX_ANSWERS {
             let header = SapHeader { kind, flags: 0, exact: 0, connection, number: 0 };

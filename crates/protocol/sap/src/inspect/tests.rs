@@ -30,7 +30,7 @@ fn tolerant(bit_errors: f64, in_order: bool) -> Inspector {
 
 //= S1.67
 #[test]
-fn a_tolerance_chooses_coverage_and_repetition() {
+fn a_tolerance_chooses_coverage_and_retransmission() {
     let tolerance = Tolerance { bit_errors: 1e-2, loss: true, in_order: true, protected: 4 };
     assert_eq!(tolerance.mode(100), Mode::Approximate { protected: 4 });
     assert_eq!(
@@ -47,7 +47,7 @@ fn a_tolerance_chooses_coverage_and_repetition() {
 
 //= S1.67
 #[test]
-fn what_is_beyond_the_tolerance_is_asked_for_again_and_holds_up_what_follows() {
+fn damage_beyond_the_tolerance_is_repaired_and_blocks_later_messages() {
     let mut inspector = tolerant(1e-4, true);
     let (second, first) = (256..512, 0..256);
     let bad = std::slice::from_ref(&second);
@@ -69,7 +69,7 @@ fn what_is_beyond_the_tolerance_is_asked_for_again_and_holds_up_what_follows() {
 }
 
 #[test]
-fn a_repair_that_was_forgotten_frees_its_message() {
+fn a_repair_without_ranges_releases_its_message() {
     let mut inspector = tolerant(0.0, true);
     let bad = 0..256;
     assert!(inspector.push(message(0, &[bad])).is_some());
@@ -78,7 +78,7 @@ fn a_repair_that_was_forgotten_frees_its_message() {
 }
 
 #[test]
-fn whoever_has_no_more_repairs_to_expect_gets_what_there_is() {
+fn without_further_repairs_waiting_messages_are_delivered() {
     let mut inspector = tolerant(0.0, true);
     let bad = 0..256;
     inspector.push(message(0, &[bad]));
@@ -91,7 +91,7 @@ fn whoever_has_no_more_repairs_to_expect_gets_what_there_is() {
 }
 
 #[test]
-fn late_messages_are_discarded_where_order_matters() {
+fn late_messages_are_dropped_if_order_is_required() {
     for (in_order, expected) in [(true, &[0, 2, 3][..]), (false, &[0, 2, 1, 3])] {
         let mut inspector = tolerant(0.1, in_order);
         for number in [0, 2, 1, 3] {
@@ -103,7 +103,7 @@ fn late_messages_are_discarded_where_order_matters() {
 }
 
 #[test]
-fn a_repair_that_never_comes_holds_up_no_more_than_so_many() {
+fn a_missing_repair_blocks_a_bounded_number_of_messages() {
     let mut inspector = tolerant(0.0, true);
     let bad = 0..256;
     inspector.push(message(0, &[bad]));
@@ -113,7 +113,7 @@ fn a_repair_that_never_comes_holds_up_no_more_than_so_many() {
 
 //= S0.26
 #[test]
-fn a_check_that_knows_the_meaning_decides() {
+fn an_application_check_decides() {
     // Values that move by at most ten from one message to the next.
     let mut last = None;
     let mut inspector = Inspector::default();
@@ -133,7 +133,7 @@ fn a_check_that_knows_the_meaning_decides() {
         [1, 5, 200, 40, 9].map(|number| inspector.push(message(number, &[]))).to_vec();
     assert_eq!(requests.iter().flatten().map(|it| it.number).collect::<Vec<_>>(), [40]);
     assert_eq!(numbers(&mut inspector), [1, 5, 9]);
-    // What came again is 0xee: still nonsense.
+    // The repaired byte is 0xee, which the check rejects.
     let whole = 0..1;
     inspector.push(repair(40, &[whole]));
     assert_eq!((numbers(&mut inspector), inspector.discarded()), (vec![], 2));

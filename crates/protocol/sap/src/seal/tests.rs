@@ -14,7 +14,7 @@ fn ends() -> (Seal, Seal) {
     (Seal::new([1; 32], [2; 32]), Seal::new([2; 32], [1; 32]))
 }
 
-/// What arrives of a body, sealed as packet `number`.
+/// Encrypts a body as packet `number`.
 fn sealed(seal: &Seal, number: u64, exact: &[u8], rest: &[u8]) -> SapPacket {
     let (front, back) = exact.split_at(exact.len() / 2);
     let mut header = SapHeader { flags: HEADER.flags | flags::SEALED, ..HEADER };
@@ -31,7 +31,7 @@ fn with_bit(packet: &SapPacket, bit: usize) -> SapPacket {
 }
 
 #[test]
-fn what_is_sealed_opens_and_looks_like_nothing() {
+fn ciphertext_decrypts_and_shows_no_plaintext() {
     let (here, there) = ends();
     let packet = sealed(&here, 9, b"exact bytes", &[0; 50]);
     assert!(packet.body.windows(5).all(|window| window != b"exact" && window != [0; 5]));
@@ -41,7 +41,7 @@ fn what_is_sealed_opens_and_looks_like_nothing() {
 }
 
 #[test]
-fn a_wrong_bit_is_refused_in_the_exact_part_and_stays_one_wrong_bit_elsewhere() {
+fn a_bit_error_fails_authentication_in_the_exact_part_and_does_not_spread_elsewhere() {
     let (here, there) = ends();
     let good = sealed(&here, 9, b"exact bytes", &[0x55; 50]);
     let whole = there.open(9, &good).expect("it is genuine").body;
@@ -83,7 +83,7 @@ fn a_packet_is_bound_to_its_number_its_header_its_length_and_its_direction() {
 }
 
 #[test]
-fn no_keystream_serves_twice() {
+fn no_keystream_is_used_twice() {
     let (here, there) = ends();
     let zeros = [0; 64];
     let streams = [
@@ -105,7 +105,7 @@ fn no_keystream_serves_twice() {
 }
 
 #[test]
-fn keys_are_read_from_digits_and_never_shown() {
+fn keys_are_parsed_from_digits_and_never_shown() {
     let digits = "00ff".repeat(16);
     let key = SharedKey::from_hex(&digits).expect("64 digits");
     assert_eq!(key, SharedKey::new(std::array::from_fn(|i| if i % 2 == 0 { 0 } else { 255 })));

@@ -11,17 +11,17 @@ fn ten() -> Sent {
     sent
 }
 
-/// Acknowledges `runs` of (missing above, how many) from `largest` down.
+/// Acknowledges `runs` of (missing above, length) from `largest` down.
 fn ack(largest: u32, runs: &[(u16, u16)], damaged: &[u16]) -> SapAck {
     SapAck { largest, runs: runs.to_vec(), damaged: damaged.to_vec(), ..SapAck::default() }
 }
 
-fn numbers(packets: &[Flying]) -> Vec<u64> {
+fn numbers(packets: &[SentPacket]) -> Vec<u64> {
     packets.iter().map(|packet| packet.number).collect()
 }
 
 #[test]
-fn what_is_listed_has_arrived_and_what_lies_far_below_is_lost() {
+fn listed_packets_have_arrived_and_those_far_below_are_lost() {
     let mut sent = ten();
     assert_eq!(sent.in_flight(), 900);
     let outcome = sent.acknowledge(&ack(8, &[(0, 1), (4, 2)], &[1]));
@@ -30,7 +30,7 @@ fn what_is_listed_has_arrived_and_what_lies_far_below_is_lost() {
     assert_eq!(outcome.sample, Some(Instant::START + MS(8)));
     let (lost, next) = sent.lost(Instant::START + MS(9), Some(MS(50)));
     assert_eq!(numbers(&lost), [0, 1, 5], "three or more behind");
-    assert_eq!(next, Some(Instant::START + MS(56)), "6 is only late yet");
+    assert_eq!(next, Some(Instant::START + MS(56)), "6 is late, but not lost yet");
     let (lost, next) = sent.lost(Instant::START + MS(56), Some(MS(50)));
     assert_eq!((numbers(&lost), next), (vec![6], None));
     assert_eq!(sent.in_flight(), 100);
@@ -39,7 +39,7 @@ fn what_is_listed_has_arrived_and_what_lies_far_below_is_lost() {
 }
 
 #[test]
-fn a_word_of_what_was_never_sent_changes_nothing() {
+fn an_acknowledgement_of_unsent_packets_changes_nothing() {
     let mut sent = ten();
     let outcome = sent.acknowledge(&ack(10, &[(0, 9)], &[]));
     assert!(outcome.arrived.is_empty() && sent.in_flight() == 900);

@@ -101,7 +101,7 @@ fn nobody_there() {
     let to = quiet.local_addr().expect("bound");
     let error =
         SapOptions { config, ..SapOptions::default() }.connect(to).err().expect("it is no SAP");
-    assert_eq!(error.to_string(), "the other end does not answer");
+    assert_eq!(error.to_string(), "the peer does not answer");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn ends_with_one_key_understand_each_other_and_no_others() {
     let listener = SapOptions { key, ..SapOptions::default() }.listen("127.0.0.1:0").expect("free");
     let error = SapSocket::connect(listener.local_addr().expect("bound")).err();
     let said = error.expect("it has no key").to_string();
-    assert_eq!(said, "the other end refused: the keys do not agree");
+    assert_eq!(said, "the peer refused: the keys do not agree");
 }
 
 //= S0.26
@@ -269,7 +269,7 @@ fn a_close_that_gives_up_says_what_was_not_delivered_and_tells_the_other_end() {
             Err(error) => break error.to_string(),
         }
     };
-    assert_eq!(ended, "the other end closed the connection");
+    assert_eq!(ended, "the peer closed the connection");
     // The last acknowledgement may not have been sent yet.
     assert!(read + left >= 60 && left > 20, "{read} read, {left} left");
 }

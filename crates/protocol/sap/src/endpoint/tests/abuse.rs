@@ -1,14 +1,14 @@
-//! Strangers, floods and nonsense.
+//! Floods, malformed datagrams and other protocol versions.
 
 use proptest::prelude::*;
 
 use windfall_wire_net::sap::{Reason, SapHeader, SapPing};
 
 use super::super::*;
-use super::network::{A, B, DELAY, FAIR, Network, SECOND, address};
+use super::network::{A, B, CLEAN, DELAY, Network, SECOND, address};
 use crate::message::Mode;
 
-/// The ping of a stranger, with a token or without.
+/// Returns the ping of a new client, with a token or without.
 fn ping(connection: u32, token: &[u8]) -> Bytes {
     let token = Bytes::copy_from_slice(token);
     let body = SapPing { connection, max_datagram: 1232, token, handshake: Bytes::new() }.emit();
@@ -16,19 +16,19 @@ fn ping(connection: u32, token: &[u8]) -> Bytes {
     [&header.emit([&body, &[]])[..], &body].concat().into()
 }
 
-fn stranger(number: u32) -> SocketAddr {
+fn client(number: u32) -> SocketAddr {
     let [_, a, b, c] = number.to_be_bytes();
     SocketAddr::from(([172, a, b, c], 9))
 }
 
 #[test]
 fn a_thousand_half_open_connections_leave_no_memory_behind() {
-    let mut network = Network::new(SapConfig::standard(), FAIR, 1);
+    let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
     for number in 0..1000 {
-        network.ends[B].handle_datagram(network.now, stranger(number), &ping(1, b""), true);
+        network.ends[B].handle_datagram(network.now, client(number), &ping(1, b""), true);
     }
     let free = network.ends[B].config.free_half_open;
-    assert_eq!(network.ends[B].len(), free, "the others must prove their address");
+    assert_eq!(network.ends[B].len(), free, "the others need a token");
     network.run(Duration::from_secs(11));
     let end = &network.ends[B];
     assert!(end.is_empty() && end.half_open_ids.is_empty() && end.peers.is_empty());
@@ -37,7 +37,7 @@ fn a_thousand_half_open_connections_leave_no_memory_behind() {
 
 #[test]
 fn a_thousand_abandoned_connections_leave_no_memory_behind() {
-    let mut network = Network::new(SapConfig::standard(), FAIR, 1);
+    let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
     for _ in 0..1000 {
         let a = network.ends[A].connect(network.now, address(B));
         network.run(DELAY * 4);
@@ -45,7 +45,7 @@ fn a_thousand_abandoned_connections_leave_no_memory_behind() {
         network.run(DELAY * 4);
         network.ends[A].abort(a, CloseReason::Closed);
         network.ends[A].close(network.now, a);
-        // The reset may get lost: nobody drains it.
+        // The reset is never sent.
     }
     let accepted: Vec<_> = network.events[B]
         .iter()
@@ -64,7 +64,7 @@ fn a_thousand_abandoned_connections_leave_no_memory_behind() {
 
 #[test]
 fn a_thousand_connections_that_end_in_order_leave_no_memory_behind() {
-    let mut network = Network::new(SapConfig::standard(), FAIR, 1);
+    let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
     let mut open = Vec::new();
     for _ in 0..1000 {
         let a = network.ends[A].connect(network.now, address(B));
@@ -88,11 +88,11 @@ fn a_thousand_connections_that_end_in_order_leave_no_memory_behind() {
 }
 
 #[test]
-fn what_waits_for_applications_is_bounded_in_all_and_nothing_is_lost_by_it() {
+fn received_messages_of_all_connections_are_bounded_without_loss() {
     const TOTAL: usize = 100_000;
     let config =
         SapConfig { receive_buffer: 40_000, receive_total: TOTAL, ..SapConfig::standard() };
-    let mut network = Network::new(config, FAIR, 1);
+    let mut network = Network::new(config, CLEAN, 1);
     let mut open = Vec::new();
     for _ in 0..10 {
         let a = network.ends[A].connect(network.now, address(B));
@@ -102,7 +102,7 @@ fn what_waits_for_applications_is_bounded_in_all_and_nothing_is_lost_by_it() {
     for (a, _) in &open {
         for _ in 0..100 {
             network.send(A, *a, Mode::Precise, &[7; 1000]);
-            // Those without bytes take memory too.
+            // Empty messages take memory too.
             network.send(A, *a, Mode::Precise, b"");
         }
     }
@@ -120,18 +120,18 @@ fn what_waits_for_applications_is_bounded_in_all_and_nothing_is_lost_by_it() {
 }
 
 #[test]
-fn a_token_proves_the_address() {
+fn a_token_is_valid_for_its_address_only() {
     let mut network =
-        Network::new(SapConfig { free_half_open: 0, ..SapConfig::standard() }, FAIR, 1);
+        Network::new(SapConfig { free_half_open: 0, ..SapConfig::standard() }, CLEAN, 1);
     let now = network.now;
     let end = &mut network.ends[B];
-    end.handle_datagram(now, stranger(1), &ping(7, b""), true);
+    end.handle_datagram(now, client(1), &ping(7, b""), true);
     let retry = end.poll_transmit(now).expect("an answer");
     let packet = SapPacket::parse(&retry.to_bytes()).expect("a SAP datagram");
     assert_eq!((packet.header.kind, packet.header.connection), (SapKind::Retry, 7));
-    end.handle_datagram(now, stranger(2), &ping(7, &packet.body), true);
+    end.handle_datagram(now, client(2), &ping(7, &packet.body), true);
     assert!(end.is_empty(), "the token belongs to another address");
-    end.handle_datagram(now, stranger(1), &ping(7, &packet.body), true);
+    end.handle_datagram(now, client(1), &ping(7, &packet.body), true);
     assert_eq!(end.len(), 1);
     // The same with a real client, which sends the token back by itself.
     let a = network.ends[A].connect(network.now, address(B));
@@ -140,26 +140,26 @@ fn a_token_proves_the_address() {
 }
 
 #[test]
-fn another_version_is_refused_by_name() {
-    let mut network = Network::new(SapConfig::standard(), FAIR, 1);
+fn another_version_is_refused_with_its_reason() {
+    let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
     let mut bytes = ping(7, b"").to_vec();
     bytes[0] = 0x21;
     let check = crc32c::crc32c(&bytes[..16]).to_be_bytes();
     bytes[16..20].copy_from_slice(&check);
     let now = network.now;
-    network.ends[B].handle_datagram(now, stranger(1), &bytes.into(), true);
+    network.ends[B].handle_datagram(now, client(1), &bytes.into(), true);
     let answer = network.ends[B].poll_transmit(now).expect("an answer");
     let packet = SapPacket::parse(&answer.to_bytes()).expect("a SAP datagram");
     assert_eq!((packet.header.kind, packet.body[0]), (SapKind::Refuse, Reason::Version as u8));
 }
 
 #[test]
-fn what_comes_from_another_address_changes_nothing() {
-    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
+fn packets_from_another_address_are_dropped() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
     network.send(A, a, Mode::Precise, b"mine");
     let copy = network.sent(A, SapKind::Data)[0].to_bytes();
     let now = network.now;
-    network.ends[B].handle_datagram(now, stranger(1), &copy, true);
+    network.ends[B].handle_datagram(now, client(1), &copy, true);
     assert_eq!(network.ends[B].receive(now, b), None);
     assert_eq!(network.ends[B].drops().get(&Dropped::NoConnection), Some(&1));
 }
@@ -178,7 +178,7 @@ fn any_datagram() -> impl Strategy<Value = Bytes> {
         SapKind::Fin,
         SapKind::Reset,
     ]);
-    // A header that holds, over a body that need not make sense.
+    // An intact header over an arbitrary body.
     (kind, any::<u8>(), any::<bool>(), 0_u32..6, noise).prop_map(
         |(kind, flags, ours, number, body)| {
             let connection = if ours { 1 } else { 0 };
@@ -190,14 +190,14 @@ fn any_datagram() -> impl Strategy<Value = Bytes> {
 
 proptest! {
     #[test]
-    fn no_answer_to_a_stranger_is_longer_than_his_question(
+    fn no_answer_to_a_client_is_longer_than_its_ping(
         datagrams in prop::collection::vec(any_datagram(), 1..20),
     ) {
         let config = SapConfig { free_half_open: 1, ..SapConfig::standard() };
-        let mut network = Network::new(config, FAIR, 1);
+        let mut network = Network::new(config, CLEAN, 1);
         for bytes in datagrams {
             let now = network.now;
-            network.ends[B].handle_datagram(now, stranger(1), &bytes, true);
+            network.ends[B].handle_datagram(now, client(1), &bytes, true);
             let mut answered = 0;
             while let Some(answer) = network.ends[B].poll_transmit(now) {
                 answered += answer.len();
@@ -207,10 +207,10 @@ proptest! {
     }
 
     #[test]
-    fn nonsense_from_the_other_end_never_panics_nor_runs_away(
+    fn arbitrary_packets_of_the_peer_never_panic_nor_loop(
         datagrams in prop::collection::vec((any_datagram(), 0_u64..200), 1..60),
     ) {
-        let (mut network, [_, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
+        let (mut network, [_, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
         for (bytes, wait) in datagrams {
             let mut bytes = bytes.to_vec();
             if bytes[4..8] == [0, 0, 0, 1] {

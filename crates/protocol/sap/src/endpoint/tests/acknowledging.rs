@@ -1,14 +1,14 @@
-//! When the other end hears of what arrived.
+//! Delays of acknowledgements and reports.
 
 use super::super::*;
-use super::network::{A, B, DELAY, FAIR, Network, SECOND, Weather};
+use super::network::{A, B, CLEAN, DELAY, Impairments, Network, SECOND};
 use crate::message::Mode;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Connected ends that have nothing to say any more.
+/// Returns connected endpoints without packets in flight.
 fn quiet() -> (Network, ConnectionId) {
-    let (mut network, [a, _]) = Network::connected(SapConfig::standard(), FAIR, 1);
+    let (mut network, [a, _]) = Network::connected(SapConfig::standard(), CLEAN, 1);
     network.run(SECOND);
     network.log.clear();
     (network, a)
@@ -19,7 +19,7 @@ fn acks(network: &Network) -> usize {
 }
 
 #[test]
-fn what_comes_in_turn_is_acknowledged_after_the_delay() {
+fn a_packet_in_order_is_acknowledged_after_the_delay() {
     let (mut network, a) = quiet();
     network.send(A, a, Mode::Precise, b"one");
     network.run(DELAY + MS * 9);
@@ -29,11 +29,11 @@ fn what_comes_in_turn_is_acknowledged_after_the_delay() {
 }
 
 #[test]
-fn what_comes_out_of_turn_is_acknowledged_at_once() {
+fn a_packet_out_of_order_is_acknowledged_at_once() {
     let (mut network, a) = quiet();
-    network.weather = Weather { loss: 1.0, ..FAIR };
+    network.impairments = Impairments { loss: 1.0, ..CLEAN };
     network.send(A, a, Mode::Precise, b"lost");
-    network.weather = FAIR;
+    network.impairments = CLEAN;
     network.send(A, a, Mode::Precise, b"two");
     network.run(DELAY);
     assert_eq!(acks(&network), 1);
@@ -50,13 +50,13 @@ fn an_approximate_message_is_reported_after_twice_the_delay() {
 }
 
 #[test]
-fn an_end_that_has_closed_lingers_for_the_repetition_of_the_last_word() {
-    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
+fn a_closed_end_lingers_for_a_retransmitted_fin() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
     network.ends[A].finish(a);
     network.run(SECOND);
     network.ends[B].close(network.now, b);
     network.run(DELAY);
-    // The last word of the other end has just come, and the answer to it may be lost.
+    // The peer's FIN has just arrived, and its acknowledgement may be lost.
     network.ends[A].close(network.now, a);
     network.run(MS * 10);
     assert!(!network.ends[A].is_empty(), "three timeouts have not passed");

@@ -1,21 +1,21 @@
-//! Each bit of a datagram in turn, from the addresses to its last byte.
+//! Inverts each bit of a datagram in turn, from the addresses to its last byte.
 
 use windfall_wire_net::udplite::Coverage;
 use windfall_wire_net::{Addresses, CarrierPacket, UdpLitePacket, UdpLiteRepr, carrier, udplite};
 
 use super::super::*;
-use super::network::{A, B, FAIR, Network, Weather, address};
+use super::network::{A, B, CLEAN, Impairments, Network, address};
 use crate::message::Mode;
 
-/// Bytes of the message, and how many of them are protected.
+/// The length of the message, and of its protected prefix.
 const MESSAGE: usize = 1024;
 const PROTECTED: usize = 100;
-/// Bits of the two addresses.
+/// The number of bits of the two addresses.
 const ADDRESSES: usize = 64;
 
-/// How a datagram travels below SAP.
+/// Encapsulation of a datagram for the layer below SAP.
 type Wrap = fn(&OutgoingDatagram, &Addresses) -> Vec<u8>;
-/// Its data and whether the checksum held; `None` if it is dropped below SAP.
+/// Decapsulation: the payload and the result of the checksum; `None` if it is dropped below SAP.
 type Unwrap = fn(&[u8], &Addresses) -> Option<(Bytes, bool)>;
 
 fn in_udplite(transmit: &OutgoingDatagram, addresses: &Addresses) -> Vec<u8> {
@@ -49,11 +49,11 @@ fn out_of_udp(bytes: &[u8], addresses: &Addresses) -> Option<(Bytes, bool)> {
     Some((Bytes::copy_from_slice(packet.payload()), packet.checksum_holds(addresses, PORTS)))
 }
 
-/// Inverts bit after bit of the addresses and then of the datagram; gives where the protected part
-/// ends, and the bits whose damage cost the datagram.
-fn costly_bits(wrap: Wrap, unwrap: Unwrap) -> (usize, Vec<usize>) {
-    let lost = Weather { loss: 1.0, ..FAIR };
-    // Nothing holds a datagram back, and nothing else is sent.
+/// Inverts bit after bit of the addresses and of the datagram; returns the end of the protected
+/// part, and the bits whose damage causes a drop.
+fn protected_bits(wrap: Wrap, unwrap: Unwrap) -> (usize, Vec<usize>) {
+    let lost = Impairments { loss: 1.0, ..CLEAN };
+    // No datagram is delayed, and no other one is sent.
     let config =
         SapConfig { congestion_control: false, path_discovery: false, ..SapConfig::standard() };
     let (mut network, [a, b]) = Network::connected(config, lost, 1);
@@ -85,9 +85,9 @@ fn costly_bits(wrap: Wrap, unwrap: Unwrap) -> (usize, Vec<usize>) {
 
 //= S0.4
 #[test]
-fn a_wrong_bit_costs_a_datagram_if_and_only_if_it_lies_where_all_must_be_exact() {
+fn a_bit_error_drops_a_datagram_if_and_only_if_the_bit_is_protected() {
     for (wrap, unwrap) in [(in_udplite as Wrap, out_of_udplite as Unwrap), (in_udp, out_of_udp)] {
-        let (protected, costly) = costly_bits(wrap, unwrap);
+        let (protected, costly) = protected_bits(wrap, unwrap);
         // Addresses, the header below, that of SAP, the head of the message, four block checks.
         assert_eq!(protected, ADDRESSES + 8 * (8 + 20 + 8 + 8 + PROTECTED));
         assert_eq!(costly, Vec::from_iter(0..protected));

@@ -1,18 +1,18 @@
-//! Connections from their ping to their end.
+//! The lifecycle of a connection, from its ping to its end.
 
 use windfall_wire_net::sap::{Reason, SapHeader};
 
 use super::super::*;
-use super::network::{A, B, FAIR, Network, SECOND, Weather, address};
+use super::network::{A, B, CLEAN, Impairments, Network, SECOND, address};
 use crate::error::CloseReason;
 use crate::message::{MessageKind, Mode};
 
-const NOBODY: Weather = Weather { loss: 1.0, ..FAIR };
+const DEAD: Impairments = Impairments { loss: 1.0, ..CLEAN };
 
 //= S0.18
 #[test]
-fn a_ping_without_an_answer_fails_in_time_and_leaves_nothing() {
-    let mut network = Network::new(SapConfig::standard(), NOBODY, 1);
+fn a_ping_without_an_answer_times_out_and_frees_its_memory() {
+    let mut network = Network::new(SapConfig::standard(), DEAD, 1);
     let a = network.ends[A].connect(network.now, address(B));
     network.run(Duration::from_millis(4900));
     assert!(network.events[A].is_empty() && network.sent(A, SapKind::Ping).len() > 3);
@@ -25,10 +25,11 @@ fn a_ping_without_an_answer_fails_in_time_and_leaves_nothing() {
 
 //= S0.18
 #[test]
-fn lost_pings_and_accepts_are_repeated() {
+fn lost_pings_and_accepts_are_retransmitted() {
     for seed in 0..50 {
-        let weather = Weather { loss: 0.3, ..FAIR };
-        let mut network = Network::new(SapConfig::standard(), weather, seed);
+        // Five pings in five seconds: all fail in one of 4000 attempts.
+        let impairments = Impairments { loss: 0.1, ..CLEAN };
+        let mut network = Network::new(SapConfig::standard(), impairments, seed);
         let a = network.ends[A].connect(network.now, address(B));
         network.run(Duration::from_secs(5));
         assert!(network.happened(A, &SapEvent::Connected), "seed {seed}");
@@ -40,8 +41,8 @@ fn lost_pings_and_accepts_are_repeated() {
 }
 
 #[test]
-fn nobody_listens() {
-    let mut network = Network::new(SapConfig::standard(), FAIR, 1);
+fn a_host_that_does_not_listen_refuses() {
+    let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
     network.ends[B].listen(false);
     network.ends[A].connect(network.now, address(B));
     network.run(SECOND);
@@ -49,8 +50,8 @@ fn nobody_listens() {
 }
 
 #[test]
-fn a_listener_of_another_version_is_named() {
-    let mut network = Network::new(SapConfig::standard(), NOBODY, 1);
+fn a_listener_of_another_version_is_reported() {
+    let mut network = Network::new(SapConfig::standard(), DEAD, 1);
     let a = network.ends[A].connect(network.now, address(B));
     network.run(SECOND);
     let header =
@@ -61,14 +62,14 @@ fn a_listener_of_another_version_is_named() {
     network.drain();
     let error = CloseReason::Refused(Reason::Version);
     assert!(network.happened(A, &SapEvent::Closed(error)), "{:?}", network.events);
-    assert_eq!(error.to_string(), "the other end refused: it speaks another version of SAP");
+    assert_eq!(error.to_string(), "the peer refused: it speaks another version of SAP");
 }
 
 //= S0.19
 #[test]
-fn both_directions_end_apart_and_nothing_before_the_end_is_lost() {
-    let weather = Weather { loss: 0.2, mtu: 1500, ..FAIR };
-    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), weather, 5);
+fn both_directions_end_independently_and_without_loss() {
+    let impairments = Impairments { loss: 0.2, mtu: 1500, ..CLEAN };
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), impairments, 5);
     for _ in 0..100 {
         network.send(A, a, Mode::Precise, b"one of hundred");
         network.send(A, a, Mode::Approximate { protected: 0 }, b"perhaps");
@@ -93,8 +94,8 @@ fn both_directions_end_apart_and_nothing_before_the_end_is_lost() {
 
 //= S0.19
 #[test]
-fn a_close_ends_in_time_though_nobody_answers() {
-    let (mut network, [a, _]) = Network::connected(SapConfig::standard(), NOBODY, 1);
+fn a_close_ends_in_time_without_an_answer() {
+    let (mut network, [a, _]) = Network::connected(SapConfig::standard(), DEAD, 1);
     network.send(A, a, Mode::Precise, b"into the void");
     network.ends[A].close(network.now, a);
     network.run(Duration::from_millis(3100));
@@ -103,9 +104,9 @@ fn a_close_ends_in_time_though_nobody_answers() {
 
 //= S0.19
 #[test]
-fn a_close_takes_as_long_as_something_gets_on() {
+fn a_close_lasts_as_long_as_there_is_progress() {
     // One message for each round trip of 10 ms.
-    let (mut network, [a, b]) = Network::connected(SapConfig::paper(), FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::paper(), CLEAN, 1);
     for _ in 0..1000 {
         network.send(A, a, Mode::Precise, &[7; 1000]);
     }
@@ -119,8 +120,8 @@ fn a_close_takes_as_long_as_something_gets_on() {
 }
 
 #[test]
-fn what_was_not_delivered_is_known_after_the_end() {
-    let (mut network, [a, _]) = Network::connected(SapConfig::standard(), NOBODY, 1);
+fn undelivered_messages_are_known_after_the_end() {
+    let (mut network, [a, _]) = Network::connected(SapConfig::standard(), DEAD, 1);
     network.send(A, a, Mode::Precise, &[1; 1000]);
     network.send(A, a, Mode::Precise, &[2; 500]);
     network.ends[A].abort(a, CloseReason::TimedOut);
@@ -129,8 +130,8 @@ fn what_was_not_delivered_is_known_after_the_end() {
 }
 
 #[test]
-fn a_close_before_the_other_end_has_finished_resets_it() {
-    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
+fn a_close_before_the_peer_has_finished_resets_it() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
     network.ends[A].close(network.now, a);
     network.run(SECOND);
     let kinds: Vec<_> = network.events[B].iter().map(|(_, event)| event.clone()).collect();
@@ -140,11 +141,11 @@ fn a_close_before_the_other_end_has_finished_resets_it() {
 }
 
 #[test]
-fn a_peer_that_vanishes_is_noticed() {
-    let (mut network, [a, _]) = Network::connected(SapConfig::standard(), NOBODY, 1);
+fn a_vanished_peer_is_detected() {
+    let (mut network, [a, _]) = Network::connected(SapConfig::standard(), DEAD, 1);
     network.run(Duration::from_secs(62));
     assert!(network.happened(A, &SapEvent::Closed(CloseReason::TimedOut)));
-    assert!(network.sent(A, SapKind::Probe).len() > 3, "it was asked first");
+    assert!(network.sent(A, SapKind::Probe).len() > 3, "it was probed first");
     network.ends[A].close(network.now, a);
     network.drain();
     assert!(network.ends[A].is_empty());
@@ -152,7 +153,7 @@ fn a_peer_that_vanishes_is_noticed() {
 
 #[test]
 fn a_quiet_connection_is_kept_alive() {
-    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
     network.run(Duration::from_secs(300));
     network.send(A, a, Mode::Precise, b"still here");
     network.run(SECOND);
@@ -161,16 +162,16 @@ fn a_quiet_connection_is_kept_alive() {
 
 //= S0.56
 #[test]
-fn what_is_too_damaged_can_be_asked_for_again() {
-    let weather = Weather { loss: 0.3, mtu: 1500, ..FAIR };
-    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
+fn damaged_ranges_can_be_repaired() {
+    let impairments = Impairments { loss: 0.3, mtu: 1500, ..CLEAN };
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
     let data: Vec<u8> = (0..600).map(|byte| byte as u8).collect();
     network.send(A, a, Mode::Approximate { protected: 0 }, &data);
     network.run(SECOND);
     let number = network.receive(B, b)[0].number;
-    network.weather = weather;
-    network.ends[B].repair(b, 0, number, &[10..20, 256..512]).expect("it stands");
-    network.ends[B].repair(b, 0, 99, &[0..5, 9..10]).expect("it stands");
+    network.impairments = impairments;
+    network.ends[B].repair(b, 0, number, &[10..20, 256..512]).expect("it is open");
+    network.ends[B].repair(b, 0, 99, &[0..5, 9..10]).expect("it is open");
     network.run(Duration::from_secs(5));
     let mut repairs = network.receive(B, b);
     repairs.sort_by_key(|repair| repair.number);
@@ -183,16 +184,16 @@ fn what_is_too_damaged_can_be_asked_for_again() {
 }
 
 #[test]
-fn streams_do_not_wait_for_each_other() {
-    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
+fn streams_do_not_block_each_other() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
     let send = |network: &mut Network, stream, text: &'static [u8]| {
         let message = Message { stream, ..Message::new(Mode::Precise, text) };
         network.ends[A].send(a, &message).expect("there is room");
         network.drain();
     };
-    network.weather = NOBODY;
+    network.impairments = DEAD;
     send(&mut network, 1, b"lost at first");
-    network.weather = FAIR;
+    network.impairments = CLEAN;
     send(&mut network, 2, b"overtakes");
     network.run(Duration::from_millis(7));
     assert_eq!(network.receive(B, b)[0].stream, 2);
@@ -202,8 +203,8 @@ fn streams_do_not_wait_for_each_other() {
 
 #[test]
 fn messages_may_grow_as_far_as_the_path_allows() {
-    let weather = Weather { mtu: 1460, ..FAIR };
-    let mut network = Network::new(SapConfig::standard(), weather, 1);
+    let impairments = Impairments { mtu: 1460, ..CLEAN };
+    let mut network = Network::new(SapConfig::standard(), impairments, 1);
     let a = network.ends[A].connect(network.now, address(B));
     network.run(Duration::from_secs(3));
     let most = network.ends[A].max_message(a);
@@ -217,10 +218,10 @@ fn messages_may_grow_as_far_as_the_path_allows() {
 }
 
 #[test]
-fn a_reader_that_stops_stops_its_sender_and_loses_nothing() {
+fn a_full_receive_buffer_stops_the_sender_without_loss() {
     let config =
         SapConfig { receive_buffer: 20_000, send_buffer: 1 << 20, ..SapConfig::standard() };
-    let (mut network, [a, b]) = Network::connected(config, FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(config, CLEAN, 1);
     for _ in 0..400 {
         network.send(A, a, Mode::Precise, &[9; 1000]);
     }

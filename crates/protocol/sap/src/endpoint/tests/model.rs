@@ -1,34 +1,34 @@
-//! A connection against a model of it, the table of states in docs/sap.md: an arm for each row.
+//! A connection against its model, the table of states in docs/sap.md: one arm for each row.
 
 use proptest::prelude::*;
 
 use windfall_wire_net::sap::Reason;
 
 use super::super::*;
-use super::network::{A, B, FAIR, Network, SECOND, Weather, address};
+use super::network::{A, B, CLEAN, Impairments, Network, SECOND, address};
 use crate::message::Mode;
 
-/// What an application or the network does; a second passes after each.
+/// An action of an application or of the network, followed by one second.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Send(usize),
     Finish(usize),
     Close(usize),
     Abort(usize),
-    /// The path goes dead for 63 seconds, and works again.
+    /// The path loses everything for 63 seconds.
     Silence,
     Wait,
 }
 
-/// One end as the table has it.
+/// The state of one end, as in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct End {
-    /// It has said that it sends no more, and the other end knows.
+    /// Its FIN was acknowledged.
     finished: bool,
     closed: bool,
-    /// The application has let go of it.
+    /// The application has closed it.
     released: bool,
-    /// Messages that have arrived here.
+    /// The number of messages received.
     arrived: usize,
 }
 
@@ -36,7 +36,7 @@ struct End {
 struct Model([End; 2]);
 
 impl Model {
-    /// What the step leads to; whether a message is taken.
+    /// Applies the step; returns whether a message is accepted.
     fn step(&mut self, step: Step) -> bool {
         match step {
             Step::Send(by) => {
@@ -47,7 +47,7 @@ impl Model {
             Step::Finish(by) => self.0[by].finished = true,
             Step::Close(by) => self.close(by),
             Step::Abort(by) => {
-                // The word of it is the reset, if there is somebody to hear it.
+                // The reset informs the peer, if the connection is still open there.
                 self.0[by].closed = true;
                 self.0[1 - by].closed = true;
             }
@@ -55,7 +55,7 @@ impl Model {
             Step::Wait => {}
         }
         if self.0[A].finished && self.0[B].finished {
-            // Both know: they linger for three timeouts, less than a second.
+            // Both have finished: they linger for three timeouts, less than a second.
             self.0.iter_mut().for_each(|end| end.closed = true);
         }
         false
@@ -67,7 +67,7 @@ impl Model {
             return;
         }
         self.0[by] = End { finished: true, closed: true, released: true, ..self.0[by] };
-        // The other end learns of it: of the end of this direction, and of the reset.
+        // The peer receives the FIN and the reset.
         self.0[1 - by].closed = true;
     }
 }
@@ -84,7 +84,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..12)
 }
 
-/// Does the step at the real endpoints; whether a message was taken.
+/// Applies the step to the endpoints; returns whether a message was accepted.
 fn perform(network: &mut Network, ids: [ConnectionId; 2], step: Step) -> bool {
     let now = network.now;
     let taken = match step {
@@ -105,9 +105,9 @@ fn perform(network: &mut Network, ids: [ConnectionId; 2], step: Step) -> bool {
             false
         }
         Step::Silence => {
-            network.weather = Weather { loss: 1.0, ..FAIR };
+            network.impairments = Impairments { loss: 1.0, ..CLEAN };
             network.run(SECOND * 63);
-            network.weather = FAIR;
+            network.impairments = CLEAN;
             false
         }
         Step::Wait => false,
@@ -118,8 +118,8 @@ fn perform(network: &mut Network, ids: [ConnectionId; 2], step: Step) -> bool {
 
 proptest! {
     #[test]
-    fn a_connection_does_what_its_table_says(steps in steps()) {
-        let (mut network, ids) = Network::connected(SapConfig::standard(), FAIR, 1);
+    fn a_connection_follows_its_table_of_states(steps in steps()) {
+        let (mut network, ids) = Network::connected(SapConfig::standard(), CLEAN, 1);
         let mut model = Model::default();
         let mut arrived = [0; 2];
         for step in steps {
@@ -148,14 +148,14 @@ proptest! {
     }
 }
 
-/// A ping meets whatever may stand at the other end: a listener, nobody, a dead path.
+/// Sends pings to a listener, to a host that does not listen, and over a dead path.
 #[test]
-fn a_ping_leads_where_its_table_says() {
+fn a_ping_follows_its_table_of_states() {
     for (listens, loss, open, refused) in
         [(true, 0.0, true, false), (false, 0.0, false, true), (true, 1.0, false, false)]
     {
-        let weather = Weather { loss, ..FAIR };
-        let mut network = Network::new(SapConfig::standard(), weather, 1);
+        let impairments = Impairments { loss, ..CLEAN };
+        let mut network = Network::new(SapConfig::standard(), impairments, 1);
         network.ends[B].listen(listens);
         let id = network.ends[A].connect(network.now, address(B));
         network.run(SECOND * 6);

@@ -1,4 +1,4 @@
-//! Two endpoints and a network between them that is as bad as a test wants.
+//! Two endpoints and an impaired network between them.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,31 @@ use windfall_base::{Probability, Seed, Stream};
 use super::super::*;
 use crate::message::Mode;
 
-/// How bad the network is.
+/// The impairments of the network.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Weather {
-    /// Datagrams that vanish.
+pub(super) struct Impairments {
+    /// The fraction of datagrams that are lost.
     pub(super) loss: f64,
-    /// Datagrams with inverted bits, which reach the endpoint as if no checksum below had looked.
+    /// The fraction of datagrams with inverted bits, which no lower layer detects.
     pub(super) damage: f64,
-    /// Bytes at the front that escape damage.
-    pub(super) spared: usize,
-    /// Datagrams that arrive twice.
-    pub(super) doubled: f64,
-    /// Datagrams that come up to 20 ms later than the others.
-    pub(super) late: f64,
-    /// Longer datagrams vanish.
+    /// The number of bytes at the front that are never damaged.
+    pub(super) intact_prefix: usize,
+    /// The fraction of datagrams that arrive twice.
+    pub(super) duplication: f64,
+    /// The fraction of datagrams that are delayed by up to 20 ms.
+    pub(super) reordering: f64,
+    /// The length above which datagrams are lost.
     pub(super) mtu: usize,
 }
 
-pub(super) const FAIR: Weather =
-    Weather { loss: 0.0, damage: 0.0, spared: 0, doubled: 0.0, late: 0.0, mtu: 65_535 };
+pub(super) const CLEAN: Impairments = Impairments {
+    loss: 0.0,
+    damage: 0.0,
+    intact_prefix: 0,
+    duplication: 0.0,
+    reordering: 0.0,
+    mtu: 65_535,
+};
 
 /// The delay of the path in one direction.
 pub(super) const DELAY: Duration = Duration::from_millis(5);
@@ -41,30 +47,30 @@ pub(super) fn address(end: usize) -> SocketAddr {
 /// Two endpoints, of which `B` listens.
 pub(super) struct Network {
     pub(super) ends: [SapEndpoint; 2],
-    pub(super) weather: Weather,
+    pub(super) impairments: Impairments,
     pub(super) now: Instant,
-    /// When each datagram arrives, where, from whom, and what it is.
-    flying: BTreeMap<(Instant, u64), (usize, SocketAddr, Bytes)>,
+    /// Arrival time, receiver, sender and bytes of each datagram.
+    in_flight: BTreeMap<(Instant, u64), (usize, SocketAddr, Bytes)>,
     sent: u64,
     stream: Stream,
-    /// What happened at each end.
+    /// The events of each end.
     pub(super) events: [Vec<(ConnectionId, SapEvent)>; 2],
-    /// Every datagram sent, and by whom.
+    /// Every datagram sent, with its sender.
     pub(super) log: Vec<(usize, OutgoingDatagram)>,
 }
 
 impl Network {
-    pub(super) fn new(config: SapConfig, weather: Weather, seed: u64) -> Self {
+    pub(super) fn new(config: SapConfig, impairments: Impairments, seed: u64) -> Self {
         let mut ends =
             [1, 2].map(|key| SapEndpoint::new(config, Secret::new([key ^ seed as u8; 32])));
         ends[B].listen(true);
         Self {
             ends,
-            weather,
+            impairments,
             now: Instant::START + Duration::from_secs(100),
-            flying: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             sent: 0,
-            stream: Stream::new(Seed(seed), "weather"),
+            stream: Stream::new(Seed(seed), "path"),
             events: [Vec::new(), Vec::new()],
             log: Vec::new(),
         }
@@ -73,14 +79,14 @@ impl Network {
     /// Two connected endpoints, and the names that they have for their connection.
     pub(super) fn connected(
         config: SapConfig,
-        weather: Weather,
+        impairments: Impairments,
         seed: u64,
     ) -> (Self, [ConnectionId; 2]) {
-        let mut network = Self::new(config, FAIR, seed);
+        let mut network = Self::new(config, CLEAN, seed);
         let a = network.ends[A].connect(network.now, address(B));
         network.run(Duration::from_millis(100));
         let b = network.accepted().expect("it was accepted");
-        network.weather = weather;
+        network.impairments = impairments;
         (network, [a, b])
     }
 
@@ -107,7 +113,7 @@ impl Network {
         }
     }
 
-    /// What both ends have to send flies or vanishes.
+    /// Sends the datagrams of both ends, and loses some.
     fn transmit(&mut self) {
         for end in [A, B] {
             for round in 0.. {
@@ -123,23 +129,24 @@ impl Network {
     }
 
     fn fly(&mut self, to: usize, transmit: &OutgoingDatagram) {
-        let Weather { loss, damage, spared, doubled, late, mtu } = self.weather;
-        for _ in 0..=u8::from(self.chance(doubled)) {
+        let Impairments { loss, damage, intact_prefix, duplication, reordering, mtu } =
+            self.impairments;
+        for _ in 0..=u8::from(self.chance(duplication)) {
             let mut bytes = transmit.to_bytes().to_vec();
             if self.chance(loss) || bytes.len() > mtu {
                 continue;
             }
-            if self.chance(damage) && spared < bytes.len() {
+            if self.chance(damage) && intact_prefix < bytes.len() {
                 for _ in 0..=self.stream.below(8) {
-                    let range = 8 * (bytes.len() - spared) as u64;
-                    let bit = 8 * spared + self.stream.below(range) as usize;
+                    let range = 8 * (bytes.len() - intact_prefix) as u64;
+                    let bit = 8 * intact_prefix + self.stream.below(range) as usize;
                     bytes[bit / 8] ^= 0x80 >> (bit % 8);
                 }
             }
-            let extra = if self.chance(late) { self.stream.below(20_000) } else { 0 };
+            let extra = if self.chance(reordering) { self.stream.below(20_000) } else { 0 };
             let at = self.now + DELAY + Duration::from_micros(extra);
             self.sent += 1;
-            self.flying.insert((at, self.sent), (to, address(1 - to), bytes.into()));
+            self.in_flight.insert((at, self.sent), (to, address(1 - to), bytes.into()));
         }
     }
 
@@ -149,10 +156,11 @@ impl Network {
         self.drain();
         loop {
             let timers = self.ends.iter().filter_map(|end| Some(end.poll_timeout()?.0));
-            let next = self.flying.keys().next().map(|key| key.0).into_iter().chain(timers).min();
+            let next =
+                self.in_flight.keys().next().map(|key| key.0).into_iter().chain(timers).min();
             let Some(next) = next.filter(|next| *next <= end) else { break };
             self.now = next;
-            while let Some(entry) = self.flying.first_entry().filter(|it| it.key().0 <= next) {
+            while let Some(entry) = self.in_flight.first_entry().filter(|it| it.key().0 <= next) {
                 let (to, from, bytes) = entry.remove();
                 self.ends[to].handle_datagram(next, from, &bytes, true);
                 self.transmit();

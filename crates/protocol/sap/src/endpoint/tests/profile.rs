@@ -1,13 +1,13 @@
-//! What sets the two profiles apart.
+//! Differences between the two profiles.
 
 use super::super::*;
-use super::network::{A, B, DELAY, FAIR, Network, SECOND, Weather, address};
+use super::network::{A, B, CLEAN, DELAY, Impairments, Network, SECOND, address};
 use crate::message::{Integrity, Mode};
 
-/// Sends as much as possible for `span` and counts the bytes that arrive.
-fn bulk(config: SapConfig, weather: Weather, span: Duration) -> usize {
+/// Sends as much as possible for `span` and returns the number of bytes that arrive.
+fn bulk(config: SapConfig, impairments: Impairments, span: Duration) -> usize {
     let config = SapConfig { send_buffer: 1_000_000, ..config };
-    let (mut network, [a, b]) = Network::connected(config, weather, 3);
+    let (mut network, [a, b]) = Network::connected(config, impairments, 3);
     let end = network.now + span;
     let mut bytes = 0;
     while network.now < end {
@@ -23,20 +23,20 @@ fn bulk(config: SapConfig, weather: Weather, span: Duration) -> usize {
 
 //= S0.24
 #[test]
-fn the_paper_profile_has_one_message_outstanding_and_the_standard_profile_many() {
+fn the_paper_profile_has_one_message_in_flight_and_the_standard_profile_many() {
     let span = Duration::from_secs(2);
-    let paper = bulk(SapConfig::paper(), FAIR, span);
+    let paper = bulk(SapConfig::paper(), CLEAN, span);
     let rounds = (span.as_nanos() / (DELAY * 2).as_nanos()) as usize;
     assert!((rounds - 5..=rounds + 5).contains(&(paper / 1000)), "{paper} in {rounds} rounds");
-    let standard = bulk(SapConfig::standard(), Weather { mtu: 1500, ..FAIR }, span);
+    let standard = bulk(SapConfig::standard(), Impairments { mtu: 1500, ..CLEAN }, span);
     assert!(standard > 20 * paper, "{standard} against {paper}");
 }
 
 //= S0.24
 #[test]
-fn the_paper_profile_waits_no_longer_after_each_repetition() {
+fn the_paper_profile_does_not_back_off() {
     let (mut network, [a, _]) =
-        Network::connected(SapConfig::paper(), Weather { loss: 1.0, ..FAIR }, 1);
+        Network::connected(SapConfig::paper(), Impairments { loss: 1.0, ..CLEAN }, 1);
     network.send(A, a, Mode::Precise, b"again");
     network.run(SECOND);
     let sent = network.sent(A, SapKind::Data).len();
@@ -44,20 +44,20 @@ fn the_paper_profile_waits_no_longer_after_each_repetition() {
 }
 
 #[test]
-fn damage_is_repeated_and_does_not_slow_the_sender_down() {
+fn damaged_messages_are_retransmitted_and_the_window_stays() {
     let span = SECOND / 3;
-    let weather = Weather { mtu: 1500, spared: 20, ..FAIR };
-    let clean = bulk(SapConfig::standard(), weather, span);
-    let damaged = bulk(SapConfig::standard(), Weather { damage: 0.1, ..weather }, span);
-    let lossy = bulk(SapConfig::standard(), Weather { loss: 0.1, ..weather }, span);
-    assert!(2 * damaged > clean, "{damaged} of {clean}, where a tenth goes twice");
+    let impairments = Impairments { mtu: 1500, intact_prefix: 20, ..CLEAN };
+    let clean = bulk(SapConfig::standard(), impairments, span);
+    let damaged = bulk(SapConfig::standard(), Impairments { damage: 0.1, ..impairments }, span);
+    let lossy = bulk(SapConfig::standard(), Impairments { loss: 0.1, ..impairments }, span);
+    assert!(2 * damaged > clean, "{damaged} of {clean}, where a tenth is sent twice");
     assert!(damaged > 2 * lossy, "{damaged} damaged, {lossy} lost");
 }
 
 #[test]
-fn what_the_link_knows_of_damage_is_told_where_no_check_is_carried() {
-    let (mut network, [a, b]) = Network::connected(SapConfig::paper(), FAIR, 1);
-    network.weather = Weather { loss: 1.0, ..FAIR };
+fn damage_found_by_the_link_marks_messages_without_checks() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::paper(), CLEAN, 1);
+    network.impairments = Impairments { loss: 1.0, ..CLEAN };
     let mut integrity = |damaged: bool| {
         network.send(A, a, Mode::Approximate { protected: 100 }, &[7; 600]);
         let bytes = network.sent(A, SapKind::Data).pop().expect("it was sent").to_bytes();
@@ -77,13 +77,13 @@ fn what_the_link_knows_of_damage_is_told_where_no_check_is_carried() {
 
 #[test]
 fn a_few_long_messages_are_acknowledged_before_the_delay_is_over() {
-    let weather = Weather { mtu: 1 << 16, ..FAIR };
-    let (mut network, [a, _]) = Network::connected(SapConfig::standard(), weather, 1);
+    let impairments = Impairments { mtu: 1 << 16, ..CLEAN };
+    let (mut network, [a, _]) = Network::connected(SapConfig::standard(), impairments, 1);
     network.run(SECOND);
     let acknowledged = |network: &Network| network.sent(B, SapKind::Ack).len();
     let before = acknowledged(&network);
     for count in [2, 1] {
-        assert_eq!(acknowledged(&network), before, "fewer than 128 KB can wait");
+        assert_eq!(acknowledged(&network), before, "less than 128 KB may wait");
         (0..count).for_each(|_| network.send(A, a, Mode::Precise, &[7; 60_000]));
         network.run(DELAY + DELAY / 5);
     }

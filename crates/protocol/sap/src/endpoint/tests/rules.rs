@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::*;
-use super::network::{A, B, FAIR, Network, SECOND, Weather, address};
+use super::network::{A, B, CLEAN, Impairments, Network, SECOND, address};
 use crate::message::{Integrity, MessageKind, Mode};
 
 const APPROXIMATE: Mode = Mode::Approximate { protected: 0 };
@@ -11,7 +11,7 @@ const APPROXIMATE: Mode = Mode::Approximate { protected: 0 };
 //= S0.2
 #[test]
 fn rule_1_a_unit_of_data_is_precise_or_approximate() {
-    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
     network.send(A, a, Mode::Precise, b"exact");
     network.send(A, a, APPROXIMATE, b"about");
     network.run(SECOND);
@@ -26,13 +26,14 @@ fn rule_1_a_unit_of_data_is_precise_or_approximate() {
 //= S0.2
 //= S0.3
 #[test]
-fn rule_2_precise_data_carry_what_confirms_them() {
-    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
+fn rule_2_precise_data_carry_their_check() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
     network.send(A, a, Mode::Precise, &[7; 500]);
     let precise = network.sent(A, SapKind::Data)[0].clone();
     assert_eq!(precise.coverage(), 0, "UDP-Lite covers all of it");
     let good = precise.to_bytes();
-    let (mut taken, now) = (Vec::new(), network.now);
+    let mut taken = Vec::new();
+    let now = network.now;
     for bit in 0..good.len() * 8 {
         let mut damaged = good.to_vec();
         damaged[bit / 8] ^= 0x80 >> (bit % 8);
@@ -46,15 +47,15 @@ fn rule_2_precise_data_carry_what_confirms_them() {
 
 //= S0.2
 #[test]
-fn rule_3_what_is_known_of_approximate_data_never_costs_them() {
-    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
+fn rule_3_checks_of_approximate_data_never_drop_them() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
     network.send(A, a, APPROXIMATE, &[7; 600]);
     let transmit = network.sent(A, SapKind::Data)[0].clone();
     let mut bytes = transmit.to_bytes().to_vec();
     bytes[transmit.exact..].iter_mut().for_each(|byte| *byte = !*byte);
     let now = network.now;
     network.ends[B].handle_datagram(now, address(A), &bytes.into(), true);
-    let received = network.ends[B].receive(now, b).expect("every bit of it wrong, and here");
+    let received = network.ends[B].receive(now, b).expect("it arrives with every bit inverted");
     assert_eq!(received.data, vec![!7; 600]);
     let whole = 0..600;
     assert_eq!(received.integrity, Integrity::Suspect(vec![whole]));
@@ -64,7 +65,7 @@ fn rule_3_what_is_known_of_approximate_data_never_costs_them() {
 //= S0.3
 #[test]
 fn rule_4_one_transmission_may_hold_both_and_marks_them() {
-    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
     network.send(A, a, Mode::Approximate { protected: 100 }, &[7; 600]);
     let transmit = network.sent(A, SapKind::Data)[0].clone();
     assert_eq!(usize::from(transmit.coverage()), 8 + transmit.exact);
@@ -78,10 +79,10 @@ fn rule_4_one_transmission_may_hold_both_and_marks_them() {
 //= S0.22
 //= S0.75
 #[test]
-fn rule_5_only_precise_data_are_acknowledged_repeated_and_ordered() {
-    let everything_lost = Weather { loss: 1.0, ..FAIR };
+fn rule_5_only_precise_data_are_acknowledged_retransmitted_and_ordered() {
+    let everything_lost = Impairments { loss: 1.0, ..CLEAN };
     let (mut network, [a, b]) = Network::connected(SapConfig::paper(), everything_lost, 1);
-    // A protected prefix does not make a message precise: it is not repeated either.
+    // A protected prefix does not make a message precise: it is not retransmitted either.
     network.send(A, a, Mode::Approximate { protected: 10 }, b"about, with an exact beginning");
     network.send(A, a, Mode::Precise, b"exact");
     network.run(SECOND);
@@ -91,11 +92,11 @@ fn rule_5_only_precise_data_are_acknowledged_repeated_and_ordered() {
     };
     assert_eq!(copies(1), 1);
     assert!(copies(0) > 5);
-    network.weather = FAIR;
+    network.impairments = CLEAN;
     let acks = network.sent(B, SapKind::Ack).len();
     network.send(A, a, APPROXIMATE, b"about");
     network.run(Duration::from_millis(8));
-    assert_eq!(network.sent(B, SapKind::Ack).len(), acks, "nobody waits for word of it");
+    assert_eq!(network.sent(B, SapKind::Ack).len(), acks, "it needs no acknowledgement");
     network.run(SECOND);
     assert!(network.sent(B, SapKind::Ack).len() > acks);
     let data: Vec<_> = network.receive(B, b).into_iter().map(|it| it.data).collect();
@@ -106,10 +107,10 @@ fn rule_5_only_precise_data_are_acknowledged_repeated_and_ordered() {
 //= S0.3
 #[test]
 fn rule_6_control_is_precise() {
-    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), FAIR, 1);
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
     network.send(A, a, APPROXIMATE, &[7; 600]);
     network.run(SECOND);
-    network.ends[B].repair(b, 0, 0, &[0..10, 30..40]).expect("it stands");
+    network.ends[B].repair(b, 0, 0, &[0..10, 30..40]).expect("it is open");
     network.ends[A].finish(a);
     network.run(SECOND);
     network.ends[B].close(network.now, b);
@@ -128,20 +129,20 @@ fn rule_6_control_is_precise() {
     }
 }
 
-fn any_weather() -> impl Strategy<Value = (Weather, u64)> {
+fn any_impairments() -> impl Strategy<Value = (Impairments, u64)> {
     (0.0..0.3, 0.0..0.2, 0.0..0.2, 0.0..0.3, any::<u64>()).prop_map(
-        |(loss, damage, doubled, late, seed)| {
-            (Weather { loss, damage, doubled, late, mtu: 1500, ..FAIR }, seed)
+        |(loss, damage, duplication, reordering, seed)| {
+            (Impairments { loss, damage, duplication, reordering, mtu: 1500, ..CLEAN }, seed)
         },
     )
 }
 
-fn exact_and_in_order(config: SapConfig, weather: Weather, seed: u64) {
-    let (network, ids) = Network::connected(config, weather, seed);
+fn exact_and_in_order(config: SapConfig, impairments: Impairments, seed: u64) {
+    let (network, ids) = Network::connected(config, impairments, seed);
     exact_and_in_order_in(network, ids);
 }
 
-/// Sends messages of both kinds both ways, and looks at what arrives.
+/// Sends messages of both kinds both ways, and checks those that arrive.
 pub(super) fn exact_and_in_order_in(mut network: Network, [a, b]: [ConnectionId; 2]) {
     let message = |number: u32| vec![number as u8; 1 + (number as usize * 37) % 1000];
     for number in 0..60 {
@@ -162,7 +163,7 @@ pub(super) fn exact_and_in_order_in(mut network: Network, [a, b]: [ConnectionId;
                     assert_eq!(received.data.len(), message(received.number).len());
                     assert_eq!(received.data[0], received.number as u8, "the protected byte");
                 }
-                MessageKind::Repair => panic!("nobody asked"),
+                MessageKind::Repair => panic!("no repair was requested"),
             }
         }
         assert_eq!(next, 60, "all of them arrive at end {end}; {:?}", network.events);
@@ -175,18 +176,25 @@ proptest! {
     //= S0.2
     //= S0.22
     #[test]
-    fn precise_data_arrive_exact_and_in_order_in_any_weather((weather, seed) in any_weather()) {
-        exact_and_in_order(SapConfig::standard(), weather, seed);
-        exact_and_in_order(SapConfig::paper(), weather, seed);
+    fn precise_data_survive_any_network((impairments, seed) in any_impairments()) {
+        exact_and_in_order(SapConfig::standard(), impairments, seed);
+        exact_and_in_order(SapConfig::paper(), impairments, seed);
     }
 }
 
 //= S0.22
 #[test]
-fn they_do_in_the_worst() {
-    let weather = Weather { loss: 0.3, damage: 0.2, doubled: 0.2, late: 0.3, mtu: 1500, ..FAIR };
+fn precise_data_survive_the_worst_network() {
+    let impairments = Impairments {
+        loss: 0.3,
+        damage: 0.2,
+        duplication: 0.2,
+        reordering: 0.3,
+        mtu: 1500,
+        ..CLEAN
+    };
     for seed in 0..10 {
-        exact_and_in_order(SapConfig::standard(), weather, seed);
-        exact_and_in_order(SapConfig::paper(), weather, seed);
+        exact_and_in_order(SapConfig::standard(), impairments, seed);
+        exact_and_in_order(SapConfig::paper(), impairments, seed);
     }
 }

@@ -1,18 +1,18 @@
-//! Connections between ends that share a key.
+//! Encrypted connections.
 
 use windfall_wire_net::sap::{HEADER_LEN, Reason, SapAccept, SapHeader};
 
 use super::super::*;
-use super::network::{A, B, FAIR, Network, SECOND, Weather, address};
+use super::network::{A, B, CLEAN, Impairments, Network, SECOND, address};
 use super::rules::exact_and_in_order_in;
 use crate::message::{Integrity, Mode};
 
 const KEY: SharedKey = SharedKey::new([0x4b; 32]);
 const APPROXIMATE: Mode = Mode::Approximate { protected: 4 };
 
-/// Two ends with these keys, of which one asks the other.
-fn asking(keys: [Option<SharedKey>; 2]) -> (Network, ConnectionId) {
-    let mut network = Network::new(SapConfig::standard(), FAIR, 1);
+/// Creates two ends with these keys, of which one connects to the other.
+fn connecting(keys: [Option<SharedKey>; 2]) -> (Network, ConnectionId) {
+    let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
     for (end, key) in network.ends.iter_mut().zip(keys) {
         key.into_iter().for_each(|key| end.set_key(key));
     }
@@ -21,14 +21,14 @@ fn asking(keys: [Option<SharedKey>; 2]) -> (Network, ConnectionId) {
 }
 
 fn connected() -> (Network, [ConnectionId; 2]) {
-    let (mut network, a) = asking([Some(KEY); 2]);
+    let (mut network, a) = connecting([Some(KEY); 2]);
     network.run(SECOND / 10);
     let b = network.accepted().expect("the keys agree");
     (network, [a, b])
 }
 
 #[test]
-fn nobody_on_the_way_sees_a_word() {
+fn no_plaintext_is_on_the_path() {
     let (mut network, [a, b]) = connected();
     let mixed = b"head: and the approximate words".repeat(20);
     network.send(A, a, Mode::Precise, b"the precise words");
@@ -43,30 +43,31 @@ fn nobody_on_the_way_sees_a_word() {
 }
 
 #[test]
-fn a_seal_takes_its_room_from_the_messages_at_both_ends() {
+fn encryption_shortens_the_longest_message_at_both_ends() {
     let longest = |keys| {
-        let (mut network, a) = asking(keys);
+        let (mut network, a) = connecting(keys);
         network.run(SECOND);
         let b = network.accepted().expect("the keys agree");
         [network.ends[A].max_message(a), network.ends[B].max_message(b)]
     };
-    let (open, sealed) = (longest([None, None]), longest([Some(KEY); 2]));
+    let open = longest([None, None]);
+    let sealed = longest([Some(KEY); 2]);
     assert_eq!(open[A], open[B]);
-    // The tag of the seal, and what that saves in checks of blocks.
+    // The authentication tag less the block checks that it replaces.
     assert_eq!(sealed[A], sealed[B]);
     let tag = open[A] - sealed[A];
     assert!((14..=16).contains(&tag), "{tag}");
 }
 
 #[test]
-fn ends_whose_keys_differ_say_so() {
+fn different_keys_are_refused() {
     let other = Some(SharedKey::new([1; 32]));
     for keys in [[Some(KEY), other], [Some(KEY), None], [None, Some(KEY)]] {
-        let (mut network, a) = asking(keys);
+        let (mut network, a) = connecting(keys);
         network.run(SECOND);
         let error = CloseReason::Refused(Reason::Key);
         assert!(network.happened(A, &SapEvent::Closed(error)), "{:?}", network.events);
-        assert_eq!(error.to_string(), "the other end refused: the keys do not agree");
+        assert_eq!(error.to_string(), "the peer refused: the keys do not agree");
         network.ends[A].close(network.now, a);
         network.drain();
         assert!(network.ends.iter().all(SapEndpoint::is_empty));
@@ -74,7 +75,7 @@ fn ends_whose_keys_differ_say_so() {
 }
 
 #[test]
-fn wrong_bits_stay_where_they_are() {
+fn bit_errors_do_not_spread() {
     let (mut network, [a, b]) = connected();
     network.send(A, a, APPROXIMATE, &[0; 600]);
     let transmit = network.sent(A, SapKind::Data)[0].clone();
@@ -82,17 +83,17 @@ fn wrong_bits_stay_where_they_are() {
     bytes[transmit.exact + 300] ^= 0x10;
     let now = network.now;
     network.ends[B].handle_datagram(now, address(A), &bytes.into(), true);
-    let received = network.ends[B].receive(now, b).expect("one bit costs nothing");
+    let received = network.ends[B].receive(now, b).expect("one bit error does not drop it");
     let mut expected = [0; 600];
     expected[304] = 0x10;
     assert_eq!(received.data, expected[..]);
-    // Four bytes of the message are exact; its blocks begin behind them.
+    // The blocks begin after the four exact bytes of the message.
     let block = 260..516;
     assert_eq!(received.integrity, Integrity::Suspect(vec![block]));
 }
 
 #[test]
-fn what_was_recorded_is_refused_when_it_comes_again() {
+fn replayed_packets_are_refused() {
     let (mut network, [a, b]) = connected();
     for mode in [Mode::Precise, APPROXIMATE] {
         network.send(A, a, mode, b"once and never again");
@@ -104,7 +105,7 @@ fn what_was_recorded_is_refused_when_it_comes_again() {
     let recorded: Vec<_> = network.log.iter().filter(|(by, _)| *by == A).cloned().collect();
     for (_, transmit) in &recorded {
         network.ends[B].handle_datagram(now, address(A), &transmit.to_bytes(), true);
-        // To a connection of its own it means nothing either, though the listener has the key.
+        // A connection of its own rejects it too, though the listener has the key.
         let elsewhere = SocketAddr::from(([10, 0, 0, 9], 4000));
         network.ends[B].handle_datagram(now, elsewhere, &transmit.to_bytes(), true);
     }
@@ -113,14 +114,14 @@ fn what_was_recorded_is_refused_when_it_comes_again() {
     assert_eq!((network.events[B].len(), network.ends[B].len()), (events, 1));
 }
 
-/// A datagram that whoever reads the wire can make: everything but the seal is right.
+/// Returns a datagram that an observer of the path can forge: valid except for its encryption.
 fn forged(kind: SapKind, flags: u8, connection: u32, number: u32, body: &[u8]) -> Bytes {
     let header = SapHeader { kind, flags, exact: 0, connection, number };
     [&header.emit([body, &[]])[..], body].concat().into()
 }
 
 #[test]
-fn what_others_make_is_refused() {
+fn forged_packets_are_refused() {
     let (mut network, [a, b]) = connected();
     let now = network.now;
     for flags in [0, 8] {
@@ -134,7 +135,7 @@ fn what_others_make_is_refused() {
             for number in [40, 1 << 20] {
                 let bytes = forged(kind, flags, b.0, number, body);
                 network.ends[B].handle_datagram(now, address(A), &bytes, true);
-                // A header whose body seems damaged is believed no further than to be of no use.
+                // A header with a damaged body is only reported as damaged.
                 network.ends[B].handle_datagram(now, address(A), &bytes, false);
             }
         }
@@ -148,8 +149,8 @@ fn what_others_make_is_refused() {
 }
 
 #[test]
-fn a_forged_accept_is_refused_and_the_true_one_taken() {
-    let (mut network, a) = asking([Some(KEY); 2]);
+fn a_forged_accept_is_refused_and_the_genuine_one_accepted() {
+    let (mut network, a) = connecting([Some(KEY); 2]);
     for handshake in [Bytes::new(), vec![7; 54].into()] {
         let accept = SapAccept { connection: 9, max_datagram: 1232, handshake }.emit();
         let bytes = forged(SapKind::Accept, 0, a.0, 0, &accept);
@@ -161,8 +162,8 @@ fn a_forged_accept_is_refused_and_the_true_one_taken() {
 }
 
 #[test]
-fn an_accepted_ping_that_was_recorded_opens_nothing() {
-    let (mut network, _) = asking([Some(KEY); 2]);
+fn a_replayed_ping_opens_no_connection() {
+    let (mut network, _) = connecting([Some(KEY); 2]);
     network.drain();
     let ping = network.sent(A, SapKind::Ping)[0].to_bytes();
     let from = SocketAddr::from(([10, 0, 0, 9], 4000));
@@ -181,17 +182,24 @@ fn an_accepted_ping_that_was_recorded_opens_nothing() {
 }
 
 #[test]
-fn sealed_messages_are_exact_and_in_order_in_bad_weather() {
-    let weather = Weather { loss: 0.2, damage: 0.2, doubled: 0.2, late: 0.3, mtu: 1500, ..FAIR };
+fn encrypted_messages_are_exact_and_in_order_over_a_bad_network() {
+    let impairments = Impairments {
+        loss: 0.2,
+        damage: 0.2,
+        duplication: 0.2,
+        reordering: 0.3,
+        mtu: 1500,
+        ..CLEAN
+    };
     let (mut network, ids) = connected();
-    network.weather = weather;
+    network.impairments = impairments;
     exact_and_in_order_in(network, ids);
 }
 
 #[test]
-fn the_longest_message_fits_with_its_seal() {
-    let (mut network, a) = asking([Some(KEY); 2]);
-    network.weather = Weather { mtu: 1460, ..FAIR };
+fn the_longest_message_fits_with_its_tag() {
+    let (mut network, a) = connecting([Some(KEY); 2]);
+    network.impairments = Impairments { mtu: 1460, ..CLEAN };
     network.run(SECOND * 3);
     let b = network.accepted().expect("the keys agree");
     let most = network.ends[A].max_message(a);
