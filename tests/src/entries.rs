@@ -26,7 +26,7 @@ use windfall_mac::poll::{Idle, Timing};
 use windfall_scenario::Scenario;
 use windfall_stack::host::{AppId, Host, HostConfig};
 use windfall_stack::interface::{Interface, InterfaceConfig, LinkConfig};
-use windfall_stack::{Member, PolledConfig, Role};
+use windfall_stack::{WavelanConfig, WavelanPeer, WavelanRole};
 use windfall_tcp::{Listener, Lookup, SegmentMeta, TcpEndpoint};
 use windfall_trace::errors::convert::{self, LossTiming};
 use windfall_trace::errors::fit::{Fit, Level, Steps};
@@ -354,10 +354,10 @@ pub fn interface(bytes: &[u8]) {
     let (kind, arq) = (usize::from(choice) % 9 / 3, arq[usize::from(choice) % 3]);
     let accept_damaged = choice & 0x80 != 0;
     let [hub, station] = [Address(1), Address(2)];
-    let members = vec![Member { address: station, behind: Vec::new() }];
+    let members = vec![WavelanPeer { address: station, behind: Vec::new() }];
     let role = match kind {
-        1 => Role::Coordinator { members, idle: Idle::default() },
-        _ => Role::Station { coordinator: hub },
+        1 => WavelanRole::Coordinator { members, idle: Idle::default() },
+        _ => WavelanRole::Station { coordinator: hub },
     };
     let address = if kind == 1 { hub } else { station };
     let timing = Timing::WAVELAN;
@@ -366,7 +366,7 @@ pub fn interface(bytes: &[u8]) {
             let coding = (choice & 0x40 != 0).then_some(CODING);
             LinkConfig::Pipe(PipeConfig { arq, accept_damaged, coding, ..PipeConfig::default() })
         }
-        _ => LinkConfig::Polled(PolledConfig {
+        _ => LinkConfig::Wavelan(WavelanConfig {
             address,
             role,
             framing: Framing::Plain { arq, accept_damaged },

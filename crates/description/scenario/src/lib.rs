@@ -13,13 +13,13 @@ mod links;
 mod model;
 mod pace;
 mod plan;
-mod radio;
 mod routes;
 mod stations;
 mod tcp;
 mod text;
 mod topology;
 mod values;
+mod wavelan;
 mod wifi;
 pub mod wireless;
 
@@ -33,11 +33,11 @@ pub use model::{
     FORMAT, Link, LinkKind, Path, Route, Scenario, Station, StationInterface,
 };
 pub use plan::{AppPlan, Read, Topology};
-pub use radio::wavelan_cost;
 pub use stations::{InterfacePlan, StationPlan, StationRoute};
 pub use tcp::{KNOBS, Knob, TcpPreset, TcpSettings, TcpSettingsError};
 pub use toml::Spanned;
 pub use values::{Arq, ByteRange, Prefix, Queue, QueueLength, Sysctl, Target};
+pub use wavelan::wavelan_cost;
 pub use windfall_channel::environment::{Environment, FRAMES as ENVIRONMENT_FRAMES};
 pub use windfall_channel::{GilbertElliott, Pattern, Window};
 pub use windfall_link::policy::Kind as Policy;

@@ -15,7 +15,7 @@ use crate::model::{DEFAULT_DURATION, Link, LinkKind, Route, Scenario, Station, S
 use crate::plan::{Files, Read, Topology};
 use crate::routes::RouteMap;
 use crate::stations::{InterfacePlan, Places, StationPlan, StationRoute};
-use crate::{addresses, applications, flows, links, pace, radio, wifi};
+use crate::{addresses, applications, flows, links, pace, wavelan, wifi};
 
 impl Scenario {
     /// Works out what the scenario, nested `level` deep in others, builds.
@@ -187,7 +187,7 @@ impl Scenario {
         let (medium, interfaces) = match link.kind() {
             LinkKind::Pipe => links::pipe(link, self, files)?,
             LinkKind::Wavelan => {
-                radio::wavelan(link, self, seen_from(members[link.base()]), files)?
+                wavelan::wavelan(link, self, seen_from(members[link.base()]), files)?
             }
             LinkKind::WifiB => self.wifi(Phy::B, link, &members, stations, map, &seen_from)?,
             LinkKind::WifiG => self.wifi(Phy::G, link, &members, stations, map, &seen_from)?,
@@ -223,7 +223,7 @@ fn seen_from(
 /// Where reserved flows can take more than all of a link at worst, and how much of it.
 //= S3.46
 fn overcommitted(scenario: &Scenario, links: &[LinkConfig]) -> Vec<(String, f64)> {
-    let links = links.iter().zip(scenario.links.iter().map(radio::polling));
+    let links = links.iter().zip(scenario.links.iter().map(wavelan::polling));
     let ends = links.flat_map(|(link, taken)| link.ends.iter().map(move |end| (link, taken, end)));
     let worst = |(link, taken, end): (&LinkConfig, f64, &EndConfig)| {
         let station = scenario.stations[end.station].name.get_ref();
@@ -266,7 +266,7 @@ fn fastest(link: &Link) -> Option<Rate> {
     let rate = |is_uplink| link.direction(is_uplink).rate.map(|rate| *rate.get_ref());
     let silent = match link.kind() {
         LinkKind::Pipe => None,
-        LinkKind::Wavelan => Some(radio::WAVELAN_RATE),
+        LinkKind::Wavelan => Some(wavelan::WAVELAN_RATE),
         LinkKind::WifiB => Some(wifi::highest(Phy::B).rate()),
         LinkKind::WifiG => Some(wifi::highest(Phy::G).rate()),
     };

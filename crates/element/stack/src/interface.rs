@@ -4,8 +4,9 @@ mod account;
 pub mod assist;
 pub mod classify;
 pub mod flows;
-mod piped;
-pub mod polled;
+mod link;
+mod pipe;
+pub mod wavelan;
 pub mod wifi;
 
 use windfall_base::{
@@ -21,10 +22,11 @@ use crate::event::Event;
 use account::Account;
 use assist::{Assist, AssistConfig};
 use classify::{Classifier, Rule};
-use flows::{FlowAccount, ScheduledFlow};
-use piped::Piped;
-use polled::{Polled, PolledConfig};
-use wifi::{Wifi, WifiConfig};
+use flows::{FlowAccount, QueueConfig, ScheduledFlow};
+use link::Link;
+use pipe::PipeLink;
+use wavelan::{WavelanConfig, WavelanLink};
+use wifi::{WifiConfig, WifiLink};
 
 /// The port of bare IP packets.
 pub const DEVICE: Port = Port(0);
@@ -77,7 +79,7 @@ pub enum LinkConfig {
     /// One end of a full-duplex pipe.
     Pipe(PipeConfig),
     /// One station of a polled, shared medium (S3.2).
-    Polled(PolledConfig),
+    Wavelan(WavelanConfig),
     /// One station of an 802.11 network.
     Wifi(WifiConfig),
 }
@@ -90,16 +92,8 @@ pub struct Interface {
     mtu: usize,
     classifier: Classifier,
     assist: Assist,
-    lower: Lower,
+    link: Box<dyn Link>,
     account: Account,
-}
-
-/// Queue, link and access to the medium.
-#[derive(Debug)]
-enum Lower {
-    Piped(Piped),
-    Polled(Polled),
-    Wifi(Box<Wifi>),
 }
 
 impl Interface {
@@ -109,16 +103,16 @@ impl Interface {
         let InterfaceConfig { mtu, rules, queue, discipline, flows, assist, link, observe } =
             config;
         let classifier = Classifier::new(rules);
-        let lower = match link {
+        let queues = QueueConfig { discipline, limits: queue, flows };
+        let link: Box<dyn Link> = match link {
             LinkConfig::Pipe(link) => {
-                let repetition = classifier.asks_for_repetition();
-                Lower::Piped(Piped::new(link, repetition, discipline, queue, &flows))
+                Box::new(PipeLink::new(link, classifier.asks_for_repetition(), &queues))
             }
-            LinkConfig::Polled(link) => Lower::Polled(Polled::new(link, discipline, queue, &flows)),
-            LinkConfig::Wifi(link) => Lower::Wifi(Box::new(Wifi::new(link, queue, seed, name))),
+            LinkConfig::Wavelan(link) => Box::new(WavelanLink::new(link, &queues)),
+            LinkConfig::Wifi(link) => Box::new(WifiLink::new(link, queue, seed, name)),
         };
         let assist = Assist::new(assist);
-        Self { mtu, classifier, assist, lower, account: Account::new(observe) }
+        Self { mtu, classifier, assist, link, account: Account::new(observe) }
     }
 
     /// Yields what happened, oldest first; nothing unless the interface is observed.
@@ -132,15 +126,10 @@ impl Interface {
     /// poll, and the wake-up is what it was.
     #[inline]
     pub fn handle_signal(&mut self, now: Instant, signal: Signal) -> bool {
-        match &mut self.lower {
-            Lower::Wifi(lower) => {
-                if lower.handle_signal_at_rest(now, signal) {
-                    return false;
-                }
-                lower.handle_input(now, signal.into(), &mut self.account);
-            }
-            Lower::Piped(_) | Lower::Polled(_) => self.handle_input(now, MEDIUM, signal.into()),
+        if self.link.handle_signal_at_rest(now, signal) {
+            return false;
         }
+        self.link.handle_input(now, signal.into(), &mut self.account);
         true
     }
 
@@ -149,22 +138,14 @@ impl Interface {
     #[must_use]
     #[inline]
     pub fn is_drained(&self) -> bool {
-        match &self.lower {
-            Lower::Wifi(lower) => lower.is_drained() && self.account.is_drained(),
-            Lower::Piped(_) | Lower::Polled(_) => false,
-        }
+        self.link.is_drained() && self.account.is_drained()
     }
 
     /// The account: a packet from the device counts once, each frame with a packet from the medium
     /// counts once (S0.5).
     #[must_use]
     pub fn ledger(&self) -> Ledger {
-        let held = match &self.lower {
-            Lower::Piped(lower) => lower.held(),
-            Lower::Polled(lower) => lower.held(),
-            Lower::Wifi(lower) => lower.held(),
-        };
-        self.account.ledger(held)
+        self.account.ledger(self.link.held())
     }
 
     /// What the interface has done so far.
@@ -177,40 +158,27 @@ impl Interface {
     /// 802.11.
     #[must_use]
     pub fn airtime(&self, now: Instant) -> Option<Airtime> {
-        match &self.lower {
-            Lower::Wifi(lower) => Some(lower.airtime(now)),
-            Lower::Piped(_) | Lower::Polled(_) => None,
-        }
+        self.link.airtime(now)
     }
 
     //= S0.10
     /// Turns the receive switch of an 802.11 radio: whether frames for this station whose check
     /// failed are handed up. Other links have no such switch, and nothing happens.
     pub fn set_accept_damaged(&mut self, accept: bool) {
-        if let Lower::Wifi(lower) = &mut self.lower {
-            lower.set_accept_damaged(accept);
-        }
+        self.link.set_accept_damaged(accept);
     }
 
     /// What each flow has had of the link, everything else first; nothing on a pipe without flows,
     /// or on 802.11.
     #[must_use]
     pub fn flows(&self) -> Vec<FlowAccount> {
-        match &self.lower {
-            Lower::Wifi(_) => Vec::new(),
-            Lower::Piped(lower) => lower.accounts(),
-            Lower::Polled(lower) => lower.accounts(),
-        }
+        self.link.flows()
     }
 
     /// How much waits for the link: packets and their bytes.
     #[must_use]
     pub fn queue_len(&self) -> (usize, usize) {
-        match &self.lower {
-            Lower::Piped(lower) => lower.queue_len(),
-            Lower::Polled(lower) => lower.queue_len(),
-            Lower::Wifi(lower) => lower.queue_len(),
-        }
+        self.link.queue_len()
     }
 
     fn take_packet(&mut self, now: Instant, mut frame: Frame) {
@@ -222,28 +190,14 @@ impl Interface {
             return self.account.dropped(now, tag, false, DropReason::TooBig, len);
         }
         let seen = self.assist.keeps_packets().then(|| frame.clone());
-        let queued = match &mut self.lower {
-            Lower::Piped(lower) => lower.take_packet(now, frame),
-            Lower::Polled(lower) => lower.take_packet(now, frame),
-            Lower::Wifi(lower) => lower.take_packet(now, frame),
-        };
-        match queued {
+        match self.link.take_packet(now, frame) {
             Ok(waiting) => self.account.queued(now, tag, flow, len, waiting),
             Err(reason) => return self.account.dropped(now, tag, false, reason, len),
         }
         if let Some(frame) = seen {
             self.assist.handle_queued(now, &frame);
         }
-        self.handle_queued(now);
-    }
-
-    /// Lets a link that chooses its own time know of a packet that waits.
-    fn handle_queued(&mut self, now: Instant) {
-        match &mut self.lower {
-            Lower::Piped(_) => {}
-            Lower::Polled(lower) => lower.handle_queued(now, &mut self.account),
-            Lower::Wifi(lower) => lower.handle_queued(now, &mut self.account),
-        }
+        self.link.handle_queued(now, &mut self.account);
     }
 }
 
@@ -251,11 +205,7 @@ impl Interface {
     /// The next packet for the device.
     fn poll_delivery(&mut self, now: Instant) -> Option<Frame> {
         loop {
-            let frame = match &mut self.lower {
-                Lower::Piped(lower) => lower.poll_delivery(),
-                Lower::Polled(lower) => lower.poll_delivery(),
-                Lower::Wifi(lower) => lower.poll_delivery(&mut self.account),
-            }?;
+            let frame = self.link.poll_delivery(&mut self.account)?;
             let verdict = self.assist.handle_delivery(now, &frame);
             self.repeat(now);
             match verdict {
@@ -275,13 +225,8 @@ impl Interface {
         while let Some(frame) = self.assist.poll_repetition() {
             self.account.taken += 1;
             let (tag, len) = (frame.tag, frame.len());
-            let taken = match &mut self.lower {
-                Lower::Piped(lower) => lower.take_first(now, frame),
-                Lower::Polled(lower) => lower.take_packet(now, frame),
-                Lower::Wifi(lower) => lower.take_packet(now, frame),
-            };
-            match taken {
-                Ok(_) => self.handle_queued(now),
+            match self.link.take_first(now, frame) {
+                Ok(_) => self.link.handle_queued(now, &mut self.account),
                 Err(reason) => self.account.dropped(now, tag, false, reason, len),
             }
         }
@@ -292,11 +237,7 @@ impl Node for Interface {
     fn handle_input(&mut self, now: Instant, port: Port, input: Input) {
         // An input is large, and passes without a copy as long as nothing takes it apart.
         if port == MEDIUM {
-            return match &mut self.lower {
-                Lower::Piped(lower) => lower.handle_input(now, input, &mut self.account),
-                Lower::Polled(lower) => lower.handle_input(now, input, &mut self.account),
-                Lower::Wifi(lower) => lower.handle_input(now, input, &mut self.account),
-            };
+            return self.link.handle_input(now, input, &mut self.account);
         }
         // A device gives no signals, and there is no other port.
         if let (DEVICE, Input::Frame(frame, _)) = (port, input) {
@@ -305,11 +246,7 @@ impl Node for Interface {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        match &mut self.lower {
-            Lower::Piped(lower) => lower.handle_timeout(now, &mut self.account),
-            Lower::Polled(lower) => lower.handle_timeout(now, &mut self.account),
-            Lower::Wifi(lower) => lower.handle_timeout(now, &mut self.account),
-        }
+        self.link.handle_timeout(now, &mut self.account);
         self.assist.handle_timeout(now);
         self.repeat(now);
     }
@@ -319,21 +256,12 @@ impl Node for Interface {
         if let Some(frame) = self.poll_delivery(now) {
             return Some((DEVICE, frame.into()));
         }
-        let outgoing = match &mut self.lower {
-            Lower::Piped(lower) => lower.poll_transmit(now, &mut self.account),
-            Lower::Polled(lower) => lower.poll_transmit(now, &mut self.account),
-            Lower::Wifi(lower) => lower.poll_transmit(&mut self.account),
-        };
-        outgoing.map(|outgoing| (MEDIUM, outgoing))
+        let outgoing = self.link.poll_transmit(now, &mut self.account)?;
+        Some((MEDIUM, outgoing))
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        let lower = match &self.lower {
-            Lower::Piped(lower) => lower.poll_timeout(),
-            Lower::Polled(lower) => lower.poll_timeout(),
-            Lower::Wifi(lower) => lower.poll_timeout(),
-        };
-        earlier(lower, self.assist.poll_timeout())
+        earlier(self.link.poll_timeout(), self.assist.poll_timeout())
     }
 }
 

@@ -12,7 +12,7 @@ pub use host::{AppId, Host, HostConfig, HostEvent, HostEventKind};
 pub use interface::assist::{AssistConfig, CorruptionFilter, SnoopConfig};
 pub use interface::classify::{Block, Classifier, Rule};
 pub use interface::flows::{FlowAccount, ScheduledFlow};
-pub use interface::polled::{Member, PolledConfig, Role};
+pub use interface::wavelan::{WavelanConfig, WavelanPeer, WavelanRole};
 pub use interface::wifi::{Neighbour, WifiConfig};
 pub use interface::{Counters, DEVICE, Interface, InterfaceConfig, LinkConfig, MEDIUM};
 pub use windfall_mac::dcf::radio::Airtime;

@@ -22,6 +22,17 @@ pub struct ScheduledFlow {
     pub reserve: Option<Rate>,
 }
 
+/// How packets wait for a link.
+#[derive(Clone, Debug)]
+pub(super) struct QueueConfig {
+    /// The order in which flows are served.
+    pub(super) discipline: Discipline,
+    /// The length of each queue.
+    pub(super) limits: Limits,
+    /// The flows with a share of their own.
+    pub(super) flows: Vec<ScheduledFlow>,
+}
+
 /// What everything else gets, for each station that it goes to: weight 1, and the power factor of
 /// best effort (S3.35).
 const REST: FlowConfig = FlowConfig { weight: 1.0, power_factor: 1.2, reserved: false };
@@ -99,22 +110,18 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// Empty queues for `peers` peers, with one for each of `flows`.
+    /// Empty queues for `peers` peers, with one for each flow.
     ///
     /// Flows whose weight or power factor is none are left out; [`check`] names them.
-    pub(super) fn new(
-        discipline: Discipline,
-        limits: Limits,
-        flows: &[ScheduledFlow],
-        peers: usize,
-    ) -> Self {
+    pub(super) fn new(config: &QueueConfig, peers: usize) -> Self {
+        let QueueConfig { discipline, limits, flows } = config;
         let mut scheduler = discipline.build();
         let rest = ScheduledFlow { flow: FlowId(0), share: REST, reserve: None };
         let entry = |flow: &ScheduledFlow| Entry {
             flow: flow.flow,
             share: flow.share,
             reserve: flow.reserve,
-            queue: DropTail::new(limits),
+            queue: DropTail::new(*limits),
             peers: VecDeque::new(),
             under_way: None,
             account: Account::default(),

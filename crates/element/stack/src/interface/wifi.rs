@@ -11,6 +11,8 @@ use windfall_wire_link::ieee80211::{MacAddress, snap};
 
 use super::account::Account;
 use super::classify::{Block, destination, is_for_group};
+use super::flows::FlowAccount;
+use super::link::Link;
 use crate::event::EventKind;
 
 /// One station of an 802.11 network.
@@ -33,7 +35,7 @@ pub struct Neighbour {
 }
 
 #[derive(Debug)]
-pub(super) struct Wifi {
+pub(super) struct WifiLink {
     queue: DropTail,
     dcf: Dcf,
     neighbours: Arc<[Neighbour]>,
@@ -41,94 +43,12 @@ pub(super) struct Wifi {
     silent: Option<MacAddress>,
 }
 
-impl Wifi {
+impl WifiLink {
     pub(super) fn new(config: WifiConfig, limits: Limits, seed: Seed, name: &str) -> Self {
         let WifiConfig { mac, neighbours } = config;
         let others = neighbours.iter().map(|neighbour| neighbour.address);
         let silent = others.clone().find(|other| *other != mac.address);
         Self { queue: DropTail::new(limits), dcf: Dcf::new(mac, seed, name), neighbours, silent }
-    }
-
-    /// Takes a packet into the queue, and gives the packets that wait with it.
-    pub(super) fn take_packet(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
-        if self.silent.is_none() {
-            return Err(DropReason::NoRoute);
-        }
-        match self.queue.push(now, frame) {
-            None => Ok(self.queue.len()),
-            Some(_) => Err(DropReason::QueueFull),
-        }
-    }
-
-    /// Lets the station know of a packet that was taken.
-    pub(super) fn handle_queued(&mut self, now: Instant, account: &mut Account) {
-        {
-            let (dcf, mut source) = self.parts(now, account);
-            dcf.handle_queued(now, &mut source);
-        }
-        self.take_down(now, account);
-    }
-
-    /// Takes a signal from which nothing follows; false if something may.
-    #[inline]
-    pub(super) fn handle_signal_at_rest(&mut self, now: Instant, signal: Signal) -> bool {
-        self.dcf.handle_signal_at_rest(now, signal)
-    }
-
-    pub(super) fn handle_input(&mut self, now: Instant, input: Input, account: &mut Account) {
-        {
-            let (dcf, mut source) = self.parts(now, account);
-            dcf.handle_input(now, input, &mut source);
-        }
-        self.take_down(now, account);
-    }
-
-    pub(super) fn handle_timeout(&mut self, now: Instant, account: &mut Account) {
-        {
-            let (dcf, mut source) = self.parts(now, account);
-            dcf.handle_timeout(now, &mut source);
-        }
-        self.take_down(now, account);
-    }
-
-    #[inline]
-    pub(super) fn poll_delivery(&mut self, account: &mut Account) -> Option<Frame> {
-        let frame = self.dcf.poll_delivery()?;
-        account.arrived();
-        Some(frame)
-    }
-
-    #[inline]
-    pub(super) fn poll_transmit(&mut self, account: &mut Account) -> Option<Outgoing> {
-        let outgoing = self.dcf.poll_transmit()?;
-        account.counters.bytes_sent += outgoing.frame.len() as u64;
-        Some(outgoing)
-    }
-
-    #[inline]
-    pub(super) fn is_drained(&self) -> bool {
-        self.dcf.is_drained()
-    }
-
-    #[inline]
-    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        self.dcf.poll_timeout()
-    }
-
-    pub(super) fn held(&self) -> usize {
-        self.queue.len() + self.dcf.held()
-    }
-
-    pub(super) fn queue_len(&self) -> (usize, usize) {
-        (self.queue.len(), self.queue.bytes())
-    }
-
-    pub(super) fn airtime(&self, now: Instant) -> Airtime {
-        self.dcf.airtime(now)
-    }
-
-    pub(super) fn set_accept_damaged(&mut self, accept: bool) {
-        self.dcf.set_accept_damaged(accept);
     }
 
     /// The station, and the queue as the source of its packets.
@@ -155,6 +75,91 @@ impl Wifi {
         while let Some(event) = self.dcf.poll_event() {
             take_down(now, event, account);
         }
+    }
+}
+
+impl Link for WifiLink {
+    fn take_packet(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
+        if self.silent.is_none() {
+            return Err(DropReason::NoRoute);
+        }
+        match self.queue.push(now, frame) {
+            None => Ok(self.queue.len()),
+            Some(_) => Err(DropReason::QueueFull),
+        }
+    }
+
+    fn handle_queued(&mut self, now: Instant, account: &mut Account) {
+        {
+            let (dcf, mut source) = self.parts(now, account);
+            dcf.handle_queued(now, &mut source);
+        }
+        self.take_down(now, account);
+    }
+
+    #[inline]
+    fn handle_signal_at_rest(&mut self, now: Instant, signal: Signal) -> bool {
+        self.dcf.handle_signal_at_rest(now, signal)
+    }
+
+    fn handle_input(&mut self, now: Instant, input: Input, account: &mut Account) {
+        {
+            let (dcf, mut source) = self.parts(now, account);
+            dcf.handle_input(now, input, &mut source);
+        }
+        self.take_down(now, account);
+    }
+
+    fn handle_timeout(&mut self, now: Instant, account: &mut Account) {
+        {
+            let (dcf, mut source) = self.parts(now, account);
+            dcf.handle_timeout(now, &mut source);
+        }
+        self.take_down(now, account);
+    }
+
+    #[inline]
+    fn poll_delivery(&mut self, account: &mut Account) -> Option<Frame> {
+        let frame = self.dcf.poll_delivery()?;
+        account.arrived();
+        Some(frame)
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, _now: Instant, account: &mut Account) -> Option<Outgoing> {
+        let outgoing = self.dcf.poll_transmit()?;
+        account.counters.bytes_sent += outgoing.frame.len() as u64;
+        Some(outgoing)
+    }
+
+    #[inline]
+    fn is_drained(&self) -> bool {
+        self.dcf.is_drained()
+    }
+
+    #[inline]
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        self.dcf.poll_timeout()
+    }
+
+    fn held(&self) -> usize {
+        self.queue.len() + self.dcf.held()
+    }
+
+    fn queue_len(&self) -> (usize, usize) {
+        (self.queue.len(), self.queue.bytes())
+    }
+
+    fn airtime(&self, now: Instant) -> Option<Airtime> {
+        Some(self.dcf.airtime(now))
+    }
+
+    fn set_accept_damaged(&mut self, accept: bool) {
+        self.dcf.set_accept_damaged(accept);
+    }
+
+    fn flows(&self) -> Vec<FlowAccount> {
+        Vec::new()
     }
 }
 

@@ -7,6 +7,11 @@ fn flow(number: u16, weight: f64, reserve: Option<u64>) -> ScheduledFlow {
     ScheduledFlow { flow: FlowId(number), share, reserve: reserve.and_then(Rate::from_bps) }
 }
 
+fn queues(flows: &[ScheduledFlow]) -> Queues {
+    let (discipline, limits) = (Discipline::Elf, Limits::default());
+    Queues::new(&QueueConfig { discipline, limits, flows: flows.to_vec() }, 1)
+}
+
 fn packet(number: u16) -> Frame {
     let class = Class { flow: FlowId(number), ..Class::default() };
     Frame { class, ..Frame::packet(vec![0; 1_000]) }
@@ -20,7 +25,7 @@ fn a_reservation_is_kept_whenever_packets_join() {
     // A fifth of 800 kb/s, which is what packets of 1000 bytes in 10 ms are.
     let flows = [flow(1, 0.2, Some(160_000)), flow(2, 1.0, None)];
     for joined in [0, 1, 5, 9] {
-        let mut queues = Queues::new(Discipline::Elf, Limits::default(), &flows, 1);
+        let mut queues = queues(&flows);
         let mut books = Books::new(false);
         let mut now = Instant::START;
         for _ in 0..1_000 {
@@ -41,7 +46,7 @@ fn a_reservation_is_kept_whenever_packets_join() {
 //= S3.33
 #[test]
 fn idle_time_counts_once() {
-    let mut queues = Queues::new(Discipline::Elf, Limits::default(), &[], 1);
+    let mut queues = queues(&[]);
     let at = |millis| Instant::START + Duration::from_millis(millis);
     let spent = Duration::from_millis(10);
     queues.pass(at(4), Duration::ZERO);
@@ -58,7 +63,7 @@ fn idle_time_counts_once() {
 fn thousands_of_flows_share_by_weight() {
     let weight = |number: u16| f64::from(1 + number % 3);
     let flows: Vec<_> = (1..=3_000).map(|number| flow(number, weight(number), None)).collect();
-    let mut queues = Queues::new(Discipline::Elf, Limits::default(), &flows, 1);
+    let mut queues = queues(&flows);
     let (mut now, mut books) = (Instant::START, Books::new(false));
     let attempt = Duration::from_millis(10);
     for flow in &flows {

@@ -13,14 +13,18 @@ fn address(number: u16) -> MacAddress {
     MacAddress::of_station(number)
 }
 
-/// An interface of station `number`, whose neighbours are 1 and 2.
-fn interface(number: u16, accept_damaged: bool) -> Interface {
-    let mac = Config { accept_damaged, ..Config::new(address(number), Phy::G) };
+/// Stations 1 and 2, each with the address 10.0.0.n behind it.
+fn neighbours() -> Arc<[Neighbour]> {
     let behind = |last| vec![Block { address: Ipv4Addr::new(10, 0, 0, last).into(), bits: 32 }];
     let neighbour =
         |number: u16| Neighbour { address: address(number), behind: behind(number as u8) };
-    let neighbours = [1, 2].map(neighbour).into();
-    let link = LinkConfig::Wifi(WifiConfig { mac, neighbours });
+    [1, 2].map(neighbour).into()
+}
+
+/// An interface of station `number`, whose neighbours are 1 and 2.
+fn interface(number: u16, accept_damaged: bool) -> Interface {
+    let mac = Config { accept_damaged, ..Config::new(address(number), Phy::G) };
+    let link = LinkConfig::Wifi(WifiConfig { mac, neighbours: neighbours() });
     let rules = vec![Rule::approximate()];
     let config = InterfaceConfig { link, rules, observe: true, ..InterfaceConfig::default() };
     Interface::new(config, Seed(1), "wifi")
@@ -50,9 +54,7 @@ fn packets_go_to_the_station_behind_which_their_address_is_and_to_all_if_it_is_a
         if let IpAddr::V4(to) = to {
             packet[16..20].copy_from_slice(&to.octets());
         }
-        let interface = interface(0, false);
-        let super::super::Lower::Wifi(wifi) = &interface.lower else { unreachable!() };
-        next_hop(&wifi.neighbours, &packet.into())
+        next_hop(&neighbours(), &packet.into())
     };
     let v4 = |last| IpAddr::from([10, 0, 0, last]);
     assert_eq!(receiver(v4(2)), Some(address(2)));

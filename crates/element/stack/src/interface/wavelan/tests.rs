@@ -7,12 +7,12 @@ use windfall_base::{Check, Duration, Node, Probability, RxVector, Seed, Stream};
 use windfall_link::policy::{Cost, Kind};
 use windfall_link::{Arq, CodedConfig};
 use windfall_mac::poll::WAVELAN_RATE;
-use windfall_queue::FlowConfig;
+use windfall_queue::{FlowConfig, Limits};
 use windfall_testkit::laws;
 
 use super::*;
 use crate::event::{Event, EventKind};
-use crate::{DEVICE, Interface, InterfaceConfig, LinkConfig, MEDIUM};
+use crate::{DEVICE, Interface, InterfaceConfig, LinkConfig, MEDIUM, ScheduledFlow};
 
 const HUB: Address = Address(1);
 
@@ -44,10 +44,10 @@ struct Air<F> {
     collisions: u64,
 }
 
-fn polled(role: Role, address: Address, framing: Framing) -> InterfaceConfig {
+fn interface(role: WavelanRole, address: Address, framing: Framing) -> InterfaceConfig {
     let timing = Timing::WAVELAN;
-    let link = PolledConfig { address, role, framing, timing, rate: WAVELAN_RATE };
-    let link = LinkConfig::Polled(link);
+    let link = WavelanConfig { address, role, framing, timing, rate: WAVELAN_RATE };
+    let link = LinkConfig::Wavelan(link);
     let queue = Limits { packets: 50, ..Limits::default() };
     InterfaceConfig { link, queue, observe: true, ..InterfaceConfig::default() }
 }
@@ -62,16 +62,16 @@ fn coded(policy: Kind, arq: Arq) -> Framing {
 }
 
 fn hub(stations: u8, framing: Framing) -> InterfaceConfig {
-    let member = |n| Member {
+    let member = |n| WavelanPeer {
         address: Address(2 + n),
         behind: vec![Block { address: [10, 0, 0, 2 + n].into(), bits: 32 }],
     };
     let members = (0..stations).map(member).collect();
-    polled(Role::Coordinator { members, idle: Idle::default() }, HUB, framing)
+    interface(WavelanRole::Coordinator { members, idle: Idle::default() }, HUB, framing)
 }
 
 fn station(n: u8, framing: Framing) -> InterfaceConfig {
-    polled(Role::Station { coordinator: HUB }, Address(2 + n), framing)
+    interface(WavelanRole::Station { coordinator: HUB }, Address(2 + n), framing)
 }
 
 fn packet(tag: u64, to: u8, len: usize) -> Frame {

@@ -8,8 +8,8 @@ use windfall_link::policy::Cost;
 use windfall_link::{CodedConfig, Framing};
 use windfall_mac::Address;
 use windfall_mac::poll::{Idle, Timing};
-use windfall_stack::interface::polled::{Member, PolledConfig, Role};
 use windfall_stack::{Block, InterfaceConfig};
+use windfall_stack::{WavelanConfig, WavelanPeer, WavelanRole};
 
 use crate::error::Fault;
 use crate::flows::{self, Capacity};
@@ -35,7 +35,7 @@ pub(crate) fn wavelan(
     let capacity = Capacity { mtu: link.mtu(), of_packets: &of_packets, taken: polling(link) };
     let admitted = flows::admit(&scenario.flows, &capacity, scenario.overcommit)?;
     let end = |place, role, own: &Direction, others: &Direction| {
-        let polled = PolledConfig {
+        let polled = WavelanConfig {
             address: address(place),
             role,
             framing: framing(own, others, cost),
@@ -43,17 +43,18 @@ pub(crate) fn wavelan(
             rate,
         };
         let (rules, flows) = admitted.clone();
-        let link = interface(link, own, windfall_stack::LinkConfig::Polled(polled));
+        let link = interface(link, own, windfall_stack::LinkConfig::Wavelan(polled));
         InterfaceConfig { rules, flows, ..link }
     };
     let others = behind.into_iter().enumerate().filter(|(place, _)| *place != base);
-    let members = others.map(|(place, behind)| Member { address: address(place), behind });
-    let coordinator = Role::Coordinator { members: members.collect(), idle: Idle::default() };
+    let members = others.map(|(place, behind)| WavelanPeer { address: address(place), behind });
+    let coordinator =
+        WavelanRole::Coordinator { members: members.collect(), idle: Idle::default() };
     let ends = (0..link.stations.get_ref().len()).map(|place| {
         if place == base {
             return end(place, coordinator.clone(), &down, &up);
         }
-        let station = Role::Station { coordinator: address(base) };
+        let station = WavelanRole::Station { coordinator: address(base) };
         end(place, station, &up, &down)
     });
     let ends = ends.collect();

@@ -7,19 +7,19 @@ use windfall_base::{DropReason, Duration, Frame, Input, Instant, Outgoing, Paylo
 use windfall_link::{Arrival, Event, Exchange, Framing};
 use windfall_mac::poll::{Coordinator, Idle, Responder, Timing};
 use windfall_mac::{Address, Client, Feedback};
-use windfall_queue::{Discipline, Limits};
 
 use super::account::Account;
 use super::classify::{Block, destination};
-use super::flows::{Attempt, FlowAccount, Queues, ScheduledFlow, Ticket};
+use super::flows::{Attempt, FlowAccount, QueueConfig, Queues, Ticket};
+use super::link::Link;
 
 /// One station on a polled medium such as the WaveLAN of S3.2.
 #[derive(Clone, Debug)]
-pub struct PolledConfig {
+pub struct WavelanConfig {
     /// The station's own address.
     pub address: Address,
     /// Whether it polls or answers.
-    pub role: Role,
+    pub role: WavelanRole,
     /// How it frames and repeats packets.
     pub framing: Framing,
     /// What frames cost.
@@ -30,11 +30,11 @@ pub struct PolledConfig {
 
 /// A station's part in the polling.
 #[derive(Clone, Debug)]
-pub enum Role {
+pub enum WavelanRole {
     /// It polls the others, and sends to each what belongs behind it.
     Coordinator {
         /// The stations, in the order of polling. A packet that is behind none goes to the first.
-        members: Vec<Member>,
+        members: Vec<WavelanPeer>,
         /// How often silent ones are polled.
         idle: Idle,
     },
@@ -47,7 +47,7 @@ pub enum Role {
 
 /// A station as its coordinator knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct WavelanPeer {
     /// Its address.
     pub address: Address,
     /// The IP addresses that are reached through it.
@@ -55,7 +55,7 @@ pub struct Member {
 }
 
 #[derive(Debug)]
-pub(super) struct Polled {
+pub(super) struct WavelanLink {
     mac: Mac,
     above: Above,
 }
@@ -87,39 +87,35 @@ struct Peer {
     current: Option<Ticket>,
 }
 
-impl Polled {
-    pub(super) fn new(
-        config: PolledConfig,
-        discipline: Discipline,
-        limits: Limits,
-        flows: &[ScheduledFlow],
-    ) -> Self {
-        let PolledConfig { address, role, framing, timing, rate } = config;
-        let peer = |Member { address, behind }| Peer {
+impl WavelanLink {
+    pub(super) fn new(config: WavelanConfig, queues: &QueueConfig) -> Self {
+        let WavelanConfig { address, role, framing, timing, rate } = config;
+        let peer = |WavelanPeer { address, behind }| Peer {
             address,
             behind,
             link: Exchange::new(framing),
             current: None,
         };
         let (mac, peers): (_, Vec<Peer>) = match role {
-            Role::Coordinator { members, idle } => {
+            WavelanRole::Coordinator { members, idle } => {
                 let addresses: Vec<_> = members.iter().map(|member| member.address).collect();
                 let mac = Coordinator::new(address, &addresses, timing, idle);
                 (Mac::Coordinator(mac), members.into_iter().map(peer).collect())
             }
-            Role::Station { coordinator } => {
+            WavelanRole::Station { coordinator } => {
                 let mac = Responder::new(address, coordinator, timing);
-                let member = Member { address: coordinator, behind: Vec::new() };
+                let member = WavelanPeer { address: coordinator, behind: Vec::new() };
                 (Mac::Responder(mac), vec![peer(member)])
             }
         };
-        let queues = Queues::new(discipline, limits, flows, peers.len());
+        let queues = Queues::new(queues, peers.len());
         let deliveries = VecDeque::new();
         Self { mac, above: Above { peers, queues, timing, rate, since: None, deliveries } }
     }
+}
 
-    /// Takes a packet into its queue, or says why not. Gives the packets that wait with it.
-    pub(super) fn take_packet(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
+impl Link for WavelanLink {
+    fn take_packet(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
         let index = self.above.peer_for(&frame.payload);
         if index >= self.above.peers.len() {
             return Err(DropReason::NoRoute);
@@ -130,14 +126,13 @@ impl Polled {
         }
     }
 
-    /// Lets the MAC know of a packet that was taken.
-    pub(super) fn handle_queued(&mut self, now: Instant, account: &mut Account) {
+    fn handle_queued(&mut self, now: Instant, account: &mut Account) {
         if let Mac::Coordinator(mac) = &mut self.mac {
             mac.handle_queued(now, &mut With { above: &mut self.above, account });
         }
     }
 
-    pub(super) fn handle_input(&mut self, now: Instant, input: Input, account: &mut Account) {
+    fn handle_input(&mut self, now: Instant, input: Input, account: &mut Account) {
         let control = matches!(&input, Input::Frame(frame, _) if frame.payload.is_empty());
         account.counters.control_received += u64::from(control);
         let client = &mut With { above: &mut self.above, account };
@@ -147,21 +142,17 @@ impl Polled {
         }
     }
 
-    pub(super) fn handle_timeout(&mut self, now: Instant, account: &mut Account) {
+    fn handle_timeout(&mut self, now: Instant, account: &mut Account) {
         if let Mac::Coordinator(mac) = &mut self.mac {
             mac.handle_timeout(now, &mut With { above: &mut self.above, account });
         }
     }
 
-    pub(super) fn poll_delivery(&mut self) -> Option<Frame> {
+    fn poll_delivery(&mut self, _account: &mut Account) -> Option<Frame> {
         self.above.deliveries.pop_front()
     }
 
-    pub(super) fn poll_transmit(
-        &mut self,
-        now: Instant,
-        account: &mut Account,
-    ) -> Option<Outgoing> {
+    fn poll_transmit(&mut self, now: Instant, account: &mut Account) -> Option<Outgoing> {
         let outgoing = match &mut self.mac {
             Mac::Coordinator(mac) => mac.poll_transmit(),
             Mac::Responder(mac) => mac.poll_transmit(),
@@ -175,25 +166,23 @@ impl Polled {
         Some(outgoing)
     }
 
-    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         match &self.mac {
             Mac::Coordinator(mac) => mac.poll_timeout(),
             Mac::Responder(_) => None,
         }
     }
 
-    pub(super) fn held(&self) -> usize {
+    fn held(&self) -> usize {
         let links: usize = self.above.peers.iter().map(|peer| peer.link.held()).sum();
         links + self.above.queues.len() + self.above.deliveries.len()
     }
 
-    /// Packets in all queues, and their bytes.
-    pub(super) fn queue_len(&self) -> (usize, usize) {
+    fn queue_len(&self) -> (usize, usize) {
         (self.above.queues.len(), self.above.queues.bytes())
     }
 
-    /// What the flows have had.
-    pub(super) fn accounts(&self) -> Vec<FlowAccount> {
+    fn flows(&self) -> Vec<FlowAccount> {
         self.above.queues.accounts()
     }
 }

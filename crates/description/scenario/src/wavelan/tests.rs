@@ -58,12 +58,12 @@ fn each_path_has_its_own_air() {
 #[test]
 fn the_base_station_knows_what_is_behind_each_station() {
     let topology = topology(CELL).unwrap();
-    let windfall_stack::LinkConfig::Polled(polled) =
+    let windfall_stack::LinkConfig::Wavelan(polled) =
         &topology.network.links[0].ends[0].interface.link
     else {
         panic!("the first of three polls");
     };
-    let Role::Coordinator { members, .. } = &polled.role else {
+    let WavelanRole::Coordinator { members, .. } = &polled.role else {
         panic!("the first of three polls")
     };
     let behind = |member: usize| -> Vec<String> {

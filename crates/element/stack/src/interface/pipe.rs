@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use windfall_base::{DropReason, Duration, Frame, Input, Instant, Outgoing, Tag};
 use windfall_link::{Arq, Arrival, Event, Pipe, PipeConfig, Pulled};
-use windfall_queue::{Discipline, DropTail, Limits, Waiting};
+use windfall_queue::{DropTail, Waiting};
 
 use super::account::Account;
-use super::flows::{Attempt, FlowAccount, Queues, ScheduledFlow, Ticket};
+use super::flows::{Attempt, FlowAccount, QueueConfig, Queues, Ticket};
+use super::link::Link;
 
 #[derive(Debug)]
-pub(super) struct Piped {
+pub(super) struct PipeLink {
     /// What goes ahead of the queue.
     urgent: VecDeque<Waiting>,
     waiting: Packets,
@@ -50,33 +51,37 @@ struct Flying {
     kept: bool,
 }
 
-impl Piped {
+impl PipeLink {
     /// A link that repeats nothing of itself still numbers its frames if `repetition` is asked for
     /// by some class.
-    pub(super) fn new(
-        link: PipeConfig,
-        repetition: bool,
-        discipline: Discipline,
-        limits: Limits,
-        flows: &[ScheduledFlow],
-    ) -> Self {
+    pub(super) fn new(link: PipeConfig, repetition: bool, queues: &QueueConfig) -> Self {
         let link = if link.arq == Arq::None && repetition {
             PipeConfig { arq: Arq::Attempts(NonZeroU8::MIN), ..link }
         } else {
             link
         };
-        let waiting = match flows.is_empty() {
-            true => Packets::One(DropTail::new(limits)),
-            false => {
-                let queues = Queues::new(discipline, limits, flows, 1);
-                Packets::Flows(Box::new(Flows { queues, open: BTreeMap::new(), flying: None }))
-            }
+        let waiting = if queues.flows.is_empty() {
+            Packets::One(DropTail::new(queues.limits))
+        } else {
+            let queues = Queues::new(queues, 1);
+            Packets::Flows(Box::new(Flows { queues, open: BTreeMap::new(), flying: None }))
         };
         Self { urgent: VecDeque::new(), waiting, link: Pipe::new(link), sending: false }
     }
 
-    /// Takes a packet into its queue, and gives the packets that wait with it.
-    pub(super) fn take_packet(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
+    /// Takes down what the link has reported.
+    fn collect(&mut self, now: Instant, account: &mut Account) {
+        while let Some(event) = self.link.poll_event() {
+            if let Packets::Flows(flows) = &mut self.waiting {
+                flows.note(now, &event);
+            }
+            account.link(now, event);
+        }
+    }
+}
+
+impl Link for PipeLink {
+    fn take_packet(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
         let refused = match &mut self.waiting {
             Packets::One(queue) => queue.push(now, frame),
             Packets::Flows(flows) => flows.queues.push(now, 0, frame),
@@ -87,13 +92,12 @@ impl Piped {
         }
     }
 
-    /// Takes a packet that goes ahead of those that wait.
-    pub(super) fn take_first(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
+    fn take_first(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
         self.urgent.push_back(Waiting { since: now, frame });
         Ok(self.queue_len().0 + self.urgent.len())
     }
 
-    pub(super) fn handle_input(&mut self, now: Instant, input: Input, account: &mut Account) {
+    fn handle_input(&mut self, now: Instant, input: Input, account: &mut Account) {
         match input {
             Input::Frame(frame, _) => {
                 match self.link.handle_frame(now, frame) {
@@ -117,20 +121,16 @@ impl Piped {
         }
     }
 
-    pub(super) fn handle_timeout(&mut self, now: Instant, account: &mut Account) {
+    fn handle_timeout(&mut self, now: Instant, account: &mut Account) {
         self.link.handle_timeout(now);
         self.collect(now, account);
     }
 
-    pub(super) fn poll_delivery(&mut self) -> Option<Frame> {
+    fn poll_delivery(&mut self, _account: &mut Account) -> Option<Frame> {
         self.link.poll_delivery()
     }
 
-    pub(super) fn poll_transmit(
-        &mut self,
-        now: Instant,
-        account: &mut Account,
-    ) -> Option<Outgoing> {
+    fn poll_transmit(&mut self, now: Instant, account: &mut Account) -> Option<Outgoing> {
         if self.sending {
             return None;
         }
@@ -148,36 +148,25 @@ impl Piped {
         Some(frame.into())
     }
 
-    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         self.link.poll_timeout()
     }
 
-    pub(super) fn held(&self) -> usize {
+    fn held(&self) -> usize {
         self.urgent.len() + self.queue_len().0 + self.link.held()
     }
 
-    pub(super) fn queue_len(&self) -> (usize, usize) {
+    fn queue_len(&self) -> (usize, usize) {
         match &self.waiting {
             Packets::One(queue) => (queue.len(), queue.bytes()),
             Packets::Flows(flows) => (flows.queues.len(), flows.queues.bytes()),
         }
     }
 
-    /// What the flows have had.
-    pub(super) fn accounts(&self) -> Vec<FlowAccount> {
+    fn flows(&self) -> Vec<FlowAccount> {
         match &self.waiting {
             Packets::One(_) => Vec::new(),
             Packets::Flows(flows) => flows.queues.accounts(),
-        }
-    }
-
-    /// Takes down what the link has reported.
-    fn collect(&mut self, now: Instant, account: &mut Account) {
-        while let Some(event) = self.link.poll_event() {
-            if let Packets::Flows(flows) = &mut self.waiting {
-                flows.note(now, &event);
-            }
-            account.link(now, event);
         }
     }
 }
