@@ -121,6 +121,10 @@ impl Network {
         network.names.extend(config.links.iter().map(|link| link.name.clone()));
         network.names.extend(config.stations.iter().map(|station| station.name.clone()));
         network.agenda = Agenda::new(network.names.len());
+        // Applications open their sockets before the first packet comes.
+        for index in 0..network.stations.len() {
+            network.drain_station(Instant::START, index);
+        }
         // Every element may want to begin of its own accord; what has no business then says so.
         for index in 0..network.names.len() {
             network.agenda.set(ElementId(index as u32), Some(Instant::START));

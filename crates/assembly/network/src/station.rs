@@ -1,6 +1,6 @@
 //! A station: a host and the applications on it, as one node.
 
-use std::collections::VecDeque;
+use core::ops::Range;
 use std::fmt;
 
 use windfall_base::{App, Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier};
@@ -8,12 +8,18 @@ use windfall_stack::{AppId, Host, HostConfig, HostEvent};
 
 /// A host with its applications; port *i* is the device of its *i*-th interface.
 ///
+/// Host and applications exchange events and commands while packets are polled: each of them is
+/// drained before it takes the next input, as the contract asks.
+///
 /// It is what stands behind the devices of a simulated station, and may stand behind any other
 /// node's devices that carry bare IP packets.
 pub struct Station {
     host: Host,
     apps: Vec<Box<dyn App>>,
-    outputs: VecDeque<(Port, Outgoing)>,
+    /// The applications that may have commands, by their numbers.
+    commanding: Range<usize>,
+    /// The applications whose timers have not been looked at since the last timeout.
+    waking: Range<usize>,
 }
 
 impl fmt::Debug for Station {
@@ -29,12 +35,8 @@ impl Station {
     /// A station at the start of the run; the applications begin at once or when their timers say.
     #[must_use]
     pub fn new(host: HostConfig, apps: Vec<Box<dyn App>>, seed: Seed) -> Self {
-        let mut station = Self { host: Host::new(host, seed), apps, outputs: VecDeque::new() };
-        for number in 0..station.apps.len() {
-            station.obey(Instant::START, number);
-        }
-        station.settle(Instant::START);
-        station
+        let commanding = 0..apps.len();
+        Self { host: Host::new(host, seed), apps, commanding, waking: 0..0 }
     }
 
     /// Yields what happened in the host; call until `None`.
@@ -45,11 +47,7 @@ impl Station {
     /// The account of the host.
     #[must_use]
     pub fn ledger(&self) -> Ledger {
-        let mut ledger = self.host.ledger();
-        // What waits here has left the host and not yet the station.
-        ledger.given -= self.outputs.len() as u64;
-        ledger.held += self.outputs.len() as u64;
-        ledger
+        self.host.ledger()
     }
 
     /// The TCP connections of the host.
@@ -68,54 +66,56 @@ impl Station {
         self.apps.iter().map(|app| app.report())
     }
 
-    /// Carries events and commands between host and applications until both are silent.
-    fn settle(&mut self, now: Instant) {
-        self.collect(now);
-        while let Some((AppId(number), event)) = self.host.poll_socket_event() {
+    /// Carries the next command to the host, or the next event to an application. Returns false if
+    /// there is none.
+    fn exchange(&mut self, now: Instant) -> bool {
+        while !self.commanding.is_empty() {
+            let number = self.commanding.start;
+            if let Some(command) = self.apps[number].poll_command(now) {
+                self.host.handle_command(now, AppId(number as u16), command);
+                return true;
+            }
+            self.commanding.start += 1;
+        }
+        if let Some((AppId(number), event)) = self.host.poll_socket_event() {
             let number = usize::from(number);
             if let Some(app) = self.apps.get_mut(number) {
                 app.handle_event(now, event);
-                self.obey(now, number);
+                self.commanding = number..number + 1;
             }
+            return true;
         }
+        self.wake_app(now)
     }
 
-    /// Does what an application asks.
-    fn obey(&mut self, now: Instant, number: usize) {
-        while let Some(command) = self.apps[number].poll_command(now) {
-            self.host.handle_command(now, AppId(number as u16), command);
-            self.collect(now);
-        }
-    }
-
-    /// Takes what the host has to send.
-    fn collect(&mut self, now: Instant) {
-        while let Some(output) = self.host.poll_transmit(now) {
-            self.outputs.push_back(output);
-        }
+    /// Fires the timer of the next application that is due. Returns false if none is.
+    fn wake_app(&mut self, now: Instant) -> bool {
+        let Self { apps, waking, .. } = self;
+        let is_due = |number: &usize| apps[*number].poll_timeout().is_some_and(|(at, _)| at <= now);
+        let Some(number) = waking.find(is_due) else { return false };
+        apps[number].handle_timeout(now);
+        self.commanding = number..number + 1;
+        true
     }
 }
 
 impl Node for Station {
     fn handle_input(&mut self, now: Instant, port: Port, input: Input) {
         self.host.handle_input(now, port, input);
-        self.settle(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         self.host.handle_timeout(now);
-        self.settle(now);
-        for number in 0..self.apps.len() {
-            if self.apps[number].poll_timeout().is_some_and(|(at, _)| at <= now) {
-                self.apps[number].handle_timeout(now);
-                self.obey(now, number);
-                self.settle(now);
-            }
-        }
+        self.waking = 0..self.apps.len();
     }
 
-    fn poll_transmit(&mut self, _now: Instant) -> Option<(Port, Outgoing)> {
-        self.outputs.pop_front()
+    fn poll_transmit(&mut self, now: Instant) -> Option<(Port, Outgoing)> {
+        loop {
+            let output = self.host.poll_transmit(now);
+            if output.is_some() || !self.exchange(now) {
+                return output;
+            }
+        }
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
