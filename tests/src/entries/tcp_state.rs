@@ -30,7 +30,7 @@ pub(super) fn config_of(choice: u8) -> TcpConfig {
         ecn: bit(2),
         window_scale: bit(3),
         fast_open: bit(4),
-        law: if bit(5) { CongestionControl::Reno } else { CongestionControl::Cubic },
+        congestion_control: if bit(5) { CongestionControl::Reno } else { CongestionControl::Cubic },
         corruption,
         ..TcpConfig::default()
     }

@@ -34,7 +34,7 @@ pub use model::{
 };
 pub use plan::{AppPlan, Read, Topology};
 pub use stations::{InterfacePlan, StationPlan, StationRoute};
-pub use tcp::{KNOBS, Knob, TcpPreset, TcpSettings, TcpSettingsError};
+pub use tcp::{TCP_SETTINGS, TcpPreset, TcpSetting, TcpSettings, TcpSettingsError};
 pub use toml::Spanned;
 pub use values::{Arq, ByteRange, Prefix, Queue, QueueLength, Sysctl, Target};
 pub use wavelan::wavelan_cost;

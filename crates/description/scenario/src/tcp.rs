@@ -1,5 +1,5 @@
-//! The text form of TCP settings, the same in scenarios and on the command line: the name of a set
-//! of knobs, then the knobs that differ from it, such as `new-reno, min-rto=500ms, nagle=off`.
+//! The text form of TCP settings, the same in scenarios and on the command line: the name of a
+//! preset, then the settings that differ from it, such as `new-reno, min-rto=500ms, nagle=off`.
 
 use core::fmt;
 use core::str::FromStr;
@@ -11,26 +11,30 @@ use windfall_tcp::{LossRecovery, TcpConfig};
 use crate::error::nearest;
 use crate::values::by_text;
 
-pub use knobs::{KNOBS, Knob};
+pub use settings::{TCP_SETTINGS, TcpSetting};
 
-mod knobs;
+mod settings;
 
 /// The window that a shift of 14 can express, in bytes (RFC 7323, section 2.3).
 const LARGEST_WINDOW: usize = 65_535 << 14;
 /// The least segment size that is taken, in bytes; the longest options leave little of it.
 const LEAST_MSS: u16 = 88;
 
-/// A set of knobs that has a name.
+/// Other words for a setting, which an error message answers with its name.
+const SYNONYMS: [(&str, &str); 3] =
+    [("law", "congestion"), ("congestion-control", "congestion"), ("repair", "loss-recovery")];
+
+/// Named sets of TCP settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TcpPreset {
     /// What today's systems do: CUBIC with SACK and timestamps.
     #[default]
     Cubic,
-    /// Reno's law with SACK (RFC 5681, 6675).
+    /// Reno with SACK (RFC 5681, 6675).
     Sack,
-    /// Reno's law without SACK: a partial acknowledgment names the next loss (RFC 5681, 6582).
+    /// NewReno, without SACK: a partial acknowledgment names the next loss (RFC 5681, 6582).
     NewReno,
-    /// Reno's law whose fast recovery ends with the first new acknowledgment (RFC 5681).
+    /// Reno, whose fast recovery ends with the first new acknowledgment (RFC 5681).
     Reno,
     /// NetBSD 1.2, on which paper 003 measured (RFC 2001).
     Net3Reno,
@@ -39,11 +43,11 @@ pub enum TcpPreset {
 }
 
 impl TcpPreset {
-    /// All of them.
+    /// Lists every preset.
     pub const ALL: [Self; 6] =
         [Self::Cubic, Self::Sack, Self::NewReno, Self::Reno, Self::Net3Reno, Self::EnergySaving];
 
-    /// The name.
+    /// Returns the name by which it is chosen.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -56,7 +60,7 @@ impl TcpPreset {
         }
     }
 
-    /// The knobs.
+    /// Returns the configuration that the preset stands for.
     #[must_use]
     pub fn config(self) -> TcpConfig {
         match self {
@@ -65,7 +69,7 @@ impl TcpPreset {
             Self::NewReno => TcpConfig { sack: false, ..TcpConfig::new_reno() },
             Self::Reno => TcpConfig {
                 sack: false,
-                repair: LossRecovery::Net3,
+                loss_recovery: LossRecovery::Net3,
                 limited_transmit: false,
                 ..TcpConfig::new_reno()
             },
@@ -80,7 +84,7 @@ impl TcpPreset {
     }
 }
 
-/// How a TCP behaves: a named set of knobs, and those that differ from it.
+/// The settings of a TCP: a preset, and what differs from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpSettings {
     preset: TcpPreset,
@@ -88,15 +92,15 @@ pub struct TcpSettings {
 }
 
 impl TcpSettings {
-    /// The knobs.
+    /// Returns the configuration of the engine.
     #[must_use]
     pub const fn config(&self) -> &TcpConfig {
         &self.config
     }
 
-    /// The text of the value of each knob, with the knob's description.
-    pub fn values(&self) -> impl Iterator<Item = (&'static Knob, String)> + '_ {
-        KNOBS.iter().map(|knob| (knob, knob.text_of(&self.config)))
+    /// Returns each setting with the text of its value.
+    pub fn values(&self) -> impl Iterator<Item = (&'static TcpSetting, String)> + '_ {
+        TCP_SETTINGS.iter().map(|setting| (setting, setting.text_of(&self.config)))
     }
 }
 
@@ -115,7 +119,7 @@ impl From<TcpPreset> for TcpSettings {
 /// A setting that does not exist or has no such value: names it, and lists what there is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TcpSettingsError {
-    /// A word without `=` that is no set of knobs.
+    /// A word without `=` that names no preset.
     #[error("\"{word}\" is no set of TCP settings: {fix}")]
     Preset {
         /// The word.
@@ -126,7 +130,7 @@ pub enum TcpSettingsError {
     /// The name of a set stands behind something else.
     #[error("\"{0}\" names a whole set of TCP settings: write it first, and only one")]
     LatePreset(String),
-    /// A name before `=` that is no knob.
+    /// A name before `=` that is no setting.
     #[error("there is no TCP setting \"{name}\": {fix}")]
     Unknown {
         /// The name.
@@ -134,14 +138,14 @@ pub enum TcpSettingsError {
         /// What to write.
         fix: String,
     },
-    /// A value that the knob does not take.
+    /// A value that the setting does not take.
     #[error("\"{value}\" is no value of the TCP setting {name}: write {legal}")]
     Value {
-        /// The knob.
+        /// The setting.
         name: &'static str,
         /// The value.
         value: String,
-        /// What the knob takes.
+        /// What the setting takes.
         legal: &'static str,
     },
     /// Values that do not go together.
@@ -164,9 +168,9 @@ impl FromStr for TcpSettings {
                 continue;
             };
             let (name, value) = (name.trim(), value.trim());
-            let knob = knob(name)?;
-            if !knob.set(&mut settings.config, value) {
-                let (name, value, legal) = (knob.name, value.to_owned(), knob.legal);
+            let setting = find_setting(name)?;
+            if !setting.set(&mut settings.config, value) {
+                let (name, value, legal) = (setting.name, value.to_owned(), setting.legal);
                 return Err(TcpSettingsError::Value { name, value, legal });
             }
         }
@@ -180,12 +184,12 @@ impl fmt::Display for TcpSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.preset.name())?;
         let mut config = self.preset.config();
-        for knob in &KNOBS {
-            let value = knob.text_of(&self.config);
-            // One knob may turn others that stand behind it, so the state is carried along.
-            if knob.text_of(&config) != value {
-                knob.set(&mut config, &value);
-                write!(f, ", {}={value}", knob.name)?;
+        for setting in &TCP_SETTINGS {
+            let value = setting.text_of(&self.config);
+            // One setting may change others that follow it, so the state is carried along.
+            if setting.text_of(&config) != value {
+                setting.set(&mut config, &value);
+                write!(f, ", {}={value}", setting.name)?;
             }
         }
         Ok(())
@@ -207,18 +211,19 @@ impl<'de> Deserialize<'de> for TcpSettings {
 fn preset(word: &str) -> Result<TcpPreset, TcpSettingsError> {
     TcpPreset::of_name(word).ok_or_else(|| {
         let names = TcpPreset::ALL.map(TcpPreset::name);
-        let fix = match KNOBS.iter().find(|knob| knob.name == word) {
-            Some(knob) => format!("write {word}={}", knob.legal),
+        let fix = match TCP_SETTINGS.iter().find(|setting| setting.name == word) {
+            Some(setting) => format!("write {word}={}", setting.legal),
             None => format!("write one of {}, or NAME=VALUE", names.join(", ")),
         };
         TcpSettingsError::Preset { word: word.to_owned(), fix }
     })
 }
 
-fn knob(name: &str) -> Result<&'static Knob, TcpSettingsError> {
-    KNOBS.iter().find(|knob| knob.name == name).ok_or_else(|| {
-        let names = || KNOBS.iter().map(|knob| knob.name);
-        let fix = match nearest(name, names()) {
+fn find_setting(name: &str) -> Result<&'static TcpSetting, TcpSettingsError> {
+    TCP_SETTINGS.iter().find(|setting| setting.name == name).ok_or_else(|| {
+        let names = || TCP_SETTINGS.iter().map(|setting| setting.name);
+        let synonym = SYNONYMS.iter().find(|(word, _)| *word == name).map(|(_, name)| *name);
+        let fix = match synonym.or_else(|| nearest(name, names())) {
             Some(name) => format!("did you mean \"{name}\"?"),
             None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
         };
@@ -226,7 +231,7 @@ fn knob(name: &str) -> Result<&'static Knob, TcpSettingsError> {
     })
 }
 
-/// What is wrong with knobs that are each legal.
+/// Refuses settings that contradict each other although each is legal.
 fn check(config: &TcpConfig) -> Result<(), &'static str> {
     let timeout = &config.timeout;
     if timeout.in_ticks && timeout.tick == Duration::ZERO {

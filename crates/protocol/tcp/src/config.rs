@@ -40,13 +40,13 @@ pub struct TcpConfig {
     /// The retransmission timeout (RFC 6298; S3.15).
     pub timeout: TimeoutConfig,
     /// The law of congestion control.
-    pub law: CongestionControl,
+    pub congestion_control: CongestionControl,
     /// Appropriate byte counting, where the law has a choice (RFC 3465; S2.47).
     pub byte_counting: bool,
     /// Segments in the first window (RFC 6928).
     pub initial_window: u16,
     /// How losses are repaired where SACK was not agreed on.
-    pub repair: LossRecovery,
+    pub loss_recovery: LossRecovery,
     /// New data on the first two duplicate acknowledgments (RFC 3042).
     pub limited_transmit: bool,
     /// Whether duplicate acknowledgments may cause a retransmission; off where the link below
@@ -90,10 +90,10 @@ impl Default for TcpConfig {
             acks: AckPolicy::default(),
             nagle: true,
             timeout: TimeoutConfig::default(),
-            law: CongestionControl::Cubic,
+            congestion_control: CongestionControl::Cubic,
             byte_counting: true,
             initial_window: 10,
-            repair: LossRecovery::NewReno,
+            loss_recovery: LossRecovery::NewReno,
             limited_transmit: true,
             fast_retransmit: true,
             fast_open: false,
@@ -132,10 +132,10 @@ impl TcpConfig {
                 tick: Duration::from_millis(500),
                 in_ticks: true,
             },
-            law: CongestionControl::Net3Reno,
+            congestion_control: CongestionControl::Net3Reno,
             byte_counting: false,
             initial_window: 1,
-            repair: LossRecovery::Net3,
+            loss_recovery: LossRecovery::Net3,
             limited_transmit: false,
             retries: 12,
             syn_retries: 4,
@@ -146,7 +146,7 @@ impl TcpConfig {
     /// The textbooks' TCP: Reno's law with NewReno's or, where agreed on, SACK's repair.
     #[must_use]
     pub fn new_reno() -> Self {
-        Self { law: CongestionControl::Reno, ..Self::default() }
+        Self { congestion_control: CongestionControl::Reno, ..Self::default() }
     }
 
     /// What paper 002 recommends to save energy on a wireless link (S2.2–S2.12).
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!((config.receive_buffer, config.window_shift()), (65_535, 0));
         assert_eq!(config.mss, 2_256);
         assert!(!config.timestamps && !config.window_scale && !config.sack);
-        assert_eq!((config.paws, config.law), (Paws::Off, CongestionControl::Reno));
+        assert_eq!((config.paws, config.congestion_control), (Paws::Off, CongestionControl::Reno));
     }
 
     #[test]

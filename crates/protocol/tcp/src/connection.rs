@@ -218,11 +218,11 @@ pub struct Connection {
     config: Arc<TcpConfig>,
     path: SocketPair,
     state: TcpState,
-    agreed: NegotiatedOptions,
+    negotiated: NegotiatedOptions,
     sender: Sender,
     receiver: Receiver,
     rtt: RttEstimator,
-    law: Box<dyn CongestionController>,
+    congestion: Box<dyn CongestionController>,
     recovery: Recovery,
     timers: Timers,
     template: Option<header::Template>,
@@ -246,16 +246,23 @@ impl Connection {
         now: Instant,
     ) -> Self {
         let mss = u64::from(config.mss);
-        let repair =
-            if config.repair == LossRecovery::Sack { LossRecovery::NewReno } else { config.repair };
+        let repair = if config.loss_recovery == LossRecovery::Sack {
+            LossRecovery::NewReno
+        } else {
+            config.loss_recovery
+        };
         let mut connection = Self {
             path,
             state,
-            agreed: NegotiatedOptions::default(),
+            negotiated: NegotiatedOptions::default(),
             sender: Sender::new(origin, &config, now),
             receiver: Receiver::new(&config, now),
             rtt: RttEstimator::new(config.timeout),
-            law: config.law.start(mss, u64::from(config.initial_window), config.byte_counting),
+            congestion: config.congestion_control.start(
+                mss,
+                u64::from(config.initial_window),
+                config.byte_counting,
+            ),
             recovery: Recovery::new(repair, config.limited_transmit),
             timers: Timers::default(),
             template: None,
@@ -383,8 +390,8 @@ impl Connection {
 
     /// What both ends agreed on.
     #[must_use]
-    pub const fn agreed(&self) -> &NegotiatedOptions {
-        &self.agreed
+    pub const fn negotiated(&self) -> &NegotiatedOptions {
+        &self.negotiated
     }
 
     /// The two ends.
@@ -412,13 +419,13 @@ impl Connection {
     /// The congestion window, in bytes.
     #[must_use]
     pub fn congestion_window(&self) -> u64 {
-        self.law.window()
+        self.congestion.window()
     }
 
     /// The slow-start threshold, in bytes.
     #[must_use]
     pub fn slow_start_threshold(&self) -> u64 {
-        self.law.threshold()
+        self.congestion.threshold()
     }
 
     /// Data bytes of a full segment that it sends.

@@ -4,7 +4,7 @@ use windfall_tcp::{
     AckPolicy, CongestionControl, LossRecovery, NotificationMode, Paws, Reaction, TimeoutConfig,
 };
 
-use super::{KNOBS, TcpPreset, TcpSettings};
+use super::{TCP_SETTINGS, TcpPreset, TcpSettings};
 
 fn config(text: &str) -> windfall_tcp::TcpConfig {
     text.parse::<TcpSettings>().expect(text).config().clone()
@@ -14,9 +14,9 @@ fn error(text: &str) -> String {
     text.parse::<TcpSettings>().expect_err(text).to_string()
 }
 
-/// Legal values of each knob; the second differs from the default of every preset.
-fn values(knob: &str) -> &'static [&'static str] {
-    match knob {
+/// Legal values of each setting; the second differs from the default of every preset.
+fn values(setting: &str) -> &'static [&'static str] {
+    match setting {
         "mss" => &["1460", "536", "2256"],
         "send-buffer" | "receive-buffer" => &["1MiB", "48KiB"],
         "paws" => &["before", "after", "off"],
@@ -26,9 +26,9 @@ fn values(knob: &str) -> &'static [&'static str] {
         "initial-rto" | "min-rto" | "time-wait" | "fin-wait" => &["1s", "300ms", "1ns"],
         "max-rto" => &["60s", "1h"],
         "tick" => &["0", "100ms"],
-        "law" => &["cubic", "reno", "net3-reno"],
+        "congestion" => &["cubic", "reno", "net3-reno"],
         "initial-window" => &["10", "3"],
-        "repair" => &["new-reno", "net3", "sack"],
+        "loss-recovery" => &["new-reno", "net3", "sack"],
         "burst" => &["off", "7"],
         "keepalive" => &["off", "10s:1s:5", "on", "3s"],
         "retries" | "syn-retries" => &["15", "3"],
@@ -44,7 +44,7 @@ fn values(knob: &str) -> &'static [&'static str] {
 fn a_set_and_its_exceptions_become_knobs() {
     let config = config("newreno, min-rto=500ms ,paws=after,delayed-ack=time:300ms,");
     assert_eq!(
-        (config.law, config.repair, config.sack),
+        (config.congestion_control, config.loss_recovery, config.sack),
         (CongestionControl::Reno, LossRecovery::NewReno, false)
     );
     assert_eq!(config.timeout.minimum, Duration::from_millis(500));
@@ -52,7 +52,7 @@ fn a_set_and_its_exceptions_become_knobs() {
     assert_eq!(config.acks, AckPolicy::TimeOnly { interval: Duration::from_millis(300) });
 }
 
-/// A field that is added to the configuration stops this from compiling until it has a knob.
+/// A field that is added to the configuration stops this from compiling until it has a setting.
 #[test]
 fn every_field_has_a_knob() {
     let windfall_tcp::TcpConfig {
@@ -69,10 +69,10 @@ fn every_field_has_a_knob() {
         acks: _,
         nagle: _,
         timeout: TimeoutConfig { initial: _, minimum: _, maximum: _, tick: _, in_ticks: _ },
-        law: _,
+        congestion_control: _,
         byte_counting: _,
         initial_window: _,
-        repair: _,
+        loss_recovery: _,
         limited_transmit: _,
         fast_retransmit: _,
         fast_open: _,
@@ -93,7 +93,7 @@ fn every_field_has_a_knob() {
             },
     } = config("");
     // One for each, and `corruption` for three of the last six at once.
-    assert_eq!(KNOBS.len(), 26 - 1 + 5 + 6);
+    assert_eq!(TCP_SETTINGS.len(), 26 - 1 + 5 + 6);
 }
 
 #[test]
@@ -124,6 +124,13 @@ fn errors_name_the_value_and_what_is_legal() {
         "there is no TCP setting \"min-roto\": did you mean \"min-rto\"?"
     );
     assert!(error("colour=red").ends_with("reaction"), "{}", error("colour=red"));
+    for (word, name) in [
+        ("law=reno", "congestion"),
+        ("congestion-control=reno", "congestion"),
+        ("repair=net3", "loss-recovery"),
+    ] {
+        assert!(error(word).ends_with(&format!("did you mean \"{name}\"?")), "{}", error(word));
+    }
     let names = "write one of cubic, sack, new-reno, reno, net3-reno, energy-saving, or NAME=VALUE";
     assert!(error("vegas").ends_with(names), "{}", error("vegas"));
     assert!(error("timestamps").ends_with("write timestamps=on or off"));
@@ -138,22 +145,22 @@ fn errors_name_the_value_and_what_is_legal() {
 
 #[test]
 fn every_knob_has_two_values_and_both_are_kept() {
-    for knob in &KNOBS {
-        for value in values(knob.name) {
+    for setting in &TCP_SETTINGS {
+        for value in values(setting.name) {
             let mut settings = TcpSettings::default();
-            assert!(knob.set(&mut settings.config, value), "{}={value}", knob.name);
-            let text = knob.text_of(&settings.config);
+            assert!(setting.set(&mut settings.config, value), "{}={value}", setting.name);
+            let text = setting.text_of(&settings.config);
             let mut again = settings.clone();
-            assert!(knob.set(&mut again.config, &text), "{}={text}", knob.name);
-            assert_eq!(again, settings, "{}={value} and {text}", knob.name);
+            assert!(setting.set(&mut again.config, &text), "{}={text}", setting.name);
+            assert_eq!(again, settings, "{}={value} and {text}", setting.name);
         }
-        let distinct = values(knob.name).iter().map(|value| {
+        let distinct = values(setting.name).iter().map(|value| {
             let mut settings = TcpSettings::default();
-            knob.set(&mut settings.config, value);
+            setting.set(&mut settings.config, value);
             format!("{:?}", settings.config)
         });
         let distinct: std::collections::BTreeSet<_> = distinct.collect();
-        assert_eq!(distinct.len(), values(knob.name).len(), "{}", knob.name);
+        assert_eq!(distinct.len(), values(setting.name).len(), "{}", setting.name);
     }
 }
 
@@ -161,11 +168,11 @@ proptest! {
     #[test]
     fn settings_read_back_as_they_were_written(
         preset in 0..TcpPreset::ALL.len(),
-        picks in prop::collection::vec((0..KNOBS.len(), 0..8_usize), 0..12),
+        picks in prop::collection::vec((0..TCP_SETTINGS.len(), 0..8_usize), 0..12),
     ) {
         let mut text = TcpPreset::ALL[preset].name().to_owned();
-        for (knob, value) in picks {
-            let name = KNOBS[knob].name;
+        for (setting, value) in picks {
+            let name = TCP_SETTINGS[setting].name;
             let values = values(name);
             text += &format!(", {name}={}", values[value % values.len()]);
         }
@@ -176,8 +183,8 @@ proptest! {
     #[test]
     fn any_text_is_read_or_refused(text in ".{0,60}", value in "[a-z0-9:.=, -]{0,20}") {
         let _ = text.parse::<TcpSettings>();
-        for knob in &KNOBS {
-            let _ = format!("{}={value}", knob.name).parse::<TcpSettings>();
+        for setting in &TCP_SETTINGS {
+            let _ = format!("{}={value}", setting.name).parse::<TcpSettings>();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `windfall tcp settings`: every knob, its value and what it takes.
+//! `windfall tcp settings`: every setting, its value and what it takes.
 
 use std::io::Write;
 
@@ -22,15 +22,16 @@ pub(crate) fn run(args: &Args) -> Result {
     let settings: TcpSettings = args.settings.parse()?;
     let mut out = std::io::stdout().lock();
     if args.json {
-        let values = settings.values().map(|(knob, value)| (knob.name.to_owned(), value.into()));
+        let values =
+            settings.values().map(|(setting, value)| (setting.name.to_owned(), value.into()));
         let values: serde_json::Map<_, serde_json::Value> = values.collect();
         let report = serde_json::json!({ "tcp": settings.to_string(), "settings": values });
         out.write_all(json::line(json::TCP_SETTINGS, report).as_bytes())?;
         return Ok(Outcome::Done);
     }
     writeln!(out, "{settings}\n")?;
-    for (knob, value) in settings.values() {
-        writeln!(out, "{:17} {value:22} {}", knob.name, knob.legal)?;
+    for (setting, value) in settings.values() {
+        writeln!(out, "{:17} {value:22} {}", setting.name, setting.legal)?;
     }
     Ok(Outcome::Done)
 }

@@ -35,11 +35,13 @@ fn byte_counting_makes_up_for_stretched_acknowledgments() {
 
 #[test]
 fn after_a_timeout_slow_start_begins_with_one_segment() {
-    for law in [CongestionControl::Net3Reno, CongestionControl::Reno, CongestionControl::Cubic] {
-        let mut controller = law.start(1_000, 10, true);
+    for algorithm in
+        [CongestionControl::Net3Reno, CongestionControl::Reno, CongestionControl::Cubic]
+    {
+        let mut controller = algorithm.start(1_000, 10, true);
         (0..30).for_each(|_| controller.on_acknowledged(&ack(1_000)));
         controller.on_timeout(&loss(30_000), true);
-        assert_eq!(controller.window(), 1_000, "{}", law.name());
+        assert_eq!(controller.window(), 1_000, "{}", algorithm.name());
         assert!(controller.threshold() >= 15_000 && controller.threshold() <= 21_000);
     }
 }
@@ -67,8 +69,8 @@ fn the_old_law_grows_by_a_segment_for_a_window_of_acknowledgments_above_the_thre
 
 #[test]
 fn a_window_that_does_not_hold_back_does_not_grow() {
-    for law in [CongestionControl::Reno, CongestionControl::Cubic] {
-        let mut controller = law.start(1_000, 10, true);
+    for algorithm in [CongestionControl::Reno, CongestionControl::Cubic] {
+        let mut controller = algorithm.start(1_000, 10, true);
         controller.on_acknowledged(&Acknowledged { limited: false, ..ack(1_000) });
         assert_eq!(controller.window(), 10_000);
     }
@@ -146,34 +148,38 @@ fn cubic_is_never_slower_than_reno_where_windows_are_small() {
 
 #[test]
 fn a_limit_lowers_the_window_and_never_below_one_segment() {
-    for law in [CongestionControl::Net3Reno, CongestionControl::Reno, CongestionControl::Cubic] {
-        let mut controller = law.start(1_000, 10, false);
+    for algorithm in
+        [CongestionControl::Net3Reno, CongestionControl::Reno, CongestionControl::Cubic]
+    {
+        let mut controller = algorithm.start(1_000, 10, false);
         (0..20).for_each(|_| controller.on_acknowledged(&ack(1_000)));
         let before = controller.window();
         controller.limit(before + 5_000);
-        assert_eq!(controller.window(), before, "{}", law.name());
+        assert_eq!(controller.window(), before, "{}", algorithm.name());
         controller.limit(4_500);
-        assert_eq!(controller.window(), 4_500, "{}", law.name());
+        assert_eq!(controller.window(), 4_500, "{}", algorithm.name());
         controller.limit(1);
-        assert_eq!(controller.window(), 1_000, "{}", law.name());
+        assert_eq!(controller.window(), 1_000, "{}", algorithm.name());
     }
 }
 
 #[test]
 fn smaller_segments_leave_the_window_as_many_of_them() {
-    for law in [CongestionControl::Net3Reno, CongestionControl::Reno, CongestionControl::Cubic] {
-        let mut controller = law.start(1_000, 10, false);
+    for algorithm in
+        [CongestionControl::Net3Reno, CongestionControl::Reno, CongestionControl::Cubic]
+    {
+        let mut controller = algorithm.start(1_000, 10, false);
         (0..20).for_each(|_| controller.on_acknowledged(&ack(1_000)));
         let segments = controller.window() / 1_000;
-        assert!(segments > 10, "{}", law.name());
+        assert!(segments > 10, "{}", algorithm.name());
         controller.set_mss(600);
-        assert_eq!(controller.window(), segments * 600, "{}", law.name());
-        // And after a pause it begins with as many as at first, which for the old law is one.
+        assert_eq!(controller.window(), segments * 600, "{}", algorithm.name());
+        // And after a pause it begins with as many as at first, which for the old algorithm is one.
         controller.on_idle();
-        let initial = if law == CongestionControl::Net3Reno { 1 } else { 10 };
-        assert_eq!(controller.window(), initial * 600, "{}", law.name());
+        let initial = if algorithm == CongestionControl::Net3Reno { 1 } else { 10 };
+        assert_eq!(controller.window(), initial * 600, "{}", algorithm.name());
         controller.on_timeout(&loss(6_000), true);
-        assert_eq!(controller.window(), 600, "{}", law.name());
+        assert_eq!(controller.window(), 600, "{}", algorithm.name());
     }
 }
 

@@ -31,7 +31,7 @@ impl Connection {
         }
         let reported = self.take_sack(seg);
         if seg.has_any(TcpFlags::ECE)
-            && self.agreed.ecn
+            && self.negotiated.ecn
             && self.sender.una >= self.sender.reduced_until
         {
             self.reduce_for_mark(now);
@@ -41,7 +41,7 @@ impl Connection {
             self.advance(now, named, seg);
         } else if named == self.sender.una && seg.header.options.notification.is_none() {
             let bare = seg.data.is_empty() && raw_window == self.sender.raw_window;
-            let duplicate = if self.agreed.sack { reported > 0 } else { bare };
+            let duplicate = if self.negotiated.sack { reported > 0 } else { bare };
             if duplicate && self.sender.una < self.sender.max && !seg.has_any(TcpFlags::FIN) {
                 self.take_duplicate(now);
             }
@@ -57,7 +57,7 @@ impl Connection {
     //= S2.5
     fn take_sack(&mut self, seg: &Segment) -> u64 {
         let blocks = &seg.header.options.sack;
-        if !self.agreed.sack || blocks.is_empty() {
+        if !self.negotiated.sack || blocks.is_empty() {
             return 0;
         }
         self.operations.sack_blocks += blocks.len() as u64;
@@ -74,7 +74,7 @@ impl Connection {
     pub(super) fn advance(&mut self, now: Instant, ack: u64, seg: &Segment) {
         let acked = ack - self.sender.una;
         let before = self.flow();
-        let limited = self.recovery.in_flight(&before) + before.mss >= self.law.window();
+        let limited = self.recovery.in_flight(&before) + before.mss >= self.congestion.window();
         self.measure(now, ack, seg);
         self.sender.buffer.release(ack - 1);
         self.sender.una = ack;
@@ -87,13 +87,13 @@ impl Connection {
             RecoveryProgress::Normal if before.una == 0 => {}
             RecoveryProgress::Normal => {
                 let rtt = self.rtt.smoothed();
-                self.law.on_acknowledged(&Acknowledged { now, bytes: acked, rtt, limited });
+                self.congestion.on_acknowledged(&Acknowledged { now, bytes: acked, rtt, limited });
             }
             RecoveryProgress::Complete
-                if self.config.repair == LossRecovery::NewReno && !self.agreed.sack =>
+                if self.config.loss_recovery == LossRecovery::NewReno && !self.negotiated.sack =>
             {
                 // RFC 6582, section 3.2, step 3: no burst after recovery.
-                self.law.limit((flow.max - flow.una).max(flow.mss) + flow.mss);
+                self.congestion.limit((flow.max - flow.una).max(flow.mss) + flow.mss);
             }
             RecoveryProgress::Partial | RecoveryProgress::Complete => {}
         }
@@ -116,7 +116,7 @@ impl Connection {
     /// One measurement of the round trip, from the echo or from the segment that is timed (Karn).
     //= S2.2
     pub(super) fn measure(&mut self, now: Instant, ack: u64, seg: &Segment) {
-        let echo = seg.header.options.timestamps.filter(|_| self.agreed.timestamps);
+        let echo = seg.header.options.timestamps.filter(|_| self.negotiated.timestamps);
         if let Some(timestamps) = echo {
             self.operations.timestamps += 1;
             let elapsed = self.clock(now).wrapping_sub(timestamps.echo);
@@ -162,7 +162,7 @@ impl Connection {
     /// Reduces the congestion window for a loss.
     pub(super) fn reduce(&mut self, now: Instant) {
         let loss = self.loss(now);
-        self.law.on_loss(&loss);
+        self.congestion.on_loss(&loss);
         self.note_reduction();
     }
 
@@ -170,7 +170,7 @@ impl Connection {
     pub(super) fn reduce_for_mark(&mut self, now: Instant) {
         if !self.recovery.is_active() {
             let loss = self.loss(now);
-            self.law.on_mark(&loss);
+            self.congestion.on_mark(&loss);
         }
         self.note_reduction();
     }
@@ -178,7 +178,7 @@ impl Connection {
     pub(super) fn note_reduction(&mut self) {
         self.operations.reductions += 1;
         self.sender.reduced_until = self.sender.max;
-        self.sender.announce_reduction = self.agreed.ecn;
+        self.sender.announce_reduction = self.negotiated.ecn;
     }
 
     /// The other end's window (RFC 9293, section 3.10.7.4), from the latest segment alone.
@@ -188,7 +188,7 @@ impl Connection {
             return;
         }
         self.sender.window_from = (start, ack);
-        let window = u64::from(raw) << self.agreed.send_shift;
+        let window = u64::from(raw) << self.negotiated.send_shift;
         let edge = ack + window;
         if edge > self.sender.edge && self.timers.runs(Timer::Persist) {
             // A probe that was not taken leaves again with the data.

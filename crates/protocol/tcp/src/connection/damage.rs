@@ -93,7 +93,7 @@ impl Connection {
             return;
         }
         if seg.has_any(TcpFlags::ECE)
-            && self.agreed.ecn
+            && self.negotiated.ecn
             && self.sender.una >= self.sender.reduced_until
         {
             self.reduce_for_mark(now);
@@ -110,7 +110,7 @@ impl Connection {
     /// The mode that both ends can follow.
     pub(super) fn notification_mode(&self) -> NotificationMode {
         match self.config.corruption.mode {
-            NotificationMode::Extended if !self.agreed.extended_notification => {
+            NotificationMode::Extended if !self.negotiated.extended_notification => {
                 NotificationMode::DraftSafe
             }
             mode => mode,

@@ -50,7 +50,7 @@ impl Connection {
                 return;
             }
         }
-        self.law.on_timeout(&loss, first);
+        self.congestion.on_timeout(&loss, first);
         self.note_reduction();
         self.recovery.on_timeout(&flow);
         self.timers.set(Timer::Retransmit, self.rtt.deadline(now));

@@ -118,7 +118,7 @@ impl Connection {
         if fresh && core::mem::take(&mut self.sender.announce_reduction) {
             flags |= TcpFlags::CWR;
         }
-        let ecn = if fresh && self.agreed.ecn { Ecn::Capable0 } else { Ecn::NotCapable };
+        let ecn = if fresh && self.negotiated.ecn { Ecn::Capable0 } else { Ecn::NotCapable };
         self.operations.data_sent += u64::from(!data.is_empty());
         if self.config.template && flags - TcpFlags::PSH == TcpFlags::ACK && !data.is_empty() {
             return self.fill_template(now, range.start, flags, data, ecn);
@@ -178,7 +178,7 @@ impl Connection {
 
     fn make_template(&self) -> Template {
         let options = TcpOptions {
-            timestamps: self.agreed.timestamps.then_some(Timestamps::default()),
+            timestamps: self.negotiated.timestamps.then_some(Timestamps::default()),
             detection: self.config.corruption.detect.then_some(0),
             ..TcpOptions::default()
         };
@@ -191,12 +191,12 @@ impl Connection {
         };
         let header = emit(&repr, &self.config.corruption.kinds);
         // Two NOPs, kind and length come first (RFC 7323, appendix A).
-        Template { header, timestamps_at: self.agreed.timestamps.then_some(24) }
+        Template { header, timestamps_at: self.negotiated.timestamps.then_some(24) }
     }
 
     /// What every segment after the SYNs carries.
     fn common_options(&mut self, now: Instant) -> TcpOptions {
-        let timestamps = self.agreed.timestamps.then(|| {
+        let timestamps = self.negotiated.timestamps.then(|| {
             self.operations.timestamps += 1;
             Timestamps { value: self.clock(now), echo: self.receiver.recent }
         });
@@ -206,11 +206,11 @@ impl Connection {
     /// What arrived twice, and what arrived beyond holes (RFC 2018, 2883).
     //= S2.5
     fn add_sack(&mut self, options: &mut TcpOptions) {
-        if !self.agreed.sack {
+        if !self.negotiated.sack {
             return;
         }
         let notification = options.notification.map_or(0, |_| 8);
-        let taken = notification + if self.agreed.timestamps { 12 } else { 0 };
+        let taken = notification + if self.negotiated.timestamps { 12 } else { 0 };
         let room = (40 - taken - 4) / 8;
         let origin = self.receiver.origin;
         let block = |range: Range<u64>| windfall_wire_net::tcp::SackBlock {
@@ -268,7 +268,7 @@ impl Connection {
 
     /// The window to offer: never taken back, and opened in worthwhile steps (RFC 9293, 3.8.6.2.2).
     fn window_field(&mut self) -> u16 {
-        let shift = self.agreed.receive_shift;
+        let shift = self.negotiated.receive_shift;
         let next = self.expected();
         let open = next + self.receiver.buffer.window() as u64;
         let kept = self.receiver.edge.max(next) - next;

@@ -65,7 +65,7 @@ impl Connection {
             header.flags.has(capable)
         };
         let corruption = &config.corruption;
-        self.agreed = NegotiatedOptions {
+        self.negotiated = NegotiatedOptions {
             timestamps: config.timestamps && options.timestamps.is_some(),
             scaling: scaled,
             sack: config.sack && options.sack_permitted,
@@ -76,19 +76,23 @@ impl Connection {
                 && corruption.mode == NotificationMode::Extended
                 && options.notification == Some(Notification::Plain),
         };
-        if let Some(timestamps) = options.timestamps.filter(|_| self.agreed.timestamps) {
+        if let Some(timestamps) = options.timestamps.filter(|_| self.negotiated.timestamps) {
             self.receiver.recent = timestamps.value;
             self.receiver.recent_at = now;
         }
         // RFC 9293, section 3.7.1: what holds when the option is missing.
         let fallback = if self.path.local.is_ipv4() { 536 } else { 1220 };
         self.sender.peer_mss = options.mss.unwrap_or(fallback).max(64);
-        if self.agreed.sack {
+        if self.negotiated.sack {
             self.recovery.use_sack();
         }
         self.size_segments();
         let initial = u64::from(self.config.initial_window);
-        self.law = self.config.law.start(self.sender.mss, initial, self.config.byte_counting);
+        self.congestion = self.config.congestion_control.start(
+            self.sender.mss,
+            initial,
+            self.config.byte_counting,
+        );
         // The window of a SYN is never scaled.
         let window = u64::from(header.window);
         self.sender.raw_window = header.window;
@@ -102,7 +106,7 @@ impl Connection {
     //= S4.6
     pub(super) fn size_segments(&mut self) {
         let most = self.sender.peer_mss.min(self.config.mss).min(self.sender.path_mss);
-        let timestamps = if self.agreed.timestamps { 12 } else { 0 };
+        let timestamps = if self.negotiated.timestamps { 12 } else { 0 };
         let corruption = &self.config.corruption;
         let detection = if corruption.detect { corruption.kinds.detection_room() } else { 0 };
         self.sender.mss = u64::from(most).saturating_sub(timestamps + detection as u64).max(16);
@@ -122,7 +126,7 @@ impl Connection {
         self.sender.path_mss = mtu.saturating_sub(headers).max(256).min(self.sender.path_mss);
         self.size_segments();
         if self.sender.mss < before {
-            self.law.set_mss(self.sender.mss);
+            self.congestion.set_mss(self.sender.mss);
             // What is in flight is lost, and not to congestion: it leaves again at once.
             self.sender.nxt = self.sender.una.max(1);
             self.sender.timed = None;
@@ -134,19 +138,19 @@ impl Connection {
     pub(super) fn send_syn(&mut self, now: Instant) -> TcpTransmit {
         let passive = self.state == TcpState::SynReceived;
         let config = &self.config;
-        let offers = |agreed: bool, wanted: bool| if passive { agreed } else { wanted };
+        let offers = |negotiated: bool, wanted: bool| if passive { negotiated } else { wanted };
         let corruption = &config.corruption;
         let extended = corruption.notify && corruption.mode == NotificationMode::Extended;
         let shift = config.window_shift();
         let mut options = TcpOptions {
             mss: Some(config.mss),
-            window_scale: offers(self.agreed.scaling, config.window_scale).then_some(shift),
-            sack_permitted: offers(self.agreed.sack, config.sack),
-            timestamps: offers(self.agreed.timestamps, config.timestamps).then(|| Timestamps {
+            window_scale: offers(self.negotiated.scaling, config.window_scale).then_some(shift),
+            sack_permitted: offers(self.negotiated.sack, config.sack),
+            timestamps: offers(self.negotiated.timestamps, config.timestamps).then(|| Timestamps {
                 value: self.clock(now),
                 echo: if passive { self.receiver.recent } else { 0 },
             }),
-            notification: offers(self.agreed.extended_notification, extended)
+            notification: offers(self.negotiated.extended_notification, extended)
                 .then_some(Notification::Plain),
             fast_open: self.fast_open_option(),
             ..TcpOptions::default()
@@ -156,7 +160,7 @@ impl Connection {
             flags |= TcpFlags::ACK;
         }
         // RFC 3168, section 6.1.1; a repeated SYN asks for less.
-        if offers(self.agreed.ecn, config.ecn) && self.sender.attempts == 0 {
+        if offers(self.negotiated.ecn, config.ecn) && self.sender.attempts == 0 {
             flags |= if passive { TcpFlags::ECE } else { TcpFlags::ECE | TcpFlags::CWR };
         }
         if self.sender.max == 0 {
@@ -238,7 +242,7 @@ impl Connection {
         self.state = TcpState::Established;
         // A timeout of a SYN leaves less trust in the initial window (RFC 6298, 5.7; RFC 5681).
         if self.sender.attempts > 0 {
-            self.law.limit(self.sender.mss);
+            self.congestion.limit(self.sender.mss);
         }
         self.advance(now, acked, seg);
         self.receiver.acked = self.receiver.acked.max(1);

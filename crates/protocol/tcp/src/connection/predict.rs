@@ -49,10 +49,10 @@ impl Connection {
     /// Whether nothing but a timestamp, as agreed, is in the options, and no mark came with it.
     fn is_plain(&self, seg: &Segment) -> bool {
         let options = &seg.header.options;
-        options.timestamps.is_some() == self.agreed.timestamps
+        options.timestamps.is_some() == self.negotiated.timestamps
             && options.sack.is_empty()
             && options.notification.is_none()
-            && !(self.agreed.ecn && seg.ecn == Ecn::Congested)
+            && !(self.negotiated.ecn && seg.ecn == Ecn::Congested)
             && seg.missing == 0
     }
 

@@ -52,7 +52,10 @@ impl Connection {
         seg: &Segment,
         start: u64,
     ) -> Result<(), DropReason> {
-        if self.config.paws == Paws::Off || !self.agreed.timestamps || seg.has_any(TcpFlags::RST) {
+        if self.config.paws == Paws::Off
+            || !self.negotiated.timestamps
+            || seg.has_any(TcpFlags::RST)
+        {
             return Ok(());
         }
         let Some(timestamps) = seg.header.options.timestamps else {
@@ -73,7 +76,7 @@ impl Connection {
     /// Notes the timestamp to echo: of the segment that reaches the last acknowledgment.
     pub(super) fn note_timestamp(&mut self, now: Instant, seg: &Segment, start: u64) {
         if let Some(timestamps) = seg.header.options.timestamps
-            && self.agreed.timestamps
+            && self.negotiated.timestamps
             && start <= self.receiver.acked
             && timestamps.value.wrapping_sub(self.receiver.recent) < 1 << 31
         {
@@ -132,7 +135,7 @@ impl Connection {
     }
 
     pub(super) fn report_duplicate(&mut self, range: core::ops::Range<u64>) {
-        if self.agreed.sack && range.start < range.end {
+        if self.negotiated.sack && range.start < range.end {
             self.receiver.duplicate = Some(range);
         }
     }
@@ -165,7 +168,7 @@ impl Connection {
             return Err(DropReason::TcpAcknowledgment);
         }
         self.acknowledge_syn(now, seg, 1);
-        let window = u64::from(seg.header.window) << self.agreed.send_shift;
+        let window = u64::from(seg.header.window) << self.negotiated.send_shift;
         self.sender.window_from = (start, 1);
         (self.sender.raw_window, self.sender.window) = (seg.header.window, window);
         self.sender.most_window = self.sender.most_window.max(window);
@@ -175,7 +178,7 @@ impl Connection {
 
     /// Marks of the network and the answer to earlier ones (RFC 3168, section 6.1.3).
     pub(super) fn note_congestion(&mut self, seg: &Segment) {
-        if !self.agreed.ecn {
+        if !self.negotiated.ecn {
             return;
         }
         if seg.has_any(TcpFlags::CWR) {

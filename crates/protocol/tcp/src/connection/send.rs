@@ -61,7 +61,7 @@ impl Connection {
             return Some(self.send_range(now, range, true));
         }
         let flow = self.flow();
-        let window = self.law.window() + self.recovery.inflation();
+        let window = self.congestion.window() + self.recovery.inflation();
         if let Some(range) = self.recovery.next_repair(&flow, window) {
             return Some(self.send_range(now, range, true));
         }
@@ -154,7 +154,7 @@ impl Connection {
         let sender = &self.sender;
         let idle = now.saturating_since(sender.last_sent);
         if sender.una == sender.max && sender.max > 1 && idle > self.rtt.timeout() {
-            self.law.on_idle();
+            self.congestion.on_idle();
             self.sender.last_sent = now;
         }
     }
@@ -169,7 +169,7 @@ impl Connection {
         if self.sender.burst_left == 0 {
             let round_trip = self.rtt.smoothed().unwrap_or_default();
             let share = u64::from(burst) * self.sender.mss;
-            let window = self.law.window().max(share);
+            let window = self.congestion.window().max(share);
             let gap = round_trip.saturating_mul(share) / window;
             let gap = gap.max(windfall_base::Duration::from_micros(1));
             self.timers.set(Timer::Pacing, now.saturating_add(gap));
@@ -194,7 +194,7 @@ impl Connection {
             return Some(transmit);
         }
         let options = TcpOptions {
-            timestamps: self.agreed.timestamps.then(|| windfall_wire_net::tcp::Timestamps {
+            timestamps: self.negotiated.timestamps.then(|| windfall_wire_net::tcp::Timestamps {
                 value: self.clock(now),
                 echo: self.receiver.recent,
             }),

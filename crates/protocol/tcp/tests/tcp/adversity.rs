@@ -98,7 +98,7 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
     let mss = prop_oneof![Just(88_u16), Just(536), Just(1460), Just(8960)];
     (any::<[bool; 11]>(), pace, any_acks(), paws, mss, buffer(), buffer()).prop_map(
         |(on, pace, acks, paws, mss, send_buffer, receive_buffer)| {
-            let (law, repair, burst, initial_window, timeout) = pace;
+            let (congestion_control, loss_recovery, burst, initial_window, timeout) = pace;
             TcpConfig {
                 timestamps: on[0],
                 window_scale: on[1],
@@ -111,8 +111,8 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
                 fast_retransmit: on[8],
                 fast_open: on[9],
                 byte_counting: on[10],
-                law,
-                repair,
+                congestion_control,
+                loss_recovery,
                 burst,
                 initial_window,
                 timeout,

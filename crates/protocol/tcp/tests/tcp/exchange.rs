@@ -109,14 +109,14 @@ fn what_one_end_does_not_want_is_not_agreed_on() {
         (TcpConfig { corruption: extended, ..base() }, TcpConfig { corruption: safe, ..base() }),
     ] {
         // An end that wants nothing agrees on nothing.
-        let nothing = *Pair::with(base()).connection(NEAR).agreed();
+        let nothing = *Pair::with(base()).connection(NEAR).negotiated();
         let both = Pair::with(with.clone());
         let one = Pair::established(with.clone(), without.clone());
         let other = Pair::established(without, with);
         for end in [NEAR, FAR] {
-            assert_ne!(*both.connection(end).agreed(), nothing);
-            assert_eq!(*one.connection(end).agreed(), nothing);
-            assert_eq!(*other.connection(end).agreed(), nothing);
+            assert_ne!(*both.connection(end).negotiated(), nothing);
+            assert_eq!(*one.connection(end).negotiated(), nothing);
+            assert_eq!(*other.connection(end).negotiated(), nothing);
         }
     }
 }

@@ -53,8 +53,8 @@ fn new_reno_needs_a_round_trip_for_each_loss_and_sack_one_for_all() {
 #[test]
 fn the_old_tcp_times_out_where_new_reno_does_not() {
     //= S3.7
-    let timeouts = |repair| {
-        let config = TcpConfig { sack: false, repair, ..TcpConfig::new_reno() };
+    let timeouts = |loss_recovery| {
+        let config = TcpConfig { sack: false, loss_recovery, ..TcpConfig::new_reno() };
         let mut pair = long_path(config);
         lose_every_second(&mut pair, 4);
         pair.transfer(600_000, Duration::from_secs(60));
@@ -136,7 +136,7 @@ fn duplicates_are_reported_and_counted() {
 #[test]
 fn a_mark_halves_the_window_once_per_round_trip() {
     let mut pair = Pair::with(TcpConfig { ecn: true, nagle: false, ..TcpConfig::new_reno() });
-    assert!(pair.connection(NEAR).agreed().ecn);
+    assert!(pair.connection(NEAR).negotiated().ecn);
     pair.send(NEAR, 2_000_000).run_for(ms(85));
     let before = pair.connection(NEAR).operations().reductions;
     pair.fate = Box::new(|seen| Fate { mark: seen.is_data(), ..Fate::default() });

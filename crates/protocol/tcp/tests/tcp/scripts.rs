@@ -30,7 +30,7 @@ impl Engine {
             sack: false,
             window_scale: false,
             receive_buffer: 65_535,
-            law: CongestionControl::Reno,
+            congestion_control: CongestionControl::Reno,
             ..TcpConfig::default()
         };
         let tcp = TcpEndpoint::new(Seed(7), "script", Lookup::Hashed);

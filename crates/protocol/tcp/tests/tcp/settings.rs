@@ -96,7 +96,7 @@ fn without_window_scale_the_window_ends_at_65535() {
         let mut pair = Pair::with(TcpConfig { window_scale, ..plain() });
         pair.delay = ms(100);
         pair.send(NEAR, 900_000).run_for(Duration::from_secs(3));
-        let shift = pair.connection(FAR).agreed().receive_shift;
+        let shift = pair.connection(FAR).negotiated().receive_shift;
         let windows = pair.sent(FAR).skip(1).map(|seen| u64::from(seen.header.window) << shift);
         let widest = windows.max().unwrap();
         assert!(widest <= most && widest > most - (1 << shift), "{widest}");
@@ -274,8 +274,11 @@ fn the_template_writes_the_headers_that_full_processing_writes() {
 #[test]
 fn bursts_leave_a_share_of_the_round_trip_apart() {
     //= S2.47
-    let mut pair =
-        Pair::with(TcpConfig { burst: Some(4), law: CongestionControl::Reno, ..plain() });
+    let mut pair = Pair::with(TcpConfig {
+        burst: Some(4),
+        congestion_control: CongestionControl::Reno,
+        ..plain()
+    });
     let began = pair.now;
     let len = 10 * pair.connection(NEAR).segment_size() as usize;
     pair.send(NEAR, len).run_for(ms(19));

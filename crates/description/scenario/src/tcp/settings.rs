@@ -1,4 +1,4 @@
-//! The table of knobs: name, what it takes, how it is set and read.
+//! The table of settings: name, what it takes, how it is set and read.
 
 use core::fmt::Display;
 use core::str::FromStr;
@@ -12,9 +12,9 @@ use windfall_wire_net::tcp::{CorruptionKinds, Packing};
 
 use super::{LARGEST_WINDOW, LEAST_MSS};
 
-/// One knob of a TCP.
+/// One setting of a TCP.
 #[derive(Debug)]
-pub struct Knob {
+pub struct TcpSetting {
     /// The name before `=`.
     pub name: &'static str,
     /// What may stand behind `=`, as an error message says it.
@@ -23,8 +23,8 @@ pub struct Knob {
     text: fn(&TcpConfig) -> String,
 }
 
-impl Knob {
-    /// Sets the knob; `false` if it takes no such value.
+impl TcpSetting {
+    /// Sets the setting; `false` if it takes no such value.
     pub(super) fn set(&self, config: &mut TcpConfig, value: &str) -> bool {
         let mut changed = config.clone();
         let done = (self.set)(&mut changed, value).is_some();
@@ -34,17 +34,17 @@ impl Knob {
         done
     }
 
-    /// The text of the knob's value, which sets it to the same again.
+    /// The text of the setting's value, which sets it to the same again.
     #[must_use]
     pub fn text_of(&self, config: &TcpConfig) -> String {
         (self.text)(config)
     }
 }
 
-/// A knob whose value is on or off.
+/// A setting whose value is on or off.
 macro_rules! switch {
     ($name:literal, $($field:ident).+) => {
-        Knob {
+        TcpSetting {
             name: $name,
             legal: "on or off",
             set: |config, value| {
@@ -56,10 +56,10 @@ macro_rules! switch {
     };
 }
 
-/// A knob whose value is one of some words.
+/// A setting whose value is one of some words.
 macro_rules! choice {
     ($name:literal, $($field:ident).+, $legal:literal, $words:expr) => {
-        Knob {
+        TcpSetting {
             name: $name,
             legal: $legal,
             set: |config, value| {
@@ -71,10 +71,10 @@ macro_rules! choice {
     };
 }
 
-/// A knob whose value is a number or a time in a range.
+/// A setting whose value is a number or a time in a range.
 macro_rules! quantity {
     ($name:literal, $($field:ident).+, $range:expr, $legal:literal) => {
-        Knob {
+        TcpSetting {
             name: $name,
             legal: $legal,
             set: |config, value| {
@@ -86,10 +86,10 @@ macro_rules! quantity {
     };
 }
 
-/// A knob whose value is a size of a buffer.
+/// A setting whose value is a size of a buffer.
 macro_rules! buffer {
     ($name:literal, $field:ident) => {
-        Knob {
+        TcpSetting {
             name: $name,
             legal: "a size of 1kB to 1GB, such as 64KiB",
             set: |config, value| {
@@ -105,12 +105,12 @@ macro_rules! buffer {
 
 const PAWS: [(&str, Paws); 3] =
     [("before", Paws::BeforePrediction), ("after", Paws::AfterPrediction), ("off", Paws::Off)];
-const LAWS: [(&str, CongestionControl); 3] = [
+const CONGESTION_CONTROLS: [(&str, CongestionControl); 3] = [
     ("cubic", CongestionControl::Cubic),
     ("reno", CongestionControl::Reno),
     ("net3-reno", CongestionControl::Net3Reno),
 ];
-const REPAIRS: [(&str, LossRecovery); 3] = [
+const RECOVERIES: [(&str, LossRecovery); 3] = [
     ("new-reno", LossRecovery::NewReno),
     ("net3", LossRecovery::Net3),
     ("sack", LossRecovery::Sack),
@@ -129,8 +129,8 @@ const SPANS: core::ops::RangeInclusive<Duration> =
 /// The same, or at once.
 const DELAYS: core::ops::RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
 
-/// Every knob, in the order of the table in `docs/tcp.md`.
-pub static KNOBS: [Knob; 36] = [
+/// Every setting, in the order of the table in `docs/tcp.md`.
+pub static TCP_SETTINGS: [TcpSetting; 36] = [
     quantity!("mss", mss, (LEAST_MSS..=u16::MAX), "bytes of data and options, 88 to 65535"),
     buffer!("send-buffer", send_buffer),
     buffer!("receive-buffer", receive_buffer),
@@ -141,7 +141,7 @@ pub static KNOBS: [Knob; 36] = [
     switch!("ecn", ecn),
     switch!("header-prediction", prediction),
     switch!("template", template),
-    Knob {
+    TcpSetting {
         name: "delayed-ack",
         legal: "off, every[:SEGMENTS[:DELAY[:TICK]]], time[:INTERVAL] or traffic[:MOST[:DELAY]], \
                 such as every:2:200ms, time:500ms, traffic:16",
@@ -157,14 +157,14 @@ pub static KNOBS: [Knob; 36] = [
     quantity!("max-rto", timeout.maximum, SPANS, "a time of up to 1h, such as 60s"),
     quantity!("tick", timeout.tick, DELAYS, "a time such as 500ms, or 0 for an exact clock"),
     switch!("rto-in-ticks", timeout.in_ticks),
-    choice!("law", law, "cubic, reno or net3-reno", LAWS),
+    choice!("congestion", congestion_control, "cubic, reno or net3-reno", CONGESTION_CONTROLS),
     switch!("byte-counting", byte_counting),
     quantity!("initial-window", initial_window, (1..=1000), "segments, 1 to 1000"),
-    choice!("repair", repair, "new-reno, net3 or sack", REPAIRS),
+    choice!("loss-recovery", loss_recovery, "new-reno, net3 or sack", RECOVERIES),
     switch!("limited-transmit", limited_transmit),
     switch!("fast-retransmit", fast_retransmit),
     switch!("fast-open", fast_open),
-    Knob {
+    TcpSetting {
         name: "burst",
         legal: "off, or segments, 1 to 65535",
         set: |config, value| {
@@ -176,7 +176,7 @@ pub static KNOBS: [Knob; 36] = [
         },
         text: |config| config.burst.map_or_else(|| "off".into(), |burst| burst.to_string()),
     },
-    Knob {
+    TcpSetting {
         name: "keepalive",
         legal: "off, on, or IDLE[:INTERVAL[:PROBES]] such as 10s:1s:5",
         set: |config, value| {
@@ -198,7 +198,7 @@ pub static KNOBS: [Knob; 36] = [
     quantity!("syn-retries", syn_retries, (0..=u8::MAX), "how many timeouts, 0 to 255"),
     quantity!("time-wait", time_wait, DELAYS, "a time of up to 1h, such as 60s"),
     quantity!("fin-wait", fin_wait, DELAYS, "a time of up to 1h, such as 60s"),
-    Knob {
+    TcpSetting {
         name: "corruption",
         legal: "off, or both options on: draft-safe, paper or extended",
         set: |config, value| {
@@ -219,7 +219,7 @@ pub static KNOBS: [Knob; 36] = [
     switch!("detect", corruption.detect),
     switch!("notify", corruption.notify),
     choice!("packing", corruption.packing, "packed or aligned", PACKINGS),
-    Knob {
+    TcpSetting {
         name: "kinds",
         legal: "the kinds of CDO and CNO such as 27:28, experimental, or \
                 experimental:KIND:CDO:CNO with identifiers such as experimental:253:52492:50188",
