@@ -41,7 +41,7 @@ pub struct Summary {
     /// What the radios cost together; absent without radios of 802.11.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub energy: Option<EnergySummary>,
-    /// Each station that dropped packets above its links.
+    /// Each station.
     pub stations: Vec<StationSummary>,
     /// Programs beside the command that failed by themselves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -170,13 +170,18 @@ pub struct Overcommitment {
     pub worst: f64,
 }
 
-/// What a station dropped above its links; live, the kernel's counters.
+/// The packets that a station dropped; in real time, its kernel and its devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StationSummary {
     /// The station.
     pub name: String,
-    /// Packets dropped, by reason.
-    pub dropped: BTreeMap<String, u64>,
+    /// Packets that its programs sent and that were dropped before they entered a link, by reason.
+    pub dropped_before: BTreeMap<&'static str, u64>,
+    /// Packets that left a link and were dropped before they reached a program, by reason; in
+    /// simulated time, those for which its host knew no route too.
+    pub dropped_after: BTreeMap<&'static str, u64>,
+    /// Packets that waited on its devices when the run ended.
+    pub waiting: u64,
     /// The TCP congestion control of the station's kernel; `None` where no kernel stands there.
     pub congestion: Option<String>,
     /// How often each step of TCP's processing was taken, where our engine stands; steps that were
@@ -395,12 +400,7 @@ impl Summary {
             let _ = writeln!(out, "overcommitted: {link} may need {percent:.1} % of the link");
         }
         for station in &self.stations {
-            if !station.dropped.is_empty() {
-                let drops = station.dropped.iter().map(|(name, n)| format!("{name} {n}"));
-                let drops = drops.collect::<Vec<_>>().join(", ");
-                // Writing to a string cannot fail.
-                let _ = writeln!(out, "dropped above the link at {}: {drops}", station.name);
-            }
+            station.drop_lines(&mut out);
         }
         let mut congestion = BTreeMap::<_, Vec<_>>::new();
         for station in &self.stations {
@@ -583,8 +583,22 @@ impl LinkSummary {
     }
 }
 
-/// Drops by name, without those that did not occur.
-fn named(drops: &Drops) -> BTreeMap<&'static str, u64> {
+impl StationSummary {
+    /// A line for each side of the links on which the station dropped packets.
+    fn drop_lines(&self, out: &mut String) {
+        let sides = [("before", &self.dropped_before), ("after", &self.dropped_after)];
+        for (side, drops) in sides.into_iter().filter(|(_, drops)| !drops.is_empty()) {
+            let drops = drops.iter().map(|(name, n)| format!("{name} {n}"));
+            let drops = drops.collect::<Vec<_>>().join(", ");
+            // Writing to a string cannot fail.
+            let _ = writeln!(out, "dropped {side} the link at {}: {drops}", self.name);
+        }
+    }
+}
+
+/// Returns drops by name, without those that did not occur.
+#[must_use]
+pub fn named(drops: &Drops) -> BTreeMap<&'static str, u64> {
     drops.iter().map(|(reason, n)| (reason.name(), n)).collect()
 }
 

@@ -9,7 +9,7 @@ use windfall_live::Signals;
 use windfall_scenario::{AppKind, Flags, Topology};
 use windfall_sim::Simulation;
 use windfall_trace::recorder::Recorder;
-use windfall_trace::summary::{ApplicationSummary, LinkSummary, StationSummary, Summary};
+use windfall_trace::summary::{ApplicationSummary, LinkSummary, StationSummary, Summary, named};
 
 use crate::exit::{Outcome, Result, tell};
 use crate::options::LinkOptions;
@@ -121,13 +121,11 @@ fn fill(summary: &mut Summary, simulation: &Simulation, topology: &Topology) {
     }
     for (number, plan) in topology.stations.iter().enumerate() {
         let Some(station) = network.station(number) else { continue };
-        let drops = station.ledger().drops;
-        let dropped = drops.iter().map(|(reason, n)| (reason.name().to_owned(), n)).collect();
         summary.stations.push(StationSummary {
             name: plan.name.clone(),
-            dropped,
-            congestion: None,
+            dropped_after: named(&station.ledger().drops),
             tcp: station.tcp_operations().iter().filter(|(_, n)| *n > 0).collect(),
+            ..StationSummary::default()
         });
         let own = topology.apps.iter().filter(|app| app.station == number);
         for (app, measures) in own.zip(station.reports()) {

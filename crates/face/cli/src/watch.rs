@@ -10,7 +10,9 @@ use windfall_live::driver::PUNCTUAL;
 use windfall_network::Network;
 use windfall_scenario::{Flags, Sysctl, Topology};
 use windfall_trace::recorder::Recorder;
-use windfall_trace::summary::{FailedProgram, LateSummary, LinkSummary, StationSummary, Summary};
+use windfall_trace::summary::{
+    FailedProgram, LateSummary, LinkSummary, StationSummary, Summary, named,
+};
 
 use crate::evidence::write_file;
 use crate::exit::{Result, Trouble, tell};
@@ -229,26 +231,15 @@ fn failed(topology: &Topology, outcome: &windfall_live::Outcome) -> Vec<FailedPr
     failed.collect()
 }
 
-/// What the kernels and the devices dropped, station by station.
+/// What each station dropped, and which congestion control its TCP used.
 fn stations(topology: &Topology, outcome: &windfall_live::Outcome) -> Vec<StationSummary> {
     let mut summaries: Vec<_> = (topology.stations.iter())
         .map(|station| StationSummary { name: station.name.clone(), ..StationSummary::default() })
         .collect();
-    let mut count = |station: usize, reason: windfall_base::DropReason, packets: u64| {
-        if let Some(summary) = summaries.get_mut(station) {
-            *summary.dropped.entry(reason.name().to_owned()).or_default() += packets;
-        }
-    };
-    for (station, counters) in outcome.counters.iter().enumerate() {
-        for (reason, packets) in counters.drops() {
-            count(station, reason, packets);
-        }
-    }
-    let ends = topology.network.links.iter().flat_map(|link| &link.ends);
-    for (end, drops) in ends.zip(&outcome.devices) {
-        for (reason, packets) in drops.iter() {
-            count(end.station, reason, packets);
-        }
+    for (summary, drops) in summaries.iter_mut().zip(&outcome.drops) {
+        summary.dropped_before = named(&drops.before);
+        summary.dropped_after = named(&drops.after);
+        summary.waiting = drops.waiting;
     }
     for (summary, counters) in summaries.iter_mut().zip(&outcome.counters) {
         summary.congestion = counters.congestion().map(str::to_owned);

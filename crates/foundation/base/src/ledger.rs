@@ -176,6 +176,11 @@ impl Drops {
         self.0[reason as usize] += 1;
     }
 
+    /// Counts `packets` dropped for `reason`.
+    pub fn count_many(&mut self, reason: DropReason, packets: u64) {
+        self.0[reason as usize] += packets;
+    }
+
     /// Takes back the count of one packet that was not lost after all.
     pub fn uncount(&mut self, reason: DropReason) {
         self.0[reason as usize] = self.0[reason as usize].saturating_sub(1);

@@ -41,6 +41,10 @@ pub(crate) enum Message {
     Finish,
     /// To the run: the kernel's counters of the station with this number, as its files give them.
     Counters(u16, String),
+    /// To the run: no program runs any more; packets are to be carried no longer.
+    Idle,
+    /// To the stations: no packet is on its way to a device, count.
+    Count,
     /// To the run: all is counted.
     Finished,
     /// To the run: a program beside the command failed by itself. Its exit status, the number of
@@ -134,6 +138,8 @@ fn encode(message: &Message) -> ([u8; 1], Vec<u8>, Vec<BorrowedFd<'_>>) {
             (9, [&station.to_le_bytes(), text.as_bytes()].concat(), Vec::new())
         }
         Message::Finished => (10, none(), Vec::new()),
+        Message::Idle => (13, none(), Vec::new()),
+        Message::Count => (14, none(), Vec::new()),
         Message::Hints(hints) => (11, none(), vec![hints.as_fd()]),
         Message::Failure(status, station, line) => {
             let [low, high] = station.to_le_bytes();
@@ -161,6 +167,8 @@ fn decode(kind: u8, body: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Messag
             Message::Counters(u16::from_le_bytes(*station), text(rest))
         }
         10 => Message::Finished,
+        13 => Message::Idle,
+        14 => Message::Count,
         11 => Message::Hints(descriptors.pop()?),
         12 => {
             let ([status, low, high], line) = body.split_first_chunk()?;

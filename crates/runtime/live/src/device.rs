@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::BytesMut;
 use rustix::io::Errno;
-use windfall_base::{Check, DropReason, Drops, Duration, Frame, Payload};
+use windfall_base::{Check, DropReason, Duration, Frame, Payload};
 use windfall_wire_net::segment::{Description, Merged, Merger, OffloadKind, cut};
 
+use crate::account::DeviceDrops;
 use crate::driver::Device;
 use crate::hints::Hints;
 use crate::plan::DeviceKind;
@@ -20,6 +21,8 @@ use crate::plan::DeviceKind;
 const LONGEST: usize = 66_000;
 /// Reads in a row from one device, so that the others and the timers get their turn.
 const MOST_READS: usize = 16;
+/// Rounds of such reads until a device is taken for empty; its queue is shorter.
+const MOST_DRAINS: usize = 10_000;
 /// Shorter packets are copied out of the read buffer, longer ones keep it.
 const SHORT: usize = 4096;
 
@@ -43,7 +46,7 @@ pub struct StationDevice {
     kind: DeviceKind,
     buffer: BytesMut,
     merger: Merger,
-    drops: Drops,
+    drops: DeviceDrops,
     /// Whether the last read found nothing: the next packet is the first of a burst, or alone.
     drained: bool,
     /// How long the first packet of the last [`receive`](Device::receive) had waited, once asked.
@@ -66,7 +69,7 @@ impl StationDevice {
             kind,
             buffer,
             merger,
-            drops: Drops::default(),
+            drops: DeviceDrops::new(kind),
             drained: true,
             waited: None,
             whole: false,
@@ -116,14 +119,37 @@ impl StationDevice {
         Self { hints: Some(hints), ..self }
     }
 
-    /// Packets that got lost between the kernel and us, by reason.
-    pub fn drops(&mut self) -> Drops {
+    /// Returns what was lost between the kernel and the link so far.
+    pub fn drops(&mut self) -> DeviceDrops {
         if self.kind == DeviceKind::Packet {
-            for _ in 0..packet::take_drops(&self.descriptor) {
-                self.drops.count(DropReason::Kernel);
-            }
+            let dropped = packet::take_drops(&self.descriptor);
+            self.drops.before.count_many(DropReason::Kernel, dropped);
         }
         self.drops.clone()
+    }
+
+    /// Counts the packets that still wait on the device, and takes them off it.
+    ///
+    /// # Errors
+    /// If the device is gone.
+    pub(crate) fn drain(&mut self) -> io::Result<u64> {
+        let mut packets = Vec::new();
+        self.drained = false;
+        // The kernel may go on sending for connections that its programs have left.
+        for _ in 0..MOST_DRAINS {
+            if self.drained || matches!(self.end, End::Came | End::Told) {
+                break;
+            }
+            self.receive(&mut packets)?;
+        }
+        Ok(packets.len() as u64)
+    }
+
+    /// Counts the packets of a write that the kernel refused.
+    fn refuse(&mut self, packets: usize, error: Errno) {
+        self.drops.after.count_many(DropReason::Device, packets as u64);
+        // What a device has no room for at the moment it does not count as dropped.
+        self.drops.refused += u64::from(error != Errno::AGAIN);
     }
 
     /// Bytes of the link header that the device wants.
@@ -137,19 +163,19 @@ impl StationDevice {
     /// Makes packets of what was read: a description, a link header, a packet or segment.
     fn take(&mut self, mut read: BytesMut, packets: &mut Vec<Payload>) {
         if read.len() < Description::LEN + self.link_header() {
-            return self.drops.count(DropReason::Malformed);
+            return self.drops.before.count(DropReason::Malformed);
         }
         let header = read.split_to(Description::LEN);
         let header = header.first_chunk().expect("as many bytes were split off");
         let Ok(mut description) = Description::parse(header) else {
-            return self.drops.count(DropReason::Malformed);
+            return self.drops.before.count(DropReason::Malformed);
         };
         let link_header = self.link_header();
         if link_header > 0 {
             let link = read.split_to(link_header);
             if !matches!(link[12..14], [0x08, 0x00] | [0x86, 0xdd]) {
                 // Neither IP nor anything that a station of ours would send.
-                return self.drops.count(DropReason::Malformed);
+                return self.drops.before.count(DropReason::Malformed);
             }
             if let Some(checksum) = &mut description.checksum {
                 checksum.start = checksum.start.saturating_sub(link_header as u16);
@@ -160,7 +186,7 @@ impl StationDevice {
             description.cutting = None;
         }
         if cut(&description, read, packets).is_err() {
-            self.drops.count(DropReason::Malformed);
+            self.drops.before.count(DropReason::Malformed);
         }
     }
 
@@ -180,14 +206,17 @@ impl StationDevice {
         }
         slices.extend(merged.slices.iter().map(|slice| IoSlice::new(slice)));
         match rustix::io::retry_on_intr(|| rustix::io::writev(&self.descriptor, &slices)) {
-            Ok(_) => Ok(()),
+            Ok(_) => {
+                self.drops.taken += 1;
+                Ok(())
+            }
             Err(error @ (Errno::BADF | Errno::BADFD | Errno::NODEV | Errno::NXIO)) => {
-                self.drops.count(DropReason::Device);
+                self.refuse(merged.packets, error);
                 self.lose(error)
             }
             // Full, down, or the bytes are no packet to it.
-            Err(_) => {
-                self.drops.count(DropReason::Device);
+            Err(error) => {
+                self.refuse(merged.packets, error);
                 Ok(())
             }
         }

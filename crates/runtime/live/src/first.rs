@@ -408,8 +408,11 @@ impl<'a> First<'a> {
         Ok(())
     }
 
-    /// Reports the counters of every station.
+    /// Reports the counters of every station, when nothing is on its way to them any more.
     fn count(&self) {
+        let _ = self.control.send(&Message::Idle);
+        // Whatever else the run has said meanwhile comes too late.
+        while !matches!(self.control.receive(), Ok(Some(Message::Count) | None) | Err(_)) {}
         for (number, station) in self.stations.iter().enumerate() {
             if station::enter(station.namespace.as_fd()).is_ok() {
                 let text = kernel::read_files();

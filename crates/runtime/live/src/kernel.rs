@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use windfall_base::DropReason;
+use windfall_base::{DropReason, Drops};
 
 /// The files with counters, as seen by a process in the station.
 const FILES: [&str; 4] = ["snmp", "netstat", "snmp6", "dev"];
@@ -21,6 +21,17 @@ pub struct Counters {
     congestion: Option<String>,
 }
 
+/// Counters of one device of a station, of what came from the link.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DeviceCounters {
+    /// Packets that it passed up.
+    pub(crate) rx_packets: u64,
+    /// Packets dropped for want of room or of anybody who takes them.
+    pub(crate) rx_dropped: u64,
+    /// Packets that were no frames.
+    pub(crate) rx_frame: u64,
+}
+
 impl Counters {
     /// The value of a counter; 0 if this kernel does not have it.
     #[must_use]
@@ -34,17 +45,27 @@ impl Counters {
         self.congestion.as_deref()
     }
 
-    /// What the kernel dropped above the devices, by reason (S0.71); reasons that did not occur are
-    /// left out.
+    /// Returns the packets that the kernel dropped on their way to the link, by reason.
+    #[must_use]
+    pub fn drops_before(&self) -> Drops {
+        let mut drops = Drops::default();
+        drops.count_many(DropReason::Device, self.of_devices(".tx_dropped"));
+        drops
+    }
+
+    /// Returns the sum of one column over the station's devices.
+    fn of_devices(&self, column: &str) -> u64 {
+        let is_counted = |name: &str| name.starts_with("dev.wf") && name.ends_with(column);
+        self.values.iter().filter(|(name, _)| is_counted(name)).map(|(_, value)| value).sum()
+    }
+
+    /// Returns the packets that the kernel dropped on their way from the link, by reason (S0.71),
+    /// but for those that it took from its devices no further.
     //= S0.71
     #[must_use]
-    pub fn drops(&self) -> Vec<(DropReason, u64)> {
+    pub fn drops_after(&self) -> Drops {
         use DropReason as R;
         let sum = |names: &[&str]| names.iter().map(|name| self.get(name)).sum::<u64>();
-        let of_devices = |column: &str| -> u64 {
-            let ours = |name: &str| name.starts_with("dev.wf") && name.ends_with(column);
-            self.values.iter().filter(|(name, _)| ours(name)).map(|(_, value)| value).sum()
-        };
         let ip_checksum = self.get("IpExt.InCsumErrors");
         let header_errors = sum(&["Ip.InHdrErrors", "Ip6InHdrErrors"]);
         let tcp_checksum = self.get("Tcp.InCsumErrors");
@@ -88,10 +109,23 @@ impl Counters {
                     "TcpExt.TCPRcvQDrop",
                 ]),
             ),
-            (R::Device, of_devices(".tx_dropped") + of_devices(".rx_errors")),
-            (R::Kernel, of_devices(".rx_dropped")),
+            (R::Device, self.of_devices(".rx_errors")),
         ];
-        counts.into_iter().filter(|(_, count)| *count > 0).collect()
+        let mut drops = Drops::default();
+        for (reason, count) in counts {
+            drops.count_many(reason, count);
+        }
+        drops
+    }
+
+    /// Returns the counters of the device called `name`, if there is one.
+    pub(crate) fn device(&self, name: &str) -> Option<DeviceCounters> {
+        let count = |column: &str| self.values.get(&format!("dev.{name}.{column}")).copied();
+        Some(DeviceCounters {
+            rx_packets: count("rx_packets")?,
+            rx_dropped: count("rx_dropped")?,
+            rx_frame: count("rx_frame")?,
+        })
     }
 
     /// Every counter that is not zero, in the order of the names.

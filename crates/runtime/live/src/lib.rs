@@ -19,6 +19,7 @@
     reason = "devices, namespaces and the birth of processes have no safe interface for all of it"
 )]
 
+pub mod account;
 pub mod clock;
 pub mod device;
 pub mod doctor;
@@ -46,6 +47,7 @@ mod program;
 mod station;
 mod terminal;
 
+pub use account::StationDrops;
 pub use clock::SystemClock;
 pub use device::StationDevice;
 pub use door::Door;

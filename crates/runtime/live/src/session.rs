@@ -5,8 +5,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use windfall_base::{Drops, Duration, Instant, Node, Port};
+use windfall_base::{Duration, Instant, Node, Port};
 
+use crate::account::{self, DeviceAccount, StationDrops};
 use crate::clock::SystemClock;
 use crate::control::Message;
 use crate::device::StationDevice;
@@ -42,8 +43,8 @@ pub struct Outcome {
     pub lateness: Lateness,
     /// The kernel's counters of each station, in the order of the plan.
     pub counters: Vec<Counters>,
-    /// What each device lost, in the order of the network's ports.
-    pub devices: Vec<Drops>,
+    /// The packets that each station dropped, in the order of the plan.
+    pub drops: Vec<StationDrops>,
     /// The programs beside the command that failed before they were told to end.
     pub failed: Vec<FailedProgram>,
 }
@@ -181,16 +182,16 @@ pub fn run<N: Node>(
     let _ = rustix::process::setpriority_process(None, PRIORITY);
     let began = run.stage.begin();
     let result = began.and_then(|()| run.carry_on(signals, door, observer));
+    let duration = run.driver.clock_mut().now() - Instant::START;
+    let result = result.and_then(|()| run.count());
     let _ = rustix::process::setpriority_process(None, before);
     terminal.restore();
-    result?;
-    let duration = run.driver.clock_mut().now() - Instant::START;
+    let drops = result?;
     let lateness = run.driver.lateness();
-    let devices = run.driver.devices_mut().iter_mut().map(StationDevice::drops).collect();
     observer.observe(Instant::START + duration, run.driver.node_mut());
     let Run { status, counters, failed, .. } = &mut run;
     let (counters, failed) = (std::mem::take(counters), std::mem::take(failed));
-    let outcome = Outcome { status: *status, duration, lateness, counters, devices, failed };
+    let outcome = Outcome { status: *status, duration, lateness, counters, drops, failed };
     Ok((outcome, run.driver.into_node()))
 }
 
@@ -241,10 +242,27 @@ impl<N: Node> Run<N> {
             }
             let (clock, devices) = self.driver.parts();
             clock.unwatch(&devices[port]).doing(|| "watch a device no more".into())?;
-            let (station, device) = self.stage.device(port);
+            let (_, station, device) = self.stage.device(port);
             observer.lost(station, device);
         }
         Ok(())
+    }
+
+    /// Has the kernels count, and adds up what the stations dropped.
+    fn count(&mut self) -> Result<Vec<StationDrops>> {
+        self.stage.say(&Message::Count)?;
+        self.finished = false;
+        while !self.finished {
+            self.heed_stations()?;
+        }
+        let mut devices = Vec::new();
+        for (port, device) in self.driver.devices_mut().iter_mut().enumerate() {
+            let (station, _, name) = self.stage.device(port);
+            let waiting = device.drain().doing(|| format!("empty the device {name}"))?;
+            let drops = device.drops();
+            devices.push(DeviceAccount { station, device: name.to_owned(), drops, waiting });
+        }
+        Ok(account::stations(&self.counters, &devices))
     }
 
     fn heed_stations(&mut self) -> Result<()> {
@@ -261,7 +279,7 @@ impl<N: Node> Run<N> {
                 self.failed.push(FailedProgram { station: station.into(), line, status });
                 Ok(())
             }
-            Message::Finished => {
+            Message::Idle | Message::Finished => {
                 self.finished = true;
                 Ok(())
             }

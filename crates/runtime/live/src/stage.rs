@@ -29,8 +29,8 @@ pub struct Stage {
     /// What tells each station of damage.
     hints: Vec<Arc<Mutex<Hints>>>,
     kind: DeviceKind,
-    /// The devices' stations and names, in the order of the network's ports.
-    names: Vec<(String, String)>,
+    /// The devices' stations, by number and name, and names, in the order of the network's ports.
+    names: Vec<(usize, String, String)>,
     /// Name and network namespace of each station.
     stations: Vec<(String, OwnedFd)>,
     /// The namespaces that all stations share.
@@ -54,9 +54,9 @@ impl Stage {
         chosen.dedup();
         chosen.into_iter().try_for_each(|(_, name)| congestion::allow(name))?;
         let identity = Identity::of_caller(plan.as_root)?;
-        let names = plan.ports.iter().map(|&(station, device)| {
-            let station = &plan.stations[station];
-            (station.name.clone(), station.devices[device].name.clone())
+        let names = plan.ports.iter().map(|&(number, device)| {
+            let station = &plan.stations[number];
+            (number, station.name.clone(), station.devices[device].name.clone())
         });
         let names = names.collect();
         let mut work = Work { plan, others, command, own_user: true, identity };
@@ -112,9 +112,10 @@ impl Stage {
         devices.into_iter().map(device).collect()
     }
 
-    /// The station and the name of the device at a port of the network.
-    pub(crate) fn device(&self, port: usize) -> (&str, &str) {
-        self.names.get(port).map_or(("", ""), |(station, device)| (station, device))
+    /// The station, by number and name, and the name of the device at a port of the network.
+    pub(crate) fn device(&self, port: usize) -> (usize, &str, &str) {
+        let (number, station, device) = &self.names[port];
+        (*number, station, device)
     }
 
     /// Lets the programs start. From now on packets want to be carried.

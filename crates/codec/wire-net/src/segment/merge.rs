@@ -25,6 +25,8 @@ pub struct Merged {
     pub headers: u16,
     /// Its bytes, in order.
     pub slices: Vec<Bytes>,
+    /// Number of packets in it.
+    pub packets: usize,
 }
 
 /// Merges packets on their way to a device.
@@ -227,6 +229,7 @@ impl Open {
                 description: Description::default(),
                 headers: 0,
                 slices: [head, body].into_iter().filter(|slice| !slice.is_empty()).collect(),
+                packets: 1,
             };
         }
         let kind = if self.start == 20 { OffloadKind::TcpV4 } else { OffloadKind::TcpV6 };
@@ -244,6 +247,7 @@ impl Open {
             },
             headers: headers as u16,
             slices,
+            packets: self.count,
         }
     }
 }

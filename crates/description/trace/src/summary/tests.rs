@@ -58,7 +58,9 @@ fn what_only_real_time_has_is_added() {
     summary.late = Some(late);
     summary.stations.push(StationSummary {
         name: "far".into(),
-        dropped: [("udp-checksum".to_owned(), 3)].into(),
+        dropped_before: [("device", 4)].into(),
+        dropped_after: [("kernel", 1), ("udp-checksum", 3)].into(),
+        waiting: 0,
         congestion: Some("reno".into()),
         tcp: [("paws_checks", 7), ("acks_sent", 2)].into(),
     });
@@ -66,7 +68,8 @@ fn what_only_real_time_has_is_added() {
     assert!(text.contains("late deliveries: 1 of 9 by more than 1 ms, worst 2.500 ms\n"), "{text}");
     assert!(text.contains("TCP congestion control at far: reno\n"), "{text}");
     assert!(text.contains("TCP at far: acks sent 2, paws checks 7\n"), "{text}");
-    assert!(text.contains("dropped above the link at far: udp-checksum 3\n"), "{text}");
+    assert!(text.contains("dropped before the link at far: device 4\n"), "{text}");
+    assert!(text.contains("dropped after the link at far: kernel 1, udp-checksum 3\n"), "{text}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod damage;
 mod demo;
 mod disturbed;
 mod door;
+mod drops;
 mod evidence;
 mod exchange;
 mod expert;

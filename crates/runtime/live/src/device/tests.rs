@@ -89,7 +89,19 @@ fn what_a_full_device_refuses_is_counted() {
         device.send(Frame::packet(PACKET.to_vec())).expect("the device is there");
     }
     device.flush().expect("the device is there");
-    assert!(device.drops().of(DropReason::Device) > 0);
+    let drops = device.drops();
+    assert!(drops.after.of(DropReason::Device) > 0);
+    // A device that has no room now is not one that drops.
+    assert_eq!((drops.before.total(), drops.refused), (0, 0));
+}
+
+#[test]
+fn every_packet_of_a_refused_segment_counts_and_the_write_once() {
+    let (_, mut device) = device(DeviceKind::Tun);
+    device.refuse(3, Errno::IO);
+    device.refuse(2, Errno::AGAIN);
+    let drops = device.drops();
+    assert_eq!((drops.after.of(DropReason::Device), drops.refused), (5, 1));
 }
 
 #[test]
@@ -108,7 +120,7 @@ fn what_comes_for_a_device_that_is_gone_is_dropped() {
     assert!(!device.has_just_gone());
     (0..3).for_each(|_| give(&mut device).expect("it goes on"));
     assert!(device.has_just_gone() && !device.has_just_gone());
-    assert_eq!(device.drops().of(DropReason::Device), 3);
+    assert_eq!(device.drops().after.of(DropReason::Device), 3);
 }
 
 proptest! {
@@ -127,7 +139,7 @@ proptest! {
         }
         kernel.send(&bytes).expect("room for one");
         let packets = received(&mut device);
-        prop_assert!(!packets.is_empty() || device.drops().of(DropReason::Malformed) == 1);
+        prop_assert!(!packets.is_empty() || device.drops().before.of(DropReason::Malformed) == 1);
         for packet in packets {
             device.send(Frame::packet(packet)).expect("the device is there");
         }

@@ -51,7 +51,7 @@ UdpLite: 0 7 1 4
 IpExt: InCsumErrors
 IpExt: 3
 = dev
-   wf0: 0 0 0 6 0 0 0 0 0 0 0 0 0 0 0 0
+   wf0: 0 0 4 6 0 1 0 0 0 0 0 7 0 0 0 0
 = congestion
 reno
 ";
@@ -67,9 +67,10 @@ reno
         (R::TcpChecksum, 3),
         (R::NoListener, 2),
         (R::ReceiveBuffer, 2),
-        (R::Kernel, 6),
+        (R::Device, 4),
     ];
-    assert_eq!(counters.drops(), expected);
+    assert_eq!(counters.drops_after().iter().collect::<Vec<_>>(), expected);
+    assert_eq!(counters.drops_before().iter().collect::<Vec<_>>(), [(R::Device, 7)]);
     assert_eq!(counters.congestion(), Some("reno"));
 }
 

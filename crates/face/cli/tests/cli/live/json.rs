@@ -1,11 +1,12 @@
 //! `--json` in real time: what has no place in simulated time, and where it goes.
 
 use crate::json::Page;
+use crate::live::drops::summary_with_drops;
 use crate::live::{Folder, WINDFALL, require, text, windfall};
 
 #[test]
 fn what_real_time_adds_is_on_the_page_too() {
-    require!();
+    require!("python3");
     let folder = Folder::new("json");
     let file = folder.path().join("summary.json");
     let far = format!("{WINDFALL} tcp receive --kernel -q & sleep 0.1; exit 3");
@@ -21,6 +22,7 @@ fn what_real_time_adds_is_on_the_page_too() {
     let mut page = Page::read();
     page.check(&record);
     page.check(&serde_json::from_slice(&summary).expect("JSON"));
+    page.check(&summary_with_drops());
     page.assert_all_seen(true);
 }
 

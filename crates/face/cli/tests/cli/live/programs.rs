@@ -171,7 +171,7 @@ fn the_summary_adds_up_and_names_what_the_kernel_dropped() {
     let damaged = up["damaged"].as_u64().expect("a number");
     // 20 packets of 7840 bits in reach: each is damaged with probability 1 - (1-2e-4)^7840 = 0.79.
     assert!((8..=20).contains(&damaged), "{summary}");
-    let dropped = &summary["stations"][1]["dropped"];
+    let dropped = &summary["stations"][1]["dropped_after"];
     let of = |reason: &str| dropped[reason].as_u64().unwrap_or(0);
     // Two bits of one column of the sum may cancel out, and a type that changed is no echo.
     assert!(of("icmp-checksum") + 2 >= damaged && of("icmp-checksum") <= damaged, "{summary}");
