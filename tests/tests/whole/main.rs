@@ -7,6 +7,7 @@ mod coding;
 mod corpus;
 mod documents;
 mod path_mtu;
+mod pictures;
 mod simulation;
 mod twin;
 mod wifi;

@@ -24,8 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(200);
 const TRIALS: u32 = 8;
 
 /// Programs that a machine may lack, and what in a command calls for them.
-const OPTIONAL: [(&str, &str); 5] = [
+const OPTIONAL: [(&str, &str); 6] = [
     ("iperf3", "iperf3"),
+    ("pytest", "pytest"),
     ("python3", "python3"),
     ("curl", "curl"),
     ("ping", "ping"),
