@@ -1,8 +1,4 @@
 //! The examples that send a picture: in Rust, C and Python, each to each, and over a bad link.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "real programs take real time, and the test waits for them"
-)]
 
 use std::fs;
 use std::io::{BufRead, BufReader};
