@@ -5,27 +5,27 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::checksum::Sum;
 use crate::protocol::Protocol;
 
-/// Source and destination; the type rules out a mixture of families.
+/// The source and destination of a packet; the type rules out a mixture of families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Addresses {
     /// Of an IPv4 packet.
     V4 {
-        /// From.
+        /// The source address.
         src: Ipv4Addr,
-        /// To.
+        /// The destination address.
         dst: Ipv4Addr,
     },
     /// Of an IPv6 packet.
     V6 {
-        /// From.
+        /// The source address.
         src: Ipv6Addr,
-        /// To.
+        /// The destination address.
         dst: Ipv6Addr,
     },
 }
 
 impl Addresses {
-    /// The pair, if both are of one family.
+    /// Creates the pair, if both are of one family.
     #[must_use]
     pub const fn new(src: IpAddr, dst: IpAddr) -> Option<Self> {
         match (src, dst) {
@@ -35,7 +35,7 @@ impl Addresses {
         }
     }
 
-    /// From whom.
+    /// Returns the source address.
     #[must_use]
     pub const fn src(&self) -> IpAddr {
         match *self {
@@ -44,7 +44,7 @@ impl Addresses {
         }
     }
 
-    /// To whom.
+    /// Returns the destination address.
     #[must_use]
     pub const fn dst(&self) -> IpAddr {
         match *self {
@@ -53,7 +53,7 @@ impl Addresses {
         }
     }
 
-    /// The pair with source and destination exchanged.
+    /// Returns the pair with source and destination exchanged.
     #[must_use]
     pub const fn reversed(&self) -> Self {
         match *self {
@@ -62,7 +62,7 @@ impl Addresses {
         }
     }
 
-    /// The sum over the pseudo header, to which the upper layer adds its own bytes.
+    /// Returns the sum over the pseudo header, to which the upper layer adds its own bytes.
     ///
     /// `len` is the real length of the upper layer's header and data in bytes, also where its
     /// checksum covers only part of them (RFC 3828, section 3.2). RFC 768; RFC 8200, section 8.1.

@@ -25,7 +25,7 @@ use crate::field::{put_u16, u16_at};
 use crate::protocol::Protocol;
 use crate::udplite::{self, Coverage, UdpLitePacket, UdpLiteRepr};
 
-/// The length of what stands between the UDP header and the data, in bytes.
+/// The length of the carrier's header, which stands between the UDP header and the data, in bytes.
 pub const HEADER_LEN: usize = 8;
 /// The mark of a datagram with its partial checksum inside.
 pub const PARTIAL: [u8; 4] = [0x57, 0x4c, 0x54, 0xe1];
@@ -37,9 +37,9 @@ const NAME: &str = "UDP-Lite in UDP";
 /// Source and destination port, as the outer UDP header states them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ports {
-    /// The sender's.
+    /// The source port.
     pub src: u16,
-    /// The receiver's.
+    /// The destination port.
     pub dst: u16,
 }
 
@@ -88,25 +88,26 @@ impl<'a> CarrierPacket<'a> {
         Ok(Self { bytes, len, whole })
     }
 
-    /// Whether the outer UDP checksum covers everything, and nothing inside does.
+    /// Returns whether the outer UDP checksum covers everything, and no inner checksum exists.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.whole
     }
 
-    /// How much is covered, by whichever checksum.
+    /// Returns the coverage of the checksum, the inner or the outer one.
     #[must_use]
     pub fn coverage(&self) -> Coverage {
         Coverage::from_field(u16_at(self.bytes, 4)).unwrap_or_default()
     }
 
-    /// Whether some data are covered by no checksum, and so may arrive damaged.
+    /// Returns whether some data are covered by no checksum, and so may arrive damaged.
     #[must_use]
     pub fn is_partly_covered(&self) -> bool {
         self.coverage().bytes_of(self.len) < self.len
     }
 
-    /// Whether the checksum inside holds over what it covers; never if some of that is missing.
+    /// Returns whether the inner checksum holds over what it covers; `false` if some of that is
+    /// missing.
     ///
     /// A whole datagram has none inside: the outer one must have held for it to arrive at all.
     #[must_use]
@@ -124,7 +125,7 @@ impl<'a> CarrierPacket<'a> {
         sum.holds()
     }
 
-    /// The data that are there, covered or not.
+    /// Returns the data that are there, covered or not.
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[HEADER_LEN..]

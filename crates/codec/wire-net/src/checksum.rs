@@ -24,7 +24,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// The sum over nothing.
+    /// Creates the sum over nothing.
     #[must_use]
     pub const fn new() -> Self {
         Self { total: 0, odd: false }
@@ -58,14 +58,15 @@ impl Sum {
         self.odd ^= len % 2 == 1;
     }
 
-    /// The checksum to write: the complement of the sum.
+    /// Returns the checksum to write: the complement of the sum.
     #[inline]
     #[must_use]
     pub fn checksum(self) -> u16 {
         !fold(self.total).to_be()
     }
 
-    /// The checksum of a transport where zero means "none": a computed zero becomes `0xffff`.
+    /// Returns the checksum of a transport where zero means "none": a computed zero becomes
+    /// `0xffff`.
     #[inline]
     #[must_use]
     pub fn nonzero_checksum(self) -> u16 {
@@ -75,7 +76,7 @@ impl Sum {
         }
     }
 
-    /// Whether the sum over data with its checksum says that they belong together.
+    /// Returns whether the sum over data and their checksum is correct.
     #[inline]
     #[must_use]
     pub fn holds(self) -> bool {
@@ -83,14 +84,14 @@ impl Sum {
     }
 }
 
-/// The checksum over one slice.
+/// Returns the checksum of one slice.
 #[inline]
 #[must_use]
 pub fn checksum(bytes: &[u8]) -> u16 {
     !fold(sum_words(bytes)).to_be()
 }
 
-/// The checksum over two slices in a row, such as the two halves of a payload.
+/// Returns the checksum of two adjacent slices, such as the two halves of a payload.
 #[must_use]
 pub fn checksum_of(slices: [&[u8]; 2]) -> u16 {
     let mut sum = Sum::new();
@@ -98,7 +99,8 @@ pub fn checksum_of(slices: [&[u8]; 2]) -> u16 {
     sum.checksum()
 }
 
-/// The checksum after one 16-bit word under it changes from `old` to `new` (RFC 1624, equation 3).
+/// Returns the checksum after one 16-bit word under it changes from `old` to `new` (RFC 1624,
+/// equation 3).
 #[must_use]
 pub const fn update(checksum: u16, old: u16, new: u16) -> u16 {
     let mut sum = !checksum as u32 + !old as u32 + new as u32;
@@ -147,7 +149,7 @@ impl Lanes {
     }
 }
 
-/// The sum of the 16-bit words of `bytes`, an odd last byte being the first half of a word.
+/// Returns the sum of the 16-bit words of `bytes`; an odd last byte is the first half of a word.
 #[inline]
 fn sum_words(bytes: &[u8]) -> u64 {
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
@@ -162,7 +164,7 @@ fn sum_words(bytes: &[u8]) -> u64 {
     total
 }
 
-/// The sum of fewer words than fill a block.
+/// Returns the sum of fewer words than fill a block.
 #[inline]
 fn sum_rest(rest: &[u8]) -> u64 {
     let (words, rest) = rest.as_chunks::<4>();

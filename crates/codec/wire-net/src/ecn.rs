@@ -3,19 +3,19 @@
 /// The ECN field of an IP header (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
-    /// Not ECN-capable.
+    /// The transport does not understand ECN.
     #[default]
     NotCapable,
     /// ECN-capable, code point 1.
     Capable1,
     /// ECN-capable, code point 0 (binary 10).
     Capable0,
-    /// Congestion experienced.
+    /// A router has marked congestion.
     Congested,
 }
 
 impl Ecn {
-    /// The field with these two low bits.
+    /// Returns the field with these two low bits.
     #[must_use]
     pub const fn from_bits(bits: u8) -> Self {
         match bits & 3 {
@@ -26,7 +26,7 @@ impl Ecn {
         }
     }
 
-    /// The two bits.
+    /// Returns the two bits.
     #[must_use]
     pub const fn bits(self) -> u8 {
         self as u8

@@ -1,22 +1,22 @@
 //! Why bytes are not the packet they should be, or a packet cannot be written.
 
-/// One fault of a header: names the place and the value found there.
+/// A fault of a header: names the place and the value found there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The bytes end before the header does.
     #[error("{header}: {have} bytes are too few, {need} are needed")]
     Short {
-        /// Which header.
+        /// The name of the header.
         header: &'static str,
-        /// Bytes needed.
+        /// The number of bytes needed.
         need: usize,
-        /// Bytes there.
+        /// The number of bytes present.
         have: usize,
     },
     /// The version field is not the one of this header.
     #[error("{header}: version {found} stands where {expected} belongs")]
     Version {
-        /// Which header.
+        /// The name of the header.
         header: &'static str,
         /// The version that belongs there.
         expected: u8,
@@ -26,7 +26,7 @@ pub enum WireError {
     /// A length field contradicts the header that it stands in.
     #[error("{header}: length field {found} must lie in {least}..={most}")]
     Length {
-        /// Which header.
+        /// The name of the header.
         header: &'static str,
         /// The value of the field, in bytes.
         found: usize,
@@ -38,17 +38,17 @@ pub enum WireError {
     /// A field holds a value that the protocol forbids.
     #[error("{header}: {field} may not be {found}")]
     Illegal {
-        /// Which header.
+        /// The name of the header.
         header: &'static str,
-        /// Which field.
+        /// The name of the field.
         field: &'static str,
         /// The value found.
         found: u32,
     },
-    /// What should be sent does not fit into one packet.
+    /// The data to send do not fit into one packet.
     #[error("{header}: {len} bytes do not fit, {most} at most")]
     TooLong {
-        /// Which header.
+        /// The name of the header.
         header: &'static str,
         /// The length asked for, in bytes.
         len: usize,
@@ -58,7 +58,7 @@ pub enum WireError {
 }
 
 impl WireError {
-    /// An error if `bytes` holds fewer than `need` bytes.
+    /// Fails if `bytes` holds fewer than `need` bytes.
     pub(crate) fn check_len(
         header: &'static str,
         bytes: &[u8],

@@ -25,39 +25,40 @@ impl<'a> Icmpv4Packet<'a> {
         Ok(Self { bytes })
     }
 
-    /// The type.
+    /// Returns the type of the message.
     #[must_use]
     pub fn kind(&self) -> u8 {
         self.bytes[0]
     }
 
-    /// The code within the type.
+    /// Returns the code within the type.
     #[must_use]
     pub fn code(&self) -> u8 {
         self.bytes[1]
     }
 
-    /// Whether the checksum over all the bytes holds.
+    /// Returns whether the checksum over all bytes holds.
     #[must_use]
     pub fn checksum_holds(&self) -> bool {
         checksum::checksum(self.bytes) == 0
     }
 
-    /// Whether the message reports an error, so that nobody may report one about it (RFC 1122,
-    /// section 3.2.2).
+    /// Returns whether the message reports an error; no error may be reported about such a message
+    /// (RFC 1122, section 3.2.2).
     #[must_use]
     pub fn is_error(&self) -> bool {
         matches!(self.kind(), 3 | 4 | 5 | 11 | 12)
     }
 
-    /// What follows the header: echo data, or the beginning of the packet that is reported on.
+    /// Returns the data after the header: echo data, or the beginning of the packet that caused an
+    /// error.
     #[must_use]
     pub fn data(&self) -> &'a [u8] {
         &self.bytes[HEADER_LEN..]
     }
 }
 
-/// Why a destination cannot be reached.
+/// The reasons why a destination cannot be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreachable {
     /// Code 0: no route to the network.
@@ -66,7 +67,7 @@ pub enum Unreachable {
     Host,
     /// Code 2: the host does not speak the protocol.
     Protocol,
-    /// Code 3: nobody listens on the port.
+    /// Code 3: no socket listens on the port.
     Port,
     /// Code 4: it needs cutting and may not be cut; the next link carries `mtu` bytes, 0 if unsaid.
     FragmentationNeeded {
@@ -93,7 +94,7 @@ impl Unreachable {
         }
     }
 
-    /// The code on the wire.
+    /// Returns the code on the wire.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
@@ -107,7 +108,7 @@ impl Unreachable {
     }
 }
 
-/// A message of legal values; its data stand beside it.
+/// A message of legal values; its data are separate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Icmpv4Repr {
     /// Asks for the data back.
@@ -138,7 +139,7 @@ pub enum Icmpv4Repr {
 }
 
 impl Icmpv4Repr {
-    /// What `packet` says; `None` for types that are not treated here.
+    /// Reads `packet`; `None` for types that are not supported.
     #[must_use]
     pub fn parse(packet: &Icmpv4Packet<'_>) -> Option<Self> {
         let (first, second) = (u16_at(packet.bytes, 4), u16_at(packet.bytes, 6));

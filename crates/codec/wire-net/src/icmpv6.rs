@@ -26,19 +26,19 @@ impl<'a> Icmpv6Packet<'a> {
         Ok(Self { bytes })
     }
 
-    /// The type.
+    /// Returns the type of the message.
     #[must_use]
     pub fn kind(&self) -> u8 {
         self.bytes[0]
     }
 
-    /// The code within the type.
+    /// Returns the code within the type.
     #[must_use]
     pub fn code(&self) -> u8 {
         self.bytes[1]
     }
 
-    /// Whether the checksum over pseudo header and all the bytes holds.
+    /// Returns whether the checksum over the pseudo header and all bytes holds.
     #[must_use]
     pub fn checksum_holds(&self, addresses: &Addresses) -> bool {
         let mut sum = addresses.pseudo_header(Protocol::ICMPV6, self.bytes.len() as u32);
@@ -46,13 +46,14 @@ impl<'a> Icmpv6Packet<'a> {
         sum.holds()
     }
 
-    /// Whether the message reports an error: types below 128 (RFC 4443, section 2.1).
+    /// Returns whether the message reports an error: types below 128 (RFC 4443, section 2.1).
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.kind() < 128
     }
 
-    /// What follows the header: echo data, or the beginning of the packet that is reported on.
+    /// Returns the data after the header: echo data, or the beginning of the packet that caused an
+    /// error.
     #[must_use]
     pub fn data(&self) -> &'a [u8] {
         &self.bytes[HEADER_LEN..]
@@ -84,7 +85,7 @@ codes! {
         Scope = 2,
         /// The address does not answer.
         Address = 3,
-        /// Nobody listens on the port.
+        /// No socket listens on the port.
         Port = 4,
         /// A policy forbids the source address.
         SourcePolicy = 5,
@@ -94,18 +95,18 @@ codes! {
 }
 
 codes! {
-    /// What made no sense in a packet (RFC 4443, section 3.4).
+    /// The kinds of parameter problem (RFC 4443, section 3.4).
     Problem {
         /// A header field.
         Field = 0,
         /// The next header is unknown.
         NextHeader = 1,
-        /// An option is unknown and must not be passed over.
+        /// An option is unknown and must not be ignored.
         Option = 2,
     }
 }
 
-/// A message of legal values; its data stand beside it.
+/// A message of legal values; its data are separate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Icmpv6Repr {
     /// Asks for the data back.
@@ -135,7 +136,7 @@ pub enum Icmpv6Repr {
     ReassemblyTimeExceeded,
     /// Something in the packet made no sense.
     ParameterProblem {
-        /// What it is.
+        /// The kind of the problem.
         problem: Problem,
         /// The byte of the packet at which it stands.
         pointer: u32,
@@ -143,14 +144,14 @@ pub enum Icmpv6Repr {
 }
 
 impl Icmpv6Repr {
-    /// What `packet` says; `None` for types and codes that are not treated here.
+    /// Reads `packet`; `None` for types and codes that are not supported.
     #[must_use]
     pub fn parse(packet: &Icmpv6Packet<'_>) -> Option<Self> {
         let (id, seq) = (u16_at(packet.bytes, 4), u16_at(packet.bytes, 6));
         let word = u32_at(packet.bytes, 4);
         Some(match (packet.kind(), packet.code()) {
             (1, code) => Self::Unreachable(Unreachable::new(code)?),
-            // Receivers pass over the code (RFC 4443, section 3.2).
+            // Receivers ignore the code (RFC 4443, section 3.2).
             (2, _) => Self::PacketTooBig { mtu: word },
             (3, 0) => Self::HopLimitExceeded,
             (3, 1) => Self::ReassemblyTimeExceeded,

@@ -1,4 +1,4 @@
-//! A packet of either family, for whoever need not know which.
+//! Packets of either address family.
 
 use crate::addresses::Addresses;
 use crate::error::WireError;
@@ -10,24 +10,24 @@ use crate::protocol::Protocol;
 /// A view over an IPv4 or IPv6 packet.
 #[derive(Clone, Copy, Debug)]
 pub enum IpPacket<'a> {
-    /// IPv4.
+    /// An IPv4 packet.
     V4(Ipv4Packet<'a>),
-    /// IPv6.
+    /// An IPv6 packet.
     V6(Ipv6Packet<'a>),
 }
 
-/// What an IP packet carries, extension headers and all behind it.
+/// The transport data of an IP packet, after all extension headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carried<'a> {
-    /// The protocol.
+    /// The protocol of the data.
     pub protocol: Protocol,
     /// Its bytes: as many as the IP header states, or fewer if fewer are there.
     pub bytes: &'a [u8],
     /// Their number as the IP header states it.
     pub len: usize,
-    /// Whether it is one of several fragments: unless the first, it does not begin with a header.
+    /// Set if the packet is a fragment; all but the first begin without a transport header.
     pub fragment: bool,
-    /// Where in the whole data a fragment's data begin, in bytes.
+    /// The offset of a fragment's data in the data of the whole packet, in bytes.
     pub fragment_offset: usize,
 }
 
@@ -47,7 +47,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
-    /// Source and destination.
+    /// Returns the source and destination addresses.
     #[must_use]
     pub fn addresses(&self) -> Addresses {
         match self {
@@ -56,7 +56,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
-    /// The traffic class: six bits of DSCP, two of ECN (RFC 2474, 3168).
+    /// Returns the traffic class: six bits of DSCP, two of ECN (RFC 2474, 3168).
     #[must_use]
     pub fn traffic_class(&self) -> u8 {
         match self {
@@ -65,7 +65,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
-    /// How many routers it may still pass.
+    /// Returns the remaining hop limit.
     #[must_use]
     pub fn hop_limit(&self) -> u8 {
         match self {
@@ -74,7 +74,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
-    /// The length of the whole packet as its header states it, in bytes.
+    /// Returns the length of the whole packet as its header states it, in bytes.
     #[must_use]
     pub fn total_len(&self) -> usize {
         match self {
@@ -83,7 +83,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
-    /// Bytes that the header states and that are not there.
+    /// Returns the number of bytes that the header states and that are not there.
     #[must_use]
     pub fn missing(&self) -> usize {
         match self {
@@ -92,7 +92,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
-    /// What the packet carries.
+    /// Returns the data that the packet carries.
     ///
     /// # Errors
     /// If the walk over IPv6 extension headers fails.

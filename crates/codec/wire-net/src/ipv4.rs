@@ -31,7 +31,7 @@ pub struct Ipv4Packet<'a> {
 }
 
 impl<'a> Ipv4Packet<'a> {
-    /// Looks at `bytes`, a packet or the beginning of one; bytes beyond its length are passed over.
+    /// Looks at `bytes`, a packet or the beginning of one; bytes beyond its length are ignored.
     ///
     /// The header checksum is not looked at: see [`Ipv4Packet::checksum_holds`].
     ///
@@ -56,110 +56,111 @@ impl<'a> Ipv4Packet<'a> {
         Ok(packet)
     }
 
-    /// The length of the header with its options, in bytes.
+    /// Returns the length of the header with its options, in bytes.
     #[must_use]
     pub fn header_len(&self) -> usize {
         usize::from(self.bytes[0] & 0x0f) * 4
     }
 
-    /// The type of service, called differentiated services and ECN today.
+    /// Returns the type of service, called differentiated services and ECN today.
     #[must_use]
     pub fn tos(&self) -> u8 {
         self.bytes[1]
     }
 
-    /// The length of the whole packet as its header states it, in bytes.
+    /// Returns the length of the whole packet as its header states it, in bytes.
     #[must_use]
     pub fn total_len(&self) -> usize {
         usize::from(u16_at(self.bytes, 2))
     }
 
-    /// The name that the fragments of one packet share.
+    /// Returns the name that the fragments of one packet share.
     #[must_use]
     pub fn identification(&self) -> u16 {
         u16_at(self.bytes, 4)
     }
 
-    /// Whether nobody may cut the packet.
+    /// Returns whether fragmentation is forbidden.
     #[must_use]
     pub fn dont_fragment(&self) -> bool {
         u16_at(self.bytes, 6) & DONT_FRAGMENT != 0
     }
 
-    /// Whether fragments follow this one.
+    /// Returns whether more fragments follow.
     #[must_use]
     pub fn more_fragments(&self) -> bool {
         u16_at(self.bytes, 6) & MORE_FRAGMENTS != 0
     }
 
-    /// Where in the whole packet's data this fragment's data begin, in bytes.
+    /// Returns the offset of this fragment's data in the data of the whole packet, in bytes.
     #[must_use]
     pub fn fragment_offset(&self) -> usize {
         usize::from(u16_at(self.bytes, 6) & OFFSET) * 8
     }
 
-    /// Whether this is one of several fragments.
+    /// Returns whether this is one of several fragments.
     #[must_use]
     pub fn is_fragment(&self) -> bool {
         u16_at(self.bytes, 6) & (MORE_FRAGMENTS | OFFSET) != 0
     }
 
-    /// How many routers it may still pass.
+    /// Returns the remaining hop limit.
     #[must_use]
     pub fn hop_limit(&self) -> u8 {
         self.bytes[8]
     }
 
-    /// What comes after the header.
+    /// Returns the protocol of the payload.
     #[must_use]
     pub fn protocol(&self) -> Protocol {
         Protocol(self.bytes[9])
     }
 
-    /// From whom.
+    /// Returns the source address.
     #[must_use]
     pub fn src(&self) -> Ipv4Addr {
         Ipv4Addr::from(array_at(self.bytes, 12))
     }
 
-    /// To whom.
+    /// Returns the destination address.
     #[must_use]
     pub fn dst(&self) -> Ipv4Addr {
         Ipv4Addr::from(array_at(self.bytes, 16))
     }
 
-    /// Source and destination.
+    /// Returns the source and destination addresses.
     #[must_use]
     pub fn addresses(&self) -> Addresses {
         Addresses::V4 { src: self.src(), dst: self.dst() }
     }
 
-    /// Whether the header's checksum holds (S0.71).
+    /// Returns whether the header's checksum holds (S0.71).
     #[must_use]
     pub fn checksum_holds(&self) -> bool {
         checksum::checksum(self.header()) == 0
     }
 
-    /// The header with its options.
+    /// Returns the header with its options.
     #[must_use]
     pub fn header(&self) -> &'a [u8] {
         &self.bytes[..self.header_len()]
     }
 
-    /// The options as they stand in the header.
+    /// Returns the options as they stand in the header.
     #[must_use]
     pub fn options(&self) -> &'a [u8] {
         &self.header()[HEADER_LEN..]
     }
 
-    /// The data after the header: as many as the header states, or fewer if fewer are there.
+    /// Returns the data after the header: as many as the header states, or fewer if fewer are
+    /// there.
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         let end = self.total_len().min(self.bytes.len());
         &self.bytes[self.header_len()..end]
     }
 
-    /// Bytes that the header states and that are not there.
+    /// Returns the number of bytes that the header states and that are not there.
     #[must_use]
     pub fn missing(&self) -> usize {
         self.total_len().saturating_sub(self.bytes.len())
@@ -171,8 +172,8 @@ impl<'a> Ipv4Packet<'a> {
 pub struct Ipv4Options(ArrayVec<u8, { MAX_HEADER_LEN - HEADER_LEN }>);
 
 impl Ipv4Options {
-    /// The options in `bytes`, padded with "end of options"; `None` if they do not fit or are not
-    /// well formed (RFC 791, section 3.1).
+    /// Creates the options in `bytes`, padded with "end of options"; `None` if they do not fit or
+    /// are not well formed (RFC 791, section 3.1).
     #[must_use]
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let mut options = ArrayVec::new();
@@ -183,13 +184,13 @@ impl Ipv4Options {
         well_formed(&options).then_some(Self(options))
     }
 
-    /// The bytes, padding included.
+    /// Returns the bytes, padding included.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The options that every fragment must carry: those whose "copied" bit is set.
+    /// Returns the options that every fragment must carry: those whose "copied" bit is set.
     #[must_use]
     pub fn copied(&self) -> Self {
         let mut bytes = ArrayVec::<u8, { MAX_HEADER_LEN - HEADER_LEN }>::new();
@@ -202,7 +203,7 @@ impl Ipv4Options {
     }
 }
 
-/// The options of `bytes` one by one, up to the end or to what makes no sense.
+/// Returns the options in `bytes` in order, up to the end or the first malformed one.
 fn each_option(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     core::iter::from_fn(move || {
         let len = match *bytes.first()? {
@@ -216,7 +217,7 @@ fn each_option(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Whether options fill `bytes` up to their end or an "end of options".
+/// Returns whether well-formed options fill `bytes` up to their end or an "end of options".
 fn well_formed(bytes: &[u8]) -> bool {
     let mut at = 0;
     while let Some(&kind) = bytes.get(at) {
@@ -232,7 +233,7 @@ fn well_formed(bytes: &[u8]) -> bool {
     at == bytes.len()
 }
 
-/// Which fragment of a packet a header describes; nothing but legal offsets.
+/// The place of a fragment in its packet; only legal offsets can be expressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fragment {
     units: u16,
@@ -243,8 +244,8 @@ impl Fragment {
     /// A packet in one piece.
     pub const WHOLE: Self = Self { units: 0, more: false };
 
-    /// The fragment that begins `offset` bytes into the data; `None` unless a multiple of 8 below
-    /// 65536.
+    /// Creates the fragment that begins `offset` bytes into the data; `None` unless a multiple of 8
+    /// below 65536.
     #[must_use]
     pub const fn new(offset: usize, more: bool) -> Option<Self> {
         if offset.is_multiple_of(8) && offset <= 65_528 {
@@ -254,13 +255,13 @@ impl Fragment {
         }
     }
 
-    /// Where its data begin, in bytes.
+    /// Returns the offset of its data, in bytes.
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.units as usize * 8
     }
 
-    /// Whether fragments follow.
+    /// Returns whether more fragments follow.
     #[must_use]
     pub const fn more(&self) -> bool {
         self.more
@@ -270,19 +271,19 @@ impl Fragment {
 /// A header of legal values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ipv4Repr {
-    /// From whom.
+    /// The source address.
     pub src: Ipv4Addr,
-    /// To whom.
+    /// The destination address.
     pub dst: Ipv4Addr,
-    /// What comes next.
+    /// The protocol of the payload.
     pub protocol: Protocol,
-    /// How many routers it may pass.
+    /// The number of routers that it may pass.
     pub hop_limit: u8,
     /// The type of service.
     pub tos: u8,
     /// The name that its fragments share.
     pub identification: u16,
-    /// Nobody may cut it.
+    /// Fragmentation is forbidden.
     pub dont_fragment: bool,
     /// Which fragment it is.
     pub fragment: Fragment,
@@ -291,7 +292,8 @@ pub struct Ipv4Repr {
 }
 
 impl Ipv4Repr {
-    /// A header without options for `payload_len` bytes of data, in one piece, hop limit 64.
+    /// Creates a header without options for `payload_len` bytes of data, in one piece, hop limit
+    /// 64.
     ///
     /// # Errors
     /// If the packet would be longer than [`MAX_LEN`].
@@ -318,7 +320,7 @@ impl Ipv4Repr {
         })
     }
 
-    /// The header of `packet`, checksum and reserved bit aside.
+    /// Returns the header of `packet`, checksum and reserved bit aside.
     ///
     /// # Errors
     /// If its options are not well formed.
@@ -341,7 +343,7 @@ impl Ipv4Repr {
         repr.with_options(options)
     }
 
-    /// The same header with `options` instead of its own.
+    /// Returns the same header with `options` instead of its own.
     ///
     /// # Errors
     /// If the packet would be longer than [`MAX_LEN`].
@@ -351,7 +353,7 @@ impl Ipv4Repr {
         Ok(self)
     }
 
-    /// The same header for `payload_len` bytes of data.
+    /// Returns the same header for `payload_len` bytes of data.
     ///
     /// # Errors
     /// If the packet would be longer than [`MAX_LEN`].
@@ -360,25 +362,25 @@ impl Ipv4Repr {
         Ok(self)
     }
 
-    /// The options.
+    /// Returns the options of the header.
     #[must_use]
     pub fn options(&self) -> &Ipv4Options {
         &self.options
     }
 
-    /// The length of the header with its options, in bytes.
+    /// Returns the length of the header with its options, in bytes.
     #[must_use]
     pub fn header_len(&self) -> usize {
         HEADER_LEN + self.options.0.len()
     }
 
-    /// The length of the data, in bytes.
+    /// Returns the length of the data, in bytes.
     #[must_use]
     pub fn payload_len(&self) -> usize {
         usize::from(self.payload_len)
     }
 
-    /// Source and destination.
+    /// Returns the source and destination addresses.
     #[must_use]
     pub fn addresses(&self) -> Addresses {
         Addresses::V4 { src: self.src, dst: self.dst }
@@ -408,7 +410,7 @@ impl Ipv4Repr {
     }
 }
 
-/// The length of the data, if header and data fit into one packet.
+/// Adds up the total length, if header and data fit into one packet.
 fn checked_len(header: usize, payload: usize) -> Result<u16, WireError> {
     let most = MAX_LEN - header;
     if payload > most {
@@ -419,7 +421,7 @@ fn checked_len(header: usize, payload: usize) -> Result<u16, WireError> {
 
 /// Takes one hop from the hop limit in a header and puts its checksum right (RFC 1624).
 ///
-/// Gives the hop limit that is left; `None`, and nothing changed, if it was zero already.
+/// Returns the hop limit that is left; `None`, and nothing changed, if it was zero already.
 ///
 /// # Panics
 /// If `header` is shorter than [`HEADER_LEN`].

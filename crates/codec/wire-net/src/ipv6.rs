@@ -27,7 +27,7 @@ pub struct Ipv6Packet<'a> {
 }
 
 impl<'a> Ipv6Packet<'a> {
-    /// Looks at `bytes`, a packet or the beginning of one; bytes beyond its length are passed over.
+    /// Looks at `bytes`, a packet or the beginning of one; bytes beyond its length are ignored.
     ///
     /// # Errors
     /// If the fixed header is not there in full or is not IPv6.
@@ -40,68 +40,69 @@ impl<'a> Ipv6Packet<'a> {
         Ok(Self { bytes })
     }
 
-    /// The traffic class.
+    /// Returns the traffic class.
     #[must_use]
     pub fn traffic_class(&self) -> u8 {
         (u16_at(self.bytes, 0) >> 4) as u8
     }
 
-    /// The flow label, 20 bits.
+    /// Returns the flow label, 20 bits.
     #[must_use]
     pub fn flow_label(&self) -> u32 {
         u32_at(self.bytes, 0) & 0x000f_ffff
     }
 
-    /// The length of what follows the fixed header, as it states it, in bytes.
+    /// Returns the length of what follows the fixed header, as it states it, in bytes.
     #[must_use]
     pub fn payload_len(&self) -> usize {
         usize::from(u16_at(self.bytes, 4))
     }
 
-    /// The length of the whole packet as its header states it, in bytes.
+    /// Returns the length of the whole packet as its header states it, in bytes.
     #[must_use]
     pub fn total_len(&self) -> usize {
         HEADER_LEN + self.payload_len()
     }
 
-    /// What comes after the fixed header, perhaps an extension header.
+    /// Returns the protocol after the fixed header, possibly an extension header.
     #[must_use]
     pub fn next_header(&self) -> Protocol {
         Protocol(self.bytes[6])
     }
 
-    /// How many routers it may still pass.
+    /// Returns the remaining hop limit.
     #[must_use]
     pub fn hop_limit(&self) -> u8 {
         self.bytes[7]
     }
 
-    /// From whom.
+    /// Returns the source address.
     #[must_use]
     pub fn src(&self) -> Ipv6Addr {
         Ipv6Addr::from(array_at(self.bytes, 8))
     }
 
-    /// To whom.
+    /// Returns the destination address.
     #[must_use]
     pub fn dst(&self) -> Ipv6Addr {
         Ipv6Addr::from(array_at(self.bytes, 24))
     }
 
-    /// Source and destination.
+    /// Returns the source and destination addresses.
     #[must_use]
     pub fn addresses(&self) -> Addresses {
         Addresses::V6 { src: self.src(), dst: self.dst() }
     }
 
-    /// What follows the fixed header: as much as it states, or less if less is there.
+    /// Returns the bytes after the fixed header, as many as it states or fewer if the packet is
+    /// truncated.
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         let end = self.total_len().min(self.bytes.len());
         &self.bytes[HEADER_LEN..end]
     }
 
-    /// Bytes that the header states and that are not there.
+    /// Returns the number of bytes that the header states and that are not there.
     #[must_use]
     pub fn missing(&self) -> usize {
         self.total_len().saturating_sub(self.bytes.len())
@@ -120,13 +121,13 @@ impl<'a> Ipv6Packet<'a> {
 /// A fixed header of legal values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ipv6Repr {
-    /// From whom.
+    /// The source address.
     pub src: Ipv6Addr,
-    /// To whom.
+    /// The destination address.
     pub dst: Ipv6Addr,
-    /// What comes next.
+    /// The protocol after the header.
     pub next_header: Protocol,
-    /// How many routers it may pass.
+    /// The number of routers that it may pass.
     pub hop_limit: u8,
     /// The traffic class.
     pub traffic_class: u8,
@@ -135,7 +136,7 @@ pub struct Ipv6Repr {
 }
 
 impl Ipv6Repr {
-    /// A header for `payload_len` bytes after it, hop limit 64.
+    /// Creates a header for `payload_len` bytes after it, hop limit 64.
     ///
     /// # Errors
     /// If they are more than [`MAX_PAYLOAD_LEN`].
@@ -150,7 +151,7 @@ impl Ipv6Repr {
         Ok(Self { src, dst, next_header, hop_limit, traffic_class, flow_label, payload_len })
     }
 
-    /// The header of `packet`.
+    /// Returns the header of `packet`.
     #[must_use]
     pub fn parse(packet: &Ipv6Packet<'_>) -> Self {
         Self {
@@ -164,7 +165,7 @@ impl Ipv6Repr {
         }
     }
 
-    /// The same header for `payload_len` bytes after it.
+    /// Returns the same header for `payload_len` bytes after it.
     ///
     /// # Errors
     /// If they are more than [`MAX_PAYLOAD_LEN`].
@@ -173,26 +174,26 @@ impl Ipv6Repr {
         Ok(self)
     }
 
-    /// The same header with the low 20 bits of `label` as its flow label.
+    /// Returns the same header with the low 20 bits of `label` as its flow label.
     #[must_use]
     pub const fn with_flow_label(mut self, label: u32) -> Self {
         self.flow_label = label & 0x000f_ffff;
         self
     }
 
-    /// The flow label, 20 bits.
+    /// Returns the flow label, 20 bits.
     #[must_use]
     pub const fn flow_label(&self) -> u32 {
         self.flow_label
     }
 
-    /// The length of what follows the header, in bytes.
+    /// Returns the length of what follows the header, in bytes.
     #[must_use]
     pub fn payload_len(&self) -> usize {
         usize::from(self.payload_len)
     }
 
-    /// Source and destination.
+    /// Returns the source and destination addresses.
     #[must_use]
     pub fn addresses(&self) -> Addresses {
         Addresses::V6 { src: self.src, dst: self.dst }
@@ -214,13 +215,14 @@ impl Ipv6Repr {
     }
 }
 
-/// The length of what follows the header, if it fits into one packet.
+/// Converts the length of the payload, if it fits into one packet.
 fn checked_len(len: usize) -> Result<u16, WireError> {
     let most = MAX_PAYLOAD_LEN;
     u16::try_from(len).map_err(|_| WireError::TooLong { header: NAME, len, most })
 }
 
-/// Takes one hop from the hop limit in a header; gives what is left, `None` if it was zero already.
+/// Takes one hop from the hop limit in a header; returns what is left, `None` if it was zero
+/// already.
 ///
 /// # Panics
 /// If `header` is shorter than [`HEADER_LEN`].

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// What an IP header says comes next.
+/// The number of the protocol that an IP header names as the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Protocol(pub u8);
 

@@ -4,15 +4,15 @@
 //! |---|---|
 //! | 0 | version in the upper four bits, [`SapKind`] in the lower |
 //! | 1 | flags |
-//! | 2..4 | how many bytes of the body are exact |
+//! | 2..4 | number of exact bytes of the body |
 //! | 4..8 | connection id of the receiver; 0 where there is none yet |
 //! | 8..12 | packet number, its low 32 bits |
 //! | 12..16 | CRC-32C of the exact bytes of the body |
 //! | 16..20 | CRC-32C of bytes 0..16 |
 //!
-//! The checksum of UDP-Lite covers the same bytes, but it misses one in 32 pairs of wrong bits. The
+//! The checksum of UDP-Lite covers the same bytes, but it misses one in 32 pairs of bit errors. The
 //! CRC in two parts lets a receiver believe the header of a datagram whose body is damaged, and
-//! tell its sender which one to repeat.
+//! tell its sender which one to retransmit.
 
 use bytes::Bytes;
 
@@ -34,7 +34,7 @@ pub const HEADER_LEN: usize = 20;
 
 const NAME: &str = "SAP";
 
-/// What a datagram is for.
+/// The kinds of datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum SapKind {
@@ -81,7 +81,7 @@ impl SapKind {
 
 /// The flags of a header.
 pub mod flags {
-    /// Data: delivered at once, never repeated.
+    /// Data: delivered at once, never retransmitted.
     pub const APPROXIMATE: u8 = 1;
     /// Data: ranges of a message that was sent before.
     pub const REPAIRED: u8 = 2;
@@ -93,24 +93,24 @@ pub mod flags {
     pub const URGENT: u8 = 16;
 }
 
-/// Why a ping was refused, or a connection reset.
+/// The reasons why a ping is refused, or a connection reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Reason {
-    /// The other end has closed.
+    /// The peer has closed.
     Closed = 0,
-    /// The other end speaks another version.
+    /// The peer speaks another version.
     Version = 1,
-    /// The other end has as many connections as it allows.
+    /// The peer has as many connections as it allows.
     Busy = 2,
     /// The keys do not agree.
     Key = 3,
-    /// Nobody listens.
+    /// No listener accepts connections at this port.
     NotListening = 4,
 }
 
 impl Reason {
-    /// The reason with this number; unknown ones count as [`Reason::Closed`].
+    /// Returns the reason with this number; unknown ones count as [`Reason::Closed`].
     #[must_use]
     pub const fn from_byte(byte: u8) -> Self {
         match byte {
@@ -126,11 +126,11 @@ impl Reason {
 /// A header of legal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SapHeader {
-    /// What the datagram is for.
+    /// The kind of the datagram.
     pub kind: SapKind,
-    /// [`flags`].
+    /// A combination of [`flags`].
     pub flags: u8,
-    /// How many bytes of the body are exact.
+    /// The number of exact bytes of the body.
     pub exact: u16,
     /// Connection id of the receiver.
     pub connection: u32,
@@ -141,11 +141,11 @@ pub struct SapHeader {
 /// A datagram whose header is intact.
 #[derive(Clone, Debug)]
 pub struct SapPacket {
-    /// The header.
+    /// The header of the datagram.
     pub header: SapHeader,
-    /// Whether the exact bytes of the body are intact too.
+    /// Set if the exact bytes of the body are intact too.
     pub intact: bool,
-    /// The body.
+    /// The bytes after the header.
     pub body: Bytes,
 }
 
@@ -182,7 +182,7 @@ impl SapPacket {
 }
 
 impl SapPacket {
-    /// The exact bytes of the body, or what is there of them.
+    /// Returns the exact bytes of the body, or what is there of them.
     #[must_use]
     pub fn exact(&self) -> Bytes {
         self.body.slice(..self.body.len().min(self.header.exact.into()))

@@ -1,5 +1,5 @@
-//! Large segments: what a kernel hands over whole is cut into packets, and merged again on the way
-//! in.
+//! Large segments of a kernel's segmentation offload: cut into packets on the way out, merged on
+//! the way in.
 //!
 //! A kernel that may leave the cutting to its device hands over up to 64 KiB of one flow at once
 //! with one set of headers, and a [`Description`] in the layout of virtio (Virtual I/O Device
@@ -12,7 +12,7 @@ mod merge;
 pub use cut::cut;
 pub use merge::{Merged, Merger};
 
-/// What a device says of a packet: work that its sender left to it.
+/// The offload work that the sender of a packet has left to the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Description {
     /// The transport checksum is to be completed.
@@ -24,22 +24,22 @@ pub struct Description {
 /// A checksum whose field holds the sum over the pseudo-header and nothing else yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenChecksum {
-    /// Where the sum begins: the transport header's place in the packet, in bytes.
+    /// The start of the sum: the offset of the transport header in the packet, in bytes.
     pub start: u16,
     /// The field's place, in bytes from `start`.
     pub offset: u16,
 }
 
-/// How a packet is to be cut.
+/// The way in which a packet is to be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cutting {
-    /// What the packets are.
+    /// The kind of packets to make.
     pub kind: OffloadKind,
     /// Bytes of data in each packet but the last.
     pub size: u16,
 }
 
-/// What a large segment consists of.
+/// The kinds of packet that a large segment is cut into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OffloadKind {
     /// TCP over IPv4.
@@ -50,7 +50,7 @@ pub enum OffloadKind {
     Udp,
 }
 
-/// A description or a large segment that makes no sense.
+/// An illegal description, or a segment that contradicts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SegmentError {
     /// A kind of cutting that was never asked for.
@@ -59,7 +59,7 @@ pub enum SegmentError {
     /// The checksum lies outside the packet.
     #[error("a checksum at byte {at} lies outside a packet of {len} bytes")]
     Checksum {
-        /// Its place.
+        /// The offset of the checksum, in bytes.
         at: usize,
         /// The packet's length.
         len: usize,

@@ -26,15 +26,15 @@ use crate::protocol::Protocol;
 pub const HEADER_LEN: usize = 20;
 /// The longest header, options included, in bytes.
 pub const MAX_HEADER_LEN: usize = 60;
-/// Where the sequence number stands in the header, in bytes; the others follow the figure.
+/// The offset of the sequence number in the header, in bytes.
 pub const SEQ_AT: usize = 4;
-/// Where the acknowledgment number stands.
+/// The offset of the acknowledgment number, in bytes.
 pub const ACK_AT: usize = 8;
-/// Where the flags stand.
+/// The offset of the flags, in bytes.
 pub const FLAGS_AT: usize = 13;
-/// Where the window stands.
+/// The offset of the window, in bytes.
 pub const WINDOW_AT: usize = 14;
-/// Where the checksum stands.
+/// The offset of the checksum, in bytes.
 pub const CHECKSUM_AT: usize = 16;
 
 /// A header as it is written, options included.
@@ -47,7 +47,7 @@ pub struct TcpPacket<'a> {
 }
 
 impl<'a> TcpPacket<'a> {
-    /// A view, if the header is there.
+    /// Creates a view, if the header is there.
     ///
     /// # Errors
     /// The bytes are shorter than the header, or the data offset points into the fixed header or
@@ -62,80 +62,80 @@ impl<'a> TcpPacket<'a> {
         Ok(Self { bytes })
     }
 
-    /// The port of the sender.
+    /// Returns the port of the sender.
     #[must_use]
     pub fn src_port(&self) -> u16 {
         u16_at(self.bytes, 0)
     }
 
-    /// The port of the receiver.
+    /// Returns the port of the receiver.
     #[must_use]
     pub fn dst_port(&self) -> u16 {
         u16_at(self.bytes, 2)
     }
 
-    /// The sequence number of the first byte of data, or of SYN.
+    /// Returns the sequence number of the first byte of data, or of SYN.
     #[must_use]
     pub fn seq(&self) -> Seq32 {
         Seq32(u32_at(self.bytes, SEQ_AT))
     }
 
-    /// The next sequence number expected, where [`TcpFlags::ACK`] is set.
+    /// Returns the next sequence number expected, where [`TcpFlags::ACK`] is set.
     #[must_use]
     pub fn ack(&self) -> Seq32 {
         Seq32(u32_at(self.bytes, ACK_AT))
     }
 
-    /// The header's length in bytes, 20..=60.
+    /// Returns the header's length in bytes, 20..=60.
     #[must_use]
     pub fn header_len(&self) -> usize {
         usize::from(self.bytes[12] >> 4) * 4
     }
 
-    /// The control bits.
+    /// Returns the control bits.
     #[must_use]
     pub fn flags(&self) -> TcpFlags {
         TcpFlags(self.bytes[FLAGS_AT])
     }
 
-    /// The receive window, unscaled.
+    /// Returns the receive window, unscaled.
     #[must_use]
     pub fn window(&self) -> u16 {
         u16_at(self.bytes, WINDOW_AT)
     }
 
-    /// The checksum as it stands in the header.
+    /// Returns the checksum as it stands in the header.
     #[must_use]
     pub fn checksum(&self) -> u16 {
         u16_at(self.bytes, CHECKSUM_AT)
     }
 
-    /// The urgent pointer, where [`TcpFlags::URG`] is set.
+    /// Returns the urgent pointer, where [`TcpFlags::URG`] is set.
     #[must_use]
     pub fn urgent(&self) -> u16 {
         u16_at(self.bytes, 18)
     }
 
-    /// The option area, as many bytes as the data offset says.
+    /// Returns the option area, as many bytes as the data offset says.
     #[must_use]
     pub fn option_bytes(&self) -> &'a [u8] {
         &self.bytes[HEADER_LEN..self.header_len()]
     }
 
-    /// The header, options included.
+    /// Returns the header, options included.
     #[must_use]
     pub fn header(&self) -> &'a [u8] {
         &self.bytes[..self.header_len()]
     }
 
-    /// The data that the view holds.
+    /// Returns the data that the view holds.
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[self.header_len()..]
     }
 }
 
-/// Whether the checksum over a whole segment, in two slices, holds (RFC 9293, section 3.1).
+/// Returns whether the checksum over a whole segment, in two slices, holds (RFC 9293, section 3.1).
 #[must_use]
 pub fn checksum_holds(addresses: &Addresses, segment: [&[u8]; 2]) -> bool {
     let len = segment[0].len() + segment[1].len();
@@ -179,7 +179,7 @@ pub struct TcpRepr {
     pub window: u16,
     /// The urgent pointer; without [`TcpFlags::URG`] it means nothing.
     pub urgent: u16,
-    /// The options.
+    /// The options of the segment.
     pub options: TcpOptions,
 }
 

@@ -34,38 +34,38 @@ impl<'a> UdpPacket<'a> {
         Ok(packet)
     }
 
-    /// The sender's port.
+    /// Returns the sender's port.
     #[must_use]
     pub fn src_port(&self) -> u16 {
         u16_at(self.bytes, 0)
     }
 
-    /// The receiver's port.
+    /// Returns the receiver's port.
     #[must_use]
     pub fn dst_port(&self) -> u16 {
         u16_at(self.bytes, 2)
     }
 
-    /// The length of header and data as the header states it, in bytes.
+    /// Returns the length of header and data as the header states it, in bytes.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a datagram has its header at least")]
     pub fn len(&self) -> usize {
         usize::from(u16_at(self.bytes, 4))
     }
 
-    /// The checksum as it stands there; 0 means that the sender made none.
+    /// Returns the checksum as it stands there; 0 means that the sender made none.
     #[must_use]
     pub fn checksum(&self) -> u16 {
         u16_at(self.bytes, 6)
     }
 
-    /// Bytes that the header states and that are not there.
+    /// Returns the number of bytes that the header states and that are not there.
     #[must_use]
     pub fn missing(&self) -> usize {
         self.len().saturating_sub(self.bytes.len())
     }
 
-    /// Whether the checksum holds, or the datagram has none and may have none (S0.5).
+    /// Returns whether the checksum holds, or is absent where it may be (S0.5).
     ///
     /// A datagram that is cut short never holds. Over IPv6 there must be a checksum.
     #[must_use]
@@ -87,7 +87,7 @@ impl<'a> UdpPacket<'a> {
         sum.holds()
     }
 
-    /// The data: as many as the header states, or fewer if fewer are there.
+    /// Returns the data: as many as the header states, or fewer if fewer are there.
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[HEADER_LEN..self.len().min(self.bytes.len())]
@@ -104,7 +104,7 @@ pub struct UdpRepr {
 }
 
 impl UdpRepr {
-    /// The ports of `packet`.
+    /// Returns the ports of `packet`.
     #[must_use]
     pub fn parse(packet: &UdpPacket<'_>) -> Self {
         Self { src_port: packet.src_port(), dst_port: packet.dst_port() }

@@ -10,13 +10,13 @@ pub const HEADER_LEN: usize = 8;
 
 const NAME: &str = "UDP-Lite";
 
-/// How much of a datagram its checksum covers; nothing but legal values.
+/// The part of a datagram that its checksum covers; only legal values can be expressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Coverage {
     /// All of it.
     #[default]
     Full,
-    /// The first so many bytes, header included; 8 at least.
+    /// The first *n* bytes, header included; 8 at least.
     First(CoveredBytes),
 }
 
@@ -25,13 +25,13 @@ pub enum Coverage {
 pub struct CoveredBytes(u16);
 
 impl CoveredBytes {
-    /// `bytes` covered bytes; `None` below 8.
+    /// Returns `bytes` covered bytes; `None` below 8.
     #[must_use]
     pub const fn new(bytes: u16) -> Option<Self> {
         if bytes < HEADER_LEN as u16 { None } else { Some(Self(bytes)) }
     }
 
-    /// The number, in bytes.
+    /// Returns the number, in bytes.
     #[must_use]
     pub const fn get(self) -> u16 {
         self.0
@@ -39,7 +39,7 @@ impl CoveredBytes {
 }
 
 impl Coverage {
-    /// The meaning of the field of a header (RFC 3828, section 3.1); `None` for 1 to 7.
+    /// Returns the meaning of the field of a header (RFC 3828, section 3.1); `None` for 1 to 7.
     #[must_use]
     pub const fn from_field(field: u16) -> Option<Self> {
         match (field, CoveredBytes::new(field)) {
@@ -49,7 +49,8 @@ impl Coverage {
         }
     }
 
-    /// What a sender asks for, as Linux takes it: 0 means all, 1 to 7 mean the header.
+    /// Returns the coverage that a sender requests by Linux's convention: 0 means all, 1 to 7 mean
+    /// the header.
     #[must_use]
     pub const fn requested(bytes: u16) -> Self {
         match bytes {
@@ -59,7 +60,8 @@ impl Coverage {
         }
     }
 
-    /// The covered bytes of a datagram of `len` bytes; a coverage beyond its end covers all.
+    /// Returns the covered bytes of a datagram of `len` bytes; a coverage beyond its end covers
+    /// all.
     #[must_use]
     pub fn bytes_of(self, len: usize) -> usize {
         match self {
@@ -105,37 +107,37 @@ impl<'a> UdpLitePacket<'a> {
         Ok(Self { bytes, len })
     }
 
-    /// The sender's port.
+    /// Returns the sender's port.
     #[must_use]
     pub fn src_port(&self) -> u16 {
         u16_at(self.bytes, 0)
     }
 
-    /// The receiver's port.
+    /// Returns the receiver's port.
     #[must_use]
     pub fn dst_port(&self) -> u16 {
         u16_at(self.bytes, 2)
     }
 
-    /// How much the checksum covers.
+    /// Returns the coverage of the checksum.
     #[must_use]
     pub fn coverage(&self) -> Coverage {
         Coverage::from_field(u16_at(self.bytes, 4)).unwrap_or_default()
     }
 
-    /// The covered bytes, header included.
+    /// Returns the covered bytes, header included.
     #[must_use]
     pub fn covered(&self) -> usize {
         self.coverage().bytes_of(self.len)
     }
 
-    /// The checksum as it stands there.
+    /// Returns the checksum as it stands there.
     #[must_use]
     pub fn checksum(&self) -> u16 {
         u16_at(self.bytes, 6)
     }
 
-    /// Whether the checksum holds over what it covers; never if some of that is missing.
+    /// Returns whether the checksum holds over what it covers; `false` if some of that is missing.
     ///
     /// The pseudo header counts the whole datagram, covered or not (RFC 3828, section 3.2).
     #[must_use]
@@ -155,7 +157,7 @@ impl<'a> UdpLitePacket<'a> {
         sum.holds()
     }
 
-    /// The data that are there, covered or not.
+    /// Returns the data that are there, covered or not.
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[HEADER_LEN..]
@@ -169,12 +171,12 @@ pub struct UdpLiteRepr {
     pub src_port: u16,
     /// The receiver's port.
     pub dst_port: u16,
-    /// How much the checksum covers; a coverage beyond the end is written as full.
+    /// The coverage of the checksum; one beyond the end is written as full.
     pub coverage: Coverage,
 }
 
 impl UdpLiteRepr {
-    /// The header of `packet`.
+    /// Returns the header of `packet`.
     #[must_use]
     pub fn parse(packet: &UdpLitePacket<'_>) -> Self {
         Self {

@@ -9,59 +9,60 @@ use crate::report::Problem;
 /// Something that happened in the internet layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IpEvent {
-    /// When.
+    /// The time of the event.
     pub at: Instant,
-    /// What.
+    /// The kind of the event.
     pub kind: IpEventKind,
 }
 
-/// What happened. A `tag` is the one under which the packet arrived; packets born here have none.
+/// The kinds of event. A `tag` is the one under which the packet arrived; packets that originate
+/// here have none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IpEventKind {
     /// A packet was discarded.
     Dropped {
-        /// The packet.
+        /// The tag of the packet.
         tag: Option<Tag>,
-        /// Why.
+        /// The reason for the drop.
         reason: DropReason,
-        /// Its bytes.
+        /// The length of the packet, in bytes.
         len: usize,
     },
-    /// A packet for somebody else was passed on.
+    /// A packet for another station was forwarded.
     Forwarded {
-        /// The packet.
+        /// The tag of the packet.
         tag: Option<Tag>,
         /// Out of which interface.
         interface: usize,
-        /// Its bytes.
+        /// The length of the packet, in bytes.
         len: usize,
     },
     /// A packet was cut into fragments.
     Fragmented {
-        /// The packet.
+        /// The tag of the packet.
         tag: Option<Tag>,
         /// Into how many.
         fragments: usize,
     },
     /// The last missing fragment of a packet arrived.
     Reassembled {
-        /// That fragment.
+        /// The tag of that fragment.
         tag: Option<Tag>,
-        /// How many there were.
+        /// The number of fragments.
         fragments: usize,
         /// Bytes of the data of the whole packet.
         len: usize,
     },
     /// A problem was reported by ICMP.
     Reported {
-        /// To whom.
+        /// The destination of the error message.
         to: IpAddr,
-        /// Which problem.
+        /// The problem that is reported.
         problem: Problem,
     },
     /// The path to a destination turned out to be narrower than known.
     PathMtu {
-        /// The destination.
+        /// The destination of the path.
         to: IpAddr,
         /// The longest packet that passes, in bytes.
         mtu: usize,

@@ -34,7 +34,7 @@ pub struct IpInterfaceConfig {
     pub mtu: usize,
 }
 
-/// How a station's internet layer is set up.
+/// The configuration of a station's internet layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IpConfig {
     /// Its interfaces, in the order of their ports.
@@ -47,10 +47,10 @@ pub struct IpConfig {
     pub forwarding: bool,
     /// The hop limit of what starts here.
     pub hop_limit: u8,
-    /// How long the first fragment of a packet waits for the last (RFC 1122, section 3.3.2: 60 s to
-    /// 120 s; RFC 8200, section 4.5: 60 s).
+    /// The time that the first fragment of a packet waits for the last (RFC 1122, section 3.3.2: 60
+    /// s to 120 s; RFC 8200, section 4.5: 60 s).
     pub reassembly_timeout: Duration,
-    /// How much memory waiting fragments may take, in bytes.
+    /// The memory that waiting fragments may take, in bytes.
     pub reassembly_bytes: usize,
     /// ICMP errors that may be sent at once.
     pub error_burst: u64,
@@ -79,17 +79,17 @@ impl Default for IpConfig {
 pub struct Outbound<'a> {
     /// Source and destination.
     pub addresses: Addresses,
-    /// What it carries.
+    /// The protocol of the payload.
     pub protocol: Protocol,
-    /// Whether routers may mark it instead of dropping it.
+    /// The ECN field: tells routers whether they may mark the packet instead of dropping it.
     pub ecn: Ecn,
     /// The header of what it carries, checksum and all.
     pub header: &'a [u8],
-    /// What follows that header.
+    /// The data after that header.
     pub data: Bytes,
 }
 
-/// What came in for the host above.
+/// Something that the layer passes up to its host.
 #[derive(Clone, Debug)]
 pub enum Upward {
     /// The content of a packet.
@@ -105,35 +105,38 @@ pub struct IpDatagram {
     pub interface: Option<usize>,
     /// Source and destination.
     pub addresses: Addresses,
-    /// What it carries.
+    /// The protocol of the content.
     pub protocol: Protocol,
-    /// How long the content is by the IP header, in bytes; more than there are if it was cut.
+    /// The length of the content by the IP header, in bytes; more than are present if it was
+    /// truncated.
     pub len: usize,
-    /// What is known of its damage; suspect ranges count from the beginning of the content.
+    /// The known damage; suspect ranges count from the beginning of the content.
     pub damage: Damage,
     /// The packet's name.
     pub tag: Option<Tag>,
     packet: Payload,
-    /// Where the content begins: in the first slice, and so do its first [`GATHERED`] bytes.
+    /// The offset of the content, which begins in the first slice, as do its first [`GATHERED`]
+    /// bytes.
     start: usize,
 }
 
 impl IpDatagram {
-    /// The content in two slices; the first holds 8 bytes at least, if there are so many.
+    /// Returns the content in two slices; the first holds 8 bytes at least, if the content has as
+    /// many.
     #[must_use]
     pub fn slices(&self) -> [&[u8]; 2] {
         let [head, body] = self.packet.slices();
         [head.get(self.start..).unwrap_or_default(), body]
     }
 
-    /// The content in one or two slices, shared.
+    /// Returns the content in one or two slices, shared.
     #[must_use]
     pub fn content(&self) -> Payload {
         let (mut head, body) = self.packet.clone().into_parts();
         Payload::new(head.split_off(self.start.min(head.len())), body)
     }
 
-    /// The ECN field of the packet.
+    /// Returns the ECN field of the packet.
     #[must_use]
     pub fn ecn(&self) -> Ecn {
         let [head, _] = self.packet.slices();
@@ -145,13 +148,13 @@ impl IpDatagram {
         })
     }
 
-    /// How many bytes of the content are there.
+    /// Returns the number of bytes of the content that are present.
     #[must_use]
     pub fn have(&self) -> usize {
         self.packet.len().saturating_sub(self.start)
     }
 
-    /// The bytes of the content from `from` up to `to`, or as many of them as there are.
+    /// Returns the bytes of the content from `from` up to `to`, or as many of them as there are.
     #[must_use]
     pub fn into_bytes(self, from: usize, to: usize) -> Bytes {
         let end = self.packet.len();
@@ -209,7 +212,7 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// The layer that `config` describes; `seed` starts its identification numbers.
+    /// Creates the layer that `config` describes; `seed` starts its identification numbers.
     #[must_use]
     pub fn new(mut config: IpConfig, seed: Seed) -> Self {
         let (mut local, mut broadcasts) = (BTreeMap::new(), BTreeSet::new());
@@ -287,14 +290,15 @@ impl Layer {
         self.discard(now, datagram.tag, datagram.packet.len(), reason);
     }
 
-    /// The next packet to put on an interface; call until `None`.
+    /// Returns the next packet to put on an interface; call until `None`.
     pub fn poll_transmit(&mut self) -> Option<(usize, Payload)> {
         let packet = self.transmit.pop_front()?;
         self.given += 1;
         Some(packet)
     }
 
-    /// The next news for the host; call until `None`. A datagram polled counts as given.
+    /// Returns the next packet or error message for the host; call until `None`. A datagram polled
+    /// counts as given.
     pub fn poll_upward(&mut self) -> Option<Upward> {
         let upward = self.upward.pop_front()?;
         if matches!(upward, Upward::Datagram(_)) {
@@ -304,18 +308,18 @@ impl Layer {
         Some(upward)
     }
 
-    /// The next thing that happened; call until `None`.
+    /// Returns the next event; call until `None`.
     pub fn poll_event(&mut self) -> Option<IpEvent> {
         self.events.pop_front()
     }
 
-    /// When fragments are given up next.
+    /// Returns when fragments are given up next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         self.reassembler.deadline().map(|deadline| (deadline, "reassembly"))
     }
 
-    /// The account of the layer.
+    /// Returns the account of the layer.
     #[must_use]
     pub fn ledger(&self) -> Ledger {
         let held = self.transmit.len() + self.datagrams + self.reassembler.held();
@@ -323,27 +327,28 @@ impl Layer {
         Ledger { taken, given, held: held as u64, drops: self.drops.clone() }
     }
 
-    /// Whether `address` is one of the station's own.
+    /// Returns whether `address` is one of the station's own.
     #[must_use]
     pub fn is_local(&self, address: IpAddr) -> bool {
         self.local.contains_key(&address)
     }
 
-    /// The longest packet that every link of the station carries, in bytes.
+    /// Returns the longest packet that every link of the station carries, in bytes.
     #[must_use]
     pub fn least_mtu(&self) -> usize {
         let mtus = self.config.interfaces.iter().map(|interface| interface.mtu);
         mtus.min().unwrap_or(ipv6::MIN_MTU)
     }
 
-    /// The longest packet on the link towards `destination`, in bytes; `None` without a route.
+    /// Returns the longest packet on the link towards `destination`, in bytes; `None` without a
+    /// route.
     #[must_use]
     pub fn mtu_towards(&self, destination: IpAddr) -> Option<usize> {
         let interface = self.routes.lookup(destination)?;
         Some(self.config.interfaces[interface].mtu)
     }
 
-    /// The address that packets to `destination` come from; `None` if no route leads there.
+    /// Returns the address that packets to `destination` come from; `None` if no route leads there.
     #[must_use]
     pub fn source_for(&self, destination: IpAddr) -> Option<IpAddr> {
         if self.is_local(destination) {
@@ -356,7 +361,7 @@ impl Layer {
         })
     }
 
-    /// The address on `interface` that is nearest to `destination`.
+    /// Returns the address on `interface` that is nearest to `destination`.
     fn address_on(&self, interface: usize, destination: IpAddr) -> Option<IpAddr> {
         let addresses = &self.config.interfaces.get(interface)?.addresses;
         let of_family =

@@ -2,7 +2,7 @@
 
 use windfall_base::{Duration, Instant};
 
-/// Lets through so many at once and then one every interval.
+/// A token bucket: allows a burst at once, and then one message per interval.
 #[derive(Clone, Debug)]
 pub struct Limiter {
     burst: u64,
@@ -12,7 +12,7 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// A full bucket of `burst` tokens that gains one every `interval`.
+    /// Creates a full bucket of `burst` tokens that gains one every `interval`.
     #[must_use]
     pub fn new(burst: u64, interval: Duration) -> Self {
         Self { burst, interval, tokens: burst, since: Instant::START }

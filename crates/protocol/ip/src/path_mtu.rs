@@ -7,9 +7,10 @@ use core::net::IpAddr;
 use windfall_base::{Duration, Instant};
 use windfall_wire_net::{ipv4, ipv6};
 
-/// How long a learned value holds before a longer packet is tried again (RFC 1191, section 6.3).
+/// The time that a learned value holds before a longer packet is tried again (RFC 1191, section
+/// 6.3).
 pub const LIFETIME: Duration = Duration::from_secs(600);
-/// How many destinations are remembered; what expires first is forgotten first.
+/// The number of destinations that are remembered; what expires first is forgotten first.
 const CAPACITY: usize = 1024;
 /// MTUs that occur, for routers that do not say theirs (RFC 1191, section 7).
 const PLATEAUS: [usize; 11] =
@@ -22,7 +23,8 @@ pub struct PathMtus {
 }
 
 impl PathMtus {
-    /// The longest packet for `destination` that is known to pass, in bytes; `link` if nothing is.
+    /// Returns the longest packet for `destination` that is known to pass, in bytes; `link` if
+    /// nothing is.
     #[must_use]
     pub fn get(&self, now: Instant, destination: IpAddr, link: usize) -> usize {
         // Nearly always nothing was learned, and nothing needs looking up.
@@ -55,7 +57,7 @@ impl PathMtus {
         } else {
             mtu
         };
-        // What was no hindrance to the packet that it is about says nothing.
+        // A limit that did not hinder the packet in question is not evidence.
         if told >= len {
             return None;
         }

@@ -14,13 +14,13 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// The prefix; `None` if `len` exceeds the bits of the address.
+    /// Creates the prefix; `None` if `len` exceeds the bits of the address.
     #[must_use]
     pub const fn new(address: IpAddr, len: u8) -> Option<Self> {
         if len <= width(address) { Some(Self { address, len }) } else { None }
     }
 
-    /// One address alone.
+    /// Returns one address alone.
     #[must_use]
     pub const fn host(address: IpAddr) -> Self {
         Self { address, len: width(address) }
@@ -31,7 +31,7 @@ impl Prefix {
     /// Every IPv6 address.
     pub const ALL_V6: Self = Self { address: IpAddr::V6(Ipv6Addr::UNSPECIFIED), len: 0 };
 
-    /// The address with all its bits.
+    /// Returns the address with all its bits.
     #[must_use]
     pub const fn address(&self) -> IpAddr {
         self.address
@@ -43,21 +43,21 @@ impl Prefix {
         self.len
     }
 
-    /// Whether `address` lies in the network.
+    /// Returns whether `address` lies in the network.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         self.address.is_ipv4() == address.is_ipv4()
             && network(self.address, self.len) == network(address, self.len)
     }
 
-    /// The address of the network: every bit behind the prefix zero.
+    /// Returns the address of the network: every bit behind the prefix zero.
     #[must_use]
     pub fn network(&self) -> IpAddr {
         network(self.address, self.len)
     }
 
-    /// The address that reaches everyone in an IPv4 network; none for networks of two or fewer
-    /// (RFC 3021).
+    /// Returns the address that reaches everyone in an IPv4 network; none for networks of two or
+    /// fewer (RFC 3021).
     #[must_use]
     pub fn broadcast(&self) -> Option<Ipv4Addr> {
         match self.address {
@@ -73,7 +73,7 @@ const fn width(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }
 
-/// `address` with every bit after the first `len` zero.
+/// Returns `address` with every bit after the first `len` zero.
 pub(crate) fn network(address: IpAddr, len: u8) -> IpAddr {
     match address {
         IpAddr::V4(address) => {

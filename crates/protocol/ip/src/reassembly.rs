@@ -8,10 +8,10 @@ use windfall_wire_net::{Addresses, Protocol};
 
 /// The longest data that fragments may add up to, in bytes.
 const MAX_DATA: usize = 65_535;
-/// What keeping a fragment, or the name of a packet, costs besides data, in bytes.
+/// The cost of keeping a fragment, or the key of a packet, besides its data, in bytes.
 const OVERHEAD: usize = 128;
 
-/// What the fragments of one packet have in common.
+/// The fields that identify the fragments of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FragmentKey {
     /// Source and destination.
@@ -22,20 +22,20 @@ pub struct FragmentKey {
     pub identification: u32,
 }
 
-/// One fragment.
+/// A single fragment of a packet.
 #[derive(Clone, Debug)]
 pub struct Piece {
-    /// Where its data begin, in bytes.
+    /// The offset of its data, in bytes.
     pub offset: usize,
-    /// Whether others follow.
+    /// Set if more fragments follow.
     pub more: bool,
-    /// What the whole packet carries, according to this fragment.
+    /// The protocol of the whole packet, according to this fragment.
     pub protocol: Protocol,
     /// The headers before the data, without the fragment header.
     pub header: Bytes,
-    /// The data.
+    /// The data of the fragment.
     pub data: Bytes,
-    /// What is known of the damage to the data; suspect ranges count from their beginning.
+    /// The known damage of the data; suspect ranges count from their beginning.
     pub damage: Damage,
     /// The fragment's name.
     pub tag: Option<Tag>,
@@ -44,15 +44,15 @@ pub struct Piece {
 /// A packet whose fragments are all there.
 #[derive(Clone, Debug)]
 pub struct Whole {
-    /// What it carries.
+    /// The protocol of the packet.
     pub protocol: Protocol,
     /// The headers of its first fragment.
     pub header: Bytes,
     /// The data of all.
     pub data: Bytes,
-    /// What is known of their damage.
+    /// The known damage of the data.
     pub damage: Damage,
-    /// How many fragments there were.
+    /// The number of fragments that it arrived in.
     pub fragments: usize,
 }
 
@@ -63,7 +63,7 @@ pub struct Abandoned {
     pub pieces: Vec<Piece>,
 }
 
-/// What became of a fragment.
+/// The outcome of inserting a fragment.
 #[derive(Clone, Debug)]
 pub enum ReassemblyOutcome {
     /// It waits for others.
@@ -105,8 +105,8 @@ pub struct Reassembler {
 }
 
 impl Reassembler {
-    /// A reassembler that waits `timeout` from the first fragment of a packet on, and keeps at most
-    /// `capacity` bytes; what has waited longest makes room.
+    /// Creates a reassembler that waits `timeout` from the first fragment of a packet on, and keeps
+    /// at most `capacity` bytes; what has waited longest makes room.
     #[must_use]
     pub fn new(timeout: Duration, capacity: usize) -> Self {
         Self {
@@ -125,7 +125,7 @@ impl Reassembler {
         self.held
     }
 
-    /// When the next packet is given up.
+    /// Returns when the next packet is given up.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         self.deadlines.first().map(|(deadline, _)| *deadline)
@@ -236,7 +236,7 @@ enum Fit {
 }
 
 impl Assembly {
-    /// How a fragment goes with those that are there.
+    /// Compares a fragment with those that have arrived.
     fn fit(&self, piece: &Piece) -> Fit {
         let end = piece.offset + piece.data.len();
         if self.poisoned {

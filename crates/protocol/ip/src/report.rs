@@ -17,7 +17,7 @@ pub enum Problem {
     NoRoute,
     /// The destination does not speak its protocol.
     NoProtocol,
-    /// Nobody listens on its port.
+    /// No socket listens on its port.
     NoPort,
     /// It is longer than the next link carries and may not be cut.
     TooBig {
@@ -30,14 +30,14 @@ pub enum Problem {
     Reassembly,
     /// A header makes no sense.
     Parameter {
-        /// What about it.
+        /// The kind of fault.
         fault: HeaderFault,
         /// The byte of the packet at which it does not.
         pointer: usize,
     },
 }
 
-/// What makes no sense in a header.
+/// The kinds of fault of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderFault {
     /// A field's value.
@@ -53,30 +53,32 @@ pub enum HeaderFault {
 pub struct ErrorReport {
     /// From and to whom the packet went that it is about.
     pub addresses: Addresses,
-    /// What that packet carried.
+    /// The protocol of that packet.
     pub protocol: Protocol,
-    /// The first bytes of what it carried, as many as the report repeats.
+    /// The first bytes of what it carried, as many as the report quotes.
     pub quoted: Bytes,
     /// The length of that packet, in bytes.
     pub len: usize,
-    /// What is wrong; `None` for codes without a name here.
+    /// The problem; `None` for codes that are not supported.
     pub problem: Option<Problem>,
 }
 
-/// Whether a problem with `packet` may be reported to its source (RFC 1122, section 3.2.2; RFC
-/// 1812, section 4.3.2.7; RFC 4443, section 2.4): not about errors, later fragments, what went to
-/// many, or what did not come from one.
+/// Returns whether a problem with `packet` may be reported to its source: not about errors, later
+/// fragments, packets to several hosts, or packets from other than one host.
+///
+/// The rules are those of RFC 1122, section 3.2.2, RFC 1812, section 4.3.2.7, and RFC 4443,
+/// section 2.4.
 #[must_use]
 pub fn may_report(packet: &IpPacket<'_>, problem: Problem) -> bool {
     match packet.addresses() {
         Addresses::V4 { src, dst } => {
             let many = dst.is_multicast() || dst.is_broadcast();
-            let nobody = src.is_unspecified()
+            let no_host = src.is_unspecified()
                 || src.is_multicast()
                 || src.is_broadcast()
                 || src.is_loopback()
                 || src.octets()[0] >= 240;
-            if many || nobody {
+            if many || no_host {
                 return false;
             }
         }
@@ -86,8 +88,8 @@ pub fn may_report(packet: &IpPacket<'_>, problem: Problem) -> bool {
                 problem,
                 Problem::TooBig { .. } | Problem::Parameter { fault: HeaderFault::Option, .. }
             );
-            let nobody = src.is_unspecified() || src.is_multicast() || src.is_loopback();
-            if nobody || (dst.is_multicast() && !excepted) {
+            let no_host = src.is_unspecified() || src.is_multicast() || src.is_loopback();
+            if no_host || (dst.is_multicast() && !excepted) {
                 return false;
             }
         }
@@ -95,7 +97,7 @@ pub fn may_report(packet: &IpPacket<'_>, problem: Problem) -> bool {
     // What cannot be walked over cannot be an error message that anyone has sent.
     let Ok(carried) = packet.carried() else { return true };
     if carried.fragment && carried.fragment_offset > 0 {
-        // Over IPv6 they may be reported on, but nobody can tell whether it is an error's fragment.
+        // Over IPv6 they may be reported on, but it is unknown whether it is an error's fragment.
         return matches!(packet, IpPacket::V6(_)) && carried.protocol != Protocol::ICMPV6;
     }
     // A message too short to show its type might be an error.
@@ -110,7 +112,8 @@ pub fn may_report(packet: &IpPacket<'_>, problem: Problem) -> bool {
     }
 }
 
-/// The message that reports `problem` with `packet`: its header and as much of the packet as fits.
+/// Returns the message that reports `problem` with `packet`: its header and as much of the packet
+/// as fits.
 ///
 /// `addresses` are those of the message. `None` if the family knows no such message.
 #[must_use]
@@ -168,7 +171,7 @@ pub fn message(
     }
 }
 
-/// Where the field stands that names what an IPv6 packet carries.
+/// Finds the field that names what an IPv6 packet carries.
 fn next_header_field(packet: &[u8]) -> u32 {
     const FIXED: u32 = 6;
     let upper = Ipv6Packet::new(packet).ok().and_then(|packet| packet.upper().ok());
@@ -176,7 +179,7 @@ fn next_header_field(packet: &[u8]) -> u32 {
     named.map_or(FIXED, |at| (ipv6::HEADER_LEN + at) as u32)
 }
 
-/// What the data of an error message say of the packet that it is about; `None` if too little.
+/// Reads the data of an error message; `None` if too little of the packet is quoted.
 #[must_use]
 pub fn understand(data: &Bytes, problem: Option<Problem>) -> Option<ErrorReport> {
     let packet = IpPacket::new(data).ok()?;
@@ -190,7 +193,7 @@ pub fn understand(data: &Bytes, problem: Option<Problem>) -> Option<ErrorReport>
     })
 }
 
-/// The problem that an ICMP message reports, if it is one with a name here.
+/// Returns the problem that an ICMP message reports, if it is one with a name here.
 #[must_use]
 pub fn problem_v4(repr: Option<Icmpv4Repr>) -> Option<Problem> {
     Some(match repr? {
@@ -209,7 +212,7 @@ pub fn problem_v4(repr: Option<Icmpv4Repr>) -> Option<Problem> {
     })
 }
 
-/// The problem that an ICMPv6 message reports, if it is one with a name here.
+/// Returns the problem that an ICMPv6 message reports, if it is one with a name here.
 #[must_use]
 pub fn problem_v6(repr: Option<Icmpv6Repr>) -> Option<Problem> {
     Some(match repr? {

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use crate::prefix::{self, Prefix};
 
-/// Where packets to a network go.
+/// A route to a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// To where.
+    /// The network that it leads to.
     pub to: Prefix,
     /// Out of which interface.
     pub interface: usize,
@@ -18,15 +18,15 @@ pub struct Route {
 
 /// Routes of many stations that are worked out when a packet first needs them.
 pub trait RouteSource: fmt::Debug + Send + Sync {
-    /// The longest prefix with `destination` in it that `station` reaches by way of others: its
-    /// length, and the interface of the station. The same question has the same answer always.
+    /// Returns the longest prefix with `destination` in it that `station` reaches by way of others:
+    /// its length, and the interface of the station. The same question has the same answer always.
     fn lookup(&self, station: usize, destination: IpAddr) -> Option<(u8, usize)>;
 }
 
 /// The routes of one station in a [`RouteSource`] that several share.
 #[derive(Clone, Debug)]
 pub struct SharedRoutes {
-    /// All routes.
+    /// The shared source of routes.
     pub source: Arc<dyn RouteSource>,
     /// The station, by its number there.
     pub station: usize,
@@ -49,7 +49,7 @@ pub struct RoutingTable {
 }
 
 impl RoutingTable {
-    /// A table of `routes`; of two to the same network the later one holds.
+    /// Creates a table of `routes`; of two to the same network the later one holds.
     #[must_use]
     pub fn new(routes: impl IntoIterator<Item = Route>) -> Self {
         let mut table = Self::default();
@@ -75,7 +75,7 @@ impl RoutingTable {
         self.lengths[at].1.insert(route.to.network(), route.interface);
     }
 
-    /// The interface for packets to `destination`.
+    /// Returns the interface for packets to `destination`.
     #[must_use]
     pub fn lookup(&self, destination: IpAddr) -> Option<usize> {
         let width = if destination.is_ipv4() { 32 } else { 128 };

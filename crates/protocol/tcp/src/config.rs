@@ -1,4 +1,4 @@
-//! Every knob of a connection, with its default and where it comes from.
+//! The settings of a connection, with their defaults and sources.
 
 use windfall_base::Duration;
 use windfall_wire_net::tcp::{CorruptionKinds, Packing};
@@ -6,7 +6,7 @@ use windfall_wire_net::tcp::{CorruptionKinds, Packing};
 use crate::congestion::CongestionControl;
 use crate::rtt::TimeoutConfig;
 
-/// How a connection behaves; see `docs/tcp.md` for the table of knobs.
+/// The configuration of a connection; the table in `docs/tcp.md` lists every setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpConfig {
     /// The largest segment taken, in bytes of data and options (RFC 9293, section 3.7.1; S2.12).
@@ -35,22 +35,22 @@ pub struct TcpConfig {
     pub template: bool,
     /// When data are acknowledged (S2.10, S2.47).
     pub acks: AckPolicy,
-    /// Whether short segments wait for an acknowledgment (RFC 9293, section 3.7.4).
+    /// Nagle's algorithm: short segments wait for an acknowledgment (RFC 9293, section 3.7.4).
     pub nagle: bool,
-    /// The retransmission timeout (RFC 6298; S3.15).
+    /// The computation of the retransmission timeout (RFC 6298; S3.15).
     pub timeout: TimeoutConfig,
-    /// The law of congestion control.
+    /// The congestion control algorithm.
     pub congestion_control: CongestionControl,
-    /// Appropriate byte counting, where the law has a choice (RFC 3465; S2.47).
+    /// Appropriate byte counting, where the algorithm has a choice (RFC 3465; S2.47).
     pub byte_counting: bool,
     /// Segments in the first window (RFC 6928).
     pub initial_window: u16,
-    /// How losses are repaired where SACK was not agreed on.
+    /// The loss recovery algorithm where SACK was not negotiated.
     pub loss_recovery: LossRecovery,
     /// New data on the first two duplicate acknowledgments (RFC 3042).
     pub limited_transmit: bool,
-    /// Whether duplicate acknowledgments may cause a retransmission; off where the link below
-    /// repairs and reorders (S2.46).
+    /// Fast retransmit on duplicate acknowledgments; off where the link below retransmits and
+    /// reorders (S2.46).
     //= S2.46
     pub fast_retransmit: bool,
     /// Data on the SYN, proved by a cookie; a SYN with a cookie waits for the first data (RFC 7413;
@@ -59,22 +59,22 @@ pub struct TcpConfig {
     /// Segments that may leave back to back; more leave paced over the round trip (S2.47).
     //= S2.47
     pub burst: Option<u16>,
-    /// Whether and when a silent connection is probed (RFC 9293, section 3.8.4).
+    /// Probes of a connection on which nothing is received (RFC 9293, section 3.8.4).
     pub keepalive: Option<Keepalive>,
     /// Timeouts in a row before the connection is given up (RFC 9293, section 3.8.3).
     pub retries: u8,
     /// The same for SYN.
     pub syn_retries: u8,
-    /// How long the last state lasts: twice the longest life of a segment.
+    /// The duration of TIME-WAIT: twice the longest life of a segment.
     pub time_wait: Duration,
-    /// How long a closed application waits for the other end's FIN.
+    /// The time that a closed application waits for the peer's FIN.
     pub fin_wait: Duration,
     /// The corruption options (S4).
     pub corruption: Corruption,
 }
 
 impl Default for TcpConfig {
-    /// What today's systems do, corruption options off.
+    /// Returns what today's systems do, with the corruption options off.
     fn default() -> Self {
         Self {
             mss: 1460,
@@ -109,7 +109,7 @@ impl Default for TcpConfig {
 }
 
 impl TcpConfig {
-    /// TCP as NetBSD 1.2 had it, on which paper 003 measured (RFC 2001; S3.2, S3.15).
+    /// Returns the settings of NetBSD 1.2, on which paper 003 measured (RFC 2001; S3.2, S3.15).
     //= S3.15
     #[must_use]
     pub fn net3_reno() -> Self {
@@ -143,13 +143,14 @@ impl TcpConfig {
         }
     }
 
-    /// The textbooks' TCP: Reno's law with NewReno's or, where agreed on, SACK's repair.
+    /// Returns the textbooks' TCP: Reno with NewReno's recovery or, where negotiated, SACK's.
     #[must_use]
     pub fn new_reno() -> Self {
         Self { congestion_control: CongestionControl::Reno, ..Self::default() }
     }
 
-    /// What paper 002 recommends to save energy on a wireless link (S2.2–S2.12).
+    /// Returns the settings that paper 002 recommends to save energy on a wireless link
+    /// (S2.2–S2.12).
     #[must_use]
     pub fn energy_saving() -> Self {
         Self {
@@ -164,7 +165,7 @@ impl TcpConfig {
         }
     }
 
-    /// The shift that lets 16 bits express the receive buffer (RFC 7323, section 2.3).
+    /// Returns the shift that lets 16 bits express the receive buffer (RFC 7323, section 2.3).
     #[must_use]
     pub const fn window_shift(&self) -> u8 {
         let mut shift = 0;
@@ -175,7 +176,7 @@ impl TcpConfig {
     }
 }
 
-/// Where the check against old duplicates stands (S2.8).
+/// The place of the check against old duplicates (S2.8).
 //= S2.3
 //= S2.8
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,14 +185,15 @@ pub enum Paws {
     BeforePrediction,
     /// H2, H1, H3: only for segments that header prediction did not take (S2.8).
     AfterPrediction,
-    /// Nowhere.
+    /// No check at all.
     Off,
 }
 
-/// When received data are acknowledged; a hole, a filled hole, a repetition and FIN always at once.
+/// The time of acknowledgments; a hole, a filled hole, a duplicate and FIN are acknowledged at
+/// once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckPolicy {
-    /// After so many full-sized segments, or after a delay (RFC 9293, section 3.8.6.3).
+    /// After a number of full-sized segments, or after a delay (RFC 9293, section 3.8.6.3).
     //= S2.10
     EverySegments {
         /// Full-sized segments; 1 acknowledges each.
@@ -219,14 +221,14 @@ pub enum AckPolicy {
 }
 
 impl Default for AckPolicy {
-    /// Every second segment, 40 ms at most.
+    /// Returns the usual delay: every second segment, 40 ms at most.
     fn default() -> Self {
         let delay = Duration::from_millis(40);
         Self::EverySegments { segments: 2, delay, tick: Duration::ZERO }
     }
 }
 
-/// How losses are repaired.
+/// Algorithms of loss recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossRecovery {
     /// Fast recovery ends with the first new acknowledgment (RFC 2001).
@@ -238,7 +240,7 @@ pub enum LossRecovery {
     Sack,
 }
 
-/// How a silent connection is probed.
+/// The probes of an idle connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keepalive {
     /// Silence before the first probe; two hours at least by RFC 9293.
@@ -250,7 +252,7 @@ pub struct Keepalive {
 }
 
 impl Default for Keepalive {
-    /// Two hours, then nine probes 75 s apart: what RFC 9293 asks for and 4.4BSD did.
+    /// Returns what RFC 9293 asks for and 4.4BSD did: two hours, then nine probes 75 s apart.
     fn default() -> Self {
         Self { idle: Duration::from_secs(2 * 3600), interval: Duration::from_secs(75), probes: 9 }
     }
@@ -264,19 +266,19 @@ pub struct Corruption {
     pub detect: bool,
     /// Answer damaged segments whose detection option holds, and follow notifications (S4.8).
     pub notify: bool,
-    /// What an answer names, and how.
+    /// The segments that an answer may name, and the way in which it does.
     pub mode: NotificationMode,
-    /// How the covered fields are laid side by side.
+    /// The layout of the covered fields.
     pub packing: Packing,
-    /// How the options are marked on the wire.
+    /// The option kinds on the wire.
     pub kinds: CorruptionKinds,
-    /// What a notification does to the congestion window (S4.5).
+    /// The reaction of the congestion window to a notification (S4.5).
     //= S4.5
     pub reaction: Reaction,
 }
 
 impl Corruption {
-    /// Both options on, in `mode`.
+    /// Switches both options on, in `mode`.
     #[must_use]
     pub fn on(mode: NotificationMode) -> Self {
         Self { detect: true, notify: true, mode, ..Self::default() }
@@ -292,11 +294,11 @@ pub enum NotificationMode {
     /// Any, by an acknowledgment number of its sequence number plus its length (S4.9). Only a
     /// sender in the same mode understands that it does not acknowledge what lies before.
     Paper,
-    /// Any, by its sequence number in the option; agreed on by a plain notification in both SYNs.
+    /// Any, by its sequence number in the option; negotiated by a plain notification in both SYNs.
     Extended,
 }
 
-/// What the sender makes of a notification (S4.5).
+/// Reactions of the sender to a notification (S4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reaction {
     /// Nothing: corruption is not congestion.

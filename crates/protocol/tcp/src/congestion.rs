@@ -1,7 +1,7 @@
-//! How fast to send: one file for each law, behind one trait.
+//! Congestion control: one file for each algorithm, behind one trait.
 //!
-//! A law says how the congestion window grows and shrinks. What is lost and what to send again is
-//! found out by [`recovery`](crate::recovery), which every law shares.
+//! An algorithm decides how the congestion window grows and shrinks. Loss detection and the choice
+//! of what to retransmit belong to `recovery`, which all of them share.
 
 use core::fmt;
 
@@ -11,7 +11,7 @@ pub(crate) mod cubic;
 pub(crate) mod net3_reno;
 pub(crate) mod reno;
 
-/// What an acknowledgment of new data tells a law.
+/// An acknowledgment of new data, as a congestion controller sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Acknowledged {
     /// When it arrived.
@@ -20,45 +20,45 @@ pub struct Acknowledged {
     pub bytes: u64,
     /// The smoothed round-trip time, once measured.
     pub rtt: Option<Duration>,
-    /// Whether the window was what held the sender back.
+    /// Set if the congestion window limited the sender.
     pub limited: bool,
 }
 
-/// What a loss tells a law.
+/// The state of the sender at a loss.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
     /// When it was noticed.
     pub now: Instant,
     /// Bytes sent and not acknowledged.
     pub in_flight: u64,
-    /// The window that the other end offers, in bytes.
+    /// The window that the peer offers, in bytes.
     pub offered: u64,
 }
 
-/// A law of congestion control; windows are in bytes.
+/// A congestion control algorithm at work on one connection; windows are in bytes.
 pub trait CongestionController: fmt::Debug + Send {
-    /// The congestion window.
+    /// Returns the congestion window.
     fn window(&self) -> u64;
 
-    /// The slow-start threshold.
+    /// Returns the slow-start threshold.
     fn threshold(&self) -> u64;
 
-    /// New data were acknowledged, and nothing is being recovered.
+    /// Handles an acknowledgment of new data outside recovery.
     fn on_acknowledged(&mut self, ack: &Acknowledged);
 
-    /// A loss was noticed by duplicate acknowledgments: reduce once for all losses of the window.
+    /// Handles a loss noticed by duplicate acknowledgments: reduces once for all losses of the
+    /// window.
     fn on_loss(&mut self, loss: &Loss);
 
-    /// The network marked a packet instead of dropping it (RFC 3168): as for a loss, once per
-    /// round trip.
+    /// Handles a mark of the network (RFC 3168): reduces as for a loss, once per round trip.
     fn on_mark(&mut self, loss: &Loss) {
         self.on_loss(loss);
     }
 
-    /// The retransmission timer fired; `first` unless it fired before for the same data.
+    /// Handles a retransmission timeout; `first` unless it fired before for the same data.
     fn on_timeout(&mut self, loss: &Loss, first: bool);
 
-    /// Nothing was sent for longer than a timeout (RFC 5681, section 4.1).
+    /// Handles a pause longer than a timeout (RFC 5681, section 4.1).
     fn on_idle(&mut self);
 
     /// Lowers the window to `window`, if it is above.
@@ -100,7 +100,7 @@ impl CongestionControl {
         }
     }
 
-    /// The name in configurations and reports.
+    /// Returns the name in configurations and reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -54,13 +54,13 @@ pub enum TcpState {
     SynSent,
     /// A SYN was received and answered.
     SynReceived,
-    /// Data flow.
+    /// Data flow in both directions.
     Established,
     /// This end has finished; its FIN is not acknowledged.
     FinWait1,
     /// This end has finished, the other has not.
     FinWait2,
-    /// The other end has finished, this one has not.
+    /// The peer has finished, this one has not.
     CloseWait,
     /// Both have finished at once; this end's FIN is not acknowledged.
     Closing,
@@ -68,11 +68,11 @@ pub enum TcpState {
     LastAck,
     /// Both have finished; old segments may still be on the way.
     TimeWait,
-    /// Over.
+    /// The connection is over.
     Closed,
 }
 
-/// What both ends agreed on in their SYNs.
+/// The options that both ends agreed on in their SYNs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NegotiatedOptions {
     /// Timestamps in every segment (RFC 7323).
@@ -94,30 +94,30 @@ pub struct NegotiatedOptions {
 /// The two ends of a connection, this one first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketPair {
-    /// This end.
+    /// The local address and port.
     pub local: SocketAddr,
-    /// The other end.
+    /// The address and port of the peer.
     pub remote: SocketAddr,
     /// The addresses of what is sent.
     addresses: Addresses,
 }
 
 impl SocketPair {
-    /// A path, if both ends are of one family.
+    /// Creates a path, if both ends are of one family.
     #[must_use]
     pub fn new(local: SocketAddr, remote: SocketAddr) -> Option<Self> {
         let addresses = Addresses::new(local.ip(), remote.ip())?;
         Some(Self { local, remote, addresses })
     }
 
-    /// The addresses of what is sent.
+    /// Returns the addresses of what is sent.
     #[must_use]
     pub const fn addresses(&self) -> &Addresses {
         &self.addresses
     }
 }
 
-/// Whether an acknowledgment is owed.
+/// The urgency of an acknowledgment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Due {
     #[default]
@@ -141,7 +141,7 @@ struct Sender {
     una: u64,
     nxt: u64,
     max: u64,
-    /// The end of the window that the other end offers.
+    /// The end of the window that the peer offers.
     edge: u64,
     /// The window as it stood in the last header, and scaled.
     raw_window: u16,
@@ -161,7 +161,7 @@ struct Sender {
     last_sent: Instant,
     /// Once per round trip: no further reduction before this is acknowledged.
     reduced_until: u64,
-    /// Tell the other end that the window was reduced.
+    /// Tell the peer that the window was reduced.
     announce_reduction: bool,
     /// Timeouts in a row without progress.
     attempts: u8,
@@ -169,11 +169,11 @@ struct Sender {
     probe: bool,
     /// Segments that may still leave back to back.
     burst_left: u16,
-    /// Where room in the buffer ran out, so that the owner waits for it.
+    /// Set when the send buffer was full, so that the owner waits for room.
     starved: bool,
     /// Send a reset and nothing more.
     reset: Option<Reset>,
-    /// Segments sent again because the other end received them damaged, and the duplicate
+    /// Segments retransmitted because the peer received them damaged, and the duplicate
     /// acknowledgments that this explains.
     repairs: VecDeque<damage::Repaired>,
 }
@@ -185,7 +185,7 @@ struct Receiver {
     buffer: Reassembly,
     fin: Option<u64>,
     finished: bool,
-    /// Nobody will read any more.
+    /// The application will not read any more.
     abandoned: bool,
     /// The end of the window that was offered.
     edge: u64,
@@ -198,9 +198,9 @@ struct Receiver {
     /// RFC 7323: the timestamp to echo, and when it came.
     recent: u32,
     recent_at: Instant,
-    /// What arrived twice and is to be reported (RFC 2883).
+    /// A range that arrived twice and is to be reported (RFC 2883).
     duplicate: Option<Range<u64>>,
-    /// A packet was marked and the other end has not answered (RFC 3168).
+    /// A packet was marked and the peer has not answered (RFC 3168).
     congested: bool,
     /// Segments for one acknowledgment, where that follows the traffic; segments in order so far.
     stride: u16,
@@ -212,7 +212,7 @@ struct Receiver {
     damaged: RangeSet,
 }
 
-/// One connection.
+/// A TCP connection.
 #[derive(Debug)]
 pub struct Connection {
     config: Arc<TcpConfig>,
@@ -233,7 +233,7 @@ pub struct Connection {
     error: Option<TcpError>,
     heard: Instant,
     probes: u8,
-    /// What is added to the clock that timestamps show.
+    /// The offset between the clock and the timestamps sent.
     clock_offset: u32,
 }
 
@@ -304,7 +304,7 @@ impl Connection {
         self.receive(now, seg)
     }
 
-    /// Whether a segment lies beyond everything that this connection has received.
+    /// Returns whether a segment lies beyond everything that this connection has received.
     pub(crate) fn is_beyond(&self, seg: &Segment) -> bool {
         self.locate(seg.header.seq).is_some_and(|start| start > self.expected())
     }
@@ -323,13 +323,13 @@ impl Connection {
         }
     }
 
-    /// Whether an event waits.
+    /// Returns whether an event waits.
     #[must_use]
     pub const fn has_event(&self) -> bool {
         !self.signals.is_empty()
     }
 
-    /// Appends data to the stream, as much as there is room for; gives back how much that was.
+    /// Appends data to the stream, as much as there is room for; returns how much that was.
     ///
     /// # Errors
     /// This end has finished, or the connection is over.
@@ -370,43 +370,43 @@ impl Connection {
         Some(data)
     }
 
-    /// Whether the other end has finished and everything that it sent was read.
+    /// Returns whether the peer has finished and everything that it sent was read.
     #[must_use]
     pub fn at_end(&self) -> bool {
         self.receiver.finished && self.receiver.buffer.readable() == 0
     }
 
-    /// The state.
+    /// Returns the state of the connection.
     #[must_use]
     pub const fn state(&self) -> TcpState {
         self.state
     }
 
-    /// Why the connection is over, unless it ended well.
+    /// Returns the reason why the connection is over, unless it ended well.
     #[must_use]
     pub const fn error(&self) -> Option<TcpError> {
         self.error
     }
 
-    /// What both ends agreed on.
+    /// Returns the options that both ends agreed on.
     #[must_use]
     pub const fn negotiated(&self) -> &NegotiatedOptions {
         &self.negotiated
     }
 
-    /// The two ends.
+    /// Returns the two ends.
     #[must_use]
     pub const fn path(&self) -> &SocketPair {
         &self.path
     }
 
-    /// The knobs.
+    /// Returns the configuration of the connection.
     #[must_use]
     pub fn config(&self) -> &TcpConfig {
         &self.config
     }
 
-    /// The counts of processing steps.
+    /// Returns the counts of processing steps.
     #[must_use]
     pub const fn operations(&self) -> &Operations {
         &self.operations
@@ -416,31 +416,31 @@ impl Connection {
         &mut self.operations
     }
 
-    /// The congestion window, in bytes.
+    /// Returns the congestion window, in bytes.
     #[must_use]
     pub fn congestion_window(&self) -> u64 {
         self.congestion.window()
     }
 
-    /// The slow-start threshold, in bytes.
+    /// Returns the slow-start threshold, in bytes.
     #[must_use]
     pub fn slow_start_threshold(&self) -> u64 {
         self.congestion.threshold()
     }
 
-    /// Data bytes of a full segment that it sends.
+    /// Returns the number of data bytes in a full segment that it sends.
     #[must_use]
     pub const fn segment_size(&self) -> u64 {
         self.sender.mss
     }
 
-    /// The smoothed round-trip time, once measured.
+    /// Returns the smoothed round-trip time, once measured.
     #[must_use]
     pub const fn round_trip_time(&self) -> Option<Duration> {
         self.rtt.smoothed()
     }
 
-    /// The retransmission timeout.
+    /// Returns the retransmission timeout.
     #[must_use]
     pub fn retransmission_timeout(&self) -> Duration {
         self.rtt.timeout()
@@ -458,19 +458,19 @@ impl Connection {
         self.sender.buffer.len()
     }
 
-    /// Bytes that can be read.
+    /// Returns the number of bytes that can be read.
     #[must_use]
     pub const fn readable(&self) -> usize {
         self.receiver.buffer.readable()
     }
 
-    /// Bytes that both buffers hold.
+    /// Returns the number of bytes that both buffers hold.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         self.sender.buffer.len() + self.receiver.buffer.held()
     }
 
-    /// Whether the application has let go of it and nothing more will happen.
+    /// Returns whether the application has released the connection and nothing more will happen.
     pub(crate) fn is_done(&self) -> bool {
         self.state == TcpState::Closed && self.receiver.abandoned && self.sender.reset.is_none()
     }
@@ -480,22 +480,22 @@ impl Connection {
         SendSequence { una: sender.una, nxt: sender.nxt, max: sender.max, mss: sender.mss }
     }
 
-    /// The position of the next byte expected, or after FIN.
+    /// Returns the position of the next byte expected, or after FIN.
     fn expected(&self) -> u64 {
         1 + self.receiver.buffer.next() + u64::from(self.receiver.finished)
     }
 
-    /// The position that a sequence number of the other end stands for.
+    /// Returns the position that a sequence number of the peer stands for.
     fn locate(&self, seq: Seq32) -> Option<u64> {
         position(self.receiver.origin, self.expected(), seq)
     }
 
-    /// The position that an acknowledgment number stands for.
+    /// Returns the position that an acknowledgment number stands for.
     fn locate_ack(&self, ack: Seq32) -> Option<u64> {
         position(self.sender.origin, self.sender.una, ack)
     }
 
-    /// The clock that timestamps show, in milliseconds (RFC 7323, section 4.1).
+    /// Returns the clock that timestamps show, in milliseconds (RFC 7323, section 4.1).
     fn clock(&self, now: Instant) -> u32 {
         ((now.as_nanos() / 1_000_000) as u32).wrapping_add(self.clock_offset)
     }
@@ -549,12 +549,12 @@ impl Sender {
         }
     }
 
-    /// The position after the last byte written.
+    /// Returns the position after the last byte written.
     const fn data_end(&self) -> u64 {
         self.buffer.end() + 1
     }
 
-    /// Whether the acknowledgment of FIN has arrived.
+    /// Returns whether the acknowledgment of FIN has arrived.
     const fn is_finished(&self) -> bool {
         self.finished && self.una > self.data_end()
     }

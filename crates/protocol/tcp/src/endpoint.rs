@@ -32,7 +32,7 @@ mod fast_open;
 
 /// The first of the ports that are given out.
 const FIRST_EPHEMERAL: u16 = 49_152;
-/// How many of them there are.
+/// The number of ephemeral ports.
 const EPHEMERAL: u16 = u16::MAX - FIRST_EPHEMERAL + 1;
 
 /// The name of a connection of an endpoint; never used twice.
@@ -42,26 +42,26 @@ pub struct ConnectionHandle {
     generation: u32,
 }
 
-/// How a listener answers.
+/// The configuration of a listening port.
 #[derive(Clone, Debug)]
 pub struct Listener {
-    /// The knobs of its connections.
+    /// The configuration of its connections.
     pub config: Arc<TcpConfig>,
     /// Connections that may be half open at once.
     pub backlog: usize,
-    /// What happens to more.
+    /// The treatment of SYNs beyond the backlog.
     pub overflow: Overflow,
 }
 
 impl Listener {
-    /// A listener for 128 half-open connections, beyond which it sends cookies.
+    /// Creates a listener for 128 half-open connections, beyond which it sends cookies.
     #[must_use]
     pub fn new(config: Arc<TcpConfig>) -> Self {
         Self { config, backlog: 128, overflow: Overflow::Cookies }
     }
 }
 
-/// What happens to a SYN when too many connections are half open.
+/// The treatment of a SYN when too many connections are half open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
     /// It is dropped.
@@ -76,9 +76,9 @@ pub enum OpenError {
     /// One address is IPv4, the other IPv6.
     #[error("{local} and {remote} are not of one family")]
     Family {
-        /// This end.
+        /// The local address and port.
         local: SocketAddr,
-        /// The other end.
+        /// The address and port of the peer.
         remote: SocketAddr,
     },
     /// The pair of addresses and ports, or the listening port, is in use.
@@ -124,7 +124,8 @@ pub struct TcpEndpoint {
 }
 
 impl TcpEndpoint {
-    /// An endpoint; `seed` and `name` decide its initial sequence numbers, ports and cookies.
+    /// Creates an endpoint; `seed` and `name` decide its initial sequence numbers, ports and
+    /// cookies.
     #[must_use]
     pub fn new(seed: Seed, name: &str, lookup: Lookup) -> Self {
         let mut stream = Stream::new(seed, name);
@@ -149,7 +150,7 @@ impl TcpEndpoint {
     /// Listens on `local`; an unspecified address stands for every address of its family.
     ///
     /// # Errors
-    /// Somebody listens there already.
+    /// Another listener has this address already.
     pub fn listen(&mut self, local: SocketAddr, listener: Listener) -> Result<(), OpenError> {
         if self.listeners.contains_key(&local) {
             return Err(OpenError::InUse(local));
@@ -185,7 +186,7 @@ impl TcpEndpoint {
         Ok(self.add(connection))
     }
 
-    /// A port that is free towards `remote` (RFC 6056, algorithm 3 without its table).
+    /// Returns a port that is free towards `remote` (RFC 6056, algorithm 3 without its table).
     fn free_port(
         &mut self,
         local: SocketAddr,
@@ -204,7 +205,7 @@ impl TcpEndpoint {
         Err(OpenError::NoPort(local.ip()))
     }
 
-    /// The initial sequence number (RFC 6528): a clock of 4 µs and a hash of the ends.
+    /// Returns the initial sequence number (RFC 6528): a clock of 4 µs and a hash of the ends.
     fn origin(&self, now: Instant, path: &SocketPair) -> Seq32 {
         let clock = (now.as_nanos() / 4_000) as u32;
         Seq32(clock.wrapping_add(self.secret.hash(&words(path)) as u32))
@@ -235,7 +236,7 @@ impl TcpEndpoint {
         ConnectionHandle { slot, generation: self.slots[slot as usize].generation }
     }
 
-    /// After a change to a connection: let it send, report and wake up.
+    /// Lets a connection send, report and wake up after a change to it.
     fn touch(&mut self, slot: u32) {
         let entry = &mut self.slots[slot as usize];
         let Some(connection) = &entry.connection else {
@@ -310,7 +311,7 @@ impl TcpEndpoint {
         None
     }
 
-    /// Removes a connection that is over and that nobody holds any more.
+    /// Removes a connection that is over and was released.
     fn collect(&mut self, slot: u32) {
         let entry = &mut self.slots[slot as usize];
         let Some(connection) = &entry.connection else {
@@ -322,7 +323,7 @@ impl TcpEndpoint {
         self.drop_connection(slot);
     }
 
-    /// Removes a connection without a word.
+    /// Removes a connection without sending anything.
     fn drop_connection(&mut self, slot: u32) {
         let entry = &mut self.slots[slot as usize];
         if let Some(connection) = entry.connection.take() {
@@ -357,14 +358,14 @@ impl TcpEndpoint {
         None
     }
 
-    /// The connection of this name.
+    /// Returns the connection of this handle.
     #[must_use]
     pub fn connection(&self, id: ConnectionHandle) -> Option<&Connection> {
         let entry = self.slots.get(id.slot as usize)?;
         entry.connection.as_deref().filter(|_| entry.generation == id.generation)
     }
 
-    /// Every connection, dying ones included.
+    /// Returns every connection, dying ones included.
     pub fn connections(&self) -> impl Iterator<Item = &Connection> {
         self.slots.iter().filter_map(|slot| slot.connection.as_deref())
     }
@@ -382,7 +383,7 @@ impl TcpEndpoint {
         Ok(result)
     }
 
-    /// Appends a copy of `data` to the stream; gives back how much there was room for.
+    /// Appends a copy of `data` to the stream; returns how much there was room for.
     ///
     /// # Errors
     /// The connection is unknown, over, or finished on this side.
@@ -446,7 +447,7 @@ impl TcpEndpoint {
         self.with(id, |connection| connection.take_too_big(seq, mtu))
     }
 
-    /// The connection between these ends; does not count as a lookup.
+    /// Returns the connection between these ends; does not count as a lookup.
     #[must_use]
     pub fn find(&self, local: SocketAddr, remote: SocketAddr) -> Option<ConnectionHandle> {
         let path = SocketPair::new(local, remote)?;
@@ -455,7 +456,7 @@ impl TcpEndpoint {
     }
 }
 
-/// The key of a connection on `path`.
+/// Returns the key of a connection on `path`.
 fn key(path: &SocketPair) -> ConnectionKey {
     ConnectionKey {
         local: path.local.ip(),
@@ -465,7 +466,7 @@ fn key(path: &SocketPair) -> ConnectionKey {
     }
 }
 
-/// The two ends as words to hash.
+/// Returns the two ends as words to hash.
 fn words(path: &SocketPair) -> [u64; 5] {
     let halves = |address: IpAddr| match address {
         IpAddr::V4(v4) => [4, u64::from(v4.to_bits())],

@@ -1,17 +1,17 @@
-//! What a connection tells its owner, and why it ended.
+//! The events of a connection, and the reasons why it ends.
 
 /// Something that happened to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcpEvent {
     /// Both ends are synchronised.
     Connected,
-    /// The same, where the other end opened it.
+    /// Both ends are synchronised; the peer opened the connection.
     Accepted,
     /// There is data to read.
     Readable,
     /// There is room to write again.
     Writable,
-    /// The other end will send no more; what it sent can still be read.
+    /// The peer will send no more; what it sent can still be read.
     PeerFinished,
     /// The connection is over.
     Closed(Option<TcpError>),
@@ -20,13 +20,13 @@ pub enum TcpEvent {
 /// Why a connection ended other than by FIN from both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TcpError {
-    /// Nobody listens at the other end.
+    /// No socket listens at the peer's port.
     #[error("the connection was refused")]
     Refused,
-    /// The other end reset the connection.
-    #[error("the connection was reset by the other end")]
+    /// The peer reset the connection.
+    #[error("the connection was reset by the peer")]
     Reset,
-    /// The other end does not answer.
+    /// The peer does not answer.
     #[error("the connection timed out")]
     TimedOut,
     /// This end gave it up.

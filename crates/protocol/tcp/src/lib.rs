@@ -1,4 +1,4 @@
-//! A TCP that can be told what its segments went through.
+//! A TCP that knows what happened to its segments on the way.
 //!
 //! [`TcpEndpoint`] is the machine: segments, time and application data in; segments, wake-ups and
 //! events out. It never reads a clock or a socket. Both ends in ten lines:
@@ -24,7 +24,7 @@
 //!
 //! A segment whose checksum fails is not thrown away unread: where its corruption detection option
 //! says that the header is whole, [`Connection`] asks the sender for it again without taking the
-//! damage for congestion (S4). Every knob is in [`TcpConfig`].
+//! damage for congestion (S4). Every setting is in [`TcpConfig`].
 
 mod config;
 mod congestion;

@@ -1,4 +1,4 @@
-//! From the addresses and ports of a segment to its connection, in three ways that can be compared
+//! Finds the connection of a segment by addresses and ports, in three ways that can be compared
 //! (S2.14).
 
 use core::net::IpAddr;
@@ -8,16 +8,16 @@ use core::net::IpAddr;
 pub struct ConnectionKey {
     /// The host's own address.
     pub local: IpAddr,
-    /// The address of the other end.
+    /// The address of the peer.
     pub remote: IpAddr,
     /// The host's own port.
     pub local_port: u16,
-    /// The port of the other end.
+    /// The port of the peer.
     pub remote_port: u16,
 }
 
 impl ConnectionKey {
-    /// A hash that needs the secret to be foreseen.
+    /// Returns a hash that needs the secret to be foreseen.
     fn hash(&self, secret: [u64; 2]) -> u64 {
         let ports = u64::from(self.local_port) << 16 | u64::from(self.remote_port);
         let fold = |sum: u64, word: u64| {
@@ -34,22 +34,22 @@ impl ConnectionKey {
     }
 }
 
-/// How connections are found.
+/// Ways to find a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lookup {
     /// A list, and a memory of the last connection found, as in 4.3BSD.
     OneEntry,
-    /// A list, and a memory of the last so many, the latest first.
+    /// A list, and a memory of the last *n* connections found, the latest first.
     Recent(usize),
     /// Chains by hash, each with the last one found in front.
     #[default]
     Hashed,
 }
 
-/// What lookups cost.
+/// The cost of lookups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LookupCounts {
-    /// Lookups made.
+    /// The number of lookups.
     pub lookups: u64,
     /// Those answered by what was remembered: the one entry, the recent ones, the front of a chain.
     pub remembered: u64,
@@ -71,7 +71,7 @@ pub struct ConnectionTable {
 }
 
 impl ConnectionTable {
-    /// An empty table; `secret` keeps outsiders from filling one chain.
+    /// Creates an empty table; `secret` keeps outsiders from filling one chain.
     #[must_use]
     pub fn new(kind: Lookup, secret: [u64; 2]) -> Self {
         let chains = if kind == Lookup::Hashed { 16 } else { 1 };
@@ -163,19 +163,19 @@ impl ConnectionTable {
         chain.find(|(known, _)| known == key).map(|(_, slot)| *slot)
     }
 
-    /// How many connections it holds.
+    /// Returns the number of connections.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it holds none.
+    /// Returns whether the table is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// What lookups have cost.
+    /// Returns the cost of all lookups so far.
     #[must_use]
     pub const fn counts(&self) -> &LookupCounts {
         &self.counts

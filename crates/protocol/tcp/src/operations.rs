@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Defines the counts and what is done with all of them, so that none is forgotten.
 macro_rules! operations {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// How often each step of processing was taken.
+        /// The number of times that each step of processing was taken.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
         pub struct Operations {
             $($(#[$doc])* pub $name: u64,)*
@@ -57,23 +57,23 @@ operations! {
     timestamps,
     /// SACK blocks written or read.
     sack_blocks,
-    /// SACK blocks that could not be, and were passed over.
+    /// SACK blocks that were refused as impossible.
     sack_refused,
     /// Segments sent that carry nothing but an acknowledgment.
     acks_sent,
     /// Segments received that carry nothing but an acknowledgment.
     acks_received,
-    /// Data segments sent, repeated ones included.
+    /// Data segments sent, retransmissions included.
     data_sent,
-    /// Data segments received, repeated ones included.
+    /// Data segments received, retransmissions included.
     data_received,
-    /// Data segments sent again.
+    /// Data segments retransmitted.
     retransmissions,
     /// Timeouts of the retransmission timer.
     timeouts,
     /// Fast retransmits: losses seen by duplicate acknowledgments or SACK.
     fast_retransmits,
-    /// Segments that the other end reports as received twice (RFC 2883).
+    /// Segments that the peer reports as received twice (RFC 2883).
     duplicates_reported,
     /// Corruption detection options written or checked.
     detections,
@@ -90,7 +90,7 @@ operations! {
 }
 
 impl Operations {
-    /// The share of received segments that header prediction took; 0 before the first.
+    /// Returns the share of received segments that header prediction took; 0 before the first.
     #[must_use]
     pub fn prediction_rate(&self) -> f64 {
         let hits = self.predicted_data + self.predicted_acks;

@@ -12,7 +12,7 @@ pub(crate) struct RangeSet {
 }
 
 impl RangeSet {
-    /// Adds `range`, joining what touches; gives back how many positions are new.
+    /// Adds `range`, joining what touches; returns how many positions are new.
     pub(crate) fn insert(&mut self, range: Range<u64>) -> u64 {
         if range.is_empty() {
             return 0;
@@ -54,20 +54,20 @@ impl RangeSet {
         self.total = 0;
     }
 
-    /// The range that holds `position`.
+    /// Returns the range that holds `position`.
     #[must_use]
     pub(crate) fn containing(&self, position: u64) -> Option<Range<u64>> {
         let (&start, &end) = self.ranges.range(..=position).next_back()?;
         (position < end).then_some(start..end)
     }
 
-    /// The first range that begins at or after `position`.
+    /// Returns the first range that begins at or after `position`.
     #[must_use]
     pub(crate) fn following(&self, position: u64) -> Option<Range<u64>> {
         self.ranges.range(position..).next().map(|(&start, &end)| start..end)
     }
 
-    /// The parts of `range` that are missing, in order.
+    /// Returns the parts of `range` that are missing, in order.
     pub(crate) fn gaps(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let mut at = range.start;
         core::iter::from_fn(move || {
@@ -97,30 +97,30 @@ impl RangeSet {
         first + self.ranges.range(range.start..range.end).map(within).sum::<u64>()
     }
 
-    /// The ranges in order; reversible.
+    /// Returns the ranges in order; reversible.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = Range<u64>> + '_ {
         self.ranges.iter().map(|(&start, &end)| start..end)
     }
 
-    /// How many ranges there are.
+    /// Returns the number of ranges.
     #[must_use]
     pub(crate) fn len(&self) -> usize {
         self.ranges.len()
     }
 
-    /// Whether the set is empty.
+    /// Returns whether the set is empty.
     #[must_use]
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// How many positions it holds.
+    /// Returns the number of positions in the set.
     #[must_use]
     pub(crate) const fn total(&self) -> u64 {
         self.total
     }
 
-    /// The end of the last range.
+    /// Returns the end of the last range.
     #[must_use]
     pub(crate) fn end(&self) -> Option<u64> {
         self.ranges.last_key_value().map(|(_, &end)| end)

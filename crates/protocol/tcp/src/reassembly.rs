@@ -17,7 +17,7 @@ const REMEMBERED: usize = 4;
 /// The receive buffer: bounded in bytes and in pieces.
 ///
 /// Positions count bytes of the stream from 0. Whatever arrives first for a position stays; a
-/// later, contradictory copy of it is passed over.
+/// later, contradictory copy of it is ignored.
 #[derive(Debug)]
 pub(crate) struct Reassembly {
     capacity: usize,
@@ -28,11 +28,11 @@ pub(crate) struct Reassembly {
     ready_len: usize,
     later: BTreeMap<u64, Bytes>,
     arrived: RangeSet,
-    /// Where in `arrived` the latest segments went, latest first (RFC 2018, section 4).
+    /// The places in `arrived` of the latest segments, latest first (RFC 2018, section 4).
     recent: ArrayVec<u64, REMEMBERED>,
 }
 
-/// What became of the data of a segment.
+/// The outcome of placing the data of a segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Placed {
     /// Bytes that can now be read.
@@ -43,12 +43,12 @@ pub(crate) struct Placed {
     pub kept: u64,
     /// Bytes for which there was no room.
     pub refused: u64,
-    /// Bytes copied.
+    /// The number of bytes copied.
     pub copied: u64,
 }
 
 impl Reassembly {
-    /// A buffer for `capacity` bytes.
+    /// Creates a buffer for `capacity` bytes.
     #[must_use]
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
@@ -63,31 +63,31 @@ impl Reassembly {
         }
     }
 
-    /// The position of the next byte expected.
+    /// Returns the position of the next byte expected.
     #[must_use]
     pub(crate) const fn next(&self) -> u64 {
         self.next
     }
 
-    /// Bytes that may arrive beyond the next expected one.
+    /// Returns the number of bytes that may arrive beyond the next expected one.
     #[must_use]
     pub(crate) const fn window(&self) -> usize {
         self.capacity.saturating_sub(self.ready_len)
     }
 
-    /// The most bytes it holds.
+    /// Returns the most bytes it holds.
     #[must_use]
     pub(crate) const fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Bytes that can be read.
+    /// Returns the number of bytes that can be read.
     #[must_use]
     pub(crate) const fn readable(&self) -> usize {
         self.ready_len
     }
 
-    /// Whether anything waits beyond a hole.
+    /// Returns whether data wait beyond a hole.
     #[must_use]
     pub(crate) fn has_holes(&self) -> bool {
         !self.arrived.is_empty()
@@ -121,7 +121,7 @@ impl Reassembly {
         }
         let mut gaps: ArrayVec<Range<u64>, 8> = ArrayVec::new();
         for gap in self.arrived.gaps(within.clone()) {
-            // More holes than that within one segment are filled when it is sent again.
+            // More holes than that within one segment are filled when it is retransmitted.
             if gaps.try_push(gap).is_err() {
                 break;
             }
@@ -142,7 +142,7 @@ impl Reassembly {
         placed
     }
 
-    /// The first part of `range` that is already there.
+    /// Returns the first part of `range` that is already there.
     fn overlap(&self, range: &Range<u64>) -> Option<Range<u64>> {
         let first = self.arrived.containing(range.start);
         let known = first.or_else(|| self.arrived.following(range.start))?;
@@ -180,7 +180,7 @@ impl Reassembly {
         self.arrived.remove_below(self.next);
     }
 
-    /// Hands `piece` to the reader; gives back how many bytes were copied.
+    /// Passes `piece` to the reader; returns the number of bytes copied.
     fn make_ready(&mut self, piece: Bytes) -> u64 {
         let len = piece.len();
         self.ready_len += len;
@@ -232,7 +232,7 @@ impl Reassembly {
         ranges
     }
 
-    /// Forgets everything: nobody will read it.
+    /// Forgets everything, once the application will not read any more.
     pub(crate) fn discard(&mut self) {
         self.ready.clear();
         self.small = BytesMut::new();

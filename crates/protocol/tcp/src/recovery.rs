@@ -1,5 +1,5 @@
-//! What is lost, and what to send again: fast retransmit in the three ways that history has, by
-//! counting duplicates here (RFC 2001, 6582), by selective acknowledgment in a file of its own.
+//! Loss recovery: detects losses and chooses what to retransmit. Fast retransmit by counting
+//! duplicates stands here (RFC 2001, 6582), by selective acknowledgment in a file of its own.
 
 use core::ops::Range;
 
@@ -11,7 +11,7 @@ mod sack;
 /// Duplicate acknowledgments that say that a segment is lost (RFC 5681, section 3.2).
 const DUPLICATES: u64 = 3;
 
-/// The sender's positions, in one place.
+/// The send sequence variables (RFC 9293, section 3.3.1), with the segment size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SendSequence {
     /// The oldest unacknowledged position.
@@ -24,7 +24,7 @@ pub(crate) struct SendSequence {
     pub mss: u64,
 }
 
-/// What an acknowledgment of new data means to a recovery.
+/// The effect of an acknowledgment of new data on a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecoveryProgress {
     /// Nothing was being recovered: the window may grow.
@@ -44,24 +44,24 @@ pub(crate) struct Recovery {
     active: bool,
     /// The end of what was sent when the last loss was noticed.
     recover: u64,
-    /// Whether the last loss was noticed by a timeout.
+    /// Set if the last loss was noticed by a timeout.
     timed_out: bool,
-    /// What duplicate acknowledgments add to the congestion window.
+    /// The inflation of the congestion window by duplicate acknowledgments.
     inflation: u64,
-    /// Where to send again at once.
+    /// The position to retransmit at once.
     pending: Option<u64>,
-    /// What the other end reports beyond holes.
+    /// The ranges that the peer reports beyond holes.
     sacked: RangeSet,
-    /// The end of what this recovery has sent again (RFC 6675, HighRxt).
+    /// The end of what this recovery has retransmitted (RFC 6675, HighRxt).
     repaired: u64,
-    /// Whether this recovery has sent its last segment again without evidence.
+    /// Set once this recovery has retransmitted its last segment without evidence.
     rescued: bool,
     /// Bytes in the network as SACK sees it (RFC 6675, section 4).
     pipe: u64,
 }
 
 impl Recovery {
-    /// Nothing lost yet.
+    /// Creates the state in which nothing is lost.
     #[must_use]
     pub(crate) fn new(repair: LossRecovery, limited_transmit: bool) -> Self {
         Self {
@@ -80,18 +80,18 @@ impl Recovery {
         }
     }
 
-    /// Switches to repair by SACK, once both ends have agreed on it.
+    /// Switches to recovery by SACK, once it is negotiated.
     pub(crate) fn use_sack(&mut self) {
         self.repair = LossRecovery::Sack;
     }
 
-    /// Whether losses are being recovered.
+    /// Returns whether losses are being recovered.
     #[must_use]
     pub(crate) const fn is_active(&self) -> bool {
         self.active
     }
 
-    /// Whether nothing hints at a loss.
+    /// Returns whether nothing hints at a loss.
     #[must_use]
     pub(crate) fn is_quiet(&self) -> bool {
         !self.active && self.duplicates == 0 && self.pending.is_none() && self.sacked.is_empty()
@@ -120,10 +120,11 @@ impl Recovery {
         false
     }
 
-    /// Whether the losses of the last recovery are behind (RFC 6582, section 3.2, step 2).
+    /// Returns whether the losses of the last recovery are repaired (RFC 6582, section 3.2, step
+    /// 2).
     fn may_begin(&self, flow: &SendSequence) -> bool {
         match self.repair {
-            // A repeated count does not begin it again, as 4.4BSD compares for equality.
+            // A higher count does not begin it again, as 4.4BSD compares for equality.
             LossRecovery::Net3 => self.duplicates == DUPLICATES,
             LossRecovery::NewReno | LossRecovery::Sack if self.timed_out => flow.una > self.recover,
             LossRecovery::NewReno | LossRecovery::Sack => flow.una >= self.recover,
@@ -170,7 +171,7 @@ impl Recovery {
         RecoveryProgress::Partial
     }
 
-    /// The retransmission timer fired: everything in flight counts as lost.
+    /// Handles a retransmission timeout: everything in flight counts as lost.
     pub(crate) fn on_timeout(&mut self, flow: &SendSequence) {
         self.active = false;
         self.timed_out = true;
@@ -184,8 +185,7 @@ impl Recovery {
         }
     }
 
-    /// What to send again now, if anything: the range of positions. `window` is the congestion
-    /// window.
+    /// Returns the positions to retransmit now, if any. `window` is the congestion window.
     pub(crate) fn next_repair(&mut self, flow: &SendSequence, window: u64) -> Option<Range<u64>> {
         if let Some(at) = self.pending.take() {
             let at = at.max(flow.una);
@@ -194,7 +194,7 @@ impl Recovery {
         self.next_lost(flow, window)
     }
 
-    /// A full segment from `at`, ending before what the other end has.
+    /// Returns a full segment from `at`, ending before what the peer has.
     fn whole(&self, at: u64, flow: &SendSequence) -> Range<u64> {
         let end = (at + flow.mss).min(flow.max);
         let next = self.sacked.following(at).map_or(end, |range| range.start.max(at + 1));
@@ -202,14 +202,14 @@ impl Recovery {
     }
 
     /// Notes that `range` was sent.
-    pub(crate) fn on_sent(&mut self, range: &Range<u64>, repeated: bool) {
+    pub(crate) fn on_sent(&mut self, range: &Range<u64>, retransmitted: bool) {
         self.pipe += range.end - range.start;
-        if repeated && self.active {
+        if retransmitted && self.active {
             self.repaired = self.repaired.max(range.end);
         }
     }
 
-    /// Bytes that the network holds.
+    /// Returns the number of bytes that the network holds.
     #[must_use]
     pub(crate) fn in_flight(&self, flow: &SendSequence) -> u64 {
         if self.repair == LossRecovery::Sack && self.active {
@@ -225,7 +225,7 @@ impl Recovery {
         }
     }
 
-    /// What duplicate acknowledgments add to the congestion window.
+    /// Returns the inflation of the congestion window by duplicate acknowledgments.
     #[must_use]
     pub(crate) const fn inflation(&self) -> u64 {
         self.inflation

@@ -2,7 +2,7 @@
 
 use windfall_base::{Duration, Instant};
 
-/// How the retransmission timeout is computed.
+/// The parameters of the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeoutConfig {
     /// Before the first measurement (RFC 6298, 2.1).
@@ -14,12 +14,12 @@ pub struct TimeoutConfig {
     pub maximum: Duration,
     /// The period of the clock that measures and fires; zero means an exact clock.
     pub tick: Duration,
-    /// Whether to estimate in whole ticks, in fixed point as 4.4BSD did; needs a tick.
+    /// Estimation in whole ticks, in fixed point as 4.4BSD did; needs a tick.
     pub in_ticks: bool,
 }
 
 impl Default for TimeoutConfig {
-    /// 1 s at first, 200 ms to 60 s, an exact clock: what today's systems do.
+    /// Returns what today's systems do: 1 s at first, 200 ms to 60 s, an exact clock.
     fn default() -> Self {
         Self {
             initial: Duration::from_secs(1),
@@ -32,13 +32,13 @@ impl Default for TimeoutConfig {
 }
 
 impl TimeoutConfig {
-    /// Whole ticks that have passed by `at`.
+    /// Returns the number of whole ticks that have passed by `at`.
     const fn ticks(&self, at: Instant) -> u64 {
         at.as_nanos() / self.tick.as_nanos()
     }
 
-    /// When a timer set at `now` for `span` fires: with ticks, at the tick that makes the span
-    /// full.
+    /// Returns when a timer set at `now` for `span` fires: with ticks, at the tick that makes the
+    /// span full.
     #[must_use]
     pub fn deadline(&self, now: Instant, span: Duration) -> Instant {
         if self.tick == Duration::ZERO {
@@ -49,7 +49,7 @@ impl TimeoutConfig {
         Instant::from_nanos(ticks.saturating_mul(period))
     }
 
-    /// The time between two instants as this clock sees it.
+    /// Returns the time between two instants as this clock sees it.
     #[must_use]
     pub fn between(&self, from: Instant, to: Instant) -> Duration {
         if self.tick == Duration::ZERO {
@@ -84,7 +84,7 @@ impl Ticks {
         self.variation = (self.variation + error.abs() - (self.variation >> 2)).max(1);
     }
 
-    /// The timeout, in ticks.
+    /// Returns the timeout, in ticks.
     const fn timeout(&self) -> u64 {
         ((self.smoothed >> 3) + self.variation) as u64
     }
@@ -103,7 +103,7 @@ pub struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// An estimator without a measurement.
+    /// Creates an estimator without a measurement.
     #[must_use]
     pub const fn new(config: TimeoutConfig) -> Self {
         let (variation, ticks) = (Duration::ZERO, Ticks { smoothed: 0, variation: 0 });
@@ -141,7 +141,7 @@ impl RttEstimator {
         self.backoff = 0;
     }
 
-    /// The timeout now.
+    /// Returns the timeout now.
     #[must_use]
     pub fn timeout(&self) -> Duration {
         let config = &self.config;
@@ -157,31 +157,31 @@ impl RttEstimator {
         Duration::from_nanos(doubled).min(config.maximum)
     }
 
-    /// When a timer set at `now` for the timeout fires.
+    /// Returns when a timer set at `now` for the timeout fires.
     #[must_use]
     pub fn deadline(&self, now: Instant) -> Instant {
         self.config.deadline(now, self.timeout())
     }
 
-    /// The time between two instants as the measuring clock sees it.
+    /// Returns the time between two instants as the measuring clock sees it.
     #[must_use]
     pub fn between(&self, from: Instant, to: Instant) -> Duration {
         self.config.between(from, to)
     }
 
-    /// The smoothed round-trip time, once measured.
+    /// Returns the smoothed round-trip time, once measured.
     #[must_use]
     pub const fn smoothed(&self) -> Option<Duration> {
         self.smoothed
     }
 
-    /// The least round-trip time measured.
+    /// Returns the least round-trip time measured.
     #[must_use]
     pub const fn least(&self) -> Option<Duration> {
         self.least
     }
 
-    /// Measurements taken.
+    /// Returns the number of measurements.
     #[must_use]
     pub const fn samples(&self) -> u64 {
         self.samples

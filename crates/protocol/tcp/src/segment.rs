@@ -7,11 +7,11 @@ use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpHeaderBytes, TcpRepr};
 /// A segment whose header is trusted: the checksum held, or the detection option did.
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
-    /// The header.
+    /// The header of the segment.
     pub header: TcpRepr,
     /// The ECN field of the packet.
     pub ecn: Ecn,
-    /// The data.
+    /// The data of the segment.
     pub data: Bytes,
     /// The checksum failed: nothing but what the detection option covers can be used.
     pub damaged: bool,
@@ -20,13 +20,13 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Whether any of `flags` is set.
+    /// Returns whether any of `flags` is set.
     #[must_use]
     pub const fn has_any(&self, flags: TcpFlags) -> bool {
         self.header.flags.has_any(flags)
     }
 
-    /// Sequence numbers that the segment takes: its data, SYN and FIN.
+    /// Returns the number of sequence numbers that the segment takes: its data, SYN and FIN.
     #[must_use]
     pub fn span(&self) -> u64 {
         let controls = self.header.flags.0 & (TcpFlags::SYN | TcpFlags::FIN).0;
@@ -34,7 +34,7 @@ impl Segment {
     }
 }
 
-/// What an IP packet that carried a segment says of it.
+/// The fields of an IP packet that matter to the segment in it.
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentMeta {
     /// From whom and to whom.
@@ -59,25 +59,25 @@ pub struct TcpTransmit {
 }
 
 impl TcpTransmit {
-    /// How it arrives where nothing has happened to it on the way.
+    /// Returns the metadata with which the segment arrives if nothing happens to it on the way.
     #[must_use]
     pub const fn meta(&self) -> SegmentMeta {
         SegmentMeta { addresses: self.addresses, ecn: self.ecn, missing: 0 }
     }
 
-    /// The segment as one payload in two slices; the header is copied.
+    /// Returns the segment as one payload in two slices; the header is copied.
     #[must_use]
     pub fn payload(&self) -> Payload {
         Payload::new(Bytes::copy_from_slice(&self.header), self.data.clone())
     }
 
-    /// The length of the segment in bytes.
+    /// Returns the length of the segment in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.header.len() + self.data.len()
     }
 
-    /// Whether it carries no data.
+    /// Returns whether it carries no data.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()

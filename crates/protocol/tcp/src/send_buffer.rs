@@ -1,4 +1,5 @@
-//! What the application has written and the other end has not acknowledged, in shared slices.
+//! The send buffer: what the application has written and the peer has not acknowledged, in shared
+//! slices.
 
 use std::collections::VecDeque;
 
@@ -22,7 +23,7 @@ pub(crate) struct SendBuffer {
 }
 
 impl SendBuffer {
-    /// Appends `data`.
+    /// Appends `data` to the buffer.
     pub(crate) fn push(&mut self, data: Bytes) {
         if data.len() < WHOLE {
             self.push_slice(&data);
@@ -66,7 +67,7 @@ impl SendBuffer {
         }
     }
 
-    /// The bytes of `range`, and whether they had to be copied together.
+    /// Returns the bytes of `range`, and whether they had to be copied together.
     ///
     /// # Panics
     /// If the range reaches beyond what is held.
@@ -97,19 +98,19 @@ impl SendBuffer {
         (joined.freeze(), true)
     }
 
-    /// The position after the last byte written.
+    /// Returns the position after the last byte written.
     #[must_use]
     pub(crate) const fn end(&self) -> u64 {
         self.end
     }
 
-    /// Bytes held.
+    /// Returns the number of bytes held.
     #[must_use]
     pub(crate) const fn len(&self) -> usize {
         (self.end - self.start) as usize
     }
 
-    /// Whether nothing is held.
+    /// Returns whether the buffer is empty.
     #[must_use]
     pub(crate) const fn is_empty(&self) -> bool {
         self.end == self.start

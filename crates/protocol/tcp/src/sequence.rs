@@ -5,13 +5,14 @@
 
 use windfall_base::seq::Seq32;
 
-/// The number on the wire for `position`, where SYN had `origin`.
+/// Returns the number on the wire for `position`, where SYN had `origin`.
 #[must_use]
 pub(crate) fn number(origin: Seq32, position: u64) -> Seq32 {
     origin + position as u32
 }
 
-/// The position for a number on the wire: the one nearest to `near`, if it is not before SYN.
+/// Returns the position for a number on the wire: the one nearest to `near`, if it is not before
+/// SYN.
 #[must_use]
 pub(crate) fn position(origin: Seq32, near: u64, found: Seq32) -> Option<u64> {
     near.checked_add_signed(i64::from(found.distance_from(number(origin, near))))

@@ -1,11 +1,11 @@
 //! SipHash-2-4: a keyed hash for what an outsider must not guess (Aumasson and Bernstein, 2012).
 
-/// A secret.
+/// The secret key of the hash.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SipKey(pub [u64; 2]);
 
 impl SipKey {
-    /// The hash of `words`, eight bytes each.
+    /// Returns the hash of `words`, eight bytes each.
     #[must_use]
     pub(crate) fn hash(&self, words: &[u64]) -> u64 {
         let [k0, k1] = self.0;

@@ -2,20 +2,20 @@
 
 use windfall_base::Instant;
 
-/// What a connection waits for.
+/// The timers of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
     /// The oldest data sent must be acknowledged (RFC 6298).
     Retransmit,
-    /// The other end's window is closed or too small: ask again (RFC 9293, section 3.8.6.1).
+    /// The peer's window is closed or too small: ask again (RFC 9293, section 3.8.6.1).
     Persist,
     /// The acknowledgment may not be held back any longer.
     DelayedAck,
-    /// Nothing was heard for long: is the other end there?
+    /// Nothing was heard for long: is the peer there?
     Keepalive,
     /// The next burst may leave.
     Pacing,
-    /// The state that waits for the other end or for old segments to die ends.
+    /// A state that waits for the peer, or for old segments to die, ends.
     Linger,
 }
 
@@ -29,7 +29,7 @@ impl Timer {
         Self::Linger,
     ];
 
-    /// The name in explanations of why a driver waits.
+    /// Returns the name in explanations of why a driver waits.
     #[must_use]
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ impl Timers {
         self.0[timer as usize] = Some(at);
     }
 
-    /// Stops `timer`.
+    /// Stops the timer `timer`.
     pub(crate) fn stop(&mut self, timer: Timer) {
         self.0[timer as usize] = None;
     }
@@ -63,7 +63,7 @@ impl Timers {
         self.0 = Default::default();
     }
 
-    /// Whether `timer` runs.
+    /// Returns whether `timer` runs.
     #[must_use]
     pub(crate) const fn runs(&self, timer: Timer) -> bool {
         self.0[timer as usize].is_some()
@@ -77,7 +77,7 @@ impl Timers {
         Some(timer)
     }
 
-    /// The next deadline.
+    /// Returns the next deadline.
     #[must_use]
     pub(crate) fn next(&self) -> Option<(Instant, Timer)> {
         let running = Timer::ALL.into_iter().filter_map(|t| self.0[t as usize].map(|at| (at, t)));

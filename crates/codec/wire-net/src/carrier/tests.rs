@@ -17,7 +17,7 @@ fn carried(coverage: u16, addresses: &Addresses, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Whether a receiver would take these bytes.
+/// Returns whether a receiver would accept these bytes.
 fn holds(bytes: &[u8], addresses: &Addresses, ports: Ports) -> bool {
     CarrierPacket::new(bytes).is_ok_and(|packet| packet.checksum_holds(addresses, ports))
 }

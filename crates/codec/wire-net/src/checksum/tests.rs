@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The definition, word by word.
+/// Returns the definition, word by word.
 fn by_definition(bytes: &[u8]) -> u16 {
     let words = bytes
         .chunks(2)
@@ -45,7 +45,8 @@ fn the_correction_of_rfc_1624_holds_where_rfc_1141_failed() {
     assert_eq!(update(0xdd2f, 0x5555, 0x3285), 0x0000);
 }
 
-/// The sum over words of `N` bytes as one end of memory or the other reads them, folded to 16 bits.
+/// Returns the sum over words of `N` bytes as one end of memory or the other reads them, folded to
+/// 16 bits.
 fn by_words<const N: usize>(bytes: &[u8], little: bool) -> u16 {
     let sum = bytes.chunks(N).fold(0_u128, |sum, chunk| {
         let word = chunk.iter().chain(core::iter::repeat(&0)).take(N);

@@ -9,26 +9,28 @@ pub const FRAGMENT_HEADER_LEN: usize = 8;
 
 const NAME: &str = "IPv6 extension header";
 
-/// What the extension headers lead to. Offsets count from the end of the fixed header, in bytes.
+/// The end of a chain of extension headers. Offsets count from the end of the fixed header, in
+/// bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Upper {
-    /// What the packet carries: the first header that is no extension, or the content of a
+    /// The protocol of the payload: the first header that is no extension, or the content of a
     /// fragment other than the first.
     pub protocol: Protocol,
-    /// Where it begins.
+    /// The offset of the payload.
     pub offset: usize,
     /// The fragment header, if there is one.
     pub fragment: Option<FragmentHeader>,
-    /// Where the headers that each fragment repeats end: a fragment header stands here, or would.
+    /// The end of the headers that each fragment repeats, where a fragment header stands or would
+    /// stand.
     pub per_fragment_end: usize,
-    /// Where the "next header" field stands that names what follows `per_fragment_end`; `None` if
+    /// The offset of the "next header" field that names what follows `per_fragment_end`; `None` if
     /// it is the one of the fixed header.
     pub link: Option<usize>,
-    /// Where the "next header" field stands that names `protocol`; `None` as for `link`.
+    /// The offset of the "next header" field that names `protocol`; `None` as for `link`.
     pub named: Option<usize>,
 }
 
-/// Why the walk over extension headers ended early.
+/// The reasons why the walk over extension headers ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WalkError {
     /// A header is cut short or contradicts itself.
@@ -39,24 +41,23 @@ pub enum WalkError {
     Misplaced {
         /// The header's number.
         protocol: u8,
-        /// Where the field stands that names it, from the end of the fixed header, in bytes.
+        /// The offset of the field that names it, from the end of the fixed header, in bytes.
         at: usize,
     },
-    /// An option says that whoever does not know it must discard the packet (RFC 8200, section
-    /// 4.2).
+    /// An option demands that hosts that do not know it discard the packet (RFC 8200, section 4.2).
     #[error("{NAME}: option {kind} at byte {at} must be understood")]
     Option {
         /// The option's type.
         kind: u8,
-        /// Where it stands, from the end of the fixed header, in bytes.
+        /// The offset of the option, from the end of the fixed header, in bytes.
         at: usize,
     },
-    /// A routing header with segments left: nobody here knows its kind (RFC 8200, section 4.4).
+    /// A routing header with segments left: its type is not supported (RFC 8200, section 4.4).
     #[error("{NAME}: routing type {kind} at byte {at} is unknown")]
     Routing {
         /// The routing type.
         kind: u8,
-        /// Where it stands, from the end of the fixed header, in bytes.
+        /// The offset of the header, from the end of the fixed header, in bytes.
         at: usize,
     },
 }
@@ -64,7 +65,7 @@ pub enum WalkError {
 /// The fragment header (RFC 8200, section 4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FragmentHeader {
-    /// What the whole packet's fragmentable part begins with.
+    /// The protocol that the fragmentable part of the whole packet begins with.
     pub next_header: Protocol,
     /// The name that the fragments of one packet share.
     pub identification: u32,
@@ -73,8 +74,8 @@ pub struct FragmentHeader {
 }
 
 impl FragmentHeader {
-    /// A header for the fragment that begins `offset` bytes into the fragmentable part; `None`
-    /// unless a multiple of 8 below 65536.
+    /// Creates a header for the fragment that begins `offset` bytes into the fragmentable part;
+    /// `None` unless a multiple of 8 below 65536.
     #[must_use]
     pub const fn new(
         next_header: Protocol,
@@ -88,19 +89,19 @@ impl FragmentHeader {
         Some(Self { next_header, identification, units: (offset / 8) as u16, more })
     }
 
-    /// Where its data begin in the fragmentable part, in bytes.
+    /// Returns the offset of its data in the fragmentable part, in bytes.
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.units as usize * 8
     }
 
-    /// Whether fragments follow.
+    /// Returns whether more fragments follow.
     #[must_use]
     pub const fn more(&self) -> bool {
         self.more
     }
 
-    /// Whether it is the only fragment, and so the packet whole (RFC 6946).
+    /// Returns whether it is the only fragment of its packet (RFC 6946).
     #[must_use]
     pub const fn is_atomic(&self) -> bool {
         self.units == 0 && !self.more
@@ -173,7 +174,7 @@ pub(super) fn walk(first: Protocol, payload: &[u8]) -> Result<Upper, WalkError> 
     }
 }
 
-/// The length of a header that counts itself in units of 8 bytes beyond the first.
+/// Returns the length of a header that counts itself in units of 8 bytes beyond the first.
 fn header_len(rest: &[u8], least: usize) -> Result<usize, WireError> {
     WireError::check_len(NAME, rest, least)?;
     let len = (usize::from(rest[1]) + 1) * 8;
@@ -197,7 +198,7 @@ fn check_routing(rest: &[u8], at: usize) -> Result<(), WalkError> {
     if segments_left > 0 { Err(WalkError::Routing { kind, at: at + 2 }) } else { Ok(()) }
 }
 
-/// Checks that no option in `header` demands what nobody here can do.
+/// Checks that `header` has no option that demands unsupported processing.
 fn check_options(header: &[u8], at: usize) -> Result<(), WalkError> {
     let mut next = 2;
     while next < header.len() {
@@ -210,7 +211,7 @@ fn check_options(header: &[u8], at: usize) -> Result<(), WalkError> {
         let Some(&len) = header.get(next + 1) else {
             return Err(WireError::Short { header: NAME, need: 2, have }.into());
         };
-        // The upper two bits say what to do with an unknown option: 00 is to pass over it.
+        // The upper two bits say what to do with an unknown option: 00 is to skip it.
         if kind != 1 && kind & 0xc0 != 0 {
             return Err(WalkError::Option { kind, at: at + next });
         }

@@ -1,4 +1,4 @@
-//! What has arrived: the body of [`Kind::Ack`](super::SapKind::Ack).
+//! Acknowledgements: the body of [`SapKind::Ack`](super::SapKind::Ack).
 
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -13,7 +13,7 @@ pub const MAX_DAMAGED: usize = 32;
 
 const FIXED_LEN: usize = 14;
 
-/// Which packets have arrived, and what the receiver has room for.
+/// The packets that have arrived, and the room that the receiver has left.
 ///
 /// | bytes | field |
 /// |---|---|
@@ -33,7 +33,7 @@ pub struct SapAck {
     pub room: u32,
     /// For each run from the largest down: how many numbers are missing above it, how many it has.
     pub runs: Vec<(u16, u16)>,
-    /// How far below the largest each packet lies whose header alone arrived intact.
+    /// The distances below the largest of the packets whose header alone arrived intact.
     pub damaged: Vec<u16>,
 }
 

@@ -1,5 +1,5 @@
-//! Messages: the head of the body of [`Kind::Data`](super::SapKind::Data), and the body of
-//! [`Kind::Repair`](super::SapKind::Repair).
+//! Messages: the head of the body of [`SapKind::Data`](super::SapKind::Data), and the body of
+//! [`SapKind::Repair`](super::SapKind::Repair).
 
 use core::ops::Range;
 
@@ -20,14 +20,14 @@ pub const FIXED_LEN: usize = 8;
 /// A range of bytes of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// Where it begins.
+    /// The offset of its first byte.
     pub start: u16,
     /// Its length in bytes.
     pub len: u16,
 }
 
 impl Span {
-    /// The range as numbers.
+    /// Returns the range as numbers.
     #[must_use]
     pub fn range(self) -> Range<usize> {
         usize::from(self.start)..usize::from(self.start) + usize::from(self.len)
@@ -48,7 +48,7 @@ impl Span {
 /// follow in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SapData {
-    /// The stream.
+    /// The stream of the message.
     pub stream: u16,
     /// The number of the message among those of its stream and its kind.
     pub number: u32,
@@ -66,7 +66,7 @@ impl SapData {
         FIXED_LEN + 4 * self.spans.len()
     }
 
-    /// Whether it names no spans.
+    /// Returns whether it names no spans.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
@@ -108,13 +108,13 @@ impl SapData {
     }
 }
 
-/// The check of a block of approximate data: the low half of its CRC-32C.
+/// Returns the check of a block of approximate data: the low half of its CRC-32C.
 #[must_use]
 pub fn block_check(block: &[u8]) -> u16 {
     crc32c::crc32c(block) as u16
 }
 
-/// What is asked for again: the same head, where the spans are those that are missed.
+/// A request for parts of a message: the same head, whose spans are the missing ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SapRepair(pub SapData);
 

@@ -1,5 +1,5 @@
-//! How a connection begins: the bodies of [`Kind::Ping`](super::SapKind::Ping) and
-//! [`Kind::Accept`](super::SapKind::Accept).
+//! The handshake: the bodies of [`SapKind::Ping`](super::SapKind::Ping) and
+//! [`SapKind::Accept`](super::SapKind::Accept).
 
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -17,7 +17,7 @@ pub const MAX_HANDSHAKE: usize = 96;
 const PING_FIXED: usize = 8;
 const ACCEPT_FIXED: usize = 8;
 
-/// The wish for a connection.
+/// A request for a connection.
 ///
 /// | bytes | field |
 /// |---|---|
@@ -75,7 +75,7 @@ impl SapPing {
     }
 }
 
-/// The answer that makes the connection stand.
+/// The answer that establishes the connection.
 ///
 /// | bytes | field |
 /// |---|---|

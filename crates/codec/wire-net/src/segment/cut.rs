@@ -12,7 +12,7 @@ const TCP_FIN: u8 = 0x01;
 const TCP_PSH: u8 = 0x08;
 const TCP_CWR: u8 = 0x80;
 
-/// Makes packets with whole checksums of what a device handed over.
+/// Makes packets with complete checksums of what a kernel handed over.
 ///
 /// A packet that is not to be cut stays in its buffer. Those cut from a segment share its data;
 /// only their headers are new.
@@ -56,9 +56,9 @@ fn complete(packet: &mut [u8], open: OpenChecksum) -> Result<(), SegmentError> {
 struct Template {
     kind: OffloadKind,
     size: usize,
-    /// Where the transport header begins.
+    /// The offset of the transport header.
     start: usize,
-    /// Where the data begins.
+    /// The offset of the data.
     data: usize,
     addresses: crate::Addresses,
     sequence: u32,

@@ -19,7 +19,7 @@ const TCP_ACK: u8 = 0x10;
 /// A packet, or a segment of several, for the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
-    /// What to tell the device about it.
+    /// The description for the device.
     pub description: Description,
     /// The headers, in bytes; 0 if nothing was merged.
     pub headers: u16,
@@ -40,7 +40,7 @@ pub struct Merger {
 }
 
 impl Merger {
-    /// A merger that holds nothing.
+    /// Creates a merger that holds nothing.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -72,9 +72,9 @@ impl Merger {
 
 /// A TCP packet that could be merged with others.
 struct Segment {
-    /// Both headers.
+    /// The IP header and the TCP header.
     head: Bytes,
-    /// Where TCP's begins.
+    /// The offset of the TCP header.
     start: usize,
     /// Bytes of data.
     len: usize,
@@ -125,7 +125,7 @@ impl Segment {
     }
 }
 
-/// What is held, so that the next packet may join it.
+/// The segment that the next packet may join.
 #[derive(Debug)]
 struct Open {
     /// The headers of the first packet; empty if nothing can join.
@@ -186,7 +186,7 @@ impl Open {
             && self.same_but_for_position(segment)
     }
 
-    /// Whether the headers differ only where those of consecutive packets do.
+    /// Returns whether the headers differ only where those of consecutive packets do.
     fn same_but_for_position(&self, segment: &Segment) -> bool {
         let (a, b) = (&self.head[..], &segment.head[..]);
         let same = |from: usize, to: usize| a[from..to] == b[from..to];
@@ -252,7 +252,7 @@ impl Open {
     }
 }
 
-/// The headers of a segment of `total` bytes, its checksum left open.
+/// Returns the headers of a segment of `total` bytes, its checksum left open.
 fn merged_head(head: &[u8], start: usize, total: usize, pushes: bool) -> Bytes {
     let mut head = BytesMut::from(head);
     let mut put = |at: usize, word: u16| head[at..at + 2].copy_from_slice(&word.to_be_bytes());

@@ -9,7 +9,7 @@ use crate::{Addresses, Protocol};
 
 const SIZE: usize = 100;
 
-/// A large TCP segment as a kernel hands it over, and its description.
+/// Returns a large TCP segment as a kernel hands it over, and its description.
 fn segment(v6: bool, data: &[u8], flags: u8) -> (Description, Vec<u8>) {
     let tcp_len = (32 + data.len()) as u16;
     let mut packet = if v6 {
@@ -56,7 +56,7 @@ fn addresses(packet: &[u8]) -> Addresses {
     IpPacket::new(packet).expect("an IP packet").addresses()
 }
 
-/// Whether the packet is whole: lengths and both checksums.
+/// Returns whether the packet is whole: lengths and both checksums.
 fn is_valid_tcp(packet: &[u8]) -> bool {
     let view = IpPacket::new(packet).expect("an IP packet");
     let start = if packet[0] >> 4 == 4 { 20 } else { 40 };
@@ -139,7 +139,7 @@ fn damaged_packets_are_neither_merged_nor_called_valid() {
     assert_eq!(merged.len(), 3);
     assert_eq!(merged[1].description, Description::default());
     assert_eq!(merged[1].slices.concat(), packets[2].to_bytes());
-    // Nobody says so, and the checksum does not hold.
+    // Nothing declares it open, and the checksum does not hold.
     let silent = packets.iter().cloned().enumerate().map(|(i, packet)| {
         let mut bytes = packet.to_bytes().to_vec();
         bytes[70] ^= u8::from(i == 2);
@@ -174,7 +174,8 @@ fn gaps_other_flows_and_other_headers_are_not_bridged() {
     }
 }
 
-/// The packet with its length in its header and checksums that hold, whatever was changed in it.
+/// Returns the packet with its length in its header and checksums that hold, whatever was changed
+/// in it.
 fn sealed(mut packet: Vec<u8>) -> Vec<u8> {
     let len = packet.len() as u16;
     let start = if packet[0] >> 4 == 4 { 20 } else { 40 };
@@ -194,8 +195,8 @@ fn sealed(mut packet: Vec<u8>) -> Vec<u8> {
     packet
 }
 
-/// The first three packets of a large segment, changed by `change`, all with valid checksums: how
-/// long they are after merging.
+/// Returns the first three packets of a large segment, changed by `change`, all with valid
+/// checksums: how long they are after merging.
 fn merged(v6: bool, change: impl Fn(&mut [Vec<u8>; 3])) -> Vec<usize> {
     let (description, packet) = segment(v6, &[5; 600], 0x10);
     let packets = cut_all(&description, &packet);

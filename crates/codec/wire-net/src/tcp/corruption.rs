@@ -12,7 +12,7 @@ use crate::addresses::Addresses;
 use crate::ecn::Ecn;
 use crate::field::u32_at;
 
-/// How the fields that the CRC covers are laid side by side; the draft leaves it open.
+/// The layout of the fields that the CRC covers; the draft leaves it open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Packing {
     /// As a string of bits: the two of ECN first, the six flags last; 21 bytes with IPv4.
@@ -26,7 +26,7 @@ pub enum Packing {
     Aligned,
 }
 
-/// The CRC-32c over the fields that the draft lists and over the options (S4.2).
+/// Returns the CRC-32c over the fields that the draft lists and over the options (S4.2).
 ///
 /// `header` is a TCP header with its options as they stand on the wire, padding included; the four
 /// bytes of `crc_at`, the CRC's own place, count as zero.
@@ -77,12 +77,12 @@ pub fn crc(
     crc32c::crc32c_append(crc, &header[crc_at.end..])
 }
 
-/// CWR, ECE, ACK, RST, SYN and FIN as six low bits, in this order.
+/// Returns CWR, ECE, ACK, RST, SYN and FIN as six low bits, in this order.
 const fn covered_flags(flags: TcpFlags) -> u8 {
     (flags.0 & 0xc0) >> 2 | (flags.0 & 0x10) >> 1 | flags.0 & 0x07
 }
 
-/// Where the CRC of a CDO stands in a header, if there is one.
+/// Finds the CRC of a CDO in a header.
 #[must_use]
 pub fn find_crc(header: &[u8], kinds: &CorruptionKinds) -> Option<Range<usize>> {
     let mut options = RawOptions::new(header.get(HEADER_LEN..)?);
@@ -111,7 +111,7 @@ pub fn seal(
     true
 }
 
-/// The verdict of a CDO over the fields that it covers; `None` if the header has none.
+/// Checks the CDO over the fields that it covers; `None` if the header has none.
 ///
 /// A router may set *congestion experienced* after the CRC was computed. Where that is what
 /// arrived, the CRC may also hold for either of the code points that can become it.

@@ -8,7 +8,7 @@ use core::ops::{BitOr, BitOrAssign, Sub};
 pub struct TcpFlags(pub u8);
 
 impl TcpFlags {
-    /// No bit.
+    /// No bit set.
     pub const NONE: Self = Self(0);
     /// No more data from the sender.
     pub const FIN: Self = Self(0x01);
@@ -27,13 +27,13 @@ impl TcpFlags {
     /// The congestion window has been reduced (RFC 3168).
     pub const CWR: Self = Self(0x80);
 
-    /// Whether every bit of `others` is set.
+    /// Returns whether every bit of `others` is set.
     #[must_use]
     pub const fn has(self, others: Self) -> bool {
         self.0 & others.0 == others.0
     }
 
-    /// Whether any bit of `others` is set.
+    /// Returns whether any bit of `others` is set.
     #[must_use]
     pub const fn has_any(self, others: Self) -> bool {
         self.0 & others.0 != 0
@@ -55,7 +55,7 @@ impl BitOrAssign for TcpFlags {
 
 impl Sub for TcpFlags {
     type Output = Self;
-    /// These bits without those of `other`.
+    /// Returns these bits without those of `other`.
     fn sub(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }

@@ -1,4 +1,4 @@
-//! How the corruption options of draft-welzl-tcp-corruption-00 are marked on the wire.
+//! The option kinds that mark the corruption options of draft-welzl-tcp-corruption-00.
 //!
 //! The draft assigns the kinds 27 and 28 itself; today they are Quick-Start and the user timeout,
 //! whose lengths differ, so an option of another length is left among the unknown ones. Where the
@@ -18,7 +18,7 @@ pub enum Notification {
     Extended(Seq32),
 }
 
-/// How the two options are marked on the wire.
+/// The option kinds that mark the two corruption options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CorruptionKinds {
     /// A kind of its own for each.
@@ -40,7 +40,7 @@ pub enum CorruptionKinds {
 }
 
 impl Default for CorruptionKinds {
-    /// The draft's own: 27 and 28.
+    /// Returns the draft's own: 27 and 28.
     fn default() -> Self {
         Self::Assigned { detection: 27, notification: 28 }
     }
@@ -51,20 +51,20 @@ impl CorruptionKinds {
     pub const EXPERIMENTAL: Self =
         Self::Experimental { kind: 253, detection: 0xcd0c, notification: 0xc40c };
 
-    /// Bytes that a CDO takes in a segment, padding included (S4.6).
+    /// Returns the number of bytes that a CDO takes in a segment, padding included (S4.6).
     #[must_use]
     pub const fn detection_room(&self) -> usize {
         // Six bytes and two of padding; eight with an identifier.
         8
     }
 
-    /// Bytes that a CNO takes in a segment, padding included.
+    /// Returns the number of bytes that a CNO takes in a segment, padding included.
     #[must_use]
     pub const fn notification_room(&self, extended: bool) -> usize {
         if extended { 8 } else { 4 }
     }
 
-    /// What follows the marks of an option that is a CDO.
+    /// Returns the body of an option that is a CDO.
     pub(super) fn detection_body<'a>(&self, raw: &'a [u8]) -> Option<&'a [u8]> {
         match *self {
             Self::Assigned { detection, .. } => body(raw, detection, None),
@@ -72,7 +72,7 @@ impl CorruptionKinds {
         }
     }
 
-    /// The CRC of a whole option, if it is a CDO.
+    /// Returns the CRC of a whole option, if it is a CDO.
     //= S4.1
     pub(super) fn read_detection(&self, raw: &[u8]) -> Option<u32> {
         let crc: [u8; 4] = self.detection_body(raw)?.try_into().ok()?;
@@ -80,7 +80,7 @@ impl CorruptionKinds {
         Some(u32::from_le_bytes(crc))
     }
 
-    /// The notification of a whole option, if it is a CNO.
+    /// Returns the notification of a whole option, if it is a CNO.
     //= S4.3
     pub(super) fn read_notification(&self, raw: &[u8]) -> Option<Notification> {
         let body = match *self {
@@ -115,7 +115,7 @@ impl CorruptionKinds {
     }
 }
 
-/// What follows kind, length and identifier, if kind and identifier are these.
+/// Returns what follows kind, length and identifier, if kind and identifier are these.
 fn body(raw: &[u8], kind: u8, id: Option<u16>) -> Option<&[u8]> {
     if raw.first() != Some(&kind) {
         return None;

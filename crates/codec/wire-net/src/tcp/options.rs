@@ -1,4 +1,4 @@
-//! TCP options: which bytes say what, read strictly or leniently, unknown ones kept.
+//! TCP options, read strictly or leniently, unknown ones kept.
 
 use arrayvec::ArrayVec;
 use windfall_base::seq::Seq32;
@@ -33,29 +33,29 @@ pub enum OptionError {
     /// The area ends where the length of the option belongs.
     #[error("TCP option {kind}: no length at byte {at} of the options")]
     NoLength {
-        /// Its kind.
+        /// The kind of the option.
         kind: u8,
-        /// Where it begins, in bytes from the start of the options.
+        /// The offset of the option, in bytes from the start of the options.
         at: usize,
     },
     /// The length is below two or reaches beyond the option area.
     #[error("TCP option {kind}: length {len} at byte {at}, where {most} bytes are left")]
     Length {
-        /// Its kind.
+        /// The kind of the option.
         kind: u8,
-        /// Where it begins.
+        /// The offset of the option.
         at: usize,
         /// The length found.
         len: u8,
-        /// Bytes left.
+        /// The number of bytes left.
         most: usize,
     },
     /// A known option has a length that it cannot have.
     #[error("TCP option {kind}: length {len} at byte {at} is not a length of this option")]
     WrongLength {
-        /// Its kind.
+        /// The kind of the option.
         kind: u8,
-        /// Where it begins.
+        /// The offset of the option.
         at: usize,
         /// The length found.
         len: u8,
@@ -88,9 +88,9 @@ pub struct TcpOptions {
     /// The shift of the sender's windows (RFC 7323, section 2); as received, perhaps above 14.
     //= S2.4
     pub window_scale: Option<u8>,
-    /// Whether the sender understands SACK (RFC 2018, section 2).
+    /// Set if the sender understands SACK (RFC 2018, section 2).
     pub sack_permitted: bool,
-    /// The timestamps.
+    /// The timestamps option.
     //= S2.2
     pub timestamps: Option<Timestamps>,
     /// The SACK blocks, in the order of the segment.
@@ -291,13 +291,13 @@ pub struct RawOptions<'a> {
 }
 
 impl<'a> RawOptions<'a> {
-    /// The options of `area`.
+    /// Creates the options of `area`.
     #[must_use]
     pub const fn new(area: &'a [u8]) -> Self {
         Self { area, at: 0 }
     }
 
-    /// The next option and where it begins; `None` at the end of the list.
+    /// Returns the next option and where it begins; `None` at the end of the list.
     ///
     /// # Errors
     /// The option's length is missing, below two, or reaches beyond the area; nothing follows it.

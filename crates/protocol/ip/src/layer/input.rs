@@ -17,12 +17,12 @@ use crate::fragment;
 use crate::reassembly::{Abandoned, FragmentKey, Piece, ReassemblyOutcome};
 use crate::report::{HeaderFault, Problem};
 
-/// Where the payload length stands in an IPv6 header.
+/// The offset of the payload length in an IPv6 header.
 const PAYLOAD_LENGTH: usize = 4;
-/// How far before a fragment's data its offset stands in the fragment header.
+/// The distance from the offset field of the fragment header to the fragment's data.
 const FRAGMENT_FIELD: usize = ipv6::extension::FRAGMENT_HEADER_LEN - 2;
 
-/// Where a packet leads.
+/// The fields of a header that decide where a packet goes.
 struct Reading {
     addresses: Addresses,
     /// The length of the packet as it states it.
@@ -53,7 +53,7 @@ impl Layer {
         }
     }
 
-    /// Whether packets to `destination` end here.
+    /// Returns whether this station is the destination.
     fn takes(&self, destination: IpAddr) -> bool {
         if self.is_local(destination) {
             return true;
@@ -162,7 +162,7 @@ impl Layer {
             WalkError::Wire(_) => None,
             WalkError::Misplaced { at, .. } => Some(parameter(HeaderFault::NextHeader, at)),
             WalkError::Routing { at, .. } => Some(parameter(HeaderFault::Field, at)),
-            // The two upper bits of the type say whether the source wants to know.
+            // The two upper bits of the type say whether the source is told.
             WalkError::Option { kind, at } => match kind >> 6 {
                 0b10 => Some(parameter(HeaderFault::Option, at)),
                 0b11 if !is_to_many(&transit.payload) => Some(parameter(HeaderFault::Option, at)),
@@ -175,7 +175,7 @@ impl Layer {
         }
     }
 
-    /// Hands up what a whole packet carries.
+    /// Passes up what a whole packet carries.
     fn deliver(
         &mut self,
         now: Instant,
@@ -256,7 +256,7 @@ impl Layer {
         self.drop_transit(now, transit, DropReason::Malformed);
     }
 
-    /// Hands up a packet put together; over IPv6 its data may begin with more extension headers.
+    /// Passes up a reassembled packet; over IPv6 its data may begin with more extension headers.
     fn deliver_reassembled(
         &mut self,
         now: Instant,
@@ -297,7 +297,7 @@ impl Layer {
 
     //= S0.30
     //= S0.72
-    /// Passes a packet for somebody else on (RFC 1812, section 5.2; RFC 8200).
+    /// Forwards a packet for another station (RFC 1812, section 5.2; RFC 8200).
     fn forward(&mut self, now: Instant, transit: Transit, reading: &Reading) {
         let total = reading.total;
         if transit.payload.len() < total {
@@ -338,7 +338,7 @@ impl Layer {
     }
 }
 
-/// What the header at the beginning of `head` says, or why the packet is to be dropped.
+/// Reads the header at the beginning of `head`, or returns why the packet is to be dropped.
 fn read(head: &[u8]) -> Result<Reading, DropReason> {
     let packet = IpPacket::new(head).map_err(|error| match error {
         WireError::Short { .. } => DropReason::Truncated,
@@ -379,7 +379,7 @@ fn gather_header(payload: &mut Payload) {
     }
 }
 
-/// The payload without its first `len` bytes, which lie in its first slice.
+/// Returns the payload without its first `len` bytes, which lie in its first slice.
 fn behind(payload: Payload, len: usize) -> Payload {
     let (mut head, body) = payload.into_parts();
     let _ = head.split_to(len.min(head.len()));
@@ -405,7 +405,7 @@ fn take_hop(payload: Payload) -> Payload {
     Payload::new(start.freeze(), body)
 }
 
-/// Whether packets of these addresses may leave their network at all.
+/// Returns whether packets with these addresses may leave their network at all.
 fn may_pass(addresses: &Addresses) -> bool {
     match addresses {
         Addresses::V4 { src, dst } => {
@@ -432,8 +432,8 @@ fn is_to_many(payload: &Payload) -> bool {
     IpPacket::new(payload.slices()[0]).is_ok_and(|packet| packet.addresses().dst().is_multicast())
 }
 
-/// The header of a packet of `len` bytes of data, made from that of its first fragment; `None` if
-/// there can be no such packet.
+/// Returns the header of a packet of `len` bytes of data, made from that of its first fragment;
+/// `None` if there can be no such packet.
 fn whole_header(first: &[u8], len: usize) -> Option<Vec<u8>> {
     let mut header = first.to_vec();
     match IpPacket::new(first).ok()? {
@@ -452,7 +452,7 @@ fn whole_header(first: &[u8], len: usize) -> Option<Vec<u8>> {
     Some(header)
 }
 
-/// The headers of a fragment without the fragment header.
+/// Returns the headers of a fragment without the fragment header.
 fn header_without_fragment(packet: &[u8], upper: &Upper, next: Protocol) -> Bytes {
     let end = ipv6::HEADER_LEN + upper.per_fragment_end;
     let mut header = packet[..end].to_vec();

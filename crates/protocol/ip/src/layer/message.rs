@@ -12,15 +12,15 @@ use super::{IpDatagram, Layer, Outbound, Upward};
 use crate::event::IpEventKind;
 use crate::report::{self, Problem};
 
-/// What an ICMP message is to this station.
+/// The meaning of an ICMP message for this station.
 enum Meaning {
-    /// Somebody wants its data back.
+    /// An echo of its data is requested.
     Request { id: u16, seq: u16 },
     /// The host has asked for it.
     Reply,
     /// Something happened to a packet sent from here.
     Error(Option<Problem>),
-    /// Nothing.
+    /// Nothing to be done.
     Nothing,
 }
 
@@ -38,10 +38,10 @@ impl Layer {
         };
         match meaning {
             Meaning::Request { id, seq } => {
-                // Nobody answers what went to everybody or came from nobody (RFC 1122, section
-                // 3.2.2.6).
+                // No answer to what went to many hosts or came from other than one (RFC 1122,
+                // section 3.2.2.6).
                 let to_us = self.is_local(datagram.addresses.dst());
-                if !to_us || !is_somebody(datagram.addresses.src()) {
+                if !to_us || !is_unicast(datagram.addresses.src()) {
                     return self.discard(now, datagram.tag, len, DropReason::NotForUs);
                 }
                 self.given += 1;
@@ -66,7 +66,7 @@ impl Layer {
             }
         };
         let (addresses, header) = (*addresses, &header[..]);
-        // A reply without a route is a drop, and counted; nobody else need hear of it.
+        // A reply without a route is a drop, and counted; nothing else depends on it.
         let _ =
             self.send(now, Outbound { addresses, protocol, ecn: Ecn::NotCapable, header, data });
     }
@@ -128,8 +128,8 @@ impl Layer {
     }
 }
 
-/// Whether packets can be sent to `address` alone.
-fn is_somebody(address: IpAddr) -> bool {
+/// Returns whether `address` denotes a single host.
+fn is_unicast(address: IpAddr) -> bool {
     let broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());
     !(address.is_unspecified() || address.is_multicast() || broadcast)
 }
@@ -137,7 +137,7 @@ fn is_somebody(address: IpAddr) -> bool {
 /// The longest beginning of a packet that an error message quotes, in bytes.
 const QUOTE: usize = 1280;
 
-/// What a message means, or why it is to be dropped.
+/// Reads the meaning of a message, or returns why it is to be dropped.
 fn read(addresses: &Addresses, protocol: Protocol, bytes: &Bytes) -> Result<Meaning, DropReason> {
     let family = match addresses {
         Addresses::V4 { .. } => Protocol::ICMP,

@@ -53,10 +53,10 @@ impl Layer {
         Ok(())
     }
 
-    /// The header for a packet of `len` bytes of content.
+    /// Returns the header for a packet of `len` bytes of content.
     ///
-    /// Over IPv4 nobody may cut it, so that routers tell the path MTU (RFC 1191); cutting it here
-    /// takes that back.
+    /// Over IPv4 no router may fragment it, so that routers report the path MTU (RFC 1191), unless
+    /// it is fragmented here.
     fn header_for(&mut self, packet: &Outbound<'_>, len: usize) -> Result<Header, WireError> {
         let (protocol, hop_limit) = (packet.protocol, self.config.hop_limit);
         match packet.addresses {
@@ -81,7 +81,7 @@ impl Layer {
         identification
     }
 
-    /// Puts the fragments of one packet on an interface; the others are born here.
+    /// Puts the fragments of one packet on an interface; the others originate here.
     pub(super) fn transmit_fragments(
         &mut self,
         now: Instant,
@@ -94,7 +94,7 @@ impl Layer {
         self.transmit.extend(fragments.into_iter().map(|fragment| (interface, fragment)));
     }
 
-    /// The station's address for a message about something that came in by `interface`.
+    /// Returns the station's address for a message about something that came in by `interface`.
     pub(super) fn address_towards(
         &self,
         interface: Option<usize>,
@@ -114,7 +114,7 @@ impl Header {
     }
 }
 
-/// The packet in two slices: all headers in one, the data, shared, in the other.
+/// Returns the packet in two slices: all headers in one, the data, shared, in the other.
 fn whole(header: &Header, upper: &[u8], data: Bytes) -> Payload {
     let len = header.len();
     let mut head = vec![0; len + upper.len()];

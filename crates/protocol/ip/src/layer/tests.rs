@@ -376,7 +376,7 @@ fn an_unknown_protocol_is_returned_with_the_field_that_names_it() {
 }
 
 #[test]
-fn only_somebody_gets_an_echo() {
+fn only_a_single_host_gets_an_echo() {
     let echo = |src: [u8; 4], dst: [u8; 4]| {
         let mut header = [0; 8];
         Icmpv4Repr::EchoRequest { id: 1, seq: 2 }.emit(&mut header, &[]);

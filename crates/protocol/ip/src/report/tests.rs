@@ -43,7 +43,7 @@ fn errors_are_never_reported_about_errors() {
 }
 
 #[test]
-fn errors_are_never_reported_about_later_fragments_or_to_nobody_or_many() {
+fn errors_are_never_reported_about_later_fragments_or_to_other_than_one_host() {
     let udp =
         |src, dst, offset| may(&v4(src, dst, Protocol::UDP, &[0; 8], offset), Problem::NoPort);
     assert!(udp(HERE, THERE, 0));

@@ -6,10 +6,10 @@ use super::{Acknowledged, CongestionController, Loss};
 
 /// The scale of the cubic, in segments per second cubed (RFC 9438, section 5).
 const C: f64 = 0.4;
-/// What is left of the window after a loss (section 4.6).
+/// The factor that reduces the window after a loss (section 4.6).
 const BETA: f64 = 0.7;
 
-/// The law of RFC 9438; windows within are in segments.
+/// The congestion controller of RFC 9438; windows within are in segments.
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
     mss: f64,
@@ -50,7 +50,7 @@ impl Cubic {
         }
     }
 
-    /// Section 4.6 and 4.7.
+    /// Reduces the window (sections 4.6 and 4.7).
     fn reduce(&mut self, in_flight: u64) {
         self.plateau =
             if self.window < self.plateau { self.window * (1.0 + BETA) / 2.0 } else { self.window };
@@ -60,7 +60,7 @@ impl Cubic {
         self.epoch = None;
     }
 
-    /// Section 4.2 to 4.5.
+    /// Grows the window (sections 4.2 to 4.5).
     fn avoid(&mut self, ack: &Acknowledged, segments: f64) {
         let (window, plateau) = (self.window, self.plateau);
         let epoch = self.epoch.get_or_insert_with(|| {
@@ -134,8 +134,8 @@ impl CongestionController for Cubic {
     }
 }
 
-/// The cube root by Newton's method: sums, products and quotients alone, so that every machine gets
-/// the same bits.
+/// Returns the cube root by Newton's method: sums, products and quotients alone, so that every
+/// machine gets the same bits.
 fn cube_root(value: f64) -> f64 {
     if value <= 0.0 {
         return 0.0;

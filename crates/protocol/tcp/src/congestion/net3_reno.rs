@@ -1,4 +1,5 @@
-//! The law of 4.4BSD as NetBSD 1.2 carried it, on which paper 003 measured (RFC 2001).
+//! The congestion controller of 4.4BSD as NetBSD 1.2 carried it, on which paper 003 measured (RFC
+//! 2001).
 //!
 //! It counts acknowledgments, not bytes; it grows whether or not the window was what held the
 //! sender back; after a pause it begins with one segment; half of *the smaller of the two windows*,
@@ -9,7 +10,7 @@ use super::{Acknowledged, CongestionController, Loss};
 /// The largest window: no scaling, 16 bits.
 const MOST: u64 = 65_535;
 
-/// The law of RFC 2001.
+/// The congestion controller of RFC 2001.
 #[derive(Clone, Debug)]
 pub(crate) struct Net3Reno {
     mss: u64,

@@ -2,14 +2,15 @@
 
 use super::{Acknowledged, CongestionController, Loss};
 
-/// The law of RFC 5681; with NewReno or SACK recovery it is the TCP of the textbooks.
+/// The congestion controller of RFC 5681; with NewReno or SACK recovery it is the TCP of the
+/// textbooks.
 #[derive(Clone, Debug)]
 pub(crate) struct Reno {
     mss: u64,
     initial: u64,
     window: u64,
     threshold: u64,
-    /// Whether to count acknowledged bytes, not acknowledgments (RFC 3465).
+    /// Counting of acknowledged bytes instead of acknowledgments (RFC 3465).
     byte_counting: bool,
     /// Bytes acknowledged since the window last grew in congestion avoidance.
     counted: u64,
@@ -33,7 +34,7 @@ impl Reno {
         }
     }
 
-    /// RFC 5681, equation 4.
+    /// Halves the flight size (RFC 5681, equation 4).
     fn halve(&mut self, in_flight: u64) {
         self.threshold = (in_flight / 2).max(2 * self.mss);
         self.counted = 0;

@@ -76,9 +76,9 @@ fn a_window_that_does_not_hold_back_does_not_grow() {
     }
 }
 
-/// A controller that has acknowledgments for a window's worth of segments in each round trip of
-/// 100 ms, one for `each` segments, from `at` until `seconds` later; returns the window in segments
-/// then.
+/// Returns a controller that has acknowledgments for a window's worth of segments in each round
+/// trip of 100 ms, one for `each` segments, from `at` until `seconds` later; returns the window in
+/// segments then.
 fn rounds(
     controller: &mut dyn CongestionController,
     at: &mut Instant,

@@ -12,8 +12,8 @@ use crate::segment::Segment;
 use crate::timers::Timer;
 
 impl Connection {
-    /// The acknowledgment of a segment at `start` (RFC 9293, section 3.10.7.4; RFC 5961, section
-    /// 5).
+    /// Handles the acknowledgment of a segment at `start` (RFC 9293, section 3.10.7.4; RFC 5961,
+    /// section 5).
     pub(super) fn receive_ack(
         &mut self,
         now: Instant,
@@ -53,7 +53,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Takes SACK blocks; gives back how many bytes they report for the first time.
+    /// Takes SACK blocks; returns how many bytes they report for the first time.
     //= S2.5
     fn take_sack(&mut self, seg: &Segment) -> u64 {
         let blocks = &seg.header.options.sack;
@@ -70,7 +70,7 @@ impl Connection {
         reported.added
     }
 
-    /// Everything below `ack` has arrived.
+    /// Advances the left edge of the send window: everything below `ack` has arrived.
     pub(super) fn advance(&mut self, now: Instant, ack: u64, seg: &Segment) {
         let acked = ack - self.sender.una;
         let before = self.flow();
@@ -113,7 +113,7 @@ impl Connection {
         }
     }
 
-    /// One measurement of the round trip, from the echo or from the segment that is timed (Karn).
+    /// Takes a round-trip measurement from the echo or from the segment that is timed (Karn).
     //= S2.2
     pub(super) fn measure(&mut self, now: Instant, ack: u64, seg: &Segment) {
         let echo = seg.header.options.timestamps.filter(|_| self.negotiated.timestamps);
@@ -135,7 +135,7 @@ impl Connection {
         }
     }
 
-    /// The same acknowledgment again: something arrived, and not what was next.
+    /// Handles a duplicate acknowledgment: something arrived, and not what was next.
     fn take_duplicate(&mut self, now: Instant) {
         //= S2.46
         if !self.config.fast_retransmit || self.is_explained() {
@@ -151,7 +151,7 @@ impl Connection {
         }
     }
 
-    /// What a loss is, seen from here.
+    /// Returns the state of the sender for a congestion controller.
     pub(super) fn loss(&self, now: Instant) -> Loss {
         let outstanding = self.sender.max - self.sender.una;
         // What limited transmit sent does not count (RFC 3042).
@@ -181,7 +181,7 @@ impl Connection {
         self.sender.announce_reduction = self.negotiated.ecn;
     }
 
-    /// The other end's window (RFC 9293, section 3.10.7.4), from the latest segment alone.
+    /// Takes the peer's window (RFC 9293, section 3.10.7.4), from the latest segment alone.
     fn take_window(&mut self, raw: u16, start: u64, ack: u64) {
         let (last_start, last_ack) = self.sender.window_from;
         if start < last_start || (start == last_start && ack < last_ack) {
@@ -208,7 +208,7 @@ impl Connection {
         self.sender.edge = ack + self.sender.window;
     }
 
-    /// Whether this end may still get acknowledgments for data.
+    /// Returns whether this end may still get acknowledgments for data.
     pub(super) const fn is_synchronised(&self) -> bool {
         !matches!(self.state, TcpState::SynSent | TcpState::SynReceived | TcpState::Closed)
     }

@@ -23,7 +23,7 @@ impl Connection {
         }
     }
 
-    /// The state after this end has decided to finish.
+    /// Returns the state after this end has decided to finish.
     pub(super) fn finish_sending(&mut self) {
         match self.state {
             TcpState::Established => self.state = TcpState::FinWait1,
@@ -34,7 +34,7 @@ impl Connection {
 
     /// Lets go of the connection: what was written still goes out, nothing more will be read.
     ///
-    /// Data that were not read, or that arrive later, reset the connection, so that the other end
+    /// Data that were not read, or that arrive later, reset the connection, so that the peer
     /// does not take them for delivered (RFC 2525, 2.16 and 2.17).
     pub fn close(&mut self, now: Instant) {
         self.receiver.abandoned = true;
@@ -53,18 +53,18 @@ impl Connection {
         self.receiver.abandoned = true;
         let opened = self.state != TcpState::Closed && self.sender.max > 0;
         if opened && !matches!(self.state, TcpState::SynSent | TcpState::TimeWait) {
-            self.reset_other_end();
+            self.reset_peer();
         }
         self.end(Some(TcpError::Aborted));
     }
 
-    /// Tells the other end that this connection is over.
-    pub(super) fn reset_other_end(&mut self) {
+    /// Sends a reset: this connection is over.
+    pub(super) fn reset_peer(&mut self) {
         let seq = number(self.sender.origin, self.sender.nxt);
         self.sender.reset = Some(Reset { seq, ends: true });
     }
 
-    /// The connection is over.
+    /// Ends the connection, with an error or without.
     pub(super) fn end(&mut self, error: Option<TcpError>) {
         if self.state == TcpState::Closed {
             return;
@@ -79,14 +79,14 @@ impl Connection {
             self.receiver.buffer.discard();
         }
         if unheard_of {
-            // Nobody holds a connection that was never accepted, so nobody will let go of it.
+            // A connection that was never accepted has no owner that could release it.
             self.receiver.abandoned = true;
         } else {
             self.signals.raise(Signals::CLOSED);
         }
     }
 
-    /// The other end's FIN has come in its turn.
+    /// Takes the peer's FIN, which has come in its turn.
     pub(super) fn take_fin(&mut self, now: Instant) {
         self.receiver.finished = true;
         self.receiver.fin = None;

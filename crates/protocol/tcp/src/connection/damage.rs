@@ -1,4 +1,4 @@
-//! Segments that arrived damaged, and what the other end is told of them (S4).
+//! Damaged segments, and the notifications of them (S4).
 //!
 //! The draft leaves much open; `docs/tcp.md` lists each decision with its reason. In short: control
 //! bits of a damaged segment are not obeyed, its acknowledgment and marks are; a notification never
@@ -17,17 +17,17 @@ use crate::timers::Timer;
 
 /// Damaged segments beyond a hole that are remembered.
 const REMEMBERED: usize = 64;
-/// Segments sent again on notification that are remembered.
+/// Segments retransmitted on notification that are remembered.
 const REPAIRS: usize = 64;
 
-/// A damaged segment that the other end is to be told of, by its positions.
+/// A damaged segment that the peer is to be notified of, by its positions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Notice {
     pub(super) start: u64,
     pub(super) end: u64,
 }
 
-/// A segment that is sent again because it arrived damaged.
+/// a segment that is retransmitted because it arrived damaged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Repaired {
     start: u64,
@@ -39,7 +39,7 @@ pub(super) struct Repaired {
 }
 
 impl Connection {
-    /// A segment whose checksum failed and whose detection option held (S4.8).
+    /// Handles a segment whose checksum failed and whose detection option held (S4.8).
     //= S4.8
     pub(super) fn receive_damaged(
         &mut self,
@@ -84,8 +84,8 @@ impl Connection {
         Err(DropReason::TcpDamaged)
     }
 
-    /// What the CRC covers may be used: the acknowledgment, the marks, the timestamps. The window
-    /// is not covered.
+    /// Uses what the CRC covers: the acknowledgment, the marks, the timestamps. The window is not
+    /// covered.
     fn use_covered_fields(&mut self, now: Instant, seg: &Segment, start: u64) {
         self.note_timestamp(now, seg, start);
         self.note_congestion(seg);
@@ -107,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// The mode that both ends can follow.
+    /// Returns the mode that both ends can follow.
     pub(super) fn notification_mode(&self) -> NotificationMode {
         match self.config.corruption.mode {
             NotificationMode::Extended if !self.negotiated.extended_notification => {
@@ -117,7 +117,8 @@ impl Connection {
         }
     }
 
-    /// The stream has grown up to a segment that arrived damaged earlier: its turn has come.
+    /// Notifies the peer of a segment that arrived damaged earlier and that the stream has now
+    /// reached.
     pub(super) fn notice_reached(&mut self) {
         if self.receiver.damaged.is_empty() {
             return;
@@ -130,7 +131,8 @@ impl Connection {
         }
     }
 
-    /// The next notification to put into an acknowledgment, and the position to acknowledge.
+    /// Returns the next notification to put into an acknowledgment, and the position to
+    /// acknowledge.
     //= S4.9
     pub(super) fn take_notice(&mut self) -> Option<(Notification, u64)> {
         let mode = self.notification_mode();
@@ -155,7 +157,8 @@ impl Connection {
         None
     }
 
-    /// What an acknowledgment with a notification acknowledges, and which segment it names.
+    /// Reads an acknowledgment with a notification: the position acknowledged, and the segment
+    /// named.
     pub(super) fn read_notification(&self, seg: &Segment, ack: u64) -> (u64, Option<u64>) {
         let (una, max) = (self.sender.una, self.sender.max);
         let notification = seg.header.options.notification;
@@ -177,7 +180,7 @@ impl Connection {
         }
     }
 
-    /// The other end received the segment at `start` damaged: send it again (S4.4, S4.10).
+    /// Retransmits the segment at `start`, which the peer received damaged (S4.4, S4.10).
     //= S4.4
     //= S4.10
     pub(super) fn follow_notification(&mut self, now: Instant, start: u64, seg: &Segment) {
@@ -210,7 +213,7 @@ impl Connection {
         self.sender.repairs.push_back(repair);
     }
 
-    /// The next segment to send again on notification.
+    /// Returns the next segment to send again on notification.
     pub(super) fn next_notified(&mut self) -> Option<core::ops::Range<u64>> {
         let (una, max, mss) = (self.sender.una, self.sender.max, self.sender.mss);
         let repair = self.sender.repairs.iter_mut().find(|repair| !repair.sent)?;
@@ -219,7 +222,8 @@ impl Connection {
         Some(repair.start.max(una)..repair.end)
     }
 
-    /// Whether a duplicate acknowledgment is the echo of a damaged segment already sent again.
+    /// Returns whether a duplicate acknowledgment is the echo of a damaged segment already
+    /// retransmitted.
     pub(super) fn is_explained(&mut self) -> bool {
         let una = self.sender.una;
         let covers = |repair: &&mut Repaired| repair.start <= una && una < repair.end;
@@ -241,7 +245,7 @@ impl Connection {
         }
     }
 
-    /// A segment sent again restarts the timer.
+    /// Restarts the timer after a retransmission.
     pub(super) fn note_repair(&mut self, now: Instant) {
         self.sender.timed = None;
         self.timers.set(Timer::Retransmit, self.rtt.deadline(now));

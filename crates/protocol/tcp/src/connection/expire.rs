@@ -23,7 +23,8 @@ impl Connection {
         }
     }
 
-    /// Nothing came back for what was sent (RFC 6298, section 5; RFC 5681, section 3.1).
+    /// Handles the retransmission timer: nothing came back for what was sent (RFC 6298, section 5;
+    /// RFC 5681, section 3.1).
     fn expire_retransmission(&mut self, now: Instant) {
         let opening = matches!(self.state, TcpState::SynSent | TcpState::SynReceived);
         let most = if opening { self.config.syn_retries } else { self.config.retries };
@@ -56,7 +57,7 @@ impl Connection {
         self.timers.set(Timer::Retransmit, self.rtt.deadline(now));
     }
 
-    /// The window is still closed, or too small for what waits.
+    /// Probes a window that is still closed, or too small for what waits.
     fn expire_persist(&mut self, _now: Instant) {
         let orphan = self.receiver.abandoned;
         if self.sender.attempts >= self.config.retries && (orphan || !self.was_heard()) {
@@ -69,12 +70,12 @@ impl Connection {
         self.sender.probe = true;
     }
 
-    /// Whether the other end has answered since the last probe.
+    /// Returns whether the peer has answered since the last probe.
     fn was_heard(&self) -> bool {
         self.heard >= self.sender.last_sent
     }
 
-    /// The other end is silent (RFC 9293, section 3.8.4).
+    /// Probes a silent peer (RFC 9293, section 3.8.4).
     fn expire_silence(&mut self, now: Instant) {
         let Some(keepalive) = self.config.keepalive else {
             return;
@@ -102,10 +103,10 @@ impl Connection {
         }
     }
 
-    /// The other end does not answer: say so once, and end.
+    /// Ends the connection: the peer does not answer.
     fn give_up(&mut self) {
         if self.is_synchronised() {
-            self.reset_other_end();
+            self.reset_peer();
         }
         self.end(Some(TcpError::TimedOut));
     }

@@ -2,7 +2,7 @@
 //! Fast Open (RFC 7413).
 //!
 //! T/TCP (RFC 1644) took data on a SYN because a counter of connections said that it was new;
-//! anybody could guess the counter, and RFC 6247 retired it. A cookie that only the owner of an
+//! any host could guess the counter, and RFC 6247 retired it. A cookie that only the owner of an
 //! address can have received proves the address first, which is all that the handshake would have
 //! proved.
 
@@ -15,7 +15,7 @@ use super::{Connection, Due, TcpState};
 use crate::event::Signals;
 use crate::segment::Segment;
 
-/// Where a connection stands with data on its SYN.
+/// The state of a connection with data on its SYN.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FastOpen {
     /// It does without.
@@ -36,8 +36,8 @@ impl Connection {
         self
     }
 
-    /// Whether the SYN waits for the data that it could carry: the client's for the request, the
-    /// server's, as long as an acknowledgment may be delayed, for the answer.
+    /// Returns whether the SYN waits for the data that it could carry: the client's for the
+    /// request, the server's, as long as an acknowledgment may be delayed, for the answer.
     pub(super) fn awaits_data(&self) -> bool {
         let waits = match self.fast_open {
             FastOpen::Ready(..) => true,
@@ -47,7 +47,8 @@ impl Connection {
         waits && self.sender.max == 0 && self.sender.buffer.is_empty() && !self.sender.finished
     }
 
-    /// The option on this end's SYN; a repeated SYN goes without, in case it is in the way.
+    /// Returns the option on this end's SYN; a retransmitted SYN goes without, in case it is in the
+    /// way.
     pub(super) fn fast_open_option(&self) -> Option<FastOpenCookie> {
         match &self.fast_open {
             FastOpen::Ask(cookie) | FastOpen::Ready(cookie, _) if self.sender.attempts == 0 => {
@@ -57,7 +58,8 @@ impl Connection {
         }
     }
 
-    /// The data on this end's SYN, beside so many bytes of options, and whether FIN follows.
+    /// Returns the data for this end's SYN, beside `options` bytes of options, and whether FIN
+    /// follows.
     pub(super) fn early_data(&mut self, options: usize) -> (bytes::Bytes, bool) {
         let size = match self.fast_open {
             FastOpen::Ready(_, size) => usize::from(size.min(self.config.mss)),
@@ -86,12 +88,13 @@ impl Connection {
         self.signals.raise(Signals::CONNECTED | Signals::READABLE);
     }
 
-    /// Whether data may leave although the handshake has not ended.
+    /// Returns whether data may leave although the handshake has not ended.
     pub(super) fn sends_early(&self) -> bool {
         self.state == TcpState::SynReceived && self.fast_open == FastOpen::Early
     }
 
-    /// What the answer to this end's SYN brought beside the handshake: the server's first data.
+    /// Takes what the answer to this end's SYN brought beside the handshake: the server's first
+    /// data.
     pub(super) fn take_answer_data(
         &mut self,
         now: Instant,
@@ -106,14 +109,15 @@ impl Connection {
         self.place(now, seg, 1)
     }
 
-    /// The cookie that the server's SYN granted, to be used next time, with its segment size.
+    /// Returns the cookie that the server's SYN granted, to be used next time, with its segment
+    /// size.
     pub(crate) fn granted_cookie(&self, seg: &Segment) -> Option<(FastOpenCookie, u16)> {
         let cookie = seg.header.options.fast_open.clone().filter(|cookie| !cookie.is_empty())?;
         Some((cookie, self.sender.peer_mss))
     }
 }
 
-/// A cookie of eight bytes.
+/// Returns a cookie of eight bytes.
 pub(crate) fn cookie_of(hash: u64) -> FastOpenCookie {
     hash.to_be_bytes().into_iter().collect::<ArrayVec<u8, 16>>()
 }

@@ -19,7 +19,7 @@ use crate::timers::Timer;
 #[derive(Clone, Debug)]
 pub(super) struct Template {
     header: TcpHeaderBytes,
-    /// Where the two timestamps stand.
+    /// The offset of the two timestamps.
     timestamps_at: Option<usize>,
 }
 
@@ -114,7 +114,7 @@ impl Connection {
         if self.receiver.congested {
             flags |= TcpFlags::ECE;
         }
-        // RFC 3168, section 6.1.2 and 6.1.5: repeated data are neither marked nor announce.
+        // RFC 3168, section 6.1.2 and 6.1.5: retransmitted data are neither marked nor announce.
         if fresh && core::mem::take(&mut self.sender.announce_reduction) {
             flags |= TcpFlags::CWR;
         }
@@ -194,7 +194,7 @@ impl Connection {
         Template { header, timestamps_at: self.negotiated.timestamps.then_some(24) }
     }
 
-    /// What every segment after the SYNs carries.
+    /// Returns the options that every segment after the SYNs carries.
     fn common_options(&mut self, now: Instant) -> TcpOptions {
         let timestamps = self.negotiated.timestamps.then(|| {
             self.operations.timestamps += 1;
@@ -203,7 +203,7 @@ impl Connection {
         TcpOptions { timestamps, ..TcpOptions::default() }
     }
 
-    /// What arrived twice, and what arrived beyond holes (RFC 2018, 2883).
+    /// Returns SACK blocks of what arrived twice and what arrived beyond holes (RFC 2018, 2883).
     //= S2.5
     fn add_sack(&mut self, options: &mut TcpOptions) {
         if !self.negotiated.sack {
@@ -232,7 +232,8 @@ impl Connection {
         self.finish(header, ecn, data)
     }
 
-    /// The last touches, which depend on all the others: the detection option and the checksum.
+    /// Returns the last touches, which depend on all the others: the detection option and the
+    /// checksum.
     fn finish(&mut self, mut header: TcpHeaderBytes, ecn: Ecn, data: Bytes) -> TcpTransmit {
         let addresses: Addresses = self.path.addresses;
         let config = &self.config.corruption;
@@ -247,7 +248,7 @@ impl Connection {
         TcpTransmit { addresses, ecn, header, data }
     }
 
-    /// An acknowledgment up to `ack` is on its way.
+    /// Notes that an acknowledgment up to `ack` is on its way.
     fn note_acknowledged(&mut self, ack: u64) {
         self.receiver.acked = ack;
         self.receiver.unacked = 0;
@@ -255,8 +256,8 @@ impl Connection {
         self.timers.stop(Timer::DelayedAck);
     }
 
-    /// Where an acknowledgment without data stands: after everything sent, yet inside the window,
-    /// or the other end would not look at it.
+    /// Returns the position of an acknowledgment without data: after everything sent, yet inside
+    /// the window, or the peer would not look at it.
     fn ack_position(&self) -> u64 {
         let sender = &self.sender;
         sender.max.min(sender.edge.max(sender.una)).max(1)
@@ -266,7 +267,8 @@ impl Connection {
         self.receiver.buffer.capacity().min(65_535) as u16
     }
 
-    /// The window to offer: never taken back, and opened in worthwhile steps (RFC 9293, 3.8.6.2.2).
+    /// Returns the window to offer: never taken back, and opened in worthwhile steps (RFC 9293,
+    /// 3.8.6.2.2).
     fn window_field(&mut self) -> u16 {
         let shift = self.negotiated.receive_shift;
         let next = self.expected();
@@ -281,13 +283,13 @@ impl Connection {
         }
     }
 
-    /// By how much the window must grow to be worth telling.
+    /// Returns the growth of the window from which on it is announced.
     fn window_step(&self) -> u64 {
         let capacity = self.receiver.buffer.capacity() as u64;
         (capacity / 2).min(self.receiver.full.max(1))
     }
 
-    /// After reading: whether the other end must learn of the room.
+    /// Decides, after reading, whether the peer must learn of the room.
     pub(super) fn offer_window(&mut self) {
         if self.receiver.due == Due::Now || !self.is_synchronised() || self.receiver.finished {
             return;

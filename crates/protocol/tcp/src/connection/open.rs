@@ -52,7 +52,7 @@ impl Connection {
         connection
     }
 
-    /// Notes what a SYN of the other end says.
+    /// Takes the options of the peer's SYN.
     fn take_syn(&mut self, now: Instant, syn: &Segment) {
         let (header, config) = (&syn.header, &self.config);
         let options = &header.options;
@@ -113,9 +113,9 @@ impl Connection {
         self.template = None;
     }
 
-    /// The network says that a packet of this end was too big, and carries `mtu` bytes (RFC 1191,
-    /// 8201). `false` if the sequence number that it quotes was not in flight: then somebody
-    /// guesses.
+    /// Takes the network's word that a packet of this end was too big, and that `mtu` bytes pass
+    /// (RFC 1191, 8201). Returns `false` if the sequence number that it quotes was not in flight:
+    /// then a stranger guesses.
     pub(crate) fn take_too_big(&mut self, seq: Seq32, mtu: u16) -> bool {
         let in_flight = self.sender.una..self.sender.max.max(1);
         if !self.locate_ack(seq).is_some_and(|position| in_flight.contains(&position)) {
@@ -134,7 +134,7 @@ impl Connection {
         true
     }
 
-    /// The segment that opens: SYN, or SYN and ACK.
+    /// Makes the segment that opens: SYN, or SYN and ACK.
     pub(super) fn send_syn(&mut self, now: Instant) -> TcpTransmit {
         let passive = self.state == TcpState::SynReceived;
         let config = &self.config;
@@ -159,7 +159,7 @@ impl Connection {
         if passive {
             flags |= TcpFlags::ACK;
         }
-        // RFC 3168, section 6.1.1; a repeated SYN asks for less.
+        // RFC 3168, section 6.1.1; a retransmitted SYN asks for less.
         if offers(self.negotiated.ecn, config.ecn) && self.sender.attempts == 0 {
             flags |= if passive { TcpFlags::ECE } else { TcpFlags::ECE | TcpFlags::CWR };
         }
@@ -188,7 +188,7 @@ impl Connection {
         self.write_segment(0, flags, &options, data)
     }
 
-    /// A segment while only this end's SYN is out (RFC 9293, section 3.10.7.3).
+    /// Handles a segment while only this end's SYN is out (RFC 9293, section 3.10.7.3).
     pub(super) fn receive_answer(
         &mut self,
         now: Instant,
@@ -219,14 +219,15 @@ impl Connection {
             self.owe_ack();
             return self.take_answer_data(now, seg);
         } else {
-            // Both ends open at once: answer the SYN, which also repeats this end's.
+            // Both ends open at once: answer the SYN, which also retransmits this end's.
             self.state = TcpState::SynReceived;
             self.sender.nxt = 0;
         }
         Ok(())
     }
 
-    /// Whether a segment acknowledges this end's SYN, and perhaps data that left with or after it.
+    /// Returns whether a segment acknowledges this end's SYN, and perhaps data that left with or
+    /// after it.
     pub(super) fn is_ack_of_syn(&self, seg: &Segment) -> bool {
         let acked = self.locate_ack(seg.header.ack);
         acked.is_some_and(|ack| (1..=self.sender.max.max(1)).contains(&ack))

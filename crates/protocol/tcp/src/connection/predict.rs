@@ -9,7 +9,7 @@ use crate::event::Signals;
 use crate::segment::Segment;
 
 impl Connection {
-    /// Whether step H1, where it comes first, was taken before full processing.
+    /// Returns whether header prediction is on and the connection is established.
     pub(super) fn prediction_applies(&self) -> bool {
         self.config.prediction && self.state == TcpState::Established
     }
@@ -17,7 +17,7 @@ impl Connection {
     /// Takes the segment if it is the predicted one; `false` passes it on to full processing.
     ///
     /// The six conditions of S2.6: (a) established, (b) ACK and at most PSH, (c) next in sequence,
-    /// (d) the same window, (e) nothing being sent again, (f) data or acknowledgment, not both.
+    /// (d) the same window, (e) no retransmission going on, (f) data or acknowledgment, not both.
     ///
     /// # Errors
     /// With H1 first: the segment's timestamp is old.
@@ -46,7 +46,8 @@ impl Connection {
         Ok(taken)
     }
 
-    /// Whether nothing but a timestamp, as agreed, is in the options, and no mark came with it.
+    /// Returns whether the options hold nothing but a timestamp, as negotiated, and no mark came
+    /// with it.
     fn is_plain(&self, seg: &Segment) -> bool {
         let options = &seg.header.options;
         options.timestamps.is_some() == self.negotiated.timestamps

@@ -9,7 +9,7 @@ use crate::event::{Signals, TcpError};
 use crate::segment::Segment;
 use crate::timers::Timer;
 
-/// How long a timestamp is worth comparing with (RFC 7323, section 5.5).
+/// The time for which a timestamp is worth comparing with (RFC 7323, section 5.5).
 const STALE: Duration = Duration::from_secs(24 * 24 * 3600);
 
 impl Connection {
@@ -44,7 +44,8 @@ impl Connection {
         self.place(now, seg, start)
     }
 
-    /// The check against segments from before the numbers wrapped (RFC 7323, section 5; step H1).
+    /// Checks the timestamp against segments from before the numbers wrapped (RFC 7323, section 5;
+    /// step H1).
     //= S2.3
     pub(super) fn check_timestamp(
         &mut self,
@@ -86,7 +87,7 @@ impl Connection {
         }
     }
 
-    /// A repeated SYN in front of what it opened is passed over, so that both may open at once.
+    /// Cuts a retransmitted SYN off the segment, so that both ends may open at once.
     fn trim_syn(&self, seg: &mut Segment, start: u64) -> u64 {
         if self.state == TcpState::SynReceived && start == 0 && seg.has_any(TcpFlags::SYN) {
             let answers = seg.has_any(TcpFlags::ACK);
@@ -98,7 +99,7 @@ impl Connection {
         start
     }
 
-    /// Whether the segment lies in the window (RFC 9293, section 3.4, and 3.8.6.1 for probes).
+    /// Checks that the segment lies in the window (RFC 9293, section 3.4, and 3.8.6.1 for probes).
     fn check_sequence(&mut self, seg: &mut Segment, start: u64) -> Result<(), DropReason> {
         let (next, span) = (self.expected(), seg.span());
         let edge = self.receiver.edge.max(next);
@@ -140,7 +141,7 @@ impl Connection {
         }
     }
 
-    /// A reset in the window: obeyed only when it is exactly next (RFC 5961, section 3).
+    /// Handles a reset in the window: obeyed only when it is exactly next (RFC 5961, section 3).
     fn receive_reset(&mut self, now: Instant, start: u64) -> Result<(), DropReason> {
         if start != self.expected() {
             self.challenge(now);
@@ -156,7 +157,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The third segment of the opening.
+    /// Returns the third segment of the opening.
     fn complete_opening(
         &mut self,
         now: Instant,
@@ -189,7 +190,7 @@ impl Connection {
         }
     }
 
-    /// Data and FIN.
+    /// Takes the data and FIN of a segment.
     pub(super) fn place(
         &mut self,
         now: Instant,
@@ -215,7 +216,7 @@ impl Connection {
         if !data.is_empty() {
             self.operations.data_received += 1;
             if self.receiver.abandoned && end > self.expected() {
-                // Nobody will read this: say so (RFC 9293, section 3.10.7.4; RFC 2525, 2.16).
+                // The application will not read this (RFC 9293, section 3.10.7.4; RFC 2525, 2.16).
                 self.abort();
                 return Err(DropReason::NoListener);
             }
@@ -271,7 +272,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Learns how long a full segment of the other end is. What is longer than was agreed on has
+    /// Learns how long a full segment of the peer is. What is longer than was negotiated has
     /// been merged from several on its way to us.
     pub(super) fn note_size(&mut self, len: u64) {
         if len <= u64::from(self.config.mss) {
@@ -279,7 +280,7 @@ impl Connection {
         }
     }
 
-    /// Data came in order: acknowledge them now or later (RFC 9293, section 3.8.6.3).
+    /// Decides when to acknowledge data that came in order (RFC 9293, section 3.8.6.3).
     //= S2.10
     //= S2.47
     pub(super) fn schedule_ack(&mut self, now: Instant, len: u64) {

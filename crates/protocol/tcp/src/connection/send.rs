@@ -9,7 +9,7 @@ use super::{Connection, Due, TcpState};
 use crate::segment::TcpTransmit;
 use crate::timers::Timer;
 
-/// What may be sent, before it is decided whether it should be.
+/// A segment that may be sent, before it is decided whether it should be.
 struct Candidate {
     range: Range<u64>,
     fin: bool,
@@ -50,7 +50,7 @@ impl Connection {
         (self.receiver.due == Due::Now).then(|| self.write_ack(now))
     }
 
-    /// A data segment or FIN, if one may leave.
+    /// Makes a data segment or FIN, if one may leave.
     fn send_data(&mut self, now: Instant) -> Option<TcpTransmit> {
         if self.sender.una == self.sender.data_end() && !self.sender.finished {
             return None;
@@ -80,7 +80,7 @@ impl Connection {
         Some(self.send_range(now, range, true))
     }
 
-    /// What the windows let through from the next position on.
+    /// Returns what the windows allow from the next position on.
     fn candidate(&mut self, window: u64) -> Option<Candidate> {
         let sender = &mut self.sender;
         sender.nxt = self.recovery.skip(sender.nxt).min(sender.max.max(sender.nxt));
@@ -101,7 +101,7 @@ impl Connection {
         (len > 0 || fin).then_some(Candidate { range: nxt..nxt + len, fin })
     }
 
-    /// Silly windows and Nagle (RFC 9293, section 3.8.6.2.1 and 3.7.4).
+    /// Avoids silly windows, and applies Nagle's algorithm (RFC 9293, section 3.8.6.2.1 and 3.7.4).
     fn should_send(&self, candidate: &Candidate) -> bool {
         let Candidate { range, fin } = candidate;
         let len = range.end - range.start;
@@ -149,7 +149,8 @@ impl Connection {
         self.write_data(now, &range, flags, data, !repeated)
     }
 
-    /// After a pause longer than a timeout the window says nothing of the path (RFC 5681, 4.1).
+    /// Restarts the window after a pause longer than a timeout, when it is no measure of the path
+    /// (RFC 5681, 4.1).
     fn restart_after_idle(&mut self, now: Instant) {
         let sender = &self.sender;
         let idle = now.saturating_since(sender.last_sent);
@@ -176,7 +177,7 @@ impl Connection {
         }
     }
 
-    /// A window probe or keepalive (RFC 9293, section 3.8.4 and 3.8.6.1).
+    /// Makes a window probe or keepalive (RFC 9293, section 3.8.4 and 3.8.6.1).
     fn send_probe(&mut self, now: Instant) -> Option<TcpTransmit> {
         if !core::mem::take(&mut self.sender.probe) {
             return None;
@@ -204,7 +205,7 @@ impl Connection {
         Some(self.write_segment(before, TcpFlags::ACK, &options, bytes::Bytes::new()))
     }
 
-    /// Data wait and nothing in the network will bring news: ask after a while.
+    /// Sets the persist timer if data wait and no acknowledgment is to be expected.
     fn watch_window(&mut self, now: Instant) {
         let sender = &self.sender;
         let waiting = sender.nxt < sender.data_end() || (sender.finished && !sender.is_finished());

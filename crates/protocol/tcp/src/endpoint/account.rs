@@ -5,33 +5,33 @@ use crate::lookup::LookupCounts;
 use crate::operations::Operations;
 
 impl TcpEndpoint {
-    /// What it holds besides the data of its connections: entries of its tables and queues, which
-    /// stay bounded by the connections that were open at once.
+    /// Returns the number of entries besides the data of its connections, in tables and queues,
+    /// which stay bounded by the connections that were open at once.
     #[must_use]
     pub fn held_entries(&self) -> usize {
         let queues = self.ready.len() + self.noisy.len() + self.replies.len();
         self.slots.len() + self.wakeups.len() + queues
     }
 
-    /// How many connections there are, dying ones included.
+    /// Returns the number of connections, dying ones included.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no connections.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
 
-    /// What finding connections has cost (S2.14).
+    /// Returns the cost of finding connections (S2.14).
     #[must_use]
     pub const fn lookup_counts(&self) -> &LookupCounts {
         self.table.counts()
     }
 
-    /// The steps of processing taken so far, for connections that are gone too.
+    /// Returns the steps of processing taken so far, for connections that are gone too.
     #[must_use]
     pub fn operations(&self) -> Operations {
         self.connections().fold(self.past, |mut sum, connection| {
@@ -40,7 +40,7 @@ impl TcpEndpoint {
         })
     }
 
-    /// SYNs answered without memory.
+    /// Returns the number of SYNs answered without memory.
     #[must_use]
     pub const fn cookies_sent(&self) -> u64 {
         self.cookies

@@ -128,7 +128,7 @@ impl TcpEndpoint {
         [exact, any, both].into_iter().find(|local| self.listeners.contains_key(local))
     }
 
-    /// A segment for no connection (RFC 9293, section 3.10.7.1 and 3.10.7.2).
+    /// Answers a segment for no connection (RFC 9293, section 3.10.7.1 and 3.10.7.2).
     fn answer(
         &mut self,
         now: Instant,
@@ -237,7 +237,7 @@ impl TcpEndpoint {
             flags: if answers { TcpFlags::RST } else { TcpFlags::RST | TcpFlags::ACK },
             ..TcpRepr::default()
         };
-        // Where too many wait already, the other end will ask again.
+        // Where too many wait already, the peer will ask again.
         let _ = self.reply(&path, &repr);
     }
 
@@ -255,7 +255,7 @@ impl TcpEndpoint {
     }
 }
 
-/// Whether the header of a damaged segment may be used: its detection option holds.
+/// Returns whether the header of a damaged segment may be used: its detection option holds.
 fn is_usable(config: &TcpConfig, arrival: &SegmentMeta, packet: &TcpPacket<'_>) -> bool {
     let corruption = &config.corruption;
     let verdict = || {
@@ -266,8 +266,8 @@ fn is_usable(config: &TcpConfig, arrival: &SegmentMeta, packet: &TcpPacket<'_>) 
 }
 
 impl Connection {
-    /// Whether a SYN may begin a new connection in the place of this one, which is only waiting for
-    /// old segments to die (RFC 9293, section 3.6.1; RFC 6191).
+    /// Returns whether a SYN may begin a new connection in the place of this one, which is only
+    /// waiting for old segments to die (RFC 9293, section 3.6.1; RFC 6191).
     fn may_be_replaced(&self, segment: &Segment) -> bool {
         self.state() == TcpState::TimeWait
             && !segment.damaged

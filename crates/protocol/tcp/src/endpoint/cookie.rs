@@ -1,7 +1,7 @@
 //! SYN cookies: half-open connections that cost no memory (RFC 4987, section 3.6).
 //!
 //! A cookie is an initial sequence number: five bits of time in steps of 64 s, three that name the
-//! segment size, and 24 of a keyed hash over these, the ends and the other end's number.
+//! segment size, and 24 of a keyed hash over these, the ends and the peer's number.
 
 use windfall_base::Instant;
 use windfall_base::seq::Seq32;
@@ -25,7 +25,7 @@ impl TcpEndpoint {
         (step as u32 & 31) << 27 | size << 24 | hash
     }
 
-    /// The answer to a SYN that remembers it.
+    /// Returns the answer to a SYN that remembers it.
     pub(super) fn cookie_answer(
         &self,
         now: Instant,
@@ -48,7 +48,8 @@ impl TcpEndpoint {
         }
     }
 
-    /// The SYN that an acknowledgment speaks of, if it holds a cookie of the last two minutes.
+    /// Returns the SYN that an acknowledgment answers, if it holds a cookie of the last two
+    /// minutes.
     pub(super) fn check_cookie(
         &self,
         now: Instant,

@@ -28,7 +28,7 @@ pub(super) struct FastOpens {
     taken: VecDeque<(SocketPair, Seq32)>,
 }
 
-/// The cookie that proves `client` to whoever has `secret`.
+/// Returns the cookie that proves `client` to whoever has `secret`.
 fn cookie(secret: &SipKey, client: IpAddr) -> FastOpenCookie {
     let words = match client {
         IpAddr::V4(v4) => [4, 0, u64::from(v4.to_bits())],
@@ -38,7 +38,7 @@ fn cookie(secret: &SipKey, client: IpAddr) -> FastOpenCookie {
 }
 
 impl FastOpens {
-    /// How to open a connection to `server`.
+    /// Decides how to open a connection to `server`.
     pub(super) fn towards(&self, config: &TcpConfig, server: IpAddr) -> FastOpen {
         match self.known.get(&server) {
             _ if !config.fast_open => FastOpen::Off,
@@ -52,7 +52,7 @@ impl FastOpens {
         &mut self,
         key: &ConnectionKey,
         granted: Option<(FastOpenCookie, u16)>,
-        repeated: bool,
+        retransmitted: bool,
     ) {
         match granted {
             Some(granted) => {
@@ -62,12 +62,12 @@ impl FastOpens {
                 self.known.insert(key.remote, granted);
             }
             // Something on the way may have swallowed the SYN with its data.
-            None if repeated => drop(self.known.remove(&key.remote)),
+            None if retransmitted => drop(self.known.remove(&key.remote)),
             None => {}
         }
     }
 
-    /// What a listener makes of a SYN: how to answer, and whether to take its data.
+    /// Decides how to answer a SYN to a listener, and whether to take its data.
     ///
     /// A copy of a SYN whose data were taken before is answered as an ordinary one (RFC 7413,
     /// section 2.1, leaves this to the application).

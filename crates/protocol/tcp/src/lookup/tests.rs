@@ -13,8 +13,8 @@ fn key(n: u32) -> ConnectionKey {
     }
 }
 
-/// A trace of segments over `connections`: trains of packets (Jain), the next train mostly on a
-/// connection used lately. Deterministic in its seed.
+/// Returns a trace of segments over `connections`: trains of packets (Jain), the next train mostly
+/// on a connection used lately. Deterministic in its seed.
 fn trace(connections: u64, lookups: usize) -> Vec<u32> {
     let mut stream = Stream::new(Seed(7), "lookups");
     let mut warm: Vec<u64> = (0..16).collect();

@@ -1,4 +1,4 @@
-//! Selective acknowledgment: what the other end has, what is lost, and what that leaves in the
+//! Selective acknowledgment: what the peer has, what is lost, and what that leaves in the
 //! network (RFC 2018, 2883, 6675).
 
 use core::ops::Range;
@@ -12,7 +12,7 @@ use crate::config::LossRecovery;
 /// Ranges that are remembered: more than a window of segments with every second one lost makes.
 const RANGES: usize = 4096;
 
-/// What the SACK blocks of an acknowledgment say.
+/// The content of the SACK blocks of an acknowledgment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reported {
     /// Bytes that they report for the first time.
@@ -24,7 +24,7 @@ pub(crate) struct Reported {
 }
 
 impl Recovery {
-    /// Takes the SACK blocks of an acknowledgment; blocks that cannot be are passed over.
+    /// Takes the SACK blocks of an acknowledgment; impossible blocks are ignored.
     pub(crate) fn on_sack(
         &mut self,
         blocks: &[SackBlock],
@@ -53,12 +53,12 @@ impl Recovery {
         reported
     }
 
-    /// Whether the window lets a segment be sent again.
+    /// Returns whether the window allows a retransmission.
     fn has_room(&self, flow: &SendSequence, window: u64) -> bool {
         self.repair == LossRecovery::Sack && self.active && self.pipe + flow.mss <= window
     }
 
-    /// What is lost and to be sent again (RFC 6675, section 4, NextSeg 1).
+    /// Returns the next range that is lost (RFC 6675, section 4, NextSeg 1).
     pub(super) fn next_lost(&self, flow: &SendSequence, window: u64) -> Option<Range<u64>> {
         if !self.has_room(flow, window) {
             return None;
@@ -68,7 +68,7 @@ impl Recovery {
         (gap.start < self.lost_below(flow)).then(|| self.whole(gap.start, flow))
     }
 
-    /// What to send again when no new data may be sent (RFC 6675, NextSeg 3 and 4).
+    /// Returns what to retransmit when no new data may be sent (RFC 6675, NextSeg 3 and 4).
     pub(crate) fn next_doubtful(&mut self, flow: &SendSequence, window: u64) -> Option<Range<u64>> {
         if !self.has_room(flow, window) {
             return None;
@@ -85,19 +85,20 @@ impl Recovery {
         Some(flow.max.saturating_sub(flow.mss).max(end)..flow.max)
     }
 
-    /// Where to go on when sending from `position`: behind what the other end has.
+    /// Returns the position to continue from when sending from `position`: after what the peer has.
     #[must_use]
     pub(crate) fn skip(&self, position: u64) -> u64 {
         self.sacked.containing(position).map_or(position, |range| range.end)
     }
 
-    /// Where the hole that begins at `position` ends.
+    /// Returns the end of the hole that begins at `position`.
     #[must_use]
     pub(crate) fn hole_end(&self, position: u64) -> Option<u64> {
         self.sacked.following(position).map(|range| range.start)
     }
 
-    /// Everything below this and not reported as arrived is lost (RFC 6675, `IsLost`).
+    /// Returns the position below which everything not reported as arrived is lost (RFC 6675,
+    /// `IsLost`).
     pub(super) fn lost_below(&self, flow: &SendSequence) -> u64 {
         let (mut ranges, mut bytes) = (0, 0);
         for range in self.sacked.iter().rev() {
@@ -110,7 +111,8 @@ impl Recovery {
         flow.una
     }
 
-    /// RFC 6675, `SetPipe`: what is not reported and not lost, and what was sent again.
+    /// Measures the bytes in the network: not reported and not lost, and retransmitted (RFC 6675,
+    /// `SetPipe`).
     pub(super) fn measure_pipe(&self, flow: &SendSequence) -> u64 {
         if self.repair != LossRecovery::Sack {
             return 0;

@@ -5,12 +5,12 @@ use super::*;
 
 const MSS: u64 = 1_000;
 
-/// A sender with ten segments in flight from `una`.
+/// Returns a sender with ten segments in flight from `una`.
 fn flow(una: u64) -> SendSequence {
     SendSequence { una, nxt: una + 10 * MSS, max: una + 10 * MSS, mss: MSS }
 }
 
-/// After which of six duplicates recovery begins.
+/// Returns the one of six duplicates at which recovery begins.
 fn begins(recovery: &mut Recovery, flow: &SendSequence) -> Vec<usize> {
     (1..=6).filter(|_| recovery.on_duplicate(flow)).collect()
 }
@@ -66,7 +66,7 @@ fn new_reno_ends_when_everything_sent_before_the_loss_is_acknowledged() {
     assert!(recovery.is_quiet());
 }
 
-/// What a sender that waits for position 1 000 and has sent up to 11 000 makes of these blocks.
+/// Reports these blocks to a sender that waits for position 1 000 and has sent up to 11 000.
 fn report(blocks: &[(u32, u32)]) -> sack::Reported {
     let block = |&(left, right): &(u32, u32)| SackBlock { left: Seq32(left), right: Seq32(right) };
     let blocks: Vec<SackBlock> = blocks.iter().map(block).collect();
@@ -112,13 +112,13 @@ fn what_is_reported_does_not_count_as_in_flight_once_sending_starts_over() {
         recovery.on_sack(&[block(5_000, 7_000)], &sent, |seq| Some(u64::from(seq.0)));
         let told = if limited_transmit { 8_000 } else { 10_000 };
         assert_eq!(recovery.in_flight(&sent), told, "{limited_transmit}");
-        // After a timeout, with 6 000 bytes sent again: one of those was reported.
+        // After a timeout, with 6 000 bytes retransmitted: one of those was reported.
         let again = SendSequence { nxt: 6_000, ..sent };
         assert_eq!(recovery.in_flight(&again), 5_000, "{limited_transmit}");
     }
 }
 
-/// The other end has `left..right`.
+/// Reports that the peer has `left..right`.
 fn told(recovery: &mut Recovery, flow: &SendSequence, left: u32, right: u32) {
     let block = SackBlock { left: Seq32(left), right: Seq32(right) };
     recovery.on_sack(&[block], flow, |seq| Some(u64::from(seq.0)));

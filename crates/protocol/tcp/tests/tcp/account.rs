@@ -20,7 +20,7 @@ fn every_port_that_is_free_is_given_once() {
     // RFC 6335, section 6: the dynamic ports are 49152 to 65535.
     let mut tcp = TcpEndpoint::new(Seed(1), "ports", Lookup::Hashed);
     let config = Arc::new(TcpConfig::default());
-    // Somebody listens on every even one.
+    // Every even one is listening.
     for port in (49_152..=65_535).step_by(2) {
         let local = SocketAddr::new(any_port().ip(), port);
         tcp.listen(local, Listener::new(Arc::clone(&config))).unwrap();
@@ -63,7 +63,7 @@ fn an_endpoint_counts_what_it_holds() {
     let (arrival, bytes) = payload(&answer);
     pair.ends[NEAR].tcp.handle_segment(pair.now, &arrival, &bytes).unwrap();
     assert_eq!(held(&pair), 4, "it wants to send, too, and something happened to it");
-    // A segment for nobody is answered with a reset.
+    // A segment for no socket is answered with a reset.
     answer.dst_port = 9;
     let (arrival, bytes) = payload(&answer);
     assert!(pair.ends[NEAR].tcp.handle_segment(pair.now, &arrival, &bytes).is_err());
@@ -114,14 +114,14 @@ fn a_connection_tells_what_it_holds_when_the_stream_ends_and_why_it_is_over() {
     assert_eq!(pair.connection(NEAR).error(), Some(TcpError::Aborted));
 }
 
-/// The steps that an end has taken, without those that it never took.
+/// Returns the steps that an end has taken, without those that it never took.
 fn steps(pair: &Pair, end: usize) -> String {
     let operations = pair.connection(end).operations();
     let taken = operations.iter().filter(|(_, count)| *count > 0);
     taken.map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Opens and sends three segments, of which the second may be lost; gives back the steps.
+/// Opens and sends three segments, of which the second may be lost; returns the steps.
 fn small_exchange(config: &TcpConfig, loses: bool) -> [String; 2] {
     let mut pair = Pair::with(TcpConfig { mss: 1_000, nagle: false, ..config.clone() });
     let mut count = 0;

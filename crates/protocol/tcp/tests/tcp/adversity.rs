@@ -1,4 +1,4 @@
-//! Any loss, repetition, reordering and damage: the exact stream arrives, or the connection says
+//! Any loss, duplication, reordering and damage: the exact stream arrives, or the connection says
 //! that it failed.
 
 use std::net::SocketAddr;
@@ -79,7 +79,7 @@ fn any_timeout() -> impl Strategy<Value = TimeoutConfig> {
     ]
 }
 
-/// Every knob at once; those of damage are set by the caller for both ends.
+/// Every setting at once; those of damage are set by the caller for both ends.
 fn any_config() -> impl Strategy<Value = TcpConfig> {
     let pace = (
         prop_oneof![

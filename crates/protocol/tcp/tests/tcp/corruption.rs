@@ -78,7 +78,7 @@ fn a_notification_brings_the_segment_within_a_round_trip_in_every_mode() {
             let mut pair = Pair::with(config);
             damage(&mut pair, &[3]);
             pair.send(NEAR, 14_000).run_for(ms(45));
-            let times = pair.repetitions(NEAR);
+            let times = pair.retransmissions(NEAR);
             assert_eq!(times.len(), 1, "{mode:?} {:#?}", pair.timeline);
             // Sent at 100 ms, noticed at 110 ms, sent again at 120 ms.
             assert_eq!(times[0], at(120));
@@ -137,7 +137,7 @@ fn a_damaged_segment_beyond_a_hole_never_acknowledges_the_hole() {
         let mut arrived = 1;
         for seen in &pair.seen {
             if seen.from == FAR {
-                assert!(seen.ack <= arrived.max(1_441) || pair.repetitions(NEAR)[0] < seen.now);
+                assert!(seen.ack <= arrived.max(1_441) || pair.retransmissions(NEAR)[0] < seen.now);
             } else if seen.is_data() {
                 arrived = arrived.max(seen.seq + seen.len as u32);
             }
@@ -166,7 +166,7 @@ fn the_reaction_of_the_window_is_a_choice() {
 }
 
 #[test]
-fn the_sender_of_the_paper_repeats_and_keeps_its_window() {
+fn the_sender_of_the_paper_retransmits_and_keeps_its_window() {
     //= S4.12
     // NewReno without SACK, the paper's acknowledgment number, no reaction of the window (S4.5).
     let mut config = TcpConfig { sack: false, ..config(NotificationMode::Paper) };
@@ -197,7 +197,7 @@ fn resets_and_syns_in_damaged_segments_are_not_obeyed() {
 }
 
 #[test]
-fn a_repeated_notification_is_followed_once() {
+fn a_duplicate_notification_is_followed_once() {
     let mut pair = Pair::with(config(MODES[0]));
     damage(&mut pair, &[3]);
     let inner = core::mem::replace(&mut pair.fate, Box::new(|_| Fate::default()));
@@ -207,7 +207,7 @@ fn a_repeated_notification_is_followed_once() {
         Fate { twice, ..inner(seen) }
     });
     pair.send(NEAR, 14_000).run_for(ms(45));
-    assert_eq!(pair.repetitions(NEAR).len(), 1, "{:#?}", pair.timeline);
+    assert_eq!(pair.retransmissions(NEAR).len(), 1, "{:#?}", pair.timeline);
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn the_round_trip_is_measured_only_of_segments_sent_once() {
     pair.send(NEAR, 1_000).run_for(ms(30));
     assert_eq!(pair.connection(NEAR).round_trip_samples(), before + 1, "sent once: a sample");
     pair.run_for(ms(100));
-    assert_eq!(pair.connection(NEAR).round_trip_samples(), before + 1, "sent again: none");
+    assert_eq!(pair.connection(NEAR).round_trip_samples(), before + 1, "retransmitted: none");
     assert_eq!(pair.ends[FAR].incoming.len(), 1_000);
 }
 
@@ -302,7 +302,7 @@ fn an_echoed_mark_on_a_damaged_segment_reduces_once_and_only_where_it_was_agreed
 }
 
 #[test]
-fn without_the_other_end_s_consent_notifications_carry_no_number() {
+fn without_the_peer_s_consent_notifications_carry_no_number() {
     //= S4.9
     let extended = config(NotificationMode::Extended);
     let mut pair = Pair::established(config(NotificationMode::DraftSafe), extended);
@@ -311,7 +311,7 @@ fn without_the_other_end_s_consent_notifications_carry_no_number() {
     let told: Vec<Notification> =
         pair.sent(FAR).filter_map(|seen| seen.header.options.notification).collect();
     assert_eq!(told, [Notification::Plain]);
-    assert_eq!(pair.repetitions(NEAR), [at(120)]);
+    assert_eq!(pair.retransmissions(NEAR), [at(120)]);
 }
 
 #[test]
@@ -371,7 +371,7 @@ mod benefits {
         assert!(time(false) >= ms(200));
     }
 
-    /// What a damaged segment acknowledges is kept: the other end's data need not be sent again.
+    /// The acknowledgment on a damaged segment counts: the peer's data need not be retransmitted.
     #[test]
     fn kept_control_information() {
         //= S4.31
@@ -396,7 +396,7 @@ mod benefits {
             let began = pair.now;
             let acked = |pair: &Pair| pair.connection(FAR).unacknowledged() == 0;
             assert!(pair.run_until(Duration::from_secs(5), acked));
-            (pair.now.saturating_since(began), pair.repetitions(FAR).len())
+            (pair.now.saturating_since(began), pair.retransmissions(FAR).len())
         };
         let (with, repeated) = time(true);
         assert_eq!((with, repeated), (ms(10), 0));

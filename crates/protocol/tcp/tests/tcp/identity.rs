@@ -23,7 +23,7 @@ fn after(passed: Duration) -> Instant {
     Instant::START.saturating_add(passed)
 }
 
-/// The initial sequence number of a connection that an endpoint opens.
+/// Returns the initial sequence number of a connection that an endpoint opens.
 fn opened(mut tcp: TcpEndpoint, now: Instant, [local, remote]: [&str; 2]) -> u32 {
     let config = Arc::new(TcpConfig::default());
     tcp.connect(now, addr(local), addr(remote), config).unwrap();
@@ -78,7 +78,7 @@ fn initial_numbers_of_the_same_ends_follow_a_clock_of_four_microseconds() {
     }
 }
 
-/// A listener's host that answers every SYN with a cookie.
+/// Returns a listener's host that answers every SYN with a cookie.
 fn besieged() -> TcpEndpoint {
     let mut tcp = endpoint(3, "besieged");
     let config = Arc::new(TcpConfig::default());
@@ -124,7 +124,7 @@ fn syn(mss: Option<u16>) -> TcpRepr {
     TcpRepr { seq: Seq32(77), flags: TcpFlags::SYN, window: 5_000, options, ..TcpRepr::default() }
 }
 
-/// The acknowledgment that a client of `ends` would make of the cookie it got at `now`.
+/// Returns the acknowledgment that a client of `ends` would make of the cookie it got at `now`.
 fn answered(tcp: &mut TcpEndpoint, now: Instant, ends: [&str; 2], mss: Option<u16>) -> TcpRepr {
     deliver(tcp, now, ends, &syn(mss)).unwrap();
     let answer = tcp.poll_transmit(now).unwrap();
@@ -233,7 +233,7 @@ fn a_cookie_remembers_the_greatest_segment_size_that_is_not_above_the_offer() {
     }
 }
 
-/// The cookie for fast open that a server gives to a client at `from`.
+/// Returns the cookie for fast open that a server gives to a client at `from`.
 fn granted(from: &str, to: &str) -> FastOpenCookie {
     let mut tcp = endpoint(3, "server");
     let config = Arc::new(TcpConfig { fast_open: true, ..TcpConfig::default() });

@@ -34,9 +34,9 @@ enum Happening {
     SynAck,
     /// Everything that was sent.
     Ack,
-    /// Nothing new.
+    /// Acknowledges nothing new.
     OldAck,
-    /// What was never sent.
+    /// Acknowledges what was never sent.
     WildAck,
     Data(u8),
     /// The last byte or FIN again.
@@ -124,7 +124,7 @@ impl Model {
         }
     }
 
-    /// What arrives: flags, first number, acknowledgment, length.
+    /// Takes a segment: flags, first number, acknowledgment, length.
     fn take(&mut self, (flags, seq, ack, len): Line) {
         if self.state == TcpState::SynSent {
             return self.take_answer(flags, seq, ack);
@@ -195,7 +195,7 @@ impl Model {
         }
     }
 
-    /// The acknowledgment of this end's FIN.
+    /// Takes the acknowledgment of this end's FIN.
     fn take_progress(&mut self) {
         if self.una != self.nxt || self.fin_due {
             return;
@@ -228,7 +228,8 @@ impl Model {
         len > 0 || flags.has(TcpFlags::FIN)
     }
 
-    /// The segment that a happening stands for; `None` if it is none, or means nothing here.
+    /// Returns the segment that a happening stands for; `None` if it is none, or means nothing
+    /// here.
     fn segment(&self, happening: Happening) -> Option<Line> {
         let (next, all) = (self.rcv, Some(self.nxt));
         let opened = self.state != TcpState::SynSent;

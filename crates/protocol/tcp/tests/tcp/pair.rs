@@ -30,7 +30,7 @@ pub(crate) fn at(n: u64) -> Instant {
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) now: Instant,
-    /// Who sent it.
+    /// The sender of the segment.
     pub(crate) from: usize,
     /// Its number among those of its sender, from 0.
     pub(crate) index: u64,
@@ -50,7 +50,7 @@ impl Seen {
     }
 }
 
-/// What happens to a packet.
+/// The fate of a packet on the way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fate {
     pub(crate) lost: bool,
@@ -69,7 +69,7 @@ impl Fate {
         Self { lost: true, ..Self::default() }
     }
 
-    /// One inverted bit in the last byte of the segment.
+    /// Returns one inverted bit in the last byte of the segment.
     pub(crate) fn damaged(seen: &Seen) -> Self {
         let header = seen.header.emit(&CorruptionKinds::default()).unwrap().len();
         Self { bits: vec![(header + seen.len) as u32 * 8 - 1], ..Self::default() }
@@ -91,7 +91,7 @@ pub(crate) struct End {
     pub(crate) reads: bool,
     /// Finish as soon as everything is written.
     pub(crate) finishes: bool,
-    /// Close as soon as the other end has finished.
+    /// Close as soon as the peer has finished.
     pub(crate) follows: bool,
     pub(crate) events: Vec<TcpEvent>,
     pub(crate) drops: Drops,
@@ -122,7 +122,7 @@ pub(crate) fn address(end: usize) -> SocketAddr {
 }
 
 impl Pair {
-    /// Two ends with these knobs; the far one listens.
+    /// Creates two ends with these settings; the far one listens.
     pub(crate) fn new(near: TcpConfig, far: TcpConfig) -> Self {
         Self::between([address(NEAR), address(FAR)], near, far)
     }
@@ -182,7 +182,7 @@ impl Pair {
         pair
     }
 
-    /// The same knobs on both ends.
+    /// Creates two ends with the same settings.
     pub(crate) fn with(config: TcpConfig) -> Self {
         Self::established(config.clone(), config)
     }
@@ -244,7 +244,7 @@ impl Pair {
         true
     }
 
-    /// Sends `len` bytes from the near end to the far one and finishes; gives back the time taken.
+    /// Sends `len` bytes from the near end to the far one and finishes; returns the time taken.
     pub(crate) fn transfer(&mut self, len: usize, limit: Duration) -> Duration {
         let began = self.now;
         self.ends[NEAR].finishes = true;
@@ -401,7 +401,8 @@ impl Pair {
         result
     }
 
-    /// A header of the connection towards `to`, next in sequence, that acknowledges everything.
+    /// Returns a header of the connection towards `to`, next in sequence, that acknowledges
+    /// everything.
     pub(crate) fn forged(&self, to: usize, flags: TcpFlags) -> TcpRepr {
         let last = |end: usize| self.seen.iter().rev().find(|seen| seen.from == end).unwrap();
         let from = last(1 - to);
@@ -441,17 +442,17 @@ impl Pair {
         Seen { now, from, index, header, seq, ack, len, ecn, again, data }
     }
 
-    /// What the end has sent since `from`, oldest first.
+    /// Returns what the end has sent since `from`, oldest first.
     pub(crate) fn sent(&self, end: usize) -> impl Iterator<Item = &Seen> {
         self.seen.iter().filter(move |seen| seen.from == end)
     }
 
-    /// When each data segment was sent again.
-    pub(crate) fn repetitions(&self, end: usize) -> Vec<Instant> {
+    /// Returns when each data segment was retransmitted.
+    pub(crate) fn retransmissions(&self, end: usize) -> Vec<Instant> {
         self.sent(end).filter(|seen| seen.again).map(|seen| seen.now).collect()
     }
 
-    /// One line per packet: time, direction, flags, numbers, options, fate.
+    /// Writes one line per packet: time, direction, flags, numbers, options, fate.
     fn log(&mut self, seen: &Seen, fate: &Fate) {
         let options = &seen.header.options;
         let arrow = if seen.from == NEAR { '>' } else { '<' };
@@ -496,7 +497,7 @@ impl Pair {
     }
 }
 
-/// The bytes that an end sends.
+/// Returns the bytes that an end sends.
 pub(crate) fn pattern(end: usize, len: usize) -> Bytes {
     let byte = |i: usize| (i as u32).wrapping_mul(2_654_435_761).rotate_left(7) as u8 ^ end as u8;
     (0..len).map(byte).collect::<Vec<_>>().into()

@@ -5,7 +5,7 @@ use windfall_tcp::{LossRecovery, TcpConfig};
 
 use crate::pair::*;
 
-/// A round trip of 100 ms, in which the wire holds everything that is sent.
+/// Returns a round trip of 100 ms, in which the wire holds everything that is sent.
 fn long_path(config: TcpConfig) -> Pair {
     let mut pair = Pair::new(config.clone(), config);
     pair.delay = ms(50);
@@ -26,12 +26,12 @@ fn lose_every_second(pair: &mut Pair, count: u64) {
     });
 }
 
-/// Round trips from the first repair to the last.
+/// Counts the round trips from the first retransmission to the last.
 fn repair_time(config: TcpConfig, losses: u64) -> f64 {
     let mut pair = long_path(config);
     lose_every_second(&mut pair, losses);
     pair.transfer(600_000, Duration::from_secs(60));
-    let times = pair.repetitions(NEAR);
+    let times = pair.retransmissions(NEAR);
     assert_eq!(times.len() as u64, losses, "{times:?}");
     assert_eq!(pair.connection(NEAR).operations().timeouts, 0);
     times[times.len() - 1].saturating_since(times[0]).as_secs_f64() / 0.1
@@ -95,7 +95,7 @@ fn timeouts_of_the_old_tcp_come_at_ticks_of_half_a_second() {
     pair.fate = Box::new(|seen| if seen.is_data() { Fate::lost() } else { Fate::default() });
     pair.run_for(ms(123));
     pair.send(NEAR, 5_000).run_for(Duration::from_secs(20));
-    let times = pair.repetitions(NEAR);
+    let times = pair.retransmissions(NEAR);
     assert!(times.len() >= 3, "{times:?}");
     assert!(times.iter().all(|at| at.as_nanos() % 500_000_000 == 0), "{times:?}");
 }
@@ -142,9 +142,9 @@ fn a_mark_halves_the_window_once_per_round_trip() {
     pair.fate = Box::new(|seen| Fate { mark: seen.is_data(), ..Fate::default() });
     pair.run_for(ms(200));
     let reductions = pair.connection(NEAR).operations().reductions - before;
-    // Ten round trips of 20 ms at most, and nothing was lost or sent again.
+    // Ten round trips of 20 ms at most, and nothing was lost or retransmitted.
     assert!((7..=11).contains(&reductions), "{reductions}");
-    assert!(pair.repetitions(NEAR).is_empty());
+    assert!(pair.retransmissions(NEAR).is_empty());
     pair.fate = Box::new(|_| Fate::default());
     pair.run_for(ms(100));
     let echoed = |pair: &Pair| {
@@ -166,6 +166,6 @@ fn a_hint_from_the_link_holds_fast_retransmit_back() {
             Fate { late, ..Fate::default() }
         });
         pair.transfer(100_000, Duration::from_secs(5));
-        assert_eq!(!pair.repetitions(NEAR).is_empty(), expected);
+        assert_eq!(!pair.retransmissions(NEAR).is_empty(), expected);
     }
 }

@@ -77,7 +77,7 @@ fn problem_5_failure_to_retain_above_sequence_data() {
         let mut pair = Pair::with(TcpConfig { sack, ..reno() });
         lose(&mut pair, &[5]);
         pair.transfer(100_000, Duration::from_secs(5));
-        assert_eq!(pair.repetitions(NEAR).len(), 1, "sack {sack}");
+        assert_eq!(pair.retransmissions(NEAR).len(), 1, "sack {sack}");
     }
 }
 
@@ -190,7 +190,7 @@ fn problem_14_retransmission_sends_multiple_packets() {
     let mut pair = Pair::with(reno());
     pair.fate = Box::new(|seen| if seen.is_data() { Fate::lost() } else { Fate::default() });
     pair.send(NEAR, 100_000).run_for(Duration::from_secs(2));
-    let times = pair.repetitions(NEAR);
+    let times = pair.retransmissions(NEAR);
     assert!(times.len() >= 2);
     assert!(times.windows(2).all(|w| w[0] < w[1]), "{times:?}");
 }

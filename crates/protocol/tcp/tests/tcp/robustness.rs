@@ -251,7 +251,7 @@ fn half_open_connections_that_come_to_nothing_are_forgotten() {
         }
     }
     assert_eq!(pair.ends[FAR].tcp.len(), 99);
-    // Nobody answers: each is given up after its SYNs, and nobody is told of what he never had.
+    // No peer answers: each is given up after its SYNs, without a reset.
     pair.fate = Box::new(|_| Fate::lost());
     pair.run_for(Duration::from_secs(600));
     assert_eq!(pair.ends[FAR].tcp.len(), 0);
@@ -288,7 +288,7 @@ fn whenever_the_peer_vanishes_everything_ends() {
 }
 
 #[test]
-fn a_connection_that_nobody_closes_ends_when_its_peer_has_vanished() {
+fn a_connection_that_is_never_closed_ends_when_its_peer_has_vanished() {
     // By retransmission where data are on their way, by keepalive where there is silence.
     let config = TcpConfig { keepalive: Some(Keepalive::default()), ..TcpConfig::default() };
     for cut in (0..150).step_by(7) {
@@ -336,7 +336,7 @@ fn a_week_of_one_busy_connection_holds_memory_flat() {
 }
 
 #[test]
-fn segments_from_a_changed_address_are_nobody_s() {
+fn segments_from_a_changed_address_belong_to_no_connection() {
     let mut pair = Pair::with(TcpConfig::default());
     pair.send(NEAR, 1_000).run_for(ms(100));
     let segment = pair.forged(FAR, TcpFlags::ACK);
@@ -397,7 +397,7 @@ fn a_smaller_packet_size_is_obeyed_when_the_network_names_it() {
     pair.send(NEAR, 50_000).run_for(ms(1));
     let id = pair.ends[NEAR].id.unwrap();
     let seq = pair.sent(NEAR).last().unwrap().header.seq;
-    // Out of the window: somebody guesses.
+    // Out of the window: a stranger guesses.
     assert!(!pair.ends[NEAR].tcp.handle_too_big(id, seq + 9_000_000, 600).unwrap());
     assert!(pair.ends[NEAR].tcp.handle_too_big(id, seq, 1_000).unwrap());
     assert_eq!(pair.connection(NEAR).segment_size(), 1_000 - 40 - 12);
@@ -468,7 +468,7 @@ fn a_report_of_a_size_that_fits_already_sends_nothing_again() {
     for (mtu, again) in [(1_500, 0), (1_000, 10), (1_000, 10)] {
         assert!(pair.ends[NEAR].tcp.handle_too_big(id, seq, mtu).unwrap());
         pair.settle();
-        assert_eq!(pair.repetitions(NEAR).len(), again, "{mtu}");
+        assert_eq!(pair.retransmissions(NEAR).len(), again, "{mtu}");
     }
 }
 

@@ -23,7 +23,7 @@ struct Engine {
 }
 
 impl Engine {
-    /// The textbooks' TCP without options, so that a script says which it is about.
+    /// Creates the textbooks' TCP without options, so that a script says which it is about.
     fn new() -> Self {
         let config = TcpConfig {
             timestamps: false,
@@ -94,7 +94,7 @@ impl Engine {
     }
 }
 
-/// What an event is called.
+/// Returns the name of an event in scripts.
 fn name(event: TcpEvent) -> &'static str {
     match event {
         TcpEvent::Connected => "connected",
@@ -120,7 +120,7 @@ fn text(error: impl ToString) -> String {
     error.to_string()
 }
 
-/// A knob's value, or why it is none.
+/// Reads a setting's value.
 fn parse<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, String> {
     value.parse().map_err(|_| format!("{name} cannot be {value:?}"))
 }
@@ -135,7 +135,7 @@ fn choose<T: Clone>(name: &str, value: &str, known: &[(&str, T)]) -> Result<T, S
     found.ok_or_else(|| format!("{name} is one of {words:?}, not {value:?}"))
 }
 
-/// The knob of this name that is on or off.
+/// Returns the setting of this name that is on or off.
 fn switch_of<'a>(config: &'a mut TcpConfig, name: &str) -> Option<&'a mut bool> {
     Some(match name {
         "timestamps" => &mut config.timestamps,
@@ -147,7 +147,7 @@ fn switch_of<'a>(config: &'a mut TcpConfig, name: &str) -> Option<&'a mut bool> 
     })
 }
 
-/// Sets a knob whose values have names.
+/// Sets a setting whose values have names.
 fn choose_named(config: &mut TcpConfig, name: &str, value: &str) -> Result<(), String> {
     match name {
         "profile" => {
@@ -162,7 +162,7 @@ fn choose_named(config: &mut TcpConfig, name: &str, value: &str) -> Result<(), S
             ];
             config.corruption = Corruption::on(choose(name, value, &known)?);
         }
-        _ => return Err(format!("{name} is no knob of this runner")),
+        _ => return Err(format!("{name} is no setting of this runner")),
     }
     Ok(())
 }
@@ -304,7 +304,7 @@ scripts! {
     dsack
     ecn
     fast_open_client
-    fast_open_repeated
+    fast_open_retransmitted
     fast_open_server
     fast_retransmit
     half_window

@@ -1,4 +1,4 @@
-//! What a sender takes from its application and what it counts as sent again.
+//! What a sender takes from its application and what it counts as retransmitted.
 
 use windfall_base::Duration;
 use windfall_tcp::{TcpConfig, TcpEvent};
@@ -28,7 +28,7 @@ fn what_is_sent_again_is_counted_and_nothing_else() {
         });
         pair.send(NEAR, 60_000).run_for(Duration::from_secs(5));
         assert_eq!(pair.ends[FAR].incoming.len(), 60_000);
-        let again = pair.repetitions(NEAR).len() as u64;
+        let again = pair.retransmissions(NEAR).len() as u64;
         assert_eq!(again, losses);
         assert_eq!(pair.connection(NEAR).operations().retransmissions, again);
     }

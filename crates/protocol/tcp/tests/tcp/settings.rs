@@ -1,4 +1,4 @@
-//! The knobs of paper 002, and what each of them changes.
+//! The settings of paper 002, and what each of them changes.
 
 use windfall_base::{Duration, Rate};
 use windfall_tcp::{AckPolicy, CongestionControl, Paws, TcpConfig, TimeoutConfig};
@@ -131,7 +131,7 @@ fn each_condition_of_header_prediction_counts() {
         header.window -= 1;
         (header, vec![7; 100])
     }));
-    // (e) something is being sent again
+    // (e) something is being retransmitted
     assert!(mispredicts(|pair| {
         pair.fate = Box::new(|_| Fate::lost());
         pair.send(FAR, 5_000).run_for(Duration::from_secs(1));

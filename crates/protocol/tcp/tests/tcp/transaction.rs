@@ -12,7 +12,7 @@ fn config(fast_open: bool) -> TcpConfig {
     TcpConfig { fast_open, time_wait: Duration::from_secs(1), ..TcpConfig::default() }
 }
 
-/// A pair whose near end has spoken to the far one before.
+/// Returns a pair whose near end has spoken to the far one before.
 fn acquainted(near: bool, far: bool) -> Pair {
     let mut pair = Pair::established(config(near), config(far));
     pair.ends[NEAR].finishes = true;
@@ -30,7 +30,7 @@ fn acquainted(near: bool, far: bool) -> Pair {
     pair
 }
 
-/// Sends a request of 200 bytes, which is answered by 600; gives back when the answer was there.
+/// Sends a request of 200 bytes, which is answered by 600; returns when the answer was there.
 fn ask(pair: &mut Pair) -> Duration {
     let began = pair.now;
     pair.ends[FAR].outgoing = pattern(FAR, 600);
@@ -72,7 +72,7 @@ fn who_does_not_know_the_option_gets_an_ordinary_connection() {
 }
 
 #[test]
-fn a_lost_or_swallowed_syn_is_repeated_without_its_data() {
+fn a_lost_or_swallowed_syn_is_retransmitted_without_its_data() {
     let mut pair = acquainted(true, true);
     // Something on the way drops every SYN that carries data.
     pair.fate = Box::new(|seen| {
@@ -98,7 +98,7 @@ fn a_lost_or_swallowed_syn_is_repeated_without_its_data() {
 }
 
 #[test]
-fn an_answer_that_is_lost_is_repeated_before_the_handshake_ends() {
+fn an_answer_that_is_lost_is_retransmitted_before_the_handshake_ends() {
     let mut pair = acquainted(true, true);
     let mut lost = 0;
     pair.fate = Box::new(move |seen| {
@@ -112,7 +112,7 @@ fn an_answer_that_is_lost_is_repeated_before_the_handshake_ends() {
     assert_eq!([NEAR, FAR].map(|end| pair.connection(end).state()), [TcpState::Established; 2]);
 }
 
-/// A SYN with four bytes of data and this cookie.
+/// Returns a SYN with four bytes of data and this cookie.
 fn syn(seq: u32, cookie: &[u8]) -> TcpRepr {
     let fast_open = Some(cookie.iter().copied().collect());
     TcpRepr {

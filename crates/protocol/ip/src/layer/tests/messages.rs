@@ -1,17 +1,18 @@
-//! What ICMP tells, and who is told.
+//! ICMP messages, and where they go.
 
 use windfall_wire_net::{Icmpv4Repr, Icmpv6Repr};
 
 use super::*;
 
-/// An ICMP message to the host from 10.0.0.9.
+/// Returns an ICMP message to the host from 10.0.0.9.
 fn message_v4(repr: &Icmpv4Repr, data: &[u8]) -> Frame {
     let mut header = [0; 8];
     repr.emit(&mut header, data);
     v4([10, 0, 0, 1], Protocol::ICMP, &[&header[..], data].concat(), |_| {})
 }
 
-/// An ICMPv6 message to the host from fd00::9, changed by `change` before its checksum is made.
+/// Returns an ICMPv6 message to the host from fd00::9, changed by `change` before its checksum is
+/// made.
 fn message_v6(repr: &Icmpv6Repr, data: &[u8]) -> Frame {
     let (src, dst) = ("fd00::9".parse(), "fd00::1".parse());
     let addresses = Addresses::V6 { src: src.expect("an address"), dst: dst.expect("an address") };
@@ -92,7 +93,7 @@ fn a_message_of_no_known_kind_means_nothing() {
     assert_eq!((drops.of(DropReason::NoListener), drops.of(DropReason::IcmpChecksum)), (1, 0));
 }
 
-/// The pseudo-header of a message of `len` bytes (RFC 8200, section 8.1).
+/// Returns the pseudo-header of a message of `len` bytes (RFC 8200, section 8.1).
 fn addresses_of(addresses: &Addresses, len: usize) -> Vec<u8> {
     let Addresses::V6 { src, dst } = addresses else { panic!("of IPv6") };
     let len = (len as u32).to_be_bytes();
