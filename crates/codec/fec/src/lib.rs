@@ -33,3 +33,7 @@ pub use interleaver::SymbolInterleaver;
 pub use lanes::Instructions;
 pub use reed_solomon::{BlockError, CodeError, Corrected, Parameters, ReedSolomon, Uncorrectable};
 pub use viterbi::Viterbi;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

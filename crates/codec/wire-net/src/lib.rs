@@ -44,3 +44,7 @@ pub use protocol::Protocol;
 pub use tcp::{TcpFlags, TcpHeaderBytes, TcpOptions, TcpPacket, TcpRepr};
 pub use udp::{UdpPacket, UdpRepr};
 pub use udplite::{UdpLitePacket, UdpLiteRepr};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -33,3 +33,7 @@ pub use quantity::ParseUnitError;
 pub use random::{Seed, Stream};
 pub use time::{Duration, Instant};
 pub use units::{ByteCount, Dbm, Metres, Probability, Rate};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -44,3 +44,7 @@ pub use inspect::{Decision, Inspector, MessageCheck, Tolerance};
 pub use message::{Integrity, Message, MessageKind, Mode, Received};
 pub use seal::SharedKey;
 pub use secret::Secret;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -54,3 +54,7 @@ pub use lookup::{ConnectionKey, ConnectionTable, Lookup, LookupCounts};
 pub use operations::Operations;
 pub use rtt::{RttEstimator, TimeoutConfig};
 pub use segment::{Segment, SegmentMeta, TcpTransmit};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

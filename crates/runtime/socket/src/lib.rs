@@ -49,3 +49,7 @@ pub use windfall_sap::{
     CloseReason, Decision, Integrity, Message, MessageCheck, MessageKind, Mode, Profile, Received,
     SapConfig, SapSendError, SharedKey, Tolerance, Undelivered,
 };
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
