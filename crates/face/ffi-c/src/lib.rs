@@ -15,6 +15,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use windfall_socket::{
     Carrier, CloseReason, Duration, Integrity, Message, MessageKind, Mode, Received, SapConfig,
     SapError, SapListener, SapOptions, SapSendError, SapSocket, SharedKey, Tolerance,
+    UnfinishedReason,
 };
 
 /// A socket of C, in whichever state.
@@ -100,18 +101,18 @@ fn explain(error: &SapError) -> (c_int, String) {
         SapError::Name(source) if source.kind() == ErrorKind::InvalidInput => libc::EINVAL,
         SapError::Name(source) => source.raw_os_error().unwrap_or(libc::ENXIO),
         SapError::Send(SapSendError::TooLong { .. }) => libc::EMSGSIZE,
-        SapError::Send(SapSendError::Full) => libc::EAGAIN,
+        SapError::Send(SapSendError::Full) | SapError::WouldBlock => libc::EAGAIN,
         SapError::Send(SapSendError::Finished) => libc::EPIPE,
         SapError::Send(SapSendError::NotOpen) => libc::ENOTCONN,
         SapError::Send(_) | SapError::Address(_) => libc::EINVAL,
-        SapError::Closed(CloseReason::Refused(_)) => libc::ECONNREFUSED,
-        SapError::Closed(CloseReason::NoAnswer | CloseReason::TimedOut)
-        | SapError::TimedOut
-        | SapError::Unfinished { reason: None | Some(CloseReason::TimedOut), .. } => {
-            libc::ETIMEDOUT
-        }
-        SapError::Closed(CloseReason::Unreachable) => libc::EHOSTUNREACH,
-        SapError::Closed(_) | SapError::Unfinished { .. } => libc::ECONNRESET,
+        SapError::Closed(reason)
+        | SapError::Unfinished { reason: UnfinishedReason::Closed(reason), .. } => match reason {
+            CloseReason::Refused(_) => libc::ECONNREFUSED,
+            CloseReason::NoAnswer | CloseReason::TimedOut => libc::ETIMEDOUT,
+            CloseReason::Unreachable => libc::EHOSTUNREACH,
+            CloseReason::Closed | CloseReason::ClosedByPeer => libc::ECONNRESET,
+        },
+        SapError::TimedOut | SapError::Unfinished { .. } => libc::ETIMEDOUT,
     };
     (number, error.to_string())
 }
@@ -515,9 +516,19 @@ pub unsafe extern "C" fn sap_strerror(sock: *const Socket) -> *const c_char {
 
 /// See `sap.h`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sap_close(sock: *mut Socket) {
-    if !sock.is_null() {
-        // SAFETY: the pointer is one that `sap_socket` gave, and nobody uses it any more.
-        drop(unsafe { Box::from_raw(sock) });
+pub unsafe extern "C" fn sap_close(sock: *mut Socket) -> c_int {
+    if sock.is_null() {
+        return 0;
+    }
+    // SAFETY: the pointer is one that `sap_socket` returned, and no other call uses it any more.
+    let socket = unsafe { Box::from_raw(sock) };
+    let closed = socket.socket.get().map_or(Ok(()), SapSocket::finish_or_abort);
+    drop(socket);
+    match closed {
+        Ok(()) => 0,
+        Err(error) => {
+            set_errno(explain(&error).0);
+            -1
+        }
     }
 }

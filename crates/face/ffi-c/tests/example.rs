@@ -93,6 +93,17 @@ fn threads_share_a_socket_and_its_errors() {
     }
 }
 
+//= S0.19
+#[test]
+fn messages_sent_just_before_a_close_arrive_over_a_lossy_path() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let lossy = folder.join("lossy.c");
+    let flags = [lossy.to_str().expect("a path in UTF-8")];
+    if let Some(text) = build_and_run("close", &folder.join("close.c"), &flags) {
+        assert_eq!(text, "all messages arrived\n");
+    }
+}
+
 #[test]
 fn what_cannot_take_effect_is_refused() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/misuse.c");

@@ -40,6 +40,15 @@ class Socket:
     async def send_fin(self):
         await asyncio.to_thread(self.socket.send_fin)
 
+    async def close(self):
+        await asyncio.to_thread(self.socket.close)
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *_):
+        await self.close()
+
     def __aiter__(self):
         return self
 

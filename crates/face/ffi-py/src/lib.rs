@@ -24,6 +24,7 @@ use pyo3::types::PyBytes;
 use windfall_socket::{
     Bytes, CloseReason, Duration, Integrity, Message, MessageKind, Mode, Received, SapConfig,
     SapError, SapListener, SapOptions, SapSendError, SapSocket, SharedKey, Tolerance,
+    UnfinishedReason,
 };
 
 /// The exception that fits an error best.
@@ -36,18 +37,22 @@ fn raise(error: SapError) -> PyErr {
         },
         SapError::Name(source) if source.raw_os_error().is_none() => PyOSError::new_err(text),
         SapError::Name(source) => PyOSError::new_err((source.raw_os_error(), text)),
-        SapError::Send(SapSendError::Full) => PyBlockingIOError::new_err(text),
+        SapError::Send(SapSendError::Full) | SapError::WouldBlock => {
+            PyBlockingIOError::new_err(text)
+        }
         SapError::Send(SapSendError::NotOpen | SapSendError::Finished) => {
             PyConnectionError::new_err(text)
         }
         SapError::Send(_) | SapError::Address(_) => PyValueError::new_err(text),
-        SapError::TimedOut
-        | SapError::Unfinished { reason: None | Some(CloseReason::TimedOut), .. }
-        | SapError::Closed(CloseReason::NoAnswer | CloseReason::TimedOut) => {
-            PyTimeoutError::new_err(text)
-        }
-        SapError::Closed(CloseReason::Refused(_)) => PyConnectionRefusedError::new_err(text),
-        SapError::Closed(_) | SapError::Unfinished { .. } => PyConnectionError::new_err(text),
+        SapError::Closed(reason)
+        | SapError::Unfinished { reason: UnfinishedReason::Closed(reason), .. } => match reason {
+            CloseReason::NoAnswer | CloseReason::TimedOut => PyTimeoutError::new_err(text),
+            CloseReason::Refused(_) => PyConnectionRefusedError::new_err(text),
+            CloseReason::Unreachable | CloseReason::Closed | CloseReason::ClosedByPeer => {
+                PyConnectionError::new_err(text)
+            }
+        },
+        SapError::TimedOut | SapError::Unfinished { .. } => PyTimeoutError::new_err(text),
     }
 }
 
@@ -257,10 +262,7 @@ impl PySocket {
 
     /// As `recv`; raises BlockingIOError if nothing is there.
     fn try_recv(&self) -> PyResult<Option<PyMessage>> {
-        match self.socket.try_recv().map_err(raise)? {
-            Some(received) => Ok(received.map(PyMessage)),
-            None => Err(PyBlockingIOError::new_err("no message is there")),
-        }
+        Ok(self.socket.try_recv().map_err(raise)?.map(PyMessage))
     }
 
     /// Copies the next message into a writable buffer and gives its length; 0 at the end.
@@ -285,6 +287,29 @@ impl PySocket {
     /// something gets on. A program that ends without it takes along what has not gone out.
     fn send_fin(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.socket.finish_and_wait()).map_err(raise)
+    }
+
+    /// Closes the connection: waits as `send_fin` does, so that what was sent arrives.
+    ///
+    /// Without progress the connection is reset. When the timeout expires, delivery continues in
+    /// the background while the program runs. A socket that is dropped does not wait.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.socket.finish_or_abort()).map_err(raise)
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    /// Closes the connection at the end of a `with` block.
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        _kind: &Bound<'_, PyAny>,
+        _value: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        self.close(py)
     }
 
     /// The longest message that the path carries now.

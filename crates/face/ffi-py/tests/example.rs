@@ -19,8 +19,26 @@ fn library() -> Option<PathBuf> {
     Some(folder.join("libwindfall_sap.so")).filter(|library| library.exists())
 }
 
-/// Runs a program with the module in reach; gives what it printed, or nothing if it cannot be run.
+/// Compiles the lossy path of the C library's tests, to be preloaded; `None` without a compiler.
+fn lossy_path(folder: &Path) -> Option<PathBuf> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ffi-c/tests/lossy.c");
+    let library = folder.join("lossy.so");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-o"]).args([&library, &source]);
+    compiler.status().is_ok_and(|status| status.success()).then_some(library)
+}
+
+/// Runs a program that imports the module; returns its output, or `None` if it cannot be run here.
 fn run(name: &str, program: &str) -> Option<String> {
+    run_over(name, program, |_| Some(Vec::new()))
+}
+
+/// Runs a program with the environment that `variables` prepares in its folder.
+fn run_over(
+    name: &str,
+    program: &str,
+    variables: impl FnOnce(&Path) -> Option<Vec<(&'static str, PathBuf)>>,
+) -> Option<String> {
     let Some(library) = library() else {
         windfall_testkit::skip::announce("this build made no extension module");
         return None;
@@ -36,9 +54,14 @@ fn run(name: &str, program: &str) -> Option<String> {
     std::fs::copy(&library, folder.join("windfall_sap.abi3.so")).expect("it can be copied");
     let script = folder.join("program.py");
     std::fs::write(&script, program).expect("the folder can be written to");
+    let Some(variables) = variables(&folder) else {
+        windfall_testkit::skip::announce("there is no C compiler (cc)");
+        return None;
+    };
     let output = Command::new("python3")
         .arg(&script)
         .env("PYTHONPATH", &folder)
+        .envs(variables)
         .output()
         .expect("Python runs");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -52,6 +75,16 @@ fn the_python_example_runs() {
     let program = std::fs::read_to_string(path).expect("the example is there");
     if let Some(text) = run("example", &program) {
         assert_eq!(text, "done\n");
+    }
+}
+
+//= S0.19
+#[test]
+fn messages_sent_just_before_a_close_arrive_over_a_lossy_path() {
+    let program = include_str!("close.py");
+    let preload = |folder: &Path| Some(vec![("LD_PRELOAD", lossy_path(folder)?)]);
+    if let Some(text) = run_over("close", program, preload) {
+        assert_eq!(text, "all messages arrived\n");
     }
 }
 

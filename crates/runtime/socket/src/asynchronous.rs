@@ -139,7 +139,11 @@ impl SapSocket {
     /// # Errors
     /// As [`Socket::recv`].
     pub async fn recv(&self) -> Result<Option<Received>, SapError> {
-        wait(&self.readable, || self.socket.try_recv()).await
+        wait(&self.readable, || match self.socket.try_recv() {
+            Err(SapError::WouldBlock) => Ok(None),
+            result => result.map(Some),
+        })
+        .await
     }
 
     /// Says that nothing more will be sent, and waits until the other end knows.

@@ -22,22 +22,25 @@ pub enum SapError {
     /// The connection has ended.
     #[error(transparent)]
     Closed(#[from] CloseReason),
-    /// The time that the socket may wait is over.
+    /// The socket's timeout has expired.
     #[error("nothing came in time")]
     TimedOut,
-    /// The end of this direction was not confirmed.
+    /// No message is there, and the call does not wait.
+    #[error("no message is there")]
+    WouldBlock,
+    /// The peer has not acknowledged the end of this direction.
     #[error("{}", unfinished(.left, *.here, *.there, *.reason))]
     Unfinished {
-        /// What the other end may not have.
+        /// The messages that the peer may lack.
         left: Undelivered,
-        /// The end whose messages they are.
+        /// The address of this end.
         here: SocketAddr,
-        /// The end that should have them.
+        /// The address of the peer.
         there: SocketAddr,
-        /// Why the connection ended; `None` if the time was up, without anything getting on.
-        reason: Option<CloseReason>,
+        /// The reason for which the wait ended.
+        reason: UnfinishedReason,
     },
-    /// Nobody can be at this address.
+    /// The address cannot belong to a host.
     #[error("{0} is no address")]
     Address(String),
     /// The address of a name is not found.
@@ -45,15 +48,27 @@ pub enum SapError {
     Name(#[source] io::Error),
 }
 
+/// The reason for which a wait for the end of a direction was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnfinishedReason {
+    /// The connection has ended.
+    Closed(CloseReason),
+    /// There was no progress: nothing was acknowledged or sent for the first time.
+    Stalled,
+    /// The socket's timeout has expired.
+    TimedOut,
+}
+
 fn unfinished(
     left: &Undelivered,
     here: SocketAddr,
     there: SocketAddr,
-    reason: Option<CloseReason>,
+    reason: UnfinishedReason,
 ) -> String {
     let why = match reason {
-        Some(reason) => reason.to_string(),
-        None => "nothing more was acknowledged in time".to_owned(),
+        UnfinishedReason::Closed(reason) => reason.to_string(),
+        UnfinishedReason::Stalled => "nothing more was acknowledged in time".to_owned(),
+        UnfinishedReason::TimedOut => "the timeout of the socket has expired".to_owned(),
     };
     match left.messages {
         0 => format!("{there} has not confirmed the end of what {here} sent: {why}"),

@@ -39,7 +39,7 @@ mod udplite;
 
 pub use bytes::Bytes;
 pub use carrier::Carrier;
-pub use error::SapError;
+pub use error::{SapError, UnfinishedReason};
 pub use sap::{SapListener, SapOptions, SapSocket};
 pub use udplite::{
     ReceivedDatagram, UDPLITE_RECV_CSCOV, UDPLITE_SEND_CSCOV, UdpLiteDatagram, UdpLiteSocket,

@@ -13,7 +13,7 @@ use windfall_sap::{
 
 use crate::carrier::Carrier;
 use crate::driver::{Handle, State, Status};
-use crate::error::SapError;
+use crate::error::{SapError, UnfinishedReason};
 use crate::pool::LONG;
 use crate::udplite::UdpLiteSocket;
 
@@ -203,8 +203,15 @@ pub struct SapSocket {
 
 impl SapSocket {
     fn new(core: Handle, id: ConnectionId, peer: SocketAddr) -> Self {
-        let (mode, tolerance, timeout) = <(_, _, Mutex<Option<Duration>>)>::default();
-        Self { core, id, peer, mode, tolerance, timeout, inspector: Box::default() }
+        Self {
+            core,
+            id,
+            peer,
+            mode: Mutex::default(),
+            tolerance: Mutex::default(),
+            timeout: Mutex::default(),
+            inspector: Box::default(),
+        }
     }
 
     /// Connects with the standard profile.
@@ -290,10 +297,10 @@ impl SapSocket {
     /// # Errors
     /// If a message of `len` bytes is longer than the longest datagram.
     pub fn check_length(&self, len: usize) -> Result<(), SapError> {
-        match len > LONG {
-            true => Err(SapSendError::TooLong { len, most: self.max_message() }.into()),
-            false => Ok(()),
+        if len > LONG {
+            return Err(SapSendError::TooLong { len, most: self.max_message() }.into());
         }
+        Ok(())
     }
 
     /// The message of a copy of these bytes, as the socket's mode or its tolerance has it travel.
@@ -358,24 +365,23 @@ impl SapSocket {
         self.core.wait(self.deadline(), |state, now| self.next(state, now))?
     }
 
-    /// The next message, if one is there; the outer `None` says that none is.
+    /// Receives a message without waiting; `None` once the peer has finished and all is read.
     ///
     /// # Errors
-    /// As [`recv`](Self::recv).
-    pub fn try_recv(&self) -> Result<Option<Option<Received>>, SapError> {
+    /// As [`recv`](Self::recv), and [`SapError::WouldBlock`] if no message is there.
+    pub fn try_recv(&self) -> Result<Option<Received>, SapError> {
         let mut state = self.core.lock();
-        let found = self.next(&mut state, self.core.clock.now());
+        let next = self.next(&mut state, self.core.clock.now());
         self.core.flush(&mut state);
-        found.transpose()
+        next.unwrap_or(Err(SapError::WouldBlock))
     }
 
     fn next(&self, state: &mut State, now: Instant) -> Option<Result<Option<Received>, SapError>> {
         let received = self.inspected(state, now);
-        let (ready, settled) = {
-            let inspector = self.inspector();
-            (inspector.is_ready(), inspector.is_empty())
-        };
-        let more = ready || state.endpoint.is_readable(self.id);
+        let inspector = self.inspector();
+        let more = inspector.is_ready() || state.endpoint.is_readable(self.id);
+        let settled = inspector.is_empty();
+        drop(inspector);
         let status = state.connections.get_mut(&self.id)?;
         if !more && !status.finished && status.closed.is_none() {
             status.readable.lower();
@@ -462,28 +468,29 @@ impl SapSocket {
     }
 
     //= S0.19
-    /// Says that nothing more will be sent, and waits until the other end knows. However much waits
-    /// to go out, this gives up only when nothing has got on for the time that a close may take: no
-    /// message was acknowledged, and none went out for the first time. The socket's timeout does
-    /// not count.
+    /// Finishes this direction and waits until the peer has acknowledged everything.
+    ///
+    /// It waits as long as there is progress, that is while messages are acknowledged or sent for
+    /// the first time, and at most for the socket's timeout, if one is set.
     ///
     /// # Errors
-    /// [`SapError::Unfinished`] if the other end did not confirm it, with what it may not have.
+    /// [`SapError::Unfinished`] if the peer has not acknowledged the end, with what it may lack.
     pub fn finish_and_wait(&self) -> Result<(), SapError> {
         self.finish();
-        let began = self.core.clock.now();
-        let mut limit = began + SapConfig::standard().close_timeout;
+        let timeout = self.deadline();
+        let mut stalled = self.core.clock.now() + SapConfig::standard().close_timeout;
         let reason = loop {
-            let outcome = self.core.wait(Some(limit), |state, _| self.finished(state));
-            match outcome {
+            let until = timeout.map_or(stalled, |timeout| timeout.min(stalled));
+            match self.core.wait(Some(until), |state, _| self.finished(state)) {
                 Ok(Ok(())) => return Ok(()),
-                Ok(Err(reason)) => break Some(reason),
+                Ok(Err(reason)) => break UnfinishedReason::Closed(reason),
+                Err(SapError::TimedOut) if until < stalled => break UnfinishedReason::TimedOut,
                 Err(SapError::TimedOut) => {}
                 Err(error) => return Err(error),
             }
             match self.core.lock().endpoint.gives_up_at(self.id) {
-                Some(later) if later > limit => limit = later,
-                _ => break None,
+                Some(later) if later > stalled => stalled = later,
+                _ => break UnfinishedReason::Stalled,
             }
         };
         let left = self.core.lock().endpoint.undelivered(self.id);
@@ -503,8 +510,11 @@ impl SapSocket {
         }
     }
 
-    /// Ends the connection, after everything precise is acknowledged and everything else has left,
-    /// or when nothing gets on any more: the other end is told that then.
+    /// Closes the connection after the peer has acknowledged everything.
+    ///
+    /// It waits as [`finish_and_wait`](Self::finish_and_wait) does. Without progress the connection
+    /// is reset. When the socket's timeout expires, delivery continues in the background while the
+    /// program runs.
     ///
     /// # Errors
     /// As [`finish_and_wait`](Self::finish_and_wait).
@@ -512,15 +522,17 @@ impl SapSocket {
         self.finish_or_abort()
     }
 
-    /// As [`close`](Self::close), while others may still hold the socket.
+    /// Waits as [`close`](Self::close) does, while others may still hold the socket.
     ///
     /// # Errors
     /// As [`finish_and_wait`](Self::finish_and_wait).
     pub fn finish_or_abort(&self) -> Result<(), SapError> {
-        self.finish_and_wait().inspect_err(|_| {
-            let mut state = self.core.lock();
-            state.endpoint.abort(self.id, CloseReason::TimedOut);
-            self.core.flush(&mut state);
+        self.finish_and_wait().inspect_err(|error| {
+            if !matches!(error, SapError::Unfinished { reason: UnfinishedReason::TimedOut, .. }) {
+                let mut state = self.core.lock();
+                state.endpoint.abort(self.id, CloseReason::TimedOut);
+                self.core.flush(&mut state);
+            }
         })
     }
 

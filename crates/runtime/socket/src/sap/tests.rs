@@ -123,13 +123,14 @@ fn readiness_can_be_waited_for() {
         poll(&mut [PollFd::new(&ready, PollFlags::IN)], Some(&timeout)).expect("poll works")
     };
     assert_eq!(wait(20), 0);
+    assert!(matches!(there.try_recv(), Err(SapError::WouldBlock)));
     here.send(b"one").expect("sent");
     assert_eq!(wait(20_000), 1);
     assert!(there.try_recv().expect("open").is_some());
     assert_eq!(wait(20), 0, "all is read");
     here.finish();
     assert_eq!(wait(20_000), 1, "the end");
-    assert!(matches!(there.try_recv(), Ok(Some(None))));
+    assert!(matches!(there.try_recv(), Ok(None)));
 }
 
 #[test]
@@ -222,7 +223,9 @@ fn narrow_pair() -> (SapSocket, SapSocket) {
     let listener =
         SapOptions { config, ..SapOptions::default() }.listen("127.0.0.1:0").expect("free");
     let here = SapSocket::connect(listener.local_addr().expect("bound")).expect("it listens");
-    (here, listener.accept().expect("it connected").0)
+    let there = listener.accept().expect("it connected").0;
+    there.set_timeout(Some(Duration::from_secs(20)));
+    (here, there)
 }
 
 //= S0.19
@@ -272,6 +275,27 @@ fn a_close_that_gives_up_says_what_was_not_delivered_and_tells_the_other_end() {
     assert_eq!(ended, "the peer closed the connection");
     // The last acknowledgement may not have been sent yet.
     assert!(read + left >= 60 && left > 20, "{read} read, {left} left");
+}
+
+//= S0.19
+#[test]
+fn a_wait_for_the_end_is_bounded_by_the_timeout_and_delivery_continues() {
+    let (here, there) = narrow_pair();
+    for _ in 0..60 {
+        here.send(&[7; 1000]).expect("there is room");
+    }
+    here.set_timeout(Some(Duration::from_millis(100)));
+    let error = here.finish_and_wait().expect_err("the peer does not read");
+    let SapError::Unfinished { left, reason, .. } = &error else { panic!("{error}") };
+    assert_eq!(*reason, UnfinishedReason::TimedOut);
+    assert!(left.messages > 20, "{left:?}");
+    assert!(error.to_string().ends_with("the timeout of the socket has expired"), "{error}");
+    here.close().expect_err("the peer does not read");
+    let mut read = 0;
+    while there.recv().expect("in order").is_some() {
+        read += 1;
+    }
+    assert_eq!(read, 60);
 }
 
 #[test]
