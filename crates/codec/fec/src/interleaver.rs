@@ -4,7 +4,7 @@
 /// Interleaves the coded bits of one OFDM symbol (802.11-2020, 17.3.5.7).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolInterleaver {
-    /// Where each coded bit goes.
+    /// The position to which each coded bit moves.
     places: Vec<u16>,
 }
 
@@ -31,7 +31,7 @@ impl SymbolInterleaver {
 
     /// Interleaves whole symbols of bits, or of anything that stands for them.
     ///
-    /// What is left of a symbol at the end is passed over.
+    /// What is left of a symbol at the end is skipped.
     pub fn interleave<T: Copy + Default>(&self, coded: &[T], sent: &mut Vec<T>) {
         for symbol in coded.chunks_exact(self.len()) {
             let first = sent.len();
@@ -42,7 +42,7 @@ impl SymbolInterleaver {
         }
     }
 
-    /// Undoes [`interleave`](Self::interleave).
+    /// Reverses the effect of [`interleave`](Self::interleave).
     pub fn restore<T: Copy>(&self, received: &[T], coded: &mut Vec<T>) {
         for symbol in received.chunks_exact(self.len()) {
             coded.extend(self.places.iter().map(|&place| symbol[usize::from(place)]));

@@ -80,7 +80,7 @@ pub(crate) trait Lanes: Copy {
     fn times(self, factor: Self::Factor) -> Self;
     fn xor(self, other: Self) -> Self;
 
-    /// Lane 0.
+    /// Returns the value of lane 0.
     fn first(self) -> u8;
     /// All lanes one place further down: lane 0 goes, and that of `next` comes in at the top.
     fn shift(self, next: Self) -> Self;

@@ -14,7 +14,7 @@
 //! block.resize(data + 32, 0);
 //! code.encode(&mut block).unwrap();
 //!
-//! block[3] ^= 0x40; // bruised
+//! block[3] ^= 0x40; // damaged
 //! block[9] = 0;
 //! let corrected = code.decode(&mut block, &[]).unwrap();
 //! assert_eq!((corrected.errors, &block[..data]), (2, &b"still good to eat"[..]));

@@ -66,17 +66,17 @@ pub enum BlockError {
     /// The bytes do not divide into blocks of the stated length.
     #[error("{bytes} bytes are no whole number of blocks of {block} bytes")]
     Remainder {
-        /// Bytes given.
+        /// The number of bytes given.
         bytes: usize,
         /// Bytes in a block.
         block: usize,
     },
 }
 
-/// What was put right in a block.
+/// The corrections made in a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Corrected {
-    /// Wrong symbols at places that nobody had named.
+    /// The wrong symbols at places that were not given as erasures.
     pub errors: usize,
     /// Symbols filled in at the places named as erased, wrong ones or not.
     pub erasures: usize,
@@ -186,7 +186,7 @@ impl ReedSolomon {
         self.locating.correct(&self.field, self.instructions, &remainder, block, erasures)
     }
 
-    /// Corrects many blocks of `length` bytes in place; says of each what became of it.
+    /// Corrects many blocks of `length` bytes in place; returns the outcome of each.
     ///
     /// # Errors
     /// If a block of this length is none of this code, or the bytes are no whole number of blocks.

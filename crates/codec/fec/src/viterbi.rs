@@ -2,12 +2,12 @@
 
 use crate::convolutional::ConvolutionalCode;
 
-/// After so many steps the path metrics are brought back to the middle of their range.
+/// The steps after which the path metrics are brought back to the middle of their range.
 const NORMALISE: usize = 32;
 
 /// A decoder for codes of 2^memory = `STATES` states; keeps its memory from call to call.
 ///
-/// Soft values run from −127, surely a 0, to 127, surely a 1; 0 says nothing. Between
+/// Soft values run from −127, surely a 0, to 127, surely a 1; 0 is an erasure. Between
 /// normalisations metrics grow by at most 32 · 254, and no state falls further behind the best than
 /// the memory times 254: an `i16` holds both.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ impl<const STATES: usize> Viterbi<STATES> {
     /// Decodes one bit for each two soft values; the encoder began with zeros in its register.
     ///
     /// `ended` says that it also ended so, as after a tail of zeros; otherwise the best end is
-    /// taken. The tail bits are among the result. An odd soft value at the end is passed over.
+    /// taken. The tail bits are among the result. An odd soft value at the end is ignored.
     pub fn decode(&mut self, soft: &[i8], ended: bool, bits: &mut Vec<u8>) {
         let steps = soft.as_chunks::<2>().0;
         self.choices.clear();

@@ -9,10 +9,10 @@ pub mod processor;
 use windfall_base::Duration;
 use windfall_mac::dcf::radio::{Airtime, State};
 
-/// What a card draws, in amperes at its voltage.
+/// The currents of a card, in amperes at its voltage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Card {
-    /// Volts.
+    /// The supply voltage, in volts.
     pub volts: f64,
     /// While it sends.
     pub transmit: f64,
@@ -51,7 +51,7 @@ impl Card {
         doze: 0.033,
     };
 
-    /// What it draws in `state`, in watts.
+    /// Returns the power drawn in `state`, in watts.
     #[must_use]
     pub fn watts(&self, state: State) -> f64 {
         let amperes = match state {
@@ -64,14 +64,14 @@ impl Card {
         self.volts * amperes
     }
 
-    /// What a station's radio has cost, in joules: the sum of I·V·t over its states.
+    /// Returns the energy of a station's radio, in joules: the sum of I·V·t over its states.
     #[must_use]
     pub fn joules(&self, airtime: &Airtime) -> f64 {
         let of = |state| self.watts(state) * airtime.of(state).as_secs_f64();
         State::ALL.into_iter().map(of).sum()
     }
 
-    /// What it has cost beyond listening all the time, in joules.
+    /// Returns the energy beyond that of listening all the time, in joules.
     #[must_use]
     pub fn joules_beyond_listening(&self, airtime: &Airtime) -> f64 {
         self.joules(airtime) - self.watts(State::Listen) * airtime.total().as_secs_f64()
@@ -84,7 +84,7 @@ pub fn joules_per_byte(joules: f64, delivered_bytes: u64) -> Option<f64> {
     (delivered_bytes > 0).then(|| joules / delivered_bytes as f64)
 }
 
-/// How long a battery of `joules` lasts at the average power of a run; `None` if nothing was drawn.
+/// Returns the life of a battery of `joules` at the mean power of a run; `None` if none was drawn.
 #[must_use]
 pub fn lifetime(joules: f64, spent: f64, span: Duration) -> Option<Duration> {
     let watts = spent / span.as_secs_f64();

@@ -6,7 +6,7 @@
 
 use windfall_tcp::Operations;
 
-/// What each step costs.
+/// The costs of the processing steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Processor {
     /// An interrupt: two changes of context.
@@ -42,12 +42,12 @@ impl Processor {
     };
 }
 
-/// How the operating system goes about interrupts and copies.
+/// The way in which the operating system handles interrupts and copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct System {
     /// Packets that the card gathers before it interrupts; 1 interrupts for each.
     pub packets_per_interrupt: u32,
-    /// Whether the card interrupts for packets sent, too.
+    /// Set if the card interrupts for packets sent, too.
     pub interrupts_for_sent: bool,
     /// Data stay where the card has put them, so that no copy into the application is needed.
     pub single_copy: bool,
@@ -67,23 +67,23 @@ impl Default for System {
     }
 }
 
-/// What the steps of a connection cost, by what they were.
+/// The costs of a connection by kind of step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// Interrupts.
+    /// The cost of interrupts.
     pub interrupts: f64,
     /// Bytes between card and memory.
     pub device: f64,
     /// Bytes between kernel and application.
     pub copies: f64,
-    /// Checksums.
+    /// The cost of checksums.
     pub checksums: f64,
     /// Lookups, checks and headers.
     pub processing: f64,
 }
 
 impl Cost {
-    /// All together.
+    /// Returns the sum of all steps.
     #[must_use]
     pub fn total(&self) -> f64 {
         self.interrupts + self.device + self.copies + self.checksums + self.processing
@@ -91,7 +91,7 @@ impl Cost {
 }
 
 impl Processor {
-    /// What the steps cost under a system.
+    /// Computes the cost of the steps under a system.
     ///
     /// Every byte of a segment is summed once on its way in or out, so the bytes summed are those
     /// moved.

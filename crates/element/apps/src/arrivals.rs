@@ -4,7 +4,7 @@
 const WINDOW: u64 = 1024;
 const WORDS: usize = (WINDOW / 64) as usize;
 
-/// What an arrival is.
+/// The classification of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// The next one, or one further ahead.
@@ -32,13 +32,13 @@ impl Arrivals {
         self.next
     }
 
-    /// How many different ones arrived.
+    /// Returns the number of different ones that arrived.
     #[must_use]
     pub const fn distinct(&self) -> u64 {
         self.distinct
     }
 
-    /// How many below the highest one have not arrived.
+    /// Returns the number of those below the highest one that have not arrived.
     #[must_use]
     pub const fn missing(&self) -> u64 {
         self.next - self.distinct

@@ -12,17 +12,17 @@ use windfall_base::{
 use crate::pattern::Pattern;
 use crate::sender::{SOCKET, unspecified};
 
-/// The stream is made of numbered blocks of so many bytes.
+/// The bytes of each of the numbered blocks of which the stream is made.
 const BLOCK: usize = 1024;
 /// Blocks that are handed to the host at once.
 const BLOCKS: u64 = 64;
 
-/// What a bulk sender does.
+/// The configuration of a bulk sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BulkConfig {
     /// Whom it sends to.
     pub to: SocketAddr,
-    /// How many bytes; no end if `None`.
+    /// The number of bytes; endless if `None`.
     pub bytes: Option<u64>,
     /// When it begins.
     pub start: Instant,
@@ -42,7 +42,7 @@ pub struct Bulk {
     error: Option<SocketError>,
 }
 
-/// What the sender does next.
+/// The next step of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Open,
@@ -145,7 +145,7 @@ impl App for Bulk {
     }
 }
 
-/// Where a bulk receiver listens.
+/// The address at which a bulk receiver listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BulkSinkConfig {
     /// The address; an unspecified one takes what goes to any of the host's.
@@ -195,7 +195,7 @@ impl BulkSink {
         }
     }
 
-    /// Where it listens.
+    /// Returns the address at which it listens.
     #[must_use]
     pub const fn config(&self) -> &BulkSinkConfig {
         &self.config

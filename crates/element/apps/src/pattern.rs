@@ -18,7 +18,7 @@ const TRIED: u64 = 256;
 /// Bytes that are compared with each of them at first.
 const BEGINNING: usize = 128;
 
-/// What differs between a datagram as sent and as received.
+/// The differences between a datagram as sent and as received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wrong {
     /// Bits that differ.
@@ -63,7 +63,7 @@ impl Pattern {
         }
     }
 
-    /// What is wrong in `data`, received as datagram `number`.
+    /// Compares `data`, received as datagram `number`, with what was sent.
     #[must_use]
     pub fn check(&self, number: u64, data: &[u8]) -> Wrong {
         let mut wrong = Wrong::default();
@@ -120,7 +120,7 @@ impl Pattern {
     }
 }
 
-/// Where in the random bytes a datagram begins: far apart for numbers near each other.
+/// Returns the place in the random bytes at which a datagram begins: far apart for close numbers.
 fn start(number: u64) -> usize {
     (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize
 }

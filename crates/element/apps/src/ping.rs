@@ -12,10 +12,10 @@ use crate::pattern::{Pattern, Wrong};
 use crate::sender::{SOCKET, unspecified};
 use crate::spread::Spread;
 
-/// How long a reply is waited for; what comes later counts as lost.
+/// The time for which a reply is awaited; a later one counts as lost.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a ping does.
+/// The configuration of a ping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingConfig {
     /// Whom to ask.
@@ -24,7 +24,7 @@ pub struct PingConfig {
     pub size: usize,
     /// Time between two requests; zero counts as a nanosecond.
     pub interval: Duration,
-    /// How many; no end if `None`.
+    /// The number of requests; endless if `None`.
     pub count: Option<u64>,
     /// When the first one goes.
     pub start: Instant,

@@ -12,20 +12,20 @@ use crate::spacing::{Pace, Schedule, Spacing};
 /// The only socket of each application here.
 pub(crate) const SOCKET: SocketId = SocketId(0);
 
-/// What a sender does.
+/// The configuration of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SenderConfig {
-    /// Whereto.
+    /// The destination of the datagrams.
     pub to: SocketAddr,
     /// By which transport.
     pub transport: Transport,
     /// Bytes of data in each datagram.
     pub size: usize,
-    /// How fast.
+    /// The pace of the datagrams.
     pub pace: Pace,
-    /// How many; no end if `None`.
+    /// The number of datagrams; endless if `None`.
     pub count: Option<u64>,
-    /// How they follow each other around that pace.
+    /// The distribution of the intervals around that pace.
     pub spacing: Spacing,
     /// When the first one goes.
     pub start: Instant,

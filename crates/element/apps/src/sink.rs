@@ -11,10 +11,10 @@ use crate::pattern::{Pattern, Wrong};
 use crate::sender::SOCKET;
 use crate::spread::Spread;
 
-/// What a sink does.
+/// The configuration of a sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SinkConfig {
-    /// Where it listens; an unspecified address takes what goes to any of the host's.
+    /// The address at which it listens; an unspecified one stands for all of the host's.
     pub local: SocketAddr,
     /// By which transport.
     pub transport: Transport,

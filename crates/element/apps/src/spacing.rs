@@ -2,28 +2,28 @@
 
 use windfall_base::{Duration, Instant, Rate, Seed, Stream};
 
-/// How fast datagrams follow each other.
+/// The pace at which datagrams follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// One every so often; a time of zero counts as a nanosecond.
     Every(Duration),
-    /// So that the data, without any header, make up this rate.
+    /// The data, without any header, make up this rate.
     Rate(Rate),
 }
 
-/// How datagrams follow each other around their pace.
+/// The distribution of the intervals between datagrams around their pace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spacing {
-    /// Evenly.
+    /// Equal intervals between datagrams.
     #[default]
     Even,
     /// As a Poisson process: the times between them are exponential, and the pace is their mean.
     Poisson,
     /// Evenly for a while, then none for a while; both times are exponential with these means.
     OnOff {
-        /// How long it sends.
+        /// The mean duration of sending.
         on: Duration,
-        /// How long it does not.
+        /// The mean duration of a pause.
         off: Duration,
     },
 }
@@ -33,7 +33,7 @@ pub enum Spacing {
 pub(crate) struct Schedule {
     pub(crate) next: Instant,
     step: Duration,
-    /// What the step leaves out, as a fraction of a nanosecond: `part` of `whole`.
+    /// The remainder of the step, as a fraction of a nanosecond: `part` of `whole`.
     part: u64,
     whole: u64,
     sum: u64,

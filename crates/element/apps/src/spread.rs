@@ -24,7 +24,7 @@ impl Spread {
         self.most = self.most.max(value);
     }
 
-    /// How many values there were.
+    /// Returns the number of values.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count

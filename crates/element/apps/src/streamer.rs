@@ -7,12 +7,12 @@
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-/// What both ends must know, sent precisely before the stream.
+/// The parameters that both ends share, sent precisely before the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The counter of the first datagram.
     pub seed: u32,
-    /// How many datagrams.
+    /// The number of datagrams.
     pub count: u32,
     /// The length of each, in bytes.
     pub size: u32,
@@ -76,7 +76,7 @@ const fn hash(mut word: u32) -> u32 {
 /// Bytes that it takes to keep the number of a datagram that arrived.
 const ENTRY: usize = 32;
 
-/// What arrived of a stream, compared with what was sent.
+/// The arrivals of a stream, compared with what was sent.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     plan: Plan,
@@ -93,11 +93,11 @@ pub struct Comparison {
 /// The figures of a stream (S0.32, S0.36, S0.58).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Datagrams sent.
+    /// The datagrams that were sent.
     pub sent: u64,
     /// Datagrams that arrived, each counted once.
     pub arrived: u64,
-    /// Those of them with wrong bits.
+    /// Those of them with bit errors.
     pub damaged: u64,
     /// Datagrams that never arrived.
     pub lost: u64,
@@ -107,11 +107,11 @@ pub struct Figures {
     pub repeated: u64,
     /// Datagrams that are of no stream like this.
     pub foreign: u64,
-    /// Wrong bits.
+    /// The number of bit errors.
     pub wrong_bits: u64,
-    /// Wrong bits as a share of all that arrived.
+    /// Bit errors as a share of all bits that arrived.
     pub bit_error_rate: f64,
-    /// Wrong bits as a share of those in damaged datagrams (S0.35).
+    /// Bit errors as a share of the bits of damaged datagrams (S0.35).
     pub bit_error_rate_damaged: f64,
     /// Right bits as a share of all that arrived (S0.36).
     pub correct_bits: f64,

@@ -97,7 +97,7 @@ pub fn mean_speed(points: &[Point], seconds: f64) -> f64 {
     length / (seconds * points.len().saturating_sub(1).max(1) as f64)
 }
 
-/// What a receiver makes of the positions that arrive.
+/// The statistics of the positions that arrive.
 #[derive(Clone, Debug)]
 pub struct Tracker {
     seconds: f64,

@@ -59,7 +59,7 @@ fn channel(random: &mut Stream) -> Gains {
     powers.map(|power| power / mean)
 }
 
-/// The mean ratio, in decibels, at which half of the frames have a wrong bit.
+/// The mean ratio, in decibels, at which half of the frames have a bit error.
 fn half(rate: PhyRate, gains: &Gains, seed: Seed) -> f64 {
     let mut source = Source::new(rate);
     let mut random = Stream::new(seed, "noise");

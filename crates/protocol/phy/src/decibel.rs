@@ -1,6 +1,6 @@
 //! Ratios and powers, in decibels and as they are.
 
-/// The ratio of so many decibels.
+/// Converts decibels to a ratio.
 #[must_use]
 pub fn ratio(decibels: f64) -> f64 {
     libm::exp10(decibels / 10.0)

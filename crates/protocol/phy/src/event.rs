@@ -1,8 +1,8 @@
-//! Error events: how wrong bits cluster, measured on the chains and drawn again.
+//! Error events: the clusters of bit errors, measured on the chains and drawn again.
 //!
 //! A decoder that errs errs in a burst, and between bursts all is well. So a stretch of bits is
 //! described by the gaps between *events* and by what events look like inside. An event begins and
-//! ends with a wrong bit and ends where [`guard`] right words follow.
+//! ends with a bit error and ends where [`guard`] right words follow.
 //!
 //! Where a receiver decides on several bits at once, on a code [`word`], errors keep to the words:
 //! gaps are counted in words, and an event keeps its place within its first word.
@@ -51,7 +51,7 @@ pub const fn guard(rate: PhyRate) -> u32 {
 /// The longest event in bits; what is longer counts as several.
 pub const LONGEST: u32 = 512;
 
-/// Cuts ascending places of wrong bits into events, the slices of each: between two lie more than
+/// Cuts ascending places of bit errors into events, the slices of each: between two lie more than
 /// `guard` words of `word` bits, counted from the first bit on.
 pub fn events(places: &[u64], word: u32, guard: u32) -> impl Iterator<Item = &[u64]> {
     let mut rest = places;

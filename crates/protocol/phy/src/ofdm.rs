@@ -72,7 +72,7 @@ impl Chain {
         self.bits_per_symbol
     }
 
-    /// Its constellation.
+    /// Returns the constellation of the rate.
     #[must_use]
     pub const fn constellation(&self) -> Constellation {
         self.constellation

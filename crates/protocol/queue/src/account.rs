@@ -3,12 +3,12 @@
 use crate::scheduler::Service;
 use crate::share::{Demand, Region};
 
-/// What a flow has had so far.
+/// The effort and the outcome of a flow so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Account {
     /// All effort and outcome since the flow began.
     pub total: Service,
-    /// How far its outcome lies behind what its effort should have brought, in outcome.
+    /// The lag of its outcome behind what its effort should have brought, in outcome.
     pub lag: f64,
     /// Means over about the last fifty attempts.
     recent: Service,
@@ -32,7 +32,7 @@ impl Account {
     }
 
     /// The recent error rate, 0..=1: the share of the effort of about the last fifty attempts that
-    /// came to nothing. It is learned from attempts alone.
+    /// failed. It is learned from attempts alone.
     #[must_use]
     pub fn error_rate(&self) -> f64 {
         let Service { effort, outcome } = self.recent;

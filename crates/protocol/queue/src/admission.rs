@@ -165,14 +165,14 @@ impl Admission {
         self.worst
     }
 
-    /// Whether more is promised than the link can keep at worst.
+    /// Tells whether more is promised than the link can keep at worst.
     #[must_use]
     pub fn is_overcommitted(&self) -> bool {
         is_overcommitted(1.0 - self.available + self.worst)
     }
 }
 
-/// Whether these fractions of a link sum up to more than all of it.
+/// Tells whether these fractions of a link sum up to more than all of it.
 #[must_use]
 pub fn is_overcommitted(sum: f64) -> bool {
     // A sum that is exactly the link must not count as more for the rounding of its parts.

@@ -17,7 +17,7 @@ pub struct Deficit {
     flows: Vec<Flow>,
     /// Flows with packets; the front has the turn.
     round: VecDeque<usize>,
-    /// What a flow of weight 1 may spend in a round.
+    /// The effort that a flow of weight 1 may spend in a round.
     quantum: f64,
     unit: f64,
 }
@@ -25,7 +25,7 @@ pub struct Deficit {
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     weight: f64,
-    /// What it may spend; negative if it owes.
+    /// The effort that it may spend; negative if it owes.
     credit: f64,
 }
 
@@ -81,7 +81,7 @@ impl Scheduler for Deficit {
         let state = &mut self.flows[flow];
         state.credit -= service.effort;
         // Attempts that cost more than was thought of make the rounds longer, or whoever owes much
-        // would be passed over many times.
+        // would be skipped many times.
         if service.effort > self.quantum * state.weight {
             self.quantum = service.effort / state.weight;
         }

@@ -50,7 +50,7 @@ pub enum Discipline {
 }
 
 impl Discipline {
-    /// Every discipline.
+    /// All disciplines, in the order of the documents.
     pub const ALL: [Self; 7] = [
         Self::Fifo,
         Self::Wrr,

@@ -25,11 +25,11 @@ use crate::backlog::Backlog;
 use crate::levels::Levels;
 use crate::scheduler::{FlowConfig, FlowError, Scheduler, Service};
 
-/// How long the scheduler remembers.
+/// The memory of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
     /// The greatest lag in outcome that is still made good, in effort for each unit of weight;
-    /// infinite for the paper's own. What errors cost beyond it is forgiven, so that nobody pays
+    /// infinite for the paper's own. What errors cost beyond it is forgiven, so that no flow pays
     /// for longer than this divided by P − 1 after they have ended.
     pub lag: f64,
     /// Effort that a flow may spend at once beyond its limit because it did not spend it before, in
@@ -57,14 +57,14 @@ pub struct Elf {
     elapsed: f64,
     /// The level up to which best-effort flows have been served.
     served: f64,
-    /// The flow whose present turn is a gift of time that nobody else wanted.
+    /// The flow whose present turn uses time that no other flow wanted.
     gift: Option<usize>,
     memory: Memory,
-    /// Whether every power factor counts as 1.
+    /// Set if every power factor counts as 1.
     is_powerless: bool,
-    /// What an attempt typically costs.
+    /// The typical effort of an attempt.
     unit: f64,
-    /// What an attempt has cost at most.
+    /// The largest effort of an attempt so far.
     costliest: f64,
     ticks_per_level: f64,
 }
@@ -112,7 +112,7 @@ impl Elf {
         }
     }
 
-    /// The same for fair queueing: nobody gets extra effort for errors.
+    /// The same for fair queueing: no flow gets extra effort for errors.
     #[must_use]
     pub fn without_power(unit: f64) -> Self {
         Self { is_powerless: true, ..Self::new(Memory::default(), unit) }

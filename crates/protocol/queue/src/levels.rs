@@ -11,10 +11,10 @@
 const DIGIT: u32 = 6;
 const BUCKETS: usize = 1 << DIGIT;
 const DIGITS: usize = u64::BITS.div_ceil(DIGIT) as usize;
-/// No flow.
+/// Stands for no flow.
 const NONE: u32 = u32::MAX;
 
-/// Where a flow stands: its level, its neighbours in a bucket, and the bucket.
+/// The position of a flow: its level, its neighbours in a bucket, and the bucket.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     level: u64,

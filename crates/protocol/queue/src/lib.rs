@@ -28,10 +28,10 @@ use std::collections::VecDeque;
 
 use windfall_base::{Frame, Instant};
 
-/// How much a queue holds. A packet that would exceed either limit is refused.
+/// The capacity of a queue. A packet that would exceed either limit is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Packets.
+    /// The largest number of packets.
     pub packets: usize,
     /// Bytes of the packets, without link headers.
     pub bytes: usize,
@@ -59,7 +59,7 @@ pub struct DropTail {
 pub struct Waiting {
     /// When it joined.
     pub since: Instant,
-    /// The packet.
+    /// The packet that waits.
     pub frame: Frame,
 }
 
@@ -97,13 +97,13 @@ impl DropTail {
         Some(waiting)
     }
 
-    /// Packets waiting.
+    /// Returns the number of packets that wait.
     #[must_use]
     pub fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Whether no packet waits.
+    /// Returns `true` if no packet waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()

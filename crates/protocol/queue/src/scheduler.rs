@@ -9,7 +9,7 @@ pub struct FlowConfig {
     pub weight: f64,
     /// Its power factor, 1 or more; infinite for pure outcome fairness.
     pub power_factor: f64,
-    /// Whether the weight is a reservation.
+    /// Set if the weight is a reservation.
     pub reserved: bool,
 }
 
@@ -41,17 +41,17 @@ impl FlowConfig {
     }
 }
 
-/// What one turn of a flow cost and brought, in the scheduler's unit.
+/// The effort and the outcome of one turn of a flow, in the scheduler's unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Service {
     /// Link time spent, whether or not anything came of it.
     pub effort: f64,
-    /// What was delivered: the effort that it would have taken on a link without errors.
+    /// The effort that the delivered packets would have taken on a link without errors.
     pub outcome: f64,
 }
 
 impl Service {
-    /// What both sum up to.
+    /// Returns the sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self { effort: self.effort + other.effort, outcome: self.outcome + other.outcome }
@@ -86,7 +86,7 @@ pub trait Scheduler: fmt::Debug + Send {
     /// reservations goes on.
     fn pass(&mut self, _effort: f64) {}
 
-    /// How far a flow's outcome lies behind what its effort should have brought, in outcome.
+    /// Returns the lag of a flow's outcome behind what its effort should have brought, in outcome.
     fn lag(&self, _flow: usize) -> f64 {
         0.0
     }

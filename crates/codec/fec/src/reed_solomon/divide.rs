@@ -207,7 +207,7 @@ fn divide<L: Lanes, const S: usize, const N: usize>(
     }
 }
 
-/// What each value at each place of a step leaves behind when it is divided away.
+/// Computes the remainder that each value at each place of a step leaves.
 fn rows<const S: usize>(field: &Field, generator: &[u8]) -> Box<Rows<S>> {
     let parity = generator.len();
     let mut rows = vec![[[0; LANES]; S]; STEP * 256];

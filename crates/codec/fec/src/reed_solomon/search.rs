@@ -17,7 +17,7 @@ pub(super) struct Search {
     /// The product of the syndromes with the locator of the erasures, without the terms that are
     /// below their number, and from `locator` on that locator.
     pub(super) row: [u8; ROW],
-    /// Where the locator begins: beyond all that the product can come to reach.
+    /// The place at which the locator begins: beyond all that the product can reach.
     pub(super) locator: usize,
     /// The degree of the locator: the number of erasures.
     pub(super) erased: usize,
@@ -25,7 +25,7 @@ pub(super) struct Search {
     pub(super) terms: usize,
 }
 
-/// What the search found.
+/// The result of the search.
 pub(super) struct Found<'a> {
     /// The locator of errors and erasures, up to a factor, without the zeros above it.
     pub(super) locator: &'a [u8],
@@ -97,7 +97,7 @@ impl Search {
     }
 }
 
-/// How many zeros the row begins with.
+/// Counts the zeros with which the row begins.
 #[inline(always)]
 fn leading_zeros<L: Lanes>(row: &[L]) -> usize {
     let mut count = 0;

@@ -37,7 +37,7 @@ impl Libfec {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        // Twenty blocks fit into the pipe, so nobody waits for the other.
+        // Twenty blocks fit into the pipe, so neither process waits for the other.
         child.stdin.take().unwrap().write_all(&blocks.bytes).unwrap();
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{action} {parameters:?} {parity}: {:?}", output.status);
@@ -70,7 +70,7 @@ impl Blocks {
         Self { data, length, bytes: bytes.take(BLOCKS * length).collect() }
     }
 
-    /// Spoils `count + i % 3` symbols of each block `i`.
+    /// Damages `count + i % 3` symbols of each block `i`.
     fn spoil(&mut self, count: usize) {
         for (i, block) in self.bytes.chunks_mut(self.length).enumerate() {
             for error in 0..(count + i % 3).min(self.length) {

@@ -10,7 +10,7 @@ use crate::noise::normal;
 pub struct Words {
     /// Bits besides the two that turn the whole word.
     choosing: usize,
-    /// What the phases 2, 3 and 4 can be, by the bits that choose them, in quarter turns.
+    /// The values of the phases 2, 3 and 4, by the bits that choose them, in quarter turns.
     phases: [&'static [u8]; 3],
     /// The words not turned, by the bits that choose them, in quarter turns.
     words: Vec<[u8; 8]>,

@@ -8,7 +8,7 @@ fn random(count: usize) -> Vec<u8> {
     (0..count).map(|_| (stream.bits() & 1) as u8).collect()
 }
 
-/// The places of wrong bits among `count`.
+/// The places of bit errors among `count`.
 fn errors(rate: PhyRate, snr: f64, count: usize) -> Vec<usize> {
     let mut chain = Chain::new(rate).expect("a rate of 802.11b");
     let bits = random(count);

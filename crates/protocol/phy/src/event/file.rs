@@ -3,7 +3,7 @@
 //! `WFEV`, a version, then for each of the twelve rates: the lowest ratio and the step in decibels
 //! (`f32`), the number of points (`u16`); for each point: the mean gap in words, the share and the
 //! relative mean of short gaps (`f32`), the number of events (`u16`); for each event: the number of
-//! its wrong bits (`u16`), the place of the first within its word, and the distances between them
+//! its bit errors (`u16`), the place of the first within its word, and the distances between them
 //! (one byte each, all below 256).
 
 use std::io::{Read, Write};

@@ -83,7 +83,7 @@ pub(super) fn exponential(stream: &mut Stream) -> f64 {
     Exp1.sample(stream)
 }
 
-/// What turns an exponential deviate of mean 1 into a geometric one of a mean: words for each unit.
+/// The factor from an exponential deviate of mean 1 to a geometric one of a mean, in words.
 #[inline]
 pub(super) fn scale(mean: f64) -> f64 {
     if mean > 1e3 { mean + 0.5 } else { 1.0 / (1.0 / mean.max(1e-3)).ln_1p() }

@@ -8,12 +8,12 @@ use super::table::{Point, RateTable, Tables};
 use super::{events, guard, word};
 use crate::{decibel, dsss, ofdm};
 
-/// How long to measure at one ratio: until so many events or so many bits have passed.
+/// The end of a measurement at one ratio: a number of events or of bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Enough events.
+    /// The number of events that is enough.
     pub events: usize,
-    /// Enough bits.
+    /// The number of bits that is enough.
     pub bits: u64,
     /// Events whose insides are kept.
     pub patterns: usize,
@@ -22,9 +22,9 @@ pub struct Effort {
 /// The chain of any rate.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// Of 802.11a/g.
+    /// The chain of 802.11a/g.
     Ofdm(Box<ofdm::Chain>),
-    /// Of 802.11b.
+    /// The chain of 802.11b.
     Dsss(dsss::Chain),
 }
 
@@ -84,7 +84,7 @@ impl Source {
     }
 }
 
-/// Describes the errors of `rate` at a ratio of so many decibels.
+/// Describes the errors of `rate` at a ratio in decibels.
 #[must_use]
 pub fn measure(rate: PhyRate, decibels: f64, seed: Seed, effort: Effort) -> Point {
     let mut source = Source::new(rate);
@@ -144,7 +144,7 @@ const fn lowest(rate: PhyRate) -> f64 {
 
 /// The distance of neighbouring ratios in a table, in decibels.
 const STEP: f64 = 0.5;
-/// Tables end where events are rarer than one in so many bits.
+/// Tables end where events are rarer than one in this number of bits.
 const RARE: f32 = 4e5;
 
 /// Measures every rate at every ratio that matters; `progress` hears of each point.

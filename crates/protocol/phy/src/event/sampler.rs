@@ -10,7 +10,7 @@ use super::{guard, word};
 /// Places of a table that are remembered; a power of two.
 const REMEMBERED: usize = 64;
 
-/// Draws the wrong bits of frames at one rate.
+/// Draws the bit errors of frames at one rate.
 #[derive(Clone, Debug)]
 pub struct Sampler<'a> {
     table: &'a RateTable,
@@ -29,7 +29,7 @@ impl<'a> Sampler<'a> {
         Self { table, word: word(rate), guard: guard(rate), known }
     }
 
-    /// What the table says of a ratio.
+    /// Looks up a ratio in the table.
     fn at(&mut self, sinr: f64) -> Place<'a> {
         let hash = sinr.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let known = &mut self.known[hash as usize % REMEMBERED];
@@ -64,7 +64,7 @@ impl<'a> Sampler<'a> {
         high
     }
 
-    /// Calls `hit` with each wrong bit of consecutive stretches, ascending, until it returns false.
+    /// Calls `hit` with each bit error of consecutive stretches, ascending, until it returns false.
     ///
     /// A stretch is the number of its bits and its ratio of powers, not in decibels. The first
     /// begins with a code word; a word that lies in two stretches belongs to the first of them.
@@ -80,7 +80,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// As [`strike`](Self::strike), event by event: `hit` gets the first bit of the word in which
-    /// each begins, and how far behind it its wrong bits lie.
+    /// each begins, and how far behind it its bit errors lie.
     pub fn strike_events(
         &mut self,
         stretches: impl IntoIterator<Item = (u32, f64)>,

@@ -10,14 +10,14 @@ use crate::decibel;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     law: GapLaw,
-    /// Offsets of wrong bits from the word in which their event begins, event after event.
+    /// Offsets of bit errors from the word in which their event begins, event after event.
     offsets: Vec<u16>,
-    /// Where each event's offsets end.
+    /// The ends of each event's offsets.
     ends: Vec<u32>,
 }
 
 impl Point {
-    /// A description from a law, the bits of a word, and the places of wrong bits of each event,
+    /// A description from a law, the bits of a word, and the places of bit errors of each event,
     /// counted from the beginning of a word.
     #[must_use]
     pub fn new(law: GapLaw, word: u32, events: &[&[u64]]) -> Self {
@@ -40,7 +40,7 @@ impl Point {
         self.law
     }
 
-    /// The events as offsets of wrong bits from the beginning of the word that holds the first.
+    /// The events as offsets of bit errors from the beginning of the word that holds the first.
     pub fn events(&self) -> impl Iterator<Item = &[u16]> {
         (0..self.ends.len()).map(|i| self.event(i))
     }
@@ -74,7 +74,7 @@ pub struct RateTable {
 pub(super) struct Place<'a> {
     lower: &'a Point,
     upper: &'a Point,
-    /// How far it is from the lower to the upper, 0..=1.
+    /// The distance from the lower towards the upper, 0..=1.
     share: f64,
     pub(super) law: GapLaw,
 }

@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 use windfall_base::{Seed, Stream};
 
-/// What frames look like that a chain or a table has made.
+/// The statistics of frames that a chain or a table has made.
 #[derive(Debug, Default)]
 struct Looks {
     frames: f64,
@@ -58,7 +58,7 @@ impl Looks {
 }
 
 impl Looks {
-    /// The share of wrong bits inside bursts.
+    /// The share of bit errors inside bursts.
     fn density(&self) -> f64 {
         self.wrong / self.lengths.iter().sum::<u64>() as f64
     }
@@ -193,7 +193,7 @@ fn the_same_seed_measures_the_same() {
     assert!((ratio - 1.0).abs() < 0.25, "{ratio}");
 }
 
-/// The ratio in decibels at which a tenth of the frames of 1000 bytes has a wrong bit.
+/// The ratio in decibels at which a tenth of the frames of 1000 bytes has a bit error.
 fn tenth(rate: PhyRate) -> f64 {
     let mut sampler = Sampler::new(Tables::shipped(), rate);
     let random = Stream::new(Seed(3), "sensitivity");

@@ -1,7 +1,7 @@
 use super::*;
 use crate::decibel::ratio;
 
-/// The ratio in decibels at which a frame of so many bits fails with probability `failure`.
+/// The ratio in decibels at which a frame of `bits` bits fails with probability `failure`.
 fn needed(rate: PhyRate, bits: f64, failure: f64) -> f64 {
     let (mut low, mut high) = (-10.0, 40.0);
     for _ in 0..60 {

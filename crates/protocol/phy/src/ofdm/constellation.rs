@@ -4,7 +4,7 @@ use windfall_base::Stream;
 
 use crate::noise::normal;
 
-/// How many bits a carrier carries, and how; the mean energy of a point is 1.
+/// The modulation of a carrier, with the bits that it carries; the mean energy of a point is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Constellation {
     /// One bit, on the real axis.

@@ -15,7 +15,7 @@ pub fn offsets() -> [i32; CARRIERS] {
     core::array::from_fn(|_| all.next().unwrap_or_default())
 }
 
-/// How much the decoder suffers from unequal carriers: the larger, the less a weak one weighs.
+/// The sensitivity of the decoder to unequal carriers: the larger, the less a weak one weighs.
 ///
 /// The example `effective` finds these by running the chain over random channels, with which they
 /// agree within 0.3 dB.
@@ -54,7 +54,7 @@ mod tests {
     use crate::event::Source;
     use windfall_base::{Seed, Stream};
 
-    /// A direct ray and an echo of these amplitudes, so many samples of 50 ns later.
+    /// A direct ray and an echo of these amplitudes, `late` samples of 50 ns later.
     fn two_rays(amplitudes: (f64, f64), late: i32) -> Gains {
         let powers = offsets().map(|place| {
             let turn = core::f64::consts::TAU * f64::from(place * late) / 64.0;

@@ -45,7 +45,7 @@ pub fn data_field(psdu: &[u8], bits_per_symbol: usize, state: u8) -> Vec<u8> {
     bits
 }
 
-/// The frame of `bytes` bytes in received bits of DATA; shorter if there are not so many.
+/// The frame of `bytes` bytes in received bits of DATA; shorter if there are fewer.
 #[must_use]
 pub fn psdu_of(received: &[u8], bytes: usize) -> Vec<u8> {
     let Some(first) = received.first_chunk::<7>() else { return Vec::new() };

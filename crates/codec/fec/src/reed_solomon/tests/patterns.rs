@@ -8,7 +8,7 @@ fn roots(field: &Field, parameters: Parameters, parity: usize) -> Vec<u8> {
     (0..parity as i64).map(|i| field.power(exponent(i))).collect()
 }
 
-/// Whether the block, as a polynomial whose last byte is its constant term, has all the roots.
+/// Tells whether the block, a polynomial whose last byte is its constant term, has all the roots.
 fn is_codeword(field: &Field, roots: &[u8], block: &[u8]) -> bool {
     let value = |root| block.iter().fold(0, |sum, &byte| field.mul(sum, root) ^ byte);
     roots.iter().all(|&root| value(root) == 0)
@@ -108,7 +108,7 @@ fn of_the_words_with_two_errors_those_near_another_codeword_are_taken_for_it() {
     }
 }
 
-/// Every `step`-th place of a block, so many of them.
+/// Every `step`-th place of a block, `count` of them.
 fn places(length: usize, step: usize, count: usize) -> Vec<usize> {
     (0..count).map(|i| i * step % length).collect()
 }

@@ -2,7 +2,7 @@ use windfall_base::{Seed, Stream};
 
 use super::*;
 
-/// How much the chips are like the word, turned so many times by a quarter.
+/// Correlates the chips with the word, turned by `turn` quarters.
 fn likeness(chips: &[Complex; 8], word: &[u8; 8], turn: u8) -> f64 {
     word.iter().zip(chips).map(|(turns, chip)| turned(*chip, 8 - turns - turn).0).sum()
 }

@@ -3,15 +3,15 @@
 use super::*;
 use crate::dsss::scramble;
 
-/// What the errors of frames look like in front of the descrambler.
+/// The statistics of the errors of frames in front of the descrambler.
 #[derive(Debug, Default)]
 struct Words {
-    /// Wrong bits for each place of a word.
+    /// The bit errors at each place of a word.
     places: Vec<f64>,
     /// Events behind the descrambler, and the bytes that they hit.
     events: f64,
     bytes: f64,
-    /// The sum of the squares of an event's wrong bits at each place.
+    /// The sum of the squares of an event's bit errors at each place.
     squares: f64,
 }
 
@@ -96,7 +96,7 @@ fn chi_square(a: &[f64], b: &[f64], spread: f64) -> f64 {
         .sum()
 }
 
-/// Wrong bits at the eight places of the words of 11 Mb/s, by a chain that shares nothing with
+/// The bit errors at the eight places of the words of 11 Mb/s, by a chain that shares nothing with
 /// this one, and the bytes that one of its events hits.
 const INDEPENDENT: [f64; 8] = [508.0, 442.0, 264.0, 508.0, 233.0, 463.0, 246.0, 479.0];
 const INDEPENDENT_BYTES: f64 = 2.29;
