@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 
 use crate::exit::{in_plain_words, tell};
+use crate::pipe::Pipe;
 
 /// With so much held back, in bytes, a run has begun.
 const BEGUN: usize = 1 << 20;
@@ -44,14 +45,14 @@ pub(crate) fn empty(file: &File) -> io::Result<()> {
     }
 }
 
-/// Makes a folder with those around it, if need be; the innermost, if it is new, belongs to the
-/// user who called through sudo.
+/// Makes a folder with those around it, if need be; the new ones belong to the user who called
+/// through sudo.
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        make_folder(parent)?;
     }
     match fs::create_dir(path) {
         Ok(()) => {
@@ -88,6 +89,8 @@ pub(crate) struct Evidence {
     state: State,
     /// Whether there was no such file before.
     is_new: bool,
+    /// Whether the run does not wait for those who read a pipe.
+    is_live: bool,
 }
 
 #[derive(Debug)]
@@ -95,26 +98,35 @@ enum State {
     /// Before the first flush: nothing is written yet.
     Held(File, Vec<u8>),
     Open(BufWriter<File>),
+    /// In real time, what is no regular file.
+    Piped(Pipe),
     Failed(io::ErrorKind, String),
 }
 
 impl Evidence {
     /// Opens the file, and leaves in it what is there.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    ///
+    /// A pipe that its reader does not empty stops a run that `is_live` no more than a full disk.
+    pub(crate) fn open(path: &Path, is_live: bool) -> io::Result<Self> {
         let (file, is_new) = open(path)?;
-        Ok(Self { path: path.to_owned(), state: State::Held(file, Vec::new()), is_new })
+        Ok(Self { path: path.to_owned(), state: State::Held(file, Vec::new()), is_new, is_live })
     }
 
     /// Writes what was held back, over what the file held before.
     fn begin(&mut self) {
         if let State::Held(file, bytes) = &mut self.state {
+            let is_live = self.is_live;
             let opened = file.try_clone().and_then(|file| {
                 empty(&file)?;
+                if is_live && !file.metadata()?.is_file() {
+                    let mut pipe = Pipe::new(file)?;
+                    return pipe.write_all(bytes).map(|()| State::Piped(pipe));
+                }
                 let mut out = BufWriter::new(file);
-                out.write_all(bytes).map(|()| out)
+                out.write_all(bytes).map(|()| State::Open(out))
             });
             match opened {
-                Ok(out) => self.state = State::Open(out),
+                Ok(state) => self.state = state,
                 Err(error) => self.fail(&error),
             }
         }
@@ -141,21 +153,23 @@ impl Write for Evidence {
             }
             return Ok(bytes.len());
         }
-        if let State::Open(out) = &mut self.state
-            && let Err(error) = out.write_all(bytes)
-        {
-            self.fail(&error);
-        }
+        let written = match &mut self.state {
+            State::Open(out) => out.write_all(bytes),
+            State::Piped(pipe) => pipe.write_all(bytes),
+            State::Held(..) | State::Failed(..) => Ok(()),
+        };
+        written.unwrap_or_else(|error| self.fail(&error));
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.begin();
-        if let State::Open(out) = &mut self.state
-            && let Err(error) = out.flush()
-        {
-            self.fail(&error);
-        }
+        let flushed = match &mut self.state {
+            State::Open(out) => out.flush(),
+            State::Piped(pipe) => pipe.flush(),
+            State::Held(..) | State::Failed(..) => Ok(()),
+        };
+        flushed.unwrap_or_else(|error| self.fail(&error));
         match &self.state {
             State::Failed(kind, message) => Err(io::Error::new(*kind, message.clone())),
             _ => Ok(()),
@@ -165,6 +179,11 @@ impl Write for Evidence {
 
 impl Drop for Evidence {
     fn drop(&mut self) {
+        if let State::Piped(pipe) = &mut self.state
+            && let Err(error) = pipe.finish()
+        {
+            self.fail(&error);
+        }
         if self.is_new && matches!(self.state, State::Held(..)) {
             let _ = fs::remove_file(&self.path);
         }

@@ -11,12 +11,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use windfall_base::Duration;
+use windfall_live::interrupt;
 use windfall_socket::{
-    Carrier, Integrity, MessageKind, Mode, Profile, SapConfig, SapListener, SapOptions, SapSocket,
-    SharedKey,
+    Carrier, Integrity, MessageKind, Mode, Profile, SapConfig, SapError, SapListener, SapOptions,
+    SapSocket, SharedKey,
 };
 
-use crate::exit::{Result, Trouble};
+use crate::exit::{Outcome, Result, Trouble};
 use crate::usage::whole;
 
 /// The port where receivers wait, unless told otherwise.
@@ -113,6 +114,8 @@ const PLAN_PART: usize = 1_000;
 
 /// How long a receiver waits for the next record before it gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long it waits before it looks whether it was told to end.
+const LOOK: Duration = Duration::from_millis(50);
 
 impl Transport {
     fn options(&self) -> SapOptions {
@@ -149,7 +152,7 @@ impl Transport {
             ready(listener.local_addr()?);
             let stream = listener.accept()?.0;
             stream.set_read_timeout(Some(std::time::Duration::from_nanos(PATIENCE.as_nanos())))?;
-            Receiver::Tcp(stream, 0)
+            Receiver::Tcp { stream, next: 0, record: Vec::new() }
         } else {
             let listener: SapListener = self.options().listen(on)?;
             ready(listener.local_addr()?);
@@ -236,15 +239,28 @@ impl Sender {
 /// The end that receives.
 pub(crate) enum Receiver {
     Sap { socket: SapSocket, precise: bool, plans: u32, suspect: u64 },
-    Tcp(TcpStream, u32),
+    Tcp { stream: TcpStream, next: u32, record: Vec<u8> },
 }
 
 impl Receiver {
+    /// Expects records from now on, until the process is told to end: whoever waits for them sums
+    /// up what has come by then.
+    pub(crate) fn expect_records(&self) -> Result<()> {
+        match self {
+            Self::Sap { socket, .. } => socket.set_timeout(Some(LOOK)),
+            Self::Tcp { stream, .. } => {
+                let look = std::time::Duration::from_nanos(LOOK.as_nanos());
+                stream.set_read_timeout(Some(look))?;
+            }
+        }
+        Ok(interrupt::note_requests()?)
+    }
+
     /// Waits for a plan of `len` bytes.
     pub(crate) fn plan(&mut self, len: usize) -> Result<Vec<u8>> {
         let mut plan = Vec::new();
         match self {
-            Self::Tcp(stream, _) => {
+            Self::Tcp { stream, .. } => {
                 plan.resize(len, 0);
                 stream.read_exact(&mut plan)?;
             }
@@ -266,7 +282,10 @@ impl Receiver {
 
     /// Tells the sender that everything is done; it may be gone already.
     pub(crate) fn close(self) {
-        if let Self::Sap { socket, .. } = self {
+        // Who was told to end does not wait for the sender's word.
+        if let Self::Sap { socket, .. } = self
+            && interrupt::noted().is_none()
+        {
             let _ = socket.close();
         }
     }
@@ -275,32 +294,64 @@ impl Receiver {
     pub(crate) fn suspect(&self) -> u64 {
         match self {
             Self::Sap { suspect, .. } => *suspect,
-            Self::Tcp(..) => 0,
+            Self::Tcp { .. } => 0,
         }
     }
 
-    /// The next record of `size` bytes and its number; `None` at the end.
+    /// The next record of `size` bytes and its number; `None` at the end, and once the process is
+    /// told to end.
     pub(crate) fn next(&mut self, size: usize) -> Result<Option<(u32, Vec<u8>)>> {
+        let began = Instant::now();
+        while interrupt::noted().is_none() {
+            if let Some(next) = self.look(size)? {
+                return Ok(next);
+            }
+            if began.elapsed() >= std::time::Duration::from_nanos(PATIENCE.as_nanos()) {
+                return Err(Trouble::new("the sender sends nothing any more"));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits a moment for the next record; the outer `None` says that nothing came.
+    #[expect(clippy::option_option, reason = "nothing yet, the end, or a record")]
+    fn look(&mut self, size: usize) -> Result<Option<Option<(u32, Vec<u8>)>>> {
         match self {
             Self::Sap { socket, precise, plans, suspect } => {
-                let Some(message) = socket.recv()? else { return Ok(None) };
+                let message = match socket.recv() {
+                    Ok(Some(message)) => message,
+                    Ok(None) => return Ok(Some(None)),
+                    Err(SapError::TimedOut) => return Ok(None),
+                    Err(error) => return Err(error.into()),
+                };
                 *suspect += u64::from(matches!(message.integrity, Integrity::Suspect(_)));
                 // The first ones of the precise messages were plans.
                 let number = message.number.wrapping_sub(if *precise { *plans } else { 0 });
-                Ok(Some((number, message.data.to_vec())))
+                Ok(Some(Some((number, message.data.to_vec()))))
             }
-            Self::Tcp(stream, next) => {
-                let mut record = vec![0; size];
-                match stream.read_exact(&mut record) {
-                    Ok(()) => {}
-                    Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
+            Self::Tcp { stream, next, record } => {
+                let missing = (size - record.len()) as u64;
+                match stream.take(missing).read_to_end(record) {
+                    Ok(_) if record.len() < size => return Ok(Some(None)),
+                    Ok(_) => {}
+                    Err(error) if is_timeout(&error) => return Ok(None),
                     Err(error) => return Err(error.into()),
                 }
                 *next += 1;
-                Ok(Some((*next - 1, record)))
+                Ok(Some(Some((*next - 1, core::mem::take(record)))))
             }
         }
     }
+}
+
+/// Tells whether a read ended because nothing came in time.
+fn is_timeout(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// The end of a receiver that has summed up: that of a signal if one asked for it.
+pub(crate) fn ended(outcome: Outcome) -> Outcome {
+    interrupt::noted().map_or(outcome, |signal| Outcome::Command(128 + signal as u8))
 }
 
 /// A file that is opened before there is anything to write, so that it fails early; what it holds

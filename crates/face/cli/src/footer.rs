@@ -35,7 +35,12 @@ pub(crate) struct Footer {
 
 impl Footer {
     /// Shows these lines, in place of those before.
+    ///
+    /// A process in the background leaves the terminal to those in the foreground.
     pub(crate) fn show(&mut self, lines: &[String]) {
+        if is_in_background() {
+            return;
+        }
         let size = rustix::termios::tcgetwinsize(io::stderr());
         let Ok(size) = size else { return };
         if size.ws_row < LEAST_ROWS || size.ws_col == 0 {
@@ -65,6 +70,12 @@ impl Drop for Footer {
     fn drop(&mut self) {
         self.clear();
     }
+}
+
+/// Tells whether others have the terminal: this process goes on behind a shell.
+fn is_in_background() -> bool {
+    let foreground = rustix::termios::tcgetpgrp(io::stderr());
+    foreground.is_ok_and(|group| group != rustix::process::getpgrp())
 }
 
 /// A terminal that is gone needs no footer.

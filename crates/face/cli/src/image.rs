@@ -7,7 +7,7 @@ use serde_json::json;
 use windfall_base::Duration;
 use windfall_media::{Arrived, Decoded, Jpeg, Layout, Picture, landscape};
 
-use crate::exchange::{On, Output, To};
+use crate::exchange::{On, Output, To, ended};
 use crate::exit::{Outcome, Result, Trouble};
 use crate::usage::whole;
 use crate::{input, json};
@@ -133,6 +133,7 @@ impl Receive {
             segments: layout.segments(),
             datagrams: 0,
         };
+        receiver.expect_records()?;
         while let Some((number, data)) = receiver.next(size)? {
             count.datagrams += usize::from((number as usize) < count.of);
             arrived.put((number as usize).saturating_mul(size), &data);
@@ -146,7 +147,7 @@ impl Receive {
         }
         let outcome = self.print(&count, &decoded, &original)?;
         receiver.close();
-        Ok(outcome)
+        Ok(ended(outcome))
     }
 
     //= S0.38

@@ -18,6 +18,7 @@ mod input;
 mod json;
 mod man;
 mod options;
+mod pipe;
 mod record;
 mod reproduce;
 mod run;

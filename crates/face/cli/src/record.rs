@@ -9,6 +9,7 @@ use windfall_trace::recorder::{Out, Recorder, Run};
 
 use crate::evidence::{Evidence, make_folder};
 use crate::exit::{Result, Trouble};
+use crate::usage::shell_quoted;
 
 /// Files to write, and the form of the summary.
 #[derive(Debug, clap::Args)]
@@ -45,6 +46,7 @@ impl RecordOptions {
         seed: Seed,
         epoch: u64,
     ) -> Result<Recorder> {
+        let create = |path: &Path| create(path, epoch > 0);
         let elements = network.elements().map(|id| network.name(id).to_owned()).collect();
         let mut recorder = Recorder::new(Run { seed, command: command_line(), epoch, elements });
         if let Some(path) = &self.log {
@@ -69,7 +71,7 @@ impl RecordOptions {
         }
         if let Some(directory) = &self.record_errors {
             make_folder(directory).map_err(|error| cannot("create", directory, &error))?;
-            record_errors(directory, topology, network, &mut recorder)?;
+            record_errors(directory, topology, network, &mut recorder, &create)?;
         }
         network.record(Recording {
             events: recorder.wants_events(),
@@ -85,6 +87,7 @@ fn record_errors(
     topology: &Topology,
     network: &Network,
     recorder: &mut Recorder,
+    create: &impl Fn(&Path) -> Result<Out>,
 ) -> Result<()> {
     let links = &topology.network.links;
     // The media are the elements after the interfaces, in the order of the links.
@@ -132,16 +135,14 @@ fn capture_name(topology: &Topology, network: &Network, interface: ElementId) ->
 
 /// The command line that started the run, for the heads of files.
 pub(crate) fn command_line() -> String {
-    let words = std::env::args().skip(1);
-    let words = words.map(|word| match word.contains(char::is_whitespace) {
-        true => format!("'{word}'"),
-        false => word,
-    });
-    ["windfall".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words = ["windfall".to_owned()].into_iter().chain(words);
+    words.map(|word| shell_quoted(&word)).collect::<Vec<_>>().join(" ")
 }
 
-fn create(path: &Path) -> Result<Out> {
-    let file = Evidence::open(path).map_err(|error| cannot("write", path, &error))?;
+/// Opens a file; in real time one whose reader does not stop the run.
+fn create(path: &Path, is_live: bool) -> Result<Out> {
+    let file = Evidence::open(path, is_live).map_err(|error| cannot("write", path, &error))?;
     Ok(Box::new(file))
 }
 

@@ -1,6 +1,5 @@
 //! `windfall reproduce`: a paper's figures beside what is measured here.
 
-use std::fs;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,7 +8,7 @@ use windfall_base::Seed;
 use windfall_report::figure::{Basis, Context, Effort, Figure, select};
 use windfall_report::{Finding, Table, page};
 
-use crate::evidence::make_folder;
+use crate::evidence::{make_folder, write_file};
 use crate::exit::{Outcome, Result, Trouble};
 use crate::json;
 use crate::options::DEFAULT_SEED;
@@ -128,7 +127,7 @@ pub(crate) fn write_all(directory: &Path, page: &str, findings: &[Finding]) -> R
     let page = ("index.html".to_owned(), page.to_owned());
     for (name, text) in findings.iter().flat_map(Finding::files).chain([page]) {
         let path = directory.join(name);
-        fs::write(&path, text).map_err(|error| cannot(&path, &error))?;
+        write_file(&path, text.as_bytes()).map_err(|error| cannot(&path, &error))?;
     }
     Ok(())
 }

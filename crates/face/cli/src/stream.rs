@@ -8,7 +8,7 @@ use windfall_apps::streamer::{Comparison, Plan};
 use windfall_base::{Duration, Seed};
 use windfall_trace::errors::{ErrorTrace, Fault, TraceHeader};
 
-use crate::exchange::{On, Output, Pulse, To};
+use crate::exchange::{On, Output, Pulse, To, ended};
 use crate::exit::{Outcome, Result, Trouble};
 use crate::record::command_line;
 use crate::usage::whole;
@@ -86,6 +86,7 @@ impl Receive {
             .ok_or_else(|| Trouble::new("the sender is no windfall stream: its plan is unknown"))?;
         let budget = input::budget()?;
         let (mut comparison, mut pulse) = (Comparison::new(plan), Pulse::default());
+        receiver.expect_records()?;
         while let Some((number, data)) = receiver.next(plan.size as usize)? {
             pulse.beat();
             comparison.take(number, &data);
@@ -96,7 +97,7 @@ impl Receive {
         }
         let outcome = self.print(plan, &comparison, (&pulse, receiver.suspect()))?;
         receiver.close();
-        Ok(outcome)
+        Ok(ended(outcome))
     }
 
     fn print(&self, plan: Plan, comparison: &Comparison, how: (&Pulse, u64)) -> Result {

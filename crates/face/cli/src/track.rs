@@ -7,7 +7,7 @@ use serde_json::json;
 use windfall_apps::tracker::{Point, SPRINT, Tracker, mean_speed, walk};
 use windfall_base::Duration;
 
-use crate::exchange::{On, Pulse, To};
+use crate::exchange::{On, Pulse, To, ended};
 use crate::exit::{Outcome, Result, Trouble};
 use crate::json;
 use crate::usage::{real, whole};
@@ -108,6 +108,7 @@ impl Receive {
         let mut pulse = Pulse::default();
         let is_live = std::io::stderr().is_terminal() && !self.on.json;
         let mut arrived = 0_u64;
+        receiver.expect_records()?;
         while let Some((number, bytes)) = receiver.next(Point::LEN)? {
             pulse.beat();
             arrived += 1;
@@ -122,7 +123,7 @@ impl Receive {
         }
         let outcome = self.print(&tracker, (count, arrived, speed), &pulse)?;
         receiver.close();
-        Ok(outcome)
+        Ok(ended(outcome))
     }
 
     fn print(&self, tracker: &Tracker, counts: (u32, u64, f64), pulse: &Pulse) -> Result {

@@ -55,6 +55,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let recorder = args.record.recorder(&topology, &mut network, seed, epoch())?;
     let stem = || args.scenario.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = args.name.clone().or_else(stem).unwrap_or_default();
+    door::check_name(&name).map_err(|error| Trouble::of_run(&error))?;
     let mut watcher = Watcher::new(recorder, args.live.quiet, &topology.flows);
     let ended = (|| {
         let signals = Signals::take_over()?;

@@ -47,11 +47,7 @@ impl Door {
     /// # Errors
     /// If the name is taken, or would be none.
     pub fn open(name: &str) -> Result<Self> {
-        if !is_name(name) {
-            return Err(Error::NoSuchRun(format!(
-                "\"{name}\" cannot name a run: give it up to {LONGEST} letters without / by --name"
-            )));
-        }
+        check_name(name)?;
         let doing = || format!("announce the run as \"{name}\"");
         let taken = || {
             let why = format!("a run of yours is called \"{name}\" already: give another --name");
@@ -120,6 +116,19 @@ struct Open {
 pub fn is_name(name: &str) -> bool {
     let is_plain = !name.chars().any(|it| it.is_control() || it == '/');
     (1..=LONGEST).contains(&name.len()) && is_plain && !name.starts_with('.')
+}
+
+/// Refuses what cannot name a run.
+///
+/// # Errors
+/// If it is no name.
+pub fn check_name(name: &str) -> Result<()> {
+    match is_name(name) {
+        true => Ok(()),
+        false => Err(Error::NoSuchRun(format!(
+            "\"{name}\" cannot name a run: give it up to {LONGEST} letters without / by --name"
+        ))),
+    }
 }
 
 /// The directory of the user's sockets, if there is one that no other user can enter; made if need

@@ -129,12 +129,13 @@ pub enum Error {
 
 impl Error {
     /// The exit status that a shell would give: 127 for a program that does not exist, 126 for one
-    /// that may not run, 125 for every failure of ours.
+    /// that may not run, 2 for a name that means no run or station, 125 for every failure of ours.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Spawn { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
             Self::Spawn { .. } => 126,
+            Self::NoSuchRun(_) => 2,
             Self::Shell { status, .. } | Self::Stations { status, .. } => *status,
             _ => 125,
         }

@@ -26,6 +26,7 @@ pub mod doctor;
 pub mod door;
 pub mod driver;
 pub mod error;
+pub mod interrupt;
 pub mod kernel;
 pub mod outside;
 pub mod plan;

@@ -1,4 +1,5 @@
 //! `windfall stream`, `track` and `image` over plain loopback, without privileges.
+#![expect(clippy::disallowed_methods, reason = "real programs take real time")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Command, Stdio};
@@ -71,6 +72,52 @@ fn a_picture_over_loopback_arrives_as_it_was_encoded() {
         assert_eq!(report["unreadable"], 0, "{over}: {report}");
         assert!(report["psnr_db"].as_f64() > Some(30.0), "{over}: {report}");
         assert!(report["ssim"].as_f64() > Some(0.9), "{over}: {report}");
+    }
+}
+
+/// The signals that a process handles itself, as a set of bits.
+fn handled(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    line.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0)
+}
+
+#[test]
+fn a_receiver_that_is_told_to_end_sums_up() {
+    use rustix::process::{Pid, Signal, kill_process};
+    for (command, over) in [("stream", "sap"), ("track", "tcp"), ("image", "sap-precise")] {
+        let windfall = env!("CARGO_BIN_EXE_windfall");
+        let mut receiver = Command::new(windfall)
+            .args([command, "receive", "--on", "127.0.0.1", "--port", "0", "--json"])
+            .args(["--over", over])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut line = String::new();
+        let mut errors = BufReader::new(receiver.stderr.take().expect("piped"));
+        errors.read_line(&mut line).expect("it says where it waits");
+        let port = line.trim().rsplit(':').next().expect("a port");
+        let mut sender = Command::new(windfall)
+            .args([command, "send", "127.0.0.1", "--port", port, "--over", over])
+            .args(["--interval", "10s"])
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        // It sums up from the moment at which it knows what it is going to receive.
+        let term = 1 << (Signal::TERM.as_raw() - 1);
+        let waiting = std::time::Instant::now();
+        while handled(receiver.id()) & term == 0 {
+            assert!(waiting.elapsed().as_secs() < 60, "{command} has no plan");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        kill_process(Pid::from_child(&receiver), Signal::TERM).expect("it lives");
+        let output = receiver.wait_with_output().expect("it ends");
+        sender.kill().expect("it lives");
+        sender.wait().expect("it ends");
+        assert_eq!(output.status.code(), Some(128 + 15), "{command}");
+        let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+        assert_eq!(report["format"], format!("windfall-{command}/1"));
     }
 }
 

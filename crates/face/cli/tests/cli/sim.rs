@@ -278,3 +278,19 @@ fn a_flow_without_packets_and_one_that_was_never_served_have_lines_of_their_own(
         serde_json::from_str(&good(&scratch.sim(&scenario, &["--json"]))).expect("JSON");
     assert_eq!(json["unused_flows"], serde_json::json!(["silent"]));
 }
+
+#[test]
+fn the_command_in_the_summary_is_one_for_a_shell() {
+    let scratch = Scratch::new("sim-command");
+    let name = "it's $HOME; `x` *.toml";
+    std::fs::write(scratch.0.join(name), SCENARIO).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windfall"));
+    command.current_dir(&scratch.0).args(["sim", name, "--json", "--duration", "1ms"]);
+    let output = good(&command.output().expect("the program"));
+    let json: serde_json::Value = serde_json::from_str(&output).expect("JSON");
+    let line = json["command"].as_str().expect("text");
+    let words = Command::new("sh").args(["-c", &format!("printf '%s\\n' {line}")]).output();
+    let words = text(&words.expect("a shell").stdout);
+    let expected = ["windfall", "sim", name, "--json", "--duration", "1ms"];
+    assert_eq!(words.lines().collect::<Vec<_>>(), expected, "{line}");
+}

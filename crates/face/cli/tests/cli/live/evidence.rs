@@ -88,6 +88,27 @@ fn files_can_be_followed_while_the_run_goes_on() {
 }
 
 #[test]
+fn a_reader_that_stalls_does_not_stop_the_run() {
+    require!("ping", "python3", "mkfifo");
+    let folder = Folder::new("stalled");
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("it runs").success());
+    // Opened for both, so that neither end waits for the other, and never read.
+    let reader = std::fs::File::options().read(true).write(true).open(&pipe).expect("a pipe");
+    let flood = "import os, socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); \
+                 [s.sendto(b'x', (os.environ['WINDFALL_BASE'], 5001)) for _ in range(8000)]";
+    let line = format!("python3 -c \"{flood}\"; {}", pings(1, "-q 10.77.0.2"));
+    let mut command = windfall("run --summary /dev/null --log");
+    let output = command.arg(&pipe).args(["--", "sh", "-c", &line]).output().expect("it runs");
+    let (out, error) = (&output.stdout, String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{error}");
+    assert!(String::from_utf8_lossy(out).contains(" 1 received"), "{error}");
+    let complaint = format!("cannot write {}: its reader does not take", pipe.display());
+    assert_eq!(error.matches(&complaint).count(), 1, "{error}");
+    drop(reader);
+}
+
+#[test]
 fn a_run_that_cannot_start_takes_no_file_away() {
     require!();
     let folder = Folder::new("no-start");

@@ -121,7 +121,7 @@ fn visit(up: &Up) {
     assert!(text.contains("mtu = 1300") || text.contains("mtu=1300"), "{text}");
     let output = up.exec("left", "ping -6 -c 1 -W 30 -q fd77:696e:6400:1::2");
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(up.exec("nowhere", "true").status.code(), Some(125));
+    assert_eq!(up.exec("nowhere", "true").status.code(), Some(2));
     assert_eq!(up.exec("right", "exec /no/such/program").status.code(), Some(127));
 }
 
@@ -170,7 +170,7 @@ fn strangers_have_stations_of_their_own() {
     // To everybody else the run does not exist.
     let mut other = Up::command(&up.program, Some(STRANGER + 1));
     let refused = other.args(["exec", "--run", &up.name, "left", "--", "true"]).output();
-    assert_eq!(refused.expect("it runs").status.code(), Some(125));
+    assert_eq!(refused.expect("it runs").status.code(), Some(2));
     up.end();
 }
 
@@ -182,9 +182,22 @@ fn a_killed_run_leaves_no_door() {
     up.run.kill().expect("it lives");
     up.run.wait().expect("it ends");
     let output = up.exec("left", "true");
-    assert_eq!(output.status.code(), Some(125));
+    assert_eq!(output.status.code(), Some(2));
     let line = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(line.lines().count(), 1, "{line}");
+}
+
+#[test]
+fn a_name_that_no_run_can_have_is_wrong_usage() {
+    require!();
+    let folder = Folder::new("up-name");
+    let scenario = folder.path().join(".toml");
+    std::fs::write(&scenario, SCENARIO).expect("a file");
+    let output = crate::live::windfall("up").arg(&scenario).output().expect("it runs");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+    assert!(error.contains("\".toml\" cannot name a run"), "{error}");
 }
 
 #[test]

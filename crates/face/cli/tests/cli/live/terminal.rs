@@ -208,10 +208,37 @@ fn the_status_line_leaves_nothing_between_the_programs_lines() {
     assert!(screen.bottoms.iter().all(|line| line.chars().count() < 60), "{:?}", screen.bottoms);
 }
 
+/// What gives the footer the last of 24 rows.
+const REGION: &str = "\x1b[1;23r";
+
+#[test]
+fn a_run_in_the_background_leaves_the_terminal_alone() {
+    require!("script", "bash");
+    let mut terminal = Terminal::new("bash --norc -i");
+    terminal.expect("bash-");
+    // In the background several of its intervals pass.
+    terminal.enter(&format!(
+        "stty rows 24 cols 90; {WINDFALL} run --summary /dev/null -- sh -c 'echo be''gun; \
+         trap \"sleep 2; echo e''nded; exit\" CONT; while :; do sleep 0.05; done'\n"
+    ));
+    terminal.expect("begun");
+    terminal.expect(REGION);
+    terminal.expect("Mbps");
+    terminal.enter("\x1a");
+    terminal.expect("Stopped");
+    let before = terminal.seen;
+    terminal.enter("bg\n");
+    terminal.expect("ended");
+    let text = terminal.text();
+    assert!(!text[before..].contains(REGION), "{text:?}");
+    terminal.enter("wait; exit 8\n");
+    let (code, text) = terminal.end();
+    assert_eq!(code, Some(8), "{text}");
+}
+
 #[test]
 fn a_command_can_be_stopped_and_continued() {
     require!("script", "bash");
-    const REGION: &str = "\x1b[1;23r";
     let folder = Folder::new("stopped");
     let go = folder.path().join("go");
     let mut terminal = Terminal::new("bash --norc -i");

@@ -153,6 +153,23 @@ fn under_sudo_programs_run_as_the_user_who_called_it() {
     assert_eq!(beside("--as-root"), "0\n");
 }
 
+#[test]
+fn what_reproduce_writes_belongs_to_the_caller() {
+    if !rustix::process::geteuid().is_root() {
+        windfall_testkit::skip!("only root is behind sudo");
+    }
+    let folder = Folder::new("figures");
+    let out = folder.path().join("out/figures");
+    let mut command = crate::live::windfall("reproduce S3.table1 --quick --out");
+    command.env("SUDO_UID", STRANGER.to_string()).env("SUDO_GID", STRANGER.to_string());
+    let output = command.arg(&out).output().expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for path in [&folder.path().join("out"), &out, &out.join("index.html")] {
+        let owner = std::fs::metadata(path).expect("it is there").uid();
+        assert_eq!(owner, STRANGER, "{}", path.display());
+    }
+}
+
 /// The user namespace of this test.
 fn own_user_namespace() -> String {
     let name = std::fs::read_link("/proc/self/ns/user").expect("a namespace");
