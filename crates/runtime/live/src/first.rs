@@ -199,6 +199,7 @@ impl<'a> First<'a> {
                 if let Ok(signal) = Signal::try_from(signal.ssi_signo as i32) {
                     let _ = kill(command, signal);
                 }
+                self.forgive();
             }
             self.command = Some(command);
         }
@@ -327,10 +328,15 @@ impl<'a> First<'a> {
     /// they end.
     fn heed_interrupts(&mut self) {
         if matches!(self.interrupts.read_signal(), Ok(Some(_))) {
-            self.told = true;
-            let since = now().saturating_sub(JUST_NOW);
-            self.failures.retain(|(at, _)| *at < since);
+            self.forgive();
         }
+    }
+
+    /// Takes how programs end from now on, or ended just now, for the work of an interrupt.
+    fn forgive(&mut self) {
+        self.told = true;
+        let since = now().saturating_sub(JUST_NOW);
+        self.failures.retain(|(at, _)| *at < since);
     }
 
     /// Waits for the death of a program or a word from the run, and passes on what programs write.
