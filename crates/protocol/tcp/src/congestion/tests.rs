@@ -47,7 +47,7 @@ fn after_a_timeout_slow_start_begins_with_one_segment() {
 }
 
 #[test]
-fn the_old_law_halves_the_smaller_window_in_whole_segments() {
+fn net3_reno_halves_the_smaller_window_in_whole_segments() {
     let mut net3 = net3_reno::Net3Reno::new(1_460);
     (0..40).for_each(|_| net3.on_acknowledged(&ack(1_460)));
     net3.on_loss(&Loss { offered: 16_384, ..loss(16_384) });
@@ -56,7 +56,7 @@ fn the_old_law_halves_the_smaller_window_in_whole_segments() {
 }
 
 #[test]
-fn the_old_law_grows_by_a_segment_for_a_window_of_acknowledgments_above_the_threshold() {
+fn net3_reno_grows_by_a_segment_for_a_window_of_acknowledgments_above_the_threshold() {
     let mut net3 = net3_reno::Net3Reno::new(1_000);
     net3.on_loss(&Loss { offered: 8_000, ..loss(8_000) });
     assert_eq!((net3.window(), net3.threshold()), (2_000, 2_000));
