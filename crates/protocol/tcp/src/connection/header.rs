@@ -10,7 +10,7 @@ use windfall_wire_net::tcp::{
 };
 use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpHeaderBytes, TcpOptions, TcpRepr};
 
-use super::{Connection, Due, Reset};
+use super::{Connection, Due, Reset, SocketPair};
 use crate::segment::TcpTransmit;
 use crate::sequence::number;
 use crate::timers::Timer;
@@ -32,22 +32,9 @@ impl Connection {
         options: &TcpOptions,
         data: Bytes,
     ) -> TcpTransmit {
-        self.operations.headers += 1;
-        let acknowledges = flags.has(TcpFlags::ACK);
-        let ack = if acknowledges { self.expected() } else { 0 };
-        let syn = flags.has(TcpFlags::SYN);
-        let repr = TcpRepr {
-            src_port: self.path.local.port(),
-            dst_port: self.path.remote.port(),
-            seq: number(self.sender.origin, start),
-            ack: if acknowledges { number(self.receiver.origin, ack) } else { Seq32(0) },
-            flags,
-            window: if syn { self.syn_window() } else { self.window_field() },
-            urgent: 0,
-            options: options.clone(),
-        };
-        if acknowledges {
-            self.note_acknowledged(ack);
+        let repr = self.header(start, flags, options.clone());
+        if flags.has(TcpFlags::ACK) {
+            self.note_acknowledged(self.expected());
         }
         self.seal(&repr, Ecn::NotCapable, data)
     }
@@ -55,16 +42,7 @@ impl Connection {
     /// Writes what a connection sends outside of its order: a reset.
     pub(super) fn write_reset(&mut self, Reset { seq, ends }: Reset) -> TcpTransmit {
         let flags = if ends { TcpFlags::RST | TcpFlags::ACK } else { TcpFlags::RST };
-        let ack = if ends { number(self.receiver.origin, self.expected()) } else { Seq32(0) };
-        let repr = TcpRepr {
-            src_port: self.path.local.port(),
-            dst_port: self.path.remote.port(),
-            seq,
-            ack,
-            flags,
-            ..TcpRepr::default()
-        };
-        self.operations.headers += 1;
+        let repr = TcpRepr { seq, ack: self.ack_field(flags), ..self.bare_header(flags) };
         self.seal(&repr, Ecn::NotCapable, Bytes::new())
     }
 
@@ -72,27 +50,16 @@ impl Connection {
     pub(super) fn write_ack(&mut self, now: Instant) -> TcpTransmit {
         let notice = self.take_notice();
         let mut options = self.common_options(now);
-        let mut ack = self.expected();
-        if let Some((notification, position)) = notice {
-            options.notification = Some(notification);
-            ack = position;
-        }
+        options.notification = notice.as_ref().map(|(notification, _)| *notification);
         self.add_sack(&mut options);
         let mut flags = TcpFlags::ACK;
         if self.receiver.congested {
             flags |= TcpFlags::ECE;
         }
-        let repr = TcpRepr {
-            src_port: self.path.local.port(),
-            dst_port: self.path.remote.port(),
-            seq: number(self.sender.origin, self.ack_position()),
-            ack: number(self.receiver.origin, ack),
-            flags,
-            window: self.window_field(),
-            urgent: 0,
-            options,
-        };
-        self.operations.headers += 1;
+        let mut repr = self.header(self.ack_position(), flags, options);
+        if let Some((_, position)) = notice {
+            repr.ack = number(self.receiver.origin, position);
+        }
         self.operations.acks_sent += 1;
         self.note_acknowledged(self.expected());
         if !self.receiver.notices.is_empty() {
@@ -128,20 +95,37 @@ impl Connection {
         if self.config.corruption.detect && !flags.has(TcpFlags::FIN) && !data.is_empty() {
             options.detection = Some(0);
         }
-        let ack = self.expected();
-        let repr = TcpRepr {
-            src_port: self.path.local.port(),
-            dst_port: self.path.remote.port(),
-            seq: number(self.sender.origin, range.start),
-            ack: number(self.receiver.origin, ack),
-            flags,
-            window: self.window_field(),
-            urgent: 0,
-            options,
-        };
-        self.operations.headers += 1;
-        self.note_acknowledged(ack);
+        let repr = self.header(range.start, flags, options);
+        self.note_acknowledged(self.expected());
         self.seal(&repr, ecn, data)
+    }
+
+    /// Returns a header at `start` with what every segment but a reset states: the acknowledgment,
+    /// where `flags` have it, and the window.
+    fn header(&mut self, start: u64, flags: TcpFlags, options: TcpOptions) -> TcpRepr {
+        let syn = flags.has(TcpFlags::SYN);
+        TcpRepr {
+            seq: number(self.sender.origin, start),
+            ack: self.ack_field(flags),
+            window: if syn { self.syn_window() } else { self.window_field() },
+            options,
+            ..self.bare_header(flags)
+        }
+    }
+
+    /// Returns a header with the ports and `flags` alone.
+    fn bare_header(&self, flags: TcpFlags) -> TcpRepr {
+        let SocketPair { local, remote, .. } = self.path;
+        TcpRepr { src_port: local.port(), dst_port: remote.port(), flags, ..TcpRepr::default() }
+    }
+
+    /// Returns the next sequence number expected, or 0 if `flags` acknowledge nothing.
+    fn ack_field(&self, flags: TcpFlags) -> Seq32 {
+        if flags.has(TcpFlags::ACK) {
+            number(self.receiver.origin, self.expected())
+        } else {
+            Seq32(0)
+        }
     }
 
     /// Writes a data segment from the template.
@@ -182,13 +166,7 @@ impl Connection {
             detection: self.config.corruption.detect.then_some(0),
             ..TcpOptions::default()
         };
-        let repr = TcpRepr {
-            src_port: self.path.local.port(),
-            dst_port: self.path.remote.port(),
-            flags: TcpFlags::ACK,
-            options,
-            ..TcpRepr::default()
-        };
+        let repr = TcpRepr { options, ..self.bare_header(TcpFlags::ACK) };
         let header = emit(&repr, &self.config.corruption.kinds);
         // Two NOPs, kind and length come first (RFC 7323, appendix A).
         Template { header, timestamps_at: self.negotiated.timestamps.then_some(24) }
@@ -203,7 +181,7 @@ impl Connection {
         TcpOptions { timestamps, ..TcpOptions::default() }
     }
 
-    /// Returns SACK blocks of what arrived twice and what arrived beyond holes (RFC 2018, 2883).
+    /// Adds SACK blocks of what arrived twice and what arrived beyond holes (RFC 2018, 2883).
     //= S2.5
     fn add_sack(&mut self, options: &mut TcpOptions) {
         if !self.negotiated.sack {
@@ -227,13 +205,14 @@ impl Connection {
         self.operations.sack_blocks += options.sack.len() as u64;
     }
 
+    /// Writes and finishes a header.
     fn seal(&mut self, repr: &TcpRepr, ecn: Ecn, data: Bytes) -> TcpTransmit {
+        self.operations.headers += 1;
         let header = emit(repr, &self.config.corruption.kinds);
         self.finish(header, ecn, data)
     }
 
-    /// Returns the last touches, which depend on all the others: the detection option and the
-    /// checksum.
+    /// Adds the fields that depend on all the others: the detection option and the checksum.
     fn finish(&mut self, mut header: TcpHeaderBytes, ecn: Ecn, data: Bytes) -> TcpTransmit {
         let addresses: Addresses = self.path.addresses;
         let config = &self.config.corruption;
