@@ -10,7 +10,7 @@ use toml::Spanned;
 use windfall_base::{Class, Duration, FlowId, ParseUnitError, Rate};
 use windfall_queue::FlowConfig;
 use windfall_queue::admission::{Admission, FlowClass, Reservation, is_overcommitted};
-use windfall_stack::{Block, Protocol, Rule, ScheduledFlow};
+use windfall_stack::{Protocol, Rule, ScheduledFlow};
 
 use crate::error::Fault;
 use crate::values::Prefix;
@@ -102,10 +102,9 @@ impl Flow {
     }
 
     fn rule(&self, flow: FlowId) -> Rule {
-        let block = |prefix: Prefix| Block { address: prefix.address, bits: prefix.length };
         Rule {
-            source: self.from.map(block),
-            destination: self.to.map(block),
+            source: self.from.map(|prefix| prefix.net()),
+            destination: self.to.map(|prefix| prefix.net()),
             protocol: self.protocol.map(|protocol| match protocol {
                 FlowProtocol::Tcp => Protocol::TCP,
                 FlowProtocol::Udp => Protocol::UDP,

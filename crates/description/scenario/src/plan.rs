@@ -76,18 +76,17 @@ impl Topology {
 
     /// The host of the station of a number, with its addresses and routes.
     fn host(&self, plan: &StationPlan, number: usize) -> HostConfig {
-        let prefix = |prefix: &Prefix| windfall_ip::Prefix::new(prefix.address, prefix.length);
         let interface = |interface: &InterfacePlan| windfall_ip::IpInterfaceConfig {
-            addresses: interface.addresses.iter().filter_map(prefix).collect(),
+            addresses: interface.addresses.iter().map(Prefix::net).collect(),
             mtu: usize::from(interface.mtu),
         };
-        let route = |route: &StationRoute| {
-            let (to, interface) = (prefix(&route.to)?, route.interface);
-            Some(windfall_ip::Route { to, interface })
+        let route = |route: &StationRoute| windfall_ip::Route {
+            to: route.to.net(),
+            interface: route.interface,
         };
         let internet = windfall_ip::IpConfig {
             interfaces: plan.interfaces.iter().map(interface).collect(),
-            routes: plan.routes.iter().filter_map(route).collect(),
+            routes: plan.routes.iter().map(route).collect(),
             shared: plan.routes.is_empty().then(|| SharedRoutes {
                 source: Arc::<RouteMap>::clone(&self.map),
                 station: number,

@@ -8,7 +8,7 @@ use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use windfall_stack::Block;
+use ipnet::IpNet;
 
 use crate::stations::{InterfacePlan, StationPlan, StationRoute};
 use crate::values::Prefix;
@@ -219,11 +219,10 @@ impl RouteMap {
         link: usize,
         members: &[usize],
         routes: &[StationRoute],
-    ) -> Vec<Vec<Block>> {
-        let mut by_gateway = BTreeMap::<IpAddr, Vec<(usize, Block)>>::new();
+    ) -> Vec<Vec<IpNet>> {
+        let mut by_gateway = BTreeMap::<IpAddr, Vec<(usize, IpNet)>>::new();
         for (number, StationRoute { to, via, .. }) in routes.iter().enumerate() {
-            let block = Block { address: to.address, bits: to.length };
-            by_gateway.entry(*via).or_default().push((number, block));
+            by_gateway.entry(*via).or_default().push((number, to.net()));
         }
         let behind = |&member: &usize| {
             let interfaces = self.nodes[member].interfaces.iter().filter(|i| i.link == link);
@@ -233,7 +232,7 @@ impl RouteMap {
             let mut networks: Vec<_> = networks.copied().collect();
             networks.sort_unstable_by_key(|(number, _)| *number);
             let networks = networks.into_iter().map(|(_, block)| block);
-            own.iter().copied().map(Block::of).chain(networks).collect()
+            own.iter().copied().map(IpNet::from).chain(networks).collect()
         };
         members.iter().map(behind).collect()
     }

@@ -4,9 +4,10 @@ use core::net::IpAddr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ipnet::IpNet;
 use windfall_base::{MemoryBudget, Rate};
 use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
-use windfall_stack::{Block, Neighbour};
+use windfall_stack::Neighbour;
 use windfall_wire_link::ieee80211::Phy;
 
 use crate::error::{Fault, ScenarioError};
@@ -210,7 +211,7 @@ fn seen_from(
     members: &[usize],
     stations: &[StationPlan],
     map: &RouteMap,
-) -> Vec<Vec<Block>> {
+) -> Vec<Vec<IpNet>> {
     let named = &stations[base].routes;
     match (members.len(), named.is_empty()) {
         // Whatever is not one's own is behind the only other station.
@@ -241,7 +242,7 @@ impl Scenario {
         members: &[usize],
         stations: &[StationPlan],
         map: &RouteMap,
-        seen_from: &dyn Fn(usize) -> Vec<Vec<Block>>,
+        seen_from: &dyn Fn(usize) -> Vec<Vec<IpNet>>,
     ) -> Result<Parts, Fault> {
         let on_link: Vec<&Station> = members.iter().map(|&member| &self.stations[member]).collect();
         let neighbours = |member| {

@@ -6,6 +6,7 @@ use core::num::{NonZeroU8, NonZeroU32};
 use core::ops::Range;
 use core::str::FromStr;
 
+use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use windfall_base::{ByteCount, ParseUnitError};
 use windfall_queue::Discipline;
@@ -309,26 +310,22 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// The address of the network: every bit behind the prefix zero.
+    /// Returns the address with its prefix, for arithmetic.
     #[must_use]
-    pub fn network(&self) -> IpAddr {
-        match self.address {
-            IpAddr::V4(address) => {
-                let mask = u32::MAX.checked_shl(32 - u32::from(self.length)).unwrap_or(0);
-                IpAddr::V4((address.to_bits() & mask).into())
-            }
-            IpAddr::V6(address) => {
-                let mask = u128::MAX.checked_shl(128 - u32::from(self.length)).unwrap_or(0);
-                IpAddr::V6((address.to_bits() & mask).into())
-            }
-        }
+    pub fn net(&self) -> IpNet {
+        IpNet::new(self.address, self.length).unwrap_or_else(|_| self.address.into())
     }
 
-    /// Whether `other` lies in this network.
+    /// Returns the address of the network: every bit behind the prefix zero.
+    #[must_use]
+    pub fn network(&self) -> IpAddr {
+        self.net().network()
+    }
+
+    /// Returns whether `other` lies in this network.
     #[must_use]
     pub fn contains(&self, other: IpAddr) -> bool {
-        self.address.is_ipv4() == other.is_ipv4()
-            && Self { address: other, length: self.length }.network() == self.network()
+        self.net().contains(&other)
     }
 }
 
@@ -342,13 +339,11 @@ impl FromStr for Prefix {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        let prefix = text.trim().split_once('/').and_then(|(address, length)| {
-            let address: IpAddr = address.parse().ok()?;
-            let most = if address.is_ipv4() { 32 } else { 128 };
-            let length = length.parse().ok().filter(|n| *n <= most)?;
-            Some(Self { address, length })
-        });
-        prefix.ok_or_else(|| {
+        let prefix = text
+            .trim()
+            .parse()
+            .map(|net: IpNet| Self { address: net.addr(), length: net.prefix_len() });
+        prefix.map_err(|_| {
             let fix = "write address/length, such as 10.77.0.1/24 or fd77::1/64";
             ParseUnitError::new("network address", text, fix)
         })

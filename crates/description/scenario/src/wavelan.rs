@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use ipnet::IpNet;
 use windfall_base::{Port, Rate, Seed};
 use windfall_channel::{Addressing, MediumConfig, SharedConfig};
 use windfall_link::policy::Cost;
 use windfall_link::{CodedConfig, Framing};
 use windfall_mac::Address;
 use windfall_mac::poll::{Idle, Timing};
-use windfall_stack::{Block, InterfaceConfig};
-use windfall_stack::{WavelanConfig, WavelanPeer, WavelanRole};
+use windfall_stack::{InterfaceConfig, WavelanConfig, WavelanPeer, WavelanRole};
 
 use crate::error::Fault;
 use crate::flows::{self, Capacity};
@@ -24,7 +24,7 @@ pub(crate) use windfall_mac::poll::WAVELAN_RATE;
 pub(crate) fn wavelan(
     link: &Link,
     scenario: &Scenario,
-    behind: Vec<Vec<Block>>,
+    behind: Vec<Vec<IpNet>>,
     files: &mut Files<'_, '_>,
 ) -> Result<Parts, Fault> {
     let [up, down] = [link.direction(true), link.direction(false)];

@@ -10,7 +10,7 @@ pub mod interface;
 pub use event::{Event, EventKind};
 pub use host::{AppId, Host, HostConfig, HostEvent, HostEventKind};
 pub use interface::assist::{AssistConfig, CorruptionFilter, SnoopConfig};
-pub use interface::classify::{Block, Classifier, Rule};
+pub use interface::classify::{Classifier, Rule};
 pub use interface::flows::{FlowAccount, ScheduledFlow};
 pub use interface::wavelan::{WavelanConfig, WavelanPeer, WavelanRole};
 pub use interface::wifi::{Neighbour, WifiConfig};

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use core::net::{IpAddr, Ipv4Addr};
 
 use bytes::Bytes;
+use ipnet::IpNet;
 use windfall_base::{
     Damage, DropReason, Drops, Duration, Frame, Instant, Ledger, Payload, Seed, Stream, Tag,
 };
@@ -17,7 +18,6 @@ use windfall_wire_net::{Addresses, Ecn, Ipv4Packet, Ipv6Packet, Protocol, ipv4, 
 use crate::event::{IpEvent, IpEventKind};
 use crate::limiter::Limiter;
 use crate::path_mtu::PathMtus;
-use crate::prefix::Prefix;
 use crate::reassembly::Reassembler;
 use crate::report::{ErrorReport, Problem};
 use crate::route::{Route, RoutingTable, SharedRoutes};
@@ -29,7 +29,7 @@ const GATHERED: usize = 8;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IpInterfaceConfig {
     /// The station's addresses on it; each makes a route to its network.
-    pub addresses: Vec<Prefix>,
+    pub addresses: Vec<IpNet>,
     /// The longest packet that it takes, in bytes; less than 68 counts as 68.
     pub mtu: usize,
 }
@@ -220,8 +220,8 @@ impl Layer {
         for (interface, settings) in config.interfaces.iter_mut().enumerate() {
             settings.mtu = settings.mtu.max(ipv4::MIN_MTU);
             for prefix in &settings.addresses {
-                local.insert(prefix.address(), interface);
-                broadcasts.extend(prefix.broadcast());
+                local.insert(prefix.addr(), interface);
+                broadcasts.extend(broadcast(prefix));
                 routes.insert(Route { to: *prefix, interface });
             }
         }
@@ -365,8 +365,8 @@ impl Layer {
     fn address_on(&self, interface: usize, destination: IpAddr) -> Option<IpAddr> {
         let addresses = &self.config.interfaces.get(interface)?.addresses;
         let of_family =
-            addresses.iter().filter(|prefix| prefix.address().is_ipv4() == destination.is_ipv4());
-        of_family.min_by_key(|prefix| !prefix.contains(destination)).map(Prefix::address)
+            addresses.iter().filter(|prefix| prefix.addr().is_ipv4() == destination.is_ipv4());
+        of_family.min_by_key(|prefix| !prefix.contains(&destination)).map(IpNet::addr)
     }
 
     fn note(&mut self, at: Instant, kind: IpEventKind) {
@@ -384,6 +384,15 @@ impl Layer {
         while let Some(abandoned) = self.reassembler.abandon(now) {
             self.abandon(now, abandoned, DropReason::Reassembly);
         }
+    }
+}
+
+/// Returns the broadcast address of an IPv4 network; none for networks of two or fewer addresses
+/// (RFC 3021).
+fn broadcast(network: &IpNet) -> Option<Ipv4Addr> {
+    match network {
+        IpNet::V4(network) if network.prefix_len() < 31 => Some(network.broadcast()),
+        _ => None,
     }
 }
 

@@ -9,13 +9,11 @@ pub mod fragment;
 pub mod layer;
 pub mod limiter;
 pub mod path_mtu;
-pub mod prefix;
 pub mod reassembly;
 pub mod report;
 pub mod route;
 
 pub use event::{IpEvent, IpEventKind};
 pub use layer::{IpConfig, IpDatagram, IpInterfaceConfig, IpSendError, Layer, Outbound, Upward};
-pub use prefix::Prefix;
 pub use report::{ErrorReport, HeaderFault, Problem};
 pub use route::{Route, RouteSource, RoutingTable, SharedRoutes};

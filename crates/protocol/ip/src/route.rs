@@ -5,13 +5,13 @@ use core::net::IpAddr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::prefix::{self, Prefix};
+use ipnet::IpNet;
 
 /// A route to a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The network that it leads to.
-    pub to: Prefix,
+    pub to: IpNet,
     /// Out of which interface.
     pub interface: usize,
 }
@@ -64,7 +64,7 @@ impl RoutingTable {
 
     /// Adds a route, instead of an earlier one to the same network.
     pub fn insert(&mut self, route: Route) {
-        let bits = route.to.bits();
+        let bits = route.to.prefix_len();
         let at = match self.lengths.binary_search_by(|(len, _)| bits.cmp(len)) {
             Ok(at) => at,
             Err(at) => {
@@ -78,10 +78,10 @@ impl RoutingTable {
     /// Returns the interface for packets to `destination`.
     #[must_use]
     pub fn lookup(&self, destination: IpAddr) -> Option<usize> {
-        let width = if destination.is_ipv4() { 32 } else { 128 };
-        let mut fitting = self.lengths.iter().filter(|(len, _)| *len <= width);
-        let own = fitting.find_map(|(len, routes)| {
-            routes.get(&prefix::network(destination, *len)).map(|interface| (*len, *interface))
+        let width = IpNet::from(destination).max_prefix_len();
+        let own = self.lengths.iter().find_map(|(len, routes)| {
+            let network = IpNet::new(destination, *len).ok()?.network();
+            routes.get(&network).map(|interface| (*len, *interface))
         });
         let shared = self.shared.as_ref();
         let shared = shared

@@ -3,7 +3,6 @@ use core::net::{Ipv4Addr, SocketAddr};
 use windfall_apps::{BulkConfig, BulkSinkConfig};
 use windfall_base::{Duration, Ledger, Probability, Rate, Stream};
 use windfall_channel::{AirConfig, Line, MediumConfig, Model, PathConfig, PipeConfig};
-use windfall_ip::Prefix;
 use windfall_link::Arq;
 use windfall_stack::{HostConfig, InterfaceConfig};
 use windfall_testkit::laws::{self, Subject};
@@ -155,7 +154,7 @@ fn timeless() -> NetworkConfig {
     config.links[0].medium = MediumConfig::Pipe(PipeConfig { forward: path(), backward: path() });
     let address = |last| Ipv4Addr::new(10, 0, 0, last).into();
     let host = |last| {
-        let addresses = Prefix::new(address(last), 24).into_iter().collect();
+        let addresses = ipnet::IpNet::new(address(last), 24).into_iter().collect();
         let interfaces = vec![windfall_ip::IpInterfaceConfig { addresses, mtu: 1500 }];
         let internet = windfall_ip::IpConfig { interfaces, ..windfall_ip::IpConfig::default() };
         HostConfig { internet, ..HostConfig::default() }

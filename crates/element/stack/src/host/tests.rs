@@ -1,5 +1,6 @@
+use ipnet::IpNet;
 use windfall_base::{Check, Damage, Payload, RxVector, Stream, Tag, Transport};
-use windfall_ip::{IpEventKind, IpInterfaceConfig, Prefix, Route};
+use windfall_ip::{IpEventKind, IpInterfaceConfig, Route};
 use windfall_testkit::laws;
 
 use super::*;
@@ -9,7 +10,7 @@ const APP: AppId = AppId(0);
 const SOCKET: SocketId = SocketId(0);
 const LITE: Transport = Transport::UdpLite { send_coverage: 12, min_coverage: None };
 
-fn prefix(text: &str) -> Prefix {
+fn prefix(text: &str) -> IpNet {
     text.parse().expect("a prefix")
 }
 

@@ -6,6 +6,7 @@ use core::net::IpAddr;
 use core::num::NonZeroU8;
 use core::ops::RangeInclusive;
 
+use ipnet::IpNet;
 use windfall_base::{Class, Frame, Payload};
 use windfall_wire_net::{CarrierPacket, IpPacket, Protocol, UdpLitePacket, udp};
 
@@ -14,42 +15,13 @@ use index::Index;
 /// Bytes at the beginning of a packet that rules may look at.
 const LOOKED_AT: usize = 128;
 
-/// Addresses that agree in their first `bits` bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Block {
-    /// One of the addresses.
-    pub address: IpAddr,
-    /// How many leading bits count.
-    pub bits: u8,
-}
-
-impl Block {
-    /// One address alone.
-    #[must_use]
-    pub const fn of(address: IpAddr) -> Self {
-        let bits = if address.is_ipv4() { 32 } else { 128 };
-        Self { address, bits }
-    }
-
-    /// Whether `address` belongs to the block; never if it is of the other family.
-    #[must_use]
-    pub fn contains(&self, address: IpAddr) -> bool {
-        let differing = match (self.address, address) {
-            (IpAddr::V4(a), IpAddr::V4(b)) => (a.to_bits() ^ b.to_bits()).leading_zeros(),
-            (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits()).leading_zeros(),
-            _ => return false,
-        };
-        differing >= u32::from(self.bits)
-    }
-}
-
 /// Which packets belong to a class. Every field that is silent matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
     /// Where the packet comes from.
-    pub source: Option<Block>,
+    pub source: Option<IpNet>,
     /// Where it goes.
-    pub destination: Option<Block>,
+    pub destination: Option<IpNet>,
     /// What it carries.
     pub protocol: Option<Protocol>,
     /// Its source port, if it carries TCP, UDP or UDP-Lite.
@@ -79,7 +51,8 @@ impl Rule {
     }
 
     fn matches(&self, packet: &Headers<'_>) -> bool {
-        let within = |block: &Option<Block>, address| block.is_none_or(|b| b.contains(address));
+        let within =
+            |block: &Option<IpNet>, address| block.is_none_or(|block| block.contains(&address));
         let among = |ports: &Option<RangeInclusive<u16>>, port: Option<u16>| {
             ports.as_ref().is_none_or(|ports| port.is_some_and(|port| ports.contains(&port)))
         };

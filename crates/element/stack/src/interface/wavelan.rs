@@ -3,13 +3,14 @@
 
 use std::collections::VecDeque;
 
+use ipnet::IpNet;
 use windfall_base::{DropReason, Duration, Frame, Input, Instant, Outgoing, Payload, Rate};
 use windfall_link::{Arrival, Event, Exchange, Framing};
 use windfall_mac::poll::{Coordinator, Idle, Responder, Timing};
 use windfall_mac::{Address, Client, Feedback};
 
 use super::account::Account;
-use super::classify::{Block, destination};
+use super::classify::destination;
 use super::flows::{Attempt, FlowAccount, QueueConfig, Queues, Ticket};
 use super::link::Link;
 
@@ -51,7 +52,7 @@ pub struct WavelanPeer {
     /// Its address.
     pub address: Address,
     /// The IP addresses that are reached through it.
-    pub behind: Vec<Block>,
+    pub behind: Vec<IpNet>,
 }
 
 #[derive(Debug)]
@@ -81,7 +82,7 @@ struct Above {
 #[derive(Debug)]
 struct Peer {
     address: Address,
-    behind: Vec<Block>,
+    behind: Vec<IpNet>,
     link: Exchange,
     /// The packet that the link has.
     current: Option<Ticket>,
@@ -196,8 +197,8 @@ impl Above {
         }
         let Some(to) = destination(packet) else { return 0 };
         let longest = |peer: &Peer| {
-            let blocks = peer.behind.iter().filter(|block| block.contains(to));
-            blocks.map(|block| block.bits + 1).max().unwrap_or(0)
+            let blocks = peer.behind.iter().filter(|block| block.contains(&to));
+            blocks.map(|block| block.prefix_len() + 1).max().unwrap_or(0)
         };
         let peers = self.peers.iter().enumerate().rev();
         peers.max_by_key(|(_, peer)| longest(peer)).map_or(0, |(index, _)| index)

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ipnet::IpNet;
 use windfall_base::{DropReason, Frame, Input, Instant, Outgoing, Payload, Seed, Signal};
 use windfall_link::Event as LinkEvent;
 use windfall_mac::dcf::radio::Airtime;
@@ -10,7 +11,7 @@ use windfall_queue::{DropTail, Limits};
 use windfall_wire_link::ieee80211::{MacAddress, snap};
 
 use super::account::Account;
-use super::classify::{Block, destination, is_for_group};
+use super::classify::{destination, is_for_group};
 use super::flows::FlowAccount;
 use super::link::Link;
 use crate::event::EventKind;
@@ -31,7 +32,7 @@ pub struct Neighbour {
     /// Its address.
     pub address: MacAddress,
     /// The IP addresses that are reached through it.
-    pub behind: Vec<Block>,
+    pub behind: Vec<IpNet>,
 }
 
 #[derive(Debug)]
@@ -190,7 +191,7 @@ fn next_hop(neighbours: &[Neighbour], packet: &Payload) -> Option<MacAddress> {
     if is_for_group(to) {
         return Some(MacAddress::BROADCAST);
     }
-    let behind = |known: &&Neighbour| known.behind.iter().any(|block| block.contains(to));
+    let behind = |known: &&Neighbour| known.behind.iter().any(|block| block.contains(&to));
     neighbours.iter().find(behind).map(|known| known.address)
 }
 

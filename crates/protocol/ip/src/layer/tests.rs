@@ -10,6 +10,14 @@ use crate::report::HeaderFault;
 
 const NOW: Instant = Instant::from_nanos(5);
 
+#[test]
+fn a_network_of_two_has_no_broadcast_address() {
+    let of = |text: &str| broadcast(&text.parse().expect("a prefix"));
+    assert_eq!(of("10.0.0.1/24"), Some(Ipv4Addr::new(10, 0, 0, 255)));
+    assert_eq!(of("10.0.0.1/31"), None);
+    assert_eq!(of("fd00::1/64"), None);
+}
+
 fn layer(forwarding: bool) -> Layer {
     let interface = |address: &str, v6: &str| IpInterfaceConfig {
         addresses: vec![address.parse().expect("a prefix"), v6.parse().expect("a prefix")],
@@ -381,7 +389,7 @@ fn only_a_single_host_gets_an_echo() {
         let mut header = [0; 8];
         Icmpv4Repr::EchoRequest { id: 1, seq: 2 }.emit(&mut header, &[]);
         let mut host = layer(false);
-        host.routes.insert(Route { to: Prefix::ALL_V4, interface: 0 });
+        host.routes.insert(Route { to: "0.0.0.0/0".parse().unwrap(), interface: 0 });
         host.handle_input(NOW, 0, v4(dst, Protocol::ICMP, &header, |repr| repr.src = src.into()));
         assert!(host.ledger().balances());
         sent(&mut host).len()

@@ -35,7 +35,7 @@ struct Source(u8);
 
 impl RouteSource for Source {
     fn lookup(&self, station: usize, destination: IpAddr) -> Option<(u8, usize)> {
-        let network = prefix::network(destination, 16);
+        let network = IpNet::new(destination, 16).expect("both are longer").network();
         (network == IpAddr::from([10, 1, 0, 0])).then_some((self.0, station))
     }
 }
@@ -88,14 +88,14 @@ proptest! {
             .enumerate()
             .map(|(interface, (mut address, len))| {
                 address[0] &= 3;
-                Route { to: Prefix::new(address.into(), len).expect("at most 32"), interface }
+                Route { to: IpNet::new(address.into(), len).expect("at most 32"), interface }
             })
             .collect();
         let mut destination = destination;
         destination[0] &= 3;
         let destination = IpAddr::from(destination);
-        let matching = routes.iter().filter(|route| route.to.contains(destination));
-        let best = matching.max_by_key(|route| (route.to.bits(), route.interface));
+        let matching = routes.iter().filter(|route| route.to.contains(&destination));
+        let best = matching.max_by_key(|route| (route.to.prefix_len(), route.interface));
         let table = RoutingTable::new(routes.iter().copied());
         prop_assert_eq!(table.lookup(destination), best.map(|route| route.interface));
     }

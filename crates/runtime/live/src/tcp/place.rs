@@ -4,10 +4,11 @@ use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::{fs, io};
 
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use nix::errno::Errno;
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
-use windfall_ip::{IpInterfaceConfig, Prefix, Route};
+use windfall_ip::{IpInterfaceConfig, Route};
 use windfall_scenario::engine_beside;
 use windfall_stack::HostConfig;
 
@@ -69,9 +70,10 @@ impl Place {
 
     /// A host that stands here, with this TCP.
     pub(super) fn host(&self, tcp: windfall_tcp::TcpConfig) -> HostConfig {
-        let addresses = self.addresses.iter().map(|address| Prefix::host(*address)).collect();
+        let addresses = self.addresses.iter().map(|address| IpNet::from(*address)).collect();
         let mtu = self.mtu as usize;
-        let everywhere = [Prefix::ALL_V4, Prefix::ALL_V6].map(|to| Route { to, interface: 0 });
+        let everywhere = [IpNet::V4(Ipv4Net::default()), IpNet::V6(Ipv6Net::default())]
+            .map(|to| Route { to, interface: 0 });
         let internet = windfall_ip::IpConfig {
             interfaces: vec![IpInterfaceConfig { addresses, mtu }],
             routes: everywhere.into(),

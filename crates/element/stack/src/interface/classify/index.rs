@@ -4,7 +4,9 @@ use core::net::IpAddr;
 use core::ops::RangeInclusive;
 use std::collections::BTreeMap;
 
-use super::{Block, Headers, Rule};
+use ipnet::IpNet;
+
+use super::{Headers, Rule};
 
 /// Addresses and ports of which a rule asks for exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,8 +19,8 @@ struct Exact {
 
 impl Exact {
     fn of_rule(rule: &Rule) -> Self {
-        let host = |block: Option<Block>| {
-            block.filter(|block| *block == Block::of(block.address)).map(|block| block.address)
+        let host = |block: Option<IpNet>| {
+            block.filter(|it| it.prefix_len() == it.max_prefix_len()).map(|it| it.addr())
         };
         let port = |ports: &Option<RangeInclusive<u16>>| {
             ports.as_ref().filter(|ports| ports.start() == ports.end()).map(|ports| *ports.start())

@@ -1,5 +1,3 @@
-use core::net::Ipv4Addr;
-
 use proptest::prelude::*;
 use windfall_base::FlowId;
 
@@ -27,7 +25,7 @@ fn flow_of(rules: &[Rule], mut frame: Frame) -> u16 {
 //= S3.16
 #[test]
 fn the_first_rule_that_matches_gives_the_class() {
-    let host = |last| Some(Block { address: Ipv4Addr::new(10, 0, 0, last).into(), bits: 32 });
+    let host = |last| Some(IpAddr::from([10, 0, 0, last]).into());
     let rules = [
         Rule { destination_ports: Some(5004..=5005), class: class(1), ..Rule::default() },
         Rule { dscp: Some(46), class: class(2), ..Rule::default() },
@@ -102,9 +100,8 @@ fn what_the_owner_has_said_stands() {
 
 /// Rules that name few addresses and ports, so that many match.
 fn rule() -> impl Strategy<Value = Rule> {
-    let block = prop::option::of((1_u8..4, prop::sample::select(vec![8_u8, 32]))).prop_map(|net| {
-        net.map(|(last, bits)| Block { address: Ipv4Addr::new(10, 0, 0, last).into(), bits })
-    });
+    let block = prop::option::of((1_u8..4, prop::sample::select(vec![8_u8, 32])))
+        .prop_map(|net| net.map(|(last, bits)| IpNet::new([10, 0, 0, last].into(), bits).unwrap()));
     let ports = prop::option::of((1_u16..4, 0_u16..2));
     let ports = ports.prop_map(|ports| ports.map(|(first, more)| first..=first + more));
     let protocol = prop::option::of(prop::sample::select(vec![Protocol::TCP, Protocol::UDP]));

@@ -1,3 +1,4 @@
+use core::net::IpAddr;
 use core::num::NonZeroU8;
 
 use proptest::prelude::*;
@@ -64,7 +65,7 @@ fn coded(policy: Kind, arq: Arq) -> Framing {
 fn hub(stations: u8, framing: Framing) -> InterfaceConfig {
     let member = |n| WavelanPeer {
         address: Address(2 + n),
-        behind: vec![Block { address: [10, 0, 0, 2 + n].into(), bits: 32 }],
+        behind: vec![IpAddr::from([10, 0, 0, 2 + n]).into()],
     };
     let members = (0..stations).map(member).collect();
     interface(WavelanRole::Coordinator { members, idle: Idle::default() }, HUB, framing)

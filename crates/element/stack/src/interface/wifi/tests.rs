@@ -1,4 +1,4 @@
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::IpAddr;
 use core::num::NonZeroU8;
 
 use windfall_base::{Check, Class, Duration, Node, Port, RxVector, Stream, Tag};
@@ -15,7 +15,7 @@ fn address(number: u16) -> MacAddress {
 
 /// Stations 1 and 2, each with the address 10.0.0.n behind it.
 fn neighbours() -> Arc<[Neighbour]> {
-    let behind = |last| vec![Block { address: Ipv4Addr::new(10, 0, 0, last).into(), bits: 32 }];
+    let behind = |last| vec![IpAddr::from([10, 0, 0, last]).into()];
     let neighbour =
         |number: u16| Neighbour { address: address(number), behind: behind(number as u8) };
     [1, 2].map(neighbour).into()
@@ -68,7 +68,7 @@ fn packets_go_to_the_station_behind_which_their_address_is_and_to_all_if_it_is_a
 /// What an interface with these rules puts on the air when nobody ever answers, and when.
 fn unanswered(rules: Vec<Rule>, coverage: u8) -> Vec<(Instant, Vec<u8>)> {
     let mac = Config::new(address(0), Phy::G);
-    let behind = vec![Block { address: Ipv4Addr::new(10, 0, 0, 1).into(), bits: 32 }];
+    let behind = vec![IpAddr::from([10, 0, 0, 1]).into()];
     let neighbours = [Neighbour { address: address(1), behind }].into();
     let link = LinkConfig::Wifi(WifiConfig { mac, neighbours });
     let config = InterfaceConfig { link, rules, ..InterfaceConfig::default() };

@@ -155,7 +155,7 @@ fn a_hop_is_taken_from_a_copy_of_the_header_alone() {
 #[test]
 fn what_must_not_leave_its_network_is_dropped_in_silence_whatever_routes_there_are() {
     let mut router = layer(true);
-    router.routes.insert(Route { to: Prefix::ALL_V4, interface: 1 });
+    router.routes.insert(Route { to: "0.0.0.0/0".parse().unwrap(), interface: 1 });
     router.routes.insert(Route { to: "::/0".parse().expect("a prefix"), interface: 1 });
     for dst in [[0; 4], [127, 0, 0, 1], [169, 254, 0, 1]] {
         router.handle_input(NOW, 0, v4(dst, Protocol::UDP, &[0; 8], |_| {}));
@@ -171,14 +171,14 @@ fn what_must_not_leave_its_network_is_dropped_in_silence_whatever_routes_there_a
 #[test]
 fn packets_come_from_the_address_that_is_nearest_to_where_they_go() {
     let prefixes = |texts: &[&str]| {
-        texts.iter().map(|text| text.parse().expect("a prefix")).collect::<Vec<Prefix>>()
+        texts.iter().map(|text| text.parse().expect("a prefix")).collect::<Vec<IpNet>>()
     };
     let interface =
         |addresses: &[&str]| IpInterfaceConfig { addresses: prefixes(addresses), mtu: 1500 };
     let interfaces =
         vec![interface(&["fd00::1/64", "10.0.0.1/24", "10.5.0.1/24"]), interface(&["fd01::1/64"])];
     let mut host = Layer::new(IpConfig { interfaces, ..IpConfig::default() }, Seed(1));
-    host.routes.insert(Route { to: Prefix::ALL_V4, interface: 1 });
+    host.routes.insert(Route { to: "0.0.0.0/0".parse().unwrap(), interface: 1 });
     let source = |to: &str| {
         let source = host.source_for(to.parse().expect("an address"));
         source.map(|address| address.to_string())
