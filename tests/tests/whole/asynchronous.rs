@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
-use windfall_socket::asynchronous::{SapListener, connect};
+use windfall_socket::asynchronous::{AsyncSapListener, AsyncSapSocket, connect};
 use windfall_socket::{MessageKind, Mode, SapConfig, SapError, SapOptions};
 
 /// A time that nothing here takes.
@@ -14,10 +14,10 @@ async fn both_directions_at_once_and_more_than_the_buffers_hold() -> Result<(), 
     // A buffer of 32 messages, so that senders wait for room.
     let config = SapConfig { send_buffer: 32_000, ..SapConfig::standard() };
     let options = SapOptions { config, ..SapOptions::default() };
-    let listener = SapListener::bind("127.0.0.1:0".parse().expect("an address"), options)?;
+    let listener = AsyncSapListener::bind("127.0.0.1:0".parse().expect("an address"), options)?;
     let here = connect(listener.local_addr()?, options).await?;
     let (there, _) = timeout(LONG, listener.accept()).await.expect("it connected")?;
-    let exchange = async |socket: &windfall_socket::asynchronous::SapSocket| {
+    let exchange = async |socket: &AsyncSapSocket| {
         let send = async {
             for number in 0_u32..500 {
                 socket.send(&number.to_be_bytes().repeat(200)).await?;
@@ -45,7 +45,7 @@ async fn both_directions_at_once_and_more_than_the_buffers_hold() -> Result<(), 
 #[tokio::test]
 async fn a_receiver_that_gives_up_loses_nothing() -> Result<(), SapError> {
     let options = SapOptions::default();
-    let listener = SapListener::bind("127.0.0.1:0".parse().expect("an address"), options)?;
+    let listener = AsyncSapListener::bind("127.0.0.1:0".parse().expect("an address"), options)?;
     let here = connect(listener.local_addr()?, options).await?;
     let (there, _) = timeout(LONG, listener.accept()).await.expect("it connected")?;
     assert!(timeout(Duration::from_millis(20), there.recv()).await.is_err(), "nothing is there");

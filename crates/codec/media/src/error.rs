@@ -1,28 +1,28 @@
-//! Why a picture cannot be used.
+//! Errors of pictures.
 
 use windfall_base::OverBudget;
 
-/// Why a picture cannot be used.
+/// The reason for which a picture cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
     /// It is neither a JPEG nor a portable pixmap.
     #[error("it is not a picture that Windfall reads (JPEG or PNM)")]
     Foreign,
-    /// It is broken, or needs something of its format that is not there.
+    /// It is broken, or needs an unsupported feature of its format.
     #[error("the picture cannot be decoded: {}", reason(.0))]
     Picture(#[from] image::ImageError),
-    /// It has no pixels, or more than a JPEG or this program takes.
+    /// It has no pixels, or more than a JPEG or this crate permits.
     #[error("a picture of {0} × {1} pixels cannot be sent; 1 to 16384 each way are possible")]
     Size(u32, u32),
-    /// It takes more memory than it may.
+    /// It exceeds the memory budget.
     #[error(transparent)]
     Memory(#[from] OverBudget),
-    /// What should describe a picture does not.
+    /// The description of a picture is malformed.
     #[error("the description of the picture makes no sense: {0}")]
     Layout(&'static str),
 }
 
-/// Why a picture cannot be decoded; what decoders say of wrong bytes helps nobody.
+/// Returns the reason for a decoder's failure; details of corrupt data are omitted.
 fn reason(error: &image::ImageError) -> String {
     match error {
         image::ImageError::Decoding(_) | image::ImageError::IoError(_) => {

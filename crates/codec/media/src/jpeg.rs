@@ -1,8 +1,8 @@
-//! A JPEG whose entropy-coded data may arrive damaged or not at all.
+//! JPEGs whose entropy-coded data may arrive damaged or not at all.
 //!
-//! Between restart markers the decoder begins anew, so a wrong bit spoils one segment and no more.
-//! What must be exact is the head, with sizes and tables, and where each segment begins; both are
-//! the [`Layout`]. Every segment is then decoded as a picture of its own, of a few blocks.
+//! The decoder restarts at each restart marker, so a bit error damages one segment only. The
+//! header, with sizes and tables, and the positions of the segments must be exact; both form the
+//! [`Layout`]. Every segment is then decoded as a separate picture of a few blocks.
 
 mod arrived;
 mod markers;
@@ -12,12 +12,12 @@ use crate::picture::{Picture, rgb_len};
 pub use arrived::Arrived;
 use markers::Head;
 
-/// Pixels along a side of a block; colours are not subsampled, so a unit is one block.
+/// The width and height of a block in pixels; colours are not subsampled, so an MCU is one block.
 const BLOCK: u32 = 8;
-/// Blocks between two restart markers, at most.
+/// The maximum number of blocks between two restart markers.
 const INTERVAL: u32 = 8;
 
-/// A picture as head and segments.
+/// A picture as a header and segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jpeg {
     layout: Layout,
@@ -30,7 +30,7 @@ impl Jpeg {
     /// Encodes `picture` with `quality`, 1 to 100, with a restart marker after every few blocks.
     ///
     /// # Errors
-    /// None that a picture of this type could cause.
+    /// It never fails for a picture of this type.
     pub fn encode(picture: &Picture, quality: u8) -> Result<Self, PictureError> {
         let size = (picture.width(), picture.height());
         let whole = Head::parse(&picture.to_jpeg(quality)?)?.0;
@@ -40,7 +40,7 @@ impl Jpeg {
         for (corner, size) in Tiles::of(&head) {
             let bytes = picture.cut(corner, size).to_jpeg(quality)?;
             let segment = Head::parse(&bytes)?.1;
-            // What follows is the marker that ends the picture.
+            // The rest is the marker that ends the picture.
             let segment = segment.get(..segment.len().saturating_sub(2)).unwrap_or_default();
             lengths.push(segment.len() as u16);
             scan.extend(segment);
@@ -48,19 +48,19 @@ impl Jpeg {
         Ok(Self { layout: Layout { head, lengths }, scan })
     }
 
-    /// What must arrive exactly.
+    /// Returns the part that must arrive exactly.
     #[must_use]
     pub const fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The entropy-coded data: the segments one after the other, without markers.
+    /// Returns the entropy-coded data: the segments without markers, concatenated.
     #[must_use]
     pub fn scan(&self) -> &[u8] {
         &self.scan
     }
 
-    /// The file, restart markers included, as any decoder reads it.
+    /// Returns the file with restart markers, which any decoder reads.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut arrived = Arrived::new(self.scan.len());
@@ -69,7 +69,7 @@ impl Jpeg {
     }
 }
 
-/// What must be exact of a JPEG: its head, and how long each segment is.
+/// The exact part of a JPEG: its header and the length of each segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     head: Head,
@@ -77,7 +77,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Writes the layout: the length of the head (4 bytes), the head, two bytes for each segment.
+    /// Encodes the layout: the length of the header (4 bytes), the header, two bytes for each
+    /// segment.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let head = self.head.bytes();
@@ -87,10 +88,10 @@ impl Layout {
         out
     }
 
-    /// Reads a layout.
+    /// Decodes a layout from its bytes.
     ///
     /// # Errors
-    /// If it is none, whatever it is.
+    /// If it is malformed.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, PictureError> {
         let (length, rest) =
             bytes.split_first_chunk::<4>().ok_or(PictureError::Layout("it is short"))?;
@@ -114,27 +115,27 @@ impl Layout {
         Ok(Self { head, lengths })
     }
 
-    /// Bytes of entropy-coded data.
+    /// Returns the length of the entropy-coded data in bytes.
     #[must_use]
     pub fn scan_len(&self) -> usize {
         self.lengths.iter().map(|length| usize::from(*length)).sum()
     }
 
-    /// The memory that receiving and decoding the picture takes, in bytes: its data as it arrives
-    /// and as a file, and its colours.
+    /// Returns the memory in bytes for receiving and decoding the picture: its data, the file and
+    /// its colours.
     #[must_use]
     pub fn memory(&self) -> usize {
         let scan = self.scan_len().saturating_mul(3);
         scan.saturating_add(rgb_len(self.head.size()))
     }
 
-    /// How many segments there are.
+    /// Returns the number of segments.
     #[must_use]
     pub fn segments(&self) -> usize {
         self.lengths.len()
     }
 
-    /// Where each segment begins, and how long it is.
+    /// Returns the start and the length of each segment.
     fn places(&self) -> impl Iterator<Item = (usize, usize)> {
         self.lengths.iter().scan(0, |at, length| {
             let begin = *at;
@@ -143,7 +144,7 @@ impl Layout {
         })
     }
 
-    /// The file with what arrived of it: markers stand where they belong, whatever was damaged.
+    /// Assembles the file from the received data, with markers at their positions despite damage.
     #[must_use]
     pub fn to_file(&self, arrived: &Arrived) -> Vec<u8> {
         let mut out = self.head.bytes().to_vec();
@@ -158,11 +159,11 @@ impl Layout {
     }
 
     //= S0.38
-    /// Makes a picture of what arrived. Where a segment cannot be read, the blocks above it are
-    /// repeated; where there are none, it is grey.
+    /// Decodes the received data. A segment that cannot be decoded is replaced by the blocks above
+    /// it, or is grey at the top.
     ///
     /// # Errors
-    /// If the head says nothing that a decoder understands.
+    /// If the header cannot be decoded.
     pub fn decode(&self, arrived: &Arrived) -> Result<Decoded, PictureError> {
         let (width, height) = self.head.size();
         let mut picture = Picture::plain(width, height, [128; 3])?;
@@ -187,23 +188,24 @@ impl Layout {
     }
 }
 
-/// A picture from what arrived.
+/// A picture decoded from damaged data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
-    /// The picture.
+    /// The decoded picture.
     pub picture: Picture,
-    /// Segments that did not arrive or made no sense.
+    /// The number of segments that are missing or cannot be decoded.
     pub unreadable: usize,
 }
 
-/// Blocks between two restart markers: as many as divide a row, so that no segment spans two rows.
+/// Returns the number of blocks between two restart markers, which divides a row so that no segment
+/// spans two rows.
 fn interval(width: u32) -> u16 {
     let row = width.div_ceil(BLOCK);
     let most = INTERVAL.min(row);
     (1..=most).rev().find(|count| row.is_multiple_of(*count)).unwrap_or(1) as u16
 }
 
-/// The parts of a picture that the segments hold, in their order: corners and sizes.
+/// Returns the position and size of the part of each segment, in order.
 struct Tiles {
     size: (u32, u32),
     width: u32,

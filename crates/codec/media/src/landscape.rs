@@ -1,10 +1,10 @@
-//! A picture of the project's own: windfall under a tree.
+//! The sample picture: windfall under a tree.
 
 use crate::picture::Picture;
 
 const WIDTH: u32 = 384;
 const HEIGHT: u32 = 192;
-/// Where the apples lie, and how large they are.
+/// The positions and sizes of the apples.
 const APPLES: [(f64, f64, f64); 9] = [
     (60.0, 150.0, 9.0),
     (96.0, 171.0, 11.0),
@@ -19,10 +19,10 @@ const APPLES: [(f64, f64, f64); 9] = [
 
 type Color = [f64; 3];
 
-/// The picture: sky, hills, a meadow with texture, a tree and its apples; 384 × 192 pixels.
+/// Draws the sample picture of 384 × 192 pixels: sky, hills, a meadow with texture, a tree, apples.
 ///
 /// # Panics
-/// Never: its size is one that pictures may have.
+/// Never: its size is valid.
 #[must_use]
 pub fn landscape() -> Picture {
     Picture::draw(WIDTH, HEIGHT, |x, y| {
@@ -32,7 +32,7 @@ pub fn landscape() -> Picture {
     .expect("the size is one that pictures may have")
 }
 
-/// A number between -1 and 1 that looks random: the texture of leaves and grass.
+/// Returns a pseudorandom number between -1 and 1 for the texture of leaves and grass.
 fn grain(x: u32, y: u32) -> f64 {
     let mut word = x.wrapping_mul(0x9e37_79b9) ^ y.wrapping_mul(0x85eb_ca6b);
     word = (word ^ word >> 15).wrapping_mul(0x2c1b_3c6d);

@@ -1,12 +1,11 @@
-//! Pictures that travel damaged: what of a JPEG must be exact, and how good the rest arrives.
+//! Pictures that tolerate damage: the exact part of a JPEG, and the quality of a damaged one.
 //!
-//! - [`Picture`]: colours in rows, with [`psnr`](Picture::psnr) and [`ssim`](Picture::ssim) against
-//!   another.
-//! - [`landscape`]: a picture of the project's own, the same everywhere.
-//! - [`Jpeg`]: a picture as a head and entropy-coded segments between restart markers;
-//!   [`Layout`] is the part that must arrive exactly, [`Arrived`] what came of the rest.
+//! - [`Picture`]: rows of colours, compared by [`psnr`](Picture::psnr) and [`ssim`](Picture::ssim).
+//! - [`landscape`]: a sample picture, the same on every host.
+//! - [`Jpeg`]: a picture as a header and entropy-coded segments between restart markers; [`Layout`]
+//!   is the exact part, [`Arrived`] the received data.
 //!
-//! No time and no protocol: faces and experiments send the bytes.
+//! It knows no time and no protocol; other crates transfer the bytes.
 
 mod error;
 mod jpeg;

@@ -1,4 +1,4 @@
-//! Pictures, and how much one is like another.
+//! Pictures and their similarity.
 
 use std::io::Cursor;
 
@@ -8,15 +8,15 @@ use windfall_base::MemoryBudget;
 
 use crate::error::PictureError;
 
-/// The most pixels along one side.
+/// The maximum width and height in pixels.
 const LONGEST: u32 = 16_384;
-/// The memory that decoding a picture takes, as a multiple of what is kept of it: its coefficients
-/// or its samples of 16 bits, and the result.
+/// The memory for decoding a picture as a multiple of its size: coefficients or samples of 16 bits,
+/// and the result.
 const DECODING: usize = 3;
-/// The side of a window of [`Picture::ssim`], and the way from one to the next.
+/// The window size of [`Picture::ssim`], and the step between windows.
 const WINDOW: (usize, usize) = (8, 4);
 
-/// Colours in rows from the top, red, green and blue of 8 bits each.
+/// Rows of colours from the top; red, green and blue of 8 bits each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
     width: u32,
@@ -25,7 +25,7 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// A picture whose pixel at column `x` of row `y` is `color(x, y)`.
+    /// Creates a picture whose pixel at column `x` of row `y` is `color(x, y)`.
     ///
     /// # Errors
     /// If a side is 0 or more than 16384.
@@ -42,7 +42,7 @@ impl Picture {
         Ok(Self { width, height, rgb })
     }
 
-    /// A picture of one colour.
+    /// Creates a picture of one colour.
     ///
     /// # Errors
     /// As [`draw`](Self::draw).
@@ -50,19 +50,18 @@ impl Picture {
         Self::draw(width, height, |_, _| color)
     }
 
-    /// Reads a JPEG or a portable pixmap as [`read_within`](Self::read_within) with the default
-    /// budget.
+    /// Decodes a JPEG or a portable pixmap with the default memory budget.
     ///
     /// # Errors
-    /// As there.
+    /// As [`read_within`](Self::read_within).
     pub fn read(bytes: &[u8]) -> Result<Self, PictureError> {
         Self::read_within(bytes, &mut MemoryBudget::default())
     }
 
-    /// Reads a JPEG or a portable pixmap, and takes from `budget` the memory that it keeps.
+    /// Decodes a JPEG or a portable pixmap, and takes the memory that it keeps from `budget`.
     ///
     /// # Errors
-    /// If it is neither, or too large.
+    /// If it is in another format or too large.
     pub fn read_within(bytes: &[u8], budget: &mut MemoryBudget) -> Result<Self, PictureError> {
         let is_jpeg = bytes.starts_with(&[0xff, 0xd8]);
         let is_pnm = matches!(bytes, [b'P', b'1'..=b'7', ..]);
@@ -86,7 +85,7 @@ impl Picture {
         Ok(Self { width, height, rgb: image.into_raw() })
     }
 
-    /// The picture as a portable pixmap.
+    /// Encodes the picture as a portable pixmap.
     #[must_use]
     pub fn to_ppm(&self) -> Vec<u8> {
         let mut out = format!("P6\n{} {}\n255\n", self.width, self.height).into_bytes();
@@ -94,10 +93,10 @@ impl Picture {
         out
     }
 
-    /// The picture as a plain JPEG of `quality`, 1 to 100.
+    /// Encodes the picture as a plain JPEG of `quality`, 1 to 100.
     ///
     /// # Errors
-    /// None that a picture of this type could cause.
+    /// It never fails for a picture of this type.
     pub fn to_jpeg(&self, quality: u8) -> Result<Vec<u8>, PictureError> {
         let mut out = Vec::new();
         let mut encoder = JpegEncoder::new_with_quality(&mut out, quality.clamp(1, 100));
@@ -105,13 +104,13 @@ impl Picture {
         Ok(out)
     }
 
-    /// Pixels along a row.
+    /// Returns the width in pixels.
     #[must_use]
     pub const fn width(&self) -> u32 {
         self.width
     }
 
-    /// Rows.
+    /// Returns the height in pixels.
     #[must_use]
     pub const fn height(&self) -> u32 {
         self.height
@@ -121,8 +120,8 @@ impl Picture {
         3 * (y as usize * self.width as usize + x as usize)
     }
 
-    /// The part of `width` × `height` pixels whose upper left corner is at `x`, `y`; less at the
-    /// edges, and no part outside.
+    /// Returns the part of `width` × `height` pixels whose upper left corner is at `x`, `y`,
+    /// clipped at the edges.
     pub(crate) fn cut(&self, (x, y): (u32, u32), (width, height): (u32, u32)) -> Self {
         let (width, height) = (width.min(self.width - x), height.min(self.height - y));
         let rows = (y..y + height).map(|row| self.place(x, row));
@@ -130,7 +129,7 @@ impl Picture {
         Self { width, height, rgb }
     }
 
-    /// Puts `part` in its place, its upper left corner at `x`, `y`; what does not fit is left out.
+    /// Copies `part` to the position `x`, `y`, clipped at the edges.
     pub(crate) fn paste(&mut self, (x, y): (u32, u32), part: &Self) {
         let width = part.width.min(self.width.saturating_sub(x)) as usize;
         for row in 0..part.height.min(self.height.saturating_sub(y)) {
@@ -140,8 +139,8 @@ impl Picture {
     }
 
     //= S0.38
-    /// The peak signal-to-noise ratio against `other` in dB, over all colours; infinite for the
-    /// same, `None` if the sizes differ.
+    /// Returns the peak signal-to-noise ratio against `other` in dB over all colours; infinite for
+    /// equal pictures, `None` if the sizes differ.
     #[must_use]
     pub fn psnr(&self, other: &Self) -> Option<f64> {
         if (self.width, self.height) != (other.width, other.height) {
@@ -154,9 +153,9 @@ impl Picture {
     }
 
     //= S0.38
-    /// The structural similarity to `other`: the mean over windows of 8 × 8 pixels, every 4 pixels,
-    /// of the brightness (Wang et al. 2004); 1 for the same, `None` if the sizes differ or the
-    /// picture is smaller than a window.
+    /// Returns the structural similarity to `other`: the mean over windows of 8 × 8 pixels, every 4
+    /// pixels, of the brightness (Wang et al. 2004); 1 for equal pictures, `None` if the sizes
+    /// differ or the picture is smaller than a window.
     #[must_use]
     pub fn ssim(&self, other: &Self) -> Option<f64> {
         let (side, step) = WINDOW;
@@ -177,7 +176,7 @@ impl Picture {
         Some(sum / count)
     }
 
-    /// The brightness of each pixel (BT.601).
+    /// Returns the brightness of each pixel (BT.601).
     fn brightness(&self) -> Vec<f64> {
         let weigh = |rgb: &[u8]| {
             0.299 * f64::from(rgb[0]) + 0.587 * f64::from(rgb[1]) + 0.114 * f64::from(rgb[2])
@@ -186,12 +185,12 @@ impl Picture {
     }
 }
 
-/// The bytes that the colours of a picture take.
+/// Returns the size of the colours in bytes.
 pub(crate) const fn rgb_len((width, height): (u32, u32)) -> usize {
     3 * width as usize * height as usize
 }
 
-/// The structural similarity of one window.
+/// Returns the structural similarity of one window.
 fn similarity(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
     let (c1, c2) = ((0.01_f64 * 255.0).powi(2), (0.03_f64 * 255.0).powi(2));
     let mut sums = [0.0; 5];

@@ -1,7 +1,7 @@
 //! libsap: the functions of `sap.h`, a thin layer over [`windfall_socket`].
 //!
-//! The header documents each function; here stands only how it is done. Every pointer that comes in
-//! is one that `sap_socket` gave, or memory of the caller with the stated length.
+//! `sap.h` documents each function. Every pointer argument is one that `sap_socket` returned, or
+//! memory of the caller with the stated length.
 #![expect(unsafe_code, reason = "C hands over pointers")]
 #![expect(clippy::missing_safety_doc, reason = "the header states the conditions")]
 
@@ -18,7 +18,7 @@ use windfall_socket::{
     UnfinishedReason,
 };
 
-/// A socket of C, in whichever state.
+/// A socket of the C interface: new, listening or connected.
 #[derive(Default)]
 pub struct Socket {
     listener: OnceLock<SapListener>,
@@ -34,18 +34,18 @@ struct Settings {
     stream: u16,
     timeout: Option<Duration>,
     options: SapOptions,
-    /// Calls that are making a connection or a listener of the options.
+    /// The number of calls that are connecting or listening with the options.
     opening: usize,
     finished: bool,
     error: Option<CString>,
 }
 
 thread_local! {
-    /// What `sap_strerror` gave this thread last: no other thread can free it.
+    /// The last text that `sap_strerror` returned to this thread; no other thread can free it.
     static EXPLANATION: RefCell<CString> = RefCell::default();
 }
 
-/// What is known of a message, as `sap.h` lays it out.
+/// The properties of a message in the layout of `sap.h`.
 #[derive(Default)]
 #[repr(C)]
 pub struct Info {
@@ -86,15 +86,15 @@ impl Info {
     }
 }
 
-/// What a call came to: its result, or an errno and a sentence.
-type Outcome<T> = Result<T, (c_int, String)>;
+/// The result of a call, or an errno and a description.
+type CallResult<T> = Result<T, (c_int, String)>;
 
 fn set_errno(number: c_int) {
-    // SAFETY: the address of this thread's errno is always good for writing.
+    // SAFETY: the address of this thread's errno is always writable.
     unsafe { *libc::__errno_location() = number };
 }
 
-/// The errno that fits an error best.
+/// Converts an error to an errno and a description.
 fn explain(error: &SapError) -> (c_int, String) {
     let number = match error {
         SapError::System { source, .. } => source.raw_os_error().unwrap_or(libc::EIO),
@@ -122,8 +122,8 @@ impl Socket {
         self.settings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a connection or a listener of the options, which change no more meanwhile.
-    fn open<T>(&self, open: impl FnOnce(SapOptions) -> Outcome<T>) -> Outcome<T> {
+    /// Opens a connection or a listener with the options, which must not change meanwhile.
+    fn open<T>(&self, open: impl FnOnce(SapOptions) -> CallResult<T>) -> CallResult<T> {
         let options = {
             let mut settings = self.settings();
             settings.opening += 1;
@@ -134,9 +134,9 @@ impl Socket {
         opened
     }
 
-    /// Changes the options, unless they could no longer take effect: who asks for a key is not to
-    /// believe in one.
-    fn set_option(&self, set: impl FnOnce(&mut SapOptions)) -> Outcome<c_int> {
+    /// Changes the options; fails when they can no longer take effect, so that a connection is
+    /// never taken for encrypted when it is not.
+    fn set_option(&self, set: impl FnOnce(&mut SapOptions)) -> CallResult<c_int> {
         let late = "this is set before sap_connect, sap_bind or sap_listen, and not after";
         let mut settings = self.settings();
         if self.socket.get().is_some() {
@@ -149,12 +149,12 @@ impl Socket {
         Ok(0)
     }
 
-    fn connected(&self) -> Outcome<&SapSocket> {
+    fn connected(&self) -> CallResult<&SapSocket> {
         self.socket.get().ok_or_else(|| (libc::ENOTCONN, "the socket is not connected".to_owned()))
     }
 
-    /// Notes what went wrong, sets errno, and gives `failed`.
-    fn report<T>(&self, outcome: Outcome<T>, failed: T) -> T {
+    /// Stores the description of an error, sets errno, and returns `failed`.
+    fn report<T>(&self, outcome: CallResult<T>, failed: T) -> T {
         outcome.unwrap_or_else(|(number, text)| {
             self.settings().error = CString::new(text).ok();
             set_errno(number);
@@ -162,7 +162,7 @@ impl Socket {
         })
     }
 
-    fn keep(&self, socket: SapSocket) -> Outcome<c_int> {
+    fn keep(&self, socket: SapSocket) -> CallResult<c_int> {
         let settings = self.settings();
         socket.set_mode(settings.mode.clone());
         socket.set_timeout(settings.timeout);
@@ -172,7 +172,7 @@ impl Socket {
         kept.map_err(|_| (libc::EISCONN, "the socket is connected already".to_owned()))
     }
 
-    fn bind(&self, address: String) -> Outcome<c_int> {
+    fn bind(&self, address: String) -> CallResult<c_int> {
         self.open(|options| {
             let listener = options.listen(address).map_err(|error| explain(&error))?;
             let kept = self.listener.set(listener).map(|()| 0);
@@ -180,9 +180,9 @@ impl Socket {
         })
     }
 
-    fn accept(&self) -> Outcome<c_int> {
-        let silent = || (libc::EINVAL, "the socket does not listen".to_owned());
-        let listener = self.listener.get().ok_or_else(silent)?;
+    fn accept(&self) -> CallResult<c_int> {
+        let not_listening = || (libc::EINVAL, "the socket does not listen".to_owned());
+        let listener = self.listener.get().ok_or_else(not_listening)?;
         let timeout = self.settings().timeout;
         let accepted = match timeout {
             Some(timeout) => listener.accept_timeout(timeout),
@@ -192,24 +192,25 @@ impl Socket {
     }
 }
 
-/// The text of an address and its port, as the system's resolver takes it.
+/// Formats an address and its port for the system's resolver.
 ///
 /// # Safety
 /// `address` is null or a string that ends with a zero.
-unsafe fn address_of(address: *const c_char, port: u16) -> Outcome<String> {
+unsafe fn address_of(address: *const c_char, port: u16) -> CallResult<String> {
     if address.is_null() {
         return Ok(format!("0.0.0.0:{port}"));
     }
-    // SAFETY: the caller hands over a string that ends with a zero.
+    // SAFETY: the caller passes a string that ends with a zero.
     let text = unsafe { CStr::from_ptr(address) }.to_str();
     let text = text.map_err(|_| (libc::EINVAL, "the address is no text".to_owned()))?;
     Ok(if text.contains(':') { format!("[{text}]:{port}") } else { format!("{text}:{port}") })
 }
 
-/// The socket behind a pointer that `sap_socket` gave.
+/// Dereferences a pointer that `sap_socket` returned.
 macro_rules! socket {
     ($sock:expr, $failed:expr) => {
-        // SAFETY: the pointer is null or one that `sap_socket` gave and `sap_close` did not take.
+        // SAFETY: the pointer is null or one that `sap_socket` returned and `sap_close` did not
+        // free.
         match unsafe { $sock.as_ref() } {
             Some(socket) => socket,
             None => {
@@ -220,21 +221,21 @@ macro_rules! socket {
     };
 }
 
-/// See `sap.h`.
+/// Creates a socket in precise mode. See `sap.h`.
 //= S0.16
 #[unsafe(no_mangle)]
 pub extern "C" fn sap_socket() -> *mut Socket {
-    // A box would end the program where there is no memory.
+    // A box would abort the program without memory.
     // SAFETY: the layout of a socket is not of size zero.
     let socket = unsafe { alloc(Layout::new::<Socket>()) }.cast::<Socket>();
     if !socket.is_null() {
-        // SAFETY: the memory is as a box would have it, and nothing is there yet.
+        // SAFETY: the memory has the layout of a box and is not initialized yet.
         unsafe { socket.write(Socket::default()) };
     }
     socket
 }
 
-/// See `sap.h`.
+/// Connects to a listener. See `sap.h`.
 //= S0.18
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_connect(
@@ -247,7 +248,7 @@ pub unsafe extern "C" fn sap_connect(
         let error = (libc::EINVAL, "there is no address to connect to".to_owned());
         return socket.report(Err(error), -1);
     }
-    // SAFETY: the caller hands over a string that ends with a zero.
+    // SAFETY: the caller passes a string that ends with a zero.
     let outcome = unsafe { address_of(address, port) }.and_then(|address| {
         socket.open(|options| {
             let connected = options.connect(address).map_err(|error| explain(&error));
@@ -257,34 +258,34 @@ pub unsafe extern "C" fn sap_connect(
     socket.report(outcome, -1)
 }
 
-/// See `sap.h`.
+/// Listens without waiting. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_bind(sock: *mut Socket, address: *const c_char, port: u16) -> c_int {
     let socket = socket!(sock, -1);
-    // SAFETY: the caller hands over a string that ends with a zero, or null.
+    // SAFETY: the caller passes a string that ends with a zero, or null.
     let address = unsafe { address_of(address, port) };
     socket.report(address.and_then(|address| socket.bind(address)), -1)
 }
 
-/// See `sap.h`.
+/// Waits for a connection to a bound socket. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_accept(sock: *mut Socket) -> c_int {
     let socket = socket!(sock, -1);
     socket.report(socket.accept(), -1)
 }
 
-/// See `sap.h`.
+/// Listens and waits for one connection. See `sap.h`.
 //= S0.20
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_listen(sock: *mut Socket, address: *const c_char, port: u16) -> c_int {
     let socket = socket!(sock, -1);
-    // SAFETY: the caller hands over a string that ends with a zero, or null.
+    // SAFETY: the caller passes a string that ends with a zero, or null.
     let address = unsafe { address_of(address, port) };
     let outcome = address.and_then(|address| socket.bind(address)).and_then(|_| socket.accept());
     socket.report(outcome, -1)
 }
 
-/// See `sap.h`.
+/// Returns the local port. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_port(sock: *const Socket) -> u16 {
     let socket = socket!(sock, 0);
@@ -293,7 +294,7 @@ pub unsafe extern "C" fn sap_port(sock: *const Socket) -> u16 {
     listening.or(connected).map_or(0, |address| address.port())
 }
 
-/// See `sap.h`.
+/// Sets the mode of the following messages. See `sap.h`.
 //= S0.17
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_set_mode(sock: *mut Socket, mode: c_int, protected: usize) -> c_int {
@@ -313,7 +314,7 @@ pub unsafe extern "C" fn sap_set_mode(sock: *mut Socket, mode: c_int, protected:
     0
 }
 
-/// See `sap.h`.
+/// Sets the longest time that a call waits. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_set_timeout(sock: *mut Socket, milliseconds: c_int) -> c_int {
     let socket = socket!(sock, -1);
@@ -325,16 +326,16 @@ pub unsafe extern "C" fn sap_set_timeout(sock: *mut Socket, milliseconds: c_int)
     0
 }
 
-/// See `sap.h`.
+/// Sets the pre-shared key. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_set_key(sock: *mut Socket, key: *const [u8; 32]) -> c_int {
     let socket = socket!(sock, -1);
-    // SAFETY: the pointer is null or leads to 32 bytes that nobody changes during the call.
+    // SAFETY: the pointer is null or points to 32 bytes that do not change during the call.
     let key = unsafe { key.as_ref() }.copied().map(SharedKey::new);
     socket.report(socket.set_option(|options| options.key = key), -1)
 }
 
-/// See `sap.h`.
+/// Sets the profile of the protocol. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_set_profile(sock: *mut Socket, profile: c_int) -> c_int {
     let socket = socket!(sock, -1);
@@ -347,14 +348,14 @@ pub unsafe extern "C" fn sap_set_profile(sock: *mut Socket, profile: c_int) -> c
     socket.report(set, -1)
 }
 
-/// See `sap.h`.
+/// Sets the carrier of the datagrams. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_set_carrier(sock: *mut Socket, name: *const c_char) -> c_int {
     let socket = socket!(sock, -1);
     let carrier = if name.is_null() {
         Ok(None)
     } else {
-        // SAFETY: the caller hands over a string that ends with a zero.
+        // SAFETY: the caller passes a string that ends with a zero.
         let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
         name.parse::<Carrier>().map(Some).map_err(|error| (libc::EINVAL, error))
     };
@@ -362,7 +363,7 @@ pub unsafe extern "C" fn sap_set_carrier(sock: *mut Socket, name: *const c_char)
     socket.report(set, -1)
 }
 
-/// See `sap.h`.
+/// Sets the stream of the following messages. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_set_stream(sock: *mut Socket, stream: u16) -> c_int {
     let socket = socket!(sock, -1);
@@ -370,7 +371,7 @@ pub unsafe extern "C" fn sap_set_stream(sock: *mut Socket, stream: u16) -> c_int
     0
 }
 
-/// See `sap.h`.
+/// Sets the damage that the application tolerates. See `sap.h`.
 //= S1.67
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_set_tolerance(
@@ -390,7 +391,7 @@ pub unsafe extern "C" fn sap_set_tolerance(
     socket.report(set.map(|()| 0).map_err(|error| explain(&error)), -1)
 }
 
-/// See `sap.h`.
+/// Requests a range of a message again. See `sap.h`.
 //= S0.56
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_repair(
@@ -409,7 +410,7 @@ pub unsafe extern "C" fn sap_repair(
     socket.report(asked.map(|()| 0), -1)
 }
 
-/// See `sap.h`.
+/// Sends one message. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_send(sock: *mut Socket, data: *const c_void, len: usize) -> c_long {
     let socket = socket!(sock, -1);
@@ -422,7 +423,7 @@ pub unsafe extern "C" fn sap_send(sock: *mut Socket, data: *const c_void, len: u
     }
     let data: &[u8] = match len {
         0 => &[],
-        // SAFETY: the caller hands over `len` bytes that nobody changes during the call.
+        // SAFETY: the caller passes `len` bytes that do not change during the call.
         _ => unsafe { std::slice::from_raw_parts(data.cast(), len) },
     };
     let stream = socket.settings().stream;
@@ -434,7 +435,7 @@ pub unsafe extern "C" fn sap_send(sock: *mut Socket, data: *const c_void, len: u
     socket.report(sent.map(|()| len as c_long), -1)
 }
 
-/// See `sap.h`.
+/// Receives one message. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_recv(
     sock: *mut Socket,
@@ -454,25 +455,25 @@ pub unsafe extern "C" fn sap_recv(
     };
     let count = message.data.len().min(len);
     if count > 0 && !data.is_null() {
-        // SAFETY: the caller hands over room for `len` bytes, and `count` is no more than that; a
-        // message never lies in the caller's memory.
+        // SAFETY: the caller passes a buffer of `len` bytes, and `count` is at most that; a message
+        // never lies in the caller's memory.
         unsafe { std::ptr::copy_nonoverlapping(message.data.as_ptr(), data.cast(), count) };
     }
-    // SAFETY: the pointer is null or leads to a structure of the caller that may be written.
+    // SAFETY: the pointer is null or points to a structure of the caller that may be written.
     if let Some(info) = unsafe { info.as_mut() } {
         *info = Info::of(&message);
     }
     message.data.len() as c_long
 }
 
-/// See `sap.h`.
+/// Returns whether the peer has finished and all is read. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_is_finished(sock: *const Socket) -> c_int {
     let socket = socket!(sock, 1);
     socket.settings().finished.into()
 }
 
-/// See `sap.h`.
+/// Finishes this direction and waits for the acknowledgement. See `sap.h`.
 //= S0.19
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_send_fin(sock: *mut Socket) -> c_int {
@@ -482,7 +483,7 @@ pub unsafe extern "C" fn sap_send_fin(sock: *mut Socket) -> c_int {
     socket.report(outcome.map(|()| 0), -1)
 }
 
-/// See `sap.h`.
+/// Returns a descriptor for polling. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_fd(sock: *mut Socket) -> c_int {
     let socket = socket!(sock, -1);
@@ -494,14 +495,14 @@ pub unsafe extern "C" fn sap_fd(sock: *mut Socket) -> c_int {
     socket.report(made.map(|fd| socket.fd.get_or_init(|| fd).as_raw_fd()), -1)
 }
 
-/// See `sap.h`.
+/// Returns the length of the longest message. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_max_message(sock: *const Socket) -> usize {
     let socket = socket!(sock, 0);
     socket.socket.get().map_or(0, SapSocket::max_message)
 }
 
-/// See `sap.h`.
+/// Returns the description of the last error. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_strerror(sock: *const Socket) -> *const c_char {
     let socket = socket!(sock, c"there is no socket".as_ptr());
@@ -510,11 +511,11 @@ pub unsafe extern "C" fn sap_strerror(sock: *const Socket) -> *const c_char {
         *explanation.borrow_mut() = text;
         explanation.borrow().as_ptr()
     });
-    // A thread that ends has no place to keep a text in.
+    // A thread that is ending has no thread-local memory.
     kept.unwrap_or_else(|_| c"the thread ends".as_ptr())
 }
 
-/// See `sap.h`.
+/// Closes the connection and frees the socket. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_close(sock: *mut Socket) -> c_int {
     if sock.is_null() {

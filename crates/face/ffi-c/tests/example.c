@@ -1,5 +1,5 @@
-/* Two ends of a sealed connection in one program: a precise message, an approximate one, and a part
- * of that again. */
+/* Both ends of an encrypted connection in one program: a precise message, an approximate one, and
+ * the repair of a part of it. */
 #include <poll.h>
 #include <sap.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ static int fail(const char *what, sap_sock_t *sock) {
 
 int main(void) {
     sap_sock_t *here = sap_socket(), *there = sap_socket();
-    uint8_t key[32] = {1, 2, 3}; /* a program would have it from a file of random bytes */
+    uint8_t key[32] = {1, 2, 3}; /* a real program reads it from a file of random bytes */
     sap_set_key(here, key);
     sap_set_key(there, key);
     sap_set_timeout(there, 30000);
@@ -25,7 +25,7 @@ int main(void) {
     if (sap_send(here, "about", 5) != 5) return fail("send", here);
     if (sap_send(here, "x", 1) != -1) return 2; /* two bytes of one cannot be protected */
 
-    /* Another stream, whose messages wait for none of the first. */
+    /* Another stream, which the first one does not block. */
     sap_set_mode(here, SAP_PRECISE, 0);
     sap_set_stream(here, 7);
     if (sap_send(here, "aside", 5) != 5) return fail("send", here);

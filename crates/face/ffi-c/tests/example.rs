@@ -1,20 +1,20 @@
-//! The C example is compiled and run against the static library, under the sanitizer too.
+//! Compiles and runs the C programs against the static library, also under the address sanitizer.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The folder that holds the libraries of this build.
+/// Returns the folder with the libraries of this build.
 fn libraries() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows where it is");
     test.parent().expect("a folder").to_owned()
 }
 
-/// The newest static library of this crate there.
+/// Returns the newest static library of this crate.
 fn library() -> Option<PathBuf> {
     newest("a")
 }
 
-/// The newest library of this crate there whose name ends so.
+/// Returns the newest library of this crate with this extension.
 fn newest(extension: &str) -> Option<PathBuf> {
     let folders = [libraries(), libraries().join("..")];
     let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
@@ -25,7 +25,7 @@ fn newest(extension: &str) -> Option<PathBuf> {
     archives.max_by_key(|path| path.metadata().and_then(|data| data.modified()).ok())
 }
 
-/// The block of the README in this language.
+/// Returns the block of the README in this language.
 fn readme(language: &str) -> String {
     let text = include_str!("../../../../README.md");
     let start = format!("```{language}\n");
@@ -33,7 +33,7 @@ fn readme(language: &str) -> String {
     block.expect("the README shows SAP").to_owned()
 }
 
-/// Compiles and runs a program; gives what it printed, or nothing if that cannot be done here.
+/// Compiles and runs a program; returns its output, or `None` if that is impossible here.
 fn build_and_run(name: &str, source: &Path, flags: &[&str]) -> Option<String> {
     let Some(library) = library() else {
         windfall_testkit::skip::announce("this build made no static library");
@@ -105,7 +105,7 @@ fn messages_sent_just_before_a_close_arrive_over_a_lossy_path() {
 }
 
 #[test]
-fn what_cannot_take_effect_is_refused() {
+fn calls_without_effect_are_refused() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/misuse.c");
     if let Some(text) = build_and_run("misuse", &source, &[]) {
         assert_eq!(text, "refused at once\n");
@@ -129,7 +129,7 @@ fn the_readme_runs_as_printed() {
     }
 }
 
-/// The names of the functions in the header.
+/// Returns the names of the functions in the header.
 fn functions() -> Vec<&'static str> {
     let header = include_str!("../include/sap.h");
     let declared = header.lines().filter(|line| !line.starts_with([' ', '/', '#']));
@@ -148,7 +148,7 @@ fn the_manual_has_every_function_of_the_header() {
     }
 }
 
-/// Installs into a folder of its own, and builds a program as the README says.
+/// Installs into a folder of its own, and builds a program with the command of the README.
 #[test]
 fn what_is_installed_is_found_by_pkg_config() {
     let (Some(archive), Some(shared)) = (newest("a"), newest("so")) else {
@@ -180,7 +180,7 @@ fn what_is_installed_is_found_by_pkg_config() {
         .expect("it runs");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.stdout, b"exact, in order, acknowledged\n", "{said}");
-    // The program asks for the library by the name of its interface.
+    // The program is linked to the library by its soname.
     let shown = Command::new("readelf").arg("-d").arg(folder.join("a.out")).output();
     if let Ok(shown) = shown {
         let shown = String::from_utf8_lossy(&shown.stdout).into_owned();

@@ -1,4 +1,4 @@
-/* A socket where there is no memory is NULL. */
+/* Without memory, sap_socket returns NULL. */
 #include <sap.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* What cannot take effect is refused at once: settings that come too late, addresses where nobody
- * can be, messages that no path carries, and no socket at all. */
+/* Calls that cannot take effect fail at once: options that are set too late, impossible addresses,
+ * messages that no path carries, and a missing socket. */
 #define _DEFAULT_SOURCE
 #include <errno.h>
 #include <sap.h>
@@ -26,7 +26,7 @@ int main(void)
     REFUSED(sap_connect(here, NULL, 1), EINVAL);
     REFUSED(sap_connect(here, "127.0.0.1", 0), EINVAL);
     REFUSED(sap_connect(here, "a..b", 1), ENXIO);
-    /* None of them was too early for a key. */
+    /* A failed connect does not prevent a key. */
     if (sap_set_key(here, key) || sap_set_key(here, NULL))
         return 2;
 
@@ -41,7 +41,7 @@ int main(void)
     REFUSED(sap_set_profile(here, SAP_PAPER), EISCONN);
     REFUSED(sap_set_carrier(here, "udp"), EISCONN);
 
-    /* Nobody has so much memory to copy it to. */
+    /* It must fail before it is copied. */
     void *data = mmap(NULL, vast, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED)
         return 5;

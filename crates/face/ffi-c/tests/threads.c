@@ -1,5 +1,5 @@
-/* One socket in several threads: the text of an error stays good while others make errors. Then
- * lengths that no memory has, and a socket where there is no memory. */
+/* One socket in several threads: the text of an error stays valid while other threads cause errors.
+ * Then a length that exceeds all memory. */
 #include <errno.h>
 #include <pthread.h>
 #include <sap.h>

@@ -1,4 +1,4 @@
-"""SAP sockets for asyncio: connect, listen, accept, send, recv and send_fin are awaited."""
+"""SAP sockets for asyncio: connect, accept, send, recv, send_fin and close are awaited."""
 
 import asyncio
 import sys
@@ -23,7 +23,7 @@ async def _retry(call, descriptor):
 
 
 class Socket:
-    """A connection. What does not wait is there as on the blocking socket."""
+    """A connection. It has the methods of the blocking socket that do not wait, too."""
 
     def __init__(self, socket):
         self.socket = socket
@@ -59,7 +59,7 @@ class Socket:
 
 
 class Listener:
-    """A socket that takes connections."""
+    """A listener that accepts connections."""
 
     def __init__(self, listener):
         self.listener = listener

@@ -1,9 +1,8 @@
 //! SAP sockets for Python, a thin layer over `windfall_socket`.
 //!
-//! Calls that may wait release the interpreter's lock. Bytes are not copied on their way in or out:
-//! `send` keeps the `bytes` that it is given, and `memoryview(message)` shows what arrived. The
-//! module `windfall_sap.aio` is for asyncio; it rests on `fileno`, `room` and the calls that do not
-//! wait.
+//! Calls that may wait release the interpreter's lock. Bytes are not copied: `send` keeps the
+//! `bytes` object, and `memoryview(message)` shows the received data. The module `windfall_sap.aio`
+//! is for asyncio; it uses `fileno`, `room` and the calls that do not wait.
 
 #![expect(clippy::needless_pass_by_value, reason = "Python hands over values")]
 #![expect(unsafe_code, reason = "Python's protocol of buffers hands over pointers")]
@@ -27,7 +26,7 @@ use windfall_socket::{
     UnfinishedReason,
 };
 
-/// The exception that fits an error best.
+/// Converts an error to a Python exception.
 fn raise(error: SapError) -> PyErr {
     let text = error.to_string();
     match error {
@@ -56,7 +55,7 @@ fn raise(error: SapError) -> PyErr {
     }
 }
 
-/// A span of time from Python's seconds, where `None` is without limit.
+/// Converts seconds to a duration; `None` is no limit.
 fn span(seconds: Option<f64>) -> PyResult<Option<Duration>> {
     match seconds {
         Some(seconds) if !(0.0..=1e9).contains(&seconds) => {
@@ -66,7 +65,7 @@ fn span(seconds: Option<f64>) -> PyResult<Option<Duration>> {
     }
 }
 
-/// SapOptions of a profile and a carrier by their names, with the key that both ends share.
+/// Builds the options of a profile and a carrier, given by name, with a pre-shared key.
 fn options(key: Option<&[u8]>, profile: &str, carrier: &str) -> PyResult<SapOptions> {
     let wrong = |_| PyValueError::new_err("a key has 32 bytes");
     let key = key.map(|key| key.try_into().map(SharedKey::new).map_err(wrong)).transpose()?;
@@ -82,19 +81,19 @@ fn options(key: Option<&[u8]>, profile: &str, carrier: &str) -> PyResult<SapOpti
     Ok(SapOptions { config, carrier, key })
 }
 
-/// A message that arrived, with `len` and as a buffer: `memoryview(message)`.
+/// A received message, with `len` and as a buffer: `memoryview(message)`.
 #[pyclass(frozen, name = "Message")]
 struct PyMessage(Received);
 
 #[pymethods]
 impl PyMessage {
-    /// A copy of the bytes.
+    /// Returns a copy of the bytes.
     #[getter]
     fn data<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.data)
     }
 
-    /// "precise", "approximate" or "repair".
+    /// Returns "precise", "approximate" or "repair".
     #[getter]
     fn kind(&self) -> &'static str {
         match self.0.kind {
@@ -104,25 +103,25 @@ impl PyMessage {
         }
     }
 
-    /// Its number among those of its stream and kind; a gap is loss.
+    /// Returns the sequence number within the stream and kind; a gap is a loss.
     #[getter]
     fn number(&self) -> u32 {
         self.0.number
     }
 
-    /// The stream.
+    /// Returns the stream of the message.
     #[getter]
     fn stream(&self) -> u16 {
         self.0.stream
     }
 
-    /// The ranges, as (start, end), that are certainly exact.
+    /// Returns the ranges, as (start, end), that are known to be exact.
     #[getter]
     fn exact(&self) -> Vec<(usize, usize)> {
         self.0.exact.iter().map(|range| (range.start, range.end)).collect()
     }
 
-    /// The ranges, as (start, end), that hold wrong bits; `None` if nobody checked.
+    /// Returns the ranges, as (start, end), that hold bit errors; `None` if no check covers them.
     #[getter]
     fn suspect(&self) -> Option<Vec<(usize, usize)>> {
         match &self.0.integrity {
@@ -134,7 +133,7 @@ impl PyMessage {
         }
     }
 
-    /// Shows the bytes without a copy; the view keeps the message.
+    /// Exposes the bytes without a copy; the view keeps the message alive.
     unsafe fn __getbuffer__(
         slf: Bound<'_, Self>,
         view: *mut ffi::Py_buffer,
@@ -142,8 +141,8 @@ impl PyMessage {
     ) -> PyResult<()> {
         let data = &slf.get().0.data;
         let (start, len) = (data.as_ptr().cast_mut().cast(), data.len().cast_signed());
-        // SAFETY: Python hands over a view that may be written; the bytes live and stay the same as
-        // long as the message, which the view holds, and it is marked as not to be written.
+        // SAFETY: Python passes a view that may be written; the bytes live unchanged as long as the
+        // message, which the view holds, and the view is marked as read-only.
         match unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, len, 1, flags) } {
             0 => Ok(()),
             _ => Err(PyErr::fetch(slf.py())),
@@ -172,7 +171,7 @@ impl PySocket {
         Self { socket, signal: OnceLock::new(), room: OnceLock::new() }
     }
 
-    /// The message of an object; only what may change under us is copied.
+    /// Creates a message from a buffer; copies it only if it is mutable.
     fn message(&self, data: &Bound<'_, PyAny>, stream: u16) -> PyResult<Message> {
         let data = match data.cast::<PyBytes>() {
             Ok(bytes) => Bytes::from_owner(PyBackedBytes::from(bytes.clone())),
@@ -186,7 +185,7 @@ impl PySocket {
     }
 }
 
-/// The descriptor in `kept`, made by `make` when it is asked for first.
+/// Returns the descriptor in `kept`, which `make` creates on the first call.
 fn descriptor(
     kept: &OnceLock<OwnedFd>,
     make: impl FnOnce() -> Result<OwnedFd, SapError>,
@@ -200,31 +199,31 @@ fn descriptor(
 
 #[pymethods]
 impl PySocket {
-    /// Makes the next messages precise.
+    /// Makes the following messages precise.
     fn set_precise(&self) {
         self.socket.set_mode(Mode::Precise);
     }
 
-    /// Makes the next messages approximate, their first `protected` bytes exact.
+    /// Makes the following messages approximate, with `protected` exact bytes at the front.
     #[pyo3(signature = (protected = 0))]
     fn set_approximate(&self, protected: usize) {
         self.socket.set_mode(Mode::Approximate { protected });
     }
 
-    /// How long calls may wait, in seconds; `None` without limit.
+    /// Sets the longest time that a call waits, in seconds; `None` is no limit.
     fn settimeout(&self, seconds: Option<f64>) -> PyResult<()> {
         self.socket.set_timeout(span(seconds)?);
         Ok(())
     }
 
-    /// Makes the next messages approximate, exact in these ranges, as (start, end).
+    /// Makes the following messages approximate, exact in these ranges, as (start, end).
     fn set_ranges(&self, ranges: Vec<(usize, usize)>) {
         let ranges = ranges.into_iter().map(|(start, end)| start..end).collect();
         self.socket.set_mode(Mode::Ranges(ranges));
     }
 
-    /// Says what the application can bear, in place of a mode: a rate of bit errors, loss, whether
-    /// messages must keep their order, and how many bytes at the front are exact.
+    /// Sets the damage that the application tolerates, in place of a mode: a bit error rate, loss,
+    /// whether messages must keep their order, and the number of exact bytes at the front.
     //= S1.67
     #[pyo3(signature = (bit_errors = 0.0, loss = false, in_order = false, protected = 0))]
     fn set_tolerance(
@@ -246,7 +245,7 @@ impl PySocket {
         Ok(message.data.len())
     }
 
-    /// As `send`; raises BlockingIOError if the send buffer is full.
+    /// Sends without waiting; raises BlockingIOError if the send buffer is full.
     #[pyo3(signature = (data, stream = 0))]
     fn try_send(&self, data: &Bound<'_, PyAny>, stream: u16) -> PyResult<usize> {
         let message = self.message(data, stream)?;
@@ -254,18 +253,18 @@ impl PySocket {
         Ok(message.data.len())
     }
 
-    /// The next message; `None` once the other end has finished.
+    /// Receives the next message; `None` once the peer has finished.
     fn recv(&self, py: Python<'_>) -> PyResult<Option<PyMessage>> {
         let received = py.detach(|| self.socket.recv()).map_err(raise)?;
         Ok(received.map(PyMessage))
     }
 
-    /// As `recv`; raises BlockingIOError if nothing is there.
+    /// Receives without waiting; raises BlockingIOError if no message is there.
     fn try_recv(&self) -> PyResult<Option<PyMessage>> {
         Ok(self.socket.try_recv().map_err(raise)?.map(PyMessage))
     }
 
-    /// Copies the next message into a writable buffer and gives its length; 0 at the end.
+    /// Copies the next message into a writable buffer and returns its length; 0 at the end.
     fn recv_into(&self, py: Python<'_>, buffer: PyBuffer<u8>) -> PyResult<usize> {
         let Some(received) = py.detach(|| self.socket.recv()).map_err(raise)? else { return Ok(0) };
         let cells = buffer
@@ -277,22 +276,23 @@ impl PySocket {
         Ok(received.data.len().min(cells.len()))
     }
 
-    /// Asks for ranges, as (start, end), of an approximate message again.
+    /// Requests ranges, as (start, end), of an approximate message again.
     fn repair(&self, of: &PyMessage, ranges: Vec<(usize, usize)>) -> PyResult<()> {
         let ranges: Vec<_> = ranges.into_iter().map(|(start, end)| start..end).collect();
         self.socket.repair(&of.0, &ranges).map_err(raise)
     }
 
-    /// Says that nothing more will be sent, and waits until the other end knows, as long as
-    /// something gets on. A program that ends without it takes along what has not gone out.
+    /// Finishes this direction and waits until the peer has acknowledged everything, as long as
+    /// there is progress and at most for the timeout.
     fn send_fin(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.socket.finish_and_wait()).map_err(raise)
     }
 
-    /// Closes the connection: waits as `send_fin` does, so that what was sent arrives.
+    /// Closes the connection after the peer has acknowledged everything.
     ///
-    /// Without progress the connection is reset. When the timeout expires, delivery continues in
-    /// the background while the program runs. A socket that is dropped does not wait.
+    /// Waits as `send_fin` does. Without progress the connection is reset. When the timeout
+    /// expires, delivery continues in the background while the program runs. A socket that is
+    /// dropped without `close` does not wait: messages may be lost if the program ends.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.socket.finish_or_abort()).map_err(raise)
     }
@@ -312,30 +312,30 @@ impl PySocket {
         self.close(py)
     }
 
-    /// The longest message that the path carries now.
+    /// Returns the longest message that the path carries now.
     #[getter]
     fn max_message(&self) -> usize {
         self.socket.max_message()
     }
 
-    /// The address and the port of the other end.
+    /// Returns the address and the port of the peer.
     fn getpeername(&self) -> (String, u16) {
         let peer = self.socket.peer_addr();
         (peer.ip().to_string(), peer.port())
     }
 
-    /// A descriptor that can be read while a message waits, or the end.
+    /// Returns a descriptor that is readable while a message or the end can be received.
     fn fileno(&self) -> PyResult<i32> {
         descriptor(&self.signal, || self.socket.readiness())
     }
 
-    /// A descriptor that can be read once there is room again, after `try_send` found none.
+    /// Returns a descriptor that becomes readable when the send buffer has room again.
     fn room(&self) -> PyResult<i32> {
         descriptor(&self.room, || self.socket.room())
     }
 }
 
-/// A socket that takes connections.
+/// A listener that accepts connections.
 #[pyclass(frozen, name = "Listener")]
 struct PyListener {
     listener: SapListener,
@@ -355,19 +355,19 @@ impl PyListener {
         Ok(PySocket::new(accepted.map_err(raise)?.0))
     }
 
-    /// The next connection; raises BlockingIOError if none waits.
+    /// Accepts without waiting; raises BlockingIOError if no connection is there.
     fn try_accept(&self) -> PyResult<PySocket> {
         let accepted = self.listener.try_accept();
         let none = || PyBlockingIOError::new_err("no connection waits");
         accepted.map(|(socket, _)| PySocket::new(socket)).ok_or_else(none)
     }
 
-    /// A descriptor that can be read while a connection waits.
+    /// Returns a descriptor that is readable while a connection can be accepted.
     fn fileno(&self) -> PyResult<i32> {
         descriptor(&self.signal, || self.listener.readiness())
     }
 
-    /// The address and the port where it listens.
+    /// Returns the local address and port.
     fn getsockname(&self) -> PyResult<(String, u16)> {
         let local = self.listener.local_addr().map_err(raise)?;
         Ok((local.ip().to_string(), local.port()))
@@ -390,7 +390,7 @@ fn connect(
     Ok(PySocket::new(connected.map_err(raise)?))
 }
 
-/// Listens; port 0 takes a free one. With `key`, takes only those who share it.
+/// Listens; port 0 chooses a free one. With `key`, accepts only peers with the same key.
 #[pyfunction]
 #[pyo3(signature = (
     host = "127.0.0.1", port = 0, key = None, profile = "standard", carrier = "udp",
@@ -416,7 +416,7 @@ fn windfall_sap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(listen, module)?)?;
     let (py, name) = (module.py(), c"windfall_sap.aio");
     let aio = PyModule::from_code(py, c_str!(include_str!("aio.py")), c"aio.py", name)?;
-    // So that it can be imported by its name, though it is no file.
+    // Makes it importable by name, although it is no file.
     py.import("sys")?.getattr("modules")?.set_item("windfall_sap.aio", &aio)?;
     module.add("aio", aio)
 }

@@ -1,10 +1,10 @@
-//! The Python examples run against the extension module of this build.
+//! Runs the Python programs against the extension module of this build.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The shared library of this crate, built with the profile of this test: cargo builds none for the
-/// tests of a library that Rust cannot link to.
+/// Returns the shared library of this crate, built with the profile of this test: cargo builds none
+/// for the tests of a library that Rust cannot link to.
 fn library() -> Option<PathBuf> {
     let test = std::env::current_exe().ok()?;
     let folder = test.parent()?.parent()?;
@@ -33,7 +33,7 @@ fn run(name: &str, program: &str) -> Option<String> {
     run_over(name, program, |_| Some(Vec::new()))
 }
 
-/// Runs a program with the environment that `variables` prepares in its folder.
+/// Runs a program with the environment variables that `variables` returns for its folder.
 fn run_over(
     name: &str,
     program: &str,

@@ -1,6 +1,5 @@
-//! Full duplex: a server that answers each connection in a thread of its own, and a client that
-//! sends in one thread while it receives in another. No precise message, and no wait for one to be
-//! acknowledged, holds up another connection.
+//! Full duplex: a server that answers each connection in a thread of its own, and clients that send
+//! in one thread while they receive in another. Connections do not block each other.
 
 use std::thread;
 
@@ -27,7 +26,7 @@ fn main() -> Result<(), SapError> {
     Ok(())
 }
 
-/// Sends and receives at once; gives the number of answers.
+/// Sends and receives at once; returns the number of answers.
 fn converse(to: std::net::SocketAddr, name: u8) -> Result<usize, SapError> {
     let socket = SapSocket::connect(to)?;
     thread::scope(|scope| {

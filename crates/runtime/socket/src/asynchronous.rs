@@ -1,7 +1,7 @@
-//! SAP sockets for programs that await: the blocking ones behind descriptors that tokio waits for.
+//! Asynchronous SAP sockets for tokio, on top of the blocking ones and their descriptors.
 //!
-//! All of it runs on a runtime with I/O enabled. Futures that are dropped lose no message, but for
-//! [`connect`] and [`close`](SapSocket::close), which go on in the background.
+//! They need a runtime with I/O enabled. All futures are cancellation safe except [`connect`] and
+//! [`close`](AsyncSapSocket::close), which continue in the background.
 #![expect(unsafe_code, reason = "tokio wants to be promised that a descriptor stays open")]
 
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use tokio::task::spawn_blocking;
 use windfall_sap::{Message, Mode, Received, SapSendError};
 
 use crate::error::SapError;
-use crate::sap::{SapListener as Listener, SapOptions, SapSocket as Socket};
+use crate::sap::{SapListener, SapOptions, SapSocket};
 
 fn watch(descriptor: OwnedFd) -> Result<AsyncFd<OwnedFd>, SapError> {
     // SAFETY: the descriptor is owned by what is made here, so it stays open and the same as long
@@ -23,7 +23,7 @@ fn watch(descriptor: OwnedFd) -> Result<AsyncFd<OwnedFd>, SapError> {
     watched.map_err(|error| SapError::system("cannot wait for a descriptor")(error.into()))
 }
 
-/// Asks `found` again whenever the descriptor can be read, until it gives something.
+/// Calls `found` whenever the descriptor is readable, until it returns a value.
 async fn wait<T>(
     descriptor: &AsyncFd<OwnedFd>,
     mut found: impl FnMut() -> Result<Option<T>, SapError>,
@@ -34,7 +34,7 @@ async fn wait<T>(
         }
         let ready = descriptor.readable().await;
         let mut guard = ready.map_err(SapError::system("cannot wait for a descriptor"))?;
-        // What is raised from here on wakes the next turn; what was raised before, it finds.
+        // A signal raised from here on wakes the next turn; an earlier one is seen by `found`.
         guard.clear_ready_matching(Ready::READABLE);
     }
 }
@@ -50,18 +50,18 @@ async fn in_background<T: Send + 'static>(
 ///
 /// # Errors
 /// As [`SapOptions::connect`].
-pub async fn connect(to: SocketAddr, options: SapOptions) -> Result<SapSocket, SapError> {
-    SapSocket::new(in_background(move || options.connect(to)).await?)
+pub async fn connect(to: SocketAddr, options: SapOptions) -> Result<AsyncSapSocket, SapError> {
+    AsyncSapSocket::new(in_background(move || options.connect(to)).await?)
 }
 
-/// A socket that takes connections.
-pub struct SapListener {
-    listener: Listener,
+/// A listener that accepts connections.
+pub struct AsyncSapListener {
+    listener: SapListener,
     waiting: AsyncFd<OwnedFd>,
 }
 
-impl SapListener {
-    /// Listens.
+impl AsyncSapListener {
+    /// Binds a listener to an address.
     ///
     /// # Errors
     /// As [`SapOptions::listen`].
@@ -71,10 +71,10 @@ impl SapListener {
         Ok(Self { listener, waiting })
     }
 
-    /// Where it listens, the port known.
+    /// Returns the local address with its port.
     ///
     /// # Errors
-    /// None yet.
+    /// It never fails.
     pub fn local_addr(&self) -> Result<SocketAddr, SapError> {
         self.listener.local_addr()
     }
@@ -82,33 +82,33 @@ impl SapListener {
     /// Waits for the next connection.
     ///
     /// # Errors
-    /// If the system refuses.
-    pub async fn accept(&self) -> Result<(SapSocket, SocketAddr), SapError> {
+    /// If the operating system reports an error.
+    pub async fn accept(&self) -> Result<(AsyncSapSocket, SocketAddr), SapError> {
         let (socket, from) = wait(&self.waiting, || Ok(self.listener.try_accept())).await?;
-        Ok((SapSocket::new(socket)?, from))
+        Ok((AsyncSapSocket::new(socket)?, from))
     }
 }
 
 /// A connection whose messages are precise or approximate; tasks may share it.
-pub struct SapSocket {
-    socket: Arc<Socket>,
+pub struct AsyncSapSocket {
+    socket: Arc<SapSocket>,
     readable: AsyncFd<OwnedFd>,
     room: AsyncFd<OwnedFd>,
 }
 
-impl SapSocket {
-    fn new(socket: Socket) -> Result<Self, SapError> {
+impl AsyncSapSocket {
+    fn new(socket: SapSocket) -> Result<Self, SapError> {
         let (readable, room) = (watch(socket.readiness()?)?, watch(socket.room()?)?);
         Ok(Self { socket: Arc::new(socket), readable, room })
     }
 
-    /// The blocking socket, for everything that does not wait.
+    /// Returns the blocking socket, for calls that do not wait.
     #[must_use]
-    pub fn get_ref(&self) -> &Socket {
+    pub fn get_ref(&self) -> &SapSocket {
         &self.socket
     }
 
-    /// Says how the next messages travel.
+    /// Sets the mode of the following messages.
     pub fn set_mode(&self, mode: Mode) {
         self.socket.set_mode(mode);
     }
@@ -116,16 +116,16 @@ impl SapSocket {
     /// Sends a message in the socket's mode; waits while the send buffer is full.
     ///
     /// # Errors
-    /// As [`Socket::send`].
+    /// As [`SapSocket::send`].
     pub async fn send(&self, data: &[u8]) -> Result<(), SapError> {
         self.socket.check_length(data.len())?;
         self.send_message(&self.socket.message(data)).await
     }
 
-    /// Sends a message that says itself how it travels; waits while the send buffer is full.
+    /// Sends a message in its own mode and stream; waits while the send buffer is full.
     ///
     /// # Errors
-    /// As [`Socket::send`].
+    /// As [`SapSocket::send`].
     pub async fn send_message(&self, message: &Message) -> Result<(), SapError> {
         wait(&self.room, || match self.socket.try_send(message) {
             Err(SapError::Send(SapSendError::Full)) => Ok(None),
@@ -134,10 +134,10 @@ impl SapSocket {
         .await
     }
 
-    /// Waits for the next message; `None` once the other end has finished and all is read.
+    /// Receives the next message; `None` once the peer has finished and all is read.
     ///
     /// # Errors
-    /// As [`Socket::recv`].
+    /// As [`SapSocket::recv`].
     pub async fn recv(&self) -> Result<Option<Received>, SapError> {
         wait(&self.readable, || match self.socket.try_recv() {
             Err(SapError::WouldBlock) => Ok(None),
@@ -146,10 +146,10 @@ impl SapSocket {
         .await
     }
 
-    /// Says that nothing more will be sent, and waits until the other end knows.
+    /// Closes the connection after the peer has acknowledged everything.
     ///
     /// # Errors
-    /// As [`Socket::close`].
+    /// As [`SapSocket::close`].
     pub async fn close(self) -> Result<(), SapError> {
         let socket = self.socket;
         in_background(move || socket.finish_or_abort()).await

@@ -1,24 +1,24 @@
-//! How UDP-Lite datagrams reach the wire.
+//! Carriers of UDP-Lite datagrams.
 
 use core::fmt;
 use core::str::FromStr;
 
-/// Who builds the UDP-Lite datagrams, and what they travel in.
+/// The protocol that carries UDP-Lite datagrams, and the layer that builds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Carrier {
     /// The kernel's own UDP-Lite socket, protocol 136; Linux up to 7.0.
     Kernel,
-    /// A raw socket, protocol 136; needs the capability `CAP_NET_RAW`.
+    /// A raw socket, protocol 136, which needs the capability `CAP_NET_RAW`.
     Raw,
     /// UDP with a checksum of zero and the partial checksum inside (docs/udplite.md).
     Udp,
 }
 
 impl Carrier {
-    /// All of them, in the order in which they are tried.
+    /// All carriers, in the order in which they are tried.
     pub const ALL: [Self; 3] = [Self::Kernel, Self::Raw, Self::Udp];
 
-    /// Its name.
+    /// Returns the name of the carrier.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -2,7 +2,7 @@
 
 use windfall_base::Instant;
 
-/// Time since the socket was made.
+/// The clock of a socket, which starts with it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock(std::time::Instant);
 

@@ -1,8 +1,9 @@
-//! One endpoint on one socket, and who drives it.
+//! The driver of an endpoint: moves datagrams between it and its UDP-Lite socket.
 //!
-//! Whoever waits in a call drives: it polls the socket, feeds the endpoint and sends what that has
-//! to send. So a message takes no way through another thread. A thread in the background drives
-//! while nobody waits, so that acknowledgements and repetitions do not depend on the application.
+//! A caller that waits drives the endpoint itself: it polls the socket, passes datagrams to the
+//! endpoint and sends its output, so that messages need no thread switch. A background thread
+//! drives while no caller waits, so that acknowledgements and retransmissions do not depend on the
+//! application.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -10,7 +11,6 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration as Span;
 
 use arrayvec::ArrayVec;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -27,29 +27,29 @@ use crate::signal::Signal;
 use crate::system::BATCH;
 use crate::udplite::{ReceivedDatagram, UdpLiteDatagram, UdpLiteSocket};
 
-/// How long the background leaves the driving to applications after one has driven.
+/// The time for which the background thread yields to callers after one has driven.
 const YIELD: Duration = Duration::from_millis(10);
-/// How long the background sleeps at most while a caller drives.
+/// The longest sleep of the background thread while a caller drives.
 const LONG: Duration = Duration::from_secs(60);
-/// After how much quiet the memory for receiving is given back.
+/// The idle time after which receive buffers are released.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// What is known of a connection beside what the endpoint says.
+/// The state of a connection that its application waits for.
 #[derive(Debug, Default)]
 pub(crate) struct Status {
     pub(crate) connected: bool,
     pub(crate) finished: bool,
     pub(crate) closed: Option<CloseReason>,
-    /// Something waits for the application.
+    /// Raised while a message or the end can be received.
     pub(crate) readable: Signal,
-    /// There is room again.
+    /// Raised when the send buffer has room again.
     pub(crate) writable: Signal,
 }
 
-/// Who polls the socket.
+/// The thread that polls the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Driver {
-    Nobody,
+    Idle,
     Caller,
     Background,
 }
@@ -58,43 +58,43 @@ pub(crate) struct State {
     pub(crate) endpoint: SapEndpoint,
     pub(crate) connections: BTreeMap<ConnectionId, Status>,
     pub(crate) accepted: VecDeque<(ConnectionId, SocketAddr)>,
-    /// Somebody waits to be accepted.
+    /// Raised while a connection can be accepted.
     pub(crate) acceptable: Signal,
-    /// What the system was too busy to take.
+    /// Datagrams that the operating system has not accepted yet.
     unsent: VecDeque<OutgoingDatagram>,
     arrivals: Vec<ReceivedDatagram>,
     hints: Option<Hints>,
     driver: Driver,
-    /// Callers that wait for what another one drives.
+    /// The number of callers that wait for the one that drives.
     waiting: usize,
-    /// When a caller drove last.
+    /// The last time at which a caller drove.
     driven: Instant,
-    /// The background sleeps until the caller that drives stops.
+    /// The background thread sleeps until the driving caller stops.
     asleep: bool,
-    /// When callers look before they sleep.
+    /// The busy polling of callers.
     eager: Eager,
     heard: Instant,
     ended: bool,
 }
 
-/// An endpoint, its socket, and those who wait for it.
+/// An endpoint, its socket, and the threads that wait for it.
 pub(crate) struct Core {
     pub(crate) socket: UdpLiteSocket,
     pub(crate) clock: Clock,
     state: Mutex<State>,
     changed: Condvar,
-    /// For the background while it lets others drive.
+    /// Wakes the background thread while callers drive.
     parked: Condvar,
-    /// Wakes whoever polls.
+    /// Wakes the thread that polls.
     wake: OwnedFd,
     handles: AtomicUsize,
 }
 
-/// A share in a core; the endpoint ends with the last one.
+/// A reference to a core; the endpoint is closed when the last one is dropped.
 pub(crate) struct Handle(Arc<Core>);
 
 impl Handle {
-    /// Starts an endpoint on `socket`, with a thread that drives it once `prepare` has run.
+    /// Starts an endpoint on `socket` and the thread that drives it; `prepare` runs before.
     pub(crate) fn new(
         socket: UdpLiteSocket,
         config: SapConfig,
@@ -117,7 +117,7 @@ impl Handle {
             unsent: VecDeque::new(),
             arrivals: Vec::new(),
             hints: Hints::ask(),
-            driver: Driver::Nobody,
+            driver: Driver::Idle,
             waiting: 0,
             driven: clock.now(),
             asleep: false,
@@ -179,7 +179,7 @@ impl Core {
         let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
     }
 
-    /// Sends what the endpoint has to send, after the state was changed, and tells the others.
+    /// Sends the endpoint's datagrams and reports its events, after the state was changed.
     pub(crate) fn flush(&self, state: &mut State) {
         if !state.endpoint.has_work() && state.unsent.is_empty() {
             return;
@@ -187,17 +187,17 @@ impl Core {
         let before = state.endpoint.deadline();
         self.transmit(state);
         self.sort_events(state);
-        // Whoever polls must know of an earlier deadline.
+        // The polling thread must learn of an earlier deadline.
         let earlier = match (before, state.endpoint.deadline()) {
             (Some(before), Some(now)) => now < before,
             (before, now) => before.is_none() && now.is_some(),
         };
-        if state.driver != Driver::Nobody && (earlier || !state.unsent.is_empty()) {
+        if state.driver != Driver::Idle && (earlier || !state.unsent.is_empty()) {
             self.wake();
         }
     }
 
-    /// Waits until `ready` has something, and drives meanwhile.
+    /// Waits until `ready` returns a value, and drives meanwhile.
     pub(crate) fn wait<T>(
         &self,
         deadline: Option<Instant>,
@@ -213,13 +213,13 @@ impl Core {
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return Err(SapError::TimedOut);
             }
-            if state.driver == Driver::Nobody {
+            if state.driver == Driver::Idle {
                 state = self.turn(state, Driver::Caller, deadline)?;
                 state.driven = self.clock.now();
                 continue;
             }
             if state.driver == Driver::Background {
-                // It lets go when it sees that somebody was here just now.
+                // It releases the socket when it sees that a caller was here just now.
                 state.driven = now;
                 self.wake();
             }
@@ -231,7 +231,7 @@ impl Core {
         }
     }
 
-    /// Drives once: waits for the socket, a deadline or a wake-up, and does what follows.
+    /// Drives once: waits for the socket, a deadline or a wake-up, and processes it.
     fn turn<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -256,8 +256,8 @@ impl Core {
         let result = self.listen(&mut arrivals, until, busy, look);
         let mut state = self.lock();
         self.pump(&mut state, arrivals);
-        state.driver = Driver::Nobody;
-        // Each call reaches the system, so not without need.
+        state.driver = Driver::Idle;
+        // Each notification is a system call, so only if a thread waits.
         if state.waiting > 0 {
             self.changed.notify_all();
         }
@@ -268,7 +268,7 @@ impl Core {
         result.map_err(SapError::system("cannot wait for the socket")).map(|()| state)
     }
 
-    /// Waits for datagrams, a wake-up or `until`, and takes what has arrived.
+    /// Waits for datagrams, a wake-up or `until`, and receives what has arrived.
     fn listen(
         &self,
         arrivals: &mut Vec<ReceivedDatagram>,
@@ -279,14 +279,15 @@ impl Core {
         let began = self.clock.now();
         let end = eager.as_deref_mut().map_or(began, |eager| began + eager.patience());
         let end = until.map_or(end, |until| until.min(end));
-        let (mut now, mut found) = (began, false);
+        let mut now = began;
+        let mut found = false;
         while !found && now < end {
-            // If the other end waits for this processor, it goes first.
+            // If the peer waits for this processor, it runs first.
             std::thread::yield_now();
             found = self.socket.receive_any(arrivals).is_ok();
             now = self.clock.now();
         }
-        // An error that receiving tells is of a datagram sent before: it counts as lost.
+        // An error of receiving belongs to a datagram sent before, which counts as lost.
         if !found && self.poll(until.map(|until| until.saturating_since(now)), busy)? {
             found = self.socket.receive_any(arrivals).is_ok();
             now = self.clock.now();
@@ -297,7 +298,7 @@ impl Core {
         Ok(())
     }
 
-    /// Waits; whether there is something to receive.
+    /// Waits for the socket; returns whether there is something to receive.
     fn poll(&self, span: Option<Duration>, busy: bool) -> io::Result<bool> {
         let mut interest = PollFlags::IN;
         interest.set(PollFlags::OUT, busy);
@@ -313,11 +314,11 @@ impl Core {
         if !fds[1].revents().is_empty() {
             let _ = rustix::io::read(&self.wake, &mut [0; 8]);
         }
-        // Anything but room for sending: an error is fetched by receiving.
+        // Anything but room for sending: receiving fetches an error.
         Ok(!fds[0].revents().difference(PollFlags::OUT).is_empty())
     }
 
-    /// Hands over what has arrived, does what is due, and sends.
+    /// Passes received datagrams to the endpoint, performs what is due, and sends.
     fn pump(&self, state: &mut State, mut arrivals: Vec<ReceivedDatagram>) {
         let now = self.clock.now();
         if !arrivals.is_empty() {
@@ -338,7 +339,7 @@ impl Core {
         self.sort_events(state);
     }
 
-    /// Hands what waits to the system, in batches.
+    /// Passes waiting datagrams to the operating system in batches.
     fn transmit(&self, state: &mut State) {
         loop {
             let now = self.clock.now();
@@ -359,7 +360,7 @@ impl Core {
         }
     }
 
-    /// Hands the first batch to the system; whether it takes more.
+    /// Sends the first batch; returns whether the operating system accepts more.
     fn send(&self, state: &mut State) -> bool {
         let mut datagrams: ArrayVec<UdpLiteDatagram<'_>, BATCH> = ArrayVec::new();
         datagrams.extend(state.unsent.iter().take(BATCH).map(|it| UdpLiteDatagram {
@@ -374,8 +375,8 @@ impl Core {
             Ok(count) => drop(state.unsent.drain(..count)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
             Err(error) => {
-                // The error belongs to the first one: it is lost, as it might be on the way.
-                // A refusal is of one that was sent before, and nobody vouches for it.
+                // The error belongs to the first datagram, which is lost as it may be on the path.
+                // A refusal belongs to an earlier datagram and is not authenticated.
                 if error.kind() != io::ErrorKind::ConnectionRefused
                     && let Some(lost) = state.unsent.pop_front()
                     && error.raw_os_error() != Some(libc::EMSGSIZE)
@@ -387,7 +388,7 @@ impl Core {
         true
     }
 
-    /// Notes what happened to each connection, and raises or lowers its signal.
+    /// Updates the status of each connection, and raises or lowers its signals.
     fn sort_events(&self, state: &mut State) {
         while let Some((id, event)) = state.endpoint.poll_event() {
             if let SapEvent::Accepted { from } = event {
@@ -414,7 +415,7 @@ impl Core {
         }
     }
 
-    /// The life of the background thread.
+    /// The loop of the background thread.
     fn run(&self) {
         let mut state = self.lock();
         loop {
@@ -423,14 +424,14 @@ impl Core {
                 if state.endpoint.is_empty() {
                     return;
                 }
-                // Nobody waits any more; what is accepted and unread ends too.
+                // All handles are dropped; connections that were not accepted are closed too.
                 let ids: Vec<ConnectionId> = state.connections.keys().copied().collect();
                 ids.into_iter().for_each(|id| state.endpoint.close(now, id));
                 state.connections.clear();
                 self.transmit(&mut state);
             }
             let recent = now.saturating_since(state.driven) < YIELD;
-            if state.driver != Driver::Nobody || recent && !state.ended {
+            if state.driver != Driver::Idle || recent && !state.ended {
                 // A caller that waits for long wakes this thread when it stops.
                 state.asleep = !recent && !state.ended;
                 let span = if state.asleep { LONG } else { YIELD };
@@ -446,7 +447,7 @@ impl Core {
         }
     }
 
-    /// The descriptor that can be read while something waits for the application of `id`.
+    /// Returns the descriptor that is readable while a message or the end of `id` can be received.
     pub(crate) fn readable(&self, id: ConnectionId) -> Result<OwnedFd, SapError> {
         let mut guard = self.lock();
         let state = &mut *guard;
@@ -455,7 +456,7 @@ impl Core {
         status.readable.share(waits || status.finished || status.closed.is_some())
     }
 
-    /// The descriptor that can be read once the connection takes messages again.
+    /// Returns the descriptor that is readable once the connection accepts messages again.
     pub(crate) fn writable(&self, id: ConnectionId) -> Result<OwnedFd, SapError> {
         let mut state = self.lock();
         let status = state.connections.get_mut(&id).ok_or(CloseReason::Closed)?;
@@ -469,6 +470,6 @@ impl AsFd for Core {
     }
 }
 
-fn span_of(span: Duration) -> Span {
-    Span::from_nanos(span.as_nanos())
+fn span_of(span: Duration) -> std::time::Duration {
+    std::time::Duration::from_nanos(span.as_nanos())
 }

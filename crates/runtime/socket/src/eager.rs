@@ -1,33 +1,33 @@
-//! Whether it is worth looking for a datagram for a while before sleeping.
+//! Adaptive busy polling: polls for a while before a thread sleeps, if that is likely to succeed.
 //!
-//! To put a thread to sleep and wake it takes longer than a datagram's way through the system. So
-//! who waits looks first, if what it waited for has come soon before; where it looked in vain, it
-//! sleeps at once the next times, twice as many each time.
+//! A sleep and a wake-up take longer than a datagram's way through the operating system. A caller
+//! therefore polls first if its last wait was short. After each unsuccessful poll it sleeps at once
+//! for twice as many waits as before.
 
 use windfall_base::Duration;
 
-/// How long one looks, at most.
+/// The longest time of busy polling.
 const SOON: Duration = Duration::from_micros(50);
-/// Waits in a row that sleep at once, at most.
+/// The maximum number of consecutive waits without polling.
 const MOST: u32 = 1 << 10;
 
-/// What is known of the last waits.
+/// The results of the last waits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Eager {
-    /// Whether the last wait was short.
+    /// The last wait was short.
     soon: bool,
-    /// Waits that sleep at once, from now on and after the next look in vain.
+    /// The number of waits without polling, now and after the next unsuccessful poll.
     pause: u32,
     penalty: u32,
 }
 
 impl Eager {
-    /// How long to look before this wait sleeps.
+    /// Returns how long to poll before this wait sleeps.
     pub(crate) fn patience(&self) -> Duration {
         if self.soon && self.pause == 0 { SOON } else { Duration::ZERO }
     }
 
-    /// Learns how long the wait took; `None` if nothing was found.
+    /// Records the duration of a wait; `None` if nothing arrived.
     pub(crate) fn learn(&mut self, waited: Option<Duration>) {
         let looked = !self.patience().is_zero();
         self.pause = self.pause.saturating_sub(1);
@@ -49,7 +49,7 @@ mod tests {
     const LONG: Option<Duration> = Some(Duration::from_millis(5));
 
     #[test]
-    fn one_looks_after_a_short_wait_and_pauses_after_a_look_in_vain() {
+    fn a_caller_polls_after_a_short_wait_and_pauses_after_an_unsuccessful_poll() {
         let mut eager = Eager::default();
         assert!(eager.patience().is_zero(), "nothing is known");
         eager.learn(SHORT);
@@ -60,11 +60,11 @@ mod tests {
         let mut looks = 0;
         for _ in 0..1000 {
             looks += u32::from(!eager.patience().is_zero());
-            // It sleeps, and is woken soon: looking alone is in vain.
+            // It sleeps and is woken soon: polling alone is unsuccessful.
             let looked = !eager.patience().is_zero();
             eager.learn(if looked { LONG } else { SHORT });
         }
-        assert!(looks < 12, "{looks} looks in vain");
+        assert!(looks < 12, "{looks} unsuccessful polls");
         assert!((0..2 * MOST).any(|_| {
             eager.learn(SHORT);
             eager.patience() == SOON

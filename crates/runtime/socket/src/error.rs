@@ -1,22 +1,22 @@
-//! What can go wrong with a SAP socket.
+//! Errors of SAP sockets.
 
 use std::io;
 use std::net::SocketAddr;
 
 use windfall_sap::{CloseReason, SapSendError, Undelivered};
 
-/// Why a call on a SAP socket failed.
+/// The error of a call on a SAP socket.
 #[derive(Debug, thiserror::Error)]
 pub enum SapError {
-    /// The system refused.
+    /// The operating system reports an error.
     #[error("{what}: {source}")]
     System {
-        /// What was asked of it.
+        /// The failed operation.
         what: String,
-        /// Its answer.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The message was not taken.
+    /// The message was rejected.
     #[error(transparent)]
     Send(#[from] SapSendError),
     /// The connection has ended.
@@ -43,7 +43,7 @@ pub enum SapError {
     /// The address cannot belong to a host.
     #[error("{0} is no address")]
     Address(String),
-    /// The address of a name is not found.
+    /// The host name cannot be resolved.
     #[error("cannot find the address: {0}")]
     Name(#[source] io::Error),
 }

@@ -1,5 +1,5 @@
-//! What the link below knows of damage: inside `windfall run` a socket in each station tells which
-//! datagrams came in frames whose check failed (docs/run.md).
+//! Damage hints of the link: inside `windfall run` a socket in each station reports the datagrams
+//! of frames whose check sequence failed (docs/run.md).
 
 use std::collections::VecDeque;
 use std::io;
@@ -7,30 +7,31 @@ use std::os::fd::OwnedFd;
 
 use rustix::net::{AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType};
 
-/// The name of the socket that tells.
+/// The name of the reporting socket.
 const NAME: &[u8] = b"windfall/hints";
-/// The version of what travels, and the first byte of everything.
+/// The version of the hint format, and the first byte of each hint.
 const VERSION: u8 = 1;
-/// Hints that wait for their datagrams, at most; a datagram that was dropped leaves its own behind.
+/// The maximum number of hints that wait for their datagrams; a dropped datagram leaves its hint
+/// behind.
 const WAITING: usize = 256;
 
-/// Hints of damage, for who has asked for them.
+/// A subscription to damage hints.
 #[derive(Debug)]
 pub(crate) struct Hints {
     socket: OwnedFd,
-    /// Length and CRC-32C of the data of each damaged datagram.
+    /// The length and the CRC-32C of each damaged datagram's payload.
     waiting: VecDeque<(u16, u32)>,
 }
 
 impl Hints {
-    /// Asks for hints; `None` where nobody gives them, outside of `windfall run`.
+    /// Subscribes to hints; `None` outside of `windfall run`.
     pub(crate) fn ask() -> Option<Self> {
         let ask = || -> io::Result<Self> {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             let kind = SocketType::DGRAM;
             let socket = rustix::net::socket_with(AddressFamily::UNIX, kind, flags, None)?;
             rustix::net::connect(&socket, &SocketAddrUnix::new_abstract_name(NAME)?)?;
-            // Without a name of its own nobody could answer it; the system makes one.
+            // The reporter needs an address to answer to; the system chooses one.
             rustix::net::bind(&socket, &SocketAddrUnix::new_unnamed())?;
             rustix::io::write(&socket, &[VERSION])?;
             Ok(Self { socket, waiting: VecDeque::new() })
@@ -38,7 +39,7 @@ impl Hints {
         ask().ok()
     }
 
-    /// Takes the hints that have come; each comes before its datagram.
+    /// Receives the waiting hints; each arrives before its datagram.
     pub(crate) fn gather(&mut self) {
         let mut hint = [0; 8];
         for _ in 0..WAITING {
@@ -55,7 +56,7 @@ impl Hints {
         }
     }
 
-    /// Whether a datagram with these data came in a damaged frame.
+    /// Returns whether a datagram with this payload came in a damaged frame, and forgets its hint.
     pub(crate) fn take(&mut self, data: &[u8]) -> bool {
         if self.waiting.iter().all(|(len, _)| usize::from(*len) != data.len()) {
             return false;

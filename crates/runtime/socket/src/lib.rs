@@ -1,8 +1,8 @@
-//! UDP-Lite and SAP on the operating system's sockets, and nothing of links or simulation.
+//! UDP-Lite and SAP on the operating system's sockets.
 //!
 //! - [`UdpLiteSocket`]: UDP-Lite on any Linux, over one of three [`Carrier`]s.
 //! - [`SapListener`] and [`SapSocket`]: connections whose messages are precise or approximate.
-//! - With the feature `tokio`, `asynchronous`: the same for programs that await.
+//! - `asynchronous`, with the feature `tokio`: the same for asynchronous programs.
 //!
 //! ```
 //! use windfall_socket::{Mode, SapListener, SapSocket};

@@ -1,5 +1,5 @@
-//! Memory that goes back to the system as soon as it is not needed: an allocator would keep it, and
-//! a thousand idle sockets would hold a thousand buffers.
+//! Memory that is returned to the system as soon as it is not needed: an allocator would keep it,
+//! and a thousand idle sockets would hold a thousand buffers.
 #![expect(unsafe_code, reason = "pages come from the system as a pointer")]
 
 use std::io;
@@ -8,7 +8,7 @@ use std::ptr::{NonNull, null_mut};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-/// Pages of memory, all of them zero at first.
+/// Pages of memory, initially zero.
 #[derive(Debug)]
 pub(crate) struct Pages {
     start: NonNull<u8>,
@@ -22,14 +22,14 @@ unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 impl Default for Pages {
-    /// None.
+    /// Returns an empty value.
     fn default() -> Self {
         Self { start: NonNull::dangling(), len: 0 }
     }
 }
 
 impl Pages {
-    /// Memory of `len` bytes, one at least.
+    /// Maps `len` bytes of memory, at least one.
     pub(crate) fn new(len: usize) -> io::Result<Self> {
         let (access, kind) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
         // SAFETY: no address is asked for, so no memory that is in use changes.
@@ -42,8 +42,8 @@ impl Pages {
 impl Drop for Pages {
     fn drop(&mut self) {
         if self.len > 0 {
-            // SAFETY: these are the pages that `new` got, and nobody can refer to them now. A
-            // failure would leave them mapped, which harms nothing.
+            // SAFETY: these are the pages that `new` mapped, and no reference to them remains. A
+            // failure would leave them mapped, which is harmless.
             let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
         }
     }

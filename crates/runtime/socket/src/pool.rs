@@ -1,5 +1,5 @@
-//! Buffers for long datagrams, used again and again: an allocator gives so much memory back to the
-//! system each time, and pages that come anew cost more than to copy the data.
+//! A pool of buffers for long datagrams: an allocator returns blocks of this size to the system
+//! each time, and fresh pages cost more than copying the data.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,14 +8,14 @@ use bytes::Bytes;
 
 use crate::pages::Pages;
 
-/// Bytes of a buffer: the longest datagram there is.
+/// The size of a buffer: the longest datagram.
 pub(crate) const LONG: usize = 1 << 16;
-/// Data of at least this length get a buffer of their own; shorter ones would waste it.
+/// The length from which data get a buffer of their own; shorter ones would waste it.
 pub(crate) const WORTH: usize = LONG / 2;
-/// Buffers that are kept.
+/// The maximum number of free buffers.
 const MOST: usize = 128;
 
-/// Buffers of [`LONG`] bytes that nobody uses now.
+/// Free buffers of [`LONG`] bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pool(Arc<Mutex<Vec<Pages>>>);
 
@@ -24,18 +24,18 @@ impl Pool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A buffer; what is in it is of no meaning.
+    /// Returns a buffer with unspecified contents.
     pub(crate) fn take(&self) -> io::Result<Pages> {
         let kept = self.lock().pop();
         kept.map_or_else(|| Pages::new(LONG), Ok)
     }
 
-    /// Gives `pages` away; they come back here when nobody needs their bytes any more.
+    /// Converts `pages` to shared bytes, which return to the pool when they are dropped.
     pub(crate) fn lend(&self, pages: Pages) -> Bytes {
         Bytes::from_owner(Loan { pages, pool: self.clone() })
     }
 
-    /// A copy of `data`.
+    /// Returns a copy of `data`.
     pub(crate) fn copy(&self, data: &[u8]) -> Bytes {
         if (WORTH..=LONG).contains(&data.len())
             && let Ok(mut pages) = self.take()
@@ -46,13 +46,13 @@ impl Pool {
         Bytes::copy_from_slice(data)
     }
 
-    /// Gives the memory back to the system.
+    /// Returns the memory of free buffers to the system.
     pub(crate) fn clear(&self) {
         *self.lock() = Vec::new();
     }
 }
 
-/// A buffer that somebody uses.
+/// A buffer in use.
 struct Loan {
     pages: Pages,
     pool: Pool,

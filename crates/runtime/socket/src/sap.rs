@@ -1,4 +1,4 @@
-//! SAP sockets that block.
+//! Blocking SAP sockets.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::OwnedFd;
@@ -17,24 +17,24 @@ use crate::error::{SapError, UnfinishedReason};
 use crate::pool::LONG;
 use crate::udplite::UdpLiteSocket;
 
-/// The longest SAP datagram that every path of IPv6 carries (RFC 8200, section 5): 1280 bytes less
-/// its header, that of UDP, and what carries UDP-Lite in it.
+/// The longest SAP datagram that every IPv6 path carries (RFC 8200, section 5): 1280 bytes less the
+/// headers of IPv6, UDP and UDP-Lite.
 const BASE_V6: usize = 1280 - 40 - 8 - 8;
 
-/// How a socket is made.
+/// Options of a new socket.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SapOptions {
-    /// The profile and its values.
+    /// The profile and its parameters.
     pub config: SapConfig,
-    /// What carries the datagrams; both ends must agree on the wire format. UDP if silent, since
-    /// every machine can: protocol 136 needs an old kernel or a privilege.
+    /// The carrier of the datagrams; both ends must use the same wire format. Unset: UDP, which
+    /// needs neither a privilege nor an old kernel.
     pub carrier: Option<Carrier>,
-    /// The key that both ends share, for connections that nobody else can read.
+    /// The pre-shared key of an encrypted connection.
     pub key: Option<SharedKey>,
 }
 
 impl SapOptions {
-    /// The options of the paper profile over UDP.
+    /// Returns the options of the paper profile over UDP.
     #[must_use]
     pub fn paper() -> Self {
         Self { config: SapConfig::paper(), ..Self::default() }
@@ -52,7 +52,7 @@ impl SapOptions {
         if socket.local_addr().is_ipv6() {
             config.base_datagram = config.base_datagram.min(BASE_V6);
         }
-        // What waits in the socket already is taken as soon as the endpoint is driven.
+        // Datagrams already in the socket are processed as soon as the endpoint is driven.
         Handle::new(socket, config, |endpoint| {
             self.key.into_iter().for_each(|key| endpoint.set_key(key));
             endpoint.listen(listens);
@@ -62,7 +62,7 @@ impl SapOptions {
     /// Connects to the first of the addresses that answers.
     ///
     /// # Errors
-    /// If none answers in time, or the system refuses.
+    /// If none answers in time, or the operating system reports an error.
     pub fn connect(&self, to: impl ToSocketAddrs) -> Result<SapSocket, SapError> {
         let addresses = to.to_socket_addrs().map_err(SapError::Name)?;
         let mut last = SapError::Address("nothing".to_owned());
@@ -82,7 +82,7 @@ impl SapOptions {
         let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
         let any = any.parse().map_err(|_| SapError::Address(any.to_owned()))?;
         let mut socket = self.bind(any)?;
-        // Without a route it stays as it is, and sending says so.
+        // Without a route the socket stays unconnected, and sending reports the error.
         let _ = socket.connect(to);
         let core = self.start(socket, false)?;
         let id = {
@@ -102,10 +102,10 @@ impl SapOptions {
         outcome.map(|()| socket).map_err(SapError::from)
     }
 
-    /// Listens on the first of the addresses that can be had.
+    /// Listens on the first of the addresses.
     ///
     /// # Errors
-    /// If an address is in use or not of this machine.
+    /// If the address is in use or not of this host.
     pub fn listen(&self, on: impl ToSocketAddrs) -> Result<SapListener, SapError> {
         let mut on = on.to_socket_addrs().map_err(SapError::Name)?;
         let on = on.next().ok_or_else(|| SapError::Address("nothing".to_owned()))?;
@@ -117,7 +117,7 @@ impl SapOptions {
     }
 }
 
-/// A socket that takes connections.
+/// A listener that accepts connections.
 pub struct SapListener {
     core: Handle,
 }
@@ -131,10 +131,10 @@ impl SapListener {
         SapOptions::default().listen(on)
     }
 
-    /// Where it listens, the port known.
+    /// Returns the local address with its port.
     ///
     /// # Errors
-    /// None yet.
+    /// It never fails.
     pub fn local_addr(&self) -> Result<SocketAddr, SapError> {
         Ok(self.core.socket.local_addr())
     }
@@ -142,12 +142,12 @@ impl SapListener {
     /// Waits for the next connection.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the operating system reports an error.
     pub fn accept(&self) -> Result<(SapSocket, SocketAddr), SapError> {
         self.accept_until(None)
     }
 
-    /// The next connection, if one is there.
+    /// Accepts a connection without waiting, if there is one.
     pub fn try_accept(&self) -> Option<(SapSocket, SocketAddr)> {
         let mut state = self.core.lock();
         let accepted = state.accepted.pop_front();
@@ -158,10 +158,10 @@ impl SapListener {
         accepted.map(|(id, from)| (SapSocket::new(self.core.clone(), id, from), from))
     }
 
-    /// A descriptor that can be read while a connection waits to be accepted; only for waiting.
+    /// Returns a descriptor that is readable while a connection can be accepted; only for polling.
     ///
     /// # Errors
-    /// If the system has no descriptors left.
+    /// If the process has no descriptors left.
     pub fn readiness(&self) -> Result<OwnedFd, SapError> {
         let mut state = self.core.lock();
         let waits = !state.accepted.is_empty();
@@ -171,7 +171,7 @@ impl SapListener {
     /// Waits for the next connection, at most for `span`.
     ///
     /// # Errors
-    /// [`SapError::TimedOut`] if none came, or if the system refuses.
+    /// [`SapError::TimedOut`] if none came, or if the operating system reports an error.
     pub fn accept_timeout(&self, span: Duration) -> Result<(SapSocket, SocketAddr), SapError> {
         self.accept_until(Some(self.core.clock.now() + span))
     }
@@ -190,7 +190,7 @@ impl SapListener {
 
 /// A connection whose messages are precise or approximate.
 ///
-/// It may be shared by threads: one sends, another receives (S0.21).
+/// Threads may share it: one sends, another receives (S0.21).
 pub struct SapSocket {
     core: Handle,
     id: ConnectionId,
@@ -222,20 +222,20 @@ impl SapSocket {
         SapOptions::default().connect(to)
     }
 
-    /// Where the other end is.
+    /// Returns the peer's address.
     #[must_use]
     pub fn peer_addr(&self) -> SocketAddr {
         self.peer
     }
 
-    /// The address of this end.
+    /// Returns the local address.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.core.socket.local_addr()
     }
 
     //= S0.17
-    /// How the next messages travel; precise at first.
+    /// Returns the mode of the following messages; precise by default.
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -243,18 +243,18 @@ impl SapSocket {
 
     //= S0.1
     //= S0.17
-    /// Says how the next messages travel.
+    /// Sets the mode of the following messages.
     pub fn set_mode(&self, mode: Mode) {
         *self.mode.lock().unwrap_or_else(PoisonError::into_inner) = mode;
     }
 
     //= S1.67
-    /// Says what the application can bear. Messages then travel as [`Tolerance::mode`] says, in
-    /// place of the socket's mode, and what arrives beyond the tolerance is asked for again before
-    /// it is received.
+    /// Sets the damage that the application tolerates. The mode of each message is then that of
+    /// [`Tolerance::mode`] instead of the socket's, and damage beyond the tolerance is repaired
+    /// before the message is received.
     ///
     /// # Errors
-    /// If the rate of bit errors is none.
+    /// If the bit error rate is out of range.
     pub fn set_tolerance(&self, tolerance: Option<Tolerance>) -> Result<(), SapError> {
         let tolerance = tolerance.map(Tolerance::validated).transpose()?;
         *self.tolerance.lock().unwrap_or_else(PoisonError::into_inner) = tolerance;
@@ -263,8 +263,8 @@ impl SapSocket {
     }
 
     //= S0.26
-    /// Asks `check` about each approximate message before it is received; it must not call this
-    /// socket.
+    /// Sets the check that decides on each approximate message before it is received; it must not
+    /// call this socket.
     pub fn set_check(&self, check: Option<MessageCheck>) {
         self.inspector().set_check(check);
     }
@@ -273,7 +273,7 @@ impl SapSocket {
         self.inspector.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How long a call may wait; without limit at first.
+    /// Sets the longest time that a call waits; unset, the default, means without limit.
     pub fn set_timeout(&self, timeout: Option<Duration>) {
         *self.timeout.lock().unwrap_or_else(PoisonError::into_inner) = timeout;
     }
@@ -292,7 +292,7 @@ impl SapSocket {
         self.send_message(&self.message(data))
     }
 
-    /// Refuses what no path carries, before anybody copies it.
+    /// Rejects a message that no path carries, before it is copied.
     ///
     /// # Errors
     /// If a message of `len` bytes is longer than the longest datagram.
@@ -303,13 +303,13 @@ impl SapSocket {
         Ok(())
     }
 
-    /// The message of a copy of these bytes, as the socket's mode or its tolerance has it travel.
+    /// Copies the bytes into a message in the mode of the socket or its tolerance.
     #[must_use]
     pub fn message(&self, data: &[u8]) -> Message {
         self.message_of(self.core.socket.pool().copy(data))
     }
 
-    /// The same, which takes the bytes without a copy.
+    /// Creates a message as [`message`](Self::message) does, without a copy.
     #[must_use]
     pub fn message_of(&self, data: Bytes) -> Message {
         let tolerance = *self.tolerance.lock().unwrap_or_else(PoisonError::into_inner);
@@ -317,7 +317,7 @@ impl SapSocket {
         Message::new(mode, data)
     }
 
-    /// Sends a message that says itself how it travels; waits while the send buffer is full.
+    /// Sends a message in its own mode and stream; waits while the send buffer is full.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -335,10 +335,10 @@ impl SapSocket {
         result.map_err(|error| self.explain(error))
     }
 
-    /// Sends a message, unless the send buffer is full.
+    /// Sends a message without waiting.
     ///
     /// # Errors
-    /// As [`send`](Self::send), and [`SapSendError::Full`].
+    /// As [`send`](Self::send), and [`SapSendError::Full`] if the send buffer is full.
     pub fn try_send(&self, message: &Message) -> Result<(), SapError> {
         let mut state = self.core.lock();
         let result = state.endpoint.send(self.id, message);
@@ -347,7 +347,7 @@ impl SapSocket {
         result.map_err(|error| self.explain(error))
     }
 
-    /// Why the connection takes no more, if that is what `error` says.
+    /// Replaces "not open" by the reason for which the connection ended.
     fn explain(&self, error: SapSendError) -> SapError {
         let state = self.core.lock();
         let closed = state.connections.get(&self.id).and_then(|status| status.closed);
@@ -357,10 +357,10 @@ impl SapSocket {
         }
     }
 
-    /// Waits for the next message; `None` once the other end has finished and all is read.
+    /// Receives the next message; `None` once the peer has finished and all is read.
     ///
     /// # Errors
-    /// If the connection has ended otherwise, or nothing came in time.
+    /// If the connection has ended otherwise, or the timeout expires.
     pub fn recv(&self) -> Result<Option<Received>, SapError> {
         self.core.wait(self.deadline(), |state, now| self.next(state, now))?
     }
@@ -393,7 +393,7 @@ impl SapSocket {
         }
     }
 
-    /// The next message that has passed inspection.
+    /// Returns the next message that has passed inspection.
     fn inspected(&self, state: &mut State, now: Instant) -> Option<Received> {
         let mut inspector = self.inspector();
         if inspector.is_idle() {
@@ -413,14 +413,14 @@ impl SapSocket {
             };
             if let Some(request) = inspector.push(received) {
                 let (stream, number) = (request.stream, request.number);
-                // Where the connection has ended, the end says so.
+                // Without a connection, receiving reports its end.
                 let _ = state.endpoint.repair(self.id, stream, number, &request.ranges);
             }
         }
     }
 
     //= S0.56
-    /// Asks for `ranges` of an approximate message again; they come as messages of kind
+    /// Requests `ranges` of an approximate message again; they arrive as messages of kind
     /// [`Repair`](crate::MessageKind::Repair).
     ///
     /// # Errors
@@ -429,7 +429,7 @@ impl SapSocket {
         self.repair_number(of.stream, of.number, ranges)
     }
 
-    /// As [`repair`](Self::repair), for a message that is known by its number: one that is missing.
+    /// Requests ranges of a message that is known by its number only, since it is missing.
     ///
     /// # Errors
     /// If the connection has ended.
@@ -445,17 +445,17 @@ impl SapSocket {
         result.map_err(SapError::from)
     }
 
-    /// Says that nothing more will be sent; receiving goes on.
+    /// Finishes this direction; messages can still be received.
     pub fn finish(&self) {
         let mut state = self.core.lock();
         state.endpoint.finish(self.id);
         self.core.flush(&mut state);
     }
 
-    /// Waits until everything precise is acknowledged and everything else has left.
+    /// Waits until everything precise is acknowledged and everything else sent.
     ///
     /// # Errors
-    /// If the connection ends before, or time is up.
+    /// If the connection ends before, or the timeout expires.
     pub fn flush(&self) -> Result<(), SapError> {
         let outcome = self.core.wait(self.deadline(), |state, _| {
             let closed = state.connections.get(&self.id).and_then(|status| status.closed);
@@ -497,13 +497,13 @@ impl SapSocket {
         Err(SapError::Unfinished { left, here: self.local_addr(), there: self.peer, reason })
     }
 
-    /// Whether the other end knows that this one has finished, or will never.
+    /// Returns whether the peer has acknowledged the end, or the reason for which it never will.
     fn finished(&self, state: &State) -> Option<Result<(), CloseReason>> {
         let closed = state.connections.get(&self.id).and_then(|status| status.closed);
         let has_all = || state.endpoint.undelivered(self.id).messages == 0;
         match closed {
             Some(CloseReason::Closed) => Some(Ok(())),
-            // It has everything, though its last word may be lost.
+            // It has everything; only its last acknowledgement was lost.
             Some(CloseReason::ClosedByPeer) if has_all() => Some(Ok(())),
             Some(reason) => Some(Err(reason)),
             None => state.endpoint.is_finished(self.id).then_some(Ok(())),
@@ -536,31 +536,32 @@ impl SapSocket {
         })
     }
 
-    /// The longest message that the path carries now, in bytes; it may grow.
+    /// Returns the longest message that the path carries now, in bytes; it may grow.
     #[must_use]
     pub fn max_message(&self) -> usize {
         self.core.lock().endpoint.max_message(self.id)
     }
 
-    /// The smoothed round trip, once it is measured.
+    /// Returns the smoothed round-trip time, once it was measured.
     #[must_use]
     pub fn round_trip(&self) -> Option<Duration> {
         self.core.lock().endpoint.round_trip(self.id)
     }
 
-    /// A descriptor that can be read while a message waits, or the end; only for waiting.
+    /// Returns a descriptor that is readable while a message or the end can be received; only for
+    /// polling.
     ///
     /// # Errors
-    /// If the connection has ended, or the system has no descriptors left.
+    /// If the connection has ended, or the process has no descriptors left.
     pub fn readiness(&self) -> Result<OwnedFd, SapError> {
         self.core.readable(self.id)
     }
 
-    /// A descriptor that can be read once there is room again, after [`try_send`](Self::try_send)
-    /// has found the send buffer full; only for waiting.
+    /// Returns a descriptor that becomes readable when the send buffer has room again, after
+    /// [`try_send`](Self::try_send) found it full; only for polling.
     ///
     /// # Errors
-    /// If the connection has ended, or the system has no descriptors left.
+    /// If the connection has ended, or the process has no descriptors left.
     pub fn room(&self) -> Result<OwnedFd, SapError> {
         self.core.writable(self.id)
     }

@@ -1,4 +1,4 @@
-//! Descriptors that can be read while something holds, for programs that wait for many things.
+//! Conditions as descriptors, for programs that poll.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -7,27 +7,27 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::error::SapError;
 
-/// A condition, and the descriptor that tells of it once somebody has asked for one.
+/// A condition, and its descriptor once one was requested.
 #[derive(Debug, Default)]
 pub(crate) struct Signal(Option<OwnedFd>);
 
 impl Signal {
-    /// It holds.
+    /// Signals that the condition holds.
     pub(crate) fn raise(&self) {
         if let Some(signal) = &self.0 {
-            // A full counter tells it as well.
+            // A full counter signals as well.
             let _ = rustix::io::write(signal, &1_u64.to_ne_bytes());
         }
     }
 
-    /// It holds no more.
+    /// Signals that the condition no longer holds.
     pub(crate) fn lower(&self) {
         if let Some(signal) = &self.0 {
             let _ = rustix::io::read(signal, &mut [0; 8]);
         }
     }
 
-    /// The descriptor, which can be read at once if the condition `holds`.
+    /// Returns the descriptor, which is readable at once if the condition `holds`.
     pub(crate) fn share(&mut self, holds: bool) -> Result<OwnedFd, SapError> {
         let cannot = |error: io::Error| SapError::system("cannot make an event descriptor")(error);
         if self.0.is_none() {

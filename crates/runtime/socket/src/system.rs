@@ -1,4 +1,4 @@
-//! The calls that the standard library lacks: options, and datagrams in batches.
+//! System calls that the standard library lacks: socket options, and datagrams in batches.
 #![expect(unsafe_code, reason = "the system's batch calls take pointers")]
 
 use std::io;
@@ -9,39 +9,39 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use arrayvec::ArrayVec;
 use socket2::SockAddr;
 
-/// Datagrams handed to the system at once, or by it.
+/// The maximum number of datagrams per system call.
 pub(crate) const BATCH: usize = 32;
 
-/// Room for one control message, aligned as the system wants it.
+/// Space for one control message, aligned as the system requires.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 struct Control([u8; 64]);
 
-/// Slices of one datagram.
+/// The number of slices of one datagram.
 pub(crate) const PARTS: usize = 4;
 
-/// A datagram as the system sends it.
+/// A datagram to pass to the system.
 pub(crate) struct Outgoing<'a> {
-    /// Whereto, where the socket is not connected.
+    /// The destination, if the socket is not connected.
     pub(crate) to: Option<SocketAddr>,
-    /// The source address, where the socket has none of its own.
+    /// The source address, if the socket is bound to all addresses.
     pub(crate) source: Option<IpAddr>,
     pub(crate) parts: [&'a [u8]; PARTS],
 }
 
-/// What is known of a datagram that the system received.
+/// A datagram received from the system.
 #[derive(Clone, Copy)]
 pub(crate) struct Incoming {
-    /// Which buffer has it.
+    /// The index of its buffer.
     pub(crate) index: usize,
     pub(crate) from: SocketAddr,
-    /// The address that it was sent to, if the socket asked for it.
+    /// The destination address, if the socket requested it.
     pub(crate) to: Option<IpAddr>,
-    /// Its length in full, which may be more than the buffer has.
+    /// The full length, which may exceed the buffer.
     pub(crate) len: usize,
 }
 
-/// Sets an option that is a number.
+/// Sets an integer socket option.
 pub(crate) fn set(fd: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> io::Result<()> {
     let pointer = (&raw const value).cast();
     let len = size_of::<i32>() as libc::socklen_t;
@@ -50,16 +50,16 @@ pub(crate) fn set(fd: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> io::
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// What the system reads of one datagram beside its header.
+/// The data of one message header, which the system reads.
 struct Prepared {
     address: Option<SockAddr>,
     slices: [libc::iovec; PARTS],
     control: Control,
 }
 
-/// Sends datagrams until one would block, [`BATCH`] at most; gives how many.
+/// Sends up to [`BATCH`] datagrams until one would block; returns the number sent.
 pub(crate) fn send(fd: BorrowedFd<'_>, datagrams: &[Outgoing<'_>]) -> io::Result<usize> {
-    // Filled where they are: a vector that is returned may be copied in all its length.
+    // Filled in place: a returned vector may be copied at its full length.
     let mut prepared: ArrayVec<Prepared, BATCH> = ArrayVec::new();
     prepared.extend(datagrams.iter().take(BATCH).map(|it| Prepared {
         address: it.to.map(SockAddr::from),
@@ -95,7 +95,7 @@ pub(crate) fn send(fd: BorrowedFd<'_>, datagrams: &[Outgoing<'_>]) -> io::Result
     if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
 }
 
-/// Writes the control message that fixes the source address.
+/// Writes the control message that sets the source address.
 fn put_source(header: &mut libc::msghdr, source: IpAddr) {
     // SAFETY: the control buffer is 64 bytes, aligned, and has room for either message: 16 bytes of
     // header, and 12 or 20 of information.
@@ -124,14 +124,14 @@ fn put_source(header: &mut libc::msghdr, source: IpAddr) {
     }
 }
 
-/// Receives datagrams until there are none, or each buffer has one, or [`BATCH`] have come.
+/// Receives a batch of datagrams, at most one per buffer and [`BATCH`] in all.
 pub(crate) fn receive<'a>(
     fd: BorrowedFd<'_>,
     buffers: impl Iterator<Item = &'a mut [u8]>,
     received: &mut ArrayVec<Incoming, BATCH>,
 ) -> io::Result<()> {
     let mut addresses = [Address([0; 28]); BATCH];
-    // What the system does not write to is not read.
+    // Memory that the system does not write to is not read.
     let mut controls = [const { MaybeUninit::<Control>::uninit() }; BATCH];
     let mut slices: ArrayVec<libc::iovec, BATCH> = ArrayVec::new();
     slices.extend(
@@ -154,11 +154,12 @@ pub(crate) fn receive<'a>(
         headers.push(header);
     }
     let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
-    let (count, none) = (headers.len() as libc::c_uint, std::ptr::null_mut());
+    let count = headers.len() as libc::c_uint;
+    let no_timeout = std::ptr::null_mut();
     // SAFETY: every header points to an address, a slice and a control buffer of the stated
-    // lengths, which live through the call, do not move and belong to nobody else.
+    // lengths, which live through the call, do not move and are not shared.
     let filled =
-        unsafe { libc::recvmmsg(fd.as_raw_fd(), headers.as_mut_ptr(), count, flags, none) };
+        unsafe { libc::recvmmsg(fd.as_raw_fd(), headers.as_mut_ptr(), count, flags, no_timeout) };
     if filled < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -170,7 +171,7 @@ pub(crate) fn receive<'a>(
     Ok(())
 }
 
-/// An internet address as the system writes it: `sockaddr_in`, or `sockaddr_in6`.
+/// A socket address of the system: `sockaddr_in` or `sockaddr_in6`.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 struct Address([u8; 28]);
@@ -192,7 +193,7 @@ impl Address {
     }
 }
 
-/// The address that a datagram was sent to, from its control messages.
+/// Returns the destination address of a datagram from its control messages.
 fn destination(header: &libc::msghdr) -> Option<IpAddr> {
     // SAFETY: the header is one that the system has filled in; the macros walk within the control
     // buffer as far as it says.
@@ -216,7 +217,7 @@ fn destination(header: &libc::msghdr) -> Option<IpAddr> {
     None
 }
 
-/// A filter that lets no datagram into the socket: it holds its port and stays silent.
+/// Attaches a filter that drops every datagram: the socket only reserves its port.
 pub(crate) fn silence(fd: BorrowedFd<'_>) -> io::Result<()> {
     // One instruction of the classic filter machine: return 0 bytes.
     let mut program = [libc::sock_filter { code: 6, jt: 0, jf: 0, k: 0 }];

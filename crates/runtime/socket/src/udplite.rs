@@ -22,84 +22,84 @@ use crate::pool::{Pool, WORTH};
 use crate::source::Sources;
 use crate::system::{self, Incoming, Outgoing};
 
-/// The option of Linux that says how much of what is sent is covered: 0 for all, 1 to 7 for the
-/// header, more than there is for all.
+/// Linux's option for the coverage of sent datagrams: 0 for all, 1 to 7 for the header, more than
+/// the length for all.
 pub const UDPLITE_SEND_CSCOV: i32 = 10;
-/// The option of Linux that says the least coverage to accept: unset for any, 0 for full only.
+/// Linux's option for the least coverage to accept: unset for any, 0 for full coverage only.
 pub const UDPLITE_RECV_CSCOV: i32 = 11;
 
-/// UDP-Lite's protocol number, which is its option level too.
+/// The protocol number of UDP-Lite, which is its option level too.
 const IPPROTO_UDPLITE: i32 = 136;
 const SOL_UDP: i32 = 17;
 const UDP_NO_CHECK6_TX: i32 = 101;
 const UDP_NO_CHECK6_RX: i32 = 102;
 
-/// Bytes for one datagram at first; more once a longer one came.
+/// The buffer size of one datagram, until a longer one has arrived.
 const USUAL: usize = 2048;
-/// Datagrams of a batch then.
+/// The number of datagrams in a batch from then on.
 const LONG_BATCH: usize = 16;
-/// What the kernel is asked to keep for a socket, in bytes.
+/// The requested kernel buffer size in bytes.
 const KERNEL_BUFFER: usize = 4 << 20;
 const UNSET: i32 = -1;
 
 /// A datagram to send.
 #[derive(Clone, Copy, Debug)]
 pub struct UdpLiteDatagram<'a> {
-    /// Whereto.
+    /// The destination of the datagram.
     pub to: SocketAddr,
-    /// Bytes under the checksum, the header's eight included; as [`UDPLITE_SEND_CSCOV`].
+    /// The checksum coverage in bytes, eight for the header included; as [`UDPLITE_SEND_CSCOV`].
     #[doc(alias = "msgChecksumLen")]
     pub coverage: u16,
-    /// All of it is covered, and over the carrier [`Udp`](Carrier::Udp) the system's own checksum
-    /// may do so: the receiver never hears of it if it is damaged.
+    /// Covers everything, over the carrier [`Udp`](Carrier::Udp) by the system's own checksum,
+    /// which drops the datagram silently if it is damaged.
     pub whole: bool,
-    /// The data, in slices that follow each other.
+    /// The payload in consecutive slices.
     pub parts: [&'a [u8]; 3],
 }
 
-/// A datagram that arrived.
+/// A datagram that was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedDatagram {
-    /// From whom.
+    /// The address of the sender.
     pub from: SocketAddr,
-    /// The data, perhaps damaged where the checksum does not cover them.
+    /// The payload, which may be damaged where the checksum does not cover it.
     pub data: Bytes,
-    /// Whether the checksum held. [`UdpLiteSocket::receive`] gives only such datagrams;
-    /// [`UdpLiteSocket::receive_any`] the others too, where the kernel does not drop them.
+    /// The checksum is correct. [`UdpLiteSocket::receive`] returns only such datagrams,
+    /// [`UdpLiteSocket::receive_any`] also the others, unless the kernel drops them.
     pub intact: bool,
 }
 
-/// A UDP-Lite socket; it never blocks: wait for its descriptor.
+/// A UDP-Lite socket that never blocks: poll its descriptor.
 #[derive(Debug)]
 pub struct UdpLiteSocket {
     carrier: Carrier,
     socket: Socket,
-    /// Holds the port of a raw socket.
+    /// Reserves the port of a raw socket.
     _placeholder: Option<Socket>,
     local: SocketAddr,
     sources: Sources,
-    /// Where its datagrams go, once it is connected.
+    /// The destination of a connected socket.
     peer: Option<SocketAddr>,
     least_coverage: AtomicI32,
-    /// What [`UDPLITE_SEND_CSCOV`] says of datagrams that say nothing themselves.
+    /// The coverage of datagrams without one of their own ([`UDPLITE_SEND_CSCOV`]).
     send_coverage: AtomicU16,
-    /// What the kernel's socket was told last: the coverage, or whether to omit the checksum.
+    /// The last value of the kernel's option: the coverage, or whether to omit the checksum.
     told: Mutex<i32>,
     scratch: Mutex<Scratch>,
     pool: Pool,
 }
 
-/// What a batch is received into.
+/// The receive buffers of a batch.
 #[derive(Debug, Default)]
 struct Scratch {
-    /// A longer datagram than usual was seen.
+    /// A datagram longer than usual has arrived.
     long: bool,
-    /// One for all datagrams of the usual length, or one for each long one.
+    /// One buffer for all datagrams of the usual length, or one for each long one.
     buffers: ArrayVec<Pages, LONG_BATCH>,
 }
 
 impl Scratch {
-    /// The buffer of the datagram that came as number `index`.
+    /// Returns the buffer of the datagram with this index.
     fn buffer(&self, index: usize) -> &[u8] {
         if self.long { &self.buffers[index] } else { &self.buffers[0][index * USUAL..][..USUAL] }
     }
@@ -124,7 +124,7 @@ impl Scratch {
     }
 }
 
-/// What a datagram says: from whom, where in it the data are, and whether its checksum held.
+/// A parsed datagram: its sender, the range of its payload, and the result of its checksum.
 struct Reading {
     from: SocketAddr,
     data: Range<usize>,
@@ -133,10 +133,10 @@ struct Reading {
 
 impl UdpLiteSocket {
     //= S0.3
-    /// A socket on `local` over `carrier`, or over the first one that this machine allows.
+    /// Binds a socket to `local` over `carrier`, or over the first one that this host permits.
     ///
     /// # Errors
-    /// If the address is in use or not of this machine, or the carrier is not allowed.
+    /// If the address is in use or not of this host, or the carrier is not permitted.
     pub fn bind(local: SocketAddr, carrier: Option<Carrier>) -> io::Result<Self> {
         if let Some(carrier) = carrier {
             return Self::over(carrier, local);
@@ -169,7 +169,7 @@ impl UdpLiteSocket {
             }
         };
         socket.set_nonblocking(true)?;
-        // A raw socket is of one family anyway, and may not be told.
+        // A raw socket has one address family anyway and rejects the option.
         if local.is_ipv6() && carrier != Carrier::Raw {
             socket.set_only_v6(true)?;
         }
@@ -199,8 +199,8 @@ impl UdpLiteSocket {
         })
     }
 
-    /// Exchanges datagrams with `peer` alone, which spares the system the search for a route each
-    /// time; a raw socket does so with everybody.
+    /// Connects to `peer`, so that the system need not look up the route of each datagram; without
+    /// effect on a raw socket.
     ///
     /// # Errors
     /// If there is no route.
@@ -215,34 +215,34 @@ impl UdpLiteSocket {
         Ok(())
     }
 
-    /// Buffers for long datagrams.
+    /// Returns the buffers for long datagrams.
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool
     }
 
-    /// What carries its datagrams.
+    /// Returns the carrier of its datagrams.
     #[must_use]
     pub fn carrier(&self) -> Carrier {
         self.carrier
     }
 
-    /// The address that it is bound to, its port known.
+    /// Returns the local address with its port.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.local
     }
 
-    /// Accepts only datagrams of which at least so many bytes are covered, as
-    /// [`UDPLITE_RECV_CSCOV`]: 0 for full coverage only, 1 to 7 count as 8, `None` for any.
+    /// Accepts only datagrams with at least this coverage, as [`UDPLITE_RECV_CSCOV`]: 0 for full
+    /// coverage only, 1 to 7 count as 8, `None` for any.
     ///
     /// # Errors
-    /// If the kernel refuses.
+    /// If the kernel rejects it.
     #[doc(alias = "recvChecksumLen")]
     #[doc(alias = "fullChecksumRecv")]
     pub fn set_receive_coverage(&self, least: Option<u16>) -> io::Result<()> {
         let value = least.map_or(UNSET, |least| if least == 0 { 0 } else { least.max(8).into() });
         if self.carrier == Carrier::Kernel {
-            // The kernel has no way back to "any" but the least that any datagram has.
+            // The kernel cannot return to "any", only to the smallest possible coverage.
             let value = if value == UNSET { 8 } else { value };
             system::set(self.socket.as_fd(), IPPROTO_UDPLITE, UDPLITE_RECV_CSCOV, value)?;
         }
@@ -252,11 +252,11 @@ impl UdpLiteSocket {
 
     /// Sets an option by Linux's number, as `setsockopt` does at the level of UDP-Lite:
     /// [`UDPLITE_SEND_CSCOV`] for [`send_to`](Self::send_to), or [`UDPLITE_RECV_CSCOV`]. Values are
-    /// taken as Linux takes them: 1 to 7 and negative ones count as 8, larger ones than fit as the
+    /// interpreted as by Linux: 1 to 7 and negative ones count as 8, ones that are too large as the
     /// largest.
     ///
     /// # Errors
-    /// If there is no such option.
+    /// If the option does not exist.
     pub fn set_option(&self, name: i32, value: i32) -> io::Result<()> {
         let value = if value == 0 { 0 } else { value.clamp(8, u16::MAX.into()) as u16 };
         match name {
@@ -271,7 +271,7 @@ impl UdpLiteSocket {
         Ok(())
     }
 
-    /// Sends one datagram, covered as the option [`UDPLITE_SEND_CSCOV`] says; whole at first.
+    /// Sends one datagram with the coverage of [`UDPLITE_SEND_CSCOV`], full by default.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -282,10 +282,10 @@ impl UdpLiteSocket {
             .map(drop)
     }
 
-    /// Sends as many of `datagrams` as the system takes now; gives how many.
+    /// Sends as many of `datagrams` as the system accepts now; returns their number.
     ///
     /// # Errors
-    /// If the system takes none, and why: [`io::ErrorKind::WouldBlock`] if it is only busy.
+    /// If the system accepts none: [`io::ErrorKind::WouldBlock`] if its buffer is full.
     pub fn send(&self, datagrams: &[UdpLiteDatagram<'_>]) -> io::Result<usize> {
         let Some(first) = datagrams.first() else { return Ok(0) };
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -315,7 +315,7 @@ impl UdpLiteSocket {
         result
     }
 
-    /// The option of the kernel's socket that depends on the datagram: level, name and value.
+    /// Returns the kernel's socket option that depends on the datagram: level, name and value.
     fn option(&self, datagram: &UdpLiteDatagram<'_>) -> Option<(i32, i32, i32)> {
         let omit = i32::from(!datagram.whole);
         match self.carrier {
@@ -330,7 +330,7 @@ impl UdpLiteSocket {
         }
     }
 
-    /// What to tell the system of where a datagram goes.
+    /// Returns the destination to pass to the system, unless the socket is connected to it.
     fn address(&self, mut to: SocketAddr) -> Option<SocketAddr> {
         if self.carrier == Carrier::Raw {
             to.set_port(0);
@@ -338,7 +338,7 @@ impl UdpLiteSocket {
         (self.peer != Some(to)).then_some(to)
     }
 
-    /// What goes before the data, its length, and the source address to fix.
+    /// Returns the header before the payload, its length, and the source address to set.
     fn head(&self, datagram: &UdpLiteDatagram<'_>) -> io::Result<([u8; 8], usize, Option<IpAddr>)> {
         let mut head = [0; 8];
         match self.carrier {
@@ -360,7 +360,7 @@ impl UdpLiteSocket {
         let ports = Ports { src: self.local.port(), dst: datagram.to.port() };
         let coverage = Coverage::requested(datagram.coverage);
         let [first, second, third] = datagram.parts;
-        // The checksum takes two slices; the last two are seldom both there.
+        // The checksum takes two slices; the last two are rarely both present.
         let joined;
         let data = if second.is_empty() || third.is_empty() {
             [first, if second.is_empty() { third } else { second }]
@@ -378,10 +378,11 @@ impl UdpLiteSocket {
         Ok((head, 8, (!bound).then_some(source)))
     }
 
-    /// Receives a batch of datagrams whose checksum held; gives how many were added to `arrivals`.
+    /// Receives a batch of datagrams with a correct checksum; returns the number added to
+    /// `arrivals`.
     ///
     /// # Errors
-    /// If nothing waits ([`io::ErrorKind::WouldBlock`]), or the system has an error to tell.
+    /// If nothing waits ([`io::ErrorKind::WouldBlock`]), or the system reports an error.
     pub fn receive(&self, arrivals: &mut Vec<ReceivedDatagram>) -> io::Result<usize> {
         let before = arrivals.len();
         self.receive_any(arrivals)?;
@@ -393,7 +394,7 @@ impl UdpLiteSocket {
         Ok(arrivals.len() - before)
     }
 
-    /// As [`receive`](Self::receive), and those whose checksum failed, where this end checks it.
+    /// Receives a batch, including datagrams whose checksum failed if this end verifies it.
     ///
     /// # Errors
     /// As [`receive`](Self::receive).
@@ -405,7 +406,7 @@ impl UdpLiteSocket {
         let mut longer = false;
         for incoming in &received {
             let Some(bytes) = scratch.buffer(incoming.index).get(..incoming.len) else {
-                // It is lost this time; its sender will try again.
+                // It is lost this time and will be retransmitted.
                 longer = true;
                 continue;
             };
@@ -425,14 +426,14 @@ impl UdpLiteSocket {
         Ok(arrivals.len() - before)
     }
 
-    /// Frees the memory that receiving needs, until it is needed again.
+    /// Releases the receive buffers until they are needed again.
     pub fn rest(&self) {
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         scratch.buffers.clear();
         self.pool.clear();
     }
 
-    /// Reads what the system received; `None` if it is not for this socket.
+    /// Parses a received datagram; `None` if it is not for this socket.
     fn read(&self, incoming: &Incoming, bytes: &[u8]) -> Option<Reading> {
         let from = incoming.from;
         let local = incoming.to.unwrap_or(self.local.ip());
@@ -451,7 +452,7 @@ impl UdpLiteSocket {
         }
     }
 
-    /// Reads what a raw socket received: with its IP header over IPv4, without over IPv6.
+    /// Parses a datagram of a raw socket: with its IP header over IPv4, without over IPv6.
     fn read_raw(&self, incoming: &Incoming, bytes: &[u8], local: IpAddr) -> Option<Reading> {
         let mut from = incoming.from;
         let (start, bytes, addresses) = if from.is_ipv4() {
@@ -469,7 +470,7 @@ impl UdpLiteSocket {
         Some(Reading { from, data, intact: packet.checksum_holds(&addresses) })
     }
 
-    /// Whether a datagram of `len` bytes is covered as far as the socket asks.
+    /// Returns whether a datagram of `len` bytes has the required coverage.
     fn accepts(&self, coverage: Coverage, len: usize) -> bool {
         match self.least_coverage.load(Ordering::Relaxed) {
             UNSET => true,
@@ -485,7 +486,7 @@ impl AsFd for UdpLiteSocket {
     }
 }
 
-/// What a carrier needs to be told before its socket is bound.
+/// Sets the options that a carrier needs before its socket is bound.
 fn options(socket: &Socket, carrier: Carrier, local: SocketAddr) -> io::Result<()> {
     let fd = socket.as_fd();
     if carrier == Carrier::Udp {
@@ -496,15 +497,15 @@ fn options(socket: &Socket, carrier: Carrier, local: SocketAddr) -> io::Result<(
             system::set(fd, SOL_UDP, UDP_NO_CHECK6_RX, 1)?;
         }
     }
-    // A datagram that is too long for the path must not go in fragments, nor be believed to fit:
-    // who searches for the greatest size wants it lost.
+    // A datagram that is too long for the path must be lost, not fragmented, for path MTU discovery
+    // to notice.
     if local.is_ipv4() {
         system::set(fd, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE)?;
     } else {
         let probe = libc::IPV6_PMTUDISC_PROBE;
         system::set(fd, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, probe)?;
     }
-    // The checksum inside needs to know whereto a datagram was sent.
+    // The checksum inside needs the destination address of a datagram.
     if carrier == Carrier::Kernel || !local.ip().is_unspecified() {
         return Ok(());
     }
@@ -515,10 +516,10 @@ fn options(socket: &Socket, carrier: Carrier, local: SocketAddr) -> io::Result<(
     }
 }
 
-/// A socket that keeps the port of a raw socket from others and takes nothing itself.
+/// Creates a socket that reserves the port of a raw socket and receives nothing.
 ///
-/// Where the kernel knows UDP-Lite it would refuse every datagram to a port that it does not know,
-/// by ICMP; elsewhere a UDP port stands for it, so that two programs cannot take the same.
+/// A kernel with UDP-Lite would reject every datagram to an unknown port by ICMP; otherwise a UDP
+/// port stands for it, so that two programs cannot use the same one.
 fn hold_port(domain: Domain, local: SocketAddr) -> io::Result<Socket> {
     let lite = Socket::new(domain, Type::DGRAM, Some(IPPROTO_UDPLITE.into()));
     let holder = lite.or_else(|_| Socket::new(domain, Type::DGRAM, Some(Protocol::UDP)))?;

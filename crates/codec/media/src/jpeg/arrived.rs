@@ -1,6 +1,6 @@
-//! What came of entropy-coded data.
+//! Received entropy-coded data.
 
-/// The bytes that arrived, damaged perhaps, and which did not.
+/// The received bytes, which may be damaged, and the missing ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrived {
     bytes: Vec<u8>,
@@ -8,13 +8,13 @@ pub struct Arrived {
 }
 
 impl Arrived {
-    /// Nothing of `len` bytes.
+    /// Creates a buffer of `len` missing bytes.
     #[must_use]
     pub fn new(len: usize) -> Self {
         Self { bytes: vec![0; len], known: vec![false; len] }
     }
 
-    /// Takes what arrived of the bytes from `at` on; what lies beyond the end is left out.
+    /// Stores received bytes from position `at`; those after the end are ignored.
     pub fn put(&mut self, at: usize, data: &[u8]) {
         let end = at.saturating_add(data.len()).min(self.bytes.len());
         if let Some(place) = self.bytes.get_mut(at..end) {
@@ -23,16 +23,16 @@ impl Arrived {
         }
     }
 
-    /// Bytes that are missing.
+    /// Returns the number of missing bytes.
     #[must_use]
     pub fn missing(&self) -> usize {
         self.known.iter().filter(|known| !**known).count()
     }
 
-    /// A segment up to the first byte that is missing, with no marker in it.
+    /// Returns a segment up to its first missing byte, without markers.
     ///
-    /// In entropy-coded data 0xff is followed by 0. If it is not, one of the two is wrong: most
-    /// likely the second if it is one bit away from 0, else the first.
+    /// In entropy-coded data 0xff is followed by 0. Otherwise one of the two is damaged: probably
+    /// the second if it is one bit away from 0, else the first.
     pub(super) fn segment(&self, at: usize, length: usize) -> Vec<u8> {
         let known = self.known[at..at + length].iter().take_while(|known| **known).count();
         let data = &self.bytes[at..at + known];

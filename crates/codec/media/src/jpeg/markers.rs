@@ -1,4 +1,4 @@
-//! The head of a JPEG: everything up to the entropy-coded data (ITU-T T.81, annex B).
+//! The header of a JPEG: everything before the entropy-coded data (ITU-T T.81, annex B).
 
 use core::ops::Range;
 
@@ -9,20 +9,20 @@ const SOF0: u8 = 0xc0;
 const SOS: u8 = 0xda;
 const DRI: u8 = 0xdd;
 
-/// The head of a baseline JPEG of one scan with three components that are not subsampled.
+/// The header of a baseline JPEG of one scan with three components without subsampling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     bytes: Vec<u8>,
-    /// Where height and width stand.
+    /// The position of height and width.
     size: usize,
-    /// Where the scan's header begins.
+    /// The position of the scan's header.
     scan: usize,
-    /// The segment that says how many units lie between restart markers, if it is there.
+    /// The position of the restart interval segment, if there is one.
     interval: Option<usize>,
 }
 
 impl Head {
-    /// Reads a head; gives what follows it too.
+    /// Parses a header; also returns the data after it.
     pub(super) fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), PictureError> {
         let wrong = PictureError::Layout;
         if bytes.get(..2) != Some(&[0xff, SOI]) {
@@ -60,17 +60,17 @@ impl Head {
         u16::from_be_bytes([self.bytes[at], self.bytes[at + 1]])
     }
 
-    /// Width and height.
+    /// Returns the width and height.
     pub(super) fn size(&self) -> (u32, u32) {
         (self.number(self.size + 2).into(), self.number(self.size).into())
     }
 
-    /// Units between restart markers; 0 if there are none.
+    /// Returns the restart interval in MCUs; 0 if there is none.
     pub(super) fn interval(&self) -> u16 {
         self.interval.map_or(0, |at| self.number(at + 4))
     }
 
-    /// The head of a picture of another size.
+    /// Returns the header with another size.
     pub(super) fn sized(&self, (width, height): (u32, u32)) -> Self {
         let mut head = self.clone();
         let sides = [height as u16, width as u16];
@@ -80,7 +80,7 @@ impl Head {
         head
     }
 
-    /// The head with so many units between restart markers.
+    /// Returns the header with another restart interval.
     pub(super) fn with_interval(&self, units: u16) -> Self {
         let mut head = self.clone();
         let [high, low] = units.to_be_bytes();
@@ -95,7 +95,7 @@ impl Head {
     }
 }
 
-/// The marker segment at `at`, marker and length included.
+/// Returns the marker segment at `at`, including its marker and length.
 fn segment(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let [0xff, _, high, low] = *bytes.get(at..at + 4)? else { return None };
     let length = usize::from(u16::from_be_bytes([high, low]));
@@ -103,7 +103,7 @@ fn segment(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     (length >= 2 && end <= bytes.len()).then_some(at..end)
 }
 
-/// Whether a frame has 8 bits a sample and three components of one sample for each unit.
+/// Returns whether a frame has 8 bits per sample and three components without subsampling.
 fn is_plain(frame: &[u8]) -> bool {
     let [8, _, _, _, _, 3, components @ ..] = frame else { return false };
     components.len() == 9 && components.chunks_exact(3).all(|component| component[1] == 0x11)

@@ -10,7 +10,7 @@ fn whole(jpeg: &Jpeg) -> Arrived {
 }
 
 #[test]
-fn segments_decode_to_what_the_whole_file_does() {
+fn segments_decode_to_the_same_picture_as_the_whole_file() {
     for (width, height) in [(384, 192), (50, 21), (8, 8), (1, 1), (137, 40)] {
         let landscape = landscape();
         let picture = landscape.cut((40, 100), (width, height));
@@ -28,7 +28,7 @@ fn segments_decode_to_what_the_whole_file_does() {
 }
 
 #[test]
-fn a_layout_survives_writing() {
+fn a_layout_survives_a_round_trip() {
     let jpeg = Jpeg::encode(&landscape(), 85).unwrap();
     let written = jpeg.layout().to_bytes();
     assert_eq!(&Layout::from_bytes(&written).unwrap(), jpeg.layout());
@@ -40,7 +40,7 @@ fn a_layout_survives_writing() {
 
 //= S0.38
 #[test]
-fn a_wrong_bit_spoils_one_segment() {
+fn a_bit_error_damages_one_segment() {
     let jpeg = Jpeg::encode(&landscape(), 85).unwrap();
     let right = jpeg.layout().decode(&whole(&jpeg)).unwrap().picture;
     for bit in (0..jpeg.scan().len() * 8).step_by(1_997) {
@@ -52,13 +52,13 @@ fn a_wrong_bit_spoils_one_segment() {
         let spoilt = Tiles::of(&jpeg.layout.head)
             .filter(|(corner, size)| right.cut(*corner, *size) != wrong.cut(*corner, *size))
             .count();
-        assert!(spoilt <= 1, "bit {bit} spoils {spoilt} segments");
+        assert!(spoilt <= 1, "bit {bit} damages {spoilt} segments");
     }
 }
 
 //= S0.38
 #[test]
-fn damage_makes_the_picture_worse_and_leaves_it_recognisable() {
+fn damage_lowers_the_similarity_and_leaves_the_picture_recognisable() {
     let picture = landscape();
     let jpeg = Jpeg::encode(&picture, 85).unwrap();
     let mut last = f64::INFINITY;
@@ -79,7 +79,7 @@ fn damage_makes_the_picture_worse_and_leaves_it_recognisable() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever becomes of the scan, decoding ends with a picture of the right size.
+    /// Decoding an arbitrarily damaged scan returns a picture of the right size.
     #[test]
     fn no_damage_stops_the_decoder(
         flips in prop::collection::vec((0_usize..60_000, any::<u8>()), 0..400),
@@ -100,11 +100,11 @@ proptest! {
         }
         let decoded = jpeg.layout().decode(&arrived).unwrap();
         prop_assert_eq!(decoded.picture.width(), 160);
-        // Other decoders are given a file whose markers stand where they belong.
+        // The file for other decoders has its markers at their positions.
         let _ = Picture::read(&jpeg.layout().to_file(&arrived));
     }
 
-    /// Nor does any other file.
+    /// Decoding an arbitrary file does not panic.
     #[test]
     fn no_layout_and_no_file_panics(
         flips in prop::collection::vec((0_usize..4_000, 1_u8..), 1..40),

@@ -4,7 +4,7 @@ use super::*;
 use crate::landscape;
 
 #[test]
-fn a_picture_is_like_itself() {
+fn a_picture_equals_itself() {
     let picture = landscape();
     assert_eq!(picture.psnr(&picture), Some(f64::INFINITY));
     assert!((picture.ssim(&picture).unwrap() - 1.0).abs() < 1e-12);
@@ -19,13 +19,13 @@ fn a_known_difference_has_its_ratio() {
     // 10 everywhere: 20 log10(255 / 10).
     let expected = 20.0 * 25.5_f64.log10();
     assert!((grey.psnr(&lighter).unwrap() - expected).abs() < 1e-9);
-    // No structure, so that only the term of the means is left.
+    // No structure, so that only the term of the means remains.
     let means = (2.0 * 100.0 * 110.0 + 6.5025) / (100.0_f64.powi(2) + 110.0_f64.powi(2) + 6.5025);
     assert!((grey.ssim(&lighter).unwrap() - means).abs() < 1e-9);
 }
 
 #[test]
-fn other_sizes_are_not_compared() {
+fn pictures_of_other_sizes_are_not_compared() {
     let small = Picture::plain(8, 9, [0; 3]).unwrap();
     let large = Picture::plain(9, 8, [0; 3]).unwrap();
     assert_eq!((small.psnr(&large), small.ssim(&large)), (None, None));
@@ -34,7 +34,7 @@ fn other_sizes_are_not_compared() {
 }
 
 #[test]
-fn what_is_no_picture_is_an_error() {
+fn other_formats_are_rejected() {
     let refused = |bytes: &[u8]| Picture::read(bytes).expect_err("no picture").to_string();
     for foreign in [b"no picture".as_slice(), b"", b"P", b"Pnm is a format", b"\x89PNG"] {
         let error = refused(foreign);
@@ -47,8 +47,8 @@ fn what_is_no_picture_is_an_error() {
 }
 
 #[test]
-fn reading_takes_bounded_memory() {
-    // A head of a few bytes announces 800 MB.
+fn decoding_takes_bounded_memory() {
+    // A header of a few bytes announces 800 MB.
     let huge = b"P6 16384 16384 255\n";
     let limit = MemoryBudget::default().left();
     let refused =

@@ -79,13 +79,13 @@ fn both_directions_at_once_from_four_threads() {
 }
 
 #[test]
-fn a_request_that_was_there_before_the_listener_is_accepted() {
+fn a_ping_that_precedes_the_listener_is_accepted() {
     for key in [None, Some(SharedKey::new([7; 32]))].into_iter().cycle().take(40) {
         let options = SapOptions { key, ..SapOptions::default() };
         let socket = options.bind("127.0.0.1:0".parse().expect("an address")).expect("free");
         let to = socket.local_addr();
         let sender = thread::spawn(move || options.connect(to));
-        // The request is in the socket before anything reads from it.
+        // The ping is in the socket before it is read.
         let mut waiting = [rustix::event::PollFd::new(&socket, rustix::event::PollFlags::IN)];
         rustix::event::poll(&mut waiting, None).expect("it comes");
         let listener = options.listen_on(socket).expect("it starts");
@@ -95,7 +95,7 @@ fn a_request_that_was_there_before_the_listener_is_accepted() {
 }
 
 #[test]
-fn nobody_there() {
+fn a_connect_without_an_answer_times_out() {
     let config = SapConfig { connect_timeout: Duration::from_millis(200), ..SapConfig::standard() };
     let quiet = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let to = quiet.local_addr().expect("bound");
@@ -105,7 +105,7 @@ fn nobody_there() {
 }
 
 #[test]
-fn a_receiver_learns_of_the_end() {
+fn a_receiver_is_told_of_the_end() {
     let (here, there) = pair(SapOptions::default());
     here.send(b"last words").expect("sent");
     drop(here);
@@ -114,7 +114,7 @@ fn a_receiver_learns_of_the_end() {
 }
 
 #[test]
-fn readiness_can_be_waited_for() {
+fn readiness_can_be_polled() {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let (here, there) = pair(SapOptions::default());
     let ready = there.readiness().expect("open");
@@ -134,7 +134,7 @@ fn readiness_can_be_waited_for() {
 }
 
 #[test]
-fn messages_grow_with_the_path() {
+fn the_longest_message_grows_with_the_path() {
     let (here, there) = pair(SapOptions::default());
     assert!(matches!(
         here.send(&[0; 70_000]),
@@ -146,7 +146,7 @@ fn messages_grow_with_the_path() {
 }
 
 #[test]
-fn ends_with_one_key_understand_each_other_and_no_others() {
+fn ends_with_the_same_key_connect_and_others_are_refused() {
     let key = Some(windfall_sap::SharedKey::new([7; 32]));
     let (here, there) = pair(SapOptions { key, ..SapOptions::default() });
     here.set_mode(Mode::Approximate { protected: 2 });
@@ -161,7 +161,7 @@ fn ends_with_one_key_understand_each_other_and_no_others() {
 //= S0.26
 //= S1.67
 #[test]
-fn a_tolerance_and_a_check_stand_before_the_receiver() {
+fn a_tolerance_and_a_check_inspect_messages() {
     let (here, there) = pair(SapOptions::default());
     let tolerance = Tolerance { bit_errors: 1e-3, loss: true, in_order: true, protected: 2 };
     assert!(here.set_tolerance(Some(Tolerance { bit_errors: 1.0, ..tolerance })).is_err());
@@ -192,7 +192,7 @@ fn a_tolerance_and_a_check_stand_before_the_receiver() {
 }
 
 #[test]
-fn bad_input_is_told_by_name_and_the_socket_goes_on() {
+fn invalid_input_is_reported_and_the_socket_stays_usable() {
     let (here, there) = pair(SapOptions::default());
     let at = format!("127.0.0.1:{}", here.local_addr().port());
     let error = SapListener::bind(&at).err().expect("the port is in use").to_string();
@@ -217,7 +217,7 @@ fn bad_input_is_told_by_name_and_the_socket_goes_on() {
     assert_eq!(lengths, [9, most]);
 }
 
-/// Two ends, of which the one that accepts has room for some messages of 1000 bytes.
+/// Returns two sockets, of which the accepting one has room for some messages of 1000 bytes.
 fn narrow_pair() -> (SapSocket, SapSocket) {
     let config = SapConfig { receive_buffer: 20_000, ..SapConfig::standard() };
     let listener =
@@ -231,11 +231,11 @@ fn narrow_pair() -> (SapSocket, SapSocket) {
 //= S0.19
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a slow reader takes its time")]
-fn a_close_waits_for_a_slow_reader_as_long_as_it_gets_on() {
+fn a_close_waits_for_a_slow_reader_while_there_is_progress() {
     let (here, there) = narrow_pair();
     let reader = thread::spawn(move || {
         let mut read = 0;
-        // In all twice the time for which a close bears nothing.
+        // Reading takes twice as long as a close waits without progress.
         while there.recv().expect("open").is_some() {
             read += 1;
             thread::sleep(std::time::Duration::from_millis(100));
@@ -251,13 +251,13 @@ fn a_close_waits_for_a_slow_reader_as_long_as_it_gets_on() {
 
 //= S0.19
 #[test]
-fn a_close_that_gives_up_says_what_was_not_delivered_and_tells_the_other_end() {
+fn a_close_without_progress_reports_undelivered_messages_and_resets_the_peer() {
     let (here, there) = narrow_pair();
     let (from, to) = (here.local_addr(), here.peer_addr());
     for _ in 0..60 {
         here.send(&[7; 1000]).expect("there is room");
     }
-    let error = here.close().expect_err("nobody reads").to_string();
+    let error = here.close().expect_err("the peer does not read").to_string();
     let left: u64 = error.split(' ').next().and_then(|it| it.parse().ok()).expect("a number");
     let why = "nothing more was acknowledged in time";
     let size = left * 1000;
@@ -299,7 +299,7 @@ fn a_wait_for_the_end_is_bounded_by_the_timeout_and_delivery_continues() {
 }
 
 #[test]
-fn a_message_that_no_path_carries_is_refused_before_it_is_copied() {
+fn a_message_that_no_path_carries_is_rejected_before_it_is_copied() {
     let (here, _there) = pair(SapOptions::default());
     let error = here.send(&vec![0; LONG + 1]).expect_err("it is too long");
     let most = here.max_message();
@@ -309,8 +309,8 @@ fn a_message_that_no_path_carries_is_refused_before_it_is_copied() {
 }
 
 #[test]
-fn what_nobody_can_be_at_is_refused_at_once() {
-    let error = SapSocket::connect("127.0.0.1:0").err().expect("nobody has port 0");
+fn impossible_addresses_are_rejected_at_once() {
+    let error = SapSocket::connect("127.0.0.1:0").err().expect("no host has port 0");
     assert_eq!(error.to_string(), "127.0.0.1:0 (port 0) is no address");
     let error = SapSocket::connect("a..b:5").err().expect("no host has this name");
     assert!(matches!(error, SapError::Name(_)), "{error}");

@@ -5,7 +5,7 @@ use windfall_wire_net::{Ipv4Repr, UdpLiteRepr};
 
 use super::*;
 
-/// A socket over `carrier` on a loopback address, if this machine allows it.
+/// Binds a socket over `carrier` to a loopback address, if this host permits it.
 fn open(carrier: Carrier, ip: IpAddr) -> Option<UdpLiteSocket> {
     match UdpLiteSocket::bind(SocketAddr::new(ip, 0), Some(carrier)) {
         Ok(socket) => Some(socket),
@@ -16,7 +16,7 @@ fn open(carrier: Carrier, ip: IpAddr) -> Option<UdpLiteSocket> {
     }
 }
 
-/// Whether there is something to read at `socket` in so many milliseconds.
+/// Returns whether `socket` becomes readable within the given milliseconds.
 fn is_ready(socket: &UdpLiteSocket, milliseconds: i64) -> bool {
     let mut fds = [PollFd::new(socket, PollFlags::IN)];
     let (seconds, rest) = (milliseconds / 1000, milliseconds % 1000);
@@ -24,7 +24,7 @@ fn is_ready(socket: &UdpLiteSocket, milliseconds: i64) -> bool {
     poll(&mut fds, Some(&timeout)).expect("poll works") > 0
 }
 
-/// What arrives at `socket`: as many datagrams as `expected`, and those that come a moment later.
+/// Receives `expected` datagrams from `socket`, and those that arrive a moment later.
 fn arrivals(socket: &UdpLiteSocket, expected: usize) -> Vec<ReceivedDatagram> {
     let mut arrivals = Vec::new();
     while is_ready(socket, if arrivals.len() < expected { 20_000 } else { 50 }) {
@@ -54,7 +54,7 @@ fn exchange(from: &UdpLiteSocket, to: &UdpLiteSocket) {
 
 //= S0.3
 #[test]
-fn carriers_of_one_wire_format_understand_each_other() {
+fn carriers_of_one_wire_format_interoperate() {
     for ip in [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()] {
         let [kernel, raw, udp] = Carrier::ALL.map(|carrier| open(carrier, ip));
         if let Some(udp) = &udp {
@@ -71,7 +71,7 @@ fn carriers_of_one_wire_format_understand_each_other() {
 }
 
 #[test]
-fn a_socket_on_every_address_knows_whereto_a_datagram_was_sent() {
+fn a_socket_on_all_addresses_knows_the_destination_of_a_datagram() {
     for (ip, loopback) in [
         (IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(Ipv4Addr::LOCALHOST)),
         (Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::LOCALHOST.into()),
@@ -93,7 +93,7 @@ fn a_socket_on_every_address_knows_whereto_a_datagram_was_sent() {
 
 //= S0.4
 #[test]
-fn the_least_coverage_is_heeded() {
+fn the_least_coverage_is_enforced() {
     let ip = Ipv4Addr::LOCALHOST.into();
     for carrier in Carrier::ALL {
         let (Some(here), Some(there)) = (open(carrier, ip), open(carrier, ip)) else { continue };
@@ -117,7 +117,7 @@ fn the_least_coverage_is_heeded() {
 }
 
 #[test]
-fn damage_below_is_told() {
+fn damage_is_reported() {
     let ip = Ipv4Addr::LOCALHOST.into();
     let there = open(Carrier::Udp, ip).expect("every machine has UDP");
     let plain = std::net::UdpSocket::bind((ip, 0)).expect("a free port");
@@ -153,7 +153,7 @@ fn a_port_in_use_is_refused() {
 
 //= S0.3
 #[test]
-fn options_have_linuxs_numbers_and_values() {
+fn options_have_the_numbers_and_values_of_linux() {
     let ip = Ipv4Addr::LOCALHOST.into();
     for carrier in Carrier::ALL {
         let (Some(here), Some(there)) = (open(carrier, ip), open(carrier, ip)) else { continue };
@@ -169,7 +169,7 @@ fn options_have_linuxs_numbers_and_values() {
 }
 
 #[test]
-fn whole_datagrams_and_others_mix_and_long_ones_arrive() {
+fn whole_partial_and_long_datagrams_arrive() {
     let long: Vec<u8> = (0..60_000).map(|at| (at % 251) as u8).collect();
     for ip in [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()] {
         for carrier in Carrier::ALL {
@@ -177,7 +177,7 @@ fn whole_datagrams_and_others_mix_and_long_ones_arrive() {
                 continue;
             };
             let to = there.local_addr();
-            // The first long one tells the receiver that there are such, and is lost.
+            // The first long one makes the receiver use long buffers, and is lost.
             let lost = UdpLiteDatagram { to, coverage: 0, whole: true, parts: [&long, b"", b""] };
             here.send(&[lost]).expect("sent");
             assert!(is_ready(&there, 20_000), "{carrier} {ip}");
@@ -218,7 +218,7 @@ fn a_whole_datagram_inside_udp_has_its_mark() {
 }
 
 #[test]
-fn a_connected_socket_knows_its_address_and_hears_its_peer_alone() {
+fn a_connected_socket_knows_its_address_and_receives_from_its_peer_only() {
     for (ip, any) in [
         (IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv4Addr::UNSPECIFIED)),
         (Ipv6Addr::LOCALHOST.into(), Ipv6Addr::UNSPECIFIED.into()),
@@ -243,7 +243,7 @@ fn a_connected_socket_knows_its_address_and_hears_its_peer_alone() {
     }
 }
 
-/// UDP-Lite in IPv4, as a raw socket sends it.
+/// Builds UDP-Lite in IPv4, as a raw socket sends it.
 fn packet(coverage: u16, data: &[u8]) -> Vec<u8> {
     let (src, dst) = ([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
     let len = udplite::HEADER_LEN + data.len();
@@ -263,7 +263,7 @@ fn packet(coverage: u16, data: &[u8]) -> Vec<u8> {
 fn tshark_agrees_on_coverage_and_checksum() {
     let coverages = [0, 8, 12, 200];
     let mut packets: Vec<_> = coverages.iter().map(|it| packet(*it, &[0x5a; 300])).collect();
-    // Behind the coverage a wrong bit is none of the checksum's business, before it is.
+    // The checksum ignores a bit error after the coverage and detects one before its end.
     for (coverage, at) in [(12, 40), (12, 30)] {
         let mut damaged = packet(coverage, &[0x5a; 300]);
         damaged[at] ^= 1;

@@ -1,4 +1,4 @@
-//! Sockets where they need a process or a network of their own.
+//! Tests of sockets that need a process or a network of their own.
 
 mod memory;
 mod path;

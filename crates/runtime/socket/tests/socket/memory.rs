@@ -1,4 +1,4 @@
-//! The memory of idle sockets, measured in a process of its own, so that nothing else counts.
+//! The memory of idle sockets, measured in a separate process.
 #![expect(clippy::disallowed_methods, reason = "sockets give memory back after a while")]
 
 use std::process::Command;
@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use windfall_socket::{SapError, SapListener, SapSocket};
 
-/// Connections, each with a socket at both ends; `WINDFALL_SOCKETS` asks for more.
+/// The number of connections, each with two sockets; `WINDFALL_SOCKETS` overrides it.
 const COUNT: usize = 300;
-/// The greatest share of one idle socket, in bytes.
+/// The maximum memory of one idle socket in bytes.
 const SOCKET: usize = 64 << 10;
 
-/// Bytes of memory that this process has in use.
+/// Returns the resident memory of this process in bytes.
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/status").expect("the system says it");
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a line for it");
@@ -19,7 +19,7 @@ fn resident() -> usize {
     kilobytes.expect("a number") << 10
 }
 
-/// Says that the test runs alone.
+/// The variable that marks the separate process.
 const ALONE: &str = "WINDFALL_TEST_ALONE";
 /// The name of the test.
 const NAME: &str = "memory::an_idle_socket_takes_less_than_64_kb_and_its_end_gives_it_back";
@@ -49,11 +49,11 @@ fn alone() -> Result<(), SapError> {
     };
     let asked = std::env::var("WINDFALL_SOCKETS").ok().and_then(|count| count.parse().ok());
     let count = asked.unwrap_or(COUNT);
-    // The first ones pay for what all share.
+    // The first ones pay for shared memory.
     let first: Vec<_> = (0..10).map(|_| connect()).collect::<Result<_, _>>()?;
     let before = resident();
     let sockets: Vec<_> = (0..count).map(|_| connect()).collect::<Result<_, _>>()?;
-    // After a second of quiet the buffers for receiving are given back, later on a busy machine.
+    // Receive buffers are released after a second of idle time, later on a busy machine.
     let mut each = usize::MAX;
     for _ in 0..120 {
         std::thread::sleep(Duration::from_millis(500));

@@ -1,5 +1,5 @@
-//! The search for the path's size finds the path's, and nothing goes in fragments: a path of 1500
-//! bytes is made of the loopback of a network namespace in which this test runs once more.
+//! Path MTU discovery finds the size of the path without fragmentation. The path of 1500 bytes is
+//! the loopback of a network namespace, in which this test runs once more.
 #![expect(clippy::disallowed_methods, reason = "the search takes its time")]
 
 use std::process::Command;
@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use windfall_socket::{SapListener, SapSocket};
 
-/// Says that the test runs inside.
+/// The variable that marks the run inside the namespace.
 const INSIDE: &str = "WINDFALL_TEST_INSIDE";
 /// The name of the test.
-const NAME: &str = "path::the_search_ends_at_the_size_of_the_path";
+const NAME: &str = "path::discovery_ends_at_the_size_of_the_path";
 const PREPARE: &str = "ip link set lo mtu 1500 up";
 
 #[test]
-fn the_search_ends_at_the_size_of_the_path() {
+fn discovery_ends_at_the_size_of_the_path() {
     if std::env::var_os(INSIDE).is_some() {
         return inside();
     }
@@ -34,12 +34,12 @@ fn the_search_ends_at_the_size_of_the_path() {
 
 fn inside() {
     let listener = SapListener::bind("127.0.0.1:0").expect("a free port");
-    // A search ends for good where three trials go unanswered, as they may on a busy machine.
+    // A search ends after three unanswered probes, which happens on a busy machine.
     let mut found = Vec::new();
     let mut searches = (0..20).map(|_| {
         let socket = SapSocket::connect(listener.local_addr().expect("bound")).expect("connected");
         let (peer, _) = listener.accept().expect("accepted");
-        // Three trials of the first size that is too great take 300 ms.
+        // Three probes of the first size that is too large take 300 ms.
         std::thread::sleep(Duration::from_millis(700));
         let most = socket.max_message();
         found.push(most);
