@@ -4,7 +4,7 @@ use super::Breach;
 use crate::workspace::{File, Workspace};
 
 /// Folders and files whose words were not revised yet; the list only gets shorter.
-const NOT_REVISED: [&str; 18] = [
+const NOT_REVISED: &[&str] = &[
     "crates/assembly/network/",
     "crates/codec/wire-link/",
     "crates/description/scenario/",
@@ -20,7 +20,13 @@ const NOT_REVISED: [&str; 18] = [
     "crates/runtime/live/",
     "crates/runtime/report/",
     "crates/runtime/sim/",
-    "docs/",
+    "docs/json.md",
+    "docs/matrix.md",
+    "docs/reproduce.md",
+    "docs/requirements.tsv",
+    "docs/sap.md",
+    "docs/scenario.md",
+    "docs/tcp.md",
     "figures/",
     "tests/tests/whole/coding/grid.rs",
 ];
