@@ -10,7 +10,9 @@ use std::path::PathBuf;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use windfall_base::{Duration, Instant, Seed};
-use windfall_live::{Ending, Observer, Plan, Program, ProgramOutput, Signals, Stage, session};
+use windfall_live::{
+    Ending, LivePlan, Observer, Program, ProgramOutput, Signals, Stations, session,
+};
 use windfall_network::Network;
 use windfall_scenario::{Flags, Policy, Spanned, Topology};
 
@@ -44,7 +46,7 @@ fn main() {
         Ok(signals) => signals,
         Err(error) => return println!("skipped: {error}"),
     };
-    if let Err(error) = Stage::build(plan(&topology(Duration::ZERO)), None, Vec::new()) {
+    if let Err(error) = Stations::build(plan(&topology(Duration::ZERO)), None, Vec::new()) {
         return println!("skipped: {error}");
     }
     let none = Carrier::Ours(Duration::ZERO);
@@ -98,8 +100,8 @@ fn describe(flags: &Flags) -> Topology {
     flags.scenario().topology(0, ("", ""), &mut nothing).expect("two stations and a link")
 }
 
-fn plan(topology: &Topology) -> Plan {
-    Plan::new(topology)
+fn plan(topology: &Topology) -> LivePlan {
+    LivePlan::new(topology)
 }
 
 /// Gbit/s of one TCP connection in 1 s.
@@ -147,7 +149,7 @@ fn run(carrier: Carrier, line: &str, far: &str, signals: &Signals) -> String {
         Carrier::Bare(_) => topology(Duration::ZERO),
         Carrier::Coded => coded(),
     };
-    let stage = Stage::build(plan(&topology), Some(command), others).expect("it worked before");
+    let stage = Stations::build(plan(&topology), Some(command), others).expect("it worked before");
     match carrier {
         Carrier::Bare(_) => copy_packets(stage),
         Carrier::Ours(_) | Carrier::Coded => {
@@ -162,7 +164,7 @@ fn run(carrier: Carrier, line: &str, far: &str, signals: &Signals) -> String {
 }
 
 /// The bare loop: what one device has goes to the other, until the command ends.
-fn copy_packets(mut stage: Stage) {
+fn copy_packets(mut stage: Stations) {
     let devices = stage.take_devices();
     let mut buffer = vec![0; 70_000];
     let _ = rustix::process::setpriority_process(None, session::PRIORITY);

@@ -7,7 +7,7 @@ use std::io;
 use std::rc::Rc;
 
 use windfall_base::{Duration, Frame, Input, Instant, Node, Payload, Port, RxVector, Seed};
-use windfall_live::{Clock, Device, Loop};
+use windfall_live::{Clock, Device, EventLoop};
 use windfall_network::{Event, HostSetup, Network, Recording, Station, What};
 use windfall_scenario::Topology;
 use windfall_sim::Simulation;
@@ -153,7 +153,7 @@ fn live(topology: &Topology) -> String {
     let count = world.borrow().behind.len();
     let device = |number| FakeDevice { world: Rc::clone(&world), number };
     let clock = FakeClock(Rc::clone(&world));
-    let mut driver = Loop::new(network, clock, (0..count).map(device).collect());
+    let mut driver = EventLoop::new(network, clock, (0..count).map(device).collect());
     let end = Instant::START + topology.duration + Duration::from_nanos(1);
     let mut events = Vec::new();
     while world.borrow().now < end {

@@ -15,8 +15,8 @@ use super::bulk::{message, seconds};
 use super::ends::{Pair, Speech};
 use super::office::Office;
 use super::{claim, office};
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.bulk",
@@ -107,16 +107,16 @@ impl Place {
 }
 
 /// Kilobytes of a transfer, and how many transfers.
-fn workload(effort: Effort) -> (u64, u64) {
-    match effort {
-        Effort::Quick => (4_096, 2),
-        Effort::Paper => (8_192, 5),
-        Effort::Full => (8_192, 20),
+fn workload(extent: Extent) -> (u64, u64) {
+    match extent {
+        Extent::Quick => (4_096, 2),
+        Extent::Paper => (8_192, 5),
+        Extent::Full => (8_192, 20),
     }
 }
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let (kilobytes, trials) = workload(context.effort);
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let (kilobytes, trials) = workload(context.extent);
     let place = |&metres: &f64| {
         (context.progress)(&format!("{metres} m"));
         let rates = |(speech, _): &(Speech, &str)| {

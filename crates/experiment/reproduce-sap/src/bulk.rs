@@ -6,8 +6,8 @@ use windfall_report::{Axis, Chart, Finding, Mark, Point, Series, Table, Verdict,
 use super::ends::{Pair, Speech};
 use super::office::Office;
 use super::{claim, office};
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.57",
@@ -65,19 +65,19 @@ pub(super) fn seconds(mut pair: Pair, speech: Speech, kilobytes: u64) -> Option<
 }
 
 /// Kilobytes of a transfer, and how many transfers.
-fn workload(effort: Effort) -> (u64, u64) {
-    match effort {
-        Effort::Quick => (1_000, 3),
-        Effort::Paper => (2_048, 20),
-        Effort::Full => (2_048, 100),
+fn workload(extent: Extent) -> (u64, u64) {
+    match extent {
+        Extent::Quick => (1_000, 3),
+        Extent::Paper => (2_048, 20),
+        Extent::Full => (2_048, 100),
     }
 }
 
 /// Seconds of each trial, by protocol and distance.
 type Times = Vec<Vec<Vec<f64>>>;
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let (kilobytes, trials) = workload(context.effort);
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let (kilobytes, trials) = workload(context.extent);
     let times: Times = SPEECHES
         .iter()
         .map(|(speech, name)| {

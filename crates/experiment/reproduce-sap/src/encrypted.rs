@@ -17,8 +17,8 @@ use windfall_report::{
 
 use super::claim;
 use super::sealed::wrong_bits_of_one;
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.59",
@@ -179,11 +179,11 @@ fn costs(trials: u64, stream: &mut Stream) -> Costs {
     CHUNKS.map(|chunk| (chunk, RATES.map(|rate| cost(chunk, rate)).to_vec())).to_vec()
 }
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let trials = match context.effort {
-        Effort::Quick => 20,
-        Effort::Paper => 200,
-        Effort::Full => 2_000,
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let trials = match context.extent {
+        Extent::Quick => 20,
+        Extent::Paper => 200,
+        Extent::Full => 2_000,
     };
     let mut stream = Stream::new(Seed(context.seed.0), "encrypted");
     let mut claims = ciphers();

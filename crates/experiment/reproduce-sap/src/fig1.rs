@@ -9,8 +9,8 @@ use windfall_stack::InterfaceConfig;
 
 use super::claim;
 use super::ends::{Pair, Records, Speech};
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig1",
@@ -80,17 +80,17 @@ impl Cell {
     }
 }
 
-const fn runs(effort: Effort) -> u64 {
-    match effort {
-        Effort::Quick => 4,
-        Effort::Paper => 20,
-        Effort::Full => 100,
+const fn runs(extent: Extent) -> u64 {
+    match extent {
+        Extent::Quick => 4,
+        Extent::Paper => 20,
+        Extent::Full => 100,
     }
 }
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let picture = landscape();
-    let failed = |error: windfall_media::PictureError| Error::Scenario {
+    let failed = |error: windfall_media::PictureError| ExperimentError::Scenario {
         figure: figure.name,
         message: error.to_string(),
     };
@@ -99,7 +99,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
     for (rate, ber) in RATES.into_iter().enumerate() {
         for (way, (kind, name)) in WAYS.into_iter().enumerate() {
             (context.progress)(&format!("{name}, bit error rate {ber:e}"));
-            let seeds = (0..runs(context.effort)).map(|i| context.seed.0 + i);
+            let seeds = (0..runs(context.extent)).map(|i| context.seed.0 + i);
             let sent = seeds.map(|seed| send(kind, ber, seed, &picture, &jpeg)).collect();
             cells.push(Cell { way, rate, sent });
         }
@@ -114,7 +114,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
              own ({} × {} pixels, JPEG of quality {QUALITY}, a restart marker every few blocks), \
              since the paper's photograph is not free. PSNR and SSIM are taken against the \
              original; the pictures shown are the first of each.",
-            runs(context.effort),
+            runs(context.extent),
             picture.width(),
             picture.height(),
         ),

@@ -5,7 +5,7 @@ use windfall_report::{Axis, Finding, Table, Verdict};
 use super::busy::{DISTANCES, RATES};
 use super::streamer::{Mode, Outcome};
 use super::{Cell, by_distance, cells, claim, mean_of, method};
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::figure::{Basis, Context, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -16,7 +16,7 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let cells = cells(context, Mode::Precise);
     let fraction = |outcome: &Outcome| outcome.retransmitted_fraction();
     let at = |metres: f64, mbps: u64| {
@@ -60,7 +60,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
             "{} Frames at 1 and 2 Mb/s are repeated more than those at 6 to 24, since they are on \
              the air for up to 9 ms, in which others begin that do not hear them; the paper has no \
              such numbers.",
-            method(context.effort)
+            method(context.extent)
         ),
         claims,
         expected: figure.expected,

@@ -5,7 +5,7 @@ use windfall_report::{Axis, Chart, Finding, Mark, Point, Series, Table, Verdict}
 use super::busy::RATES;
 use super::streamer::{Mode, Outcome};
 use super::{Cell, by_distance, cells, claim, method};
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::figure::{Basis, Context, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -19,7 +19,7 @@ pub(crate) const FIGURE: Figure = Figure {
 /// Fewer damaged frames than this say nothing of a place and a rate.
 const ENOUGH: u64 = 2;
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let cells = cells(context, Mode::Approximate);
     let rate = |outcome: &Outcome| outcome.bit_error_rate();
     let all = |rates: &[u64]| {
@@ -70,7 +70,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
              SERVICE field or address broke is missing, not damaged, so that the worst air damages \
              no frame at all. What damages frames at low rates is a strong signal of others, which \
              inverts many bits; at high rates a little noise does, which inverts few.",
-            method(context.effort)
+            method(context.extent)
         ),
         claims,
         expected: figure.expected,

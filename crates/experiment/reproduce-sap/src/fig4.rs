@@ -5,7 +5,7 @@ use windfall_report::{Axis, Chart, Finding, Mark, Point, Series, Table, Verdict}
 use super::busy::{DISTANCES, RATES};
 use super::streamer::{Mode, Outcome};
 use super::{Cell, cells, claim, mean_of, method};
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::figure::{Basis, Context, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -16,7 +16,7 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let cells = cells(context, Mode::Approximate);
     let below = cells.iter().map(Cell::total).all(|it| it.flr_but_damaged() <= it.flr());
     let gap = |outcome: &Outcome| Some(outcome.flr()? - outcome.flr_but_damaged()?);
@@ -53,7 +53,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
     Ok(Finding {
         figure: figure.name,
         title: figure.title.to_owned(),
-        method: method(context.effort),
+        method: method(context.extent),
         claims,
         expected: figure.expected,
         charts,

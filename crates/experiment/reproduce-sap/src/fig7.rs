@@ -5,7 +5,7 @@ use windfall_report::{Axis, Chart, Finding, Mark, Point, Series, Table, Verdict,
 use super::ends::Speech;
 use super::tracker::{DISTANCES, Place, places, trials};
 use super::{claim, office};
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::figure::{Basis, Context, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -19,7 +19,7 @@ pub(crate) const FIGURE: Figure = Figure {
 /// The error that the paper has at every distance where most positions arrive.
 const SMALL: f64 = 0.10;
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let sap = places(context, Speech::Approximate, &DISTANCES);
     let tcp = places(context, Speech::Tcp, &DISTANCES);
     let error = |place: &Place| place.median(|walk| Some(walk.error));
@@ -68,7 +68,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
              straight line instead of taking it for one step. The paper prints 1.40 m/s for \
              83.4 % of 1.56, which is 1.30, has 20 trials in its text and 50 in the figure, and \
              measures at 15 m in a testbed that ends at 12.2 m. {}",
-            trials(context.effort),
+            trials(context.extent),
             office::DESCRIPTION
         ),
         claims,

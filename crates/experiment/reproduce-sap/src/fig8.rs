@@ -7,7 +7,7 @@ use windfall_report::{
 use super::ends::Speech;
 use super::tracker::{DISTANCES, INTERVAL, Place, Walked, places, trials};
 use super::{claim, office};
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::figure::{Basis, Context, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -27,7 +27,7 @@ pub(super) fn mean(place: &Place, of: impl Fn(&Walked) -> Option<f64>) -> f64 {
     statistics::mean(&place.values(of)).unwrap_or(f64::NAN)
 }
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let sap = places(context, Speech::Approximate, &DISTANCES);
     let tcp = places(context, Speech::Tcp, &DISTANCES);
     let variance = "Variance of the time between positions";
@@ -38,7 +38,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
             "{} walks of 945 points at each distance, as in Figure 7. Near the receiver the \
              variance of SAP lies a little above that of TCP: a position that collides with a \
              frame of the neighbours is not repeated and leaves a gap of 5 ms. {}",
-            trials(context.effort),
+            trials(context.extent),
             office::DESCRIPTION
         ),
         claims: claims(&sap, &tcp),

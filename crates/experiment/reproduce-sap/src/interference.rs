@@ -7,7 +7,7 @@ use super::fig8::mean;
 use super::office::{OTHERS, Office};
 use super::tracker::{Disturbed, Place, Walked, track, trials};
 use super::{claim, office};
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::figure::{Basis, Context, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -28,7 +28,7 @@ const USEFUL: (f64, f64) = (0.1, 0.01);
 /// Frames of 1000 bytes that each of the other networks offers in a second.
 const OFFERED: f64 = 150.0;
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let [sap, tcp] = [Speech::Approximate, Speech::Tcp].map(|speech| walks(context, speech));
     Ok(Finding {
         figure: figure.name,
@@ -37,7 +37,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
             "{} walks of 945 points, as in Figure 7, at {METRES} m and 54 Mb/s, with up to {} \
              networks around that each offer {OFFERED} frames of 1000 bytes a second instead of \
              40; the sender hears few of them. {}",
-            trials(context.effort),
+            trials(context.extent),
             OTHERS.len(),
             office::DESCRIPTION
         ),
@@ -58,7 +58,7 @@ fn walks(context: &Context<'_>, speech: Speech) -> Vec<Place> {
         (context.progress)(&format!("{speech:?}, {others} networks"));
         let office = Office { others, ..Office::new(METRES, 54) };
         let walk = |i| track(Disturbed { office, offered: OFFERED }, speech, context.seed.0 + i);
-        Place { metres: METRES, walks: (0..trials(context.effort)).map(walk).collect() }
+        Place { metres: METRES, walks: (0..trials(context.extent)).map(walk).collect() }
     };
     (0..=OTHERS.len()).map(among).collect()
 }

@@ -8,8 +8,8 @@ use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, V
 use super::busy::Office;
 use super::streamer::{DATA, Mode, Outcome, Run};
 use super::{claim, method, together};
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 
 pub(crate) const KNOBS: Figure = Figure {
     name: "S0.28",
@@ -42,16 +42,16 @@ const SWEPT: [Knob; 8] = [
 ];
 
 /// Runs and datagrams of each: short ones, which meet many fades.
-const fn workload(effort: Effort) -> (u64, u64) {
-    match effort {
-        Effort::Quick => (20, 50),
-        Effort::Paper => (100, 200),
-        Effort::Full => (400, 200),
+const fn workload(extent: Extent) -> (u64, u64) {
+    match extent {
+        Extent::Quick => (20, 50),
+        Extent::Paper => (100, 200),
+        Extent::Full => (400, 200),
     }
 }
 
-fn knobs(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let (runs, datagrams) = workload(context.effort);
+fn knobs(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let (runs, datagrams) = workload(context.extent);
     let measured: Vec<Vec<Outcome>> = SWEPT.iter().map(|knob| turned(context, knob)).collect();
     let mut table = Table::new(["knob", "setting", "goodput (Mb/s)", "residual BER", "FLR/B"]);
     let mut series = Vec::new();
@@ -86,7 +86,7 @@ fn knobs(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
              between beacons and asks for each packet. RTS is judged at 10 m too: where most \
              frames fail, it gains, since failures of granted frames count to the long limit of \
              4, at which the window falls back, and others to the short one of 7. {}",
-            method(context.effort)
+            method(context.extent)
         ),
         claims: claims(&measured),
         expected: figure.expected,
@@ -99,7 +99,7 @@ fn knobs(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
 /// What a knob makes of goodput and bits, for each setting.
 fn turned(context: &Context<'_>, (name, settings, turn): &Knob) -> Vec<Outcome> {
     (context.progress)(name);
-    let (runs, datagrams) = workload(context.effort);
+    let (runs, datagrams) = workload(context.extent);
     let outcome = |&setting: &f64| {
         let mut run = Run::new(Office::new(METRES, 54), Mode::Approximate, datagrams, 0);
         turn(&mut run, setting);

@@ -27,7 +27,7 @@ use windfall_base::Stream;
 use windfall_report::{Axis, Chart, Claim, Mark, Point, Series, Verdict};
 use windfall_report::{error, figure};
 
-use crate::figure::{Context, Effort, Figure};
+use crate::figure::{Context, Extent, Figure};
 use busy::{DISTANCES, Office, RATES};
 use streamer::{Mode, Outcome, Run};
 
@@ -74,13 +74,13 @@ impl Cell {
 }
 
 /// How much is streamed: datagrams of a run, and runs.
-fn workload(effort: Effort, mbps: u64) -> (u64, u64) {
-    match effort {
+fn workload(extent: Extent, mbps: u64) -> (u64, u64) {
+    match extent {
         // Many short runs rather than few long ones: each meets another fade. Low rates take as
         // long with fewer datagrams.
-        Effort::Quick => ((4 * mbps).clamp(20, 100), 24),
-        Effort::Paper => (10_240, 5),
-        Effort::Full => (10_240, 20),
+        Extent::Quick => ((4 * mbps).clamp(20, 100), 24),
+        Extent::Paper => (10_240, 5),
+        Extent::Full => (10_240, 20),
     }
 }
 
@@ -90,7 +90,7 @@ fn cells(context: &Context<'_>, mode: Mode) -> Vec<Cell> {
     for metres in DISTANCES {
         (context.progress)(&format!("{metres} m"));
         for mbps in RATES {
-            let (datagrams, runs) = workload(context.effort, mbps);
+            let (datagrams, runs) = workload(context.extent, mbps);
             // The same seeds everywhere, so that places and rates meet the same air.
             let office = Office::new(metres, mbps);
             let run = |i| Run::new(office, mode, datagrams, seed(context, i));
@@ -102,9 +102,9 @@ fn cells(context: &Context<'_>, mode: Mode) -> Vec<Cell> {
 }
 
 /// How it is measured, in words.
-fn method(effort: Effort) -> String {
-    let (datagrams, runs) = workload(effort, 54);
-    let fewer = if effort == Effort::Quick { ", fewer below 25 Mb/s" } else { "" };
+fn method(extent: Extent) -> String {
+    let (datagrams, runs) = workload(extent, 54);
+    let fewer = if extent == Extent::Quick { ", fewer below 25 Mb/s" } else { "" };
     format!(
         "{runs} runs of {datagrams} datagrams of 1024 bytes at each place and rate{fewer}, over \
          802.11g \

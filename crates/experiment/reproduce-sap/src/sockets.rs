@@ -7,8 +7,8 @@ use windfall_live::end_with_this_process;
 use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict};
 
 use super::claim;
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.sockets",
@@ -48,11 +48,11 @@ fn stream(
     context: &Context<'_>,
     (metres, mbps): (u32, u32),
     (over, accept): (&str, &str),
-) -> Result<[Value; 2], Error> {
-    let datagrams = match context.effort {
-        Effort::Quick => 300,
-        Effort::Paper => 2_000,
-        Effort::Full => 10_240,
+) -> Result<[Value; 2], ExperimentError> {
+    let datagrams = match context.extent {
+        Extent::Quick => 300,
+        Extent::Paper => 2_000,
+        Extent::Full => 10_240,
     };
     let program = context.program.display();
     let mut last = None;
@@ -71,7 +71,8 @@ fn stream(
         command.args(["--over", over]);
         let shown = format!("{command:?}").replace('"', "");
         let output = end_with_this_process(&mut command).stdin(Stdio::null()).output();
-        let output = output.map_err(|source| Error::Start { command: shown.clone(), source })?;
+        let output =
+            output.map_err(|source| ExperimentError::Start { command: shown.clone(), source })?;
         // The receiver reports on its standard output, the run on the standard error.
         let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
         let said = |key: &str| {
@@ -82,12 +83,12 @@ fn stream(
             return Ok([stream, run]);
         }
         let message = text.lines().last().unwrap_or("it said nothing").to_owned();
-        last = Some(Error::Run { command: shown, message });
+        last = Some(ExperimentError::Run { command: shown, message });
     }
     Err(last.expect("there was a trial"))
 }
 
-fn measure(context: &Context<'_>, metres: u32, mbps: u32) -> Result<Cell, Error> {
+fn measure(context: &Context<'_>, metres: u32, mbps: u32) -> Result<Cell, ExperimentError> {
     (context.progress)(&format!("{metres} m, {mbps} Mb/s"));
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     let [_, run] = stream(context, (metres, mbps), WAYS[0])?;
@@ -105,7 +106,7 @@ fn measure(context: &Context<'_>, metres: u32, mbps: u32) -> Result<Cell, Error>
     })
 }
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let mut cells = Vec::new();
     for metres in DISTANCES {
         for mbps in RATES {

@@ -33,8 +33,8 @@ fn the_same_seed_streams_the_same() {
 
 /// Runs a figure in a hurry; its verdict must be the one on record.
 fn check(figure: &Figure, claims: usize) {
-    let (effort, seed) = (Effort::Quick, windfall_base::Seed(1));
-    let context = Context { effort, seed, program: "/nowhere".into(), progress: &|_| {} };
+    let (extent, seed) = (Extent::Quick, windfall_base::Seed(1));
+    let context = Context { extent, seed, program: "/nowhere".into(), progress: &|_| {} };
     let finding = figure.run(&context).unwrap();
     assert_eq!(finding.claims.len(), claims);
     assert!(finding.is_as_expected(), "{}", finding.claims_table().to_text());

@@ -5,7 +5,7 @@ use windfall_base::{Duration, Instant};
 use windfall_report::statistics;
 
 use super::ends::{OFFERED, Pair, Speech};
-use super::figure::Effort;
+use super::figure::Extent;
 use super::office::Office;
 
 /// Metres from the receiver to the sender; the last one lies beyond the paper's testbed (S0.69).
@@ -122,7 +122,7 @@ pub(super) fn places(
     speech: Speech,
     distances: &[f64],
 ) -> Vec<Place> {
-    let trials = trials(context.effort);
+    let trials = trials(context.extent);
     let place = |&metres: &f64| {
         (context.progress)(&format!("{speech:?}, {metres} m"));
         let air = Disturbed { office: Office::new(metres, 54), offered: OFFERED };
@@ -133,10 +133,10 @@ pub(super) fn places(
 }
 
 /// Walks at each distance: 20, as the paper's text says; its Figure 7 says 50.
-pub(super) const fn trials(effort: Effort) -> u64 {
-    match effort {
-        Effort::Quick => 6,
-        Effort::Paper => 20,
-        Effort::Full => 50,
+pub(super) const fn trials(extent: Extent) -> u64 {
+    match extent {
+        Extent::Quick => 6,
+        Extent::Paper => 20,
+        Extent::Full => 50,
     }
 }

@@ -16,8 +16,8 @@ use windfall_wire_net::{Ipv4Packet, Protocol, TcpPacket, UdpLitePacket};
 use super::ends::{Pair, Speech};
 use super::office::Office;
 use super::{claim, office};
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.72",
@@ -149,11 +149,11 @@ fn stream(metres: f64, speech: Speech, records: u32, seed: u64) -> Option<Upstre
 }
 
 /// Records of a stream, and how many streams.
-fn workload(effort: Effort) -> (u32, u64) {
-    match effort {
-        Effort::Quick => (2_000, 4),
-        Effort::Paper => (8_000, 20),
-        Effort::Full => (8_000, 50),
+fn workload(extent: Extent) -> (u32, u64) {
+    match extent {
+        Extent::Quick => (2_000, 4),
+        Extent::Paper => (8_000, 20),
+        Extent::Full => (8_000, 50),
     }
 }
 
@@ -161,8 +161,8 @@ fn workload(effort: Effort) -> (u32, u64) {
 type Streams = Vec<Vec<Vec<Upstream>>>;
 
 //= S0.72
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let (records, trials) = workload(context.effort);
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let (records, trials) = workload(context.extent);
     let streams: Streams = SPEECHES
         .iter()
         .map(|(speech, name)| {

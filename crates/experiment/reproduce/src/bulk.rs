@@ -8,7 +8,7 @@ use rustix::net::sockopt;
 use serde::{Deserialize, Serialize};
 
 use crate::counters::TcpCounters;
-use crate::error::Error;
+use crate::error::ExperimentError;
 
 /// Both ends give up when nothing has happened for so long.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -47,8 +47,9 @@ impl Sockets {
 ///
 /// # Errors
 /// If the connection fails or falls silent.
-pub fn receive(listener: &TcpListener, sockets: Sockets) -> Result<(), Error> {
-    let failed = |source| Error::Connection { what: "receiving failed".to_owned(), source };
+pub fn receive(listener: &TcpListener, sockets: Sockets) -> Result<(), ExperimentError> {
+    let failed =
+        |source| ExperimentError::Connection { what: "receiving failed".to_owned(), source };
     receive_all(listener, sockets).map_err(failed)
 }
 
@@ -72,8 +73,9 @@ fn receive_all(listener: &TcpListener, sockets: Sockets) -> io::Result<()> {
 ///
 /// # Errors
 /// If the receiver cannot be reached or the connection fails.
-pub fn send(to: SocketAddr, bytes: u64, sockets: Sockets) -> Result<BulkTransfer, Error> {
-    let failed = |source| Error::Connection { what: format!("sending to {to} failed"), source };
+pub fn send(to: SocketAddr, bytes: u64, sockets: Sockets) -> Result<BulkTransfer, ExperimentError> {
+    let failed =
+        |source| ExperimentError::Connection { what: format!("sending to {to} failed"), source };
     let mut stream = connect(to).map_err(failed)?;
     let nanos = send_all(&mut stream, bytes, sockets).map_err(failed)?;
     Ok(BulkTransfer { bytes, seconds: nanos as f64 / 1e9, counters: TcpCounters::read()? })

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
+use crate::error::ExperimentError;
 
 /// What the kernel's TCP did since its namespace began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,9 +23,10 @@ impl TcpCounters {
     ///
     /// # Errors
     /// If the system does not show them.
-    pub fn read() -> Result<Self, Error> {
+    pub fn read() -> Result<Self, ExperimentError> {
         let text = |path: &str| {
-            fs::read_to_string(path).map_err(|source| Error::File { path: path.into(), source })
+            fs::read_to_string(path)
+                .map_err(|source| ExperimentError::File { path: path.into(), source })
         };
         let values = parse(&format!("{}{}", text("/proc/net/snmp")?, text("/proc/net/netstat")?));
         let value = |name: &str| values.get(name).copied().unwrap_or(0);

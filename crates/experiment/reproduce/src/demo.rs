@@ -14,7 +14,7 @@ use windfall_report::{
 };
 use windfall_scenario::NEAR;
 
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::scratch::Scratch;
 use crate::sequence::received;
 
@@ -84,7 +84,7 @@ impl Demo {
     ///
     /// # Errors
     /// If the file cannot be read or a run fails. That a transfer does not finish is no error.
-    pub fn run(&self, progress: &dyn Fn(&str)) -> Result<Finding, Error> {
+    pub fn run(&self, progress: &dyn Fn(&str)) -> Result<Finding, ExperimentError> {
         let scratch = Scratch::new()?;
         let served = scratch.0.join("file");
         self.provide(&served)?;
@@ -102,8 +102,8 @@ impl Demo {
     }
 
     /// Puts the file where the server finds it.
-    fn provide(&self, served: &Path) -> Result<(), Error> {
-        let failed = |path: &Path, source| Error::File { path: path.to_owned(), source };
+    fn provide(&self, served: &Path) -> Result<(), ExperimentError> {
+        let failed = |path: &Path, source| ExperimentError::File { path: path.to_owned(), source };
         match &self.file {
             Some(file) => {
                 let bytes = fs::read(file).map_err(|error| failed(file, error))?;
@@ -129,7 +129,7 @@ impl Demo {
         scratch: &Path,
         served: &Path,
         progress: &dyn Fn(&str),
-    ) -> Result<Moved, Error> {
+    ) -> Result<Moved, ExperimentError> {
         let [summary, got] = ["summary.json", "got"].map(|name| scratch.join(name));
         let pcap = scratch.join("pcap");
         // A transfer of which nothing arrives leaves no file.
@@ -359,10 +359,11 @@ fn limit(bytes: usize) -> Duration {
 ///
 /// # Errors
 /// If curl could not be started or the run failed.
-fn outcome(output: &Output, shown: &str) -> Result<Result<f64, String>, Error> {
+fn outcome(output: &Output, shown: &str) -> Result<Result<f64, String>, ExperimentError> {
     let errors = String::from_utf8_lossy(&output.stderr);
     let last = errors.lines().rfind(|line| !line.trim().is_empty());
-    let failed = |message: &str| Error::Run { command: shown.to_owned(), message: message.into() };
+    let failed =
+        |message: &str| ExperimentError::Run { command: shown.to_owned(), message: message.into() };
     match output.status.code() {
         Some(0) => {
             let text = String::from_utf8_lossy(&output.stdout);
@@ -385,8 +386,8 @@ fn watched(
     shown: &str,
     limit: Duration,
     tick: &dyn Fn(),
-) -> Result<Output, Error> {
-    let failed = |source| Error::Start { command: shown.to_owned(), source };
+) -> Result<Output, ExperimentError> {
+    let failed = |source| ExperimentError::Start { command: shown.to_owned(), source };
     // What it says is a few lines, so that no pipe fills up.
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = windfall_live::end_with_this_process(&mut command).spawn().map_err(failed)?;
@@ -402,12 +403,12 @@ fn watched(
     child.wait_with_output().map_err(failed)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    fs::read(path).map_err(|source| Error::File { path: path.to_owned(), source })
+fn read(path: &Path) -> Result<Vec<u8>, ExperimentError> {
+    fs::read(path).map_err(|source| ExperimentError::File { path: path.to_owned(), source })
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    fs::write(path, bytes).map_err(|source| Error::File { path: path.to_owned(), source })
+fn write(path: &Path, bytes: &[u8]) -> Result<(), ExperimentError> {
+    fs::write(path, bytes).map_err(|source| ExperimentError::File { path: path.to_owned(), source })
 }
 
 fn table(moved: &[Moved]) -> Table {

@@ -29,8 +29,8 @@ pub(crate) mod table1;
 
 use windfall_base::Seed;
 
-use crate::error::Error;
-use crate::figure::{Context, Effort};
+use crate::error::ExperimentError;
+use crate::figure::{Context, Extent};
 use crate::transfer::{self, Transfer, Transferred};
 
 /// TCP over the radio of the paper, without local retransmission.
@@ -73,20 +73,20 @@ struct Runs {
 impl Runs {
     /// As the paper does it, five times 1 MB; less if in a hurry (S3.5).
     //= S3.5
-    fn of(effort: Effort) -> Self {
-        match effort {
-            Effort::Quick => Self { each: 2, bytes: 150_000 },
-            Effort::Paper => Self { each: 5, bytes: 1_000_000 },
-            Effort::Full => Self { each: 15, bytes: 1_000_000 },
+    fn of(extent: Extent) -> Self {
+        match extent {
+            Extent::Quick => Self { each: 2, bytes: 150_000 },
+            Extent::Paper => Self { each: 5, bytes: 1_000_000 },
+            Extent::Full => Self { each: 15, bytes: 1_000_000 },
         }
     }
 
     /// Simulated transfers cost little: more of them, since when a transfer begins matters.
-    const fn simulated(effort: Effort) -> Self {
-        let each = match effort {
-            Effort::Quick => 5,
-            Effort::Paper => 25,
-            Effort::Full => 100,
+    const fn simulated(extent: Extent) -> Self {
+        let each = match extent {
+            Extent::Quick => 5,
+            Extent::Paper => 25,
+            Extent::Full => 100,
         };
         Self { each, bytes: 1_000_000 }
     }
@@ -109,7 +109,7 @@ fn sweep(
     scenario: &'static str,
     bursts: &[Burst],
     runs: &Runs,
-) -> Result<Vec<Vec<Transferred>>, Error> {
+) -> Result<Vec<Vec<Transferred>>, ExperimentError> {
     let transfers: Vec<_> = bursts
         .iter()
         .flat_map(|burst| (0..runs.each).map(move |run| (burst, run)))
@@ -134,13 +134,14 @@ fn captured(
     scenario: &'static str,
     burst: Burst,
     bytes: u64,
-) -> Result<Transferred, Error> {
+) -> Result<Transferred, ExperimentError> {
     let uplink = burst.toml();
     let seed = context.seed;
     let buffer = BUFFER;
     let transfer = Transfer { figure, scenario, uplink, bytes, buffer, seed, capture: true };
     let mut done = transfer::all(context, &[transfer])?;
-    done.pop().ok_or_else(|| Error::Scenario { figure, message: "nothing was run".to_owned() })
+    done.pop()
+        .ok_or_else(|| ExperimentError::Scenario { figure, message: "nothing was run".to_owned() })
 }
 
 /// How the kernel's transfers are made, for the text below a figure.

@@ -3,7 +3,7 @@
 use windfall_base::Duration;
 use windfall_scenario::{Flags, Scenario};
 
-use crate::error::Error;
+use crate::error::ExperimentError;
 
 /// The scenario `text` with the keys `uplink` for the direction from the first station, as TOML.
 ///
@@ -14,8 +14,8 @@ pub(crate) fn with(
     text: &str,
     uplink: &str,
     duration: Option<Duration>,
-) -> Result<Scenario, Error> {
-    let failed = |message: String| Error::Scenario { figure, message };
+) -> Result<Scenario, ExperimentError> {
+    let failed = |message: String| ExperimentError::Scenario { figure, message };
     let mut scenario = Scenario::parse(figure, text).map_err(|error| failed(error.to_string()))?;
     let uplink = toml::from_str(uplink).map_err(|error| failed(error.to_string()))?;
     let flags = Flags { uplink, duration, ..Flags::default() };

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::error::Error;
+use crate::error::ExperimentError;
 
 /// What the names of the directories begin with.
 const PREFIX: &str = "windfall-scratch-";
@@ -32,7 +32,7 @@ pub(crate) struct Scratch(
 
 impl Scratch {
     /// Makes a directory of a name that nobody else uses.
-    pub(crate) fn new() -> Result<Self, Error> {
+    pub(crate) fn new() -> Result<Self, ExperimentError> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let mut shared = ROOT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -42,7 +42,8 @@ impl Scratch {
         };
         *shared = Arc::downgrade(&root);
         let path = root.path.join(number.to_string());
-        fs::create_dir(&path).map_err(|source| Error::File { path: path.clone(), source })?;
+        fs::create_dir(&path)
+            .map_err(|source| ExperimentError::File { path: path.clone(), source })?;
         Ok(Self(path, root))
     }
 }
@@ -64,14 +65,14 @@ struct Root {
 }
 
 impl Root {
-    fn new(temporary: &Path) -> Result<Self, Error> {
+    fn new(temporary: &Path) -> Result<Self, ExperimentError> {
         sweep(temporary);
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let name = format!("{PREFIX}{}-{}-{}", std::process::id(), now.tv_sec, now.tv_nsec);
         let path = temporary.join(name);
         // Before there is anything to remove: this process may die at any moment.
         let mut reaper = reaper(&path)
-            .map_err(|source| Error::Start { command: "/bin/sh".to_owned(), source })?;
+            .map_err(|source| ExperimentError::Start { command: "/bin/sh".to_owned(), source })?;
         let made = fs::create_dir(&path).and_then(|()| {
             let lock = File::create(path.join(LOCK))?;
             flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
@@ -81,7 +82,7 @@ impl Root {
             Ok(lock) => Ok(Self { path, reaper, _lock: lock }),
             Err(source) => {
                 finish(&mut reaper);
-                Err(Error::File { path, source })
+                Err(ExperimentError::File { path, source })
             }
         }
     }

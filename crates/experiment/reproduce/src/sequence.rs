@@ -9,7 +9,7 @@ use windfall_trace::pcapng::read::{Packet, ReadError, read};
 use windfall_wire_net::protocol::Protocol;
 use windfall_wire_net::{IpPacket, TcpFlags, TcpPacket};
 
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::transfer::Transferred;
 
 /// The data of one TCP connection over time, as its sender saw it.
@@ -101,8 +101,8 @@ impl Sequence {
     pub(crate) fn of_transfer(
         figure: &'static str,
         transferred: &Transferred,
-    ) -> Result<Self, Error> {
-        let failed = |message: String| Error::Scenario { figure, message };
+    ) -> Result<Self, ExperimentError> {
+        let failed = |message: String| ExperimentError::Scenario { figure, message };
         let capture = transferred.capture.as_ref();
         let capture = capture.ok_or_else(|| failed("nothing was captured".to_owned()))?;
         Self::of_capture(capture).map_err(|error| failed(error.to_string()))

@@ -8,7 +8,7 @@ use windfall_tcp::Operations;
 use windfall_trace::pcapng::Seen;
 use windfall_trace::pcapng::read::Packet;
 
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::scenario;
 use crate::sequence::Sequence;
 
@@ -61,7 +61,7 @@ impl Transfer {
     ///
     /// # Errors
     /// If the scenario is wrong.
-    pub(crate) fn run(&self) -> Result<Transferred, Error> {
+    pub(crate) fn run(&self) -> Result<Transferred, ExperimentError> {
         let mut simulation = self.build()?;
         simulation.network_mut().record(Recording { events: false, packets: true });
         let near = simulation.network().interfaces().next();
@@ -97,10 +97,12 @@ impl Transfer {
         })
     }
 
-    fn build(&self) -> Result<Simulation, Error> {
+    fn build(&self) -> Result<Simulation, ExperimentError> {
         let figure = self.figure;
-        let failed =
-            |error: &dyn std::error::Error| Error::Scenario { figure, message: error.to_string() };
+        let failed = |error: &dyn std::error::Error| ExperimentError::Scenario {
+            figure,
+            message: error.to_string(),
+        };
         let mut scenario = scenario::with(figure, self.scenario, &self.uplink, None)?;
         self.set_up(&mut scenario)?;
         let no_files = &mut |name: &str| {
@@ -112,12 +114,12 @@ impl Transfer {
     }
 
     /// Tells both hosts how their TCP behaves, and the application how much it sends, and when.
-    fn set_up(&self, scenario: &mut Scenario) -> Result<(), Error> {
+    fn set_up(&self, scenario: &mut Scenario) -> Result<(), ExperimentError> {
         let figure = self.figure;
         let settings: TcpSettings = self
             .tcp
             .parse()
-            .map_err(|error| Error::Scenario { figure, message: format!("{error}") })?;
+            .map_err(|error| ExperimentError::Scenario { figure, message: format!("{error}") })?;
         for station in &mut scenario.stations {
             station.tcp = Some(settings.clone());
         }

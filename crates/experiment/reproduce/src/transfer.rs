@@ -12,7 +12,7 @@ use windfall_live::end_with_this_process;
 use windfall_scenario::NEAR;
 
 use crate::bulk::BulkTransfer;
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::figure::Context;
 use crate::scenario;
 use crate::scratch::Scratch;
@@ -71,9 +71,9 @@ pub(crate) fn is_possible(context: &Context<'_>) -> bool {
 pub(crate) fn all(
     context: &Context<'_>,
     transfers: &[Transfer],
-) -> Result<Vec<Transferred>, Error> {
+) -> Result<Vec<Transferred>, ExperimentError> {
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let results: Vec<Mutex<Option<Result<Transferred, Error>>>> =
+    let results: Vec<Mutex<Option<Result<Transferred, ExperimentError>>>> =
         transfers.iter().map(|_| Mutex::new(None)).collect();
     let work = || {
         while let Some((transfer, result)) = {
@@ -104,7 +104,7 @@ pub(crate) fn all(
 }
 
 /// Makes one transfer.
-fn one(context: &Context<'_>, transfer: &Transfer) -> Result<Transferred, Error> {
+fn one(context: &Context<'_>, transfer: &Transfer) -> Result<Transferred, ExperimentError> {
     let directory = Scratch::new()?;
     let file = directory.0.join("scenario.toml");
     let changed = scenario::with(transfer.figure, transfer.scenario, &transfer.uplink, None)?;
@@ -131,27 +131,27 @@ fn one(context: &Context<'_>, transfer: &Transfer) -> Result<Transferred, Error>
 }
 
 /// Runs a command whose standard output is one [`BulkTransfer`] as JSON.
-fn run(command: &mut Command) -> Result<BulkTransfer, Error> {
+fn run(command: &mut Command) -> Result<BulkTransfer, ExperimentError> {
     let shown = format!("{command:?}").replace('"', "");
     let output = end_with_this_process(command)
         .stdin(Stdio::null())
         .output()
-        .map_err(|source| Error::Start { command: shown.clone(), source })?;
+        .map_err(|source| ExperimentError::Start { command: shown.clone(), source })?;
     let text = String::from_utf8_lossy(&output.stdout);
     let outcome = text.lines().find_map(|line| serde_json::from_str(line).ok());
     outcome.filter(|_| output.status.success()).ok_or_else(|| {
         let errors = String::from_utf8_lossy(&output.stderr);
         let message = errors.lines().last().unwrap_or("it said nothing").to_owned();
-        Error::Run { command: shown, message }
+        ExperimentError::Run { command: shown, message }
     })
 }
 
 /// The capture of the near end in `directory`.
-fn capture(directory: &Path) -> Result<Bytes, Error> {
+fn capture(directory: &Path) -> Result<Bytes, ExperimentError> {
     let path = directory.join(format!("{NEAR}.pcapng"));
-    fs::read(&path).map(Bytes::from).map_err(|source| Error::File { path, source })
+    fs::read(&path).map(Bytes::from).map_err(|source| ExperimentError::File { path, source })
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Error> {
-    fs::write(path, text).map_err(|source| Error::File { path: path.to_owned(), source })
+fn write(path: &Path, text: &str) -> Result<(), ExperimentError> {
+    fs::write(path, text).map_err(|source| ExperimentError::File { path: path.to_owned(), source })
 }

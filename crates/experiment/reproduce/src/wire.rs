@@ -11,7 +11,7 @@ use windfall_tcp::{
 };
 use windfall_wire_net::{Ecn, TcpFlags, TcpPacket};
 
-use crate::error::Error;
+use crate::error::ExperimentError;
 
 /// The end that opens the connection.
 pub(crate) const NEAR: usize = 0;
@@ -63,8 +63,8 @@ impl Wire {
         settings: &str,
         delay: Duration,
         seed: Seed,
-    ) -> Result<Self, Error> {
-        let failed = |message: String| Error::Scenario { figure, message };
+    ) -> Result<Self, ExperimentError> {
+        let failed = |message: String| ExperimentError::Scenario { figure, message };
         let settings: TcpSettings = settings.parse().map_err(|error| failed(format!("{error}")))?;
         let config = Arc::new(settings.config().clone());
         let mut ends = ["near", "far"].map(|name| TcpEndpoint::new(seed, name, Lookup::Hashed));

@@ -29,8 +29,13 @@ pub(crate) fn run(args: &Args) -> Result {
         arguments.push(shell.unwrap_or_else(|| "/bin/sh".into()));
     }
     let run = args.run.as_deref();
-    let entered =
-        windfall_live::door::enter(run, &args.station, arguments, interactive, args.as_root);
+    let entered = windfall_live::control_socket::enter(
+        run,
+        &args.station,
+        arguments,
+        interactive,
+        args.as_root,
+    );
     let status = entered.map_err(|error| Trouble::of_run(&error))?;
     Ok(Outcome::Command(status))
 }

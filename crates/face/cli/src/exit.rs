@@ -64,7 +64,7 @@ impl Trouble {
     }
 
     /// Trouble with the stations or the programs in them, which has its own exit code.
-    pub(crate) fn of_run(error: &windfall_live::Error) -> Self {
+    pub(crate) fn of_run(error: &windfall_live::LiveError) -> Self {
         Self { code: Some(error.exit_code()), ..Self::new(error.to_string()) }
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use windfall_base::Seed;
-use windfall_report::figure::{Basis, Context, Effort, Figure, select};
+use windfall_report::figure::{Basis, Context, Extent, Figure, select};
 use windfall_report::{Finding, Table, page};
 
 use crate::evidence::{make_folder, write_file};
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Result {
     };
     bar.set_style(ProgressStyle::with_template("{spinner} {msg} ({elapsed})")?);
     let context = Context {
-        effort: args.effort(),
+        extent: args.extent(),
         seed: args.seed.unwrap_or(DEFAULT_SEED),
         program: std::env::current_exe()?,
         progress: &|message| {
@@ -84,11 +84,11 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 impl Args {
-    fn effort(&self) -> Effort {
+    fn extent(&self) -> Extent {
         match (self.quick, self.full) {
-            (true, _) => Effort::Quick,
-            (_, true) => Effort::Full,
-            _ => Effort::Paper,
+            (true, _) => Extent::Quick,
+            (_, true) => Extent::Full,
+            _ => Extent::Paper,
         }
     }
 }

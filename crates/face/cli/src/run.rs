@@ -9,7 +9,9 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windfall_live::{Ending, Plan, Program, ProgramOutput, Signals, Stage, WayOut, session};
+use windfall_live::{
+    Ending, LivePlan, NatGateway, Program, ProgramOutput, Signals, Stations, session,
+};
 use windfall_network::Network;
 use windfall_scenario::{FAR, NEAR, Topology, engine_beside};
 
@@ -74,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Result {
         return Ok(Outcome::Done);
     }
     let (topology, seed) = (loaded.topology()?, loaded.seed());
-    let mut plan = Plan::new(&topology);
+    let mut plan = LivePlan::new(&topology);
     let station = |name: &str| {
         plan.station(name).ok_or_else(|| {
             Trouble::of_arguments(format!(
@@ -86,7 +88,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let (near, far) = (station(NEAR)?, station(FAR)?);
     plan.as_root = args.as_root;
     if args.net {
-        plan.lead_outside(near, far, v4_address(&topology, far)?);
+        plan.add_nat(near, far, v4_address(&topology, far)?);
     }
     let command = command(args, near, environment(&topology, far));
     plan.awaited = args.wait_port.iter().map(|port| (far, port.get())).collect();
@@ -98,11 +100,13 @@ pub(crate) fn run(args: &Args) -> Result {
     let mut watcher = Watcher::new(recorder, quiet, &topology.flows);
     let (outcome, network) = Signals::take_over()
         .and_then(|signals| {
-            let stage = Stage::build(plan, Some(command), others)?;
+            let stations = Stations::build(plan, Some(command), others)?;
             far_output.iter().for_each(FarOutput::begin);
-            let _way =
-                args.net.then(|| WayOut::open(&stage, far, args.net_host_loopback)).transpose()?;
-            session::run(stage, &signals, None, Ending::WithCommand, network, &mut watcher)
+            let _gateway = args
+                .net
+                .then(|| NatGateway::open(&stations, far, args.net_host_loopback))
+                .transpose()?;
+            session::run(stations, &signals, None, Ending::WithCommand, network, &mut watcher)
         })
         .map_err(|error| Trouble::of_run(&error))?;
     let summary = watcher.finish(&topology, seed, &outcome, &network);

@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 use windfall_base::Seed;
 use windfall_live::Signals;
-use windfall_live::tcp::{Engine, Place};
+use windfall_live::tcp::{Engine, EngineSite};
 use windfall_scenario::{TcpSettings, TcpSettingsError};
 
 use crate::exit::{Result, Trouble};
@@ -76,14 +76,14 @@ impl EngineOptions {
         settings.map_err(|error: TcpSettingsError| Trouble::from(error).into_arguments())
     }
 
-    fn place(&self) -> Result<Place> {
+    fn place(&self) -> Result<EngineSite> {
         match self.address {
-            Some(address) => Ok(Place::at(address)),
-            None => Place::in_station().map_err(|error| Trouble::of_run(&error)),
+            Some(address) => Ok(EngineSite::at(address)),
+            None => EngineSite::in_station().map_err(|error| Trouble::of_run(&error)),
         }
     }
 
-    fn engine(&self, place: &Place, settings: &TcpSettings) -> Result<Engine> {
+    fn engine(&self, place: &EngineSite, settings: &TcpSettings) -> Result<Engine> {
         let tcp = settings.config().clone();
         let engine =
             Signals::take_over().and_then(|signals| Engine::open(place, tcp, self.seed, signals));

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use windfall_base::text::visible;
-use windfall_live::{Door, Ending, Plan, Signals, Stage, door, session};
+use windfall_live::{ControlSocket, Ending, LivePlan, Signals, Stations, control_socket, session};
 use windfall_network::Network;
 
 use crate::exit::{Outcome, Result, Trouble};
@@ -39,8 +39,8 @@ impl Args {
 
 /// A name under which a run can be found.
 fn run_name(text: &str) -> std::result::Result<String, String> {
-    let refused = || format!("use up to {} letters without /", door::LONGEST);
-    door::is_name(text).then(|| text.to_owned()).ok_or_else(refused)
+    let refused = || format!("use up to {} letters without /", control_socket::LONGEST);
+    control_socket::is_name(text).then(|| text.to_owned()).ok_or_else(refused)
 }
 
 pub(crate) fn run(args: &Args) -> Result {
@@ -50,22 +50,29 @@ pub(crate) fn run(args: &Args) -> Result {
         return Ok(Outcome::Done);
     }
     let (topology, seed) = (loaded.topology()?, loaded.seed());
-    let plan = Plan::new(&topology);
+    let plan = LivePlan::new(&topology);
     let mut network = Network::build(&topology.with_simulated_hosts(), seed)?;
     let recorder = args.record.recorder(&topology, &mut network, seed, epoch())?;
     let stem = || args.scenario.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = args.name.clone().or_else(stem).unwrap_or_default();
-    door::check_name(&name).map_err(|error| Trouble::of_run(&error))?;
+    control_socket::check_name(&name).map_err(|error| Trouble::of_run(&error))?;
     let mut watcher = Watcher::new(recorder, args.live.quiet, &topology.flows);
     let ended = (|| {
         let signals = Signals::take_over()?;
-        let stage = Stage::build(plan, None, Vec::new())?;
+        let stations = Stations::build(plan, None, Vec::new())?;
         // The stations' processes must not hold it open when this one is gone.
-        let door = Door::open(&name)?;
+        let control_socket = ControlSocket::open(&name)?;
         if !args.live.quiet {
             announce(&name, &topology);
         }
-        session::run(stage, &signals, Some(&door), Ending::OnSignal, network, &mut watcher)
+        session::run(
+            stations,
+            &signals,
+            Some(&control_socket),
+            Ending::OnSignal,
+            network,
+            &mut watcher,
+        )
     })();
     let (outcome, network) = ended.map_err(|error| Trouble::of_run(&error))?;
     let summary = watcher.finish(&topology, seed, &outcome, &network);

@@ -134,7 +134,7 @@ impl Watcher {
         mut self,
         topology: &Topology,
         seed: Seed,
-        outcome: &windfall_live::Outcome,
+        outcome: &windfall_live::RunOutcome,
         network: &Network,
     ) -> Summary {
         if let Some(status) = &mut self.status {
@@ -221,7 +221,7 @@ fn lateness(lateness: &windfall_live::Lateness) -> LateSummary {
 }
 
 /// The programs beside the command that failed.
-fn failed(topology: &Topology, outcome: &windfall_live::Outcome) -> Vec<FailedProgram> {
+fn failed(topology: &Topology, outcome: &windfall_live::RunOutcome) -> Vec<FailedProgram> {
     let name = |station: usize| topology.stations.get(station).map(|it| it.name.clone());
     let failed = outcome.failed.iter().map(|failed| FailedProgram {
         station: name(failed.station).unwrap_or_default(),
@@ -232,7 +232,7 @@ fn failed(topology: &Topology, outcome: &windfall_live::Outcome) -> Vec<FailedPr
 }
 
 /// What each station dropped, and which congestion control its TCP used.
-fn stations(topology: &Topology, outcome: &windfall_live::Outcome) -> Vec<StationSummary> {
+fn stations(topology: &Topology, outcome: &windfall_live::RunOutcome) -> Vec<StationSummary> {
     let mut summaries: Vec<_> = (topology.stations.iter())
         .map(|station| StationSummary { name: station.name.clone(), ..StationSummary::default() })
         .collect();

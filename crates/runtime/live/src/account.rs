@@ -5,7 +5,7 @@
 
 use windfall_base::{DropReason, Drops};
 
-use crate::kernel::Counters;
+use crate::kernel::KernelCounters;
 use crate::plan::DeviceKind;
 
 /// Packets dropped between the kernel of a station and the link, at one device.
@@ -15,7 +15,7 @@ pub struct DeviceDrops {
     pub before: Drops,
     /// On the way from the link, by reason.
     pub after: Drops,
-    /// How the device is made, which decides what the kernel counts.
+    /// The kind of the device, which decides what the kernel counts.
     pub kind: DeviceKind,
     /// Writes that the device took; a large segment is one.
     pub taken: u64,
@@ -36,7 +36,7 @@ impl DeviceDrops {
     /// A TUN device counts what it refuses as dropped as well, but for what it takes for no frame.
     /// The end of a virtual Ethernet pair counts what reaches it: what is written while it is down
     /// vanishes without being counted anywhere.
-    fn dropped_by_kernel(&self, name: &str, counters: &Counters) -> u64 {
+    fn dropped_by_kernel(&self, name: &str, counters: &KernelCounters) -> u64 {
         let Some(device) = counters.device(name) else { return 0 };
         match self.kind {
             DeviceKind::Tun => {
@@ -59,22 +59,25 @@ pub struct StationDrops {
     pub waiting: u64,
 }
 
-/// What one device adds to the account of its station.
+/// The share of one device in the account of its station.
 #[derive(Clone, Debug)]
 pub(crate) struct DeviceAccount {
     /// The number of the station.
     pub(crate) station: usize,
     /// The name of the device in the station.
     pub(crate) device: String,
-    /// What was dropped at it.
+    /// The packets dropped at it.
     pub(crate) drops: DeviceDrops,
     /// Packets that still wait on it.
     pub(crate) waiting: u64,
 }
 
 /// Adds up what each station dropped, from its kernel's counters and its devices.
-pub(crate) fn stations(counters: &[Counters], devices: &[DeviceAccount]) -> Vec<StationDrops> {
-    let of_kernel = |counters: &Counters| StationDrops {
+pub(crate) fn stations(
+    counters: &[KernelCounters],
+    devices: &[DeviceAccount],
+) -> Vec<StationDrops> {
+    let of_kernel = |counters: &KernelCounters| StationDrops {
         before: counters.drops_before(),
         after: counters.drops_after(),
         waiting: 0,

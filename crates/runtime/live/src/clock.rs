@@ -10,8 +10,8 @@ use windfall_base::{Duration, Instant, Port};
 
 use crate::driver::Clock;
 
-/// How late the system's timers are taken to come, at least and at most: a machine that has nothing
-/// else to do sleeps deeply, and wakes up late.
+/// The least and the greatest delay that the system's timers are taken to have: an idle machine
+/// sleeps deeply and wakes up late.
 const LATE: (Duration, Duration) = (Duration::from_micros(30), Duration::from_micros(200));
 /// Waits that are longer than this end with a moment of wakefulness, so that they end in time;
 /// there can be no more than a thousand of them in a second.
@@ -31,11 +31,11 @@ pub struct SystemClock {
     others: Vec<u32>,
     /// The deadline of a long wait, for whose last moments there is no sleep.
     awaited: Option<Instant>,
-    /// How late timers came of late: the worst of some, slowly forgotten.
+    /// The recent delay of timers: the worst of some, slowly forgotten.
     late: Duration,
-    /// What the scheduler counts for this thread; `None` where the kernel does not.
+    /// The scheduler's counters of this thread; `None` where the kernel has none.
     scheduled: Option<File>,
-    /// What the last wait reported had not happened yet at this time.
+    /// The latest time at which nothing that the last wait reported had happened.
     quiet: Option<Instant>,
 }
 
@@ -99,7 +99,7 @@ impl SystemClock {
         std::mem::take(&mut self.others)
     }
 
-    /// How long to sleep for a deadline.
+    /// Returns the time to sleep for a deadline.
     fn sleep_until(&mut self, deadline: Instant) -> Duration {
         let span = deadline.saturating_since(self.now());
         if span > LONG {

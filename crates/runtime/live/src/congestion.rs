@@ -6,7 +6,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::error::{Error, Result};
+use crate::error::{LiveError, Result};
 
 /// The kernel parameter that chooses one.
 pub(crate) const KEY: &str = "net.ipv4.tcp_congestion_control";
@@ -68,10 +68,10 @@ pub(crate) fn allow(name: &str) -> Result<()> {
             )
         }
     };
-    Err(Error::Congestion { name: name.to_owned(), why })
+    Err(LiveError::Congestion { name: name.to_owned(), why })
 }
 
-/// Whether it could be the name of a module.
+/// Tells whether this could be the name of a module.
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }

@@ -1,4 +1,4 @@
-//! What the run and the stations' first process say to each other.
+//! What the run and the supervisor of the stations say to each other.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -16,7 +16,7 @@ const LONGEST: usize = 128 * 1024;
 /// File descriptors that one message may carry.
 const MOST_DESCRIPTORS: usize = 4;
 
-/// What one process tells the other.
+/// A message of one of the two processes to the other.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// To the stations: the identity is set up, build them.
@@ -28,7 +28,7 @@ pub(crate) enum Message {
     /// To the run: where the programs of the next station ask for hints of damage.
     Hints(OwnedFd),
     /// To the run: the user (if it is a new one), mount and process namespaces.
-    Place(Vec<OwnedFd>),
+    Namespaces(Vec<OwnedFd>),
     /// To the run: everything stands, with devices of this kind; the programs wait for a word.
     Ready(DeviceKind),
     /// To the run: it cannot be built. The exit status, and why.
@@ -85,7 +85,7 @@ impl Control {
         Ok(())
     }
 
-    /// Waits for a message; `None` if the other end is gone.
+    /// Waits for a message; `None` if the peer is gone.
     pub(crate) fn receive(&self) -> io::Result<Option<Message>> {
         let mut body = vec![0; LONGEST];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
@@ -128,7 +128,9 @@ fn encode(message: &Message) -> ([u8; 1], Vec<u8>, Vec<BorrowedFd<'_>>) {
             (1, station.to_le_bytes().to_vec(), vec![device.as_fd()])
         }
         Message::Station(name, station) => (2, name.clone().into_bytes(), vec![station.as_fd()]),
-        Message::Place(place) => (3, none(), place.iter().map(AsFd::as_fd).collect()),
+        Message::Namespaces(namespaces) => {
+            (3, none(), namespaces.iter().map(AsFd::as_fd).collect())
+        }
         Message::Ready(kind) => (4, vec![u8::from(*kind == DeviceKind::Packet)], Vec::new()),
         Message::Failed(status, why) => (5, [&[*status], why.as_bytes()].concat(), Vec::new()),
         Message::Ended(status) => (6, vec![*status], Vec::new()),
@@ -155,7 +157,7 @@ fn decode(kind: u8, body: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Messag
         0 => Message::Go,
         1 => Message::Device(u16::from_le_bytes(body.try_into().ok()?), descriptors.pop()?),
         2 => Message::Station(text(body), descriptors.pop()?),
-        3 => Message::Place(descriptors),
+        3 => Message::Namespaces(descriptors),
         4 if *body.first()? == 0 => Message::Ready(DeviceKind::Tun),
         4 => Message::Ready(DeviceKind::Packet),
         5 => Message::Failed(*body.first()?, text(&body[1..])),

@@ -33,9 +33,9 @@ enum End {
     Fatal,
     /// It may come.
     Awaited,
-    /// It came, and nobody knows.
+    /// It came, and was not reported yet.
     Came,
-    /// It came, and is known.
+    /// It came, and was reported.
     Told,
 }
 
@@ -47,15 +47,15 @@ pub struct StationDevice {
     buffer: BytesMut,
     merger: Merger,
     drops: DeviceDrops,
-    /// Whether the last read found nothing: the next packet is the first of a burst, or alone.
+    /// The last read found nothing: the next packet is the first of a burst, or alone.
     drained: bool,
-    /// How long the first packet of the last [`receive`](Device::receive) had waited, once asked.
+    /// The time for which the first packet of the last [`receive`](Device::receive) had waited.
     waited: Option<Duration>,
-    /// Whether large segments are handed over as they are, for a TCP that has no use for pieces.
+    /// Large segments are passed on as they are, for a TCP that takes them whole.
     whole: bool,
-    /// What becomes of this when a program of the station deletes the device.
+    /// The consequence when a program of the station deletes the device.
     end: End,
-    /// Who in the station wants to know of damage.
+    /// The programs of the station that asked for hints of damage.
     hints: Option<Arc<Mutex<Hints>>>,
 }
 
@@ -83,7 +83,7 @@ impl StationDevice {
         Self { end: End::Awaited, ..self }
     }
 
-    /// Whether the device was deleted since the last call.
+    /// Tells whether the device was deleted since the last call.
     pub(crate) fn has_just_gone(&mut self) -> bool {
         let has_gone = self.end == End::Came;
         if has_gone {
@@ -240,8 +240,7 @@ impl Device for StationDevice {
             self.buffer.reserve(LONGEST);
             let spare = self.buffer.spare_capacity_mut();
             match rustix::io::read(&self.descriptor, spare).map(|(read, _)| read.len()) {
-                // SAFETY: the buffer was empty, and the kernel has initialised so many of its
-                // bytes.
+                // SAFETY: the buffer was empty, and the kernel has initialised this many bytes of it.
                 Ok(len) => unsafe { self.buffer.set_len(len) },
                 Err(Errno::INTR) => continue,
                 Err(Errno::AGAIN) => {

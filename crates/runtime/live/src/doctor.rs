@@ -8,17 +8,17 @@ use serde::Serialize;
 
 use crate::congestion;
 use crate::device::tun;
-use crate::error::{Error, advice};
+use crate::error::{LiveError, advice};
 use crate::namespace;
-use crate::plan::{DeviceKind, DevicePlan, Plan, StationPlan};
+use crate::plan::{DeviceKind, DevicePlan, LivePlan, LiveStationPlan};
 use crate::program::installed;
-use crate::stage::Stage;
+use crate::stations::Stations;
 
-/// How well something works.
+/// The degree to which something works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Health {
-    /// It works.
+    /// It works as it should.
     Good,
     /// It does not, and something else stands in for it.
     Degraded,
@@ -28,18 +28,18 @@ pub enum Health {
 
 /// One thing that was tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// What.
+pub struct Diagnosis {
+    /// The name of the thing.
     pub name: &'static str,
-    /// How well it works.
+    /// The degree to which it works.
     pub health: Health,
-    /// What was found.
+    /// The result of the attempt.
     pub found: String,
-    /// What to do about it; empty if nothing need be done.
+    /// Advice about it; empty if nothing need be done.
     pub fix: String,
 }
 
-impl Finding {
+impl Diagnosis {
     fn good(name: &'static str, found: impl Into<String>) -> Self {
         Self { name, health: Health::Good, found: found.into(), fix: String::new() }
     }
@@ -53,38 +53,43 @@ impl Finding {
 ///
 /// Must be called while the process has a single thread.
 #[must_use]
-pub fn examine() -> Vec<Finding> {
-    let mut findings = stations();
-    findings.extend([tun_device(), datagrams(), raw_sockets(), congestion_control()]);
-    findings.extend(PROGRAMS.iter().map(program));
-    findings
+pub fn examine() -> Vec<Diagnosis> {
+    let mut diagnoses = stations();
+    diagnoses.extend([tun_device(), datagrams(), raw_sockets(), congestion_control()]);
+    diagnoses.extend(PROGRAMS.iter().map(program));
+    diagnoses
 }
 
 /// Builds a station with a device, as a run would.
-fn stations() -> Vec<Finding> {
+fn stations() -> Vec<Diagnosis> {
     let privileged = namespace::privileged();
     let device = DevicePlan { name: "wf0".into(), mtu: 1500, addresses: Vec::new() };
-    let station =
-        StationPlan { name: "near".into(), devices: vec![device], ..StationPlan::default() };
-    let plan = Plan { stations: vec![station], ports: vec![(0, 0)], ..Plan::default() };
+    let station = LiveStationPlan {
+        name: "near".into(),
+        devices: vec![device],
+        ..LiveStationPlan::default()
+    };
+    let plan = LivePlan { stations: vec![station], ports: vec![(0, 0)], ..LivePlan::default() };
     let whose = if privileged { "as root" } else { "in a user namespace" };
-    match Stage::build(plan, None, Vec::new()) {
-        Ok(stage) => {
-            let device = match stage.kind() {
-                DeviceKind::Tun => Finding::good("devices", "TUN, with large segments"),
-                DeviceKind::Packet => Finding::good("devices", "virtual Ethernet, packet sockets"),
+    match Stations::build(plan, None, Vec::new()) {
+        Ok(stations) => {
+            let device = match stations.kind() {
+                DeviceKind::Tun => Diagnosis::good("devices", "TUN, with large segments"),
+                DeviceKind::Packet => {
+                    Diagnosis::good("devices", "virtual Ethernet, packet sockets")
+                }
             };
-            vec![Finding::good("namespaces", format!("stations can be built {whose}")), device]
+            vec![Diagnosis::good("namespaces", format!("stations can be built {whose}")), device]
         }
         Err(error) => {
             let fix = "run as root, or set user.max_user_namespaces above 0, \
                        kernel.unprivileged_userns_clone to 1 and \
                        kernel.apparmor_restrict_unprivileged_userns to 0, where they exist";
             let fix = match &error {
-                Error::NamespacesClosed(source) if !is_forbidden(source) => advice(source),
+                LiveError::NamespacesClosed(source) if !is_forbidden(source) => advice(source),
                 _ => fix,
             };
-            vec![Finding::bad("namespaces", Health::Missing, error.to_string(), fix)]
+            vec![Diagnosis::bad("namespaces", Health::Missing, error.to_string(), fix)]
         }
     }
 }
@@ -93,23 +98,23 @@ fn is_forbidden(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied
 }
 
-fn tun_device() -> Finding {
+fn tun_device() -> Diagnosis {
     match tun::open() {
-        Ok(_) => Finding::good("tun", format!("{} is open", tun::PATH)),
+        Ok(_) => Diagnosis::good("tun", format!("{} is open", tun::PATH)),
         Err(error) => {
             let fix = "nothing need be done: packet sockets stand in for it";
-            Finding::bad("tun", Health::Degraded, format!("{}: {error}", tun::PATH), fix)
+            Diagnosis::bad("tun", Health::Degraded, format!("{}: {error}", tun::PATH), fix)
         }
     }
 }
 
 /// UDP-Lite of the kernel, which left Linux in 7.1.
-fn datagrams() -> Finding {
+fn datagrams() -> Diagnosis {
     match raw_open(SockType::Datagram, 136) {
-        Ok(()) => Finding::good("udp-lite", "the kernel has UDP-Lite sockets"),
+        Ok(()) => Diagnosis::good("udp-lite", "the kernel has UDP-Lite sockets"),
         Err(error) => {
             let fix = "nothing need be done: programs use raw sockets or the carrier over UDP";
-            Finding::bad("udp-lite", Health::Degraded, error.to_string(), fix)
+            Diagnosis::bad("udp-lite", Health::Degraded, error.to_string(), fix)
         }
     }
 }
@@ -122,22 +127,22 @@ fn raw_open(kind: SockType, protocol: i32) -> io::Result<()> {
     if descriptor < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the descriptor was just opened, and nobody else has it.
+    // SAFETY: the descriptor was just opened, and nothing else holds it.
     unsafe { nix::libc::close(descriptor) };
     Ok(())
 }
 
-fn raw_sockets() -> Finding {
+fn raw_sockets() -> Diagnosis {
     match raw_open(SockType::Raw, 255) {
-        Ok(()) => Finding::good("raw-sockets", "open"),
+        Ok(()) => Diagnosis::good("raw-sockets", "open"),
         Err(error) => {
             let found = format!("closed outside stations ({error}); inside them they are open");
-            Finding::good("raw-sockets", found)
+            Diagnosis::good("raw-sockets", found)
         }
     }
 }
 
-fn congestion_control() -> Finding {
+fn congestion_control() -> Diagnosis {
     let default = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
     let default = default.unwrap_or_default().trim().to_owned();
     let (there, may) = (congestion::available().join(" "), congestion::allowed().join(" "));
@@ -145,9 +150,9 @@ fn congestion_control() -> Finding {
     if default == "bbr" {
         let fix =
             "bbr does not back off on loss: choose --tcp-congestion reno where loss should count";
-        return Finding::bad("tcp-congestion", Health::Degraded, found, fix);
+        return Diagnosis::bad("tcp-congestion", Health::Degraded, found, fix);
     }
-    Finding::good("tcp-congestion", found)
+    Diagnosis::good("tcp-congestion", found)
 }
 
 /// Programs that make more possible: the name, what for, the Debian package.
@@ -157,13 +162,13 @@ const PROGRAMS: [(&str, &str, &str); 3] = [
     ("iperf3", "measuring TCP", "iperf3"),
 ];
 
-fn program(&(name, purpose, package): &(&'static str, &str, &str)) -> Finding {
+fn program(&(name, purpose, package): &(&'static str, &str, &str)) -> Diagnosis {
     match installed(name) {
-        Some(path) => Finding::good(name, path),
+        Some(path) => Diagnosis::good(name, path),
         None => {
             let fix = format!("apt-get install {package}");
             let found = format!("not installed; for {purpose}");
-            Finding::bad(name, Health::Degraded, found, &fix)
+            Diagnosis::bad(name, Health::Degraded, found, &fix)
         }
     }
 }

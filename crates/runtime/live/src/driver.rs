@@ -11,7 +11,7 @@ pub const PAUSE: Duration = Duration::from_millis(10);
 /// The longest queue of a device, in calls of [`Device::receive`] that each give all they may.
 const QUEUE: u32 = 40;
 
-/// Where a [`Loop`] gets its time from, and where it waits.
+/// The source of an [`EventLoop`]'s time, and its way to wait.
 pub trait Clock {
     /// The time since the run began; never goes back.
     fn now(&mut self) -> Instant;
@@ -43,7 +43,7 @@ pub trait Device {
     /// If the device is gone. A packet that makes no sense is no error: the device counts it.
     fn receive(&mut self, packets: &mut Vec<Payload>) -> io::Result<()>;
 
-    /// How long the oldest packet of the last [`receive`](Self::receive) had waited on the device;
+    /// Returns the time for which the oldest packet of the last [`receive`](Self::receive) had waited on the device;
     /// `None` where the system does not say.
     fn waited(&mut self) -> Option<Duration> {
         None
@@ -63,7 +63,7 @@ pub trait Device {
     fn flush(&mut self) -> io::Result<()>;
 }
 
-/// How far a run was behind its own time, for want of processor time.
+/// The delay of a run behind its own time, for want of processor time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lateness {
     /// Packets delivered to a device.
@@ -102,10 +102,10 @@ impl Lateness {
     }
 }
 
-/// What is known of a device's queue.
+/// The state of a device's queue, as far as it is known.
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {
-    /// What is on the device now came after this time.
+    /// The packets on the device came after this time.
     empty_at: Instant,
     /// Calls of [`Device::receive`] since `mark` that found something.
     calls: u32,
@@ -139,7 +139,7 @@ impl Queue {
 /// else the clock waits for. Timers fire with the time at which they were due, even if the loop
 /// comes late, so that lateness never adds up and the node sees the timeline of the simulator.
 #[derive(Debug)]
-pub struct Loop<N, C, D> {
+pub struct EventLoop<N, C, D> {
     node: N,
     clock: C,
     devices: Vec<D>,
@@ -155,7 +155,7 @@ pub struct Loop<N, C, D> {
     woke: Option<Instant>,
 }
 
-impl<N: Node, C: Clock, D: Device> Loop<N, C, D> {
+impl<N: Node, C: Clock, D: Device> EventLoop<N, C, D> {
     /// A loop around `node`, one device for each of its ports.
     pub fn new(node: N, clock: C, devices: Vec<D>) -> Self {
         let queues = vec![Queue::default(); devices.len()];
@@ -193,7 +193,7 @@ impl<N: Node, C: Clock, D: Device> Loop<N, C, D> {
         self.flush()?;
         for i in 0..self.ready.len() {
             let port = self.ready[i];
-            // The first packet is on its way before anybody looks for a second one.
+            // The first packet is on its way before a second one is looked for.
             if self.take_in(now, port)? {
                 self.flush()?;
                 self.take_in(now, port)?;
@@ -226,12 +226,12 @@ impl<N: Node, C: Clock, D: Device> Loop<N, C, D> {
         Ok(now)
     }
 
-    /// The node.
+    /// Returns the driven node.
     pub fn node(&self) -> &N {
         &self.node
     }
 
-    /// The node, to drain its events.
+    /// Returns the driven node, to drain its events.
     pub fn node_mut(&mut self) -> &mut N {
         &mut self.node
     }
@@ -241,7 +241,7 @@ impl<N: Node, C: Clock, D: Device> Loop<N, C, D> {
         self.node
     }
 
-    /// The clock.
+    /// Returns the clock of the loop.
     pub fn clock_mut(&mut self) -> &mut C {
         &mut self.clock
     }
@@ -261,7 +261,7 @@ impl<N: Node, C: Clock, D: Device> Loop<N, C, D> {
         &mut self.devices
     }
 
-    /// How punctual the deliveries were so far.
+    /// Returns the lateness of the deliveries so far.
     pub fn lateness(&self) -> Lateness {
         self.lateness
     }

@@ -1,33 +1,33 @@
-//! What can keep a run from starting or from going on.
+//! The failures that keep a run from starting or from going on.
 
 use std::io;
 
 /// A failure of the machinery around a run, never of the programs in it.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum LiveError {
     /// Neither root nor allowed to become so in a namespace, or a limit is reached.
     #[error("namespaces cannot be made ({}): {}", .0, advice(.0))]
     NamespacesClosed(#[source] io::Error),
     /// More than one thread where a process must be copied.
     #[error("stations can be built only by a process with one thread; this one has {0}")]
     Threads(usize),
-    /// What sudo says of its caller names nobody.
+    /// The variables of sudo name no user.
     #[error(
-        "{variable} is \"{value}\", which names nobody: programs run as the caller whom sudo names \
+        "{variable} is \"{value}\", which names no user: programs run as the caller whom sudo names \
          by SUDO_UID and SUDO_GID; to run them as root, give --as-root, or unset SUDO_UID"
     )]
     Caller {
         /// The environment variable.
         variable: &'static str,
-        /// What it says, nothing if it is not set.
+        /// The value of the variable, empty if it is unset.
         value: String,
     },
     /// The system refused something that a run needs.
     #[error("cannot {doing}: {source}")]
     System {
-        /// What was tried, with the name of the thing.
+        /// The action that failed, with the name of its object.
         doing: String,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: io::Error,
     },
@@ -36,7 +36,7 @@ pub enum Error {
     Stations {
         /// The exit status that this failure has.
         status: u8,
-        /// What failed, and why.
+        /// The failure and its cause.
         why: String,
     },
     /// The stations' first process vanished.
@@ -47,7 +47,7 @@ pub enum Error {
     Spawn {
         /// The program, as it was given.
         program: String,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: io::Error,
     },
@@ -65,17 +65,17 @@ pub enum Error {
     /// Nothing listens where something should before the command starts.
     #[error("nothing listens on port {port} of station {station}: {why}")]
     NotListening {
-        /// The port.
+        /// The awaited port number.
         port: u16,
-        /// The station.
+        /// The name of the station.
         station: String,
-        /// For how long it was awaited, or what has become of the programs.
+        /// The time for which it was awaited, or the fate of the programs.
         why: String,
     },
     /// TCP in stations cannot use a congestion control.
     #[error("TCP in stations cannot use the congestion control \"{name}\": {why}")]
     Congestion {
-        /// Its name.
+        /// The name of the congestion control.
         name: String,
         /// Which there are, and how to get more.
         why: String,
@@ -86,48 +86,48 @@ pub enum Error {
     /// A kernel parameter does not exist or does not take the value.
     #[error("cannot set {key} to \"{value}\" in station {station}: {source}")]
     Sysctl {
-        /// The station.
+        /// The name of the station.
         station: String,
         /// The key, with dots.
         key: String,
-        /// The value.
+        /// The value that was refused.
         value: String,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: io::Error,
     },
-    /// The way out to the host's network is missing.
+    /// The helper of the NAT gateway is not installed.
     #[error("--net needs slirp4netns, which is not installed: apt-get install slirp4netns")]
-    NoWayOut,
+    NatMissing,
     /// There is no station around this process whose addresses leave room for an engine.
     #[error(
         "this is no station with addresses of windfall's choice: run it under `windfall run`, or \
          say where the engine stands by --address ADDRESS"
     )]
-    NoPlace,
+    NoEngineSite,
     /// Another engine has the address.
     #[error(
         "another engine stands at {0}: let one `windfall tcp forward` carry all, or give this one \
          another --address"
     )]
-    PlaceTaken(std::net::IpAddr),
-    /// The helper for the way out cannot make its device.
+    EngineSiteTaken(std::net::IpAddr),
+    /// The helper of the NAT gateway cannot make its device.
     #[error(
         "--net needs /dev/net/tun, which this user may not open: run as root, or let root \
          chmod 666 /dev/net/tun"
     )]
-    WayOutClosed,
-    /// The helper for the way out failed.
-    #[error("{program} gave the far end no way out: {reason}")]
-    WayOut {
-        /// The helper.
+    NatForbidden,
+    /// The helper of the NAT gateway failed.
+    #[error("{program} could not connect the far end to the host: {reason}")]
+    NatFailed {
+        /// The name of the helper.
         program: &'static str,
-        /// What it said.
+        /// The message of the helper.
         reason: String,
     },
 }
 
-impl Error {
+impl LiveError {
     /// The exit status that a shell would give: 127 for a program that does not exist, 126 for one
     /// that may not run, 2 for a name that means no run or station, 125 for every failure of ours.
     #[must_use]
@@ -142,7 +142,7 @@ impl Error {
     }
 }
 
-/// What to do when the system makes no namespace or process, by what it says.
+/// Returns advice for when the system makes no namespace or process, by its error.
 pub(crate) fn advice(error: &io::Error) -> &'static str {
     use rustix::io::Errno;
     match Errno::from_io_error(error) {
@@ -165,18 +165,18 @@ pub(crate) fn advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// A result with an [`Error`] of a run.
-pub type Result<T> = std::result::Result<T, Error>;
+/// A result with an [`LiveError`] of a run.
+pub type Result<T> = std::result::Result<T, LiveError>;
 
 /// Says what was being done when the system refused.
-pub(crate) trait Doing<T> {
+pub(crate) trait Context<T> {
     /// The error as "cannot `doing`: …".
-    fn doing(self, doing: impl FnOnce() -> String) -> Result<T>;
+    fn context(self, doing: impl FnOnce() -> String) -> Result<T>;
 }
 
-impl<T, E: Into<io::Error>> Doing<T> for std::result::Result<T, E> {
-    fn doing(self, doing: impl FnOnce() -> String) -> Result<T> {
-        self.map_err(|source| Error::System { doing: doing(), source: source.into() })
+impl<T, E: Into<io::Error>> Context<T> for std::result::Result<T, E> {
+    fn context(self, doing: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|source| LiveError::System { doing: doing(), source: source.into() })
     }
 }
 
@@ -186,7 +186,8 @@ mod tests {
 
     #[test]
     fn advice_fits_what_the_system_said() {
-        let advice = |errno: rustix::io::Errno| Error::NamespacesClosed(errno.into()).to_string();
+        let advice =
+            |errno: rustix::io::Errno| LiveError::NamespacesClosed(errno.into()).to_string();
         let full = advice(rustix::io::Errno::NOSPC);
         assert!(full.contains("user.max_net_namespaces") && !full.contains("as root,"), "{full}");
         let processes = advice(rustix::io::Errno::AGAIN);

@@ -1,4 +1,4 @@
-//! Tells programs of a station which packets the link hands up damaged.
+//! Tells programs of a station which packets the link delivers damaged.
 //!
 //! docs/run.md, "Hints of damage", describes what travels. The socket's name is abstract: it is one
 //! of the station's network namespace and vanishes with the run.
@@ -21,7 +21,7 @@ const MOST_LISTENERS: usize = 64;
 /// Bytes of a header of UDP or UDP-Lite.
 const PORTS: usize = 8;
 
-/// Who wants to know, in one station.
+/// The programs of one station that asked for hints.
 #[derive(Debug)]
 pub(crate) struct Hints {
     socket: OwnedFd,
@@ -75,7 +75,7 @@ impl Hints {
     }
 }
 
-/// What a program receives of a packet: the data of UDP and UDP-Lite, our own header inside UDP
+/// Returns the part of a packet that a program receives: the data of UDP and UDP-Lite, our own header inside UDP
 /// left out; of others everything behind the IP header.
 fn data(packet: &[u8]) -> &[u8] {
     let carried = IpPacket::new(packet).ok().and_then(|packet| packet.carried().ok());
@@ -101,8 +101,8 @@ mod tests {
         let mut packet = vec![0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0, 0];
         packet.extend([127, 0, 0, 1, 127, 0, 0, 1, 1, 2, 3, 4, 0, 26, 0, 0]);
         packet.extend([0x57, 0x4c, 0x54, 0xe1, 0, 8, 1, 2]);
-        packet.extend(b"wrong bits");
-        assert_eq!(data(&packet), b"wrong bits");
+        packet.extend(b"bit errors");
+        assert_eq!(data(&packet), b"bit errors");
         packet[28] = 0;
         assert_eq!(data(&packet).len(), 18, "plain UDP");
         packet[9] = 136;

@@ -6,9 +6,9 @@ use std::process::Command;
 
 use nix::unistd::{Gid, Uid, User, getgrouplist, setgid, setgroups, setuid};
 
-use crate::error::{Error, Result};
+use crate::error::{LiveError, Result};
 
-/// Who called the program through sudo, and whose the programs in the stations are.
+/// The user who called the program through sudo, and as whom programs in the stations run.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     user: Uid,
@@ -24,7 +24,7 @@ pub fn caller() -> Option<(u32, u32)> {
     Some((caller.user.as_raw(), caller.group.as_raw()))
 }
 
-/// The user and the group of these numbers, if they are somebody's other than root's.
+/// The user and the group of these numbers, unless they are root's.
 fn named(user: Option<OsString>, group: Option<OsString>) -> Result<Option<(u32, u32)>> {
     let Some(user) = user else { return Ok(None) };
     let user = number("SUDO_UID", &user)?;
@@ -34,12 +34,12 @@ fn named(user: Option<OsString>, group: Option<OsString>) -> Result<Option<(u32,
     Ok(Some((user, number("SUDO_GID", &group.unwrap_or_default())?)))
 }
 
-/// The number of a user or a group; the last of all means nobody.
+/// The number of a user or a group; the last of all means none.
 fn number(variable: &'static str, value: &OsStr) -> Result<u32> {
     let number = value.to_str().and_then(|value| value.parse().ok());
     number.filter(|number| *number != u32::MAX).ok_or_else(|| {
         let value = value.to_string_lossy().into_owned();
-        Error::Caller { variable, value }
+        LiveError::Caller { variable, value }
     })
 }
 
@@ -48,7 +48,7 @@ impl Identity {
     /// `as_root`.
     ///
     /// # Errors
-    /// If sudo, or whoever set its variables, names nobody.
+    /// If sudo, or whoever set its variables, names no user.
     pub(crate) fn of_caller(as_root: bool) -> Result<Option<Self>> {
         if as_root || !nix::unistd::geteuid().is_root() {
             return Ok(None);

@@ -7,32 +7,32 @@ use windfall_base::{DropReason, Drops};
 
 /// The files with counters, as seen by a process in the station.
 const FILES: [&str; 4] = ["snmp", "netstat", "snmp6", "dev"];
-/// The files that list sockets which wait for somebody.
+/// The files that list sockets which wait for a peer.
 const SOCKETS: [&str; 9] =
     ["tcp", "tcp6", "udp", "udp6", "udplite", "udplite6", "raw", "raw6", "packet"];
 
-/// What the names of the devices of our own TCP begin with.
+/// The beginning of the names of devices of our own TCP.
 pub(crate) const ENGINE: &str = "engine";
 
 /// The counters of one station, by name, such as `Udp.InCsumErrors` or `dev.wf0.rx_dropped`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct KernelCounters {
     values: BTreeMap<String, u64>,
     congestion: Option<String>,
 }
 
-/// Counters of one device of a station, of what came from the link.
+/// KernelCounters of one device of a station, of what came from the link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DeviceCounters {
     /// Packets that it passed up.
     pub(crate) rx_packets: u64,
-    /// Packets dropped for want of room or of anybody who takes them.
+    /// Packets dropped for want of room or of a receiver.
     pub(crate) rx_dropped: u64,
     /// Packets that were no frames.
     pub(crate) rx_frame: u64,
 }
 
-impl Counters {
+impl KernelCounters {
     /// The value of a counter; 0 if this kernel does not have it.
     #[must_use]
     pub fn get(&self, name: &str) -> u64 {
@@ -216,7 +216,7 @@ impl Counters {
 /// The file that names TCP's congestion control.
 const CONGESTION: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
-/// The text of the counters of the namespace that the process is in, for [`Counters::parse`].
+/// The text of the counters of the namespace that the process is in, for [`KernelCounters::parse`].
 pub(crate) fn read_files() -> String {
     let mut text = String::new();
     for file in FILES {
@@ -233,7 +233,7 @@ pub(crate) fn read_files() -> String {
     text
 }
 
-/// How many sockets in the namespace that the process is in wait for somebody; an engine of our own
+/// Counts the sockets that wait for a peer in the namespace of the process; an engine of our own
 /// does as soon as its device is there.
 pub(crate) fn listeners() -> usize {
     let count = |file: &&str| {
@@ -250,7 +250,7 @@ pub(crate) fn listeners() -> usize {
 /// The files that list sockets with ports.
 const PORTS: [&str; 6] = ["tcp", "tcp6", "udp", "udp6", "udplite", "udplite6"];
 
-/// Whether a socket in the namespace that the process is in listens on this port, of any protocol
+/// Tells whether a socket in the namespace of the process listens on this port, of any protocol
 /// that has ports.
 pub(crate) fn listens_on(port: u16) -> bool {
     PORTS.iter().any(|file| {
@@ -259,7 +259,7 @@ pub(crate) fn listens_on(port: u16) -> bool {
     })
 }
 
-/// Whether such a file lists a socket that listens on the port.
+/// Tells whether such a file lists a socket that listens on the port.
 ///
 /// The second column is the local address and its port in hexadecimal digits, the fourth the
 /// state: 0A of a TCP socket that listens, 07 of a socket of the others that is not connected.

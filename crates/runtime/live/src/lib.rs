@@ -1,63 +1,65 @@
 //! Runs a network in real time under real programs, in network namespaces.
 //!
-//! - [`Loop`]: drives a node by a [`Clock`] and its ports by [`Device`]s. With faked ones it prints
+//! - [`EventLoop`]: drives a node by a [`Clock`] and its ports by [`Device`]s. With faked ones it prints
 //!   the same timeline as the simulator.
-//! - [`Stage`]: stations that stand, built from a [`Plan`]: namespaces, devices, addresses,
+//! - [`Stations`]: stations that stand, built from a [`LivePlan`]: namespaces, devices, addresses,
 //!   programs.
 //! - [`session::run`]: carries packets through a node until the programs are done.
-//! - [`door`]: the way into a run that goes on.
+//! - [`control_socket`]: the socket at which a running network is entered.
 //! - [`tcp`]: our own TCP on a device of its own, spliced to programs.
-//! - [`end_with_this_process`]: runs that other programs of ours start.
-//! - [`doctor`]: what this machine allows.
+//! - [`end_with_this_process`]: ties a child process to the life of this one.
+//! - [`doctor`]: a check of what this machine allows.
 //!
 //! A run is two processes and the programs. The run itself stays in the namespaces of its caller
-//! and turns the loop on one thread. Its child is process 1 of a process namespace, builds the
-//! stations, hands their devices to the run, and starts the programs. It dies with the run, and
-//! everything in the stations with it: nothing is left to clean up, and nothing needs to be.
+//! and turns the loop on one thread. Its child, the supervisor, is process 1 of a process namespace:
+//! it builds the stations, passes their devices to the run, starts the programs and reaps them. It
+//! ends with the run, and everything in the stations with it: nothing is left to clean up.
 #![expect(
     unsafe_code,
-    reason = "devices, namespaces and the birth of processes have no safe interface for all of it"
+    reason = "devices, namespaces and the start of processes have no safe interface for all of it"
 )]
 
 pub mod account;
 pub mod clock;
+pub mod control_socket;
 pub mod device;
 pub mod doctor;
-pub mod door;
 pub mod driver;
 pub mod error;
 pub mod interrupt;
 pub mod kernel;
-pub mod outside;
+pub mod lifetime;
+pub mod nat;
 pub mod plan;
 pub mod session;
-pub mod stage;
-pub mod supervise;
+pub mod stations;
 pub mod tcp;
 
 mod congestion;
 mod control;
-mod first;
+mod grace;
 mod hints;
 mod identity;
 mod lines;
 mod namespace;
 mod netlink;
-mod patience;
 mod program;
-mod station;
+mod setup;
+mod supervisor;
 mod terminal;
 
 pub use account::StationDrops;
 pub use clock::SystemClock;
+pub use control_socket::ControlSocket;
 pub use device::StationDevice;
-pub use door::Door;
-pub use driver::{Clock, Device, Lateness, Loop};
-pub use error::Error;
+pub use driver::{Clock, Device, EventLoop, Lateness};
+pub use error::LiveError;
 pub use identity::caller;
-pub use kernel::Counters;
-pub use outside::WayOut;
-pub use plan::{DeviceKind, DevicePlan, Plan, Program, ProgramOutput, RoutePlan, StationPlan};
-pub use session::{Ending, FailedProgram, Observer, Outcome, Signals};
-pub use stage::Stage;
-pub use supervise::end_with_this_process;
+pub use kernel::KernelCounters;
+pub use lifetime::end_with_this_process;
+pub use nat::NatGateway;
+pub use plan::{
+    DeviceKind, DevicePlan, LivePlan, LiveStationPlan, Program, ProgramOutput, RoutePlan,
+};
+pub use session::{Ending, Observer, ProgramFailure, RunOutcome, Signals};
+pub use stations::Stations;

@@ -44,7 +44,7 @@ impl Lines {
                 text.append(&mut self.rest);
             }
         }
-        // One call, so that lines of others do not come between; nobody misses what a closed
+        // One call, so that lines of others do not come between; nothing misses what a closed
         // standard error does not take.
         let _ = out.write_all(&text);
         true

@@ -1,4 +1,4 @@
-//! New namespaces: who may make them, how their first process is born, and how it dies.
+//! New namespaces: who may make them, how their supervisor starts and ends.
 
 use std::fs;
 use std::io;
@@ -10,21 +10,21 @@ use nix::unistd::Pid;
 use rustix::thread::CapabilitySet;
 
 use crate::control::Control;
-use crate::error::{Doing, Error, Result};
+use crate::error::{Context, LiveError, Result};
 
 /// Memory for the stack of the first process.
 const STACK: usize = 1 << 20;
 /// The signal by which a parent learns that a child has changed.
 const SIGCHLD: i32 = nix::sys::signal::Signal::SIGCHLD as i32;
 
-/// The resolver of the way out, as the stations see it.
+/// The resolver behind the NAT gateway, as the stations see it.
 const RESOLVER: &str = "10.0.2.3";
 /// A folder that every system has, to put a file system on for a moment.
 const STAGING: &str = "/tmp";
-/// What names are resolved by.
+/// The configuration of the resolver.
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 
-/// Whether this process may make namespaces without becoming somebody in a new user namespace.
+/// Tells whether this process may make namespaces without a new user namespace.
 pub(crate) fn privileged() -> bool {
     let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN;
     rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(needed))
@@ -33,19 +33,19 @@ pub(crate) fn privileged() -> bool {
 /// Makes sure that this process has a single thread, as whoever copies it must.
 ///
 /// # Errors
-/// If it has more, or nobody can tell.
+/// If it has more, or their number is unknown.
 pub(crate) fn require_one_thread() -> Result<()> {
     let mut threads = 0;
     // A thread that has just been joined may be listed for another moment.
     for _ in 0..100 {
-        threads = fs::read_dir("/proc/self/task").doing(|| "count the threads".into())?.count();
+        threads = fs::read_dir("/proc/self/task").context(|| "count the threads".into())?.count();
         if threads == 1 {
             return Ok(());
         }
         let moment = rustix::time::Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
         let _ = rustix::thread::nanosleep(&moment);
     }
-    Err(Error::Threads(threads))
+    Err(LiveError::Threads(threads))
 }
 
 /// Starts `body` as the first process of new process, mount and network namespaces.
@@ -59,13 +59,16 @@ pub(crate) fn require_one_thread() -> Result<()> {
 ///
 /// # Errors
 /// If the system allows no namespaces.
-pub(crate) fn spawn_first(user: bool, body: impl Fn(&Control) -> u8) -> Result<(Pid, Control)> {
+pub(crate) fn spawn_supervisor(
+    user: bool,
+    body: impl Fn(&Control) -> u8,
+) -> Result<(Pid, Control)> {
     let mut flags = CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET;
     if user {
         flags |= CloneFlags::CLONE_NEWUSER;
     }
     let mut stack = vec![0; STACK];
-    let mut ends = Some(Control::pair().doing(|| "make a socket pair".into())?);
+    let mut ends = Some(Control::pair().context(|| "make a socket pair".into())?);
     let entry = Box::new(|| {
         // Asked for first of all, and before the parent's word is awaited: if the parent died
         // earlier, that word never comes, and the wait ends the process.
@@ -80,12 +83,12 @@ pub(crate) fn spawn_first(user: bool, body: impl Fn(&Control) -> u8) -> Result<(
     // after fork; the caller has made sure that there is one thread, so that no lock is left held
     // in the copy.
     let pid = unsafe { nix::sched::clone(entry, &mut stack, flags, Some(SIGCHLD)) }
-        .map_err(|error| Error::NamespacesClosed(error.into()))?;
+        .map_err(|error| LiveError::NamespacesClosed(error.into()))?;
     if user {
         map_identity(pid).map_err(|error| {
             let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL);
             let _ = nix::sys::wait::waitpid(pid, None);
-            Error::NamespacesClosed(error)
+            LiveError::NamespacesClosed(error)
         })?;
     }
     let (ours, _) = ends.expect("the other process took its own copy");
@@ -122,7 +125,7 @@ fn as_it_is(map: &str) -> String {
 /// The namespace of this process of the kind `user`, `mnt`, `pid_for_children` or `net`.
 pub(crate) fn own(kind: &str) -> Result<OwnedFd> {
     let path = format!("/proc/self/ns/{kind}");
-    let file = fs::File::open(&path).doing(|| format!("open {path}"))?;
+    let file = fs::File::open(&path).context(|| format!("open {path}"))?;
     Ok(file.into())
 }
 
@@ -133,24 +136,24 @@ pub(crate) fn own(kind: &str) -> Result<OwnedFd> {
 pub(crate) fn own_mounts() -> Result<()> {
     let none = None::<&str>;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)
-        .doing(|| "make the mounts private".into())?;
+        .context(|| "make the mounts private".into())?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     let _ = mount(Some("proc"), "/proc", Some("proc"), flags, none);
     Ok(())
 }
 
-/// Puts the resolver of the way out in the place of the system's, for this mount namespace alone.
+/// Puts the resolver behind the NAT gateway in the place of the system's, for this mount namespace alone.
 pub(crate) fn use_resolver() -> Result<()> {
     let doing = || format!("replace {RESOLV_CONF} inside the stations");
     let none = None::<&str>;
     mount(Some("tmpfs"), STAGING, Some("tmpfs"), MsFlags::empty(), Some("size=64k,mode=755"))
-        .doing(doing)?;
+        .context(doing)?;
     let file = format!("{STAGING}/resolv.conf");
     let written = fs::write(&file, format!("nameserver {RESOLVER}\n"))
         .and_then(|()| Ok(mount(Some(&*file), RESOLV_CONF, none, MsFlags::MS_BIND, none)?));
     // The file stays where it was bound; the folder becomes what it was.
     let gone = umount2(STAGING, MntFlags::MNT_DETACH).map_err(io::Error::from);
-    written.and(gone).doing(doing)
+    written.and(gone).context(doing)
 }
 
 #[cfg(test)]

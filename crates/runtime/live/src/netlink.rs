@@ -84,7 +84,7 @@ impl Netlink {
         self.tell(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    /// Removes the link, and with it the other end of a pair.
+    /// Removes the link, and with it its peer in a pair.
     pub(crate) fn delete(&mut self, index: u32) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index;
@@ -99,7 +99,7 @@ impl Netlink {
         self.tell(RouteNetlinkMessage::SetLink(message), 0)
     }
 
-    /// Brings the link up, without address resolution and without multicast: nobody else is on it.
+    /// Brings the link up, without address resolution and without multicast: no other host is on it.
     pub(crate) fn up_quietly(&mut self, index: u32) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index;

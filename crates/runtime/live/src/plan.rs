@@ -9,37 +9,38 @@ use windfall_scenario::{Topology, engine_beside};
 
 /// A network of stations, each a namespace of its own.
 #[derive(Clone, Debug, Default)]
-pub struct Plan {
+pub struct LivePlan {
     /// The stations, in order.
-    pub stations: Vec<StationPlan>,
+    pub stations: Vec<LiveStationPlan>,
     /// The order of the network's ports: station and device of each.
     pub ports: Vec<(usize, usize)>,
-    /// Whether programs resolve names by the resolver of the way out.
-    pub leads_outside: bool,
-    /// Whether programs stay root where sudo names another user.
+    /// Programs resolve names by the resolver behind the NAT gateway.
+    pub has_nat: bool,
+    /// Programs stay root where sudo names another user.
     pub as_root: bool,
     /// Ports on which a station must listen before the command starts.
     pub awaited: Vec<(usize, u16)>,
 }
 
-impl Plan {
-    /// What a scenario builds.
+impl LivePlan {
+    /// Returns the plan of a scenario.
     #[must_use]
     pub fn new(topology: &Topology) -> Self {
-        let stations = topology.stations.iter().enumerate().map(|(number, station)| StationPlan {
-            name: station.name.clone(),
-            devices: real_interfaces(station).enumerate().map(device).collect(),
-            routes: match station.simulated {
-                false => {
-                    let routes = topology.routes(number);
-                    let own = routes.iter().map(route);
-                    own.chain(to_engines(topology, number, &routes)).collect()
-                }
-                true => Vec::new(),
-            },
-            forwards: station.forward,
-            parameters: topology.parameters.clone(),
-        });
+        let stations =
+            topology.stations.iter().enumerate().map(|(number, station)| LiveStationPlan {
+                name: station.name.clone(),
+                devices: real_interfaces(station).enumerate().map(device).collect(),
+                routes: match station.simulated {
+                    false => {
+                        let routes = topology.routes(number);
+                        let own = routes.iter().map(route);
+                        own.chain(to_engines(topology, number, &routes)).collect()
+                    }
+                    true => Vec::new(),
+                },
+                forwards: station.forward,
+                parameters: topology.parameters.clone(),
+            });
         // The network numbers its ports in the order of the links and their ends.
         let mut ends: Vec<_> = (topology.stations.iter().enumerate())
             .flat_map(|(number, station)| {
@@ -51,7 +52,7 @@ impl Plan {
         Self {
             stations: stations.collect(),
             ports: ends.into_iter().map(|(_, device)| device).collect(),
-            leads_outside: false,
+            has_nat: false,
             as_root: false,
             awaited: Vec::new(),
         }
@@ -115,16 +116,16 @@ fn to_engines(
     neighbours.chain(beyond)
 }
 
-/// One station.
+/// The plan of one station.
 #[derive(Clone, Debug, Default)]
-pub struct StationPlan {
-    /// Its name.
+pub struct LiveStationPlan {
+    /// The name of the station.
     pub name: String,
     /// Its devices, beside the loopback.
     pub devices: Vec<DevicePlan>,
-    /// Where packets go that no device's own prefix covers.
+    /// The routes for packets that no device's own prefix covers.
     pub routes: Vec<RoutePlan>,
-    /// Whether it forwards packets between its devices.
+    /// The station forwards packets between its devices.
     pub forwards: bool,
     /// Kernel parameters, as keys with dots and values, set before the devices come up.
     pub parameters: Vec<(String, String)>,
@@ -154,12 +155,12 @@ pub struct RoutePlan {
     pub device: usize,
 }
 
-/// How the stations' devices are made.
+/// The kind of the stations' devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceKind {
-    /// TUN devices.
+    /// TUN devices, which carry bare IP packets.
     Tun,
-    /// Virtual Ethernet devices with packet sockets at their other ends.
+    /// Virtual Ethernet devices with packet sockets at their peers.
     Packet,
 }
 
@@ -174,11 +175,11 @@ pub struct Program {
     pub environment: Vec<(OsString, OsString)>,
     /// An interactive shell, which gets the terminal for itself.
     pub interactive: bool,
-    /// Where its standard output and its standard error go.
+    /// The destination of its standard output and its standard error.
     pub output: ProgramOutput,
 }
 
-/// Where the standard output of a program and its standard error go.
+/// The destination of the standard output and the standard error of a program.
 #[derive(Clone, Debug, Default)]
 pub enum ProgramOutput {
     /// To those of the run.

@@ -10,12 +10,12 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::Pid;
 use rustix::thread::CapabilitySet;
 
-use crate::error::{Error, Result};
+use crate::error::{LiveError, Result};
 use crate::identity::Identity;
 use crate::lines::Lines;
 use crate::plan::{Program, ProgramOutput};
 
-/// What an ordinary user may do in stations that are the user's own: look at packets, shape
+/// The rights of an ordinary user in stations that are the user's own: look at packets, shape
 /// devices, serve on any port.
 const OWN: CapabilitySet =
     CapabilitySet::NET_RAW.union(CapabilitySet::NET_ADMIN).union(CapabilitySet::NET_BIND_SERVICE);
@@ -96,9 +96,9 @@ pub(crate) fn prepare(
     command
 }
 
-fn failed(program: &Program, source: io::Error) -> Error {
+fn failed(program: &Program, source: io::Error) -> LiveError {
     let name = program.arguments.first().map(|name| name.to_string_lossy().into_owned());
-    Error::Spawn { program: name.unwrap_or_default(), source }
+    LiveError::Spawn { program: name.unwrap_or_default(), source }
 }
 
 /// Makes the process the leader of its own group, in the foreground of the terminal.
@@ -131,7 +131,7 @@ fn keep_own_capabilities() {
     }
 }
 
-/// Where a program is, if it is on the search path.
+/// Returns the path of a program, if it is on the search path.
 pub(crate) fn installed(name: &str) -> Option<String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     // Helpers of the network often lie where only root looks.

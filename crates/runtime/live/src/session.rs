@@ -10,18 +10,18 @@ use windfall_base::{Duration, Instant, Node, Port};
 use crate::account::{self, DeviceAccount, StationDrops};
 use crate::clock::SystemClock;
 use crate::control::Message;
+use crate::control_socket::ControlSocket;
 use crate::device::StationDevice;
-use crate::door::Door;
-use crate::driver::{Clock, Lateness, Loop};
-use crate::error::{Doing, Error, Result};
-use crate::kernel::Counters;
-use crate::stage::Stage;
+use crate::driver::{Clock, EventLoop, Lateness};
+use crate::error::{Context, LiveError, Result};
+use crate::kernel::KernelCounters;
+use crate::stations::Stations;
 use crate::terminal::Terminal;
 
 /// Names of what the loop waits for beside devices.
 const STATIONS: u32 = 0;
 const SIGNALS: u32 = 1;
-const DOOR: u32 = 2;
+const CONTROL_SOCKET: u32 = 2;
 
 /// The priority of the loop, as `nice` counts it.
 pub const PRIORITY: i32 = -15;
@@ -32,26 +32,26 @@ const FOR_COMMANDS: [Signal; 2] = [Signal::SIGUSR1, Signal::SIGUSR2];
 /// Comes from a terminal, not from a process.
 const FROM_KERNEL: i32 = 0x80;
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// The exit status of the command, as a shell gives it; 0 without a command.
     pub status: u8,
     /// From the beginning to the end of the last program.
     pub duration: Duration,
-    /// How punctual the deliveries were.
+    /// The lateness of the deliveries.
     pub lateness: Lateness,
     /// The kernel's counters of each station, in the order of the plan.
-    pub counters: Vec<Counters>,
+    pub counters: Vec<KernelCounters>,
     /// The packets that each station dropped, in the order of the plan.
     pub drops: Vec<StationDrops>,
     /// The programs beside the command that failed before they were told to end.
-    pub failed: Vec<FailedProgram>,
+    pub failed: Vec<ProgramFailure>,
 }
 
 /// A program beside the command that ended with another status than 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FailedProgram {
+pub struct ProgramFailure {
     /// The number of its station.
     pub station: usize,
     /// The line of the shell, as it was given.
@@ -97,9 +97,9 @@ impl Signals {
         blocked.add(Signal::SIGTTOU);
         // A file that reaches the limit of its size is an error of writing and no end of the run.
         blocked.add(Signal::SIGXFSZ);
-        blocked.thread_block().doing(|| "block signals".into())?;
+        blocked.thread_block().context(|| "block signals".into())?;
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
-        Ok(Self(SignalFd::with_flags(&taken, flags).doing(|| "wait for signals".into())?))
+        Ok(Self(SignalFd::with_flags(&taken, flags).context(|| "wait for signals".into())?))
     }
 
     /// The number of a signal that has come since the last call; what would stop the process has
@@ -134,7 +134,7 @@ impl AsFd for Signals {
     }
 }
 
-/// How a run is told to end.
+/// The way in which a run is told to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// When its command ends; signals go to the command.
@@ -148,28 +148,28 @@ pub enum Ending {
 /// # Errors
 /// If a device or the stations vanish; the programs in them are then dead.
 pub fn run<N: Node>(
-    mut stage: Stage,
+    mut stations: Stations,
     signals: &Signals,
-    door: Option<&Door>,
+    control_socket: Option<&ControlSocket>,
     ending: Ending,
     node: N,
     observer: &mut impl Observer<N>,
-) -> Result<(Outcome, N)> {
+) -> Result<(RunOutcome, N)> {
     let terminal = Terminal::of_this_process();
-    let devices = stage.take_devices();
-    let clock = SystemClock::new().doing(|| "make a clock".into())?;
-    let watch = |result: io::Result<()>| result.doing(|| "watch a descriptor".into());
+    let devices = stations.take_devices();
+    let clock = SystemClock::new().context(|| "make a clock".into())?;
+    let watch = |result: io::Result<()>| result.context(|| "watch a descriptor".into());
     for (number, device) in devices.iter().enumerate() {
         watch(clock.watch_device(Port(number as u16), device))?;
     }
-    watch(clock.watch_other(STATIONS, &stage))?;
+    watch(clock.watch_other(STATIONS, &stations))?;
     watch(clock.watch_other(SIGNALS, signals.0.as_fd()))?;
-    if let Some(door) = door {
-        watch(clock.watch_other(DOOR, door))?;
+    if let Some(control_socket) = control_socket {
+        watch(clock.watch_other(CONTROL_SOCKET, control_socket))?;
     }
     let mut run = Run {
-        driver: Loop::new(node, clock, devices),
-        stage,
+        driver: EventLoop::new(node, clock, devices),
+        stations,
         ending,
         status: 0,
         counters: Vec::new(),
@@ -180,8 +180,8 @@ pub fn run<N: Node>(
     // may not raise it goes on as before.
     let before = rustix::process::getpriority_process(None).unwrap_or(0);
     let _ = rustix::process::setpriority_process(None, PRIORITY);
-    let began = run.stage.begin();
-    let result = began.and_then(|()| run.carry_on(signals, door, observer));
+    let began = run.stations.begin();
+    let result = began.and_then(|()| run.carry_on(signals, control_socket, observer));
     let duration = run.driver.clock_mut().now() - Instant::START;
     let result = result.and_then(|()| run.count());
     let _ = rustix::process::setpriority_process(None, before);
@@ -191,17 +191,17 @@ pub fn run<N: Node>(
     observer.observe(Instant::START + duration, run.driver.node_mut());
     let Run { status, counters, failed, .. } = &mut run;
     let (counters, failed) = (std::mem::take(counters), std::mem::take(failed));
-    let outcome = Outcome { status: *status, duration, lateness, counters, drops, failed };
+    let outcome = RunOutcome { status: *status, duration, lateness, counters, drops, failed };
     Ok((outcome, run.driver.into_node()))
 }
 
 struct Run<N> {
-    driver: Loop<N, SystemClock, StationDevice>,
-    stage: Stage,
+    driver: EventLoop<N, SystemClock, StationDevice>,
+    stations: Stations,
     ending: Ending,
     status: u8,
-    counters: Vec<Counters>,
-    failed: Vec<FailedProgram>,
+    counters: Vec<KernelCounters>,
+    failed: Vec<ProgramFailure>,
     finished: bool,
 }
 
@@ -209,23 +209,23 @@ impl<N: Node> Run<N> {
     fn carry_on(
         &mut self,
         signals: &Signals,
-        door: Option<&Door>,
+        control_socket: Option<&ControlSocket>,
         observer: &mut impl Observer<N>,
     ) -> Result<()> {
         while !self.finished {
             self.driver
                 .turn_until(observer.wakeup())
-                .doing(|| "carry packets between the stations".into())?;
+                .context(|| "carry packets between the stations".into())?;
             self.note_ends(observer)?;
             let now = self.driver.clock_mut().now();
             observer.observe(now, self.driver.node_mut());
             for other in self.driver.clock_mut().take_others() {
                 match other {
-                    STATIONS => self.heed_stations()?,
-                    SIGNALS => self.heed_signals(signals, observer),
+                    STATIONS => self.handle_message()?,
+                    SIGNALS => self.handle_signals(signals, observer),
                     _ => {
-                        if let Some(door) = door {
-                            door.admit(&self.stage);
+                        if let Some(control_socket) = control_socket {
+                            control_socket.serve(&self.stations);
                         }
                     }
                 }
@@ -241,8 +241,8 @@ impl<N: Node> Run<N> {
                 continue;
             }
             let (clock, devices) = self.driver.parts();
-            clock.unwatch(&devices[port]).doing(|| "watch a device no more".into())?;
-            let (_, station, device) = self.stage.device(port);
+            clock.unwatch(&devices[port]).context(|| "watch a device no more".into())?;
+            let (_, station, device) = self.stations.device(port);
             observer.lost(station, device);
         }
         Ok(())
@@ -250,45 +250,45 @@ impl<N: Node> Run<N> {
 
     /// Has the kernels count, and adds up what the stations dropped.
     fn count(&mut self) -> Result<Vec<StationDrops>> {
-        self.stage.say(&Message::Count)?;
+        self.stations.send(&Message::Count)?;
         self.finished = false;
         while !self.finished {
-            self.heed_stations()?;
+            self.handle_message()?;
         }
         let mut devices = Vec::new();
         for (port, device) in self.driver.devices_mut().iter_mut().enumerate() {
-            let (station, _, name) = self.stage.device(port);
-            let waiting = device.drain().doing(|| format!("empty the device {name}"))?;
+            let (station, _, name) = self.stations.device(port);
+            let waiting = device.drain().context(|| format!("empty the device {name}"))?;
             let drops = device.drops();
             devices.push(DeviceAccount { station, device: name.to_owned(), drops, waiting });
         }
         Ok(account::stations(&self.counters, &devices))
     }
 
-    fn heed_stations(&mut self) -> Result<()> {
-        match self.stage.hear()? {
+    fn handle_message(&mut self) -> Result<()> {
+        match self.stations.receive()? {
             Message::Ended(status) => {
                 self.status = status;
                 Ok(())
             }
             Message::Counters(_, text) => {
-                self.counters.push(Counters::parse(&text));
+                self.counters.push(KernelCounters::parse(&text));
                 Ok(())
             }
             Message::Failure(status, station, line) => {
-                self.failed.push(FailedProgram { station: station.into(), line, status });
+                self.failed.push(ProgramFailure { station: station.into(), line, status });
                 Ok(())
             }
             Message::Idle | Message::Finished => {
                 self.finished = true;
                 Ok(())
             }
-            Message::Failed(status, why) => Err(Error::Stations { status, why }),
+            Message::Failed(status, why) => Err(LiveError::Stations { status, why }),
             _ => Ok(()),
         }
     }
 
-    fn heed_signals(&mut self, signals: &Signals, observer: &mut impl Observer<N>) {
+    fn handle_signals(&mut self, signals: &Signals, observer: &mut impl Observer<N>) {
         while let Ok(Some(signal)) = signals.0.read_signal() {
             let number = signal.ssi_signo as i32;
             if is_stop(number) {
@@ -305,7 +305,7 @@ impl<N: Node> Run<N> {
                 Ending::WithCommand => Message::Signal(number),
             };
             // Stations that are gone have been told already; what they said last is still to come.
-            let _ = self.stage.say(&message);
+            let _ = self.stations.send(&message);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Our own TCP under real programs: an engine on a device of its own beside the station's kernel.
 //!
-//! - [`Place`]: where an engine stands: its addresses, its device, the way there.
+//! - [`EngineSite`]: the addresses and the device of an engine, and the routes to it.
 //! - [`Engine`]: the engine, and what it is spliced to: sockets of the kernel, or a bulk source and
 //!   sink.
 //! - [`kernel`]: the same bulk source and sink on the kernel's TCP, to compare with.
@@ -8,13 +8,13 @@
 pub mod bulk;
 pub mod engine;
 pub mod kernel;
-pub mod place;
 pub mod record;
+pub mod site;
 
 mod end;
 mod splice;
 
 pub use bulk::{Amount, Job};
 pub use engine::{Engine, Offer};
-pub use place::Place;
-pub use record::Record;
+pub use record::ConnectionRecord;
+pub use site::EngineSite;

@@ -3,10 +3,10 @@
 mod draw;
 mod scale;
 
-/// How the values of an axis become positions.
+/// The mapping of the values of an axis to positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Scale {
-    /// In proportion.
+    /// In proportion to the value.
     #[default]
     Linear,
     /// In proportion to the logarithm; values of zero and below are left out.
@@ -18,13 +18,13 @@ pub enum Scale {
 /// One axis of a chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
-    /// What is measured, with its unit: `"throughput (KB/s)"`.
+    /// The measured quantity with its unit: `"throughput (KB/s)"`.
     pub label: String,
-    /// How values become positions.
+    /// The mapping of values to positions.
     pub scale: Scale,
     /// First and last value; chosen from the data if `None`.
     pub range: Option<(f64, f64)>,
-    /// Whether a linear axis begins at zero, however far from it the data are.
+    /// A linear axis begins at zero, however far from it the data are.
     pub zero: bool,
 }
 
@@ -87,10 +87,10 @@ impl Point {
     }
 }
 
-/// How the points of a series are drawn.
+/// The style in which the points of a series are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// A line.
+    /// A line from point to point.
     Line,
     /// A broken line: theory, bounds, what others say.
     Dashed,
@@ -111,7 +111,7 @@ pub enum Mark {
 pub struct Series {
     /// Its name in the legend; without one it is not listed there.
     pub name: String,
-    /// How it is drawn.
+    /// The style in which it is drawn.
     pub mark: Mark,
     /// Its place in the palette; the next free one if `None`, grey for broken lines.
     pub color: Option<usize>,
@@ -164,7 +164,7 @@ impl Series {
 /// A chart of one or more series over two axes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
-    /// What is to be seen.
+    /// The title of the chart.
     pub title: String,
     /// Under which conditions; may be empty.
     pub subtitle: String,
@@ -172,7 +172,7 @@ pub struct Chart {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// What is drawn, the first below the others.
+    /// The series, the first below the others.
     pub series: Vec<Series>,
     /// Horizontal lines with a name, such as a threshold.
     pub rules: Vec<(f64, String)>,

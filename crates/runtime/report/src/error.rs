@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 /// Why an experiment could not be run; what it measured is a finding, never an error.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum ExperimentError {
     /// No figure has the name.
     #[error("\"{name}\" is no figure: choose from {known}, a paper such as S3, or all")]
     NoSuchFigure {
-        /// The name.
+        /// The name that was given.
         name: String,
         /// The names that there are.
         known: String,
@@ -17,23 +17,23 @@ pub enum Error {
     /// A file or a directory cannot be used.
     #[error("{path}: {source}", path = path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
     /// The program did not start.
     #[error("cannot start \"{command}\"")]
     Start {
-        /// The command.
+        /// The command that was tried.
         command: String,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
     /// The program ran and failed.
     #[error("\"{command}\" failed: {message}")]
     Run {
-        /// The command.
+        /// The command that was tried.
         command: String,
         /// Its last words.
         message: String,
@@ -41,7 +41,7 @@ pub enum Error {
     /// A connection of the test program failed.
     #[error("{what}")]
     Connection {
-        /// What was tried.
+        /// The action that failed.
         what: String,
         /// Why it failed.
         source: io::Error,
@@ -49,9 +49,9 @@ pub enum Error {
     /// A scenario of ours is wrong, or the simulation of it failed.
     #[error("the scenario of {figure} does not run: {message}")]
     Scenario {
-        /// The figure.
+        /// The name of the figure.
         figure: &'static str,
-        /// What is wrong.
+        /// The fault in the scenario.
         message: String,
     },
 }

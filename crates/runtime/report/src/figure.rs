@@ -1,15 +1,15 @@
-//! What a figure is, what its experiment is given, and how figures are chosen by name.
+//! Figures, the context of their experiments, and the choice of figures by name.
 
 use std::path::PathBuf;
 
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::finding::{Finding, Verdict};
 use crate::provenance::Provenance;
 use windfall_base::Seed;
 
-/// How much is measured.
+/// The extent of a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Effort {
+pub enum Extent {
     /// Less and shorter than in the paper: enough for the verdict.
     Quick,
     /// As in the paper.
@@ -19,7 +19,7 @@ pub enum Effort {
     Full,
 }
 
-/// Where the values of a figure come from.
+/// The source of the values of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// A closed formula and simulated time: the same seed gives the same bytes.
@@ -30,10 +30,10 @@ pub enum Basis {
     RealTime,
 }
 
-/// What an experiment is given.
+/// The context of an experiment.
 pub struct Context<'a> {
-    /// How much to measure.
-    pub effort: Effort,
+    /// The extent of the measurement.
+    pub extent: Extent,
     /// The seed of everything that is drawn.
     pub seed: Seed,
     /// This program, to be started again for what runs in real time.
@@ -47,14 +47,14 @@ pub struct Context<'a> {
 pub struct Figure {
     /// Its name, such as `S3.fig5`.
     pub name: &'static str,
-    /// What it shows, in one line.
+    /// The subject of the figure, in one line.
     pub title: &'static str,
-    /// Where its values come from.
+    /// The source of its values.
     pub basis: Basis,
     /// The verdict on record.
     pub expected: Verdict,
     /// Runs the experiment.
-    pub run: fn(&Figure, &Context<'_>) -> Result<Finding, Error>,
+    pub run: fn(&Figure, &Context<'_>) -> Result<Finding, ExperimentError>,
 }
 
 impl Figure {
@@ -62,22 +62,22 @@ impl Figure {
     ///
     /// # Errors
     /// If it could not be run; a verdict, whatever it says, is no error.
-    pub fn run(&self, context: &Context<'_>) -> Result<Finding, Error> {
+    pub fn run(&self, context: &Context<'_>) -> Result<Finding, ExperimentError> {
         (self.run)(self, context)
     }
 
     /// The command that runs the experiment again, and what else belongs into its files.
     #[must_use]
     pub fn provenance(&self, context: &Context<'_>) -> Provenance {
-        let effort = match context.effort {
-            Effort::Quick => " --quick",
-            Effort::Paper => "",
-            Effort::Full => " --full",
+        let extent = match context.extent {
+            Extent::Quick => " --quick",
+            Extent::Paper => "",
+            Extent::Full => " --full",
         };
         Provenance {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             seed: context.seed,
-            command: format!("windfall reproduce {} --seed {}{effort}", self.name, context.seed),
+            command: format!("windfall reproduce {} --seed {}{extent}", self.name, context.seed),
         }
     }
 }
@@ -92,7 +92,7 @@ impl Figure {
 pub fn select(
     figures: impl Iterator<Item = &'static Figure> + Clone,
     names: &[String],
-) -> Result<Vec<&'static Figure>, Error> {
+) -> Result<Vec<&'static Figure>, ExperimentError> {
     let chooses = |name: &str, figure: &Figure| {
         let paper = figure.name.split('.').next().unwrap_or_default();
         let begins = |start: &str| {
@@ -106,7 +106,10 @@ pub fn select(
     for name in names {
         if !figures.clone().any(|figure| chooses(name, figure)) {
             let known: Vec<_> = figures.map(|figure| figure.name).collect();
-            return Err(Error::NoSuchFigure { name: name.clone(), known: known.join(", ") });
+            return Err(ExperimentError::NoSuchFigure {
+                name: name.clone(),
+                known: known.join(", "),
+            });
         }
     }
     let chosen =

@@ -1,4 +1,4 @@
-//! What came of one figure: what the paper says, what was measured, and the verdict.
+//! The finding of one figure: what the paper says, what was measured, and the verdict.
 
 use core::fmt;
 
@@ -8,15 +8,15 @@ use crate::chart::Chart;
 use crate::provenance::Provenance;
 use crate::table::Table;
 
-/// Whether a measurement says what the paper says.
+/// The agreement of a measurement with the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The conditions differ so much that neither yes nor no would be honest.
     NotComparable,
-    /// It does.
+    /// The measurement agrees with the paper.
     Reproduced,
-    /// It does not.
+    /// The measurement disagrees with the paper.
     NotReproduced,
 }
 
@@ -43,22 +43,22 @@ impl fmt::Display for Verdict {
 pub struct Claim {
     /// The requirement, such as `S3.8`.
     pub requirement: &'static str,
-    /// What the paper says.
+    /// The statement of the paper.
     pub paper: String,
-    /// What was measured, with its unit.
+    /// The measured value, with its unit.
     pub measured: String,
-    /// Whether the two agree.
+    /// The agreement of the two.
     pub verdict: Verdict,
 }
 
-/// What came of one figure.
+/// The finding of one figure.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The name of the figure, such as `S3.fig5`.
     pub figure: &'static str,
-    /// What the figure shows, in one line.
+    /// The subject of the figure, in one line.
     pub title: String,
-    /// How it was measured, and why a verdict is what it is.
+    /// The method of measurement, and the reason for the verdict.
     pub method: String,
     /// The statements and their verdicts.
     pub claims: Vec<Claim>,
@@ -68,7 +68,7 @@ pub struct Finding {
     pub charts: Vec<(&'static str, Chart)>,
     /// The values, each with the ending of its file name; the first has none.
     pub tables: Vec<(&'static str, Table)>,
-    /// Where it comes from.
+    /// The origin of the finding.
     pub provenance: Provenance,
 }
 
@@ -79,7 +79,7 @@ impl Finding {
         self.claims.iter().map(|claim| claim.verdict).max().unwrap_or(Verdict::NotComparable)
     }
 
-    /// Whether the verdict is the one on record.
+    /// Tells whether the verdict is the one on record.
     #[must_use]
     pub fn is_as_expected(&self) -> bool {
         self.verdict() == self.expected

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use windfall_base::Seed;
 
-/// What somebody needs to obtain the same result again.
+/// Everything that it takes to obtain the same result again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Provenance {
     /// The version of the program.

@@ -48,7 +48,7 @@ pub fn standard_error(values: &[f64]) -> Option<f64> {
 
 /// The share of packets that no receiver got, one way or the other: FLR (S0.37, S0.58).
 ///
-/// `missing` frames never arrived, `damaged` ones did with wrong bits; a stock receiver loses both.
+/// `missing` frames never arrived, `damaged` ones did with bit errors; a stock receiver loses both.
 //= S0.58
 #[must_use]
 pub fn frame_loss_rate(missing: u64, damaged: u64, sent: u64) -> Option<f64> {
@@ -69,7 +69,7 @@ pub fn retransmitted_fraction(sent_more_than_once: u64, sent: u64) -> Option<f64
     share(sent_more_than_once, sent)
 }
 
-/// The share of wrong bits in the damaged frames (S0.35, S0.58).
+/// The share of bits in error in the damaged frames (S0.35, S0.58).
 //= S0.58
 #[must_use]
 pub fn bit_error_rate_in_damaged(wrong_bits: u64, bits_of_damaged_frames: u64) -> Option<f64> {
@@ -84,7 +84,7 @@ pub fn inter_arrival_variance(arrivals: &[f64]) -> Option<f64> {
     variance(&gaps)
 }
 
-/// How far `measured` lies from `truth`, as a share of the truth (S0.54, S0.58).
+/// The distance of `measured` from `truth`, as a share of the truth (S0.54, S0.58).
 //= S0.58
 #[must_use]
 pub fn quality_error(measured: f64, truth: f64) -> Option<f64> {
@@ -115,7 +115,7 @@ pub fn residual_loss_in_bursts(loss: f64, burst: f64, retransmissions: u32) -> f
     enter * stays / (1.0 - stays * (1.0 - leave - enter))
 }
 
-/// How many retransmissions keep the loss that is left below `target` (S3.12).
+/// The number of retransmissions that keep the loss that is left below `target` (S3.12).
 ///
 /// `None` if no number does: the link loses everything, or the target is zero.
 //= S3.12

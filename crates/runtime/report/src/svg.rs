@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 
-/// Where a text stands relative to its position.
+/// The alignment of a text relative to its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -10,7 +10,7 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// How a line is drawn.
+/// The style of a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stroke<'a> {
     pub(crate) color: &'a str,
@@ -154,7 +154,7 @@ impl Svg {
         self.write(format_args!("</g>"));
     }
 
-    /// The document.
+    /// Returns the whole document.
     pub(crate) fn finish(mut self) -> String {
         self.out.push_str("</svg>\n");
         self.out

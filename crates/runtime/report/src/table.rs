@@ -90,7 +90,7 @@ impl Table {
         out
     }
 
-    /// Whether a column holds numbers, with or without a unit, and at least one.
+    /// Tells whether a column holds numbers, with or without a unit, and at least one.
     fn is_number(&self, column: usize) -> bool {
         let mut cells = self.rows.iter().map(|row| row[column].trim()).filter(|c| !c.is_empty());
         let number = |cell: &str| {

@@ -44,13 +44,13 @@ impl Simulation {
         self.end
     }
 
-    /// The network.
+    /// Returns the simulated network.
     #[must_use]
     pub fn network(&self) -> &Network {
         &self.network
     }
 
-    /// The network, to choose what it records.
+    /// Returns the simulated network, to choose what it records.
     pub fn network_mut(&mut self) -> &mut Network {
         &mut self.network
     }
@@ -108,7 +108,7 @@ impl Simulation {
         Ok(true)
     }
 
-    /// Whether every packet that entered a link is accounted for.
+    /// Tells whether every packet that entered a link is accounted for.
     #[must_use]
     pub fn balances(&self) -> bool {
         let mut interfaces = self.network.interfaces();

@@ -6,8 +6,8 @@ use windfall_base::{Seed, Stream};
 use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict};
 use windfall_tcp::{ConnectionKey, Lookup, LookupCounts};
 
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S2.14",
@@ -91,11 +91,11 @@ impl Cost {
     }
 }
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let segments = match context.effort {
-        Effort::Quick => 20_000,
-        Effort::Paper => 200_000,
-        Effort::Full => 2_000_000,
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let segments = match context.extent {
+        Extent::Quick => 20_000,
+        Extent::Paper => 200_000,
+        Extent::Full => 2_000_000,
     };
     let mut costs = Vec::new();
     for order in Order::ALL {

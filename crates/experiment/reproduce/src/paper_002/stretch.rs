@@ -3,8 +3,8 @@
 use windfall_base::Seed;
 use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict};
 
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 use crate::simulated::{Transfer, Transferred};
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -86,11 +86,11 @@ struct Effects {
     timeouts: f64,
 }
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let runs = match context.effort {
-        Effort::Quick => 3,
-        Effort::Paper => 20,
-        Effort::Full => 100,
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let runs = match context.extent {
+        Extent::Quick => 3,
+        Extent::Paper => 20,
+        Extent::Full => 100,
     };
     let mut effects = Vec::new();
     for policy in &POLICIES {
@@ -123,12 +123,17 @@ fn transfer(
     tcp: &'static str,
     loss: f64,
     seed: Seed,
-) -> Result<Transferred, Error> {
+) -> Result<Transferred, ExperimentError> {
     let uplink = if loss > 0.0 { format!("loss = {}", loss / 100.0) } else { String::new() };
     Transfer { figure, scenario: SCENARIO, uplink, tcp, bytes: BYTES, seed }.run()
 }
 
-fn measure(figure: &'static str, seed: Seed, policy: &Policy, runs: u64) -> Result<Effects, Error> {
+fn measure(
+    figure: &'static str,
+    seed: Seed,
+    policy: &Policy,
+    runs: u64,
+) -> Result<Effects, ExperimentError> {
     let [counting_acks, counting_bytes, hasty] = policy.settings;
     let clean = transfer(figure, counting_bytes, 0.0, seed)?;
     let slow = transfer(figure, counting_acks, 0.0, seed)?;

@@ -1,13 +1,13 @@
 use windfall_base::Seed;
 
-use crate::figure::{Context, Effort, Figure};
+use crate::figure::{Context, Extent, Figure};
 
 use super::*;
 
 /// Runs a figure in a hurry; its verdict must be the one on record.
 fn check(figure: &Figure, claims: usize) {
-    let (effort, seed) = (Effort::Quick, Seed(1));
-    let context = Context { effort, seed, program: "/nowhere".into(), progress: &|_| {} };
+    let (extent, seed) = (Extent::Quick, Seed(1));
+    let context = Context { extent, seed, program: "/nowhere".into(), progress: &|_| {} };
     let finding = figure.run(&context).unwrap();
     assert_eq!(finding.claims.len(), claims);
     assert!(finding.is_as_expected(), "{}", finding.claims_table().to_text());

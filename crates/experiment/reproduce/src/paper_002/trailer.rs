@@ -4,8 +4,8 @@ use windfall_base::{Seed, Stream};
 use windfall_report::{Axis, Chart, Claim, Finding, Mark, Series, Table, Verdict};
 use windfall_wire_net::checksum::{Sum, checksum};
 
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S2.16",
@@ -85,11 +85,11 @@ fn passing(place: Place, damage: Damage, trials: u64, seed: Seed) -> u64 {
     count
 }
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let trials = match context.effort {
-        Effort::Quick => 1_000_000,
-        Effort::Paper => 4_000_000,
-        Effort::Full => 40_000_000,
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let trials = match context.extent {
+        Extent::Quick => 1_000_000,
+        Extent::Paper => 4_000_000,
+        Extent::Full => 40_000_000,
     };
     let mut table = Table::new(["checksum", "damage", "segments", "pass", "share / 2^-16"]);
     let mut claims = Vec::new();

@@ -5,8 +5,8 @@ use windfall_report::{Claim, Table, Verdict, statistics};
 use windfall_scenario::{Arq, Direction, Environment, Policy, Spanned};
 
 use super::coded::{self, Transfer};
-use crate::error::Error;
-use crate::figure::{Context, Effort};
+use crate::error::ExperimentError;
+use crate::figure::{Context, Extent};
 
 /// Repetitions in the stated budget, under which frames are padded as well.
 const STATED: u8 = 1;
@@ -46,11 +46,14 @@ impl Choice {
 ///
 /// # Errors
 /// If the scenario is wrong.
-pub(super) fn choices(context: &Context<'_>, figure: &'static str) -> Result<Vec<Choice>, Error> {
+pub(super) fn choices(
+    context: &Context<'_>,
+    figure: &'static str,
+) -> Result<Vec<Choice>, ExperimentError> {
     // What the verdict needs, or all.
-    let (budgets, paddings): (&[Option<u8>], &[bool]) = match context.effort {
-        Effort::Quick => (&[Some(STATED)], &[true]),
-        Effort::Paper | Effort::Full => (&[Some(STATED), Some(3), Some(7), None], &[false, true]),
+    let (budgets, paddings): (&[Option<u8>], &[bool]) = match context.extent {
+        Extent::Quick => (&[Some(STATED)], &[true]),
+        Extent::Paper | Extent::Full => (&[Some(STATED), Some(3), Some(7), None], &[false, true]),
     };
     let mut choices = Vec::new();
     for policy in [Policy::Bold, Policy::Flex] {
@@ -73,13 +76,13 @@ pub(super) fn choices(context: &Context<'_>, figure: &'static str) -> Result<Vec
             ..Direction::default()
         };
         let mut choice = Choice { place, policy, repetitions, padded, transfers: Vec::new() };
-        let traces = match (context.effort, place) {
+        let traces = match (context.extent, place) {
             (_, Environment::Office) => 1,
             // One trace in some lets a handshake through: few traces would be a matter of luck.
             _ if choice.is_stated(Policy::Bold) => 20,
-            (Effort::Quick, _) => 2,
-            (Effort::Paper, _) => 5,
-            (Effort::Full, _) => 20,
+            (Extent::Quick, _) => 2,
+            (Extent::Paper, _) => 5,
+            (Extent::Full, _) => 20,
         };
         choice.transfers = coded::transfers(context, figure, (place, &both, traces))?;
         Ok(choice)

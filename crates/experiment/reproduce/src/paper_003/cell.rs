@@ -13,8 +13,8 @@ use windfall_scenario::Scenario;
 use windfall_sim::Simulation;
 
 use super::mix::Deck;
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 
 pub(crate) const SIMULATED: Figure = Figure {
     name: "S3.43-sim",
@@ -93,11 +93,11 @@ impl Story {
 }
 
 //= S3.43
-fn simulate(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let frames = match context.effort {
-        Effort::Quick => 700,
-        Effort::Paper => 2_000,
-        Effort::Full => 14_000,
+fn simulate(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let frames = match context.extent {
+        Extent::Quick => 700,
+        Extent::Paper => 2_000,
+        Extent::Full => 14_000,
     };
     let story = Story { losses: Story::WHOLE, frames };
     let course = run(figure.name, context.seed, story)?;
@@ -120,8 +120,8 @@ fn simulate(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
 }
 
 /// Simulates the whole story.
-fn run(figure: &'static str, seed: Seed, story: Story) -> Result<Course, Error> {
-    let failed = |message: String| Error::Scenario { figure, message };
+fn run(figure: &'static str, seed: Seed, story: Story) -> Result<Course, ExperimentError> {
+    let failed = |message: String| ExperimentError::Scenario { figure, message };
     let (text, trace) = (Story::scenario(), story.trace(seed));
     let scenario = Scenario::parse(figure, &text).map_err(|error| failed(error.to_string()))?;
     let read = &mut |name: &str| match name {

@@ -13,8 +13,8 @@ use windfall_report::{Finding, Verdict};
 
 use super::cell::{Course, GLANCE, Glance, RESERVED, Story};
 use super::method_of_kernel;
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 use crate::scratch::Scratch;
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -40,12 +40,12 @@ const LOG: &str = "events";
 const PATIENCE: f64 = 0.08;
 
 //= S3.43
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     // Some 40 frames a second.
-    let story = match context.effort {
-        Effort::Quick => Story { losses: SHORT, frames: 330 },
-        Effort::Paper => Story { losses: Story::WHOLE, frames: 1_000 },
-        Effort::Full => Story { losses: Story::WHOLE, frames: 4_000 },
+    let story = match context.extent {
+        Extent::Quick => Story { losses: SHORT, frames: 330 },
+        Extent::Paper => Story { losses: Story::WHOLE, frames: 1_000 },
+        Extent::Full => Story { losses: Story::WHOLE, frames: 4_000 },
     };
     let course = measure(figure, context, story)?;
     Ok(Finding {
@@ -59,7 +59,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
             method_of_kernel(),
             course.method()
         ),
-        claims: course.claims(if context.effort == Effort::Quick { 2.0 } else { 1.5 }),
+        claims: course.claims(if context.extent == Extent::Quick { 2.0 } else { 1.5 }),
         expected: figure.expected,
         charts: vec![("", course.chart())],
         tables: vec![("", course.table())],
@@ -68,7 +68,11 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
 }
 
 /// Runs the story under real programs.
-fn measure(figure: &Figure, context: &Context<'_>, story: Story) -> Result<Course, Error> {
+fn measure(
+    figure: &Figure,
+    context: &Context<'_>,
+    story: Story,
+) -> Result<Course, ExperimentError> {
     let mut cell = Cell::up(context, &story)?;
     let program = context.program.display();
     let (limit, mut programs) = (PATIENCE * story.end() as f64, Vec::new());
@@ -143,10 +147,10 @@ struct Log {
 }
 
 impl Log {
-    fn open(path: PathBuf) -> Result<Self, Error> {
+    fn open(path: PathBuf) -> Result<Self, ExperimentError> {
         let file = match File::open(&path) {
             Ok(file) => BufReader::new(file),
-            Err(source) => return Err(Error::File { path, source }),
+            Err(source) => return Err(ExperimentError::File { path, source }),
         };
         let now = Glance { seconds: 0.0, frames: 0, bytes: [0; 3] };
         let (line, packets, glances) = (String::new(), BTreeMap::new(), Vec::new());
@@ -159,10 +163,10 @@ impl Log {
     }
 
     /// Reads what has been written since.
-    fn read(&mut self) -> Result<(), Error> {
+    fn read(&mut self) -> Result<(), ExperimentError> {
         loop {
             let read = self.file.read_line(&mut self.line);
-            read.map_err(|source| Error::File { path: self.path.clone(), source })?;
+            read.map_err(|source| ExperimentError::File { path: self.path.clone(), source })?;
             if !self.line.ends_with('\n') {
                 return Ok(());
             }
@@ -209,14 +213,14 @@ struct Cell {
 }
 
 impl Cell {
-    fn up(context: &Context<'_>, story: &Story) -> Result<Self, Error> {
+    fn up(context: &Context<'_>, story: &Story) -> Result<Self, ExperimentError> {
         let files = Scratch::new()?;
         let path = files.0.join("cell.toml");
         for (name, text) in
             [("cell.toml", Story::scenario()), (Story::TRACE, story.trace(context.seed))]
         {
             let path = files.0.join(name);
-            fs::write(&path, text).map_err(|source| Error::File { path, source })?;
+            fs::write(&path, text).map_err(|source| ExperimentError::File { path, source })?;
         }
         let name = format!("figure-{}", std::process::id());
         let mut command = Command::new(&context.program);
@@ -237,7 +241,12 @@ impl Cell {
         Ok(cell)
     }
 
-    fn exec(&self, context: &Context<'_>, station: &str, line: &str) -> Result<Child, Error> {
+    fn exec(
+        &self,
+        context: &Context<'_>,
+        station: &str,
+        line: &str,
+    ) -> Result<Child, ExperimentError> {
         let mut command = Command::new(&context.program);
         command.args(["exec", "--run", &self.name, station, "--", "sh", "-c", line]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -256,11 +265,13 @@ impl Drop for Cell {
     }
 }
 
-fn start(command: &mut Command) -> Result<Child, Error> {
+fn start(command: &mut Command) -> Result<Child, ExperimentError> {
     let shown = format!("{command:?}").replace('"', "");
-    end_with_this_process(command).spawn().map_err(|source| Error::Start { command: shown, source })
+    end_with_this_process(command)
+        .spawn()
+        .map_err(|source| ExperimentError::Start { command: shown, source })
 }
 
-fn silent(message: &str) -> Error {
-    Error::Run { command: "windfall up".to_owned(), message: message.to_owned() }
+fn silent(message: &str) -> ExperimentError {
+    ExperimentError::Run { command: "windfall up".to_owned(), message: message.to_owned() }
 }

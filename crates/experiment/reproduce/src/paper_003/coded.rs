@@ -4,8 +4,8 @@ use windfall_base::{Duration, Seed};
 use windfall_scenario::{Direction, ENVIRONMENT_FRAMES, Environment, Flags, Policy, Scenario};
 use windfall_sim::Simulation;
 
-use crate::error::Error;
-use crate::figure::{Context, Effort};
+use crate::error::ExperimentError;
+use crate::figure::{Context, Extent};
 
 const SPRAY: &str = include_str!("../../../../../scenarios/paper-003/coded-spray.toml");
 const TCP: &str = include_str!("../../../../../scenarios/paper-003/coded-tcp.toml");
@@ -82,11 +82,14 @@ impl Cell {
 ///
 /// # Errors
 /// If the scenario is wrong.
-pub(super) fn cells(context: &Context<'_>, figure: &'static str) -> Result<Vec<Cell>, Error> {
-    let (traces, length) = match context.effort {
-        Effort::Quick => (1, Duration::from_secs(20)),
-        Effort::Paper => (5, Duration::from_secs(60)),
-        Effort::Full => (20, Duration::from_secs(60)),
+pub(super) fn cells(
+    context: &Context<'_>,
+    figure: &'static str,
+) -> Result<Vec<Cell>, ExperimentError> {
+    let (traces, length) = match context.extent {
+        Extent::Quick => (1, Duration::from_secs(20)),
+        Extent::Paper => (5, Duration::from_secs(60)),
+        Extent::Full => (20, Duration::from_secs(60)),
     };
     let mut cells = Vec::new();
     for place in Environment::ALL {
@@ -119,7 +122,7 @@ pub(super) fn spray(
     air: Air,
     policy: Policy,
     length: Duration,
-) -> Result<f64, Error> {
+) -> Result<f64, ExperimentError> {
     let mut simulation = spraying(context, figure, air, policy, length)?;
     simulation.finish();
     let network = simulation.network();
@@ -144,7 +147,7 @@ pub(super) fn transfers(
     context: &Context<'_>,
     figure: &'static str,
     (place, both, traces): (Environment, &Direction, usize),
-) -> Result<Vec<Transfer>, Error> {
+) -> Result<Vec<Transfer>, ExperimentError> {
     let airs = Air::several(context, place, traces).into_iter();
     airs.map(|air| transfer(context, figure, air, both.clone())).collect()
 }
@@ -154,7 +157,7 @@ fn transfer(
     figure: &'static str,
     air: Air,
     both: Direction,
-) -> Result<Transfer, Error> {
+) -> Result<Transfer, ExperimentError> {
     let mut simulation = build(context, figure, (TCP, air), both, PATIENCE)?;
     simulation.finish();
     let network = simulation.network();
@@ -185,7 +188,7 @@ pub(super) fn spraying(
     air: Air,
     policy: Policy,
     length: Duration,
-) -> Result<Simulation, Error> {
+) -> Result<Simulation, ExperimentError> {
     let both = Direction { policy: Some(policy), ..Direction::default() };
     build(context, figure, (SPRAY, air), both, length)
 }
@@ -196,8 +199,8 @@ fn build(
     (text, air): (&str, Air),
     both: Direction,
     duration: Duration,
-) -> Result<Simulation, Error> {
-    let failed = |message: String| Error::Scenario { figure, message };
+) -> Result<Simulation, ExperimentError> {
+    let failed = |message: String| ExperimentError::Scenario { figure, message };
     let (text, both) = air.scenario(text, both);
     let mut scenario = Scenario::parse(figure, &text).map_err(|error| failed(error.to_string()))?;
     let flags = Flags { both, duration: Some(duration), ..Flags::default() };

@@ -4,8 +4,8 @@ use windfall_report::{Axis, Chart, Claim, Finding, Verdict};
 
 use super::senders::{self, Curve, Experiment, claim};
 use super::{Burst, Runs, WITHOUT};
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig1",
@@ -22,10 +22,10 @@ const HALF: core::ops::RangeInclusive<f64> = 0.4..=0.6;
 /// What bursts of six to eight leave of the throughput at two.
 const FALLEN: f64 = 0.95;
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let bursts: Vec<_> = (0..=8).map(|lost| Burst { lost, of: 100 }).collect();
-    let runs = Runs::simulated(context.effort);
-    let chosen = senders::all(context, context.effort != Effort::Quick);
+    let runs = Runs::simulated(context.extent);
+    let chosen = senders::all(context, context.extent != Extent::Quick);
     let experiment = Experiment { figure: figure.name, scenario: WITHOUT };
     let curves = experiment.curves(context, &chosen, &bursts, &runs)?;
     Ok(Finding {

@@ -9,8 +9,8 @@ use windfall_stack::EventKind;
 
 use super::coded::{self, Air};
 use super::slots::{Course, Flow, Losses, best_effort, reserved};
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig11",
@@ -43,11 +43,11 @@ fn flows() -> [Flow; 4] {
 
 //= S3.39
 //= S3.40
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let slots = match context.effort {
-        Effort::Quick => 12_000,
-        Effort::Paper => 40_000,
-        Effort::Full => 200_000,
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let slots = match context.extent {
+        Extent::Quick => 12_000,
+        Extent::Paper => 40_000,
+        Extent::Full => 200_000,
     };
     let outcomes = outcomes(context, figure.name)?;
     let flows = flows();
@@ -191,9 +191,9 @@ fn overcommitment() -> Claim {
 }
 
 /// Of each frame that FLEX sends behind walls whether it completed a packet.
-fn outcomes(context: &Context<'_>, figure: &'static str) -> Result<Vec<bool>, Error> {
-    let length = match context.effort {
-        Effort::Quick => Duration::from_secs(60),
+fn outcomes(context: &Context<'_>, figure: &'static str) -> Result<Vec<bool>, ExperimentError> {
+    let length = match context.extent {
+        Extent::Quick => Duration::from_secs(60),
         _ => Duration::from_secs(200),
     };
     let air = Air::own(Environment::Walls);
@@ -218,6 +218,6 @@ fn outcomes(context: &Context<'_>, figure: &'static str) -> Result<Vec<bool>, Er
         }
         Ok(())
     });
-    observed.map_err(|error| Error::Scenario { figure, message: error.to_string() })?;
+    observed.map_err(|error| ExperimentError::Scenario { figure, message: error.to_string() })?;
     Ok(outcomes)
 }

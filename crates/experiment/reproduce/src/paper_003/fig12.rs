@@ -3,8 +3,8 @@
 use windfall_report::{Claim, Finding, Verdict};
 
 use super::slots::{Course, Flow, Losses, best_effort, reserved};
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig12",
@@ -40,11 +40,11 @@ fn error(slot: usize, step: usize) -> f64 {
 
 //= S3.41
 //= S3.42
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let step = match context.effort {
-        Effort::Quick => 4_000,
-        Effort::Paper => 10_000,
-        Effort::Full => 100_000,
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let step = match context.extent {
+        Extent::Quick => 4_000,
+        Extent::Paper => 10_000,
+        Extent::Full => 100_000,
     };
     let flows = flows();
     let losses = Losses::new(context.seed, "fig12");

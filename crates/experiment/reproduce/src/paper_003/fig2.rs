@@ -4,8 +4,8 @@ use windfall_report::{Claim, Finding, Verdict};
 
 use super::senders::{self, Experiment, Trace, claim};
 use super::{Burst, WITHOUT};
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig2",
@@ -18,8 +18,8 @@ pub(crate) const FIGURE: Figure = Figure {
 /// The share of the time in silences that counts as a substantial degradation.
 const SUBSTANTIAL: f64 = 0.25;
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let chosen = senders::all(context, context.effort != Effort::Quick);
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let chosen = senders::all(context, context.extent != Extent::Quick);
     let experiment = Experiment { figure: figure.name, scenario: WITHOUT };
     let traces = experiment.traces(context, &chosen, Burst { lost: 2, of: 100 }, 1_000_000)?;
     let draw = |trace: &Trace| {

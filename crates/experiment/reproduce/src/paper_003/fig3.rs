@@ -4,7 +4,7 @@ use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, V
 
 use super::senders::{self, Curve, Experiment};
 use super::{Burst, Runs, WITH, spray};
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::figure::{Basis, Context, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -28,8 +28,8 @@ const BURSTS: [Burst; 6] = [
 /// The share of the remaining capacity that counts as linear (S3.8).
 const LINEAR: f64 = 0.9;
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let runs = Runs::simulated(context.effort);
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let runs = Runs::simulated(context.extent);
     let chosen = senders::all(context, true);
     let experiment = Experiment { figure: figure.name, scenario: WITH };
     let spray = spray::throughput(context, figure.name, &BURSTS)?;
@@ -93,13 +93,13 @@ mod tests {
     use windfall_base::Seed;
 
     use super::*;
-    use crate::figure::Effort;
+    use crate::figure::Extent;
 
     //= S3.8
     #[test]
     fn the_link_loses_throughput_in_proportion_to_frames() {
         let context = Context {
-            effort: Effort::Quick,
+            extent: Extent::Quick,
             seed: Seed(1),
             program: "windfall".into(),
             progress: &|_| {},

@@ -4,7 +4,7 @@ use windfall_report::{Claim, Finding, Verdict};
 
 use super::senders::{self, Experiment, Trace, claim};
 use super::{Burst, Runs, WITH};
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::figure::{Basis, Context, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -18,10 +18,10 @@ pub(crate) const FIGURE: Figure = Figure {
 /// No silence of a smooth trace is as long, in seconds: the paper's least timeout.
 const SMOOTH: f64 = 1.0;
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let chosen = senders::all(context, true);
     let experiment = Experiment { figure: figure.name, scenario: WITH };
-    let bytes = Runs::of(context.effort).bytes;
+    let bytes = Runs::of(context.extent).bytes;
     let traces = experiment.traces(context, &chosen, Burst { lost: 5, of: 6 }, bytes)?;
     let draw = |trace: &Trace| {
         let lost = "five of every six frames are lost";

@@ -5,8 +5,8 @@ use windfall_report::statistics::{residual_loss, residual_loss_in_bursts, retran
 use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict};
 
 use super::spray::Spray;
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig5",
@@ -62,7 +62,7 @@ impl Outcome {
     }
 }
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let random = simulate(figure, context, "independent losses", |loss| format!("loss = {loss}"))?;
     let bursty = simulate(figure, context, "losses in bursts", |loss| {
         // A chain that is in its bad state for a share `loss` of the frames, BURST at a time.
@@ -92,11 +92,11 @@ fn simulate(
     context: &Context<'_>,
     what: &str,
     air: impl Fn(f64) -> String,
-) -> Result<Vec<Outcome>, Error> {
-    let duration = match context.effort {
-        Effort::Quick => Duration::from_secs(10),
-        Effort::Paper => Duration::from_secs(300),
-        Effort::Full => Duration::from_secs(3_000),
+) -> Result<Vec<Outcome>, ExperimentError> {
+    let duration = match context.extent {
+        Extent::Quick => Duration::from_secs(10),
+        Extent::Paper => Duration::from_secs(300),
+        Extent::Full => Duration::from_secs(3_000),
     };
     let mut outcomes = Vec::new();
     for retransmissions in RETRANSMISSIONS {
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn the_verdict_on_record_holds() {
         let context = Context {
-            effort: Effort::Quick,
+            extent: Extent::Quick,
             seed: Seed(1),
             program: "windfall".into(),
             progress: &|_| {},

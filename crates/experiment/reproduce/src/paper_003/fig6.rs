@@ -4,8 +4,8 @@ use windfall_report::{Claim, Finding, Verdict};
 
 use super::senders::{self, Experiment, Sender, Trace, claim};
 use super::{Burst, WITH};
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig6",
@@ -40,8 +40,8 @@ pub(super) struct Traces {
 impl Traces {
     /// # Errors
     /// If a transfer could not be made.
-    pub(super) fn of(figure: &Figure, context: &Context<'_>) -> Result<Self, Error> {
-        let chosen = senders::all(context, context.effort != Effort::Quick);
+    pub(super) fn of(figure: &Figure, context: &Context<'_>) -> Result<Self, ExperimentError> {
+        let chosen = senders::all(context, context.extent != Extent::Quick);
         let experiment = Experiment { figure: figure.name, scenario: WITH };
         let traces = |burst| experiment.traces(context, &chosen, burst, BYTES);
         Ok(Self { of_both: traces(OF_BOTH)?, of_data: traces(OF_DATA)?, chosen })
@@ -70,7 +70,7 @@ impl Traces {
     }
 }
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let traces = Traces::of(figure, context)?;
     let draw = |trace: &Trace| {
         let first = Trace { sequence: trace.sequence.between(0.0, DRAWN), ..trace.clone() };

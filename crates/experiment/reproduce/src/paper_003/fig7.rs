@@ -4,7 +4,7 @@ use windfall_report::{Chart, Claim, Finding, Verdict};
 
 use super::fig6::Traces;
 use super::senders::{self, Trace, claim};
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::figure::{Basis, Context, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -20,7 +20,7 @@ const OVERLAP: f64 = 0.05;
 /// Seconds before and after a pause that are drawn.
 const AROUND: f64 = 1.0;
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let traces = Traces::of(figure, context)?;
     Ok(Finding {
         figure: figure.name,

@@ -7,7 +7,7 @@ use windfall_scenario::{Environment, Policy};
 
 use super::coded::{self, Cell};
 use super::{budget, paired};
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::figure::{Basis, Context, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -29,7 +29,7 @@ type Rate = fn(&Cell) -> f64;
 /// The two programs of the paper's section 4.
 const PROGRAMS: [(&str, Rate); 2] = [("TCP", Cell::mean), ("UDP", |cell| cell.udp)];
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let cells = coded::cells(context, figure.name)?;
     let choices = budget::choices(context, figure.name)?;
     let pairs = paired::pairs(context, figure.name)?;

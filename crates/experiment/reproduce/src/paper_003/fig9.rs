@@ -4,7 +4,7 @@ use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, V
 use windfall_scenario::{Environment, Policy};
 
 use super::coded::{self, Cell};
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::figure::{Basis, Context, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -15,7 +15,7 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let cells = coded::cells(context, figure.name)?;
     Ok(Finding {
         figure: figure.name,

@@ -5,7 +5,7 @@ use windfall_queue::share::Demand;
 use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict};
 
 use super::mix::{Mix, demand, slots};
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::figure::{Basis, Context, Figure};
 
 pub(crate) const CROSSOVERS: Figure = Figure {
@@ -40,13 +40,17 @@ struct Decline {
 }
 
 impl Decline {
-    fn measure(figure: &Figure, context: &Context<'_>, power: f64) -> Result<Self, Error> {
+    fn measure(
+        figure: &Figure,
+        context: &Context<'_>,
+        power: f64,
+    ) -> Result<Self, ExperimentError> {
         let mut decline = Self::default();
         for percent in (0..=90).step_by(2) {
             let error = f64::from(percent) / 100.0;
             let best_effort = [(1.0, power, error), (1.0, power, 0.0)];
             let mix = Mix::new(&[(0.2, power, error)], &best_effort);
-            let got = mix.scheduled(figure, context, slots(context.effort) / 10)?;
+            let got = mix.scheduled(figure, context, slots(context.extent) / 10)?;
             let at = |share: f64| Point::new(f64::from(percent), 100.0 * share);
             decline.reserved.push(at(got[0].outcome / 0.2));
             decline.best_effort.push(at(got[1].outcome / got[2].outcome));
@@ -67,7 +71,7 @@ fn crossover(course: &[Point]) -> f64 {
 }
 
 //= S3.30
-fn crossovers(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn crossovers(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let (mut claims, mut series) = (Vec::new(), Vec::new());
     let mut table = Table::new(["power factor", "(P − 1) / P", "reserved", "best effort"]);
     for (place, power) in POWERS.into_iter().enumerate() {
@@ -177,10 +181,10 @@ fn cases() -> [Case; 8] {
 //= S3.29
 //= S3.31
 //= S3.33
-fn formulas(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn formulas(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let columns = ["formula", "weight", "power factor", "error rate", "says", "scheduler"];
     let (mut claims, mut table) = (Vec::new(), Table::new(columns));
-    let slots = slots(context.effort);
+    let slots = slots(context.extent);
     for (requirement, says, mix) in cases() {
         let expected = mix.formula();
         let got = mix.scheduled(figure, context, slots)?;
@@ -228,7 +232,11 @@ fn compare(requirement: &'static str, says: &str, expected: &[f64], got: &[f64])
 
 /// One flow loses everything, the others nothing.
 //= S3.32
-fn greatest_share(figure: &Figure, context: &Context<'_>, slots: usize) -> Result<Claim, Error> {
+fn greatest_share(
+    figure: &Figure,
+    context: &Context<'_>,
+    slots: usize,
+) -> Result<Claim, ExperimentError> {
     let mix = Mix::new(&[], &[(1.0, 3.0, 1.0), (2.0, 1.4, 0.0), (0.5, 1.2, 0.0)]);
     let got = mix.scheduled(figure, context, slots)?;
     let says = "the most link time that a flow can take, P · W / (P · W + Σ of the other weights)";
@@ -238,7 +246,11 @@ fn greatest_share(figure: &Figure, context: &Context<'_>, slots: usize) -> Resul
 
 /// Random flows with power factors below two, each losing less than half.
 //= S3.36
-fn efficiency(figure: &Figure, context: &Context<'_>, slots: usize) -> Result<Claim, Error> {
+fn efficiency(
+    figure: &Figure,
+    context: &Context<'_>,
+    slots: usize,
+) -> Result<Claim, ExperimentError> {
     const MIXES: usize = 50;
     let mut random = Stream::new(context.seed, "mixes");
     let mut least = f64::INFINITY;

@@ -6,8 +6,8 @@ use windfall_report::{Claim, Finding, Table, Verdict};
 use windfall_scenario::{Arq, Scenario, Spanned};
 use windfall_sim::Simulation;
 
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.51",
@@ -34,11 +34,11 @@ struct Used {
 }
 
 //= S3.51
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let bytes = match context.effort {
-        Effort::Quick => 300_000,
-        Effort::Paper => 1_000_000,
-        Effort::Full => 10_000_000,
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let bytes = match context.extent {
+        Extent::Quick => 300_000,
+        Extent::Paper => 1_000_000,
+        Extent::Full => 10_000_000,
     };
     let end_to_end = transfer(figure, context, Arq::None, bytes)?;
     let local = transfer(figure, context, Arq::Persistent, bytes)?;
@@ -113,9 +113,14 @@ fn table(end_to_end: &Used, local: &Used) -> Table {
     table
 }
 
-fn transfer(figure: &Figure, context: &Context<'_>, arq: Arq, bytes: u64) -> Result<Used, Error> {
+fn transfer(
+    figure: &Figure,
+    context: &Context<'_>,
+    arq: Arq,
+    bytes: u64,
+) -> Result<Used, ExperimentError> {
     let name = figure.name;
-    let failed = |message: String| Error::Scenario { figure: name, message };
+    let failed = |message: String| ExperimentError::Scenario { figure: name, message };
     let mut scenario =
         Scenario::parse(name, SCENARIO).map_err(|error| failed(error.to_string()))?;
     if let Some(link) = scenario.links.last_mut() {

@@ -6,8 +6,8 @@ use windfall_queue::share::{Demand, with_reservations};
 use windfall_queue::{FlowConfig, Service};
 
 use super::slots::{Course, Flow};
-use crate::error::Error;
-use crate::figure::{Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Context, Extent, Figure};
 
 /// Busy flows on one link.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +52,7 @@ impl Mix {
         figure: &Figure,
         context: &Context<'_>,
         slots: usize,
-    ) -> Result<Vec<Service>, Error> {
+    ) -> Result<Vec<Service>, ExperimentError> {
         let flow = |(place, flow): (usize, &Demand)| {
             let Demand { weight, power_factor, .. } = *flow;
             let config = FlowConfig { weight, power_factor, reserved: place < self.reserved.len() };
@@ -70,11 +70,11 @@ impl Mix {
 }
 
 /// How many slots such flows are given.
-pub(super) fn slots(effort: Effort) -> usize {
-    match effort {
-        Effort::Quick => 200_000,
-        Effort::Paper => 1_000_000,
-        Effort::Full => 10_000_000,
+pub(super) fn slots(extent: Extent) -> usize {
+    match extent {
+        Extent::Quick => 200_000,
+        Extent::Paper => 1_000_000,
+        Extent::Full => 10_000_000,
     }
 }
 

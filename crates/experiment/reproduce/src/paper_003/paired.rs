@@ -6,8 +6,8 @@ use windfall_scenario::{ENVIRONMENT_FRAMES, Environment, Policy};
 use windfall_trace::errors::best_rate;
 
 use super::coded::{self, Air};
-use crate::error::Error;
-use crate::figure::{Context, Effort};
+use crate::error::ExperimentError;
+use crate::figure::{Context, Extent};
 
 /// Bytes of a sprayed packet with its frame check.
 const STREAM: usize = 1_200;
@@ -33,11 +33,14 @@ pub(super) struct Pair {
 ///
 /// # Errors
 /// If the scenario is wrong.
-pub(super) fn pairs(context: &Context<'_>, figure: &'static str) -> Result<Vec<Pair>, Error> {
-    let traces = match context.effort {
-        Effort::Quick => 3,
-        Effort::Paper => 8,
-        Effort::Full => 20,
+pub(super) fn pairs(
+    context: &Context<'_>,
+    figure: &'static str,
+) -> Result<Vec<Pair>, ExperimentError> {
+    let traces = match context.extent {
+        Extent::Quick => 3,
+        Extent::Paper => 8,
+        Extent::Full => 20,
     };
     let mut pairs = Vec::new();
     for place in Environment::ALL {

@@ -4,8 +4,8 @@ use windfall_base::{DropReason, Seed};
 use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict};
 
 use super::WITH;
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 use crate::simulated::Transfer;
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -35,11 +35,11 @@ struct Cell {
 }
 
 //= S3.50
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let (runs, bytes) = match context.effort {
-        Effort::Quick => (2, 150_000),
-        Effort::Paper => (5, 500_000),
-        Effort::Full => (20, 1_000_000),
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let (runs, bytes) = match context.extent {
+        Extent::Quick => (2, 150_000),
+        Extent::Paper => (5, 500_000),
+        Extent::Full => (20, 1_000_000),
     };
     let mut cells = Vec::new();
     for (_, name, arq) in ATTEMPTS {
@@ -72,7 +72,7 @@ fn measure(
     uplink: &str,
     runs: u64,
     bytes: u64,
-) -> Result<Cell, Error> {
+) -> Result<Cell, ExperimentError> {
     let mut cell = Cell { packets: 0, lost: 0, throughput: 0.0 };
     for run in 0..runs {
         let done = Transfer {

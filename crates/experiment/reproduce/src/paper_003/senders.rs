@@ -4,7 +4,7 @@ use windfall_base::{Seed, Stream};
 use windfall_report::{Chart, Claim, Mark, Point, Series, Table, Verdict};
 
 use super::{Burst, Runs};
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::figure::Context;
 use crate::sequence::Sequence;
 use crate::{simulated, transfer};
@@ -196,7 +196,7 @@ impl Experiment {
         senders: &[Sender],
         bursts: &[Burst],
         runs: &Runs,
-    ) -> Result<Vec<Curve>, Error> {
+    ) -> Result<Vec<Curve>, ExperimentError> {
         let mut curves = Vec::new();
         for &sender in senders {
             (context.progress)(&format!("{}: {}", self.figure, sender.name));
@@ -215,7 +215,7 @@ impl Experiment {
         tcp: &'static str,
         bursts: &[Burst],
         runs: &Runs,
-    ) -> Result<Vec<Vec<Run>>, Error> {
+    ) -> Result<Vec<Vec<Run>>, ExperimentError> {
         let one = |burst: &Burst, run: u64| {
             let seed = Seed(context.seed.0.wrapping_add(run));
             Ok(self.simulated(tcp, burst.at_random(seed), runs.bytes, seed)?.0)
@@ -229,7 +229,7 @@ impl Experiment {
         uplink: String,
         bytes: u64,
         seed: Seed,
-    ) -> Result<(Run, simulated::Transferred), Error> {
+    ) -> Result<(Run, simulated::Transferred), ExperimentError> {
         let Self { figure, scenario } = *self;
         let done = simulated::Transfer { figure, scenario, uplink, tcp, bytes, seed }.run()?;
         let run = Run {
@@ -241,8 +241,12 @@ impl Experiment {
     }
 
     /// The same by the kernel, as often as the paper and in real time.
-    fn measure(&self, context: &Context<'_>, bursts: &[Burst]) -> Result<Vec<Vec<Run>>, Error> {
-        let runs = Runs::of(context.effort);
+    fn measure(
+        &self,
+        context: &Context<'_>,
+        bursts: &[Burst],
+    ) -> Result<Vec<Vec<Run>>, ExperimentError> {
+        let runs = Runs::of(context.extent);
         let done = super::sweep(context, self.figure, self.scenario, bursts, &runs)?;
         let run = |done: &transfer::Transferred| Run {
             throughput: done.throughput(),
@@ -262,7 +266,7 @@ impl Experiment {
         senders: &[Sender],
         burst: Burst,
         bytes: u64,
-    ) -> Result<Vec<Trace>, Error> {
+    ) -> Result<Vec<Trace>, ExperimentError> {
         let trace = |&sender: &Sender| {
             (context.progress)(&format!("{}: {}", self.figure, sender.name));
             let Some(tcp) = sender.settings else { return self.captured(context, burst) };
@@ -274,8 +278,8 @@ impl Experiment {
     }
 
     /// One transfer by the kernel, of 1 MB at most.
-    fn captured(&self, context: &Context<'_>, burst: Burst) -> Result<Trace, Error> {
-        let bytes = Runs::of(context.effort).bytes;
+    fn captured(&self, context: &Context<'_>, burst: Burst) -> Result<Trace, ExperimentError> {
+        let bytes = Runs::of(context.extent).bytes;
         let done = super::captured(context, self.figure, self.scenario, burst, bytes)?;
         let run = Run {
             throughput: done.throughput(),

@@ -4,7 +4,7 @@
 use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict};
 
 use super::mix::{Mix, slots};
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::figure::{Basis, Context, Figure};
 
 pub(crate) const TABLE2: Figure = Figure {
@@ -48,8 +48,12 @@ fn formula(mix: &Mix) -> Vec<f64> {
 }
 
 /// Rates in kb/s by the scheduler.
-fn scheduled(figure: &Figure, context: &Context<'_>, mix: &Mix) -> Result<Vec<f64>, Error> {
-    let had = mix.scheduled(figure, context, slots(context.effort))?;
+fn scheduled(
+    figure: &Figure,
+    context: &Context<'_>,
+    mix: &Mix,
+) -> Result<Vec<f64>, ExperimentError> {
+    let had = mix.scheduled(figure, context, slots(context.extent))?;
     Ok(had.iter().map(|service| LINK * service.outcome).collect())
 }
 
@@ -69,7 +73,7 @@ fn claim(
     what: &str,
     paper: &[f64],
     mix: &Mix,
-) -> Result<Claim, Error> {
+) -> Result<Claim, ExperimentError> {
     let (formula, scheduled) = (formula(mix), scheduled(figure, context, mix)?);
     Ok(Claim {
         requirement,
@@ -116,7 +120,7 @@ fn reserved(percent: u32) -> Mix {
 
 //= S3.26
 //= S3.27
-fn table2(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn table2(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let preferable = scheduled(figure, context, &reserved(50))?;
     let share = (preferable[0] + preferable[1]) / preferable.iter().sum::<f64>();
     let mut starving = 50;
@@ -153,7 +157,7 @@ fn table2(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
 
 //= S3.28
 //= S3.34
-fn table3(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn table3(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     // Videos and FTPs of station 1, which is error-free, and of station 2, which loses half.
     let effort =
         Mix::new(&[], &[(1.0, 1.0, 0.0), (1.0, 1.0, 0.5), (3.0, 1.0, 0.0), (3.0, 1.0, 0.5)]);
@@ -186,7 +190,7 @@ fn table3(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
 }
 
 //= S3.47
-fn readings(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn readings(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let (here, weights) = ((figure, context), [1.0, 44.0, 27.5, 27.5]);
     let by_weight = [8.0, 352.0, 220.0, 220.0];
     let halves = by_weight.map(|rate| rate / 2.0);
@@ -220,7 +224,7 @@ fn equals(power_factor: f64, error_rate: f64) -> Mix {
 }
 
 //= S3.52
-fn utility(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn utility(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     // The same quality for all is effort without limit for whoever is behind.
     let (fair, limited) = (f64::INFINITY, 1.2);
     let columns = ["error rate of flow 1", "utility-fair, each", "ELF, flow 1", "ELF, others"];

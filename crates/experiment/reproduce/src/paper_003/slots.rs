@@ -4,7 +4,7 @@ use windfall_base::{Probability, Seed, Stream};
 use windfall_queue::{Discipline, FlowConfig, FlowError, Service};
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 
-use crate::error::Error;
+use crate::error::ExperimentError;
 
 /// A flow of the simulation.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +32,9 @@ impl Course {
         flows: &[Flow],
         slots: usize,
         mut delivers: impl FnMut(usize, usize) -> bool,
-    ) -> Result<Self, Error> {
-        let failed = |error: FlowError| Error::Scenario { figure, message: error.to_string() };
+    ) -> Result<Self, ExperimentError> {
+        let failed =
+            |error: FlowError| ExperimentError::Scenario { figure, message: error.to_string() };
         let mut elf = Discipline::ElfPackets.build();
         for flow in flows {
             let index = elf.add(flow.config).map_err(failed)?;

@@ -6,8 +6,8 @@ use windfall_report::Point;
 use windfall_sim::Simulation;
 
 use super::Burst;
-use crate::error::Error;
-use crate::figure::{Context, Effort};
+use crate::error::ExperimentError;
+use crate::figure::{Context, Extent};
 use crate::scenario;
 
 /// The link of Figure 3 with a spray of full packets.
@@ -34,8 +34,8 @@ impl Spray {
     ///
     /// # Errors
     /// If the scenario is wrong.
-    pub(super) fn run(&self) -> Result<LinkLedger, Error> {
-        let failed = |error: &dyn std::error::Error| Error::Scenario {
+    pub(super) fn run(&self) -> Result<LinkLedger, ExperimentError> {
+        let failed = |error: &dyn std::error::Error| ExperimentError::Scenario {
             figure: self.figure,
             message: error.to_string(),
         };
@@ -63,11 +63,11 @@ pub(super) fn throughput(
     context: &Context<'_>,
     figure: &'static str,
     bursts: &[Burst],
-) -> Result<Vec<Point>, Error> {
-    let duration = match context.effort {
-        Effort::Quick => Duration::from_secs(20),
-        Effort::Paper => Duration::from_secs(60),
-        Effort::Full => Duration::from_secs(600),
+) -> Result<Vec<Point>, ExperimentError> {
+    let duration = match context.extent {
+        Extent::Quick => Duration::from_secs(20),
+        Extent::Paper => Duration::from_secs(60),
+        Extent::Full => Duration::from_secs(600),
     };
     let point = |burst: &Burst| {
         let (scenario, uplink, seed) = (SPRAY, burst.toml(), context.seed);

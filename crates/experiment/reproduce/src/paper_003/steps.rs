@@ -6,8 +6,8 @@ use std::fs;
 use windfall_report::{Claim, Finding, Mark, Point, Series, Verdict};
 
 use super::method_of_kernel;
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 use crate::scratch::Scratch;
 use crate::sequence::Sequence;
 use crate::transfer::{self, Transfer};
@@ -29,13 +29,13 @@ const OPPORTUNITY: f64 = 1_500.0;
 const ENOUGH: f64 = 0.85;
 
 //= S3.11
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     // How long each rate lasts; TCP gets the first part of it to find its place.
-    let step = if context.effort == Effort::Quick { 6.0 } else { 10.0 };
+    let step = if context.extent == Extent::Quick { 6.0 } else { 10.0 };
     let scratch = Scratch::new()?;
     let path = scratch.0.join("steps.trace");
     let written = fs::write(&path, trace(step));
-    written.map_err(|source| Error::File { path: path.clone(), source })?;
+    written.map_err(|source| ExperimentError::File { path: path.clone(), source })?;
     let done = transfer::all(
         context,
         &[Transfer {
@@ -49,7 +49,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
             capture: true,
         }],
     )?;
-    let nothing = || Error::Scenario { figure: figure.name, message: "nothing was run".into() };
+    let nothing =
+        || ExperimentError::Scenario { figure: figure.name, message: "nothing was run".into() };
     let sequence = Sequence::of_transfer(figure.name, done.first().ok_or_else(nothing)?)?;
     let shares = [0, 1, 2].map(|i| {
         let (from, to) = ((i as f64 + 0.3) * step, (i as f64 + 0.9) * step);

@@ -5,7 +5,7 @@ use windfall_report::{Claim, Finding, Table, Verdict};
 use windfall_scenario::{ENVIRONMENT_FRAMES, Environment};
 use windfall_trace::errors::statistics::Statistics;
 
-use crate::error::Error;
+use crate::error::ExperimentError;
 use crate::figure::{Basis, Context, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -29,7 +29,7 @@ const PAPER: [Row; 5] = [
 ];
 
 //= S3.17
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let mut table =
         Table::new(["place", "loss %", "truncation %", "corruption %", "bit error rate"]);
     let mut claims = Vec::new();

@@ -5,8 +5,8 @@ use crate::figure::Figure;
 
 /// The figure in a hurry, without the kernel's TCP.
 fn finding(figure: &Figure, seed: u64) -> Finding {
-    let (effort, seed) = (Effort::Quick, Seed(seed));
-    let context = Context { effort, seed, program: "/nowhere".into(), progress: &|_| {} };
+    let (extent, seed) = (Extent::Quick, Seed(seed));
+    let context = Context { extent, seed, program: "/nowhere".into(), progress: &|_| {} };
     figure.run(&context).unwrap()
 }
 

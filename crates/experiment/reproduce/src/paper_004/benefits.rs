@@ -8,8 +8,8 @@ use windfall_base::{Duration, Probability, Seed, Stream};
 use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict};
 use windfall_wire_net::TcpFlags;
 
-use crate::error::Error;
-use crate::figure::{Basis, Context, Effort, Figure};
+use crate::error::ExperimentError;
+use crate::figure::{Basis, Context, Extent, Figure};
 use crate::wire::{FAR, Fate, Leaving, NEAR, Wire};
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -54,11 +54,11 @@ const BENEFITS: [(&str, &str, Trial); 4] = [
 ];
 
 //= S4.31
-fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, Error> {
-    let trials = match context.effort {
-        Effort::Quick => 200,
-        Effort::Paper => 2_000,
-        Effort::Full => 20_000,
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let trials = match context.extent {
+        Extent::Quick => 200,
+        Extent::Paper => 2_000,
+        Extent::Full => 20_000,
     };
     let mut benefits = Vec::new();
     for (name, measure, trial) in BENEFITS {
@@ -96,13 +96,13 @@ fn measure_all(
     trial: Trial,
     seed: Seed,
     trials: u64,
-) -> Result<Vec<f64>, Error> {
+) -> Result<Vec<f64>, ExperimentError> {
     let settings = format!("{SETTINGS}{notify}");
     let draws = Stream::new(seed, name);
     let one = |number: u64| {
         let wire = Wire::connected(figure, &settings, DELAY, Seed(seed.0.wrapping_add(number)))?;
         let message = format!("{name}: trial {number} did not end");
-        trial(wire, &mut draws.at(number)).ok_or(Error::Scenario { figure, message })
+        trial(wire, &mut draws.at(number)).ok_or(ExperimentError::Scenario { figure, message })
     };
     (0..trials).map(one).collect()
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
 
 use windfall_base::{ByteCount, Duration};
 use windfall_live::tcp::engine::Interruption;
-use windfall_live::tcp::{Amount, Engine, Job, Offer, Record, kernel};
+use windfall_live::tcp::{Amount, ConnectionRecord, Engine, Job, Offer, kernel};
 
 use super::{EngineOptions, record, resolve};
 use crate::exit::{Outcome, Result, Trouble, in_plain_words};
@@ -138,9 +138,9 @@ fn with_engine(
 }
 
 /// Says what became of a connection; the answer is no if it failed or carried the wrong bytes.
-fn publish(common: &Common, tcp: &str, one: &Record) -> Result {
+fn publish(common: &Common, tcp: &str, one: &ConnectionRecord) -> Result {
     let error = one.error.as_deref().map(in_plain_words);
-    let one = &Record { error, ..one.clone() };
+    let one = &ConnectionRecord { error, ..one.clone() };
     let mut out = std::io::stdout().lock();
     if common.options.json {
         record::json(&mut out, one, tcp, common.options.seed)?;

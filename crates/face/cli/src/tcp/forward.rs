@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::net::SocketAddr;
 
-use windfall_live::tcp::engine::{Companion, Interruption};
+use windfall_live::tcp::engine::{HelperProcess, Interruption};
 use windfall_live::tcp::{Engine, Offer};
 
 use super::{EngineOptions, record, resolve, wrong_port};
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let (rules, settings) = (rules(&args.pairs)?, args.options.settings()?);
     let place = args.options.place()?;
     let mut engine = args.options.engine(&place, &settings)?;
-    let trouble = |error: windfall_live::Error| Trouble::of_run(&error);
+    let trouble = |error: windfall_live::LiveError| Trouble::of_run(&error);
     for rule in &rules {
         match *rule {
             Rule::ByKernel(listen, target) => {
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     let mut command = match &args.command[..] {
         [] => None,
-        command => Some(Companion::start(&mut engine, command, args.as_root).map_err(trouble)?),
+        command => Some(HelperProcess::start(&mut engine, command, args.as_root).map_err(trouble)?),
     };
     let tcp = settings.to_string();
     loop {

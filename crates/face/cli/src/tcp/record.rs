@@ -3,12 +3,17 @@
 use std::io::{self, Write};
 
 use windfall_base::Seed;
-use windfall_live::tcp::Record;
+use windfall_live::tcp::ConnectionRecord;
 
 use crate::json;
 
 /// Writes one line of JSON.
-pub(super) fn json(out: &mut impl Write, record: &Record, tcp: &str, seed: Seed) -> io::Result<()> {
+pub(super) fn json(
+    out: &mut impl Write,
+    record: &ConnectionRecord,
+    tcp: &str,
+    seed: Seed,
+) -> io::Result<()> {
     let mut report = serde_json::to_value(record)?;
     if let Some(members) = report.as_object_mut() {
         members.insert("tcp".to_owned(), tcp.into());
@@ -18,7 +23,7 @@ pub(super) fn json(out: &mut impl Write, record: &Record, tcp: &str, seed: Seed)
 }
 
 /// Writes one line for people.
-pub(super) fn line(out: &mut impl Write, record: &Record) -> io::Result<()> {
+pub(super) fn line(out: &mut impl Write, record: &ConnectionRecord) -> io::Result<()> {
     match record.remote {
         Some(remote) => write!(out, "{remote}: ")?,
         None => write!(out, "no connection: ")?,
@@ -36,7 +41,7 @@ pub(super) fn line(out: &mut impl Write, record: &Record) -> io::Result<()> {
 }
 
 /// Writes everything, a value a line.
-pub(super) fn table(out: &mut impl Write, record: &Record, tcp: &str) -> io::Result<()> {
+pub(super) fn table(out: &mut impl Write, record: &ConnectionRecord, tcp: &str) -> io::Result<()> {
     line(out, record)?;
     writeln!(out, "{:24}{tcp}", "tcp")?;
     if let Some(timeouts) = record.timeouts {

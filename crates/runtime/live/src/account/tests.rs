@@ -15,7 +15,7 @@ fn device(station: usize, device: &str, kind: DeviceKind, refused: u64) -> Devic
 
 #[test]
 fn each_device_counts_for_its_station_and_each_drop_once() {
-    let counters = [Counters::default(), Counters::parse(COUNTERS)];
+    let counters = [KernelCounters::default(), KernelCounters::parse(COUNTERS)];
     // A station without devices, whose host is simulated, stands before the one that has some.
     let tun = |station, name, refused| device(station, name, DeviceKind::Tun, refused);
     let devices = [tun(1, "wf0", 3), tun(1, "wf1", 2), tun(7, "wf0", 1)];
@@ -31,11 +31,11 @@ fn each_device_counts_for_its_station_and_each_drop_once() {
 
 #[test]
 fn what_vanishes_in_a_pair_is_a_drop_of_the_kernel() {
-    let counters = [Counters::parse(COUNTERS)];
+    let counters = [KernelCounters::parse(COUNTERS)];
     let of = |name| {
         let device = device(0, name, DeviceKind::Packet, 3);
         stations(&counters, &[device])[0].after.of(DropReason::Kernel)
     };
-    // Nine were taken. A device that is gone has no counters, and says nothing.
+    // Nine were taken. A device that is gone has no counters.
     assert_eq!((of("wf0"), of("wf1"), of("wf2")), (2, 4, 0));
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A message as it comes out at the other end.
+/// Sends a message and returns it as the peer receives it.
 fn through(message: &Message) -> Message {
     let (a, b) = Control::pair().expect("a socket pair");
     a.send(message).expect("it is sent");
@@ -27,8 +27,10 @@ fn messages_arrive_as_they_were() {
 #[test]
 fn descriptors_travel() {
     let (_keep, socket) = Control::pair().expect("a socket pair");
-    let Message::Place(place) = through(&Message::Place(vec![socket.0])) else { unreachable!() };
-    assert_eq!(place.len(), 1);
+    let Message::Namespaces(namespaces) = through(&Message::Namespaces(vec![socket.0])) else {
+        unreachable!()
+    };
+    assert_eq!(namespaces.len(), 1);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use windfall_base::Duration;
 /// Asks a socket when the packet came that was read last.
 const SIOCGSTAMPNS: libc::Ioctl = 0x8907;
 
-/// The hardware address of every station's end. There is nobody else on its link.
+/// The hardware address of every station's end. No other host is on its link.
 pub(crate) const INNER: [u8; 6] = [2, 0x57, 0x46, 0, 0, 1];
 /// The hardware address of our end.
 pub(crate) const OUTER: [u8; 6] = [2, 0x57, 0x46, 0, 0, 2];
@@ -68,7 +68,7 @@ pub(crate) fn take_drops(socket: &OwnedFd) -> u64 {
     if result == 0 { counts.tp_drops.into() } else { 0 }
 }
 
-/// How long ago the packet that was last read came to the socket, if the kernel knows.
+/// Returns the time since the packet that was last read came to the socket, if the kernel knows.
 pub(crate) fn age(socket: &OwnedFd) -> Option<Duration> {
     // SAFETY: an all-zero `timespec` is a valid value of that plain C structure.
     let mut came: libc::timespec = unsafe { mem::zeroed() };

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Where the system keeps the device.
+/// The path of the system's TUN device.
 pub(crate) const PATH: &str = "/dev/net/tun";
 
 const IFF_TUN: i16 = 0x0001;

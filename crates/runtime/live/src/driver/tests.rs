@@ -90,12 +90,12 @@ fn ms(n: u64) -> Instant {
     Instant::START + Duration::from_millis(n)
 }
 
-fn run(late: Duration) -> Loop<Delay, Late, Wire> {
+fn run(late: Duration) -> EventLoop<Delay, Late, Wire> {
     let arrivals = [(ms(1), Port(0)), (ms(5), Port(1))].into();
     let clock = Late { now: Instant::START, late, arrivals };
     let near = Wire { inbox: vec![vec![1].into(), vec![2].into()], ..Wire::default() };
     let far = Wire { inbox: vec![vec![3].into()], ..Wire::default() };
-    let mut driver = Loop::new(Delay::default(), clock, vec![near, far]);
+    let mut driver = EventLoop::new(Delay::default(), clock, vec![near, far]);
     while driver.turn().is_ok() {}
     driver
 }
@@ -195,7 +195,7 @@ fn follow(
     let waits = waits.iter().copied().collect();
     let clock = Script { now: Instant::START, waits, quiet: None };
     let devices = vec![Source { waited, ..Source::default() }, Source::default()];
-    let mut driver = Loop::new(Through::default(), clock, devices);
+    let mut driver = EventLoop::new(Through::default(), clock, devices);
     while driver.turn().is_ok() {}
     driver.lateness()
 }

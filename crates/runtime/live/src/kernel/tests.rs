@@ -19,7 +19,7 @@ Inter-|   Receive                                                |  Transmit
 
 #[test]
 fn counters_are_read_by_name() {
-    let counters = Counters::parse(TEXT);
+    let counters = KernelCounters::parse(TEXT);
     for (name, value) in [
         ("Ip.InHdrErrors", 3),
         ("Udp.InCsumErrors", 11),
@@ -56,7 +56,7 @@ IpExt: 3
 reno
 ";
     use DropReason as R;
-    let counters = Counters::parse(text);
+    let counters = KernelCounters::parse(text);
     let expected = [
         (R::NotForUs, 1),
         (R::Malformed, 2 + 1),
@@ -76,7 +76,7 @@ reno
 
 #[test]
 fn this_machines_counters_can_be_read() {
-    let counters = Counters::parse(&read_files());
+    let counters = KernelCounters::parse(&read_files());
     assert!(counters.get("Ip.DefaultTTL") > 0);
 }
 
@@ -99,7 +99,7 @@ proptest::proptest! {
         text: String,
         lines in "(= (snmp|dev|snmp6)\n[ -~\n]{0,200})*",
     ) {
-        let _ = Counters::parse(&text);
-        let _ = Counters::parse(&lines);
+        let _ = KernelCounters::parse(&text);
+        let _ = KernelCounters::parse(&lines);
     }
 }

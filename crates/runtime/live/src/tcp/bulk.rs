@@ -4,25 +4,25 @@
 use bytes::Bytes;
 use windfall_base::{Duration, Instant, Seed};
 
-/// How many bytes a source has.
+/// The number of bytes that a source has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// So many.
+    /// This number of bytes.
     Bytes(u64),
     /// As many as go out in so long.
     Time(Duration),
 }
 
-/// What one end of a bulk transfer does.
+/// The task of one end of a bulk transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// What it sends, if it sends.
+    /// The amount that it sends, if it sends.
     pub send: Option<Amount>,
-    /// Whether what it receives must be what the other end's source sends.
+    /// Received data are compared with what the peer's source sends.
     pub check: bool,
     /// The seed of both streams.
     pub seed: Seed,
-    /// Whether this end opened the connection; the two directions carry different bytes.
+    /// This end opened the connection; the two directions carry different bytes.
     pub opened: bool,
 }
 
@@ -121,7 +121,7 @@ impl Worker {
         self.received += bytes.len() as u64;
     }
 
-    /// Whether its job has nothing to send.
+    /// Tells whether its job has nothing to send.
     pub(super) const fn only_receives(&self) -> bool {
         self.job.send.is_none()
     }

@@ -1,4 +1,4 @@
-//! The other end of a splice: a socket of the kernel, or a bulk source and sink.
+//! The far side of a splice: a socket of the kernel, or a bulk source and sink.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -18,7 +18,7 @@ const SHORT: usize = 32 << 10;
 /// The most slices that one write takes.
 const SLICES: usize = 256;
 
-/// What a read gave.
+/// The result of a read.
 #[derive(Debug)]
 pub(super) enum Read {
     Data(Bytes),
@@ -123,7 +123,7 @@ impl End {
         }
     }
 
-    /// Whether it never has anything to send.
+    /// Tells whether it never has anything to send.
     pub(super) fn only_receives(&self) -> bool {
         matches!(self, Self::Bulk(worker) if worker.only_receives())
     }

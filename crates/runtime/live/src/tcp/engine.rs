@@ -17,13 +17,13 @@ use windfall_tcp::TcpState;
 
 use super::bulk::{Job, Worker};
 use super::end::End;
-use super::place::{Place, Removal};
-use super::record::{Record, Times};
+use super::record::{ConnectionRecord, Times};
+use super::site::{EngineSite, Removal};
 use super::splice::Splice;
 use crate::clock::SystemClock;
 use crate::device::StationDevice;
-use crate::driver::{Clock, Loop};
-use crate::error::{Doing, Error, Result};
+use crate::driver::{Clock, EventLoop};
+use crate::error::{Context, LiveError, Result};
 use crate::identity::Identity;
 use crate::plan::{Program, ProgramOutput};
 use crate::session::Signals;
@@ -34,12 +34,13 @@ const APP: AppId = AppId(0);
 const SIGNALS: u32 = 0;
 const COMMAND: u32 = 1;
 const FIRST_SOCKET: u32 = 2;
-/// How long the kernel's listening sockets rest when no descriptor is left for a connection.
+/// The time for which the kernel's listening sockets rest when no descriptor is left for a
+/// connection.
 const REST: Duration = Duration::from_millis(200);
-/// How long an engine stays when all is done.
-const FAREWELL: Duration = Duration::from_millis(300);
+/// The time for which an engine stays when all is done.
+const LINGER: Duration = Duration::from_millis(300);
 
-/// What stands behind a port on which the engine listens.
+/// The service behind a port on which the engine listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offer {
     /// A connection by the kernel's TCP.
@@ -48,7 +49,7 @@ pub enum Offer {
     Bulk(Job),
 }
 
-/// What interrupted a turn.
+/// The reason why a turn was interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interruption {
     /// A signal asks for the end; its number.
@@ -57,7 +58,7 @@ pub enum Interruption {
     Command,
 }
 
-/// Whether descriptors ran out, and somebody was told.
+/// The shortage of descriptors, and whether it was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shortage {
     None,
@@ -69,7 +70,7 @@ enum Shortage {
 struct Carried {
     splice: Splice,
     times: Times,
-    /// What to wait for the end's socket by.
+    /// The name by which the end's socket is waited for.
     name: Option<u32>,
 }
 
@@ -78,23 +79,23 @@ struct Carried {
 /// Call [`turn`](Self::turn) for ever; in between, take the [`records`](Self::take_records) of
 /// connections that are over.
 pub struct Engine {
-    driver: Loop<Host, SystemClock, StationDevice>,
+    driver: EventLoop<Host, SystemClock, StationDevice>,
     /// Dropped after the device.
     _removal: Removal,
     signals: Signals,
     /// The descriptor of the program that runs meanwhile.
     command: Option<OwnedFd>,
-    /// The kernel's listening sockets, and whereto the engine connects for each.
+    /// The kernel's listening sockets, and the destination to which the engine connects for each.
     listeners: BTreeMap<u32, (TcpListener, SocketAddr)>,
     offers: BTreeMap<SocketId, Offer>,
     carried: BTreeMap<SocketId, Carried>,
     names: BTreeMap<u32, SocketId>,
     /// Connections whose directions are both done, as far as the ends know.
     leaving: BTreeSet<SocketId>,
-    records: Vec<Record>,
+    records: Vec<ConnectionRecord>,
     /// When the kernel's listening sockets are looked at again, after descriptors ran out.
     rests_until: Option<Instant>,
-    /// Whether it is still to be said that they did.
+    /// The report of the shortage, which may be due.
     shortage: Shortage,
     next_name: u32,
     next_socket: u32,
@@ -102,24 +103,24 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine at `place`, whose connections behave as `tcp` says.
+    /// An engine at `site`, whose connections behave as `tcp` says.
     ///
     /// # Errors
     /// If the device cannot be made: it takes the rights of a station or of root.
     pub fn open(
-        place: &Place,
+        site: &EngineSite,
         tcp: windfall_tcp::TcpConfig,
         seed: Seed,
         signals: Signals,
     ) -> Result<Self> {
-        let (device, removal) = place.open()?;
-        let clock = SystemClock::new().doing(|| "make a clock".into())?;
+        let (device, removal) = site.open()?;
+        let clock = SystemClock::new().context(|| "make a clock".into())?;
         let watched = clock.watch_device(windfall_base::Port(0), &device);
         let watched = watched.and_then(|()| clock.watch_other(SIGNALS, signals.as_fd()));
-        watched.doing(|| "watch the device".into())?;
-        let host = Host::new(place.host(tcp), seed);
+        watched.context(|| "watch the device".into())?;
+        let host = Host::new(site.host(tcp), seed);
         Ok(Self {
-            driver: Loop::new(host, clock, vec![device]),
+            driver: EventLoop::new(host, clock, vec![device]),
             _removal: removal,
             signals,
             command: None,
@@ -144,11 +145,11 @@ impl Engine {
     /// If the address is in use or not of this station.
     pub fn listen_by_kernel(&mut self, local: SocketAddr, to: SocketAddr) -> Result<SocketAddr> {
         let doing = || format!("listen on {local}");
-        let listener = TcpListener::bind(local).doing(doing)?;
-        listener.set_nonblocking(true).doing(doing)?;
+        let listener = TcpListener::bind(local).context(doing)?;
+        listener.set_nonblocking(true).context(doing)?;
         let name = self.name();
-        self.driver.clock_mut().watch_other(name, &listener).doing(doing)?;
-        let local = listener.local_addr().doing(doing)?;
+        self.driver.clock_mut().watch_other(name, &listener).context(doing)?;
+        let local = listener.local_addr().context(doing)?;
         self.listeners.insert(name, (listener, to));
         Ok(local)
     }
@@ -164,7 +165,7 @@ impl Engine {
             self.offers.insert(socket, offer);
             self.command(SocketCommand::Listen { socket });
         }
-        self.heed_host();
+        self.handle_host_events();
         Ok(())
     }
 
@@ -175,8 +176,8 @@ impl Engine {
     pub fn connect(&mut self, to: SocketAddr, job: Job) -> Result<()> {
         let splice = Splice::new(End::Bulk(Worker::new(job)), false);
         self.open_splice(to, splice, None);
-        self.heed_host();
-        self.driver.flush().doing(|| "open the connection".into())
+        self.handle_host_events();
+        self.driver.flush().context(|| "open the connection".into())
     }
 
     /// The time of the engine.
@@ -190,8 +191,8 @@ impl Engine {
         self.carried.len()
     }
 
-    /// What became of the connections that are over, since the last call.
-    pub fn take_records(&mut self) -> Vec<Record> {
+    /// Returns the records of the connections that ended since the last call.
+    pub fn take_records(&mut self) -> Vec<ConnectionRecord> {
         std::mem::take(&mut self.records)
     }
 
@@ -200,7 +201,7 @@ impl Engine {
     /// # Errors
     /// If the device is gone or the clock cannot wait.
     pub fn turn(&mut self, limit: Option<Instant>) -> Result<Option<Interruption>> {
-        let carry = |result: io::Result<()>| result.doing(|| "carry packets".into());
+        let carry = |result: io::Result<()>| result.context(|| "carry packets".into());
         let limit = limit.into_iter().chain(self.rests_until).min();
         carry(self.driver.turn_until(limit))?;
         self.end_rest()?;
@@ -217,7 +218,7 @@ impl Engine {
                 },
             }
         }
-        self.heed_host();
+        self.handle_host_events();
         carry(self.driver.flush())?;
         Ok(interruption)
     }
@@ -230,7 +231,7 @@ impl Engine {
         for socket in self.carried.keys().copied().collect::<Vec<_>>() {
             self.leave(socket, Some("interrupted".to_owned()));
         }
-        self.driver.flush().doing(|| "say farewell".into())
+        self.driver.flush().context(|| "say goodbye to the peers".into())
     }
 
     /// Goes on for a moment after the last connection, so that its last acknowledgment can be
@@ -239,7 +240,7 @@ impl Engine {
     /// # Errors
     /// If the device is gone.
     pub fn linger(&mut self) -> Result<()> {
-        let until = self.now().saturating_add(FAREWELL);
+        let until = self.now().saturating_add(LINGER);
         while self.now() < until {
             if self.turn(Some(until))?.is_some() {
                 break;
@@ -301,12 +302,12 @@ impl Engine {
         self.rests_until = None;
         for (name, (listener, _)) in &self.listeners {
             let watched = self.driver.clock_mut().watch_other(*name, listener);
-            watched.doing(|| "watch a listening socket".into())?;
+            watched.context(|| "watch a listening socket".into())?;
         }
         Ok(())
     }
 
-    /// Whether descriptors ran out for the first time since the last call.
+    /// Tells whether descriptors ran out for the first time since the last call.
     pub fn take_shortage(&mut self) -> bool {
         let is_new = self.shortage == Shortage::New;
         if is_new {
@@ -341,7 +342,7 @@ impl Engine {
     }
 
     /// Does what the host has to tell, until it has nothing more.
-    fn heed_host(&mut self) {
+    fn handle_host_events(&mut self) {
         while let Some((_, event)) = self.driver.node_mut().poll_socket_event() {
             match event {
                 SocketEvent::Accepted { listener, socket, .. } => self.accept(listener, socket),
@@ -415,7 +416,7 @@ impl Engine {
             self.leave(socket, Some(error.to_string()));
         } else if self.offers.contains_key(&socket) {
             let error = Some(error.to_string());
-            self.records.push(Record { error, ..Record::default() });
+            self.records.push(ConnectionRecord { error, ..ConnectionRecord::default() });
         }
     }
 
@@ -433,13 +434,14 @@ impl Engine {
         }
     }
 
-    /// Lets go of a connection, by a reset if there was an error, and records what became of it.
+    /// Lets go of a connection, by a reset if there was an error, and records its outcome.
     fn leave(&mut self, socket: SocketId, error: Option<String>) {
         let Some(Carried { mut splice, mut times, name }) = self.carried.remove(&socket) else {
             return;
         };
         self.leaving.remove(&socket);
-        let mut record = Record { wrong: splice.end.wrong(), ..Record::default() };
+        let mut record =
+            ConnectionRecord { wrong: splice.end.wrong(), ..ConnectionRecord::default() };
         if let Some(connection) = self.driver.node().connection(APP, socket) {
             record.describe(connection);
         }
@@ -459,7 +461,7 @@ impl Engine {
     }
 }
 
-/// Whether the system has no room for another connection now, and may have later.
+/// Tells whether the system has no room for another connection now, and may have later.
 fn is_shortage(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let errno = Errno::from_io_error(error);
@@ -468,9 +470,9 @@ fn is_shortage(error: &io::Error) -> bool {
 
 /// A program that runs while an engine works.
 #[derive(Debug)]
-pub struct Companion(Child);
+pub struct HelperProcess(Child);
 
-impl Companion {
+impl HelperProcess {
     /// Starts the program, whose end will interrupt the engine's turn. It runs as the user who
     /// called through sudo, if there is one, unless it is to run `as_root`.
     ///
@@ -488,11 +490,11 @@ impl Companion {
         let name = || program.arguments[0].to_string_lossy().into_owned();
         let identity = Identity::of_caller(as_root)?;
         let child = crate::program::prepare(&program, None, identity.as_ref(), false).spawn();
-        let child = child.map_err(|source| Error::Spawn { program: name(), source })?;
+        let child = child.map_err(|source| LiveError::Spawn { program: name(), source })?;
         let doing = || "watch the command".into();
         let process = Pid::from_child(&child);
-        let process = rustix::process::pidfd_open(process, PidfdFlags::empty()).doing(doing)?;
-        engine.driver.clock_mut().watch_other(COMMAND, &process).doing(doing)?;
+        let process = rustix::process::pidfd_open(process, PidfdFlags::empty()).context(doing)?;
+        engine.driver.clock_mut().watch_other(COMMAND, &process).context(doing)?;
         engine.command = Some(process);
         Ok(Self(child))
     }
@@ -512,7 +514,7 @@ impl Companion {
     }
 }
 
-impl Drop for Companion {
+impl Drop for HelperProcess {
     fn drop(&mut self) {
         // Only if the engine failed before the program ended.
         if self.status().is_none() {

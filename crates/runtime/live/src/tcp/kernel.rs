@@ -9,10 +9,10 @@ use nix::libc;
 use windfall_base::{Duration, Instant};
 
 use super::bulk::{Job, Worker};
-use super::record::Record;
+use super::record::ConnectionRecord;
 use crate::clock::SystemClock;
 use crate::driver::Clock;
-use crate::error::{Doing, Result};
+use crate::error::{Context, Result};
 
 /// Bytes that are read or written at once.
 const CHUNK: usize = 64 << 10;
@@ -21,10 +21,12 @@ const CHUNK: usize = 64 << 10;
 ///
 /// # Errors
 /// If the system has no clock or no threads; what happens to the connection is in the record.
-pub fn connect(to: SocketAddr, job: Job) -> Result<Record> {
+pub fn connect(to: SocketAddr, job: Job) -> Result<ConnectionRecord> {
     match TcpStream::connect(to) {
         Ok(stream) => work(&stream, job),
-        Err(error) => Ok(Record { error: Some(error.to_string()), ..Record::default() }),
+        Err(error) => {
+            Ok(ConnectionRecord { error: Some(error.to_string()), ..ConnectionRecord::default() })
+        }
     }
 }
 
@@ -32,18 +34,18 @@ pub fn connect(to: SocketAddr, job: Job) -> Result<Record> {
 ///
 /// # Errors
 /// If the listener is gone, or the system has no clock.
-pub fn accept(listener: &TcpListener, job: Job) -> Result<Record> {
-    let (stream, _) = listener.accept().doing(|| "take a connection".into())?;
+pub fn accept(listener: &TcpListener, job: Job) -> Result<ConnectionRecord> {
+    let (stream, _) = listener.accept().context(|| "take a connection".into())?;
     work(&stream, job)
 }
 
-fn work(stream: &TcpStream, job: Job) -> Result<Record> {
-    let mut clock = SystemClock::new().doing(|| "make a clock".into())?;
+fn work(stream: &TcpStream, job: Job) -> Result<ConnectionRecord> {
+    let mut clock = SystemClock::new().context(|| "make a clock".into())?;
     let began = clock.now();
-    let mut record = Record {
+    let mut record = ConnectionRecord {
         local: stream.local_addr().ok(),
         remote: stream.peer_addr().ok(),
-        ..Record::default()
+        ..ConnectionRecord::default()
     };
     let mut sink = Worker::new(Job { send: None, ..job });
     let mut received = 0;
@@ -118,7 +120,7 @@ fn wait(clock: &mut SystemClock, span: std::time::Duration) -> io::Result<()> {
     clock.wait(Some(until), &mut Vec::new())
 }
 
-/// Whether the other end has not acknowledged everything yet.
+/// Tells whether the peer has not acknowledged everything yet.
 fn unacknowledged(socket: BorrowedFd<'_>) -> bool {
     info(socket).is_some_and(|info| {
         let closing = matches!(u32::from(info.tcpi_state), FIN_WAIT1 | LAST_ACK | CLOSING);
@@ -131,7 +133,7 @@ const FIN_WAIT1: u32 = 4;
 const LAST_ACK: u32 = 9;
 const CLOSING: u32 = 11;
 
-/// What the kernel knows of the connection.
+/// Returns the kernel's information on the connection.
 fn info(socket: BorrowedFd<'_>) -> Option<libc::tcp_info> {
     // SAFETY: an all-zero `tcp_info` is a valid value of that plain C structure.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };

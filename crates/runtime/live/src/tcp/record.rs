@@ -1,4 +1,4 @@
-//! What became of one connection: bytes, times, and what TCP did for it.
+//! The record of one connection: bytes, times, and the steps of TCP for it.
 
 use std::net::SocketAddr;
 
@@ -6,16 +6,16 @@ use serde::Serialize;
 use windfall_base::{Duration, Instant};
 use windfall_tcp::{Connection, Operations};
 
-/// What became of one connection.
+/// The record of one connection that is over.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Record {
+pub struct ConnectionRecord {
     /// Our end, once known.
     pub local: Option<SocketAddr>,
-    /// The other end.
+    /// The address of the peer.
     pub remote: Option<SocketAddr>,
     /// Bytes from this end to the other.
     pub sent: u64,
-    /// Bytes from the other end to this one.
+    /// Bytes from the peer to this end.
     pub received: u64,
     /// From the first moment of the connection to the last byte of it, acknowledged.
     pub seconds: f64,
@@ -29,15 +29,15 @@ pub struct Record {
     pub round_trip_ms: Option<f64>,
     /// The share of segments that header prediction took; the kernel does not tell.
     pub prediction_rate: Option<f64>,
-    /// How often each step of processing was taken; the kernel does not tell.
+    /// The count of each step of processing; unknown of the kernel.
     pub operations: Option<Operations>,
-    /// The place of the first byte that was not what the other end should have sent.
+    /// The place of the first byte that was not what the peer should have sent.
     pub wrong: Option<u64>,
     /// Why the connection ended, if not well.
     pub error: Option<String>,
 }
 
-impl Record {
+impl ConnectionRecord {
     /// Takes the bytes and the time, and what follows from them.
     pub(super) fn measure(&mut self, sent: u64, received: u64, span: Duration) {
         (self.sent, self.received) = (sent, received);

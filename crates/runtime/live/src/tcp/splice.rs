@@ -1,4 +1,4 @@
-//! One connection of the engine and its other end: what came from the one goes to the other.
+//! One connection of the engine and its far side: what came from the one goes to the other.
 
 use std::collections::VecDeque;
 use std::io;
@@ -8,21 +8,21 @@ use windfall_base::{Instant, SocketCommand, SocketId};
 
 use super::end::{End, Read};
 
-/// With so many bytes waiting for the other end, the engine's stream is paused.
+/// With this number of bytes waiting for the far side, the engine's stream is paused.
 const MOST: usize = 1 << 20;
-/// With so few, it goes on.
+/// With this number, it goes on.
 const FEW: usize = 256 << 10;
 
-/// A connection of the engine and its other end.
+/// A connection of the engine and its far side.
 #[derive(Debug)]
 pub(super) struct Splice {
     pub(super) end: End,
-    /// Whether the engine's connection stands, and its buffer has room.
+    /// The engine's connection stands, and its buffer has room.
     pub(super) connected: bool,
     pub(super) granted: bool,
     /// The end has sent its last byte, and the engine knows.
     finished: bool,
-    /// What came by the engine and found no room at the end yet.
+    /// Data that came by the engine and found no room at the end yet.
     pending: VecDeque<Bytes>,
     waiting: usize,
     paused: bool,
@@ -101,7 +101,7 @@ impl Splice {
         }
     }
 
-    /// Whether both directions have come to their end.
+    /// Tells whether both directions have come to their end.
     pub(super) const fn is_over(&self) -> bool {
         self.finished && self.told
     }

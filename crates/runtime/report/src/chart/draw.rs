@@ -200,7 +200,7 @@ fn draw_marker(svg: &mut Svg, mark: Mark, (x, y): (f64, f64), look: Look) {
     svg.path(&data, fill, edge);
 }
 
-/// How a series looks. When colours come round again, markers are hollow.
+/// The look of a series. When colours come round again, markers are hollow.
 #[derive(Clone, Copy)]
 struct Look {
     color: &'static str,

@@ -67,7 +67,7 @@ impl<'a> Placed<'a> {
         }
     }
 
-    /// Whether the places along the axis are names.
+    /// Tells whether the places along the axis are names.
     pub(super) fn is_named(&self) -> bool {
         matches!(self.scale, Scale::Names(_))
     }

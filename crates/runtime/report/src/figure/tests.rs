@@ -6,7 +6,9 @@ const fn figure(name: &'static str) -> Figure {
         title: "a figure",
         basis: Basis::Simulated,
         expected: Verdict::Reproduced,
-        run: |_, _| Err(Error::NoSuchFigure { name: String::new(), known: String::new() }),
+        run: |_, _| {
+            Err(ExperimentError::NoSuchFigure { name: String::new(), known: String::new() })
+        },
     }
 }
 

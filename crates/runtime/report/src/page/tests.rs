@@ -40,7 +40,7 @@ fn the_page_stands_alone_and_says_how_to_repeat_it() {
     ] {
         assert!(page.contains(part), "{part} is missing");
     }
-    // The name space of SVG is a name, not an address that anybody opens.
+    // The name space of SVG is a name, not an address to be opened.
     let links = page.replace("http://www.w3.org/2000/svg", "");
     assert!(!links.contains("http") && !links.contains("src="), "the page needs other files");
     assert!(!page.contains("class=\"changed\""));

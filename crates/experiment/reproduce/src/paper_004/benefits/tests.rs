@@ -3,8 +3,8 @@ use super::*;
 //= S4.31
 #[test]
 fn each_benefit_remains_with_the_careful_reaction() {
-    let (effort, seed) = (Effort::Quick, Seed(1));
-    let context = Context { effort, seed, program: "/nowhere".into(), progress: &|_| {} };
+    let (extent, seed) = (Extent::Quick, Seed(1));
+    let context = Context { extent, seed, program: "/nowhere".into(), progress: &|_| {} };
     let finding = FIGURE.run(&context).unwrap();
     assert_eq!(finding.claims.len(), 4);
     assert!(finding.is_as_expected(), "{}", finding.claims_table().to_text());

@@ -11,7 +11,7 @@ fn one(state: char, ran: Option<u64>) -> Programs {
 /// After how many milliseconds the patience with programs ends that do this at each look.
 fn ends(step: Duration, mut programs: impl FnMut(u64) -> Programs) -> u128 {
     let began = Duration::from_secs(100);
-    let mut patience = Patience::new(began, SPAN, BOUND);
+    let mut patience = GracePeriod::new(began, SPAN, BOUND);
     let mut now = began;
     for look in 1.. {
         now += step;

@@ -1,9 +1,9 @@
-//! The way into a run that goes on: other processes of the same user ask at a socket by name.
+//! The control socket of a run: other processes of the same user ask at a socket by name.
 //!
 //! The socket lies in a directory that belongs to the user alone, where no other user can take its
 //! name; one that a killed run left there is removed by the next process that looks. Where there is
-//! no such directory the socket is an abstract one, with a number after its name so that nobody can
-//! have taken it before. Whoever enters looks whose socket it is.
+//! no such directory the socket is an abstract one, with a number after its name so that no other
+//! process can have taken it before. Whoever enters looks whose socket it is.
 
 use std::ffi::OsString;
 use std::fs;
@@ -17,32 +17,32 @@ use nix::sys::signal::{SigSet, Signal};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use crate::control::{Control, Message};
-use crate::error::{Doing, Error, Result};
+use crate::error::{Context, LiveError, Result};
 use crate::identity::Identity;
 use crate::plan::{Program, ProgramOutput};
 use crate::program;
-use crate::stage::Stage;
+use crate::stations::Stations;
 use crate::terminal::Terminal;
 
-/// What every abstract name begins with.
+/// The beginning of every abstract name.
 const PREFIX: &str = "windfall/";
 /// The user's directory of sockets, in that of everything that lasts as long as the session.
 const FOLDER: &str = "windfall";
 /// The longest name of a run.
 pub const LONGEST: usize = 60;
-/// Guests that may wait.
+/// The number of clients that may wait.
 const WAITING: i32 = 64;
 
-/// Where a run can be entered.
+/// The socket at which a run can be entered.
 #[derive(Debug)]
-pub struct Door {
+pub struct ControlSocket {
     socket: OwnedFd,
     /// The socket's file, if it is none of the abstract ones.
     path: Option<PathBuf>,
 }
 
-impl Door {
-    /// Opens a door under a name of which there is only one at a time for each user.
+impl ControlSocket {
+    /// Opens a control socket under a name of which there is only one at a time for each user.
     ///
     /// # Errors
     /// If the name is taken, or would be none.
@@ -51,9 +51,9 @@ impl Door {
         let doing = || format!("announce the run as \"{name}\"");
         let taken = || {
             let why = format!("a run of yours is called \"{name}\" already: give another --name");
-            Err(Error::NoSuchRun(why))
+            Err(LiveError::NoSuchRun(why))
         };
-        let socket = socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK).doing(doing)?;
+        let socket = socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK).context(doing)?;
         let Some(folder) = folder(true) else {
             if find().iter().any(|run| run.name == name) {
                 return taken();
@@ -62,42 +62,42 @@ impl Door {
             let (user, number) = (nix::unistd::geteuid(), now.tv_nsec);
             let full = format!("{PREFIX}{user}/{name}/{}-{number}", std::process::id());
             let address = SocketAddrUnix::new_abstract_name(full.as_bytes());
-            address.and_then(|address| rustix::net::bind(&socket, &address)).doing(doing)?;
-            rustix::net::listen(&socket, WAITING).doing(doing)?;
+            address.and_then(|address| rustix::net::bind(&socket, &address)).context(doing)?;
+            rustix::net::listen(&socket, WAITING).context(doing)?;
             return Ok(Self { socket, path: None });
         };
         // Two that begin at once must not take each other's socket for one that was left behind.
-        let lock = fs::File::open(&folder).doing(doing)?;
-        rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).doing(doing)?;
+        let lock = fs::File::open(&folder).context(doing)?;
+        rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).context(doing)?;
         if find().iter().any(|run| run.name == name) {
             return taken();
         }
         let path = folder.join(name);
         let _ = fs::remove_file(&path);
         let address = SocketAddrUnix::new(&path);
-        address.and_then(|address| rustix::net::bind(&socket, &address)).doing(doing)?;
-        rustix::net::listen(&socket, WAITING).doing(doing)?;
+        address.and_then(|address| rustix::net::bind(&socket, &address)).context(doing)?;
+        rustix::net::listen(&socket, WAITING).context(doing)?;
         Ok(Self { socket, path: Some(path) })
     }
 
-    /// Lets in whoever waits, if it is the same user or root.
-    pub(crate) fn admit(&self, stage: &Stage) {
-        while let Ok(guest) = rustix::net::accept_with(&self.socket, SocketFlags::CLOEXEC) {
-            if is_friend(&guest) {
-                // A guest that is gone again is no trouble of ours.
-                let _ = hand_over(&Control::new(guest), stage);
+    /// Serves whoever waits, if it is the same user or root.
+    pub(crate) fn serve(&self, stations: &Stations) {
+        while let Ok(client) = rustix::net::accept_with(&self.socket, SocketFlags::CLOEXEC) {
+            if may_enter(&client) {
+                // A client that is gone again is no failure of the run.
+                let _ = send_namespaces(&Control::new(client), stations);
             }
         }
     }
 }
 
-impl AsFd for Door {
+impl AsFd for ControlSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-impl Drop for Door {
+impl Drop for ControlSocket {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
             let _ = fs::remove_file(path);
@@ -106,12 +106,12 @@ impl Drop for Door {
 }
 
 /// A run that can be entered, and a connection to it.
-struct Open {
+struct RunSocket {
     name: String,
     socket: OwnedFd,
 }
 
-/// Whether a run may be called so: its name is that of a file, and is shown to users.
+/// Tells whether this may name a run: the name is that of a file, and is shown to users.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
     let is_plain = !name.chars().any(|it| it.is_control() || it == '/');
@@ -125,7 +125,7 @@ pub fn is_name(name: &str) -> bool {
 pub fn check_name(name: &str) -> Result<()> {
     match is_name(name) {
         true => Ok(()),
-        false => Err(Error::NoSuchRun(format!(
+        false => Err(LiveError::NoSuchRun(format!(
             "\"{name}\" cannot name a run: give it up to {LONGEST} letters without / by --name"
         ))),
     }
@@ -149,13 +149,15 @@ fn folder(make: bool) -> Option<PathBuf> {
 }
 
 /// The runs of this user that can be entered.
-fn find() -> Vec<Open> {
+fn find() -> Vec<RunSocket> {
     let mut runs = Vec::new();
     let entries = folder(false).and_then(|folder| fs::read_dir(folder).ok());
     for entry in entries.into_iter().flatten().flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
         match SocketAddrUnix::new(entry.path()).and_then(|address| connect(&address)) {
-            Ok(socket) if is_name(&name) && is_own(&socket) => runs.push(Open { name, socket }),
+            Ok(socket) if is_name(&name) && is_own(&socket) => {
+                runs.push(RunSocket { name, socket })
+            }
             // Its run was killed.
             Err(rustix::io::Errno::CONNREFUSED) => drop(fs::remove_file(entry.path())),
             _ => {}
@@ -174,7 +176,7 @@ fn find() -> Vec<Open> {
             && is_own(&socket)
             && !runs.iter().any(|run| run.name == name)
         {
-            runs.push(Open { name: name.to_owned(), socket });
+            runs.push(RunSocket { name: name.to_owned(), socket });
         }
     }
     runs.sort_by(|a, b| a.name.cmp(&b.name));
@@ -188,7 +190,7 @@ fn connect(address: &SocketAddrUnix) -> rustix::io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Whether the process that listens at the other end is this user's.
+/// Tells whether the process that listens at the peer socket is this user's.
 fn is_own(socket: &OwnedFd) -> bool {
     let other = rustix::net::sockopt::socket_peercred(socket);
     other.is_ok_and(|other| other.uid.as_raw() == nix::unistd::geteuid().as_raw())
@@ -210,18 +212,18 @@ pub fn enter(
     let run = choose(run)?;
     let identity = Identity::of_caller(as_root)?;
     let name = &run.name;
-    let (place, stations) = ask(&run)?;
+    let (shared, stations) = ask(&run)?;
     let names = || stations.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
     let Some((_, network)) = stations.iter().find(|(name, _)| name == station) else {
         let why = format!("run \"{name}\" has no station \"{station}\"; it has {}", names());
-        return Err(Error::NoSuchRun(why));
+        return Err(LiveError::NoSuchRun(why));
     };
     let directory = std::env::current_dir();
     let move_to = |namespace: &OwnedFd, kind| {
-        nix::sched::setns(namespace, kind).doing(|| format!("enter station {station}"))
+        nix::sched::setns(namespace, kind).context(|| format!("enter station {station}"))
     };
     // The user namespace comes last in the list and first here: it gives the right to the others.
-    for (namespace, kind) in place.iter().zip(KINDS).rev() {
+    for (namespace, kind) in shared.iter().zip(KINDS).rev() {
         move_to(namespace, kind)?;
     }
     move_to(network, CloneFlags::CLONE_NEWNET)?;
@@ -229,7 +231,7 @@ pub fn enter(
     let output = ProgramOutput::Inherit;
     let program = Program { station: 0, arguments, environment, interactive, output };
     let mut command =
-        program::prepare(&program, None, identity.as_ref(), place.len() == KINDS.len());
+        program::prepare(&program, None, identity.as_ref(), shared.len() == KINDS.len());
     if let Ok(directory) = directory {
         // Entering a mount namespace moves to its root.
         command.current_dir(directory);
@@ -248,16 +250,16 @@ pub fn enter(
     terminal.restore();
     let name = program.arguments.first().map(|name| name.to_string_lossy().into_owned());
     let status =
-        spawned.map_err(|source| Error::Spawn { program: name.unwrap_or_default(), source })?;
+        spawned.map_err(|source| LiveError::Spawn { program: name.unwrap_or_default(), source })?;
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)) as u8)
 }
 
-/// The kinds of the namespaces that a door hands over, in their order.
+/// The kinds of the namespaces that a control socket sends, in their order.
 const KINDS: [CloneFlags; 3] =
     [CloneFlags::CLONE_NEWNS, CloneFlags::CLONE_NEWPID, CloneFlags::CLONE_NEWUSER];
 
 /// The run that is meant: the one named, or the only one.
-fn choose(run: Option<&str>) -> Result<Open> {
+fn choose(run: Option<&str>) -> Result<RunSocket> {
     let mut runs = find();
     let names = runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>().join(", ");
     let found = match run {
@@ -267,46 +269,46 @@ fn choose(run: Option<&str>) -> Result<Open> {
     match (run, found) {
         (_, Some(place)) => Ok(runs.swap_remove(place)),
         _ if runs.is_empty() => {
-            Err(Error::NoSuchRun("no `windfall up` of yours is running; start one".to_owned()))
+            Err(LiveError::NoSuchRun("no `windfall up` of yours is running; start one".to_owned()))
         }
         (Some(name), None) => {
-            Err(Error::NoSuchRun(format!("no run is called \"{name}\"; there are {names}")))
+            Err(LiveError::NoSuchRun(format!("no run is called \"{name}\"; there are {names}")))
         }
-        (None, None) => {
-            Err(Error::NoSuchRun(format!("several runs go on; choose one of {names} with --run")))
-        }
+        (None, None) => Err(LiveError::NoSuchRun(format!(
+            "several runs go on; choose one of {names} with --run"
+        ))),
     }
 }
 
 /// Asks a run for its namespaces: those that all stations share, and each station's own.
 #[expect(clippy::type_complexity, reason = "two lists, used once")]
-fn ask(run: &Open) -> Result<(Vec<OwnedFd>, Vec<(String, OwnedFd)>)> {
+fn ask(run: &RunSocket) -> Result<(Vec<OwnedFd>, Vec<(String, OwnedFd)>)> {
     let doing = || format!("enter the run \"{}\"", run.name);
-    let socket = run.socket.try_clone().doing(doing)?;
-    rustix::fs::fcntl_setfl(&socket, rustix::fs::OFlags::empty()).doing(doing)?;
+    let socket = run.socket.try_clone().context(doing)?;
+    rustix::fs::fcntl_setfl(&socket, rustix::fs::OFlags::empty()).context(doing)?;
     let control = Control::new(socket);
-    let (mut place, mut stations) = (Vec::new(), Vec::new());
-    while let Some(message) = control.receive().doing(doing)? {
+    let (mut shared, mut stations) = (Vec::new(), Vec::new());
+    while let Some(message) = control.receive().context(doing)? {
         match message {
-            Message::Place(namespaces) => place = namespaces,
+            Message::Namespaces(namespaces) => shared = namespaces,
             Message::Station(name, namespace) => stations.push((name, namespace)),
             _ => {}
         }
     }
-    Ok((place, stations))
+    Ok((shared, stations))
 }
 
-fn hand_over(guest: &Control, stage: &Stage) -> std::io::Result<()> {
-    let copies = stage.place().iter().map(OwnedFd::try_clone);
-    guest.send(&Message::Place(copies.collect::<std::io::Result<_>>()?))?;
-    for (name, namespace) in stage.stations() {
-        guest.send(&Message::Station(name.clone(), namespace.try_clone()?))?;
+fn send_namespaces(client: &Control, stations: &Stations) -> std::io::Result<()> {
+    let copies = stations.shared_namespaces().iter().map(OwnedFd::try_clone);
+    client.send(&Message::Namespaces(copies.collect::<std::io::Result<_>>()?))?;
+    for (name, namespace) in stations.namespaces() {
+        client.send(&Message::Station(name.clone(), namespace.try_clone()?))?;
     }
     Ok(())
 }
 
-/// Whether the process at the other end belongs to this user or to root.
-fn is_friend(socket: &OwnedFd) -> bool {
+/// Tells whether the process at the peer socket belongs to this user or to root.
+fn may_enter(socket: &OwnedFd) -> bool {
     let other = rustix::net::sockopt::socket_peercred(socket);
     other.is_ok_and(|other| {
         other.uid.is_root() || other.uid.as_raw() == nix::unistd::geteuid().as_raw()

@@ -7,13 +7,13 @@ use std::time::Duration;
 /// More of the time between two looks does not count: whoever looks was kept waiting as well.
 const MOST: Duration = Duration::from_millis(20);
 
-/// What programs are doing, by the numbers of their threads.
+/// The state of programs, by the numbers of their threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Programs {
     threads: BTreeMap<u32, Thread>,
 }
 
-/// What the kernel says of a thread.
+/// The state of a thread, as the kernel gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Thread {
     /// `R` if it runs or waits for a processor, `D` if it waits for a disk, others otherwise.
@@ -32,7 +32,7 @@ impl Programs {
         Self { threads: others.flat_map(threads_of).collect() }
     }
 
-    /// Whether a program could not go on since `before`: it waits for a disk, or wants to run and
+    /// Tells whether a program could not go on since `before`: it waits for a disk, or is ready to run and
     /// has had no processor.
     fn were_held_up(&self, before: &Self) -> bool {
         self.threads.iter().any(|(number, thread)| match thread.state {
@@ -71,8 +71,8 @@ fn state(stat: &str) -> Option<char> {
 
 /// Time for programs to do something, of which that counts in which they were free to run.
 #[derive(Clone, Debug)]
-pub(crate) struct Patience {
-    /// What is left of the time that counts.
+pub(crate) struct GracePeriod {
+    /// The rest of the time that counts.
     left: Duration,
     /// When it ends in any case.
     limit: Duration,
@@ -81,14 +81,14 @@ pub(crate) struct Patience {
     before: Programs,
 }
 
-impl Patience {
+impl GracePeriod {
     /// Begins at `now` on the system's clock; ends after `span` that counts, or `bound` that does
     /// or does not.
     pub(crate) fn new(now: Duration, span: Duration, bound: Duration) -> Self {
         Self { left: span, limit: now + bound, at: now, before: Programs::default() }
     }
 
-    /// Whether the time is over at `now`, when the programs are doing this.
+    /// Tells whether the time is over at `now`, when the programs are in this state.
     pub(crate) fn is_over(&mut self, now: Duration, programs: Programs) -> bool {
         if !programs.were_held_up(&self.before) {
             self.left = self.left.saturating_sub(now.saturating_sub(self.at).min(MOST));

@@ -1,4 +1,4 @@
-//! The stations as the run sees them: devices to carry packets, and somebody to talk to.
+//! The stations as the run sees them: devices to carry packets, and a supervisor to talk to.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex};
@@ -10,23 +10,23 @@ use nix::unistd::Pid;
 use crate::congestion;
 use crate::control::{Control, Message};
 use crate::device::StationDevice;
-use crate::error::{Doing, Error, Result};
-use crate::first::{self, Work};
+use crate::error::{Context, LiveError, Result};
 use crate::hints::Hints;
 use crate::identity::Identity;
 use crate::namespace;
-use crate::plan::{DeviceKind, Plan, Program};
+use crate::plan::{DeviceKind, LivePlan, Program};
+use crate::supervisor::{self, Work};
 
 /// Stations that stand, their programs waiting for [`begin`](Self::begin).
 ///
 /// When it is dropped, and when the process dies, everything in the stations dies too.
 #[derive(Debug)]
-pub struct Stage {
+pub struct Stations {
     control: Control,
-    first: Pid,
+    supervisor: Pid,
     /// The devices, each with the number of its station.
     devices: Vec<(u16, OwnedFd)>,
-    /// What tells each station of damage.
+    /// The senders of hints of damage, one for each station.
     hints: Vec<Arc<Mutex<Hints>>>,
     kind: DeviceKind,
     /// The devices' stations, by number and name, and names, in the order of the network's ports.
@@ -34,10 +34,10 @@ pub struct Stage {
     /// Name and network namespace of each station.
     stations: Vec<(String, OwnedFd)>,
     /// The namespaces that all stations share.
-    place: Vec<OwnedFd>,
+    shared: Vec<OwnedFd>,
 }
 
-impl Stage {
+impl Stations {
     /// Builds stations, and starts no program yet.
     ///
     /// `others` are programs beside the command: started before it, ended after it. They and the
@@ -47,7 +47,7 @@ impl Stage {
     /// # Errors
     /// If the process has more than one thread, since a copy of it would keep the locks of the
     /// others for ever; if the system does not allow it, or the plan asks for what does not exist.
-    pub fn build(plan: Plan, command: Option<Program>, others: Vec<Program>) -> Result<Self> {
+    pub fn build(plan: LivePlan, command: Option<Program>, others: Vec<Program>) -> Result<Self> {
         namespace::require_one_thread()?;
         let parameters = plan.stations.iter().flat_map(|station| &station.parameters);
         let mut chosen: Vec<_> = parameters.filter(|(key, _)| key == congestion::KEY).collect();
@@ -60,40 +60,40 @@ impl Stage {
         });
         let names = names.collect();
         let mut work = Work { plan, others, command, own_user: true, identity };
-        let (first, control) = spawn(&mut work)?;
-        let mut stage = Self {
+        let (supervisor, control) = spawn(&mut work)?;
+        let mut built = Self {
             control,
-            first,
+            supervisor,
             devices: Vec::new(),
             hints: Vec::new(),
             kind: DeviceKind::Tun,
             names,
             stations: Vec::new(),
-            place: Vec::new(),
+            shared: Vec::new(),
         };
-        stage.say(&Message::Go)?;
-        while !stage.take_message()? {}
-        Ok(stage)
+        built.send(&Message::Go)?;
+        while !built.take_message()? {}
+        Ok(built)
     }
 
     /// Takes one message of the time of building; `true` when everything stands.
     fn take_message(&mut self) -> Result<bool> {
-        match self.hear()? {
+        match self.receive()? {
             Message::Device(station, device) => self.devices.push((station, device)),
             Message::Station(name, namespace) => self.stations.push((name, namespace)),
             Message::Hints(hints) => self.hints.push(Arc::new(Mutex::new(Hints::new(hints)))),
-            Message::Place(place) => self.place = place,
+            Message::Namespaces(shared) => self.shared = shared,
             Message::Ready(kind) => {
                 self.kind = kind;
                 return Ok(true);
             }
-            Message::Failed(status, why) => return Err(Error::Stations { status, why }),
+            Message::Failed(status, why) => return Err(LiveError::Stations { status, why }),
             _ => {}
         }
         Ok(false)
     }
 
-    /// How the devices are made.
+    /// Returns the kind of the devices.
     #[must_use]
     pub fn kind(&self) -> DeviceKind {
         self.kind
@@ -123,36 +123,36 @@ impl Stage {
     /// # Errors
     /// If the stations are gone.
     pub fn begin(&self) -> Result<()> {
-        self.say(&Message::Go)
+        self.send(&Message::Go)
     }
 
     /// The stations by name, with their network namespaces.
-    pub(crate) fn stations(&self) -> &[(String, OwnedFd)] {
+    pub(crate) fn namespaces(&self) -> &[(String, OwnedFd)] {
         &self.stations
     }
 
     /// The mount, process and, if it is a new one, user namespace of all stations.
-    pub(crate) fn place(&self) -> &[OwnedFd] {
-        &self.place
+    pub(crate) fn shared_namespaces(&self) -> &[OwnedFd] {
+        &self.shared
     }
 
     /// The user namespace of all stations, if they have one of their own.
     pub(crate) fn user_namespace(&self) -> Option<&OwnedFd> {
-        self.place.get(2)
+        self.shared.get(2)
     }
 
-    /// Tells the first process something.
-    pub(crate) fn say(&self, message: &Message) -> Result<()> {
-        self.control.send(message).map_err(|_| Error::Killed)
+    /// Sends a message to the supervisor.
+    pub(crate) fn send(&self, message: &Message) -> Result<()> {
+        self.control.send(message).map_err(|_| LiveError::Killed)
     }
 
-    /// Waits for what the first process says.
-    pub(crate) fn hear(&self) -> Result<Message> {
-        self.control.receive().doing(|| "hear the stations".into())?.ok_or(Error::Killed)
+    /// Waits for a message of the supervisor.
+    pub(crate) fn receive(&self) -> Result<Message> {
+        self.control.receive().context(|| "hear the stations".into())?.ok_or(LiveError::Killed)
     }
 }
 
-/// Starts the first process: in a user namespace of its own, unless everything in the stations is
+/// Starts the supervisor: in a user namespace of its own, unless everything in the stations is
 /// root's anyway.
 ///
 /// Root needs none to build stations, and so goes without where the system makes none; the user
@@ -161,7 +161,8 @@ fn spawn(work: &mut Work) -> Result<(Pid, Control)> {
     let needed = !namespace::privileged();
     for own_user in [true, false] {
         work.own_user = own_user && (needed || work.identity.is_some());
-        let spawned = namespace::spawn_first(work.own_user, |control| first::live(control, work));
+        let spawned =
+            namespace::spawn_supervisor(work.own_user, |control| supervisor::run(control, work));
         if spawned.is_ok() || needed || !work.own_user {
             return spawned;
         }
@@ -169,17 +170,17 @@ fn spawn(work: &mut Work) -> Result<(Pid, Control)> {
     unreachable!("the second attempt asks for no user namespace")
 }
 
-impl AsFd for Stage {
+impl AsFd for Stations {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.control.as_fd()
     }
 }
 
-impl Drop for Stage {
+impl Drop for Stations {
     fn drop(&mut self) {
-        let _ = kill(self.first, Signal::SIGKILL);
+        let _ = kill(self.supervisor, Signal::SIGKILL);
         // Returns when the last process of the namespace is gone.
-        let _ = waitpid(self.first, None);
+        let _ = waitpid(self.supervisor, None);
     }
 }
 
@@ -191,8 +192,8 @@ mod tests {
     fn nothing_is_built_beside_another_thread() {
         let (end, wait) = std::sync::mpsc::channel::<()>();
         let other = std::thread::spawn(move || wait.recv().is_err());
-        let built = Stage::build(Plan::default(), None, Vec::new());
-        assert!(matches!(built, Err(Error::Threads(2..))), "{built:?}");
+        let built = Stations::build(LivePlan::default(), None, Vec::new());
+        assert!(matches!(built, Err(LiveError::Threads(2..))), "{built:?}");
         drop(end);
         other.join().expect("it ends");
     }

@@ -10,17 +10,17 @@ use nix::sched::CloneFlags;
 use rustix::time::Timespec;
 
 use crate::device::{packet, tun};
-use crate::error::{Doing, Error, Result};
+use crate::error::{Context, LiveError, Result};
 use crate::hints;
 use crate::namespace;
 use crate::netlink::{Netlink, VethEnd};
-use crate::plan::{DeviceKind, DevicePlan, Plan, StationPlan};
+use crate::plan::{DeviceKind, DevicePlan, LivePlan, LiveStationPlan};
 
-/// Where the kernel has its parameters.
+/// The folder of the kernel's parameters.
 const PARAMETERS: &str = "/proc/sys";
 /// Looks, a millisecond apart, after which a station is taken to have its addresses.
 const LOOKS: u32 = 5_000;
-/// At most so many parameters are listed in an error.
+/// The number of parameters that an error lists at most.
 const MOST_NAMES: usize = 12;
 
 /// A station that stands.
@@ -30,12 +30,12 @@ pub(crate) struct Station {
     pub(crate) namespace: OwnedFd,
     /// Our side of its devices.
     pub(crate) devices: Vec<OwnedFd>,
-    /// Where its programs ask for hints of damage.
+    /// The socket at which its programs ask for hints of damage.
     pub(crate) hints: OwnedFd,
 }
 
 /// Builds every station; the process ends up in the namespace in which it began, the hub.
-pub(crate) fn build_all(plan: &Plan) -> Result<(Vec<Station>, DeviceKind)> {
+pub(crate) fn build_all(plan: &LivePlan) -> Result<(Vec<Station>, DeviceKind)> {
     let hub = namespace::own("net")?;
     let kind = if tun::open().is_ok() { DeviceKind::Tun } else { DeviceKind::Packet };
     let mut stations = Vec::new();
@@ -49,44 +49,44 @@ pub(crate) fn build_all(plan: &Plan) -> Result<(Vec<Station>, DeviceKind)> {
 /// Moves the process into a network namespace.
 pub(crate) fn enter(namespace: BorrowedFd<'_>) -> Result<()> {
     nix::sched::setns(namespace, CloneFlags::CLONE_NEWNET)
-        .doing(|| "enter a network namespace".into())
+        .context(|| "enter a network namespace".into())
 }
 
 fn build(
     number: usize,
-    plan: &StationPlan,
+    plan: &LiveStationPlan,
     kind: DeviceKind,
     hub: BorrowedFd<'_>,
 ) -> Result<Station> {
     nix::sched::unshare(CloneFlags::CLONE_NEWNET)
-        .map_err(|error| Error::NamespacesClosed(error.into()))?;
+        .map_err(|error| LiveError::NamespacesClosed(error.into()))?;
     let namespace = namespace::own("net")?;
     quieten(plan);
     for (key, value) in &plan.parameters {
-        set_parameter(key, value).map_err(|source| Error::Sysctl {
+        set_parameter(key, value).map_err(|source| LiveError::Sysctl {
             station: plan.name.clone(),
             key: key.clone(),
             value: value.clone(),
             source,
         })?;
     }
-    let mut netlink = Netlink::open().doing(|| "open a netlink socket".into())?;
-    let loopback = netlink.index("lo").doing(|| "find the loopback device".into())?;
-    netlink.up(loopback).doing(|| "bring the loopback device up".into())?;
+    let mut netlink = Netlink::open().context(|| "open a netlink socket".into())?;
+    let loopback = netlink.index("lo").context(|| "find the loopback device".into())?;
+    netlink.up(loopback).context(|| "bring the loopback device up".into())?;
     let mut devices = Vec::new();
     for (position, device) in plan.devices.iter().enumerate() {
         let ours = match kind {
             DeviceKind::Tun => tun::create(&device.name)
-                .doing(|| format!("make the TUN device {}", device.name))?,
+                .context(|| format!("make the TUN device {}", device.name))?,
             DeviceKind::Packet => {
                 let end = format!("s{number}d{position}");
                 virtual_ethernet(&mut netlink, device, &end, namespace.as_fd(), hub)
-                    .doing(|| format!("make the device {}", device.name))?
+                    .context(|| format!("make the device {}", device.name))?
             }
         };
         devices.push(ours);
         bring_up(&mut netlink, device)
-            .doing(|| format!("set up the device {} of {}", device.name, plan.name))?;
+            .context(|| format!("set up the device {} of {}", device.name, plan.name))?;
     }
     for route in &plan.routes {
         let device = &plan.devices[route.device];
@@ -95,19 +95,19 @@ fn build(
             .and_then(|index| {
                 netlink.add_route(route.destination, route.prefix, route.gateway, index)
             })
-            .doing(|| {
+            .context(|| {
                 let (destination, prefix) = (route.destination, route.prefix);
                 format!("add the route to {destination}/{prefix} in station {}", plan.name)
             })?;
     }
     await_addresses(plan);
-    let hints = hints::open().doing(|| "make a socket for hints".into())?;
+    let hints = hints::open().context(|| "make a socket for hints".into())?;
     Ok(Station { namespace, devices, hints })
 }
 
 /// Waits until the kernel takes packets to every IPv6 address of the station for its own: it does
 /// so a moment after it was told, on a busy machine later, and drops what comes before.
-fn await_addresses(plan: &StationPlan) {
+fn await_addresses(plan: &LiveStationPlan) {
     let addresses = plan.devices.iter().flat_map(|device| &device.addresses);
     let six = addresses.filter_map(|(address, _)| match address {
         IpAddr::V6(address) => Some(address),
@@ -165,7 +165,7 @@ fn bring_up(netlink: &mut Netlink, device: &DevicePlan) -> io::Result<()> {
 /// Keeps the kernel from sending what no program asked for, so that runs repeat, and opens what a
 /// station of one's own may have open. Where a parameter does not exist there is nothing to keep
 /// quiet.
-fn quieten(plan: &StationPlan) {
+fn quieten(plan: &LiveStationPlan) {
     let mut parameters = vec![
         ("net/ipv6/conf/all/disable_ipv6", "0"),
         ("net/ipv6/conf/default/disable_ipv6", "0"),

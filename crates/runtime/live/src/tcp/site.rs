@@ -1,4 +1,4 @@
-//! Where an engine stands: a device in the present network namespace, addresses, and the way there.
+//! The site of an engine: a device in the present network namespace, addresses and routes.
 
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
@@ -13,7 +13,7 @@ use windfall_scenario::engine_beside;
 use windfall_stack::HostConfig;
 
 use crate::device::{StationDevice, packet, tun};
-use crate::error::{Doing, Error, Result};
+use crate::error::{Context, LiveError, Result};
 use crate::kernel::ENGINE;
 use crate::netlink::{Netlink, VethEnd};
 use crate::plan::DeviceKind;
@@ -23,21 +23,21 @@ const MTU: u32 = 1500;
 
 /// The addresses of an engine, and how long its packets may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct EngineSite {
     addresses: Vec<IpAddr>,
     mtu: u32,
-    /// Whether the kernel has to pass on what goes to and comes from other stations.
+    /// The kernel has to pass on what goes to and comes from other stations.
     is_station: bool,
 }
 
-impl Place {
+impl EngineSite {
     /// Beside the kernel of the station that this process is in.
     ///
     /// # Errors
     /// If the process is in no station, or in one whose addresses were not chosen automatically.
     pub fn in_station() -> Result<Self> {
-        let found = nix::ifaddrs::getifaddrs().doing(|| "list the network devices".into())?;
-        let mut netlink = Netlink::open().doing(|| "open a netlink socket".into())?;
+        let found = nix::ifaddrs::getifaddrs().context(|| "list the network devices".into())?;
+        let mut netlink = Netlink::open().context(|| "open a netlink socket".into())?;
         let (mut addresses, mut mtu) = (Vec::new(), u32::MAX);
         for entry in found.filter(|entry| entry.interface_name.starts_with("wf")) {
             let address = entry.address.and_then(|it| {
@@ -46,12 +46,12 @@ impl Place {
             });
             if let Some(engine) = address.and_then(engine_beside) {
                 let name = &entry.interface_name;
-                mtu = mtu.min(netlink.mtu(name).doing(|| format!("look at the device {name}"))?);
+                mtu = mtu.min(netlink.mtu(name).context(|| format!("look at the device {name}"))?);
                 addresses.push(engine);
             }
         }
         if addresses.is_empty() {
-            return Err(Error::NoPlace);
+            return Err(LiveError::NoEngineSite);
         }
         Ok(Self { addresses, mtu, is_station: true })
     }
@@ -87,21 +87,21 @@ impl Place {
         let name = format!("{ENGINE}{}", std::process::id());
         let (device, kind) = make(&name, self.mtu)?;
         let removal = Removal(name.clone());
-        let mut netlink = Netlink::open().doing(|| "open a netlink socket".into())?;
-        let index = netlink.index(&name).doing(|| format!("find the device {name}"))?;
+        let mut netlink = Netlink::open().context(|| "open a netlink socket".into())?;
+        let index = netlink.index(&name).context(|| format!("find the device {name}"))?;
         let ready = netlink.set_mtu(index, self.mtu).and_then(|()| netlink.up_quietly(index));
-        ready.doing(|| format!("bring the device {name} up"))?;
+        ready.context(|| format!("bring the device {name} up"))?;
         for address in &self.addresses {
             let prefix = if address.is_ipv4() { 32 } else { 128 };
             match netlink.add_route(*address, prefix, None, index) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    return Err(Error::PlaceTaken(*address));
+                    return Err(LiveError::EngineSiteTaken(*address));
                 }
-                other => other.doing(|| format!("lead {address} to the device {name}"))?,
+                other => other.context(|| format!("lead {address} to the device {name}"))?,
             }
         }
         if self.is_station {
-            forward().doing(|| "let this station pass packets on to its engine".into())?;
+            forward().context(|| "let this station pass packets on to its engine".into())?;
         }
         Ok((StationDevice::new(device, kind).with_large_segments(), removal))
     }
@@ -123,7 +123,7 @@ fn remove(netlink: &mut Netlink, name: &str) -> io::Result<()> {
 }
 
 /// Removes the pairs of devices of engines that were killed: no descriptor takes them along.
-fn bury(netlink: &mut Netlink) -> io::Result<()> {
+fn remove_abandoned(netlink: &mut Netlink) -> io::Result<()> {
     for entry in nix::ifaddrs::getifaddrs()? {
         let name = entry.interface_name;
         let process = name.strip_prefix(ENGINE).and_then(|id| id.parse().ok()).map(Pid::from_raw);
@@ -138,16 +138,16 @@ fn bury(netlink: &mut Netlink) -> io::Result<()> {
 /// Makes the device, by whatever door is open.
 fn make(name: &str, mtu: u32) -> Result<(OwnedFd, DeviceKind)> {
     if tun::open().is_ok() {
-        let device = tun::create(name).doing(|| format!("make the TUN device {name}"))?;
+        let device = tun::create(name).context(|| format!("make the TUN device {name}"))?;
         return Ok((device, DeviceKind::Tun));
     }
     let pair = || {
-        // The kernel takes nothing that comes out of the other end: it is not addressed to it.
+        // The kernel takes nothing that comes out of the peer device: it is not addressed to it.
         let here = fs::File::open("/proc/self/ns/net")?;
         let namespace = std::os::fd::AsFd::as_fd(&here);
         let end = format!("other{}", std::process::id());
         let mut netlink = Netlink::open()?;
-        bury(&mut netlink)?;
+        remove_abandoned(&mut netlink)?;
         netlink.add_veth(
             &VethEnd { name, mac: packet::INNER, namespace },
             &VethEnd { name: &end, mac: packet::OUTER, namespace },
@@ -158,7 +158,7 @@ fn make(name: &str, mtu: u32) -> Result<(OwnedFd, DeviceKind)> {
         netlink.up_quietly(index)?;
         packet::open(index)
     };
-    let device = pair().doing(|| format!("make the device {name}"))?;
+    let device = pair().context(|| format!("make the device {name}"))?;
     Ok((device, DeviceKind::Packet))
 }
 

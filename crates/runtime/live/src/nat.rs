@@ -1,4 +1,4 @@
-//! The way out of the stations: the host's network and resolver behind the far end.
+//! The NAT gateway of the stations: the host's network and resolver behind the far end.
 //!
 //! A helper, slirp4netns, stands on the host's side and speaks for a device in the far station. The
 //! far station forwards, and answers for the near one on that device, so that no addresses need be
@@ -13,21 +13,21 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::io::FdFlags;
 
-use crate::error::{Doing, Error, Result};
-use crate::plan::{DeviceKind, Plan, RoutePlan};
+use crate::error::{Context, LiveError, Result};
+use crate::plan::{DeviceKind, LivePlan, RoutePlan};
 use crate::program::installed;
-use crate::stage::Stage;
+use crate::stations::Stations;
 
-/// The helper.
+/// The name of the helper.
 const HELPER: &str = "slirp4netns";
 /// The host, as the stations see it.
 pub const HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 2, 2));
 /// The helper's device in the far station.
 const DEVICE: &str = "out0";
 
-impl Plan {
-    /// Sends what has no other way out by the far station; see [`WayOut`].
-    pub fn lead_outside(&mut self, near: usize, far: usize, gateway: IpAddr) {
+impl LivePlan {
+    /// Routes everything without another route through the far station; see [`NatGateway`].
+    pub fn add_nat(&mut self, near: usize, far: usize, gateway: IpAddr) {
         let anywhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
         self.stations[near].routes.push(RoutePlan {
             destination: anywhere,
@@ -39,32 +39,32 @@ impl Plan {
         far.forwards = true;
         let answer = ("net.ipv4.conf.default.proxy_arp".to_owned(), "1".to_owned());
         far.parameters.push(answer);
-        self.leads_outside = true;
+        self.has_nat = true;
     }
 }
 
 /// The host's network behind one station, as long as this exists and the process lives.
 #[derive(Debug)]
-pub struct WayOut {
+pub struct NatGateway {
     helper: Child,
 }
 
-impl WayOut {
-    /// Opens the way out of a station, by its place in the plan; `host_loopback` says whether it
-    /// leads to what listens on the host's loopback alone.
+impl NatGateway {
+    /// Opens the gateway behind a station, by its number in the plan; `host_loopback` says whether it
+    /// also reaches what listens on the host's loopback alone.
     ///
     /// # Errors
     /// If no helper is installed, or it fails.
-    pub fn open(stage: &Stage, station: usize, host_loopback: bool) -> Result<Self> {
+    pub fn open(stations: &Stations, station: usize, host_loopback: bool) -> Result<Self> {
         if installed(HELPER).is_none() {
-            return Err(Error::NoWayOut);
+            return Err(LiveError::NatMissing);
         }
-        if stage.kind() != DeviceKind::Tun {
-            return Err(Error::WayOutClosed);
+        if stations.kind() != DeviceKind::Tun {
+            return Err(LiveError::NatForbidden);
         }
         let (ready, theirs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-            .doing(|| "make a pipe".into())?;
-        let (_, network) = &stage.stations()[station];
+            .context(|| "make a pipe".into())?;
+        let (_, network) = &stations.namespaces()[station];
         let mut kept = vec![theirs.as_raw_fd(), network.as_raw_fd()];
         let mut command = Command::new(HELPER);
         command.args(["--configure", "--mtu=65520", "--netns-type=path"]);
@@ -72,7 +72,7 @@ impl WayOut {
         command.args(["--enable-sandbox", "--enable-seccomp"]);
         command.args((!host_loopback).then_some("--disable-host-loopback"));
         command.arg(format!("--ready-fd={}", theirs.as_raw_fd()));
-        if let Some(user) = stage.user_namespace() {
+        if let Some(user) = stations.user_namespace() {
             command.arg(format!("--userns-path=/proc/self/fd/{}", user.as_raw_fd()));
             kept.push(user.as_raw_fd());
         }
@@ -91,11 +91,12 @@ impl WayOut {
         // SAFETY: the closure makes system calls only; the process has a single thread.
         unsafe { command.pre_exec(prepare) };
         let helper = command.spawn();
-        let helper = helper.map_err(|source| Error::Spawn { program: HELPER.into(), source })?;
+        let helper =
+            helper.map_err(|source| LiveError::Spawn { program: HELPER.into(), source })?;
         drop(theirs);
-        let mut way = Self { helper };
-        way.await_readiness(ready)?;
-        Ok(way)
+        let mut gateway = Self { helper };
+        gateway.await_readiness(ready)?;
+        Ok(gateway)
     }
 
     /// Waits until the helper says that it is there, or dies.
@@ -109,13 +110,13 @@ impl WayOut {
                     let _ = errors.read_to_string(&mut reason);
                 }
                 let reason = reason.trim().replace('\n', "; ");
-                Err(Error::WayOut { program: HELPER, reason })
+                Err(LiveError::NatFailed { program: HELPER, reason })
             }
         }
     }
 }
 
-impl Drop for WayOut {
+impl Drop for NatGateway {
     fn drop(&mut self) {
         let _ = self.helper.kill();
         let _ = self.helper.wait();

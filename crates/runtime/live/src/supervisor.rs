@@ -1,4 +1,4 @@
-//! The stations' first process: builds them, starts the programs, buries them, counts at the end.
+//! The supervisor of the stations: builds them, starts and reaps programs, counts at the end.
 //!
 //! It is process 1 of its own process namespace. When it dies, the kernel kills whatever else runs
 //! in there, and nothing of the run is left.
@@ -16,53 +16,53 @@ use rustix::process::WaitOptions;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::control::{Control, Message};
-use crate::error::{Doing, Error, Result};
+use crate::error::{Context, LiveError, Result};
+use crate::grace::{GracePeriod, Programs};
 use crate::identity::Identity;
 use crate::kernel;
 use crate::lines::Lines;
 use crate::namespace;
-use crate::patience::{Patience, Programs};
-use crate::plan::{Plan, Program};
+use crate::plan::{LivePlan, Program};
 use crate::program;
-use crate::station::{self, Station};
+use crate::setup::{self, Station};
 
-/// How long a program beside the command may take to listen before the command starts; time in
+/// The time that a program beside the command may take to listen before the command starts; time in
 /// which it waits for a processor or a disk does not count.
-const PATIENCE: Duration = Duration::from_secs(1);
+const LISTEN_GRACE: Duration = Duration::from_secs(1);
 /// The same with that time.
-const MOST_PATIENCE: Duration = Duration::from_secs(10);
-/// How long it may take where a port is named.
-const PORT_PATIENCE: Duration = Duration::from_secs(30);
-/// How long programs may take to end when the command has ended; time in which they wait for a
+const MAX_LISTEN_GRACE: Duration = Duration::from_secs(10);
+/// The time that it may take where a port is named.
+const PORT_TIMEOUT: Duration = Duration::from_secs(30);
+/// The time that programs may take to end when the command has ended; time in which they wait for a
 /// processor or a disk does not count.
-const FAREWELL: Duration = Duration::from_secs(2);
+const TERM_GRACE: Duration = Duration::from_secs(2);
 /// The same with that time.
-const MOST_FAREWELL: Duration = Duration::from_secs(10);
+const MAX_TERM_GRACE: Duration = Duration::from_secs(10);
 
-/// How long programs may take to end by themselves when the command has ended, before they are told
-/// to; time in which they wait for a processor or a disk does not count.
-const GRACE: Duration = Duration::from_millis(100);
+/// The time that programs may take to end by themselves when the command has ended, before they are
+/// told to; time in which they wait for a processor or a disk does not count.
+const EXIT_GRACE: Duration = Duration::from_millis(100);
 /// The same with that time.
-const MOST_GRACE: Duration = Duration::from_secs(2);
+const MAX_EXIT_GRACE: Duration = Duration::from_secs(2);
 /// A program that failed so shortly before an interrupt is known may have failed by it.
 const JUST_NOW: Duration = Duration::from_millis(500);
 
-/// What the first process has to do.
+/// The work of the supervisor.
 #[derive(Clone, Debug)]
 pub(crate) struct Work {
-    pub(crate) plan: Plan,
+    pub(crate) plan: LivePlan,
     /// The programs beside the command; started before it, ended after it.
     pub(crate) others: Vec<Program>,
     /// The command, whose end is the end of the run; without one the run lasts until it is told.
     pub(crate) command: Option<Program>,
-    /// Whether a user namespace lies around the stations.
+    /// A user namespace lies around the stations.
     pub(crate) own_user: bool,
     /// Whose the programs are, if not the caller's own.
     pub(crate) identity: Option<Identity>,
 }
 
-/// The life of the first process; returns its exit status.
-pub(crate) fn live(control: &Control, work: &Work) -> u8 {
+/// Supervises a run from its beginning to its end; returns the exit status of the process.
+pub(crate) fn run(control: &Control, work: &Work) -> u8 {
     // A caller that ignores the death of its children must not teach that to process 1.
     // SAFETY: the default action runs no code of ours.
     let _ = unsafe { signal(Signal::SIGCHLD, SigHandler::SigDfl) };
@@ -70,7 +70,7 @@ pub(crate) fn live(control: &Control, work: &Work) -> u8 {
     if !matches!(control.receive(), Ok(Some(Message::Go))) {
         return 125;
     }
-    match First::build(control, work).and_then(|mut first| first.run(work)) {
+    match Supervisor::build(control, work).and_then(|mut first| first.run(work)) {
         Ok(()) => 0,
         Err(error) => {
             let _ = control.send(&Message::Failed(error.exit_code(), describe(&error)));
@@ -80,7 +80,7 @@ pub(crate) fn live(control: &Control, work: &Work) -> u8 {
 }
 
 /// The error with its causes, in one line.
-fn describe(error: &Error) -> String {
+fn describe(error: &LiveError) -> String {
     // Causes are part of each message already.
     error.to_string().replace('\n', " ")
 }
@@ -107,21 +107,22 @@ impl Deadline {
 /// Makes signals something to be read.
 fn take_over(signals: &[Signal]) -> Result<SignalFd> {
     let signals: SigSet = signals.iter().copied().collect();
-    signals.thread_block().doing(|| "block signals".into())?;
+    signals.thread_block().context(|| "block signals".into())?;
     SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
-        .doing(|| "wait for signals".into())
+        .context(|| "wait for signals".into())
 }
 
-struct First<'a> {
+/// The state of the supervisor while the run goes on.
+struct Supervisor<'a> {
     control: &'a Control,
     stations: Vec<Station>,
     signals: SignalFd,
-    /// What a terminal sends to the whole group, this process included.
+    /// Signals of a terminal to the whole group, this process included.
     interrupts: SignalFd,
     command: Option<Pid>,
     /// The programs beside the command, with their stations and what their users wrote.
     others: BTreeMap<Pid, (usize, String)>,
-    /// What they write, where it is passed on line by line.
+    /// Their output, where it is passed on line by line.
     lines: Vec<Lines>,
     /// The programs have been told to end, so that how they end is no failure.
     told: bool,
@@ -129,16 +130,16 @@ struct First<'a> {
     failures: Vec<(Duration, Message)>,
 }
 
-impl<'a> First<'a> {
+impl<'a> Supervisor<'a> {
     fn build(control: &'a Control, work: &Work) -> Result<Self> {
         namespace::own_mounts()?;
-        if work.plan.leads_outside {
+        if work.plan.has_nat {
             namespace::use_resolver()?;
         }
-        let (stations, kind) = station::build_all(&work.plan)?;
-        let send = |message| control.send(&message).doing(|| "report the devices".into());
+        let (stations, kind) = setup::build_all(&work.plan)?;
+        let send = |message| control.send(&message).context(|| "report the devices".into());
         let copy = |descriptor: &std::os::fd::OwnedFd| {
-            descriptor.try_clone().doing(|| "copy a descriptor".into())
+            descriptor.try_clone().context(|| "copy a descriptor".into())
         };
         for &(station, device) in &work.plan.ports {
             let ours = copy(&stations[station].devices[device])?;
@@ -148,11 +149,11 @@ impl<'a> First<'a> {
             send(Message::Station(plan.name.clone(), copy(&station.namespace)?))?;
             send(Message::Hints(copy(&station.hints)?))?;
         }
-        let mut place = vec![namespace::own("mnt")?, namespace::own("pid")?];
+        let mut namespaces = vec![namespace::own("mnt")?, namespace::own("pid")?];
         if work.own_user {
-            place.push(namespace::own("user")?);
+            namespaces.push(namespace::own("user")?);
         }
-        send(Message::Place(place))?;
+        send(Message::Namespaces(namespaces))?;
         send(Message::Ready(kind))?;
         let signals = take_over(&[Signal::SIGCHLD])?;
         let interrupts = take_over(&[Signal::SIGINT, Signal::SIGQUIT])?;
@@ -216,17 +217,17 @@ impl<'a> First<'a> {
     ///
     /// Returns the exit status if the run is told to end meanwhile.
     fn await_listeners(&mut self, work: &Work) -> Result<Option<u8>> {
-        let limit = Deadline::after(PORT_PATIENCE);
+        let limit = Deadline::after(PORT_TIMEOUT);
         for &(station, port) in &work.plan.awaited {
             while !self.at(station, || kernel::listens_on(port))? {
                 let why = match (self.has_programs(), limit.is_over()) {
                     (true, false) => None,
-                    (true, true) => Some(format!("waited for {} s", PORT_PATIENCE.as_secs())),
+                    (true, true) => Some(format!("waited for {} s", PORT_TIMEOUT.as_secs())),
                     (false, _) => Some("its programs have ended".to_owned()),
                 };
                 if let Some(why) = why {
                     let station = work.plan.stations[station].name.clone();
-                    return Err(Error::NotListening { port, station, why });
+                    return Err(LiveError::NotListening { port, station, why });
                 }
                 if let Some(status) = self.pause()? {
                     return Ok(Some(status));
@@ -238,9 +239,9 @@ impl<'a> First<'a> {
             *wanted.entry(program.station).or_default() += 1;
         }
         wanted.retain(|station, _| work.plan.awaited.iter().all(|(known, _)| known != station));
-        let mut patience = Patience::new(now(), PATIENCE, MOST_PATIENCE);
+        let mut grace = GracePeriod::new(now(), LISTEN_GRACE, MAX_LISTEN_GRACE);
         for (station, count) in wanted {
-            while !self.others.is_empty() && !patience.is_over(now(), Programs::read()) {
+            while !self.others.is_empty() && !grace.is_over(now(), Programs::read()) {
                 if self.at(station, || kernel::listeners() >= count)? {
                     break;
                 }
@@ -254,11 +255,11 @@ impl<'a> First<'a> {
 
     /// Asks something in the network namespace of a station.
     fn at(&self, station: usize, ask: impl FnOnce() -> bool) -> Result<bool> {
-        station::enter(self.stations[station].namespace.as_fd())?;
+        setup::enter(self.stations[station].namespace.as_fd())?;
         Ok(ask())
     }
 
-    /// Whether anything runs in the stations.
+    /// Tells whether anything runs in the stations.
     fn has_programs(&self) -> bool {
         // From process 1 this means everything in its namespace but itself.
         kill(Pid::from_raw(-1), None) != Err(nix::errno::Errno::ESRCH)
@@ -267,7 +268,7 @@ impl<'a> First<'a> {
     /// Waits a moment for programs to listen; returns the exit status if the run shall end.
     fn pause(&mut self) -> Result<Option<u8>> {
         self.wait(PollTimeout::from(5_u8))?;
-        self.bury()?;
+        self.reap()?;
         if let Ok(Some(signal)) = self.interrupts.read_signal() {
             return Ok(Some(128 + signal.ssi_signo as u8));
         }
@@ -278,25 +279,25 @@ impl<'a> First<'a> {
         }
     }
 
-    /// What the run has said, if it has said something.
+    /// Returns the next message of the run, if there is one.
     fn heard(&self) -> Result<Option<Message>> {
         let mut ready = [PollFd::new(self.control.as_fd(), PollFlags::POLLIN)];
-        poll(&mut ready, PollTimeout::ZERO).doing(|| "wait".into())?;
+        poll(&mut ready, PollTimeout::ZERO).context(|| "wait".into())?;
         if ready[0].any() != Some(true) {
             return Ok(None);
         }
-        match self.control.receive().doing(|| "hear the run".into())? {
+        match self.control.receive().context(|| "hear the run".into())? {
             Some(message) => Ok(Some(message)),
             // Without the run there is nothing left to do; the kernel is about to end this.
             None => std::process::exit(125),
         }
     }
 
-    /// Buries the dead and does as it is told, until the run ends; returns the command's status if
+    /// Reaps programs and does as it is told, until the run ends; returns the command's status if
     /// it has ended.
     fn attend(&mut self) -> Result<Option<u8>> {
         loop {
-            if let Some(status) = self.bury()? {
+            if let Some(status) = self.reap()? {
                 return Ok(Some(status));
             }
             self.wait(PollTimeout::NONE)?;
@@ -315,18 +316,18 @@ impl<'a> First<'a> {
     /// Waits a moment for programs that are about to end by themselves, as those do whose partner
     /// the command was.
     fn wait_for_others(&mut self) -> Result<()> {
-        let mut grace = Patience::new(now(), GRACE, MOST_GRACE);
+        let mut grace = GracePeriod::new(now(), EXIT_GRACE, MAX_EXIT_GRACE);
         while !self.told && !self.others.is_empty() && !grace.is_over(now(), Programs::read()) {
             self.wait(PollTimeout::from(5_u8))?;
-            // Nobody misses now what could not be run.
-            let _ = self.bury();
+            // A program that could not be run is not missed any more.
+            let _ = self.reap();
         }
         Ok(())
     }
 
     /// Sees whether a terminal has interrupted the programs, which are then not to blame for how
     /// they end.
-    fn heed_interrupts(&mut self) {
+    fn check_interrupts(&mut self) {
         if matches!(self.interrupts.read_signal(), Ok(Some(_))) {
             self.forgive();
         }
@@ -339,14 +340,14 @@ impl<'a> First<'a> {
         self.failures.retain(|(at, _)| *at < since);
     }
 
-    /// Waits for the death of a program or a word from the run, and passes on what programs write.
+    /// Waits for the end of a program or a message of the run, and passes on what programs write.
     fn wait(&mut self, timeout: PollTimeout) -> Result<()> {
         let others = self.lines.iter().map(AsFd::as_fd);
         let all = [self.control.as_fd(), self.signals.as_fd()].into_iter().chain(others);
         let mut ready: Vec<_> = all.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
         match poll(&mut ready, timeout) {
             Ok(_) | Err(nix::errno::Errno::EINTR) => {}
-            Err(error) => return Err(error).doing(|| "wait for programs".into()),
+            Err(error) => return Err(error).context(|| "wait for programs".into()),
         }
         let ready: Vec<bool> = ready.iter().skip(2).map(|fd| fd.any() == Some(true)).collect();
         let mut ready = ready.into_iter();
@@ -356,16 +357,16 @@ impl<'a> First<'a> {
         Ok(())
     }
 
-    /// Takes note of everything that has died; reports the programs beside the command that failed,
+    /// Reaps every process that has ended; reports the programs beside the command that failed,
     /// and the command's end, whose status it returns.
     ///
     /// # Errors
     /// If a program beside the command could not be run, as its shell says by its status: the
-    /// command would wait for nobody.
-    fn bury(&mut self) -> Result<Option<u8>> {
+    /// command would wait without end.
+    fn reap(&mut self) -> Result<Option<u8>> {
         let mut ended = None;
         if self.command.is_some() {
-            self.heed_interrupts();
+            self.check_interrupts();
         }
         loop {
             let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) else {
@@ -375,7 +376,7 @@ impl<'a> First<'a> {
             let signal = || status.terminating_signal().map(|signal| 128 + signal);
             let status = status.exit_status().or_else(signal).unwrap_or(0) as u8;
             match (self.others.remove(&pid), status) {
-                (Some((_, line)), 126 | 127) => return Err(Error::Shell { line, status }),
+                (Some((_, line)), 126 | 127) => return Err(LiveError::Shell { line, status }),
                 (Some((station, line)), 1..) if !self.told => {
                     let failure = Message::Failure(status, station as u16, line);
                     self.failures.push((now(), failure));
@@ -394,17 +395,17 @@ impl<'a> First<'a> {
     fn end_all(&mut self) -> Result<()> {
         // From process 1 this reaches everything in its namespace but itself.
         let everything = Pid::from_raw(-1);
-        self.heed_interrupts();
+        self.check_interrupts();
         self.told = true;
         for (_, failure) in self.failures.drain(..) {
             let _ = self.control.send(&failure);
         }
         let _ = kill(everything, Signal::SIGTERM);
         let _ = kill(everything, Signal::SIGCONT);
-        let mut farewell = Patience::new(now(), FAREWELL, MOST_FAREWELL);
-        while !farewell.is_over(now(), Programs::read()) {
-            // Nobody misses now what could not be run.
-            let _ = self.bury();
+        let mut grace = GracePeriod::new(now(), TERM_GRACE, MAX_TERM_GRACE);
+        while !grace.is_over(now(), Programs::read()) {
+            // A program that could not be run is not missed any more.
+            let _ = self.reap();
             if !self.has_programs() {
                 break;
             }
@@ -420,7 +421,7 @@ impl<'a> First<'a> {
         // Whatever else the run has said meanwhile comes too late.
         while !matches!(self.control.receive(), Ok(Some(Message::Count) | None) | Err(_)) {}
         for (number, station) in self.stations.iter().enumerate() {
-            if station::enter(station.namespace.as_fd()).is_ok() {
+            if setup::enter(station.namespace.as_fd()).is_ok() {
                 let text = kernel::read_files();
                 let _ = self.control.send(&Message::Counters(number as u16, text));
             }
