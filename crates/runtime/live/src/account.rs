@@ -26,7 +26,8 @@ pub struct DeviceDrops {
 impl DeviceDrops {
     /// Nothing dropped yet at a device of this kind.
     pub(crate) fn new(kind: DeviceKind) -> Self {
-        let (before, after) = (Drops::default(), Drops::default());
+        let before = Drops::default();
+        let after = Drops::default();
         Self { before, after, kind, taken: 0, refused: 0 }
     }
 

@@ -195,9 +195,10 @@ impl Clock for SystemClock {
         self.collect(Duration::ZERO)?;
         if self.events.is_empty() {
             let span = deadline.map_or(HEARTBEAT, |deadline| self.sleep_until(deadline));
-            match span.is_zero() {
-                true => self.quiet = Some(self.now()),
-                false => self.sleep(span.min(HEARTBEAT))?,
+            if span.is_zero() {
+                self.quiet = Some(self.now());
+            } else {
+                self.sleep(span.min(HEARTBEAT))?;
             }
         }
         for event in &self.events {

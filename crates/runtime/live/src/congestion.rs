@@ -48,27 +48,25 @@ pub(crate) fn allow(name: &str) -> Result<()> {
     if written.is_ok() && allowed().iter().any(|it| it == name) {
         return Ok(());
     }
-    let (there, may) = (available(), allowed());
-    let why = match there.iter().any(|it| it == name) {
-        true => format!(
-            "only {} are allowed there; to allow it: sudo sysctl -w {}=\"{}\"",
-            may.join(", "),
-            "net.ipv4.tcp_allowed_congestion_control",
-            list.join(" ")
-        ),
-        false => {
-            let fix = match is_plain(name) && !nix::unistd::geteuid().is_root() {
-                true => format!("; if it is a module of this kernel: sudo modprobe tcp_{name}"),
-                false => String::new(),
-            };
-            format!(
-                "the kernel has {}, of which {} are allowed{fix}",
-                there.join(", "),
-                may.join(", ")
-            )
-        }
-    };
-    Err(LiveError::Congestion { name: name.to_owned(), why })
+    Err(LiveError::Congestion { name: name.to_owned(), why: refusal(name, &list.join(" ")) })
+}
+
+/// Says why stations cannot use a congestion control, and that `list` has to be allowed.
+fn refusal(name: &str, list: &str) -> String {
+    let known = available();
+    let permitted = allowed().join(", ");
+    if known.iter().any(|it| it == name) {
+        return format!(
+            "only {permitted} are allowed there; to allow it: \
+             sudo sysctl -w net.ipv4.tcp_allowed_congestion_control=\"{list}\""
+        );
+    }
+    let mut text = format!("the kernel has {}, of which {permitted} are allowed", known.join(", "));
+    if is_plain(name) && !nix::unistd::geteuid().is_root() {
+        text.push_str("; if it is a module of this kernel: sudo modprobe tcp_");
+        text.push_str(name);
+    }
+    text
 }
 
 /// Tells whether this could be the name of a module.

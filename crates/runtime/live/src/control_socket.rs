@@ -59,7 +59,8 @@ impl ControlSocket {
                 return taken();
             }
             let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-            let (user, number) = (nix::unistd::geteuid(), now.tv_nsec);
+            let user = nix::unistd::geteuid();
+            let number = now.tv_nsec;
             let full = format!("{PREFIX}{user}/{name}/{}-{number}", std::process::id());
             let address = SocketAddrUnix::new_abstract_name(full.as_bytes());
             address.and_then(|address| rustix::net::bind(&socket, &address)).context(doing)?;
@@ -123,12 +124,12 @@ pub fn is_name(name: &str) -> bool {
 /// # Errors
 /// If it is no name.
 pub fn check_name(name: &str) -> Result<()> {
-    match is_name(name) {
-        true => Ok(()),
-        false => Err(LiveError::NoSuchRun(format!(
-            "\"{name}\" cannot name a run: give it up to {LONGEST} letters without / by --name"
-        ))),
+    if is_name(name) {
+        return Ok(());
     }
+    Err(LiveError::NoSuchRun(format!(
+        "\"{name}\" cannot name a run: give it up to {LONGEST} letters without / by --name"
+    )))
 }
 
 /// The directory of the user's sockets, if there is one that no other user can enter; made if need
@@ -287,7 +288,8 @@ fn ask(run: &RunSocket) -> Result<(Vec<OwnedFd>, Vec<(String, OwnedFd)>)> {
     let socket = run.socket.try_clone().context(doing)?;
     rustix::fs::fcntl_setfl(&socket, rustix::fs::OFlags::empty()).context(doing)?;
     let control = Control::new(socket);
-    let (mut shared, mut stations) = (Vec::new(), Vec::new());
+    let mut shared = Vec::new();
+    let mut stations = Vec::new();
     while let Some(message) = control.receive().context(doing)? {
         match message {
             Message::Namespaces(namespaces) => shared = namespaces,

@@ -63,7 +63,8 @@ impl StationDevice {
     /// The device behind a descriptor.
     #[must_use]
     pub fn new(descriptor: OwnedFd, kind: DeviceKind) -> Self {
-        let (buffer, merger) = (BytesMut::new(), Merger::new());
+        let buffer = BytesMut::new();
+        let merger = Merger::new();
         Self {
             descriptor,
             kind,
@@ -240,7 +241,7 @@ impl Device for StationDevice {
             self.buffer.reserve(LONGEST);
             let spare = self.buffer.spare_capacity_mut();
             match rustix::io::read(&self.descriptor, spare).map(|(read, _)| read.len()) {
-                // SAFETY: the buffer was empty, and the kernel has initialised this many bytes of it.
+                // SAFETY: the buffer was empty, and the kernel has initialised `len` bytes.
                 Ok(len) => unsafe { self.buffer.set_len(len) },
                 Err(Errno::INTR) => continue,
                 Err(Errno::AGAIN) => {

@@ -145,7 +145,8 @@ fn raw_sockets() -> Diagnosis {
 fn congestion_control() -> Diagnosis {
     let default = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
     let default = default.unwrap_or_default().trim().to_owned();
-    let (there, may) = (congestion::available().join(" "), congestion::allowed().join(" "));
+    let there = congestion::available().join(" ");
+    let may = congestion::allowed().join(" ");
     let found = format!("default {default}; there are {there}; stations may use {may}");
     if default == "bbr" {
         let fix =

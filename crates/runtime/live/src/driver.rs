@@ -43,8 +43,8 @@ pub trait Device {
     /// If the device is gone. A packet that makes no sense is no error: the device counts it.
     fn receive(&mut self, packets: &mut Vec<Payload>) -> io::Result<()>;
 
-    /// Returns the time for which the oldest packet of the last [`receive`](Self::receive) had waited on the device;
-    /// `None` where the system does not say.
+    /// Returns the time for which the oldest packet of the last [`receive`](Self::receive) had
+    /// waited on the device; `None` where it is unknown.
     fn waited(&mut self) -> Option<Duration> {
         None
     }
@@ -114,7 +114,8 @@ struct Queue {
 }
 
 impl Queue {
-    fn is_empty_at(&mut self, at: Instant) {
+    /// Notes that the device was empty at this time.
+    fn note_empty(&mut self, at: Instant) {
         self.empty_at = self.empty_at.max(at);
     }
 
@@ -126,7 +127,7 @@ impl Queue {
         self.calls += 1;
         if self.calls >= QUEUE {
             self.calls = 0;
-            self.is_empty_at(self.mark);
+            self.note_empty(self.mark);
             self.mark = now;
         }
         now.saturating_since(self.empty_at)
@@ -218,10 +219,8 @@ impl<N: Node, C: Clock, D: Device> EventLoop<N, C, D> {
             self.lateness.stood_still(now.saturating_since(quiet));
         }
         for (port, queue) in (0..).zip(&mut self.queues) {
-            match self.ready.contains(&Port(port)) {
-                true => queue.is_empty_at(quiet.unwrap_or_default()),
-                false => queue.is_empty_at(now),
-            }
+            let is_ready = self.ready.contains(&Port(port));
+            queue.note_empty(if is_ready { quiet.unwrap_or_default() } else { now });
         }
         Ok(now)
     }
@@ -317,7 +316,7 @@ impl<N: Node, C: Clock, D: Device> EventLoop<N, C, D> {
         let mut packets = std::mem::take(&mut self.packets);
         let result = device.receive(&mut packets);
         if packets.is_empty() {
-            self.queues[number].is_empty_at(at);
+            self.queues[number].note_empty(at);
             self.packets = packets;
             return result.map(|()| false);
         }

@@ -13,8 +13,8 @@ pub enum LiveError {
     Threads(usize),
     /// The variables of sudo name no user.
     #[error(
-        "{variable} is \"{value}\", which names no user: programs run as the caller whom sudo names \
-         by SUDO_UID and SUDO_GID; to run them as root, give --as-root, or unset SUDO_UID"
+        "{variable} is \"{value}\", which names no user: programs run as the caller whom sudo \
+         names by SUDO_UID and SUDO_GID; to run them as root, give --as-root, or unset SUDO_UID"
     )]
     Caller {
         /// The environment variable.

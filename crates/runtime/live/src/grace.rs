@@ -32,8 +32,8 @@ impl Programs {
         Self { threads: others.flat_map(threads_of).collect() }
     }
 
-    /// Tells whether a program could not go on since `before`: it waits for a disk, or is ready to run and
-    /// has had no processor.
+    /// Tells whether a program could not go on since `before`: it waits for a disk, or is ready
+    /// to run and has had no processor.
     fn were_held_up(&self, before: &Self) -> bool {
         self.threads.iter().any(|(number, thread)| match thread.state {
             'D' => true,
@@ -93,7 +93,8 @@ impl GracePeriod {
         if !programs.were_held_up(&self.before) {
             self.left = self.left.saturating_sub(now.saturating_sub(self.at).min(MOST));
         }
-        (self.at, self.before) = (now, programs);
+        self.at = now;
+        self.before = programs;
         self.left.is_zero() || now >= self.limit
     }
 }

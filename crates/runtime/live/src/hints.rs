@@ -75,8 +75,8 @@ impl Hints {
     }
 }
 
-/// Returns the part of a packet that a program receives: the data of UDP and UDP-Lite, our own header inside UDP
-/// left out; of others everything behind the IP header.
+/// Returns the part of a packet that a program receives: the data of UDP and UDP-Lite, without our
+/// own header inside UDP; of others everything behind the IP header.
 fn data(packet: &[u8]) -> &[u8] {
     let carried = IpPacket::new(packet).ok().and_then(|packet| packet.carried().ok());
     let Some(carried) = carried.filter(|carried| !carried.fragment) else { return packet };

@@ -57,7 +57,8 @@ impl Identity {
         let Some((user, group)) = named(variable("SUDO_UID"), variable("SUDO_GID"))? else {
             return Ok(None);
         };
-        let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
+        let user = Uid::from_raw(user);
+        let group = Gid::from_raw(group);
         let account = User::from_uid(user).ok().flatten();
         let name = account.as_ref().and_then(|it| CString::new(it.name.as_bytes()).ok());
         let groups = name.and_then(|name| getgrouplist(&name, group).ok());

@@ -64,7 +64,6 @@ impl KernelCounters {
     //= S0.71
     #[must_use]
     pub fn drops_after(&self) -> Drops {
-        use DropReason as R;
         let sum = |names: &[&str]| names.iter().map(|name| self.get(name)).sum::<u64>();
         let ip_checksum = self.get("IpExt.InCsumErrors");
         let header_errors = sum(&["Ip.InHdrErrors", "Ip6InHdrErrors"]);
@@ -77,18 +76,18 @@ impl KernelCounters {
             + self.get("Tcp.InErrs").saturating_sub(tcp_checksum)
             + sum(&["IpExt.InTruncatedPkts", "Ip6InTruncatedPkts"]);
         let counts = [
-            (R::NotForUs, sum(&["Ip.InAddrErrors", "Ip6InAddrErrors"])),
-            (R::Malformed, malformed),
-            (R::IpHeaderChecksum, ip_checksum),
-            (R::NoRoute, sum(&["IpExt.InNoRoutes", "Ip6InNoRoutes"])),
-            (R::Reassembly, sum(&["Ip.ReasmFails", "Ip6ReasmFails"])),
-            (R::UdpChecksum, sum(&["Udp.InCsumErrors", "Udp6InCsumErrors"])),
-            (R::UdpLiteChecksum, lite_checksum),
-            (R::UdpLiteCoverage, lite_other),
-            (R::TcpChecksum, tcp_checksum),
-            (R::IcmpChecksum, sum(&["Icmp.InCsumErrors", "Icmp6InCsumErrors"])),
+            (DropReason::NotForUs, sum(&["Ip.InAddrErrors", "Ip6InAddrErrors"])),
+            (DropReason::Malformed, malformed),
+            (DropReason::IpHeaderChecksum, ip_checksum),
+            (DropReason::NoRoute, sum(&["IpExt.InNoRoutes", "Ip6InNoRoutes"])),
+            (DropReason::Reassembly, sum(&["Ip.ReasmFails", "Ip6ReasmFails"])),
+            (DropReason::UdpChecksum, sum(&["Udp.InCsumErrors", "Udp6InCsumErrors"])),
+            (DropReason::UdpLiteChecksum, lite_checksum),
+            (DropReason::UdpLiteCoverage, lite_other),
+            (DropReason::TcpChecksum, tcp_checksum),
+            (DropReason::IcmpChecksum, sum(&["Icmp.InCsumErrors", "Icmp6InCsumErrors"])),
             (
-                R::NoListener,
+                DropReason::NoListener,
                 sum(&[
                     "Udp.NoPorts",
                     "Udp6NoPorts",
@@ -99,7 +98,7 @@ impl KernelCounters {
                 ]),
             ),
             (
-                R::ReceiveBuffer,
+                DropReason::ReceiveBuffer,
                 sum(&[
                     "Udp.RcvbufErrors",
                     "Udp6RcvbufErrors",
@@ -109,7 +108,7 @@ impl KernelCounters {
                     "TcpExt.TCPRcvQDrop",
                 ]),
             ),
-            (R::Device, self.of_devices(".rx_errors")),
+            (DropReason::Device, self.of_devices(".rx_errors")),
         ];
         let mut drops = Drops::default();
         for (reason, count) in counts {
@@ -267,7 +266,8 @@ fn is_listed(body: &str, port: u16, is_tcp: bool) -> bool {
     let listens = if is_tcp { "0A" } else { "07" };
     body.lines().skip(1).any(|line| {
         let mut columns = line.split_whitespace();
-        let (local, state) = (columns.nth(1).unwrap_or_default(), columns.nth(1));
+        let local = columns.nth(1).unwrap_or_default();
+        let state = columns.nth(1);
         let own = local.rsplit(':').next().and_then(|port| u16::from_str_radix(port, 16).ok());
         own == Some(port) && state == Some(listens)
     })

@@ -1,7 +1,7 @@
 //! Runs a network in real time under real programs, in network namespaces.
 //!
-//! - [`EventLoop`]: drives a node by a [`Clock`] and its ports by [`Device`]s. With faked ones it prints
-//!   the same timeline as the simulator.
+//! - [`EventLoop`]: drives a node by a [`Clock`] and its ports by [`Device`]s. With faked ones it
+//!   prints the same timeline as the simulator.
 //! - [`Stations`]: stations that stand, built from a [`LivePlan`]: namespaces, devices, addresses,
 //!   programs.
 //! - [`session::run`]: carries packets through a node until the programs are done.
@@ -11,9 +11,10 @@
 //! - [`doctor`]: a check of what this machine allows.
 //!
 //! A run is two processes and the programs. The run itself stays in the namespaces of its caller
-//! and turns the loop on one thread. Its child, the supervisor, is process 1 of a process namespace:
-//! it builds the stations, passes their devices to the run, starts the programs and reaps them. It
-//! ends with the run, and everything in the stations with it: nothing is left to clean up.
+//! and turns the loop on one thread. Its child, the supervisor, is process 1 of a process
+//! namespace: it builds the stations, passes their devices to the run, starts the programs and
+//! reaps them. It ends with the run, and everything in the stations with it: nothing is left to
+//! clean up.
 #![expect(
     unsafe_code,
     reason = "devices, namespaces and the start of processes have no safe interface for all of it"

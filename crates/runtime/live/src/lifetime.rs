@@ -13,10 +13,10 @@ pub fn end_with_this_process(command: &mut Command) -> &mut Command {
         let signal = Some(rustix::process::Signal::KILL);
         rustix::process::set_parent_process_death_signal(signal)?;
         // A parent that died before it was asked for sends nothing.
-        match rustix::process::getppid() == Some(parent) {
-            true => Ok(()),
-            false => Err(rustix::io::Errno::SRCH.into()),
+        if rustix::process::getppid() != Some(parent) {
+            return Err(rustix::io::Errno::SRCH.into());
         }
+        Ok(())
     };
     // SAFETY: the closure makes two system calls and allocates nothing.
     unsafe { command.pre_exec(ask) }

@@ -105,7 +105,8 @@ fn map_identity(pid: Pid) -> io::Result<()> {
         }
         return Ok(());
     }
-    let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
+    let user = nix::unistd::geteuid();
+    let group = nix::unistd::getegid();
     fs::write(format!("/proc/{pid}/setgroups"), "deny")?;
     fs::write(format!("/proc/{pid}/uid_map"), format!("{user} {user} 1\n"))?;
     fs::write(format!("/proc/{pid}/gid_map"), format!("{group} {group} 1\n"))
@@ -142,7 +143,8 @@ pub(crate) fn own_mounts() -> Result<()> {
     Ok(())
 }
 
-/// Puts the resolver behind the NAT gateway in the place of the system's, for this mount namespace alone.
+/// Puts the resolver behind the NAT gateway in the place of the system's, for this mount namespace
+/// alone.
 pub(crate) fn use_resolver() -> Result<()> {
     let doing = || format!("replace {RESOLV_CONF} inside the stations");
     let none = None::<&str>;

@@ -50,8 +50,8 @@ pub struct NatGateway {
 }
 
 impl NatGateway {
-    /// Opens the gateway behind a station, by its number in the plan; `host_loopback` says whether it
-    /// also reaches what listens on the host's loopback alone.
+    /// Opens the gateway behind a station, by its number in the plan; `host_loopback` says whether
+    /// it also reaches what listens on the host's loopback alone.
     ///
     /// # Errors
     /// If no helper is installed, or it fails.

@@ -99,7 +99,7 @@ impl Netlink {
         self.tell(RouteNetlinkMessage::SetLink(message), 0)
     }
 
-    /// Brings the link up, without address resolution and without multicast: no other host is on it.
+    /// Brings the link up, without address resolution and multicast: no other host is on it.
     pub(crate) fn up_quietly(&mut self, index: u32) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index;

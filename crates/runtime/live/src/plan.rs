@@ -26,21 +26,8 @@ impl LivePlan {
     /// Returns the plan of a scenario.
     #[must_use]
     pub fn new(topology: &Topology) -> Self {
-        let stations =
-            topology.stations.iter().enumerate().map(|(number, station)| LiveStationPlan {
-                name: station.name.clone(),
-                devices: real_interfaces(station).enumerate().map(device).collect(),
-                routes: match station.simulated {
-                    false => {
-                        let routes = topology.routes(number);
-                        let own = routes.iter().map(route);
-                        own.chain(to_engines(topology, number, &routes)).collect()
-                    }
-                    true => Vec::new(),
-                },
-                forwards: station.forward,
-                parameters: topology.parameters.clone(),
-            });
+        let numbers = 0..topology.stations.len();
+        let stations = numbers.map(|number| LiveStationPlan::new(topology, number));
         // The network numbers its ports in the order of the links and their ends.
         let mut ends: Vec<_> = (topology.stations.iter().enumerate())
             .flat_map(|(number, station)| {
@@ -79,6 +66,13 @@ fn device((number, interface): (usize, &windfall_scenario::InterfacePlan)) -> De
         mtu: interface.mtu.into(),
         addresses: addresses.collect(),
     }
+}
+
+/// The routes of a station: to the networks beyond its own, and to the engines in the others.
+fn routes(topology: &Topology, number: usize) -> Vec<RoutePlan> {
+    let routes = topology.routes(number);
+    let own = routes.iter().map(route);
+    own.chain(to_engines(topology, number, &routes)).collect()
 }
 
 fn route(route: &windfall_scenario::StationRoute) -> RoutePlan {
@@ -129,6 +123,20 @@ pub struct LiveStationPlan {
     pub forwards: bool,
     /// Kernel parameters, as keys with dots and values, set before the devices come up.
     pub parameters: Vec<(String, String)>,
+}
+
+impl LiveStationPlan {
+    /// Returns the plan of the station of this number; one whose host is simulated has no devices.
+    fn new(topology: &Topology, number: usize) -> Self {
+        let station = &topology.stations[number];
+        Self {
+            name: station.name.clone(),
+            devices: real_interfaces(station).enumerate().map(device).collect(),
+            routes: if station.simulated { Vec::new() } else { routes(topology, number) },
+            forwards: station.forward,
+            parameters: topology.parameters.clone(),
+        }
+    }
 }
 
 /// One device of a station.

@@ -190,7 +190,8 @@ pub fn run<N: Node>(
     let lateness = run.driver.lateness();
     observer.observe(Instant::START + duration, run.driver.node_mut());
     let Run { status, counters, failed, .. } = &mut run;
-    let (counters, failed) = (std::mem::take(counters), std::mem::take(failed));
+    let counters = std::mem::take(counters);
+    let failed = std::mem::take(failed);
     let outcome = RunOutcome { status: *status, duration, lateness, counters, drops, failed };
     Ok((outcome, run.driver.into_node()))
 }

@@ -96,7 +96,8 @@ fn build(
                 netlink.add_route(route.destination, route.prefix, route.gateway, index)
             })
             .context(|| {
-                let (destination, prefix) = (route.destination, route.prefix);
+                let destination = route.destination;
+                let prefix = route.prefix;
                 format!("add the route to {destination}/{prefix} in station {}", plan.name)
             })?;
     }
@@ -217,7 +218,8 @@ fn unknown(path: &str) -> String {
     while let Some((outer, inner)) = folder.rsplit_once('/')
         && !Path::new(&format!("{PARAMETERS}/{folder}")).is_dir()
     {
-        (folder, part) = (outer, inner);
+        folder = outer;
+        part = inner;
     }
     let entries = fs::read_dir(format!("{PARAMETERS}/{folder}")).into_iter().flatten().flatten();
     let mut names: Vec<_> =

@@ -34,7 +34,8 @@ fn head(title: &str) -> String {
 fn overview(findings: &[Finding]) -> String {
     let mut out = String::from("<ul class=\"overview\">\n");
     for finding in findings {
-        let (figure, title) = (finding.figure, escape(&finding.title));
+        let figure = finding.figure;
+        let title = escape(&finding.title);
         let badge = badge(finding.verdict());
         let _ = writeln!(out, "<li><a href=\"#{figure}\">{figure}</a> {title} {badge}</li>");
     }
@@ -43,7 +44,8 @@ fn overview(findings: &[Finding]) -> String {
 }
 
 fn section(out: &mut String, finding: &Finding) {
-    let (figure, title) = (finding.figure, escape(&finding.title));
+    let figure = finding.figure;
+    let title = escape(&finding.title);
     let badge = badge(finding.verdict());
     // Writing to a string cannot fail.
     let _ = writeln!(out, "<section id=\"{figure}\">\n<h2>{figure}: {title} {badge}</h2>");

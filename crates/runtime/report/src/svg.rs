@@ -174,9 +174,8 @@ fn base64(bytes: &[u8]) -> String {
         let word = three.iter().fold(0, |word, byte| word << 8 | usize::from(*byte));
         let word = word << (8 * (3 - three.len()));
         let used = three.len() + 1;
-        core::array::from_fn::<char, 4, _>(|i| match i < used {
-            true => char::from(DIGITS[word >> (18 - 6 * i) & 63]),
-            false => '=',
+        core::array::from_fn::<char, 4, _>(|i| {
+            if i < used { char::from(DIGITS[word >> (18 - 6 * i) & 63]) } else { '=' }
         })
     };
     bytes.chunks(3).flat_map(digits).collect()

@@ -22,10 +22,15 @@ fn each_device_counts_for_its_station_and_each_drop_once() {
     let stations = stations(&counters, &devices);
     assert_eq!(stations[0], StationDrops::default());
     let StationDrops { before, after, waiting } = &stations[1];
-    use DropReason as R;
-    assert_eq!(before.iter().collect::<Vec<_>>(), [(R::Malformed, 2), (R::Device, 2)]);
+    assert_eq!(
+        before.iter().collect::<Vec<_>>(),
+        [(DropReason::Malformed, 2), (DropReason::Device, 2)]
+    );
     // The second device took one of the refused for no frame, and did not count it as dropped.
-    assert_eq!(after.iter().collect::<Vec<_>>(), [(R::Device, 5), (R::Kernel, 3)]);
+    assert_eq!(
+        after.iter().collect::<Vec<_>>(),
+        [(DropReason::Device, 5), (DropReason::Kernel, 3)]
+    );
     assert_eq!(*waiting, 10);
 }
 

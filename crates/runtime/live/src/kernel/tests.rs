@@ -55,22 +55,21 @@ IpExt: 3
 = congestion
 reno
 ";
-    use DropReason as R;
     let counters = KernelCounters::parse(text);
     let expected = [
-        (R::NotForUs, 1),
-        (R::Malformed, 2 + 1),
-        (R::IpHeaderChecksum, 3),
-        (R::UdpChecksum, 8),
-        (R::UdpLiteChecksum, 4),
-        (R::UdpLiteCoverage, 2),
-        (R::TcpChecksum, 3),
-        (R::NoListener, 2),
-        (R::ReceiveBuffer, 2),
-        (R::Device, 4),
+        (DropReason::NotForUs, 1),
+        (DropReason::Malformed, 2 + 1),
+        (DropReason::IpHeaderChecksum, 3),
+        (DropReason::UdpChecksum, 8),
+        (DropReason::UdpLiteChecksum, 4),
+        (DropReason::UdpLiteCoverage, 2),
+        (DropReason::TcpChecksum, 3),
+        (DropReason::NoListener, 2),
+        (DropReason::ReceiveBuffer, 2),
+        (DropReason::Device, 4),
     ];
     assert_eq!(counters.drops_after().iter().collect::<Vec<_>>(), expected);
-    assert_eq!(counters.drops_before().iter().collect::<Vec<_>>(), [(R::Device, 7)]);
+    assert_eq!(counters.drops_before().iter().collect::<Vec<_>>(), [(DropReason::Device, 7)]);
     assert_eq!(counters.congestion(), Some("reno"));
 }
 

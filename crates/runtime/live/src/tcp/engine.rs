@@ -479,7 +479,8 @@ impl HelperProcess {
     /// # Errors
     /// If it cannot be started.
     pub fn start(engine: &mut Engine, arguments: &[OsString], as_root: bool) -> Result<Self> {
-        let (arguments, environment) = (arguments.to_vec(), Vec::new());
+        let arguments = arguments.to_vec();
+        let environment = Vec::new();
         let program = Program {
             station: 0,
             arguments,

@@ -40,7 +40,8 @@ pub struct ConnectionRecord {
 impl ConnectionRecord {
     /// Takes the bytes and the time, and what follows from them.
     pub(super) fn measure(&mut self, sent: u64, received: u64, span: Duration) {
-        (self.sent, self.received) = (sent, received);
+        self.sent = sent;
+        self.received = received;
         self.seconds = span.as_nanos() as f64 / 1e9;
         let most = sent.max(received) as f64 * 8.0;
         self.goodput = if self.seconds > 0.0 { most / self.seconds } else { 0.0 };

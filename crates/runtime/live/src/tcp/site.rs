@@ -38,7 +38,8 @@ impl EngineSite {
     pub fn in_station() -> Result<Self> {
         let found = nix::ifaddrs::getifaddrs().context(|| "list the network devices".into())?;
         let mut netlink = Netlink::open().context(|| "open a netlink socket".into())?;
-        let (mut addresses, mut mtu) = (Vec::new(), u32::MAX);
+        let mut addresses = Vec::new();
+        let mut mtu = u32::MAX;
         for entry in found.filter(|entry| entry.interface_name.starts_with("wf")) {
             let address = entry.address.and_then(|it| {
                 let v4 = it.as_sockaddr_in().map(|v4| IpAddr::V4(v4.ip()));

@@ -89,7 +89,8 @@ impl<'a> Plot<'a> {
     }
 
     fn draw_grid(&self, svg: &mut Svg, chart: &Chart) {
-        let (bottom, right) = (self.top + PLOT_HEIGHT, WIDTH - RIGHT);
+        let bottom = self.top + PLOT_HEIGHT;
+        let right = WIDTH - RIGHT;
         for (value, text) in self.y.ticks() {
             let Some(y) = self.y.at(value) else { continue };
             svg.line((LEFT, y), (right, y), Stroke::solid(GRID, 1.0));
@@ -152,7 +153,8 @@ impl<'a> Plot<'a> {
     }
 
     fn draw_bars(&self, svg: &mut Svg, series: &Series, color: &str, group: (usize, usize)) {
-        let (index, count) = (group.0 as f64, group.1.max(1) as f64);
+        let index = group.0 as f64;
+        let count = group.1.max(1) as f64;
         let room = if self.x.is_named() { self.x.step() * 0.72 } else { 18.0 * count };
         let width = (room / count).min(64.0);
         for point in &series.points {
@@ -193,9 +195,10 @@ fn draw_marker(svg: &mut Svg, mark: Mark, (x, y): (f64, f64), look: Look) {
         x - r,
         d = 2.0 * r
     );
-    let (fill, edge) = match look.hollow && mark != Mark::Dots {
-        false => (look.color, Stroke::solid("#ffffff", halo)),
-        true => ("#ffffff", Stroke::solid(look.color, 1.8)),
+    let (fill, edge) = if look.hollow && mark != Mark::Dots {
+        ("#ffffff", Stroke::solid(look.color, 1.8))
+    } else {
+        (look.color, Stroke::solid("#ffffff", halo))
     };
     svg.path(&data, fill, edge);
 }
@@ -237,12 +240,14 @@ fn legend_places<'a>(colored: &[(&'a Series, Look)]) -> Vec<Entry<'a>> {
     let named = colored
         .iter()
         .filter(|(series, _)| !series.name.is_empty() && series.mark != Mark::Picture);
-    let (mut x, mut row) = (LEFT, 0.0);
+    let mut x = LEFT;
+    let mut row = 0.0;
     let mut entries = Vec::new();
     for &(series, look) in named {
         let width = 34.0 + text_width(&series.name) + 16.0;
         if x > LEFT && x + width > WIDTH - RIGHT {
-            (x, row) = (LEFT, row + 1.0);
+            x = LEFT;
+            row = row + 1.0;
         }
         entries.push(Entry { series, look, x, row });
         x += width;

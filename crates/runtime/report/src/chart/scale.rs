@@ -119,9 +119,11 @@ fn round_step(span: f64) -> f64 {
 fn linear_ticks((first, last): (f64, f64)) -> Vec<(f64, String)> {
     let step = round_step((last - first).abs());
     let decimals = (-step.log10().floor()).clamp(0.0, 12.0) as usize;
-    let (low, high) = (first.min(last), first.max(last));
+    let low = first.min(last);
+    let high = first.max(last);
     // A hair of slack, or rounding would lose the tick at the end.
-    let (from, to) = ((low / step - 1e-9).ceil(), (high / step + 1e-9).floor());
+    let from = (low / step - 1e-9).ceil();
+    let to = (high / step + 1e-9).floor();
     (0..50)
         .map(|i| from + f64::from(i))
         .take_while(|i| *i <= to)
@@ -138,7 +140,8 @@ fn linear_ticks((first, last): (f64, f64)) -> Vec<(f64, String)> {
 }
 
 fn log_ticks((first, last): (f64, f64)) -> Vec<(f64, String)> {
-    let (low, high) = (first.min(last), first.max(last));
+    let low = first.min(last);
+    let high = first.max(last);
     let from = (low - 1e-9).ceil() as i32;
     let to = ((high + 1e-9).floor() as i32).min(from + 40);
     (from..=to).map(|power| (10_f64.powi(power), power_of_ten(power))).collect()
