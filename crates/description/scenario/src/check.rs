@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use toml::Spanned;
 use windfall_base::Duration;
-use windfall_queue::Discipline;
 
 use crate::error::{Fault, nearest};
 use crate::model::{
@@ -63,14 +62,6 @@ fn check_flows(scenario: &Scenario) -> Checked {
     for flow in &scenario.flows {
         check_name(&flow.name)?;
         let name = flow.name.get_ref();
-        if let Some(link) = scenario.links.iter().find(|link| link.kind().phy().is_some()) {
-            let message = format!(
-                "flow \"{name}\": link \"{}\" is 802.11, which has no scheduler of flows: remove \
-                 the flow, or use a pipe or wavelan link",
-                link.name()
-            );
-            return Err(Fault::at(flow.name.span(), message));
-        }
         if !flows.insert(name) {
             let message = format!("another flow is called \"{name}\": give it its own name");
             return Err(Fault::at(flow.name.span(), message));
@@ -271,12 +262,6 @@ fn check_wifi(link: &Link) -> Checked {
     }
     let own = ["rate", "arq", "accept_damaged", "queue"];
     for direction in [&link.both(), &link.uplink, &link.downlink] {
-        let said = direction.queue.as_ref().and_then(|queue| queue.get_ref().discipline);
-        if said.is_some_and(|discipline| discipline != Discipline::Fifo) {
-            let message =
-                "a wifi link has one queue for all packets: use queue = \"fifo\" or a length";
-            return Err(Fault::at(link.stations.span(), message));
-        }
         if let Some(key) = direction.said().into_iter().find(|key| !own.contains(key)) {
             let key = key.replace('_', "-");
             let message = format!(

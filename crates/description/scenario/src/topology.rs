@@ -251,7 +251,7 @@ impl Scenario {
         };
         // Stations that are on no other link, which are most of them, see the same.
         let mut views = BTreeMap::new();
-        wifi::wifi(link, phy, &on_link, &mut |place| {
+        wifi::wifi(link, (phy, self), &on_link, &mut |place| {
             let member = members[place];
             let view = map.view(member).filter(|_| stations[member].routes.is_empty());
             match view {

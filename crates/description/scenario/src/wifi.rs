@@ -3,20 +3,22 @@
 use core::num::NonZeroU8;
 use std::sync::Arc;
 
-use windfall_base::{Duration, Instant, Metres, Preamble, Rate};
+use windfall_base::{Class, Duration, Instant, Metres, Preamble, Rate};
 use windfall_channel::MediumConfig;
 use windfall_channel::radio::{
     Fading, Position, RadioConfig, RadioStation, Shadowing, Track, Wall,
 };
 use windfall_mac::dcf::{self, RatePolicy, Retries, Role};
 use windfall_phy::decibel::{decibels, noise_milliwatts};
+use windfall_queue::Discipline;
 use windfall_stack::{InterfaceConfig, Neighbour, Rule, WifiConfig};
 use windfall_wire_link::ieee80211::management::{MAX_SSID, Ssid};
 use windfall_wire_link::ieee80211::{MacAddress, Phy, PhyRate, Timing};
 
 use crate::error::Fault;
+use crate::flows::{self, Capacity};
 use crate::links::{Parts, interface};
-use crate::model::{Direction, Link, Station};
+use crate::model::{Direction, Link, Scenario, Station};
 use crate::values::Arq;
 use crate::wireless::{PreambleWord, Radio, RateControl, Slot, StationRadio};
 
@@ -41,7 +43,7 @@ pub(crate) const fn highest(phy: Phy) -> PhyRate {
 /// station of each place sees it.
 pub(crate) fn wifi(
     link: &Link,
-    phy: Phy,
+    (phy, scenario): (Phy, &Scenario),
     stations: &[&Station],
     behind: &mut dyn FnMut(usize) -> Arc<[Neighbour]>,
 ) -> Result<Parts, Fault> {
@@ -53,12 +55,38 @@ pub(crate) fn wifi(
         let [own, others] = [link.direction(uplink), link.direction(!uplink)];
         let mut mac = station(link, phy, place, &own, &others)?;
         mac.role = roles[place].clone();
+        let capacity =
+            Capacity { mtu: link.mtu(), of_packets: &|bytes| goodput(&mac, bytes), taken: 0.0 };
+        let (rules, flows) = flows::admit(&scenario.flows, &capacity, scenario.overcommit)?;
+        let is_access_point = matches!(mac.role, Role::AccessPoint { .. });
         let wifi = WifiConfig { mac, neighbours: behind(place) };
-        let end = interface(link, &own, windfall_stack::LinkConfig::Wifi(wifi));
-        Ok(InterfaceConfig { rules: vec![Rule::approximate()], ..end })
+        let mut end = interface(link, &own, windfall_stack::LinkConfig::Wifi(wifi));
+        let named = own.queue.as_ref().and_then(|queue| queue.get_ref().discipline);
+        if named.is_none() && flows.is_empty() && !is_access_point {
+            end.discipline = Discipline::Fifo;
+        }
+        Ok(InterfaceConfig { rules: with_approximate(rules), flows, ..end })
     });
     let ends = ends.collect::<Result<_, Fault>>()?;
     Ok((MediumConfig::Radio(Box::new(medium)), ends))
+}
+
+/// Adds rules for the partly covered datagrams of each flow, and for those of none: they are tried
+/// once where their flow leaves the attempts unset.
+fn with_approximate(rules: Vec<Rule>) -> Vec<Rule> {
+    let of_flow = |rule: Rule| {
+        let attempts = rule.class.attempts.or(Rule::approximate().class.attempts);
+        let class = Class { attempts, ..rule.class };
+        [Rule { partly_covered: true, class, ..rule.clone() }, rule]
+    };
+    rules.into_iter().flat_map(of_flow).chain([Rule::approximate()]).collect()
+}
+
+/// Returns the rate at which a station carries packets of `bytes` bytes without errors, alone on
+/// the air and at its highest rate.
+fn goodput(mac: &dcf::Config, bytes: usize) -> Option<Rate> {
+    let time = mac.packet_time(bytes).as_secs_f64();
+    Rate::from_bps((bytes as f64 * 8.0 / time).round() as u64)
 }
 
 /// The address of the station at a place of a link.

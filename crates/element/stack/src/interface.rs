@@ -109,7 +109,9 @@ impl Interface {
                 Box::new(PipeLink::new(link, classifier.asks_for_repetition(), &queues))
             }
             LinkConfig::Wavelan(link) => Box::new(WavelanLink::new(link, &queues)),
-            LinkConfig::Wifi(link) => Box::new(WifiLink::new(link, queue, seed, name)),
+            LinkConfig::Wifi(link) => {
+                Box::new(WifiLink::new(link, classifier.clone(), &queues, (seed, name)))
+            }
         };
         let assist = Assist::new(assist);
         Self { mtu, classifier, assist, link, account: Account::new(observe) }
@@ -205,7 +207,7 @@ impl Interface {
     /// The next packet for the device.
     fn poll_delivery(&mut self, now: Instant) -> Option<Frame> {
         loop {
-            let frame = self.link.poll_delivery(&mut self.account)?;
+            let frame = self.link.poll_delivery(now, &mut self.account)?;
             let verdict = self.assist.handle_delivery(now, &frame);
             self.repeat(now);
             match verdict {

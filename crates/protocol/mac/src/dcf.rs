@@ -25,7 +25,8 @@ mod window;
 use std::collections::VecDeque;
 
 use windfall_base::{
-    DropReason, Duration, Frame, Input, Instant, Outgoing, RxVector, Seed, Signal, Stream, earlier,
+    DropReason, Duration, Frame, Input, Instant, Outgoing, RxVector, Seed, Signal, Stream, Tag,
+    earlier,
 };
 use windfall_wire_link::ieee80211::MacAddress;
 
@@ -57,8 +58,39 @@ pub struct Packet {
     pub expires: Option<Instant>,
 }
 
-/// Where the next packet comes from.
-pub type Pull<'a> = &'a mut dyn FnMut() -> Option<Packet>;
+/// The layer above a station, which has the packets to send.
+pub trait PacketSource {
+    /// Gives the next packet, if there is one.
+    fn next_packet(&mut self) -> Option<Packet>;
+
+    /// Learns the outcome of a packet, before the station asks for the next one.
+    fn packet_done(&mut self, _outcome: PacketOutcome) {}
+}
+
+impl<F: FnMut() -> Option<Packet>> PacketSource for F {
+    fn next_packet(&mut self) -> Option<Packet> {
+        self()
+    }
+}
+
+/// The outcome of a packet that the station has finished with, and the air time that it took.
+///
+/// The air time of an attempt is its DIFS, a mean backoff at the smallest contention window, RTS
+/// and CTS if they are used, the frame, and a SIFS and an ACK, whether or not the ACK came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketOutcome {
+    /// The packet.
+    pub tag: Option<Tag>,
+    /// The air time of all attempts.
+    pub spent: Duration,
+    /// The air time of one attempt at the highest rate that the station may choose.
+    pub ideal: Duration,
+    /// The packet was acknowledged, or was for a group.
+    pub arrived: bool,
+}
+
+/// The source of packets for the length of one call.
+pub type Pull<'a> = &'a mut dyn PacketSource;
 
 /// One 802.11 station: takes packets from above when it has air time for them, contends for the
 /// medium, repeats, acknowledges, hands up.
@@ -75,6 +107,8 @@ pub struct Dcf {
     rates: Rates,
     radio: Radio,
     job: Option<Job>,
+    /// The outcome of the last packet, until the source has heard of it.
+    outcome: Option<PacketOutcome>,
     phase: Phase,
     /// What is on the air, while the radio transmits.
     on_air: Option<OnAir>,
@@ -105,6 +139,7 @@ impl Dcf {
             rates: Rates::new(config.rate.clone(), config.preamble),
             radio: Radio::new(config.observe_radio),
             job: None,
+            outcome: None,
             phase: Phase::Idle,
             on_air: None,
             owed: None,
@@ -311,8 +346,11 @@ impl Dcf {
 
     /// Takes a packet from the source, if there is one, and contends for it.
     fn take_next(&mut self, now: Instant, pull: Pull<'_>) {
+        if let Some(outcome) = self.outcome.take() {
+            pull.packet_done(outcome);
+        }
         let order = match &mut self.bss {
-            None => pull().map(Order::from),
+            None => pull.next_packet().map(Order::from),
             Some(bss) => bss.next(pull, &mut self.events).map(|order| {
                 let third = order.third.or(bss.access_point());
                 Order { third, ..order }

@@ -1,12 +1,15 @@
 //! The scenarios in `scenarios/examples`, run.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use windfall_base::{Duration, Instant, Port, Seed};
 use windfall_channel::{Event, Missed, Verdict};
 use windfall_network::{Recording, What};
+use windfall_queue::share::{Demand, by_weights};
 use windfall_scenario::{App, AppKind, Scenario, Spanned, Target};
 use windfall_sim::Simulation;
+use windfall_stack::EventKind;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/examples");
 
@@ -38,6 +41,7 @@ fn every_example_is_one_of_those_that_are_run_here() {
         "energy-laptops-disturbed.toml",
         "energy-laptops.toml",
         "sap-office.toml",
+        "wifi-bad-station.toml",
     ];
     let mut files: Vec<String> = std::fs::read_dir(FOLDER)
         .expect("the folder is there")
@@ -88,6 +92,61 @@ fn the_two_laptops_move_5_mbps_and_a_third_node_takes_its_share() {
         reported(&scenario, 3, 1, "received-bytes")
     });
     assert!(longest.is_sorted(), "larger packets carry more: {longest:?}");
+}
+
+/// The attempts of an access point at the packets of two flows, and how many of these arrived.
+#[derive(Clone, Copy, Debug, Default)]
+struct Attempts {
+    made: f64,
+    arrived: f64,
+}
+
+/// The attempts at the packets of each flow of `wifi-bad-station.toml`.
+fn attempts_by_flow(scenario: &Scenario) -> [Attempts; 2] {
+    let mut simulation = simulation(scenario);
+    simulation.network_mut().record(Recording { events: true, packets: false });
+    let (mut flows, mut of_tag) = ([Attempts::default(); 2], BTreeMap::new());
+    let end = simulation.end();
+    let _ = simulation.run(end, &mut |event| {
+        let What::Interface(event) = &event.what else { return Ok(()) };
+        match event.kind {
+            EventKind::Queued { tag, flow, .. } if flow.0 > 0 => {
+                of_tag.insert(tag, usize::from(flow.0) - 1);
+            }
+            EventKind::Sent { tag, .. } => {
+                of_tag.get(&tag).into_iter().for_each(|&flow| flows[flow].made += 1.0);
+            }
+            EventKind::Delivered { tag, .. } => {
+                of_tag.get(&tag).into_iter().for_each(|&flow| flows[flow].arrived += 1.0);
+            }
+            _ => {}
+        }
+        Ok(())
+    });
+    flows
+}
+
+//= S3.29
+//= S3.41
+#[test]
+fn an_access_point_shares_its_air_between_a_good_and_a_bad_station_by_effort() {
+    for power_factor in [1.0, 1.2, 1.5, 3.0] {
+        let mut scenario = read("wifi-bad-station.toml");
+        scenario.flows.iter_mut().for_each(|flow| flow.power_factor = Some(power_factor));
+        let flows = attempts_by_flow(&scenario);
+        let [near, far] = flows.map(|flow| Demand {
+            weight: 1.0,
+            power_factor,
+            error_rate: (1.0 - flow.arrived / flow.made).max(0.0),
+        });
+        assert!(near.error_rate < 0.05 && far.error_rate > 0.38, "{near:?}, {far:?}");
+        let all = flows[0].made + flows[1].made;
+        for (flow, expected) in flows.iter().zip(by_weights(&[near, far], all)) {
+            // A copy of which the ACK was lost arrives twice, and counts as one.
+            let ratio = flow.arrived / expected;
+            assert!((ratio - 1.0).abs() < 0.03, "P {power_factor}: {ratio} in {flows:?}");
+        }
+    }
 }
 
 /// The fates of the frames of a stream from the first station to the second: of each its time,

@@ -118,23 +118,6 @@ fn impossible_values_name_their_line_the_value_and_the_fix() {
 }
 
 #[test]
-fn flows_are_refused_on_80211_which_would_ignore_them() {
-    let text = |kind: &str| {
-        format!(
-            "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n[[link]]\n\
-             kind = \"{kind}\"\nstations = [\"a\", \"b\"]\n[[flow]]\n\
-             name = \"video\"\ndst-port = 5\n"
-        )
-    };
-    assert!(Scenario::parse("a.toml", &text("wavelan")).is_ok());
-    for kind in ["wifi-b", "wifi-g"] {
-        let refused = Scenario::parse("a.toml", &text(kind)).expect_err("flows").to_string();
-        let expected = "a.toml:10: flow \"video\": link \"a-b\" is 802.11, which has no scheduler";
-        assert!(refused.starts_with(expected), "{refused}");
-    }
-}
-
-#[test]
 fn what_is_generated_says_how_frames_are_repeated() {
     let arq = |flags: Flags| {
         let scenario = flags.scenario().spelled_out();

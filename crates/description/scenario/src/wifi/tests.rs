@@ -47,6 +47,45 @@ fn a_link_that_says_little_is_54_mbps_in_an_office() {
     assert!(behind.iter().any(|block| block.contains(&std::net::IpAddr::from([10, 77, 0, 2]))));
 }
 
+//= S3.33
+#[test]
+fn flows_share_an_80211_link_and_leave_partly_covered_datagrams_approximate() {
+    let flows = "[[flow]]\nname = \"video\"\ndst-port = 5\nreserve = \"2Mbps\"\n\
+                 accept-damaged = true\n\
+                 [[flow]]\nname = \"bulk\"\ndst-port = 6\nattempts = 3\n";
+    let topology = link(flows).unwrap();
+    let interface = &topology.network.links[0].ends[0].interface;
+    assert_eq!(interface.discipline, Discipline::Elf);
+    let rules = interface.rules.iter();
+    let rules: Vec<_> = rules.map(|rule| (rule.partly_covered, rule.class.attempts)).collect();
+    let attempts = NonZeroU8::new;
+    let video = [(true, attempts(1)), (false, None)];
+    let bulk = [(true, attempts(3)), (false, attempts(3))];
+    assert_eq!(
+        rules,
+        [video, bulk].concat().into_iter().chain([(true, attempts(1))]).collect::<Vec<_>>()
+    );
+    // 28 µs of DIFS, 67.5 of backoff, 248 of the frame, 10 of SIFS, 28 of the ACK; a frame and an
+    // ACK end with 6 µs of silence at 2.4 GHz.
+    let weight = interface.flows[0].share.weight;
+    let expected = 2e6 / (1_500.0 * 8.0 / 393.5e-6);
+    assert!((weight / expected - 1.0).abs() < 1e-6, "{weight}, not {expected}");
+    let too_much = link("[[flow]]\nname = \"video\"\nreserve = \"40Mbps\"\n").unwrap_err();
+    assert!(too_much.contains("video"), "{too_much}");
+}
+
+#[test]
+fn packets_wait_in_one_queue_unless_flows_or_an_access_point_ask_for_more() {
+    let discipline = |keys: &str, end: usize| {
+        link(keys).unwrap().network.links[0].ends[end].interface.discipline
+    };
+    assert_eq!(discipline("", 0), Discipline::Fifo);
+    assert_eq!(discipline("queue = \"airtime,50\"", 0), Discipline::Airtime);
+    let infrastructure = "radio.infrastructure = true";
+    let both = [0, 1].map(|end| discipline(infrastructure, end));
+    assert!(both.contains(&Discipline::Elf) && both.contains(&Discipline::Fifo), "{both:?}");
+}
+
 #[test]
 fn every_key_reaches_the_station_or_the_air() {
     let keys = "rate = \"11Mbps\"\nuplink.rate = \"24Mbps\"\ndownlink.accept-damaged = true\n\
@@ -137,7 +176,6 @@ fn what_cannot_be_is_refused_in_one_line() {
         ("radio.capture = inf", "capture of inf dB"),
         ("radio.walls = [[0, 1, 0, 2, -5]]", "loss of 0 dB or more"),
         ("radio.short-attempts = 0", "0 is not allowed"),
-        ("queue = \"elf\"", "one queue"),
         ("radio.delay-spread = \"50ns\"", "add a fading"),
         (
             "radio.fading = \"rayleigh 11\"\nradio.delay-spread = \"1us\"",

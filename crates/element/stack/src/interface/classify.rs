@@ -7,7 +7,7 @@ use core::num::NonZeroU8;
 use core::ops::RangeInclusive;
 
 use ipnet::IpNet;
-use windfall_base::{Class, Frame, Payload};
+use windfall_base::{Class, FlowId, Frame, Payload};
 use windfall_wire_net::{CarrierPacket, IpPacket, Protocol, UdpLitePacket, udp};
 
 use index::Index;
@@ -92,16 +92,31 @@ impl Classifier {
     //= S3.16
     /// Classifies a packet, unless whoever made it has said what it asks.
     pub fn classify(&self, frame: &mut Frame) {
-        if self.rules.is_empty() || frame.class != Class::default() {
-            return;
-        }
-        let start = frame.payload.prefix(LOOKED_AT);
-        if let Some(headers) = Headers::read(&start)
-            && let Some(place) =
-                self.index.first(&headers, |place| self.rules[place].matches(&headers))
+        if !self.rules.is_empty()
+            && frame.class == Class::default()
+            && let Some(class) = self.class_of(&frame.payload)
         {
-            frame.class = self.rules[place].class;
+            frame.class = class;
         }
+    }
+
+    fn class_of(&self, packet: &Payload) -> Option<Class> {
+        let start = packet.prefix(LOOKED_AT);
+        let headers = Headers::read(&start)?;
+        let place = self.index.first(&headers, |place| self.rules[place].matches(&headers))?;
+        Some(self.rules[place].class)
+    }
+
+    /// Returns the class of a packet that arrived, if it belongs to a flow by what its headers say.
+    pub(super) fn class_of_flow(&self, packet: &Payload) -> Option<Class> {
+        self.class_of(packet).filter(|class| class.flow != FlowId::default())
+    }
+
+    /// Returns whether some flow accepts damaged packets.
+    pub(super) fn accepts_damaged_flows(&self) -> bool {
+        let accepts =
+            |class: Class| class.flow != FlowId::default() && class.accept_damaged == Some(true);
+        self.rules.iter().any(|rule| accepts(rule.class))
     }
 }
 

@@ -87,16 +87,17 @@ struct Entry {
     offered: u64,
 }
 
-/// Queues of a link to one or several peers.
+/// Queues of a link to one or several peers, which are numbered from 0.
 ///
-/// Everything that belongs to no flow has a queue for each peer. A packet that was taken counts as
-/// one of its flow until it is `done`, so that the flow keeps its place among the others and the
-/// discipline chooses anew for each attempt.
+/// Everything that belongs to no flow has a queue for each peer, from its first packet on. A packet
+/// that was taken counts as one of its flow until it is `done`, so that the flow keeps its place
+/// among the others and the discipline chooses anew for each attempt.
 #[derive(Debug)]
 pub(super) struct Queues {
     entries: Vec<Entry>,
     /// The places of the flows among them.
     places: BTreeMap<FlowId, usize>,
+    limits: Limits,
     scheduler: Box<dyn Scheduler>,
     measure: Measure,
     /// Packets that wait for each peer.
@@ -110,39 +111,44 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// Empty queues for `peers` peers, with one for each flow.
+    /// Empty queues for peers 0 to `peers - 1` at first, with one for each flow.
     ///
     /// Flows whose weight or power factor is none are left out; [`check`] names them.
     pub(super) fn new(config: &QueueConfig, peers: usize) -> Self {
         let QueueConfig { discipline, limits, flows } = config;
         let mut scheduler = discipline.build();
-        let rest = ScheduledFlow { flow: FlowId(0), share: REST, reserve: None };
-        let entry = |flow: &ScheduledFlow| Entry {
-            flow: flow.flow,
-            share: flow.share,
-            reserve: flow.reserve,
-            queue: DropTail::new(*limits),
-            peers: VecDeque::new(),
-            under_way: None,
-            account: Account::default(),
-            bytes: 0,
-            offered: 0,
-        };
         // Under strict priority the first comes first, and what belongs to no flow is the last.
-        let all = flows.iter().chain(core::iter::repeat_n(&rest, peers));
-        let entries: Vec<Entry> =
-            all.filter(|flow| scheduler.add(flow.share).is_ok()).map(entry).collect();
-        let named = entries.iter().take(entries.len() - peers).enumerate();
-        let places = named.map(|(place, entry)| (entry.flow, place)).collect();
-        let (waiting, settled) = (vec![0; peers], Instant::START);
-        let measure = discipline.measure();
-        let (ahead, spent) = (Duration::ZERO, (0.0, 0.0));
-        Self { entries, places, scheduler, measure, waiting, settled, ahead, spent }
+        let legal = flows.iter().filter(|flow| scheduler.add(flow.share).is_ok());
+        let entries: Vec<Entry> = legal.map(|flow| Entry::new(flow, *limits)).collect();
+        let places = (0..).zip(&entries).map(|(place, entry)| (entry.flow, place)).collect();
+        let mut queues = Self {
+            entries,
+            places,
+            limits: *limits,
+            scheduler,
+            measure: discipline.measure(),
+            waiting: Vec::new(),
+            settled: Instant::START,
+            ahead: Duration::ZERO,
+            spent: (0.0, 0.0),
+        };
+        queues.add_peers(peers);
+        queues
+    }
+
+    /// Adds the queues of best effort for peers up to `peers - 1`.
+    fn add_peers(&mut self, peers: usize) {
+        let rest = ScheduledFlow { flow: FlowId(0), share: REST, reserve: None };
+        while self.waiting.len() < peers && self.scheduler.add(REST).is_ok() {
+            self.entries.push(Entry::new(&rest, self.limits));
+            self.waiting.push(0);
+        }
     }
 
     /// Takes a packet for `peer` at the tail of its flow, or gives it back if that queue is full.
     #[must_use]
     pub(super) fn push(&mut self, now: Instant, peer: usize, frame: Frame) -> Option<Frame> {
+        self.add_peers(peer + 1);
         let flow = frame.class.flow;
         let named = self.entries.len() - self.waiting.len();
         let place = self.places.get(&flow).copied().unwrap_or(named + peer);
@@ -260,16 +266,28 @@ impl Queues {
     /// What each flow has had; what belongs to none comes first, as one.
     pub(super) fn accounts(&self) -> Vec<FlowAccount> {
         let (named, rest) = self.entries.split_at(self.entries.len() - self.waiting.len());
-        let mut accounts: Vec<FlowAccount> = rest.iter().map(Entry::account).take(1).collect();
-        for entry in rest.iter().skip(1) {
-            accounts[0].join(&entry.account());
-        }
-        accounts.extend(named.iter().map(Entry::account));
-        accounts
+        let best_effort = ScheduledFlow { flow: FlowId(0), share: REST, reserve: None };
+        let mut first = Entry::new(&best_effort, self.limits).account();
+        rest.iter().for_each(|entry| first.join(&entry.account()));
+        core::iter::once(first).chain(named.iter().map(Entry::account)).collect()
     }
 }
 
 impl Entry {
+    fn new(flow: &ScheduledFlow, limits: Limits) -> Self {
+        Self {
+            flow: flow.flow,
+            share: flow.share,
+            reserve: flow.reserve,
+            queue: DropTail::new(limits),
+            peers: VecDeque::new(),
+            under_way: None,
+            account: Account::default(),
+            bytes: 0,
+            offered: 0,
+        }
+    }
+
     /// What a packet that arrived counts for: of a reserved flow the time in which so many bytes
     /// are due, of others the air that it would have taken without errors.
     //= S3.33

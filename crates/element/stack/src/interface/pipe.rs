@@ -126,7 +126,7 @@ impl Link for PipeLink {
         self.collect(now, account);
     }
 
-    fn poll_delivery(&mut self, _account: &mut Account) -> Option<Frame> {
+    fn poll_delivery(&mut self, _now: Instant, _account: &mut Account) -> Option<Frame> {
         self.link.poll_delivery()
     }
 

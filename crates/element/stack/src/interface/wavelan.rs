@@ -149,7 +149,7 @@ impl Link for WavelanLink {
         }
     }
 
-    fn poll_delivery(&mut self, _account: &mut Account) -> Option<Frame> {
+    fn poll_delivery(&mut self, _now: Instant, _account: &mut Account) -> Option<Frame> {
         self.above.deliveries.pop_front()
     }
 

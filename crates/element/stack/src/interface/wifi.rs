@@ -1,20 +1,22 @@
-//! An 802.11 radio below an interface: one queue, and a station that pulls from it.
+//! An 802.11 radio below an interface: queues, and a station that pulls from them.
+
+mod queues;
 
 use std::sync::Arc;
 
 use ipnet::IpNet;
-use windfall_base::{DropReason, Frame, Input, Instant, Outgoing, Payload, Seed, Signal};
-use windfall_link::Event as LinkEvent;
+use windfall_base::{Check, DropReason, Frame, Input, Instant, Outgoing, Payload, Seed, Signal};
+use windfall_link::{Event as LinkEvent, Pulled};
 use windfall_mac::dcf::radio::Airtime;
-use windfall_mac::dcf::{Config, Dcf, Event, Packet};
-use windfall_queue::{DropTail, Limits};
+use windfall_mac::dcf::{Config, Dcf, Event, Packet, PacketOutcome, PacketSource, Role};
 use windfall_wire_link::ieee80211::{MacAddress, snap};
 
 use super::account::Account;
-use super::classify::{destination, is_for_group};
-use super::flows::FlowAccount;
+use super::classify::{Classifier, destination, is_for_group};
+use super::flows::{FlowAccount, QueueConfig};
 use super::link::Link;
 use crate::event::EventKind;
+use queues::StationQueues;
 
 /// One station of an 802.11 network.
 #[derive(Clone, Debug)]
@@ -37,64 +39,107 @@ pub struct Neighbour {
 
 #[derive(Debug)]
 pub(super) struct WifiLink {
-    queue: DropTail,
+    queues: StationQueues,
     dcf: Dcf,
     neighbours: Arc<[Neighbour]>,
-    /// The first station that is not this one.
-    silent: Option<MacAddress>,
+    /// The first station that is not this one: the next hop of packets behind no station.
+    default_hop: Option<MacAddress>,
+    /// The flows of packets, as far as they say whether damage is accepted.
+    classifier: Classifier,
+    /// The receive switch: damaged packets of other flows are passed up.
+    accepts_damaged: bool,
 }
 
 impl WifiLink {
-    pub(super) fn new(config: WifiConfig, limits: Limits, seed: Seed, name: &str) -> Self {
+    /// A radio that draws from stream `name` of `seed`.
+    pub(super) fn new(
+        config: WifiConfig,
+        classifier: Classifier,
+        queues: &QueueConfig,
+        (seed, name): (Seed, &str),
+    ) -> Self {
         let WifiConfig { mac, neighbours } = config;
-        let others = neighbours.iter().map(|neighbour| neighbour.address);
-        let silent = others.clone().find(|other| *other != mac.address);
-        Self { queue: DropTail::new(limits), dcf: Dcf::new(mac, seed, name), neighbours, silent }
+        let mut others = neighbours.iter().map(|neighbour| neighbour.address);
+        let default_hop = others.find(|other| *other != mac.address);
+        let is_client = matches!(mac.role, Role::Member { .. });
+        let accepts_damaged = mac.accept_damaged;
+        let mut dcf = Dcf::new(mac, seed, name);
+        dcf.set_accept_damaged(accepts_damaged || classifier.accepts_damaged_flows());
+        let queues = StationQueues::new(queues, is_client);
+        Self { queues, dcf, neighbours, default_hop, classifier, accepts_damaged }
     }
 
-    /// The station, and the queue as the source of its packets.
+    /// The station, and the queues as the source of its packets.
     fn parts<'a>(
         &'a mut self,
         now: Instant,
         account: &'a mut Account,
-    ) -> (&'a mut Dcf, impl FnMut() -> Option<Packet> + 'a) {
-        let Self { queue, dcf, neighbours, silent } = self;
-        let source = move || {
-            if queue.is_empty() {
-                return None;
-            }
-            let pulled = account.pull(now, || queue.pop())?;
-            let to = next_hop(neighbours, &pulled.frame.payload).or(*silent)?;
-            let ether_type = ether_type(&pulled.frame.payload);
-            Some(Packet { frame: pulled.frame, to, ether_type, expires: pulled.expires })
-        };
-        (dcf, source)
+    ) -> (&'a mut Dcf, Source<'a>) {
+        let Self { queues, dcf, neighbours, default_hop, .. } = self;
+        (dcf, Source { now, queues, neighbours, default_hop: *default_hop, account })
     }
 
-    /// Enters what the station reports into the books.
+    /// Enters the events of the station into the account.
     fn take_down(&mut self, now: Instant, account: &mut Account) {
         while let Some(event) = self.dcf.poll_event() {
+            if let Event::Dropped { tag, .. } = event {
+                self.queues.forget(tag);
+            }
             take_down(now, event, account);
         }
+    }
+
+    //= S0.14
+    /// Returns whether a damaged packet is passed up: as its flow says, else as the switch says.
+    fn accepts(&self, frame: &Frame) -> bool {
+        let of_flow = self.classifier.class_of_flow(&frame.payload);
+        of_flow.and_then(|class| class.accept_damaged).unwrap_or(self.accepts_damaged)
+    }
+}
+
+/// The queues of a radio, for the length of one call.
+struct Source<'a> {
+    now: Instant,
+    queues: &'a mut StationQueues,
+    neighbours: &'a [Neighbour],
+    default_hop: Option<MacAddress>,
+    account: &'a mut Account,
+}
+
+impl PacketSource for Source<'_> {
+    fn next_packet(&mut self) -> Option<Packet> {
+        if self.queues.len() == 0 {
+            return None;
+        }
+        let Pulled { frame, expires } = self.queues.pull(self.now, self.account)?;
+        let to = next_hop(self.neighbours, &frame.payload).or(self.default_hop)?;
+        let ether_type = ether_type(&frame.payload);
+        Some(Packet { frame, to, ether_type, expires })
+    }
+
+    fn packet_done(&mut self, outcome: PacketOutcome) {
+        self.queues.finish(self.now, outcome);
     }
 }
 
 impl Link for WifiLink {
     fn take_packet(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
-        if self.silent.is_none() {
-            return Err(DropReason::NoRoute);
-        }
-        match self.queue.push(now, frame) {
-            None => Ok(self.queue.len()),
+        let Some(default_hop) = self.default_hop else { return Err(DropReason::NoRoute) };
+        let to = match &self.queues {
+            StationQueues::Fifo(_) => default_hop,
+            StationQueues::Scheduled(_) => {
+                next_hop(&self.neighbours, &frame.payload).unwrap_or(default_hop)
+            }
+        };
+        match self.queues.push(now, to, frame) {
+            None => Ok(self.queues.len()),
             Some(_) => Err(DropReason::QueueFull),
         }
     }
 
     fn handle_queued(&mut self, now: Instant, account: &mut Account) {
-        {
-            let (dcf, mut source) = self.parts(now, account);
-            dcf.handle_queued(now, &mut source);
-        }
+        let (dcf, mut source) = self.parts(now, account);
+        dcf.handle_queued(now, &mut source);
         self.take_down(now, account);
     }
 
@@ -104,26 +149,29 @@ impl Link for WifiLink {
     }
 
     fn handle_input(&mut self, now: Instant, input: Input, account: &mut Account) {
-        {
-            let (dcf, mut source) = self.parts(now, account);
-            dcf.handle_input(now, input, &mut source);
-        }
+        let (dcf, mut source) = self.parts(now, account);
+        dcf.handle_input(now, input, &mut source);
         self.take_down(now, account);
     }
 
     fn handle_timeout(&mut self, now: Instant, account: &mut Account) {
-        {
-            let (dcf, mut source) = self.parts(now, account);
-            dcf.handle_timeout(now, &mut source);
-        }
+        let (dcf, mut source) = self.parts(now, account);
+        dcf.handle_timeout(now, &mut source);
         self.take_down(now, account);
     }
 
     #[inline]
-    fn poll_delivery(&mut self, account: &mut Account) -> Option<Frame> {
-        let frame = self.dcf.poll_delivery()?;
-        account.arrived();
-        Some(frame)
+    fn poll_delivery(&mut self, now: Instant, account: &mut Account) -> Option<Frame> {
+        loop {
+            let mut frame = self.dcf.poll_delivery()?;
+            account.arrived();
+            if frame.damage.frame != Check::Bad || self.accepts(&frame) {
+                frame.kept = false;
+                return Some(frame);
+            }
+            let len = frame.payload.len();
+            account.dropped(now, frame.tag, frame.kept, DropReason::FrameCheck, len);
+        }
     }
 
     #[inline]
@@ -144,11 +192,11 @@ impl Link for WifiLink {
     }
 
     fn held(&self) -> usize {
-        self.queue.len() + self.dcf.held()
+        self.queues.len() + self.dcf.held()
     }
 
     fn queue_len(&self) -> (usize, usize) {
-        (self.queue.len(), self.queue.bytes())
+        (self.queues.len(), self.queues.bytes())
     }
 
     fn airtime(&self, now: Instant) -> Option<Airtime> {
@@ -156,11 +204,12 @@ impl Link for WifiLink {
     }
 
     fn set_accept_damaged(&mut self, accept: bool) {
-        self.dcf.set_accept_damaged(accept);
+        self.accepts_damaged = accept;
+        self.dcf.set_accept_damaged(accept || self.classifier.accepts_damaged_flows());
     }
 
     fn flows(&self) -> Vec<FlowAccount> {
-        Vec::new()
+        self.queues.accounts()
     }
 }
 

@@ -2,10 +2,11 @@
 
 use core::num::NonZeroU8;
 
-use windfall_base::{Preamble, Rate};
+use windfall_base::{Duration, Preamble, Rate};
 use windfall_wire_link::ieee80211::header::{DATA_HEADER, FCS_LEN, MAX_BODY};
 use windfall_wire_link::ieee80211::management::Ssid;
-use windfall_wire_link::ieee80211::{MacAddress, Phy, PhyRate, Timing};
+use windfall_wire_link::ieee80211::timing::{ACK_LEN, RTS_LEN};
+use windfall_wire_link::ieee80211::{MacAddress, Phy, PhyRate, Timing, snap};
 
 use super::rate_control::RatePolicy;
 
@@ -13,6 +14,9 @@ use super::rate_control::RatePolicy;
 pub const NO_THRESHOLD: usize = DATA_HEADER + MAX_BODY + FCS_LEN + 15;
 /// The smallest fragment that the standard allows, in bytes of the whole frame.
 pub const LEAST_FRAGMENT: usize = 256;
+
+/// Bytes of WEP before the body, and behind it.
+pub(super) const WEP: usize = 4;
 
 /// How the contention window answers to collisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -190,6 +194,43 @@ impl Config {
     #[must_use]
     pub fn clear_rate(&self, rate: PhyRate) -> PhyRate {
         self.rts_rate.unwrap_or_else(|| self.response_rate(rate))
+    }
+
+    /// Returns the time before a frame in which no other may begin: DIFS, and the mean of a backoff
+    /// from the smallest contention window.
+    #[must_use]
+    pub fn contention_time(&self) -> Duration {
+        self.timing.difs() + self.timing.slot * u64::from(self.timing.cw_min) / 2
+    }
+
+    /// Returns the air time of one attempt at a frame of `len` bytes for one station at `rate`,
+    /// with all that the exchange takes beside the frame.
+    #[must_use]
+    pub fn attempt_time(&self, rate: PhyRate, len: usize) -> Duration {
+        let sifs = self.timing.sifs;
+        let time = |rate: PhyRate, len| rate.frame_duration(self.preamble, len);
+        let mut spent = self.contention_time();
+        if len > self.rts_threshold {
+            let request = self.request_rate(rate);
+            spent += time(request, RTS_LEN) + time(self.clear_rate(request), ACK_LEN) + sifs * 2;
+        }
+        spent + time(rate, len) + sifs + time(self.response_rate(rate), ACK_LEN)
+    }
+
+    /// Returns the air time of one attempt at a packet of `bytes` bytes at the highest rate that
+    /// the station may choose.
+    #[must_use]
+    pub fn packet_time(&self, bytes: usize) -> Duration {
+        let wep = if self.wep { 2 * WEP } else { 0 };
+        let len = DATA_HEADER + wep + snap::LEN + bytes + FCS_LEN;
+        self.attempt_time(self.highest_rate(), len)
+    }
+
+    /// Returns the highest rate that the station may choose.
+    #[must_use]
+    pub fn highest_rate(&self) -> PhyRate {
+        let highest = self.rate.rates().iter().copied().max_by_key(|rate| rate.rate());
+        highest.unwrap_or_else(|| self.lowest_basic_rate())
     }
 
     /// The rate as the PHY has it; `None` if this PHY has no such rate.

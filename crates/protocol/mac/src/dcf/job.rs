@@ -3,20 +3,17 @@
 use core::num::NonZeroU8;
 
 use arrayvec::ArrayVec;
-use windfall_base::{Frame, Instant, Payload};
+use windfall_base::{Duration, Frame, Instant, Payload};
 use windfall_wire_link::check::frame_check;
 use windfall_wire_link::ieee80211::header::{DATA_HEADER, FCS_LEN, MAX_FRAGMENT};
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress, PhyRate, snap};
 
 use super::Packet;
 use super::bss::Order;
-use super::config::Config;
+use super::config::{Config, WEP};
 
 /// The two high bits of an association identifier in frames.
 const AID_MARK: u16 = 0xc000;
-
-/// Bytes of WEP before the body, and behind it.
-pub(super) const WEP: usize = 4;
 
 /// The packet that a station has in hand.
 #[derive(Clone, Debug)]
@@ -43,6 +40,8 @@ pub(super) struct Job {
     /// Attempts in all, by the owner's wish.
     limit: Option<NonZeroU8>,
     expires: Option<Instant>,
+    /// The air time of all attempts so far.
+    pub(super) air: Duration,
     /// The rate of the exchange under way.
     pub(super) rate: PhyRate,
     /// The station has handed the packet to the air for good, and keeps it only to see what comes.
@@ -87,6 +86,7 @@ impl Job {
             sent: 0,
             limit,
             expires,
+            air: Duration::ZERO,
             rate,
             given_away: false,
         }
@@ -157,6 +157,12 @@ impl Job {
     /// Bytes of the frame of the fragment under way.
     pub(super) fn len(&self) -> usize {
         self.frame_len(self.fragment)
+    }
+
+    /// Returns the bytes of the frame that carries the packet in one piece.
+    pub(super) fn whole_len(&self) -> usize {
+        let wep = if self.wep { 2 * WEP } else { 0 };
+        self.header.kind.header_len() + wep + self.body_len() + FCS_LEN
     }
 
     /// Bytes of the frame after it, if there is one.

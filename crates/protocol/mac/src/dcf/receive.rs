@@ -9,9 +9,8 @@ use windfall_wire_link::ieee80211::timing::ACK_LEN;
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, PhyRate, snap};
 
 use super::bss::Use;
-use super::config::ExtendedGap;
+use super::config::{ExtendedGap, WEP};
 use super::event::Event;
-use super::job::WEP;
 use super::radio::State;
 use super::send::{Phase, Response, to_body};
 use super::{Dcf, Packet};
@@ -213,6 +212,8 @@ impl Dcf {
         let known = network.is_none_or(|network| network == Some(header.network()));
         if known && strip(frame, header) && take_snap(frame).is_some() {
             frame.damage.frame = Check::Bad;
+            // The layer above may still discard it, while the sender keeps a copy.
+            frame.kept = kept;
             self.up.push_back(core::mem::take(frame));
         } else {
             self.discard(tag, kept, DropReason::LinkHeader, len);

@@ -7,7 +7,8 @@ use windfall_wire_link::ieee80211::timing::{ACK_LEN, RTS_LEN};
 use windfall_wire_link::ieee80211::{Header, Kind, MacAddress, PhyRate};
 
 use super::event::Event;
-use super::{Dcf, answer_time};
+use super::job::Job;
+use super::{Dcf, PacketOutcome, answer_time};
 
 /// How far the packet in hand is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,7 @@ impl Dcf {
             None if job.is_group() || !job.is_packet() => self.config.lowest_basic_rate(),
             None => self.rates.choose(now, job.to(), job.sent() + 1, &mut self.draw),
         };
+        job.air += self.config.contention_time();
         self.access.spend();
         if !job.is_group() && job.len() > self.config.rts_threshold {
             self.send_request(now);
@@ -90,11 +92,15 @@ impl Dcf {
         let clear = self.duration_of(self.config.clear_rate(rate), ACK_LEN);
         let answer = self.duration_of(self.config.response_rate(job.rate), ACK_LEN);
         let reserves = sifs * 3 + clear + data + answer;
+        let request = self.duration_of(rate, RTS_LEN) + sifs + clear + sifs;
         let header = Header {
             duration: field(reserves),
             transmitter: self.config.address,
             ..Header::new(Kind::Rts, job.to())
         };
+        if let Some(job) = &mut self.job {
+            job.air += request;
+        }
         self.send_control(now, &header, rate, OnAir::Request);
         self.phase = Phase::Sending;
     }
@@ -108,7 +114,9 @@ impl Dcf {
         if let Some(next) = job.next_len() {
             reserves += sifs * 2 + self.duration_of(rate, next) + answer;
         }
+        let air = self.air_of(job, rate);
         let Some(job) = &mut self.job else { return };
+        job.air += air;
         if let Some(bss) = &self.bss
             && job.kind() == Kind::Beacon
         {
@@ -238,20 +246,48 @@ impl Dcf {
             let (tag, len) = (packet.tag, packet.payload.len());
             self.events.push_back(Event::Dropped { tag, reason, len });
         }
-        self.forget_packet(now);
+        self.forget_packet(now, false);
     }
 
     /// The packet in hand has arrived, or was for everybody.
     fn packet_done(&mut self, now: Instant) {
         self.window.shrink();
-        self.forget_packet(now);
+        self.forget_packet(now, true);
     }
 
     /// Every packet is followed by a backoff, whether or not there is another.
-    fn forget_packet(&mut self, now: Instant) {
-        self.job = None;
+    fn forget_packet(&mut self, now: Instant, arrived: bool) {
+        if let Some(job) = self.job.take().filter(Job::is_packet) {
+            let (tag, spent, ideal) = (job.packet().tag, job.air, self.ideal_air_of(&job));
+            self.outcome = Some(PacketOutcome { tag, spent, ideal, arrived });
+        }
         self.phase = Phase::Idle;
         self.access.back_off(now, self.window.draw(&mut self.draw));
+    }
+
+    /// Returns the air time of the frame under way at `rate`, with the ACK that follows it.
+    fn air_of(&self, job: &Job, rate: PhyRate) -> Duration {
+        self.duration_of(rate, job.len()) + self.answer_air(job, rate)
+    }
+
+    /// Returns the air time of one attempt at the whole packet at the highest rate that the
+    /// station may choose.
+    fn ideal_air_of(&self, job: &Job) -> Duration {
+        let wish = job.packet().class.rate.and_then(|rate| self.config.phy_rate(rate));
+        if job.is_group() {
+            let rate = wish.unwrap_or_else(|| self.config.lowest_basic_rate());
+            return self.config.contention_time() + self.duration_of(rate, job.whole_len());
+        }
+        let rate = wish.unwrap_or_else(|| self.config.highest_rate());
+        self.config.attempt_time(rate, job.whole_len())
+    }
+
+    /// Returns the time of the SIFS and the ACK behind a frame at `rate`.
+    fn answer_air(&self, job: &Job, rate: PhyRate) -> Duration {
+        if job.is_group() {
+            return Duration::ZERO;
+        }
+        self.config.timing.sifs + self.duration_of(self.config.response_rate(rate), ACK_LEN)
     }
 
     pub(super) fn duration_of(&self, rate: PhyRate, len: usize) -> Duration {

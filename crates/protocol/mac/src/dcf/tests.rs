@@ -18,7 +18,7 @@ use windfall_testkit::dcf::air::{Cell, PROPAGATION};
 use windfall_testkit::dcf::{AIR, DEVICE};
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress, Phy, PhyRate, snap};
 
-use super::{Config, Dcf, Event, Packet};
+use super::{Config, Dcf, Event, Packet, Pull};
 
 /// A queue and the station below it.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Station {
         }
     }
 
-    fn with(&mut self, act: impl FnOnce(&mut Dcf, &mut dyn FnMut() -> Option<Packet>)) {
+    fn with(&mut self, act: impl FnOnce(&mut Dcf, Pull<'_>)) {
         let (queue, to) = (&mut self.queue, self.to);
         act(&mut self.dcf, &mut || {
             let frame = queue.pop_front()?;

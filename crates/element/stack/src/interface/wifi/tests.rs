@@ -1,7 +1,7 @@
 use core::net::IpAddr;
 use core::num::NonZeroU8;
 
-use windfall_base::{Check, Class, Duration, Node, Port, RxVector, Stream, Tag};
+use windfall_base::{Check, Class, Duration, FlowId, Node, Port, RxVector, Stream, Tag};
 use windfall_testkit::laws;
 use windfall_wire_link::ieee80211::Phy;
 
@@ -127,6 +127,33 @@ fn the_switch_of_the_receiver_and_the_mode_of_the_sender_are_independent() {
         assert!(receiver.ledger().balances());
         // Neither of them makes it acknowledge damage.
         assert_eq!(receiver.poll_timeout(), None);
+    }
+}
+
+/// The receiver knows its flows by the headers that arrived.
+#[test]
+fn damaged_packets_of_a_flow_are_passed_up_as_the_flow_says() {
+    let class = |accept| Class { flow: FlowId(1), accept_damaged: accept, ..Class::default() };
+    for (accept, switch, passes) in [
+        (Some(true), false, true),
+        (Some(false), true, false),
+        (None, true, true),
+        (None, false, false),
+    ] {
+        let of_flow = Rule { class: class(accept), ..Rule::default() };
+        let mac = Config { accept_damaged: switch, ..Config::new(address(1), Phy::G) };
+        let link = LinkConfig::Wifi(WifiConfig { mac, neighbours: neighbours() });
+        let config = InterfaceConfig { link, rules: vec![of_flow], ..InterfaceConfig::default() };
+        let mut receiver = Interface::new(config, Seed(1), "wifi");
+        let mut frame = frame_for(1, 40);
+        frame.invert(&[(24 + 8 + 50) * 8]);
+        let at = Instant::from_nanos(2_000_000);
+        receiver.handle_input(at, MEDIUM, Input::Frame(frame, RxVector::wired(at)));
+        let up = receiver.poll_transmit(at);
+        assert_eq!(up.is_some(), passes, "{accept:?} with the switch at {switch}");
+        assert!(up.is_none_or(|(port, it)| port == DEVICE && !it.frame.kept));
+        assert_eq!(receiver.ledger().drops.of(DropReason::FrameCheck), u64::from(!passes));
+        assert!(receiver.ledger().balances());
     }
 }
 

@@ -105,7 +105,7 @@ impl AccessPoint {
             if let Some(order) = self.urgent.pop_front() {
                 return Some(order);
             }
-            let packet = pull()?;
+            let packet = pull.next_packet()?;
             let (tag, len) = (packet.frame.tag, packet.frame.payload.len());
             if let Err(reason) = self.take(packet, self.address) {
                 events.push_back(Event::Dropped { tag, reason, len });

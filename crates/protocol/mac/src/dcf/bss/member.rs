@@ -104,7 +104,7 @@ impl Member {
             return Some(order);
         }
         let with = self.access_point()?;
-        let mut packet = pull()?;
+        let mut packet = pull.next_packet()?;
         let third = Some(packet.to);
         packet.to = with;
         let flags = Flags::TO_DS.with(Flags::POWER_MANAGEMENT, self.power_save);

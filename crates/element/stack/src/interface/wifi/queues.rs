@@ -1,0 +1,134 @@
+//! The packets that wait for an 802.11 radio: in one queue, or in a queue for each flow and
+//! station.
+
+use std::collections::BTreeMap;
+
+use windfall_base::{Frame, Instant, Tag};
+use windfall_link::Pulled;
+use windfall_mac::dcf::PacketOutcome;
+use windfall_queue::{Discipline, DropTail};
+use windfall_wire_link::ieee80211::MacAddress;
+
+use crate::interface::account::Account;
+use crate::interface::flows::{Attempt, FlowAccount, QueueConfig, Queues, Ticket};
+
+/// The queues of one radio.
+#[derive(Debug)]
+pub(super) enum StationQueues {
+    /// Packets in the order of arrival.
+    Fifo(DropTail),
+    /// A queue for each flow, and for each station that best effort goes to.
+    Scheduled(Box<Scheduled>),
+}
+
+/// Queues that a discipline serves packet by packet.
+///
+/// The station makes all attempts at a packet before it asks for the next one; the effort of the
+/// packet is the air time of them all.
+#[derive(Debug)]
+pub(super) struct Scheduled {
+    queues: Queues,
+    /// The numbers of the stations that packets went to; without them all count as one.
+    stations: Option<BTreeMap<MacAddress, usize>>,
+    /// The packets that the station has, by their names.
+    open: BTreeMap<Option<Tag>, Ticket>,
+}
+
+impl StationQueues {
+    /// Empty queues. Of a radio that sends everything to its access point `is_client` holds.
+    pub(super) fn new(config: &QueueConfig, is_client: bool) -> Self {
+        if config.discipline == Discipline::Fifo && config.flows.is_empty() {
+            return Self::Fifo(DropTail::new(config.limits));
+        }
+        Self::Scheduled(Box::new(Scheduled {
+            queues: Queues::new(config, 0),
+            stations: (!is_client).then(BTreeMap::new),
+            open: BTreeMap::new(),
+        }))
+    }
+
+    /// Takes a packet whose next hop is `to`, or gives it back if its queue is full.
+    #[must_use]
+    pub(super) fn push(&mut self, now: Instant, to: MacAddress, frame: Frame) -> Option<Frame> {
+        match self {
+            Self::Fifo(queue) => queue.push(now, frame),
+            Self::Scheduled(scheduled) => {
+                let station = scheduled.number_of(to);
+                scheduled.queues.push(now, station, frame)
+            }
+        }
+    }
+
+    /// Gives the next packet that is still worth sending.
+    pub(super) fn pull(&mut self, now: Instant, account: &mut Account) -> Option<Pulled> {
+        match self {
+            Self::Fifo(queue) => account.pull(now, || queue.pop()),
+            Self::Scheduled(scheduled) => scheduled.pull(now, account),
+        }
+    }
+
+    /// Charges the flow of a packet that the station has finished with.
+    pub(super) fn finish(&mut self, now: Instant, outcome: PacketOutcome) {
+        let Self::Scheduled(scheduled) = self else { return };
+        // Packets that an access point relays come from no queue.
+        let Some(ticket) = scheduled.open.remove(&outcome.tag) else { return };
+        let brings = outcome.arrived.then_some(outcome.ideal);
+        scheduled.queues.charge(now, ticket, Attempt { spent: outcome.spent, brings });
+        if outcome.arrived {
+            scheduled.queues.credit(ticket, outcome.ideal);
+        }
+    }
+
+    /// Forgets a packet that was dropped before any attempt.
+    pub(super) fn forget(&mut self, tag: Option<Tag>) {
+        if let Self::Scheduled(scheduled) = self {
+            scheduled.open.remove(&tag);
+        }
+    }
+
+    /// Returns the number of packets that wait.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Fifo(queue) => queue.len(),
+            Self::Scheduled(scheduled) => scheduled.queues.len(),
+        }
+    }
+
+    /// Returns the bytes of the packets that wait.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Fifo(queue) => queue.bytes(),
+            Self::Scheduled(scheduled) => scheduled.queues.bytes(),
+        }
+    }
+
+    /// Returns the service that each flow has had, best effort first; nothing without a scheduler.
+    pub(super) fn accounts(&self) -> Vec<FlowAccount> {
+        match self {
+            Self::Fifo(_) => Vec::new(),
+            Self::Scheduled(scheduled) => scheduled.queues.accounts(),
+        }
+    }
+}
+
+impl Scheduled {
+    fn number_of(&mut self, to: MacAddress) -> usize {
+        let Some(stations) = &mut self.stations else { return 0 };
+        let next = stations.len();
+        *stations.entry(to).or_insert(next)
+    }
+
+    fn pull(&mut self, now: Instant, account: &mut Account) -> Option<Pulled> {
+        loop {
+            let station = self.queues.preferred()?;
+            // Packets of the flow whose turn it is may have expired; then it is another's turn.
+            let Some((ticket, pulled)) = self.queues.pull(now, station, account) else { continue };
+            self.queues.done(ticket);
+            self.open.insert(pulled.frame.tag, ticket);
+            return Some(pulled);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
