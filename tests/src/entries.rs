@@ -29,7 +29,7 @@ use windfall_stack::interface::{Interface, InterfaceConfig, LinkConfig};
 use windfall_stack::{WavelanConfig, WavelanPeer, WavelanRole};
 use windfall_tcp::{Listener, Lookup, SegmentMeta, TcpEndpoint};
 use windfall_trace::errors::convert::{self, LossTiming};
-use windfall_trace::errors::fit::{Fit, Level, Steps};
+use windfall_trace::errors::fit::{Fit, FitLevel, Steps};
 use windfall_trace::errors::statistics::Statistics;
 use windfall_wire_net::sap::{SapAccept, SapAck, SapData, SapPacket, SapPing, SapRepair};
 use windfall_wire_net::segment::{Description, Merger, cut};
@@ -311,7 +311,7 @@ pub fn foreign_trace(bytes: &[u8]) {
     ];
     for trace in read.into_iter().flatten() {
         assert!(!Statistics::of(&trace).to_text().is_empty());
-        for level in [Level::Loss, Level::Frame, Level::Bit] {
+        for level in [FitLevel::Loss, FitLevel::Frame, FitLevel::Bit] {
             if let Ok(Ok(fit)) = Steps::of(&trace, level).map(|steps| Fit::of(&steps)) {
                 assert!(fit.full.model.p.get() <= 1.0, "{fit:?}");
             }

@@ -65,7 +65,7 @@ const BASE: ElementId = ElementId(2);
 const MOBILE: ElementId = ElementId(3);
 
 fn throughput(outcome: &Outcome) -> f64 {
-    assert_eq!(outcome.report("bulk-sink")["wrong-bytes"], 0.0);
+    assert_eq!(outcome.report("bulk-sink")["byte-errors"], 0.0);
     outcome.report("bulk-sink")["throughput-bps"]
 }
 

@@ -69,7 +69,7 @@ impl Default for System {
 
 /// The costs of a connection by kind of step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Cost {
+pub struct ProcessorCost {
     /// The cost of interrupts.
     pub interrupts: f64,
     /// Bytes between card and memory.
@@ -82,7 +82,7 @@ pub struct Cost {
     pub processing: f64,
 }
 
-impl Cost {
+impl ProcessorCost {
     /// Returns the sum of all steps.
     #[must_use]
     pub fn total(&self) -> f64 {
@@ -97,7 +97,7 @@ impl Processor {
     /// moved.
     //= S2.13
     #[must_use]
-    pub fn cost(&self, steps: &Operations, system: &System) -> Cost {
+    pub fn cost(&self, steps: &Operations, system: &System) -> ProcessorCost {
         let sent = if system.interrupts_for_sent { steps.segments_sent } else { 0 };
         let packets = (steps.segments_received + sent) as f64;
         let bytes = steps.checksum_bytes as f64;
@@ -107,7 +107,7 @@ impl Processor {
         let full = all.saturating_sub(quick) as f64;
         let segments =
             full + quick as f64 * self.predicted_share + comparisons * self.comparison_share;
-        Cost {
+        ProcessorCost {
             interrupts: self.interrupt * packets / f64::from(system.packets_per_interrupt.max(1)),
             device: self.device_byte * bytes,
             copies: if system.single_copy { 0.0 } else { self.copied_byte * bytes },
@@ -147,12 +147,12 @@ mod tests {
         let before = Processor::SHARES.cost(&bulk(), &System::default());
         let with = |system| Processor::SHARES.cost(&bulk(), &system);
         let coalesced = with(System { packets_per_interrupt: 8, ..System::default() });
-        let expected = Cost { interrupts: before.interrupts / 8.0, ..before };
+        let expected = ProcessorCost { interrupts: before.interrupts / 8.0, ..before };
         assert_eq!(coalesced, expected);
         let single = with(System { single_copy: true, ..System::default() });
-        assert_eq!(single, Cost { copies: 0.0, ..before });
+        assert_eq!(single, ProcessorCost { copies: 0.0, ..before });
         let combined = with(System { combined_checksum: true, ..System::default() });
-        assert_eq!(combined, Cost { checksums: 0.0, ..before });
+        assert_eq!(combined, ProcessorCost { checksums: 0.0, ..before });
         let sending = Operations { segments_sent: 500, ..bulk() };
         let costs = [true, false].map(|interrupts_for_sent| {
             let system = System { interrupts_for_sent, ..System::default() };

@@ -359,12 +359,12 @@ fn somebody_hears(config: &RadioConfig, link: &Link) -> Result<(), Fault> {
     let name = link.name();
     let message = if strongest.is_finite() {
         format!(
-            "nobody hears anybody on link \"{name}\": the strongest signal is {strongest:.0} dBm, \
-             and {needed:.0} dBm are needed; bring the stations nearer to each other, or raise the \
-             power"
+            "no station hears another on link \"{name}\": the strongest signal is \
+             {strongest:.0} dBm, and {needed:.0} dBm are needed; bring the stations nearer to each \
+             other, or raise the power"
         )
     } else {
-        format!("nobody hears anybody on link \"{name}\": no two stations share a channel")
+        format!("no station hears another on link \"{name}\": no two stations share a channel")
     };
     Err(Fault::at(link.stations.span(), message))
 }

@@ -60,7 +60,7 @@ struct Line<'a> {
     seconds: Option<f64>,
 }
 
-/// What a receiver knows of the damage to a packet.
+/// The damage to a packet as its receiver knows it.
 #[derive(Serialize)]
 struct Known<'a> {
     frame: &'static str,
@@ -70,7 +70,7 @@ struct Known<'a> {
     suspect: &'a [core::ops::Range<u32>],
 }
 
-/// What the air did to a frame.
+/// The reception of a frame, and its errors.
 #[derive(Serialize)]
 struct Fate<'a> {
     from: u16,
@@ -197,7 +197,7 @@ fn of_interface<'a>(kind: &'a EventKind, line: Line<'a>) -> Line<'a> {
     }
 }
 
-/// What applications notice; the internet layer's own affairs are not logged.
+/// Logs the datagrams of applications; events of the internet layer are not logged.
 fn of_host<'a>(kind: &'a HostEventKind, line: Line<'a>) -> Option<Line<'a>> {
     let number = |tag: &Option<windfall_base::Tag>| tag.map(|tag| tag.0);
     match kind {

@@ -31,7 +31,7 @@ const EPB_PACKET_ID: u16 = 5;
 /// An option longer than this is cut: readers refuse longer ones.
 const MAX_OPTION: usize = 0xfff0;
 
-/// Where a packet was seen.
+/// The place where a packet was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// It came out of the link and arrived at the device.

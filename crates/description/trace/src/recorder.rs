@@ -1,4 +1,5 @@
-//! One observer for everything that a run leaves behind: event log, letters, captures.
+//! One observer for everything that a run leaves behind: event log, packet logs, captures, error
+//! traces.
 //!
 //! Drivers give it each [`Event`] of their network, in order; simulated and real time give the same
 //! files.
@@ -12,14 +13,14 @@ use windfall_channel::{Line, MediumConfig, Verdict};
 use windfall_network::{ElementId, Event, Passage, What, direction_of};
 use windfall_stack::EventKind;
 
-use crate::letters::{Heading, Letters};
 use crate::log::EventLog;
+use crate::packet_log::{PacketLog, PacketLogHeader};
 use crate::pcapng::{Capture, Seen, damage_note};
 
-/// Where a recorder writes to.
+/// A destination of a recorder.
 pub type Out = Box<dyn Write + Send>;
 
-/// What the files of one run have in common.
+/// The description of a run that all its files share.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The seed of the run.
@@ -46,39 +47,39 @@ impl ErrorFile {
 }
 
 /// Writes what happens to the files that were asked for.
-pub struct Recorder {
+pub struct RunRecorder {
     run: Run,
     log: Option<EventLog<Out>>,
-    letters: BTreeMap<usize, Letters<Out>>,
+    packet_logs: BTreeMap<usize, PacketLog<Out>>,
     captures: BTreeMap<ElementId, Capture<Out>>,
     /// By medium, sender and receiver.
     errors: BTreeMap<(ElementId, Port, Port), ErrorFile>,
-    /// Packets that entered at a captured device and whose fate is open.
+    /// Packets that entered at a captured device that were neither delivered nor dropped yet.
     under_way: BTreeMap<Tag, Payload>,
-    /// What the air did to the last frame of a packet: inverted bits of the packet, bytes missing.
+    /// Damage to the last frame of each packet: inverted bits of the packet, bytes missing.
     damage: BTreeMap<Tag, (Vec<u32>, u32)>,
 }
 
-impl core::fmt::Debug for Recorder {
+impl core::fmt::Debug for RunRecorder {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Recorder")
+        f.debug_struct("RunRecorder")
             .field("run", &self.run)
             .field("log", &self.log.is_some())
-            .field("letters", &self.letters.keys())
+            .field("packet_logs", &self.packet_logs.keys())
             .field("captures", &self.captures.keys())
             .field("errors", &self.errors.keys())
             .finish_non_exhaustive()
     }
 }
 
-impl Recorder {
+impl RunRecorder {
     /// A recorder that writes nothing yet.
     #[must_use]
     pub fn new(run: Run) -> Self {
         Self {
             run,
             log: None,
-            letters: BTreeMap::new(),
+            packet_logs: BTreeMap::new(),
             captures: BTreeMap::new(),
             errors: BTreeMap::new(),
             under_way: BTreeMap::new(),
@@ -96,14 +97,14 @@ impl Recorder {
         Ok(())
     }
 
-    /// Writes what the interface `sender` sends to `out`, in the letters of mahimahi.
+    /// Writes what the interface `sender` sends to `out`, as a packet log in mahimahi's format.
     ///
     /// `direction` names the direction, such as `uplink`, `queue` the queue before the link;
     /// `line` says what the link could deliver.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn letters_to(
+    pub fn packet_log_to(
         &mut self,
         out: Out,
         sender: ElementId,
@@ -111,14 +112,14 @@ impl Recorder {
         queue: &str,
         line: Line,
     ) -> io::Result<()> {
-        let heading = Heading {
+        let header = PacketLogHeader {
             direction: direction.to_owned(),
             command: self.run.command.clone(),
             queue: queue.to_owned(),
             seed: self.run.seed.0,
             epoch_ms: self.run.epoch / 1_000_000,
         };
-        self.letters.insert(sender.0 as usize, Letters::new(out, &heading, line)?);
+        self.packet_logs.insert(sender.0 as usize, PacketLog::new(out, &header, line)?);
         Ok(())
     }
 
@@ -152,16 +153,16 @@ impl Recorder {
         self.errors.insert(path, ErrorFile { out, taken });
     }
 
-    /// Whether anything is recorded at all; if not, a network need not report.
+    /// Tells whether anything is recorded at all; if not, a network need not report.
     #[must_use]
     pub fn wants_events(&self) -> bool {
         self.log.is_some()
-            || !self.letters.is_empty()
+            || !self.packet_logs.is_empty()
             || !self.captures.is_empty()
             || !self.errors.is_empty()
     }
 
-    /// Whether the network must report packets at its devices.
+    /// Tells whether the network must report packets at its devices.
     #[must_use]
     pub fn wants_packets(&self) -> bool {
         !self.captures.is_empty()
@@ -189,16 +190,16 @@ impl Recorder {
         }
     }
 
-    /// Hands on all that is buffered of the log, the letters and the captures, so that others can
-    /// read it.
+    /// Hands on all that is buffered of the event log, the packet logs and the captures, so that
+    /// other programs can read it.
     ///
     /// # Errors
     /// The first of the files that cannot be written; the others are.
     pub fn flush(&mut self) -> io::Result<()> {
         let log = self.log.as_mut().map(EventLog::flush);
-        let letters = self.letters.values_mut().map(Letters::flush);
+        let packet_logs = self.packet_logs.values_mut().map(PacketLog::flush);
         let captures = self.captures.values_mut().map(Capture::flush);
-        first_failure(log.into_iter().chain(letters).chain(captures))
+        first_failure(log.into_iter().chain(packet_logs).chain(captures))
     }
 
     /// Hands all that is buffered on, and writes the error traces; call it once, when the run ends.
@@ -217,15 +218,15 @@ impl Recorder {
 
     fn interface(&mut self, event: &Event, kind: &EventKind) -> io::Result<()> {
         match kind {
-            EventKind::Queued { tag: Some(tag), len, .. } => match self.letters_of(*tag) {
-                Some(letters) => letters.entered(event.at, *tag, *len),
+            EventKind::Queued { tag: Some(tag), len, .. } => match self.packet_log_of(*tag) {
+                Some(log) => log.entered(event.at, *tag, *len),
                 None => Ok(()),
             },
-            EventKind::Delivered { tag: Some(tag), len, .. } => match self.letters_of(*tag) {
-                Some(letters) => letters.delivered(event.at, *tag, *len),
+            EventKind::Delivered { tag: Some(tag), len, .. } => match self.packet_log_of(*tag) {
+                Some(log) => log.delivered(event.at, *tag, *len),
                 None => Ok(()),
             },
-            // On a shared medium every bystander says so; it is not the fate of the packet.
+            // On a shared medium every bystander reports it; it does not end the packet.
             EventKind::Dropped { reason: DropReason::NotForUs, .. } => Ok(()),
             EventKind::Dropped { tag: Some(tag), kept: false, reason, len } => {
                 self.dropped(event, *tag, *reason, *len)
@@ -241,10 +242,10 @@ impl Recorder {
                 self.damage.remove(&tag);
             }
             Verdict::Damaged { truncated, inverted } => {
-                if let Some(letters) = self.letters_of(tag)
+                if let Some(log) = self.packet_log_of(tag)
                     && !inverted.is_empty()
                 {
-                    letters.inverted(event.at, inverted.len())?;
+                    log.inverted(event.at, inverted.len())?;
                 }
                 if self.wants_packets() {
                     let missing =
@@ -285,7 +286,7 @@ impl Recorder {
         }
     }
 
-    /// Notes the end of a packet on its link; a second one is passed over.
+    /// Notes the end of a packet on its link; a second one is ignored.
     fn dropped(
         &mut self,
         event: &Event,
@@ -293,11 +294,11 @@ impl Recorder {
         reason: DropReason,
         len: usize,
     ) -> io::Result<()> {
-        if let Some(letters) = self.letters_of(tag) {
+        if let Some(log) = self.packet_log_of(tag) {
             if matches!(reason, DropReason::QueueFull | DropReason::TooBig) {
-                letters.refused(event.at, len)?;
+                log.refused(event.at, len)?;
             } else {
-                letters.dropped(event.at, tag)?;
+                log.dropped(event.at, tag)?;
             }
         }
         let damage = self.damage.remove(&tag);
@@ -312,8 +313,8 @@ impl Recorder {
         capture.packet(event.at, Seen::Dropped, Some(tag), &payload, &note)
     }
 
-    fn letters_of(&mut self, tag: Tag) -> Option<&mut Letters<Out>> {
-        self.letters.get_mut(&direction_of(tag))
+    fn packet_log_of(&mut self, tag: Tag) -> Option<&mut PacketLog<Out>> {
+        self.packet_logs.get_mut(&direction_of(tag))
     }
 }
 

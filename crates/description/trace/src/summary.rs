@@ -1,4 +1,4 @@
-//! What is said at the end of a run: to people as text, to machines as JSON.
+//! The summary at the end of a run: text for people, JSON for programs.
 //!
 //! The same for simulated and for real time; what only one of them has is empty in the other.
 
@@ -9,11 +9,11 @@ use serde::Serialize;
 use windfall_base::{Drops, Duration, Seed};
 use windfall_network::{ElementId, LinkLedger, Network};
 
-/// What the account says of its own format; the number grows when a member changes its meaning or
+/// The format of the JSON summary; the number grows when a member changes its meaning or
 /// goes.
 pub const FORMAT: &str = "windfall-summary/1";
 
-/// The account of a whole run.
+/// The summary of a whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// The version of the program.
@@ -22,9 +22,9 @@ pub struct Summary {
     pub seed: u64,
     /// The command that started it.
     pub command: String,
-    /// How long it lasted, in seconds.
+    /// Length of the run, in seconds.
     pub seconds: f64,
-    /// How long it should have lasted, in seconds, if a signal or an error ended it before.
+    /// Intended length, in seconds, if a signal or an error ended the run before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interrupted_of_seconds: Option<f64>,
     /// Each direction of each link.
@@ -35,27 +35,27 @@ pub struct Summary {
     /// Flows of which no packet came anywhere: their rules match nothing, perhaps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unused_flows: Vec<String>,
-    /// Where more was reserved than the link can keep at worst, because it was asked for.
+    /// Interfaces with more reserved than the link can keep at worst, because it was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overcommitted: Vec<Overcommitment>,
-    /// What the radios cost together; absent without radios of 802.11.
+    /// Energy of all radios; absent without radios of 802.11.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub energy: Option<EnergySummary>,
-    /// Each station.
+    /// The drops and the TCP of each station.
     pub stations: Vec<StationSummary>,
     /// Programs beside the command that failed by themselves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedProgram>,
-    /// How punctual deliveries were; `None` in simulated time, which is never late.
-    pub late: Option<LateSummary>,
-    /// What the applications measured.
+    /// Delays of the machine; `None` in simulated time, which is never late.
+    pub lateness: Option<LatenessSummary>,
+    /// Measures of the applications.
     pub applications: Vec<ApplicationSummary>,
 }
 
-/// The account of one direction of a link.
+/// The ledger of one direction of a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LinkSummary {
-    /// Who sends to whom: `near→far`.
+    /// The link and its sender: `air/near`.
     pub name: String,
     /// Packets that entered at the sender's device.
     pub entered: u64,
@@ -67,33 +67,33 @@ pub struct LinkSummary {
     pub dropped: BTreeMap<&'static str, u64>,
     /// Packets on their way when the run ended.
     pub in_flight: u64,
-    /// Frames with packets put on the medium, repetitions included.
+    /// Frames with packets put on the medium, retransmissions included.
     pub frames: u64,
-    /// Frames that repeated a packet.
+    /// Frames that retransmitted a packet.
     pub retransmitted: u64,
     /// Frames without a packet: polls, acknowledgements.
     pub control_frames: u64,
     /// Requests to send of 802.11 that no CTS answered.
     pub rts_failed: u64,
-    /// Bits that the air inverted.
+    /// Bits that the channel inverted.
     pub bits_inverted: u64,
-    /// How long frames occupied the medium, in seconds.
+    /// Time for which frames occupied the medium, in seconds.
     pub busy_seconds: f64,
-    /// What the radio of the sender did; absent where there is none of 802.11.
+    /// States and energy of the sender's radio; absent where there is none of 802.11.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radio: Option<RadioSummary>,
-    /// Whether every packet is accounted for.
+    /// True if every packet is accounted for.
     pub balances: bool,
 }
 
-/// How long a radio was in each state, and what that cost (S2.22).
+/// Time of a radio in each state, and its energy (S2.22).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RadioSummary {
     /// Seconds in each state, by its name.
     pub seconds: BTreeMap<&'static str, f64>,
     /// Energy by the currents of a card.
     pub joules: f64,
-    /// What the station did more of: `sender`, `receiver`, or `bystander` of both nothing.
+    /// The main role of the station: `sender`, `receiver`, or `bystander` if it was neither.
     pub role: &'static str,
     /// Bytes of packets that it sent and that were delivered, and of those that it received.
     pub bytes_moved: u64,
@@ -102,26 +102,26 @@ pub struct RadioSummary {
     pub joules_per_byte: Option<f64>,
 }
 
-/// What all radios of a run cost.
+/// Energy of all radios of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct EnergySummary {
     /// The energy of all radios.
     pub joules: f64,
     /// Bytes of payload that applications received; of the packets delivered where there are none.
     pub bytes: u64,
-    /// Whether those are bytes of applications, not of packets.
+    /// True if those are bytes of applications, not of packets.
     pub is_payload: bool,
     /// The energy for each of them; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub joules_per_byte: Option<f64>,
 }
 
-/// What a flow had of a link (S3.29).
+/// Effort and outcome of a flow on a link (S3.29).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FlowSummary {
-    /// The flow.
+    /// Name of the flow.
     pub name: String,
-    /// Who sends to whom.
+    /// The link and its sender.
     pub link: String,
     /// Air time spent on it, in seconds.
     pub effort_seconds: f64,
@@ -164,16 +164,16 @@ impl FlowSummary {
 /// Reserved flows that can take more than a whole link at worst (S3.46).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Overcommitment {
-    /// Who sends on which link.
+    /// The link and its sender.
     pub link: String,
-    /// What they can take at worst, as a share of the link.
+    /// Their greatest need, as a share of the link.
     pub worst: f64,
 }
 
 /// The packets that a station dropped; in real time, its kernel and its devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StationSummary {
-    /// The station.
+    /// Name of the station.
     pub name: String,
     /// Packets that its programs sent and that were dropped before they entered a link, by reason.
     pub dropped_before: BTreeMap<&'static str, u64>,
@@ -184,7 +184,7 @@ pub struct StationSummary {
     pub waiting: u64,
     /// The TCP congestion control of the station's kernel; `None` where no kernel stands there.
     pub congestion: Option<String>,
-    /// How often each step of TCP's processing was taken, where our engine stands; steps that were
+    /// Counts of the steps of TCP's processing, where our engine stands; steps that were
     /// not taken are left out.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tcp: BTreeMap<&'static str, u64>,
@@ -193,7 +193,7 @@ pub struct StationSummary {
 /// A program beside the command that ended with another status than 0 before it was told to end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FailedProgram {
-    /// The station.
+    /// Name of the station.
     pub station: String,
     /// The program, as it was given.
     pub program: String,
@@ -209,25 +209,25 @@ impl fmt::Display for FailedProgram {
     }
 }
 
-/// How far deliveries were behind their due time, for want of processor time.
+/// Delays of packets behind their due time, for want of processor time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct LateSummary {
-    /// Packets delivered.
+pub struct LatenessSummary {
+    /// Packets that were delivered.
     pub delivered: u64,
-    /// Packets delivered late.
-    pub late: u64,
-    /// From which delay on a delivery counts as late, in seconds.
-    pub punctual_seconds: f64,
-    /// Packets read from the stations' devices.
-    pub read: u64,
-    /// Packets that may have waited on a device for longer than that.
-    pub read_late: u64,
+    /// Packets that were delivered late.
+    pub late_deliveries: u64,
+    /// The delay from which on a packet counts as late, in seconds.
+    pub threshold_seconds: f64,
+    /// Packets that were read from the stations' devices.
+    pub reads: u64,
+    /// Packets that may have waited on a device for longer than the threshold.
+    pub late_reads: u64,
     /// The worst delay of both, in seconds.
     pub worst_seconds: f64,
-    /// Whether the run stood still at any time with something to do; then the delays that programs
+    /// True if the run stood still at any time with something to do; then the delays that programs
     /// saw are not the link's alone.
     pub disturbed: bool,
-    /// How often it stood still.
+    /// Number of times that it stood still.
     pub pauses: u64,
     /// The sum of these pauses, in seconds.
     pub paused_seconds: f64,
@@ -235,41 +235,40 @@ pub struct LateSummary {
     pub longest_pause_seconds: f64,
 }
 
-impl LateSummary {
+impl LatenessSummary {
     fn lines(&self, out: &mut String) {
-        let Self { delivered, late, read, punctual_seconds, worst_seconds, .. } = self;
-        let reads = match self.read_late {
-            0 => String::new(),
-            reads => format!("; {reads} of {read} packets read late"),
-        };
+        let Self { delivered, late_deliveries, reads, late_reads, .. } = self;
         // Writing to a string cannot fail.
-        let _ = writeln!(
-            out,
-            "late deliveries: {late} of {delivered} by more than {} ms{reads}, worst {:.3} ms",
-            punctual_seconds * 1e3,
-            worst_seconds * 1e3
-        );
-        self.disturbance().map(|line| writeln!(out, "{line}"));
+        let _ = write!(out, "late by more than {} ms: ", self.threshold_seconds * 1e3);
+        let _ = write!(out, "{late_deliveries} of {delivered} deliveries");
+        if *late_reads > 0 {
+            let _ = write!(out, ", {late_reads} of {reads} reads from devices");
+        }
+        let _ = writeln!(out, "; worst {:.3} ms", self.worst_seconds * 1e3);
+        if let Some(line) = self.disturbance() {
+            let _ = writeln!(out, "{line}");
+        }
     }
 
     /// Returns the line that marks a disturbed run, without its end.
     #[must_use]
     pub fn disturbance(&self) -> Option<String> {
         let Self { pauses, paused_seconds, longest_pause_seconds, .. } = self;
+        if !self.disturbed {
+            return None;
+        }
         let times = match pauses {
             1 => "once".to_owned(),
             pauses => format!("{pauses} times"),
         };
-        self.disturbed.then(|| {
-            format!(
-                "disturbed: the run stood still {times}, {paused_seconds:.3} s in all, \
-                 {longest_pause_seconds:.3} s at worst; delays are not the link's alone"
-            )
-        })
+        Some(format!(
+            "disturbed: the run stood still {times}, {paused_seconds:.3} s in all, \
+             {longest_pause_seconds:.3} s at worst; delays are not the link's alone"
+        ))
     }
 }
 
-/// What one application measured.
+/// Measures of one application.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ApplicationSummary {
     /// The application and where it ran.
@@ -336,7 +335,7 @@ impl Summary {
         });
     }
 
-    /// Whether every packet of every link is accounted for.
+    /// Tells whether every packet of every link is accounted for.
     #[must_use]
     pub fn balances(&self) -> bool {
         self.links.iter().all(|link| link.balances)
@@ -416,8 +415,7 @@ impl Summary {
             let _ = writeln!(out, "TCP congestion control at {at}: {name}");
         }
         for station in self.stations.iter().filter(|station| !station.tcp.is_empty()) {
-            let steps =
-                station.tcp.iter().map(|(name, n)| format!("{} {n}", name.replace('_', " ")));
+            let steps = station.tcp.iter().map(|(name, n)| format!("{} {n}", tcp_step(name)));
             let steps = steps.collect::<Vec<_>>().join(", ");
             let _ = writeln!(out, "TCP at {}: {steps}", station.name);
         }
@@ -426,12 +424,12 @@ impl Summary {
         }
         for application in &self.applications {
             let measures = &application.measures;
-            let measures = measures.iter().map(|(name, v)| format!("{name} {}", brief(*v)));
-            let measures = measures.collect::<Vec<_>>().join(", ");
-            let _ = writeln!(out, "{}: {measures}", application.name);
+            let shown = measures.iter().filter(|(_, value)| **value != 0.0);
+            let shown: Vec<_> = shown.map(|(name, value)| measure(name, *value)).collect();
+            let _ = writeln!(out, "{}: {}", application.name, shown.join(", "));
         }
-        if let Some(late) = self.late {
-            late.lines(&mut out);
+        if let Some(lateness) = self.lateness {
+            lateness.lines(&mut out);
         }
         if !self.balances() {
             out.push_str("the ledger does not add up: packets are missing from it\n");
@@ -555,7 +553,7 @@ fn write_rows(out: &mut String, rows: &[(String, Vec<String>)]) {
 }
 
 impl LinkSummary {
-    /// Whether nothing crossed the link or was lost on it.
+    /// Tells whether nothing crossed the link or was lost on it.
     fn is_idle(&self) -> bool {
         let frames = self.frames + self.control_frames;
         frames == 0 && self.delivered == 0 && self.dropped.is_empty()
@@ -602,6 +600,36 @@ pub fn named(drops: &Drops) -> BTreeMap<&'static str, u64> {
     drops.iter().map(|(reason, n)| (reason.name(), n)).collect()
 }
 
+/// Returns a measure as text: its name in words, its value and its unit.
+fn measure(name: &str, value: f64) -> String {
+    let (name, unit) = match name.rsplit_once('-') {
+        Some((name, "s")) => (name, " s"),
+        Some((name, "bps")) => (name, " b/s"),
+        _ => (name, ""),
+    };
+    format!("{} {}{unit}", name.replace('-', " "), brief(value))
+}
+
+/// Returns the name of a step of TCP's processing in words.
+#[must_use]
+pub fn tcp_step(name: &str) -> String {
+    match name {
+        "keys_compared" => "connection keys compared".to_owned(),
+        "lookups" => "connection lookups".to_owned(),
+        "paws_checks" => "timestamp checks (PAWS)".to_owned(),
+        "predicted_data" => "data segments by header prediction".to_owned(),
+        "predicted_acks" => "ACKs by header prediction".to_owned(),
+        "mispredicted" => "header prediction misses".to_owned(),
+        "templates" => "headers from a template".to_owned(),
+        "headers" => "headers written in full".to_owned(),
+        "sack_blocks" => "SACK blocks".to_owned(),
+        "sack_refused" => "SACK blocks refused".to_owned(),
+        "acks_sent" => "ACKs sent".to_owned(),
+        "acks_received" => "ACKs received".to_owned(),
+        name => name.replace('_', " "),
+    }
+}
+
 /// A number with six significant digits, or whole; JSON has all of them.
 fn brief(value: f64) -> String {
     if value.fract() == 0.0 || !value.is_finite() {
@@ -609,10 +637,10 @@ fn brief(value: f64) -> String {
     }
     let magnitude = value.abs().log10().floor() as i32;
     let text = format!("{value:.*}", (5 - magnitude).clamp(0, 12) as usize);
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    if text.contains('.') {
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
     }
+    text
 }
 
 #[cfg(test)]

@@ -264,7 +264,7 @@ impl App for BulkSink {
             ("accepted", self.accepted as f64),
             ("finished", self.finished as f64),
             ("received-bytes", self.bytes as f64),
-            ("wrong-bytes", self.wrong as f64),
+            ("byte-errors", self.wrong as f64),
             ("seconds", span),
             ("throughput-bps", throughput),
             ("failed", self.failed as f64),

@@ -79,7 +79,7 @@ fn stream(
             let values = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
             values.into_iter().find(|value| value.get(key).is_some())
         };
-        if let Some((stream, run)) = said("wrong_bits").zip(said("links")) {
+        if let Some((stream, run)) = said("bit_errors").zip(said("links")) {
             return Ok([stream, run]);
         }
         let message = text.lines().last().unwrap_or("it said nothing").to_owned();

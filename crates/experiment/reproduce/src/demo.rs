@@ -219,15 +219,15 @@ impl Moved {
 
     /// Share of the packets that the machine read or delivered too late.
     fn late(&self) -> f64 {
-        let late = &self.summary["late"];
+        let late = &self.summary["lateness"];
         let count = |name: &str| late[name].as_f64().unwrap_or(0.0);
         let share = |late: &str, of: &str| count(late) / count(of).max(1.0);
-        share("late", "delivered").max(share("read_late", "read"))
+        share("late_deliveries", "delivered").max(share("late_reads", "reads"))
     }
 
     /// Share of the transfer during which the run stood still.
     fn paused(&self) -> f64 {
-        let paused = self.summary["late"]["paused_seconds"].as_f64().unwrap_or(0.0);
+        let paused = self.summary["lateness"]["paused_seconds"].as_f64().unwrap_or(0.0);
         let limit = self.limit.as_secs_f64();
         paused / self.result.as_ref().map_or(limit, |seconds| *seconds)
     }

@@ -5,7 +5,7 @@ use windfall_base::Instant;
 use windfall_base::seq::Seq32;
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 use windfall_trace::pcapng::Seen;
-use windfall_trace::pcapng::read::{Packet, ReadError, read};
+use windfall_trace::pcapng::read::{CapturedPacket, ReadError, read};
 use windfall_wire_net::protocol::Protocol;
 use windfall_wire_net::{IpPacket, TcpFlags, TcpPacket};
 
@@ -50,7 +50,7 @@ impl Sequence {
 
     /// Follows the first connection whose data leave the device that saw `packets`, and whose
     /// retransmission timer fired at `timeouts`.
-    pub(crate) fn of_packets(packets: &[Packet], timeouts: &[Instant]) -> Self {
+    pub(crate) fn of_packets(packets: &[CapturedPacket], timeouts: &[Instant]) -> Self {
         let segments: Vec<_> = packets.iter().filter_map(segment).collect();
         let first = segments.iter().find(|segment| segment.seen == Seen::Sent && segment.syn);
         let Some(first) = first else { return Self::default() };
@@ -237,7 +237,7 @@ pub(crate) fn received(capture: &Bytes) -> Result<Vec<(f64, f64)>, ReadError> {
     Ok(steps)
 }
 
-fn segment(packet: &Packet) -> Option<Segment> {
+fn segment(packet: &CapturedPacket) -> Option<Segment> {
     let carried = IpPacket::new(&packet.data).ok()?.carried().ok()?;
     if carried.protocol != Protocol::TCP || carried.fragment {
         return None;

@@ -6,7 +6,7 @@ use windfall_scenario::{Scenario, Spanned, TcpSettings};
 use windfall_sim::Simulation;
 use windfall_tcp::Operations;
 use windfall_trace::pcapng::Seen;
-use windfall_trace::pcapng::read::Packet;
+use windfall_trace::pcapng::read::CapturedPacket;
 
 use crate::error::ExperimentError;
 use crate::scenario;
@@ -74,7 +74,7 @@ impl Transfer {
                 if let What::Packet(passage) = &event.what
                     && Some(event.element) == near
                 {
-                    packets.push(Packet {
+                    packets.push(CapturedPacket {
                         at: event.at,
                         seen: if passage.arrived { Seen::Arrived } else { Seen::Sent },
                         interface: 0,

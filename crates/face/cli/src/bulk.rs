@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
 use windfall_reproduce::bulk::{self, Sockets};
 
-use crate::exit::{Outcome, Result, Trouble};
+use crate::exit::{CliError, Completion, Result};
 
 /// Move bytes over one TCP connection and time it
 #[derive(Debug, clap::Args)]
@@ -25,7 +25,7 @@ enum End {
     Send {
         /// The address of the receiver
         to: IpAddr,
-        /// How many bytes
+        /// Number of bytes
         #[arg(long, default_value_t = 1_000_000)]
         bytes: u64,
         #[command(flatten)]
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Result {
         End::Receive { socket } => {
             let at = SocketAddr::from((Ipv4Addr::UNSPECIFIED, socket.port));
             let listener = TcpListener::bind(at)
-                .map_err(|error| Trouble::new(format!("cannot listen on {at}: {error}")))?;
+                .map_err(|error| CliError::new(format!("cannot listen on {at}: {error}")))?;
             bulk::receive(&listener, socket.options())?;
         }
         End::Send { to, bytes, socket } => {
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result {
             writeln!(std::io::stdout(), "{}", serde_json::to_string(&outcome)?)?;
         }
     }
-    Ok(Outcome::Done)
+    Ok(Completion::Success)
 }
 
 impl Socket {

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use crate::exit::{Outcome, Result, Trouble};
+use crate::exit::{CliError, Completion, Result};
 
 /// Print the completions of a shell, or write the man pages
 #[derive(Debug, clap::Args)]
@@ -19,7 +19,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result {
     if let Some(dir) = &args.man {
         crate::man::write_all(dir).map_err(|error| {
-            Trouble::new(format!("cannot write man pages into {}: {error}", dir.display()))
+            CliError::new(format!("cannot write man pages into {}: {error}", dir.display()))
         })?;
     }
     if let Some(shell) = args.shell {
@@ -28,5 +28,5 @@ pub(crate) fn run(args: &Args) -> Result {
         clap_complete::generate(shell, &mut crate::command(), "windfall", &mut script);
         std::io::stdout().write_all(&script)?;
     }
-    Ok(Outcome::Done)
+    Ok(Completion::Success)
 }

@@ -1,15 +1,15 @@
-//! `windfall demo`: what local retransmission is good for, in half a minute.
+//! `windfall demo`: the benefit of local retransmission, in half a minute.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use windfall_base::{Duration, ParseUnitError, Probability, Seed};
 use windfall_report::{Finding, Verdict, page};
 use windfall_reproduce::demo::Demo;
 
-use crate::exit::{Outcome, Result};
+use crate::exit::{Completion, Result};
 use crate::options::DEFAULT_SEED;
+use crate::progress;
 use crate::reproduce::{as_json, write_all};
 
 /// Bit error rate of the demonstration: about every ninth full packet is hit.
@@ -18,8 +18,8 @@ const DEFAULT_BER: f64 = 1e-5;
 /// Move a file by curl from an HTTP server across a bad link, without and with local retransmission
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0 retransmission made up for the errors, or the machine was too \
-                        busy to tell; 1 it did not; 2 no transfer could be made."
+    after_help = "Exit codes: 0 retransmission made up for the errors, or the machine was too busy \
+                  to tell; 1 it did not; 2 no transfer could be made."
 )]
 pub(crate) struct Args {
     /// File to move [default: a megabyte]
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// Probability that a bit is inverted [default: 1e-5]
     #[arg(long, value_name = "P")]
     ber: Option<Probability>,
-    /// How long one transfer may take [default: 30s, and longer for files over 2 MB]
+    /// Longest time of one transfer [default: 30s, and longer for files over 2 MB]
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     limit: Option<Duration>,
     /// Write the page into this directory
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// Print the finding as JSON
     #[arg(long)]
     json: bool,
-    /// Seed of everything that is drawn [default: 1]
+    /// Seed of all random draws [default: 1]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<Seed>,
 }
@@ -50,11 +50,7 @@ pub(crate) fn run(args: &Args) -> Result {
         seed: args.seed.unwrap_or(DEFAULT_SEED),
         limit: args.limit.map(|limit| core::time::Duration::from_nanos(limit.as_nanos())),
     };
-    let bar = match std::io::stderr().is_terminal() {
-        true => ProgressBar::new_spinner(),
-        false => ProgressBar::hidden(),
-    };
-    bar.set_style(ProgressStyle::with_template("{spinner} {msg} ({elapsed})")?);
+    let bar = progress::spinner()?;
     let finding = demo.run(&|message| {
         bar.set_message(message.to_owned());
         bar.tick();
@@ -62,14 +58,15 @@ pub(crate) fn run(args: &Args) -> Result {
     bar.finish_and_clear();
     let findings = [finding];
     write_all(&args.out, &page::render("Windfall: a demonstration", &findings), &findings)?;
-    match args.json {
-        true => std::io::stdout().write_all(as_json(&findings, &args.out).as_bytes())?,
-        false => show(&findings[0], args)?,
+    if args.json {
+        std::io::stdout().write_all(as_json(&findings, &args.out).as_bytes())?;
+    } else {
+        show(&findings[0], args)?;
     }
-    Ok(if findings[0].is_as_expected() { Outcome::Done } else { Outcome::No })
+    Ok(if findings[0].is_as_expected() { Completion::Success } else { Completion::Negative })
 }
 
-/// A time above zero: curl takes 0 for no limit.
+/// Reads a time above zero: curl takes 0 for no limit.
 fn positive_time(text: &str) -> core::result::Result<Duration, String> {
     let time: Duration = text.parse().map_err(|error: ParseUnitError| error.to_string())?;
     match time {

@@ -1,13 +1,13 @@
-//! `windfall doctor`: what this machine allows, and what to do about the rest.
+//! `windfall doctor`: the requirements of runs, checked on this machine.
 
 use std::io::Write;
 
 use windfall_live::doctor::{Health, examine};
 
-use crate::exit::{Outcome, Result, in_plain_words};
+use crate::exit::{Completion, Result, without_error_numbers};
 use crate::json;
 
-/// Say what this machine allows, and what to do about the rest
+/// Check what this machine allows, with a remedy for each limit
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit codes: 0 runs are possible, 1 they are not.")]
 pub(crate) struct Args {
@@ -19,7 +19,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result {
     let mut findings = examine();
     for finding in &mut findings {
-        finding.found = in_plain_words(&finding.found);
+        finding.found = without_error_numbers(&finding.found);
     }
     let mut out = std::io::stdout().lock();
     if args.json {
@@ -39,5 +39,5 @@ pub(crate) fn run(args: &Args) -> Result {
         }
     }
     let sound = findings.iter().all(|finding| finding.health != Health::Missing);
-    Ok(if sound { Outcome::Done } else { Outcome::No })
+    Ok(if sound { Completion::Success } else { Completion::Negative })
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::IsTerminal;
 
-use crate::exit::{Outcome, Result, Trouble};
+use crate::exit::{Completion, Result};
 
 /// Run a program in a station of a `windfall up` that goes on
 #[derive(Debug, clap::Args)]
@@ -36,6 +36,6 @@ pub(crate) fn run(args: &Args) -> Result {
         interactive,
         args.as_root,
     );
-    let status = entered.map_err(|error| Trouble::of_run(&error))?;
-    Ok(Outcome::Command(status))
+    let status = entered?;
+    Ok(Completion::Program(status))
 }

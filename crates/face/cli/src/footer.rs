@@ -15,14 +15,14 @@ const SHARE: usize = 3;
 /// The fewest rows of a terminal that has a footer.
 const LEAST_ROWS: u16 = 4;
 
-/// Where the footer stands.
+/// The position of the footer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Place {
+struct Area {
     /// The terminal's rows.
     rows: u16,
-    /// Its columns.
+    /// The terminal's columns.
     columns: u16,
-    /// How many rows the footer has, at the bottom.
+    /// Rows of the footer, at the bottom.
     height: u16,
 }
 
@@ -30,7 +30,7 @@ struct Place {
 #[derive(Debug, Default)]
 pub(crate) struct Footer {
     /// Nothing has been drawn yet, or all is cleared, if `None`.
-    place: Option<Place>,
+    place: Option<Area>,
 }
 
 impl Footer {
@@ -48,7 +48,7 @@ impl Footer {
             return self.clear();
         }
         let height = lines.len().min(usize::from(size.ws_row) / SHARE) as u16;
-        let place = Place { rows: size.ws_row, columns: size.ws_col, height };
+        let place = Area { rows: size.ws_row, columns: size.ws_col, height };
         let mut text = String::new();
         if self.place != Some(place) {
             text.push_str(&reserve(self.place, place));
@@ -84,7 +84,7 @@ fn write(text: &str) {
 }
 
 /// Makes room for a footer: what stands there scrolls up, and the cursor with it.
-fn reserve(before: Option<Place>, place: Place) -> String {
+fn reserve(before: Option<Area>, place: Area) -> String {
     let mut text = match before {
         // Another size moves the rows, each terminal in its own way, but never the footer above
         // the cursor.
@@ -105,12 +105,12 @@ fn reserve(before: Option<Place>, place: Place) -> String {
 }
 
 /// Writes the lines into their rows.
-fn draw(place: Place, lines: &[String]) -> String {
+fn draw(place: Area, lines: &[String]) -> String {
     let mut text = "\x1b7".to_owned();
     let first = place.rows - place.height + 1;
     for (row, line) in (first..).zip(lines.iter().take(place.height.into())) {
         let width = usize::from(place.columns);
-        // Names of links and flows are anybody's.
+        // Names of links and flows may come from others.
         let line = visible(line);
         let plain = line.chars().filter(|c| !c.is_control());
         // What would touch the last column could wrap.
@@ -122,7 +122,7 @@ fn draw(place: Place, lines: &[String]) -> String {
 }
 
 /// Erases the rows of the footer and lets the whole terminal scroll again.
-fn release(place: Place) -> String {
+fn release(place: Area) -> String {
     let first = place.rows - place.height + 1;
     let mut text = "\x1b7".to_owned();
     for row in first..=place.rows {
@@ -136,14 +136,14 @@ fn release(place: Place) -> String {
 mod tests {
     use super::*;
 
-    const PLACE: Place = Place { rows: 24, columns: 10, height: 2 };
+    const PLACE: Area = Area { rows: 24, columns: 10, height: 2 };
 
     #[test]
     fn room_is_made_below_the_cursor_and_given_back() {
         assert_eq!(reserve(None, PLACE), "\x1bD\x1bD\x1b[2A\x1b7\x1b[1;22r\x1b8");
         assert_eq!(release(PLACE), "\x1b7\x1b[23;1H\x1b[2K\x1b[24;1H\x1b[2K\x1b[r\x1b8");
-        assert!(reserve(Some(PLACE), Place { height: 3, ..PLACE }).starts_with(&release(PLACE)));
-        let larger = reserve(Some(PLACE), Place { rows: 30, ..PLACE });
+        assert!(reserve(Some(PLACE), Area { height: 3, ..PLACE }).starts_with(&release(PLACE)));
+        let larger = reserve(Some(PLACE), Area { rows: 30, ..PLACE });
         assert!(larger.starts_with("\x1b7\x1b[r\x1b8\x1b[J\x1bD\x1bD\x1b[2A"), "{larger:?}");
     }
 

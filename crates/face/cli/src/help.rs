@@ -1,9 +1,8 @@
-//! What the help says besides the options: examples, and in its short form the common ones alone.
+//! The help besides the options: examples, and in its short form the common options alone.
 
 use clap::{Arg, Command};
 
-/// Options that the short help lists, of commands that have too many for a screen, and what it says
-/// of them in a line.
+/// The options in the short help of commands that have too many for a screen, with one line each.
 const COMMON: [(&str, &str); 19] = [
     ("arq", "Retransmission: none, persistent, or at most N times"),
     ("ber", "Probability that a bit is inverted"),
@@ -22,14 +21,14 @@ const COMMON: [(&str, &str); 19] = [
     ("queue", "Length of the queue, or its discipline"),
     ("rate", "Rate; a bare number is in Mbps"),
     ("scenario", "Begin with the link of this scenario"),
-    ("seed", "Seed of everything that is drawn"),
+    ("seed", "Seed of all random draws"),
     ("wait-port", "Start COMMAND when the far end listens on this port"),
 ];
 
 /// More options than these do not fit a screen.
 const SCREEN: usize = 24;
 
-/// What stands above the examples.
+/// The heading above the examples.
 pub(crate) const EXAMPLES_HEADING: &str = "Examples:\n";
 
 /// Examples of each command that does something, by its path.
@@ -144,7 +143,7 @@ fn at(command: Command, path: &str) -> Command {
     })
 }
 
-/// The option of a command that reads a scenario: what it is unless said is said there.
+/// Replaces the default of an option in a command that reads a scenario: the scenario sets it.
 fn without_default(argument: Arg) -> Arg {
     let default = " [default: ";
     let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
@@ -168,9 +167,10 @@ mod tests {
     fn leaves(command: &Command, path: &str, found: &mut Vec<(String, Command)>) {
         for it in command.get_subcommands().filter(|it| !it.is_hide_set()) {
             let path = format!("{path} {}", it.get_name());
-            match it.has_subcommands() {
-                true => leaves(it, &path, found),
-                false => found.push((path.trim_start().to_owned(), it.clone())),
+            if it.has_subcommands() {
+                leaves(it, &path, found);
+            } else {
+                found.push((path.trim_start().to_owned(), it.clone()));
             }
         }
     }

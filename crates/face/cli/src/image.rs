@@ -1,4 +1,4 @@
-//! `windfall image`: a picture whose head arrives exactly, and the rest as the air leaves it.
+//! `windfall image`: a picture whose head arrives exactly and whose data may arrive damaged.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,14 @@ use serde_json::json;
 use windfall_base::Duration;
 use windfall_media::{Arrived, Decoded, Jpeg, Layout, Picture, landscape};
 
-use crate::exchange::{On, Output, To, ended};
-use crate::exit::{Outcome, Result, Trouble};
+use crate::exchange::{DestinationOptions, ListenOptions, Output};
+use crate::exit::{CliError, Completion, Result};
+use crate::input::{self, cannot_read};
+use crate::json;
+use crate::transfer::completed;
 use crate::usage::whole;
-use crate::{input, json};
 
-/// Send a picture: its head and tables exactly, the rest approximately, and say how it arrived
+/// Send a picture, its head and tables exactly, the rest approximately, and measure its quality
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -23,14 +25,14 @@ pub(crate) struct Args {
 enum End {
     /// Send a picture
     Send(Send),
-    /// Wait for one picture, and write what arrived of it
+    /// Wait for one picture, and write it as it arrived
     Receive(Receive),
 }
 
 #[derive(Debug, clap::Args)]
 struct Send {
     #[command(flatten)]
-    to: To,
+    to: DestinationOptions,
     /// A JPEG or a portable pixmap, encoded anew [default: a landscape of 384 × 192 pixels]
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -48,7 +50,7 @@ struct Send {
 #[derive(Debug, clap::Args)]
 struct Receive {
     #[command(flatten)]
-    on: On,
+    on: ListenOptions,
     /// Write the picture here, as the JPEG that arrived; as a pixmap if the name ends in .ppm
     #[arg(long, value_name = "FILE", value_parser = picture_name)]
     out: Option<PathBuf>,
@@ -83,7 +85,7 @@ impl Send {
     //= S0.27
     fn run(&self) -> Result {
         let jpeg = Jpeg::encode(&read(self.file.as_deref())?, self.quality)
-            .map_err(|error| Trouble::from(error).into_arguments())?;
+            .map_err(|error| CliError::from(error).into_usage())?;
         let layout = jpeg.layout().to_bytes();
         let mut sender = self.to.connect()?;
         sender.plan(&[(layout.len() as u32).to_be_bytes(), self.size.to_be_bytes()].concat())?;
@@ -99,11 +101,11 @@ impl Send {
         };
         sender.records(count, self.interval, 0, record)?;
         sender.close()?;
-        Ok(Outcome::Done)
+        Ok(Completion::Success)
     }
 }
 
-/// What arrived, beside the picture.
+/// Datagrams and segments that arrived.
 #[derive(Default)]
 struct Count {
     datagrams: usize,
@@ -122,7 +124,9 @@ impl Receive {
                 Some((u32::from_be_bytes(*a), u32::from_be_bytes(b.try_into().ok()?)))
             })
             .filter(|(length, size)| *length <= MAX_LAYOUT && (1..=60_000).contains(size))
-            .ok_or_else(|| Trouble::new("the sender is no windfall image: its plan is unknown"))?;
+            .ok_or_else(|| {
+                CliError::new("the sender is no windfall image: its plan cannot be read")
+            })?;
         let layout = Layout::from_bytes(&receiver.plan(length as usize)?)?;
         // The sender is not to choose how much memory this takes.
         input::budget()?.take(layout.memory())?;
@@ -145,9 +149,9 @@ impl Receive {
             let bytes = if is_pixmap { decoded.picture.to_ppm() } else { layout.to_file(&arrived) };
             output.write(&bytes)?;
         }
-        let outcome = self.print(&count, &decoded, &original)?;
+        let completion = self.print(&count, &decoded, &original)?;
         receiver.close();
-        Ok(ended(outcome))
+        Ok(completed(completion))
     }
 
     //= S0.38
@@ -163,7 +167,7 @@ impl Receive {
                 "psnr_db": psnr, "ssim": ssim,
             });
             out.write_all(json::line(json::IMAGE, report).as_bytes())?;
-            return Ok(Outcome::Done);
+            return Ok(Completion::Success);
         }
         writeln!(
             out,
@@ -181,7 +185,7 @@ impl Receive {
             }
             None => writeln!(out, "not compared: the original has another size; see --compare")?,
         }
-        Ok(Outcome::Done)
+        Ok(Completion::Success)
     }
 }
 
@@ -190,11 +194,7 @@ fn read(path: Option<&Path>) -> Result<Picture> {
     let Some(path) = path else { return Ok(landscape()) };
     let mut budget = input::budget()?;
     let bytes = input::read(path, &mut budget);
-    let bytes = bytes.map_err(|error| cannot("read", path, &error).into_arguments())?;
+    let bytes = bytes.map_err(|error| cannot_read(path, &error))?;
     let picture = Picture::read_within(&bytes, &mut budget);
-    picture.map_err(|error| cannot("read", path, &error).into_arguments())
-}
-
-fn cannot(what: &str, path: &Path, error: &dyn std::error::Error) -> Trouble {
-    Trouble::new(format!("cannot {what} {}: {error}", path.display()))
+    picture.map_err(|error| cannot_read(path, &error))
 }

@@ -1,21 +1,22 @@
-//! What `--json` prints: an object a line, whose `format` says which one; `docs/json.md` lists the
-//! members of each.
+//! The output of `--json`: an object a line, whose `format` names its kind.
+//!
+//! `docs/json.md` lists the members of each kind.
 //!
 //! The number behind a name grows when a member changes its meaning or goes.
 
 use serde_json::Value;
 
-/// What became of a connection of `windfall tcp`.
+/// The outcome of a connection of `windfall tcp`.
 pub(crate) const CONNECTION: &str = "windfall-connection/1";
-/// What a machine allows.
+/// The findings of `windfall doctor`.
 pub(crate) const DOCTOR: &str = "windfall-doctor/1";
-/// The figures that `windfall reproduce` knows.
+/// The list of `windfall reproduce --list`.
 pub(crate) const FIGURES: &str = "windfall-figures/1";
-/// What came of figures, or of the demonstration.
+/// The findings of `windfall reproduce` and `windfall demo`.
 pub(crate) const FINDINGS: &str = "windfall-findings/1";
-/// What became of a picture.
+/// The outcome of `windfall image receive`.
 pub(crate) const IMAGE: &str = "windfall-image/1";
-/// What became of a stream.
+/// The outcome of `windfall stream receive`.
 pub(crate) const STREAM: &str = "windfall-stream/1";
 /// The settings of the TCP.
 pub(crate) const TCP_SETTINGS: &str = "windfall-tcp-settings/1";
@@ -23,7 +24,7 @@ pub(crate) const TCP_SETTINGS: &str = "windfall-tcp-settings/1";
 pub(crate) const TRACE_FIT: &str = "windfall-trace-fit/1";
 /// The statistics of an error trace.
 pub(crate) const TRACE_STATISTICS: &str = "windfall-trace-statistics/1";
-/// What became of a track.
+/// The outcome of `windfall track receive`.
 pub(crate) const TRACK: &str = "windfall-track/1";
 
 /// The line that is printed: the members of an object, and its format.

@@ -11,6 +11,7 @@ mod evidence;
 mod exchange;
 mod exec;
 mod exit;
+mod files;
 mod footer;
 mod help;
 mod image;
@@ -19,15 +20,18 @@ mod json;
 mod man;
 mod options;
 mod pipe;
+mod progress;
 mod record;
 mod reproduce;
 mod run;
 mod sim;
 mod status;
 mod stream;
+mod summary;
 mod tcp;
 mod trace;
 mod track;
+mod transfer;
 mod up;
 mod usage;
 mod watch;
@@ -82,7 +86,7 @@ fn main() -> ExitCode {
             return exit::of_usage(&error, &usage::explain(&error, &command, &words));
         }
     };
-    exit::of_result(cli.command.run(), cli.command.code_of_trouble())
+    exit::of_result(cli.command.run(), cli.command.status_of_failure())
 }
 
 /// The definition of the command line, with the examples in its help.
@@ -110,13 +114,13 @@ impl Command {
         }
     }
 
-    /// The exit code when the command could not do its work.
-    fn code_of_trouble(&self) -> u8 {
+    /// Returns the exit status for a failure of the command.
+    fn status_of_failure(&self) -> u8 {
         match self {
-            Self::Run(_) | Self::Exec(_) => exit::WRAPPER_TROUBLE,
-            Self::Tcp(args) if args.is_wrapper() => exit::WRAPPER_TROUBLE,
+            Self::Run(_) | Self::Exec(_) => exit::WRAPPER_FAILED,
+            Self::Tcp(args) if args.is_wrapper() => exit::WRAPPER_FAILED,
             Self::Stream(_) | Self::Track(_) | Self::Image(_) => exit::FAILED,
-            _ => exit::TROUBLE,
+            _ => exit::CANNOT_RUN,
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The man pages, from the definitions of the options.
 
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -8,20 +7,21 @@ use clap::{Command, builder::Resettable};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
+use crate::files;
 use crate::help::EXAMPLES_HEADING;
 
 /// Writes one page for each command into a folder, which is made if need be.
 pub(crate) fn write_all(directory: &Path) -> io::Result<()> {
-    crate::evidence::make_folder(directory)?;
+    files::make_folder(directory)?;
     for (name, page) in pages(crate::command())? {
-        fs::write(directory.join(name), page)?;
+        files::write(&directory.join(name), &page)?;
     }
     Ok(())
 }
 
 /// The name and the text of each page.
 fn pages(command: Command) -> io::Result<Vec<(String, Vec<u8>)>> {
-    // `windfall help` has nothing to say that its page could hold.
+    // `windfall help` has no page.
     let mut command = command.disable_help_subcommand(true);
     command.build();
     let mut found = Vec::new();
@@ -65,7 +65,7 @@ fn version_and_date(version: &str) -> (&str, &str) {
     (number, if date.starts_with("20") && date.contains('-') { date } else { "\"\"" })
 }
 
-/// What follows the options: the exit codes, and the examples as lines that can be copied.
+/// Returns the end of a page: the exit status, and the examples as lines that can be copied.
 fn ending_of_page(ending: &str) -> String {
     let (before, examples) = ending.split_once(EXAMPLES_HEADING).unwrap_or((ending, ""));
     let mut roff = Roff::new();

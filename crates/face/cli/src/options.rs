@@ -8,29 +8,29 @@ use windfall_scenario::{
     Pattern, Policy, Queue, Scenario, ScenarioError, Spanned, Topology, Window, level_inside,
 };
 
-use crate::exit::{Result, Trouble};
+use crate::exit::{CliError, Result};
 use crate::input;
 use crate::usage::whole;
 use crate::wifi::WifiOptions;
 
-/// The seed of runs that name none: a run is repeatable unless it is asked not to be.
+/// The default seed: a run is repeatable unless another seed is given.
 pub(crate) const DEFAULT_SEED: Seed = Seed(1);
-/// The variable that tells programs inside where the far end is.
+/// The variable that holds the address of the far end for programs inside.
 pub(crate) const BASE: &str = "WINDFALL_BASE";
 
 /// Options that describe a link, a scenario to start from, and the seed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LinkOptions {
-    /// Kind of link [default: pipe]
+    /// LinkName of link [default: pipe]
     #[arg(long, value_name = "KIND", help_heading = "Link")]
-    link: Option<Kind>,
+    link: Option<LinkName>,
     /// Longest packet, in bytes [default: 1500]
     #[arg(long, value_name = "BYTES", help_heading = "Link", value_parser = whole(68..=65_535_u16))]
     mtu: Option<u16>,
     /// Flow with a share of its own: "video: dst port 5004, reserve 350kbps, power-factor 2.23"
     #[arg(long = "flow", value_name = "FLOW", help_heading = "Flows")]
     flows: Vec<Flow>,
-    /// Admit reservations that the link cannot keep at worst
+    /// Admit reservations beyond what the link can keep in the worst case
     #[arg(long, help_heading = "Flows")]
     overcommit: bool,
     #[command(flatten)]
@@ -41,17 +41,17 @@ pub(crate) struct LinkOptions {
     uplink: Uplink,
     #[command(flatten)]
     downlink: Downlink,
-    /// Seed of everything that is drawn [default: 1]
+    /// Seed of all random draws [default: 1]
     #[arg(long, value_name = "NUMBER", help_heading = "Scenario")]
     seed: Option<Seed>,
-    /// Print the scenario file that says the same as the options, and do nothing else
+    /// Print the scenario file equivalent to the options, and do nothing else
     #[arg(long, help_heading = "Scenario")]
     pub(crate) generate: bool,
 }
 
 /// Kinds of link by their names on the command line.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Kind {
+enum LinkName {
     /// A wire for each direction: rate, delay, queue
     Pipe,
     /// A radio of 2 Mb/s with poll and response and an acknowledgement for every frame
@@ -62,9 +62,9 @@ enum Kind {
     WifiG,
 }
 
-/// What of a frame may be hit, by the names on the command line.
+/// Parts of frames that errors may hit, by their names on the command line.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Part {
+enum ExposedName {
     /// The link header
     Header,
     /// The link trailer
@@ -102,7 +102,7 @@ macro_rules! direction_options {
             #[arg(long = concat!($prefix, "gemodel"), id = concat!($prefix, "gemodel"),
                           value_name = "MODEL", help_heading = $heading, hide_short_help = $hide)]
             gemodel: Option<GilbertElliott>,
-            /// So many frames lost of every so many: 5/100
+            /// Periodic loss: 5/100 loses the first 5 of every 100 frames
             #[arg(long = concat!($prefix, "burst"), id = concat!($prefix, "burst"),
                           value_name = "K/N", help_heading = $heading, hide_short_help = $hide)]
             burst: Option<Pattern>,
@@ -134,27 +134,27 @@ macro_rules! direction_options {
             #[arg(long = concat!($prefix, "environment"), id = concat!($prefix, "environment"),
                           value_name = "PLACE", help_heading = $heading, hide_short_help = $hide)]
             environment: Option<Environment>,
-            /// Bit errors strike only these bytes of a packet: 28..1500
+            /// Only these bytes of a packet have bit errors: 28..1500
             #[arg(long = concat!($prefix, "range"), id = concat!($prefix, "range"),
                           alias = concat!($prefix, "corrupt-range"), value_name = "A..B",
                           help_heading = $heading, hide_short_help = $hide)]
             range: Option<ByteRange>,
-            /// What the air may hit besides packets; separate by commas
+            /// Parts that errors may hit besides packets; separate by commas
             #[arg(long = concat!($prefix, "expose"), id = concat!($prefix, "expose"),
                           value_name = "PARTS", value_delimiter = ',',
                           help_heading = $heading, hide_short_help = $hide)]
-            expose: Option<Vec<Part>>,
-            /// Code frames as bold, light, robust, flex or best says
+            expose: Option<Vec<ExposedName>>,
+            /// Coding policy of frames: bold, light, robust, flex or best
             #[arg(long = concat!($prefix, "policy"), id = concat!($prefix, "policy"),
                           value_name = "POLICY", help_heading = $heading, hide_short_help = $hide)]
             policy: Option<Policy>,
-            /// Give coded frames as many whole blocks as the policy says: true or false
+            /// Pad coded frames to the whole number of blocks of the policy: true or false
             #[arg(long = concat!($prefix, "padded"), id = concat!($prefix, "padded"),
                           value_name = "BOOL", help_heading = $heading, hide_short_help = $hide)]
             padded: Option<bool>,
-            /// Repetition of frames that did not arrive whole: none, persistent, or at most N times
-            /// [default: none on a pipe, persistent on wavelan and with --policy, limits of the
-            /// radio on wifi]
+            /// Retransmission of frames that did not arrive whole: none, persistent, or at most N
+            /// times [default: none on a pipe, persistent on wavelan and with --policy, limits of
+            /// the radio on wifi]
             #[arg(long = concat!($prefix, "arq"), id = concat!($prefix, "arq"),
                           value_name = "POLICY", help_heading = $heading, hide_short_help = $hide)]
             arq: Option<Arq>,
@@ -174,7 +174,6 @@ macro_rules! direction_options {
 
         impl $name {
             fn direction(&self) -> Direction {
-                let exposed = |parts: &Vec<Part>| parts.iter().map(|part| part.exposed()).collect();
                 Direction {
                     rate: self.rate.map(unplaced),
                     rate_trace: self.rate_trace.clone().map(unplaced),
@@ -189,7 +188,7 @@ macro_rules! direction_options {
                     truncate: self.truncate.map(unplaced),
                     error_trace: self.error_trace.clone().map(unplaced),
                     range: self.range.clone().map(unplaced),
-                    expose: self.expose.as_ref().map(exposed),
+                    expose: self.expose.as_deref().map(exposed),
                     arq: self.arq.map(unplaced),
                     accept_damaged: self.accept_damaged,
                     queue: self.queue.map(unplaced),
@@ -206,14 +205,13 @@ direction_options!(Both, "", "Link, in both directions", false);
 direction_options!(Uplink, "uplink-", "Uplink, from the near end to the far end", true);
 direction_options!(Downlink, "downlink-", "Downlink, from the far end to the near end", true);
 
-impl Part {
-    fn exposed(self) -> Exposed {
-        match self {
-            Self::Header => Exposed::Header,
-            Self::Trailer => Exposed::Trailer,
-            Self::Control => Exposed::Control,
-        }
-    }
+fn exposed(parts: &[ExposedName]) -> Vec<Exposed> {
+    let exposed = parts.iter().map(|part| match part {
+        ExposedName::Header => Exposed::Header,
+        ExposedName::Trailer => Exposed::Trailer,
+        ExposedName::Control => Exposed::Control,
+    });
+    exposed.collect()
 }
 
 /// A scenario that is ready to run, and where it was read.
@@ -232,9 +230,11 @@ impl LinkOptions {
     pub(crate) fn load(&self, file: Option<&Path>, rest: Flags) -> Result<Loaded> {
         let mut flags = self.flags(rest);
         let Some(path) = file else {
-            if self.wifi.stations > 0 && !matches!(self.link, Some(Kind::WifiB | Kind::WifiG)) {
+            if self.wifi.stations > 0
+                && !matches!(self.link, Some(LinkName::WifiB | LinkName::WifiG))
+            {
                 let message = "only a radio has more stations: add --link wifi-b or --link wifi-g";
-                return Err(Trouble::of_arguments(format!("--stations: {message}")));
+                return Err(CliError::usage(format!("--stations: {message}")));
             }
             let scenario = flags.scenario();
             scenario.check().map_err(of_scenario)?;
@@ -255,10 +255,10 @@ impl LinkOptions {
         Flags {
             seed: self.seed,
             kind: self.link.map(|kind| match kind {
-                Kind::Pipe => LinkKind::Pipe,
-                Kind::Wavelan => LinkKind::Wavelan,
-                Kind::WifiB => LinkKind::WifiB,
-                Kind::WifiG => LinkKind::WifiG,
+                LinkName::Pipe => LinkKind::Pipe,
+                LinkName::Wavelan => LinkKind::Wavelan,
+                LinkName::WifiB => LinkKind::WifiB,
+                LinkName::WifiG => LinkKind::WifiG,
             }),
             mtu: self.mtu,
             flows: self.flows.clone(),
@@ -302,7 +302,7 @@ impl Loaded {
         self.scenario.seed.unwrap_or(DEFAULT_SEED)
     }
 
-    /// What the scenario builds, with addresses that do not clash with a scenario outside.
+    /// Builds the scenario, with addresses that do not clash with those of an outer run.
     pub(crate) fn topology(&self) -> Result<Topology> {
         let level = level_inside(std::env::var(BASE).ok().as_deref());
         let directory = Path::new(&self.file).parent().map(PathBuf::from).unwrap_or_default();
@@ -326,10 +326,10 @@ fn place_files(direction: &mut Direction, directory: &Path) -> Result<()> {
 
 /// An error in a file names its line; one that stands nowhere is of the options, and its advice is
 /// given in options.
-fn of_scenario(error: ScenarioError) -> Trouble {
+fn of_scenario(error: ScenarioError) -> CliError {
     match error.line() {
-        Some(_) => Trouble::from(error).into_arguments(),
-        None => Trouble::of_arguments(as_options(error.message())),
+        Some(_) => CliError::from(error).into_usage(),
+        None => CliError::usage(as_options(error.message())),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -9,19 +10,19 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 /// Bytes kept for a reader that is behind, at most.
 const ROOM: usize = 1 << 20;
-/// How long the end of a run waits for a reader that takes nothing.
+/// The longest time that the end of a run waits for a reader that takes nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The writing end of a pipe, or what else is no regular file, with a bounded buffer before it.
 #[derive(Debug)]
 pub(crate) struct Pipe {
-    file: File,
+    file: Arc<File>,
     waiting: Vec<u8>,
 }
 
 impl Pipe {
     /// Takes over a file that was opened by this process alone.
-    pub(crate) fn new(file: File) -> io::Result<Self> {
+    pub(crate) fn new(file: Arc<File>) -> io::Result<Self> {
         fcntl_setfl(&file, fcntl_getfl(&file)? | OFlags::NONBLOCK)?;
         Ok(Self { file, waiting: Vec::new() })
     }

@@ -1,17 +1,18 @@
-//! The options that say what of a run to keep, the same for every command that runs a network.
+//! The options for the records of a run, the same for every command that runs a network.
 
 use std::path::{Path, PathBuf};
 
 use windfall_base::{Port, Seed};
 use windfall_network::{ElementId, Network, Recording};
 use windfall_scenario::Topology;
-use windfall_trace::recorder::{Out, Recorder, Run};
+use windfall_trace::recorder::{Out, Run, RunRecorder};
 
-use crate::evidence::{Evidence, make_folder};
-use crate::exit::{Result, Trouble};
+use crate::evidence::Evidence;
+use crate::exit::{CliError, Result};
+use crate::files::make_folder;
 use crate::usage::shell_quoted;
 
-/// Files to write, and the form of the summary.
+/// Options for the files to write, and for the form of the summary.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct RecordOptions {
@@ -21,16 +22,16 @@ pub(crate) struct RecordOptions {
     /// Write every event to this file, as JSON lines
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Write what the first station sends to this file, in the letters of mahimahi
+    /// Write a packet log of what the first station sends, in mahimahi's format
     #[arg(long, value_name = "FILE")]
     uplink_log: Option<PathBuf>,
-    /// Write what the other station sends to this file, in the letters of mahimahi
+    /// Write a packet log of what the second station sends, in mahimahi's format
     #[arg(long, value_name = "FILE")]
     downlink_log: Option<PathBuf>,
     /// Write the packets at every device into this directory, as pcapng
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
-    /// Write what the air did in each direction into this directory, as error traces to replay
+    /// Write an error trace of each direction into this directory, to replay
     #[arg(long, value_name = "DIR")]
     record_errors: Option<PathBuf>,
 }
@@ -45,10 +46,10 @@ impl RecordOptions {
         network: &mut Network,
         seed: Seed,
         epoch: u64,
-    ) -> Result<Recorder> {
+    ) -> Result<RunRecorder> {
         let create = |path: &Path| create(path, epoch > 0);
         let elements = network.elements().map(|id| network.name(id).to_owned()).collect();
-        let mut recorder = Recorder::new(Run { seed, command: command_line(), epoch, elements });
+        let mut recorder = RunRecorder::new(Run { seed, command: command_line(), epoch, elements });
         if let Some(path) = &self.log {
             recorder.log_to(create(path)?)?;
         }
@@ -59,7 +60,7 @@ impl RecordOptions {
                 let link = topology.network.links.first();
                 let line = link.map(|link| link.medium.line(Port(end))).unwrap_or_default();
                 let (sender, queue) = (ElementId(end.into()), queue_of(topology, end.into()));
-                recorder.letters_to(create(path)?, sender, direction, &queue, line)?;
+                recorder.packet_log_to(create(path)?, sender, direction, &queue, line)?;
             }
         }
         if let Some(directory) = &self.pcap {
@@ -86,7 +87,7 @@ fn record_errors(
     directory: &Path,
     topology: &Topology,
     network: &Network,
-    recorder: &mut Recorder,
+    recorder: &mut RunRecorder,
     create: &impl Fn(&Path) -> Result<Out>,
 ) -> Result<()> {
     let links = &topology.network.links;
@@ -110,20 +111,20 @@ fn record_errors(
     Ok(())
 }
 
-/// The queue of one end of the first link, in mahimahi's words.
+/// Returns the queue at one end of the first link, in mahimahi's terms.
 fn queue_of(topology: &Topology, end: usize) -> String {
     let end = topology.network.links.first().and_then(|link| link.ends.get(end));
     let limits = end.map(|end| end.interface.queue).unwrap_or_default();
     let bounds = [("packets", limits.packets), ("bytes", limits.bytes)];
     let bounds = bounds.into_iter().filter(|(_, bound)| *bound < usize::MAX);
     let bounds: Vec<_> = bounds.map(|(name, bound)| format!("{name}={bound}")).collect();
-    match bounds.is_empty() {
-        true => "infinite".to_owned(),
-        false => format!("droptail [{}]", bounds.join(", ")),
+    if bounds.is_empty() {
+        return "infinite".to_owned();
     }
+    format!("droptail [{}]", bounds.join(", "))
 }
 
-/// The station's name, and the link's too if the station has several.
+/// Returns the name of a capture: the station, and the link if the station has several.
 fn capture_name(topology: &Topology, network: &Network, interface: ElementId) -> String {
     let station = &topology.stations[network.station_of(interface)];
     if station.interfaces.len() == 1 {
@@ -133,7 +134,7 @@ fn capture_name(topology: &Topology, network: &Network, interface: ElementId) ->
     format!("{}-{link}.pcapng", station.name)
 }
 
-/// The command line that started the run, for the heads of files.
+/// Returns the command line that started the run, for the heads of files.
 pub(crate) fn command_line() -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words = ["windfall".to_owned()].into_iter().chain(words);
@@ -146,6 +147,6 @@ fn create(path: &Path, is_live: bool) -> Result<Out> {
     Ok(Box::new(file))
 }
 
-fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Trouble {
-    Trouble::of_arguments(format!("cannot {what} {}: {error}", path.display()))
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> CliError {
+    CliError::usage(format!("cannot {what} {}: {error}", path.display()))
 }

@@ -1,22 +1,20 @@
-//! `windfall reproduce`: a paper's figures beside what is measured here.
+//! `windfall reproduce`: a paper's figures beside the measurements of this program.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use indicatif::{ProgressBar, ProgressStyle};
 use windfall_base::Seed;
 use windfall_report::figure::{Basis, Context, Extent, Figure, select};
 use windfall_report::{Finding, Table, page};
 
-use crate::evidence::{make_folder, write_file};
-use crate::exit::{Outcome, Result, Trouble};
-use crate::json;
+use crate::exit::{CliError, Completion, Result};
 use crate::options::DEFAULT_SEED;
+use crate::{files, json, progress};
 
-/// Reproduce a paper's figures: what it says, what is measured here, and the verdict
+/// Reproduce a paper's figures: its claims, the measurements, and the verdicts
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0 all verdicts are as on record, 1 one is not, 2 could not run."
+    after_help = "Exit codes: 0 all verdicts are as expected, 1 one is not, 2 could not run."
 )]
 pub(crate) struct Args {
     /// Figures such as S3.fig5 or S3.fig*, papers such as S3, or all [default: all]
@@ -25,7 +23,7 @@ pub(crate) struct Args {
     /// List the figures and do nothing else
     #[arg(long)]
     list: bool,
-    /// Measure less than the paper did: enough for the verdicts
+    /// Measure less than the paper did, but enough for the verdicts
     #[arg(long, conflicts_with = "full")]
     quick: bool,
     /// Measure more than the paper did
@@ -37,7 +35,7 @@ pub(crate) struct Args {
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
-    /// Seed of everything that is drawn [default: 1]
+    /// Seed of all random draws [default: 1]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<Seed>,
 }
@@ -48,11 +46,7 @@ pub(crate) fn run(args: &Args) -> Result {
     if args.list {
         return list(&figures, args.json);
     }
-    let bar = match std::io::stderr().is_terminal() {
-        true => ProgressBar::new_spinner(),
-        false => ProgressBar::hidden(),
-    };
-    bar.set_style(ProgressStyle::with_template("{spinner} {msg} ({elapsed})")?);
+    let bar = progress::spinner()?;
     let context = Context {
         extent: args.extent(),
         seed: args.seed.unwrap_or(DEFAULT_SEED),
@@ -65,22 +59,22 @@ pub(crate) fn run(args: &Args) -> Result {
     // Minutes of measuring must not end at a directory that cannot be made.
     make(&args.out)?;
     let mut findings = Vec::new();
-    let mut troubles = Vec::new();
+    let mut failures = Vec::new();
     for figure in figures {
         (context.progress)(figure.name);
         match figure.run(&context) {
             Ok(finding) => findings.push(finding),
-            Err(error) => troubles.push(format!("{}: {}", figure.name, Trouble::from(error))),
+            Err(error) => failures.push(format!("{}: {}", figure.name, CliError::from(error))),
         }
     }
     bar.finish_and_clear();
     write_all(&args.out, &page::render("What the papers say", &findings), &findings)?;
     show(&findings, args)?;
-    if !troubles.is_empty() {
-        return Err(Trouble::new(troubles.join("\nwindfall: ")));
+    if !failures.is_empty() {
+        return Err(CliError::new(failures.join("\nwindfall: ")));
     }
     let as_expected = findings.iter().all(Finding::is_as_expected);
-    Ok(if as_expected { Outcome::Done } else { Outcome::No })
+    Ok(if as_expected { Completion::Success } else { Completion::Negative })
 }
 
 impl Args {
@@ -111,14 +105,14 @@ fn list(figures: &[&Figure], as_json: bool) -> Result {
         });
         let report = serde_json::json!({ "figures": list.collect::<serde_json::Value>() });
         out.write_all(json::line(json::FIGURES, report).as_bytes())?;
-        return Ok(Outcome::Done);
+        return Ok(Completion::Success);
     }
-    let mut table = Table::new(["figure", "shows", "measured in", "verdict on record"]);
+    let mut table = Table::new(["figure", "shows", "measured in", "expected verdict"]);
     for figure in figures {
         table.push([figure.name, figure.title, basis(figure), &figure.expected.to_string()]);
     }
     out.write_all(table.to_text().as_bytes())?;
-    Ok(Outcome::Done)
+    Ok(Completion::Success)
 }
 
 /// Writes figures and values, and the page over all.
@@ -127,20 +121,20 @@ pub(crate) fn write_all(directory: &Path, page: &str, findings: &[Finding]) -> R
     let page = ("index.html".to_owned(), page.to_owned());
     for (name, text) in findings.iter().flat_map(Finding::files).chain([page]) {
         let path = directory.join(name);
-        write_file(&path, text.as_bytes()).map_err(|error| cannot(&path, &error))?;
+        files::write(&path, text.as_bytes()).map_err(|error| cannot(&path, &error))?;
     }
     Ok(())
 }
 
 fn make(directory: &Path) -> Result<()> {
-    make_folder(directory).map_err(|error| cannot(directory, &error))
+    files::make_folder(directory).map_err(|error| cannot(directory, &error))
 }
 
-fn cannot(path: &Path, error: &std::io::Error) -> Trouble {
-    Trouble::new(format!("cannot write {}: {error}; choose another with --out", path.display()))
+fn cannot(path: &Path, error: &std::io::Error) -> CliError {
+    CliError::new(format!("cannot write {}: {error}; choose another with --out", path.display()))
 }
 
-/// The findings, and where their page is.
+/// Returns the findings and the name of their page.
 pub(crate) fn as_json(findings: &[Finding], directory: &Path) -> String {
     let list: serde_json::Value = findings.iter().map(Finding::to_json).collect();
     let page = directory.join("index.html").display().to_string();
@@ -160,7 +154,7 @@ fn show(findings: &[Finding], args: &Args) -> Result<()> {
             writeln!(out, "  verdict      {}\n", claim.verdict)?;
         }
         if !finding.is_as_expected() {
-            writeln!(out, "  The verdict on record is: {}\n", finding.expected)?;
+            writeln!(out, "  Expected verdict: {}\n", finding.expected)?;
         }
     }
     if !findings.is_empty() {

@@ -1,9 +1,7 @@
 //! `windfall run`: a real program over the link.
 
-use core::cell::Cell;
 use core::num::NonZeroU16;
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -15,8 +13,8 @@ use windfall_live::{
 use windfall_network::Network;
 use windfall_scenario::{FAR, NEAR, Topology, engine_beside};
 
-use crate::evidence;
-use crate::exit::{Outcome, Result, Trouble};
+use crate::exit::{CliError, Completion, Result};
+use crate::files::PendingFile;
 use crate::options::LinkOptions;
 use crate::record::RecordOptions;
 use crate::usage::{shell_quoted, whole};
@@ -25,14 +23,14 @@ use crate::watch::{LiveOptions, Watcher, epoch};
 /// Run a program over the link, in a network namespace of its own
 ///
 /// The program runs at the near end, with your own identity, files and environment; programs given
-/// by --far run at the far end. The variable WINDFALL_BASE tells where the far end is. Without a
-/// program, your shell.
+/// by --far run at the far end, whose address is in the variable WINDFALL_BASE. Without a program,
+/// your shell.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The program and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
-    /// Run a command line at the far end; it starts first, and is told to end after COMMAND
+    /// Run a command line at the far end; it starts first, and gets SIGTERM after COMMAND
     #[arg(long, value_name = "COMMAND")]
     far: Vec<OsString>,
     /// Wait until something listens on this port at the far end before COMMAND starts, 30 s at most
@@ -40,14 +38,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PORT", requires = "far",
           value_parser = whole(NonZeroU16::MIN..=NonZeroU16::MAX))]
     wait_port: Vec<NonZeroU16>,
-    /// Write what programs at the far end print to this file, - for the standard output [default:
-    /// the standard error, each line behind "far: "]
+    /// Write the output of programs at the far end to this file, - for the standard output
+    /// [default: the standard error, each line prefixed by "far: "]
     #[arg(long, value_name = "FILE", requires = "far")]
     far_output: Option<PathBuf>,
-    /// Keep programs at the far end that fail out of the exit code
+    /// Ignore failures of programs at the far end in the exit code
     #[arg(long, requires = "far")]
     far_may_fail: bool,
-    /// Begin with the link of this scenario, which has two stations called near and far
+    /// Start from this scenario, which has two stations called near and far
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
     /// Let programs reach the host's network and resolver by way of the far end (needs slirp4netns;
@@ -73,13 +71,13 @@ pub(crate) fn run(args: &Args) -> Result {
     if args.link.generate {
         let text = format!("{}{}", args.beside_the_file(), loaded.generated()?);
         std::io::stdout().write_all(text.as_bytes())?;
-        return Ok(Outcome::Done);
+        return Ok(Completion::Success);
     }
     let (topology, seed) = (loaded.topology()?, loaded.seed());
     let mut plan = LivePlan::new(&topology);
     let station = |name: &str| {
         plan.station(name).ok_or_else(|| {
-            Trouble::of_arguments(format!(
+            CliError::usage(format!(
                 "the scenario has no station \"{name}\": `run` needs {NEAR} and {FAR}; \
                  for other stations use `windfall up`"
             ))
@@ -98,70 +96,38 @@ pub(crate) fn run(args: &Args) -> Result {
     let mut network = Network::build(&topology.with_simulated_hosts(), seed)?;
     let recorder = args.record.recorder(&topology, &mut network, seed, epoch())?;
     let mut watcher = Watcher::new(recorder, quiet, &topology.flows);
-    let (outcome, network) = Signals::take_over()
-        .and_then(|signals| {
-            let stations = Stations::build(plan, Some(command), others)?;
-            far_output.iter().for_each(FarOutput::begin);
-            let _gateway = args
-                .net
-                .then(|| NatGateway::open(&stations, far, args.net_host_loopback))
-                .transpose()?;
-            session::run(stations, &signals, None, Ending::WithCommand, network, &mut watcher)
-        })
-        .map_err(|error| Trouble::of_run(&error))?;
+    let signals = Signals::take_over()?;
+    let stations = Stations::build(plan, Some(command), others)?;
+    if let Some(file) = &far_output {
+        // A file that cannot be emptied is written over.
+        let _ = file.begin();
+    }
+    let gateway =
+        args.net.then(|| NatGateway::open(&stations, far, args.net_host_loopback)).transpose()?;
+    let ending = Ending::WithCommand;
+    let (outcome, network) = session::run(stations, &signals, None, ending, network, &mut watcher)?;
+    drop(gateway);
     let summary = watcher.finish(&topology, seed, &outcome, &network);
     args.live.publish(&summary, args.record.json);
     if args.live.spares_stderr() && !args.far_may_fail {
         summary.failed.iter().for_each(|failed| eprintln!("windfall: {failed}"));
     }
     let beside = summary.failed.first().filter(|_| !args.far_may_fail).map(|it| it.status);
-    Ok(Outcome::Command(match outcome.status {
+    Ok(Completion::Program(match outcome.status {
         0 => beside.unwrap_or(0),
         status => status,
     }))
 }
 
-/// The file for what programs at the far end print. What it held before stays until the stations
-/// stand: a run that cannot start takes nothing away.
-#[derive(Debug)]
-struct FarOutput {
-    path: PathBuf,
-    file: Arc<File>,
-    /// Whether the file is to vanish with a run that does not begin.
-    is_new: Cell<bool>,
-}
-
-impl FarOutput {
-    fn open(path: &Path) -> std::io::Result<Self> {
-        let (file, is_new) = evidence::open(path)?;
-        Ok(Self { path: path.to_owned(), file: Arc::new(file), is_new: Cell::new(is_new) })
-    }
-
-    /// The run begins, and the file is its own.
-    fn begin(&self) {
-        self.is_new.set(false);
-        let _ = evidence::empty(&self.file);
-    }
-}
-
-impl Drop for FarOutput {
-    fn drop(&mut self) {
-        if self.is_new.get() {
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
-}
-
 impl Args {
     /// The file for what programs at the far end print, if they have one.
-    fn far_output(&self) -> Result<Option<FarOutput>> {
+    fn far_output(&self) -> Result<Option<PendingFile>> {
         let path = self.far_output.as_deref().filter(|path| *path != Path::new("-"));
-        let open = |path: &Path| {
-            FarOutput::open(path).map_err(|error| {
-                Trouble::of_arguments(format!("cannot write {}: {error}", path.display()))
-            })
-        };
-        path.map(open).transpose()
+        let Some(path) = path else { return Ok(None) };
+        let file = PendingFile::open(path).map_err(|error| {
+            CliError::usage(format!("cannot write {}: {error}", path.display()))
+        })?;
+        Ok(Some(file))
     }
 
     /// The programs at the far end.
@@ -169,10 +135,10 @@ impl Args {
         &self,
         far: usize,
         environment: &[(OsString, OsString)],
-        file: Option<&FarOutput>,
+        file: Option<&PendingFile>,
     ) -> Vec<Program> {
         let output = match (file, &self.far_output) {
-            (Some(output), _) => ProgramOutput::File(Arc::clone(&output.file)),
+            (Some(output), _) => ProgramOutput::File(Arc::clone(output.file())),
             (None, Some(_)) => ProgramOutput::Inherit,
             (None, None) => ProgramOutput::Prefixed(format!("{FAR}: ")),
         };
@@ -206,11 +172,11 @@ impl Args {
             let command = self.command.iter().map(|it| quoted(&it.to_string_lossy()));
             words.push(format!("-- {}", command.collect::<Vec<_>>().join(" ")));
         }
-        match words.is_empty() {
-            true => String::new(),
-            // A comment is one line.
-            false => format!("# beside this file: {}\n", words.join(" ").replace('\n', " ")),
+        if words.is_empty() {
+            return String::new();
         }
+        // A comment is one line.
+        format!("# beside this file: {}\n", words.join(" ").replace('\n', " "))
     }
 }
 
@@ -220,14 +186,12 @@ fn v4_address(topology: &Topology, station: usize) -> Result<IpAddr> {
     let addresses = interfaces.iter().flat_map(|interface| &interface.addresses);
     let mut addresses = addresses.map(|prefix| prefix.address);
     addresses.find(IpAddr::is_ipv4).ok_or_else(|| {
-        Trouble::of_arguments(format!(
-            "--net needs an IPv4 address at {FAR}: the scenario gives it none"
-        ))
+        CliError::usage(format!("--net needs an IPv4 address at {FAR}: the scenario gives it none"))
     })
 }
 
-/// What programs are told of where they are: the address of the other end, and of the TCP engine
-/// that may stand there.
+/// Returns the environment of programs: the addresses of the other station and of the TCP engine
+/// that may run there.
 fn environment(topology: &Topology, other: usize) -> Vec<(OsString, OsString)> {
     let mut addresses = topology.stations[other].interfaces.iter().flat_map(|i| &i.addresses);
     let base = addresses.next().map(|prefix| prefix.address);

@@ -1,23 +1,22 @@
 //! `windfall sim`: a scenario in simulated time.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use windfall_base::{Duration, Instant};
 use windfall_live::Signals;
+use windfall_network::Network;
 use windfall_scenario::{AppKind, Flags, Topology};
 use windfall_sim::Simulation;
-use windfall_trace::recorder::Recorder;
-use windfall_trace::summary::{ApplicationSummary, LinkSummary, StationSummary, Summary, named};
+use windfall_trace::recorder::RunRecorder;
+use windfall_trace::summary::{ApplicationSummary, StationSummary, Summary, named};
 
-use crate::exit::{Outcome, Result, tell};
+use crate::exit::{CliError, Completion, Result, tell};
 use crate::options::LinkOptions;
-use crate::record::{RecordOptions, command_line};
-use crate::watch::summary_text;
-use crate::wifi::{delivered_bytes, radio_summary};
+use crate::record::RecordOptions;
+use crate::{progress, summary};
 
-/// How many steps a run is cut into, between which the progress is shown.
+/// The number of steps of a run, between which the progress is shown.
 const STEPS: u64 = 200;
 
 /// Run a scenario in simulated time: same seed, same output
@@ -25,7 +24,7 @@ const STEPS: u64 = 200;
 pub(crate) struct Args {
     /// The scenario file, - for the standard input
     scenario: PathBuf,
-    /// How long to run, in simulated time; a bare number is in ms [default: as the scenario says]
+    /// Length of the run, in simulated time; a bare number is in ms [default: as the scenario says]
     #[arg(long, value_name = "TIME", value_parser = some_time)]
     duration: Option<Duration>,
     #[command(flatten)]
@@ -34,7 +33,7 @@ pub(crate) struct Args {
     record: RecordOptions,
 }
 
-/// A duration in which something can happen.
+/// Reads a duration above 0.
 fn some_time(text: &str) -> std::result::Result<Duration, String> {
     match text.parse::<Duration>() {
         Ok(time) if time.is_zero() => Err("a duration of 0 shows nothing: write 10s".to_owned()),
@@ -48,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let mut out = std::io::stdout().lock();
     if args.link.generate {
         out.write_all(loaded.generated()?.as_bytes())?;
-        return Ok(Outcome::Done);
+        return Ok(Completion::Success);
     }
     let (topology, seed) = (loaded.topology()?, loaded.seed());
     if !loaded.scenario.apps.iter().any(|app| *app.kind.get_ref() != AppKind::Sink) {
@@ -56,38 +55,36 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     let mut simulation = Simulation::new(&topology, seed)?;
     let mut recorder = args.record.recorder(&topology, simulation.network_mut(), seed, 0)?;
-    let signals = Signals::take_over()?;
+    let signals = Signals::take_over().map_err(|error| CliError::new(error.to_string()))?;
     let ended = advance(&mut simulation, &mut recorder, topology.duration, &signals);
     // What was recorded is complete up to here, whatever ended the run. Each file that cannot be
     // written has said so itself, and the result counts without it.
     let _ = recorder.finish();
-    let mut summary = Summary::new(seed, command_line(), simulation.now() - Instant::START);
+    let ran = simulation.now() - Instant::START;
+    let mut summary = summary::of_network(simulation.network(), &topology, seed, ran);
     if !matches!(ended, Ok(None)) {
         summary.interrupted_of_seconds = Some(topology.duration.as_secs_f64());
     }
-    fill(&mut summary, &simulation, &topology);
-    match args.record.json {
-        true => writeln!(out, "{}", summary.to_json())?,
-        false => out.write_all(summary_text(&summary, &std::io::stdout()).as_bytes())?,
+    add_stations(&mut summary, simulation.network(), &topology);
+    summary::add_energy(&mut summary, simulation.network());
+    if args.record.json {
+        writeln!(out, "{}", summary.to_json())?;
+    } else {
+        out.write_all(summary::to_text(&summary, &std::io::stdout()).as_bytes())?;
     }
     let signal = ended?;
-    Ok(signal.map_or(Outcome::Done, |signal| Outcome::Command(128 + signal as u8)))
+    Ok(signal.map_or(Completion::Success, |signal| Completion::Program(128 + signal as u8)))
 }
 
 /// Runs to the end or until a signal comes, which it returns; on a terminal, shows how far it has
 /// come.
 fn advance(
     simulation: &mut Simulation,
-    recorder: &mut Recorder,
+    recorder: &mut RunRecorder,
     length: Duration,
     signals: &Signals,
 ) -> Result<Option<i32>> {
-    let bar = match std::io::stderr().is_terminal() {
-        true => ProgressBar::new(STEPS),
-        false => ProgressBar::hidden(),
-    };
-    let template = "{bar:40} {percent} % of the scenario, {eta} to go";
-    bar.set_style(ProgressStyle::with_template(template)?);
+    let bar = progress::bar(STEPS)?;
     let mut signal = None;
     for step in 1..=STEPS {
         let at = u128::from(length.as_nanos()) * u128::from(step) / u128::from(STEPS);
@@ -110,15 +107,8 @@ fn advance(
     Ok(signal)
 }
 
-fn fill(summary: &mut Summary, simulation: &Simulation, topology: &Topology) {
-    let network = simulation.network();
-    summary.add_overcommitted(&topology.overcommitted);
-    for interface in network.interfaces() {
-        let mut link = LinkSummary::new(network.name(interface), network.ledger(interface));
-        link.radio = radio_summary(network, interface, simulation.now());
-        summary.links.push(link);
-        summary.add_flows(network, interface, &topology.flows);
-    }
+/// Adds what the simulated hosts dropped, and what their applications measured.
+fn add_stations(summary: &mut Summary, network: &Network, topology: &Topology) {
     for (number, plan) in topology.stations.iter().enumerate() {
         let Some(station) = network.station(number) else { continue };
         summary.stations.push(StationSummary {
@@ -135,5 +125,4 @@ fn fill(summary: &mut Summary, simulation: &Simulation, topology: &Topology) {
             });
         }
     }
-    summary.add_energy(delivered_bytes(network));
 }

@@ -1,4 +1,4 @@
-//! What a run shows on the terminal while it goes on: its links in one line, each flow in one more.
+//! The display of a run on the terminal: its links in one line, each flow in one more.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use windfall_network::{ElementId, Network};
 
 use crate::footer::Footer;
 
-/// How often it changes.
+/// The time between two updates.
 const TICK: Duration = Duration::from_millis(500);
-/// At most so many flows are shown, the first that were served.
+/// The most flows that are shown: the first that were served.
 const FLOWS: usize = 16;
 
 /// The lines. They are redrawn in place, and gone when the run ends.
@@ -36,11 +36,11 @@ struct FlowLine {
 
 impl Status {
     pub(crate) fn new(flows: &[String]) -> Self {
-        let rest = core::iter::once("everything else".to_owned());
-        let names = match flows.is_empty() {
-            true => Vec::new(),
-            false => rest.chain(flows.iter().cloned()).collect(),
-        };
+        let mut names = Vec::new();
+        if !flows.is_empty() {
+            names.push("everything else".to_owned());
+            names.extend_from_slice(flows);
+        }
         Self {
             footer: Footer::default(),
             flows: Vec::new(),

@@ -8,13 +8,14 @@ use windfall_apps::streamer::{Comparison, Plan};
 use windfall_base::{Duration, Seed};
 use windfall_trace::errors::{ErrorTrace, Fault, TraceHeader};
 
-use crate::exchange::{On, Output, Pulse, To, ended};
-use crate::exit::{Outcome, Result, Trouble};
+use crate::exchange::{DestinationOptions, ListenOptions, Output};
+use crate::exit::{CliError, Completion, Result};
 use crate::record::command_line;
+use crate::transfer::{ArrivalTimes, completed};
 use crate::usage::whole;
 use crate::{input, json};
 
-/// Send datagrams whose every bit the receiver knows, and count which arrive wrong
+/// Send datagrams whose every bit the receiver knows, and count losses and bit errors
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -25,15 +26,15 @@ pub(crate) struct Args {
 enum End {
     /// Send a stream
     Send(Send),
-    /// Wait for one stream, and say what became of its bits
+    /// Wait for one stream, and report its losses and bit errors
     Receive(Receive),
 }
 
 #[derive(Debug, clap::Args)]
 struct Send {
     #[command(flatten)]
-    to: To,
-    /// How many datagrams
+    to: DestinationOptions,
+    /// Number of datagrams
     #[arg(long, default_value_t = 10_000, value_parser = whole(1..=Plan::MAX_COUNT))]
     datagrams: u32,
     /// Bytes of each
@@ -42,7 +43,7 @@ struct Send {
     /// The counter of the first datagram
     #[arg(long, default_value_t = 1, value_parser = whole(0..=u32::MAX))]
     seed: u32,
-    /// Bytes at the front of each that must be exact
+    /// Bytes at the front of each that must arrive undamaged
     #[arg(long, default_value_t = 0, value_name = "BYTES", value_parser = whole(0..=65_000_usize))]
     protected: usize,
     /// Time between datagrams
@@ -53,8 +54,8 @@ struct Send {
 #[derive(Debug, clap::Args)]
 struct Receive {
     #[command(flatten)]
-    on: On,
-    /// Write which datagrams were lost and which bits inverted, as an error trace
+    on: ListenOptions,
+    /// Write the lost datagrams and the inverted bits as an error trace
     #[arg(long, value_name = "FILE")]
     error_trace: Option<PathBuf>,
 }
@@ -73,7 +74,7 @@ impl Send {
         sender.plan(&plan.to_bytes())?;
         sender.records(plan.count, self.interval, self.protected, |n| plan.datagram(n))?;
         sender.close()?;
-        Ok(Outcome::Done)
+        Ok(Completion::Success)
     }
 }
 
@@ -82,59 +83,60 @@ impl Receive {
     fn run(&self) -> Result {
         let output = self.error_trace.as_deref().map(Output::open).transpose()?;
         let (plan, mut receiver) = self.on.accept(Plan::LEN)?;
-        let plan = Plan::from_bytes(&plan)
-            .ok_or_else(|| Trouble::new("the sender is no windfall stream: its plan is unknown"))?;
+        let plan = Plan::from_bytes(&plan).ok_or_else(|| {
+            CliError::new("the sender is no windfall stream: its plan cannot be read")
+        })?;
         let budget = input::budget()?;
-        let (mut comparison, mut pulse) = (Comparison::new(plan), Pulse::default());
+        let (mut comparison, mut arrivals) = (Comparison::new(plan), ArrivalTimes::default());
         receiver.expect_records()?;
         while let Some((number, data)) = receiver.next(plan.size as usize)? {
-            pulse.beat();
+            arrivals.record();
             comparison.take(number, &data);
             budget.check(comparison.memory())?;
         }
         if let Some(output) = output {
             output.write(trace(plan, &comparison).to_text().as_bytes())?;
         }
-        let outcome = self.print(plan, &comparison, (&pulse, receiver.suspect()))?;
+        let completion = self.print(plan, &comparison, (&arrivals, receiver.suspect()))?;
         receiver.close();
-        Ok(ended(outcome))
+        Ok(completed(completion))
     }
 
-    fn print(&self, plan: Plan, comparison: &Comparison, how: (&Pulse, u64)) -> Result {
-        let (pulse, suspect) = how;
+    fn print(&self, plan: Plan, comparison: &Comparison, how: (&ArrivalTimes, u64)) -> Result {
+        let (arrivals, suspect) = how;
         let figures = comparison.figures();
         let mut out = std::io::stdout();
-        let (gap, variance) = pulse.gaps();
+        let (gap, variance) = arrivals.interarrival();
         if self.on.json {
             let report = json!({
                 "seed": plan.seed, "size": plan.size,
                 "sent": figures.sent, "arrived": figures.arrived, "lost": figures.lost,
                 "damaged": figures.damaged, "suspect": suspect,
                 "reordered": figures.reordered,
-                "repeated": figures.repeated, "foreign": figures.foreign,
-                "wrong_bits": figures.wrong_bits,
+                "duplicates": figures.repeated, "unknown": figures.foreign,
+                "bit_errors": figures.wrong_bits,
                 "bit_error_rate": figures.bit_error_rate,
                 "bit_error_rate_damaged": figures.bit_error_rate_damaged,
                 "correct_bits": figures.correct_bits,
                 "loss": figures.loss, "loss_or_damage": figures.loss_or_damage,
-                "seconds": pulse.seconds(),
+                "seconds": arrivals.seconds(),
                 "gap_mean_s": gap, "gap_variance_s2": variance,
             });
             out.write_all(json::line(json::STREAM, report).as_bytes())?;
-            return Ok(Outcome::Done);
+            return Ok(Completion::Success);
         }
         writeln!(
             out,
             "{} of {} datagrams arrived in {:.3} s, {} of them damaged, {} out of order",
             figures.arrived,
             figures.sent,
-            pulse.seconds(),
+            arrivals.seconds(),
             figures.damaged,
             figures.reordered
         )?;
         writeln!(
             out,
-            "bit error rate {:.3e}, in damaged datagrams {:.3e}; {:.4} % of the bits are right",
+            "bit error rate {:.3e}, in damaged datagrams {:.3e}; {:.4} % of the bits are correct",
             figures.bit_error_rate,
             figures.bit_error_rate_damaged,
             100.0 * figures.correct_bits
@@ -145,11 +147,11 @@ impl Receive {
             100.0 * figures.loss,
             100.0 * figures.loss_or_damage
         )?;
-        Ok(Outcome::Done)
+        Ok(Completion::Success)
     }
 }
 
-/// What became of each datagram, as an error trace.
+/// Returns the outcome of each datagram as an error trace.
 fn trace(plan: Plan, comparison: &Comparison) -> ErrorTrace {
     let mut trace = ErrorTrace::new(TraceHeader {
         seed: Some(Seed(plan.seed.into())),

@@ -1,4 +1,4 @@
-//! `windfall tcp`: our own TCP for real programs.
+//! `windfall tcp`: Windfall's own TCP for real programs.
 
 mod bulk;
 mod forward;
@@ -12,13 +12,13 @@ use windfall_live::Signals;
 use windfall_live::tcp::{Engine, EngineSite};
 use windfall_scenario::{TcpSettings, TcpSettingsError};
 
-use crate::exit::{Result, Trouble};
+use crate::exit::{CliError, Result};
 use crate::options::DEFAULT_SEED;
 
 /// Windfall's own TCP for real programs, inside a station of `windfall run` or `windfall up`
 ///
-/// The engine stands beside the station's kernel, at an address of its own (10.177.0.1 beside
-/// 10.77.0.1), and speaks to kernels and to other engines across the link.
+/// The engine is Windfall's own TCP. It runs beside the station's kernel, at an address of its own
+/// (10.177.0.1 beside 10.77.0.1), and connects to kernels and to other engines across the link.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -43,29 +43,29 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 impl Args {
-    /// Whether the exit code is that of a program which it runs.
+    /// Tells whether the exit status is that of a program which it runs.
     pub(crate) fn is_wrapper(&self) -> bool {
         matches!(&self.command, Command::Forward(args) if args.has_command())
     }
 }
 
-/// Options of everything that has an engine.
+/// Options of commands that run an engine.
 #[derive(Debug, clap::Args)]
 pub(crate) struct EngineOptions {
-    /// How the engine's TCP behaves: "new-reno, min-rto=500ms"; may be repeated. `windfall tcp
+    /// Settings of the engine: "new-reno, min-rto=500ms"; may be repeated. `windfall tcp
     /// settings` lists all [default: cubic]
     #[arg(long, value_name = "SETTINGS")]
     tcp: Vec<String>,
-    /// Where the engine stands, if not beside the addresses of a station
+    /// Address of the engine [default: beside the addresses of the station]
     #[arg(long, value_name = "ADDRESS")]
     address: Option<IpAddr>,
     /// Seed of sequence numbers, ports and bulk data
     #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_SEED)]
     seed: Seed,
-    /// Print what became of each connection as JSON, one a line
+    /// Print the outcome of each connection as a line of JSON
     #[arg(long)]
     json: bool,
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(long, short)]
     quiet: bool,
 }
@@ -73,25 +73,23 @@ pub(crate) struct EngineOptions {
 impl EngineOptions {
     fn settings(&self) -> Result<TcpSettings> {
         let settings = self.tcp.join(",").parse();
-        settings.map_err(|error: TcpSettingsError| Trouble::from(error).into_arguments())
+        settings.map_err(|error: TcpSettingsError| CliError::from(error).into_usage())
     }
 
     fn place(&self) -> Result<EngineSite> {
         match self.address {
             Some(address) => Ok(EngineSite::at(address)),
-            None => EngineSite::in_station().map_err(|error| Trouble::of_run(&error)),
+            None => Ok(EngineSite::in_station()?),
         }
     }
 
     fn engine(&self, place: &EngineSite, settings: &TcpSettings) -> Result<Engine> {
         let tcp = settings.config().clone();
-        let engine =
-            Signals::take_over().and_then(|signals| Engine::open(place, tcp, self.seed, signals));
-        engine.map_err(|error| Trouble::of_run(&error))
+        Ok(Engine::open(place, tcp, self.seed, Signals::take_over()?)?)
     }
 }
 
-/// What is wrong about a port, if it is a number but no port.
+/// Returns the error of a port that is a number out of range.
 fn wrong_port(text: &str) -> Option<String> {
     let is_number = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
     (is_number && text.parse::<u16>().is_err())
@@ -102,7 +100,7 @@ fn wrong_port(text: &str) -> Option<String> {
 fn resolve(text: &str) -> Result<SocketAddr> {
     let why = |reason: &str| {
         let fix = "write it as 10.77.0.2:80";
-        Trouble::of_arguments(format!("\"{text}\" is no address: {reason}; {fix}"))
+        CliError::usage(format!("\"{text}\" is no address: {reason}; {fix}"))
     };
     let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
     if let Some(wrong) = wrong_port(port) {
@@ -112,5 +110,5 @@ fn resolve(text: &str) -> Result<SocketAddr> {
         return Err(why("it has no host or no port"));
     }
     let mut found = text.to_socket_addrs().map_err(|error| why(&error.to_string()))?;
-    found.next().ok_or_else(|| why("nobody knows the name"))
+    found.next().ok_or_else(|| why("the name is unknown"))
 }

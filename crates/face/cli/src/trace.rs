@@ -2,14 +2,13 @@
 
 mod picture;
 
-use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use windfall_base::{Duration, MemoryBudget, Probability, Seed};
 use windfall_scenario::{ByteRange, ENVIRONMENT_FRAMES, Environment};
 use windfall_trace::errors::convert::{self, ConvertError, LossTiming};
-use windfall_trace::errors::fit::{Fit, Level, Report, Steps};
+use windfall_trace::errors::fit::{Fit, FitLevel, FitReport, Steps};
 use windfall_trace::errors::record::{record, record_known};
 use windfall_trace::errors::{
     AirConfig, BitOrder, ErrorTrace, Fault, GilbertElliott, Index, Model, Pattern, Statistics,
@@ -17,11 +16,11 @@ use windfall_trace::errors::{
 };
 use windfall_trace::pcapng::read as read_capture;
 
-use crate::exit::{Outcome, Result, Trouble};
+use crate::exit::{CliError, Completion, Result};
 use crate::options::DEFAULT_SEED;
 use crate::record::command_line;
 use crate::usage::whole;
-use crate::{input, json};
+use crate::{files, input, json};
 
 /// Make, show, fit, convert and record error traces
 #[derive(Debug, clap::Args)]
@@ -44,7 +43,7 @@ enum Action {
 /// Several models act one after the other, in the order in which they stand here.
 #[derive(Debug, clap::Args)]
 struct Synth {
-    /// How many frames
+    /// Number of frames
     #[arg(long, value_name = "N", default_value_t = 1000,
           value_parser = whole(1..=100_000_000_u64))]
     frames: u64,
@@ -52,7 +51,7 @@ struct Synth {
     #[arg(long, value_name = "BYTES", default_value_t = 1500,
           value_parser = whole(1..=65_535_u32))]
     length: u32,
-    /// Make a stream of so many bits instead of frames
+    /// Make a stream of N bits instead of frames
     #[arg(long, value_name = "N", conflicts_with_all = ["frames", "length"],
           value_parser = whole(1..=1_000_000_000_000_u64))]
     bits: Option<u64>,
@@ -62,7 +61,7 @@ struct Synth {
           conflicts_with_all = ["frames", "length", "bits", "burst", "loss", "gemodel", "ber",
                                 "bit_gemodel", "window", "corrupt", "truncate", "range"])]
     environment: Option<Environment>,
-    /// So many frames lost of every so many: 5/100, or 5/100+95 for the last five
+    /// Periodic loss: 5/100 loses the first 5 of every 100 frames, 5/100+95 the last 5
     #[arg(long, value_name = "K/N", help_heading = "Models")]
     burst: Option<Pattern>,
     /// Probability that a frame is lost: 0..1 or with %
@@ -86,10 +85,10 @@ struct Synth {
     /// Probability that a frame is cut short
     #[arg(long, value_name = "P", help_heading = "Models")]
     truncate: Option<Probability>,
-    /// Bit errors strike only these bytes of a frame: 28..1500
+    /// Only these bytes of a frame have bit errors: 28..1500
     #[arg(long, value_name = "A..B", help_heading = "Models")]
     range: Option<ByteRange>,
-    /// Seed of what is drawn
+    /// Seed of all random draws
     #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_SEED)]
     seed: Seed,
     #[command(flatten)]
@@ -114,7 +113,7 @@ struct Show {
 struct FitArgs {
     /// The trace; - is the standard input
     trace: PathBuf,
-    /// What a step of the chain is [default: loss; bit if the trace has no frames]
+    /// Steps of the chain [default: loss; bit if the trace has no frames]
     #[arg(long, value_name = "LEVEL")]
     level: Option<LevelName>,
     /// Print the result as JSON
@@ -142,12 +141,12 @@ enum BitOrderName {
 
 /// Convert between our trace and the formats of others
 ///
-/// Formats that know nothing but losses count a damaged frame as lost.
+/// In formats that record only losses, a damaged frame counts as lost.
 #[derive(Debug, clap::Args)]
 struct Convert {
     /// The file to read; - is the standard input
     input: PathBuf,
-    /// Its format [default: as it looks]
+    /// Format of the file [default: detected]
     #[arg(long, value_name = "FORMAT")]
     from: Option<Format>,
     /// The format to write
@@ -156,7 +155,7 @@ struct Convert {
     /// Time from frame to frame, for formats that count time; a bare number is in ms
     #[arg(long, value_name = "TIME", default_value = "1ms")]
     interval: Duration,
-    /// Seed of what is drawn from probabilities
+    /// Seed of random draws from probabilities
     #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_SEED)]
     seed: Seed,
     #[command(flatten)]
@@ -178,7 +177,7 @@ enum Format {
 /// Make a trace from the captures of a run, of both ends or of the receiver alone
 ///
 /// Packets are matched by the names that --pcap gave them, else by their likeness. What the link
-/// dropped or repaired is part of the trace: run with --arq none --accept-damaged to see the air.
+/// dropped or repaired is part of the trace: use --arq none --accept-damaged to record the channel.
 #[derive(Debug, clap::Args)]
 struct Record {
     /// The capture of the end that sent, as pcapng
@@ -193,7 +192,7 @@ struct Record {
     /// Which bit of a byte was sent first: msb, or lsb as 802.11 does
     #[arg(long, value_name = "ORDER", default_value = "msb")]
     bit_order: BitOrderName,
-    /// What was sent, for the header of the trace
+    /// Description of the traffic, for the header of the trace
     #[arg(long, value_name = "TEXT", default_value = "")]
     workload: String,
     #[command(flatten)]
@@ -247,7 +246,7 @@ fn show(args: &Show) -> Result {
     let statistics = Statistics::of(&trace);
     if let Some(path) = &args.svg {
         let svg = picture::draw(&trace, &statistics);
-        fs::write(path, svg).map_err(|error| cannot("write", path, &error))?;
+        files::write(path, svg.as_bytes()).map_err(|error| cannot("write", path, &error))?;
     }
     if args.json {
         let report = serde_json::json!({ "header": trace.header(), "statistics": statistics });
@@ -260,19 +259,19 @@ fn show(args: &Show) -> Result {
 fn fit(args: &FitArgs) -> Result {
     let trace = read_trace(&args.trace)?;
     let level = match args.level {
-        None if trace.header().index == Index::Bit => Level::Bit,
-        None | Some(LevelName::Loss) => Level::Loss,
-        Some(LevelName::Frame) => Level::Frame,
-        Some(LevelName::Bit) => Level::Bit,
+        None if trace.header().index == Index::Bit => FitLevel::Bit,
+        None | Some(LevelName::Loss) => FitLevel::Loss,
+        Some(LevelName::Frame) => FitLevel::Frame,
+        Some(LevelName::Bit) => FitLevel::Bit,
     };
-    let at = |error| Trouble::new(format!("{}: {error}", args.trace.display()));
+    let at = |error| CliError::new(format!("{}: {error}", args.trace.display()));
     let report = Fit::of(&Steps::of(&trace, level).map_err(at)?).map_err(at)?.report(level);
     if args.json {
         let report = serde_json::to_value(&report)?;
         return print(json::line(json::TRACE_FIT, report).as_bytes());
     }
     let mut text = fit_text(&report);
-    if level == Level::Loss && holds_inverted_bits(&trace) {
+    if level == FitLevel::Loss && holds_inverted_bits(&trace) {
         text += "The trace holds inverted bits too: --level bit fits those.\n";
     }
     print(text.as_bytes())
@@ -284,11 +283,11 @@ fn holds_inverted_bits(trace: &ErrorTrace) -> bool {
     trace.header().index == Index::Frame && trace.entries().iter().any(|e| is_inverted(&e.fault))
 }
 
-fn fit_text(report: &Report) -> String {
+fn fit_text(report: &FitReport) -> String {
     let what = match report.level {
         "loss" => "frames lost",
-        "frame" => "frames wrong",
-        _ => "bits wrong",
+        "frame" => "frames damaged or lost",
+        _ => "bits inverted",
     };
     let mut text = format!(
         "{} of {} {what}\n\n{:<16} {:>10} {:>10} {:>10} {:>10} {:>16} {:>16}\n",
@@ -313,7 +312,7 @@ fn fit_text(report: &Report) -> String {
 fn convert(args: &Convert) -> Result {
     let mut budget = input::budget()?;
     let bytes = read(&args.input, &mut budget)?;
-    let at = |error: ConvertError| Trouble::new(format!("{}: {error}", args.input.display()));
+    let at = |error: ConvertError| CliError::new(format!("{}: {error}", args.input.display()));
     let text = || convert::text(&bytes);
     let trace = match args.from.unwrap_or_else(|| guess(&bytes)) {
         Format::Trace => {
@@ -358,7 +357,7 @@ fn record_captures(args: &Record) -> Result {
     let mut packets = |path: &Path| {
         let bytes = read(path, &mut budget)?.into();
         read_capture::read_within(&bytes, &mut budget)
-            .map_err(|error| Trouble::new(format!("{}: {error}", path.display())))
+            .map_err(|error| CliError::new(format!("{}: {error}", path.display())))
     };
     let bit_order = match args.bit_order {
         BitOrderName::Msb => BitOrder::Msb,
@@ -384,18 +383,18 @@ impl Output {
     fn write(&self, bytes: &[u8]) -> Result {
         match &self.output {
             Some(path) if path.as_os_str() != "-" => {
-                input::replace(path, bytes).map_err(|error| cannot("write", path, &error))?;
+                files::replace(path, bytes).map_err(|error| cannot("write", path, &error))?;
             }
             _ => return print(bytes),
         }
-        Ok(Outcome::Done)
+        Ok(Completion::Success)
     }
 }
 
 fn read_trace(path: &Path) -> Result<ErrorTrace> {
     let mut budget = input::budget()?;
     ErrorTrace::from_bytes_within(&read(path, &mut budget)?, &mut budget)
-        .map_err(|error| Trouble::new(format!("{}: {error}", path.display())))
+        .map_err(|error| CliError::new(format!("{}: {error}", path.display())))
 }
 
 fn read(path: &Path, budget: &mut MemoryBudget) -> Result<Vec<u8>> {
@@ -406,10 +405,10 @@ fn read(path: &Path, budget: &mut MemoryBudget) -> Result<Vec<u8>> {
 fn print(bytes: &[u8]) -> Result {
     match std::io::stdout().write_all(bytes) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(Outcome::Done),
+        _ => Ok(Completion::Success),
     }
 }
 
-fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Trouble {
-    Trouble::new(format!("cannot {what} {}: {error}", path.display()))
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> CliError {
+    CliError::new(format!("cannot {what} {}: {error}", path.display()))
 }

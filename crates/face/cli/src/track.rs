@@ -1,4 +1,4 @@
-//! `windfall track`: positions of a walker, and the speed that the receiver makes of them.
+//! `windfall track`: positions of a walker, and the speed that the receiver computes from them.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -7,9 +7,10 @@ use serde_json::json;
 use windfall_apps::tracker::{Point, SPRINT, Tracker, mean_speed, walk};
 use windfall_base::Duration;
 
-use crate::exchange::{On, Pulse, To, ended};
-use crate::exit::{Outcome, Result, Trouble};
+use crate::exchange::{DestinationOptions, ListenOptions};
+use crate::exit::{CliError, Completion, Result};
 use crate::json;
+use crate::transfer::{ArrivalTimes, completed};
 use crate::usage::{real, whole};
 
 /// Send positions of a walker, and compute the mean speed from those that arrive
@@ -30,7 +31,7 @@ enum End {
 #[derive(Debug, clap::Args)]
 struct Send {
     #[command(flatten)]
-    to: To,
+    to: DestinationOptions,
     /// A GPX file [default: a walk of 945 points at 1.56 m/s]
     #[arg(long, value_name = "FILE")]
     gpx: Option<PathBuf>,
@@ -40,8 +41,8 @@ struct Send {
     /// Time between two points on the wire
     #[arg(long, default_value = "5ms", value_name = "TIME")]
     interval: Duration,
-    /// Bytes at the front of each point that must be exact: 2 protect the sign and the size of the
-    /// latitude
+    /// Bytes at the front of each point that must arrive undamaged: 2 protect the sign and the size
+    /// of the latitude
     #[arg(long, default_value_t = 0, value_name = "BYTES", value_parser = whole(0..=65_000_usize))]
     protected: usize,
 }
@@ -49,13 +50,13 @@ struct Send {
 #[derive(Debug, clap::Args)]
 struct Receive {
     #[command(flatten)]
-    on: On,
+    on: ListenOptions,
     /// The greatest plausible speed, in m/s; the default is a sprinter's
     #[arg(long, default_value_t = SPRINT, value_name = "SPEED", value_parser = speed)]
     bound: f64,
 }
 
-/// A speed at which somebody gets on.
+/// Reads a speed above 0.
 fn speed(text: &str) -> std::result::Result<f64, String> {
     let refused = || "use a speed above 0, such as 10".to_owned();
     real(text).ok().filter(|speed| *speed > 0.0).ok_or_else(refused)
@@ -88,29 +89,30 @@ impl Send {
         plan.extend(speed.to_be_bytes());
         if read_plan(&plan).is_none() {
             let text = format!("{} points {} apart make no walk", points.len(), self.spacing);
-            return Err(Trouble::new(text + ": use --spacing from 1us to a day"));
+            return Err(CliError::new(text + ": use --spacing from 1us to a day"));
         }
         let mut sender = self.to.connect()?;
         sender.plan(&plan)?;
         let point = |number: u32| points[number as usize].to_bytes().to_vec();
         sender.records(points.len() as u32, self.interval, self.protected, point)?;
         sender.close()?;
-        Ok(Outcome::Done)
+        Ok(Completion::Success)
     }
 }
 
 impl Receive {
     fn run(&self) -> Result {
         let (plan, mut receiver) = self.on.accept(PLAN)?;
-        let (count, spacing, speed) = read_plan(&plan)
-            .ok_or_else(|| Trouble::new("the sender is no windfall track: its plan is unknown"))?;
+        let (count, spacing, speed) = read_plan(&plan).ok_or_else(|| {
+            CliError::new("the sender is no windfall track: its plan cannot be read")
+        })?;
         let mut tracker = Tracker::new(spacing, self.bound);
-        let mut pulse = Pulse::default();
+        let mut arrivals = ArrivalTimes::default();
         let is_live = std::io::stderr().is_terminal() && !self.on.json;
         let mut arrived = 0_u64;
         receiver.expect_records()?;
         while let Some((number, bytes)) = receiver.next(Point::LEN)? {
-            pulse.beat();
+            arrivals.record();
             arrived += 1;
             if let Some(mean) = tracker.take(number, &bytes)
                 && is_live
@@ -121,36 +123,36 @@ impl Receive {
         if is_live {
             let _ = writeln!(std::io::stderr());
         }
-        let outcome = self.print(&tracker, (count, arrived, speed), &pulse)?;
+        let completion = self.print(&tracker, (count, arrived, speed), &arrivals)?;
         receiver.close();
-        Ok(ended(outcome))
+        Ok(completed(completion))
     }
 
-    fn print(&self, tracker: &Tracker, counts: (u32, u64, f64), pulse: &Pulse) -> Result {
+    fn print(&self, tracker: &Tracker, counts: (u32, u64, f64), arrivals: &ArrivalTimes) -> Result {
         let (count, arrived, speed) = counts;
         let mean = tracker.mean();
         // Of a walker who stands there is no share.
         let error = mean.map(|mean| (mean - speed).abs() / speed).filter(|it| it.is_finite());
-        let (gap, variance) = pulse.gaps();
+        let (gap, variance) = arrivals.interarrival();
         let mut out = std::io::stdout();
         if self.on.json {
             let report = json!({
                 "points": count, "arrived": arrived, "taken": tracker.taken,
                 "implausible": tracker.implausible, "mean_speed_mps": mean,
-                "true_speed_mps": speed, "error": error, "seconds": pulse.seconds(),
+                "true_speed_mps": speed, "error": error, "seconds": arrivals.seconds(),
                 "gap_mean_s": gap, "gap_variance_s2": variance,
             });
             out.write_all(json::line(json::TRACK, report).as_bytes())?;
-            return Ok(Outcome::Done);
+            return Ok(Completion::Success);
         }
         writeln!(out, "{arrived} of {count} points, {} implausible", tracker.implausible)?;
         let Some(mean) = mean else {
             writeln!(out, "too few points for a speed")?;
-            return Ok(Outcome::Done);
+            return Ok(Completion::Success);
         };
         let off = error.map(|error| format!(": {:.2} % off", 100.0 * error)).unwrap_or_default();
         writeln!(out, "mean speed {mean:.3} m/s, in truth {speed:.3} m/s{off}")?;
-        Ok(Outcome::Done)
+        Ok(Completion::Success)
     }
 }
 
@@ -170,8 +172,7 @@ fn read_plan(plan: &[u8]) -> Option<(u32, f64, f64)> {
 
 /// The track points of a GPX file, in their order.
 fn read_gpx(path: &Path) -> Result<Vec<Point>> {
-    let cannot =
-        |what: &str| Trouble::of_arguments(format!("cannot read {}: {what}", path.display()));
+    let cannot = |what: &str| CliError::usage(format!("cannot read {}: {what}", path.display()));
     let text = crate::input::read_tree(path, "track")?;
     let document = roxmltree::Document::parse(&text).map_err(|error| {
         let at = error.pos();

@@ -7,7 +7,7 @@ use windfall_base::text::visible;
 use windfall_live::{ControlSocket, Ending, LivePlan, Signals, Stations, control_socket, session};
 use windfall_network::Network;
 
-use crate::exit::{Outcome, Result, Trouble};
+use crate::exit::{Completion, Result};
 use crate::options::{LinkOptions, Loaded};
 use crate::record::RecordOptions;
 use crate::watch::{LiveOptions, Watcher, epoch};
@@ -37,47 +37,44 @@ impl Args {
     }
 }
 
-/// A name under which a run can be found.
+/// Reads a name under which a run can be found.
 fn run_name(text: &str) -> std::result::Result<String, String> {
-    let refused = || format!("use up to {} letters without /", control_socket::LONGEST);
-    control_socket::is_name(text).then(|| text.to_owned()).ok_or_else(refused)
+    if !control_socket::is_name(text) {
+        return Err(format!("use up to {} letters without /", control_socket::LONGEST));
+    }
+    Ok(text.to_owned())
 }
 
 pub(crate) fn run(args: &Args) -> Result {
     let loaded = args.load()?;
     if args.link.generate {
         std::io::stdout().write_all(loaded.generated()?.as_bytes())?;
-        return Ok(Outcome::Done);
+        return Ok(Completion::Success);
     }
     let (topology, seed) = (loaded.topology()?, loaded.seed());
     let plan = LivePlan::new(&topology);
     let mut network = Network::build(&topology.with_simulated_hosts(), seed)?;
     let recorder = args.record.recorder(&topology, &mut network, seed, epoch())?;
-    let stem = || args.scenario.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let name = args.name.clone().or_else(stem).unwrap_or_default();
-    control_socket::check_name(&name).map_err(|error| Trouble::of_run(&error))?;
+    let name = match &args.name {
+        Some(name) => name.clone(),
+        None => args.scenario.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+    };
+    control_socket::check_name(&name)?;
     let mut watcher = Watcher::new(recorder, args.live.quiet, &topology.flows);
-    let ended = (|| {
-        let signals = Signals::take_over()?;
-        let stations = Stations::build(plan, None, Vec::new())?;
-        // The stations' processes must not hold it open when this one is gone.
-        let control_socket = ControlSocket::open(&name)?;
-        if !args.live.quiet {
-            announce(&name, &topology);
-        }
-        session::run(
-            stations,
-            &signals,
-            Some(&control_socket),
-            Ending::OnSignal,
-            network,
-            &mut watcher,
-        )
-    })();
-    let (outcome, network) = ended.map_err(|error| Trouble::of_run(&error))?;
+    let signals = Signals::take_over()?;
+    let stations = Stations::build(plan, None, Vec::new())?;
+    // The stations' processes must not hold it open when this one is gone.
+    let control_socket = ControlSocket::open(&name)?;
+    if !args.live.quiet {
+        announce(&name, &topology);
+    }
+    let ending = Ending::OnSignal;
+    let (outcome, network) =
+        session::run(stations, &signals, Some(&control_socket), ending, network, &mut watcher)?;
+    drop(control_socket);
     let summary = watcher.finish(&topology, seed, &outcome, &network);
     args.live.publish_alone(&summary, args.record.json)?;
-    Ok(Outcome::Done)
+    Ok(Completion::Success)
 }
 
 /// Says what is there and how to get in.

@@ -1,4 +1,5 @@
-//! The command line as people type it: what clap would misread, and its errors in plain words.
+//! The command line as people type it: arguments that clap would misread, and its errors in plain
+//! words.
 
 mod stray;
 
@@ -57,16 +58,16 @@ pub(crate) fn real(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "use a number, such as 3 or 0.5".to_owned())
 }
 
-/// The word as a shell would have to be given it.
+/// Quotes a word for a shell, if it needs that.
 pub(crate) fn shell_quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
     }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// What is wrong with the arguments `words`, and the fix, in one line.
+/// Returns the error of the arguments `words` and the fix, in one line.
 pub(crate) fn explain(error: &clap::Error, command: &clap::Command, words: &[String]) -> String {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
@@ -128,7 +129,7 @@ fn without_aliases(rendered: String, error: &clap::Error, command: &clap::Comman
     hidden.map_or(rendered.clone(), |long| rendered.replace(tip.as_str(), &format!("--{long}")))
 }
 
-/// What is wrong and, where clap knows one, the fix; without the usage.
+/// Returns the error and, where clap knows one, the fix, without the usage.
 fn in_one_line(rendered: &str) -> String {
     let paragraphs = rendered.split("\n\n").map(|paragraph| {
         // That a wrong option could be a value is no help.

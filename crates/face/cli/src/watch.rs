@@ -1,4 +1,4 @@
-//! Runs in real time: their options, what they show while they go on and say at their end.
+//! Runs in real time: their options, their display, and their summary.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -9,25 +9,22 @@ use windfall_live::Observer;
 use windfall_live::driver::PUNCTUAL;
 use windfall_network::Network;
 use windfall_scenario::{Flags, Sysctl, Topology};
-use windfall_trace::recorder::Recorder;
-use windfall_trace::summary::{
-    FailedProgram, LateSummary, LinkSummary, StationSummary, Summary, named,
-};
+use windfall_trace::recorder::RunRecorder;
+use windfall_trace::summary::{FailedProgram, LatenessSummary, StationSummary, Summary, named};
 
-use crate::evidence::write_file;
-use crate::exit::{Result, Trouble, tell};
-use crate::record::command_line;
+use crate::exit::{CliError, Result, tell};
+use crate::files;
 use crate::status::Status;
-use crate::wifi::{delivered_bytes, radio_summary};
+use crate::summary;
 
-/// What is recorded waits no longer than this for those who follow the files.
+/// The longest time that records wait before programs that follow the files can read them.
 const FLUSH: Duration = Duration::from_millis(10);
 
 /// Options of runs in real time.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Stations")]
 pub(crate) struct LiveOptions {
-    /// TCP's congestion control in every station [default: the system's own]
+    /// Congestion control of TCP in every station [default: the system's own]
     #[arg(long, value_name = "NAME")]
     tcp_congestion: Option<String>,
     /// Set a kernel parameter in every station: net.ipv4.tcp_sack=0
@@ -36,13 +33,13 @@ pub(crate) struct LiveOptions {
     /// Write the summary to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     summary: Option<PathBuf>,
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,
 }
 
 impl LiveOptions {
-    /// What the options say of the scenario.
+    /// Returns the parts of the scenario that the options set.
     pub(crate) fn flags(&self) -> Flags {
         Flags {
             tcp_congestion: self.tcp_congestion.clone(),
@@ -51,12 +48,12 @@ impl LiveOptions {
         }
     }
 
-    /// Whether the summary, if there is one, leaves the standard error alone.
+    /// Tells whether the standard error carries no summary.
     pub(crate) fn spares_stderr(&self) -> bool {
         self.quiet || self.summary.is_some()
     }
 
-    /// Says what became of the packets, on the standard output if that is asked for in JSON:
+    /// Publishes the summary, on the standard output if it is asked for in JSON:
     /// no program of the user's writes there.
     pub(crate) fn publish_alone(&self, summary: &Summary, json: bool) -> Result<()> {
         if json && self.summary.is_none() {
@@ -66,40 +63,32 @@ impl LiveOptions {
         Ok(())
     }
 
-    /// Says what became of the packets, in a run whose standard output is a program's.
+    /// Publishes the summary of a run whose standard output is a program's.
     pub(crate) fn publish(&self, summary: &Summary, json: bool) {
-        let text = match json {
-            true => format!("{}\n", summary.to_json()),
-            false if self.summary.is_some() => visible(&summary.to_text()).into_owned(),
-            false => summary_text(summary, &io::stderr()),
+        let text = if json {
+            format!("{}\n", summary.to_json())
+        } else if self.summary.is_some() {
+            visible(&summary.to_text()).into_owned()
+        } else {
+            summary::to_text(summary, &io::stderr())
         };
-        // Nobody is there to hear of a standard error that is closed.
-        let tell = |line: &str| drop(io::stderr().write_all(line.as_bytes()));
+        // A standard error that is closed is ignored.
+        let write = |line: &str| drop(io::stderr().write_all(line.as_bytes()));
         match &self.summary {
             Some(path) => {
-                if let Err(error) = write_file(path, text.as_bytes()) {
+                if let Err(error) = files::write(path, text.as_bytes()) {
                     // The result must not be lost with the file.
-                    let trouble = Trouble::new(format!("cannot write {}: {error}", path.display()));
-                    tell(&format!("windfall: {trouble}\n{text}"));
-                } else if let Some(note) = summary.late.and_then(|late| late.disturbance())
+                    let error = CliError::new(format!("cannot write {}: {error}", path.display()));
+                    write(&format!("windfall: {error}\n{text}"));
+                } else if let Some(note) = summary.lateness.and_then(|it| it.disturbance())
                     && !self.quiet
                 {
-                    tell(&format!("windfall: {note}\n"));
+                    write(&format!("windfall: {note}\n"));
                 }
             }
             None if self.quiet => {}
-            None => tell(&text),
+            None => write(&text),
         }
-    }
-}
-
-/// The account as text, as wide as the terminal that it is for.
-pub(crate) fn summary_text(summary: &Summary, terminal: &impl std::os::fd::AsFd) -> String {
-    match rustix::termios::tcgetwinsize(terminal) {
-        Ok(size) if size.ws_col > 0 => {
-            visible(&summary.to_text_within(size.ws_col.into())).into_owned()
-        }
-        _ => visible(&summary.to_text()).into_owned(),
     }
 }
 
@@ -110,11 +99,11 @@ pub(crate) fn epoch() -> u64 {
     since.map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// Records a run, shows how it goes, and knows at the end what became of every packet.
+/// Records a run, shows its progress, and sums it up at its end.
 #[derive(Debug)]
 pub(crate) struct Watcher {
-    recorder: Recorder,
-    /// Since when there is something that others cannot read yet, and when they last could.
+    recorder: RunRecorder,
+    /// True if something was recorded since the last flush, and the time of that flush.
     unflushed: bool,
     flushed_at: Instant,
     status: Option<Status>,
@@ -123,7 +112,7 @@ pub(crate) struct Watcher {
 impl Watcher {
     /// A watcher that writes to the files of `recorder`, and shows how `flows` fare; it shows
     /// nothing if it is `quiet` or the standard error is no terminal.
-    pub(crate) fn new(recorder: Recorder, quiet: bool, flows: &[String]) -> Self {
+    pub(crate) fn new(recorder: RunRecorder, quiet: bool, flows: &[String]) -> Self {
         let visible = !quiet && io::stderr().is_terminal();
         let (unflushed, flushed_at) = (true, Instant::START);
         Self { recorder, unflushed, flushed_at, status: visible.then(|| Status::new(flows)) }
@@ -142,19 +131,11 @@ impl Watcher {
         }
         // Each file that cannot be written has said so itself, and the result counts without it.
         let _ = self.recorder.finish();
-        let mut summary = Summary::new(seed, command_line(), outcome.duration);
-        for id in network.interfaces() {
-            let mut link = LinkSummary::new(network.name(id), network.ledger(id));
-            let end = Instant::START + outcome.duration;
-            link.radio = radio_summary(network, id, end);
-            summary.links.push(link);
-            summary.add_flows(network, id, &topology.flows);
-        }
-        summary.add_overcommitted(&topology.overcommitted);
+        let mut summary = summary::of_network(network, topology, seed, outcome.duration);
         summary.stations = stations(topology, outcome);
         summary.failed = failed(topology, outcome);
-        summary.add_energy(delivered_bytes(network));
-        summary.late = Some(lateness(&outcome.lateness));
+        summary::add_energy(&mut summary, network);
+        summary.lateness = Some(lateness(&outcome.lateness));
         summary
     }
 }
@@ -204,14 +185,14 @@ impl Observer<Network> for Watcher {
     }
 }
 
-/// How punctual a run was, and whether it stood still.
-fn lateness(lateness: &windfall_live::Lateness) -> LateSummary {
-    LateSummary {
+/// Returns the delays of a run, and its pauses.
+fn lateness(lateness: &windfall_live::Lateness) -> LatenessSummary {
+    LatenessSummary {
         delivered: lateness.delivered,
-        late: lateness.late,
-        punctual_seconds: PUNCTUAL.as_secs_f64(),
-        read: lateness.read,
-        read_late: lateness.read_late,
+        late_deliveries: lateness.late,
+        threshold_seconds: PUNCTUAL.as_secs_f64(),
+        reads: lateness.read,
+        late_reads: lateness.read_late,
         worst_seconds: lateness.worst.as_secs_f64(),
         disturbed: lateness.pauses > 0,
         pauses: lateness.pauses,
@@ -231,7 +212,7 @@ fn failed(topology: &Topology, outcome: &windfall_live::RunOutcome) -> Vec<Faile
     failed.collect()
 }
 
-/// What each station dropped, and which congestion control its TCP used.
+/// Returns the drops of each station, and the congestion control of its TCP.
 fn stations(topology: &Topology, outcome: &windfall_live::RunOutcome) -> Vec<StationSummary> {
     let mut summaries: Vec<_> = (topology.stations.iter())
         .map(|station| StationSummary { name: station.name.clone(), ..StationSummary::default() })

@@ -2,15 +2,11 @@
 
 use core::num::NonZeroU8;
 
-use windfall_base::{Dbm, Duration, Instant, Metres, Rate};
-use windfall_energy::{Card, joules_per_byte};
-use windfall_mac::dcf::radio::State;
-use windfall_network::{ElementId, Network};
+use windfall_base::{Dbm, Duration, Metres, Rate};
 use windfall_scenario::Spanned;
 use windfall_scenario::wireless::{
     Backoff, ErrorModel, FadingWord, PathLossWord, PreambleWord, Radio, RateControl, Slot,
 };
-use windfall_trace::summary::RadioSummary;
 
 use crate::usage::{real, whole};
 
@@ -21,7 +17,7 @@ pub(crate) struct WifiOptions {
     /// Distance from the near end to the far end [default: 5m]
     #[arg(long, value_name = "METRES", allow_negative_numbers = true)]
     distance: Option<Metres>,
-    /// Simulated stations beside the two, each of which always has something to send
+    /// Number of further simulated stations, each of which always has something to send
     #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true,
           value_parser = whole(0..=65_000_u16))]
     pub(crate) stations: u16,
@@ -31,17 +27,17 @@ pub(crate) struct WifiOptions {
     /// Channel, 1 to 14 [default: 6]
     #[arg(long, value_name = "NUMBER", hide_short_help = true, value_parser = whole(1..=14_u8))]
     channel: Option<u8>,
-    /// Loss with distance: office, home, shop, free-space, "log 3", 60dB [default: office]
-    #[arg(long, value_name = "LAW", hide_short_help = true)]
+    /// Path loss with distance: office, home, shop, free-space, "log 3", 60dB [default: office]
+    #[arg(long, value_name = "MODEL", hide_short_help = true)]
     path_loss: Option<PathLossWord>,
     /// Standard deviation of shadowing, in dB
     #[arg(long, value_name = "DB", allow_negative_numbers = true, hide_short_help = true,
           value_parser = real)]
     shadowing: Option<f64>,
-    /// Differences in time: none, "rayleigh HERTZ", "rician K HERTZ"
-    #[arg(long, value_name = "LAW", hide_short_help = true)]
+    /// Fading: none, "rayleigh HERTZ", "rician K HERTZ"
+    #[arg(long, value_name = "MODEL", hide_short_help = true)]
     fading: Option<FadingWord>,
-    /// How late the echoes of the fading come, such as 50ns, so that carriers of OFDM fade unlike
+    /// Delay spread of the fading, such as 50ns, which makes OFDM carriers fade differently
     #[arg(long, value_name = "TIME", hide_short_help = true)]
     delay_spread: Option<Duration>,
     /// RTS and CTS before frames longer than this, in bytes
@@ -51,7 +47,7 @@ pub(crate) struct WifiOptions {
     /// Rate of RTS and CTS [default: that of the frame or the next lower basic one]
     #[arg(long, value_name = "RATE", hide_short_help = true)]
     rts_rate: Option<Rate>,
-    /// Cut packets whose frames would be longer, in bytes
+    /// Fragment packets whose frames would be longer, in bytes
     #[arg(long, value_name = "BYTES", hide_short_help = true,
           value_parser = whole(0..=65_535_usize))]
     fragment_threshold: Option<usize>,
@@ -59,26 +55,26 @@ pub(crate) struct WifiOptions {
     #[arg(long, value_name = "NUMBER", hide_short_help = true,
           value_parser = whole(NonZeroU8::MIN..=NonZeroU8::MAX))]
     attempts: Option<NonZeroU8>,
-    /// Choose the rate by arf or minstrel [default: fixed]
+    /// Rate control: fixed, arf or minstrel [default: fixed]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
-    rate_control: Option<Control>,
+    rate_control: Option<RateControlName>,
     /// The far end is an access point, which all others join and through which they talk
     #[arg(long, hide_short_help = true)]
     infrastructure: bool,
     /// Stations doze between the beacons of the access point
     #[arg(long, hide_short_help = true, requires = "infrastructure")]
     power_save: bool,
-    /// A receiver leaves a frame for one that is stronger by so many dB
+    /// Capture effect: lock to a later frame that is stronger by this many dB
     #[arg(long, value_name = "DB", allow_negative_numbers = true, hide_short_help = true,
           value_parser = real)]
     capture: Option<f64>,
-    /// What decides whether bits arrive: events or formula [default: events]
+    /// Error model: events or formula [default: events]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     errors: Option<ErrorsName>,
-    /// Synchronise to no preamble less than so many dB above all else [default: 0, of 802.11b -4]
+    /// Least SINR for preamble detection, in dB [default: 0; of 802.11b -4]
     #[arg(long, value_name = "DB", allow_negative_numbers = true, hide_short_help = true)]
     preamble_sinr: Option<f64>,
-    /// Window after a collision: binary, mild (MACAW) or constant [default: binary]
+    /// Growth of the contention window: binary, mild (MACAW) or constant [default: binary]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     backoff: Option<BackoffName>,
     /// Frames bear the eight bytes of WEP
@@ -94,7 +90,7 @@ pub(crate) struct WifiOptions {
 
 /// Rate controls by their names on the command line.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Control {
+enum RateControlName {
     /// The rate that --rate says
     Fixed,
     /// Automatic rate fallback
@@ -112,7 +108,7 @@ enum ErrorsName {
     Formula,
 }
 
-/// How the contention window answers to collisions, by the names on the command line.
+/// Growth of the contention window after collisions, by its names on the command line.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum BackoffName {
     /// Doubled, as the standard says
@@ -124,7 +120,7 @@ enum BackoffName {
 }
 
 impl WifiOptions {
-    /// What the options say of the radio.
+    /// Returns the radio settings that the options set.
     pub(crate) fn radio(&self) -> Radio {
         Radio {
             distance: self.distance,
@@ -145,9 +141,9 @@ impl WifiOptions {
             short_attempts: self.attempts,
             long_attempts: self.attempts,
             rate_control: self.rate_control.map(|control| match control {
-                Control::Fixed => RateControl::Fixed,
-                Control::Arf => RateControl::Arf,
-                Control::Minstrel => RateControl::Minstrel,
+                RateControlName::Fixed => RateControl::Fixed,
+                RateControlName::Arf => RateControl::Arf,
+                RateControlName::Minstrel => RateControl::Minstrel,
             }),
             infrastructure: self.infrastructure.then_some(true),
             power_save: self.power_save.then_some(unplaced(true)),
@@ -163,37 +159,6 @@ impl WifiOptions {
             ..Radio::default()
         }
     }
-}
-
-//= S2.22
-/// What the radio of an interface did up to `now`, and its energy by the currents of paper 002's
-/// card; `None` where there is no radio of 802.11.
-pub(crate) fn radio_summary(
-    network: &Network,
-    interface: ElementId,
-    now: Instant,
-) -> Option<RadioSummary> {
-    let airtime = network.airtime(interface, now)?;
-    let seconds = State::ALL.map(|state| (state.name(), airtime.of(state).as_secs_f64()));
-    let joules = Card::WAVELAN.joules(&airtime);
-    let ledger = network.ledger(interface);
-    let (sent, received) = (ledger.delivered_bytes, ledger.received_bytes);
-    Some(RadioSummary {
-        seconds: seconds.into_iter().filter(|(_, seconds)| *seconds > 0.0).collect(),
-        joules,
-        role: match sent + received {
-            0 => "bystander",
-            _ if sent >= received => "sender",
-            _ => "receiver",
-        },
-        bytes_moved: sent + received,
-        joules_per_byte: joules_per_byte(joules, sent + received),
-    })
-}
-
-/// The bytes of packets that were delivered on all links.
-pub(crate) fn delivered_bytes(network: &Network) -> u64 {
-    network.interfaces().map(|interface| network.ledger(interface).delivered_bytes).sum()
 }
 
 /// A value that stands in no file.

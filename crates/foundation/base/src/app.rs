@@ -177,7 +177,7 @@ pub enum SocketError {
     #[error("the connection timed out")]
     TimedOut,
     /// The other end has no such port.
-    #[error("the port is closed at the other end")]
+    #[error("the port is closed at the peer")]
     PortClosed,
 }
 

@@ -166,7 +166,7 @@ fn what_cannot_be_is_refused_in_one_line() {
         ("radio.preamble-sinr = 61", "preamble-sinr of 61 dB cannot be: use -30 to 60"),
         ("radio.rts-rate = \"7Mbps\"", "802.11g has no rate of 7Mbps"),
         ("radio.preamble-power = \"5dBm\"", "preamble-power of 5 dB cannot be: use -110"),
-        ("radio.distance = \"9km\"", "nobody hears anybody"),
+        ("radio.distance = \"9km\"", "no station hears another"),
         ("radio.noise-figure = 60.0", "and -41 dBm are needed"),
         ("mtu = 2304", "at most 2296"),
         ("ber = 1e-5", "no ber"),

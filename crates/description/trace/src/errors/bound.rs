@@ -1,16 +1,15 @@
-//! What coded frames could carry at best through the air of a trace.
+//! The best rate of coded frames under the errors of a trace.
 
 use windfall_channel::ErrorTrace;
 use windfall_channel::error_trace::Fault;
 use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Level, MAX_BLOCKS};
 
-/// The greatest rate in bytes per second at which frames of one to five coded blocks, or uncoded
-/// ones, could carry packets of `packet` bytes over the air of `trace`, for one who knows what will
-/// befall each frame before he chooses its size and parity; `seconds` is the air time of so many
-/// bytes of blocks.
+/// Returns the greatest rate in bytes per second at which frames of one to five coded blocks, or
+/// uncoded ones, could carry packets of `packet` bytes under the errors of `trace`.
 ///
-/// No frame carries more than a packet. What is left of a packet costs nothing extra, so this is a
-/// bound that no policy reaches.
+/// The sender knows the errors of each frame before it chooses size and parity; `seconds` gives the
+/// air time of a number of bytes. No frame carries more than a packet, and the rest of a packet
+/// costs nothing extra, so this is a bound that no policy reaches.
 #[must_use]
 pub fn best_rate(trace: &ErrorTrace, packet: usize, seconds: impl Fn(usize) -> f64) -> f64 {
     let options: Vec<Vec<(f64, f64)>> =
@@ -33,7 +32,7 @@ pub fn best_rate(trace: &ErrorTrace, packet: usize, seconds: impl Fn(usize) -> f
     }
 }
 
-/// What each kind of frame brings under this fault, and its air time.
+/// Returns the bytes that each kind of frame carries under this fault, and its air time.
 fn options(
     fault: Option<&Fault>,
     packet: usize,
@@ -59,7 +58,7 @@ fn options(
     options
 }
 
-/// Whether nothing befell the first `bytes` bytes.
+/// Tells whether the first `bytes` bytes arrived undamaged.
 fn is_clean(fault: Option<&Fault>, bytes: usize) -> bool {
     let is_beyond = |bit: &u32| *bit as usize >= bytes * 8;
     match fault {
@@ -71,7 +70,7 @@ fn is_clean(fault: Option<&Fault>, bytes: usize) -> bool {
     }
 }
 
-/// What befell a block, in bytes.
+/// Damage to a block, in bytes.
 #[derive(Clone, Copy, Default)]
 struct Block {
     wrong: usize,

@@ -24,9 +24,9 @@ pub enum ConvertError {
     Line {
         /// The line's number, from 1.
         line: usize,
-        /// What stands there.
+        /// The text of the line, cut to 40 characters.
         text: String,
-        /// What is wrong with it.
+        /// The error in it.
         fix: &'static str,
     },
     /// The file as a whole is not what the format wants.

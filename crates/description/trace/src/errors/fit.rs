@@ -12,7 +12,7 @@ use serde::Serialize;
 use windfall_base::Probability;
 use windfall_channel::GilbertElliott;
 
-pub use steps::{Level, Steps};
+pub use steps::{FitLevel, Steps};
 
 use chain::{Chain, log_likelihood};
 use interval::{Parameter, intervals};
@@ -21,7 +21,7 @@ use interval::{Parameter, intervals};
 const MAX_PASSES: usize = 500;
 /// The most steps whose count a floating-point number holds exactly.
 const MAX_STEPS: u64 = 1 << f64::MANTISSA_DIGITS;
-/// Gaps up to so many steps are taken for right steps within a burst, to find starting points.
+/// Longest gaps that count as right steps within a burst, to find starting points.
 const JOINS: [u64; 7] = [0, 1, 4, 16, 64, 256, 1024];
 
 /// Why nothing can be fitted.
@@ -47,23 +47,23 @@ pub enum FitError {
 /// A model with its likelihood.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
-    /// The parameters.
+    /// The parameters of the chain.
     pub model: GilbertElliott,
     /// The natural logarithm of the likelihood of the trace.
     pub log_likelihood: f64,
-    /// Free parameters.
+    /// The number of free parameters.
     pub parameters: u32,
     /// The 95 % intervals of p, r, the errors in the bad and in the good state; `None` for what is
     /// not free, or lies at an end of its scale.
     pub intervals: [Option<[f64; 2]>; 4],
 }
 
-/// What the fit found.
+/// The models that were fitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
-    /// How many frames or bits.
+    /// The number of frames or bits.
     pub steps: u64,
-    /// How many of them are wrong.
+    /// The number of them that are wrong.
     pub wrong: u64,
     /// Independent errors: one parameter.
     pub independent: Candidate,
@@ -75,12 +75,12 @@ pub struct Fit {
 
 /// A fit as it is reported.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Report {
-    /// What was fitted: `loss`, `frame` or `bit`.
+pub struct FitReport {
+    /// The level of the fit: `loss`, `frame` or `bit`.
     pub level: &'static str,
     /// Frames or bits.
     pub steps: u64,
-    /// Wrong ones.
+    /// Frames or bits that are wrong.
     pub wrong: u64,
     /// The models, from the simplest.
     pub models: Vec<ReportedModel>,
@@ -201,7 +201,7 @@ impl Fit {
 
     /// The fit with everything that a report needs; `level` is what was fitted.
     #[must_use]
-    pub fn report(&self, level: Level) -> Report {
+    pub fn report(&self, level: FitLevel) -> FitReport {
         let named = [
             ("independent", self.independent),
             ("gilbert", self.simple),
@@ -221,7 +221,7 @@ impl Fit {
             bic: candidate.bic(self.steps),
         });
         let best = (0..3).min_by(|&a, &b| models[a].bic.total_cmp(&models[b].bic)).unwrap_or(0);
-        let is_bits = level == Level::Bit;
+        let is_bits = level == FitLevel::Bit;
         let option = if best == 0 {
             let option = if is_bits { "ber" } else { "loss" };
             format!("--{option} {:.4e}", self.wrong as f64 / self.steps as f64)
@@ -230,11 +230,11 @@ impl Fit {
             let option = if is_bits { "bit-gemodel" } else { "gemodel" };
             format!("--{option} \"{p:.4e} {r:.4e} {bad:.4e} {good:.4e}\"")
         };
-        Report {
+        FitReport {
             level: match level {
-                Level::Loss => "loss",
-                Level::Frame => "frame",
-                Level::Bit => "bit",
+                FitLevel::Loss => "loss",
+                FitLevel::Frame => "frame",
+                FitLevel::Bit => "bit",
             },
             steps: self.steps,
             wrong: self.wrong,

@@ -9,13 +9,13 @@ use windfall_channel::ErrorTrace;
 use windfall_channel::error_trace::{BitOrder, Fault, TraceHeader};
 
 use crate::pcapng::Seen;
-use crate::pcapng::read::Packet;
+use crate::pcapng::read::CapturedPacket;
 
-/// How many sent packets ahead a received one without a name is looked for.
+/// The number of sent packets among which a received one without a name is looked for.
 const WINDOW: usize = 256;
 /// Fewer bytes of a payload than this do not tell which datagram it is.
 const LEAST: usize = 16;
-/// A packet that differs in more than one bit of so many is another packet.
+/// A packet of which more than one bit in this many differs is another packet.
 const LIKENESS: u64 = 4;
 
 /// Why two captures give no trace.
@@ -41,8 +41,8 @@ pub enum RecordError {
 /// # Errors
 /// If nothing was sent, or nothing matches.
 pub fn record(
-    sent: &[Packet],
-    received: &[Packet],
+    sent: &[CapturedPacket],
+    received: &[CapturedPacket],
     mut header: TraceHeader,
 ) -> Result<ErrorTrace, RecordError> {
     let mut sent = pick(sent, Seen::Sent);
@@ -78,7 +78,7 @@ pub fn record(
 /// # Errors
 /// If no packet holds such a datagram.
 pub fn record_known(
-    received: &[Packet],
+    received: &[CapturedPacket],
     seed: Seed,
     mut header: TraceHeader,
 ) -> Result<ErrorTrace, RecordError> {
@@ -114,10 +114,10 @@ pub fn record_known(
     Ok(trace)
 }
 
-/// Where the payload of UDP datagrams begins in most of these IP packets.
+/// Returns the offset of the UDP payload in most of these IP packets.
 ///
 /// The headers of some may be damaged.
-fn payload_start(packets: &[&Packet]) -> usize {
+fn payload_start(packets: &[&CapturedPacket]) -> usize {
     let mut found = BTreeMap::<usize, usize>::new();
     for first in packets.iter().filter_map(|packet| packet.data.first()) {
         let header = if first >> 4 == 6 { 40 } else { usize::from(first & 15).max(5) * 4 };
@@ -126,15 +126,15 @@ fn payload_start(packets: &[&Packet]) -> usize {
     found.into_iter().max_by_key(|&(_, count)| count).map_or(0, |(start, _)| start)
 }
 
-/// The packets that were seen like this; a capture of somebody else's does not tell directions
-/// apart, and then all of it counts.
-fn pick(packets: &[Packet], seen: Seen) -> Vec<&Packet> {
-    let picked: Vec<&Packet> = packets.iter().filter(|p| p.seen == seen).collect();
+/// The packets that were seen like this; captures of other tools may not tell directions
+/// apart, and then all packets count.
+fn pick(packets: &[CapturedPacket], seen: Seen) -> Vec<&CapturedPacket> {
+    let picked: Vec<&CapturedPacket> = packets.iter().filter(|p| p.seen == seen).collect();
     if picked.is_empty() { packets.iter().collect() } else { picked }
 }
 
-/// What arrived of each sent packet, by name; `None` unless every sent packet has one.
-fn by_name(sent: &[&Packet], received: &[&Packet]) -> Option<Vec<Option<Bytes>>> {
+/// Matches arrivals with sent packets by name; `None` unless every sent packet has one.
+fn by_name(sent: &[&CapturedPacket], received: &[&CapturedPacket]) -> Option<Vec<Option<Bytes>>> {
     let names: Vec<Tag> = sent.iter().map(|packet| packet.tag).collect::<Option<_>>()?;
     let arrived: BTreeMap<Tag, &Bytes> =
         received.iter().rev().filter_map(|p| Some((p.tag?, &p.data))).collect();
@@ -142,8 +142,8 @@ fn by_name(sent: &[&Packet], received: &[&Packet]) -> Option<Vec<Option<Bytes>>>
     Some(arrivals.collect())
 }
 
-/// What arrived of each sent packet, by order and likeness.
-fn by_likeness(sent: &[&Packet], received: &[&Packet]) -> Vec<Option<Bytes>> {
+/// Matches arrivals with sent packets by order and likeness.
+fn by_likeness(sent: &[&CapturedPacket], received: &[&CapturedPacket]) -> Vec<Option<Bytes>> {
     let mut arrivals = vec![None; sent.len()];
     let mut next = 0;
     for packet in received {
@@ -157,7 +157,7 @@ fn by_likeness(sent: &[&Packet], received: &[&Packet]) -> Vec<Option<Bytes>> {
     arrivals
 }
 
-/// Whether `received` may be what is left of `sent`.
+/// Tells whether `received` may be a damaged copy of `sent`.
 fn is_like(sent: &[u8], received: &[u8]) -> bool {
     let common = sent.len().min(received.len());
     let wrong: u64 = sent.iter().zip(received).map(|(a, b)| u64::from((a ^ b).count_ones())).sum();

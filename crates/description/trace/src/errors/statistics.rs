@@ -8,9 +8,9 @@ use serde::Serialize;
 use windfall_channel::ErrorTrace;
 use windfall_channel::error_trace::{Fault, Index};
 
-pub use histogram::{Class, Histogram};
+pub use histogram::{Histogram, LengthClass};
 
-/// How finely the course of a trace, and the place of errors in a frame, are resolved.
+/// Parts into which the course of a trace and the length of a frame are divided.
 const BINS: usize = 64;
 /// The block for which survival inside damaged frames is told, in bits: 32 bytes.
 const BLOCK: u32 = 256;
@@ -18,19 +18,19 @@ const BLOCK: u32 = 256;
 /// The numbers of one trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Statistics {
-    /// What befell frames; absent in traces that count bits.
+    /// Statistics of the frames; absent in traces that count bits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<FrameStatistics>,
-    /// What befell bits.
+    /// Statistics of the bits.
     pub bits: BitStatistics,
 }
 
-/// What befell frames.
+/// Statistics of the frames.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FrameStatistics {
-    /// How many there are.
+    /// The number of frames.
     pub count: u64,
-    /// Lost ones.
+    /// Frames that were lost.
     pub lost: u64,
     /// Those that were cut short, whether bits were inverted too or not.
     pub truncated: u64,
@@ -50,10 +50,10 @@ pub struct FrameStatistics {
     pub damage_course: Vec<f64>,
 }
 
-/// What befell bits.
+/// Statistics of the bits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct BitStatistics {
-    /// Inverted ones.
+    /// Bits that were inverted.
     pub inverted: u64,
     /// Bits that arrived: the denominator of `rate`; unknown without a frame length.
     pub arrived: Option<u64>,
@@ -67,7 +67,7 @@ pub struct BitStatistics {
     pub gaps: Histogram,
     /// From the first to the last inverted bit of a frame, as a share of the frame; the mean.
     pub span: Option<f64>,
-    /// What `span` would be with as many inverted bits in each frame, each anywhere in it.
+    /// The expected `span` if the inverted bits of each frame lay anywhere in it.
     pub independent_span: Option<f64>,
     /// The share of blocks of 32 bytes that are whole in frames with inverted bits.
     pub surviving_blocks: Option<f64>,

@@ -7,7 +7,7 @@ use windfall_channel::{Air, AirConfig, ErrorTrace, Event, Exposure, Recorder, Ve
 
 /// The name under which a synthesized air draws; the seed and this decide the trace.
 const DIRECTION: &str = "synth";
-/// How many bytes at once a bit trace is made of.
+/// The number of bytes by which a bit trace grows at once.
 const STRETCH: usize = 4096;
 
 /// Why a model gives no such trace.
@@ -21,7 +21,7 @@ pub enum SynthesisError {
     NeedsFrames,
 }
 
-/// What an air with this recipe does to `count` frames of `length` bytes.
+/// Applies an error model to `count` frames of `length` bytes.
 #[must_use]
 pub fn synthesize_frames(
     config: &AirConfig,
@@ -57,7 +57,7 @@ pub fn synthesize_frames(
     recorder.finish()
 }
 
-/// What an air with this recipe does to a stream of `count` bits.
+/// Applies an error model to a stream of `count` bits.
 ///
 /// # Errors
 /// If a model does something to frames that is no inversion of bits.

@@ -1,7 +1,6 @@
 use serde_json::{Value, json};
 use windfall_base::{DropReason, FlowId, Port, Tag};
 use windfall_network::ElementId;
-use windfall_stack::Event as InterfaceEvent;
 
 use super::*;
 
@@ -20,7 +19,7 @@ fn logged(what: What) -> Vec<Value> {
 }
 
 fn interface(kind: EventKind) -> Value {
-    logged(What::Interface(InterfaceEvent { at: AT, kind })).pop().unwrap()
+    logged(What::Interface(windfall_stack::Event { at: AT, kind })).pop().unwrap()
 }
 
 fn medium(verdict: Verdict) -> Value {
@@ -45,7 +44,7 @@ fn medium(verdict: Verdict) -> Value {
 
 #[test]
 fn the_first_line_says_what_the_file_is() {
-    let lines = logged(What::Interface(InterfaceEvent {
+    let lines = logged(What::Interface(windfall_stack::Event {
         at: AT,
         kind: EventKind::Acknowledged { tag: Some(Tag(1)) },
     }));

@@ -1,4 +1,4 @@
-//! Reads captures: the packets with time, interface, tag and comment; all else is passed over.
+//! Reads captures: the packets with time, interface, tag and comment; all other blocks are skipped.
 
 use bytes::Bytes;
 use windfall_base::{Instant, MemoryBudget, OverBudget, Tag};
@@ -10,14 +10,14 @@ use super::{
 
 /// A packet of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Packet {
+pub struct CapturedPacket {
     /// When it was seen, in nanoseconds since 1970 or since the start of a simulated run.
     pub at: Instant,
-    /// Where it was seen.
+    /// The place where it was seen.
     pub seen: Seen,
     /// The number of the interface in its section.
     pub interface: u32,
-    /// Its name.
+    /// The name of the packet.
     pub tag: Option<Tag>,
     /// The captured bytes.
     pub data: Bytes,
@@ -43,7 +43,7 @@ pub enum ReadError {
              the file was cut short or is not pcapng"
     )]
     Block {
-        /// Where the block begins.
+        /// The offset of the block.
         at: usize,
         /// Its length, as it says.
         length: usize,
@@ -56,7 +56,7 @@ pub enum ReadError {
     /// A packet refers to an interface that was not described, or does not fit in its block.
     #[error("byte {at}: a packet that makes no sense; the file is damaged")]
     Packet {
-        /// Where the block begins.
+        /// The offset of the block.
         at: usize,
     },
 }
@@ -65,7 +65,7 @@ pub enum ReadError {
 ///
 /// # Errors
 /// As there.
-pub fn read(file: &Bytes) -> Result<Vec<Packet>, ReadError> {
+pub fn read(file: &Bytes) -> Result<Vec<CapturedPacket>, ReadError> {
     read_within(file, &mut MemoryBudget::default())
 }
 
@@ -75,12 +75,15 @@ pub fn read(file: &Bytes) -> Result<Vec<Packet>, ReadError> {
 /// # Errors
 /// Where the blocks of the file make no sense, or the memory does not suffice; the packets before
 /// that place are lost with it.
-pub fn read_within(file: &Bytes, budget: &mut MemoryBudget) -> Result<Vec<Packet>, ReadError> {
+pub fn read_within(
+    file: &Bytes,
+    budget: &mut MemoryBudget,
+) -> Result<Vec<CapturedPacket>, ReadError> {
     if file.len() < 12 || file[..4] != SECTION_HEADER.to_le_bytes() {
         return Err(ReadError::NotACapture { found: file[..file.len().min(8)].to_vec() });
     }
     let mut section = Section::default();
-    let mut packets = Vec::<Packet>::new();
+    let mut packets = Vec::<CapturedPacket>::new();
     let (mut at, mut comments) = (0, 0);
     while at < file.len() {
         let rest = &file[at..];
@@ -110,11 +113,11 @@ pub fn read_within(file: &Bytes, budget: &mut MemoryBudget) -> Result<Vec<Packet
 }
 
 /// The memory that packets take without their bytes and comments.
-fn memory(packets: &Vec<Packet>) -> usize {
-    packets.capacity() * size_of::<Packet>()
+fn memory(packets: &Vec<CapturedPacket>) -> usize {
+    packets.capacity() * size_of::<CapturedPacket>()
 }
 
-/// What a section says of how to read it.
+/// The byte order and the interfaces of a section.
 #[derive(Debug, Default)]
 struct Section {
     big_endian: bool,
@@ -123,7 +126,7 @@ struct Section {
 
 #[derive(Debug, Default)]
 struct Interface {
-    /// How many units of its clock are a second, as the option gives it.
+    /// The units of its clock in a second, as the option encodes them.
     resolution: Option<u8>,
     holds_dropped: bool,
 }
@@ -141,7 +144,7 @@ impl Section {
         self.interfaces.push(interface);
     }
 
-    fn packet(&self, body: &Bytes) -> Option<Packet> {
+    fn packet(&self, body: &Bytes) -> Option<CapturedPacket> {
         let word = |at| self.word(body, at);
         let number = word(0)?;
         let interface = self.interfaces.get(number as usize)?;
@@ -170,7 +173,7 @@ impl Section {
             _ => Seen::Arrived,
         };
         let at = Instant::from_nanos(nanos(units, interface.resolution));
-        Some(Packet { at, seen, interface: number, tag, data, comment })
+        Some(CapturedPacket { at, seen, interface: number, tag, data, comment })
     }
 
     /// The options in `bytes`, up to the first that makes no sense.

@@ -2,7 +2,6 @@ use std::sync::{Arc, Mutex};
 
 use windfall_base::{Damage, FlowId, Instant, Port};
 use windfall_network::tag_of;
-use windfall_stack::Event as InterfaceEvent;
 
 use super::*;
 use crate::pcapng::read;
@@ -49,21 +48,21 @@ const HEADER: u32 = 8;
 const TRAILER: u32 = 4;
 
 /// A recorder of everything, with its files: log, letters, captures at near and far.
-fn recorder() -> (Recorder, [Shared; 4]) {
+fn recorder() -> (RunRecorder, [Shared; 4]) {
     let elements = vec!["near".into(), "far".into(), "air".into()];
     let run = Run { seed: Seed(7), command: "test".into(), epoch: 0, elements };
-    let mut recorder = Recorder::new(run);
+    let mut recorder = RunRecorder::new(run);
     let files: [Shared; 4] = Default::default();
     let out = |i: usize| Box::new(files[i].clone()) as Out;
     recorder.log_to(out(0)).unwrap();
-    recorder.letters_to(out(1), NEAR, "uplink", "droptail", Line::Instant).unwrap();
+    recorder.packet_log_to(out(1), NEAR, "uplink", "droptail", Line::Instant).unwrap();
     recorder.capture_to(out(2), NEAR).unwrap();
     recorder.capture_to(out(3), FAR).unwrap();
     (recorder, files)
 }
 
 struct Story {
-    recorder: Recorder,
+    recorder: RunRecorder,
     now: u64,
 }
 
@@ -76,7 +75,7 @@ impl Story {
 
     fn interface(&mut self, element: ElementId, kind: EventKind) {
         let at = Instant::START;
-        self.tell(element, What::Interface(InterfaceEvent { at, kind }));
+        self.tell(element, What::Interface(windfall_stack::Event { at, kind }));
     }
 
     fn packet(&mut self, element: ElementId, tag: Tag, arrived: bool) {
@@ -205,14 +204,14 @@ fn a_dropped_packet_is_kept_beside_the_sender_with_the_reason() {
 #[test]
 fn nothing_is_wanted_unless_asked_for() {
     let run = Run { seed: Seed(1), command: String::new(), epoch: 0, elements: Vec::new() };
-    let mut recorder = Recorder::new(run);
+    let mut recorder = RunRecorder::new(run);
     assert!(!recorder.wants_events() && !recorder.wants_packets());
     let file = Shared::default();
     recorder.log_to(Box::new(file.clone())).unwrap();
     assert!(recorder.wants_events() && !recorder.wants_packets());
     // An event of an element without a name.
     let kind = EventKind::Acknowledged { tag: None };
-    let what = What::Interface(InterfaceEvent { at: Instant::START, kind });
+    let what = What::Interface(windfall_stack::Event { at: Instant::START, kind });
     recorder.record(&Event { at: Instant::START, element: ElementId(9), what }).unwrap();
     recorder.finish().unwrap();
     assert_eq!(file.lines().len(), 2);

@@ -48,14 +48,14 @@ fn text_shows_each_direction_and_each_reason() {
 #[test]
 fn what_only_real_time_has_is_added() {
     let mut summary = summary();
-    let late = LateSummary {
+    let late = LatenessSummary {
         delivered: 9,
-        late: 1,
-        punctual_seconds: 0.001,
+        late_deliveries: 1,
+        threshold_seconds: 0.001,
         worst_seconds: 0.0025,
-        ..LateSummary::default()
+        ..LatenessSummary::default()
     };
-    summary.late = Some(late);
+    summary.lateness = Some(late);
     summary.stations.push(StationSummary {
         name: "far".into(),
         dropped_before: [("device", 4)].into(),
@@ -65,9 +65,9 @@ fn what_only_real_time_has_is_added() {
         tcp: [("paws_checks", 7), ("acks_sent", 2)].into(),
     });
     let text = summary.to_text();
-    assert!(text.contains("late deliveries: 1 of 9 by more than 1 ms, worst 2.500 ms\n"), "{text}");
+    assert!(text.contains("late by more than 1 ms: 1 of 9 deliveries; worst 2.500 ms\n"), "{text}");
     assert!(text.contains("TCP congestion control at far: reno\n"), "{text}");
-    assert!(text.contains("TCP at far: acks sent 2, paws checks 7\n"), "{text}");
+    assert!(text.contains("TCP at far: ACKs sent 2, timestamp checks (PAWS) 7\n"), "{text}");
     assert!(text.contains("dropped before the link at far: device 4\n"), "{text}");
     assert!(text.contains("dropped after the link at far: kernel 1, udp-checksum 3\n"), "{text}");
 }
@@ -75,27 +75,27 @@ fn what_only_real_time_has_is_added() {
 #[test]
 fn a_disturbed_run_is_marked() {
     let mut summary = summary();
-    let late = LateSummary {
+    let late = LatenessSummary {
         delivered: 9,
-        read: 5,
-        read_late: 2,
-        punctual_seconds: 0.001,
+        reads: 5,
+        late_reads: 2,
+        threshold_seconds: 0.001,
         worst_seconds: 5.0,
         disturbed: true,
         pauses: 2,
         paused_seconds: 5.012,
         longest_pause_seconds: 5.0,
-        ..LateSummary::default()
+        ..LatenessSummary::default()
     };
-    summary.late = Some(late);
+    summary.lateness = Some(late);
     let text = summary.to_text();
-    let once = LateSummary { pauses: 1, ..late };
+    let once = LatenessSummary { pauses: 1, ..late };
     assert!(once.disturbance().is_some_and(|it| it.contains("stood still once, 5.012 s in all")));
-    let line = "late deliveries: 0 of 9 by more than 1 ms; 2 of 5 packets read late, worst \
-                5000.000 ms\n";
+    let line = "late by more than 1 ms: 0 of 9 deliveries, 2 of 5 reads from devices; \
+                worst 5000.000 ms\n";
     assert!(text.contains(line), "{text}");
     assert!(text.contains("disturbed: the run stood still 2 times, 5.012 s in all"), "{text}");
-    assert_eq!(summary.to_json()["late"]["disturbed"], true);
+    assert_eq!(summary.to_json()["lateness"]["disturbed"], true);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn json_has_the_same_numbers() {
     assert_eq!(json["links"][0]["dropped"]["queue-full"], 1);
     assert_eq!(json["links"][0]["in_flight"], 1);
     assert_eq!(json["links"][0]["busy_seconds"], 0.5);
-    assert_eq!(json["late"], serde_json::Value::Null);
+    assert_eq!(json["lateness"], serde_json::Value::Null);
 }
 
 #[test]

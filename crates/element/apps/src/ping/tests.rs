@@ -62,7 +62,7 @@ fn damage_in_a_reply_is_counted_to_the_bit() {
     let mut data = data.to_vec();
     (data[0], data[99]) = (data[0] ^ 0x80, data[99] ^ 0x03);
     ping.handle_event(at(5), reply(&data.into()));
-    assert_eq!([value(&ping, "wrong-bits"), value(&ping, "wrong-bytes")], [3.0, 2.0]);
+    assert_eq!([value(&ping, "bit-errors"), value(&ping, "byte-errors")], [3.0, 2.0]);
     ping.handle_event(at(6), reply(&Bytes::from_static(b"another ping's")));
     assert_eq!(value(&ping, "unexpected"), 1.0);
 }

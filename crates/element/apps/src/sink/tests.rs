@@ -25,7 +25,7 @@ fn what_arrived_is_counted_and_timed() {
     for (number, millis) in [(0, 10), (1, 20), (4, 30), (3, 50), (3, 60)] {
         receive(&mut sink, millis, pattern.datagram(number, 100), Damage::default());
     }
-    let names = ["received", "lost", "loss", "late", "duplicates", "strange", "damaged"];
+    let names = ["received", "lost", "loss", "out-of-order", "duplicates", "unknown", "damaged"];
     let values = names.map(|name| value(&sink, name));
     assert_eq!(values, [5.0, 1.0, 0.2, 1.0, 1.0, 0.0, 0.0]);
     // Four datagrams of 800 bits in the 50 ms after the first.
@@ -44,7 +44,8 @@ fn every_wrong_bit_is_known_whatever_the_layers_below_say() {
     cut.suspect.push(0..40);
     receive(&mut sink, 2, pattern.datagram(1, 100).slice(..40), cut);
     receive(&mut sink, 3, Pattern::new(Seed(2)).datagram(2, 100), Damage::default());
-    let names = ["damaged", "marked", "wrong-bits", "wrong-bytes", "missing-bytes", "strange"];
+    let names =
+        ["damaged", "marked-damaged", "bit-errors", "byte-errors", "truncated-bytes", "unknown"];
     assert_eq!(names.map(|name| value(&sink, name)), [2.0, 1.0, 9.0, 2.0, 60.0, 1.0]);
     assert_eq!(value(&sink, "lost"), 0.0);
 }

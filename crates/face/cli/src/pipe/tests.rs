@@ -7,7 +7,7 @@ use super::*;
 fn pair() -> (File, Pipe) {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let file = File::from(OwnedFd::from(writer));
-    (File::from(OwnedFd::from(reader)), Pipe::new(file).expect("a pipe"))
+    (File::from(OwnedFd::from(reader)), Pipe::new(Arc::new(file)).expect("a pipe"))
 }
 
 #[test]

@@ -119,9 +119,9 @@ fn describing<P: CommandFactory>() -> Vec<(Vec<String>, &'static [&'static str])
             return None;
         }
         let (value, base) = sample(name);
-        let word = match matches!(argument.get_action(), ArgAction::SetTrue) {
-            true => vec![format!("--{name}")],
-            false => vec![format!("--{name}={value}")],
+        let word = match argument.get_action() {
+            ArgAction::SetTrue => vec![format!("--{name}")],
+            _ => vec![format!("--{name}={value}")],
         };
         Some((word, base))
     });

@@ -8,39 +8,39 @@ use windfall_live::tcp::engine::Interruption;
 use windfall_live::tcp::{Amount, ConnectionRecord, Engine, Job, Offer, kernel};
 
 use super::{EngineOptions, record, resolve};
-use crate::exit::{Outcome, Result, Trouble, in_plain_words};
+use crate::exit::{CliError, Completion, Result, without_error_numbers};
 use crate::usage::whole;
 
-/// What is sent unless something else is said.
+/// Bytes to send by default.
 const AMOUNT: u64 = 10_000_000;
-/// The port unless another is said.
+/// The default port of receivers.
 const PORT: u16 = 5001;
 
-/// Send bytes to TARGET as fast as TCP takes them, and say how fast that was
+/// Send bytes to TARGET as fast as TCP accepts them, and print the goodput
 #[derive(Debug, clap::Args)]
 pub(crate) struct SendArgs {
     /// The receiver, such as 10.77.0.2:5001
     target: String,
-    /// End with 1 unless what comes back is what `windfall tcp receive --both` sends
+    /// Exit with 1 unless the bytes received are those of `windfall tcp receive --both`
     #[arg(long)]
     check: bool,
     #[command(flatten)]
     common: Common,
 }
 
-/// Receive bytes, and say how fast they came
+/// Receive bytes, and print the goodput
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReceiveArgs {
     /// The port
     #[arg(default_value_t = PORT, value_parser = whole(0..=u16::MAX))]
     port: u16,
-    /// End with 1 unless the bytes are those of `windfall tcp send` with the same seed
+    /// Exit with 1 unless the bytes are those of `windfall tcp send` with the same seed
     #[arg(long)]
     check: bool,
     /// Send as well, while receiving
     #[arg(long)]
     both: bool,
-    /// Connections to take, one at a time with --kernel
+    /// Number of connections to accept, one at a time with --kernel
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1..=1_000_000_usize))]
     count: usize,
     #[command(flatten)]
@@ -49,13 +49,13 @@ pub(crate) struct ReceiveArgs {
 
 #[derive(Debug, clap::Args)]
 struct Common {
-    /// How much to send [default: 10MB]
+    /// Bytes to send [default: 10MB]
     #[arg(long, value_name = "SIZE", conflicts_with = "time")]
     bytes: Option<ByteCount>,
-    /// How long to send
+    /// Time to send for, instead of a number of bytes
     #[arg(long, value_name = "TIME")]
     time: Option<Duration>,
-    /// Use the kernel's TCP, to compare
+    /// Use the kernel's TCP instead, for comparison
     #[arg(long, conflicts_with_all = ["tcp", "address"])]
     kernel: bool,
     #[command(flatten)]
@@ -78,12 +78,10 @@ pub(crate) fn send(args: &SendArgs) -> Result {
     let common = &args.common;
     let (to, job) = (resolve(&args.target)?, common.job(true, args.check, true));
     if common.kernel {
-        let record = kernel::connect(to, job).map_err(|error| Trouble::of_run(&error))?;
+        let record = kernel::connect(to, job)?;
         return publish(common, "kernel", &record);
     }
-    with_engine(common, 1, |engine| {
-        engine.connect(to, job).map_err(|error| Trouble::of_run(&error))
-    })
+    with_engine(common, 1, |engine| Ok(engine.connect(to, job)?))
 }
 
 pub(crate) fn receive(args: &ReceiveArgs) -> Result {
@@ -91,23 +89,23 @@ pub(crate) fn receive(args: &ReceiveArgs) -> Result {
     let job = common.job(args.both, args.check, false);
     if !common.kernel {
         return with_engine(common, args.count, |engine| {
-            engine.listen(args.port, Offer::Bulk(job)).map_err(|error| Trouble::of_run(&error))
+            Ok(engine.listen(args.port, Offer::Bulk(job))?)
         });
     }
     let at = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), args.port);
     let listener = TcpListener::bind(at)
-        .map_err(|error| Trouble::new(format!("cannot listen on {at}: {error}")))?;
-    let mut worst = Outcome::Done;
+        .map_err(|error| CliError::new(format!("cannot listen on {at}: {error}")))?;
+    let mut worst = Completion::Success;
     for _ in 0..args.count {
-        let record = kernel::accept(&listener, job).map_err(|error| Trouble::of_run(&error))?;
-        if publish(common, "kernel", &record)? == Outcome::No {
-            worst = Outcome::No;
+        let record = kernel::accept(&listener, job)?;
+        if publish(common, "kernel", &record)? == Completion::Negative {
+            worst = Completion::Negative;
         }
     }
     Ok(worst)
 }
 
-/// Runs an engine until so many connections are over, or a signal asks for the end.
+/// Runs an engine until `count` connections are over, or a signal asks for the end.
 fn with_engine(
     common: &Common,
     count: usize,
@@ -118,28 +116,28 @@ fn with_engine(
     let mut engine = common.options.engine(&place, &settings)?;
     begin(&mut engine)?;
     let tcp = settings.to_string();
-    let (mut left, mut worst) = (count, Outcome::Done);
+    let (mut left, mut worst) = (count, Completion::Success);
     while left > 0 {
-        let turned = engine.turn(None).map_err(|error| Trouble::of_run(&error))?;
+        let turned = engine.turn(None)?;
         let is_interrupted = matches!(turned, Some(Interruption::Signal(_)));
         if is_interrupted {
-            engine.abort().map_err(|error| Trouble::of_run(&error))?;
+            engine.abort()?;
             left = 0;
         }
         for record in engine.take_records() {
             left = left.saturating_sub(1);
-            if publish(common, &tcp, &record)? == Outcome::No {
-                worst = Outcome::No;
+            if publish(common, &tcp, &record)? == Completion::Negative {
+                worst = Completion::Negative;
             }
         }
     }
-    engine.linger().map_err(|error| Trouble::of_run(&error))?;
+    engine.linger()?;
     Ok(worst)
 }
 
-/// Says what became of a connection; the answer is no if it failed or carried the wrong bytes.
+/// Prints the outcome of a connection, which is negative if it failed or carried wrong bytes.
 fn publish(common: &Common, tcp: &str, one: &ConnectionRecord) -> Result {
-    let error = one.error.as_deref().map(in_plain_words);
+    let error = one.error.as_deref().map(without_error_numbers);
     let one = &ConnectionRecord { error, ..one.clone() };
     let mut out = std::io::stdout().lock();
     if common.options.json {
@@ -148,6 +146,6 @@ fn publish(common: &Common, tcp: &str, one: &ConnectionRecord) -> Result {
         record::table(&mut out, one, tcp)?;
     }
     out.flush()?;
-    let is_good = one.error.is_none() && one.wrong.is_none();
-    Ok(if is_good { Outcome::Done } else { Outcome::No })
+    let is_good = one.error.is_none() && one.first_wrong_byte.is_none();
+    Ok(if is_good { Completion::Success } else { Completion::Negative })
 }

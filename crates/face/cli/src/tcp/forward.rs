@@ -1,4 +1,4 @@
-//! `windfall tcp forward`: programs of the kernel's TCP at one side, the engine at the other.
+//! `windfall tcp forward`: the kernel's TCP towards programs, the engine towards the link.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -8,16 +8,17 @@ use windfall_live::tcp::engine::{HelperProcess, Interruption};
 use windfall_live::tcp::{Engine, Offer};
 
 use super::{EngineOptions, record, resolve, wrong_port};
-use crate::exit::{Outcome, Result, Trouble, tell};
+use crate::exit::{CliError, Completion, Result, tell};
 
-/// The place of the engine's own addresses in LISTEN.
+/// The word in LISTEN for the addresses of the engine.
 const ENGINE: &str = "engine";
 
-/// Take connections at LISTEN and carry each on to TARGET; one of the two sides is the engine's
+/// Accept connections at LISTEN and forward each to TARGET; one of the two is of Windfall's TCP
 ///
-/// LISTEN is an address of the kernel, 127.0.0.1:8080 or 8080, and the engine connects to TARGET;
-/// or LISTEN is engine:8080, and the kernel connects to TARGET. Several pairs may follow each
-/// other. With a COMMAND it lasts as long as that program, without one until it is interrupted.
+/// LISTEN is an address of the kernel, 127.0.0.1:8080 or 8080, and the engine (Windfall's TCP)
+/// connects to TARGET; or LISTEN is engine:8080, and the kernel connects to TARGET. Several pairs
+/// may follow each other. With a COMMAND it runs as long as that program, without one until it is
+/// interrupted.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// LISTEN TARGET, once or more often
@@ -38,16 +39,13 @@ impl Args {
         !self.command.is_empty()
     }
 
-    /// Where JSON goes: to the standard output, unless that is the program's.
+    /// Returns the stream for JSON: the standard output, unless that is the program's.
     fn json_out(&self) -> Box<dyn Write> {
-        match self.has_command() {
-            true => Box::new(std::io::stderr()),
-            false => Box::new(std::io::stdout()),
-        }
+        if self.has_command() { Box::new(std::io::stderr()) } else { Box::new(std::io::stdout()) }
     }
 }
 
-/// One pair, read.
+/// A pair of LISTEN and TARGET.
 #[derive(Debug)]
 enum Rule {
     ByKernel(SocketAddr, SocketAddr),
@@ -58,13 +56,13 @@ fn rules(pairs: &[String]) -> Result<Vec<Rule>> {
     let rule = |pair: &[String]| {
         let [listen, target] = pair else {
             let message = format!("LISTEN {} has no TARGET: write pairs", pair.join(" "));
-            return Err(Trouble::of_arguments(message));
+            return Err(CliError::usage(message));
         };
         let target = resolve(target)?;
         if let Some((ENGINE, port)) = listen.split_once(':') {
             let wrong = wrong_port(port).unwrap_or_else(|| "it has no port".to_owned());
             let port = port.parse().ok().filter(|port| *port > 0);
-            let fix = || Trouble::of_arguments(format!("\"{listen}\": {wrong}: write engine:8080"));
+            let fix = || CliError::usage(format!("\"{listen}\": {wrong}: write engine:8080"));
             return Ok(Rule::ByEngine(port.ok_or_else(fix)?, target));
         }
         let port = listen.parse::<u16>().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
@@ -78,15 +76,14 @@ pub(crate) fn run(args: &Args) -> Result {
     let (rules, settings) = (rules(&args.pairs)?, args.options.settings()?);
     let place = args.options.place()?;
     let mut engine = args.options.engine(&place, &settings)?;
-    let trouble = |error: windfall_live::LiveError| Trouble::of_run(&error);
     for rule in &rules {
         match *rule {
             Rule::ByKernel(listen, target) => {
-                let listen = engine.listen_by_kernel(listen, target).map_err(trouble)?;
+                let listen = engine.listen_by_kernel(listen, target)?;
                 say(args, &format!("{listen} to {target}, by the engine from there on"));
             }
             Rule::ByEngine(port, target) => {
-                engine.listen(port, Offer::Kernel(target)).map_err(trouble)?;
+                engine.listen(port, Offer::Kernel(target))?;
                 for address in place.addresses() {
                     let listen = SocketAddr::new(*address, port);
                     say(args, &format!("{listen} to {target}, by the kernel from there on"));
@@ -96,11 +93,11 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     let mut command = match &args.command[..] {
         [] => None,
-        command => Some(HelperProcess::start(&mut engine, command, args.as_root).map_err(trouble)?),
+        command => Some(HelperProcess::start(&mut engine, command, args.as_root)?),
     };
     let tcp = settings.to_string();
     loop {
-        let interruption = engine.turn(None).map_err(trouble)?;
+        let interruption = engine.turn(None)?;
         report(args, &mut engine, &tcp)?;
         if engine.take_shortage() {
             tell(
@@ -113,12 +110,14 @@ pub(crate) fn run(args: &Args) -> Result {
                 command.pass_on(signal);
                 None
             }
-            (Some(Interruption::Signal(_)), None) => Some(Outcome::Done),
-            (Some(Interruption::Command), Some(command)) => command.status().map(Outcome::Command),
+            (Some(Interruption::Signal(_)), None) => Some(Completion::Success),
+            (Some(Interruption::Command), Some(command)) => {
+                command.status().map(Completion::Program)
+            }
             _ => None,
         };
         if let Some(outcome) = outcome {
-            engine.abort().map_err(trouble)?;
+            engine.abort()?;
             report(args, &mut engine, &tcp)?;
             return Ok(outcome);
         }
@@ -132,7 +131,7 @@ fn say(args: &Args, text: &str) {
     }
 }
 
-/// Says what became of the connections that are over.
+/// Prints the outcome of the connections that are over.
 fn report(args: &Args, engine: &mut Engine, tcp: &str) -> Result<()> {
     for one in engine.take_records() {
         if args.options.json {

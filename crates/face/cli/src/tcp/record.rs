@@ -1,9 +1,10 @@
-//! What became of a connection, as text and as JSON.
+//! The outcome of a connection, as text and as JSON.
 
 use std::io::{self, Write};
 
 use windfall_base::Seed;
 use windfall_live::tcp::ConnectionRecord;
+use windfall_trace::summary::tcp_step;
 
 use crate::json;
 
@@ -30,8 +31,9 @@ pub(super) fn line(out: &mut impl Write, record: &ConnectionRecord) -> io::Resul
     }
     let (sent, received) = (record.sent, record.received);
     write!(out, "{sent} bytes out, {received} in, {:.3} s, ", record.seconds)?;
-    write!(out, "{:.2} Mb/s, {} sent again", record.goodput / 1e6, record.retransmissions)?;
-    if let Some(wrong) = record.wrong {
+    let retransmissions = record.retransmissions;
+    write!(out, "{:.2} Mb/s, {retransmissions} retransmissions", record.goodput / 1e6)?;
+    if let Some(wrong) = record.first_wrong_byte {
         write!(out, "; byte {wrong} is wrong")?;
     }
     if let Some(error) = &record.error {
@@ -40,7 +42,7 @@ pub(super) fn line(out: &mut impl Write, record: &ConnectionRecord) -> io::Resul
     writeln!(out)
 }
 
-/// Writes everything, a value a line.
+/// Writes all values, one a line.
 pub(super) fn table(out: &mut impl Write, record: &ConnectionRecord, tcp: &str) -> io::Result<()> {
     line(out, record)?;
     writeln!(out, "{:24}{tcp}", "tcp")?;
@@ -51,11 +53,11 @@ pub(super) fn table(out: &mut impl Write, record: &ConnectionRecord, tcp: &str) 
         writeln!(out, "{:24}{rtt:.3} ms", "round trip")?;
     }
     if let Some(rate) = record.prediction_rate {
-        writeln!(out, "{:24}{:.1} %", "headers predicted", rate * 100.0)?;
+        writeln!(out, "{:24}{:.1} % of segments", "by header prediction", rate * 100.0)?;
     }
     let Some(operations) = record.operations else { return Ok(()) };
     for (name, count) in operations.iter().filter(|(_, count)| *count > 0) {
-        writeln!(out, "  {:22}{count}", name.replace('_', " "))?;
+        writeln!(out, "  {:34}{count}", tcp_step(name))?;
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
-//! `windfall tcp settings`: every setting, its value and what it takes.
+//! `windfall tcp settings`: each setting, its value and its range.
 
 use std::io::Write;
 
 use windfall_scenario::TcpSettings;
 
-use crate::exit::{Outcome, Result};
+use crate::exit::{Completion, Result};
 use crate::json;
 
 /// List the settings of the TCP with their values
@@ -27,11 +27,11 @@ pub(crate) fn run(args: &Args) -> Result {
         let values: serde_json::Map<_, serde_json::Value> = values.collect();
         let report = serde_json::json!({ "tcp": settings.to_string(), "settings": values });
         out.write_all(json::line(json::TCP_SETTINGS, report).as_bytes())?;
-        return Ok(Outcome::Done);
+        return Ok(Completion::Success);
     }
     writeln!(out, "{settings}\n")?;
     for (setting, value) in settings.values() {
         writeln!(out, "{:17} {value:22} {}", setting.name, setting.legal)?;
     }
-    Ok(Outcome::Done)
+    Ok(Completion::Success)
 }

@@ -7,7 +7,7 @@ use super::shell_quoted;
 /// Options whose value has several words.
 const IN_WORDS: [&str; 5] = ["gemodel", "window", "path-loss", "fading", "flow"];
 
-/// What to do about the stray `word` among all `words`, to stand behind it.
+/// Returns advice about the stray `word` among all `words`, to be printed after it.
 pub(super) fn advice(
     word: &str,
     command: &Command,
@@ -33,7 +33,7 @@ pub(super) fn advice(
     Some(format!(": write -- before the command to run: windfall {line}"))
 }
 
-/// Where the word stands by itself, and not as the value of an option.
+/// Returns the position where the word stands by itself, and not as the value of an option.
 fn place_of(word: &str, command: &Command, words: &[String]) -> usize {
     let is_value = |at: usize| {
         let option = at.checked_sub(1).and_then(|before| option(command, &words[before]));
@@ -82,7 +82,7 @@ fn of_value(before: &[String], after: &[String], command: &Command) -> Option<St
     Some(format!(": quote a value that has spaces: {name} \"{value}\""))
 }
 
-/// Whether a word is rather a number than a program.
+/// Tells whether a word is rather a number than a program.
 fn looks_like_value(word: &str) -> bool {
     word.trim_start_matches(['.', '+']).starts_with(|it: char| it.is_ascii_digit())
 }

@@ -40,7 +40,7 @@ struct Step {
     shown: Vec<String>,
     /// The number of the line that follows the command, from 0.
     line: usize,
-    /// Whether the output shown is that of one machine, and says nothing of others.
+    /// Marks output of one machine, which is not compared with that of others.
     varies: bool,
 }
 
@@ -148,18 +148,18 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
 
-/// What came of the commands of one document.
+/// The results of the commands of one document.
 #[derive(Debug, Default)]
 struct Report {
     /// Commands that were run.
     commands: usize,
-    /// What is not as the document says.
+    /// Differences from the document.
     faults: Vec<String>,
     /// Why the rest of the document was not tried.
     skipped: Option<String>,
 }
 
-/// What this machine lacks for a command.
+/// Returns the requirement of a command that this machine lacks.
 fn lacks(command: &str, stations: bool, folder: &Path) -> Option<&'static str> {
     let live = ["windfall run", "windfall up", "windfall exec", "windfall demo"];
     if !stations && live.iter().any(|it| command.contains(it)) && !command.contains("--generate") {
@@ -169,7 +169,7 @@ fn lacks(command: &str, stations: bool, folder: &Path) -> Option<&'static str> {
     needed.find(|(it, _)| run(&format!("command -v {it}"), folder).0 != Some(0)).map(|it| it.0)
 }
 
-/// Whether a command may end so: a ping over a bad link may end with 1, wrong usage ends with 2 and
+/// Tells whether an exit code is fine: a ping over a bad link may end with 1, wrong usage is 2 and
 /// a failure of ours with 125.
 fn is_fine(code: Option<i32>) -> bool {
     matches!(code, Some(0 | 1))

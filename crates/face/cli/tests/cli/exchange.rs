@@ -1,50 +1,22 @@
 //! `windfall stream`, `track` and `image` over plain loopback, without privileges.
 #![expect(clippy::disallowed_methods, reason = "real programs take real time")]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::process::{Command, Stdio};
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
 
-use serde_json::Value;
+use crate::support::{Folder, Receiver, WINDFALL, exchange};
 
-/// What the receiver reports when `words` are sent to it over `over`.
-pub(crate) fn exchange(command: &str, over: &str, words: &[&str]) -> Value {
-    exchange_with(&[], command, over, words)
-}
-
-/// The same, with `both` told to both.
-fn exchange_with(both: &[&str], command: &str, over: &str, words: &[&str]) -> Value {
-    let windfall = env!("CARGO_BIN_EXE_windfall");
-    let mut receiver = Command::new(windfall)
-        .args([command, "receive", "--on", "127.0.0.1", "--port", "0", "--json", "--over", over])
-        .args(both)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut line = String::new();
-    let mut errors = BufReader::new(receiver.stderr.take().expect("piped"));
-    errors.read_line(&mut line).expect("it says where it waits");
-    let port = line.trim().rsplit(':').next().expect("a port").to_owned();
-    let sent = Command::new(windfall)
-        .args([command, "send", "127.0.0.1", "--port", &port, "--over", over])
-        .args(words)
-        .args(both)
-        .output()
-        .expect("it runs");
-    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
-    let mut report = String::new();
-    let mut out = receiver.stdout.take().expect("piped");
-    out.read_to_string(&mut report).expect("it reports");
-    assert!(receiver.wait().expect("it ends").success());
-    serde_json::from_str(&report).expect("JSON")
+/// Runs the program with arguments.
+fn windfall(arguments: &[&str]) -> Output {
+    Command::new(WINDFALL).args(arguments).output().expect("it runs")
 }
 
 //= S0.32
 #[test]
 fn a_stream_over_loopback_arrives_whole() {
     for over in ["sap", "sap-precise", "tcp"] {
-        let report = exchange("stream", over, &["--datagrams", "150", "--interval", "100us"]);
-        assert_eq!((&report["sent"], &report["wrong_bits"]), (&150.into(), &0.into()), "{report}");
+        let report = exchange(&[], "stream", over, &["--datagrams", "150", "--interval", "100us"]);
+        assert_eq!((&report["sent"], &report["bit_errors"]), (&150.into(), &0.into()), "{report}");
         // As many as the kernel keeps while the receiver has no processor.
         assert_eq!(report["arrived"], 150, "{over}: {report}");
     }
@@ -55,7 +27,7 @@ fn a_stream_over_loopback_arrives_whole() {
 #[test]
 fn a_walk_over_loopback_has_its_true_speed() {
     for over in ["sap", "sap-precise", "tcp"] {
-        let report = exchange("track", over, &["--interval", "100us"]);
+        let report = exchange(&[], "track", over, &["--interval", "100us"]);
         assert_eq!(report["points"], 945, "{report}");
         let mean = report["mean_speed_mps"].as_f64().expect("a speed");
         assert!((mean - 1.56).abs() < 0.02, "{over}: {report}");
@@ -67,7 +39,7 @@ fn a_walk_over_loopback_has_its_true_speed() {
 #[test]
 fn a_picture_over_loopback_arrives_as_it_was_encoded() {
     for over in ["sap", "sap-precise", "tcp"] {
-        let report = exchange("image", over, &["--interval", "100us"]);
+        let report = exchange(&[], "image", over, &["--interval", "100us"]);
         assert_eq!(report["arrived"], report["datagrams"], "{over}: {report}");
         assert_eq!(report["unreadable"], 0, "{over}: {report}");
         assert!(report["psnr_db"].as_f64() > Some(30.0), "{over}: {report}");
@@ -86,20 +58,9 @@ fn handled(process: u32) -> u64 {
 fn a_receiver_that_is_told_to_end_sums_up() {
     use rustix::process::{Pid, Signal, kill_process};
     for (command, over) in [("stream", "sap"), ("track", "tcp"), ("image", "sap-precise")] {
-        let windfall = env!("CARGO_BIN_EXE_windfall");
-        let mut receiver = Command::new(windfall)
-            .args([command, "receive", "--on", "127.0.0.1", "--port", "0", "--json"])
-            .args(["--over", over])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let mut line = String::new();
-        let mut errors = BufReader::new(receiver.stderr.take().expect("piped"));
-        errors.read_line(&mut line).expect("it says where it waits");
-        let port = line.trim().rsplit(':').next().expect("a port");
-        let mut sender = Command::new(windfall)
-            .args([command, "send", "127.0.0.1", "--port", port, "--over", over])
+        let receiver = Receiver::start(command, &["--json", "--over", over]);
+        let mut sender = Command::new(WINDFALL)
+            .args([command, "send", "127.0.0.1", "--port", receiver.port(), "--over", over])
             .args(["--interval", "10s"])
             .stderr(Stdio::null())
             .spawn()
@@ -107,26 +68,23 @@ fn a_receiver_that_is_told_to_end_sums_up() {
         // It sums up from the moment at which it knows what it is going to receive.
         let term = 1 << (Signal::TERM.as_raw() - 1);
         let waiting = std::time::Instant::now();
-        while handled(receiver.id()) & term == 0 {
+        while handled(receiver.child.id()) & term == 0 {
             assert!(waiting.elapsed().as_secs() < 60, "{command} has no plan");
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
-        kill_process(Pid::from_child(&receiver), Signal::TERM).expect("it lives");
-        let output = receiver.wait_with_output().expect("it ends");
+        kill_process(Pid::from_child(&receiver.child), Signal::TERM).expect("it lives");
+        let (code, report, errors) = receiver.end();
         sender.kill().expect("it lives");
         sender.wait().expect("it ends");
-        assert_eq!(output.status.code(), Some(128 + 15), "{command}");
-        let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+        assert_eq!(code, Some(128 + 15), "{command}: {errors}");
+        let report: serde_json::Value = serde_json::from_str(&report).expect("a report");
         assert_eq!(report["format"], format!("windfall-{command}/1"));
     }
 }
 
 #[test]
 fn a_file_that_is_no_picture_is_named() {
-    let output = Command::new(env!("CARGO_BIN_EXE_windfall"))
-        .args(["image", "send", "127.0.0.1", "--file", "/proc/self/cmdline"])
-        .output()
-        .expect("it runs");
+    let output = windfall(&["image", "send", "127.0.0.1", "--file", "/proc/self/cmdline"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
     assert!(
@@ -136,13 +94,10 @@ fn a_file_that_is_no_picture_is_named() {
 }
 
 #[test]
-fn nobody_receives() {
+fn a_sender_without_a_receiver_fails() {
     let quiet = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let port = quiet.local_addr().expect("bound").port().to_string();
-    let output = Command::new(env!("CARGO_BIN_EXE_windfall"))
-        .args(["stream", "send", "127.0.0.1", "--port", &port])
-        .output()
-        .expect("it runs");
+    let output = windfall(&["stream", "send", "127.0.0.1", "--port", &port]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
     assert!(said.contains("does not answer; is its receiver there?"), "{said}");
@@ -150,24 +105,19 @@ fn nobody_receives() {
 
 #[test]
 fn a_sealed_stream_arrives_whole_and_a_faulty_key_is_named() {
-    let file = std::env::temp_dir().join(format!("windfall-key-{}", std::process::id()));
-    std::fs::write(&file, format!("{}\n", "0a".repeat(32))).expect("a file");
-    let name = file.to_str().expect("a path that is text");
+    let folder = Folder::new("key");
+    let name = &*folder.write("key", format!("{}\n", "0a".repeat(32)));
     let words = ["--datagrams", "150", "--interval", "100us"];
-    let report = exchange_with(&["--key", name], "stream", "sap", &words);
-    assert_eq!((&report["arrived"], &report["wrong_bits"]), (&150.into(), &0.into()), "{report}");
-    std::fs::write(&file, "secret").expect("a file");
-    let output = Command::new(env!("CARGO_BIN_EXE_windfall"))
-        .args(["stream", "send", "127.0.0.1", "--key", name])
-        .output()
-        .expect("it runs");
-    std::fs::remove_file(&file).expect("it is there");
+    let report = exchange(&["--key", name], "stream", "sap", &words);
+    assert_eq!((&report["arrived"], &report["bit_errors"]), (&150.into(), &0.into()), "{report}");
+    folder.write("key", "secret");
+    let output = windfall(&["stream", "send", "127.0.0.1", "--key", name]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("it holds 6 characters, not 64 hexadecimal digits"), "{said}");
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_named_before_anybody_waits() {
+fn a_file_that_cannot_be_written_is_named_before_a_receiver_waits() {
     for words in [["image", "--out"], ["stream", "--error-trace"]] {
         let output = Command::new(env!("CARGO_BIN_EXE_windfall"))
             .args([words[0], "receive", "--port", "0", words[1], "/no/such/folder/file"])
@@ -176,6 +126,23 @@ fn a_file_that_cannot_be_written_is_named_before_anybody_waits() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.starts_with("windfall: cannot write /no/such/folder/file: "), "{said}");
+    }
+}
+
+#[test]
+fn a_receiver_that_cannot_listen_leaves_no_file() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = taken.local_addr().expect("bound").port().to_string();
+    let folder = Folder::new("no-listener");
+    for words in [["image", "--out"], ["stream", "--error-trace"]] {
+        let (new, old) = (folder.file("new"), folder.write("old", "old"));
+        for file in [&new, &old] {
+            let options = ["receive", "--on", "127.0.0.1", "--over", "tcp", "--port", &port];
+            let output = windfall(&[&words[..1], &options, &[words[1], file]].concat());
+            assert_eq!(output.status.code(), Some(1), "{output:?}");
+        }
+        assert!(!std::path::Path::new(&new).exists(), "{words:?}");
+        assert_eq!(folder.read("old"), b"old");
     }
 }
 
@@ -189,20 +156,11 @@ fn a_sender_that_speaks_otherwise_is_refused() {
         ("track", b"GET / HTTP/1.1\r\nHost: me\r\n"),
         ("image", b"GET / HTTP/1.1\r\nHost: me\r\n"),
     ] {
-        let mut receiver = Command::new(env!("CARGO_BIN_EXE_windfall"))
-            .args([command, "receive", "--on", "127.0.0.1", "--port", "0", "--over", "tcp"])
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let mut line = String::new();
-        let mut errors = BufReader::new(receiver.stderr.take().expect("piped"));
-        errors.read_line(&mut line).expect("it says where it waits");
-        let address = line.trim().rsplit(' ').next().expect("an address");
-        let mut stream = std::net::TcpStream::connect(address).expect("it waits");
+        let receiver = Receiver::start(command, &["--over", "tcp"]);
+        let mut stream = std::net::TcpStream::connect(&receiver.address).expect("it waits");
         stream.write_all(bytes).expect("it takes a few");
-        let mut said = String::new();
-        errors.read_to_string(&mut said).expect("it says what is wrong");
-        assert_eq!(receiver.wait().expect("it ends").code(), Some(1), "{said}");
+        let (code, _, said) = receiver.end();
+        assert_eq!(code, Some(1), "{said}");
         assert!(said.contains(&format!("the sender is no windfall {command}")), "{said}");
     }
 }

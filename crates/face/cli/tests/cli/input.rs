@@ -2,18 +2,20 @@
 
 use std::fs::File;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+
+use crate::support::{Folder, WINDFALL, pair};
 
 /// Runs the program with 400 MB of address space, which holds it and what it may read, and with an
 /// endless standard input; returns its exit code and its errors.
 fn in_little_memory(variable: &str, args: &[&str]) -> (Option<i32>, String) {
     let script = r#"ulimit -v 400000; exec "$@" </dev/zero"#;
     let mut command = Command::new("sh");
-    command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_windfall")]).args(args);
+    command.args(["-c", script, "sh", WINDFALL]).args(args);
     let output = command.env("WINDFALL_MEMORY", variable).output().expect("a shell");
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
@@ -28,26 +30,17 @@ fn bomb(path: &Path) {
     std::fs::write(path, part.repeat(60)).expect("room");
 }
 
-fn scenario(folder: &Path, key: &str, path: &str) -> String {
-    let text = format!(
-        "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n\
-         [[link]]\nstations = [\"a\", \"b\"]\n{key} = \"{path}\"\n"
-    );
-    let file = folder.join(format!("{key}-{}.toml", path.len()));
-    std::fs::write(&file, text).expect("a file");
-    file.display().to_string()
-}
-
 #[test]
 fn endless_files_and_bombs_are_refused_in_bounded_memory() {
-    let folder: PathBuf =
-        std::env::temp_dir().join(format!("windfall-bombs-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a directory");
-    bomb(&folder.join("bomb.gz"));
-    let bomb = folder.join("bomb.gz").display().to_string();
-    let rates = scenario(&folder, "rate-trace", "/dev/zero");
-    let errors = scenario(&folder, "error-trace", "/dev/zero");
-    let packed = scenario(&folder, "error-trace", &bomb);
+    let folder = Folder::new("bombs");
+    bomb(&folder.path().join("bomb.gz"));
+    let bomb = folder.file("bomb.gz");
+    let scenario = |name: &str, key: &str, path: &str| {
+        folder.write(name, pair(&format!("{key} = \"{path}\"")))
+    };
+    let rates = scenario("rates.toml", "rate-trace", "/dev/zero");
+    let errors = scenario("errors.toml", "error-trace", "/dev/zero");
+    let packed = scenario("packed.toml", "error-trace", &bomb);
     let cases: [&[&str]; 12] = [
         &["sim", "/dev/zero"],
         &["sim", &rates],
@@ -75,5 +68,4 @@ fn endless_files_and_bombs_are_refused_in_bounded_memory() {
     let key = ["image", "send", "127.0.0.1", "--key", "/dev/zero"];
     let (code, said) = in_little_memory("128MB", &key);
     assert!(code == Some(2) && said.contains("longer than 4096 bytes"), "{said}");
-    std::fs::remove_dir_all(folder).expect("it is ours");
 }

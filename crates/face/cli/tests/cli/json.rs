@@ -2,13 +2,12 @@
 #![expect(clippy::disallowed_methods, reason = "a program needs time to begin")]
 
 use std::net::TcpListener;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde_json::Value;
 use windfall_base::DropReason;
 
-use crate::exchange::exchange;
-use crate::sim::Scratch;
+use crate::support::{Folder, exchange, scenario};
 
 mod page;
 
@@ -16,13 +15,7 @@ pub(crate) use page::Page;
 
 /// Every application that speaks in datagrams; a flow that takes more than the link can keep, one
 /// without packets; a queue that fills; damage that checksums find.
-const FLOWS: &str = r#"format = 1
-duration = "500ms"
-overcommit = true
-[[station]]
-name = "near"
-[[station]]
-name = "far"
+const FLOWS: &str = r#"
 [[link]]
 name = "air"
 stations = ["near", "far"]
@@ -55,12 +48,7 @@ dst-port = 5006
 "#;
 
 /// Radios with energy, and TCP.
-const RADIO: &str = r#"format = 1
-duration = "100ms"
-[[station]]
-name = "near"
-[[station]]
-name = "far"
+const RADIO: &str = r#"
 [[link]]
 stations = ["near", "far"]
 kind = "wifi-g"
@@ -71,33 +59,30 @@ to = "far"
 bytes = "20kB"
 "#;
 
-impl Scratch {
-    fn windfall(&self, line: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_windfall"));
-        command.current_dir(&self.0).args(line.split_whitespace()).stdin(Stdio::null());
-        command
-    }
+/// Returns a scenario with two stations and the rest.
+fn near_and_far(keys: &str, rest: &str) -> String {
+    scenario(keys, &[("near", ""), ("far", "")], rest)
+}
 
+impl Folder {
     /// The one line that a command prints, whatever its verdict is.
     fn json(&self, line: &str) -> Value {
-        let output = self.windfall(line).output().expect("it runs");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let output = self.windfall(&words).output().expect("it runs");
         let text = String::from_utf8_lossy(&output.stdout);
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(text.lines().count(), 1, "{line}: {text}{error}");
         serde_json::from_str(&text).expect("JSON")
     }
 
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.0.join(name), text).expect("a file");
-    }
-
     /// The account of a simulation that is told to end.
     fn interrupted(&self) -> Value {
         use rustix::process::{Pid, Signal, kill_process};
-        self.write("endless.toml", &FLOWS.replace("500ms", "1000000s"));
-        let mut command = self.windfall("sim endless.toml --json --log log");
+        let keys = "duration = \"1000000s\"\novercommit = true";
+        self.write("endless.toml", near_and_far(keys, FLOWS));
+        let mut command = self.windfall(&["sim", "endless.toml", "--json", "--log", "log"]);
         let run = command.stdout(Stdio::piped()).spawn().expect("it runs");
-        while std::fs::metadata(self.0.join("log")).map_or(0, |log| log.len()) < 10_000 {
+        while std::fs::metadata(self.path().join("log")).map_or(0, |log| log.len()) < 10_000 {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
         kill_process(Pid::from_child(&run), Signal::INT).expect("it lives");
@@ -121,14 +106,15 @@ impl Scratch {
 
 #[test]
 fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
-    let scratch = Scratch::new("json");
-    scratch.write("flows.toml", FLOWS);
-    scratch.write("radio.toml", RADIO);
+    let folder = Folder::new("json");
+    folder.write("flows.toml", near_and_far("duration = \"500ms\"\novercommit = true", FLOWS));
+    folder.write("radio.toml", near_and_far("duration = \"100ms\"", RADIO));
     for made in [
         "trace synth --gemodel 2% --ber 1e-4 -o frames.trace",
         "trace synth --bits 50000 --bit-gemodel 0.001 -o bits.trace",
     ] {
-        assert!(scratch.windfall(made).status().expect("it runs").success());
+        let words: Vec<&str> = made.split_whitespace().collect();
+        assert!(folder.windfall(&words).status().expect("it runs").success());
     }
     let mut page = Page::read();
     for line in [
@@ -142,12 +128,12 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
         "reproduce --list --json",
         "doctor --json",
     ] {
-        page.check(&scratch.json(line));
+        page.check(&folder.json(line));
     }
-    page.check(&scratch.interrupted());
-    page.check(&scratch.connection());
+    page.check(&folder.interrupted());
+    page.check(&folder.connection());
     for command in ["stream", "track", "image"] {
-        page.check(&exchange(command, "sap", &["--interval", "100us"]));
+        page.check(&exchange(&[], command, "sap", &["--interval", "100us"]));
     }
     page.assert_all_seen(false);
 }

@@ -30,14 +30,11 @@ mod terminal;
 mod throughput;
 mod users;
 
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// The program under test.
-const WINDFALL: &str = env!("CARGO_BIN_EXE_windfall");
+use crate::support::{Folder, WINDFALL, first_line, pair, skip_to};
 
 /// Longer than anything that a test waits for takes, on a machine however busy.
 const LONG: Duration = Duration::from_secs(60);
@@ -66,7 +63,7 @@ fn run(options: &str, line: &str) -> Output {
     command.args(["sh", "-c", line]).output().expect("the program is there")
 }
 
-/// What a program wrote to its standard output.
+/// Returns the standard output of a program.
 fn text(output: &Output) -> String {
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
@@ -82,36 +79,10 @@ fn obstacle() -> Option<&'static str> {
     obstacle.as_deref()
 }
 
-/// Whether a program is installed.
+/// Tells whether a program is installed.
 fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).exists())
-}
-
-/// A new folder for the files of one test; removed with everything in it when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("windfall-{name}-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        // A test that was killed, in a process of this number, may have left one of this name.
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).expect("a folder for temporary files");
-        Self(path)
-    }
-
-    fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Skips the test where no station can be built, or where a program that it needs is missing.

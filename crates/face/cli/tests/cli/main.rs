@@ -7,5 +7,6 @@ mod json;
 mod live;
 mod reproduce;
 mod sim;
+mod support;
 mod trace;
 mod usage;

@@ -2,8 +2,30 @@
 
 use std::process::{Command, Output};
 
+use crate::support::{Folder, WINDFALL};
+
 fn windfall(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_windfall")).args(arguments).output().unwrap()
+    Command::new(WINDFALL).args(arguments).output().expect("it runs")
+}
+
+/// Reproduces figures, which must have the verdicts on record and leave these files.
+fn assert_reproduced(figures: &[&str], files: &[&str]) {
+    let folder = Folder::new("reproduce");
+    let out = folder.file("out");
+    let output = windfall(&[&["reproduce", "--quick", "--out", &out], figures].concat());
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let is_missing = |file: &&&str| !folder.path().join("out").join(file).exists();
+    let missing: Vec<_> = files.iter().filter(is_missing).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// Skips the test where no station can be built.
+macro_rules! require_stations {
+    () => {
+        if !windfall(&["run", "--quiet", "--", "true"]).status.success() {
+            windfall_testkit::skip!("this machine allows no network namespaces");
+        }
+    };
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -31,29 +53,16 @@ fn an_unknown_figure_is_trouble_that_names_the_known() {
 //= S3.9
 #[test]
 fn local_retransmission_preserves_the_throughput_of_the_kernels_tcp() {
-    if !windfall(&["run", "--quiet", "--", "true"]).status.success() {
-        windfall_testkit::skip!("this machine allows no network namespaces");
-    }
-    let out = std::env::temp_dir().join(format!("windfall-verdicts-{}", std::process::id()));
-    let directory = out.to_str().unwrap();
-    let output = windfall(&["reproduce", "S3.fig3", "S3.fig4", "--quick", "--out", directory]);
+    require_stations!();
     let files = ["index.html", "S3.fig3.svg", "S3.fig3.csv", "S3.fig4.svg", "S3.fig4.csv"];
-    let missing: Vec<_> = files.iter().filter(|file| !out.join(file).exists()).collect();
-    let _ = std::fs::remove_dir_all(&out);
-    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
-    assert!(missing.is_empty(), "{missing:?}");
+    assert_reproduced(&["S3.fig3", "S3.fig4"], &files);
 }
 
 //= S3.43
 #[test]
 fn a_bad_station_pays_for_its_errors_under_real_programs() {
-    if !windfall(&["run", "--quiet", "--", "true"]).status.success() {
-        windfall_testkit::skip!("this machine allows no network namespaces");
-    }
-    let out = std::env::temp_dir().join(format!("windfall-cell-{}", std::process::id()));
-    let output = windfall(&["reproduce", "S3.43", "--quick", "--out", out.to_str().unwrap()]);
-    let _ = std::fs::remove_dir_all(&out);
-    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    require_stations!();
+    assert_reproduced(&["S3.43"], &[]);
 }
 
 //= S0.28
@@ -63,26 +72,14 @@ fn a_bad_station_pays_for_its_errors_under_real_programs() {
 //= S0.37
 #[test]
 fn damage_in_a_busy_office_is_as_the_paper_says() {
-    let out = std::env::temp_dir().join(format!("windfall-office-{}", std::process::id()));
-    let mut arguments = vec!["reproduce", "--quick", "--out", out.to_str().unwrap()];
-    arguments.extend(["S0.fig2", "S0.fig3", "S0.fig4", "S0.28"]);
-    let output = windfall(&arguments);
     let files = ["index.html", "S0.fig2.svg", "S0.fig3-by-share.svg", "S0.fig4-by-rate.svg"];
-    let missing: Vec<_> = files.iter().filter(|file| !out.join(file).exists()).collect();
-    let _ = std::fs::remove_dir_all(&out);
-    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
-    assert!(missing.is_empty(), "{missing:?}");
+    assert_reproduced(&["S0.fig2", "S0.fig3", "S0.fig4", "S0.28"], &files);
 }
 
 #[test]
 fn damage_over_the_systems_sockets_is_as_the_paper_says() {
-    if !windfall(&["run", "--quiet", "--", "true"]).status.success() {
-        windfall_testkit::skip!("this machine allows no network namespaces");
-    }
-    let out = std::env::temp_dir().join(format!("windfall-sockets-{}", std::process::id()));
-    let output = windfall(&["reproduce", "S0.sockets", "--quick", "--out", out.to_str().unwrap()]);
-    let _ = std::fs::remove_dir_all(&out);
-    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    require_stations!();
+    assert_reproduced(&["S0.sockets"], &[]);
 }
 
 //= S3.17
@@ -97,14 +94,17 @@ fn damage_over_the_systems_sockets_is_as_the_paper_says() {
 //= S3.52
 #[test]
 fn coding_and_scheduling_do_what_the_paper_says() {
-    let out = std::env::temp_dir().join(format!("windfall-coding-{}", std::process::id()));
-    let mut arguments = vec!["reproduce", "--quick", "--out", out.to_str().unwrap()];
-    arguments.extend(["S3.table1", "S3.fig8", "S3.fig9", "S3.table2", "S3.table3", "S3.47"]);
-    arguments.extend(["S3.fig11", "S3.fig12", "S3.52"]);
-    let output = windfall(&arguments);
+    let figures = [
+        "S3.table1",
+        "S3.fig8",
+        "S3.fig9",
+        "S3.table2",
+        "S3.table3",
+        "S3.47",
+        "S3.fig11",
+        "S3.fig12",
+        "S3.52",
+    ];
     let values = ["S3.fig8.csv", "S3.fig9.csv", "S3.fig11.csv", "S3.fig12.csv", "S3.52.csv"];
-    let missing: Vec<_> = values.iter().filter(|file| !out.join(file).exists()).collect();
-    let _ = std::fs::remove_dir_all(&out);
-    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
-    assert!(missing.is_empty(), "{missing:?}");
+    assert_reproduced(&figures, &values);
 }

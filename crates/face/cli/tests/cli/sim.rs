@@ -1,7 +1,8 @@
 //! `windfall sim` as a user calls it.
 
-use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Output, Stdio};
+
+use crate::support::Folder;
 
 pub(crate) const SCENARIO: &str = r#"format = 1
 seed = 5
@@ -26,32 +27,11 @@ station = "near"
 to = "far"
 "#;
 
-/// A directory of one test, removed when it ends.
-pub(crate) struct Scratch(pub(crate) PathBuf);
-
-impl Scratch {
-    pub(crate) fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("windfall-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a directory");
-        Self(path)
-    }
-
-    /// Runs the program in the directory, on a scenario of this text.
+impl Folder {
+    /// Runs the program in the folder, on a scenario of this text.
     fn sim(&self, text: &str, args: &[&str]) -> Output {
-        std::fs::write(self.0.join("a.toml"), text).expect("a file");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_windfall"));
-        command.current_dir(&self.0).args(["sim", "a.toml"]).args(args);
-        command.output().expect("the program")
-    }
-
-    fn read(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        self.write("a.toml", text);
+        self.windfall(&[&["sim", "a.toml"], args].concat()).output().expect("the program")
     }
 }
 
@@ -68,16 +48,16 @@ fn good(output: &Output) -> String {
 //= S2.22
 #[test]
 fn a_radio_says_how_long_it_did_what_and_what_that_cost() {
-    let scratch = Scratch::new("sim-radio");
+    let folder = Folder::new("sim-radio");
     let wifi = SCENARIO.replace("rate = \"2Mbps\"\nber = 1e-4\narq = 2", "kind = \"wifi-g\"");
     let json: serde_json::Value =
-        serde_json::from_str(&good(&scratch.sim(&wifi, &["--json"]))).expect("JSON");
+        serde_json::from_str(&good(&folder.sim(&wifi, &["--json"]))).expect("JSON");
     for link in json["links"].as_array().expect("two ends") {
         let seconds = link["radio"]["seconds"].as_object().expect("states");
         let of = |state: &str| seconds.get(state).map_or(0.0, |s| s.as_f64().expect("a number"));
         let total: f64 = seconds.keys().map(|state| of(state)).sum();
         assert!((total - 0.5).abs() < 1e-6, "{total} s of half a second");
-        // 280 mA sending and 180 mA otherwise, at 5 V: nobody dozes.
+        // 280 mA sending and 180 mA otherwise, at 5 V: no radio dozes.
         let joules = 1.4 * of("transmit") + 0.9 * (total - of("transmit"));
         let said = link["radio"]["joules"].as_f64().expect("a number");
         assert!((said - joules).abs() < 1e-9, "{said} J, not {joules} J");
@@ -92,7 +72,7 @@ fn a_radio_says_how_long_it_did_what_and_what_that_cost() {
     let sum = of(0, "joules").as_f64().unwrap() + of(1, "joules").as_f64().unwrap();
     assert!((number("joules") - sum).abs() < 1e-9, "{all}");
     assert!((number("joules_per_byte") - sum / number("bytes")).abs() < 1e-12, "{all}");
-    let text = good(&scratch.sim(&wifi, &[]));
+    let text = good(&folder.sim(&wifi, &[]));
     for part in ["µJ for each byte moved", "(sender)", "all radios: ", "of payload delivered"] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -100,12 +80,12 @@ fn a_radio_says_how_long_it_did_what_and_what_that_cost() {
 
 #[test]
 fn the_same_seed_gives_the_same_bytes() {
-    let scratch = Scratch::new("sim-bytes");
+    let folder = Folder::new("sim-bytes");
     let args = ["--json", "--log", "log", "--pcap", "captures", "--uplink-log", "letters"];
     let files = ["log", "letters", "captures/near.pcapng", "captures/far.pcapng"];
     let run = |more: &[&str]| {
-        let out = good(&scratch.sim(SCENARIO, &[&args[..], more].concat()));
-        (out, files.map(|name| scratch.read(name)))
+        let out = good(&folder.sim(SCENARIO, &[&args[..], more].concat()));
+        (out, files.map(|name| folder.read(name)))
     };
     let first = run(&[]);
     assert!(first.0.contains("\"balances\":true"), "{}", first.0);
@@ -116,13 +96,13 @@ fn the_same_seed_gives_the_same_bytes() {
 
 #[test]
 fn the_generated_scenario_runs_the_same() {
-    let scratch = Scratch::new("sim-generate");
+    let folder = Folder::new("sim-generate");
     let options =
         ["--uplink-loss", "10%", "--queue", "10", "--delay", "3ms", "--expose", "control"];
-    let generated = good(&scratch.sim(SCENARIO, &[&options[..], &["--generate"]].concat()));
+    let generated = good(&folder.sim(SCENARIO, &[&options[..], &["--generate"]].concat()));
     let log = |scenario: &str, options: &[&str]| {
-        let _ = good(&scratch.sim(scenario, &[options, &["--log", "log"]].concat()));
-        let log = text(&scratch.read("log"));
+        let _ = good(&folder.sim(scenario, &[options, &["--log", "log"]].concat()));
+        let log = text(&folder.read("log"));
         // The first line names the command, which differs.
         log.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
     };
@@ -133,34 +113,34 @@ fn the_generated_scenario_runs_the_same() {
 
 #[test]
 fn bad_input_is_refused_in_one_line_with_code_2() {
-    let scratch = Scratch::new("sim-bad");
+    let folder = Folder::new("sim-bad");
     let cases = [
         ("rate =", "raet =", "windfall: a.toml:14: unknown key \"raet\": did you mean \"rate\"?"),
         ("1e-4", "2", "windfall: a.toml:15: \"2\" is not a probability: it must lie in 0..1"),
         ("arq = 2", "error-trace = \"no\"", "windfall: a.toml:16: cannot read no: No such file"),
     ];
     for (old, new, expected) in cases {
-        let output = scratch.sim(&SCENARIO.replacen(old, new, 1), &[]);
+        let output = folder.sim(&SCENARIO.replacen(old, new, 1), &[]);
         let message = text(&output.stderr);
         assert!(message.starts_with(expected), "{message}");
         assert_eq!((message.lines().count(), output.status.code()), (1, Some(2)));
         assert!(output.stdout.is_empty());
     }
-    let output = scratch.sim(SCENARIO, &["--ber", "1.5"]);
+    let output = folder.sim(SCENARIO, &["--ber", "1.5"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("\"1.5\" is not a probability"));
 }
 
 #[test]
 fn a_radio_that_cannot_be_is_refused_in_one_line_with_code_2() {
-    let scratch = Scratch::new("sim-bad-radio");
+    let folder = Folder::new("sim-bad-radio");
     let wifi = SCENARIO.replace("rate = \"2Mbps\"\nber = 1e-4\narq = 2", "kind = \"wifi-g\"");
     for (options, words) in [
         ("--rate 22", "802.11g has no rate of 22Mbps: use 1, 2, 5.5"),
         ("--rate 0", "rate"),
         ("--distance -3", "0 or more"),
-        ("--distance 9km", "nobody hears anybody on link \"air\""),
-        ("--path-loss 140dB", "nobody hears anybody on link \"air\""),
+        ("--distance 9km", "no station hears another on link \"air\""),
+        ("--path-loss 140dB", "no station hears another on link \"air\""),
         ("--rts-threshold 3000", "RTS threshold of 3000 bytes"),
         ("--rts-threshold -1", "-1"),
         ("--fragment-threshold 100", "fragmentation threshold of 100 bytes"),
@@ -174,7 +154,7 @@ fn a_radio_that_cannot_be_is_refused_in_one_line_with_code_2() {
         ("--preamble-sinr 99", "preamble-sinr of 99 dB cannot be: use -30 to 60"),
         ("--errors guess", "possible values: events, formula"),
     ] {
-        let output = scratch.sim(&wifi, &options.split(' ').collect::<Vec<_>>());
+        let output = folder.sim(&wifi, &options.split(' ').collect::<Vec<_>>());
         let message = text(&output.stderr);
         assert!(message.contains(words), "{options}: {message}");
         assert_eq!((message.lines().count(), output.status.code()), (1, Some(2)), "{message}");
@@ -184,34 +164,32 @@ fn a_radio_that_cannot_be_is_refused_in_one_line_with_code_2() {
 
 #[test]
 fn the_steps_of_tcp_are_part_of_the_account() {
-    let scratch = Scratch::new("steps");
+    let folder = Folder::new("steps");
     let bulk = SCENARIO.replace("kind = \"spray\"", "kind = \"bulk\"\nbytes = \"100kB\"");
-    let run = scratch.sim(&bulk, &["--json"]);
+    let run = folder.sim(&bulk, &["--json"]);
     let account: serde_json::Value = serde_json::from_str(&good(&run)).expect("JSON");
     let steps = |station: usize, name: &str| account["stations"][station]["tcp"][name].as_u64();
-    // Beside data it sends a SYN and what answers the other end's.
+    // Beside data it sends a SYN and the answer to the peer's.
     assert_eq!(steps(0, "segments_sent"), steps(0, "data_sent").map(|n| n + 2), "{account}");
     for name in ["lookups", "checksum_bytes", "paws_checks", "predicted_data", "acks_sent"] {
         assert!(steps(1, name) > Some(0), "{name}: {account}");
     }
-    let shown = good(&scratch.sim(&bulk, &[]));
-    assert!(shown.contains("TCP at far: acks "), "{shown}");
+    let shown = good(&folder.sim(&bulk, &[]));
+    assert!(shown.contains("TCP at far: ACKs "), "{shown}");
 }
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the program needs time to begin")]
 fn an_interrupted_run_prints_what_it_has() {
     use rustix::process::{Pid, Signal, kill_process};
-    let scratch = Scratch::new("sim-interrupt");
+    let folder = Folder::new("sim-interrupt");
     let endless = SCENARIO.replace("500ms", "1000000s");
-    std::fs::write(scratch.0.join("a.toml"), endless).expect("a file");
+    folder.write("a.toml", endless);
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
-        let log = scratch.0.join("log");
+        let log = folder.path().join("log");
         let _ = std::fs::remove_file(&log);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_windfall"));
-        command.current_dir(&scratch.0).args(["sim", "a.toml", "--json", "--log", "log"]);
-        command.stdout(std::process::Stdio::piped());
-        let run = command.spawn().expect("the program");
+        let mut command = folder.windfall(&["sim", "a.toml", "--json", "--log", "log"]);
+        let run = command.stdout(Stdio::piped()).spawn().expect("the program");
         while std::fs::metadata(&log).map_or(0, |log| log.len()) < 100_000 {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
@@ -224,7 +202,7 @@ fn an_interrupted_run_prints_what_it_has() {
         assert!(seconds > 0.0 && seconds < 1e6, "{seconds}");
         assert!(json["links"][0]["delivered"].as_u64().expect("a number") > 10);
         // The last line of the log is whole, and as late as the summary.
-        let log = text(&scratch.read("log"));
+        let log = text(&folder.read("log"));
         assert!(log.ends_with('\n'));
         let last = log.lines().last().expect("lines");
         let _: serde_json::Value = serde_json::from_str(last).expect("a whole line");
@@ -233,9 +211,9 @@ fn an_interrupted_run_prints_what_it_has() {
 
 #[test]
 fn a_scenario_in_which_time_cannot_advance_is_refused_with_its_line() {
-    let scratch = Scratch::new("sim-timeless");
+    let folder = Folder::new("sim-timeless");
     let instant = SCENARIO.replace("rate = \"2Mbps\"\nber = 1e-4\narq = 2\n", "");
-    let output = scratch.sim(&instant.replace("\"spray\"", "\"bulk\""), &[]);
+    let output = folder.sim(&instant.replace("\"spray\"", "\"bulk\""), &[]);
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
     let expected = "a.toml:16: a bulk without an end goes over link \"air\", which takes no time";
@@ -266,30 +244,30 @@ dst-port = 5006
 
 #[test]
 fn a_flow_without_packets_and_one_that_was_never_served_have_lines_of_their_own() {
-    let scratch = Scratch::new("sim-flows");
+    let folder = Folder::new("sim-flows");
     let scenario = format!("{}{FLOWS}", SCENARIO.replace("2Mbps", "100kbps"));
-    let text = good(&scratch.sim(&scenario, &[]));
+    let text = good(&folder.sim(&scenario, &[]));
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("flow ")).collect();
     let [silent, busy, tardy] = lines[..] else { panic!("{text}") };
     assert_eq!(silent, "flow silent: no packets");
     assert!(busy.starts_with("flow busy on air/near: effort "), "{busy}");
     assert_eq!(tardy, "flow tardy on air/near: never served, 1 packet came");
     let json: serde_json::Value =
-        serde_json::from_str(&good(&scratch.sim(&scenario, &["--json"]))).expect("JSON");
+        serde_json::from_str(&good(&folder.sim(&scenario, &["--json"]))).expect("JSON");
     assert_eq!(json["unused_flows"], serde_json::json!(["silent"]));
 }
 
 #[test]
 fn the_command_in_the_summary_is_one_for_a_shell() {
-    let scratch = Scratch::new("sim-command");
+    let folder = Folder::new("sim-command");
     let name = "it's $HOME; `x` *.toml";
-    std::fs::write(scratch.0.join(name), SCENARIO).expect("a file");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_windfall"));
-    command.current_dir(&scratch.0).args(["sim", name, "--json", "--duration", "1ms"]);
+    folder.write(name, SCENARIO);
+    let mut command = folder.windfall(&["sim", name, "--json", "--duration", "1ms"]);
     let output = good(&command.output().expect("the program"));
     let json: serde_json::Value = serde_json::from_str(&output).expect("JSON");
     let line = json["command"].as_str().expect("text");
-    let words = Command::new("sh").args(["-c", &format!("printf '%s\\n' {line}")]).output();
+    let words =
+        std::process::Command::new("sh").args(["-c", &format!("printf '%s\\n' {line}")]).output();
     let words = text(&words.expect("a shell").stdout);
     let expected = ["windfall", "sim", name, "--json", "--duration", "1ms"];
     assert_eq!(words.lines().collect::<Vec<_>>(), expected, "{line}");

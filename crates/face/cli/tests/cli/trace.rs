@@ -1,32 +1,12 @@
 //! `windfall trace` as a user calls it.
 
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// A directory of one test, removed when it ends.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("windfall-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a directory");
-        Self(path)
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use crate::support::{Folder, WINDFALL, scenario};
 
 fn windfall(args: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_windfall"))
+    let mut child = Command::new(WINDFALL)
         .args(args)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -46,8 +26,8 @@ fn said(args: &[&str], input: &[u8]) -> String {
 
 #[test]
 fn the_same_seed_gives_the_same_trace_compressed_or_not() {
-    let scratch = Scratch::new("trace-synth");
-    let (plain, packed) = (scratch.file("a.trace"), scratch.file("a.gz"));
+    let folder = Folder::new("trace-synth");
+    let (plain, packed) = (folder.file("a.trace"), folder.file("a.gz"));
     for file in [&plain, &packed] {
         said(
             &["trace", "synth", "--frames", "50", "--ber", "1e-4", "--seed", "7", "-o", file],
@@ -63,8 +43,8 @@ fn the_same_seed_gives_the_same_trace_compressed_or_not() {
 
 #[test]
 fn a_trace_is_shown_fitted_and_converted() {
-    let scratch = Scratch::new("trace-show");
-    let svg = scratch.file("a.svg");
+    let folder = Folder::new("trace-show");
+    let svg = folder.file("a.svg");
     let trace = said(&["trace", "synth", "--frames", "20000", "--gemodel", "2% 25%"], b"");
     let shown = said(&["trace", "show", "-", "--json", "--svg", &svg], trace.as_bytes());
     let shown: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
@@ -110,17 +90,8 @@ fn what_is_wrong_is_said_in_one_line() {
     assert!(String::from_utf8_lossy(&usage.stderr).contains("0%..100%"));
 }
 
-const SCENARIO: &str = r#"
-format = 1
-seed = 42
-duration = "2s"
-
-[[station]]
-name = "near"
-
-[[station]]
-name = "far"
-
+/// A link of any kind and damage, and applications in both directions.
+const APPLICATIONS: &str = r#"
 [[link]]
 stations = ["near", "far"]
 kind = "KIND"
@@ -157,10 +128,11 @@ truncate = "2%"
 "#;
 
 /// Everything that happened in a run, and the packets at both devices.
-fn simulate(scratch: &Scratch, name: &str, kind: &str, damage: &str, args: &[&str]) -> Vec<String> {
-    let (file, log) = (scratch.file(&format!("{name}.toml")), scratch.file(name));
-    let text = SCENARIO.replace("KIND", kind).replace("DAMAGE", damage);
-    std::fs::write(&file, text).expect("a scenario");
+fn simulate(folder: &Folder, name: &str, kind: &str, damage: &str, args: &[&str]) -> Vec<String> {
+    let rest = APPLICATIONS.replace("KIND", kind).replace("DAMAGE", damage);
+    let text = scenario("seed = 42\nduration = \"2s\"", &[("near", ""), ("far", "")], &rest);
+    let file = folder.write(&format!("{name}.toml"), text);
+    let log = folder.file(name);
     said(&[&["sim", &file, "--log", &log], args].concat(), b"");
     let log = std::fs::read_to_string(log).expect("a log");
     log.lines().skip(1).map(str::to_owned).collect()
@@ -170,15 +142,15 @@ fn simulate(scratch: &Scratch, name: &str, kind: &str, damage: &str, args: &[&st
 #[test]
 fn what_the_air_did_in_a_run_is_recorded_and_replayed_exactly() {
     for (kind, expose) in [("pipe", ""), ("wavelan", ""), ("wavelan", "expose = [\"control\"]")] {
-        let scratch = Scratch::new(&format!("trace-replay-{kind}-{}", expose.len()));
-        let errors = scratch.file("errors");
+        let folder = Folder::new(&format!("trace-replay-{kind}-{}", expose.len()));
+        let errors = folder.file("errors");
         let damage = format!("{DAMAGE}{expose}");
-        let run = simulate(&scratch, "run", kind, &damage, &["--record-errors", &errors]);
+        let run = simulate(&folder, "run", kind, &damage, &["--record-errors", &errors]);
         assert!(run.len() > 100, "{} lines", run.len());
         let (up, down) =
             (format!("{errors}/near-to-far.trace"), format!("{errors}/far-to-near.trace"));
         let args = ["--uplink-error-trace", &up, "--downlink-error-trace", &down];
-        let replay = simulate(&scratch, "replay", kind, "", &args);
+        let replay = simulate(&folder, "replay", kind, "", &args);
         let differs = run.iter().zip(&replay).find(|(a, b)| a != b);
         assert_eq!(differs, None, "{kind}");
         assert_eq!(run.len(), replay.len());
@@ -186,16 +158,7 @@ fn what_the_air_did_in_a_run_is_recorded_and_replayed_exactly() {
 }
 
 /// A station at the edge of 11 Mb/s, where CCK damages every other frame.
-const WIFI: &str = r#"format = 1
-seed = 3
-
-[[station]]
-name = "near"
-
-[[station]]
-name = "far"
-radio.position = [1800.0, 0.0]
-
+const WIFI: &str = r#"
 [[link]]
 name = "air"
 kind = "wifi-b"
@@ -213,9 +176,10 @@ start = "100ms"
 
 #[test]
 fn traces_of_wifi_say_in_which_order_their_bits_were_sent_and_how_long_their_frames_are() {
-    let scratch = Scratch::new("trace-wifi");
-    let (file, errors) = (scratch.file("wifi.toml"), scratch.file("errors"));
-    std::fs::write(&file, WIFI).expect("a scenario");
+    let folder = Folder::new("trace-wifi");
+    let stations = [("near", ""), ("far", "radio.position = [1800.0, 0.0]")];
+    let file = folder.write("wifi.toml", scenario("seed = 3", &stations, WIFI));
+    let errors = folder.file("errors");
     said(&["sim", &file, "--duration", "2s", "--record-errors", &errors], b"");
     let trace = std::fs::read_to_string(format!("{errors}/near-to-far.trace")).expect("a trace");
     let (head, events) = trace.split_once('\n').expect("a header");
@@ -250,20 +214,17 @@ fn traces_of_wifi_say_in_which_order_their_bits_were_sent_and_how_long_their_fra
 
 #[test]
 fn a_trace_that_finds_no_room_leaves_what_stood_there() {
-    let scratch = Scratch::new("trace-room");
-    let file = scratch.file("a.trace");
-    std::fs::write(&file, "what stood there").expect("a file");
+    let folder = Folder::new("trace-room");
+    let file = folder.write("a.trace", "what stood there");
     // No file may have more than 8 blocks, as if the disk were full.
     let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" trace synth --ber 1e-3 -o \"$1\"";
-    let output = Command::new("sh")
-        .args(["-c", script, env!("CARGO_BIN_EXE_windfall"), &file])
-        .output()
-        .expect("a shell");
+    let output =
+        Command::new("sh").args(["-c", script, WINDFALL, &file]).output().expect("a shell");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("cannot write"), "{said}");
     assert_eq!(std::fs::read_to_string(&file).expect("it stands"), "what stood there");
-    assert_eq!(std::fs::read_dir(&scratch.0).expect("a folder").count(), 1, "nothing beside it");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing beside it");
     said_to(&file);
 }
 

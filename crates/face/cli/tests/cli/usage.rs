@@ -3,8 +3,11 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use crate::sim::SCENARIO;
+use crate::support::{Folder, WINDFALL, pair};
+
 fn windfall(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_windfall"));
+    let mut command = Command::new(WINDFALL);
     command.args(arguments).stdin(Stdio::null()).output().expect("it runs")
 }
 
@@ -109,19 +112,12 @@ fn wrong_arguments_are_named_with_the_fix_and_end_with_2() {
 
 #[test]
 fn files_that_cannot_be_read_are_named_once() {
-    let folder = crate::sim::Scratch::new("usage-files");
-    let garbage = folder.0.join("garbage");
-    std::fs::write(&garbage, [0x7f, b'E', b'L', b'F', 0, 1, 0xff, b'=', 0xfe, b'\n'])
-        .expect("written");
-    let garbage = garbage.to_str().expect("text");
-    let write = |name: &str, text: &str| {
-        let path = folder.0.join(name);
-        std::fs::write(&path, text).expect("written");
-        path.to_str().expect("text").to_owned()
-    };
-    let text = &*write("text", "no key = 1\n");
+    let folder = Folder::new("usage-files");
+    let bytes = [0x7f, b'E', b'L', b'F', 0, 1, 0xff, b'=', 0xfe, b'\n'];
+    let garbage = &*folder.write("garbage", bytes);
+    let text = &*folder.write("text", "no key = 1\n");
     let header = "{\"format\":\"windfall-error-trace\",\"version\":1}\nend 0\n";
-    let error_trace = &*write("error.trace", header);
+    let error_trace = &*folder.write("error.trace", header);
     let cases: &[(&[&str], i32, &str)] = &[
         (&["sim", "nosuch"], 2, "windfall: cannot read nosuch: No such file or directory"),
         (
@@ -174,11 +170,9 @@ fn a_full_disk_is_told_with_the_name_of_the_file() {
     if !Path::new("/dev/full").exists() {
         windfall_testkit::skip!("there is no /dev/full");
     }
-    let folder = crate::sim::Scratch::new("usage-full");
-    let scenario = folder.0.join("spray.toml");
-    std::fs::write(&scenario, crate::sim::SCENARIO).expect("written");
-    let scenario = scenario.to_str().expect("text");
-    let output = windfall(&["sim", scenario, "--log", "/dev/full"]);
+    let folder = Folder::new("usage-full");
+    let scenario = folder.write("spray.toml", SCENARIO);
+    let output = windfall(&["sim", &scenario, "--log", "/dev/full"]);
     // As with `run`, the evidence may fail and the result counts.
     assert_eq!(output.status.code(), Some(0));
     assert!(!output.stdout.is_empty());
@@ -193,7 +187,7 @@ fn a_full_disk_under_the_standard_output_is_named() {
         windfall_testkit::skip!("there is no /dev/full");
     };
     for arguments in [&["--help"][..], &["run", "-h"], &["doctor", "--json"], &["--version"]] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_windfall"));
+        let mut command = Command::new(WINDFALL);
         let output = full.try_clone().expect("a copy");
         let output = command.args(arguments).stdout(output).output().expect("it runs");
         let message = String::from_utf8(output.stderr).expect("text");
@@ -205,12 +199,11 @@ fn a_full_disk_under_the_standard_output_is_named() {
 
 #[test]
 fn a_file_that_reaches_the_limit_of_its_size_does_not_end_a_simulation() {
-    let folder = crate::sim::Scratch::new("usage-limit");
-    let scenario = folder.0.join("spray.toml");
-    std::fs::write(&scenario, crate::sim::SCENARIO).expect("written");
+    let folder = Folder::new("usage-limit");
+    let scenario = folder.write("spray.toml", SCENARIO);
     let mut command = Command::new("sh");
-    command.args(["-c", "ulimit -f 1; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_windfall")]);
-    command.arg("sim").arg(&scenario).arg("--log").arg(folder.0.join("log"));
+    command.args(["-c", "ulimit -f 1; exec \"$@\"", "sh", WINDFALL]);
+    command.arg("sim").arg(&scenario).arg("--log").arg(folder.path().join("log"));
     let output = command.output().expect("a shell");
     let message = String::from_utf8(output.stderr).expect("text");
     assert!(message.contains("log: File too large; the run goes on without it"), "{message}");
@@ -220,12 +213,9 @@ fn a_file_that_reaches_the_limit_of_its_size_does_not_end_a_simulation() {
 
 #[test]
 fn a_simulation_in_which_nothing_is_sent_says_so() {
-    let folder = crate::sim::Scratch::new("usage-silent");
-    let file = folder.0.join("silent.toml");
-    let text = "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n\
-                [[link]]\nstations = [\"a\", \"b\"]\n";
-    std::fs::write(&file, text).expect("written");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_windfall"));
+    let folder = Folder::new("usage-silent");
+    let file = folder.write("silent.toml", pair(""));
+    let mut command = Command::new(WINDFALL);
     // The name of the standard input.
     command.args(["sim", "-"]).stdin(std::fs::File::open(&file).expect("a file"));
     let output = command.output().expect("it runs");
@@ -236,7 +226,7 @@ fn a_simulation_in_which_nothing_is_sent_says_so() {
 
 #[test]
 fn a_peer_that_is_not_there_is_a_failure_at_work() {
-    // A port that the system gives nobody who asks for any.
+    // A port that the system never assigns by itself.
     let port = "1";
     for program in ["stream", "track", "image"] {
         let arguments = [program, "send", "127.0.0.1", "--over", "tcp", "--port", port];
@@ -253,7 +243,7 @@ fn a_peer_that_is_not_there_is_a_failure_at_work() {
 #[test]
 fn a_reader_that_goes_away_is_no_reason_to_complain() {
     for arguments in ["completions bash", "tcp settings", "reproduce --list", "doctor"] {
-        let line = format!("{} {arguments} | true", env!("CARGO_BIN_EXE_windfall"));
+        let line = format!("{WINDFALL} {arguments} | true");
         let output = Command::new("sh").args(["-c", &line]).output().expect("a shell");
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments}");
     }
@@ -261,8 +251,8 @@ fn a_reader_that_goes_away_is_no_reason_to_complain() {
 
 #[test]
 fn man_pages_go_into_a_folder_that_is_made() {
-    let folder = crate::sim::Scratch::new("usage-man");
-    let man = folder.0.join("share/man/man1");
+    let folder = Folder::new("usage-man");
+    let man = folder.path().join("share/man/man1");
     let output = windfall(&["completions", "--man", man.to_str().expect("text")]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(man.join("windfall-run.1").exists());

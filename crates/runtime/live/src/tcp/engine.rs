@@ -440,8 +440,10 @@ impl Engine {
             return;
         };
         self.leaving.remove(&socket);
-        let mut record =
-            ConnectionRecord { wrong: splice.end.wrong(), ..ConnectionRecord::default() };
+        let mut record = ConnectionRecord {
+            first_wrong_byte: splice.end.wrong(),
+            ..ConnectionRecord::default()
+        };
         if let Some(connection) = self.driver.node().connection(APP, socket) {
             record.describe(connection);
         }

@@ -76,7 +76,7 @@ fn work(stream: &TcpStream, job: Job) -> Result<ConnectionRecord> {
     }
     record.measure(sent, received, last.saturating_since(began));
     record.error = error.map(|error| error.to_string());
-    record.wrong = sink.wrong();
+    record.first_wrong_byte = sink.wrong();
     if let Some(info) = info {
         record.retransmissions = info.tcpi_total_retrans.into();
         record.round_trip_ms = Some(f64::from(info.tcpi_rtt) / 1e3);

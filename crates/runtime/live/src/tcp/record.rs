@@ -32,7 +32,7 @@ pub struct ConnectionRecord {
     /// The count of each step of processing; unknown of the kernel.
     pub operations: Option<Operations>,
     /// The place of the first byte that was not what the peer should have sent.
-    pub wrong: Option<u64>,
+    pub first_wrong_byte: Option<u64>,
     /// Why the connection ended, if not well.
     pub error: Option<String>,
 }

@@ -12,7 +12,7 @@ const MAX_RUN: usize = 32;
 /// The part of the memory that the text may take: its values take more than itself.
 const TREE_PART: usize = 32;
 
-/// What a loss configuration lacks to become a trace of frames.
+/// The parameters that a loss configuration lacks to become a trace of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossTiming {
     /// The time from one frame to the next.
@@ -150,7 +150,7 @@ impl Drawing<'_> {
 /// If the trace counts bits.
 pub fn to_netem(trace: &ErrorTrace, interval: Duration) -> Result<String, ConvertError> {
     let stretches = stretches(trace)?;
-    // How many frames came after so many losses in a row, and how many of them were lost too.
+    // The frames after each number of losses in a row, and those of them that were lost too.
     let (mut after, mut lost) = ([0_u64; MAX_RUN], [0_u64; MAX_RUN]);
     for (i, &(is_faulty, count)) in stretches.iter().enumerate() {
         if !is_faulty {

@@ -33,7 +33,7 @@ struct Stretch {
     scale: f64,
 }
 
-/// What came of the row so far, by the state it ends in.
+/// The sums over the row so far, by the state it ends in.
 struct Forward {
     weight: [f64; 2],
     counts: [[f64; 2]; COUNTS],

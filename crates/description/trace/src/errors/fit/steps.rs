@@ -5,9 +5,9 @@ use windfall_channel::error_trace::{Fault, Index};
 
 use super::FitError;
 
-/// What a step is.
+/// The meaning of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum FitLevel {
     /// A frame; wrong is one that was lost.
     Loss,
     /// A frame; wrong is one that did not arrive whole.
@@ -19,7 +19,7 @@ pub enum Level {
 /// A row of right and wrong steps, by stretches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Steps {
-    /// How many right steps, then how many wrong ones; only the first and last counts may be 0.
+    /// Numbers of right steps and of wrong ones after them; only the first and last may be 0.
     pub(super) runs: Vec<(u64, u64)>,
     pub(super) count: u64,
     pub(super) wrong: u64,
@@ -30,20 +30,20 @@ impl Steps {
     ///
     /// # Errors
     /// If the trace tells nothing of such steps.
-    pub fn of(trace: &ErrorTrace, level: Level) -> Result<Self, FitError> {
+    pub fn of(trace: &ErrorTrace, level: FitLevel) -> Result<Self, FitError> {
         let mut this = Self::default();
         match (trace.header().index, level) {
-            (Index::Bit, Level::Bit) => {
+            (Index::Bit, FitLevel::Bit) => {
                 for entry in trace.entries() {
                     this.push(entry.at - this.count, entry.count);
                 }
                 this.push(trace.len() - this.count, 0);
             }
             (Index::Bit, _) => return Err(FitError::NoFrames),
-            (Index::Frame, Level::Bit) => this.push_bits(trace)?,
+            (Index::Frame, FitLevel::Bit) => this.push_bits(trace)?,
             (Index::Frame, level) => {
                 for entry in trace.entries() {
-                    if level == Level::Frame || entry.fault == Fault::Lost {
+                    if level == FitLevel::Frame || entry.fault == Fault::Lost {
                         this.push(entry.at - this.count, entry.count);
                     }
                 }
@@ -78,7 +78,7 @@ impl Steps {
         Ok(())
     }
 
-    /// Appends so many right steps, then so many wrong ones.
+    /// Appends `right` right steps, then `wrong` wrong ones.
     fn push(&mut self, right: u64, wrong: u64) {
         self.count = self.count.saturating_add(right).saturating_add(wrong);
         self.wrong += wrong;

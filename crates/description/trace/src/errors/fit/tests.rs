@@ -5,12 +5,12 @@ use windfall_channel::{AirConfig, ErrorTrace, Model};
 use super::*;
 use crate::errors::{synthesize_bits, synthesize_frames};
 
-/// Whether `found` is within `share` of `truth`.
+/// Tells whether `found` is within `share` of `truth`.
 fn is_near(found: Probability, truth: Probability, share: f64) -> bool {
     (found.get() - truth.get()).abs() <= share * truth.get()
 }
 
-fn fit(trace: &ErrorTrace, level: Level) -> Fit {
+fn fit(trace: &ErrorTrace, level: FitLevel) -> Fit {
     Fit::of(&Steps::of(trace, level).expect("steps")).expect("a fit")
 }
 
@@ -20,22 +20,23 @@ fn a_chain_of_frames_is_found_again() {
     let truth: GilbertElliott = "2% 20% 80% 0.5%".parse().expect("a model");
     let config = AirConfig::of(Model::FrameBursts(truth));
     let trace = synthesize_frames(&config, Seed(3), 100_000, 100, "");
-    let fit = fit(&trace, Level::Loss);
+    let fit = fit(&trace, FitLevel::Loss);
     let Candidate { model, log_likelihood, .. } = fit.full;
     assert!(is_near(model.p, truth.p, 0.15), "{model}");
     assert!(is_near(model.r, truth.r, 0.15), "{model}");
     assert!(is_near(model.bad, truth.bad, 0.1), "{model}");
     assert!(is_near(model.good, truth.good, 0.2), "{model}");
     assert!(log_likelihood >= super::log_likelihood(&Chain::of(&truth), &steps(&trace)));
-    let report = fit.report(Level::Loss);
+    let report = fit.report(FitLevel::Loss);
     assert_eq!(report.best, "gilbert-elliott");
     assert!(report.option.starts_with("--gemodel \""), "{}", report.option);
-    let levels = [Level::Loss, Level::Frame, Level::Bit].map(|level| fit.report(level).level);
+    let levels =
+        [FitLevel::Loss, FitLevel::Frame, FitLevel::Bit].map(|level| fit.report(level).level);
     assert_eq!(levels, ["loss", "frame", "bit"]);
 }
 
 fn steps(trace: &ErrorTrace) -> Steps {
-    Steps::of(trace, Level::Loss).expect("steps")
+    Steps::of(trace, FitLevel::Loss).expect("steps")
 }
 
 /// About 5 000 bursts of 50 bits in 5 million bits, in frames and as a stream.
@@ -46,29 +47,29 @@ fn a_chain_of_bits_is_found_again() {
     let frames = synthesize_frames(&config, Seed(4), 420, 1500, "");
     let stream = synthesize_bits(&config, Seed(4), 5_000_000, "").expect("a model of bits");
     for trace in [frames, stream] {
-        let fit = fit(&trace, Level::Bit);
+        let fit = fit(&trace, FitLevel::Bit);
         let model = fit.full.model;
         assert!(is_near(model.p, truth.p, 0.1), "{model}");
         assert!(is_near(model.r, truth.r, 0.1), "{model}");
         assert!(is_near(model.bad, truth.bad, 0.05), "{model}");
         // Some 50 errors fall into good stretches.
         assert!(is_near(model.good, truth.good, 0.8), "{model}");
-        assert!(fit.report(Level::Bit).option.starts_with("--bit-gemodel"));
+        assert!(fit.report(FitLevel::Bit).option.starts_with("--bit-gemodel"));
     }
 }
 
 #[test]
 fn simpler_models_win_where_they_suffice() {
     let loss = AirConfig::of(Model::Loss("10%".parse().expect("a probability")));
-    let report = fit(&synthesize_frames(&loss, Seed(1), 50_000, 9, ""), Level::Loss);
-    assert_eq!(report.report(Level::Loss).best, "independent");
+    let report = fit(&synthesize_frames(&loss, Seed(1), 50_000, 9, ""), FitLevel::Loss);
+    assert_eq!(report.report(FitLevel::Loss).best, "independent");
     assert!(
-        report.report(Level::Loss).option.starts_with("--loss 9.")
-            || report.report(Level::Loss).option.starts_with("--loss 1.0")
+        report.report(FitLevel::Loss).option.starts_with("--loss 9.")
+            || report.report(FitLevel::Loss).option.starts_with("--loss 1.0")
     );
     let gilbert = AirConfig::of(Model::FrameBursts("1% 25%".parse().expect("a model")));
-    let found = fit(&synthesize_frames(&gilbert, Seed(1), 50_000, 9, ""), Level::Loss);
-    assert_eq!(found.report(Level::Loss).best, "gilbert");
+    let found = fit(&synthesize_frames(&gilbert, Seed(1), 50_000, 9, ""), FitLevel::Loss);
+    assert_eq!(found.report(FitLevel::Loss).best, "gilbert");
 }
 
 /// The matrix powers give what single steps give.
@@ -98,12 +99,12 @@ fn what_cannot_be_fitted_says_why() {
     trace.push_ok(9);
     assert_eq!(Fit::of(&steps(&trace)), Err(FitError::Uniform(9)));
     trace.push(Fault::Lost, 1);
-    assert_eq!(Steps::of(&trace, Level::Bit), Err(FitError::NoLength));
+    assert_eq!(Steps::of(&trace, FitLevel::Bit), Err(FitError::NoLength));
     let bits = ErrorTrace::new(TraceHeader { index: Index::Bit, ..TraceHeader::default() });
-    assert_eq!(Steps::of(&bits, Level::Frame), Err(FitError::NoFrames));
+    assert_eq!(Steps::of(&bits, FitLevel::Frame), Err(FitError::NoFrames));
 }
 
-/// How many of the intervals of a fit hold the parameters that they are of.
+/// Counts the intervals of a fit that hold the parameters that they are of.
 fn held(fit: &Candidate, truth: &GilbertElliott, free: usize) -> usize {
     let values = [truth.p, truth.r, truth.bad, truth.good].map(Probability::get);
     let pairs = fit.intervals.iter().zip(values).take(free);
@@ -137,7 +138,7 @@ fn intervals_of_95_per_cent_hold_the_truth_that_often() {
     // Not so wide that they say nothing.
     let config = AirConfig::of(Model::FrameBursts(full));
     let trace = synthesize_frames(&config, Seed(3), 100_000, 100, "");
-    for [low, high] in fit(&trace, Level::Loss).full.intervals.into_iter().flatten() {
+    for [low, high] in fit(&trace, FitLevel::Loss).full.intervals.into_iter().flatten() {
         assert!(high / low < 1.5, "{low}..{high}");
     }
 }
@@ -146,8 +147,8 @@ fn intervals_of_95_per_cent_hold_the_truth_that_often() {
 fn a_parameter_at_the_end_of_its_scale_has_no_interval() {
     let truth: GilbertElliott = "2% 25% 100% 0%".parse().expect("a model");
     let config = AirConfig::of(Model::FrameBursts(truth));
-    let report =
-        fit(&synthesize_frames(&config, Seed(1), 3_000, 100, ""), Level::Loss).report(Level::Loss);
+    let report = fit(&synthesize_frames(&config, Seed(1), 3_000, 100, ""), FitLevel::Loss)
+        .report(FitLevel::Loss);
     let names = |i: usize| -> Vec<&str> {
         report.models[i].intervals.named().map(|(name, _)| name).collect()
     };

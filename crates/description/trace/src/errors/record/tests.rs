@@ -4,8 +4,8 @@ use windfall_channel::{Air, AirConfig, Model, Truncation};
 use super::*;
 use crate::errors::synthesize_frames;
 
-fn packet(i: u64, seen: Seen, data: Bytes) -> Packet {
-    Packet {
+fn packet(i: u64, seen: Seen, data: Bytes) -> CapturedPacket {
+    CapturedPacket {
         at: Instant::from_nanos(i),
         seen,
         interface: 0,
@@ -16,7 +16,7 @@ fn packet(i: u64, seen: Seen, data: Bytes) -> Packet {
 }
 
 /// 400 packets with a seeded payload through an air that does everything.
-fn run() -> (Vec<Packet>, Vec<Packet>, AirConfig) {
+fn run() -> (Vec<CapturedPacket>, Vec<CapturedPacket>, AirConfig) {
     let models = vec![
         Model::Loss("10%".parse().expect("a probability")),
         Model::BitErrors("0.05%".parse().expect("a probability")),

@@ -4,27 +4,27 @@ use core::fmt::Write as _;
 
 use serde::Serialize;
 
-/// How often lengths occurred, in classes 0, 1, 2–3, 4–7 and so on.
+/// Counts of lengths, in classes 0, 1, 2–3, 4–7 and so on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Histogram {
-    /// How many lengths.
+    /// The number of lengths.
     pub count: u64,
-    /// Their sum.
+    /// The sum of the lengths.
     pub sum: u64,
-    /// The greatest.
+    /// The greatest length.
     pub longest: u64,
     /// The classes that occur, ascending.
-    pub classes: Vec<Class>,
+    pub classes: Vec<LengthClass>,
 }
 
 /// A class of lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Class {
+pub struct LengthClass {
     /// The least length.
     pub from: u64,
     /// The greatest length.
     pub to: u64,
-    /// How often lengths of the class occurred.
+    /// The number of lengths in the class.
     pub count: u64,
 }
 
@@ -39,7 +39,7 @@ impl Histogram {
             Ok(i) => self.classes[i].count += 1,
             Err(i) => {
                 let to = if from == 0 { 0 } else { from + (from - 1) };
-                self.classes.insert(i, Class { from, to, count: 1 });
+                self.classes.insert(i, LengthClass { from, to, count: 1 });
             }
         }
     }
@@ -63,7 +63,7 @@ impl Histogram {
             self.longest
         );
         let most = self.classes.iter().map(|class| class.count).max().unwrap_or(1);
-        for Class { from, to, count } in &self.classes {
+        for LengthClass { from, to, count } in &self.classes {
             let bar = "#".repeat((*count as f64 / most as f64 * 40.0).ceil() as usize);
             let range = if from == to { from.to_string() } else { format!("{from}-{to}") };
             let _ = writeln!(text, "  {range:>15} {count:>10} {bar}");

@@ -9,7 +9,7 @@ fn p(value: f64) -> Probability {
     Probability::new(value).expect("a probability")
 }
 
-/// Whether `share` of `n` trials lies within 4.5 standard errors of `p`.
+/// Tells whether `share` of `n` trials lies within 4.5 standard errors of `p`.
 fn is_near(share: f64, p: f64, n: f64) -> bool {
     (share - p).abs() < 4.5 * (p * (1.0 - p) / n).sqrt()
 }

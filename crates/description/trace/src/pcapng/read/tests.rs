@@ -27,7 +27,7 @@ proptest! {
         let found = read(&capture.into_inner().into()).unwrap();
         let expected: Vec<_> = packets
             .into_iter()
-            .map(|(at, seen, tag, data, comment)| Packet {
+            .map(|(at, seen, tag, data, comment)| CapturedPacket {
                 at: Instant::from_nanos(u64::from(at) + 1_000),
                 seen,
                 interface: u32::from(seen == Seen::Dropped),

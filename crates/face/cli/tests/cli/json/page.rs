@@ -51,7 +51,7 @@ impl Member {
     }
 }
 
-/// What the page says of each format, and what was seen of it.
+/// The members of each format on the page, and those that were seen.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     formats: BTreeMap<String, Vec<Member>>,

@@ -12,7 +12,7 @@ use crate::live::{Folder, LONG, require, windfall};
 
 /// Tells this test program to be one of the two programs of the test.
 const ROLE: &str = "WINDFALL_TEST_ROLE";
-/// Datagrams sent.
+/// Datagrams that are sent.
 const COUNT: usize = 30;
 /// Bytes of payload in each, of which the first four are covered.
 const SIZE: usize = 1000;
@@ -26,7 +26,7 @@ fn raw_socket() -> rustix::fd::OwnedFd {
     rustix::net::socket(AddressFamily::INET, SocketType::RAW, Some(protocol)).expect("a raw socket")
 }
 
-/// What the last datagram carries, so short that it is damaged on no link of these tests.
+/// The data of the last datagram, so short that it is damaged on no link of these tests.
 const END: &[u8] = b"end.";
 
 /// Sends datagrams to the far end when it listens, until it has the last.
@@ -37,7 +37,7 @@ fn send(received: &Path) {
         std::thread::sleep(Duration::from_millis(5));
     };
     while !received.exists() {
-        wait("nobody receives");
+        wait("no receiver");
     }
     let socket = raw_socket();
     let base: std::net::Ipv4Addr =
@@ -94,7 +94,7 @@ fn program_of_another_test() {
     }
 }
 
-/// What arrives in a raw socket at the far end of a link: IP packets. `name` is that of the test.
+/// Returns the IP packets that arrive in a raw socket at the far end. `name` is that of the test.
 fn arrivals(name: &str, link: &str, options: &str) -> Vec<Vec<u8>> {
     let folder = Folder::new(name);
     let file = folder.path().join("received");
@@ -117,7 +117,7 @@ fn arrivals(name: &str, link: &str, options: &str) -> Vec<Vec<u8>> {
     packets.map(|line| (0..line.len()).step_by(2).map(|i| byte(line, i)).collect()).collect()
 }
 
-/// How many datagrams differ from what was sent; none may differ where the checksum covers.
+/// Counts the datagrams that differ from those sent; none may differ where the checksum covers.
 fn damaged(packets: &[Vec<u8>]) -> usize {
     let is_damaged = |packet: &Vec<u8>| {
         let ip = Ipv4Packet::new(packet).expect("an IP packet");

@@ -6,7 +6,7 @@ use crate::live::{Folder, require, windfall};
 
 /// Asks for as many demonstrations of the whole file, while neighbours keep every processor busy.
 const MANY: &str = "WINDFALL_TEST_DEMOS";
-/// How many there are otherwise, of a short file.
+/// The number of them otherwise, of a short file.
 const FEW: u32 = 5;
 
 /// A process that keeps a processor busy; killed when dropped.

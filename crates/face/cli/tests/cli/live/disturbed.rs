@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::live::{require, windfall};
 
-/// How long a run is stopped.
+/// The time for which a run is stopped.
 const STOPPED: Duration = Duration::from_millis(1000);
 
 /// A run whose command sends pings until it is interrupted, and says when each was answered.
@@ -56,7 +56,7 @@ fn a_run_that_was_stopped_says_so() {
     kill_process(process, Signal::INT).expect("it lives");
     let output = run.wait_with_output().expect("it ends");
     let summary: serde_json::Value = serde_json::from_slice(&output.stderr).expect("a summary");
-    let late = &summary["late"];
+    let late = &summary["lateness"];
     let seconds = |name: &str| late[name].as_f64().unwrap_or(0.0);
     assert!(longest >= 0.5 * STOPPED.as_secs_f64(), "{longest}: {summary}");
     // A round trip is two deliveries, and what ping and its kernel take.
@@ -64,7 +64,7 @@ fn a_run_that_was_stopped_says_so() {
     // How long is known to within a tenth of a second.
     assert!(seconds("longest_pause_seconds") >= STOPPED.as_secs_f64() - 0.11, "{late}");
     assert_eq!(late["disturbed"], true, "{late}");
-    assert!(late["read_late"].as_u64() > Some(0), "{late}");
+    assert!(late["late_reads"].as_u64() > Some(0), "{late}");
 }
 
 #[test]

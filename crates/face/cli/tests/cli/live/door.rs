@@ -1,7 +1,6 @@
 //! The way into a run: its owner's, whatever names other users plant, and clean to look at.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -9,10 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::live::several::Up;
 use crate::live::users::{STRANGER, as_user, stranger_obstacle};
-use crate::live::{Folder, require, windfall};
-
-const SCENARIO: &str = "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n\
-                        [[link]]\nstations = [\"a\", \"b\"]\n";
+use crate::live::{Folder, first_line, pair, require, skip_to, windfall};
 
 /// Listens under abstract names until it is killed.
 fn squat(names: &[String], user: u32) -> Child {
@@ -27,8 +23,7 @@ fn squat(names: &[String], user: u32) -> Child {
     let mut command = Command::new(python);
     command.args(["-c", program]).args(names).uid(user).gid(user).current_dir("/");
     let mut child = command.stdout(Stdio::piped()).spawn().expect("python runs");
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    let (line, _) = first_line(child.stdout.take());
     assert_eq!(line, "ready\n");
     child
 }
@@ -50,7 +45,7 @@ fn names_that_others_plant_are_neither_shown_nor_in_the_way() {
     let output = as_user(&folder, user, &["exec", "a", "--", "true"]);
     let line = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(line.contains("no `windfall up` of yours is running"), "{line:?}");
-    let up = Up::of(&folder, "mine", Some(user), SCENARIO);
+    let up = Up::of(&folder, "mine", Some(user), &pair(""));
     assert_eq!(String::from_utf8_lossy(&up.exec("a", "id -u").stdout), format!("{user}\n"));
     let output = as_user(&folder, user, &["exec", "--run", "planted", "a", "--", "true"]);
     let line = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -66,12 +61,7 @@ fn up_in(session: &Path, scenario: &Path, name: &str) -> Child {
     let mut command = windfall("up --name");
     command.arg(name).arg(scenario).env("XDG_RUNTIME_DIR", session);
     let mut run = command.stderr(Stdio::piped()).spawn().expect("it runs");
-    let mut errors = BufReader::new(run.stderr.take().expect("a pipe"));
-    let mut line = String::new();
-    while !line.contains(" is up") {
-        line.clear();
-        assert!(errors.read_line(&mut line).expect("text") > 0, "it ended");
-    }
+    let _ = skip_to(run.stderr.take(), " is up");
     run
 }
 
@@ -81,7 +71,7 @@ fn a_run_is_entered_by_a_socket_in_the_users_own_directory() {
     let folder = Folder::new("session");
     let (session, scenario) = (folder.path().join("run"), folder.path().join("scenario.toml"));
     fs::DirBuilder::new().mode(0o700).create(&session).expect("a folder");
-    fs::write(&scenario, SCENARIO).expect("a file");
+    fs::write(&scenario, pair("")).expect("a file");
     let code = |arguments: &[&str]| {
         let mut command = windfall("");
         command.args(arguments).env("XDG_RUNTIME_DIR", &session).stderr(Stdio::null());

@@ -60,7 +60,7 @@ while answer != sent:
 print(json.dumps({'sent': sent, 'received': received}))
 ";
 
-/// What the programs of both ends counted, near first, and the summary of their run.
+/// The counts of the programs at both ends, near first, and the summary of their run.
 struct Account {
     ends: [Value; 2],
     summary: Value,

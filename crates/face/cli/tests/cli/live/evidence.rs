@@ -48,7 +48,7 @@ fn the_limit_of_a_files_size_ends_programs_and_not_the_run() {
     assert_eq!(output.status.code(), Some(7), "{errors}");
     let line = format!("cannot write {}: File too large", log.display());
     assert_eq!(errors.matches(&line).count(), 1, "{errors}");
-    assert!(errors.contains("late deliveries"), "{errors}");
+    assert!(errors.contains("late by more than 1 ms: "), "{errors}");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_summary_that_cannot_be_written_goes_to_the_standard_error() {
     assert_eq!(output.status.code(), Some(7));
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("cannot write /dev/full: No space left on device"), "{errors}");
-    assert!(errors.contains("late deliveries"), "{errors}");
+    assert!(errors.contains("late by more than 1 ms: "), "{errors}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::live::{Folder, WINDFALL, require, until, windfall};
 
-/// What the receiver at the far end reports.
+/// Returns the report of the receiver at the far end.
 fn exchange(name: &str, options: &str, receive: &str, send: &str) -> Value {
     let folder = Folder::new(name);
     let file = folder.path().join("report");
@@ -24,7 +24,7 @@ fn exchange(name: &str, options: &str, receive: &str, send: &str) -> Value {
 /// 12 m in an office take 72 dB, so that most frames of 54 Mb/s come damaged.
 const OFFICE: &str = "--link wifi-g --distance 12 --rate 54 --power -4";
 
-/// What the receiver at the far end prints, when the run ends with its sender.
+/// Returns the output of the receiver at the far end, when the run ends with its sender.
 fn printed(options: &str, receive: &str, send: &str) -> String {
     let output = windfall(&format!("run -q {options}"))
         .args(["--far", &format!("exec {WINDFALL} {receive}"), "--", WINDFALL])
@@ -87,7 +87,7 @@ fn a_stream_crosses_the_radio_and_its_damage_is_counted() {
     };
     let accepted = stream("stream-accepted", "--accept-damaged");
     let number = |key: &str| accepted[key].as_f64().expect("a number");
-    assert!(number("damaged") > 0.0 && number("wrong_bits") > 0.0, "{accepted}");
+    assert!(number("damaged") > 0.0 && number("bit_errors") > 0.0, "{accepted}");
     assert!(number("correct_bits") > 0.95, "{accepted}");
     let refused = stream("stream-refused", "");
     assert_eq!(refused["damaged"], 0, "{refused}");
@@ -107,7 +107,7 @@ fn the_link_tells_the_receiver_which_datagrams_are_damaged() {
         let report = exchange(&name, &format!("{OFFICE} --accept-damaged"), &receive, &send);
         let number = |key: &str| report[key].as_u64().expect("a number");
         assert!(number("damaged") > 20, "{carrier}: {report}");
-        // A frame whose header alone is damaged holds no wrong bits of the application.
+        // A frame whose header alone is damaged holds no bit errors of the application.
         assert!(number("suspect") >= number("damaged"), "{carrier}: {report}");
         assert!(number("suspect") <= number("damaged") * 5 / 4, "{carrier}: {report}");
     }

@@ -8,7 +8,7 @@ use crate::live::{Folder, WINDFALL, require, windfall};
 /// The engine's addresses at the near and at the far end.
 const ENGINES: [(&str, [&str; 2]); 2] =
     [("near", ["10.177.0.1", "fd77:696e:e400::1"]), ("far", ["10.177.0.2", "fd77:696e:e400::2"])];
-/// What tshark prints of each segment.
+/// The fields that tshark prints of each segment.
 const FIELDS: [&str; 9] = [
     "ip.src",
     "ipv6.src",
@@ -60,7 +60,7 @@ pub(crate) fn tshark(file: &Path, filter: &str, fields: &[&str]) -> Result<Strin
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Checks that no segment of ours goes beyond what the other end has offered until then.
+/// Checks that no segment of ours goes beyond the window that the peer has offered until then.
 fn windows(table: &str, ours: [&str; 2]) -> Result<(), String> {
     let (mut offered, mut seen) = (0, 0);
     for line in table.lines() {

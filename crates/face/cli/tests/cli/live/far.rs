@@ -1,10 +1,10 @@
 //! Programs at the far end: when the command may start, where they write, and how they fail.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::process::{Output, Stdio};
 use std::time::Instant;
 
-use crate::live::{Folder, LONG, WINDFALL, require, text, until, windfall};
+use crate::live::{Folder, LONG, WINDFALL, first_line, require, text, until, windfall};
 
 /// A run with a program at the far end, and a command line of the shell at the near end.
 fn beside(options: &str, far: &str, near: &str) -> Output {
@@ -51,9 +51,7 @@ fn a_run_that_waits_for_a_port_can_be_ended() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("it runs");
-    let mut line = String::new();
-    let mut errors = BufReader::new(child.stderr.take().expect("a pipe"));
-    errors.read_line(&mut line).expect("a line");
+    let (line, _errors) = first_line(child.stderr.take());
     assert_eq!(line, "far: waiting\n");
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it lives");

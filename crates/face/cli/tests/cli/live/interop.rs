@@ -4,7 +4,7 @@
 //! By default a few combinations in which every pair of options occurs, with [`BYTES`] in each
 //! direction. `WINDFALL_TEST_TCP` asks for more, with [`MANY_BYTES`] in each: `options:0/1` for
 //! every combination of what the ends agree on, over every link, between all peers; `all:0/1` for
-//! every combination of everything, which are too many for anybody; `all:17/1000000` for every
+//! every combination of everything, which are too many; `all:17/1000000` for every
 //! millionth of them, beginning with the seventeenth.
 
 use std::path::Path;
@@ -15,23 +15,23 @@ use windfall_testkit::covering;
 
 use crate::live::{Folder, WINDFALL, require, until, windfall};
 
-/// What each end sends where pairs are enough.
+/// Bytes from each end where pairs are enough.
 const BYTES: u64 = 2_000_000;
 /// The same where every combination is asked for.
 const MANY_BYTES: u64 = 100_000_000;
 /// The variable that asks for them.
 const MORE: &str = "WINDFALL_TEST_TCP";
-/// So many failures are enough.
+/// The number of failures that end the test.
 const ENOUGH: usize = 20;
 
-/// Who speaks to whom.
+/// The two ends of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Peers {
     /// The engine connects to the kernel.
     ToKernel,
     /// The kernel connects to the engine.
     FromKernel,
-    /// Two engines.
+    /// An engine at each end.
     Ours,
 }
 
@@ -42,7 +42,7 @@ const FAR: [[&str; 2]; 2] = [
     ["10.77.0.2:5001", "10.177.0.2:5001"],
     ["[fd77:696e:6400::2]:5001", "[fd77:696e:e400::2]:5001"],
 ];
-/// What the ends agree on comes first, in the first [`AGREED`].
+/// The choices: those on which the ends agree are the first [`AGREED`].
 const SETTINGS: [(&str, &[&str]); 21] = [
     ("timestamps", &["on", "off"]),
     ("window-scale", &["on", "off"]),
@@ -68,13 +68,13 @@ const SETTINGS: [(&str, &[&str]); 21] = [
 ];
 const AGREED: usize = 6;
 
-/// How many values each choice has: peers, link, family, settings.
+/// The number of values of each choice: peers, link, family, settings.
 fn sizes() -> Vec<usize> {
     let settings = SETTINGS.iter().map(|(_, values)| values.len());
     [PEERS.len(), LINKS.len(), FAR.len()].into_iter().chain(settings).collect()
 }
 
-/// One combination.
+/// One combination of values.
 #[derive(Debug)]
 struct Case {
     peers: Peers,
@@ -133,12 +133,12 @@ impl Case {
         Ok([of(&String::from_utf8_lossy(&output.stdout))?, of(&far)?])
     }
 
-    /// What is wrong with what both ends measured.
+    /// Returns the errors in the measurements of both ends.
     fn judge(&self, ends: &[serde_json::Value; 2]) -> Result<(), String> {
         for end in ends {
             let good = end["sent"] == self.bytes
                 && end["received"] == self.bytes
-                && end["wrong"].is_null()
+                && end["first_wrong_byte"].is_null()
                 && end["error"].is_null();
             if !good {
                 return Err(format!("{end}"));
@@ -162,7 +162,7 @@ impl Case {
     }
 }
 
-/// Checks so many cases, as many at a time as there are processors; what failed, up to [`ENOUGH`].
+/// Checks cases, one at a time on each processor; returns the failures, up to [`ENOUGH`].
 fn check_all(count: usize, case: impl Fn(usize) -> Case + Sync) -> Vec<String> {
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
@@ -187,7 +187,7 @@ fn check_all(count: usize, case: impl Fn(usize) -> Case + Sync) -> Vec<String> {
     lock().clone()
 }
 
-/// What [`MORE`] asks for: how many values of each choice, the first combination, and the step.
+/// Reads [`MORE`]: the number of values of each choice, the first combination, and the step.
 fn slice(text: &str) -> Option<(Vec<usize>, usize, usize)> {
     let (which, part) = text.split_once(':')?;
     let (first, step) = part.split_once('/')?;

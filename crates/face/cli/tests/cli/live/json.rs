@@ -46,7 +46,7 @@ fn the_demonstration_says_in_json_what_it_found() {
 #[test]
 fn forwarding_alone_tells_of_connections_on_the_standard_output() {
     require!("python3");
-    // Nobody listens at the far end. Each wait has an end, of 20 s or more.
+    // Nothing listens at the far end. Each wait has an end, of 20 s or more.
     let client = "import socket, time\n\
                   for _ in range(1000):\n \
                   try: s = socket.create_connection(('127.0.0.1', 8080)); break\n \
@@ -65,6 +65,6 @@ fn forwarding_alone_tells_of_connections_on_the_standard_output() {
     let told = text(&output.expect("it runs"));
     let told: serde_json::Value = serde_json::from_str(&told).unwrap_or_else(|_| panic!("{told}"));
     assert_eq!(told["format"], "windfall-connection/1");
-    assert_eq!(told["error"], "the port is closed at the other end");
+    assert_eq!(told["error"], "the port is closed at the peer");
     Page::read().check(&told);
 }

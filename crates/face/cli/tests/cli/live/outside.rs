@@ -89,7 +89,7 @@ fn a_missing_helper_is_one_clear_line() {
     assert!(line.contains("apt-get install slirp4netns"), "{line}");
 }
 
-/// Whether the program lies where it is found even without a search path.
+/// Tells whether the program is found even without a search path.
 fn is_installed_for_root(program: &str) -> bool {
     is_installed(program)
         && ["/usr/sbin", "/sbin"]

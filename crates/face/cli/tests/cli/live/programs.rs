@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::Instant;
 
-use crate::live::{Folder, LONG, pings, require, run, text, until, windfall};
+use crate::live::{Folder, LONG, first_line, pings, require, run, text, until, windfall};
 
 #[test]
 fn the_exit_code_is_the_commands() {
@@ -119,7 +119,7 @@ fn the_command_keeps_identity_folder_and_environment() {
 }
 
 #[test]
-fn both_ends_see_each_other_and_nobody_else() {
+fn both_ends_see_each_other_and_no_other_host() {
     require!("ip");
     let output = run("", "ip -o addr show; echo; ip route; echo base $WINDFALL_BASE");
     let near = text(&output);
@@ -202,9 +202,7 @@ fn signals_go_to_the_command() {
         .stdout(Stdio::piped())
         .spawn()
         .expect("it runs");
-    let mut line = String::new();
-    let output = child.stdout.take().expect("a pipe");
-    BufReader::new(output).read_line(&mut line).expect("a line");
+    let _ = first_line(child.stdout.take());
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it lives");
     assert_eq!(child.wait().expect("it ends").code(), Some(42));

@@ -1,7 +1,6 @@
 //! Whatever happens to a run, nothing of it is left.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
@@ -10,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::live::{Folder, require, windfall};
+use crate::live::{Folder, first_line, require, windfall};
 
 /// A variable by which the processes of one test are known, and their network namespaces.
 struct Mark(String);
@@ -119,8 +118,7 @@ fn a_killed_run_leaves_no_process_and_no_namespace() {
     require!();
     let mark = Mark::new("killed");
     let mut run = mark.spawn();
-    let mut line = String::new();
-    BufReader::new(run.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    let _ = first_line(run.stdout.take());
     // The hub, near and far; devices live and die with them.
     let inside = namespaces_of(&mark);
     assert!(inside.len() >= 2, "{} namespaces", inside.len());

@@ -1,21 +1,15 @@
 //! Several stations that stay up, and programs that enter them.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Output, Stdio};
 
 use crate::live::users::{STRANGER, open_copy, stranger_obstacle};
-use crate::live::{Folder, pings, require};
+use crate::live::{Folder, pair, pings, require, skip_to};
+use crate::support::scenario;
 
-const SCENARIO: &str = r#"
-format = 1
-[[station]]
-name = "left"
-[[station]]
-name = "router"
-forward = true
-[[station]]
-name = "right"
+/// A router between two stations.
+const ROUTED: &str = r#"
 [[link]]
 stations = ["left", "router"]
 delay = "1ms"
@@ -25,17 +19,8 @@ delay = "1ms"
 mtu = 1300
 "#;
 
+/// A radio whose base station cannot reach `b`.
 const CELL: &str = r#"
-format = 1
-[[station]]
-name = "base"
-forward = true
-[[station]]
-name = "a"
-[[station]]
-name = "b"
-[[station]]
-name = "c"
 [[link]]
 kind = "wavelan"
 stations = ["base", "a", "b", "c"]
@@ -58,7 +43,8 @@ pub(crate) struct Up {
 
 impl Up {
     fn new(folder: &Folder, name: &str, user: Option<u32>) -> Self {
-        Self::of(folder, name, user, SCENARIO)
+        let stations = [("left", ""), ("router", "forward = true"), ("right", "")];
+        Self::of(folder, name, user, &scenario("", &stations, ROUTED))
     }
 
     pub(crate) fn of(folder: &Folder, name: &str, user: Option<u32>, scenario: &str) -> Self {
@@ -70,12 +56,7 @@ impl Up {
         command.args(["up", "--json", "--name", &name]).arg(&file);
         let mut run =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
-        let mut errors = BufReader::new(run.stderr.take().expect("a pipe"));
-        let mut line = String::new();
-        while !line.contains(" is up") {
-            line.clear();
-            assert!(errors.read_line(&mut line).expect("text") > 0, "it ended");
-        }
+        let errors = skip_to(run.stderr.take(), " is up");
         Self { run, errors, program, user, name }
     }
 
@@ -146,7 +127,8 @@ fn programs_enter_stations_that_are_up() {
 fn several_stations_share_one_radio() {
     require!("ping");
     let folder = Folder::new("up-cell");
-    let up = Up::of(&folder, "cell", None, CELL);
+    let stations = [("base", "forward = true"), ("a", ""), ("b", ""), ("c", "")];
+    let up = Up::of(&folder, "cell", None, &scenario("", &stations, CELL));
     let received = |from: &str, line: &str| {
         let output = up.exec(from, line);
         String::from_utf8_lossy(&output.stdout).matches(" 1 received").count() == 2
@@ -191,8 +173,7 @@ fn a_killed_run_leaves_no_door() {
 fn a_name_that_no_run_can_have_is_wrong_usage() {
     require!();
     let folder = Folder::new("up-name");
-    let scenario = folder.path().join(".toml");
-    std::fs::write(&scenario, SCENARIO).expect("a file");
+    let scenario = folder.write(".toml", pair(""));
     let output = crate::live::windfall("up").arg(&scenario).output().expect("it runs");
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");

@@ -1,10 +1,11 @@
 //! Our TCP on a device of its own: programs that forward by it, and the bulk source and sink.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::process::Stdio;
 use std::time::Instant;
 
-use crate::live::{Folder, LONG, WINDFALL, require, text, until, windfall};
+use crate::live::{Folder, LONG, WINDFALL, first_line, require, text, until, windfall};
+use crate::support::scenario;
 
 /// Bytes that no compression and no shift leaves as they are.
 fn noise(len: usize) -> Vec<u8> {
@@ -82,7 +83,7 @@ fn two_engines_tell_each_other_of_damage() {
         for text in [text(&output), far] {
             let end: serde_json::Value = serde_json::from_str(&text).expect(&text);
             assert_eq!((&end["sent"], &end["received"]), (&3_000_000.into(), &3_000_000.into()));
-            assert!(end["wrong"].is_null() && end["error"].is_null(), "{end}");
+            assert!(end["first_wrong_byte"].is_null() && end["error"].is_null(), "{end}");
             // Of 2072 segments with data about 41 arrive damaged; the standard deviation is 6.
             let operations = &end["operations"];
             for count in ["damaged", "notifications_sent", "notifications_received"] {
@@ -127,7 +128,7 @@ fn forwarding_ends_with_its_command_and_with_its_code() {
 #[test]
 fn connections_that_fail_are_reset_and_told() {
     require!("python3");
-    // Nobody listens at the far end: the program at the near end sees its connection reset.
+    // Nothing listens at the far end: the program at the near end sees its connection reset.
     let client = "import socket\n\
                   s = socket.create_connection(('127.0.0.1', 8080))\n\
                   try: print(s.recv(10))\n\
@@ -139,7 +140,7 @@ fn connections_that_fail_are_reset_and_told() {
         .expect("it runs");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "reset\n");
     let told: serde_json::Value = serde_json::from_slice(&output.stderr).expect("one line of JSON");
-    assert_eq!(told["error"], "the port is closed at the other end");
+    assert_eq!(told["error"], "the port is closed at the peer");
     assert_eq!(told["tcp"], "cubic");
 }
 
@@ -225,23 +226,23 @@ fn bulk_transfers_say_what_tcp_did() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("it runs");
-    let (mut sent, mut received) = (String::new(), String::new());
+    let mut sent = String::new();
     let mut out = child.stdout.take().expect("a pipe");
     out.read_to_string(&mut sent).expect("text");
-    BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut received).expect("text");
+    let (received, _) = first_line(child.stderr.take());
     assert!(child.wait().expect("it ends").success());
     let of = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect(text);
     let received = received.strip_prefix("far: ").expect("from the far end");
     let (sent, received) = (of(&sent), of(received));
     assert_eq!(sent["sent"], 3_000_000);
     assert_eq!(received["received"], 3_000_000);
-    assert_eq!(received["wrong"], serde_json::Value::Null);
+    assert_eq!(received["first_wrong_byte"], serde_json::Value::Null);
     // 2072 segments and their acknowledgments at 0.5 %: ten are lost, more than none but for
     // e^-10.
     assert!(sent["retransmissions"].as_u64() > Some(0), "{sent}");
     assert!(sent["goodput"].as_f64() > Some(1e6), "{sent}");
     let rtt = sent["round_trip_ms"].as_f64().expect("measured");
-    // On a busy machine longer, but never so many seconds.
+    // On a busy machine longer, but never for seconds.
     assert!((10.0..5000.0).contains(&rtt), "{rtt}");
 }
 
@@ -296,12 +297,10 @@ fn the_way_to_an_engine_leads_over_several_links() {
     require!();
     let folder = Folder::new("chain");
     let file = folder.path().join("chain.toml");
-    let scenario = "format = 1\n\
-                    [[station]]\nname = \"near\"\n[[station]]\nname = \"middle\"\nforward = true\n\
-                    [[station]]\nname = \"far\"\n\
-                    [[link]]\nstations = [\"near\", \"middle\"]\n\
-                    [[link]]\nstations = [\"middle\", \"far\"]\n";
-    std::fs::write(&file, scenario).expect("a file");
+    let stations = [("near", ""), ("middle", "forward = true"), ("far", "")];
+    let links = "[[link]]\nstations = [\"near\", \"middle\"]\n\
+                 [[link]]\nstations = [\"middle\", \"far\"]\n";
+    std::fs::write(&file, scenario("", &stations, links)).expect("a file");
     let far = format!("exec {WINDFALL} tcp receive --check -q");
     let line = format!(
         "for i in $(seq 300); do {WINDFALL} tcp send -q --bytes 2MB 10.177.0.6:5001 2>/dev/null && \

@@ -18,7 +18,7 @@ struct Terminal {
     keys: ChildStdin,
     shown: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
-    /// So much of the text has been waited for.
+    /// The length of the text that has been waited for.
     seen: usize,
 }
 
@@ -125,7 +125,7 @@ fn an_interrupt_ends_the_command_and_the_run_sums_up() {
     terminal.enter("\x03");
     let (_, text) = terminal.end();
     assert!(text.contains("code 130"), "{text}");
-    assert!(text.contains("late deliveries"), "{text}");
+    assert!(text.contains("late by more than 1 ms: "), "{text}");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn the_status_line_leaves_nothing_between_the_programs_lines() {
     assert!(screen.bottoms.iter().all(|line| line.chars().count() < 60), "{:?}", screen.bottoms);
 }
 
-/// What gives the footer the last of 24 rows.
+/// The sequence that gives the footer the last of 24 rows.
 const REGION: &str = "\x1b[1;23r";
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::live::{require, windfall};
 
-/// What TCP gets through in a second and a half at 10 Mb/s, in bits per second.
+/// Returns the goodput of TCP in a second and a half at 10 Mb/s, in bits per second.
 fn goodput(options: &str) -> f64 {
     const SECONDS: f64 = 1.5;
     let output = windfall("run --json --rate 10Mbps --delay 2ms --tcp-congestion reno --queue 100")

@@ -5,12 +5,9 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use crate::live::{Folder, pings, require};
+use crate::live::{Folder, pair, pings, require};
 
-const SCENARIO: &str = "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n\
-                        [[link]]\nstations = [\"a\", \"b\"]\n";
-
-/// Somebody without an account.
+/// A user without an account.
 pub(crate) const STRANGER: u32 = 54_321;
 
 /// A copy of the program that everybody may run.
@@ -45,10 +42,10 @@ pub(crate) fn program_of(folder: &Folder, user: u32) -> Command {
     command
 }
 
-/// Whether this process may become somebody else, and a stranger may make namespaces.
+/// Returns the reason why this process cannot become another user who makes namespaces, if so.
 pub(crate) fn stranger_obstacle(folder: &Folder) -> Option<String> {
     if !rustix::process::geteuid().is_root() {
-        return Some("only root can become somebody else".to_owned());
+        return Some("only root can become another user".to_owned());
     }
     let output = as_stranger(folder, &["run", "-q", "--", "true"]);
     let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
@@ -170,6 +167,25 @@ fn what_reproduce_writes_belongs_to_the_caller() {
     }
 }
 
+#[test]
+fn under_sudo_files_that_are_replaced_keep_their_owner() {
+    if !rustix::process::geteuid().is_root() {
+        windfall_testkit::skip!("only root is behind sudo");
+    }
+    let folder = Folder::new("sudo-replace");
+    let (new, theirs, own) = (folder.file("new"), folder.write("a", ""), folder.write("b", ""));
+    std::os::unix::fs::chown(&theirs, Some(STRANGER + 2), Some(STRANGER + 3)).expect("root may");
+    let groups = [(&new, STRANGER, STRANGER + 1), (&theirs, STRANGER + 2, STRANGER + 3)];
+    for (file, user, group) in groups.into_iter().chain([(&own, 0, 0)]) {
+        let mut command = crate::live::windfall("trace synth --frames 5 -o");
+        command.arg(file).env("SUDO_UID", STRANGER.to_string());
+        let output = command.env("SUDO_GID", (STRANGER + 1).to_string()).output();
+        assert_eq!(crate::live::text(&output.expect("it runs")), "");
+        let found = std::fs::metadata(file).expect("it is there");
+        assert!(found.len() > 0 && (found.uid(), found.gid()) == (user, group), "{file}");
+    }
+}
+
 /// The user namespace of this test.
 fn own_user_namespace() -> String {
     let name = std::fs::read_link("/proc/self/ns/user").expect("a namespace");
@@ -184,13 +200,13 @@ fn exec_as_sudo(up: &crate::live::several::Up, line: &str) -> String {
 }
 
 #[test]
-fn under_sudo_nobody_has_rights_in_a_run_of_root() {
+fn under_sudo_users_have_no_rights_in_a_run_of_root() {
     require!("ping", "id", "iperf3");
     if !rustix::process::geteuid().is_root() {
         windfall_testkit::skip!("only root is behind sudo");
     }
     let folder = Folder::new("rootrun");
-    let up = crate::live::several::Up::of(&folder, "rootrun", None, SCENARIO);
+    let up = crate::live::several::Up::of(&folder, "rootrun", None, &pair(""));
     let listens = "\"$(grep -E ':0050 0+:0000 0A' /proc/net/tcp /proc/net/tcp6)\"";
     let line = format!(
         "id -u; grep ^CapEff /proc/self/status; readlink /proc/self/ns/user; \
@@ -216,8 +232,8 @@ fn whoever_sudo_does_not_name_is_not_taken_for_root() {
         command.env("SUDO_UID", user).env_remove("SUDO_GID");
         command.envs(group.map(|group| ("SUDO_GID", group))).output().expect("it runs")
     };
-    let nobodies = [("abc", Some("7")), ("-1", Some("7")), ("4294967295", Some("7")), ("7", None)];
-    for (user, group) in nobodies {
+    let faulty = [("abc", Some("7")), ("-1", Some("7")), ("4294967295", Some("7")), ("7", None)];
+    for (user, group) in faulty {
         let output = run("", user, group);
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), &output.stdout[..]), (Some(125), &[][..]), "{error}");

@@ -1,14 +1,14 @@
-//! The log of one direction of a link in the letters of mahimahi, with `c` for inverted bits.
+//! The packet log of one direction of a link in mahimahi's format, with `c` for inverted bits.
 //!
 //! Times are whole milliseconds since the start of the run:
 //!
 //! | line | what happened |
 //! |---|---|
 //! | `T + BYTES` | a packet entered at the sender's device |
-//! | `T # 1500` | the link could have delivered so many bytes (links with a rate or a rate trace) |
+//! | `T # 1500` | an opportunity to deliver 1500 bytes (links with a rate or a rate trace) |
 //! | `T - BYTES DELAY` | a packet left at the receiver's device, DELAY ms after it had entered |
 //! | `T d PACKETS BYTES` | packets were dropped |
-//! | `T c BITS` | the air inverted so many bits of a frame |
+//! | `T c BITS` | the channel inverted BITS bits of a frame |
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -18,9 +18,9 @@ use windfall_base::{Instant, Tag};
 use windfall_channel::rate_trace::OPPORTUNITY;
 use windfall_channel::{Line, Opportunities};
 
-/// What stands in the head of the log.
+/// The comment lines at the start of the log.
 #[derive(Clone, Debug, Default)]
-pub struct Heading {
+pub struct PacketLogHeader {
     /// The direction: `uplink`, `downlink`, or who sends to whom.
     pub direction: String,
     /// The command that started the run.
@@ -35,7 +35,7 @@ pub struct Heading {
 
 /// Writes the log of one direction.
 #[derive(Debug)]
-pub struct Letters<W> {
+pub struct PacketLog<W> {
     out: W,
     /// When the link could deliver, and the next such moment.
     opportunities: Peekable<Opportunities>,
@@ -43,13 +43,13 @@ pub struct Letters<W> {
     entered: BTreeMap<Tag, (Instant, usize)>,
 }
 
-impl<W: Write> Letters<W> {
+impl<W: Write> PacketLog<W> {
     /// Begins a log; `line` says what the link could deliver.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn new(mut out: W, heading: &Heading, line: Line) -> io::Result<Self> {
-        let Heading { direction, command, queue, seed, epoch_ms } = heading;
+    pub fn new(mut out: W, header: &PacketLogHeader, line: Line) -> io::Result<Self> {
+        let PacketLogHeader { direction, command, queue, seed, epoch_ms } = header;
         let version = env!("CARGO_PKG_VERSION");
         // A line break would end the comment.
         let command = command.replace(['\r', '\n'], " ");
@@ -106,7 +106,7 @@ impl<W: Write> Letters<W> {
         writeln!(self.out, "{at} + {bytes}\n{at} d 1 {bytes}")
     }
 
-    /// Notes that the air inverted `bits` bits of a frame.
+    /// Notes that the channel inverted `bits` bits of a frame.
     ///
     /// # Errors
     /// If the file cannot be written.

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn each_event_is_a_letter() {
-    let heading = Heading {
+    let header = PacketLogHeader {
         direction: "uplink".into(),
         command: "windfall run\n-- true".into(),
         queue: "droptail [packets=50]".into(),
@@ -11,7 +11,7 @@ fn each_event_is_a_letter() {
     };
     // One opportunity every 12 ms.
     let line = Line::Rate("1Mbps".parse().unwrap());
-    let mut log = Letters::new(Vec::new(), &heading, line).unwrap();
+    let mut log = PacketLog::new(Vec::new(), &header, line).unwrap();
     let at = |ms: u64| Instant::from_nanos(ms * 1_000_000 + 999_999);
     log.entered(at(1), Tag(0), 1500).unwrap();
     log.entered(at(2), Tag(1), 40).unwrap();

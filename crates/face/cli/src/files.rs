@@ -1,0 +1,148 @@
+//! The files and folders that commands write.
+//!
+//! A new file or folder belongs to the user who called through sudo, if there is one; what was
+//! there stays whose it is.
+
+use std::cell::Cell;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::{MetadataExt as _, fchown};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{Mode, OFlags};
+
+/// Writes a whole file, in place of what it held.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let (mut file, _) = open(path)?;
+    empty(&file)?;
+    file.write_all(bytes)
+}
+
+/// Writes a file beside `path` and puts it in its place when all of it is there, so that what
+/// stood there stays where the disk is full. What is no plain file is written as it stands.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // A link stays a link.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let old = fs::metadata(path).ok();
+    let is_plain = old.as_ref().is_none_or(fs::Metadata::is_file);
+    let Some(name) = path.file_name().filter(|_| is_plain) else {
+        return fs::write(path, bytes);
+    };
+    let name = format!(".{}.{}", name.to_string_lossy(), std::process::id());
+    let beside = path.with_file_name(name);
+    let file = match File::create_new(&beside) {
+        // A user may be allowed to write this file and yet to make none in its folder.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => return fs::write(path, bytes),
+        file => file?,
+    };
+    let written = fill(file, bytes, old.as_ref());
+    let placed = written.and_then(|()| fs::rename(&beside, path));
+    placed.inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
+/// Writes the whole of a file that takes the place of `old`, if there was one.
+fn fill(mut file: File, bytes: &[u8], old: Option<&fs::Metadata>) -> io::Result<()> {
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    let Some(old) = old else {
+        give_away(&file);
+        return Ok(());
+    };
+    // A process that may not change the owner is the owner, or one of the group.
+    let _ = fchown(&file, Some(old.uid()), Some(old.gid()));
+    file.set_permissions(old.permissions())
+}
+
+/// Makes a folder with those around it, if need be; the new ones belong to the user who called
+/// through sudo.
+pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        make_folder(parent)?;
+    }
+    match fs::create_dir(path) {
+        Ok(()) => {
+            // The folder just made, and nothing that has taken its place since.
+            let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let folder = rustix::fs::open(path, flags, Mode::empty())?;
+            give_away(&File::from(folder));
+            Ok(())
+        }
+        Err(_) if path.is_dir() => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            Err(io::Error::new(ErrorKind::NotADirectory, "it is not a directory"))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A file that is opened before there is anything to write, so that it fails early.
+///
+/// Its old content stays until [`begin`](Self::begin). A new file that is dropped before that is
+/// removed, so that a run that cannot start leaves nothing and takes nothing away.
+#[derive(Debug)]
+pub(crate) struct PendingFile {
+    path: PathBuf,
+    file: Arc<File>,
+    /// The file is to be removed when it is dropped.
+    is_unused: Cell<bool>,
+}
+
+impl PendingFile {
+    /// Opens the file, and leaves in it what is there.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let (file, is_new) = open(path)?;
+        Ok(Self { path: path.to_owned(), file: Arc::new(file), is_unused: Cell::new(is_new) })
+    }
+
+    /// Returns the open file, which still holds its old content before [`begin`](Self::begin).
+    pub(crate) fn file(&self) -> &Arc<File> {
+        &self.file
+    }
+
+    /// Empties the file, which now stays, and returns it.
+    pub(crate) fn begin(&self) -> io::Result<Arc<File>> {
+        self.is_unused.set(false);
+        empty(&self.file)?;
+        Ok(Arc::clone(&self.file))
+    }
+}
+
+impl Drop for PendingFile {
+    fn drop(&mut self) {
+        if self.is_unused.get() {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Opens a file to write to it, and leaves in it what is there; also tells whether it is new.
+fn open(path: &Path) -> io::Result<(File, bool)> {
+    match OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(file) => {
+            give_away(&file);
+            Ok((file, true))
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+            Ok((file, false))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes away what a file holds; a pipe or a terminal holds nothing.
+fn empty(file: &File) -> io::Result<()> {
+    if file.metadata().is_ok_and(|found| found.is_file()) { file.set_len(0) } else { Ok(()) }
+}
+
+/// Gives a file to the user who called through sudo.
+fn give_away(file: &File) {
+    if let Some((user, group)) = windfall_live::caller() {
+        // A process that may not do that stays the owner.
+        let _ = fchown(file, Some(user), Some(group));
+    }
+}

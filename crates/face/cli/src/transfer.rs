@@ -1,0 +1,301 @@
+//! The transfer of `stream`, `track` and `image`: a plan, and records of one length at their times.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "records go out at their times, and their arrivals are timed"
+)]
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Instant;
+
+use windfall_base::Duration;
+use windfall_live::interrupt;
+use windfall_socket::{Integrity, MessageKind, Mode, SapError, SapOptions, SapSocket};
+
+use crate::exit::{CliError, Completion, Result};
+
+/// Bytes of a plan that every path carries in one message.
+const PLAN_PART: usize = 1_000;
+
+/// Time after which a receiver gives up waiting for the next record.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The time between two checks for a signal while a receiver waits.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Prints on the standard error the address where the receiver waits.
+fn announce(at: SocketAddr) {
+    let _ = writeln!(std::io::stderr(), "windfall: waiting on {at}");
+}
+
+/// The sender of a plan and its records.
+pub(crate) enum Sender {
+    Sap(SapSocket, bool),
+    Tcp(TcpStream),
+}
+
+impl Sender {
+    /// Connects to a receiver over the kernel's TCP.
+    pub(crate) fn over_tcp(to: SocketAddr) -> Result<Self> {
+        let stream = TcpStream::connect(to).map_err(|error| cannot_connect(to, &error))?;
+        stream.set_nodelay(true)?;
+        Ok(Self::Tcp(stream))
+    }
+
+    /// Connects to a receiver over SAP; records travel as precise messages if `precise`.
+    pub(crate) fn over_sap(options: &SapOptions, to: SocketAddr, precise: bool) -> Result<Self> {
+        let socket = options.connect(to).map_err(|error| cannot_connect(to, &error))?;
+        Ok(Self::Sap(socket, precise))
+    }
+
+    /// Sends a plan precisely, and waits until it has arrived where records could overtake it.
+    pub(crate) fn plan(&mut self, plan: &[u8]) -> Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.write_all(plan)?,
+            Self::Sap(socket, _) => {
+                for part in plan.chunks(PLAN_PART) {
+                    socket.send(part)?;
+                }
+                socket.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the records that `record` gives, one in each `interval`, the first `protected` bytes
+    /// of each exact.
+    pub(crate) fn records(
+        &mut self,
+        count: u32,
+        interval: Duration,
+        protected: usize,
+        mut record: impl FnMut(u32) -> Vec<u8>,
+    ) -> Result<()> {
+        if let Self::Sap(socket, false) = self {
+            socket.set_mode(Mode::Approximate { protected });
+        }
+        let began = Instant::now();
+        let interval = std::time::Duration::from_nanos(interval.as_nanos());
+        for number in 0..count {
+            let due = interval * number;
+            std::thread::sleep(due.saturating_sub(began.elapsed()));
+            let record = record(number);
+            match self {
+                Self::Tcp(stream) => stream.write_all(&record)?,
+                Self::Sap(socket, _) => socket.send(&record)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends in order, and waits until the receiver has done its work, as it says by its own end.
+    pub(crate) fn close(self) -> Result<()> {
+        let gone = |error: &dyn std::fmt::Display| {
+            CliError::new(format!("all was sent, but the receiver did not end in order: {error}"))
+        };
+        match self {
+            Self::Tcp(mut stream) => {
+                stream.shutdown(std::net::Shutdown::Write)?;
+                stream.read_to_end(&mut Vec::new()).map_err(|error| gone(&error))?;
+            }
+            Self::Sap(socket, _) => {
+                socket.finish_or_abort()?;
+                while socket.recv().map_err(|error| gone(&error))?.is_some() {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The receiver of a plan and its records.
+pub(crate) enum Receiver {
+    Sap { socket: SapSocket, precise: bool, plans: u32, suspect: u64 },
+    Tcp { stream: TcpStream, next: u32, record: Vec<u8> },
+}
+
+impl Receiver {
+    /// Accepts a sender over the kernel's TCP.
+    pub(crate) fn over_tcp(on: SocketAddr) -> Result<Self> {
+        let listener = TcpListener::bind(on)
+            .map_err(|error| CliError::new(format!("cannot listen on {on}: {error}")))?;
+        announce(listener.local_addr()?);
+        let stream = listener.accept()?.0;
+        stream.set_read_timeout(Some(std::time::Duration::from_nanos(PATIENCE.as_nanos())))?;
+        Ok(Self::Tcp { stream, next: 0, record: Vec::new() })
+    }
+
+    /// Accepts a sender over SAP whose records are precise messages if `precise`.
+    pub(crate) fn over_sap(options: &SapOptions, on: SocketAddr, precise: bool) -> Result<Self> {
+        let listener = options.listen(on)?;
+        announce(listener.local_addr()?);
+        let socket = listener.accept()?.0;
+        socket.set_timeout(Some(PATIENCE));
+        Ok(Self::Sap { socket, precise, plans: 0, suspect: 0 })
+    }
+
+    /// Expects records from now on, until the end or until a signal tells the process to end.
+    pub(crate) fn expect_records(&self) -> Result<()> {
+        match self {
+            Self::Sap { socket, .. } => socket.set_timeout(Some(POLL)),
+            Self::Tcp { stream, .. } => {
+                let poll = std::time::Duration::from_nanos(POLL.as_nanos());
+                stream.set_read_timeout(Some(poll))?;
+            }
+        }
+        Ok(interrupt::note_requests()?)
+    }
+
+    /// Waits for a plan of `len` bytes.
+    pub(crate) fn plan(&mut self, len: usize) -> Result<Vec<u8>> {
+        let mut plan = Vec::new();
+        match self {
+            Self::Tcp { stream, .. } => {
+                plan.resize(len, 0);
+                stream.read_exact(&mut plan)?;
+            }
+            // The sender waits until a plan is acknowledged, so it comes before all records.
+            Self::Sap { socket, plans, .. } => {
+                while plan.len() < len {
+                    match socket.recv()? {
+                        Some(message) if message.kind == MessageKind::Precise => {
+                            plan.extend(&message.data);
+                        }
+                        _ => return Err(CliError::new("the sender did not say what it will send")),
+                    }
+                    *plans += 1;
+                }
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Tells the sender that everything is done; it may be gone already.
+    pub(crate) fn close(self) {
+        // A receiver that was told to end does not wait for its sender.
+        if let Self::Sap { socket, .. } = self
+            && interrupt::noted().is_none()
+        {
+            let _ = socket.close();
+        }
+    }
+
+    /// Returns the number of records that arrived marked as suspect.
+    pub(crate) fn suspect(&self) -> u64 {
+        match self {
+            Self::Sap { suspect, .. } => *suspect,
+            Self::Tcp { .. } => 0,
+        }
+    }
+
+    /// Returns the next record of `size` bytes and its number; `None` at the end, and once a signal
+    /// told the process to end.
+    pub(crate) fn next(&mut self, size: usize) -> Result<Option<(u32, Vec<u8>)>> {
+        let began = Instant::now();
+        while interrupt::noted().is_none() {
+            match self.poll(size)? {
+                Reception::Record(number, record) => return Ok(Some((number, record))),
+                Reception::End => return Ok(None),
+                Reception::Nothing => {}
+            }
+            if began.elapsed() >= std::time::Duration::from_nanos(PATIENCE.as_nanos()) {
+                return Err(CliError::new("the sender sends nothing any more"));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits a moment for the next record.
+    fn poll(&mut self, size: usize) -> Result<Reception> {
+        match self {
+            Self::Sap { socket, precise, plans, suspect } => {
+                let message = match socket.recv() {
+                    Ok(Some(message)) => message,
+                    Ok(None) => return Ok(Reception::End),
+                    Err(SapError::TimedOut) => return Ok(Reception::Nothing),
+                    Err(error) => return Err(error.into()),
+                };
+                *suspect += u64::from(matches!(message.integrity, Integrity::Suspect(_)));
+                // The first ones of the precise messages were plans.
+                let number = message.number.wrapping_sub(if *precise { *plans } else { 0 });
+                Ok(Reception::Record(number, message.data.to_vec()))
+            }
+            Self::Tcp { stream, next, record } => {
+                let missing = (size - record.len()) as u64;
+                match stream.take(missing).read_to_end(record) {
+                    Ok(_) if record.len() < size => return Ok(Reception::End),
+                    Ok(_) => {}
+                    Err(error) if is_timeout(&error) => return Ok(Reception::Nothing),
+                    Err(error) => return Err(error.into()),
+                }
+                *next += 1;
+                Ok(Reception::Record(*next - 1, core::mem::take(record)))
+            }
+        }
+    }
+}
+
+/// The result of a short wait for a record.
+enum Reception {
+    /// A record with its number.
+    Record(u32, Vec<u8>),
+    /// The sender has ended.
+    End,
+    /// No record came in time.
+    Nothing,
+}
+
+/// Tells whether a read ended because nothing came in time.
+fn is_timeout(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// Returns the completion of a receiver that has summed up: that of a signal if one asked for it.
+pub(crate) fn completed(completion: Completion) -> Completion {
+    interrupt::noted().map_or(completion, |signal| Completion::Program(128 + signal as u8))
+}
+
+fn cannot_connect(to: SocketAddr, error: &dyn std::fmt::Display) -> CliError {
+    CliError::new(format!("cannot connect to {to}: {error}; is its receiver there?"))
+}
+
+//= S0.58
+/// The arrival times of records.
+#[derive(Debug, Default)]
+pub(crate) struct ArrivalTimes {
+    first: Option<Instant>,
+    last: Option<Instant>,
+    gaps: u32,
+    /// The mean of the gaps in seconds, and the sum of the squares of their distances to it.
+    mean: f64,
+    squares: f64,
+}
+
+impl ArrivalTimes {
+    /// Notes that a record arrives now.
+    pub(crate) fn record(&mut self) {
+        let now = Instant::now();
+        if let Some(last) = self.last {
+            self.note(now.duration_since(last).as_secs_f64());
+        }
+        self.first.get_or_insert(now);
+        self.last = Some(now);
+    }
+
+    /// Takes the gap into the mean and the squares, which need no memory of the others (Welford).
+    fn note(&mut self, gap: f64) {
+        self.gaps = self.gaps.saturating_add(1);
+        let distance = gap - self.mean;
+        self.mean += distance / f64::from(self.gaps);
+        self.squares += distance * (gap - self.mean);
+    }
+
+    /// Seconds from the first record to the last.
+    pub(crate) fn seconds(&self) -> f64 {
+        let span = self.first.zip(self.last).map(|(first, last)| last.duration_since(first));
+        span.unwrap_or_default().as_secs_f64()
+    }
+
+    /// Mean and variance of the time between records, in seconds and seconds squared.
+    pub(crate) fn interarrival(&self) -> (f64, f64) {
+        (self.mean, self.squares / f64::from(self.gaps.max(1)))
+    }
+}
