@@ -1,4 +1,4 @@
-//! Beyond the paper: precise bulk on a clean link, against TCP and the time that its frames take.
+//! Beyond the paper: precise bulk on a clean link, compared with TCP and with the bound of the MAC.
 
 use windfall_base::{Dbm, Preamble};
 use windfall_channel::MediumConfig;
@@ -12,7 +12,7 @@ use windfall_report::{
 use windfall_wire_link::ieee80211::{Phy, PhyRate, Timing};
 
 use super::bulk::{message, seconds};
-use super::ends::{Pair, Speech};
+use super::ends::{Pair, ProtocolUnderTest};
 use super::office::Office;
 use super::{claim, office};
 use crate::error::ExperimentError;
@@ -26,25 +26,25 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-const SPEECHES: [(Speech, &str); 3] = [
-    (Speech::Precise, "SAP, precise, standard profile"),
-    (Speech::Tcp, "TCP"),
-    (Speech::Paper, "SAP, precise, paper profile"),
+const SPEECHES: [(ProtocolUnderTest, &str); 3] = [
+    (ProtocolUnderTest::Precise, "SAP, precise, standard profile"),
+    (ProtocolUnderTest::Tcp, "TCP"),
+    (ProtocolUnderTest::Paper, "SAP, precise, paper profile"),
 ];
-/// From 10 m on frames fail, and behind the third wall, at 10.9 m, all of them.
+/// The distances: from 10 m on frames fail, and behind the third wall, at 10.9 m, all of them.
 const DISTANCES: [f64; 9] = [2.0, 4.0, 6.0, 8.0, 9.0, 10.0, 10.4, 10.8, 12.2];
 const RATE: PhyRate = PhyRate::Ofdm54;
 /// The rate of 802.11's acknowledgements of such frames.
 const RESPONSE: PhyRate = PhyRate::Ofdm24;
-/// Bytes of a packet, of IPv4 and UDP-Lite in it, of 802.11 and LLC around it, and of 802.11's own
-/// acknowledgement.
+/// The length of a packet, of its IPv4 and UDP-Lite headers, of the 802.11 and LLC headers, and of
+/// 802.11's own acknowledgement, in bytes.
 const PACKET: usize = 1_500;
 const HEADERS: usize = 28;
 const AROUND: usize = 24 + 8 + 4;
 const ACK: usize = 14;
-/// Attempts of a frame.
+/// The number of attempts of a frame.
 const ATTEMPTS: i32 = 7;
-/// A link with less than this, in Mb/s, is none: connections do not stand.
+/// The rate in Mb/s below which connections fail.
 const LEAST: f64 = 1.0;
 
 /// The office without other networks and without fading, where frames fail by a formula.
@@ -57,7 +57,7 @@ fn clean(metres: f64) -> NetworkConfig {
     network
 }
 
-/// How likely an attempt fails at a distance.
+/// Returns the probability that an attempt fails at a distance.
 fn failure(metres: f64) -> f64 {
     let Dbm(sent) = Office::new(metres, 54).power;
     let power = ratio(sent - office::loss(metres));
@@ -66,9 +66,8 @@ fn failure(metres: f64) -> f64 {
     1.0 - formula::success(RATE, sinr, 8.0 * (PACKET + AROUND) as f64)
 }
 
-/// Bits of data in a second, in Mb/s, if the sender's frames follow each other as closely as 802.11
-/// allows, all of them full, and nobody else ever sends. An attempt that fails costs as much, and
-/// doubles the window.
+/// Returns the data rate in Mb/s if full frames follow each other as closely as 802.11 permits and
+/// no other station sends. A failed attempt costs the same time and doubles the contention window.
 fn bound(failure: f64) -> f64 {
     let timing = Timing::of(Phy::G, true);
     let frame = |rate: PhyRate, bytes| rate.frame_duration(Preamble::Long, bytes);
@@ -83,13 +82,13 @@ fn bound(failure: f64) -> f64 {
     8e-6 * (PACKET - HEADERS) as f64 * arrive / time
 }
 
-/// Megabits of data in a second.
-fn rate(metres: f64, speech: Speech, kilobytes: u64, seed: u64) -> Option<f64> {
-    let pair = Pair::over(&clean(metres), speech, message(speech), seed)?;
-    seconds(pair, speech, kilobytes).map(|seconds| 8_192e-6 * kilobytes as f64 / seconds)
+/// Converts data and time to megabits per second.
+fn rate(metres: f64, protocol: ProtocolUnderTest, kilobytes: u64, seed: u64) -> Option<f64> {
+    let pair = Pair::over(&clean(metres), protocol, message(protocol), seed)?;
+    seconds(pair, protocol, kilobytes).map(|seconds| 8_192e-6 * kilobytes as f64 / seconds)
 }
 
-/// What was measured at a distance: the bound, and the rates of each speech.
+/// The measurements at a distance: the bound, and the rates of each protocol.
 struct Place {
     metres: f64,
     failure: f64,
@@ -101,12 +100,12 @@ impl Place {
         bound(self.failure)
     }
 
-    fn median(&self, speech: usize) -> f64 {
-        statistics::median(&self.rates[speech]).unwrap_or(0.0)
+    fn median(&self, protocol: usize) -> f64 {
+        statistics::median(&self.rates[protocol]).unwrap_or(0.0)
     }
 }
 
-/// Kilobytes of a transfer, and how many transfers.
+/// Returns the kilobytes of a transfer, and the number of transfers.
 fn workload(extent: Extent) -> (u64, u64) {
     match extent {
         Extent::Quick => (4_096, 2),
@@ -119,8 +118,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let (kilobytes, trials) = workload(context.extent);
     let place = |&metres: &f64| {
         (context.progress)(&format!("{metres} m"));
-        let rates = |(speech, _): &(Speech, &str)| {
-            let one = |i| rate(metres, *speech, kilobytes, context.seed.0 + i);
+        let rates = |(protocol, _): &(ProtocolUnderTest, &str)| {
+            let one = |i| rate(metres, *protocol, kilobytes, context.seed.0 + i);
             (0..trials).filter_map(one).collect()
         };
         Place { metres, failure: failure(metres), rates: SPEECHES.iter().map(rates).collect() }
@@ -217,8 +216,8 @@ fn table(places: &[Place]) -> Table {
 mod tests {
     use super::*;
 
-    /// 28 + 67.5 µs of gaps, 20 + 4 * ceil((16 + 8 * 1536 + 6) / 216) + 6 µs of the frame, 10 µs,
-    /// and 34 µs of the acknowledgement.
+    /// 28 + 67.5 µs of DIFS and backoff, 20 + 4 * ceil((16 + 8 * 1536 + 6) / 216) + 6 µs of the
+    /// frame, 10 µs of SIFS, and 34 µs of the acknowledgement.
     #[test]
     fn the_bound_without_failures_is_what_gaps_and_frames_add_up_to() {
         let micros = 28.0 + 67.5 + (20.0 + 4.0 * 57.0 + 6.0) + 10.0 + 34.0;

@@ -1,9 +1,9 @@
-//! Section 4.3's order of the protocols, and the standard profile beside them (S0.57).
+//! The protocols of section 4.3 by their speed, and the standard profile (S0.57).
 
 use windfall_base::Duration;
 use windfall_report::{Axis, Chart, Finding, Mark, Point, Series, Table, Verdict, statistics};
 
-use super::ends::{Pair, Speech};
+use super::ends::{Pair, ProtocolUnderTest};
 use super::office::Office;
 use super::{claim, office};
 use crate::error::ExperimentError;
@@ -17,36 +17,37 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-const SPEECHES: [(Speech, &str); 4] = [
-    (Speech::Approximate, "SAP, approximate"),
-    (Speech::Tcp, "TCP"),
-    (Speech::Precise, "SAP, precise, standard profile"),
-    (Speech::Paper, "SAP, precise, paper profile"),
+const SPEECHES: [(ProtocolUnderTest, &str); 4] = [
+    (ProtocolUnderTest::Approximate, "SAP, approximate"),
+    (ProtocolUnderTest::Tcp, "TCP"),
+    (ProtocolUnderTest::Precise, "SAP, precise, standard profile"),
+    (ProtocolUnderTest::Paper, "SAP, precise, paper profile"),
 ];
 const DISTANCES: [f64; 6] = [2.0, 4.0, 6.0, 8.0, 10.0, 12.2];
-/// No transfer lasts longer.
+/// The time limit of a transfer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Bytes of each message: 1 KB in the paper, what a packet of 1500 bytes holds otherwise.
-pub(super) const fn message(speech: Speech) -> usize {
-    match speech {
-        Speech::Approximate | Speech::Paper => 1_024,
-        Speech::Precise => 1_436,
-        Speech::Tcp => 1_448,
+/// The size of each message in bytes: 1 KB in the paper, otherwise what fits into a packet of 1500
+/// bytes.
+pub(super) const fn message(protocol: ProtocolUnderTest) -> usize {
+    match protocol {
+        ProtocolUnderTest::Approximate | ProtocolUnderTest::Paper => 1_024,
+        ProtocolUnderTest::Precise => 1_436,
+        ProtocolUnderTest::Tcp => 1_448,
     }
 }
 
-/// Seconds that a file takes, until the receiver knows its end.
-fn transfer(metres: f64, speech: Speech, kilobytes: u64, seed: u64) -> Option<f64> {
-    let pair = Pair::connected(Office::new(metres, 54), speech, message(speech), seed)?;
-    seconds(pair, speech, kilobytes)
+/// Returns the seconds until the receiver knows the end of a file.
+fn transfer(metres: f64, protocol: ProtocolUnderTest, kilobytes: u64, seed: u64) -> Option<f64> {
+    let pair = Pair::connected(Office::new(metres, 54), protocol, message(protocol), seed)?;
+    seconds(pair, protocol, kilobytes)
 }
 
-/// The same between two that are connected.
-pub(super) fn seconds(mut pair: Pair, speech: Speech, kilobytes: u64) -> Option<f64> {
-    let len = message(speech);
+/// Transfers a file over an open connection and returns the seconds that it takes.
+pub(super) fn seconds(mut pair: Pair, protocol: ProtocolUnderTest, kilobytes: u64) -> Option<f64> {
+    let len = message(protocol);
     let messages = kilobytes * 1_024 / len as u64;
-    // The search for the path's size comes first, and is no part of the transfer.
+    // Path MTU discovery comes first and is no part of the transfer.
     pair.run(pair.now + Duration::from_millis(500));
     let began = pair.now;
     let mut sent = 0;
@@ -60,11 +61,12 @@ pub(super) fn seconds(mut pair: Pair, speech: Speech, kilobytes: u64) -> Option<
     while !pair.is_over() && pair.now < began + PATIENCE {
         pair.run(pair.now + Duration::from_micros(100));
     }
-    let complete = speech == Speech::Approximate || pair.received.len() as u64 == messages;
+    let complete =
+        protocol == ProtocolUnderTest::Approximate || pair.received.len() as u64 == messages;
     (pair.is_over() && complete).then(|| pair.now.saturating_since(began).as_secs_f64())
 }
 
-/// Kilobytes of a transfer, and how many transfers.
+/// Returns the kilobytes of a transfer, and the number of transfers.
 fn workload(extent: Extent) -> (u64, u64) {
     match extent {
         Extent::Quick => (1_000, 3),
@@ -73,24 +75,24 @@ fn workload(extent: Extent) -> (u64, u64) {
     }
 }
 
-/// Seconds of each trial, by protocol and distance.
+/// Returns the seconds of each trial, by protocol and distance.
 type Times = Vec<Vec<Vec<f64>>>;
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let (kilobytes, trials) = workload(context.extent);
     let times: Times = SPEECHES
         .iter()
-        .map(|(speech, name)| {
+        .map(|(protocol, name)| {
             (context.progress)(name);
             let at = |&metres: &f64| {
-                let one = |i| transfer(metres, *speech, kilobytes, context.seed.0 + i);
+                let one = |i| transfer(metres, *protocol, kilobytes, context.seed.0 + i);
                 (0..trials).filter_map(one).collect()
             };
             DISTANCES.iter().map(at).collect()
         })
         .collect();
     let median =
-        |speech: usize, at: usize| statistics::median(&times[speech][at]).unwrap_or(f64::NAN);
+        |protocol: usize, at: usize| statistics::median(&times[protocol][at]).unwrap_or(f64::NAN);
     let everywhere = |holds: &dyn Fn(usize) -> bool| (0..DISTANCES.len()).all(holds);
     let ratios = |a: usize, b: usize| -> String {
         let ratio = |at| format!("{:.2}", median(a, at) / median(b, at));

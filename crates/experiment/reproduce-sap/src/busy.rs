@@ -6,24 +6,24 @@ use windfall_channel::radio::{Position, RadioConfig, Track};
 use windfall_mac::dcf::{RatePolicy, Role};
 use windfall_network::NetworkConfig;
 use windfall_scenario::{App, AppKind, Scenario};
-use windfall_stack::{LinkConfig as Link, Neighbour, WifiConfig};
+use windfall_stack::{LinkConfig, Neighbour, WifiConfig};
 use windfall_wire_link::ieee80211::{MacAddress, PhyRate};
 
 //= S0.29
-/// The office, with the moving station at its furthest place.
+/// The office, with the moving station at its furthest position.
 pub(super) const SCENARIO: &str = include_str!("../../../../scenarios/examples/sap-office.toml");
-/// Metres from the fixed station to the moving one.
+/// The distances from the fixed station to the moving one in metres.
 pub(super) const DISTANCES: [f64; 7] = [1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.2];
 //= S0.31
 /// The rates of the authors' scripts, in Mb/s.
 pub(super) const RATES: [u64; 10] = [1, 2, 6, 9, 12, 18, 24, 36, 48, 54];
-/// Bytes of IPv4 and UDP before the data of the others.
+/// The bytes of the IPv4 and UDP headers of the other networks' packets.
 const HEADERS: usize = 28;
-/// The place of the moving station, which sends, and of the fixed one; others follow in pairs.
+/// The index of the moving station, which sends, and of the fixed one; others follow in pairs.
 const MOVING: usize = 0;
 const FIXED: usize = 1;
 
-/// What the air of the office is like, in words, and where each number comes from.
+/// The description of the office, with the source of each number.
 pub(super) const DESCRIPTION: &str = "\
     The air: free space to 1 m and an exponent of 3 beyond (same-floor offices: 2.6 to 3.3), \
     walls of 5 dB (light ones take 3 to 8) at 5 m, where the paper has the first, and every 3 m, \
@@ -38,36 +38,36 @@ pub(super) const DESCRIPTION: &str = "\
     contention, not the losses with distance. The authors' floor plan, channel and neighbours \
     are not known, so trends and bounds are compared, not curves.";
 
-/// What can be changed about the office and its stations.
+/// The parameters of the office and its stations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Office {
-    /// From the fixed station to the moving one, in metres.
+    /// The distance from the fixed station to the moving one, in metres.
     pub(super) metres: f64,
-    /// The rate of both, in Mb/s.
+    /// The rate of both stations in Mb/s.
     pub(super) mbps: u64,
-    /// Whether their receivers hand up damaged frames.
+    /// Makes the receivers pass up damaged frames.
     pub(super) accept_damaged: bool,
-    /// What they send with.
+    /// The transmit power of both stations.
     pub(super) power: Dbm,
-    /// Frames longer than this are preceded by RTS and CTS.
+    /// The length above which a frame is preceded by RTS and CTS.
     pub(super) rts_threshold: usize,
-    /// Their channel; the others are on channels 1, 6 and 11.
+    /// The channel of both stations; the others are on channels 1, 6 and 11.
     pub(super) channel: u8,
-    /// The sender is an access point, and the receiver a member that dozes between its beacons.
+    /// Makes the sender an access point, and the receiver a client that dozes between its beacons.
     pub(super) power_save: bool,
 }
 
 /// Another network, whose access point sends to a client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Other {
-    /// Bytes of each packet, headers included.
+    /// The length of each packet in bytes, headers included.
     pub(super) bytes: usize,
-    /// Packets in a second, on average.
+    /// The mean number of packets per second.
     pub(super) per_second: f64,
 }
 
 impl Office {
-    /// The paper's, as far as it is known.
+    /// Creates the paper's office, as far as it is known.
     pub(super) const fn new(metres: f64, mbps: u64) -> Self {
         Self {
             metres,
@@ -80,24 +80,24 @@ impl Office {
         }
     }
 
-    /// How long the stations need before anything can be sent.
+    /// Returns the time that the stations need before they can send.
     pub(super) const fn settles_in(self) -> Duration {
         if self.power_save { Duration::from_secs(1) } else { Duration::ZERO }
     }
 
     //= S0.29
     //= S0.30
-    /// The network, without hosts: the experiment stands at the devices of all stations at once, as
-    /// the authors did by a cable.
+    /// Builds the network without hosts: the experiment uses the devices of all stations directly,
+    /// as the authors did by a cable.
     pub(super) fn network(self) -> NetworkConfig {
         let no_files = &mut |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
         let topology = scenario().topology(0, ("", SCENARIO), no_files);
         let mut network = topology.expect("the office can be").network;
-        // The air comes first; the cable is left to the experiment.
+        // The air is the first medium; the cable is left to the experiment.
         network.links.truncate(1);
         let link = &mut network.links[0];
         for (place, end) in link.ends.iter_mut().enumerate() {
-            if let Link::Wifi(wifi) = &mut end.interface.link {
+            if let LinkConfig::Wifi(wifi) = &mut end.interface.link {
                 self.set_up(place, wifi);
             }
         }
@@ -107,7 +107,7 @@ impl Office {
         network
     }
 
-    /// Sets up the MAC of a station, which speaks to the other one of its pair.
+    /// Configures the MAC of a station for the other station of its pair.
     fn set_up(self, place: usize, wifi: &mut WifiConfig) {
         let address = MacAddress::of_station(place as u16 ^ 1);
         wifi.neighbours = [Neighbour { address, behind: Vec::new() }].into();
@@ -129,7 +129,7 @@ impl Office {
         }
     }
 
-    /// Puts the two where they are, on their channel, with their power.
+    /// Sets the positions, the channel and the power of the two stations.
     fn place(self, radio: &mut RadioConfig) {
         radio.stations[MOVING].track = Track::fixed(Position::new(self.metres, 0.0));
         for station in &mut radio.stations[MOVING..=FIXED] {
@@ -143,7 +143,7 @@ fn scenario() -> Scenario {
     Scenario::parse("sap-office.toml", SCENARIO).expect("the scenario is right")
 }
 
-/// What the other networks send, in the order of the stations.
+/// Returns the traffic of the other networks, in the order of the stations.
 pub(super) fn others() -> Vec<Other> {
     let other = |app: &App| Other {
         bytes: app.size.as_ref().map_or(0, |size| *size.get_ref() as usize) + HEADERS,

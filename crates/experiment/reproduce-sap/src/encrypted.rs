@@ -1,4 +1,4 @@
-//! Section 6's limits: what a wrong bit does to encrypted and to compressed data, and two ways out.
+//! The limits of section 6: bit errors in encrypted and in compressed data, and two remedies.
 
 use std::io::{Read as _, Write as _};
 
@@ -16,25 +16,25 @@ use windfall_report::{
 };
 
 use super::claim;
-use super::sealed::wrong_bits_of_one;
+use super::sealed::bit_errors_of_one;
 use crate::error::ExperimentError;
 use crate::figure::{Basis, Context, Extent, Figure};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.59",
-    title: "a wrong bit in encrypted and in compressed data, and chunks of which few come again",
+    title: "bit errors in encrypted and in compressed data, and authenticated chunks",
     basis: Basis::Simulated,
     expected: Verdict::Reproduced,
     run,
 };
 
-/// Bytes of a message.
+/// The length of a message in bytes.
 const MESSAGE: usize = 1_024;
-/// The side of the image, in pixels of one byte.
+/// The side of the image in pixels of one byte.
 const SIDE: usize = 256;
 /// The bit error rate of the paper's question.
 const RATE: f64 = 1e-4;
-/// Bytes that the authentication of a chunk adds.
+/// The length of the authentication tag of a chunk in bytes.
 const TAG: usize = 16;
 
 /// The cipher of WPA2's CCMP: AES in CCM with a tag of 8 bytes and a nonce of 13 (RFC 3610).
@@ -44,15 +44,15 @@ fn invert(bytes: &mut [u8], bit: usize) {
     bytes[bit / 8] ^= 0x80 >> (bit % 8);
 }
 
-fn wrong_bits(a: &[u8], b: &[u8]) -> u32 {
+fn bit_errors(a: &[u8], b: &[u8]) -> u32 {
     a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum()
 }
 
-/// Inverts each bit with this probability; says how many.
+/// Inverts each bit with this probability; returns the number of inverted bits.
 fn damage(bytes: &mut [u8], rate: f64, stream: &mut Stream) -> usize {
     let (mut bit, mut count) = (0, 0);
     loop {
-        // Gaps between wrong bits are geometric.
+        // The distances between bit errors are geometric.
         bit += ((1.0 - stream.unit()).ln() / (1.0 - rate).ln()) as usize;
         if bit >= bytes.len() * 8 {
             return count;
@@ -63,7 +63,8 @@ fn damage(bytes: &mut [u8], rate: f64, stream: &mut Stream) -> usize {
 }
 
 //= S0.59
-/// How many of the bits of a CCMP frame cost the frame when they are inverted, of how many.
+/// Returns how many bits of a CCMP frame drop the frame when they are inverted, and how many there
+/// are.
 fn ccmp() -> (usize, usize) {
     let cipher = Ccmp::new(&GenericArray::from([1; 16]));
     let nonce = GenericArray::from([2; 13]);
@@ -79,7 +80,8 @@ fn ccmp() -> (usize, usize) {
 }
 
 //= S0.59
-/// Wrong bits of the data after one wrong bit of the text in CBC: in its block, and beyond; means.
+/// Returns the mean number of bit errors that one bit error of a CBC ciphertext causes: in its
+/// block, and in later ones.
 fn cbc() -> (f64, f64) {
     let (key, iv) = (&[1; 16].into(), &[2; 16].into());
     let data = vec![0x5a; MESSAGE];
@@ -91,14 +93,14 @@ fn cbc() -> (f64, f64) {
         let cipher = cbc::Decryptor::<Aes128>::new(key, iv);
         let found = cipher.decrypt_padded_vec_mut::<NoPadding>(&damaged).expect("whole blocks");
         let block = bit / 128 * 16;
-        let hit = wrong_bits(&found[block..block + 16], &data[block..block + 16]);
+        let hit = bit_errors(&found[block..block + 16], &data[block..block + 16]);
         inside.push(f64::from(hit));
-        beyond.push(f64::from(wrong_bits(&found, &data) - hit));
+        beyond.push(f64::from(bit_errors(&found, &data) - hit));
     }
     (statistics::mean(&inside).unwrap_or(0.0), statistics::mean(&beyond).unwrap_or(0.0))
 }
 
-/// Waves and a little grain: an image that compresses as photographs do.
+/// Draws waves with a little grain: an image that compresses like a photograph.
 fn image(stream: &mut Stream) -> Vec<u8> {
     let pixel = |at: usize, grain: f64| {
         let (x, y) = ((at % SIDE) as f64, (at / SIDE) as f64);
@@ -107,15 +109,15 @@ fn image(stream: &mut Stream) -> Vec<u8> {
     (0..SIDE * SIDE).map(|at| pixel(at, stream.unit() - 0.5)).collect()
 }
 
-/// Peak signal to noise ratio in dB.
+/// Returns the peak signal-to-noise ratio in dB.
 fn psnr(a: &[u8], b: &[u8]) -> f64 {
     let squares = a.iter().zip(b).map(|(a, b)| f64::from(a.abs_diff(*b)).powi(2));
     20.0 * 255_f64.log10() - 10.0 * (squares.sum::<f64>() / a.len() as f64).log10()
 }
 
 //= S0.60
-/// At a bit error rate of 1e-4: how many of `trials` gzip files can be read, the mean share of the
-/// data before the first error, and the mean quality of the raw image in dB.
+/// Returns, at a bit error rate of 1e-4, how many of `trials` gzip files can be decompressed, the
+/// mean fraction of the data before the first error, and the mean quality of the raw image in dB.
 fn compressed(trials: u64, stream: &mut Stream) -> (u64, f64, f64) {
     let raw = image(stream);
     let mut file = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -138,14 +140,14 @@ fn compressed(trials: u64, stream: &mut Stream) -> (u64, f64, f64) {
 }
 
 //= S0.62
-/// Bytes sent, over those of the message, until all its chunks of `chunk` bytes have opened; only
-/// those that did not are sent again, under nonces of their own.
+/// Returns the bytes sent per byte of the message until all its chunks of `chunk` bytes are
+/// authentic; only damaged ones are retransmitted, under new nonces.
 fn chunked(chunk: usize, rate: f64, stream: &mut Stream) -> f64 {
     let cipher = ChaCha20Poly1305::new(&[1; 32].into());
     let message = [0x5a; MESSAGE];
     let (mut sent, mut nonces) = (0, 0_u64);
     for data in message.chunks(chunk) {
-        // A rate at which hardly anything comes through is given up.
+        // It stops at a rate at which almost nothing arrives.
         for _ in 0..2_000 {
             let mut nonce = [0; 12];
             nonce[..8].copy_from_slice(&nonces.to_be_bytes());
@@ -168,7 +170,7 @@ fn chunked(chunk: usize, rate: f64, stream: &mut Stream) -> f64 {
 const CHUNKS: [usize; 4] = [16, 64, 256, MESSAGE];
 const RATES: [f64; 5] = [1e-5, 3e-5, 1e-4, 3e-4, 1e-3];
 
-/// Mean cost for each size of chunks and each rate.
+/// Returns the mean cost for each chunk size and each rate.
 type Costs = Vec<(usize, Vec<f64>)>;
 
 fn costs(trials: u64, stream: &mut Stream) -> Costs {
@@ -235,29 +237,29 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     })
 }
 
-/// What one wrong bit does under each cipher.
+/// Claims on a single bit error under each cipher.
 fn ciphers() -> Vec<Claim> {
     let (refused, bits) = ccmp();
     let (inside, beyond) = cbc();
-    let (least, most) = wrong_bits_of_one();
+    let (least, most) = bit_errors_of_one();
     vec![
         claim(
             "S0.59",
-            "WPA-style encrypted frames cannot be approximate: one wrong bit costs the frame",
+            "WPA-style encrypted frames cannot be approximate: one bit error costs the frame",
             format!("CCMP refuses {refused} of {bits}"),
             refused == bits,
         ),
         claim(
             "S0.59",
             "decryption of damaged text is unrelated to the data",
-            format!("CBC: {inside:.1} wrong bits of 128 in the block, {beyond:.1} in the next"),
+            format!("CBC: {inside:.1} bit errors of 128 in the block, {beyond:.1} in the next"),
             (60.0..68.0).contains(&inside) && (beyond - 1.0).abs() < 1e-9,
         ),
         claim(
             "S0.59",
             "beyond the paper, which assumes that it cannot be done cheaply: confidential \
              approximate data",
-            format!("sealed SAP: one wrong bit stays {least} to {most}"),
+            format!("encrypted SAP: one bit error stays {least} to {most}"),
             (least, most) == (1, 1),
         ),
     ]

@@ -1,4 +1,4 @@
-//! Two programs in the office that speak SAP, or TCP to compare it with.
+//! Two programs in the office that use SAP, or TCP for comparison.
 
 use core::net::{Ipv4Addr, SocketAddr};
 use core::num::NonZeroU8;
@@ -17,12 +17,12 @@ use windfall_wire_net::{
 
 use super::office::Office;
 
-/// Frames that each network of others offers in a second, and their length in bytes.
+/// The number of frames per second that each other network offers, and their length in bytes.
 pub(super) const OFFERED: f64 = 40.0;
 const FOREIGN: usize = 1_000;
-/// Packets that wait at the sender's device.
+/// The number of packets that the sender's device queues.
 const WAITING: usize = 32;
-/// The port that both programs have.
+/// The port of both programs.
 const PORT: u16 = 5_004;
 
 fn ip(end: usize) -> Ipv4Addr {
@@ -33,9 +33,9 @@ fn address(end: usize) -> SocketAddr {
     SocketAddr::from((ip(end), PORT))
 }
 
-/// What the two programs speak.
+/// The protocol under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Speech {
+pub(super) enum ProtocolUnderTest {
     /// SAP, approximate messages of the paper profile.
     Approximate,
     /// SAP, precise messages of the standard profile.
@@ -46,73 +46,74 @@ pub(super) enum Speech {
     Tcp,
 }
 
-/// A program's end of the protocol.
+/// One end of the protocol under test.
 enum End {
     Sap(Box<SapEndpoint>, Option<windfall_sap::ConnectionId>),
     Tcp(Box<TcpEndpoint>, Option<windfall_tcp::ConnectionHandle>),
 }
 
-/// Records as they arrive: when, which, and its bytes.
+/// Received records: the time, the number and the bytes of each.
 pub(super) type Records = Vec<(Instant, u32, Vec<u8>)>;
 
-/// Sender and receiver in the office, with the others.
+/// Sender and receiver in the office, with the other networks.
 pub(super) struct Pair {
     network: Network,
     /// The ports of the two programs.
     ports: [Port; 2],
-    /// Whatever comes out at the first port of each pair goes in at the second.
+    /// Pairs of ports: packets that leave the first one enter the second.
     relays: Vec<(Port, Port)>,
-    /// Packets that the first relay has passed on.
+    /// Packets that the first relay has forwarded.
     pub(super) passed: Vec<Payload>,
     pub(super) now: Instant,
-    speech: Speech,
+    protocol: ProtocolUnderTest,
     ends: [End; 2],
-    /// The randomness of the others, and when each of them sends next.
+    /// The random stream of the other networks, and the time of each one's next frame.
     others: Stream,
     next: Vec<Instant>,
-    /// Frames that each of them offers in a second from now on.
+    /// The number of frames per second that each other network offers from now on.
     pub(super) offered: f64,
-    /// Bytes of a record, and what has arrived of the next one over TCP.
+    /// The length of a record in bytes, and the received part of the next one over TCP.
     record: usize,
     stream: Vec<u8>,
-    /// What TCP has not taken of a record.
+    /// The part of a record that TCP has not accepted.
     unsent: Vec<u8>,
     pub(super) received: Records,
-    /// What was sent exactly before approximate records.
+    /// The exact data sent before approximate records.
     pub(super) described: Vec<u8>,
-    /// Whether approximate frames ask for what is damaged.
+    /// Makes approximate frames request delivery despite damage.
     welcome: bool,
     ended: bool,
 }
 
 impl Pair {
-    /// The two of them, connected; `None` if they do not hear each other for half a minute.
+    /// Connects the two ends; `None` if they do not reach each other within half a minute.
     pub(super) fn connected(
         office: Office,
-        speech: Speech,
+        protocol: ProtocolUnderTest,
         record: usize,
         seed: u64,
     ) -> Option<Self> {
-        let office = Office { accept_damaged: speech == Speech::Approximate, ..office };
-        Self::over(&office.network(), speech, record, seed)
+        let office =
+            Office { accept_damaged: protocol == ProtocolUnderTest::Approximate, ..office };
+        Self::over(&office.network(), protocol, record, seed)
     }
 
-    /// The same over another network, whose first two stations they are.
+    /// Connects the first two stations of another network.
     pub(super) fn over(
         network: &NetworkConfig,
-        speech: Speech,
+        protocol: ProtocolUnderTest,
         record: usize,
         seed: u64,
     ) -> Option<Self> {
-        Self::between([Port(0), Port(1)], Vec::new(), network, speech, record, seed)
+        Self::between([Port(0), Port(1)], Vec::new(), network, protocol, record, seed)
     }
 
-    /// The same between these ports, where others are joined by `relays`.
+    /// Connects two ports, of a network in which `relays` join others.
     pub(super) fn between(
         ports: [Port; 2],
         relays: Vec<(Port, Port)>,
         network: &NetworkConfig,
-        speech: Speech,
+        protocol: ProtocolUnderTest,
         record: usize,
         seed: u64,
     ) -> Option<Self> {
@@ -124,8 +125,8 @@ impl Pair {
             relays,
             passed: Vec::new(),
             now: Instant::START,
-            speech,
-            ends: [0, 1].map(|end| End::new(speech, end, seed)),
+            protocol,
+            ends: [0, 1].map(|end| End::new(protocol, end, seed)),
             others: Stream::new(Seed(seed), "others"),
             next: vec![Instant::START; pairs],
             offered: OFFERED,
@@ -150,32 +151,33 @@ impl Pair {
         None
     }
 
-    /// Whether the sender's device takes a packet, so that the program need not wait.
+    /// Returns whether the sender's device accepts a packet without waiting.
     pub(super) fn has_room(&self) -> bool {
         self.takes(0)
     }
 
-    /// Whether the device of `end` takes a packet: systems do not let a program overflow its own.
+    /// Returns whether the device of `end` accepts a packet, since systems block a program instead
+    /// of overflowing its device.
     fn takes(&self, end: usize) -> bool {
         self.waiting(end) < WAITING
     }
 
-    /// Packets that wait at the device of `end`.
+    /// Returns the number of packets in the device of `end`.
     pub(super) fn waiting(&self, end: usize) -> usize {
         let device = self.network.interface_at(self.ports[end]).expect("each has a device");
         self.network.queue_len(device).0
     }
 
-    /// Has damaged frames discarded below, as without SAP.
+    /// Makes the link discard damaged frames, as without SAP.
     pub(super) fn discard_damaged(&mut self) {
         self.welcome = false;
     }
 
-    /// Sends `data` exactly, before all records; says whether it arrived within `patience`.
+    /// Sends `data` exactly, before all records; returns whether it arrived within `patience`.
     pub(super) fn describe(&mut self, data: &[u8], patience: Duration) -> bool {
         let until = self.now + patience;
         if let End::Sap(sap, Some(id)) = &mut self.ends[0] {
-            // It is the first that is sent, so there is room.
+            // It is the first message, so there is room.
             let _ = sap.send(*id, &Message::new(Mode::Precise, data.to_vec()));
         }
         let is_flushed = |end: &End| matches!(end, End::Sap(sap, Some(id)) if sap.is_flushed(*id));
@@ -185,10 +187,10 @@ impl Pair {
         is_flushed(&self.ends[0])
     }
 
-    /// Sends a record, if there is room for it.
+    /// Sends a record if there is room; returns whether it was accepted.
     pub(super) fn send(&mut self, record: &[u8]) -> bool {
-        let mode = match self.speech {
-            Speech::Approximate => Mode::Approximate { protected: 0 },
+        let mode = match self.protocol {
+            ProtocolUnderTest::Approximate => Mode::Approximate { protected: 0 },
             _ => Mode::Precise,
         };
         let taken = match &mut self.ends[0] {
@@ -208,7 +210,7 @@ impl Pair {
         taken
     }
 
-    /// Says that nothing more comes; gives TCP the time to take the last record.
+    /// Finishes the connection, after TCP has accepted the last record.
     pub(super) fn finish(&mut self) {
         for _ in 0..10_000 {
             if self.unsent.is_empty() {
@@ -225,12 +227,12 @@ impl Pair {
         self.exchange();
     }
 
-    /// Whether the receiver knows that everything has come.
+    /// Returns whether the receiver has reached the end.
     pub(super) fn is_over(&self) -> bool {
         self.ended
     }
 
-    /// Lets time pass.
+    /// Advances the time to `until`.
     pub(super) fn run(&mut self, until: Instant) {
         self.exchange();
         loop {
@@ -252,7 +254,7 @@ impl Pair {
         }
     }
 
-    /// Lets the other networks send what is due.
+    /// Sends the frames of the other networks that are due.
     fn disturb(&mut self) {
         for pair in 0..self.next.len() {
             if self.next[pair] <= self.now {
@@ -267,7 +269,7 @@ impl Pair {
         self.network.handle_input(self.now, port, Input::Frame(frame, RxVector::wired(self.now)));
     }
 
-    /// Carries packets between programs and devices until nobody has any.
+    /// Carries packets between programs and devices until there are none.
     fn exchange(&mut self) {
         loop {
             let mut idle = true;
@@ -303,7 +305,7 @@ impl Pair {
         }
     }
 
-    /// Takes the records that have arrived.
+    /// Receives the records that have arrived.
     fn take(&mut self) {
         let now = self.now;
         match &mut self.ends[1] {
@@ -316,7 +318,7 @@ impl Pair {
                     }
                 }
                 while let Some(message) = id.and_then(|id| sap.receive(now, id)) {
-                    let approximate = self.speech == Speech::Approximate;
+                    let approximate = self.protocol == ProtocolUnderTest::Approximate;
                     match message.kind {
                         MessageKind::Precise if approximate => self.described.extend(&message.data),
                         _ => self.received.push((now, message.number, message.data.to_vec())),
@@ -346,8 +348,8 @@ impl Pair {
 }
 
 impl End {
-    fn new(speech: Speech, end: usize, seed: u64) -> Self {
-        if speech == Speech::Tcp {
+    fn new(protocol: ProtocolUnderTest, end: usize, seed: u64) -> Self {
+        if protocol == ProtocolUnderTest::Tcp {
             let mut tcp = TcpEndpoint::new(Seed(seed), &end.to_string(), Lookup::Hashed);
             if end == 1 {
                 let listener = Listener::new(tcp_config());
@@ -355,9 +357,11 @@ impl End {
             }
             return Self::Tcp(Box::new(tcp), None);
         }
-        let config = match speech {
-            Speech::Paper | Speech::Approximate => windfall_sap::SapConfig::paper(),
-            // The frames of the office are this long at most.
+        let config = match protocol {
+            ProtocolUnderTest::Paper | ProtocolUnderTest::Approximate => {
+                windfall_sap::SapConfig::paper()
+            }
+            // The frames of the office are at most this long.
             _ => windfall_sap::SapConfig {
                 max_datagram: 1_472,
                 connect_timeout: Duration::from_secs(5),
@@ -408,7 +412,7 @@ impl End {
         }
     }
 
-    /// The next packet, in a frame of the class that SAP's sender asks for.
+    /// Returns the next packet, in a frame of the class that SAP's sender requests.
     fn poll_packet(&mut self, now: Instant, end: usize) -> Option<Frame> {
         match self {
             Self::Sap(sap, _) => {
@@ -449,15 +453,15 @@ impl End {
                 let arrival =
                     SegmentMeta { addresses: packet.addresses(), ecn: Ecn::default(), missing: 0 };
                 let segment = Payload::from(packet.payload().to_vec());
-                // A segment with a wrong checksum, or to nobody, is dropped and counted there.
+                // A segment with a failed checksum or without a connection is dropped and counted
+                // there.
                 let _ = tcp.handle_segment(now, &arrival, &segment);
             }
         }
     }
 }
 
-/// What a packet asks of the air: one attempt for what is approximate, and damage is welcome (S0.7,
-/// S0.8).
+/// Returns the class of a packet: approximate ones have one attempt and accept damage (S0.7, S0.8).
 fn class_of(packet: &Payload) -> Class {
     let bytes = packet.to_bytes();
     let packet = Ipv4Packet::new(&bytes).ok().filter(|it| it.protocol() == Protocol::UDP_LITE);
@@ -477,7 +481,7 @@ fn tcp_config() -> Arc<windfall_tcp::TcpConfig> {
     Arc::new(windfall_tcp::TcpConfig { nagle: false, ..windfall_tcp::TcpConfig::default() })
 }
 
-/// An IPv4 packet from one end to the other.
+/// Builds an IPv4 packet from one end to the other.
 fn packet(from: usize, protocol: Protocol, parts: &[&[u8]]) -> Vec<u8> {
     let len = parts.iter().map(|part| part.len()).sum();
     let header = Ipv4Repr::new(ip(from), ip(1 - from), protocol, len).expect("it is short");

@@ -8,7 +8,7 @@ use windfall_report::{Axis, Chart, Claim, Finding, Series, Table, Verdict, stati
 use windfall_stack::InterfaceConfig;
 
 use super::claim;
-use super::ends::{Pair, Records, Speech};
+use super::ends::{Pair, ProtocolUnderTest, Records};
 use crate::error::ExperimentError;
 use crate::figure::{Basis, Context, Extent, Figure};
 
@@ -20,28 +20,28 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-/// Bit error rates, the gentlest first.
+/// The bit error rates in ascending order.
 const RATES: [f64; 3] = [1e-5, 1e-4, 1e-3];
-/// Bytes of a datagram's data, and of a part of what is sent exactly.
+/// The data length of a datagram, and of a part of the exact data, in bytes.
 const SIZES: (usize, usize) = (512, 100);
 const QUALITY: u8 = 85;
-/// Between two datagrams.
+/// The interval between two datagrams.
 const INTERVAL: Duration = Duration::from_millis(1);
-/// How long anything that must be exact may take.
+/// The time limit for exact data.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A picture that is less like the original than this cannot be recognised: PSNR in dB, and SSIM.
+/// The similarity below which a picture cannot be recognised: PSNR in dB, and SSIM.
 const RECOGNISED: (f64, f64) = (18.0, 0.5);
 
-/// How the picture is sent.
+/// The mode of transmission of the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// Everything exactly.
+    /// All of the file is exact.
     Precise,
-    /// Head and segments' places exactly, the rest approximately.
+    /// The header and the positions of the segments are exact, the rest is approximate.
     HeadExact,
-    /// The file as it is, approximately.
+    /// All of the file is approximate.
     AllApproximate,
-    /// As `HeadExact`, over a link that discards what is damaged.
+    /// As `HeadExact`, over a link that discards damaged frames.
     Discarding,
 }
 
@@ -52,17 +52,17 @@ const WAYS: [(Way, &str); 4] = [
     (Way::Discarding, "damaged discarded"),
 ];
 
-/// What arrived of one picture.
+/// The received data of one picture.
 struct Sent {
-    /// `None` if no decoder made one of it.
+    /// The decoded picture, unless decoding failed.
     picture: Option<Picture>,
     psnr: f64,
     ssim: f64,
-    /// Datagrams of the scan that arrived, as a share.
+    /// The fraction of the scan's datagrams that arrived.
     arrived: f64,
 }
 
-/// All pictures of one way at one bit error rate.
+/// All pictures of one mode at one bit error rate.
 struct Cell {
     way: usize,
     rate: usize,
@@ -126,7 +126,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     })
 }
 
-/// What the pictures say of the paper.
+/// Compares the pictures with the paper.
 fn claims(cells: &[Cell]) -> Vec<Claim> {
     let cell = |way: usize, rate: usize| &cells[rate * WAYS.len() + way];
     let psnr = |way: usize, rate: usize| cell(way, rate).mean(|sent| sent.psnr);
@@ -182,7 +182,7 @@ fn send(way: Way, ber: f64, seed: u64, original: &Picture, jpeg: &Jpeg) -> Sent 
     };
     let prelude: Vec<Vec<u8>> = described.chunks(SIZES.1).map(<[u8]>::to_vec).collect();
     let records: Vec<Vec<u8>> = data.chunks(SIZES.0).map(<[u8]>::to_vec).collect();
-    // Precise messages travel all alike, and in order.
+    // Precise messages are all alike, and in order.
     let (prelude, records) = match way {
         Way::Precise => (Vec::new(), [prelude, records].concat()),
         _ => (prelude, records),
@@ -191,11 +191,15 @@ fn send(way: Way, ber: f64, seed: u64, original: &Picture, jpeg: &Jpeg) -> Sent 
     judge(way, original, jpeg, &records, &done)
 }
 
-/// Sends descriptions and records; what came of both.
+/// Sends the exact data and the records; returns the received ones.
 fn exchange(way: Way, ber: f64, prelude: &[Vec<u8>], records: &[Vec<u8>], seed: u64) -> Done {
-    let speech = if way == Way::Precise { Speech::Precise } else { Speech::Approximate };
+    let protocol = if way == Way::Precise {
+        ProtocolUnderTest::Precise
+    } else {
+        ProtocolUnderTest::Approximate
+    };
     let network = link(ber, way != Way::Discarding);
-    let Some(mut pair) = Pair::over(&network, speech, SIZES.0, seed) else {
+    let Some(mut pair) = Pair::over(&network, protocol, SIZES.0, seed) else {
         return Done::default();
     };
     if way == Way::Discarding {
@@ -205,7 +209,7 @@ fn exchange(way: Way, ber: f64, prelude: &[Vec<u8>], records: &[Vec<u8>], seed: 
         return Done::default();
     }
     for record in records {
-        // All of the picture finds room, unless the connection has ended.
+        // The picture fits into the buffer, unless the connection has ended.
         if !pair.send(record) {
             break;
         }
@@ -219,14 +223,14 @@ fn exchange(way: Way, ber: f64, prelude: &[Vec<u8>], records: &[Vec<u8>], seed: 
     Done { described: pair.described, records: pair.received }
 }
 
-/// What arrived: exactly, and the records.
+/// The received exact data and records.
 #[derive(Default)]
 struct Done {
     described: Vec<u8>,
     records: Records,
 }
 
-/// Makes a picture of what arrived.
+/// Decodes the received data.
 fn judge(way: Way, original: &Picture, jpeg: &Jpeg, records: &[Vec<u8>], done: &Done) -> Sent {
     let len: usize = records.iter().map(Vec::len).sum();
     let mut data = vec![0; len];
@@ -252,7 +256,7 @@ fn judge(way: Way, original: &Picture, jpeg: &Jpeg, records: &[Vec<u8>], done: &
         Way::AllApproximate => {
             Picture::read(&data).ok().filter(|read| read.psnr(original).is_some())
         }
-        // The layout arrived as it was sent, or nothing can be made of the rest.
+        // The layout arrived exactly, or nothing can be decoded.
         Way::HeadExact | Way::Discarding => {
             decoded.filter(|_| done.described == jpeg.layout().to_bytes())
         }
@@ -266,7 +270,7 @@ fn judge(way: Way, original: &Picture, jpeg: &Jpeg, records: &[Vec<u8>], done: &
     Sent { picture, psnr, ssim, arrived: share }
 }
 
-/// Two stations and a link of 10 Mb/s that inverts bits.
+/// Two stations and a link of 10 Mb/s with bit errors.
 fn link(ber: f64, accept_damaged: bool) -> NetworkConfig {
     let errors = Probability::new(ber).map(Model::BitErrors);
     let path = || PathConfig {
@@ -288,7 +292,7 @@ fn link(ber: f64, accept_damaged: bool) -> NetworkConfig {
     }
 }
 
-/// The pictures side by side.
+/// Draws the pictures side by side.
 fn gallery(cells: &[Cell]) -> Chart {
     let picture = |cell: &Cell| {
         let place = (cell.way as f64, cell.rate as f64);

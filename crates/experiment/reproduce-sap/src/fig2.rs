@@ -1,4 +1,4 @@
-//! Figure 2: the share of frames that are retransmitted, against rate and distance.
+//! Figure 2: the fraction of retransmitted frames by rate and distance.
 
 use windfall_report::{Axis, Finding, Table, Verdict};
 

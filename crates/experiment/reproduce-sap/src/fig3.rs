@@ -1,4 +1,4 @@
-//! Figure 3: the bit error rate in damaged frames, against rate and distance.
+//! Figure 3: the bit error rate in damaged frames by rate and distance.
 
 use windfall_report::{Axis, Chart, Finding, Mark, Point, Series, Table, Verdict};
 
@@ -16,7 +16,7 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-/// Fewer damaged frames than this say nothing of a place and a rate.
+/// The number of damaged frames below which a point is left out.
 const ENOUGH: u64 = 2;
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
@@ -28,7 +28,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     };
     let in_damaged = |rates: &[u64]| all(rates).bit_error_rate().unwrap_or(1.0);
     let highest = [48, 54].map(|mbps| in_damaged(&[mbps]));
-    let right = [48, 54].map(|mbps| all(&[mbps]).right_bits().unwrap_or(0.0));
+    let right = [48, 54].map(|mbps| all(&[mbps]).intact_bits().unwrap_or(0.0));
     let [low, high] = [in_damaged(&[6, 9, 12]), in_damaged(&[48, 54])];
     let (correlation, error) = correlation(&cells);
     //= S0.35
@@ -87,8 +87,8 @@ fn axis() -> Axis {
     Axis::log("bit error rate in damaged frames")
 }
 
-/// Pearson's correlation of the share of damaged frames with the bit error rate in them, and its
-/// standard error where there is none, 1/√n.
+/// Returns Pearson's correlation between the fraction of damaged frames and the bit error rate in
+/// them, and its standard error under independence, 1/√n.
 fn correlation(cells: &[Cell]) -> (f64, f64) {
     let told = cells.iter().map(Cell::total).filter(|total| total.damaged >= ENOUGH);
     let pairs: Vec<(f64, f64)> = told
@@ -123,7 +123,7 @@ fn by_share(cells: &[Cell]) -> Chart {
 
 fn table(cells: &[Cell]) -> Table {
     let mut table =
-        Table::new(["distance (m)", "rate (Mb/s)", "frames", "arrived", "damaged", "wrong bits"]);
+        Table::new(["distance (m)", "rate (Mb/s)", "frames", "arrived", "damaged", "bit errors"]);
     for cell in cells {
         let total = cell.total();
         table.push([
@@ -132,7 +132,7 @@ fn table(cells: &[Cell]) -> Table {
             total.sent.to_string(),
             total.arrived.to_string(),
             total.damaged.to_string(),
-            total.wrong_bits.to_string(),
+            total.bit_errors.to_string(),
         ]);
     }
     table

@@ -1,8 +1,8 @@
-//! Figure 7: how far the tracker's mean speed is off, over distance.
+//! Figure 7: the error of the tracker's mean speed by distance.
 
 use windfall_report::{Axis, Chart, Finding, Mark, Point, Series, Table, Verdict, statistics};
 
-use super::ends::Speech;
+use super::ends::ProtocolUnderTest;
 use super::tracker::{DISTANCES, Place, places, trials};
 use super::{claim, office};
 use crate::error::ExperimentError;
@@ -16,12 +16,12 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-/// The error that the paper has at every distance where most positions arrive.
+/// The paper's error at every distance at which most positions arrive.
 const SMALL: f64 = 0.10;
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
-    let sap = places(context, Speech::Approximate, &DISTANCES);
-    let tcp = places(context, Speech::Tcp, &DISTANCES);
+    let sap = places(context, ProtocolUnderTest::Approximate, &DISTANCES);
+    let tcp = places(context, ProtocolUnderTest::Tcp, &DISTANCES);
     let error = |place: &Place| place.median(|walk| Some(walk.error));
     let full: Vec<&Place> = sap.iter().filter(|place| place.missing() < 0.5).collect();
     let worst = full.iter().map(|place| error(place)).fold(0.0, f64::max);

@@ -1,10 +1,10 @@
-//! Figure 8: how steadily positions arrive, and how old they are then.
+//! Figure 8: the regularity of arriving positions, and their age.
 
 use windfall_report::{
     Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict, statistics,
 };
 
-use super::ends::Speech;
+use super::ends::ProtocolUnderTest;
 use super::tracker::{DISTANCES, INTERVAL, Place, Walked, places, trials};
 use super::{claim, office};
 use crate::error::ExperimentError;
@@ -18,9 +18,9 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-/// Where the channel counts as poor: where TCP begins to repeat often.
+/// The distance from which the channel counts as poor: TCP retransmits often.
 const POOR: f64 = 10.0;
-/// A speed that is further off is of no use, nor are positions that are older, in seconds.
+/// The error of the speed, and the age of positions in seconds, above which they are useless.
 const USEFUL: (f64, f64) = (0.1, 0.05);
 
 pub(super) fn mean(place: &Place, of: impl Fn(&Walked) -> Option<f64>) -> f64 {
@@ -28,8 +28,8 @@ pub(super) fn mean(place: &Place, of: impl Fn(&Walked) -> Option<f64>) -> f64 {
 }
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
-    let sap = places(context, Speech::Approximate, &DISTANCES);
-    let tcp = places(context, Speech::Tcp, &DISTANCES);
+    let sap = places(context, ProtocolUnderTest::Approximate, &DISTANCES);
+    let tcp = places(context, ProtocolUnderTest::Tcp, &DISTANCES);
     let variance = "Variance of the time between positions";
     Ok(Finding {
         figure: figure.name,
@@ -97,7 +97,7 @@ fn claims(sap: &[Place], tcp: &[Place]) -> Vec<Claim> {
 }
 
 //= S0.72
-/// How far each protocol is of use.
+/// Returns the greatest distance at which each protocol is useful.
 fn range(sap: &[Place], tcp: &[Place]) -> Claim {
     let useful = |place: &&Place| {
         place.median(|walk| Some(walk.error)) < USEFUL.0 && mean(place, Walked::age) < USEFUL.1

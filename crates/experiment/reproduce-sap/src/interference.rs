@@ -1,8 +1,8 @@
-//! How much interference a tracker bears, over SAP and over TCP (S0.74).
+//! The interference that a tracker tolerates, over SAP and over TCP (S0.74).
 
 use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict};
 
-use super::ends::Speech;
+use super::ends::ProtocolUnderTest;
 use super::fig8::mean;
 use super::office::{OTHERS, Office};
 use super::tracker::{Disturbed, Place, Walked, track, trials};
@@ -21,15 +21,16 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-/// Where the sender stands: where one attempt often fails.
+/// The position of the sender: one attempt often fails.
 const METRES: f64 = 12.2;
-/// A speed that is further off is of no use, nor are positions that are older, in seconds.
+/// The error of the speed, and the age of positions in seconds, above which they are useless.
 const USEFUL: (f64, f64) = (0.1, 0.01);
-/// Frames of 1000 bytes that each of the other networks offers in a second.
+/// The number of frames of 1000 bytes per second that each other network offers.
 const OFFERED: f64 = 150.0;
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
-    let [sap, tcp] = [Speech::Approximate, Speech::Tcp].map(|speech| walks(context, speech));
+    let [sap, tcp] = [ProtocolUnderTest::Approximate, ProtocolUnderTest::Tcp]
+        .map(|protocol| walks(context, protocol));
     Ok(Finding {
         figure: figure.name,
         title: figure.title.to_owned(),
@@ -52,18 +53,18 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     })
 }
 
-/// Walks among each number of networks, the same seeds everywhere.
-fn walks(context: &Context<'_>, speech: Speech) -> Vec<Place> {
+/// Walks among each number of networks, with the same seeds everywhere.
+fn walks(context: &Context<'_>, protocol: ProtocolUnderTest) -> Vec<Place> {
     let among = |others: usize| {
-        (context.progress)(&format!("{speech:?}, {others} networks"));
+        (context.progress)(&format!("{protocol:?}, {others} networks"));
         let office = Office { others, ..Office::new(METRES, 54) };
-        let walk = |i| track(Disturbed { office, offered: OFFERED }, speech, context.seed.0 + i);
+        let walk = |i| track(Disturbed { office, offered: OFFERED }, protocol, context.seed.0 + i);
         Place { metres: METRES, walks: (0..trials(context.extent)).map(walk).collect() }
     };
     (0..=OTHERS.len()).map(among).collect()
 }
 
-/// Whether what arrives is of use.
+/// Returns whether the received positions are useful.
 fn is_useful(place: &Place) -> bool {
     place.median(|walk| Some(walk.error)) < USEFUL.0 && mean(place, Walked::age) < USEFUL.1
 }

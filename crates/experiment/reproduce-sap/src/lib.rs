@@ -15,8 +15,8 @@ mod fig4;
 mod fig7;
 mod fig8;
 mod interference;
-mod knobs;
 mod office;
+mod parameters;
 mod sealed;
 mod sockets;
 mod streamer;
@@ -31,7 +31,7 @@ use crate::figure::{Context, Extent, Figure};
 use busy::{DISTANCES, Office, RATES};
 use streamer::{Mode, Outcome, Run};
 
-/// The figures of paper 000, in their order.
+/// The figures of paper 000 in order.
 pub const FIGURES: &[Figure] = &[
     fig1::FIGURE,
     fig2::FIGURE,
@@ -43,23 +43,23 @@ pub const FIGURES: &[Figure] = &[
     fig7::FIGURE,
     fig8::FIGURE,
     upstream::FIGURE,
-    knobs::KNOBS,
+    parameters::FIGURE,
     interference::FIGURE,
     encrypted::FIGURE,
 ];
 
-/// All runs of `run` together, each with a seed of its own.
+/// Returns the sum of several runs with different seeds.
 fn together(context: &Context<'_>, runs: u64, run: Run) -> Outcome {
     let seeded = |i| Run { seed: seed(context, i), ..run }.stream();
     (0..runs).map(seeded).fold(Outcome::default(), |sum, outcome| sum + outcome)
 }
 
-/// The seed of a run.
+/// Returns the seed of a run.
 fn seed(context: &Context<'_>, run: u64) -> u64 {
     Stream::new(context.seed, "run").at(run).bits()
 }
 
-/// What the streamer measured at one distance and one rate, a value for each run.
+/// The streamer's measurements at one distance and one rate, one for each run.
 struct Cell {
     metres: f64,
     mbps: u64,
@@ -67,17 +67,17 @@ struct Cell {
 }
 
 impl Cell {
-    /// All runs together.
+    /// Returns the sum of all runs.
     fn total(&self) -> Outcome {
         self.outcomes.iter().fold(Outcome::default(), |sum, outcome| sum + *outcome)
     }
 }
 
-/// How much is streamed: datagrams of a run, and runs.
+/// Returns the number of datagrams in a run, and of runs.
 fn workload(extent: Extent, mbps: u64) -> (u64, u64) {
     match extent {
-        // Many short runs rather than few long ones: each meets another fade. Low rates take as
-        // long with fewer datagrams.
+        // Many short runs rather than few long ones, for many fades. Low rates take as long with
+        // fewer datagrams.
         Extent::Quick => ((4 * mbps).clamp(20, 100), 24),
         Extent::Paper => (10_240, 5),
         Extent::Full => (10_240, 20),
@@ -91,7 +91,7 @@ fn cells(context: &Context<'_>, mode: Mode) -> Vec<Cell> {
         (context.progress)(&format!("{metres} m"));
         for mbps in RATES {
             let (datagrams, runs) = workload(context.extent, mbps);
-            // The same seeds everywhere, so that places and rates meet the same air.
+            // The same seeds everywhere, so that all positions and rates have the same fades.
             let office = Office::new(metres, mbps);
             let run = |i| Run::new(office, mode, datagrams, seed(context, i));
             let outcomes = (0..runs).map(|i| run(i).stream()).collect();
@@ -101,7 +101,7 @@ fn cells(context: &Context<'_>, mode: Mode) -> Vec<Cell> {
     cells
 }
 
-/// How it is measured, in words.
+/// Describes the method of measurement.
 fn method(extent: Extent) -> String {
     let (datagrams, runs) = workload(extent, 54);
     let fewer = if extent == Extent::Quick { ", fewer below 25 Mb/s" } else { "" };
@@ -114,10 +114,10 @@ fn method(extent: Extent) -> String {
     )
 }
 
-/// What is drawn of an outcome, if it says anything of it.
+/// The value to draw of an outcome, if it has one.
 type Measure<'a> = &'a dyn Fn(&Outcome) -> Option<f64>;
 
-/// A chart with a line for each rate.
+/// Draws a chart with a line for each rate.
 fn by_distance(cells: &[Cell], title: &str, (y, of): (Axis, Measure<'_>)) -> Chart {
     let series = RATES.iter().map(|&mbps| {
         let points = cells.iter().filter(|cell| cell.mbps == mbps).filter_map(|cell| {
@@ -140,7 +140,7 @@ fn claim(requirement: &'static str, paper: &str, measured: String, holds: bool) 
     Claim { requirement, paper: paper.to_owned(), measured, verdict: Verdict::of(holds) }
 }
 
-/// The mean of what `of` says of the cells that `chosen` chooses.
+/// Returns the mean of a value over the chosen cells.
 fn mean_of(
     cells: &[Cell],
     chosen: impl Fn(&Cell) -> bool,

@@ -1,5 +1,5 @@
-//! The office of paper 000 (S0.29) in a calm hour, in which whole transfers are measured: two
-//! stations in ad hoc mode, walls, three other networks on their channel and none on others, as in
+//! The office of paper 000 (S0.29) in a calm hour, for whole transfers: two stations in ad hoc
+//! mode, walls, three other networks on their channel and none on others, as in
 //! [`busy`](super::busy).
 
 use windfall_base::{Dbm, Rate};
@@ -9,25 +9,25 @@ use windfall_channel::radio::{Fading, PathLoss, Position, RadioConfig, RadioStat
 use windfall_mac::dcf::{Config, RatePolicy};
 use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
 use windfall_queue::Limits;
-use windfall_stack::{InterfaceConfig, LinkConfig as Link, Neighbour, WifiConfig};
+use windfall_stack::{InterfaceConfig, Neighbour, WifiConfig};
 use windfall_wire_link::ieee80211::{MacAddress, Phy, PhyRate};
 
-/// Where walls stand: the next room begins 5 m from the fixed station, and rooms are 3 m wide.
+/// The positions of walls: the next room begins 5 m from the fixed station, and rooms are 3 m wide.
 const WALLS: [f64; 3] = [5.0, 7.9, 10.9];
-/// The power of the steady part of a path over that of its echoes: 6 dB, since stations stand still
-/// and a signal of 20 MHz averages over the echoes.
+/// The power ratio of the steady part of a path to its echoes: 6 dB, since stations do not move and
+/// a signal of 20 MHz averages over the echoes.
 const STEADY: f64 = 4.0;
-/// What a wall takes: within the 3 to 8 dB of light walls at 2.4 GHz.
+/// The attenuation of a wall: within the 3 to 8 dB of light walls at 2.4 GHz.
 const WALL_LOSS: f64 = 5.0;
-/// The middle of channel 6.
+/// The centre frequency of channel 6.
 const MEGAHERTZ: f64 = 2_437.0;
-/// How signals fade with distance.
+/// The exponent of the path loss.
 const PATH_LOSS: PathLoss = PathLoss::LogDistance { exponent: 3.0 };
-/// What receivers add to thermal noise, and what distortion adds to a signal, in decibels.
+/// The noise figure of receivers and the distortion of a signal in decibels.
 pub(super) const NOISE_FIGURE: f64 = 10.0;
 pub(super) const DISTORTION: f64 = -25.0;
-/// Networks of others: where each has its access point and its client. The first three are there
-/// unless more are asked for.
+/// The other networks: the positions of their access points and clients. The first three are
+/// present by default.
 pub(super) const OTHERS: [[(f64, f64); 2]; 6] = [
     [(-6.0, 8.0), (-11.0, 10.0)],
     [(14.0, -9.0), (19.0, -12.0)],
@@ -37,7 +37,7 @@ pub(super) const OTHERS: [[(f64, f64); 2]; 6] = [
     [(-14.0, 2.0), (-18.0, 5.0)],
 ];
 
-/// The same in words, and where each number comes from.
+/// The description of the office, with the source of each number.
 pub(super) const DESCRIPTION: &str = "\
     The air: free space to 1 m and an exponent of 3 beyond (same-floor offices: 2.6 to 3.3), \
     walls of 5 dB (light ones take 3 to 8) at 5 m, where the paper has the first, and every 3 m, \
@@ -49,33 +49,33 @@ pub(super) const DESCRIPTION: &str = "\
     general measurements. The authors' positions, walls and neighbours are not known beyond what \
     the paper says, so trends and bounds are compared, not curves.";
 
-/// What a signal loses on its way over so many metres, in decibels.
+/// Returns the path loss over a distance in metres, in decibels.
 pub(super) fn loss(metres: f64) -> f64 {
     let walls = WALLS.iter().filter(|wall| **wall < metres).count();
     PATH_LOSS.decibels(metres, MEGAHERTZ) + walls as f64 * WALL_LOSS
 }
 
-/// What can be changed about the office and its stations.
+/// The parameters of the office and its stations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Office {
-    /// From the receiver to the sender, in metres.
+    /// The distance from the receiver to the sender, in metres.
     pub(super) metres: f64,
-    /// The rate of both, in Mb/s.
+    /// The rate of both stations in Mb/s.
     pub(super) mbps: u64,
-    /// Whether their receivers hand up damaged frames.
+    /// Makes the receivers pass up damaged frames.
     pub(super) accept_damaged: bool,
-    /// What they send with.
+    /// The transmit power of both stations.
     pub(super) power: Dbm,
-    /// Frames longer than this are preceded by RTS and CTS.
+    /// The length above which a frame is preceded by RTS and CTS.
     pub(super) rts_threshold: usize,
-    /// Their channel; the others are on channel 6.
+    /// The channel of both stations; the others are on channel 6.
     pub(super) channel: u8,
-    /// How many networks of others there are, at most as many as have a place.
+    /// The number of other networks, at most as many as have a position.
     pub(super) others: usize,
 }
 
 impl Office {
-    /// The paper's, as far as it is known.
+    /// Creates the paper's office, as far as it is known.
     pub(super) const fn new(metres: f64, mbps: u64) -> Self {
         Self {
             metres,
@@ -88,14 +88,14 @@ impl Office {
         }
     }
 
-    /// Stations: the sender, the receiver, then those of others in pairs.
+    /// Returns the stations: the sender, the receiver, then those of others in pairs.
     fn stations(self) -> u16 {
         2 + 2 * self.others.min(OTHERS.len()) as u16
     }
 
     //= S0.29
     //= S0.30
-    /// The network. The experiment sees both ends at once, as the authors did by a cable.
+    /// Builds the network. The experiment sees both ends at once, as the authors did by a cable.
     pub(super) fn network(self) -> NetworkConfig {
         let station = |place: u16| StationConfig { name: place.to_string(), host: None };
         NetworkConfig {
@@ -118,10 +118,10 @@ impl Office {
         if place < 2 {
             mac.rts_threshold = self.rts_threshold;
         }
-        // Each speaks to the other one of its pair.
+        // Each station sends to the other one of its pair.
         let peer = MacAddress::of_station(place ^ 1);
         let neighbours = [Neighbour { address: peer, behind: Vec::new() }].into();
-        let link = Link::Wifi(WifiConfig { mac, neighbours });
+        let link = windfall_stack::LinkConfig::Wifi(WifiConfig { mac, neighbours });
         let queue = Limits { packets: 64, bytes: usize::MAX };
         let interface = InterfaceConfig { mtu: 2_296, queue, link, ..Default::default() };
         EndConfig { station: usize::from(place), interface }

@@ -1,4 +1,4 @@
-//! One wrong bit in an approximate message of a sealed connection.
+//! One bit error in an approximate message of an encrypted connection.
 
 use core::net::SocketAddr;
 
@@ -7,10 +7,10 @@ use windfall_sap::{
     ConnectionId, Message, Mode, SapConfig, SapEndpoint, SapEvent, Secret, SharedKey,
 };
 
-/// Bytes of the message.
+/// The length of the message in bytes.
 const MESSAGE: usize = 1_024;
 
-/// Two ends with one key, and what stands for the network between them.
+/// Two ends with the same key, and the network between them.
 struct Ends {
     ends: [SapEndpoint; 2],
     now: Instant,
@@ -22,7 +22,7 @@ impl Ends {
         SocketAddr::from(([10, 0, 0, 1 + end as u8], 4_000))
     }
 
-    /// Carries every datagram that waits; `bit` is inverted in those that are not exact whole.
+    /// Delivers all waiting datagrams; `bit` is inverted in approximate ones.
     fn carry(&mut self, bit: Option<usize>) {
         for _ in 0..20 {
             for end in [0, 1] {
@@ -49,9 +49,10 @@ impl Ends {
     }
 }
 
-/// The least and the greatest number of wrong bits that one wrong bit of the datagram becomes.
+/// Returns the least and the greatest number of bit errors that one bit error of the datagram
+/// causes.
 //= S0.59
-pub(super) fn wrong_bits_of_one() -> (u32, u32) {
+pub(super) fn bit_errors_of_one() -> (u32, u32) {
     let ends = [1, 2].map(|byte| {
         let mut end = SapEndpoint::new(SapConfig::standard(), Secret::new([byte; 32]));
         end.set_key(SharedKey::new([3; 32]));

@@ -1,4 +1,4 @@
-//! Figures 2 to 4 once more, over the system's sockets: `windfall stream` between two namespaces.
+//! Figures 2 to 4 over the system's sockets: `windfall stream` between two namespaces.
 
 use std::process::{Command, Stdio};
 
@@ -18,32 +18,33 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-/// Metres, and what the stations send with, in dBm: so little that the furthest place is poor.
+/// The distances in metres, and the transmit power in dBm: so low that the furthest position is
+/// poor.
 const DISTANCES: [u32; 3] = [4, 11, 12];
 const POWER: f64 = -4.5;
-/// Rates, in Mb/s.
+/// The rates in Mb/s.
 const RATES: [u32; 3] = [24, 36, 54];
-/// Ways of the streamer, with the option of the link for each.
+/// The modes of the streamer, with the option of the link for each.
 const WAYS: [(&str, &str); 2] = [("sap-precise", ""), ("sap", "--accept-damaged")];
-/// Trials of a run whose ends did not find each other on a busy machine.
+/// The number of trials of a run whose ends fail to connect on a busy machine.
 const TRIALS: u64 = 3;
 
-/// What a run counted at one place and rate.
+/// The measurements at one position and rate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     metres: u32,
     mbps: u32,
-    /// Frames repeated by the link for each packet, all precise.
+    /// Retransmissions of the link per packet, all precise.
     repeated: f64,
-    /// The share of wrong bits in damaged datagrams, and of right ones in all.
+    /// The bit error rate in damaged datagrams, and the fraction of intact bits in all.
     wrong: f64,
     right: f64,
-    /// What a stock receiver loses, and what SAP loses.
+    /// The losses of a stock receiver, and those of SAP.
     flr: f64,
     flr_but_damaged: f64,
 }
 
-/// Runs the streamer once; gives the report of its receiver and that of the run.
+/// Runs the streamer once; returns the report of its receiver and that of the run.
 fn stream(
     context: &Context<'_>,
     (metres, mbps): (u32, u32),
@@ -62,7 +63,7 @@ fn stream(
         command.args(["--rate", &mbps.to_string(), &format!("--power={POWER}")]);
         command.args(["--seed", &(context.seed.0 + trial).to_string()]);
         command.args(Some(accept).filter(|accept| !accept.is_empty()));
-        // The sender may be there first.
+        // The sender may start first.
         command.arg("--far").arg(format!(
             "for i in 1 2 3 4 5 6 7 8; do sleep 0.3; {program} stream send $WINDFALL_BASE \
              --over {over} --datagrams {datagrams} --interval 1ms && exit; done"
@@ -92,7 +93,7 @@ fn measure(context: &Context<'_>, metres: u32, mbps: u32) -> Result<Cell, Experi
     (context.progress)(&format!("{metres} m, {mbps} Mb/s"));
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     let [_, run] = stream(context, (metres, mbps), WAYS[0])?;
-    // The sender stands at the far end.
+    // The sender is the far station.
     let link = &run["links"][1];
     let [report, _] = stream(context, (metres, mbps), WAYS[1])?;
     Ok(Cell {
@@ -119,7 +120,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         method: format!(
             "windfall stream between two network namespaces over windfall run --link wifi-g, real \
              sockets and the kernel's IP at both ends, a datagram of 1024 bytes each millisecond, \
-             once as precise messages and once as approximate ones with damage handed up. Steady \
+             once as precise messages and once as approximate ones with damage passed up. Steady \
              paths and {POWER} dBm, so that the furthest place is poor at the highest rate; \
              nothing else was chosen."
         ),
@@ -208,9 +209,9 @@ fn table(cells: &[Cell]) -> Table {
     let mut table = Table::new([
         "distance (m)",
         "rate (Mb/s)",
-        "repeated (%)",
-        "wrong bits in damaged (%)",
-        "right bits (%)",
+        "retransmitted (%)",
+        "bit errors in damaged (%)",
+        "intact bits (%)",
         "FLR (%)",
         "FLR/B (%)",
     ]);

@@ -13,62 +13,62 @@ use windfall_stack::EventKind;
 
 use super::busy::{Office, Other, others};
 
-/// Bytes of data in a datagram of the paper.
+/// The data length of a datagram of the paper, in bytes.
 pub(super) const DATA: usize = 1_024;
-/// Bytes of IPv4 and UDP-Lite before them.
+/// The length of the IPv4 and UDP-Lite headers in bytes.
 const HEADERS: usize = 28;
-/// Packets that wait at the sender.
+/// The number of packets that the sender queues.
 const WAITING: usize = 16;
-/// Packets that the sender holds at most, so that an access point has room for what waits for a
-/// station that dozes.
+/// The maximum number of packets in the sender, so that an access point has room for the packets of
+/// a dozing station.
 const HELD: u64 = 48;
-/// No run lasts longer.
+/// The time limit of a run.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// How the streamer sends.
+/// The mode of the streamer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Repeated until acknowledged, damage discarded.
+    /// Retransmitted until acknowledged; damaged frames are discarded.
     Precise,
     /// One attempt, damage accepted.
     Approximate,
 }
 
-/// One run.
+/// The parameters of one run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub(super) office: Office,
     pub(super) mode: Mode,
     pub(super) datagrams: u64,
-    /// Bytes of data in each of them.
+    /// The data length of each datagram in bytes.
     pub(super) size: usize,
-    /// Attempts in approximate mode.
+    /// The number of attempts in approximate mode.
     pub(super) attempts: NonZeroU8,
-    /// How many of the other networks are there, in the order of the scenario.
+    /// The number of other networks, in the order of the scenario.
     pub(super) others: usize,
     pub(super) seed: u64,
 }
 
-/// What was counted.
+/// The counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
-    /// Datagrams given to the radio.
+    /// Datagrams passed to the radio.
     pub(super) sent: u64,
-    /// Of these, sent more than once.
+    /// Of these, those sent more than once.
     pub(super) retransmitted: u64,
-    /// Arrived, whole or damaged.
+    /// Datagrams that arrived, intact or damaged.
     pub(super) arrived: u64,
-    /// Of these, with a bad check of the frame.
+    /// Of these, those with a failed frame check sequence.
     pub(super) damaged: u64,
-    /// Bits of data in the damaged ones.
+    /// The number of data bits in damaged datagrams.
     pub(super) damaged_bits: u64,
-    /// Of these, wrong ones.
-    pub(super) wrong_bits: u64,
-    /// Bits of data in all that arrived.
+    /// Of these, the bit errors.
+    pub(super) bit_errors: u64,
+    /// The number of data bits in all that arrived.
     pub(super) bits: u64,
-    /// How long it took, in nanoseconds.
+    /// The duration in nanoseconds.
     pub(super) nanos: u64,
-    /// Of these, how long the receiver's radio was off.
+    /// Of these, the time for which the receiver's radio was off.
     pub(super) dozed_nanos: u64,
 }
 
@@ -82,7 +82,7 @@ impl Add for Outcome {
             arrived: self.arrived + other.arrived,
             damaged: self.damaged + other.damaged,
             damaged_bits: self.damaged_bits + other.damaged_bits,
-            wrong_bits: self.wrong_bits + other.wrong_bits,
+            bit_errors: self.bit_errors + other.bit_errors,
             bits: self.bits + other.bits,
             nanos: self.nanos + other.nanos,
             dozed_nanos: self.dozed_nanos + other.dozed_nanos,
@@ -96,36 +96,36 @@ impl Outcome {
     }
 
     //= S0.34
-    /// The share of datagrams that were sent more than once.
+    /// Returns the fraction of datagrams that were sent more than once.
     pub(super) fn retransmitted_fraction(&self) -> Option<f64> {
         statistics::retransmitted_fraction(self.retransmitted, self.sent)
     }
 
-    /// The share of datagrams that arrived damaged.
+    /// Returns the fraction of datagrams that arrived damaged.
     pub(super) fn damaged_fraction(&self) -> Option<f64> {
         statistics::frame_loss_rate(0, self.damaged, self.sent)
     }
 
     //= S0.35
-    /// The share of wrong bits in damaged datagrams.
+    /// Returns the bit error rate in damaged datagrams.
     pub(super) fn bit_error_rate(&self) -> Option<f64> {
-        statistics::bit_error_rate_in_damaged(self.wrong_bits, self.damaged_bits)
+        statistics::bit_error_rate_in_damaged(self.bit_errors, self.damaged_bits)
     }
 
     //= S0.36
-    /// The share of right bits among all that arrived.
-    pub(super) fn right_bits(&self) -> Option<f64> {
-        (self.bits > 0).then(|| 1.0 - self.wrong_bits as f64 / self.bits as f64)
+    /// Returns the fraction of intact bits among all that arrived.
+    pub(super) fn intact_bits(&self) -> Option<f64> {
+        (self.bits > 0).then(|| 1.0 - self.bit_errors as f64 / self.bits as f64)
     }
 
     //= S0.37
-    /// What a stock receiver loses: missing and damaged.
+    /// Returns the losses of a stock receiver: missing and damaged frames.
     pub(super) fn flr(&self) -> Option<f64> {
         statistics::frame_loss_rate(self.missing(), self.damaged, self.sent)
     }
 
     //= S0.37
-    /// What SAP loses: missing alone.
+    /// Returns the losses of SAP: missing frames only.
     pub(super) fn flr_but_damaged(&self) -> Option<f64> {
         statistics::frame_loss_rate_but_damaged(self.missing(), self.sent)
     }
@@ -133,46 +133,47 @@ impl Outcome {
 
 impl Outcome {
     //= S0.28
-    /// Right bits that arrived, in Mb/s.
+    /// Returns the rate of intact bits that arrived, in Mb/s.
     pub(super) fn goodput(&self) -> f64 {
-        (self.bits - self.wrong_bits) as f64 * 1e3 / self.nanos.max(1) as f64
+        (self.bits - self.bit_errors) as f64 * 1e3 / self.nanos.max(1) as f64
     }
 
     //= S0.28
-    /// The share of the time for which the receiver's radio was off.
+    /// Returns the fraction of the time for which the receiver's radio was off.
     pub(super) fn dozed(&self) -> f64 {
         self.dozed_nanos as f64 / self.nanos.max(1) as f64
     }
 
-    /// The share of wrong bits among all that arrived.
+    /// Returns the bit error rate of all that arrived.
     pub(super) fn residual_bit_error_rate(&self) -> f64 {
-        1.0 - self.right_bits().unwrap_or(1.0)
+        1.0 - self.intact_bits().unwrap_or(1.0)
     }
 }
 
-/// A run at work.
+/// The state of a run.
 struct Streamer {
     run: Run,
     network: Network,
     now: Instant,
     given: u64,
-    /// What the others send and when each of them does so next, and their randomness.
+    /// The traffic of the other networks with the times of their next packets, and its random
+    /// stream.
     others: Vec<(Other, Instant)>,
     pauses: Stream,
-    /// The datagram that arrived last; a repetition may bring it again.
+    /// The datagram that arrived last, which a retransmission may duplicate.
     last: Option<Tag>,
     outcome: Outcome,
 }
 
 impl Run {
-    /// A run of the paper's streamer.
+    /// Creates a run of the paper's streamer.
     pub(super) const fn new(office: Office, mode: Mode, datagrams: u64, seed: u64) -> Self {
         let attempts = NonZeroU8::MIN;
         Self { office, mode, datagrams, size: DATA, attempts, others: usize::MAX, seed }
     }
 
     //= S0.32
-    /// Streams and counts.
+    /// Streams and returns the counts.
     pub(super) fn stream(self) -> Outcome {
         let office = Office { accept_damaged: self.mode == Mode::Approximate, ..self.office };
         let mut network =
@@ -197,7 +198,7 @@ impl Run {
     }
 
     //= S0.33
-    /// The data of datagram `number`: random bits that the receiver can make again.
+    /// Returns the data of datagram `number`: random bits that the receiver can reproduce.
     fn data(self, number: u64) -> Vec<u8> {
         let mut bits = Stream::new(Seed(self.seed), "streamer").at(number);
         (0..self.size.div_ceil(8)).flat_map(|_| bits.bits().to_be_bytes()).take(self.size).collect()
@@ -231,14 +232,14 @@ impl Streamer {
         }
     }
 
-    /// How long the receiver's radio has been off.
+    /// Returns how long the receiver's radio has been off.
     fn dozed(&self) -> Duration {
         let receiver = self.network.interface_at(Port(1)).expect("it has a device");
         let airtime = self.network.airtime(receiver, self.now).expect("it has a radio");
         airtime.of(State::Doze)
     }
 
-    /// Gives the next datagram to the sender.
+    /// Passes the next datagram to the sender.
     fn give(&mut self) {
         let mut bytes = vec![0; HEADERS];
         bytes.extend(self.run.data(self.given));
@@ -254,7 +255,7 @@ impl Streamer {
         self.send(Port(0), Frame { class, ..Frame::packet(bytes) });
     }
 
-    /// Lets the other networks send what is due.
+    /// Sends the packets of the other networks that are due.
     fn disturb(&mut self) {
         for pair in 0..self.others.len() {
             let (other, next) = self.others[pair];
@@ -271,7 +272,7 @@ impl Streamer {
         self.drain();
     }
 
-    /// Takes down what happened.
+    /// Counts the events of the network.
     fn drain(&mut self) {
         while self.network.poll_transmit(self.now).is_some() {}
         while let Some(Event { what, .. }) = self.network.poll_event() {
@@ -309,7 +310,7 @@ impl Streamer {
         let arrived = packet.slice(HEADERS.min(packet.len())..packet.len());
         let wrong = sent.iter().zip(&arrived[..]).map(|(a, b)| u64::from((a ^ b).count_ones()));
         self.outcome.damaged += 1;
-        self.outcome.wrong_bits += wrong.sum::<u64>();
+        self.outcome.bit_errors += wrong.sum::<u64>();
         self.outcome.damaged_bits += self.run.size as u64 * 8;
     }
 }

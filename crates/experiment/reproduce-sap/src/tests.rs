@@ -9,7 +9,7 @@ fn near_stations_lose_next_to_nothing_and_far_ones_much() {
     let near = run(1.0, 54, Mode::Precise, 1);
     assert_eq!((near.sent, near.arrived, near.damaged), (1_500, 1_500, 0));
     assert!(near.retransmitted_fraction() < Some(0.1), "{near:?}");
-    // A run passes only few fades: several together.
+    // A run has only few fades: several together.
     let far = (1..6).map(|seed| run(12.2, 54, Mode::Precise, seed));
     let far = far.fold(Outcome::default(), |sum, outcome| sum + outcome);
     assert!(far.retransmitted_fraction() > Some(0.08), "{far:?}");
@@ -21,7 +21,7 @@ fn approximate_datagrams_are_sent_once_and_arrive_damaged() {
     let far = far.fold(Outcome::default(), |sum, outcome| sum + outcome);
     assert_eq!((far.sent, far.retransmitted), (4_500, 0));
     assert!(far.damaged > 100 && far.flr_but_damaged() < far.flr(), "{far:?}");
-    assert!(far.bit_error_rate() < Some(0.05) && far.right_bits() > Some(0.98), "{far:?}");
+    assert!(far.bit_error_rate() < Some(0.05) && far.intact_bits() > Some(0.98), "{far:?}");
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn the_same_seed_streams_the_same() {
     assert_ne!(once, run(10.0, 48, Mode::Approximate, 8));
 }
 
-/// Runs a figure in a hurry; its verdict must be the one on record.
+/// Runs a figure with quick effort; its verdict must be the recorded one.
 fn check(figure: &Figure, claims: usize) {
     let (extent, seed) = (Extent::Quick, windfall_base::Seed(1));
     let context = Context { extent, seed, program: "/nowhere".into(), progress: &|_| {} };
@@ -81,7 +81,7 @@ fn precise_bulk_comes_near_the_bound_of_air_time() {
 //= S0.27
 //= S0.38
 #[test]
-fn a_picture_is_recognised_in_spite_of_wrong_bits() {
+fn a_picture_is_recognised_despite_bit_errors() {
     check(&fig1::FIGURE, 3);
 }
 

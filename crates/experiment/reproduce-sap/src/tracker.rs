@@ -4,30 +4,30 @@ use windfall_apps::tracker::{Point, SPRINT, Tracker, WALK, walk};
 use windfall_base::{Duration, Instant};
 use windfall_report::statistics;
 
-use super::ends::{OFFERED, Pair, Speech};
+use super::ends::{OFFERED, Pair, ProtocolUnderTest};
 use super::figure::Extent;
 use super::office::Office;
 
-/// Metres from the receiver to the sender; the last one lies beyond the paper's testbed (S0.69).
+/// The distances in metres; the last one is beyond the paper's testbed (S0.69).
 pub(super) const DISTANCES: [f64; 8] = [2.0, 4.0, 6.0, 8.0, 10.0, 12.2, 13.5, 15.0];
 //= S0.55
-/// Time between points on the wire.
+/// The interval between points.
 pub(super) const INTERVAL: Duration = Duration::from_millis(5);
-/// How long the receiver waits for stragglers.
+/// The time for which the receiver waits for late points.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Bytes at the front of a point that are exact: none, as in the paper.
+/// The number of exact bytes at the front of a point: none, as in the paper.
 const SPACING: f64 = 1.0;
 
-/// What came of one walk.
+/// The results of one walk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Walked {
-    /// Points that were believed, of 945.
+    /// The number of plausible points, of 945.
     pub(super) taken: u64,
-    /// Points that came and could not be.
+    /// The number of implausible points.
     pub(super) implausible: u64,
-    /// How far the mean speed is off, as a share of the truth; everything if there is none.
+    /// The relative error of the mean speed; 1 if there is none.
     pub(super) error: f64,
-    /// When points arrived, in seconds since the first was sent.
+    /// The arrival times of points in seconds since the first was sent.
     pub(super) arrivals: Vec<f64>,
     /// The age of each point when it arrived, in seconds (S0.73).
     pub(super) ages: Vec<f64>,
@@ -39,7 +39,7 @@ impl Walked {
         statistics::inter_arrival_variance(&self.arrivals)
     }
 
-    /// From the first point sent to the last one that arrived, in seconds.
+    /// Returns the time from the first point sent to the last one received, in seconds.
     pub(super) fn seconds(&self) -> Option<f64> {
         self.arrivals.last().copied()
     }
@@ -50,18 +50,18 @@ impl Walked {
     }
 }
 
-/// An office, and how many frames each of its other networks offers in a second.
+/// An office, and the number of frames per second that each other network offers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Disturbed {
     pub(super) office: Office,
     pub(super) offered: f64,
 }
 
-/// Walks once in an office.
+/// Simulates one walk in an office.
 //= S0.50
-pub(super) fn track(air: Disturbed, speech: Speech, seed: u64) -> Walked {
+pub(super) fn track(air: Disturbed, protocol: ProtocolUnderTest, seed: u64) -> Walked {
     let nothing = Walked { error: 1.0, ..Walked::default() };
-    let Some(mut pair) = Pair::connected(air.office, speech, Point::LEN, seed) else {
+    let Some(mut pair) = Pair::connected(air.office, protocol, Point::LEN, seed) else {
         return nothing;
     };
     pair.offered = air.offered;
@@ -99,40 +99,41 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// What `of` says of each walk.
+    /// Returns the value of each walk.
     pub(super) fn values(&self, of: impl Fn(&Walked) -> Option<f64>) -> Vec<f64> {
         self.walks.iter().filter_map(of).collect()
     }
 
-    /// The median of what `of` says.
+    /// Returns the median of a value.
     pub(super) fn median(&self, of: impl Fn(&Walked) -> Option<f64>) -> f64 {
         statistics::median(&self.values(of)).unwrap_or(f64::NAN)
     }
 
-    /// The share of points that were not believed, over all walks.
+    /// Returns the fraction of implausible points over all walks.
     pub(super) fn missing(&self) -> f64 {
         let taken: u64 = self.walks.iter().map(|walk| walk.taken).sum();
         1.0 - taken as f64 / (self.walks.len() * WALK.0) as f64
     }
 }
 
-/// Walks at each distance, with the same seeds everywhere.
+/// Simulates walks at each distance, with the same seeds everywhere.
 pub(super) fn places(
     context: &super::figure::Context<'_>,
-    speech: Speech,
+    protocol: ProtocolUnderTest,
     distances: &[f64],
 ) -> Vec<Place> {
     let trials = trials(context.extent);
     let place = |&metres: &f64| {
-        (context.progress)(&format!("{speech:?}, {metres} m"));
+        (context.progress)(&format!("{protocol:?}, {metres} m"));
         let air = Disturbed { office: Office::new(metres, 54), offered: OFFERED };
-        let walks = (0..trials).map(|i| track(air, speech, context.seed.0 + i)).collect();
+        let walks = (0..trials).map(|i| track(air, protocol, context.seed.0 + i)).collect();
         Place { metres, walks }
     };
     distances.iter().map(place).collect()
 }
 
-/// Walks at each distance: 20, as the paper's text says; its Figure 7 says 50.
+/// Returns the number of walks at each distance: 20, as the paper's text says; its Figure 7 says
+/// 50.
 pub(super) const fn trials(extent: Extent) -> u64 {
     match extent {
         Extent::Quick => 6,

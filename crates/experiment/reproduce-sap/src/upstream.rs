@@ -1,4 +1,4 @@
-//! What a lossy last hop costs the links before it.
+//! The cost of a lossy last hop for the links before it.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use windfall_stack::InterfaceConfig;
 use windfall_wire_net::sap::{SapData, SapKind, SapPacket};
 use windfall_wire_net::{Ipv4Packet, Protocol, TcpPacket, UdpLitePacket};
 
-use super::ends::{Pair, Speech};
+use super::ends::{Pair, ProtocolUnderTest};
 use super::office::Office;
 use super::{claim, office};
 use crate::error::ExperimentError;
@@ -27,39 +27,39 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-const SPEECHES: [(Speech, &str); 2] =
-    [(Speech::Approximate, "SAP, approximate"), (Speech::Tcp, "TCP")];
+const SPEECHES: [(ProtocolUnderTest, &str); 2] =
+    [(ProtocolUnderTest::Approximate, "SAP, approximate"), (ProtocolUnderTest::Tcp, "TCP")];
 const DISTANCES: [f64; 7] = [2.0, 6.0, 8.0, 10.0, 11.0, 11.6, 12.2];
-/// Where the last hop counts as lossy.
+/// The distance from which the last hop counts as lossy.
 const POOR: f64 = 10.0;
-/// Bytes of a record, and the time between two: 3.3 Mb/s.
+/// The length of a record in bytes, and the interval between two: 3.3 Mb/s.
 const RECORD: usize = 1_024;
 const INTERVAL: Duration = Duration::from_micros(2_500);
-/// The wired link.
+/// The wired link before the office.
 const WIRE_MBPS: u64 = 5;
 const WIRE_DELAY: Duration = Duration::from_millis(10);
-/// How long the receiver waits for stragglers.
+/// The time for which the receiver waits for late records.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the wired link had to do with one stream.
+/// The load of the wired link by one stream.
 #[derive(Clone, Copy, Debug)]
 struct Upstream {
-    /// Bytes of records that crossed it again, for each byte that crossed it first.
+    /// Record bytes that crossed it again, per byte that crossed it first.
     repeated: f64,
-    /// The mean of how long a packet waited before it, in seconds.
+    /// The mean delay of a packet in its queue, in seconds.
     waiting: f64,
-    /// The share of the records that arrived.
+    /// The fraction of the records that arrived.
     arrived: f64,
     /// The mean age of records at their arrival, in seconds.
     age: f64,
 }
 
-/// Tells what crosses the wire for the first time from what has crossed it before.
+/// Distinguishes first transmissions over the wire from retransmissions.
 #[derive(Debug, Default)]
 struct Crossings {
-    /// Numbers of SAP's messages that have crossed.
+    /// Numbers of SAP messages that have crossed.
     messages: BTreeSet<u32>,
-    /// Where TCP's stream has crossed to.
+    /// The end of TCP's stream that has crossed.
     end: Option<u32>,
     /// Bytes that crossed first, and again.
     bytes: [usize; 2],
@@ -94,7 +94,7 @@ impl Crossings {
     }
 }
 
-/// The office behind a wire: a server at its far end, the sending station relays.
+/// Builds the office behind a wire: a server at its far end, and the sending station as a relay.
 fn behind_a_wire(office: Office) -> (NetworkConfig, [Port; 2], Vec<(Port, Port)>) {
     let mut network = office.network();
     let stations = network.stations.len();
@@ -115,11 +115,11 @@ fn behind_a_wire(office: Office) -> (NetworkConfig, [Port; 2], Vec<(Port, Port)>
     (network, [server, Port(1)], vec![(relay, Port(0)), (Port(0), relay)])
 }
 
-fn stream(metres: f64, speech: Speech, records: u32, seed: u64) -> Option<Upstream> {
-    let damaged = speech == Speech::Approximate;
+fn stream(metres: f64, protocol: ProtocolUnderTest, records: u32, seed: u64) -> Option<Upstream> {
+    let damaged = protocol == ProtocolUnderTest::Approximate;
     let office = Office { accept_damaged: damaged, ..Office::new(metres, 54) };
     let (network, ports, relays) = behind_a_wire(office);
-    let mut pair = Pair::between(ports, relays, &network, speech, RECORD, seed)?;
+    let mut pair = Pair::between(ports, relays, &network, protocol, RECORD, seed)?;
     let began = pair.now;
     let mut crossings = Crossings::default();
     let (mut waiting, mut samples) = (0, 0.0);
@@ -148,7 +148,7 @@ fn stream(metres: f64, speech: Speech, records: u32, seed: u64) -> Option<Upstre
     })
 }
 
-/// Records of a stream, and how many streams.
+/// Returns the records of a stream, and the number of streams.
 fn workload(extent: Extent) -> (u32, u64) {
     match extent {
         Extent::Quick => (2_000, 4),
@@ -157,7 +157,7 @@ fn workload(extent: Extent) -> (u32, u64) {
     }
 }
 
-/// What was measured at each distance, by protocol.
+/// The measurements at each distance, by protocol.
 type Streams = Vec<Vec<Vec<Upstream>>>;
 
 //= S0.72
@@ -165,9 +165,9 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let (records, trials) = workload(context.extent);
     let streams: Streams = SPEECHES
         .iter()
-        .map(|(speech, name)| {
+        .map(|(protocol, name)| {
             (context.progress)(name);
-            let one = |metres, i| stream(metres, *speech, records, context.seed.0 + i);
+            let one = |metres, i| stream(metres, *protocol, records, context.seed.0 + i);
             let at = |&metres: &f64| (0..trials).filter_map(|i| one(metres, i)).collect();
             DISTANCES.iter().map(at).collect()
         })

@@ -1,4 +1,4 @@
-//! What a station can turn (S0.28).
+//! The parameters of a station (S0.28).
 
 use core::num::NonZeroU8;
 
@@ -11,22 +11,22 @@ use super::{claim, method, together};
 use crate::error::ExperimentError;
 use crate::figure::{Basis, Context, Extent, Figure};
 
-pub(crate) const KNOBS: Figure = Figure {
+pub(crate) const FIGURE: Figure = Figure {
     name: "S0.28",
-    title: "what a station can turn: goodput against residual bit errors, approximate mode",
+    title: "parameters of a station: goodput against residual bit errors, approximate mode",
     basis: Basis::Simulated,
     expected: Verdict::Reproduced,
-    run: knobs,
+    run: measure,
 };
 
-/// Where the knobs are turned.
+/// The distance at which the parameters are varied.
 const METRES: f64 = 12.2;
 
-/// A knob: its name, its settings, and what each makes of a run.
-type Knob = (&'static str, &'static [f64], fn(&mut Run, f64));
+/// A parameter: its name, its settings, and its effect on a run.
+type Parameter = (&'static str, &'static [f64], fn(&mut Run, f64));
 
 //= S0.28
-const SWEPT: [Knob; 8] = [
+const SWEPT: [Parameter; 8] = [
     ("power (dBm)", &[0.0, 5.0, 10.0, 15.0, 20.0], |run, x| run.office.power = Dbm(x)),
     ("rate (Mb/s)", &[6.0, 12.0, 24.0, 36.0, 48.0, 54.0], |run, x| run.office.mbps = x as u64),
     ("RTS threshold (bytes)", &[500.0, 2_347.0], |run, x| run.office.rts_threshold = x as usize),
@@ -37,11 +37,12 @@ const SWEPT: [Knob; 8] = [
     ("channel", &[1.0, 3.0, 6.0, 9.0, 11.0], |run, x| run.office.channel = x as u8),
     ("power save (0 off, 1 on)", &[0.0, 1.0], |run, x| run.office.power_save = x > 0.0),
     ("RTS threshold at 10 m (bytes)", &[500.0, 2_347.0], |run, x| {
-        (run.office.rts_threshold, run.office.metres) = (x as usize, 10.0);
+        run.office.rts_threshold = x as usize;
+        run.office.metres = 10.0;
     }),
 ];
 
-/// Runs and datagrams of each: short ones, which meet many fades.
+/// Returns the number of runs and of datagrams in each: short runs, for many fades.
 const fn workload(extent: Extent) -> (u64, u64) {
     match extent {
         Extent::Quick => (20, 50),
@@ -50,10 +51,11 @@ const fn workload(extent: Extent) -> (u64, u64) {
     }
 }
 
-fn knobs(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+fn measure(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let (runs, datagrams) = workload(context.extent);
-    let measured: Vec<Vec<Outcome>> = SWEPT.iter().map(|knob| turned(context, knob)).collect();
-    let mut table = Table::new(["knob", "setting", "goodput (Mb/s)", "residual BER", "FLR/B"]);
+    let measured: Vec<Vec<Outcome>> =
+        SWEPT.iter().map(|parameter| varied(context, parameter)).collect();
+    let mut table = Table::new(["parameter", "setting", "goodput (Mb/s)", "residual BER", "FLR/B"]);
     let mut series = Vec::new();
     for ((name, settings, _), outcomes) in SWEPT.iter().zip(&measured) {
         for (setting, outcome) in settings.iter().zip(outcomes) {
@@ -70,10 +72,10 @@ fn knobs(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentEr
         series.push(Series::new(*name, Mark::LinePoints, outcomes.iter().map(point).collect()));
     }
     let chart = Chart {
-        title: "What a station can turn".to_owned(),
-        subtitle: format!("{METRES} m, 54 Mb/s, {DATA} bytes, one attempt, unless turned"),
-        x: Axis::log("share of wrong bits among those that arrived"),
-        y: Axis::linear("goodput of right bits (Mb/s)").from_zero(),
+        title: "Parameters of a station".to_owned(),
+        subtitle: format!("{METRES} m, 54 Mb/s, {DATA} bytes, one attempt, unless varied"),
+        x: Axis::log("bit error rate of the data that arrived"),
+        y: Axis::linear("goodput of intact bits (Mb/s)").from_zero(),
         series,
         rules: Vec::new(),
     };
@@ -82,7 +84,7 @@ fn knobs(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentEr
         title: figure.title.to_owned(),
         method: format!(
             "{runs} runs of {datagrams} datagrams for each setting, in the office of Figures 2 to \
-             4. With power save the sender is an access point and the receiver a member that dozes \
+             4. With power save the sender is an access point and the receiver a client that dozes \
              between beacons and asks for each packet. RTS is judged at 10 m too: where most \
              frames fail, it gains, since failures of granted frames count to the long limit of \
              4, at which the window falls back, and others to the short one of 7. {}",
@@ -96,20 +98,20 @@ fn knobs(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentEr
     })
 }
 
-/// What a knob makes of goodput and bits, for each setting.
-fn turned(context: &Context<'_>, (name, settings, turn): &Knob) -> Vec<Outcome> {
+/// Returns the outcome of each setting of a parameter.
+fn varied(context: &Context<'_>, (name, settings, set): &Parameter) -> Vec<Outcome> {
     (context.progress)(name);
     let (runs, datagrams) = workload(context.extent);
     let outcome = |&setting: &f64| {
         let mut run = Run::new(Office::new(METRES, 54), Mode::Approximate, datagrams, 0);
-        turn(&mut run, setting);
+        set(&mut run, setting);
         together(context, runs, run)
     };
     settings.iter().map(outcome).collect()
 }
 
 fn claims(measured: &[Vec<Outcome>]) -> Vec<Claim> {
-    let at = |knob: usize, setting: usize| measured[knob][setting];
+    let at = |parameter: usize, setting: usize| measured[parameter][setting];
     let [power, rate, attempts, size, channel, doze, near] = [0, 1, 3, 4, 5, 6, 7];
     vec![
         cost("lower power costs goodput and bits: 10 against 20 dBm", at(power, 2), at(power, 4)),
@@ -143,13 +145,13 @@ fn claims(measured: &[Vec<Outcome>]) -> Vec<Claim> {
     ]
 }
 
-/// A claim that one setting carries more than another.
+/// Claims that one setting carries more than another.
 fn gain(paper: &str, less: Outcome, more: Outcome) -> Claim {
     let text = format!("{:.2} against {:.2} Mb/s", more.goodput(), less.goodput());
     claim("S0.28", paper, text, more.goodput() > less.goodput())
 }
 
-/// A claim that a receiver that dozes gets less, with its radio off for part of the time.
+/// Claims that a dozing receiver receives less, with its radio off for part of the time.
 fn saving(awake: Outcome, dozing: Outcome) -> Claim {
     let text = format!(
         "{:.2} against {:.2} Mb/s, the receiver's radio off for {:.0} % of the time",
@@ -161,7 +163,7 @@ fn saving(awake: Outcome, dozing: Outcome) -> Claim {
     claim("S0.28", "power save at the receiver costs goodput", text, holds)
 }
 
-/// A claim that one setting carries less than another, and less of it right.
+/// Claims that one setting carries less than another, with more bit errors.
 fn cost(paper: &str, less: Outcome, more: Outcome) -> Claim {
     let [a, b] = [&less, &more].map(Outcome::residual_bit_error_rate);
     let text = format!(
@@ -172,7 +174,7 @@ fn cost(paper: &str, less: Outcome, more: Outcome) -> Claim {
     claim("S0.28", paper, text, more.goodput() > less.goodput() && a > b)
 }
 
-/// A claim that it does so at the cost of bits.
+/// Claims that one setting carries more than another, with more bit errors.
 fn trade(paper: &str, less: Outcome, more: Outcome) -> Claim {
     let [a, b] = [&more, &less].map(Outcome::residual_bit_error_rate);
     let text = format!(
