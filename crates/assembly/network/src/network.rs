@@ -1,5 +1,7 @@
 //! The composite node: interfaces, media and stations, wired, and the loop that runs them.
 
+mod media;
+
 use std::collections::VecDeque;
 
 use windfall_base::{DropReason, Frame, Input, Instant, Node, Outgoing, Port, RxVector, Seed};
@@ -58,6 +60,8 @@ struct Slot {
     counted: Option<Instant>,
     /// It stands among the touched ones.
     touched: bool,
+    /// Its medium knows that it has nothing to do.
+    resting: bool,
 }
 
 /// What stands behind the device of an interface.
@@ -178,6 +182,7 @@ impl Network {
                 ledger: LinkLedger::default(),
                 counted: None,
                 touched: false,
+                resting: false,
             });
             self.names.push(name);
         }
@@ -261,7 +266,11 @@ impl Network {
     /// If the element is no interface.
     #[must_use]
     pub fn airtime(&self, interface: ElementId, now: Instant) -> Option<Airtime> {
-        self.interfaces[interface.0 as usize].interface.airtime(now)
+        let Slot { interface, medium, medium_port, .. } = &self.interfaces[interface.0 as usize];
+        let mut airtime = interface.airtime(now)?;
+        let untold = self.media[*medium].medium.untold(*medium_port, now);
+        airtime.overhear(untold);
+        Some(airtime)
     }
 
     /// How much waits at an interface for its link: packets and their bytes.
@@ -367,6 +376,10 @@ impl Network {
             slot.touched = false;
             let wake_up = slot.interface.poll_timeout().map(|(at, _)| at);
             self.agenda.set(ElementId(index as u32), wake_up);
+            if !slot.resting && slot.interface.is_resting() {
+                slot.resting = true;
+                self.media[slot.medium].medium.rest(slot.medium_port);
+            }
         }
     }
 
@@ -374,6 +387,7 @@ impl Network {
     fn wake(&mut self, now: Instant, element: ElementId) {
         let index = element.0 as usize;
         if index < self.interfaces.len() {
+            self.stop_rest(index);
             self.interfaces[index].interface.handle_timeout(now);
             self.drain_interface(now, index);
             return;
@@ -432,56 +446,6 @@ impl Network {
                     what: What::Interface(event),
                 });
             }
-        }
-    }
-
-    /// Hands on what is due at the stations of a medium; what they send waits until all have heard.
-    fn drain_medium(&mut self, now: Instant, index: usize) {
-        self.take_medium_events(index);
-        loop {
-            // Most receptions are signals, most of which change nothing that others see.
-            let MediumSlot { medium, ends } = &mut self.media[index];
-            if let Some((port, signal)) = medium.poll_signal(now) {
-                let Some(&end) = ends.get(usize::from(port.0)) else { continue };
-                let slot = &mut self.interfaces[end];
-                if !slot.interface.handle_signal(now, signal) {
-                    continue;
-                }
-                if !slot.touched {
-                    slot.touched = true;
-                    self.touched.push(end);
-                }
-                if !slot.interface.is_drained() {
-                    self.take_outputs(now, end);
-                }
-            } else if let Some((port, input)) = medium.poll_reception(now) {
-                self.take_medium_events(index);
-                if let Some(&end) = self.media[index].ends.get(usize::from(port.0)) {
-                    self.interfaces[end].interface.handle_input(now, MEDIUM, input);
-                    self.drain_interface(now, end);
-                }
-            } else {
-                break;
-            }
-        }
-        self.take_medium_events(index);
-        let element = ElementId((self.interfaces.len() + index) as u32);
-        let wake_up = self.media[index].medium.poll_timeout().map(|(at, _)| at);
-        self.agenda.set(element, wake_up);
-    }
-
-    #[inline]
-    fn take_medium_events(&mut self, index: usize) {
-        while let Some(event) = self.media[index].medium.poll_event() {
-            self.take_medium_event(index, event);
-        }
-    }
-
-    fn take_medium_event(&mut self, index: usize, event: windfall_channel::Event) {
-        self.account_medium(index, &event);
-        if self.recording.events {
-            let element = ElementId((self.interfaces.len() + index) as u32);
-            self.events.push_back(Event { at: event.at, element, what: What::Medium(event) });
         }
     }
 
@@ -601,6 +565,7 @@ impl Network {
         if self.recording.packets {
             self.events.push_back(passage(now, index, false, &frame));
         }
+        self.stop_rest(index);
         self.interfaces[index].interface.handle_input(now, DEVICE, Input::Frame(frame, vector));
         self.drain_interface(now, index);
     }

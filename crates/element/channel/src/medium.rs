@@ -5,7 +5,7 @@ mod shared;
 
 use std::collections::VecDeque;
 
-use windfall_base::{Input, Instant, Outgoing, Port, Rate, Seed, Signal};
+use windfall_base::{Duration, Input, Instant, Outgoing, Port, Rate, Seed, Signal};
 
 pub use pipe::{Line, PathConfig, PipeConfig};
 pub use shared::{Addressing, Hearing, SharedConfig};
@@ -187,6 +187,44 @@ impl Medium {
         match &mut self.kind {
             Kind::Pipe(_) | Kind::Shared(_) => None,
             Kind::Radio(radio) => radio.poll_signal(now, &mut self.events),
+        }
+    }
+
+    /// The station at `port` has nothing to do until a frame comes for it: it need not be told what
+    /// it hears before it [stops to rest](Self::stop_rest). It makes no difference where a medium
+    /// tells it all the same.
+    pub fn rest(&mut self, port: Port) {
+        if let Kind::Radio(radio) = &mut self.kind {
+            radio.rest(port);
+        }
+    }
+
+    /// The station at `port` has something to do: what it has not been told comes by
+    /// [`poll_late`](Self::poll_late).
+    pub fn stop_rest(&mut self, port: Port) {
+        if let Kind::Radio(radio) = &mut self.kind {
+            radio.stop_rest(port);
+        }
+    }
+
+    /// Yields what a station that rested should have been given, with the instant; call until
+    /// `None`, after [`handle_timeout`](Self::handle_timeout) or [`stop_rest`](Self::stop_rest) and
+    /// before [`poll_reception`](Self::poll_reception).
+    #[inline]
+    pub fn poll_late(&mut self) -> Option<(Instant, Port, Input)> {
+        match &mut self.kind {
+            Kind::Pipe(_) | Kind::Shared(_) => None,
+            Kind::Radio(radio) => radio.poll_late(),
+        }
+    }
+
+    /// How long the carrier of others was there up to `now`, of which a station that rests has not
+    /// been told.
+    #[must_use]
+    pub fn untold(&self, port: Port, now: Instant) -> Duration {
+        match &self.kind {
+            Kind::Pipe(_) | Kind::Shared(_) => Duration::ZERO,
+            Kind::Radio(radio) => radio.untold(port, now),
         }
     }
 

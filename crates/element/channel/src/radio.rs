@@ -14,21 +14,23 @@ mod config;
 mod fading;
 mod judge;
 mod links;
+mod log;
 mod place;
 mod propagation;
 mod receiver;
+mod rest;
 mod selective;
+mod transmission;
 
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-use windfall_base::{Dbm, Rate};
 use windfall_base::{
-    Failure, Frame, Input, Instant, Outgoing, Overheard, Port, RxVector, Seed, Signal, Stream,
-    TxVector,
+    Failure, Frame, Input, Instant, Outgoing, Port, RxVector, Seed, Signal, Stream, TxVector,
 };
 use windfall_phy::decibel::{decibels, noise_milliwatts, ratio};
+use windfall_phy::ofdm::Gains;
 use windfall_wire_link::ieee80211::{MacAddress, PhyRate};
 
 pub use config::{Errors, RadioConfig, RadioStation, Thresholds};
@@ -40,7 +42,8 @@ use crate::event::Event;
 use crate::verdict::{Missed, Verdict};
 use judge::{Noise, Samplers, Sent};
 use links::{Hearer, Links};
-use receiver::{Arrival, Levels, Receiver, Reception};
+use log::{Outcome, Outlook, Outlooks, Resting};
+use receiver::{Arrival, Levels, Receiver};
 
 /// A radio medium at work; [`Medium`](crate::Medium) is its face.
 #[derive(Debug)]
@@ -71,6 +74,10 @@ pub(crate) struct Radio {
     ready: VecDeque<(Instant, Port, Option<Signal>)>,
     /// The frames among it, in order.
     frames: VecDeque<(Frame, RxVector)>,
+    resting: Resting,
+    outlooks: Outlooks,
+    /// What stations that rested should have been given before, in order for each.
+    late: VecDeque<(Instant, Port, Input)>,
     held: usize,
     /// Those of the configuration, as ratios.
     distortion: f64,
@@ -105,6 +112,10 @@ struct Transmission {
     fading: Vec<f64>,
     /// Addressed receivers that do not follow it, and why.
     missed: Vec<(Port, Missed)>,
+    /// What becomes of it at hearers around which the air is silent; `None` if that varies.
+    outlook: Option<Arc<Outlook>>,
+    /// The port that its receiver's address names.
+    addressed: Option<u16>,
     /// Moments still to come.
     left: u32,
 }
@@ -137,6 +148,9 @@ impl Radio {
             addressed: Vec::new(),
             ready: VecDeque::new(),
             frames: VecDeque::new(),
+            resting: Resting::new(count),
+            outlooks: Outlooks::new(),
+            late: VecDeque::new(),
             held: 0,
             distortion: config.distortion.map_or(0.0, ratio),
             levels: Levels::new(&config.thresholds),
@@ -238,6 +252,11 @@ impl Radio {
         let rate = vector.rate.and_then(PhyRate::from_rate).unwrap_or(self.config.rate);
         let sent = Sent::new(rate, vector.preamble, frame.len());
         let ended = at + rate.frame_duration(vector.preamble, frame.len());
+        self.awaken(from);
+        if self.resting.is_full() {
+            (0..self.ports()).for_each(|port| self.disturb(port, None));
+            self.resting.clear();
+        }
         let hearers = self.links.reach(&self.config, from, at);
         let index = self.free_place();
         let mut left = 1;
@@ -256,17 +275,22 @@ impl Radio {
         self.note(abandoned, Port(from), Missed::Transmitting);
         self.sense(at, from);
         self.begun += 1;
+        let power = self.power(from, &vector);
+        let to = frame
+            .header
+            .get(4..10)
+            .map(|bytes| MacAddress(*bytes.first_chunk().expect("six bytes were taken")));
+        let is_usual = vector.power.is_none() && to.is_some_and(|to| !to.is_group());
+        let outlook =
+            is_usual.then(|| self.outlook(from, vector.preamble, sent, power, &hearers)).flatten();
         self.transmissions[index as usize] = Some(Box::new(Transmission {
             from,
             number: self.begun - 1,
             began: at,
             ended,
             sent,
-            power: self.power(from, &vector),
-            to: frame
-                .header
-                .get(4..10)
-                .map(|bytes| MacAddress(*bytes.first_chunk().expect("six bytes were taken"))),
+            power,
+            to,
             frame,
             fading: match self.config.fading.parts() {
                 Some(_) => vec![1.0; hearers.len()],
@@ -274,6 +298,8 @@ impl Radio {
             },
             hearers,
             missed: Vec::new(),
+            outlook,
+            addressed: to.and_then(|to| self.addresses.get(&to).copied()),
             left,
         }));
     }
@@ -295,10 +321,19 @@ impl Radio {
     /// A signal arrives at the hearers from `first` to before `end`.
     fn arrive(&mut self, at: Instant, index: u32, first: u32, end: u32) {
         let Some(mut transmission) = self.transmissions[index as usize].take() else { return };
-        let Self { receivers, transmissions, levels, lots, .. } = self;
         let (own, preamble) = (transmission.number, transmission.sent.preamble());
+        let mut is_read = false;
         for place in first..end {
             let &Hearer { port, same_channel, .. } = &transmission.hearers[place as usize];
+            if self.resting.is_untold(port) {
+                let outcome = transmission.outcome(place, port);
+                if self.resting.hear(port, index, outcome) {
+                    is_read |= outcome == Outcome::Read;
+                    continue;
+                }
+                self.disturb(port, Some(at));
+            }
+            let Self { receivers, transmissions, levels, lots, .. } = self;
             if self.config.fading.parts().is_some() {
                 let fading = self.links.fading(&self.config, transmission.from, port, at);
                 transmission.fading[place as usize] = fading;
@@ -316,6 +351,10 @@ impl Radio {
             if same_channel && transmission.is_for(receiver.address) {
                 self.addressed.push((port, arrival));
             }
+        }
+        if is_read && let Some(readers) = transmission.readers_of(first) {
+            let delay = at.saturating_since(transmission.began);
+            self.resting.log((at, transmission.ended + delay), transmission.head(), readers);
         }
         self.put_back(index, transmission);
         // The agenda puts the arrivals of an instant next to each other, behind everything else.
@@ -374,11 +413,17 @@ impl Radio {
         let Some(transmission) = self.transmissions[index as usize].take() else { return };
         for hearer in first..end {
             let port = transmission.hearers[hearer as usize].port;
+            if self.resting.leave(port, index) {
+                continue;
+            }
             let power = transmission.power_at(hearer);
             if let Some(event) = self.leave_one(at, index, &transmission, (port, power)) {
                 events.push_back(event);
             }
             self.sense(at, port);
+            if self.receivers[usize::from(port)].is_quiet() {
+                self.resting.settle(port);
+            }
         }
         self.put_back(index, transmission);
     }
@@ -411,16 +456,11 @@ impl Radio {
             let event = || transmission.event(at, Port(port), None, verdict);
             return is_for.then(|| Event { strength, ..event() });
         }
+        let carriers = self.links.carriers(transmission.from, port, reception.began);
+        let noise = self.noise(port, carriers.as_ref());
         let (stream, count) = &mut self.judges[usize::from(port)];
         *count += 1;
         let (number, stream) = (*count - 1, || stream.at(*count));
-        let carriers = self.links.carriers(transmission.from, port, reception.began);
-        let noise = Noise {
-            floor: receiver.noise,
-            distortion: self.distortion,
-            carriers: carriers.as_ref(),
-            cck_interference: judge::cck_interference(self.config.errors),
-        };
         let sent = transmission.sent;
         let verdict = match self.config.errors {
             Errors::Formula => judge::by_formula(sent, &reception, noise, &mut stream()),
@@ -433,8 +473,11 @@ impl Radio {
             }
         };
         let due = transmission.due(&reception, &verdict, is_for, &mut self.frames);
+        if due.is_none() {
+            self.resting.awaken(port);
+        }
         self.ready.push_back((at, Port(port), due));
-        receiver.recycle(reception);
+        self.receivers[usize::from(port)].recycle(reception);
         let event = || transmission.event(at, Port(port), Some(number), verdict);
         is_for.then(|| Event { strength, ..event() })
     }
@@ -478,6 +521,16 @@ impl Radio {
         }
     }
 
+    /// What stands against signals at a receiver, where carriers differ or do not.
+    fn noise<'a>(&self, port: u16, carriers: Option<&'a Gains>) -> Noise<'a> {
+        Noise {
+            floor: self.receivers[usize::from(port)].noise,
+            distortion: self.distortion,
+            carriers,
+            cck_interference: judge::cck_interference(self.config.errors),
+        }
+    }
+
     /// Tells a station when its carrier sense has changed.
     fn sense(&mut self, at: Instant, port: u16) {
         let carrier = self.receivers[usize::from(port)].carrier(&self.levels);
@@ -491,82 +544,6 @@ impl Radio {
 /// A power in whole dBm.
 fn whole_dbm(power: f64) -> i8 {
     decibels(power).round().clamp(-127.0, 127.0) as i8
-}
-
-impl Transmission {
-    /// The power that arrives at a hearer, in milliwatts.
-    #[inline]
-    fn power_at(&self, hearer: u32) -> f64 {
-        let fading = self.fading.get(hearer as usize).copied().unwrap_or(1.0);
-        self.power * self.hearers[hearer as usize].gain * fading
-    }
-
-    /// Whether the radio with the address `own` passes the frame up whole.
-    #[inline]
-    fn is_for(&self, own: Option<MacAddress>) -> bool {
-        match (own, self.to) {
-            (Some(own), Some(to)) => to == own || to.is_group(),
-            _ => true,
-        }
-    }
-
-    /// What a receiver that followed the frame tells its station; `None` if it is the frame itself,
-    /// which then stands behind `frames`.
-    fn due(
-        &self,
-        reception: &Reception,
-        verdict: &Verdict,
-        is_for: bool,
-        frames: &mut VecDeque<(Frame, RxVector)>,
-    ) -> Option<Signal> {
-        match verdict {
-            Verdict::Missed(Missed::Payload) => self.overheard(false),
-            Verdict::Intact | Verdict::Damaged { .. } if is_for => {
-                let mut frame = self.frame.clone();
-                verdict.apply(&mut frame);
-                let vector = RxVector {
-                    began: reception.began,
-                    rate: Some(self.rate()),
-                    strength: Some(Dbm(decibels(reception.power))),
-                };
-                frames.push_back((frame, vector));
-                None
-            }
-            Verdict::Intact => self.overheard(true),
-            Verdict::Damaged { .. } => self.overheard(false),
-            _ => Some(Signal::ReceptionFailed(Failure::Header)),
-        }
-    }
-
-    fn rate(&self) -> Rate {
-        self.sent.rate.rate()
-    }
-
-    fn overheard(&self, good: bool) -> Option<Signal> {
-        let mut head = [0; 4];
-        for (to, from) in head.iter_mut().zip(&self.frame.header) {
-            *to = *from;
-        }
-        Some(Signal::Overheard(Overheard { head, good }))
-    }
-
-    fn event(&self, at: Instant, to: Port, number: Option<u64>, verdict: Verdict) -> Event {
-        Event {
-            at,
-            from: Port(self.from),
-            to,
-            number,
-            tag: self.frame.tag,
-            kept: self.frame.kept,
-            length: self.frame.len() as u32,
-            header: self.frame.header.len() as u32,
-            trailer: self.frame.trailer.len() as u32,
-            began: self.began,
-            ended: self.ended,
-            strength: None,
-            verdict,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -143,6 +143,13 @@ impl Interface {
         self.link.is_drained() && self.account.is_drained()
     }
 
+    /// Whether nothing follows from what the interface hears until a frame comes for it, or it is
+    /// woken or given a packet; until then it need not be told.
+    #[must_use]
+    pub fn is_resting(&self) -> bool {
+        self.link.is_resting()
+    }
+
     /// The account: a packet from the device counts once, each frame with a packet from the medium
     /// counts once (S0.5).
     #[must_use]

@@ -65,6 +65,9 @@ pub enum Input {
     ReceptionFailed(Failure),
     /// A frame for somebody else, of which a radio's address filter keeps all but the beginning.
     Overheard(Overheard),
+    /// Carriers of others have come and gone, this long in all, while this node had nothing to do;
+    /// nothing else that it heard of them matters any more.
+    CarrierPassed(Duration),
     /// The frame that this node transmitted has left it; it may transmit the next.
     TransmissionDone,
 }

@@ -191,6 +191,7 @@ impl Dcf {
             // A radio that has sent meanwhile does not know that there was something to receive.
             Input::ReceptionFailed(_) if self.access.is_deaf() => {}
             Input::ReceptionFailed(failure) => self.handle_failed_reception(now, failure),
+            Input::CarrierPassed(time) => self.radio.carrier_passed(now, time),
             Input::TransmissionDone => self.transmission_done(now),
         }
         self.run(now, pull);
@@ -267,6 +268,17 @@ impl Dcf {
     #[inline]
     pub fn is_drained(&self) -> bool {
         self.out.is_none() && self.up.is_empty() && self.events.is_empty()
+    }
+
+    /// Whether nothing follows from what the station hears until a frame comes for it or the source
+    /// has something: it only has to know in the end what it has heard.
+    #[must_use]
+    pub fn is_resting(&self) -> bool {
+        self.phase == Phase::Idle
+            && self.on_air.is_none()
+            && !self.config.observe_radio
+            && self.is_at_rest()
+            && self.access.is_settled()
     }
 
     /// Packets from above that the station still holds.

@@ -37,6 +37,7 @@ fn line(at: Instant, port: Port, input: &Input) -> String {
         Input::ReceptionFailed(Failure::Noise) => "noise".to_owned(),
         Input::Overheard(_) => "overheard".to_owned(),
         Input::TransmissionDone => "done".to_owned(),
+        Input::CarrierPassed(time) => format!("passed {time}"),
     };
     format!("{} {}: {what}", at.as_micros(), port.0)
 }

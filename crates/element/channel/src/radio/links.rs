@@ -62,6 +62,11 @@ impl Links {
         }
     }
 
+    /// Whether paths change.
+    pub(super) fn moves(&self) -> bool {
+        self.moves
+    }
+
     /// The stations within reach of the one at port `from`, nearest first.
     pub(super) fn reach(&mut self, config: &RadioConfig, from: u16, now: Instant) -> Arc<[Hearer]> {
         if let Some((until, hearers)) = &self.reach[usize::from(from)]

@@ -282,6 +282,11 @@ impl Receiver {
         Some(left)
     }
 
+    /// Whether no signal is there, and its station knows that.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.signals == 0 && !self.transmits && !self.busy
+    }
+
     /// The carrier sense, if it has changed since it was last asked for.
     pub(super) fn carrier(&mut self, levels: &Levels) -> Option<bool> {
         let busy = self.follows.is_some() || (self.signals > 0 && self.energy >= levels.energy);

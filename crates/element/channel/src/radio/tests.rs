@@ -1,7 +1,8 @@
-use windfall_base::{Duration, Preamble, Tag};
+use windfall_base::{Dbm, Duration, Preamble, Tag};
 
 use super::*;
 use crate::medium::{Medium, MediumConfig};
+use crate::radio::receiver::Reception;
 
 /// Stations that hear each other with so many decibels of loss.
 fn stations(count: u16) -> RadioConfig {
@@ -52,6 +53,7 @@ fn run(medium: &mut Medium) -> Vec<String> {
                 Input::ReceptionFailed(_) => "failed".to_owned(),
                 Input::Overheard(it) => format!("overheard {:?} {}", it.head, it.good),
                 Input::TransmissionDone => "done".to_owned(),
+                Input::CarrierPassed(time) => format!("passed {time}"),
             };
             lines.push(format!("{} {} {what}", now.as_nanos(), port.0));
         }

@@ -56,6 +56,12 @@ pub(super) trait Link: fmt::Debug + Send {
         false
     }
 
+    /// Returns whether nothing follows from what the link hears until a frame comes for it, or it
+    /// is given a packet or woken; until then it need not be told.
+    fn is_resting(&self) -> bool {
+        false
+    }
+
     /// Returns the number of packets that the link holds.
     fn held(&self) -> usize;
 

@@ -117,7 +117,8 @@ impl Link for PipeLink {
             Input::CarrierBusy
             | Input::CarrierIdle
             | Input::ReceptionFailed(_)
-            | Input::Overheard(_) => {}
+            | Input::Overheard(_)
+            | Input::CarrierPassed(_) => {}
         }
     }
 

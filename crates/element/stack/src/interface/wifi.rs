@@ -186,6 +186,10 @@ impl Link for WifiLink {
         self.dcf.is_drained()
     }
 
+    fn is_resting(&self) -> bool {
+        self.dcf.is_resting()
+    }
+
     #[inline]
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         self.dcf.poll_timeout()

@@ -147,6 +147,11 @@ impl Access {
         self.deaf = self.busy;
     }
 
+    /// Whether no backoff is left over, so that only what was heard last matters.
+    pub(super) fn is_settled(&self) -> bool {
+        self.backoff.is_none() && self.committed.is_none() && !self.transmitting && !self.asleep
+    }
+
     /// Whether others are heard.
     pub(super) fn is_busy(&self) -> bool {
         self.busy

@@ -62,6 +62,14 @@ impl Airtime {
         self.0[state as usize] = self.0[state as usize].saturating_add(time);
     }
 
+    /// Counts `time` of listening, or as much as there is, as overhearing.
+    pub fn overhear(&mut self, time: Duration) {
+        let listened = self.of(State::Listen);
+        let time = time.min(listened);
+        self.0[State::Listen as usize] = listened.saturating_sub(time);
+        self.add(State::Overhear, time);
+    }
+
     /// The time in all states.
     #[must_use]
     pub fn total(&self) -> Duration {
@@ -112,6 +120,14 @@ impl Radio {
         if self.state == State::Overhear {
             self.state = state;
             self.enter(now, State::Overhear);
+        }
+    }
+
+    /// Of the time since the last change, the carrier of others was there for `time`.
+    pub(super) fn carrier_passed(&mut self, now: Instant, time: Duration) {
+        if self.state == State::Listen {
+            self.enter(now, State::Listen);
+            self.airtime.overhear(time);
         }
     }
 

@@ -149,7 +149,7 @@ impl Coordinator {
                     self.listen(now, turn);
                 }
             }
-            Input::ReceptionFailed(_) | Input::Overheard(_) => {}
+            Input::ReceptionFailed(_) | Input::Overheard(_) | Input::CarrierPassed(_) => {}
         }
     }
 

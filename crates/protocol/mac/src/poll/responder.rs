@@ -40,7 +40,8 @@ impl Responder {
             Input::CarrierBusy
             | Input::CarrierIdle
             | Input::ReceptionFailed(_)
-            | Input::Overheard(_) => {}
+            | Input::Overheard(_)
+            | Input::CarrierPassed(_) => {}
         }
     }
 

@@ -1,0 +1,86 @@
+//! Media and the interfaces at them: what is heard when, and by stations at rest not before it
+//! matters.
+
+use windfall_base::{Input, Instant, Node};
+use windfall_stack::MEDIUM;
+
+use super::{MediumSlot, Network, Slot};
+use crate::ElementId;
+use crate::event::{Event, What};
+
+impl Network {
+    /// Tells an interface, which is about to do something, what it has heard while it rested.
+    #[inline]
+    pub(super) fn stop_rest(&mut self, index: usize) {
+        let Slot { medium, medium_port, resting, .. } = &mut self.interfaces[index];
+        if core::mem::take(resting) {
+            let (medium, port) = (*medium, *medium_port);
+            self.media[medium].medium.stop_rest(port);
+            self.take_late(medium);
+        }
+    }
+
+    /// Gives interfaces that rest, or have rested until now, what they have heard; nothing follows.
+    #[inline]
+    pub(super) fn take_late(&mut self, medium: usize) {
+        let MediumSlot { medium, ends } = &mut self.media[medium];
+        while let Some((at, port, input)) = medium.poll_late() {
+            if let Some(&end) = ends.get(usize::from(port.0)) {
+                self.interfaces[end].interface.handle_input(at, MEDIUM, input);
+            }
+        }
+    }
+
+    /// Hands on what is due at the stations of a medium; what they send waits until all have heard.
+    pub(super) fn drain_medium(&mut self, now: Instant, index: usize) {
+        self.media[index].medium.handle_timeout(now);
+        self.take_late(index);
+        self.take_medium_events(index);
+        loop {
+            // Most receptions are signals, most of which change nothing that others see.
+            let MediumSlot { medium, ends } = &mut self.media[index];
+            if let Some((port, signal)) = medium.poll_signal(now) {
+                let Some(&end) = ends.get(usize::from(port.0)) else { continue };
+                let slot = &mut self.interfaces[end];
+                if !slot.interface.handle_signal(now, signal) && slot.resting {
+                    continue;
+                }
+                if !slot.touched {
+                    slot.touched = true;
+                    self.touched.push(end);
+                }
+                if !slot.interface.is_drained() {
+                    self.take_outputs(now, end);
+                }
+            } else if let Some((port, input)) = medium.poll_reception(now) {
+                self.take_medium_events(index);
+                if let Some(&end) = self.media[index].ends.get(usize::from(port.0)) {
+                    self.interfaces[end].resting &= !matches!(input, Input::Frame(..));
+                    self.interfaces[end].interface.handle_input(now, MEDIUM, input);
+                    self.drain_interface(now, end);
+                }
+            } else {
+                break;
+            }
+        }
+        self.take_medium_events(index);
+        let element = ElementId((self.interfaces.len() + index) as u32);
+        let wake_up = self.media[index].medium.poll_timeout().map(|(at, _)| at);
+        self.agenda.set(element, wake_up);
+    }
+
+    #[inline]
+    pub(super) fn take_medium_events(&mut self, index: usize) {
+        while let Some(event) = self.media[index].medium.poll_event() {
+            self.take_medium_event(index, event);
+        }
+    }
+
+    pub(super) fn take_medium_event(&mut self, index: usize, event: windfall_channel::Event) {
+        self.account_medium(index, &event);
+        if self.recording.events {
+            let element = ElementId((self.interfaces.len() + index) as u32);
+            self.events.push_back(Event { at: event.at, element, what: What::Medium(event) });
+        }
+    }
+}

@@ -1,0 +1,186 @@
+use windfall_base::{Dbm, Frame, Outgoing, Rate, Seed, Stream, Tag, TxVector};
+use windfall_wire_link::ieee80211::{MacAddress, PhyRate};
+
+use super::*;
+use crate::medium::{Medium, MediumConfig};
+use crate::radio::{Position, RadioConfig, RadioStation};
+
+const STATIONS: u16 = 12;
+
+/// What a station knows of the medium from what it was given.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Known {
+    busy_since: Option<Instant>,
+    idle_since: Instant,
+    /// How long the carrier of others was there.
+    heard: Duration,
+    /// Whether the last reception failed.
+    failed: bool,
+    reserved: Instant,
+    frames: u32,
+}
+
+impl Known {
+    fn take(&mut self, at: Instant, input: &Input) {
+        match input {
+            Input::CarrierBusy => self.busy_since = Some(at),
+            Input::CarrierIdle => {
+                let since = self.busy_since.take().expect("it was busy");
+                self.heard += at.saturating_since(since);
+                self.idle_since = at;
+            }
+            Input::CarrierPassed(time) => self.heard += *time,
+            Input::ReceptionFailed(_) => self.failed = true,
+            Input::Overheard(overheard) => {
+                self.failed = !overheard.good;
+                let [_, _, low, high] = overheard.head;
+                if overheard.good {
+                    let micros = u16::from_le_bytes([low, high]).into();
+                    self.reserved = self.reserved.max(at + Duration::from_micros(micros));
+                }
+            }
+            Input::Frame(..) => self.frames += 1,
+            Input::TransmissionDone => {}
+        }
+    }
+
+    /// What may still matter.
+    fn relevant(&self) -> Self {
+        let reserved = Some(self.reserved).filter(|until| *until > self.idle_since);
+        Self { reserved: reserved.unwrap_or_default(), ..self.clone() }
+    }
+}
+
+/// A medium, its stations, and how many inputs they were given.
+struct Cell {
+    medium: Medium,
+    known: Vec<Known>,
+    given: u32,
+    passed: u32,
+}
+
+impl Cell {
+    fn new(config: RadioConfig) -> Self {
+        let medium = Medium::new(MediumConfig::Radio(Box::new(config)), Seed(1), "air");
+        let known = vec![Known::default(); STATIONS.into()];
+        Self { medium, known, given: 0, passed: 0 }
+    }
+
+    fn take(&mut self, at: Instant, port: Port, input: &Input) {
+        self.given += 1;
+        self.passed += u32::from(matches!(input, Input::CarrierPassed(_)));
+        self.known[usize::from(port.0)].take(at, input);
+    }
+
+    fn take_late(&mut self) {
+        while let Some((at, port, input)) = self.medium.poll_late() {
+            self.take(at, port, &input);
+        }
+    }
+
+    fn drain(&mut self, now: Instant) {
+        self.medium.handle_timeout(now);
+        self.take_late();
+        while let Some((port, input)) = self.medium.poll_reception(now) {
+            self.take(now, port, &input);
+        }
+    }
+
+    /// Runs up to `until`, with `done` called at each instant.
+    fn run(&mut self, until: Instant, mut done: impl FnMut(&mut Self)) {
+        while let Some((now, _)) = self.medium.poll_timeout().filter(|(at, _)| *at <= until) {
+            self.drain(now);
+            done(self);
+        }
+    }
+
+    fn events(&mut self) -> Vec<crate::Event> {
+        core::iter::from_fn(|| self.medium.poll_event()).collect()
+    }
+}
+
+/// Stations in a square, so that some hear all others, and some a few of them hardly.
+fn square(stream: &mut Stream, metres: u64) -> RadioConfig {
+    let mut place = || stream.below(metres * 10) as f64 / 10.0;
+    let station = |port| RadioStation {
+        address: Some(MacAddress::of_station(port)),
+        ..RadioStation::at(Position::new(place(), place()))
+    };
+    RadioConfig::new((0..STATIONS).map(station).collect())
+}
+
+/// Some frame of any kind.
+fn frame(stream: &mut Stream, tag: u64) -> Outgoing {
+    let mut frame = Frame::packet(vec![0; stream.below(400) as usize]);
+    let to = match stream.below(20) {
+        0 => MacAddress::BROADCAST,
+        _ => MacAddress::of_station(stream.below(u64::from(STATIONS) + 1) as u16),
+    };
+    let duration = match stream.below(20) {
+        0 => 20_000_u16,
+        1 => 1_000,
+        _ => 44,
+    };
+    frame.header.extend([8, 0]);
+    frame.header.extend(duration.to_le_bytes());
+    frame.header.extend(to.0);
+    frame.header.extend([0; 14]);
+    frame.tag = Some(Tag(tag));
+    let rates: [Rate; 3] = [PhyRate::Ofdm54, PhyRate::Ofdm6, PhyRate::Cck11].map(PhyRate::rate);
+    let power = Some(Dbm(5.0)).filter(|_| stream.below(30) == 0);
+    let rate = Some(rates[stream.below(3) as usize]);
+    Outgoing { frame, vector: TxVector { rate, power, ..TxVector::default() } }
+}
+
+#[test]
+fn stations_at_rest_learn_in_the_end_what_others_learn_at_once() {
+    let (mut told, mut late, mut passed) = (0, 0, 0);
+    for seed in 0..40 {
+        let stream = &mut Stream::new(Seed(seed), "rest");
+        let config = square(stream, [20, 200, 2_000][seed as usize % 3]);
+        let (mut usual, mut rests) = (Cell::new(config.clone()), Cell::new(config));
+        let mut now = Instant::START;
+        for tag in 0..300 {
+            now += Duration::from_micros(stream.below([100, 3_000][tag as usize % 2]));
+            // Whatever has come for a station, it may rest again at once.
+            let rest = |cell: &mut Cell| (0..STATIONS).for_each(|n| cell.medium.rest(Port(n)));
+            usual.run(now, |_| {});
+            rests.run(now, |cell| {
+                let frames: Vec<u32> = cell.known.iter().map(|known| known.frames).collect();
+                if frames != [0; STATIONS as usize] {
+                    cell.known.iter_mut().for_each(|known| known.frames = 0);
+                    rest(cell);
+                }
+            });
+            assert_eq!(usual.events(), rests.events(), "seed {seed}, {now:?}");
+            let (from, outgoing) = (Port(stream.below(STATIONS.into()) as u16), frame(stream, tag));
+            for cell in [&mut usual, &mut rests] {
+                cell.medium.stop_rest(from);
+                cell.take_late();
+                cell.known.iter_mut().for_each(|known| known.frames = 0);
+            }
+            let [a, b] = [&usual, &rests].map(|cell| cell.known[usize::from(from.0)].relevant());
+            assert_eq!(a, b, "seed {seed}, {from:?}, {now:?}");
+            for cell in [&mut usual, &mut rests] {
+                cell.medium.handle_transmit(now, from, outgoing.clone());
+                cell.drain(now);
+            }
+            if stream.below(3) == 0 {
+                rest(&mut rests);
+            }
+        }
+        let end = now + Duration::from_millis(1);
+        for port in (0..STATIONS).map(Port) {
+            let heard = |cell: &Cell| {
+                let known = &cell.known[usize::from(port.0)];
+                let now = known.busy_since.map_or(Duration::ZERO, |at| end.saturating_since(at));
+                known.heard + now + cell.medium.untold(port, end)
+            };
+            assert_eq!(heard(&usual), heard(&rests), "seed {seed}, {port:?}");
+        }
+        told += usual.given;
+        late += rests.given;
+        passed += rests.passed;
+    }
+    assert!(late < told && passed > 1_000, "{late} of {told}, {passed} at once");
+}
