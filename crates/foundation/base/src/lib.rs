@@ -16,6 +16,7 @@ pub mod memory;
 pub mod node;
 pub mod quantity;
 pub mod random;
+mod rtt;
 pub mod seq;
 pub mod text;
 pub mod time;
@@ -31,6 +32,7 @@ pub use node::{
 };
 pub use quantity::ParseUnitError;
 pub use random::{Seed, Stream};
+pub use rtt::SmoothedRtt;
 pub use time::{Duration, Instant};
 pub use units::{ByteCount, Dbm, Metres, Probability, Rate};
 

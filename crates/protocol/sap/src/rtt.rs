@@ -1,12 +1,11 @@
 //! The smoothed round-trip time and the retransmission timeout (RFC 6298).
 
-use windfall_base::Duration;
+use windfall_base::{Duration, SmoothedRtt};
 
 /// The estimator of the round-trip time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rtt {
-    smoothed: Option<Duration>,
-    variation: Duration,
+    smoothed: SmoothedRtt,
     least: Option<Duration>,
     latest: Duration,
 }
@@ -19,19 +18,12 @@ impl Rtt {
         // A delay that leaves less than the smallest sample is not credible.
         let sample = sample.saturating_sub(delay).max(least);
         self.latest = sample;
-        let Some(smoothed) = self.smoothed else {
-            self.smoothed = Some(sample);
-            self.variation = sample / 2;
-            return;
-        };
-        let error = smoothed.saturating_sub(sample).max(sample.saturating_sub(smoothed));
-        self.variation = self.variation * 3 / 4 + error / 4;
-        self.smoothed = Some(smoothed * 7 / 8 + sample / 8);
+        self.smoothed.sample(sample);
     }
 
     /// Returns the smoothed round-trip time, once there is a sample.
     pub(crate) fn smoothed(&self) -> Option<Duration> {
-        self.smoothed
+        self.smoothed.mean()
     }
 
     /// Returns the smallest and the latest sample.
@@ -41,13 +33,13 @@ impl Rtt {
 
     /// Returns the retransmission timeout if the peer may delay an acknowledgement by `delay`.
     pub(crate) fn timeout(&self, delay: Duration) -> Option<Duration> {
-        let slack = (self.variation * 4).max(Duration::from_millis(1));
-        self.smoothed.map(|smoothed| smoothed + slack + delay)
+        let slack = (self.smoothed.variation() * 4).max(Duration::from_millis(1));
+        self.smoothed.mean().map(|mean| mean + slack + delay)
     }
 
     /// Returns how much later than its successors a packet may arrive before it counts as lost.
     pub(crate) fn reordering(&self) -> Option<Duration> {
-        let base = self.smoothed?.max(self.latest);
+        let base = self.smoothed.mean()?.max(self.latest);
         Some((base * 9 / 8).max(Duration::from_millis(1)))
     }
 }

@@ -1,6 +1,6 @@
 //! The retransmission timeout: RFC 6298, with a settable minimum and a clock that may tick slowly.
 
-use windfall_base::{Duration, Instant};
+use windfall_base::{Duration, Instant, SmoothedRtt};
 
 /// The parameters of the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,8 +94,7 @@ impl Ticks {
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     config: TimeoutConfig,
-    smoothed: Option<Duration>,
-    variation: Duration,
+    smoothed: SmoothedRtt,
     ticks: Ticks,
     backoff: u32,
     samples: u64,
@@ -105,9 +104,15 @@ pub struct RttEstimator {
 impl RttEstimator {
     /// Creates an estimator without a measurement.
     #[must_use]
-    pub const fn new(config: TimeoutConfig) -> Self {
-        let (variation, ticks) = (Duration::ZERO, Ticks { smoothed: 0, variation: 0 });
-        Self { config, smoothed: None, variation, ticks, backoff: 0, samples: 0, least: None }
+    pub fn new(config: TimeoutConfig) -> Self {
+        Self {
+            config,
+            smoothed: SmoothedRtt::default(),
+            ticks: Ticks { smoothed: 0, variation: 0 },
+            backoff: 0,
+            samples: 0,
+            least: None,
+        }
     }
 
     /// Takes a measurement of a segment that was sent once (Karn), out of `expected` measurements
@@ -120,15 +125,7 @@ impl RttEstimator {
         if self.config.in_ticks && self.config.tick > Duration::ZERO {
             self.ticks.sample(measured.as_nanos() / self.config.tick.as_nanos());
         }
-        let Some(smoothed) = self.smoothed else {
-            self.smoothed = Some(measured);
-            self.variation = measured / 2;
-            return;
-        };
-        let (alpha, beta) = (8 * expected.max(1), 4 * expected.max(1));
-        let error = if measured > smoothed { measured - smoothed } else { smoothed - measured };
-        self.variation = self.variation - self.variation / beta + error / beta;
-        self.smoothed = Some(smoothed - smoothed / alpha + measured / alpha);
+        self.smoothed.sample_of(measured, expected);
     }
 
     /// Doubles the timeout after it has fired (RFC 6298, 5.5).
@@ -145,12 +142,12 @@ impl RttEstimator {
     #[must_use]
     pub fn timeout(&self) -> Duration {
         let config = &self.config;
-        let base = self.smoothed.map_or(config.initial, |smoothed| {
+        let base = self.smoothed.mean().map_or(config.initial, |mean| {
             if config.in_ticks {
                 return config.tick * self.ticks.timeout();
             }
             let granularity = config.tick.max(Duration::from_millis(1));
-            smoothed.saturating_add(granularity.max(self.variation * 4))
+            mean.saturating_add(granularity.max(self.smoothed.variation() * 4))
         });
         let base = base.max(config.minimum).min(config.maximum);
         let doubled = base.as_nanos().saturating_mul(1 << self.backoff);
@@ -172,7 +169,7 @@ impl RttEstimator {
     /// Returns the smoothed round-trip time, once measured.
     #[must_use]
     pub const fn smoothed(&self) -> Option<Duration> {
-        self.smoothed
+        self.smoothed.mean()
     }
 
     /// Returns the least round-trip time measured.

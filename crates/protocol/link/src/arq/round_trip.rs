@@ -1,6 +1,6 @@
-//! The round-trip time of the link, measured as TCP does it (RFC 6298, section 2).
+//! The retransmission timeout of the link, computed as TCP does it (RFC 6298, section 2).
 
-use windfall_base::Duration;
+use windfall_base::{Duration, SmoothedRtt};
 
 /// How long to wait before anything has been measured.
 const INITIAL: Duration = Duration::from_millis(200);
@@ -9,28 +9,22 @@ const MARGIN: Duration = Duration::from_millis(1);
 /// The longest wait between probes, unless one round trip takes longer.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Smoothed round-trip time and its variation.
+/// The round-trip time of a link, and the timeouts since the last measurement.
 #[derive(Debug, Default)]
 pub(crate) struct RoundTrip {
-    measured: Option<(Duration, Duration)>,
+    smoothed: SmoothedRtt,
     /// Waits in vain since the last report.
     backoff: u32,
 }
 
 impl RoundTrip {
     pub(crate) fn is_measured(&self) -> bool {
-        self.measured.is_some()
+        self.smoothed.mean().is_some()
     }
 
     pub(crate) fn sample(&mut self, time: Duration) {
         self.backoff = 0;
-        self.measured = Some(match self.measured {
-            None => (time, time / 2),
-            Some((smoothed, variation)) => {
-                let error = smoothed.max(time) - smoothed.min(time);
-                ((smoothed * 7 + time) / 8, (variation * 3 + error) / 4)
-            }
-        });
+        self.smoothed.sample(time);
     }
 
     /// Notes that a report was waited for in vain.
@@ -40,12 +34,11 @@ impl RoundTrip {
 
     /// How long to wait for the report of a transmission.
     pub(crate) fn patience(&self) -> Duration {
-        let base = match self.measured {
-            None => INITIAL,
-            Some((smoothed, variation)) => {
-                smoothed.saturating_add(variation.saturating_mul(4)).saturating_add(MARGIN)
-            }
-        };
+        let variation = self.smoothed.variation().saturating_mul(4);
+        let base = self
+            .smoothed
+            .mean()
+            .map_or(INITIAL, |mean| mean.saturating_add(variation).saturating_add(MARGIN));
         base.saturating_mul(1 << self.backoff).min(base.max(LONGEST))
     }
 }
