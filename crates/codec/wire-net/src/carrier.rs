@@ -70,13 +70,13 @@ impl<'a> CarrierPacket<'a> {
         let len = len.max(bytes.len());
         let whole = bytes[..4] == WHOLE;
         if whole {
-            let illegal = |field, found: u16| {
+            let refuse = |field, found: u16| {
                 Err(WireError::Illegal { header: NAME, field, found: found.into() })
             };
             match (u16_at(bytes, 4), u16_at(bytes, 6)) {
                 (0, 0) => {}
-                (0, found) => return illegal("checksum", found),
-                (found, _) => return illegal("coverage", found),
+                (0, found) => return refuse("checksum", found),
+                (found, _) => return refuse("coverage", found),
             }
         } else if bytes[..4] == PARTIAL {
             // The last four bytes mean the same in both headers, and the lengths agree.

@@ -142,7 +142,8 @@ impl Icmpv4Repr {
     /// Reads `packet`; `None` for types that are not supported.
     #[must_use]
     pub fn parse(packet: &Icmpv4Packet<'_>) -> Option<Self> {
-        let (first, second) = (u16_at(packet.bytes, 4), u16_at(packet.bytes, 6));
+        let first = u16_at(packet.bytes, 4);
+        let second = u16_at(packet.bytes, 6);
         Some(match (packet.kind(), packet.code()) {
             (0, 0) => Self::EchoReply { id: first, seq: second },
             (3, code) => Self::Unreachable(Unreachable::new(code, second)),

@@ -147,7 +147,8 @@ impl Icmpv6Repr {
     /// Reads `packet`; `None` for types and codes that are not supported.
     #[must_use]
     pub fn parse(packet: &Icmpv6Packet<'_>) -> Option<Self> {
-        let (id, seq) = (u16_at(packet.bytes, 4), u16_at(packet.bytes, 6));
+        let id = u16_at(packet.bytes, 4);
+        let seq = u16_at(packet.bytes, 6);
         let word = u32_at(packet.bytes, 4);
         Some(match (packet.kind(), packet.code()) {
             (1, code) => Self::Unreachable(Unreachable::new(code)?),
@@ -167,15 +168,15 @@ impl Icmpv6Repr {
     /// # Panics
     /// If `buffer` is shorter than [`HEADER_LEN`].
     pub fn emit(&self, buffer: &mut [u8], addresses: &Addresses, data: &[u8]) {
-        let echo = |id, seq| u32::from(id) << 16 | u32::from(seq);
+        let echo_word = |id, seq| u32::from(id) << 16 | u32::from(seq);
         let (kind, code, word) = match *self {
             Self::Unreachable(why) => (1, why as u8, 0),
             Self::PacketTooBig { mtu } => (2, 0, mtu),
             Self::HopLimitExceeded => (3, 0, 0),
             Self::ReassemblyTimeExceeded => (3, 1, 0),
             Self::ParameterProblem { problem, pointer } => (4, problem as u8, pointer),
-            Self::EchoRequest { id, seq } => (128, 0, echo(id, seq)),
-            Self::EchoReply { id, seq } => (129, 0, echo(id, seq)),
+            Self::EchoRequest { id, seq } => (128, 0, echo_word(id, seq)),
+            Self::EchoReply { id, seq } => (129, 0, echo_word(id, seq)),
         };
         let header = &mut buffer[..HEADER_LEN];
         header[0] = kind;

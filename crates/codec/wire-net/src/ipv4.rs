@@ -40,13 +40,18 @@ impl<'a> Ipv4Packet<'a> {
     pub fn new(bytes: &'a [u8]) -> Result<Self, WireError> {
         WireError::check_len(NAME, bytes, HEADER_LEN)?;
         let packet = Self { bytes };
-        let (version, header) = (bytes[0] >> 4, packet.header_len());
+        let version = bytes[0] >> 4;
         if version != 4 {
             return Err(WireError::Version { header: NAME, expected: 4, found: version });
         }
+        let header = packet.header_len();
         if header < HEADER_LEN {
-            let (least, most) = (HEADER_LEN, MAX_HEADER_LEN);
-            return Err(WireError::Length { header: NAME, found: header, least, most });
+            return Err(WireError::Length {
+                header: NAME,
+                found: header,
+                least: HEADER_LEN,
+                most: MAX_HEADER_LEN,
+            });
         }
         WireError::check_len(NAME, bytes, header)?;
         let found = packet.total_len();
@@ -303,20 +308,17 @@ impl Ipv4Repr {
         protocol: Protocol,
         payload_len: usize,
     ) -> Result<Self, WireError> {
-        let (hop_limit, tos, identification) = (64, 0, 0);
-        let (fragment, options, dont_fragment) = (Fragment::WHOLE, Ipv4Options::default(), false);
-        let payload_len = checked_len(HEADER_LEN, payload_len)?;
         Ok(Self {
             src,
             dst,
             protocol,
-            hop_limit,
-            tos,
-            identification,
-            dont_fragment,
-            fragment,
-            options,
-            payload_len,
+            hop_limit: 64,
+            tos: 0,
+            identification: 0,
+            dont_fragment: false,
+            fragment: Fragment::WHOLE,
+            options: Ipv4Options::default(),
+            payload_len: checked_len(HEADER_LEN, payload_len)?,
         })
     }
 

@@ -146,9 +146,15 @@ impl Ipv6Repr {
         next_header: Protocol,
         payload_len: usize,
     ) -> Result<Self, WireError> {
-        let payload_len = checked_len(payload_len)?;
-        let (hop_limit, traffic_class, flow_label) = (64, 0, 0);
-        Ok(Self { src, dst, next_header, hop_limit, traffic_class, flow_label, payload_len })
+        Ok(Self {
+            src,
+            dst,
+            next_header,
+            hop_limit: 64,
+            traffic_class: 0,
+            flow_label: 0,
+            payload_len: checked_len(payload_len)?,
+        })
     }
 
     /// Returns the header of `packet`.

@@ -172,7 +172,8 @@ impl SapPacket {
         let body = bytes.slice(HEADER_LEN..);
         let check = u32_at(bytes, 12);
         let intact = body.get(..exact.into()).is_some_and(|part| crc32c::crc32c(part) == check);
-        let (connection, number) = (u32_at(bytes, 4), u32_at(bytes, 8));
+        let connection = u32_at(bytes, 4);
+        let number = u32_at(bytes, 8);
         Ok(Self {
             header: SapHeader { kind, flags: bytes[1], exact, connection, number },
             intact,

@@ -86,7 +86,7 @@ impl Description {
     /// # Errors
     /// If it names a kind of segment other than those of [`OffloadKind`].
     pub fn parse(bytes: &[u8; Self::LEN]) -> Result<Self, SegmentError> {
-        let word = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        let read_word = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let kind = match bytes[1] {
             0 => None,
             Self::TCP_V4 => Some(OffloadKind::TcpV4),
@@ -96,8 +96,8 @@ impl Description {
         };
         let open = bytes[0] & Self::CHECKSUM != 0;
         Ok(Self {
-            checksum: open.then(|| OpenChecksum { start: word(6), offset: word(8) }),
-            cutting: kind.map(|kind| Cutting { kind, size: word(4) }),
+            checksum: open.then(|| OpenChecksum { start: read_word(6), offset: read_word(8) }),
+            cutting: kind.map(|kind| Cutting { kind, size: read_word(4) }),
         })
     }
 

@@ -28,8 +28,12 @@ impl<'a> UdpPacket<'a> {
         let packet = Self { bytes };
         let found = packet.len();
         if found < HEADER_LEN {
-            let (least, most) = (HEADER_LEN, MAX_LEN);
-            return Err(WireError::Length { header: NAME, found, least, most });
+            return Err(WireError::Length {
+                header: NAME,
+                found,
+                least: HEADER_LEN,
+                most: MAX_LEN,
+            });
         }
         Ok(packet)
     }

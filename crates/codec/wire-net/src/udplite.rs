@@ -98,8 +98,12 @@ impl<'a> UdpLitePacket<'a> {
         let field = u16_at(bytes, 4);
         let covered = usize::from(field);
         if Coverage::from_field(field).is_none() || covered > len {
-            let (least, most) = (HEADER_LEN, len);
-            return Err(WireError::Length { header: NAME, found: covered, least, most });
+            return Err(WireError::Length {
+                header: NAME,
+                found: covered,
+                least: HEADER_LEN,
+                most: len,
+            });
         }
         if u16_at(bytes, 6) == 0 {
             return Err(WireError::Illegal { header: NAME, field: "checksum", found: 0 });

@@ -158,7 +158,8 @@ impl IpDatagram {
     #[must_use]
     pub fn into_bytes(self, from: usize, to: usize) -> Bytes {
         let end = self.packet.len();
-        let (from, to) = ((self.start + from).min(end), (self.start + to).min(end));
+        let from = (self.start + from).min(end);
+        let to = (self.start + to).min(end);
         let [head, _] = self.packet.slices();
         if from == head.len() && to == end {
             let (_, body) = self.packet.into_parts();
@@ -215,7 +216,8 @@ impl Layer {
     /// Creates the layer that `config` describes; `seed` starts its identification numbers.
     #[must_use]
     pub fn new(mut config: IpConfig, seed: Seed) -> Self {
-        let (mut local, mut broadcasts) = (BTreeMap::new(), BTreeSet::new());
+        let mut local = BTreeMap::new();
+        let mut broadcasts = BTreeSet::new();
         let mut routes = RoutingTable::default();
         for (interface, settings) in config.interfaces.iter_mut().enumerate() {
             settings.mtu = settings.mtu.max(ipv4::MIN_MTU);
@@ -323,8 +325,12 @@ impl Layer {
     #[must_use]
     pub fn ledger(&self) -> Ledger {
         let held = self.transmit.len() + self.datagrams + self.reassembler.held();
-        let (taken, given) = (self.taken, self.given);
-        Ledger { taken, given, held: held as u64, drops: self.drops.clone() }
+        Ledger {
+            taken: self.taken,
+            given: self.given,
+            held: held as u64,
+            drops: self.drops.clone(),
+        }
     }
 
     /// Returns whether `address` is one of the station's own.

@@ -141,7 +141,8 @@ impl Reassembler {
             return ReassemblyOutcome::TooLong;
         }
         let deadline = now.saturating_add(self.timeout);
-        let (deadlines, used) = (&mut self.deadlines, &mut self.used);
+        let deadlines = &mut self.deadlines;
+        let used = &mut self.used;
         let assembly = self.assemblies.entry(key).or_insert_with(|| {
             deadlines.insert((deadline, key));
             *used += OVERHEAD;
@@ -193,7 +194,8 @@ impl Reassembler {
         let mut damage = Damage { frame: Check::Good, ..Damage::default() };
         let pieces = self.release(assembly.pieces).pieces;
         let fragments = pieces.len();
-        let (mut protocol, mut header) = (Protocol::NO_NEXT_HEADER, Bytes::new());
+        let mut protocol = Protocol::NO_NEXT_HEADER;
+        let mut header = Bytes::new();
         for piece in pieces {
             join(&mut damage, &piece);
             data.extend_from_slice(&piece.data);
@@ -213,7 +215,8 @@ impl Reassembler {
 
 /// Adds what is known of the damage to one piece to what is known of the whole.
 fn join(damage: &mut Damage, piece: &Piece) {
-    let (from, len) = (piece.offset as u32, piece.data.len() as u32);
+    let from = piece.offset as u32;
+    let len = piece.data.len() as u32;
     damage.frame = match (damage.frame, piece.damage.frame) {
         (Check::Bad, _) | (_, Check::Bad) => Check::Bad,
         (Check::Unchecked, _) | (_, Check::Unchecked) => Check::Unchecked,

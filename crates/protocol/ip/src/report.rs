@@ -126,14 +126,14 @@ pub fn message(
     match addresses {
         Addresses::V4 { .. } => {
             let quoted = packet.prefix(MAX_V4 - ipv4::HEADER_LEN - header.len());
-            let why = |why| Some(Icmpv4Repr::Unreachable(why));
+            let unreachable = |why| Some(Icmpv4Repr::Unreachable(why));
             let repr = match problem {
-                Problem::NoRoute => why(icmpv4::Unreachable::Host),
-                Problem::NoProtocol => why(icmpv4::Unreachable::Protocol),
-                Problem::NoPort => why(icmpv4::Unreachable::Port),
+                Problem::NoRoute => unreachable(icmpv4::Unreachable::Host),
+                Problem::NoProtocol => unreachable(icmpv4::Unreachable::Protocol),
+                Problem::NoPort => unreachable(icmpv4::Unreachable::Port),
                 Problem::TooBig { mtu } => {
                     let mtu = mtu.min(usize::from(u16::MAX)) as u16;
-                    why(icmpv4::Unreachable::FragmentationNeeded { mtu })
+                    unreachable(icmpv4::Unreachable::FragmentationNeeded { mtu })
                 }
                 Problem::HopLimit => Some(Icmpv4Repr::HopLimitExceeded),
                 Problem::Reassembly => Some(Icmpv4Repr::ReassemblyTimeExceeded),

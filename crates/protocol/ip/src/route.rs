@@ -83,11 +83,13 @@ impl RoutingTable {
             let network = IpNet::new(destination, *len).ok()?.network();
             routes.get(&network).map(|interface| (*len, *interface))
         });
-        let shared = self.shared.as_ref();
-        let shared = shared
-            .filter(|_| own.is_none_or(|(len, _)| len < width))
-            .and_then(|shared| shared.source.lookup(shared.station, destination));
-        let shared = shared.filter(|(len, _)| own.is_none_or(|(own, _)| own < *len));
+        let longest = own.map(|(len, _)| len);
+        let shared = self
+            .shared
+            .as_ref()
+            .filter(|_| longest.is_none_or(|len| len < width))
+            .and_then(|shared| shared.source.lookup(shared.station, destination))
+            .filter(|(len, _)| longest.is_none_or(|own| own < *len));
         shared.or(own).map(|(_, interface)| interface)
     }
 }

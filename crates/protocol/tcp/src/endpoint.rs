@@ -468,12 +468,12 @@ fn key(path: &SocketPair) -> ConnectionKey {
 
 /// Returns the two ends as words to hash.
 fn words(path: &SocketPair) -> [u64; 5] {
-    let halves = |address: IpAddr| match address {
+    let split = |address: IpAddr| match address {
         IpAddr::V4(v4) => [4, u64::from(v4.to_bits())],
         IpAddr::V6(v6) => [(v6.to_bits() >> 64) as u64, v6.to_bits() as u64],
     };
-    let [a, b] = halves(path.local.ip());
-    let [c, d] = halves(path.remote.ip());
+    let [a, b] = split(path.local.ip());
+    let [c, d] = split(path.remote.ip());
     let ports = u64::from(path.local.port()) << 16 | u64::from(path.remote.port());
     [a, b, c, d, ports]
 }

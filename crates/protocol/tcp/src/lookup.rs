@@ -20,17 +20,17 @@ impl ConnectionKey {
     /// Returns a hash that needs the secret to be foreseen.
     fn hash(&self, secret: [u64; 2]) -> u64 {
         let ports = u64::from(self.local_port) << 16 | u64::from(self.remote_port);
-        let fold = |sum: u64, word: u64| {
+        let mix = |sum: u64, word: u64| {
             let product = u128::from(sum ^ word) * 0x9e37_79b9_7f4a_7c15;
             (product as u64) ^ (product >> 64) as u64
         };
-        let halves = |address: IpAddr| match address {
+        let split = |address: IpAddr| match address {
             IpAddr::V4(v4) => [0, u64::from(v4.to_bits())],
             IpAddr::V6(v6) => [(v6.to_bits() >> 64) as u64, v6.to_bits() as u64],
         };
-        let words = [halves(self.local), halves(self.remote)];
-        let sum = words.into_iter().flatten().fold(secret[0] ^ ports, fold);
-        fold(sum, secret[1])
+        let words = [split(self.local), split(self.remote)];
+        let sum = words.into_iter().flatten().fold(secret[0] ^ ports, mix);
+        mix(sum, secret[1])
     }
 }
 

@@ -18,7 +18,8 @@ impl RangeSet {
             return 0;
         }
         let before = self.total;
-        let (mut start, mut end) = (range.start, range.end);
+        let mut start = range.start;
+        let mut end = range.end;
         while let Some((&other, &other_end)) = self.ranges.range(..=end).next_back() {
             if other_end < start {
                 break;
@@ -90,11 +91,11 @@ impl RangeSet {
         if range.is_empty() {
             return 0;
         }
-        let within = |(&start, &end): (&u64, &u64)| {
+        let overlap = |(&start, &end): (&u64, &u64)| {
             end.min(range.end).saturating_sub(start.max(range.start))
         };
-        let first = self.ranges.range(..range.start).next_back().map_or(0, within);
-        first + self.ranges.range(range.start..range.end).map(within).sum::<u64>()
+        let first = self.ranges.range(..range.start).next_back().map_or(0, overlap);
+        first + self.ranges.range(range.start..range.end).map(overlap).sum::<u64>()
     }
 
     /// Returns the ranges in order; reversible.

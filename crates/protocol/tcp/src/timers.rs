@@ -71,8 +71,8 @@ impl Timers {
 
     /// Stops and names one timer that is due at `now`.
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<Timer> {
-        let due = |timer: &Timer| self.0[*timer as usize].is_some_and(|at| at <= now);
-        let timer = Timer::ALL.into_iter().find(due)?;
+        let is_due = |timer: &Timer| self.0[*timer as usize].is_some_and(|at| at <= now);
+        let timer = Timer::ALL.into_iter().find(is_due)?;
         self.stop(timer);
         Some(timer)
     }

@@ -51,9 +51,10 @@ fn by_words<const N: usize>(bytes: &[u8], little: bool) -> u16 {
     let sum = bytes.chunks(N).fold(0_u128, |sum, chunk| {
         let word = chunk.iter().chain(core::iter::repeat(&0)).take(N);
         let value = |word: u128, byte: &u8| word << 8 | u128::from(*byte);
-        let word = match little {
-            true => word.collect::<Vec<_>>().into_iter().rev().fold(0, value),
-            false => word.fold(0, value),
+        let word = if little {
+            word.collect::<Vec<_>>().into_iter().rev().fold(0, value)
+        } else {
+            word.fold(0, value)
         };
         let (sum, carry) = sum.overflowing_add(word);
         sum + u128::from(carry)

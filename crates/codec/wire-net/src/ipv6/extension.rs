@@ -194,7 +194,8 @@ fn fragment_header(rest: &[u8]) -> Result<FragmentHeader, WireError> {
 }
 
 fn check_routing(rest: &[u8], at: usize) -> Result<(), WalkError> {
-    let (kind, segments_left) = (rest[2], rest[3]);
+    let kind = rest[2];
+    let segments_left = rest[3];
     if segments_left > 0 { Err(WalkError::Routing { kind, at: at + 2 }) } else { Ok(()) }
 }
 

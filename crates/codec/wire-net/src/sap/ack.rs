@@ -44,19 +44,20 @@ impl SapAck {
     /// If it is shorter than it says, or lists more than it may.
     pub fn parse(body: &[u8]) -> Result<Self, WireError> {
         WireError::check_len(NAME, body, FIXED_LEN)?;
-        let (runs, damaged) = (usize::from(body[12]), usize::from(body[13]));
+        let runs = usize::from(body[12]);
+        let damaged = usize::from(body[13]);
         if runs > MAX_RUNS || damaged > MAX_DAMAGED {
             let found = runs.max(damaged) as u32;
             return Err(WireError::Illegal { header: NAME, field: "number of runs", found });
         }
         let end = FIXED_LEN + 4 * runs;
         WireError::check_len(NAME, body, end + 2 * damaged)?;
-        let run = |at: usize| (u16_at(body, at), u16_at(body, at + 2));
+        let read_run = |at: usize| (u16_at(body, at), u16_at(body, at + 2));
         Ok(Self {
             largest: u32_at(body, 0),
             delay: u32_at(body, 4),
             room: u32_at(body, 8),
-            runs: (0..runs).map(|index| run(FIXED_LEN + 4 * index)).collect(),
+            runs: (0..runs).map(|index| read_run(FIXED_LEN + 4 * index)).collect(),
             damaged: (0..damaged).map(|index| u16_at(body, end + 2 * index)).collect(),
         })
     }

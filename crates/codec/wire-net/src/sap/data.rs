@@ -84,12 +84,13 @@ impl SapData {
             return Err(WireError::Illegal { header: NAME, field: "number of spans", found });
         }
         WireError::check_len(NAME, body, FIXED_LEN + 4 * count)?;
-        let span = |index: usize| {
+        let read_span = |index: usize| {
             let at = FIXED_LEN + 4 * index;
             Span { start: u16_at(body, at), len: u16_at(body, at + 2) }
         };
-        let (stream, number) = (u16_at(body, 0), u32_at(body, 4));
-        Ok(Self { stream, number, spans: (0..count).map(span).collect() })
+        let stream = u16_at(body, 0);
+        let number = u32_at(body, 4);
+        Ok(Self { stream, number, spans: (0..count).map(read_span).collect() })
     }
 
     /// Writes the head.

@@ -44,7 +44,8 @@ impl SapPing {
     /// If it is shorter than 160 bytes, or a part is longer than it may be.
     pub fn parse(body: &Bytes) -> Result<Self, WireError> {
         WireError::check_len(NAME, body, PING_LEN)?;
-        let (token, handshake) = (usize::from(body[6]), usize::from(body[7]));
+        let token = usize::from(body[6]);
+        let handshake = usize::from(body[7]);
         if token > MAX_TOKEN || handshake > MAX_HANDSHAKE {
             let found = token.max(handshake) as u32;
             return Err(WireError::Illegal { header: NAME, field: "length of a part", found });

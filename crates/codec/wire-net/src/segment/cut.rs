@@ -41,7 +41,8 @@ pub fn cut(
 
 /// Completes a checksum whose field holds the sum over the pseudo-header.
 fn complete(packet: &mut [u8], open: OpenChecksum) -> Result<(), SegmentError> {
-    let (start, at) = (usize::from(open.start), usize::from(open.start) + usize::from(open.offset));
+    let start = usize::from(open.start);
+    let at = start + usize::from(open.offset);
     if at + 2 > packet.len() {
         return Err(SegmentError::Checksum { at, len: packet.len() });
     }
@@ -152,9 +153,9 @@ impl Template {
         let mut sum = self.addresses.pseudo_header(protocol, transport_len);
         sum.add(transport);
         sum.add(body);
-        let sum =
+        let checksum =
             if self.kind == OffloadKind::Udp { sum.nonzero_checksum() } else { sum.checksum() };
-        put(transport, field, sum);
+        put(transport, field, checksum);
     }
 }
 

@@ -188,22 +188,23 @@ impl Open {
 
     /// Returns whether the headers differ only where those of consecutive packets do.
     fn same_but_for_position(&self, segment: &Segment) -> bool {
-        let (a, b) = (&self.head[..], &segment.head[..]);
-        let same = |from: usize, to: usize| a[from..to] == b[from..to];
+        let a = &self.head[..];
+        let b = &segment.head[..];
+        let agree = |from: usize, to: usize| a[from..to] == b[from..to];
         let network = if self.start == 20 {
-            let number = |head: &[u8]| u16::from_be_bytes([head[4], head[5]]);
-            let expected = number(a).wrapping_add(self.count as u16);
-            same(0, 2) && expected == number(b) && same(6, 10) && same(12, 20)
+            let identification = |head: &[u8]| u16::from_be_bytes([head[4], head[5]]);
+            let expected = identification(a).wrapping_add(self.count as u16);
+            agree(0, 2) && expected == identification(b) && agree(6, 10) && agree(12, 20)
         } else {
-            same(0, 4) && same(6, 40)
+            agree(0, 4) && agree(6, 40)
         };
         let tcp = self.start;
         // Ports; acknowledgement, header length; window. Flags differ in PSH at most; the urgent
         // pointer and the options, timestamps among them, must be equal.
         network
-            && same(tcp, tcp + 4)
-            && same(tcp + 8, tcp + 13)
-            && same(tcp + 14, tcp + 16)
+            && agree(tcp, tcp + 4)
+            && agree(tcp + 8, tcp + 13)
+            && agree(tcp + 14, tcp + 16)
             && a[tcp + 18..] == b[tcp + 18..]
     }
 

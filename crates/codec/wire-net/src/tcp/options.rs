@@ -143,22 +143,26 @@ impl TcpOptions {
     }
 
     fn take(&mut self, at: usize, raw: &[u8], kinds: &CorruptionKinds) -> Result<(), OptionError> {
-        let (kind, len) = (raw[0], raw[1]);
-        let value = |wanted: usize| match raw.len() == wanted {
-            true => Ok(&raw[2..]),
-            false => Err(OptionError::WrongLength { kind, at, len }),
+        let kind = raw[0];
+        let len = raw[1];
+        let value_of = |expected: usize| {
+            if raw.len() == expected {
+                Ok(&raw[2..])
+            } else {
+                Err(OptionError::WrongLength { kind, at, len })
+            }
         };
         match kind {
             MSS => {
-                let mss = u16_at(value(4)?, 0);
+                let mss = u16_at(value_of(4)?, 0);
                 self.mss.get_or_insert(mss);
             }
             WINDOW_SCALE => {
-                let shift = value(3)?[0];
+                let shift = value_of(3)?[0];
                 self.window_scale.get_or_insert(shift);
             }
             SACK_PERMITTED => {
-                value(2)?;
+                value_of(2)?;
                 self.sack_permitted = true;
             }
             SACK => {
@@ -168,7 +172,7 @@ impl TcpOptions {
                 self.take_sack(&raw[2..]);
             }
             TIMESTAMPS => {
-                let body = value(10)?;
+                let body = value_of(10)?;
                 let read = Timestamps { value: u32_at(body, 0), echo: u32_at(body, 4) };
                 self.timestamps.get_or_insert(read);
             }
@@ -197,7 +201,8 @@ impl TcpOptions {
             return;
         }
         for block in blocks.chunks_exact(8).take(MAX_SACK_BLOCKS) {
-            let (left, right) = (Seq32(u32_at(block, 0)), Seq32(u32_at(block, 4)));
+            let left = Seq32(u32_at(block, 0));
+            let right = Seq32(u32_at(block, 4));
             self.sack.push(SackBlock { left, right });
         }
     }

@@ -104,7 +104,8 @@ impl Layer {
             protocol: Some(protocol),
             identification: packet.identification().into(),
         };
-        let (offset, more) = (packet.fragment_offset(), packet.more_fragments());
+        let offset = packet.fragment_offset();
+        let more = packet.more_fragments();
         let header = transit.payload.prefix(header_len);
         self.reassemble(now, &transit, key, header_len, |data, damage, tag| Piece {
             offset,
@@ -142,7 +143,8 @@ impl Layer {
         let start =
             ipv6::HEADER_LEN + upper.per_fragment_end + ipv6::extension::FRAGMENT_HEADER_LEN;
         let header = header_without_fragment(head, &upper, fragment.next_header);
-        let (offset, more) = (fragment.offset(), fragment.more());
+        let offset = fragment.offset();
+        let more = fragment.more();
         self.reassemble(now, &transit, key, start, |data, damage, tag| Piece {
             offset,
             more,
@@ -211,7 +213,9 @@ impl Layer {
         start: usize,
         piece: impl FnOnce(Bytes, Damage, Option<windfall_base::Tag>) -> Piece,
     ) {
-        let (interface, tag, len) = (transit.interface, transit.tag, transit.payload.len());
+        let interface = transit.interface;
+        let tag = transit.tag;
+        let len = transit.payload.len();
         let mut damage = transit.damage.clone();
         shift(&mut damage, start, len - start);
         let data = transit.payload.slice(start..len);
@@ -220,12 +224,14 @@ impl Layer {
             ReassemblyOutcome::Complete(whole) => {
                 // The fragments ended here as they should; what they carried lives on as one.
                 self.given += whole.fragments as u64 - 1;
-                let (fragments, len) = (whole.fragments, whole.data.len());
+                let fragments = whole.fragments;
+                let len = whole.data.len();
                 self.note(now, IpEventKind::Reassembled { tag, fragments, len });
                 let Some(header) = whole_header(&whole.header, len) else {
                     return self.discard(now, tag, len, DropReason::Malformed);
                 };
-                let (header_len, protocol) = (header.len(), whole.protocol);
+                let header_len = header.len();
+                let protocol = whole.protocol;
                 let total = header_len + len;
                 let reading = Reading { addresses: key.addresses, total, hop_limit: 0 };
                 let payload = Payload::from([&header, &whole.data[..]].concat());
@@ -307,19 +313,16 @@ impl Layer {
             return self.drop_transit(now, &transit, DropReason::NotForUs);
         }
         if reading.hop_limit <= 1 {
-            let (reason, problem) = (DropReason::HopLimit, Problem::HopLimit);
-            return self.return_transit(now, &transit, reason, problem);
+            return self.return_transit(now, &transit, DropReason::HopLimit, Problem::HopLimit);
         }
         let Some(interface) = self.routes.lookup(reading.addresses.dst()) else {
-            let (reason, problem) = (DropReason::NoRoute, Problem::NoRoute);
-            return self.return_transit(now, &transit, reason, problem);
+            return self.return_transit(now, &transit, DropReason::NoRoute, Problem::NoRoute);
         };
         let mtu = self.config.interfaces[interface].mtu;
         let [head, _] = transit.payload.slices();
         let may_cut = matches!(IpPacket::new(head), Ok(IpPacket::V4(v4)) if !v4.dont_fragment());
         if total > mtu && !may_cut {
-            let (reason, problem) = (DropReason::TooBig, Problem::TooBig { mtu });
-            return self.return_transit(now, &transit, reason, problem);
+            return self.return_transit(now, &transit, DropReason::TooBig, Problem::TooBig { mtu });
         }
         let tag = transit.tag;
         let payload = take_hop(transit.payload);
@@ -349,7 +352,8 @@ fn read(head: &[u8]) -> Result<Reading, DropReason> {
     {
         return Err(DropReason::IpHeaderChecksum);
     }
-    let (addresses, hop_limit) = (packet.addresses(), packet.hop_limit());
+    let addresses = packet.addresses();
+    let hop_limit = packet.hop_limit();
     Ok(Reading { addresses, total: packet.total_len(), hop_limit })
 }
 
@@ -463,7 +467,8 @@ fn header_without_fragment(packet: &[u8], upper: &Upper, next: Protocol) -> Byte
 
 /// Makes suspect ranges count from `start` on, of `have` bytes.
 fn shift(damage: &mut Damage, start: usize, have: usize) {
-    let (start, have) = (start as u32, have as u32);
+    let start = start as u32;
+    let have = have as u32;
     for range in &mut damage.suspect {
         range.start = range.start.saturating_sub(start).min(have);
         range.end = range.end.saturating_sub(start).min(have);

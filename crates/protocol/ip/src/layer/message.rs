@@ -65,7 +65,8 @@ impl Layer {
                 Protocol::ICMPV6
             }
         };
-        let (addresses, header) = (*addresses, &header[..]);
+        let addresses = *addresses;
+        let header = &header[..];
         // A reply without a route is a drop, and counted; nothing else depends on it.
         let _ =
             self.send(now, Outbound { addresses, protocol, ecn: Ecn::NotCapable, header, data });

@@ -25,8 +25,8 @@ impl Layer {
         self.taken += 1;
         if self.is_local(destination) {
             let payload = whole(&header, packet.header, packet.data);
-            let (damage, tag) = (Damage::default(), None);
-            self.receive(now, Transit { interface: None, payload, damage, tag });
+            let damage = Damage::default();
+            self.receive(now, Transit { interface: None, payload, damage, tag: None });
             return Ok(());
         }
         let total = header.len() + len;
@@ -58,7 +58,8 @@ impl Layer {
     /// Over IPv4 no router may fragment it, so that routers report the path MTU (RFC 1191), unless
     /// it is fragmented here.
     fn header_for(&mut self, packet: &Outbound<'_>, len: usize) -> Result<Header, WireError> {
-        let (protocol, hop_limit) = (packet.protocol, self.config.hop_limit);
+        let protocol = packet.protocol;
+        let hop_limit = self.config.hop_limit;
         match packet.addresses {
             Addresses::V4 { src, dst } => {
                 let identification = self.identification() as u16;

@@ -62,7 +62,8 @@ impl Cubic {
 
     /// Grows the window (sections 4.2 to 4.5).
     fn avoid(&mut self, ack: &Acknowledged, segments: f64) {
-        let (window, plateau) = (self.window, self.plateau);
+        let window = self.window;
+        let plateau = self.plateau;
         let epoch = self.epoch.get_or_insert_with(|| {
             let missing = (plateau - window).max(0.0);
             let to_plateau = cube_root(missing / C);
@@ -71,16 +72,16 @@ impl Cubic {
         // Above the plateau, or without one, the cubic begins at the window itself.
         let origin = if epoch.to_plateau > 0.0 { plateau } else { epoch.start };
         let elapsed = ack.now.saturating_since(epoch.began).as_secs_f64();
-        let cubic = |t: f64| C * (t - epoch.to_plateau).powi(3) + origin;
+        let w_cubic = |t: f64| C * (t - epoch.to_plateau).powi(3) + origin;
         let alpha = if epoch.reno < self.prior { 3.0 * (1.0 - BETA) / (1.0 + BETA) } else { 1.0 };
         epoch.reno += alpha * segments / window;
         let reno = epoch.reno;
-        if cubic(elapsed) < reno {
+        if w_cubic(elapsed) < reno {
             self.window = self.window.max(reno);
             return;
         }
         let rtt = ack.rtt.unwrap_or(Duration::ZERO).as_secs_f64();
-        let target = cubic(elapsed + rtt).clamp(window, 1.5 * window);
+        let target = w_cubic(elapsed + rtt).clamp(window, 1.5 * window);
         self.window += (target - window) / window * segments;
     }
 }

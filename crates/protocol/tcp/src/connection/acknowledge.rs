@@ -61,7 +61,8 @@ impl Connection {
             return 0;
         }
         self.operations.sack_blocks += blocks.len() as u64;
-        let (origin, una) = (self.sender.origin, self.sender.una);
+        let origin = self.sender.origin;
+        let una = self.sender.una;
         let locate = |seq| crate::sequence::position(origin, una, seq);
         let flow = self.flow();
         let reported = self.recovery.on_sack(blocks, &flow, locate);

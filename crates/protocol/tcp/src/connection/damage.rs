@@ -160,7 +160,8 @@ impl Connection {
     /// Reads an acknowledgment with a notification: the position acknowledged, and the segment
     /// named.
     pub(super) fn read_notification(&self, seg: &Segment, ack: u64) -> (u64, Option<u64>) {
-        let (una, max) = (self.sender.una, self.sender.max);
+        let una = self.sender.una;
+        let max = self.sender.max;
         let notification = seg.header.options.notification;
         let Some(notification) = notification.filter(|_| self.config.corruption.notify) else {
             return (ack, None);
@@ -184,16 +185,18 @@ impl Connection {
     //= S4.4
     //= S4.10
     pub(super) fn follow_notification(&mut self, now: Instant, start: u64, seg: &Segment) {
-        let (una, max, mss) = (self.sender.una, self.sender.max, self.sender.mss);
+        let una = self.sender.una;
+        let max = self.sender.max;
+        let mss = self.sender.mss;
         if start < una || start >= max {
             return;
         }
         let round_trip = self.rtt.smoothed().unwrap_or_default();
-        let known = |repair: &Repaired| {
+        let is_known = |repair: &Repaired| {
             repair.start == start
                 && (!repair.sent || now.saturating_since(repair.noticed) < round_trip)
         };
-        if self.sender.repairs.iter().any(known) || self.sender.repairs.len() >= REPAIRS {
+        if self.sender.repairs.iter().any(is_known) || self.sender.repairs.len() >= REPAIRS {
             return;
         }
         self.operations.notifications_received += 1;
@@ -215,7 +218,9 @@ impl Connection {
 
     /// Returns the next segment to send again on notification.
     pub(super) fn next_notified(&mut self) -> Option<core::ops::Range<u64>> {
-        let (una, max, mss) = (self.sender.una, self.sender.max, self.sender.mss);
+        let una = self.sender.una;
+        let max = self.sender.max;
+        let mss = self.sender.mss;
         let repair = self.sender.repairs.iter_mut().find(|repair| !repair.sent)?;
         repair.sent = true;
         repair.explains = (max - repair.end).div_ceil(mss);

@@ -42,7 +42,8 @@ impl Connection {
         }
         self.operations.timeouts += 1;
         self.sender.repairs.clear();
-        let (flow, loss) = (self.flow(), self.loss(now));
+        let flow = self.flow();
+        let loss = self.loss(now);
         self.sender.nxt = self.sender.una;
         if self.sender.edge <= self.sender.una {
             // The window closed meanwhile: that is no loss; ask for it instead.

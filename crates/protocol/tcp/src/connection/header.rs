@@ -191,16 +191,16 @@ impl Connection {
         let taken = notification + if self.negotiated.timestamps { 12 } else { 0 };
         let room = (40 - taken - 4) / 8;
         let origin = self.receiver.origin;
-        let block = |range: Range<u64>| windfall_wire_net::tcp::SackBlock {
+        let to_block = |range: Range<u64>| windfall_wire_net::tcp::SackBlock {
             left: number(origin, range.start),
             right: number(origin, range.end),
         };
         if let Some(duplicate) = self.receiver.duplicate.take() {
-            options.sack.push(block(duplicate));
+            options.sack.push(to_block(duplicate));
         }
         let most = room.min(4) - options.sack.len();
         for range in self.receiver.buffer.sack_ranges(most) {
-            options.sack.push(block(range.start + 1..range.end + 1));
+            options.sack.push(to_block(range.start + 1..range.end + 1));
         }
         self.operations.sack_blocks += options.sack.len() as u64;
     }

@@ -54,7 +54,8 @@ impl Connection {
 
     /// Takes the options of the peer's SYN.
     fn take_syn(&mut self, now: Instant, syn: &Segment) {
-        let (header, config) = (&syn.header, &self.config);
+        let header = &syn.header;
+        let config = &self.config;
         let options = &header.options;
         self.receiver.origin = header.seq;
         let scaled = config.window_scale && options.window_scale.is_some();

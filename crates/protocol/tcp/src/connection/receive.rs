@@ -101,7 +101,8 @@ impl Connection {
 
     /// Checks that the segment lies in the window (RFC 9293, section 3.4, and 3.8.6.1 for probes).
     fn check_sequence(&mut self, seg: &mut Segment, start: u64) -> Result<(), DropReason> {
-        let (next, span) = (self.expected(), seg.span());
+        let next = self.expected();
+        let span = seg.span();
         let edge = self.receiver.edge.max(next);
         if start + span < next || (start + span == next && span > 0) {
             if !seg.has_any(TcpFlags::RST) {

@@ -84,7 +84,8 @@ impl Connection {
     fn candidate(&mut self, window: u64) -> Option<Candidate> {
         let sender = &mut self.sender;
         sender.nxt = self.recovery.skip(sender.nxt).min(sender.max.max(sender.nxt));
-        let (nxt, end) = (sender.nxt, sender.data_end());
+        let nxt = sender.nxt;
+        let end = sender.data_end();
         if nxt > end || (nxt == end && !sender.finished) {
             return None;
         }

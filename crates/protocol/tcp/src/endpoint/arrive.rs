@@ -26,7 +26,7 @@ impl TcpEndpoint {
     pub fn handle_segment(
         &mut self,
         now: Instant,
-        arrival: &SegmentMeta,
+        meta: &SegmentMeta,
         bytes: &Payload,
     ) -> Result<(), DropReason> {
         let [head, body] = bytes.slices();
@@ -40,27 +40,28 @@ impl TcpEndpoint {
         let packet = TcpPacket::new(first).map_err(|_| DropReason::Malformed)?;
         let header_len = packet.header_len();
         let key = ConnectionKey {
-            local: arrival.addresses.dst(),
-            remote: arrival.addresses.src(),
+            local: meta.addresses.dst(),
+            remote: meta.addresses.src(),
             local_port: packet.dst_port(),
             remote_port: packet.src_port(),
         };
         let slot = self.look_up(&key, bytes.len());
-        let whole = arrival.missing == 0 && checksum_holds(&arrival.addresses, [head, body]);
+        let whole = meta.missing == 0 && checksum_holds(&meta.addresses, [head, body]);
         let config = slot.and_then(|slot| self.config_of(slot));
         let kinds = config.map_or_else(CorruptionKinds::default, |c| c.corruption.kinds);
         let header = if whole {
             TcpRepr::parse(&packet, &kinds).map_err(|_| DropReason::Malformed)?
         } else {
             //= S4.8
-            let usable = config.is_some_and(|config| is_usable(config, arrival, &packet));
+            let usable = config.is_some_and(|config| is_usable(config, meta, &packet));
             if !usable {
                 return Err(DropReason::TcpChecksum);
             }
             TcpRepr::parse_lenient(&packet, &kinds)
         };
         let data = bytes.slice(header_len..bytes.len());
-        let (ecn, missing) = (arrival.ecn, arrival.missing);
+        let ecn = meta.ecn;
+        let missing = meta.missing;
         let mut segment = Segment { header, ecn, data, damaged: !whole, missing };
         match slot {
             Some(slot) => self.deliver(now, slot, &key, &mut segment),
@@ -93,9 +94,10 @@ impl TcpEndpoint {
         key: &ConnectionKey,
         segment: &mut Segment,
     ) -> Result<(), DropReason> {
-        let replaced = |connection: &Connection| connection.may_be_replaced(segment);
+        let may_be_replaced = |connection: &Connection| connection.may_be_replaced(segment);
         let entry = &self.slots[slot as usize];
-        if entry.connection.as_deref().is_some_and(replaced) && self.listener(key).is_some() {
+        if entry.connection.as_deref().is_some_and(may_be_replaced) && self.listener(key).is_some()
+        {
             self.drop_connection(slot);
             return self.answer(now, key, segment);
         }
@@ -249,20 +251,22 @@ impl TcpEndpoint {
         let mut header: TcpHeaderBytes = emitted.map_err(|_| DropReason::Malformed)?;
         let addresses = *path.addresses();
         tcp::fill_checksum(&addresses, &mut header, &[]);
-        let (ecn, data) = (Ecn::NotCapable, bytes::Bytes::new());
+        let ecn = Ecn::NotCapable;
+        let data = bytes::Bytes::new();
         self.replies.push_back(TcpTransmit { addresses, ecn, header, data });
         Ok(())
     }
 }
 
 /// Returns whether the header of a damaged segment may be used: its detection option holds.
-fn is_usable(config: &TcpConfig, arrival: &SegmentMeta, packet: &TcpPacket<'_>) -> bool {
+fn is_usable(config: &TcpConfig, meta: &SegmentMeta, packet: &TcpPacket<'_>) -> bool {
     let corruption = &config.corruption;
-    let verdict = || {
-        let (kinds, packing) = (&corruption.kinds, corruption.packing);
-        corruption::holds(kinds, packing, arrival.ecn, &arrival.addresses, packet)
+    let check = || {
+        let kinds = &corruption.kinds;
+        let packing = corruption.packing;
+        corruption::holds(kinds, packing, meta.ecn, &meta.addresses, packet)
     };
-    corruption.notify && verdict() == Some(true)
+    corruption.notify && check() == Some(true)
 }
 
 impl Connection {

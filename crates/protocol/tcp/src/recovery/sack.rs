@@ -33,13 +33,16 @@ impl Recovery {
     ) -> Reported {
         let mut reported = Reported::default();
         let mut ranges = blocks.iter().map(|block| {
-            let (left, right) = (locate(block.left)?, locate(block.right)?);
+            let left = locate(block.left)?;
+            let right = locate(block.right)?;
             (left < right && right <= flow.max).then_some(left..right)
         });
-        let (first, second) = (ranges.next().flatten(), ranges.next().flatten());
+        let first = ranges.next().flatten();
+        let second = ranges.next().flatten();
         if let Some(first) = &first {
-            let inside = |outer: &Range<u64>| outer.start <= first.start && first.end <= outer.end;
-            reported.duplicate = first.end <= flow.una || second.as_ref().is_some_and(inside);
+            let lies_inside =
+                |outer: &Range<u64>| outer.start <= first.start && first.end <= outer.end;
+            reported.duplicate = first.end <= flow.una || second.as_ref().is_some_and(lies_inside);
         }
         for range in [first, second].into_iter().take(blocks.len()).chain(ranges) {
             match range {
@@ -100,7 +103,8 @@ impl Recovery {
     /// Returns the position below which everything not reported as arrived is lost (RFC 6675,
     /// `IsLost`).
     pub(super) fn lost_below(&self, flow: &SendSequence) -> u64 {
-        let (mut ranges, mut bytes) = (0, 0);
+        let mut ranges = 0;
+        let mut bytes = 0;
         for range in self.sacked.iter().rev() {
             ranges += 1;
             bytes += range.end - range.start;
@@ -117,12 +121,12 @@ impl Recovery {
         if self.repair != LossRecovery::Sack {
             return 0;
         }
-        let missing = |range: Range<u64>| {
+        let count_missing = |range: Range<u64>| {
             let len = range.end.saturating_sub(range.start);
             len - self.sacked.count_within(range)
         };
         let lost = self.lost_below(flow).max(flow.una);
-        missing(lost..flow.max) + missing(flow.una..self.repaired.max(flow.una))
+        count_missing(lost..flow.max) + count_missing(flow.una..self.repaired.max(flow.una))
     }
 }
 
