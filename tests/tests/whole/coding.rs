@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use windfall_base::{Duration, Seed};
 use windfall_network::{Recording, What};
 use windfall_sim::Simulation;
-use windfall_stack::EventKind;
+use windfall_stack::InterfaceEvent;
 use windfall_tests::run::{Outcome, UPLINK, pair, run, topology};
 
 /// Datagrams of 1200 bytes every 2 ms, with whatever else is said of them.
@@ -104,10 +104,10 @@ fn in_time(place: &str, policy: &str, (size, interval, lifetime): (u32, u32, u64
     simulation.network_mut().record(Recording { events: true, packets: false });
     let (mut queued, mut count) = (BTreeMap::new(), 0);
     let observed = simulation.run(simulation.end(), &mut |event| {
-        let What::Interface(event) = &event.what else { return Ok(()) };
-        match event.kind {
-            EventKind::Queued { tag, .. } => drop(queued.insert(tag, event.at)),
-            EventKind::Delivered { tag, .. } => {
+        let What::Interface(interface) = &event.what else { return Ok(()) };
+        match *interface {
+            InterfaceEvent::Queued { tag, .. } => drop(queued.insert(tag, event.at)),
+            InterfaceEvent::Delivered { tag, .. } => {
                 let due = queued.get(&tag).map(|at| *at + Duration::from_millis(lifetime));
                 count += usize::from(due.is_some_and(|due| event.at <= due));
             }

@@ -1,6 +1,8 @@
 //! What a network reports: one stream of events over all of its elements, in the order of time.
 
-use windfall_base::{Damage, Instant, Payload, Tag};
+use windfall_base::{Damage, DropReason, Instant, Payload, Tag};
+use windfall_channel::Verdict;
+use windfall_stack::{HostEvent, InterfaceEvent};
 
 use crate::ElementId;
 
@@ -19,13 +21,58 @@ pub struct Event {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// The life of a packet at an interface.
-    Interface(windfall_stack::Event),
+    Interface(InterfaceEvent),
     /// The fate of a frame on a medium: the truth, for traces alone.
     Medium(windfall_channel::Event),
     /// In the host of a station.
-    Host(windfall_stack::HostEvent),
+    Host(HostEvent),
     /// A packet passed a device; reported only on request, since it keeps the bytes alive.
     Packet(Passage),
+}
+
+/// A packet with a name, or one copy of it, that was dropped on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketDrop {
+    /// The packet.
+    pub tag: Tag,
+    /// The sender keeps a copy, so that the drop decides nothing.
+    pub kept: bool,
+    /// Why.
+    pub reason: DropReason,
+    /// Bytes of the packet, or of the frame where the medium dropped it.
+    pub len: usize,
+}
+
+impl PacketDrop {
+    /// Returns the drop that an interface reports.
+    pub(crate) fn at_interface(event: &InterfaceEvent) -> Option<Self> {
+        let InterfaceEvent::Dropped { tag: Some(tag), kept, reason, len } = *event else {
+            return None;
+        };
+        Some(Self { tag, kept, reason, len })
+    }
+
+    /// Returns the drop of a frame that a medium did not carry to its receiver.
+    pub(crate) fn on_medium(event: &windfall_channel::Event) -> Option<Self> {
+        let reason = match event.verdict {
+            Verdict::Lost | Verdict::Missed(_) => DropReason::AirLost,
+            Verdict::Collided => DropReason::Collision,
+            Verdict::Intact | Verdict::Damaged { .. } => return None,
+        };
+        Some(Self { tag: event.tag?, kept: event.kept, reason, len: event.length as usize })
+    }
+}
+
+impl What {
+    /// Returns the drop on a link that the event reports, if it reports one.
+    #[must_use]
+    pub fn packet_drop(&self) -> Option<PacketDrop> {
+        match self {
+            Self::Interface(event) => PacketDrop::at_interface(event),
+            Self::Medium(event) => PacketDrop::on_medium(event),
+            Self::Host(_) | Self::Packet(_) => None,
+        }
+    }
 }
 
 /// A packet that passed the device port of an interface, whatever stands behind it.

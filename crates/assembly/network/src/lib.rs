@@ -17,7 +17,7 @@ pub use agenda::Agenda;
 pub use config::{
     AppConfig, BuildError, EndConfig, HostSetup, LinkConfig, NetworkConfig, StationConfig,
 };
-pub use event::{Event, Passage, Recording, What};
+pub use event::{Event, PacketDrop, Passage, Recording, What};
 pub use ledger::{LinkLedger, direction_of, tag_of};
 pub use network::Network;
 pub use station::Station;

@@ -4,14 +4,14 @@ mod media;
 
 use std::collections::VecDeque;
 
-use windfall_base::{DropReason, Frame, Input, Instant, Node, Outgoing, Port, RxVector, Seed};
-use windfall_channel::{Medium, Verdict};
-use windfall_stack::{Airtime, DEVICE, EventKind, Interface, MEDIUM};
+use windfall_base::{Frame, Input, Instant, Node, Outgoing, Port, RxVector, Seed};
+use windfall_channel::Medium;
+use windfall_stack::{Airtime, DEVICE, Interface, InterfaceEvent, MEDIUM};
 
 use crate::ElementId;
 use crate::agenda::Agenda;
 use crate::config::{BuildError, EndConfig, LinkConfig, NetworkConfig, StationConfig};
-use crate::event::{Event, Passage, Recording, What};
+use crate::event::{Event, PacketDrop, Passage, Recording, What};
 use crate::ledger::{LinkLedger, direction_of, tag_of};
 use crate::station::Station;
 use crate::watchdog::{Stall, Watchdog};
@@ -437,14 +437,10 @@ impl Network {
             }
         }
         while let Some(event) = self.interfaces[index].interface.poll_event() {
-            self.account_interface(index, &event.kind);
+            self.account_interface(index, &event);
             if self.recording.events {
                 let element = ElementId(index as u32);
-                self.events.push_back(Event {
-                    at: event.at,
-                    element,
-                    what: What::Interface(event),
-                });
+                self.events.push_back(Event { at: now, element, what: What::Interface(event) });
             }
         }
     }
@@ -461,33 +457,39 @@ impl Network {
         self.agenda.set(element, station.poll_timeout().map(|(at, _)| at));
         while let Some(event) = station.poll_event() {
             if self.recording.events {
-                self.events.push_back(Event { at: event.at, element, what: What::Host(event) });
+                self.events.push_back(Event { at: now, element, what: What::Host(event) });
             }
         }
     }
 
     /// Enters what an interface reports into the ledgers.
-    fn account_interface(&mut self, index: usize, event: &EventKind) {
+    fn account_interface(&mut self, index: usize, event: &InterfaceEvent) {
         match event {
-            EventKind::Sent { tag: Some(_), attempt, .. } => {
+            InterfaceEvent::Sent { tag: Some(_), attempt, .. } => {
                 let ledger = &mut self.interfaces[index].ledger;
                 ledger.frames += 1;
                 ledger.retransmissions += u64::from(*attempt > 1);
             }
-            EventKind::RtsFailed => self.interfaces[index].ledger.rts_failed += 1,
-            EventKind::Delivered { tag: Some(tag), len, damage } => {
+            InterfaceEvent::RtsFailed => self.interfaces[index].ledger.rts_failed += 1,
+            InterfaceEvent::Delivered { tag: Some(tag), len, damage } => {
                 self.interfaces[index].ledger.received_bytes += *len as u64;
                 if let Some(sender) = self.interfaces.get_mut(direction_of(*tag)) {
                     sender.ledger.deliver(*tag, damage.is_damaged());
                     sender.ledger.delivered_bytes += *len as u64;
                 }
             }
-            EventKind::Dropped { tag: Some(tag), kept, reason, .. } => {
-                if let Some(sender) = self.interfaces.get_mut(direction_of(*tag)) {
-                    sender.ledger.discard(*tag, *kept, *reason);
+            event => {
+                if let Some(drop) = PacketDrop::at_interface(event) {
+                    self.account_drop(drop);
                 }
             }
-            _ => {}
+        }
+    }
+
+    /// Enters a drop at an interface into the ledger of the packet's sender.
+    fn account_drop(&mut self, PacketDrop { tag, kept, reason, .. }: PacketDrop) {
+        if let Some(sender) = self.interfaces.get_mut(direction_of(tag)) {
+            sender.ledger.discard(tag, kept, reason);
         }
     }
 
@@ -497,14 +499,8 @@ impl Network {
         let Some(&sender) = ends.get(usize::from(event.from.0)) else { return };
         let Slot { ledger, counted, .. } = &mut self.interfaces[sender];
         ledger.bits_inverted += event.verdict.inverted().len() as u64;
-        if let Some(tag) = event.tag {
-            match event.verdict {
-                Verdict::Lost | Verdict::Missed(_) => {
-                    ledger.discard(tag, event.kept, DropReason::AirLost);
-                }
-                Verdict::Collided => ledger.discard(tag, event.kept, DropReason::Collision),
-                Verdict::Intact | Verdict::Damaged { .. } => {}
-            }
+        if let Some(PacketDrop { tag, kept, reason, .. }) = PacketDrop::on_medium(event) {
+            ledger.discard(tag, kept, reason);
         }
         // Where several stations hear a transmission, each of them has its own event.
         if ends.len() == 2 || *counted != Some(event.began) {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use windfall_base::{Check, Damage, Instant, Seed};
 use windfall_channel::Verdict;
 use windfall_network::{Event, What};
-use windfall_stack::{EventKind, HostEventKind};
+use windfall_stack::{HostEvent, InterfaceEvent};
 
 /// The version of the format; grows when a name changes its meaning or goes.
 pub const FORMAT: u32 = 1;
@@ -116,9 +116,9 @@ impl<W: Write> EventLog<W> {
         let at = self.elements.get(event.element.0 as usize).map_or("", String::as_str);
         let line = Line { t: event.at.as_secs_f64(), at, ..Line::default() };
         let line = match &event.what {
-            What::Interface(event) => of_interface(&event.kind, line),
+            What::Interface(event) => of_interface(event, line),
             What::Medium(event) => of_medium(event, line),
-            What::Host(event) => match of_host(&event.kind, line) {
+            What::Host(event) => match of_host(event, line) {
                 Some(line) => line,
                 None => return Ok(()),
             },
@@ -150,10 +150,10 @@ fn write_line(out: &mut impl Write, line: &impl Serialize) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-fn of_interface<'a>(kind: &'a EventKind, line: Line<'a>) -> Line<'a> {
+fn of_interface<'a>(event: &'a InterfaceEvent, line: Line<'a>) -> Line<'a> {
     let number = |tag: &Option<windfall_base::Tag>| tag.map(|tag| tag.0);
-    match kind {
-        EventKind::Queued { tag, flow, len, queue } => Line {
+    match event {
+        InterfaceEvent::Queued { tag, flow, len, queue } => Line {
             ev: "packet.queued",
             tag: number(tag),
             flow: Some(flow.0),
@@ -161,7 +161,7 @@ fn of_interface<'a>(kind: &'a EventKind, line: Line<'a>) -> Line<'a> {
             queue: Some(*queue),
             ..line
         },
-        EventKind::Sent { tag, attempt, len, kept } => Line {
+        InterfaceEvent::Sent { tag, attempt, len, kept } => Line {
             ev: "frame.sent",
             tag: number(tag),
             attempt: Some(*attempt),
@@ -169,18 +169,18 @@ fn of_interface<'a>(kind: &'a EventKind, line: Line<'a>) -> Line<'a> {
             kept: Some(*kept),
             ..line
         },
-        EventKind::Acknowledged { tag } => {
+        InterfaceEvent::Acknowledged { tag } => {
             Line { ev: "frame.acknowledged", tag: number(tag), ..line }
         }
-        EventKind::RtsFailed => Line { ev: "rts.failed", ..line },
-        EventKind::Delivered { tag, len, damage } => Line {
+        InterfaceEvent::RtsFailed => Line { ev: "rts.failed", ..line },
+        InterfaceEvent::Delivered { tag, len, damage } => Line {
             ev: "packet.delivered",
             tag: number(tag),
             len: Some(*len),
             damage: damage.is_damaged().then(|| known(damage)),
             ..line
         },
-        EventKind::Dropped { tag, kept, reason, len } => Line {
+        InterfaceEvent::Dropped { tag, kept, reason, len } => Line {
             ev: "packet.dropped",
             tag: number(tag),
             kept: Some(*kept),
@@ -188,7 +188,7 @@ fn of_interface<'a>(kind: &'a EventKind, line: Line<'a>) -> Line<'a> {
             len: Some(*len),
             ..line
         },
-        EventKind::Radio(period) => Line {
+        InterfaceEvent::Radio(period) => Line {
             ev: "radio.state",
             radio: Some(period.state.name()),
             seconds: Some((period.ended - period.began).as_secs_f64()),
@@ -198,27 +198,25 @@ fn of_interface<'a>(kind: &'a EventKind, line: Line<'a>) -> Line<'a> {
 }
 
 /// Logs the datagrams of applications; events of the internet layer are not logged.
-fn of_host<'a>(kind: &'a HostEventKind, line: Line<'a>) -> Option<Line<'a>> {
+fn of_host<'a>(event: &'a HostEvent, line: Line<'a>) -> Option<Line<'a>> {
     let number = |tag: &Option<windfall_base::Tag>| tag.map(|tag| tag.0);
-    match kind {
-        HostEventKind::Sent { len, .. } => {
-            Some(Line { ev: "datagram.sent", len: Some(*len), ..line })
-        }
-        HostEventKind::Delivered { tag, len, damage, .. } => Some(Line {
+    match event {
+        HostEvent::Sent { len, .. } => Some(Line { ev: "datagram.sent", len: Some(*len), ..line }),
+        HostEvent::Delivered { tag, len, damage, .. } => Some(Line {
             ev: "datagram.delivered",
             tag: number(tag),
             len: Some(*len),
             damage: damage.is_damaged().then(|| known(damage)),
             ..line
         }),
-        HostEventKind::Dropped { tag, reason, len } => Some(Line {
+        HostEvent::Dropped { tag, reason, len } => Some(Line {
             ev: "datagram.dropped",
             tag: number(tag),
             reason: Some(reason.name()),
             len: Some(*len),
             ..line
         }),
-        HostEventKind::Internet(_) => None,
+        HostEvent::Internet(_) => None,
     }
 }
 

@@ -10,8 +10,8 @@ use std::io::{self, Write};
 use windfall_base::{DropReason, Payload, Port, Seed, Tag};
 use windfall_channel::error_trace::TraceHeader;
 use windfall_channel::{Line, MediumConfig, Verdict};
-use windfall_network::{ElementId, Event, Passage, What, direction_of};
-use windfall_stack::EventKind;
+use windfall_network::{ElementId, Event, PacketDrop, Passage, What, direction_of};
+use windfall_stack::InterfaceEvent;
 
 use crate::log::EventLog;
 use crate::packet_log::{PacketLog, PacketLogHeader};
@@ -177,16 +177,23 @@ impl RunRecorder {
             log.record(event)?;
         }
         match &event.what {
-            What::Interface(interface) => self.interface(event, &interface.kind),
+            What::Interface(interface) => self.interface(event, interface)?,
             What::Medium(medium) => {
                 let path = (event.element, medium.from, medium.to);
                 if let Some(errors) = self.errors.get_mut(&path) {
                     errors.taken.record(medium);
                 }
-                self.medium(event, medium)
+                self.medium(event, medium)?;
             }
-            What::Host(_) => Ok(()),
-            What::Packet(passage) => self.packet(event, passage),
+            What::Host(_) => {}
+            What::Packet(passage) => self.packet(event, passage)?,
+        }
+        // On a shared medium every bystander reports such a drop; it is not the fate of the packet.
+        match event.what.packet_drop() {
+            Some(drop) if !drop.kept && drop.reason != DropReason::NotForUs => {
+                self.dropped(event, drop)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -216,21 +223,17 @@ impl RunRecorder {
         self.run.elements.get(element.0 as usize).map_or("", String::as_str)
     }
 
-    fn interface(&mut self, event: &Event, kind: &EventKind) -> io::Result<()> {
-        match kind {
-            EventKind::Queued { tag: Some(tag), len, .. } => match self.packet_log_of(*tag) {
+    fn interface(&mut self, event: &Event, interface: &InterfaceEvent) -> io::Result<()> {
+        match interface {
+            InterfaceEvent::Queued { tag: Some(tag), len, .. } => match self.packet_log_of(*tag) {
                 Some(log) => log.entered(event.at, *tag, *len),
                 None => Ok(()),
             },
-            EventKind::Delivered { tag: Some(tag), len, .. } => match self.packet_log_of(*tag) {
+            InterfaceEvent::Delivered { tag: Some(tag), len, .. } => match self.packet_log_of(*tag)
+            {
                 Some(log) => log.delivered(event.at, *tag, *len),
                 None => Ok(()),
             },
-            // On a shared medium every bystander reports it; it does not end the packet.
-            EventKind::Dropped { reason: DropReason::NotForUs, .. } => Ok(()),
-            EventKind::Dropped { tag: Some(tag), kept: false, reason, len } => {
-                self.dropped(event, *tag, *reason, *len)
-            }
             _ => Ok(()),
         }
     }
@@ -252,12 +255,6 @@ impl RunRecorder {
                         truncated.map_or(0, |bit| medium.length - medium.length.min(bit / 8));
                     self.damage.insert(tag, (of_packet(inverted, medium.header), missing));
                 }
-            }
-            Verdict::Lost | Verdict::Missed(_) if !medium.kept => {
-                return self.dropped(event, tag, DropReason::AirLost, medium.length as usize);
-            }
-            Verdict::Collided if !medium.kept => {
-                return self.dropped(event, tag, DropReason::Collision, medium.length as usize);
             }
             Verdict::Lost | Verdict::Collided | Verdict::Missed(_) => {}
         }
@@ -287,13 +284,8 @@ impl RunRecorder {
     }
 
     /// Notes the end of a packet on its link; a second one is ignored.
-    fn dropped(
-        &mut self,
-        event: &Event,
-        tag: Tag,
-        reason: DropReason,
-        len: usize,
-    ) -> io::Result<()> {
+    fn dropped(&mut self, event: &Event, drop: PacketDrop) -> io::Result<()> {
+        let PacketDrop { tag, reason, len, .. } = drop;
         if let Some(log) = self.packet_log_of(tag) {
             if matches!(reason, DropReason::QueueFull | DropReason::TooBig) {
                 log.refused(event.at, len)?;

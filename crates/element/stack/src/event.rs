@@ -2,23 +2,15 @@
 
 use windfall_mac::dcf::radio::Period;
 
-use windfall_base::{Damage, DropReason, FlowId, Instant, Tag};
+use windfall_base::{Damage, DropReason, FlowId, Tag};
 
-/// Something that happened at an interface.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// When.
-    pub at: Instant,
-    /// What.
-    pub kind: EventKind,
-}
-
-/// What happened. `tag` is `None` only for control frames and for packets that nobody named.
+/// An event at an interface, at the time of the call that caused it. `tag` is `None` only for
+/// control frames and for packets without a name.
 ///
 /// For the fate of a packet: *delivered* is final whatever else was reported, since a sender that
 /// never heard the ACK gives up a packet that arrived; after that, the first drop not `kept`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EventKind {
+pub enum InterfaceEvent {
     /// A packet from the device joined the queue.
     Queued {
         /// The packet.

@@ -17,7 +17,7 @@ use windfall_base::{
 use windfall_ip::{ErrorReport, IpDatagram, IpSendError, Layer, Outbound, Problem, Upward};
 use windfall_wire_net::{Addresses, Ecn, Protocol};
 
-pub use event::{HostEvent, HostEventKind};
+pub use event::HostEvent;
 pub use sockets::AppId;
 
 use datagram::Arrival;
@@ -130,7 +130,7 @@ impl Host {
                     self.to_apps.push_back((app, SocketEvent::Failed { socket, error }));
                 }
             }
-            SocketCommand::Close { socket } => self.close(now, app, socket),
+            SocketCommand::Close { socket } => self.close(app, socket),
         }
         self.drain(now);
     }
@@ -194,7 +194,7 @@ impl Host {
         };
         let Some(addresses) = source.and_then(|source| Addresses::new(source, to.ip())) else {
             self.born += 1;
-            self.discard(now, None, data.len(), DropReason::NoRoute);
+            self.discard(data.len(), DropReason::NoRoute);
             return Err(SocketError::Unreachable);
         };
         let (protocol, header) =
@@ -205,11 +205,11 @@ impl Host {
             IpSendError::NoRoute(_) => SocketError::Unreachable,
             IpSendError::TooLong(_) => SocketError::TooLong,
         })?;
-        self.note(now, HostEventKind::Sent { app, socket, len });
+        self.events.push_back(HostEvent::Sent { app, socket, len });
         Ok(())
     }
 
-    fn close(&mut self, now: Instant, app: AppId, socket: SocketId) {
+    fn close(&mut self, app: AppId, socket: SocketId) {
         if !self.sockets.close(app, socket) {
             let error = SocketError::NotOpen;
             return self.to_apps.push_back((app, SocketEvent::Failed { socket, error }));
@@ -222,7 +222,7 @@ impl Host {
         for (_, event) in gone {
             if let SocketEvent::Received { data, .. } = event {
                 self.waiting -= 1;
-                self.discard(now, None, data.len(), DropReason::NoListener);
+                self.discard(data.len(), DropReason::NoListener);
             }
         }
     }
@@ -289,7 +289,13 @@ impl Host {
         }
         let Arrival { end, damage, from_port, .. } = arrival;
         let tag = datagram.tag;
-        self.note(now, HostEventKind::Delivered { tag, app, socket, len, damage: damage.clone() });
+        self.events.push_back(HostEvent::Delivered {
+            tag,
+            app,
+            socket,
+            len,
+            damage: damage.clone(),
+        });
         let from = SocketAddr::new(datagram.addresses.src(), from_port);
         let data = datagram.into_bytes(datagram::HEADER_LEN, end);
         self.waiting += 1;
@@ -315,19 +321,10 @@ impl Host {
         }
     }
 
-    fn note(&mut self, at: Instant, kind: HostEventKind) {
-        self.events.push_back(HostEvent { at, kind });
-    }
-
-    fn discard(
-        &mut self,
-        at: Instant,
-        tag: Option<windfall_base::Tag>,
-        len: usize,
-        reason: DropReason,
-    ) {
+    /// Drops data that belong to no packet of the medium.
+    fn discard(&mut self, len: usize, reason: DropReason) {
         self.drops.count(reason);
-        self.note(at, HostEventKind::Dropped { tag, reason, len });
+        self.events.push_back(HostEvent::Dropped { tag: None, reason, len });
     }
 }
 

@@ -18,7 +18,7 @@ use windfall_queue::{Discipline, Limits};
 
 pub use account::Counters;
 
-use crate::event::Event;
+use crate::event::InterfaceEvent;
 use account::Account;
 use assist::{Assist, AssistConfig};
 use classify::{Classifier, Rule};
@@ -119,7 +119,7 @@ impl Interface {
 
     /// Yields what happened, oldest first; nothing unless the interface is observed.
     #[inline]
-    pub fn poll_event(&mut self) -> Option<Event> {
+    pub fn poll_event(&mut self) -> Option<InterfaceEvent> {
         self.account.poll_event()
     }
 
@@ -196,12 +196,12 @@ impl Interface {
         self.classifier.classify(&mut frame);
         let (tag, flow, len) = (frame.tag, frame.class.flow, frame.len());
         if len > self.mtu.min(MAX_MTU) {
-            return self.account.dropped(now, tag, false, DropReason::TooBig, len);
+            return self.account.dropped(tag, false, DropReason::TooBig, len);
         }
         let seen = self.assist.keeps_packets().then(|| frame.clone());
         match self.link.take_packet(now, frame) {
-            Ok(waiting) => self.account.queued(now, tag, flow, len, waiting),
-            Err(reason) => return self.account.dropped(now, tag, false, reason, len),
+            Ok(waiting) => self.account.queued(tag, flow, len, waiting),
+            Err(reason) => return self.account.dropped(tag, false, reason, len),
         }
         if let Some(frame) = seen {
             self.assist.handle_queued(now, &frame);
@@ -214,16 +214,16 @@ impl Interface {
     /// The next packet for the device.
     fn poll_delivery(&mut self, now: Instant) -> Option<Frame> {
         loop {
-            let frame = self.link.poll_delivery(now, &mut self.account)?;
+            let frame = self.link.poll_delivery(&mut self.account)?;
             let verdict = self.assist.handle_delivery(now, &frame);
             self.repeat(now);
             match verdict {
                 Ok(()) => {
-                    self.account.delivered(now, &frame);
+                    self.account.delivered(&frame);
                     return Some(frame);
                 }
                 Err(reason) => {
-                    self.account.dropped(now, frame.tag, false, reason, frame.len());
+                    self.account.dropped(frame.tag, false, reason, frame.len());
                 }
             }
         }
@@ -236,7 +236,7 @@ impl Interface {
             let (tag, len) = (frame.tag, frame.len());
             match self.link.take_first(now, frame) {
                 Ok(_) => self.link.handle_queued(now, &mut self.account),
-                Err(reason) => self.account.dropped(now, tag, false, reason, len),
+                Err(reason) => self.account.dropped(tag, false, reason, len),
             }
         }
     }

@@ -7,8 +7,8 @@ pub mod event;
 pub mod host;
 pub mod interface;
 
-pub use event::{Event, EventKind};
-pub use host::{AppId, Host, HostConfig, HostEvent, HostEventKind};
+pub use event::InterfaceEvent;
+pub use host::{AppId, Host, HostConfig, HostEvent};
 pub use interface::assist::{AssistConfig, CorruptionFilter, SnoopConfig};
 pub use interface::classify::{Classifier, Rule};
 pub use interface::flows::{FlowAccount, ScheduledFlow};

@@ -9,7 +9,7 @@ use windfall_base::{
 use windfall_mac::dcf::radio::State;
 use windfall_network::{Event, Network, Recording, What, direction_of};
 use windfall_report::statistics;
-use windfall_stack::EventKind;
+use windfall_stack::InterfaceEvent;
 
 use super::busy::{Office, Other, others};
 
@@ -278,7 +278,7 @@ impl Streamer {
         while let Some(Event { what, .. }) = self.network.poll_event() {
             match what {
                 What::Interface(event) => {
-                    if let EventKind::Sent { tag: Some(tag), attempt, .. } = event.kind
+                    if let InterfaceEvent::Sent { tag: Some(tag), attempt, .. } = event
                         && direction_of(tag) == 0
                     {
                         self.outcome.sent += u64::from(attempt == 1);

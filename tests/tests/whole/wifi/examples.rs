@@ -9,7 +9,7 @@ use windfall_network::{Recording, What};
 use windfall_queue::share::{Demand, by_weights};
 use windfall_scenario::{App, AppKind, Scenario, Spanned, Target};
 use windfall_sim::Simulation;
-use windfall_stack::EventKind;
+use windfall_stack::InterfaceEvent;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/examples");
 
@@ -109,14 +109,14 @@ fn attempts_by_flow(scenario: &Scenario) -> [Attempts; 2] {
     let end = simulation.end();
     let _ = simulation.run(end, &mut |event| {
         let What::Interface(event) = &event.what else { return Ok(()) };
-        match event.kind {
-            EventKind::Queued { tag, flow, .. } if flow.0 > 0 => {
+        match *event {
+            InterfaceEvent::Queued { tag, flow, .. } if flow.0 > 0 => {
                 of_tag.insert(tag, usize::from(flow.0) - 1);
             }
-            EventKind::Sent { tag, .. } => {
+            InterfaceEvent::Sent { tag, .. } => {
                 of_tag.get(&tag).into_iter().for_each(|&flow| flows[flow].made += 1.0);
             }
-            EventKind::Delivered { tag, .. } => {
+            InterfaceEvent::Delivered { tag, .. } => {
                 of_tag.get(&tag).into_iter().for_each(|&flow| flows[flow].arrived += 1.0);
             }
             _ => {}

@@ -1,7 +1,7 @@
 use core::net::{Ipv4Addr, SocketAddr};
 
 use windfall_apps::{BulkConfig, BulkSinkConfig};
-use windfall_base::{Duration, Ledger, Probability, Rate, Stream};
+use windfall_base::{DropReason, Duration, Ledger, Probability, Rate, Stream};
 use windfall_channel::{AirConfig, Line, MediumConfig, Model, PathConfig, PipeConfig};
 use windfall_link::Arq;
 use windfall_stack::{HostConfig, InterfaceConfig};

@@ -18,8 +18,8 @@ fn logged(what: What) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn interface(kind: EventKind) -> Value {
-    logged(What::Interface(windfall_stack::Event { at: AT, kind })).pop().unwrap()
+fn interface(event: InterfaceEvent) -> Value {
+    logged(What::Interface(event)).pop().unwrap()
 }
 
 fn medium(verdict: Verdict) -> Value {
@@ -44,10 +44,7 @@ fn medium(verdict: Verdict) -> Value {
 
 #[test]
 fn the_first_line_says_what_the_file_is() {
-    let lines = logged(What::Interface(windfall_stack::Event {
-        at: AT,
-        kind: EventKind::Acknowledged { tag: Some(Tag(1)) },
-    }));
+    let lines = logged(What::Interface(InterfaceEvent::Acknowledged { tag: Some(Tag(1)) }));
     let expected = json!({
         "ev": "header", "t": 0.0, "format": 1, "version": env!("CARGO_PKG_VERSION"),
         "seed": 7, "command": "windfall run -- true", "elements": ["near", "air"],
@@ -60,16 +57,16 @@ fn the_first_line_says_what_the_file_is() {
 #[test]
 fn the_life_of_a_packet_has_stable_names() {
     let tag = Some(Tag(1));
-    let queued = interface(EventKind::Queued { tag, flow: FlowId(0), len: 1500, queue: 2 });
+    let queued = interface(InterfaceEvent::Queued { tag, flow: FlowId(0), len: 1500, queue: 2 });
     let expected = json!({
         "ev": "packet.queued", "t": 1.500000001, "at": "near", "tag": 1, "len": 1500,
         "flow": 0, "queue": 2,
     });
     assert_eq!(queued, expected);
-    let sent = interface(EventKind::Sent { tag, attempt: 2, len: 1512, kept: true });
+    let sent = interface(InterfaceEvent::Sent { tag, attempt: 2, len: 1512, kept: true });
     assert_eq!((&sent["ev"], &sent["attempt"]), (&json!("frame.sent"), &json!(2)));
     let reason = DropReason::FrameCheck;
-    let dropped = interface(EventKind::Dropped { tag, kept: false, reason, len: 1500 });
+    let dropped = interface(InterfaceEvent::Dropped { tag, kept: false, reason, len: 1500 });
     assert_eq!(dropped["reason"], "frame-check");
     assert_eq!(dropped["kept"], false);
 }
@@ -77,13 +74,13 @@ fn the_life_of_a_packet_has_stable_names() {
 #[test]
 fn damage_is_logged_as_known_and_as_true() {
     let damage = Damage { frame: Check::Bad, missing: 4, ..Damage::default() };
-    let delivered = interface(EventKind::Delivered { tag: Some(Tag(1)), len: 1496, damage });
+    let delivered = interface(InterfaceEvent::Delivered { tag: Some(Tag(1)), len: 1496, damage });
     let expected = json!({
         "frame": "bad", "header": "unchecked", "missing": 4, "corrected": 0, "suspect": [],
     });
     assert_eq!(delivered["damage"], expected);
     let damage = Damage::default();
-    let clean = interface(EventKind::Delivered { tag: Some(Tag(1)), len: 1500, damage });
+    let clean = interface(InterfaceEvent::Delivered { tag: Some(Tag(1)), len: 1500, damage });
     assert_eq!(clean.get("damage"), None);
 
     let damaged = medium(Verdict::Damaged { truncated: Some(800), inverted: vec![64, 99] });

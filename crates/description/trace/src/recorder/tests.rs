@@ -73,9 +73,8 @@ impl Story {
         self.recorder.record(&Event { at, element, what }).unwrap();
     }
 
-    fn interface(&mut self, element: ElementId, kind: EventKind) {
-        let at = Instant::START;
-        self.tell(element, What::Interface(windfall_stack::Event { at, kind }));
+    fn interface(&mut self, element: ElementId, event: InterfaceEvent) {
+        self.tell(element, What::Interface(event));
     }
 
     fn packet(&mut self, element: ElementId, tag: Tag, arrived: bool) {
@@ -87,7 +86,7 @@ impl Story {
     fn enter(&mut self, tag: Tag) {
         self.packet(NEAR, tag, false);
         let tag = Some(tag);
-        self.interface(NEAR, EventKind::Queued { tag, flow: FlowId(0), len: LEN, queue: 1 });
+        self.interface(NEAR, InterfaceEvent::Queued { tag, flow: FlowId(0), len: LEN, queue: 1 });
     }
 
     fn air(&mut self, tag: Tag, kept: bool, verdict: Verdict) {
@@ -112,12 +111,12 @@ impl Story {
 
     fn deliver(&mut self, tag: Tag) {
         let damage = Damage::default();
-        self.interface(FAR, EventKind::Delivered { tag: Some(tag), len: LEN, damage });
+        self.interface(FAR, InterfaceEvent::Delivered { tag: Some(tag), len: LEN, damage });
         self.packet(FAR, tag, true);
     }
 
     fn drop(&mut self, element: ElementId, tag: Tag, kept: bool, reason: DropReason) {
-        self.interface(element, EventKind::Dropped { tag: Some(tag), kept, reason, len: LEN });
+        self.interface(element, InterfaceEvent::Dropped { tag: Some(tag), kept, reason, len: LEN });
     }
 }
 
@@ -210,8 +209,7 @@ fn nothing_is_wanted_unless_asked_for() {
     recorder.log_to(Box::new(file.clone())).unwrap();
     assert!(recorder.wants_events() && !recorder.wants_packets());
     // An event of an element without a name.
-    let kind = EventKind::Acknowledged { tag: None };
-    let what = What::Interface(windfall_stack::Event { at: Instant::START, kind });
+    let what = What::Interface(InterfaceEvent::Acknowledged { tag: None });
     recorder.record(&Event { at: Instant::START, element: ElementId(9), what }).unwrap();
     recorder.finish().unwrap();
     assert_eq!(file.lines().len(), 2);

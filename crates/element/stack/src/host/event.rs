@@ -1,21 +1,13 @@
 //! What a host reports of itself.
 
-use windfall_base::{Damage, DropReason, Instant, SocketId, Tag};
+use windfall_base::{Damage, DropReason, SocketId, Tag};
 
 use super::AppId;
 
-/// Something that happened in a host.
+/// An event in a host, at the time of the call that caused it. A `tag` is the one under which a
+/// packet arrived; packets of the host itself have none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostEvent {
-    /// When.
-    pub at: Instant,
-    /// What.
-    pub kind: HostEventKind,
-}
-
-/// What happened. A `tag` is the one under which a packet arrived; packets born here have none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HostEventKind {
+pub enum HostEvent {
     /// An application sent a datagram.
     Sent {
         /// The application.
@@ -53,12 +45,11 @@ pub enum HostEventKind {
 
 impl From<windfall_ip::IpEvent> for HostEvent {
     fn from(event: windfall_ip::IpEvent) -> Self {
-        let kind = match event.kind {
+        match event.kind {
             windfall_ip::IpEventKind::Dropped { tag, reason, len } => {
-                HostEventKind::Dropped { tag, reason, len }
+                Self::Dropped { tag, reason, len }
             }
-            other => HostEventKind::Internet(other),
-        };
-        Self { at: event.at, kind }
+            other => Self::Internet(other),
+        }
     }
 }

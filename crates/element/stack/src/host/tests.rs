@@ -325,7 +325,7 @@ fn routers_between_pass_packets_on_and_tell_the_path_mtu() {
         assert!(row.received(3).is_empty());
         assert_eq!(row.dropped(1, DropReason::TooBig), 1);
         let learned = core::iter::from_fn(|| row.hosts[0].poll_event()).any(|event| {
-            matches!(event.kind, HostEventKind::Internet(IpEventKind::PathMtu { mtu: 1280, .. }))
+            matches!(event, HostEvent::Internet(IpEventKind::PathMtu { mtu: 1280, .. }))
         });
         assert!(learned);
         assert!(row.events(0).is_empty(), "a path MTU is no failure");

@@ -6,7 +6,7 @@ use windfall_base::{DropReason, Drops, FlowId, Frame, Instant, Ledger, Tag};
 use windfall_link::{Event as LinkEvent, Pulled};
 use windfall_queue::Waiting;
 
-use crate::event::{Event, EventKind};
+use crate::event::InterfaceEvent;
 
 /// Events that wait for their reader at most; later ones are counted and not kept.
 const EVENT_LIMIT: usize = 1 << 16;
@@ -44,7 +44,7 @@ pub struct Counters {
 #[derive(Debug)]
 pub(super) struct Account {
     observe: bool,
-    events: VecDeque<Event>,
+    events: VecDeque<InterfaceEvent>,
     pub(super) counters: Counters,
     pub(super) taken: u64,
     given: u64,
@@ -63,9 +63,9 @@ impl Account {
         }
     }
 
-    fn note(&mut self, at: Instant, kind: EventKind) {
+    fn note(&mut self, event: InterfaceEvent) {
         if self.events.len() < EVENT_LIMIT {
-            self.events.push_back(Event { at, kind });
+            self.events.push_back(event);
         } else {
             self.counters.events_lost += 1;
         }
@@ -90,13 +90,13 @@ impl Account {
             if expires.is_none_or(|expires| now <= expires) {
                 return Some(Pulled { frame, expires });
             }
-            self.expired(now, &frame);
+            self.expired(&frame);
         }
     }
 
     /// A packet has waited until it was of no use to its owner.
-    pub(super) fn expired(&mut self, now: Instant, frame: &Frame) {
-        self.dropped(now, frame.tag, false, DropReason::Expired, frame.len());
+    pub(super) fn expired(&mut self, frame: &Frame) {
+        self.dropped(frame.tag, false, DropReason::Expired, frame.len());
     }
 
     /// The medium brought a packet, or something that could not be told from one.
@@ -105,36 +105,22 @@ impl Account {
         self.counters.from_medium += 1;
     }
 
-    pub(super) fn queued(
-        &mut self,
-        at: Instant,
-        tag: Option<Tag>,
-        flow: FlowId,
-        len: usize,
-        queue: usize,
-    ) {
+    pub(super) fn queued(&mut self, tag: Option<Tag>, flow: FlowId, len: usize, queue: usize) {
         if self.observe {
-            self.note(at, EventKind::Queued { tag, flow, len, queue });
+            self.note(InterfaceEvent::Queued { tag, flow, len, queue });
         }
     }
 
     //= S0.5
-    pub(super) fn dropped(
-        &mut self,
-        at: Instant,
-        tag: Option<Tag>,
-        kept: bool,
-        reason: DropReason,
-        len: usize,
-    ) {
+    pub(super) fn dropped(&mut self, tag: Option<Tag>, kept: bool, reason: DropReason, len: usize) {
         self.drops.count(reason);
         if self.observe {
-            self.note(at, EventKind::Dropped { tag, kept, reason, len });
+            self.note(InterfaceEvent::Dropped { tag, kept, reason, len });
         }
     }
 
     /// A packet goes to the device.
-    pub(super) fn delivered(&mut self, at: Instant, frame: &Frame) {
+    pub(super) fn delivered(&mut self, frame: &Frame) {
         let len = frame.payload.len();
         self.given += 1;
         self.counters.to_device += 1;
@@ -142,37 +128,37 @@ impl Account {
         self.counters.damaged_to_device += u64::from(frame.damage.is_damaged());
         if self.observe {
             let damage = frame.damage.clone();
-            self.note(at, EventKind::Delivered { tag: frame.tag, len, damage });
+            self.note(InterfaceEvent::Delivered { tag: frame.tag, len, damage });
         }
     }
 
     /// Something happened that is not in the books.
-    pub(super) fn event(&mut self, at: Instant, kind: EventKind) {
+    pub(super) fn event(&mut self, event: InterfaceEvent) {
         if self.observe {
-            self.note(at, kind);
+            self.note(event);
         }
     }
 
     /// Takes down what the link reports.
-    pub(super) fn link(&mut self, at: Instant, event: LinkEvent) {
+    pub(super) fn link(&mut self, event: LinkEvent) {
         match event {
             LinkEvent::Sent { tag, attempt, len, kept } => {
                 self.counters.sent += 1;
                 self.counters.repeated += u64::from(attempt > 1);
                 self.given += u64::from(!kept);
                 if self.observe {
-                    self.note(at, EventKind::Sent { tag, attempt, len, kept });
+                    self.note(InterfaceEvent::Sent { tag, attempt, len, kept });
                 }
             }
             LinkEvent::Acknowledged { tag } => {
                 self.given += 1;
                 self.counters.acknowledged += 1;
                 if self.observe {
-                    self.note(at, EventKind::Acknowledged { tag });
+                    self.note(InterfaceEvent::Acknowledged { tag });
                 }
             }
             LinkEvent::Dropped { tag, kept, reason, len } => {
-                self.dropped(at, tag, kept, reason, len);
+                self.dropped(tag, kept, reason, len);
             }
         }
     }
@@ -184,7 +170,7 @@ impl Account {
     }
 
     #[inline]
-    pub(super) fn poll_event(&mut self) -> Option<Event> {
+    pub(super) fn poll_event(&mut self) -> Option<InterfaceEvent> {
         self.events.pop_front()
     }
 }

@@ -193,7 +193,7 @@ impl Queues {
                 entry.under_way = Some(peer);
                 return Some((Ticket { flow, len: frame.len() }, Pulled { frame, expires }));
             }
-            books.expired(now, &frame);
+            books.expired(&frame);
             self.scheduler.depart(flow);
         }
     }

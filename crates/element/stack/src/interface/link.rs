@@ -43,7 +43,7 @@ pub(super) trait Link: fmt::Debug + Send {
     fn handle_timeout(&mut self, now: Instant, account: &mut Account);
 
     /// Yields the next packet for the device.
-    fn poll_delivery(&mut self, now: Instant, account: &mut Account) -> Option<Frame>;
+    fn poll_delivery(&mut self, account: &mut Account) -> Option<Frame>;
 
     /// Yields the next frame for the medium.
     fn poll_transmit(&mut self, now: Instant, account: &mut Account) -> Option<Outgoing>;

@@ -75,7 +75,7 @@ impl PipeLink {
             if let Packets::Flows(flows) = &mut self.waiting {
                 flows.note(now, &event);
             }
-            account.link(now, event);
+            account.link(event);
         }
     }
 }
@@ -127,7 +127,7 @@ impl Link for PipeLink {
         self.collect(now, account);
     }
 
-    fn poll_delivery(&mut self, _now: Instant, _account: &mut Account) -> Option<Frame> {
+    fn poll_delivery(&mut self, _account: &mut Account) -> Option<Frame> {
         self.link.poll_delivery()
     }
 

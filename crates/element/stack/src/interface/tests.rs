@@ -8,7 +8,7 @@ use windfall_testkit::laws;
 use windfall_testkit::pair::{Pair, Side, Wire};
 
 use super::*;
-use crate::event::EventKind;
+use crate::event::InterfaceEvent;
 
 fn packet(tag: u64, len: usize) -> Input {
     let frame = Frame { tag: Some(Tag(tag)), ..Frame::packet(vec![0x45; len]) };
@@ -42,12 +42,15 @@ fn a_packet_crosses_a_plain_pipe_as_it_was() {
     assert_eq!(frame.to_vec(), vec![0x45; 1_500]);
     assert_eq!((frame.tag, frame.damage.frame), (Some(Tag(7)), Check::Good));
     assert!(near.ledger().balances() && far.ledger().balances());
-    let kinds: Vec<_> = core::iter::from_fn(|| near.poll_event()).map(|event| event.kind).collect();
+    let events: Vec<_> = core::iter::from_fn(|| near.poll_event()).collect();
     assert!(matches!(
-        kinds[..],
-        [EventKind::Queued { queue: 1, .. }, EventKind::Sent { attempt: 1, kept: false, .. }]
+        events[..],
+        [
+            InterfaceEvent::Queued { queue: 1, .. },
+            InterfaceEvent::Sent { attempt: 1, kept: false, .. }
+        ]
     ));
-    assert!(matches!(far.poll_event().map(|event| event.kind), Some(EventKind::Delivered { .. })));
+    assert!(matches!(far.poll_event(), Some(InterfaceEvent::Delivered { .. })));
 }
 
 //= S0.5

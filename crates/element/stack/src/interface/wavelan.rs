@@ -149,7 +149,7 @@ impl Link for WavelanLink {
         }
     }
 
-    fn poll_delivery(&mut self, _now: Instant, _account: &mut Account) -> Option<Frame> {
+    fn poll_delivery(&mut self, _account: &mut Account) -> Option<Frame> {
         self.above.deliveries.pop_front()
     }
 
@@ -241,7 +241,7 @@ impl Client for With<'_> {
             Some(pulled)
         });
         *since = None;
-        collect(now, link, account);
+        collect(link, account);
         unit
     }
 
@@ -258,7 +258,7 @@ impl Client for With<'_> {
             Arrival::More => self.account.counters.from_medium += 1,
             Arrival::Control => self.account.counters.control_received += 1,
         }
-        collect(now, link, self.account);
+        collect(link, self.account);
         deliveries.extend(core::iter::from_fn(|| link.poll_delivery()));
         feedback
     }
@@ -269,7 +269,7 @@ impl Client for With<'_> {
         let Peer { link, current, .. } = &mut peers[index];
         let was_kept = link.has_unit();
         link.take_outcome(feedback);
-        let acknowledged = collect(now, link, self.account);
+        let acknowledged = collect(link, self.account);
         let Some(ticket) = *current else { return };
         let spent = since.take().map_or(Duration::ZERO, |since| now.saturating_since(since));
         // Of what the link did not keep, only the ACK tells.
@@ -283,18 +283,18 @@ impl Client for With<'_> {
         }
     }
 
-    fn on_useless(&mut self, now: Instant, frame: Frame, reason: DropReason) {
+    fn on_useless(&mut self, _now: Instant, frame: Frame, reason: DropReason) {
         self.account.arrived();
-        self.account.dropped(now, frame.tag, frame.kept, reason, frame.payload.len());
+        self.account.dropped(frame.tag, frame.kept, reason, frame.payload.len());
     }
 }
 
 /// Takes down what a link has reported, and says whether a packet was acknowledged.
-fn collect(now: Instant, link: &mut Exchange, account: &mut Account) -> bool {
+fn collect(link: &mut Exchange, account: &mut Account) -> bool {
     let mut acknowledged = false;
     while let Some(event) = link.poll_event() {
         acknowledged |= matches!(event, Event::Acknowledged { .. });
-        account.link(now, event);
+        account.link(event);
     }
     acknowledged
 }

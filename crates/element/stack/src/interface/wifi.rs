@@ -15,7 +15,7 @@ use super::account::Account;
 use super::classify::{Classifier, destination, is_for_group};
 use super::flows::{FlowAccount, QueueConfig};
 use super::link::Link;
-use crate::event::EventKind;
+use crate::event::InterfaceEvent;
 use queues::StationQueues;
 
 /// One station of an 802.11 network.
@@ -80,12 +80,12 @@ impl WifiLink {
     }
 
     /// Enters the events of the station into the account.
-    fn take_down(&mut self, now: Instant, account: &mut Account) {
+    fn take_down(&mut self, account: &mut Account) {
         while let Some(event) = self.dcf.poll_event() {
             if let Event::Dropped { tag, .. } = event {
                 self.queues.forget(tag);
             }
-            take_down(now, event, account);
+            take_down(event, account);
         }
     }
 
@@ -140,7 +140,7 @@ impl Link for WifiLink {
     fn handle_queued(&mut self, now: Instant, account: &mut Account) {
         let (dcf, mut source) = self.parts(now, account);
         dcf.handle_queued(now, &mut source);
-        self.take_down(now, account);
+        self.take_down(account);
     }
 
     #[inline]
@@ -151,17 +151,17 @@ impl Link for WifiLink {
     fn handle_input(&mut self, now: Instant, input: Input, account: &mut Account) {
         let (dcf, mut source) = self.parts(now, account);
         dcf.handle_input(now, input, &mut source);
-        self.take_down(now, account);
+        self.take_down(account);
     }
 
     fn handle_timeout(&mut self, now: Instant, account: &mut Account) {
         let (dcf, mut source) = self.parts(now, account);
         dcf.handle_timeout(now, &mut source);
-        self.take_down(now, account);
+        self.take_down(account);
     }
 
     #[inline]
-    fn poll_delivery(&mut self, now: Instant, account: &mut Account) -> Option<Frame> {
+    fn poll_delivery(&mut self, account: &mut Account) -> Option<Frame> {
         loop {
             let mut frame = self.dcf.poll_delivery()?;
             account.arrived();
@@ -170,7 +170,7 @@ impl Link for WifiLink {
                 return Some(frame);
             }
             let len = frame.payload.len();
-            account.dropped(now, frame.tag, frame.kept, DropReason::FrameCheck, len);
+            account.dropped(frame.tag, frame.kept, DropReason::FrameCheck, len);
         }
     }
 
@@ -218,22 +218,22 @@ impl Link for WifiLink {
 }
 
 /// Enters an event of the station into the books.
-fn take_down(now: Instant, event: Event, account: &mut Account) {
+fn take_down(event: Event, account: &mut Account) {
     match event {
         Event::Sent { tag, attempt, len, kept } => {
-            account.link(now, LinkEvent::Sent { tag, attempt, len, kept });
+            account.link(LinkEvent::Sent { tag, attempt, len, kept });
         }
-        Event::Acknowledged { tag } => account.link(now, LinkEvent::Acknowledged { tag }),
-        Event::Dropped { tag, reason, len } => account.dropped(now, tag, false, reason, len),
+        Event::Acknowledged { tag } => account.link(LinkEvent::Acknowledged { tag }),
+        Event::Dropped { tag, reason, len } => account.dropped(tag, false, reason, len),
         Event::Discarded { tag, kept, reason, len } => {
             account.arrived();
-            account.dropped(now, tag, kept, reason, len);
+            account.dropped(tag, kept, reason, len);
         }
         Event::Relayed { .. } => account.arrived(),
-        Event::RequestFailed => account.event(now, EventKind::RtsFailed),
+        Event::RequestFailed => account.event(InterfaceEvent::RtsFailed),
         Event::Control { sent: true, .. } => account.counters.control_sent += 1,
         Event::Control { sent: false, .. } => account.counters.control_received += 1,
-        Event::Radio(period) => account.event(now, EventKind::Radio(period)),
+        Event::Radio(period) => account.event(InterfaceEvent::Radio(period)),
     }
 }
 

@@ -5,7 +5,7 @@ use windfall_network::{Recording, What};
 use windfall_queue::admission::{Admission, Reservation};
 use windfall_report::{Claim, Finding, Verdict};
 use windfall_scenario::{Environment, Policy};
-use windfall_stack::EventKind;
+use windfall_stack::InterfaceEvent;
 
 use super::coded::{self, Air};
 use super::slots::{Course, Flow, Losses, best_effort, reserved};
@@ -206,9 +206,9 @@ fn outcomes(context: &Context<'_>, figure: &'static str) -> Result<Vec<bool>, Ex
         if Some(event.element) == near
             && let What::Interface(event) = &event.what
         {
-            match event.kind {
-                EventKind::Sent { .. } => outcomes.push(false),
-                EventKind::Acknowledged { .. } => {
+            match event {
+                InterfaceEvent::Sent { .. } => outcomes.push(false),
+                InterfaceEvent::Acknowledged { .. } => {
                     if let Some(last) = outcomes.last_mut() {
                         *last = true;
                     }

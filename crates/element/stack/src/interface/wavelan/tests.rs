@@ -12,7 +12,7 @@ use windfall_queue::{FlowConfig, Limits};
 use windfall_testkit::laws;
 
 use super::*;
-use crate::event::{Event, EventKind};
+use crate::event::InterfaceEvent;
 use crate::{DEVICE, Interface, InterfaceConfig, LinkConfig, MEDIUM, ScheduledFlow};
 
 const HUB: Address = Address(1);
@@ -36,7 +36,7 @@ struct Air<F> {
     fate: F,
     /// What each station gave to its device, and when.
     delivered: Vec<Vec<(Instant, Frame)>>,
-    events: Vec<Vec<Event>>,
+    events: Vec<Vec<InterfaceEvent>>,
     /// Packets that each station's device brings without end, so many waiting at a time.
     sources: Vec<Option<usize>>,
     tags: u64,
@@ -365,7 +365,7 @@ fn a_damaged_packet_is_handed_up_but_not_acknowledged() {
     assert_eq!(checks, [Check::Good, Check::Bad, Check::Good]);
     let acknowledged = air.events[0]
         .iter()
-        .filter(|event| matches!(event.kind, EventKind::Acknowledged { tag: Some(Tag(1)) }));
+        .filter(|event| matches!(event, InterfaceEvent::Acknowledged { tag: Some(Tag(1)) }));
     assert_eq!(acknowledged.count(), 0);
     assert_eq!(air.stations[0].ledger().drops.of(DropReason::RetryLimit), 1);
 }
