@@ -3,7 +3,7 @@
 //! The socket lies in a directory that belongs to the user alone, where no other user can take its
 //! name; one that a killed run left there is removed by the next process that looks. Where there is
 //! no such directory the socket is an abstract one, with a number after its name so that no other
-//! process can have taken it before. Whoever enters looks whose socket it is.
+//! process can have taken it before. A process that enters checks the owner of the socket.
 
 use std::ffi::OsString;
 use std::fs;
@@ -45,7 +45,7 @@ impl ControlSocket {
     /// Opens a control socket under a name of which there is only one at a time for each user.
     ///
     /// # Errors
-    /// If the name is taken, or would be none.
+    /// If the name is taken or not allowed.
     pub fn open(name: &str) -> Result<Self> {
         check_name(name)?;
         let doing = || format!("announce the run as \"{name}\"");
@@ -132,8 +132,8 @@ pub fn check_name(name: &str) -> Result<()> {
     )))
 }
 
-/// The directory of the user's sockets, if there is one that no other user can enter; made if need
-/// be.
+/// Returns the directory of the user's sockets, if there is one that no other user can enter; makes
+/// it if asked to.
 fn folder(make: bool) -> Option<PathBuf> {
     let user = nix::unistd::geteuid();
     let is_own = |path: &Path| {
@@ -149,7 +149,7 @@ fn folder(make: bool) -> Option<PathBuf> {
     is_own(&folder).then_some(folder)
 }
 
-/// The runs of this user that can be entered.
+/// Returns the runs of this user that can be entered.
 fn find() -> Vec<RunSocket> {
     let mut runs = Vec::new();
     let entries = folder(false).and_then(|folder| fs::read_dir(folder).ok());
@@ -157,7 +157,7 @@ fn find() -> Vec<RunSocket> {
         let Ok(name) = entry.file_name().into_string() else { continue };
         match SocketAddrUnix::new(entry.path()).and_then(|address| connect(&address)) {
             Ok(socket) if is_name(&name) && is_own(&socket) => {
-                runs.push(RunSocket { name, socket })
+                runs.push(RunSocket { name, socket });
             }
             // Its run was killed.
             Err(rustix::io::Errno::CONNREFUSED) => drop(fs::remove_file(entry.path())),
@@ -243,7 +243,7 @@ pub fn enter(
     };
     // SAFETY: the closure makes one system call; the process has a single thread.
     unsafe { command.pre_exec(die_with_us) };
-    // What a terminal sends goes to the program as well, and the program decides.
+    // Signals of a terminal go to the program as well, which decides.
     let signals = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTTOU];
     let _ = signals.into_iter().collect::<SigSet>().thread_block();
     let terminal = Terminal::of_this_process();
@@ -259,7 +259,7 @@ pub fn enter(
 const KINDS: [CloneFlags; 3] =
     [CloneFlags::CLONE_NEWNS, CloneFlags::CLONE_NEWPID, CloneFlags::CLONE_NEWUSER];
 
-/// The run that is meant: the one named, or the only one.
+/// Returns the run of this name, or the only one.
 fn choose(run: Option<&str>) -> Result<RunSocket> {
     let mut runs = find();
     let names = runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>().join(", ");

@@ -31,7 +31,7 @@ pub enum LiveError {
         #[source]
         source: io::Error,
     },
-    /// The stations' first process could not build them.
+    /// The supervisor could not build the stations.
     #[error("{why}")]
     Stations {
         /// The exit status that this failure has.
@@ -39,7 +39,7 @@ pub enum LiveError {
         /// The failure and its cause.
         why: String,
     },
-    /// The stations' first process vanished.
+    /// The supervisor was killed.
     #[error("the stations were killed from outside")]
     Killed,
     /// A program could not be started.

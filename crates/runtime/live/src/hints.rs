@@ -1,6 +1,6 @@
 //! Tells programs of a station which packets the link delivers damaged.
 //!
-//! docs/run.md, "Hints of damage", describes what travels. The socket's name is abstract: it is one
+//! docs/run.md, "Hints of damage", describes the messages. The socket's name is abstract: it is one
 //! of the station's network namespace and vanishes with the run.
 
 use std::io;
@@ -12,11 +12,11 @@ use windfall_wire_net::{CarrierPacket, IpPacket, Protocol};
 
 /// The name of the socket in each station.
 const NAME: &[u8] = b"windfall/hints";
-/// The version of what travels, and the first byte of everything.
+/// The version of the messages, which is their first byte.
 const VERSION: u8 = 1;
 /// The check of the frame failed.
 const FRAME_CHECK: u8 = 1;
-/// Programs that are told at once.
+/// The number of programs that can receive hints at once.
 const MOST_LISTENERS: usize = 64;
 /// Bytes of a header of UDP or UDP-Lite.
 const PORTS: usize = 8;
@@ -53,7 +53,7 @@ impl Hints {
         let [a, b, c, d] = crc32c::crc32c(data).to_be_bytes();
         let hint = [VERSION, FRAME_CHECK, high, low, a, b, c, d];
         let socket = &self.socket;
-        // Who is gone is told no more; who does not listen misses some.
+        // A program that is gone is removed; one that does not read misses hints.
         self.listeners.retain(|to| {
             let sent = rustix::net::sendto(socket, &hint, SendFlags::DONTWAIT, to);
             !matches!(sent, Err(rustix::io::Errno::CONNREFUSED | rustix::io::Errno::NOENT))

@@ -17,7 +17,7 @@ pub(crate) struct Identity {
     account: Option<User>,
 }
 
-/// The numbers of the user who called this process through sudo, and of the user's group.
+/// Returns the numbers of the user who called this process through sudo, and of the user's group.
 #[must_use]
 pub fn caller() -> Option<(u32, u32)> {
     let caller = Identity::of_caller(false).ok()??;
@@ -65,8 +65,8 @@ impl Identity {
         Ok(Some(Self { user, group, groups: groups.unwrap_or_else(|| vec![group]), account }))
     }
 
-    /// Gives a program the variables that sudo took away; what of the user is not known is not
-    /// root's either.
+    /// Gives a program the variables that sudo took away; unknown ones are unset rather than
+    /// root's.
     pub(crate) fn describe(&self, command: &mut Command) {
         if let Some(User { name, dir, shell, .. }) = &self.account {
             command.env("USER", name).env("LOGNAME", name).env("HOME", dir).env("SHELL", shell);

@@ -1,4 +1,4 @@
-//! What a program beside the command writes, passed on line by line with a prefix.
+//! The output of a program beside the command, passed on line by line with a prefix.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -8,7 +8,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 /// A line without an end is passed on as it is when it has become as long as this, in bytes.
 const LONGEST: usize = 16 * 1024;
 
-/// The reading end of what a program writes.
+/// The reading end of a program's output.
 #[derive(Debug)]
 pub(crate) struct Lines {
     pipe: PipeReader,
@@ -18,7 +18,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// A pipe, and its end for the program.
+    /// Makes a pipe, and returns it with its end for the program.
     pub(crate) fn new(prefix: &str) -> io::Result<(Self, PipeWriter)> {
         let (pipe, end) = io::pipe()?;
         Ok((Self { pipe, prefix: prefix.as_bytes().to_vec(), rest: Vec::new() }, end))

@@ -12,7 +12,7 @@ use rustix::thread::CapabilitySet;
 use crate::control::Control;
 use crate::error::{Context, LiveError, Result};
 
-/// Memory for the stack of the first process.
+/// The size of the supervisor's stack, in bytes.
 const STACK: usize = 1 << 20;
 /// The signal by which a parent learns that a child has changed.
 const SIGCHLD: i32 = nix::sys::signal::Signal::SIGCHLD as i32;
@@ -48,14 +48,13 @@ pub(crate) fn require_one_thread() -> Result<()> {
     Err(LiveError::Threads(threads))
 }
 
-/// Starts `body` as the first process of new process, mount and network namespaces.
+/// Starts `body` as process 1 of new process, mount and network namespaces.
 ///
 /// Returns its number and our end of the connection to it. With `user` there is a user namespace
-/// around the others, in which everybody keeps their number and the process has every capability:
-/// for what is in there, and for nothing outside. When
-/// the calling process dies, however it dies, the kernel kills the new one and with it everything
-/// in its namespaces. `body` must wait for a word on its connection before it does anything, since
-/// its identity is arranged from outside.
+/// around the others, in which users keep their numbers and the process has every capability over
+/// what is in there, and none outside. When the calling process ends, however it ends, the kernel
+/// kills the new one and with it everything in its namespaces. `body` must wait for a message on
+/// its connection before it does anything, since its identity is set up from outside.
 ///
 /// # Errors
 /// If the system allows no namespaces.
@@ -70,8 +69,8 @@ pub(crate) fn spawn_supervisor(
     let mut stack = vec![0; STACK];
     let mut ends = Some(Control::pair().context(|| "make a socket pair".into())?);
     let entry = Box::new(|| {
-        // Asked for first of all, and before the parent's word is awaited: if the parent died
-        // earlier, that word never comes, and the wait ends the process.
+        // Set before the parent's message is awaited: if the parent ended earlier, that message
+        // never comes, and the wait ends the process.
         let signal = Some(rustix::process::Signal::KILL);
         let asked = rustix::process::set_parent_process_death_signal(signal);
         // This is a copy of the memory: each process closes the end that belongs to the other.
@@ -123,7 +122,7 @@ fn as_it_is(map: &str) -> String {
     columns.map(line).collect()
 }
 
-/// The namespace of this process of the kind `user`, `mnt`, `pid_for_children` or `net`.
+/// Opens the namespace of this process of the kind `user`, `mnt`, `pid_for_children` or `net`.
 pub(crate) fn own(kind: &str) -> Result<OwnedFd> {
     let path = format!("/proc/self/ns/{kind}");
     let file = fs::File::open(&path).context(|| format!("open {path}"))?;
@@ -133,7 +132,7 @@ pub(crate) fn own(kind: &str) -> Result<OwnedFd> {
 /// Makes the mounts of this process private, and shows it the processes of its own namespace.
 ///
 /// Where the system forbids a new /proc, the old one stays: programs then see the numbers of the
-/// processes outside, which is ugly and harmless.
+/// processes outside, which is harmless.
 pub(crate) fn own_mounts() -> Result<()> {
     let none = None::<&str>;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)

@@ -1,6 +1,6 @@
 //! The NAT gateway of the stations: the host's network and resolver behind the far end.
 //!
-//! A helper, slirp4netns, stands on the host's side and speaks for a device in the far station. The
+//! A helper, slirp4netns, runs on the host's side and serves a device in the far station. The
 //! far station forwards, and answers for the near one on that device, so that no addresses need be
 //! translated.
 
@@ -20,7 +20,7 @@ use crate::stations::Stations;
 
 /// The name of the helper.
 const HELPER: &str = "slirp4netns";
-/// The host, as the stations see it.
+/// The address of the host in the stations.
 pub const HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 2, 2));
 /// The helper's device in the far station.
 const DEVICE: &str = "out0";
@@ -99,7 +99,7 @@ impl NatGateway {
         Ok(gateway)
     }
 
-    /// Waits until the helper says that it is there, or dies.
+    /// Waits until the helper is ready, or has ended.
     fn await_readiness(&mut self, ready: OwnedFd) -> Result<()> {
         let mut word = [0];
         match fs::File::from(ready).read(&mut word) {

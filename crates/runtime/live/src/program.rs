@@ -134,7 +134,7 @@ fn keep_own_capabilities() {
 /// Returns the path of a program, if it is on the search path.
 pub(crate) fn installed(name: &str) -> Option<String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    // Helpers of the network often lie where only root looks.
+    // Network helpers often lie in folders on root's search path only.
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
     let mut files = folders.map(|folder| folder.join(name));
     files.find(|file| file.is_file()).map(|file| file.display().to_string())

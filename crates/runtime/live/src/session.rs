@@ -37,7 +37,7 @@ const FROM_KERNEL: i32 = 0x80;
 pub struct RunOutcome {
     /// The exit status of the command, as a shell gives it; 0 without a command.
     pub status: u8,
-    /// From the beginning to the end of the last program.
+    /// The time from the beginning to the end of the last program.
     pub duration: Duration,
     /// The lateness of the deliveries.
     pub lateness: Lateness,
@@ -77,7 +77,7 @@ pub trait Observer<N> {
     fn suspend(&mut self) {}
 }
 
-/// Signals that a run handles itself from now on, instead of dying of them.
+/// Signals that a run handles itself from now on, instead of being ended by them.
 ///
 /// Must be made before the stations are built, so that none is lost in between.
 #[derive(Debug)]
@@ -102,8 +102,8 @@ impl Signals {
         Ok(Self(SignalFd::with_flags(&taken, flags).context(|| "wait for signals".into())?))
     }
 
-    /// The number of a signal that has come since the last call; what would stop the process has
-    /// stopped it, and is none.
+    /// Returns the number of a signal that has come since the last call; one that stops the process
+    /// has stopped it, and is not returned.
     #[must_use]
     pub fn take(&self) -> Option<i32> {
         let signal = self.0.read_signal().ok()??.ssi_signo as i32;
@@ -143,10 +143,10 @@ pub enum Ending {
     OnSignal,
 }
 
-/// Carries packets through `node` until the run ends, and returns the node with what it came to.
+/// Carries packets through `node` until the run ends, and returns the outcome and the node.
 ///
 /// # Errors
-/// If a device or the stations vanish; the programs in them are then dead.
+/// If a device or the stations vanish; the programs in them have then been killed.
 pub fn run<N: Node>(
     mut stations: Stations,
     signals: &Signals,
@@ -249,7 +249,7 @@ impl<N: Node> Run<N> {
         Ok(())
     }
 
-    /// Has the kernels count, and adds up what the stations dropped.
+    /// Collects the counters of the kernels, and adds up the drops of the stations.
     fn count(&mut self) -> Result<Vec<StationDrops>> {
         self.stations.send(&Message::Count)?;
         self.finished = false;

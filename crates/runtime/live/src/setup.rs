@@ -18,12 +18,12 @@ use crate::plan::{DeviceKind, DevicePlan, LivePlan, LiveStationPlan};
 
 /// The folder of the kernel's parameters.
 const PARAMETERS: &str = "/proc/sys";
-/// Looks, a millisecond apart, after which a station is taken to have its addresses.
+/// The number of checks, a millisecond apart, after which a station is taken to have its addresses.
 const LOOKS: u32 = 5_000;
 /// The number of parameters that an error lists at most.
 const MOST_NAMES: usize = 12;
 
-/// A station that stands.
+/// A station that was built.
 #[derive(Debug)]
 pub(crate) struct Station {
     /// Its network namespace.

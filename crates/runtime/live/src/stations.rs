@@ -17,9 +17,9 @@ use crate::namespace;
 use crate::plan::{DeviceKind, LivePlan, Program};
 use crate::supervisor::{self, Work};
 
-/// Stations that stand, their programs waiting for [`begin`](Self::begin).
+/// Stations that were built, whose programs wait for [`begin`](Self::begin).
 ///
-/// When it is dropped, and when the process dies, everything in the stations dies too.
+/// When this is dropped, and when the process ends, everything in the stations is killed.
 #[derive(Debug)]
 pub struct Stations {
     control: Control,
@@ -112,13 +112,14 @@ impl Stations {
         devices.into_iter().map(device).collect()
     }
 
-    /// The station, by number and name, and the name of the device at a port of the network.
+    /// Returns the number and the name of the station, and the name of the device, at a port of the
+    /// network.
     pub(crate) fn device(&self, port: usize) -> (usize, &str, &str) {
         let (number, station, device) = &self.names[port];
         (*number, station, device)
     }
 
-    /// Lets the programs start. From now on packets want to be carried.
+    /// Lets the programs start; from now on packets have to be carried.
     ///
     /// # Errors
     /// If the stations are gone.
@@ -126,17 +127,17 @@ impl Stations {
         self.send(&Message::Go)
     }
 
-    /// The stations by name, with their network namespaces.
+    /// Returns the stations by name, with their network namespaces.
     pub(crate) fn namespaces(&self) -> &[(String, OwnedFd)] {
         &self.stations
     }
 
-    /// The mount, process and, if it is a new one, user namespace of all stations.
+    /// Returns the mount, process and, if it is a new one, user namespace of all stations.
     pub(crate) fn shared_namespaces(&self) -> &[OwnedFd] {
         &self.shared
     }
 
-    /// The user namespace of all stations, if they have one of their own.
+    /// Returns the user namespace of all stations, if they have one of their own.
     pub(crate) fn user_namespace(&self) -> Option<&OwnedFd> {
         self.shared.get(2)
     }

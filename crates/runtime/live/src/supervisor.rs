@@ -1,6 +1,6 @@
 //! The supervisor of the stations: builds them, starts and reaps programs, counts at the end.
 //!
-//! It is process 1 of its own process namespace. When it dies, the kernel kills whatever else runs
+//! It is process 1 of its own process namespace. When it ends, the kernel kills every other process
 //! in there, and nothing of the run is left.
 
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ pub(crate) struct Work {
     pub(crate) command: Option<Program>,
     /// A user namespace lies around the stations.
     pub(crate) own_user: bool,
-    /// Whose the programs are, if not the caller's own.
+    /// The user as whom programs run, if not the caller.
     pub(crate) identity: Option<Identity>,
 }
 
@@ -79,19 +79,19 @@ pub(crate) fn run(control: &Control, work: &Work) -> u8 {
     }
 }
 
-/// The error with its causes, in one line.
+/// Returns the error with its causes, in one line.
 fn describe(error: &LiveError) -> String {
     // Causes are part of each message already.
     error.to_string().replace('\n', " ")
 }
 
-/// The time by the system's clock.
+/// Returns the time of the system's clock.
 fn now() -> Duration {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
     Duration::new(tv_sec.unsigned_abs(), tv_nsec as u32)
 }
 
-/// A moment of the system's clock after which it is no use to wait.
+/// The time of the system's clock at which a wait ends.
 struct Deadline(Duration);
 
 impl Deadline {
@@ -104,7 +104,7 @@ impl Deadline {
     }
 }
 
-/// Makes signals something to be read.
+/// Blocks signals, and returns a descriptor from which they are read.
 fn take_over(signals: &[Signal]) -> Result<SignalFd> {
     let signals: SigSet = signals.iter().copied().collect();
     signals.thread_block().context(|| "block signals".into())?;
@@ -124,9 +124,9 @@ struct Supervisor<'a> {
     others: BTreeMap<Pid, (usize, String)>,
     /// Their output, where it is passed on line by line.
     lines: Vec<Lines>,
-    /// The programs have been told to end, so that how they end is no failure.
+    /// The programs have been told to end, so that their exit statuses are no failures.
     told: bool,
-    /// Those that failed before, and when: to be reported at the end.
+    /// The programs that failed before, with the time: to be reported at the end.
     failures: Vec<(Duration, Message)>,
 }
 
@@ -200,7 +200,7 @@ impl<'a> Supervisor<'a> {
                 if let Ok(signal) = Signal::try_from(signal.ssi_signo as i32) {
                     let _ = kill(command, signal);
                 }
-                self.forgive();
+                self.excuse_failures();
             }
             self.command = Some(command);
         }
@@ -253,7 +253,7 @@ impl<'a> Supervisor<'a> {
         Ok(None)
     }
 
-    /// Asks something in the network namespace of a station.
+    /// Calls `ask` in the network namespace of a station.
     fn at(&self, station: usize, ask: impl FnOnce() -> bool) -> Result<bool> {
         setup::enter(self.stations[station].namespace.as_fd())?;
         Ok(ask())
@@ -265,7 +265,7 @@ impl<'a> Supervisor<'a> {
         kill(Pid::from_raw(-1), None) != Err(nix::errno::Errno::ESRCH)
     }
 
-    /// Waits a moment for programs to listen; returns the exit status if the run shall end.
+    /// Waits 5 ms for programs to listen; returns the exit status if the run is to end.
     fn pause(&mut self) -> Result<Option<u8>> {
         self.wait(PollTimeout::from(5_u8))?;
         self.reap()?;
@@ -313,8 +313,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Waits a moment for programs that are about to end by themselves, as those do whose partner
-    /// the command was.
+    /// Waits for programs that are about to end by themselves, as the peers of the command do.
     fn wait_for_others(&mut self) -> Result<()> {
         let mut grace = GracePeriod::new(now(), EXIT_GRACE, MAX_EXIT_GRACE);
         while !self.told && !self.others.is_empty() && !grace.is_over(now(), Programs::read()) {
@@ -325,16 +324,16 @@ impl<'a> Supervisor<'a> {
         Ok(())
     }
 
-    /// Sees whether a terminal has interrupted the programs, which are then not to blame for how
-    /// they end.
+    /// Checks whether a terminal has interrupted the programs, whose exit statuses are then no
+    /// failures.
     fn check_interrupts(&mut self) {
         if matches!(self.interrupts.read_signal(), Ok(Some(_))) {
-            self.forgive();
+            self.excuse_failures();
         }
     }
 
-    /// Takes how programs end from now on, or ended just now, for the work of an interrupt.
-    fn forgive(&mut self) {
+    /// Attributes the exit statuses of programs from now on, and of just now, to an interrupt.
+    fn excuse_failures(&mut self) {
         self.told = true;
         let since = now().saturating_sub(JUST_NOW);
         self.failures.retain(|(at, _)| *at < since);

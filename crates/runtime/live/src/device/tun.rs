@@ -1,4 +1,4 @@
-//! TUN devices: the kernel's own door for bare IP packets, with large segments left whole.
+//! TUN devices: the kernel's interface for bare IP packets, with large segments left whole.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -36,7 +36,7 @@ mod ioctl {
     nix::ioctl_write_ptr_bad!(set_little_endian, nix::request_code_write!(b'T', 220, 4), i32);
 }
 
-/// Opens the door in the namespace that the process is in.
+/// Opens the control file of TUN devices, in the namespace of the process.
 pub(crate) fn open() -> io::Result<File> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     OpenOptions::new().read(true).write(true).custom_flags(flags).open(PATH)

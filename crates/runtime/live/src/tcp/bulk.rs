@@ -46,7 +46,7 @@ impl Pattern {
             let len = part.len().min(rest.len());
             let (head, tail) = rest.split_at_mut(len);
             head.copy_from_slice(&part[..len]);
-            at = at + len as u64;
+            at += len as u64;
             rest = tail;
         }
     }

@@ -136,7 +136,7 @@ fn remove_abandoned(netlink: &mut Netlink) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the device, by whatever door is open.
+/// Makes the device of the first kind that the system allows.
 fn make(name: &str, mtu: u32) -> Result<(OwnedFd, DeviceKind)> {
     if tun::open().is_ok() {
         let device = tun::create(name).context(|| format!("make the TUN device {name}"))?;

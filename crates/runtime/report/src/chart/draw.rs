@@ -247,7 +247,7 @@ fn legend_places<'a>(colored: &[(&'a Series, Look)]) -> Vec<Entry<'a>> {
         let width = 34.0 + text_width(&series.name) + 16.0;
         if x > LEFT && x + width > WIDTH - RIGHT {
             x = LEFT;
-            row = row + 1.0;
+            row += 1.0;
         }
         entries.push(Entry { series, look, x, row });
         x += width;
