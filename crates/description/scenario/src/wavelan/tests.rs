@@ -67,7 +67,7 @@ fn the_base_station_knows_what_is_behind_each_station() {
         panic!("the first of three polls")
     };
     let behind = |member: usize| -> Vec<String> {
-        members[member].behind.iter().map(|block| block.to_string()).collect()
+        members[member].behind.iter().map(ToString::to_string).collect()
     };
     assert_eq!(behind(0), ["10.77.0.2/32", "fd77:696e:6400::2/128"]);
     assert_eq!(

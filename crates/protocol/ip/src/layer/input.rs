@@ -242,7 +242,7 @@ impl Layer {
             ReassemblyOutcome::Duplicate => self.discard(now, tag, len, DropReason::Duplicate),
             ReassemblyOutcome::OddLength => self.refuse_fragment(now, transit, PAYLOAD_LENGTH),
             ReassemblyOutcome::TooLong => {
-                self.refuse_fragment(now, transit, start - FRAGMENT_FIELD)
+                self.refuse_fragment(now, transit, start - FRAGMENT_FIELD);
             }
             ReassemblyOutcome::Contradiction(abandoned) => {
                 self.abandon(now, abandoned, DropReason::Malformed);
