@@ -26,7 +26,7 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-const SPEECHES: [(ProtocolUnderTest, &str); 3] = [
+const PROTOCOLS: [(ProtocolUnderTest, &str); 3] = [
     (ProtocolUnderTest::Precise, "SAP, precise, standard profile"),
     (ProtocolUnderTest::Tcp, "TCP"),
     (ProtocolUnderTest::Paper, "SAP, precise, paper profile"),
@@ -122,7 +122,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
             let one = |i| rate(metres, *protocol, kilobytes, context.seed.0 + i);
             (0..trials).filter_map(one).collect()
         };
-        Place { metres, failure: failure(metres), rates: SPEECHES.iter().map(rates).collect() }
+        Place { metres, failure: failure(metres), rates: PROTOCOLS.iter().map(rates).collect() }
     };
     let places: Vec<Place> = DISTANCES.iter().map(place).collect();
     Ok(Finding {
@@ -180,7 +180,7 @@ fn chart(places: &[Place]) -> Chart {
     let bound =
         places.iter().map(|place| Point { x: place.metres, y: place.bound(), spread: None });
     let bound = Series::new("bound of air time", Mark::Dashed, bound.collect());
-    let measured = (0..).zip(SPEECHES).map(|(index, (_, name))| {
+    let measured = (0..).zip(PROTOCOLS).map(|(index, (_, name))| {
         let point = |place: &Place| Point::of(place.metres, &place.rates[index]);
         Series::new(name, Mark::LinePoints, places.iter().filter_map(point).collect())
     });
@@ -206,7 +206,7 @@ fn table(places: &[Place]) -> Table {
     for place in places {
         let mut row = vec![place.metres.to_string(), format!("{:.3}", 100.0 * place.failure)];
         row.push(format!("{:.3}", place.bound()));
-        row.extend((0..SPEECHES.len()).map(|index| format!("{:.3}", place.median(index))));
+        row.extend((0..PROTOCOLS.len()).map(|index| format!("{:.3}", place.median(index))));
         table.push(row);
     }
     table

@@ -17,7 +17,7 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-const SPEECHES: [(ProtocolUnderTest, &str); 4] = [
+const PROTOCOLS: [(ProtocolUnderTest, &str); 4] = [
     (ProtocolUnderTest::Approximate, "SAP, approximate"),
     (ProtocolUnderTest::Tcp, "TCP"),
     (ProtocolUnderTest::Precise, "SAP, precise, standard profile"),
@@ -80,7 +80,7 @@ type Times = Vec<Vec<Vec<f64>>>;
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let (kilobytes, trials) = workload(context.extent);
-    let times: Times = SPEECHES
+    let times: Times = PROTOCOLS
         .iter()
         .map(|(protocol, name)| {
             (context.progress)(name);
@@ -145,7 +145,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
 }
 
 fn chart(times: &Times) -> Chart {
-    let series = SPEECHES.iter().zip(times).map(|((_, name), places)| {
+    let series = PROTOCOLS.iter().zip(times).map(|((_, name), places)| {
         let point = |(x, values): (&f64, &Vec<f64>)| Point::of(*x, values);
         Series::new(
             *name,
@@ -165,7 +165,7 @@ fn chart(times: &Times) -> Chart {
 
 fn table(times: &Times) -> Table {
     let mut table = Table::new(["protocol", "distance (m)", "transfers", "median (s)", "mean (s)"]);
-    for ((_, name), places) in SPEECHES.iter().zip(times) {
+    for ((_, name), places) in PROTOCOLS.iter().zip(times) {
         for (metres, values) in DISTANCES.iter().zip(places) {
             let number = |value: Option<f64>| value.map_or(String::new(), |it| format!("{it:.4}"));
             table.push([

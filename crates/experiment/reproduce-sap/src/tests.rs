@@ -5,7 +5,7 @@ fn run(metres: f64, mbps: u64, mode: Mode, seed: u64) -> Outcome {
 }
 
 #[test]
-fn near_stations_lose_next_to_nothing_and_far_ones_much() {
+fn near_stations_lose_little_and_far_ones_much() {
     let near = run(1.0, 54, Mode::Precise, 1);
     assert_eq!((near.sent, near.arrived, near.damaged), (1_500, 1_500, 0));
     assert!(near.retransmitted_fraction() < Some(0.1), "{near:?}");
@@ -50,19 +50,19 @@ fn the_speed_of_a_walker_degrades_gracefully() {
 //= S0.72
 //= S0.73
 #[test]
-fn positions_come_more_steadily_and_younger_than_over_tcp() {
+fn positions_arrive_more_regularly_and_earlier_than_over_tcp() {
     check(&fig8::FIGURE, 5);
 }
 
 //= S0.72
 #[test]
-fn a_lossy_last_hop_spares_the_links_before_it() {
+fn a_lossy_last_hop_causes_no_retransmission_before_it() {
     check(&upstream::FIGURE, 3);
 }
 
 //= S0.74
 #[test]
-fn a_tracker_bears_more_interference_over_sap_than_over_tcp() {
+fn a_tracker_tolerates_more_interference_over_sap_than_over_tcp() {
     check(&interference::FIGURE, 2);
 }
 
@@ -74,7 +74,7 @@ fn precise_bulk_of_the_paper_is_slow_and_the_standard_profile_is_not() {
 
 //= S0.24
 #[test]
-fn precise_bulk_comes_near_the_bound_of_air_time() {
+fn precise_bulk_approaches_the_bound_of_air_time() {
     check(&bound::FIGURE, 3);
 }
 
@@ -89,6 +89,6 @@ fn a_picture_is_recognised_despite_bit_errors() {
 //= S0.60
 //= S0.62
 #[test]
-fn a_wrong_bit_ruins_what_is_encrypted_as_usual_and_what_is_compressed() {
+fn a_bit_error_destroys_encrypted_and_compressed_data() {
     check(&encrypted::FIGURE, 5);
 }

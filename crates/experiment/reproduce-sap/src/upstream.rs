@@ -27,7 +27,7 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-const SPEECHES: [(ProtocolUnderTest, &str); 2] =
+const PROTOCOLS: [(ProtocolUnderTest, &str); 2] =
     [(ProtocolUnderTest::Approximate, "SAP, approximate"), (ProtocolUnderTest::Tcp, "TCP")];
 const DISTANCES: [f64; 7] = [2.0, 6.0, 8.0, 10.0, 11.0, 11.6, 12.2];
 /// The distance from which the last hop counts as lossy.
@@ -163,7 +163,7 @@ type Streams = Vec<Vec<Vec<Upstream>>>;
 //= S0.72
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let (records, trials) = workload(context.extent);
-    let streams: Streams = SPEECHES
+    let streams: Streams = PROTOCOLS
         .iter()
         .map(|(protocol, name)| {
             (context.progress)(name);
@@ -238,7 +238,7 @@ fn claims(streams: &Streams) -> Vec<Claim> {
 }
 
 fn chart(streams: &Streams, title: &str, unit: &str, of: fn(&Upstream) -> f64) -> Chart {
-    let series = SPEECHES.iter().zip(streams).map(|((_, name), places)| {
+    let series = PROTOCOLS.iter().zip(streams).map(|((_, name), places)| {
         let point = |(metres, streams): (&f64, &Vec<Upstream>)| {
             Point::of(*metres, &streams.iter().map(of).collect::<Vec<_>>())
         };
@@ -265,7 +265,7 @@ fn table(streams: &Streams) -> Table {
         "wait (ms)",
         "age (ms)",
     ]);
-    for ((_, name), places) in SPEECHES.iter().zip(streams) {
+    for ((_, name), places) in PROTOCOLS.iter().zip(streams) {
         for (metres, streams) in DISTANCES.iter().zip(places) {
             table.push([
                 (*name).to_owned(),
