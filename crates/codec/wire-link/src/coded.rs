@@ -183,6 +183,12 @@ impl Head {
         usize::from(self.length) + FCS_LEN
     }
 
+    /// Bytes of the stream that this frame carries.
+    #[must_use]
+    pub fn carried(&self) -> usize {
+        self.stretches.iter().map(|stretch| usize::from(stretch.len)).sum()
+    }
+
     /// Bytes of block `index` on the air, or of all that an uncoded frame has behind its header.
     ///
     /// # Panics

@@ -14,6 +14,7 @@ mod cuts;
 mod estimate;
 mod fixed;
 mod flex;
+mod trials;
 
 use core::fmt;
 use core::str::FromStr;
@@ -68,8 +69,8 @@ pub trait Policy: fmt::Debug + Send {
     /// Chooses the next frame; `None` if the packet is not worth one, because it would be late.
     fn plan(&mut self, request: &Request) -> Option<Plan>;
 
-    /// Learns what became of a frame so made.
-    fn learn(&mut self, plan: Plan, outcome: Outcome<'_>);
+    /// Learns the outcome of a frame so made, which carried `bytes` of its packet.
+    fn learn(&mut self, plan: Plan, bytes: usize, outcome: Outcome<'_>);
 }
 
 /// What a frame costs in air time, its ACK included.

@@ -226,10 +226,10 @@ impl Framer for Coder {
         let Some((_, head, plan)) = flights.remove(at) else { return Fate::Open };
         let record = self.reported.remove(&order.0);
         match &record {
-            Some(record) => self.policy.learn(plan, Outcome::Report(&record.fates)),
+            Some(record) => self.policy.learn(plan, head.carried(), Outcome::Report(&record.fates)),
             // Taken whole, but how much had to be corrected was not heard.
             None if arrived => {}
-            None => self.policy.learn(plan, Outcome::Silence),
+            None => self.policy.learn(plan, head.carried(), Outcome::Silence),
         }
         let whole = [windfall_wire_link::coded::Fate::Good(0); MAX_BLOCKS];
         match &record {

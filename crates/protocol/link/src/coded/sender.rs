@@ -75,7 +75,8 @@ impl Sender {
         let Some((head, plan)) = self.flight.take() else { return };
         let report = report.filter(|report| report.seq == seq);
         let fates = report.map(|report| &report.fates[..]);
-        self.policy.learn(plan, fates.map_or(Outcome::Silence, Outcome::Report));
+        let outcome = fates.map_or(Outcome::Silence, Outcome::Report);
+        self.policy.learn(plan, head.carried(), outcome);
         if report.is_some_and(|report| report.progress == Progress::Complete) {
             events.push_back(current.acknowledged());
             self.current = None;

@@ -15,8 +15,9 @@ use windfall_base::Duration;
 use windfall_wire_link::coded::{BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
 
 use super::beyond::{Beyond, approach, need};
-use super::cuts::{Cuts, mended};
+use super::cuts::{Cuts, last_block, mended};
 use super::estimate::Estimate;
+use super::trials::Trials;
 use super::{Cost, Outcome, Plan, Policy, Request};
 
 /// The weight of one block in the two estimates of wrong symbols at large: the quick and the slow.
@@ -45,12 +46,13 @@ pub struct Best {
     /// The same after a frame whose worst block needed each level, and how many blocks tell so.
     after: [([f64; 8], f64); 8],
     beyond: Beyond,
+    trials: Trials,
+    /// The share of the blocks that no level is known to save.
+    hopeless: Estimate,
     /// What the worst block of the last reported frame needed.
     last: Level,
     /// Bytes gained and seconds on the air, the recent ones counting more.
     gained: (f64, f64),
-    /// Bytes that were wanted when the last frame was planned.
-    wanted: usize,
 }
 
 /// What a frame promises.
@@ -109,11 +111,12 @@ impl Best {
             was_lost: false,
             cuts: Cuts::default(),
             beyond: Beyond::default(),
+            trials: Trials::default(),
+            hopeless: Estimate::default(),
             needs: [needs; 2],
             after: [([0.0; 8], 0.0); 8],
             last: Level::NONE,
             gained: (10.0 * whole as f64, 10.0 * seconds),
-            wanted: 0,
         }
     }
 
@@ -125,7 +128,7 @@ impl Best {
         core::array::from_fn(|level| {
             let large = f64::midpoint(self.needs[0][level], self.needs[1][level]);
             sum += known * after[level] + (1.0 - known) * large;
-            sum
+            sum.min(1.0)
         })
     }
 
@@ -161,31 +164,36 @@ impl Best {
     }
 
     fn learn_blocks(&mut self, used: Level, fates: &[Fate]) {
+        self.trials.learn(used, fates);
         let (after, blocks) = &mut self.after[self.last.index()];
         let mut worst = None;
         for fate in fates {
             self.beyond.learn(used, *fate);
             let Some(seen) = need(*fate, used, &self.beyond) else { continue };
-            worst = worst.max(Some(match fate {
-                Fate::Good(corrected) => Level::correcting(usize::from(*corrected)),
-                _ => used.stronger(),
-            }));
+            let needed = match fate {
+                Fate::Good(corrected) => Some(Level::correcting(usize::from(*corrected))),
+                // Damage that hardly any level mends says nothing about what the next frame needs.
+                _ => (seen.iter().sum::<f64>() > 0.5).then(|| used.stronger()),
+            };
+            worst = worst.max(needed);
             for (needs, memory) in self.needs.iter_mut().zip(BLOCK_MEMORY) {
                 approach(needs, &seen, memory);
             }
-            *blocks += 1.0;
+            let mass: f64 = seen.iter().sum();
+            self.hopeless.learn(1.0 - mass);
+            *blocks += mass;
             approach(after, &seen, (1.0 / *blocks).max(AFTER_MEMORY));
         }
         self.last = worst.unwrap_or(self.last);
     }
 
     /// Learns from an uncoded frame as if it had been blocks: all were good, or one was not.
-    fn learn_uncoded(&mut self, fates: &[Fate]) {
+    fn learn_uncoded(&mut self, bytes: usize, fates: &[Fate]) {
         let data = Level::NONE.data();
-        let pieces = self.wanted.div_ceil(data).clamp(1, MAX_BLOCKS);
+        let pieces = bytes.div_ceil(data).clamp(1, MAX_BLOCKS);
         match fates {
             [Fate::Good(_)] => {
-                let last = self.wanted.saturating_sub((pieces - 1) * data).min(data);
+                let last = bytes.saturating_sub((pieces - 1) * data).min(data);
                 let good = [Fate::Good(0); MAX_BLOCKS];
                 self.cuts.learn(Level::NONE, last, &good[..pieces]);
                 self.learn_blocks(Level::NONE, &good[..pieces]);
@@ -196,14 +204,14 @@ impl Best {
     }
 
     /// Notes what a frame has gained, and what it cost.
-    fn learn_worth(&mut self, plan: Plan, fates: &[Fate]) {
+    fn learn_worth(&mut self, plan: Plan, carried: usize, fates: &[Fate]) {
         // An uncoded frame is one long block.
-        let data = if plan.uncoded { self.wanted } else { plan.level.data() };
-        let used = usize::from(plan.blocks).min(self.wanted.div_ceil(data.max(1))).max(1);
-        let len = |block: usize| self.wanted.saturating_sub(block * data).min(data);
+        let data = if plan.uncoded { carried } else { plan.level.data() };
+        let used = usize::from(plan.blocks).min(carried.div_ceil(data.max(1))).max(1);
+        let len = |block: usize| carried.saturating_sub(block * data).min(data);
         let taken = fates.iter().enumerate().filter(|(_, fate)| fate.is_taken());
         let bytes: usize = taken.map(|(block, _)| len(block)).sum();
-        let sent = self.wanted.min(used * data) + used * (BLOCK_CHECK + plan.level.parity());
+        let sent = carried.min(used * data) + used * (BLOCK_CHECK + plan.level.parity());
         self.gained.0 = WORTH_MEMORY * self.gained.0 + bytes as f64;
         self.gained.1 = WORTH_MEMORY * self.gained.1 + self.cost.of(sent).as_secs_f64();
     }
@@ -213,7 +221,6 @@ impl Policy for Best {
     //= S3.16
     //= S3.45
     fn plan(&mut self, request: &Request) -> Option<Plan> {
-        self.wanted = request.bytes;
         let worth = self.gained.0 / self.gained.1;
         let rest = REST * self.cost.per_frame.as_secs_f64();
         let survival = self.survival();
@@ -231,7 +238,12 @@ impl Policy for Best {
         };
         let thrifty = promises.iter().max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
         if request.time_left.is_none() && request.tries_left.is_none() {
-            return Some(thrifty.plan);
+            let mut plan = thrifty.plan;
+            if self.trials.is_due() {
+                plan = Plan { blocks: MAX_BLOCKS as u8, level: Level::STRONGEST, ..plan };
+                plan.uncoded = false;
+            }
+            return Some(plan);
         }
         let left = request.time_left.map_or(f64::INFINITY, Duration::as_secs_f64);
         let soonest = promises.iter().map(|promise| promise.seconds).fold(f64::MAX, f64::min);
@@ -244,7 +256,7 @@ impl Policy for Best {
         Some(sure.unwrap_or(thrifty).plan)
     }
 
-    fn learn(&mut self, plan: Plan, outcome: Outcome<'_>) {
+    fn learn(&mut self, plan: Plan, bytes: usize, outcome: Outcome<'_>) {
         let fates = match outcome {
             Outcome::Silence => &[],
             Outcome::Report(fates) => fates,
@@ -252,13 +264,12 @@ impl Policy for Best {
         let is_lost = matches!(outcome, Outcome::Silence);
         self.loss[usize::from(self.was_lost)].learn(f64::from(u8::from(is_lost)));
         self.was_lost = is_lost;
-        self.learn_worth(plan, fates);
+        self.learn_worth(plan, bytes, fates);
         if plan.uncoded {
-            self.learn_uncoded(fates);
+            self.learn_uncoded(bytes, fates);
             return;
         }
-        let last = self.wanted.saturating_sub(fates.len().saturating_sub(1) * plan.level.data());
-        self.cuts.learn(plan.level, last.min(plan.level.data()), fates);
+        self.cuts.learn(plan.level, last_block(plan.level, bytes, fates), fates);
         self.learn_blocks(plan.level, fates);
     }
 }

@@ -45,7 +45,6 @@ impl Cuts {
         let as_frame = if is_cut { cut / fates.len() as f64 } else { 1.0 - cut };
         let ratio = (as_frame.clamp(0.01, 1.0) / as_blocks.clamp(0.01, 1.0)).ln();
         self.evidence = (EVIDENCE_MEMORY * self.evidence + ratio).clamp(-CERTAIN, CERTAIN);
-        let unseen = |share: f64| (1.0 / (1.0 - share)).min(MOST_UNSEEN);
         let mended = mended(used, last);
         let frame = unseen(mended / fates.len() as f64);
         self.frame[state].learn(if is_cut { frame } else { 0.0 });
@@ -85,6 +84,16 @@ impl Cuts {
             as_frame * (1.0 - cut * place) + (1.0 - as_frame) * there
         })
     }
+}
+
+/// How many cuts one stands for that was seen, where a share of them is mended.
+pub(super) fn unseen(mended: f64) -> f64 {
+    (1.0 / (1.0 - mended)).min(MOST_UNSEEN)
+}
+
+/// The bytes of data in the last block of a frame that carried `bytes`.
+pub(super) fn last_block(level: Level, bytes: usize, fates: &[Fate]) -> usize {
+    bytes.saturating_sub(fates.len().saturating_sub(1) * level.data()).min(level.data())
 }
 
 /// The share of cuts in a block with so many bytes of data that its parity mends.

@@ -29,5 +29,5 @@ impl Policy for Fixed {
         Some(self.0)
     }
 
-    fn learn(&mut self, _plan: Plan, _outcome: Outcome<'_>) {}
+    fn learn(&mut self, _plan: Plan, _bytes: usize, _outcome: Outcome<'_>) {}
 }

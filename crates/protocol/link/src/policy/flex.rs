@@ -14,9 +14,12 @@
 //! A frame that was lost whole says nothing about either: a shorter or better coded one would have
 //! been lost as well.
 
-use windfall_wire_link::coded::{Fate, Level, MAX_BLOCKS};
+use windfall_wire_link::coded::{BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
 
 use super::beyond::{Beyond, approach, need};
+use super::cuts::{last_block, mended, unseen};
+use super::estimate::Estimate;
+use super::trials::Trials;
 use super::{Outcome, Plan, Policy, Request};
 
 /// The weight of one more block in what blocks need.
@@ -32,6 +35,9 @@ const WORTH: f64 = 4.0 / 3.0;
 /// The weight of one more frame in the shares that frames keep.
 const FRAME_MEMORY: f64 = 0.1;
 
+/// What a frame costs beside its block, in bytes, as far as this policy needs it.
+const OVERHEAD: usize = 64;
+
 /// The adaptive policy of the paper.
 #[derive(Clone, Debug)]
 pub struct Flex {
@@ -46,6 +52,9 @@ pub struct Flex {
     /// The share of blocks that need just each level; what no level saves is in none.
     needs: [f64; 8],
     beyond: Beyond,
+    trials: Trials,
+    /// The probability that a frame of one block is cut.
+    cut_alone: Estimate,
     /// Reported frames since the level changed.
     steady: u32,
     /// The level to fall back to at once, until a block needs more than it.
@@ -66,6 +75,8 @@ impl Default for Flex {
             kept: [1.0, 0.5],
             needs,
             beyond: Beyond::default(),
+            trials: Trials::default(),
+            cut_alone: Estimate::default(),
             steady: 0,
             proven: Level::NONE,
         }
@@ -74,14 +85,27 @@ impl Default for Flex {
 
 impl Policy for Flex {
     //= S3.21
-    fn plan(&mut self, _request: &Request) -> Option<Plan> {
-        Some(Plan { blocks: self.blocks, level: self.level, whole: false, uncoded: false })
+    fn plan(&mut self, request: &Request) -> Option<Plan> {
+        let is_alone = self.blocks == 1 || request.bytes <= self.level.data();
+        let level = if self.trials.is_due() {
+            Level::STRONGEST
+        } else if is_alone {
+            self.against_cuts(request.bytes)
+        } else {
+            self.level
+        };
+        Some(Plan { blocks: self.blocks, level, whole: false, uncoded: false })
     }
 
-    fn learn(&mut self, plan: Plan, outcome: Outcome<'_>) {
+    fn learn(&mut self, plan: Plan, bytes: usize, outcome: Outcome<'_>) {
         let Outcome::Report(fates) = outcome else { return };
         if fates.is_empty() {
             return;
+        }
+        if let [fate] = fates {
+            let mended = mended(plan.level, last_block(plan.level, bytes, fates));
+            let is_cut = matches!(fate, Fate::Missing);
+            self.cut_alone.learn(if is_cut { unseen(mended) } else { 0.0 });
         }
         self.learn_size(fates);
         self.learn_parity(plan.level, fates);
@@ -112,6 +136,7 @@ impl Flex {
     }
 
     fn learn_parity(&mut self, used: Level, fates: &[Fate]) {
+        self.trials.learn(used, fates);
         for fate in fates {
             if let Fate::Good(corrected) = fate {
                 self.proven = self.proven.max(Level::correcting(usize::from(*corrected)));
@@ -132,6 +157,19 @@ impl Flex {
         }
         // What was needed at a level above is no reason to stay there the next time.
         self.proven = self.proven.min(self.level);
+    }
+
+    /// The level, at least that of other frames, at which a block alone in its frame brings the
+    /// most data for its length, for its parity mends some of the cuts.
+    fn against_cuts(&self, bytes: usize) -> Level {
+        let cut = self.cut_alone.value.min(1.0);
+        let worth = |level: Level| {
+            let data = bytes.min(level.data());
+            let sent = data + BLOCK_CHECK + level.parity() + OVERHEAD;
+            (1.0 - cut * (1.0 - mended(level, data))) * data as f64 / sent as f64
+        };
+        let levels = Level::all().filter(|level| *level >= self.level);
+        levels.max_by(|a, b| worth(*a).total_cmp(&worth(*b))).unwrap_or(self.level)
     }
 
     /// The level at which blocks bring the most data.

@@ -18,9 +18,17 @@ fn feed(policy: &mut dyn Policy, frames: usize, fate: impl Fn(Plan, u8) -> Fate)
     for _ in 0..frames {
         let plan = policy.plan(&REQUEST).unwrap();
         let fates: Vec<Fate> = (0..plan.blocks).map(|index| fate(plan, index)).collect();
-        policy.learn(plan, Outcome::Report(&fates));
+        policy.learn(plan, carried(plan), Outcome::Report(&fates));
     }
     policy.plan(&REQUEST).unwrap()
+}
+
+/// The bytes that a frame carries of a long packet.
+fn carried(plan: Plan) -> usize {
+    match plan.uncoded {
+        true => REQUEST.bytes,
+        false => REQUEST.bytes.min(usize::from(plan.blocks) * plan.level.data()),
+    }
 }
 
 /// A block with so many wrong symbols.
@@ -69,7 +77,7 @@ fn flex_responds_within_tens_of_milliseconds() {
 fn sizes(flex: &mut Flex, frames: usize, fates: &[Fate]) -> Vec<u8> {
     let next = |_| {
         let plan = flex.plan(&REQUEST).unwrap();
-        flex.learn(plan, Outcome::Report(fates));
+        flex.learn(plan, carried(plan), Outcome::Report(fates));
         flex.plan(&REQUEST).unwrap().blocks
     };
     (0..frames).map(next).collect()
@@ -140,7 +148,7 @@ fn destroyed(policy: &mut dyn Policy, frames: usize) -> f64 {
                 if block % 5 == 0 { Fate::Failed } else { Fate::Good(0) }
             })
             .collect();
-        policy.learn(plan, Outcome::Report(&fates));
+        policy.learn(plan, carried(plan), Outcome::Report(&fates));
         data += plan.level.data();
     }
     data as f64 / (frames * Level::NONE.data()) as f64
@@ -170,7 +178,7 @@ fn damage_beyond_any_code_costs_flex_no_more_than_a_few_per_cent() {
         for _ in 0..frames {
             let plan = flex.plan(&REQUEST).unwrap();
             let fates = [0, 9_000, 0, 9_000, 0].map(|symbols| wrong(plan, symbols + 4));
-            flex.learn(plan, Outcome::Report(&fates));
+            flex.learn(plan, carried(plan), Outcome::Report(&fates));
             data += if plan.level < Level::LIGHT { 0 } else { plan.level.data() };
         }
         data as f64 / (frames * Level::LIGHT.data()) as f64
@@ -178,6 +186,42 @@ fn damage_beyond_any_code_costs_flex_no_more_than_a_few_per_cent() {
     data(100);
     let share = data(1_000);
     assert!(share > 0.97, "{share}");
+}
+
+//= S3.21
+#[test]
+fn spells_that_no_code_mends_leave_level_and_length_alone() {
+    // Thirty frames without a good block and thirty whose blocks need LIGHT, again and again.
+    for kind in [Kind::Flex, Kind::Best] {
+        let mut policy = kind.build(COST);
+        let mut good = Vec::new();
+        for turn in 0..1_800 {
+            let plan = policy.plan(&REQUEST).unwrap();
+            let is_spell = turn % 60 < 30;
+            let fates = vec![wrong(plan, if is_spell { 9_000 } else { 4 }); plan.blocks.into()];
+            policy.learn(plan, carried(plan), Outcome::Report(&fates));
+            if turn >= 600 && !is_spell {
+                good.push((plan.blocks, plan.level));
+            }
+        }
+        let alike = good.iter().filter(|plan| **plan == (5, Level::LIGHT)).count();
+        assert!(alike * 100 >= good.len() * 97, "{kind}: {alike} of {}", good.len());
+    }
+}
+
+//= S3.21
+#[test]
+fn flex_mends_the_cuts_of_short_frames_where_nearly_all_are_cut() {
+    let mut flex = Flex::default();
+    cut_anywhere(&mut flex, 0.95, 200);
+    // A rest that fills less than a block has parity, and the long frames before it have none.
+    assert_eq!(flex.plan(&REQUEST).unwrap().level, Level::NONE);
+    let rest = flex.plan(&Request { bytes: 239, ..REQUEST }).unwrap();
+    assert!(rest.level > Level::ROBUST, "{rest:?}");
+    // Where none are cut it has none.
+    let mut flex = Flex::default();
+    cut_anywhere(&mut flex, 0.0, 200);
+    assert_eq!(flex.plan(&Request { bytes: 239, ..REQUEST }).unwrap().level, Level::NONE);
 }
 
 /// Reports frames of which a share is cut short anywhere, however long they are.
@@ -195,7 +239,7 @@ fn cut_anywhere(policy: &mut dyn Policy, share: f64, frames: usize) -> Vec<u8> {
                         if cut.is_some_and(|cut| at >= cut) { Fate::Missing } else { Fate::Good(0) }
                     })
                     .collect();
-            policy.learn(plan, Outcome::Report(&fates));
+            policy.learn(plan, carried(plan), Outcome::Report(&fates));
         }
         blocks.push(plan.blocks);
     }
@@ -221,7 +265,7 @@ const ANY: Request = Request { may_be_uncoded: true, ..REQUEST };
 fn step(policy: &mut dyn Policy, fate: impl Fn(Plan) -> Fate) -> Plan {
     let plan = policy.plan(&ANY).unwrap();
     let fates = vec![fate(plan); usize::from(plan.blocks)];
-    policy.learn(plan, Outcome::Report(&fates));
+    policy.learn(plan, carried(plan), Outcome::Report(&fates));
     plan
 }
 
@@ -256,7 +300,7 @@ fn best_leaves_no_frames_uncoded_where_every_second_is_cut() {
         let end = |block| f64::from(block + 1) / f64::from(plan.blocks);
         let fate = |block| if end(block) > cut { Fate::Missing } else { Fate::Good(0) };
         let fates: Vec<Fate> = (0..plan.blocks).map(fate).collect();
-        best.learn(plan, Outcome::Report(&fates));
+        best.learn(plan, carried(plan), Outcome::Report(&fates));
         uncoded += usize::from(frame > 100 && plan.uncoded);
     }
     assert_eq!(uncoded, 0);
@@ -309,7 +353,7 @@ fn best_gives_a_packet_that_is_almost_late_the_surest_frame() {
         turn += 1;
         let plan = best.plan(&REQUEST).unwrap();
         let fate = wrong(plan, if turn % 12 == 0 { 40 } else { 1 });
-        best.learn(plan, Outcome::Report(&[fate]));
+        best.learn(plan, carried(plan), Outcome::Report(&[fate]));
     }
     let patient = best.plan(&Request { bytes: 150, ..REQUEST }).unwrap();
     let urgent = Request { bytes: 150, time_left: Some(Duration::from_millis(4)), ..REQUEST };
@@ -334,7 +378,11 @@ fn best_gives_the_last_attempt_more_parity() {
     let mut best = Best::new(COST);
     for turn in 0..400 {
         let plan = best.plan(&REQUEST).unwrap();
-        best.learn(plan, Outcome::Report(&[wrong(plan, if turn % 9 == 0 { 20 } else { 0 })]));
+        best.learn(
+            plan,
+            carried(plan),
+            Outcome::Report(&[wrong(plan, if turn % 9 == 0 { 20 } else { 0 })]),
+        );
     }
     let with = |tries_left| Request { bytes: 200, tries_left, ..REQUEST };
     let level = |best: &mut Best, tries| best.plan(&with(tries)).unwrap().level;
@@ -354,7 +402,11 @@ fn best_finds_out_cheaply_when_a_spell_of_losses_is_over() {
             if best.was_lost { &mut inside } else { &mut outside }.push(plan.blocks);
         }
         let fates = vec![Fate::Good(0); usize::from(plan.blocks)];
-        best.learn(plan, if is_lost { Outcome::Silence } else { Outcome::Report(&fates) });
+        best.learn(
+            plan,
+            carried(plan),
+            if is_lost { Outcome::Silence } else { Outcome::Report(&fates) },
+        );
     }
     assert!(inside.iter().all(|blocks| *blocks == 1), "{inside:?}");
     assert!(outside.iter().all(|blocks| *blocks == 5), "{outside:?}");

@@ -102,7 +102,7 @@ fn a_frame_after_a_lost_one_is_taken_to_be_lost_as_often_as_such_were() {
     };
     for _ in 0..2 {
         let plan = best.plan(&request).expect("there is no deadline");
-        best.learn(plan, Outcome::Silence);
+        best.learn(plan, 506, Outcome::Silence);
     }
     // One after a frame that was not lost, one after one that was: a third each with the prior.
     let promise = best.promise(506, coded(2, Level::NONE), 1.0);
@@ -132,19 +132,18 @@ fn parity_makes_up_for_its_share_of_the_cuts() {
 fn what_a_frame_gained_and_cost_is_the_price_of_air_time() {
     // 400 bytes in two blocks, of which the second, of 147 bytes, arrives.
     let mut best = best();
-    best.wanted = 400;
     let before = best.gained;
-    best.learn_worth(coded(5, Level::NONE), &[Fate::Failed, Fate::Good(3)]);
+    best.learn_worth(coded(5, Level::NONE), 400, &[Fate::Failed, Fate::Good(3)]);
     close(best.gained.0, 0.99 * before.0 + 147.0);
     close(best.gained.1, 0.99 * before.1 + COST.of(400 + 2 * 2).as_secs_f64());
     // One block of 179 bytes with parity, of a longer packet, and damaged but welcome.
     let before = best.gained;
-    best.learn_worth(coded(1, Level::ROBUST), &[Fate::Damaged]);
+    best.learn_worth(coded(1, Level::ROBUST), 179, &[Fate::Damaged]);
     close(best.gained.0, 0.99 * before.0 + 179.0);
     close(best.gained.1, 0.99 * before.1 + COST.of(255).as_secs_f64());
     // Uncoded, and all of it there.
     let before = best.gained;
-    best.learn_worth(UNCODED, &[Fate::Good(0)]);
+    best.learn_worth(UNCODED, 400, &[Fate::Good(0)]);
     close(best.gained.0, 0.99 * before.0 + 400.0);
     close(best.gained.1, 0.99 * before.1 + COST.of(402).as_secs_f64());
 }
@@ -154,11 +153,10 @@ fn the_blocks_of_a_frame_that_was_not_cut_are_learned_from_uncoded_ones_too() {
     // An uncoded frame of 700 bytes tells as much as one of three blocks, the last of 194 bytes.
     let [mut uncoded, mut blocks] = [best(), best()];
     for best in [&mut uncoded, &mut blocks] {
-        best.wanted = 700;
         best.cuts.learn(Level::NONE, 253, &[Fate::Good(0), Fate::Missing, Fate::Missing]);
         best.cuts.learn(Level::NONE, 253, &[Fate::Good(0); 3]);
     }
-    uncoded.learn_uncoded(&[Fate::Good(0)]);
+    uncoded.learn_uncoded(700, &[Fate::Good(0)]);
     let three = [Fate::Good(0); 3];
     blocks.cuts.learn(Level::NONE, 194, &three);
     blocks.learn_blocks(Level::NONE, &three);

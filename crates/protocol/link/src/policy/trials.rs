@@ -1,0 +1,98 @@
+//! When to try the strongest parity while whole frames fail.
+//!
+//! A frame of which every block failed says only that its parity was too little. One with the
+//! strongest parity tells what such blocks need, if any code saves them. While all is lost it costs
+//! nothing; but when the damage ends it carries little, and where reports are under way for long so
+//! do its followers. So single frames are tried, and each that saves nothing makes the next one
+//! later.
+
+use windfall_wire_link::coded::{Fate, Level};
+
+/// Frames that fail before a trial: at first, and at most.
+const PACE: [u32; 2] = [8, 64];
+
+/// When a frame with the strongest parity is due.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Trials {
+    /// Frames that failed since the last trial.
+    failed: u32,
+    /// The level of the last one.
+    level: Level,
+    /// Frames that fail before the next trial.
+    pace: u32,
+}
+
+impl Default for Trials {
+    fn default() -> Self {
+        Self { failed: 0, level: Level::NONE, pace: PACE[0] }
+    }
+}
+
+impl Trials {
+    /// Learns from a reported frame that had blocks of level `used`.
+    pub(super) fn learn(&mut self, used: Level, fates: &[Fate]) {
+        let has_failed = !fates.is_empty() && fates.iter().all(|fate| *fate == Fate::Failed);
+        if used < Level::STRONGEST {
+            if has_failed {
+                self.failed += 1;
+                self.level = used;
+            }
+        } else if fates.iter().any(|fate| self.is_saved(*fate)) {
+            self.pace = PACE[0];
+        } else if has_failed {
+            self.pace = (2 * self.pace).min(PACE[1]);
+        }
+    }
+
+    /// Whether a block was saved that would have failed at the level of the last failed frame.
+    fn is_saved(&self, fate: Fate) -> bool {
+        matches!(fate, Fate::Good(errors) if usize::from(errors) > self.level.correctable())
+    }
+
+    /// Whether the next frame is a trial; if so, the count begins anew.
+    pub(super) fn is_due(&mut self) -> bool {
+        let is_due = self.failed >= self.pace;
+        if is_due {
+            self.failed = 0;
+        }
+        is_due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many frames fail before the next trial is due.
+    fn wait(trials: &mut Trials) -> u32 {
+        let mut failed = 0;
+        while !trials.is_due() {
+            trials.learn(Level::LIGHT, &[Fate::Failed; 5]);
+            failed += 1;
+        }
+        failed
+    }
+
+    #[test]
+    fn each_trial_that_saves_nothing_makes_the_next_one_later() {
+        let mut trials = Trials::default();
+        for expected in [8, 16, 32, 64, 64] {
+            assert_eq!(wait(&mut trials), expected);
+            trials.learn(Level::STRONGEST, &[Fate::Failed; 5]);
+        }
+        // Blocks that needed no more than LIGHT say nothing about the failed ones.
+        trials.learn(Level::STRONGEST, &[Fate::Good(6); 5]);
+        assert_eq!(wait(&mut trials), 64);
+        trials.learn(Level::STRONGEST, &[Fate::Good(6), Fate::Good(7)]);
+        assert_eq!(wait(&mut trials), 8);
+    }
+
+    #[test]
+    fn only_frames_of_which_every_block_failed_count() {
+        let mut trials = Trials::default();
+        for fates in [&[][..], &[Fate::Failed, Fate::Good(0)], &[Fate::Failed, Fate::Missing]] {
+            (0..100).for_each(|_| trials.learn(Level::LIGHT, fates));
+            assert!(!trials.is_due(), "{fates:?}");
+        }
+    }
+}
