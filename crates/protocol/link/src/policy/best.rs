@@ -165,22 +165,24 @@ impl Best {
 
     fn learn_blocks(&mut self, used: Level, fates: &[Fate]) {
         self.trials.learn(used, fates);
+        let is_destroyed = self.beyond.is_destroyed(used, fates);
         let (after, blocks) = &mut self.after[self.last.index()];
         let mut worst = None;
         for fate in fates {
             self.beyond.learn(used, *fate);
             let Some(seen) = need(*fate, used, &self.beyond) else { continue };
-            let needed = match fate {
-                Fate::Good(corrected) => Some(Level::correcting(usize::from(*corrected))),
-                // Damage that hardly any level mends says nothing about what the next frame needs.
-                _ => (seen.iter().sum::<f64>() > 0.5).then(|| used.stronger()),
-            };
-            worst = worst.max(needed);
+            let mass: f64 = seen.iter().sum();
+            self.hopeless.learn(1.0 - mass);
+            if is_destroyed {
+                continue;
+            }
+            worst = worst.max(Some(match fate {
+                Fate::Good(corrected) => Level::correcting(usize::from(*corrected)),
+                _ => used.stronger(),
+            }));
             for (needs, memory) in self.needs.iter_mut().zip(BLOCK_MEMORY) {
                 approach(needs, &seen, memory);
             }
-            let mass: f64 = seen.iter().sum();
-            self.hopeless.learn(1.0 - mass);
             *blocks += mass;
             approach(after, &seen, (1.0 / *blocks).max(AFTER_MEMORY));
         }

@@ -25,6 +25,9 @@ const BACK_OFF: f64 = 0.8;
 /// How many times as fast it fades after a block that it saved: one of ten keeps the balance.
 const SAVED: f64 = 8.0;
 
+/// The share that stronger levels must save of failed blocks for a failed frame to count.
+const HOPE: f64 = 0.5;
+
 /// What is known of a level.
 #[derive(Clone, Copy, Debug)]
 struct Known {
@@ -73,6 +76,13 @@ impl Beyond {
                 known.share += known.fade * (PRIOR - known.share);
             }
         }
+    }
+
+    /// Whether a frame was destroyed: all its blocks failed, and hardly any level is known to save
+    /// such blocks. It says nothing about what others need.
+    pub(super) fn is_destroyed(&self, used: Level, fates: &[Fate]) -> bool {
+        let hope: f64 = self.spread(used).iter().sum();
+        hope < HOPE && fates.iter().all(|fate| matches!(fate, Fate::Failed | Fate::Damaged))
     }
 
     /// Of blocks that failed at `used`, the share that needed each further level; what no level is

@@ -137,12 +137,15 @@ impl Flex {
 
     fn learn_parity(&mut self, used: Level, fates: &[Fate]) {
         self.trials.learn(used, fates);
+        let is_destroyed = self.beyond.is_destroyed(used, fates);
         for fate in fates {
             if let Fate::Good(corrected) = fate {
                 self.proven = self.proven.max(Level::correcting(usize::from(*corrected)));
             }
             self.beyond.learn(used, *fate);
-            if let Some(seen) = need(*fate, used, &self.beyond) {
+            if let Some(seen) = need(*fate, used, &self.beyond)
+                && !is_destroyed
+            {
                 approach(&mut self.needs, &seen, BLOCK_MEMORY);
             }
         }
