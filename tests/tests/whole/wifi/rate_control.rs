@@ -70,3 +70,15 @@ fn minstrel_loses_little_to_the_best_rate_and_nothing_to_arf_on_clean_paths() {
         }
     }
 }
+
+#[test]
+fn minstrel_follows_slow_fading_nearly_as_well_as_arf() {
+    // Rayleigh fading of 2 Hz: the best rate changes several times a second.
+    let carried = |name: &str| {
+        let control = format!("radio.rate-control = \"{name}\"\nradio.fading = \"rayleigh 2\"");
+        (1..=2).map(|seed| carried(90.0, &control, seed, 20)).sum::<f64>()
+    };
+    let [arf, minstrel] = ["arf", "minstrel"].map(carried);
+    println!("ARF {arf:.2}, Minstrel {minstrel:.2}");
+    assert!(minstrel > 0.9 * arf, "{minstrel} of {arf}");
+}

@@ -2,7 +2,9 @@
 //!
 //! As in Linux, a packet has a chain of rates, and looking around never costs much: a slower rate
 //! is tried in the second place of the chain, where it costs nothing while the first succeeds; a
-//! faster one is tried first, once, as long as such trials that failed took little of the air time.
+//! faster one is tried first, once, as long as such trials that failed took little of the air time, and
+//! again while it arrives. Three failures of the best rate in a row bring new statistics at once: on a
+//! path that fades, an interval is a long time.
 //! Rates far below the best are not tried at all.
 
 use windfall_base::{Duration, Instant, Preamble, Probability, Stream};
@@ -10,11 +12,15 @@ use windfall_wire_link::ieee80211::PhyRate;
 use windfall_wire_link::ieee80211::timing::ACK_LEN;
 
 /// How often the measurements become the statistics.
-const INTERVAL: Duration = Duration::from_millis(100);
+const INTERVAL: Duration = Duration::from_millis(20);
 /// The same at first, while little is known; each interval is twice as long as the one before.
 const FIRST_INTERVAL: Duration = Duration::from_millis(10);
 /// What the attempts so far weigh against those of an interval that had some.
 const MEMORY: f64 = 0.75;
+/// The most that the attempts before an interval weigh against those of it.
+const MOST_KEPT: f64 = 5.0;
+/// Failures of the best rate in a row after which the statistics are updated at once.
+const MANY: u32 = 3;
 /// The share of packets that look around.
 const LOOK_AROUND: f64 = 0.1;
 /// Attempts at the rate above the best one before it is looked at no more often than others.
@@ -75,6 +81,10 @@ pub(super) struct Minstrel {
     /// Places of the best throughput, the next best, and the surest; `None` while nothing is known.
     chain: Option<[usize; 3]>,
     trial: Option<Trial>,
+    /// Attempts at the best rate in a row that did not arrive.
+    failures: u32,
+    /// A faster rate whose last trial arrived: the next packet tries it again.
+    promising: Option<usize>,
     /// Seconds that failed trials may still take.
     credit: f64,
     interval: Duration,
@@ -97,6 +107,8 @@ impl Minstrel {
             rates,
             chain: None,
             trial: None,
+            promising: None,
+            failures: 0,
             credit: MOST_WASTE,
             interval: FIRST_INTERVAL,
             next_update: None,
@@ -105,7 +117,8 @@ impl Minstrel {
 
     pub(super) fn rate(&mut self, now: Instant, attempt: u32, draw: &mut Stream) -> PhyRate {
         let due = *self.next_update.get_or_insert(now + self.interval);
-        if due <= now {
+        if due <= now || self.failures >= MANY {
+            self.failures = 0;
             self.update();
             if self.chain.is_some() {
                 self.interval = (self.interval * 2).min(INTERVAL);
@@ -137,6 +150,9 @@ impl Minstrel {
 
     /// The rate that a packet tries beside the best one, if it tries any.
     fn look_around(&self, best: usize, draw: &mut Stream) -> Option<Trial> {
+        if let Some(place) = self.promising.filter(|place| *place > best) {
+            return Some(Trial { place, first: true });
+        }
         let above = best + 1;
         let is_new = |rate: &Statistics| rate.all_attempts + f64::from(rate.attempts) < FEW;
         if self.credit > 0.0 && self.rates.get(above).is_some_and(is_new) {
@@ -160,6 +176,12 @@ impl Minstrel {
         let seconds = statistics.seconds(preamble);
         self.credit = (self.credit + WASTE * seconds).min(MOST_WASTE);
         let is_trial = self.trial.is_some_and(|trial| trial.first && trial.place == place);
+        if self.chain.is_some_and(|[best, ..]| best == place) {
+            self.failures = if arrived { 0 } else { self.failures + 1 };
+        }
+        if is_trial {
+            self.promising = arrived.then_some(place);
+        }
         if is_trial && !arrived {
             self.credit -= seconds;
         }
@@ -167,8 +189,9 @@ impl Minstrel {
 
     fn update(&mut self) {
         for rate in self.rates.iter_mut().filter(|rate| rate.attempts > 0) {
-            rate.all_attempts = MEMORY * rate.all_attempts + f64::from(rate.attempts);
-            rate.all_arrivals = MEMORY * rate.all_arrivals + f64::from(rate.arrivals);
+            let kept = MEMORY.min(MOST_KEPT / rate.all_attempts.max(1.0));
+            rate.all_attempts = kept * rate.all_attempts + f64::from(rate.attempts);
+            rate.all_arrivals = kept * rate.all_arrivals + f64::from(rate.arrivals);
             (rate.attempts, rate.arrivals) = (0, 0);
         }
         let mut faster = 0.0;
@@ -193,10 +216,11 @@ impl Minstrel {
         let most = |places: &mut dyn Iterator<Item = usize>, measure: &dyn Fn(&usize) -> f64| {
             places.max_by(|a, b| measure(a).total_cmp(&measure(b))).unwrap_or(0)
         };
-        let places = 0..self.rates.len();
+        // Of rates that promise alike the slowest is taken: where hardly anything arrives, all do.
+        let places = (0..self.rates.len()).rev();
         let best = most(&mut places.clone(), &throughput);
         let second = most(&mut places.clone().filter(|place| *place != best), &throughput);
-        let surest = most(&mut places.rev(), &|place| success[*place]);
+        let surest = most(&mut places.clone(), &|place| success[*place]);
         self.chain = Some([best, second, surest]);
     }
 }
@@ -369,6 +393,51 @@ mod tests {
     }
 
     #[test]
+    fn attempts_of_long_ago_weigh_no_more_than_five() {
+        let mut minstrel = counted([(400, 0), (0, 0), (0, 0)]);
+        minstrel.update();
+        (minstrel.rates[0].attempts, minstrel.rates[0].arrivals) = (5, 5);
+        minstrel.update();
+        let rate = minstrel.rates[0];
+        assert_eq!((rate.all_attempts, rate.all_arrivals), (10.0, 5.0));
+    }
+
+    #[test]
+    fn three_failures_of_the_best_rate_bring_new_statistics_at_once() {
+        let draw = &mut Stream::new(Seed(1), "minstrel");
+        let mut minstrel = settled();
+        let mut fail = |failures| {
+            (0..failures).for_each(|_| minstrel.learn(PhyRate::Ofdm24, false));
+            minstrel.rate(Instant::START, 1, draw);
+            minstrel.rates[4].attempts
+        };
+        assert_eq!(fail(2), 2);
+        assert_eq!(fail(1), 0);
+    }
+
+    #[test]
+    fn a_faster_rate_that_arrives_is_tried_again_until_it_fails() {
+        let draw = &mut Stream::new(Seed(1), "minstrel");
+        let mut minstrel = settled();
+        let chain = minstrel.chain;
+        minstrel.trial = Some(Trial { place: 6, first: true });
+        for _ in 0..9 {
+            minstrel.learn(PhyRate::Ofdm48, true);
+            assert_eq!(minstrel.rate(Instant::START, 1, draw), PhyRate::Ofdm48);
+        }
+        minstrel.learn(PhyRate::Ofdm48, false);
+        assert_eq!(minstrel.promising, None);
+        assert_eq!(minstrel.chain, chain);
+    }
+
+    #[test]
+    fn where_hardly_anything_arrives_the_slowest_rate_is_the_best() {
+        let mut minstrel = counted([(99, 2), (99, 2), (99, 2)]);
+        minstrel.update();
+        assert_eq!(minstrel.chain.map(|[best, ..]| best), Some(0));
+    }
+
+    #[test]
     fn the_best_rate_gives_most_and_the_next_best_is_another() {
         // Of 99 attempts each: 24 Mb/s gives most, then 54, and 6 is the surest.
         let mut minstrel = counted([(99, 99), (99, 95), (99, 40)]);
@@ -399,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_double_from_a_hundredth_to_a_tenth_of_a_second_once_something_arrives() {
+    fn intervals_double_from_a_hundredth_to_a_fiftieth_of_a_second_once_something_arrives() {
         let mut draw = Stream::new(Seed(1), "minstrel");
         let mut minstrel = Minstrel::new(PhyRate::ALL[4..].to_vec(), Preamble::Long);
         let at = |millis| Instant::START + Duration::from_millis(millis);
@@ -411,7 +480,7 @@ mod tests {
         assert_eq!(next(&mut minstrel, 9), Duration::from_millis(10));
         assert_eq!(next(&mut minstrel, 10), Duration::from_millis(20), "nothing is known");
         minstrel.learn(PhyRate::Ofdm54, true);
-        for (now, due) in [(20, 40), (39, 40), (40, 80), (80, 160), (160, 260), (300, 400)] {
+        for (now, due) in [(20, 40), (39, 40), (40, 60), (60, 80), (300, 320)] {
             assert_eq!(next(&mut minstrel, now), Duration::from_millis(due), "at {now} ms");
         }
     }
