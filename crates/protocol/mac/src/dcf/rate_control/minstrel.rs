@@ -1,11 +1,11 @@
 //! A rate control after Minstrel: measure success, use what gives most, look around a little.
 //!
-//! As in Linux, a packet has a chain of rates, and looking around never costs much: a slower rate
-//! is tried in the second place of the chain, where it costs nothing while the first succeeds; a
-//! faster one is tried first, once, as long as such trials that failed took little of the air time, and
-//! again while it arrives. Three failures of the best rate in a row bring new statistics at once: on a
-//! path that fades, an interval is a long time.
-//! Rates far below the best are not tried at all.
+//! As in Linux, a packet has a chain of rates, and looking around never costs much: a slower
+//! rate is tried in the second place of the chain, where it costs nothing while the first
+//! succeeds; a faster one is tried first, once, as long as such trials that failed took little
+//! of the air time, and again while it arrives. Three failures of the best rate in a row bring
+//! new statistics at once: on a path that fades, an interval is a long time. Rates far below the
+//! best are not tried at all.
 
 use windfall_base::{Duration, Instant, Preamble, Probability, Stream};
 use windfall_wire_link::ieee80211::PhyRate;
