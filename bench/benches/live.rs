@@ -14,7 +14,7 @@ use windfall_live::{
     Ending, LivePlan, Observer, Program, ProgramOutput, Signals, Stations, session,
 };
 use windfall_network::Network;
-use windfall_scenario::{Flags, Policy, Spanned, Topology};
+use windfall_scenario::{Flags, PolicyKind, Topology, unplaced};
 
 /// Rounds of each kind.
 const ROUNDS: usize = 7;
@@ -82,15 +82,15 @@ fn alternate(measure: impl Fn(Carrier) -> f64, bare: Carrier, ours: Carrier) -> 
 
 fn topology(delay: Duration) -> Topology {
     let mut flags = Flags::default();
-    flags.both.delay = Some(Spanned::new(0..0, delay));
+    flags.link.both.delay = Some(unplaced(delay));
     describe(&flags)
 }
 
 /// Bit errors, and blocks that survive them.
 fn coded() -> Topology {
     let mut flags = Flags::default();
-    flags.both.ber = Some(Spanned::new(0..0, "1e-4".parse().expect("a probability")));
-    flags.both.policy = Some(Policy::Flex);
+    flags.link.both.ber = Some(unplaced("1e-4".parse().expect("a probability")));
+    flags.link.both.policy = Some(unplaced(PolicyKind::Flex));
     describe(&flags)
 }
 

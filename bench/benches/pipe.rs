@@ -3,7 +3,7 @@
 use divan::Bencher;
 use windfall_base::frame::Tag;
 use windfall_base::{Duration, Frame, Input, Instant, Node, RxVector, Seed, Stream};
-use windfall_link::policy::{Cost, Kind};
+use windfall_link::policy::{Cost, PolicyKind};
 use windfall_link::{Arq, Coding, PipeConfig};
 use windfall_stack::{DEVICE, Interface, InterfaceConfig, LinkConfig, MEDIUM};
 
@@ -15,7 +15,7 @@ fn main() {
 
 fn end(error_control: &str) -> Interface {
     let cost = Cost { per_frame: Duration::from_nanos(60), per_byte: Duration::from_nanos(1) };
-    let policy = error_control.parse::<Kind>();
+    let policy = error_control.parse::<PolicyKind>();
     let coding = policy.ok().map(|policy| Coding { policy, padded: false, cost });
     let arq = if error_control == "none" { Arq::None } else { Arq::Persistent };
     let link = LinkConfig::Pipe(PipeConfig { arq, coding, ..PipeConfig::default() });

@@ -19,7 +19,7 @@ use windfall_base::{
 };
 use windfall_channel::error_trace::ErrorTrace;
 use windfall_channel::rate_trace::RateTrace;
-use windfall_link::policy::{Cost, Kind};
+use windfall_link::policy::{Cost, PolicyKind};
 use windfall_link::{Arq, Coding, Framing, PipeConfig};
 use windfall_mac::Address;
 use windfall_mac::poll::{Idle, Timing};
@@ -342,7 +342,7 @@ pub fn segments(bytes: &[u8]) {
 
 /// Coded frames on a pipe.
 const CODING: Coding = Coding {
-    policy: Kind::Flex,
+    policy: PolicyKind::Flex,
     padded: false,
     cost: Cost { per_frame: Duration::from_nanos(60), per_byte: Duration::from_nanos(1) },
 };

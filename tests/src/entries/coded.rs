@@ -4,7 +4,7 @@ use core::num::NonZeroU8;
 
 use windfall_base::{Check, Class, Duration, Frame, Instant, Seed, Stream, Tag};
 use windfall_fec::ReedSolomon;
-use windfall_link::policy::{Cost, Kind};
+use windfall_link::policy::{Cost, PolicyKind};
 use windfall_link::{Arq, Coded, CodedConfig};
 use windfall_wire_link::check::header_check;
 use windfall_wire_link::coded::HEADER_PARITY;
@@ -21,7 +21,7 @@ pub fn coded(bytes: &[u8]) {
     let accept_damaged = wishes & 1 != 0;
     let asked = [None, Some(true), Some(false)][usize::from(wishes >> 1) % 3];
     let config = CodedConfig {
-        policy: Kind::ALL[usize::from(*choice) % Kind::ALL.len()],
+        policy: PolicyKind::ALL[usize::from(*choice) % PolicyKind::ALL.len()],
         arq: NonZeroU8::new(choice >> 5).map_or(Arq::Persistent, Arq::Attempts),
         padded: choice & 0x10 != 0,
         accept_damaged,

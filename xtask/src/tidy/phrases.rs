@@ -7,7 +7,6 @@ use crate::workspace::{File, Workspace};
 const NOT_REVISED: &[&str] = &[
     "crates/assembly/network/",
     "crates/codec/wire-link/",
-    "crates/description/scenario/",
     "crates/element/channel/",
     "crates/element/stack/",
     "crates/experiment/reproduce/",
@@ -16,7 +15,6 @@ const NOT_REVISED: &[&str] = &[
     "crates/protocol/mac/",
     "docs/matrix.md",
     "docs/requirements.tsv",
-    "docs/scenario.md",
     "docs/tcp.md",
     "figures/",
     "tests/tests/whole/coding/grid.rs",

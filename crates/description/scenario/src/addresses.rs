@@ -12,14 +12,14 @@ use crate::values::Prefix;
 
 /// The second byte of IPv4 addresses outside every other scenario: 10.77.0.0/16.
 const FIRST: u8 = 77;
-/// How many levels of nesting have ranges of their own.
+/// The number of levels of nesting that have ranges of their own.
 pub(crate) const LEVELS: u8 = u8::MAX - FIRST;
-/// How many addresses a range has.
+/// The number of addresses of a range.
 const RANGE: u32 = 1 << 16;
 /// The least MTU with which a link carries IPv6 (RFC 8200, section 5).
 pub(crate) const LEAST_IPV6_MTU: u16 = 1280;
 
-/// How deep a scenario is nested that starts where `WINDFALL_BASE` has this value.
+/// Returns the depth of nesting of a scenario that starts where `WINDFALL_BASE` has this value.
 ///
 /// The variable holds the address of the far end of the scenario outside; unset or anything else
 /// means that there is none, hence level 0.
@@ -77,7 +77,7 @@ impl Network {
     }
 }
 
-/// What the second byte of an IPv4 address gains where it is that of an engine.
+/// The difference of the second byte of an IPv4 address where it is that of an engine.
 const ENGINE_V4: u8 = 100;
 /// The same of the third group of an IPv6 address.
 const ENGINE_V6: u16 = 0x8000;

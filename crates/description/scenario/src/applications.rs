@@ -11,13 +11,15 @@ use windfall_apps::{
 use windfall_base::{Duration, Instant, Rate, Transport};
 use windfall_network::AppConfig;
 
+use crate::app::{App, AppArrivals, AppKind, AppTransport};
 use crate::error::Fault;
-use crate::model::{App, AppKind, AppTransport, ArrivalsWord, DEFAULT_MTU, Scenario};
+use crate::link::DEFAULT_MTU;
+use crate::model::Scenario;
 use crate::plan::AppPlan;
 use crate::stations::{Places, StationPlan};
-use crate::values::Target;
+use crate::values::{Get, Target};
 
-/// The port of datagrams when a scenario is silent about it.
+/// The port of datagrams and streams where it is unset.
 pub const DEFAULT_PORT: u16 = 9000;
 /// Bytes of the headers of IPv4 and of IPv6 with the header of a datagram.
 const HEADERS: [u32; 2] = [28, 48];
@@ -61,7 +63,7 @@ pub(crate) fn plan(
     Ok(plans)
 }
 
-/// What tells a receiver from others: its station, its port and its protocol.
+/// The identity of a receiver: its station, its port and its protocol.
 fn receiver(plan: &AppPlan) -> Option<(usize, u16, u8)> {
     let (local, protocol) = match &plan.config {
         AppConfig::Sink(SinkConfig { local, transport: Transport::Udp }) => (local, 17),
@@ -83,7 +85,7 @@ fn of_app(
     check_pace(app)?;
     let station = number_of(app.station.get_ref(), places);
     let start = at(app.start.as_ref()).unwrap_or(Instant::START);
-    let (stop, count) = (at(app.stop.as_ref()), app.count.as_ref().map(|count| *count.get_ref()));
+    let (stop, count) = (at(app.stop.as_ref()), app.count.value());
     let config = match kind(app) {
         AppKind::Sink => {
             let local = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port(app));
@@ -92,14 +94,14 @@ fn of_app(
         AppKind::Ping => AppConfig::Ping(PingConfig {
             to: address(app, station, stations, places)?,
             size: size(app).unwrap_or(56) as usize,
-            interval: app.interval.as_ref().map_or(Duration::from_secs(1), |i| *i.get_ref()),
+            interval: app.interval.value().unwrap_or(Duration::from_secs(1)),
             count,
             start,
             stop,
         }),
         AppKind::Bulk => AppConfig::Bulk(BulkConfig {
             to: SocketAddr::new(address(app, station, stations, places)?, port(app)),
-            bytes: app.bytes.as_ref().map(|bytes| bytes.get_ref().0),
+            bytes: app.bytes.value().map(|bytes| bytes.0),
             start,
             stop,
         }),
@@ -163,18 +165,18 @@ fn at(time: Option<&Spanned<Duration>>) -> Option<Instant> {
 }
 
 fn port(app: &App) -> u16 {
-    app.port.as_ref().map_or(DEFAULT_PORT, |port| *port.get_ref())
+    app.port.value().unwrap_or(DEFAULT_PORT)
 }
 
 fn size(app: &App) -> Option<u32> {
-    app.size.as_ref().map(|size| *size.get_ref())
+    app.size.value()
 }
 
 fn transport(app: &App) -> Transport {
-    match app.transport.as_ref().map(|transport| *transport.get_ref()).unwrap_or_default() {
+    match app.transport.value().unwrap_or_default() {
         AppTransport::Udp => Transport::Udp,
         AppTransport::Udplite => Transport::UdpLite {
-            send_coverage: app.coverage.as_ref().map_or(0, |coverage| *coverage.get_ref()),
+            send_coverage: app.coverage.value().unwrap_or(0),
             min_coverage: None,
         },
     }
@@ -186,20 +188,19 @@ fn sink(local: SocketAddr, transport: Transport) -> SinkConfig {
 }
 
 fn spacing(app: &App) -> Spacing {
-    let time = |time: &Option<Spanned<Duration>>| time.as_ref().map(|time| *time.get_ref());
-    match (app.arrivals.as_ref().map(|word| *word.get_ref()), time(&app.on), time(&app.off)) {
-        (Some(ArrivalsWord::Poisson), ..) => Spacing::Poisson,
-        (Some(ArrivalsWord::OnOff), Some(on), Some(off)) => Spacing::OnOff { on, off },
+    match (app.arrivals.value(), app.on.value(), app.off.value()) {
+        (Some(AppArrivals::Poisson), ..) => Spacing::Poisson,
+        (Some(AppArrivals::OnOff), Some(on), Some(off)) => Spacing::OnOff { on, off },
         _ => Spacing::Even,
     }
 }
 
-/// How fast an application sends. A spray offers what its fastest link could carry.
+/// The pace of an application. A spray offers what its fastest link could carry.
 fn pace(app: &App, station: &StationPlan, rates: &[Option<Rate>]) -> Pace {
     if let Some(interval) = &app.interval {
         return Pace::Every(*interval.get_ref());
     }
-    let own = app.rate.as_ref().map(|rate| *rate.get_ref());
+    let own = app.rate.value();
     let links = station.interfaces.iter().filter_map(|interface| rates[interface.link]).max();
     own.or(links.map(|rate| rate.min(Rate::from_mbps(100 * FASTEST).unwrap_or(rate))))
         .or(Rate::from_mbps(FASTEST))

@@ -4,20 +4,19 @@ use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
 
 use toml::Spanned;
-use windfall_base::Duration;
 
+use crate::app::{App, AppArrivals, AppKind, AppTransport};
+use crate::direction::{Aspect, Direction};
 use crate::error::{Fault, nearest};
-use crate::model::{
-    App, AppKind, AppTransport, ArrivalsWord, Direction, FORMAT, Link, LinkKind, Path, Scenario,
-    Station,
-};
-use crate::values::Target;
+use crate::link::{Link, LinkKind, Path};
+use crate::model::{FORMAT, Scenario};
+use crate::settings::{self, Settings};
+use crate::station::Station;
+use crate::value::Value;
+use crate::values::{Get, Target};
 use crate::wifi::MAX_MTU;
 
 type Checked = Result<(), Fault>;
-
-/// The shortest MTU that carries an IPv4 packet with a full header and a fragment (RFC 791).
-const LEAST_MTU: u16 = 68;
 
 /// Finds the first thing in `scenario` that cannot be.
 pub(crate) fn scenario(scenario: &Scenario) -> Checked {
@@ -66,18 +65,16 @@ fn check_flows(scenario: &Scenario) -> Checked {
             let message = format!("another flow is called \"{name}\": give it its own name");
             return Err(Fault::at(flow.name.span(), message));
         }
-        if let Some(dscp) = flow.dscp.filter(|dscp| *dscp > 63) {
-            let message = format!("flow \"{name}\": code point {dscp}: use 0 to 63");
-            return Err(Fault::at(flow.name.span(), message));
-        }
+        settings::check(flow)?;
     }
     Ok(())
 }
 
 fn unique_stations(stations: &[Station]) -> Result<BTreeSet<&str>, Fault> {
     let mut names = BTreeSet::new();
-    for Station { name, .. } in stations {
+    for Station { name, radio, .. } in stations {
         check_name(name)?;
+        radio.as_ref().map_or(Ok(()), settings::check)?;
         let text = name.get_ref().as_str();
         if !names.insert(text) {
             let message = format!("another station is called \"{text}\": give it its own name");
@@ -133,16 +130,12 @@ fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
             return Err(Fault::at(name.span(), message));
         }
     }
-    if let Some(mtu) = link.mtu.as_ref().filter(|mtu| *mtu.get_ref() < LEAST_MTU) {
-        let message = format!(
-            "an MTU of {} carries no IP packet: use {LEAST_MTU} to 65535, with IPv6 1280 or more",
-            mtu.get_ref()
-        );
-        return Err(Fault::at(mtu.span(), message));
+    settings::check(link)?;
+    settings::check(&link.radio)?;
+    for direction in [&link.both, &link.uplink, &link.downlink] {
+        settings::check(direction)?;
     }
-    for direction in [&link.both(), &link.uplink, &link.downlink] {
-        check_direction(direction)?;
-    }
+    link.paths.iter().try_for_each(|path| settings::check(&path.air))?;
     check_padding(link)?;
     match link.kind() {
         LinkKind::Wavelan => check_wavelan(link),
@@ -164,7 +157,7 @@ fn check_pipe(link: &Link) -> Checked {
     Ok(())
 }
 
-/// How many stations a link joins.
+/// Refuses a number of stations that the link cannot join.
 fn check_size(link: &Link) -> Checked {
     let stations = link.stations.get_ref().len();
     let (fits, of) = match link.kind() {
@@ -185,45 +178,31 @@ fn check_size(link: &Link) -> Checked {
 
 /// A path says what the air is like; the rest belongs to the stations.
 fn check_path(path: &Path) -> Checked {
-    let mut air = path.said();
-    let wrong = [
-        ("rate", air.rate.take().map(|v| v.span())),
-        ("rate-trace", air.rate_trace.take().map(|v| v.span())),
-        ("delay", air.delay.take().map(|v| v.span())),
-        ("arq", air.arq.take().map(|v| v.span())),
-        ("queue", air.queue.take().map(|v| v.span())),
-        ("policy", air.policy.map(|_| 0..0)),
-        ("padded", air.padded.map(|_| 0..0)),
-        ("accept-damaged", air.accept_damaged.map(|_| 0..0)),
-    ];
-    let at = path.from.as_ref().or(path.to.as_ref()).map_or(0..0, Spanned::span);
-    match wrong.into_iter().find_map(|(key, span)| Some((key, span?))) {
+    let is_of_air = |aspect: &Aspect| matches!(aspect, Aspect::Air | Aspect::Errors(_));
+    match foreign_setting(&path.air, is_of_air) {
         None => Ok(()),
         Some((key, span)) => {
             let message = format!("a path says only what the air does: move {key} to the link");
-            Err(Fault::at(if span.is_empty() { at } else { span }, message))
+            Err(Fault::at(span, message))
         }
     }
 }
 
-fn check_direction(direction: &Direction) -> Checked {
-    let longest = Duration::from_secs(3600);
-    if let Some(delay) = direction.delay.as_ref().filter(|d| *d.get_ref() > longest) {
-        let message = format!("a delay of {} is too long: use at most 1h", delay.get_ref());
-        return Err(Fault::at(delay.span(), message));
-    }
-    if let (Some(_), Some(trace)) = (&direction.rate, &direction.rate_trace) {
-        let message = "a direction has a rate or a rate trace, not both: remove one of them";
-        return Err(Fault::at(trace.span(), message));
-    }
-    Ok(())
+/// The first setting of a direction whose aspect does not fit.
+fn foreign_setting(
+    direction: &Direction,
+    fits: impl Fn(&Aspect) -> bool,
+) -> Option<(&'static str, Range<usize>)> {
+    let set = Direction::TABLE.iter().filter(|setting| setting.is_set(direction));
+    let mut foreign = set.filter(|it| !it.particular.as_ref().is_some_and(&fits));
+    foreign.next().map(|it| (it.name, (it.field)(direction).span().unwrap_or_default()))
 }
 
 /// Only coded frames can be padded; they are coded in both directions if in one.
 fn check_padding(link: &Link) -> Checked {
     let [up, down] = [link.direction(true), link.direction(false)];
-    let is_coded = up.policy.or(down.policy).is_some();
-    if is_coded || up.padded.or(down.padded).is_none() {
+    let is_coded = up.policy.is_some() || down.policy.is_some();
+    if is_coded || up.padded.is_none() && down.padded.is_none() {
         return Ok(());
     }
     let message = "padded says how coded frames are filled, and these are not coded: add policy";
@@ -240,7 +219,7 @@ fn check_wavelan(link: &Link) -> Checked {
             return Err(Fault::at(rate.span(), message));
         }
     }
-    for direction in [&link.both(), &link.uplink, &link.downlink] {
+    for direction in [&link.both, &link.uplink, &link.downlink] {
         if let Some(trace) = &direction.rate_trace {
             let message = "a wavelan link has a fixed rate: use rate, or kind = \"pipe\"";
             return Err(Fault::at(trace.span(), message));
@@ -260,15 +239,14 @@ fn check_wifi(link: &Link) -> Checked {
             format!("an MTU of {} is too long for 802.11: use at most {MAX_MTU}", mtu.get_ref());
         return Err(Fault::at(mtu.span(), message));
     }
-    let own = ["rate", "arq", "accept_damaged", "queue"];
-    for direction in [&link.both(), &link.uplink, &link.downlink] {
-        if let Some(key) = direction.said().into_iter().find(|key| !own.contains(key)) {
-            let key = key.replace('_', "-");
+    for direction in [&link.both, &link.uplink, &link.downlink] {
+        let is_of_any_link = |aspect: &Aspect| matches!(aspect, Aspect::Sender);
+        if let Some((key, span)) = foreign_setting(direction, is_of_any_link) {
             let message = format!(
                 "a wifi link has no {key}, since its radio decides what arrives: remove it, or use \
                  kind = \"pipe\""
             );
-            return Err(Fault::at(link.stations.span(), message));
+            return Err(Fault::at(span, message));
         }
     }
     if !link.paths.is_empty() {
@@ -280,7 +258,7 @@ fn check_wifi(link: &Link) -> Checked {
 
 /// Only wifi links have a radio of this kind.
 fn check_no_radio(link: &Link) -> Checked {
-    if link.radio.is_silent() {
+    if link.radio.is_unset() {
         return Ok(());
     }
     let message = "only wifi links have a distance and a radio: add kind = \"wifi-g\"";
@@ -317,33 +295,28 @@ fn check_app(app: &App, stations: &BTreeSet<&str>) -> Checked {
         known_station(name, to.span(), stations)?;
     }
     let kind = *app.kind.get_ref();
-    let name = app_name(kind);
+    let name = kind.text();
     if kind != AppKind::Sink && app.to.is_none() {
-        let message = format!("{name} needs somebody to speak to: add to = \"STATION\"");
+        let message = format!("{name} needs a destination: add to = \"STATION\"");
         return Err(Fault::at(app.kind.span(), message));
     }
     if let Some((key, span)) = foreign_key(app, kind) {
         let message = format!("{name} has no key \"{key}\": remove it");
         return Err(Fault::at(span, message));
     }
-    if app.rate.is_some() && app.interval.is_some()
-        || kind == AppKind::Cbr && app.rate.is_none() && app.interval.is_none()
-    {
+    settings::check(app)?;
+    if kind == AppKind::Cbr && app.rate.is_none() && app.interval.is_none() {
         let fix = "write one of rate = \"64kbps\", interval = \"20ms\"";
         let message = format!("{name} takes either a rate or an interval: {fix}");
         return Err(Fault::at(app.kind.span(), message));
     }
-    check_arrivals(app, name)?;
+    check_arrivals(app, &name)?;
     if let Some(interval) = app.interval.as_ref().filter(|i| i.get_ref().is_zero()) {
         let message = "an interval of 0 never lets time pass: use a time such as 20ms";
         return Err(Fault::at(interval.span(), message));
     }
-    if let Some(size) = app.size.as_ref().filter(|size| *size.get_ref() > 65_507) {
-        let message = format!("{} bytes fit in no datagram: use at most 65507", size.get_ref());
-        return Err(Fault::at(size.span(), message));
-    }
     if let Some(coverage) = &app.coverage {
-        let is_lite = app.transport.as_ref().map(|t| *t.get_ref()) == Some(AppTransport::Udplite);
+        let is_lite = app.transport.value() == Some(AppTransport::Udplite);
         if !is_lite {
             let message = "only UDP-Lite has a coverage: add transport = \"udplite\"";
             return Err(Fault::at(coverage.span(), message));
@@ -368,7 +341,7 @@ fn check_app(app: &App, stations: &BTreeSet<&str>) -> Checked {
 /// Times of on and off belong to on–off arrivals, and those need both.
 fn check_arrivals(app: &App, name: &str) -> Result<(), Fault> {
     let arrivals = app.arrivals.as_ref();
-    let is_on_off = arrivals.is_some_and(|word| *word.get_ref() == ArrivalsWord::OnOff);
+    let is_on_off = arrivals.is_some_and(|word| *word.get_ref() == AppArrivals::OnOff);
     for (key, time) in [("on", &app.on), ("off", &app.off)] {
         match time {
             Some(time) if !is_on_off => {
@@ -391,38 +364,9 @@ fn check_arrivals(app: &App, name: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-fn app_name(kind: AppKind) -> &'static str {
-    match kind {
-        AppKind::Ping => "ping",
-        AppKind::Spray => "spray",
-        AppKind::Cbr => "cbr",
-        AppKind::Sink => "sink",
-        AppKind::Bulk => "bulk",
-    }
-}
-
-/// The first key of `app` that means nothing to an application of `kind`.
+/// The first setting of `app` that means nothing to an application of `kind`.
 fn foreign_key(app: &App, kind: AppKind) -> Option<(&'static str, Range<usize>)> {
-    let span = |key, span: Option<Range<usize>>, fits: bool| {
-        span.filter(|_| !fits).map(|span| (key, span))
-    };
-    let sends = kind != AppKind::Sink;
-    let is_stream = kind == AppKind::Bulk;
-    let is_datagram = kind != AppKind::Ping && !is_stream;
-    let is_counted = sends && !is_stream;
-    let is_paced = sends && is_datagram;
-    span("to", app.to.as_ref().map(Spanned::span), sends)
-        .or_else(|| span("port", app.port.as_ref().map(Spanned::span), is_datagram || is_stream))
-        .or_else(|| span("transport", app.transport.as_ref().map(Spanned::span), is_datagram))
-        .or_else(|| span("size", app.size.as_ref().map(Spanned::span), is_counted))
-        .or_else(|| span("rate", app.rate.as_ref().map(Spanned::span), is_paced))
-        .or_else(|| span("arrivals", app.arrivals.as_ref().map(Spanned::span), is_paced))
-        .or_else(|| span("on", app.on.as_ref().map(Spanned::span), is_paced))
-        .or_else(|| span("off", app.off.as_ref().map(Spanned::span), is_paced))
-        .or_else(|| span("interval", app.interval.as_ref().map(Spanned::span), is_counted))
-        .or_else(|| span("count", app.count.as_ref().map(Spanned::span), is_counted))
-        .or_else(|| span("bytes", app.bytes.as_ref().map(Spanned::span), is_stream))
-        .or_else(|| span("start", app.start.as_ref().map(Spanned::span), sends))
-        .or_else(|| span("stop", app.stop.as_ref().map(Spanned::span), sends))
-        .or_else(|| span("coverage", app.coverage.as_ref().map(Spanned::span), is_datagram))
+    let set = App::TABLE.iter().filter(|setting| setting.is_set(app));
+    let mut foreign = set.filter(|it| it.particular.is_some_and(|kinds| !kinds.contains(&kind)));
+    foreign.next().map(|it| (it.name, (it.field)(app).span().unwrap_or_default()))
 }

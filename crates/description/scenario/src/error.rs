@@ -76,7 +76,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     distances.min().filter(|(d, name)| *d <= 1 + name.len() / 3).map(|(_, name)| name)
 }
 
-/// How many letters must be inserted, removed or replaced to make one word the other.
+/// The number of letters that must be inserted, removed or replaced to make one word the other.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.to_lowercase().chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -3,11 +3,14 @@
 use toml::Spanned;
 use windfall_base::{Duration, Seed};
 
+use crate::app::{App, AppKind};
 use crate::error::ScenarioError;
 use crate::flows::Flow;
-use crate::model::{App, AppKind, Direction, FORMAT, Link, LinkKind, Scenario, Station};
+use crate::link::Link;
+use crate::model::{FORMAT, Scenario};
+use crate::settings::Settings;
+use crate::station::Station;
 use crate::values::{Sysctl, Target};
-use crate::wireless::Radio;
 
 /// The name of the station at the near end, which sends on the uplink.
 pub const NEAR: &str = "near";
@@ -17,17 +20,13 @@ pub const FAR: &str = "far";
 /// The name of the station to which contenders send.
 const SILENT: &str = "silent";
 
-/// What the options of the command line say about a link; every field silent by default.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// The options of the command line that describe a scenario; what is unset changes nothing.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Flags {
-    /// The seed.
+    /// The seed of everything that is drawn.
     pub seed: Option<Seed>,
-    /// How long a simulation runs.
+    /// The length of a simulation.
     pub duration: Option<Duration>,
-    /// What kind of link.
-    pub kind: Option<LinkKind>,
-    /// The longest packet, in bytes.
-    pub mtu: Option<u16>,
     /// Flows with a share of their own, beside those of the file.
     pub flows: Vec<Flow>,
     /// Admit reservations that a link cannot keep at worst.
@@ -36,16 +35,25 @@ pub struct Flags {
     pub tcp_congestion: Option<String>,
     /// Kernel parameters of the stations, beside those of the file.
     pub sysctl: Vec<Sysctl>,
-    /// Options of the radio of an 802.11 link.
-    pub radio: Radio,
     /// Simulated stations that contend for the medium all the time.
     pub contenders: u16,
-    /// Options of both directions.
-    pub both: Direction,
-    /// Options of the direction from near to far.
-    pub uplink: Direction,
-    /// Options of the direction from far to near.
-    pub downlink: Direction,
+    /// The settings of the link, its radio and its directions; its stations are not used.
+    pub link: Link,
+}
+
+impl Default for Flags {
+    fn default() -> Self {
+        Self {
+            seed: None,
+            duration: None,
+            flows: Vec::new(),
+            overcommit: false,
+            tcp_congestion: None,
+            sysctl: Vec::new(),
+            contenders: 0,
+            link: Link::unset(),
+        }
+    }
 }
 
 impl Flags {
@@ -58,7 +66,7 @@ impl Flags {
             format: unplaced(FORMAT),
             seed: self.seed,
             duration: self.duration.map(unplaced),
-            stations: vec![station(NEAR), station(FAR)],
+            stations: vec![Station::named(NEAR), Station::named(FAR)],
             links: vec![link],
             flows: self.flows.clone(),
             overcommit: self.overcommit,
@@ -88,16 +96,7 @@ impl Flags {
         }
         // Of several values of one parameter the last wins.
         scenario.sysctl.extend(self.sysctl.iter().cloned());
-        let same = Self {
-            seed: self.seed,
-            duration: self.duration,
-            flows: self.flows.clone(),
-            overcommit: self.overcommit,
-            tcp_congestion: self.tcp_congestion.clone(),
-            sysctl: self.sysctl.clone(),
-            ..Self::default()
-        };
-        if *self == same {
+        if self.contenders == 0 && self.link.is_unset() {
             return scenario.check();
         }
         match scenario.links.as_mut_slice() {
@@ -116,7 +115,8 @@ impl Flags {
         scenario.check()
     }
 
-    /// Adds the contenders to the only link: each always has a packet for a station that is silent.
+    /// Adds the contenders to the only link: each always has a packet for a station that never
+    /// sends.
     fn crowd(&self, scenario: &mut Scenario) {
         if self.contenders == 0 {
             return;
@@ -124,7 +124,8 @@ impl Flags {
         let [link] = scenario.links.as_mut_slice() else { return };
         let add = |link: &mut Link, stations: &mut Vec<Station>, name: &str| {
             link.stations.get_mut().push(unplaced(name.to_owned()));
-            stations.push(Station { simulated: true, ..station(name) });
+            let simulated = Some(unplaced(true));
+            stations.push(Station { simulated, ..Station::named(name) });
         };
         add(link, &mut scenario.stations, SILENT);
         for number in 1..=self.contenders {
@@ -140,41 +141,21 @@ impl Flags {
     }
 
     fn apply_to(&self, link: &mut Link) {
-        if let Some(kind) = self.kind {
-            link.kind = Some(unplaced(kind));
-        }
-        if let Some(mtu) = self.mtu {
-            link.mtu = Some(unplaced(mtu));
-        }
+        let options = &self.link;
+        link.overlay(options);
+        link.radio.overlay(&options.radio);
+        link.both.overlay(&options.both);
         // An option for both directions also wins over what the file says of one of them.
-        let mut both = link.both();
-        both.overlay(&self.both);
-        link.set_both(&both);
-        link.radio.overlay(&self.radio);
-        for (direction, flags) in
-            [(&mut link.uplink, &self.uplink), (&mut link.downlink, &self.downlink)]
-        {
-            direction.silence(&self.both);
-            direction.overlay(flags);
-        }
+        link.uplink.clear(&options.both);
+        link.downlink.clear(&options.both);
+        link.uplink.overlay(&options.uplink);
+        link.downlink.overlay(&options.downlink);
     }
 }
 
-/// A station that says nothing but its name.
-fn station(name: &str) -> Station {
-    Station {
-        name: unplaced(name.to_owned()),
-        forward: false,
-        simulated: false,
-        radio: None,
-        tcp: None,
-        interfaces: Vec::new(),
-        routes: Vec::new(),
-    }
-}
-
-/// A value that stands in no file.
-pub(crate) fn unplaced<T>(value: T) -> Spanned<T> {
+/// A value that has no place in a file.
+#[must_use]
+pub fn unplaced<T>(value: T) -> Spanned<T> {
     Spanned::new(0..0, value)
 }
 

@@ -1,11 +1,9 @@
 //! Flows with a share of their own: what a scenario says of them, and what an interface makes of
 //! it.
 
-use core::fmt;
 use core::num::{NonZeroU8, NonZeroU16};
 use core::str::FromStr;
 
-use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use windfall_base::{Class, Duration, FlowId, ParseUnitError, Rate};
 use windfall_queue::FlowConfig;
@@ -13,112 +11,113 @@ use windfall_queue::admission::{Admission, FlowClass, Reservation, is_overcommit
 use windfall_stack::{Protocol, Rule, ScheduledFlow};
 
 use crate::error::Fault;
-use crate::values::Prefix;
+use crate::settings::{Setting, Settings, settings};
+use crate::value::Choice;
+use crate::values::{Get, Prefix};
 
-/// A flow: which packets belong to it, its share of a link, and what its owner asks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Flow {
-    /// Its name, unique in the scenario.
-    pub name: Spanned<String>,
-    /// Where its packets come from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<Prefix>,
-    /// Where they go.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to: Option<Prefix>,
-    /// What they carry.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub protocol: Option<FlowProtocol>,
-    /// Their source port.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub src_port: Option<u16>,
-    /// Their destination port.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dst_port: Option<u16>,
-    /// Their differentiated-services code point.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dscp: Option<u8>,
-    /// Its share of what reserved flows leave, in proportion to the weights of others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub weight: Option<f64>,
-    /// The throughput to guarantee.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reserve: Option<Rate>,
-    /// Bytes of the packets for which the reservation is worked out; those of the MTU if silent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub packet_size: Option<NonZeroU16>,
-    /// How much more effort than its share is spent on it at most.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub power_factor: Option<f64>,
-    /// Attempts in all for each of its packets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub attempts: Option<NonZeroU8>,
-    /// Its packets are worthless after so long.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lifetime: Option<Duration>,
-    /// Its packets are welcome even if damaged.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub accept_damaged: Option<bool>,
+settings! {
+    /// The settings of a flow: the packets that belong to it, and its share of a link.
+    pub struct Flow {
+        /// Network that its packets come from
+        "from" from: Prefix { value: "NET", example: "10.77.0.1/32", unset: "any" }
+        /// Network that its packets go to
+        "to" to: Prefix { value: "NET", example: "10.77.0.2/32", unset: "any" }
+        /// Protocol of its packets
+        "protocol" protocol: FlowProtocol { value: "NAME", example: "udp", unset: "any" }
+        /// Source port
+        "src-port" src_port: u16 {
+            option: "src port", value: "N", example: "5004", unset: "any",
+        }
+        /// Destination port
+        "dst-port" dst_port: u16 {
+            option: "dst port", value: "N", example: "5004", unset: "any",
+        }
+        /// Differentiated-services code point
+        "dscp" dscp: u8 [0..=63] { value: "N", example: "46", unset: "any" }
+        /// Share of what reserved flows leave, in proportion to the weights of others
+        "weight" weight: f64 { value: "W", example: "2", default: "1", excludes: "reserve" }
+        /// Throughput to guarantee
+        "reserve" reserve: Rate {
+            value: "RATE", example: "64kbps", unset: "none", excludes: "weight",
+            requirement: "S3.33",
+        }
+        /// Bytes of the packets for which the reservation is computed
+        "packet-size" packet_size: NonZeroU16 {
+            value: "N", example: "500", unset: "those of the MTU",
+            detail: "Small packets take more air for the same data.",
+        }
+        /// Limit of the effort spent on it, as a multiple of its share, 1 or more
+        "power-factor" power_factor: f64 {
+            value: "P", example: "2", requirement: "S3.35",
+            unset: "3 for reservations up to 64 kb/s, 1.5 for larger ones, 1.2 for none",
+        }
+        /// Attempts in all for each of its packets
+        "attempts" attempts: NonZeroU8 { value: "N", example: "3", unset: "as the link" }
+        /// Time after which its packets are worthless on a link
+        "lifetime" lifetime: Duration { value: "TIME", example: "50ms", unset: "no limit" }
+        /// Accept its packets even if damaged
+        "accept-damaged" accept_damaged: bool {
+            value: "BOOL", example: "true", unset: "as the link",
+            detail: "On 802.11 the receiver tells the flow by the headers that arrived.",
+        }
+    }
+    required {
+        /// Name of the flow, unique in the scenario
+        "name" name: String { value: "NAME", example: "video" }
+    }
 }
 
-/// What the packets of a flow carry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+/// The protocol of the packets of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowProtocol {
-    /// TCP.
+    /// The Transmission Control Protocol.
     Tcp,
-    /// UDP.
+    /// The User Datagram Protocol.
     Udp,
-    /// UDP-Lite.
+    /// The lightweight variant of UDP.
     Udplite,
+}
+
+impl Choice for FlowProtocol {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("tcp", Self::Tcp, "TCP"),
+        ("udp", Self::Udp, "UDP"),
+        ("udplite", Self::Udplite, "UDP-Lite"),
+    ];
 }
 
 impl Flow {
     /// A flow of this name to which every packet belongs.
     #[must_use]
     pub fn named(name: &str) -> Self {
-        Self {
-            name: Spanned::new(0..0, name.to_owned()),
-            from: None,
-            to: None,
-            protocol: None,
-            src_port: None,
-            dst_port: None,
-            dscp: None,
-            weight: None,
-            reserve: None,
-            packet_size: None,
-            power_factor: None,
-            attempts: None,
-            lifetime: None,
-            accept_damaged: None,
-        }
+        Self { name: Spanned::new(0..0, name.to_owned()), ..Self::unset() }
     }
 
     /// The power factor, or the one that the paper suggests for such a flow (S3.35).
     fn power(&self) -> f64 {
-        self.power_factor.unwrap_or_else(|| FlowClass::of(self.reserve).power_factor())
+        self.power_factor
+            .value()
+            .unwrap_or_else(|| FlowClass::of(self.reserve.value()).power_factor())
     }
 
     fn rule(&self, flow: FlowId) -> Rule {
         Rule {
-            source: self.from.map(|prefix| prefix.net()),
-            destination: self.to.map(|prefix| prefix.net()),
-            protocol: self.protocol.map(|protocol| match protocol {
+            source: self.from.value().map(|prefix| prefix.net()),
+            destination: self.to.value().map(|prefix| prefix.net()),
+            protocol: self.protocol.value().map(|protocol| match protocol {
                 FlowProtocol::Tcp => Protocol::TCP,
                 FlowProtocol::Udp => Protocol::UDP,
                 FlowProtocol::Udplite => Protocol::UDP_LITE,
             }),
-            source_ports: self.src_port.map(|port| port..=port),
-            destination_ports: self.dst_port.map(|port| port..=port),
-            dscp: self.dscp,
+            source_ports: self.src_port.value().map(|port| port..=port),
+            destination_ports: self.dst_port.value().map(|port| port..=port),
+            dscp: self.dscp.value(),
             partly_covered: false,
             class: Class {
                 flow,
-                attempts: self.attempts,
-                accept_damaged: self.accept_damaged,
-                lifetime: self.lifetime,
+                attempts: self.attempts.value(),
+                accept_damaged: self.accept_damaged.value(),
+                lifetime: self.lifetime.value(),
                 ..Class::default()
             },
         }
@@ -130,61 +129,63 @@ impl FromStr for Flow {
 
     /// Reads `NAME: CLAUSE, CLAUSE…`, such as `video: dst port 5004, reserve 350kbps`.
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        let fix = "write NAME: clauses with commas between, of src port N, dst port N, from NET, \
-                   to NET, tcp, udp, udplite, dscp N, weight W, reserve RATE, packet-size N, \
-                   power-factor P, attempts N, lifetime TIME, accept-damaged";
-        let fault = || ParseUnitError::new("flow", text, fix);
-        let (name, clauses) = text.split_once(':').ok_or_else(fault)?;
+        let Some((name, clauses)) = text.split_once(':') else {
+            return Err(ParseUnitError::new("flow", text, advice()));
+        };
         let mut flow = Self::named(name.trim());
         for clause in clauses.split(',').map(str::trim).filter(|clause| !clause.is_empty()) {
-            let wrong = || ParseUnitError::new("clause of a flow", clause, fix);
-            flow.read(clause).ok_or_else(wrong)?;
+            flow.read(clause)
+                .map_err(|advice| ParseUnitError::new("clause of a flow", clause, advice))?;
         }
         Ok(flow)
     }
 }
 
-impl Flow {
-    /// Takes one clause; `None` if it is none.
-    fn read(&mut self, clause: &str) -> Option<()> {
-        let words: Vec<&str> = clause.split_whitespace().collect();
-        match words[..] {
-            ["src", "port", port] => self.src_port = Some(port.parse().ok()?),
-            ["dst", "port", port] => self.dst_port = Some(port.parse().ok()?),
-            ["from", net] => self.from = Some(net.parse().ok()?),
-            ["to", net] => self.to = Some(net.parse().ok()?),
-            ["tcp"] => self.protocol = Some(FlowProtocol::Tcp),
-            ["udp"] => self.protocol = Some(FlowProtocol::Udp),
-            ["udplite"] => self.protocol = Some(FlowProtocol::Udplite),
-            ["dscp", dscp] => self.dscp = Some(dscp.parse().ok().filter(|dscp| *dscp < 64)?),
-            ["weight", weight] => self.weight = Some(weight.parse().ok()?),
-            ["reserve", rate] => self.reserve = Some(rate.parse().ok()?),
-            ["packet-size", bytes] => self.packet_size = Some(bytes.parse().ok()?),
-            ["power-factor", power] => self.power_factor = Some(power.parse().ok()?),
-            ["attempts", attempts] => self.attempts = Some(attempts.parse().ok()?),
-            ["lifetime", time] => self.lifetime = Some(time.parse().ok()?),
-            ["accept-damaged"] => self.accept_damaged = Some(true),
-            _ => return None,
+/// The clauses that there are.
+fn advice() -> String {
+    let clauses = Flow::TABLE.iter().filter(|setting| !setting.is_required);
+    let clauses: Vec<String> = clauses.map(Setting::clause).collect();
+    format!("write NAME: clauses with commas between, of {}", clauses.join(", "))
+}
+
+impl Setting<Flow> {
+    /// Returns the form of the clause: the name and its value, or words that stand alone.
+    #[must_use]
+    pub fn clause(&self) -> String {
+        match (self.words)().as_slice() {
+            [] => format!("{} {}", self.option(), self.value),
+            _ if self.is_switch() => self.name.to_owned(),
+            words => words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "),
         }
-        Some(())
+    }
+
+    /// The value in a clause, if the clause is one of this setting.
+    fn value_in<'a>(&self, clause: &'a str) -> Option<&'a str> {
+        match clause.strip_prefix(self.option()) {
+            Some("") if self.is_switch() => Some("true"),
+            Some(rest) if rest.starts_with(' ') => Some(rest.trim()),
+            _ if self.is_switch() => None,
+            _ => (self.words)().iter().any(|(word, _)| *word == clause).then_some(clause),
+        }
     }
 }
 
-impl fmt::Display for FlowProtocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Tcp => "tcp",
-            Self::Udp => "udp",
-            Self::Udplite => "udplite",
-        })
+impl Flow {
+    /// Takes one clause; an error is the advice what to write instead.
+    fn read(&mut self, clause: &str) -> Result<(), String> {
+        let words = clause.split_whitespace().collect::<Vec<_>>().join(" ");
+        let settings = Self::TABLE.iter().filter(|setting| !setting.is_required);
+        let found = settings.filter_map(|it| Some((it, it.value_in(&words)?))).next();
+        let (setting, value) = found.ok_or_else(advice)?;
+        setting.set(self, value)
     }
 }
 
-/// What a link carries, as far as reservations go.
+/// The capacity of a link for reservations.
 pub(crate) struct Capacity<'a> {
     /// The longest packet, in bytes.
     pub(crate) mtu: u16,
-    /// What it carries without errors of packets of so many bytes; `None` if that varies.
+    /// The rate that it carries of packets of this size without errors; `None` if that varies.
     pub(crate) of_packets: &'a dyn Fn(usize) -> Option<Rate>,
     /// The fraction of it that something else takes than packets and their acknowledgements.
     pub(crate) taken: f64,
@@ -211,7 +212,7 @@ pub(crate) fn admit(
             let name = flow.name.get_ref();
             Fault::at(flow.name.span(), format!("flow \"{name}\": {message}"))
         })?;
-        let (power_factor, reserve) = (flow.power(), flow.reserve);
+        let (power_factor, reserve) = (flow.power(), flow.reserve.value());
         let share = FlowConfig { weight, power_factor, reserved: reserve.is_some() };
         rules.push(flow.rule(FlowId(number)));
         shares.push(ScheduledFlow { flow: FlowId(number), share, reserve });
@@ -223,12 +224,9 @@ impl Flow {
     /// Its weight on a link: of a reserved flow the fraction of the link that it takes.
     fn weight_on(&self, capacity: &Capacity<'_>, admission: &mut Admission) -> Result<f64, String> {
         let power_factor = self.power();
-        let weight = match (self.reserve, self.weight) {
-            (Some(_), Some(_)) => {
-                return Err("it has a weight or a reservation, not both: remove one".to_owned());
-            }
-            (Some(rate), None) => {
-                let size = self.packet_size.map_or(capacity.mtu, NonZeroU16::get);
+        let weight = match (self.reserve.value(), self.weight.value()) {
+            (Some(rate), _) => {
+                let size = self.packet_size.value().map_or(capacity.mtu, NonZeroU16::get);
                 let link = (capacity.of_packets)(size.into()).ok_or(
                     "a reservation is a part of a known rate: give the link a rate, or the flow a \
                      weight",

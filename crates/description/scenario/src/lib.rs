@@ -4,41 +4,50 @@
 //! say, and both have the same text form. [`Topology`] is what a scenario builds, worked out.
 
 mod addresses;
+mod app;
 mod applications;
 mod check;
+mod direction;
 mod error;
 mod flags;
 mod flows;
+mod link;
 mod links;
 mod model;
 mod pace;
 mod plan;
 mod routes;
+mod settings;
+mod station;
 mod stations;
 mod tcp;
 mod text;
 mod topology;
+mod value;
 mod values;
 mod wavelan;
 mod wifi;
 pub mod wireless;
 
 pub use addresses::{engine_beside, level_inside};
+pub use app::{App, AppArrivals, AppKind, AppTransport};
 pub use applications::DEFAULT_PORT;
+pub use direction::{Aspect, Direction, FramePart};
 pub use error::{ScenarioError, nearest};
-pub use flags::{FAR, Flags, NEAR};
+pub use flags::{FAR, Flags, NEAR, unplaced};
 pub use flows::{Flow, FlowProtocol};
-pub use model::{
-    App, AppKind, AppTransport, ArrivalsWord, DEFAULT_DURATION, DEFAULT_MTU, Direction, Exposed,
-    FORMAT, Link, LinkKind, Path, Route, Scenario, Station, StationInterface,
-};
+pub use link::{DEFAULT_MTU, Link, LinkKind, Path};
+pub use model::{DEFAULT_DURATION, FORMAT, Scenario};
 pub use plan::{AppPlan, Read, Topology};
+pub use settings::{Setting, Settings};
+pub use station::{Route, Station, StationInterface};
 pub use stations::{InterfacePlan, StationPlan, StationRoute};
 pub use tcp::{TCP_SETTINGS, TcpPreset, TcpSetting, TcpSettings, TcpSettingsError};
 pub use toml::Spanned;
-pub use values::{Arq, ByteRange, Prefix, Queue, QueueLength, Sysctl, Target};
+pub use value::{Choice, Value};
+pub use values::{Arq, ByteRange, Get, Prefix, Queue, QueueLength, Sysctl, Target};
 pub use wavelan::wavelan_cost;
-pub use windfall_channel::environment::{Environment, FRAMES as ENVIRONMENT_FRAMES};
+pub use windfall_channel::environment::{ENVIRONMENT_FRAMES, Environment};
 pub use windfall_channel::{GilbertElliott, Pattern, Window};
-pub use windfall_link::policy::Kind as Policy;
+pub use windfall_link::policy::PolicyKind;
 pub use windfall_queue::Discipline;

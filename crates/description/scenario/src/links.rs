@@ -3,27 +3,28 @@
 use std::sync::Arc;
 
 use windfall_base::{Duration, Rate, Seed};
-use windfall_channel::environment::FRAMES;
+use windfall_channel::environment::ENVIRONMENT_FRAMES;
 use windfall_channel::error_trace::{Counted, Origin};
 use windfall_channel::{
     AirConfig, ErrorTrace, Exposure, Line, MediumConfig, Model, PathConfig, PipeConfig, RateTrace,
-    Truncation,
 };
 use windfall_link::policy::Cost;
 use windfall_link::{Coding, Window};
 use windfall_queue::Limits;
 use windfall_stack::InterfaceConfig;
 
+use crate::direction::{Direction, FramePart};
 use crate::error::Fault;
 use crate::flows::{self, Capacity};
-use crate::model::{Direction, Exposed, Link, Scenario};
+use crate::link::Link;
+use crate::model::Scenario;
 use crate::plan::Files;
-use crate::values::{Queue, QueueLength};
+use crate::values::{Arq, Get, QueueLength};
 
 /// A medium, and the interfaces at its ends in the order of the stations.
 pub(crate) type Parts = (MediumConfig, Vec<InterfaceConfig>);
 
-/// What the frame of a numbered packet has beside it: 15 bytes of header, 4 of frame check.
+/// The overhead of the frame of a numbered packet: 15 bytes of header, 4 of frame check.
 const FRAMING: usize = 19;
 
 /// A wire for each direction.
@@ -38,7 +39,7 @@ pub(crate) fn pipe(
         backward: path(&down, files, Seed(2))?,
     });
     let end = |own: &Direction, others: &Direction| {
-        let rate = own.rate.as_ref().map(|rate| *rate.get_ref());
+        let rate = own.rate.value();
         let of_packets = |bytes: usize| {
             let share = bytes as f64 / (bytes + FRAMING) as f64;
             Rate::from_bps((rate?.as_bps() as f64 * share).round() as u64)
@@ -56,7 +57,7 @@ pub(crate) fn interface(
     own: &Direction,
     below: windfall_stack::LinkConfig,
 ) -> InterfaceConfig {
-    let queue = own.queue.as_ref().map_or_else(Queue::default, |queue| *queue.get_ref());
+    let queue = own.queue.value().unwrap_or_default();
     InterfaceConfig {
         mtu: usize::from(link.mtu()),
         queue: limits(queue.length),
@@ -66,39 +67,38 @@ pub(crate) fn interface(
     }
 }
 
-pub(crate) fn arq(direction: &Direction, silent: windfall_link::Arq) -> windfall_link::Arq {
-    direction.arq.as_ref().map_or(silent, |arq| arq.get_ref().policy())
+pub(crate) fn arq(direction: &Direction, default: windfall_link::Arq) -> windfall_link::Arq {
+    direction.arq.value().map_or(default, Arq::policy)
 }
 
 /// One end of a pipe: how it sends is its own direction's matter, what it accepts the other's.
 fn pipe_end(link: &Link, own: &Direction, others: &Direction) -> windfall_link::PipeConfig {
-    let rate = own.rate.as_ref().map(|rate| *rate.get_ref());
-    let delay =
-        |direction: &Direction| direction.delay.as_ref().map_or(Duration::ZERO, |d| *d.get_ref());
+    let rate = own.rate.value();
+    let delay = |direction: &Direction| direction.delay.value().unwrap_or(Duration::ZERO);
     // The window is for the whole way there and back.
     let round_trip = delay(own).saturating_add(delay(others));
-    let window = |direction: &Direction| match &direction.rate {
-        Some(rate) => Window::of_pipe(*rate.get_ref(), round_trip / 2, usize::from(link.mtu())),
+    let window = |direction: &Direction| match direction.rate.value() {
+        Some(rate) => Window::of_pipe(rate, round_trip / 2, usize::from(link.mtu())),
         None => Window::default(),
     };
     // An end must keep as much out of order as the other may send beyond it.
     let window = window(own).max(window(others));
-    let policy = own.policy.or(others.policy);
-    let silent = match policy {
+    let policy = own.policy.value().or(others.policy.value());
+    let default = match policy {
         Some(_) => windfall_link::Arq::Persistent,
         None => windfall_link::Arq::None,
     };
-    let padded = own.padded.unwrap_or(false);
+    let padded = own.padded.value().unwrap_or(false);
     let cost = pipe_cost(rate);
     windfall_link::PipeConfig {
-        arq: arq(own, silent),
-        accept_damaged: others.accept_damaged.unwrap_or(false),
+        arq: arq(own, default),
+        accept_damaged: others.accept_damaged.value().unwrap_or(false),
         window,
         coding: policy.map(|policy| Coding { policy, padded, cost }),
     }
 }
 
-/// What a coded frame costs on a pipe beside its blocks: header and report, about 60 bytes. Where
+/// The cost of a coded frame on a pipe beside its blocks: header and report, about 60 bytes. Where
 /// bytes take no time, only their proportion counts.
 fn pipe_cost(rate: Option<Rate>) -> Cost {
     let per_byte = rate.map_or(Duration::ZERO, |rate| rate.time_of(1));
@@ -131,7 +131,7 @@ fn path(
         }
         (None, None) => Line::Instant,
     };
-    let delay = direction.delay.as_ref().map_or(Duration::ZERO, |delay| *delay.get_ref());
+    let delay = direction.delay.value().unwrap_or(Duration::ZERO);
     Ok(PathConfig { line, delay, air: air(direction, files, place)? })
 }
 
@@ -142,22 +142,12 @@ pub(crate) fn air(
     files: &mut Files<'_, '_>,
     place: Seed,
 ) -> Result<AirConfig, Fault> {
-    let mut models = Vec::new();
-    models.extend(direction.burst.map(Model::Pattern));
-    models.extend(direction.loss.as_ref().map(|loss| Model::Loss(*loss.get_ref())));
-    models.extend(direction.gemodel.map(Model::FrameBursts));
-    models.extend(direction.ber.as_ref().map(|ber| Model::BitErrors(*ber.get_ref())));
-    models.extend(direction.bit_gemodel.map(Model::BitBursts));
-    models.extend(direction.window.map(Model::Window));
-    models.extend(direction.corrupt.as_ref().map(|share| Model::Corruption(*share.get_ref())));
-    models.extend(direction.truncate.as_ref().map(|probability| {
-        Model::Truncation(Truncation { probability: *probability.get_ref(), least: 0 })
-    }));
-    let exposed = |what| direction.expose.iter().flatten().any(|exposed| *exposed == what);
+    let AirConfig { mut models, range, .. } = direction.errors();
+    let exposed = direction.expose.value().unwrap_or_default();
     let mut exposure = Exposure {
-        header: exposed(Exposed::Header),
-        trailer: exposed(Exposed::Trailer),
-        control: exposed(Exposed::Control),
+        header: exposed.contains(&FramePart::Header),
+        trailer: exposed.contains(&FramePart::Trailer),
+        control: exposed.contains(&FramePart::Control),
     };
     if let Some(trace) = &direction.error_trace {
         let name = trace.get_ref();
@@ -174,11 +164,10 @@ pub(crate) fn air(
         models.push(Model::Replay(Arc::new(trace)));
     }
     //= S3.17
-    if let Some(environment) = direction.environment {
+    if let Some(environment) = direction.environment.value() {
         // The same trace in every run, as a recorded one would be.
-        let trace = environment.synthesize(place, FRAMES);
+        let trace = environment.synthesize(place, ENVIRONMENT_FRAMES);
         models.push(Model::Replay(Arc::new(trace)));
     }
-    let range = direction.range.as_ref().map(|range| range.get_ref().0.clone());
     Ok(AirConfig { models, exposure, range })
 }

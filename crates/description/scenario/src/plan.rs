@@ -19,7 +19,7 @@ pub struct Topology {
     pub stations: Vec<StationPlan>,
     /// The links and their interfaces; stations have the same numbers as here.
     pub network: NetworkConfig,
-    /// How long a simulation runs.
+    /// The length of a simulation.
     pub duration: Duration,
     /// The names of the flows; the flow numbered *i* + 1 is at place *i*.
     pub flows: Vec<String>,
@@ -100,7 +100,7 @@ impl Topology {
 
 /// The files that a scenario names.
 pub(crate) struct Files<'f, 'r> {
-    /// Reads one.
+    /// Reads one of them.
     pub(crate) open: &'f mut Read<'r>,
     /// The memory that is left for what is kept of them.
     pub(crate) budget: MemoryBudget,
@@ -123,6 +123,6 @@ pub type Read<'a> = dyn FnMut(&str) -> io::Result<Vec<u8>> + 'a;
 pub struct AppPlan {
     /// The station, by its place in the scenario.
     pub station: usize,
-    /// Its configuration.
+    /// The configuration of the application.
     pub config: AppConfig,
 }

@@ -32,7 +32,7 @@ pub(crate) struct RouteMap {
     trees: Mutex<Trees>,
 }
 
-/// What the map knows of a station.
+/// The part of a station that the map keeps.
 #[derive(Debug)]
 struct Node {
     forward: bool,
@@ -49,7 +49,7 @@ struct Trees {
 /// The best next hop on a link on the way to one network.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
-    /// How many hops lie behind it.
+    /// The number of hops behind it.
     distance: u32,
     station: u32,
 }
@@ -212,8 +212,8 @@ impl RouteMap {
         })
     }
 
-    /// What is reached through each of the stations on a link, as a station there with these routes
-    /// sees it: their own addresses, and the networks to which they lead.
+    /// The networks that are reached through each of the stations on a link, as a station there
+    /// with these routes sees it: their own addresses, and the networks to which they lead.
     pub(crate) fn behind(
         &self,
         link: usize,
@@ -237,8 +237,8 @@ impl RouteMap {
         members.iter().map(behind).collect()
     }
 
-    /// What stations of a link have in common that see the same behind the others: the networks of
-    /// one that is on no other link; `None` for one that is.
+    /// The view that stations of a link share if they see the same behind the others: the networks
+    /// of one that is on no other link; `None` for one that is.
     pub(crate) fn view(&self, station: usize) -> Option<BTreeSet<Network>> {
         (self.nodes[station].interfaces.len() == 1).then(|| self.own_networks(station).collect())
     }
@@ -273,7 +273,7 @@ pub(crate) fn path(
     None
 }
 
-/// Where `station` sends a packet for `destination`: its interface, and the next station.
+/// The next hop of `station` on the way to `destination`: its interface, and the next station.
 fn next_hop(
     map: &RouteMap,
     plan: &StationPlan,

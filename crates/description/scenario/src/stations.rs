@@ -9,16 +9,16 @@ use crate::values::Prefix;
 /// The stations of a scenario, in its order, by their names.
 pub(crate) type Places<'a> = BTreeMap<&'a str, usize>;
 
-/// What a station is like.
+/// A station, worked out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StationPlan {
-    /// Its name.
+    /// The name of the station.
     pub name: String,
-    /// Whether it forwards packets between its interfaces.
+    /// The station forwards packets between its interfaces.
     pub forward: bool,
-    /// Whether its host and its applications are simulated in any case.
+    /// The host and its applications are simulated in any case.
     pub simulated: bool,
-    /// How its TCP behaves, where its host is simulated.
+    /// The settings of its TCP, where its host is simulated.
     pub tcp: TcpSettings,
     /// Its interfaces, in the order of the links.
     pub interfaces: Vec<InterfacePlan>,
@@ -27,14 +27,14 @@ pub struct StationPlan {
     pub routes: Vec<StationRoute>,
 }
 
-/// What an interface of a station is like.
+/// An interface of a station, worked out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InterfacePlan {
     /// The link, by its place in the scenario.
     pub link: usize,
     /// The end of the link, in the order of the medium's ports.
     pub end: usize,
-    /// Its addresses.
+    /// The addresses of the interface.
     pub addresses: Vec<Prefix>,
     /// The longest packet, in bytes.
     pub mtu: u16,

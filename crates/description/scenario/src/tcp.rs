@@ -27,7 +27,7 @@ const SYNONYMS: [(&str, &str); 3] =
 /// Named sets of TCP settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TcpPreset {
-    /// What today's systems do: CUBIC with SACK and timestamps.
+    /// The choice of today's systems: CUBIC with SACK and timestamps.
     #[default]
     Cubic,
     /// Reno with SACK (RFC 5681, 6675).
@@ -38,7 +38,7 @@ pub enum TcpPreset {
     Reno,
     /// NetBSD 1.2, on which paper 003 measured (RFC 2001).
     Net3Reno,
-    /// What paper 002 recommends to save energy.
+    /// The recommendation of paper 002 to save energy.
     EnergySaving,
 }
 
@@ -122,9 +122,9 @@ pub enum TcpSettingsError {
     /// A word without `=` that names no preset.
     #[error("\"{word}\" is no set of TCP settings: {fix}")]
     Preset {
-        /// The word.
+        /// The word that is no set.
         word: String,
-        /// What to write.
+        /// The advice what to write.
         fix: String,
     },
     /// The name of a set stands behind something else.
@@ -133,19 +133,19 @@ pub enum TcpSettingsError {
     /// A name before `=` that is no setting.
     #[error("there is no TCP setting \"{name}\": {fix}")]
     Unknown {
-        /// The name.
+        /// The name that is unknown.
         name: String,
-        /// What to write.
+        /// The advice what to write.
         fix: String,
     },
     /// A value that the setting does not take.
     #[error("\"{value}\" is no value of the TCP setting {name}: write {legal}")]
     Value {
-        /// The setting.
+        /// The name of the setting.
         name: &'static str,
-        /// The value.
+        /// The value that is refused.
         value: String,
-        /// What the setting takes.
+        /// The values that the setting takes.
         legal: &'static str,
     },
     /// Values that do not go together.

@@ -3,7 +3,8 @@
 use crate::check;
 use crate::error::{Fault, ScenarioError, nearest};
 use crate::flags::unplaced;
-use crate::model::{FORMAT, LinkKind, Scenario};
+use crate::link::LinkKind;
+use crate::model::{FORMAT, Scenario};
 use crate::values::Arq;
 
 impl Scenario {
@@ -46,13 +47,13 @@ impl Scenario {
                 // A radio has limits of its own, for short frames and for long ones.
                 LinkKind::WifiB | LinkKind::WifiG => continue,
             };
-            link.arq.get_or_insert(unplaced(arq));
+            link.both.arq.get_or_insert(unplaced(arq));
         }
         self
     }
 }
 
-/// What serde found wrong, in our words where its own do not name the fix.
+/// The fault that serde found, in our words where its own do not name the fix.
 fn fault_of(error: &toml::de::Error, text: &str) -> Fault {
     let message = error.message().trim();
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
@@ -93,7 +94,7 @@ fn key_before(text: &str, start: usize) -> Option<&str> {
     (!key.is_empty()).then_some(key)
 }
 
-/// What serde expects, in words of the scenario and not of Rust.
+/// The value that serde expects, in words of the scenario and not of Rust.
 fn in_words(expected: &str) -> String {
     let whole = |most: u64| format!("a whole number from 0 to {most}");
     match expected {
@@ -115,8 +116,12 @@ fn in_words(expected: &str) -> String {
     }
 }
 
+/// Keys that had another name, and the name that they have.
+const RENAMED: [(&str, &str); 1] = [("extended-gap", "eifs")];
+
 fn suggestion(word: &str, known: &[&str], what: &str) -> String {
-    match nearest(word, known.iter().copied()) {
+    let renamed = RENAMED.iter().find(|(old, new)| *old == word && known.contains(new));
+    match renamed.map(|(_, new)| *new).or_else(|| nearest(word, known.iter().copied())) {
         Some(name) => format!("did you mean \"{name}\"?"),
         None => format!("the {what} allowed here are {}", known.join(", ")),
     }

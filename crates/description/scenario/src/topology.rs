@@ -5,17 +5,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ipnet::IpNet;
+use toml::Spanned;
 use windfall_base::{MemoryBudget, Rate};
 use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
 use windfall_stack::Neighbour;
 use windfall_wire_link::ieee80211::Phy;
 
 use crate::error::{Fault, ScenarioError};
+use crate::link::{Link, LinkKind};
 use crate::links::Parts;
-use crate::model::{DEFAULT_DURATION, Link, LinkKind, Route, Scenario, Station, StationInterface};
+use crate::model::{DEFAULT_DURATION, Scenario};
 use crate::plan::{Files, Read, Topology};
 use crate::routes::RouteMap;
+use crate::station::{Route, Station, StationInterface};
 use crate::stations::{InterfacePlan, Places, StationPlan, StationRoute};
+use crate::values::Get;
 use crate::{addresses, applications, flows, links, pace, wavelan, wifi};
 
 impl Scenario {
@@ -132,8 +136,8 @@ impl Scenario {
     ) -> Fault {
         let named = [second, first].into_iter().find_map(|number| {
             let interfaces = self.stations[number].interfaces.iter();
-            let mut addresses = interfaces.flat_map(|interface| &interface.addresses);
-            addresses.find(|it| it.get_ref().address == address)
+            let addresses = interfaces.filter_map(|interface| interface.addresses.as_ref());
+            addresses.flat_map(Spanned::get_ref).find(|it| it.get_ref().address == address)
         });
         let (first, second) = (&stations[first].name, &stations[second].name);
         let message =
@@ -155,18 +159,18 @@ impl Scenario {
         let ends = ends.iter().map(|&(number, end)| {
             let link = &self.links[number];
             let mtu = link.mtu();
-            let said = station.interface(&link.name());
-            let said = said.map(|i| i.addresses.iter().map(|a| *a.get_ref()).collect::<Vec<_>>());
-            let addresses = said
-                .filter(|addresses| !addresses.is_empty())
-                .unwrap_or_else(|| networks[number].of_end(level, end, mtu));
+            let own = station.interface(&link.name()).and_then(|it| it.addresses.value());
+            let addresses = match own.filter(|addresses| !addresses.is_empty()) {
+                Some(addresses) => addresses.into_iter().map(Spanned::into_inner).collect(),
+                None => networks[number].of_end(level, end, mtu),
+            };
             InterfacePlan { link: number, end, addresses, mtu }
         });
         StationPlan {
             name: name.clone(),
-            forward: station.forward,
-            simulated: station.simulated,
-            tcp: station.tcp.clone().unwrap_or_default(),
+            forward: station.forward.value().unwrap_or(false),
+            simulated: station.simulated.value().unwrap_or(false),
+            tcp: station.tcp.value().unwrap_or_default(),
             interfaces: ends.collect(),
             routes: Vec::new(),
         }
@@ -204,7 +208,7 @@ impl Scenario {
     }
 }
 
-/// What is behind each of the stations `members` of a link, as the station `base` on it sees it.
+/// The networks behind each of the stations `members` of a link, as the station `base` sees it.
 fn seen_from(
     link: usize,
     base: usize,
@@ -221,7 +225,7 @@ fn seen_from(
     }
 }
 
-/// Where reserved flows can take more than all of a link at worst, and how much of it.
+/// The interfaces whose reserved flows can take more than all of a link at worst, with the share.
 //= S3.46
 fn overcommitted(scenario: &Scenario, links: &[LinkConfig]) -> Vec<(String, f64)> {
     let links = links.iter().zip(scenario.links.iter().map(wavelan::polling));
@@ -264,14 +268,14 @@ impl Scenario {
 
 /// The rate of a link's faster direction, if it has one.
 fn fastest(link: &Link) -> Option<Rate> {
-    let rate = |is_uplink| link.direction(is_uplink).rate.map(|rate| *rate.get_ref());
-    let silent = match link.kind() {
+    let rate = |is_uplink| link.direction(is_uplink).rate.value();
+    let default = match link.kind() {
         LinkKind::Pipe => None,
         LinkKind::Wavelan => Some(wavelan::WAVELAN_RATE),
         LinkKind::WifiB => Some(wifi::highest(Phy::B).rate()),
         LinkKind::WifiG => Some(wifi::highest(Phy::G).rate()),
     };
-    rate(true).max(rate(false)).or(silent)
+    rate(true).max(rate(false)).or(default)
 }
 
 /// The routes that a station names, each with the interface that its next hop is on.

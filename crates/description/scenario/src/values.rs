@@ -8,8 +8,26 @@ use core::str::FromStr;
 
 use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use toml::Spanned;
 use windfall_base::{ByteCount, ParseUnitError};
 use windfall_queue::Discipline;
+
+/// Access to the value of a setting, wherever in a file it stands.
+pub trait Get {
+    /// The type of the value.
+    type Value;
+
+    /// Returns the value, if it is set.
+    fn value(&self) -> Option<Self::Value>;
+}
+
+impl<T: Clone> Get for Option<Spanned<T>> {
+    type Value = T;
+
+    fn value(&self) -> Option<T> {
+        self.as_ref().map(|value| value.get_ref().clone())
+    }
+}
 
 /// Implements serde by way of the text form; whole numbers count as text.
 macro_rules! serde_by_text {
@@ -34,19 +52,8 @@ pub(crate) mod by_text {
     use core::marker::PhantomData;
     use core::str::FromStr;
 
+    use serde::Deserializer;
     use serde::de::{Error, Visitor};
-    use serde::{Deserializer, Serializer};
-
-    #[expect(clippy::ref_option, reason = "serde prescribes the signature")]
-    pub(crate) fn serialize<T: Display, S: Serializer>(
-        value: &Option<T>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        match value {
-            Some(value) => serializer.collect_str(value),
-            None => serializer.serialize_none(),
-        }
-    }
 
     pub(crate) fn deserialize<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
     where
@@ -110,7 +117,7 @@ pub(crate) mod seed {
 pub struct Sysctl {
     /// The name of the parameter, with dots.
     pub key: String,
-    /// Its value.
+    /// The value of the parameter.
     pub value: String,
 }
 
@@ -140,7 +147,7 @@ impl FromStr for Sysctl {
     }
 }
 
-/// What a link does about frames that were lost or damaged: `none`, `persistent` or a number.
+/// The retransmission of frames that were lost or damaged: `none`, `persistent` or a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arq {
     /// Nothing: one attempt.
@@ -201,16 +208,16 @@ impl FromStr for Arq {
 pub struct Queue {
     /// Whose packet is next.
     pub discipline: Option<Discipline>,
-    /// How long it may become; 1000 packets if silent.
+    /// The limit of its length; 1000 packets by default.
     pub length: Option<QueueLength>,
 }
 
-/// How long a queue may become; unbounded if silent.
+/// The limit of the length of a queue; unbounded by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueLength {
-    /// At most so many packets.
+    /// The greatest number of packets.
     pub packets: Option<NonZeroU32>,
-    /// At most so many bytes.
+    /// The greatest number of bytes.
     pub bytes: Option<ByteCount>,
 }
 
@@ -305,7 +312,7 @@ impl FromStr for ByteRange {
 pub struct Prefix {
     /// The address; all of its bits are kept.
     pub address: IpAddr,
-    /// How many of its bits name the network.
+    /// The number of its bits that name the network.
     pub length: u8,
 }
 
@@ -322,7 +329,7 @@ impl Prefix {
         self.net().network()
     }
 
-    /// Returns whether `other` lies in this network.
+    /// Tells whether `other` lies in this network.
     #[must_use]
     pub fn contains(&self, other: IpAddr) -> bool {
         self.net().contains(&other)
@@ -355,7 +362,7 @@ impl FromStr for Prefix {
 pub enum Target {
     /// The first address of the station of this name.
     Station(String),
-    /// An address.
+    /// The address of a host.
     Address(IpAddr),
 }
 

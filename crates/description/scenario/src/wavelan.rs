@@ -11,11 +11,14 @@ use windfall_mac::Address;
 use windfall_mac::poll::{Idle, Timing};
 use windfall_stack::{InterfaceConfig, WavelanConfig, WavelanPeer, WavelanRole};
 
+use crate::direction::Direction;
 use crate::error::Fault;
 use crate::flows::{self, Capacity};
+use crate::link::{Link, LinkKind};
 use crate::links::{Parts, air, arq, interface};
-use crate::model::{Direction, Link, LinkKind, Scenario};
+use crate::model::Scenario;
 use crate::plan::Files;
+use crate::values::Get;
 
 pub(crate) use windfall_mac::poll::WAVELAN_RATE;
 
@@ -28,7 +31,7 @@ pub(crate) fn wavelan(
     files: &mut Files<'_, '_>,
 ) -> Result<Parts, Fault> {
     let [up, down] = [link.direction(true), link.direction(false)];
-    let rate = up.rate.as_ref().map_or(WAVELAN_RATE, |rate| *rate.get_ref());
+    let rate = up.rate.value().unwrap_or(WAVELAN_RATE);
     let base = link.base();
     let cost = coding_cost(rate);
     let of_packets = |bytes| goodput(rate, bytes);
@@ -61,7 +64,7 @@ pub(crate) fn wavelan(
     Ok((MediumConfig::Shared(shared(link, rate, files)?), ends))
 }
 
-/// The address of the station of a place; 0 is nobody's.
+/// The address of the station of a place; no station has 0.
 fn address(place: usize) -> Address {
     Address(place as u8 + 1)
 }
@@ -103,7 +106,7 @@ fn place(base: usize, from: usize, to: usize) -> Seed {
     Seed(2 * number as u64 + direction)
 }
 
-/// What the radio carries of packets of so many bytes without errors, their ACKs included (S3.2).
+/// The rate that the radio carries of packets of this size without errors, ACKs included (S3.2).
 fn goodput(rate: Rate, bytes: usize) -> Option<Rate> {
     let time = Timing::WAVELAN.exchange(rate, bytes).as_secs_f64();
     Rate::from_bps((bytes as f64 * 8.0 / time).round() as u64)
@@ -115,35 +118,35 @@ pub(crate) fn polling(link: &Link) -> f64 {
     if link.kind() != LinkKind::Wavelan {
         return 0.0;
     }
-    let rate = link.direction(true).rate.as_ref().map_or(WAVELAN_RATE, |rate| *rate.get_ref());
+    let rate = link.direction(true).rate.value().unwrap_or(WAVELAN_RATE);
     // Neither the base station nor the one that it speaks with is polled for nothing.
     let silent = link.stations.get_ref().len().saturating_sub(2);
     let unit = Timing::WAVELAN.exchange(rate, usize::from(link.mtu()));
     Idle::default().share_of_polls(silent, &Timing::WAVELAN, rate, unit)
 }
 
-/// What a coded frame costs on the radio of S3.2.
+/// Returns the cost of a coded frame on the radio of S3.2.
 #[must_use]
 pub fn wavelan_cost() -> Cost {
     coding_cost(WAVELAN_RATE)
 }
 
-/// What a coded frame costs beside its blocks: two frames' overhead, and the headers of both with
+/// The cost of a coded frame beside its blocks: two frames' overhead, and the headers of both with
 /// the report of the receiver, about 50 bytes.
 fn coding_cost(rate: Rate) -> Cost {
     let per_byte = Timing::WAVELAN.per_byte + rate.time_of(1);
     Cost { per_frame: Timing::WAVELAN.per_frame * 2 + per_byte * 50, per_byte }
 }
 
-/// How the end that sends `own` frames packets: coded in both directions if in one.
+/// The framing of packets at the end that sends `own`: coded in both directions if in one.
 fn framing(own: &Direction, others: &Direction, cost: Cost) -> Framing {
-    let accept_damaged = others.accept_damaged.unwrap_or(false);
-    match own.policy.or(others.policy) {
+    let accept_damaged = others.accept_damaged.value().unwrap_or(false);
+    match own.policy.value().or(others.policy.value()) {
         None => Framing::Plain { arq: arq(own, windfall_link::Arq::Persistent), accept_damaged },
         Some(policy) => Framing::Coded(CodedConfig {
             policy,
             arq: arq(own, windfall_link::Arq::Persistent),
-            padded: own.padded.unwrap_or(false),
+            padded: own.padded.value().unwrap_or(false),
             accept_damaged,
             cost,
         }),

@@ -3,7 +3,7 @@
 use core::num::NonZeroU8;
 use std::sync::Arc;
 
-use windfall_base::{Class, Duration, Instant, Metres, Preamble, Rate};
+use windfall_base::{Class, Duration, Instant, Metres, Rate};
 use windfall_channel::MediumConfig;
 use windfall_channel::radio::{
     Fading, Position, RadioConfig, RadioStation, Shadowing, Track, Wall,
@@ -15,20 +15,21 @@ use windfall_stack::{InterfaceConfig, Neighbour, Rule, WifiConfig};
 use windfall_wire_link::ieee80211::management::{MAX_SSID, Ssid};
 use windfall_wire_link::ieee80211::{MacAddress, Phy, PhyRate, Timing};
 
+use crate::direction::Direction;
 use crate::error::Fault;
 use crate::flows::{self, Capacity};
+use crate::link::Link;
 use crate::links::{Parts, interface};
-use crate::model::{Direction, Link, Scenario, Station};
-use crate::values::Arq;
-use crate::wireless::{PreambleWord, Radio, RateControl, Slot, StationRadio};
+use crate::model::Scenario;
+use crate::station::Station;
+use crate::values::{Arq, Get};
+use crate::wireless::{Radio, RateControl, Slot, StationRadio};
 
 /// The longest packet that a data frame carries: 2304 bytes less LLC/SNAP.
 pub(crate) const MAX_MTU: u16 = 2_296;
-/// How far two stations are from each other if a scenario is silent about it.
+/// The distance of two stations where it is unset.
 const DEFAULT_DISTANCE: Metres = Metres(5.0);
-/// Echoes that come later than the guard interval of 800 ns are not modelled.
-const MAX_DELAY_SPREAD: Duration = Duration::from_nanos(200);
-/// Between beacons if a scenario is silent about it, in units of 1024 µs.
+/// The interval of beacons where it is unset, in units of 1024 µs.
 const BEACON_INTERVAL: u16 = 100;
 
 /// The highest rate of a PHY.
@@ -108,7 +109,7 @@ fn station(
         Some(rate) => phy_rate(*rate.get_ref(), phy, rate.span())?,
         None => highest(phy),
     };
-    mac.rate = match radio.rate_control.unwrap_or_default() {
+    mac.rate = match radio.rate_control.value().unwrap_or_default() {
         RateControl::Fixed => RatePolicy::Fixed(rate),
         RateControl::Arf => RatePolicy::Arf(RatePolicy::ladder(phy)),
         RateControl::Minstrel => RatePolicy::Minstrel(RatePolicy::ladder(phy)),
@@ -122,17 +123,14 @@ fn station(
         Some(rate) => Some(phy_rate(*rate.get_ref(), phy, rate.span())?),
         None => None,
     };
-    mac.timing = Timing::of(phy, radio.slot.unwrap_or_default() == Slot::Short);
-    mac.preamble = match radio.preamble.unwrap_or_default() {
-        PreambleWord::Long => Preamble::Long,
-        PreambleWord::Short => Preamble::Short,
-    };
+    mac.timing = Timing::of(phy, radio.slot.value().unwrap_or_default() == Slot::Short);
+    mac.preamble = radio.preamble.value().unwrap_or_default();
     mac.retries = retries(radio, own);
-    mac.backoff = radio.backoff.unwrap_or_default().into();
-    mac.extended_gap = radio.extended_gap.unwrap_or_default().into();
-    mac.wep = radio.wep.unwrap_or(false);
-    mac.accept_damaged = others.accept_damaged.unwrap_or(false);
-    mac.observe_radio = radio.observe.unwrap_or(false);
+    mac.backoff = radio.backoff.value().unwrap_or_default();
+    mac.eifs = radio.eifs.value().unwrap_or_default();
+    mac.wep = radio.wep.value().unwrap_or(false);
+    mac.accept_damaged = others.accept_damaged.value().unwrap_or(false);
+    mac.observe_radio = radio.observe.value().unwrap_or(false);
     let mut span = at;
     for (own, said) in [
         (&mut mac.rts_threshold, &radio.rts_threshold),
@@ -147,12 +145,13 @@ fn station(
     Ok(mac)
 }
 
-/// What each station is in the network.
+/// The role of each station in the network.
 fn roles(link: &Link, stations: &[&Station], channels: &[u8]) -> Result<Vec<Role>, Fault> {
     let radio = &link.radio;
-    let said = |place: usize| stations[place].radio.as_ref().and_then(|own| own.access_point);
+    let said =
+        |place: usize| stations[place].radio.as_ref().and_then(|own| own.access_point.value());
     let is_any = (0..stations.len()).any(|place| said(place) == Some(true));
-    if radio.infrastructure != Some(true) {
+    if radio.infrastructure.value() != Some(true) {
         let dozes = radio.power_save.as_ref().filter(|dozes| *dozes.get_ref());
         let message = "no station can doze without an access point that keeps what comes for it: \
                        add infrastructure = true";
@@ -165,21 +164,15 @@ fn roles(link: &Link, stations: &[&Station], channels: &[u8]) -> Result<Vec<Role
         }
         return Ok(vec![Role::AdHoc; stations.len()]);
     }
-    let interval = match &radio.beacon_interval {
-        Some(said) if *said.get_ref() == 0 => {
-            let message = "beacons need time between them: write 1 or more units of 1024 µs";
-            return Err(Fault::at(said.span(), message));
-        }
-        said => said.as_ref().map_or(BEACON_INTERVAL, |said| *said.get_ref()),
-    };
+    let interval = radio.beacon_interval.value().unwrap_or(BEACON_INTERVAL);
     let ssid: Ssid = link.name().bytes().take(MAX_SSID).collect();
     let role = |place: usize| {
         let own = stations[place].radio.clone().unwrap_or_default();
-        let of_link = radio.power_save.as_ref().is_some_and(|dozes| *dozes.get_ref());
+        let of_link = radio.power_save.value() == Some(true);
         let ssid = ssid.clone();
         match said(place).unwrap_or(!is_any && place == link.base()) {
             true => Role::AccessPoint { ssid, interval, channel: channels[place] },
-            false => Role::Member { ssid, power_save: own.power_save.unwrap_or(of_link) },
+            false => Role::Member { ssid, power_save: own.power_save.value().unwrap_or(of_link) },
         }
     };
     Ok((0..stations.len()).map(role).collect())
@@ -187,13 +180,13 @@ fn roles(link: &Link, stations: &[&Station], channels: &[u8]) -> Result<Vec<Role
 
 /// Attempts: what `arq` says in repetitions, or what the radio says.
 fn retries(radio: &Radio, own: &Direction) -> Retries {
-    let silent = Retries::default();
+    let (default, both) = (Retries::default(), radio.attempts.value());
     let said = Retries {
-        short: radio.short_attempts.unwrap_or(silent.short),
-        long: radio.long_attempts.unwrap_or(silent.long),
+        short: radio.short_attempts.value().or(both).unwrap_or(default.short),
+        long: radio.long_attempts.value().or(both).unwrap_or(default.long),
     };
     let all = |attempts: NonZeroU8| Retries { short: attempts, long: attempts };
-    match own.arq.as_ref().map(|arq| *arq.get_ref()) {
+    match own.arq.value() {
         None => said,
         Some(Arq::None) => all(NonZeroU8::MIN),
         Some(Arq::Retransmissions(n)) => all(NonZeroU8::MIN.saturating_add(n)),
@@ -214,40 +207,34 @@ fn phy_rate(rate: Rate, phy: Phy, span: core::ops::Range<usize>) -> Result<PhyRa
 
 fn medium(link: &Link, phy: Phy, stations: &[&Station]) -> Result<RadioConfig, Fault> {
     let radio = &link.radio;
-    check_numbers(radio).map_err(|message| Fault::at(link.stations.span(), message))?;
+    check_walls(radio)?;
     let places = stations.iter().enumerate().map(|(place, station)| {
         let own = station.radio.clone().unwrap_or_default();
-        let silent = RadioStation::at(Position::default());
-        let channel = own.channel.or(radio.channel.as_ref().map(|channel| *channel.get_ref()));
-        let channel = channel.unwrap_or(silent.channel);
-        if !(1..=14).contains(&channel) {
-            let message = format!("channel {channel} does not exist at 2.4 GHz: use 1 to 14");
-            return Err(Fault::at(station.name.span(), message));
-        }
+        let default = RadioStation::at(Position::default());
         Ok(RadioStation {
-            track: track(place, stations.len(), &own, radio.distance, station)?,
+            track: track(place, stations.len(), &own, radio.distance.value(), station)?,
             address: Some(address(place)),
-            power: own.power.or(radio.power).unwrap_or(silent.power),
-            noise_figure: radio.noise_figure.unwrap_or(silent.noise_figure),
-            channel,
+            power: own.power.value().or(radio.power.value()).unwrap_or(default.power),
+            noise_figure: radio.noise_figure.value().unwrap_or(default.noise_figure),
+            channel: own.channel.value().or(radio.channel.value()).unwrap_or(default.channel),
         })
     });
     let mut config = RadioConfig::new(places.collect::<Result<_, _>>()?);
     config.rate = highest(phy);
-    config.path_loss = radio.path_loss.map_or(config.path_loss, |word| word.0);
-    config.walls = radio.walls.iter().map(wall).collect();
-    config.shadowing = radio.shadowing.map(|sigma| Shadowing { sigma, correlation: 2.0 });
-    config.fading = radio.fading.map_or(Fading::None, |word| word.0);
+    config.path_loss = radio.path_loss.value().map_or(config.path_loss, |word| word.0);
+    config.walls = radio.walls.value().iter().flatten().map(wall).collect();
+    config.shadowing = radio.shadowing.value().map(|sigma| Shadowing { sigma, correlation: 2.0 });
+    config.fading = radio.fading.value().map_or(Fading::None, |word| word.0);
     config.delay_spread = delay_spread(radio)?;
-    config.distortion = radio.distortion;
-    config.errors = radio.errors.unwrap_or_default().into();
-    config.thresholds.capture = radio.capture;
-    if let Some(sinr) = radio.preamble_sinr {
+    config.distortion = radio.distortion.value();
+    config.errors = radio.errors.value().unwrap_or_default();
+    config.thresholds.capture = radio.capture.value();
+    if let Some(sinr) = radio.preamble_sinr.value() {
         (config.thresholds.preamble_sinr, config.thresholds.dsss_preamble_sinr) = (sinr, sinr);
     }
     config.thresholds.preamble_power =
-        radio.preamble_power.unwrap_or(config.thresholds.preamble_power);
-    somebody_hears(&config, link)?;
+        radio.preamble_power.value().unwrap_or(config.thresholds.preamble_power);
+    check_hearing(&config, link)?;
     Ok(config)
 }
 
@@ -255,41 +242,23 @@ fn medium(link: &Link, phy: Phy, stations: &[&Station]) -> Result<RadioConfig, F
 /// takes in.
 fn delay_spread(radio: &Radio) -> Result<Option<Duration>, Fault> {
     let Some(said) = &radio.delay_spread else { return Ok(None) };
-    let fault = |message: &str| Err(Fault::at(said.span(), message.to_owned()));
-    if radio.fading.is_none_or(|word| word.0 == Fading::None) {
-        return fault("a delay-spread says how late echoes come: add a fading, rayleigh or rician");
-    }
-    if *said.get_ref() > MAX_DELAY_SPREAD {
-        return fault("a delay-spread of more than 200ns outlasts the guard interval: use less");
+    if radio.fading.value().is_none_or(|word| word.0 == Fading::None) {
+        let message = "a delay-spread says how late echoes come: add a fading, rayleigh or rician";
+        return Err(Fault::at(said.span(), message));
     }
     Ok(Some(*said.get_ref()).filter(|spread| *spread > Duration::ZERO))
 }
 
-/// Refuses numbers that no radio and no wall has.
-fn check_numbers(radio: &Radio) -> Result<(), String> {
-    let numbers = [
-        ("noise-figure", radio.noise_figure, 0.0..=60.0),
-        ("shadowing", radio.shadowing, 0.0..=40.0),
-        ("capture", radio.capture, 0.0..=60.0),
-        ("preamble-sinr", radio.preamble_sinr, -30.0..=60.0),
-        ("distortion", radio.distortion, -80.0..=0.0),
-        ("power", radio.power.map(|power| power.0), -60.0..=40.0),
-        ("preamble-power", radio.preamble_power.map(|power| power.0), -110.0..=-20.0),
-    ];
-    let mut walls = radio.walls.iter();
-    if let Some(wall) = walls.find(|wall| wall.iter().any(|n| !n.is_finite()) || wall[4] < 0.0) {
-        return Err(format!("a wall is [x, y, x, y, loss] with a loss of 0 dB or more: {wall:?}"));
-    }
-    let bad = |(_, value, range): &(_, Option<f64>, core::ops::RangeInclusive<f64>)| {
-        value.is_some_and(|value| !range.contains(&value))
-    };
-    match numbers.into_iter().find(bad) {
-        Some((key, value, range)) => Err(format!(
-            "a {key} of {} dB cannot be: use {} to {}",
-            value.unwrap_or_default(),
-            range.start(),
-            range.end()
-        )),
+/// Refuses numbers that no wall has.
+fn check_walls(radio: &Radio) -> Result<(), Fault> {
+    let Some(walls) = &radio.walls else { return Ok(()) };
+    let is_bad = |wall: &&[f64; 5]| wall.iter().any(|n| !n.is_finite()) || wall[4] < 0.0;
+    match walls.get_ref().iter().find(is_bad) {
+        Some(wall) => {
+            let message =
+                format!("a wall is [x, y, x, y, loss] with a loss of 0 dB or more: {wall:?}");
+            Err(Fault::at(walls.span(), message))
+        }
         None => Ok(()),
     }
 }
@@ -298,7 +267,7 @@ fn wall(&[x, y, to_x, to_y, loss]: &[f64; 5]) -> Wall {
     Wall { from: Position::new(x, y), to: Position::new(to_x, to_y), loss }
 }
 
-/// Where the station of a place is: where it says, or on a circle around the first one.
+/// The track of the station of a place: its own, or on a circle around the first one.
 fn track(
     place: usize,
     stations: usize,
@@ -307,17 +276,17 @@ fn track(
     station: &Station,
 ) -> Result<Track, Fault> {
     let fault = |message: &str| Fault::at(station.name.span(), message.to_owned());
-    if !own.walk.is_empty() {
+    if let Some(walk) = own.walk.value().filter(|walk| !walk.is_empty()) {
         let point = |&[t, x, y]: &[f64; 3]| {
             (Instant::START + Duration::from_secs_f64(t), Position::new(x, y))
         };
-        if own.walk.iter().any(|[t, ..]| !(0.0..=1e9).contains(t)) {
+        if walk.iter().any(|[t, ..]| !(0.0..=1e9).contains(t)) {
             return Err(fault("a walk has a point at no time: write seconds from 0, [t, x, y]"));
         }
-        let walk = Track::walk(own.walk.iter().map(point).collect());
+        let walk = Track::walk(walk.iter().map(point).collect());
         return walk.ok_or_else(|| fault("the points of a walk must be in the order of time"));
     }
-    if let Some([x, y]) = own.position {
+    if let Some([x, y]) = own.position.value() {
         if !(x.is_finite() && y.is_finite()) {
             return Err(fault("a position must be two numbers of metres, such as [8.0, 0.0]"));
         }
@@ -329,8 +298,8 @@ fn track(
     Ok(Track::fixed(Position::new(metres * turn.cos(), metres * turn.sin())))
 }
 
-/// Refuses an air on which nobody could ever hear anybody.
-fn somebody_hears(config: &RadioConfig, link: &Link) -> Result<(), Fault> {
+/// Refuses an air on which no station could ever hear another.
+fn check_hearing(config: &RadioConfig, link: &Link) -> Result<(), Fault> {
     if config.stations.iter().any(|station| station.track.moves()) {
         return Ok(());
     }

@@ -1,165 +1,162 @@
-//! The keys of an 802.11 radio: of a link, and of a station on it.
+//! The settings of an 802.11 radio: of a link, and of a station on it.
 
 mod words;
 
 use core::num::NonZeroU8;
 
-use serde::{Deserialize, Serialize};
-use toml::Spanned;
-use windfall_base::{Dbm, Duration, Metres, Rate};
+use windfall_base::{Dbm, Duration, Metres, Preamble, Rate};
+use windfall_channel::radio::Errors;
+use windfall_mac::dcf::{Backoff, EifsPolicy};
 
-use crate::values::by_text;
+use crate::settings::settings;
 
-pub use words::{
-    Backoff, ErrorModel, ExtendedGap, FadingWord, PathLossWord, PreambleWord, RateControl, Slot,
-};
+pub use words::{FadingWord, PathLossWord, RateControl, Slot};
 
-/// The radio of an 802.11 link; silent keys mean what the standard or an office does.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Radio {
-    /// How far stations that say nothing of their place are from the first one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub distance: Option<Metres>,
-    /// What stations send with, antenna gain included; 15 dBm if silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub power: Option<Dbm>,
-    /// The noise of receivers over that of heat, in decibels; 7 if silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub noise_figure: Option<f64>,
-    /// The channel, 1 to 14; 6 if silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub channel: Option<Spanned<u8>>,
-    /// How a signal fades with distance.
-    #[serde(with = "by_text", skip_serializing_if = "Option::is_none")]
-    pub path_loss: Option<PathLossWord>,
-    /// Walls: two points in metres, and what each takes in decibels: `[x, y, x, y, loss]`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub walls: Vec<[f64; 5]>,
-    /// The standard deviation of shadowing, in decibels; none if silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shadowing: Option<f64>,
-    /// Differences in time.
-    #[serde(with = "by_text", skip_serializing_if = "Option::is_none")]
-    pub fading: Option<FadingWord>,
-    /// How late the echoes of the fading come, as a root mean square; at once if silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay_spread: Option<Spanned<Duration>>,
-    /// What senders and receivers distort, over the signal, in decibels; nothing if silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub distortion: Option<f64>,
-    /// Receivers notice no weaker preamble; -95 dBm if silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub preamble_power: Option<Dbm>,
-    /// Receivers synchronise to no preamble that stands less than so many decibels above noise and
-    /// all other signals; unset, 0 for OFDM and -4 for the rates of 802.11b.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub preamble_sinr: Option<f64>,
-    /// The model that decides whether bits arrive; error events if unset.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub errors: Option<ErrorModel>,
-    /// A receiver leaves a frame for one that is stronger by so many decibels; never if silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub capture: Option<f64>,
-    /// Frames longer than this are preceded by RTS and CTS, in bytes; never if silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rts_threshold: Option<Spanned<usize>>,
-    /// The rate of RTS and CTS; unset, of RTS the highest basic rate that is not above that of the
-    /// frame, and of CTS as of every response.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rts_rate: Option<Spanned<Rate>>,
-    /// Packets whose frames would be longer are cut, in bytes; never if silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fragment_threshold: Option<Spanned<usize>>,
-    /// The slots of 802.11g; short if silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub slot: Option<Slot>,
-    /// The preambles of 802.11b; long if silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub preamble: Option<PreambleWord>,
-    /// The rates that every station understands.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub basic_rates: Option<Spanned<Vec<Rate>>>,
-    /// Who chooses the rate; it is fixed if silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate_control: Option<RateControl>,
-    /// How the contention window answers to collisions.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub backoff: Option<Backoff>,
-    /// After what the extended gap is kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub extended_gap: Option<ExtendedGap>,
-    /// Attempts in all at frames up to the RTS threshold; 7 if silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub short_attempts: Option<NonZeroU8>,
-    /// Attempts in all at longer ones; 4 if silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub long_attempts: Option<NonZeroU8>,
-    /// Stations join an access point and talk through it; ad hoc if silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub infrastructure: Option<bool>,
-    /// Between the beacons of an access point, in units of 1024 µs; 100 if silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub beacon_interval: Option<Spanned<u16>>,
-    /// Members doze between beacons.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub power_save: Option<Spanned<bool>>,
-    /// Frames bear the eight bytes of WEP.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wep: Option<bool>,
-    /// Put every state of every radio into the event log.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub observe: Option<bool>,
-}
+/// The power that a station can send with.
+const POWER: core::ops::RangeInclusive<Dbm> = Dbm(-60.0)..=Dbm(40.0);
 
-/// What a station says of itself on a radio.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct StationRadio {
-    /// Where it is, in metres: `[x, y]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub position: Option<[f64; 2]>,
-    /// How it walks: seconds and metres, `[t, x, y]` for each point.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub walk: Vec<[f64; 3]>,
-    /// Its channel, where it is not that of the link.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub channel: Option<u8>,
-    /// What it sends with, where it is not what the link says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub power: Option<Dbm>,
-    /// Whether it is an access point; of an infrastructure link the base station is one if all
-    /// are silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub access_point: Option<bool>,
-    /// Whether it dozes between beacons, where it is not what the link says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub power_save: Option<bool>,
-}
-
-impl Radio {
-    /// Takes over every key that `other` sets.
-    pub fn overlay(&mut self, other: &Self) {
-        macro_rules! take {
-            ($($key:ident),*) => {$(
-                if other.$key.is_some() {
-                    self.$key.clone_from(&other.$key);
-                }
-            )*};
+settings! {
+    /// The settings of the radio of an 802.11 link.
+    pub struct Radio {
+        /// Distance from the first station to those without a position
+        "distance" distance: Metres {
+            value: "METRES", example: "12m", default: "5m",
+            short: "Metres between the two ends of a wifi link",
         }
-        take!(distance, power, noise_figure, channel, path_loss, shadowing, fading, capture);
-        take!(delay_spread, distortion, preamble_power, preamble_sinr, errors, rts_rate);
-        take!(rts_threshold, fragment_threshold, slot, preamble, basic_rates, rate_control);
-        take!(infrastructure, beacon_interval, power_save);
-        take!(backoff, extended_gap, short_attempts, long_attempts, wep, observe);
-        if !other.walls.is_empty() {
-            self.walls.clone_from(&other.walls);
+        /// Power of every station, antenna gain included
+        "power" power: Dbm [POWER] { value: "DBM", example: "10dBm", default: "15dBm" }
+        /// Noise figure of the receivers, in dB
+        "noise-figure" noise_figure: f64 [0.0..=60.0] {
+            value: "DB", example: "10", default: "7", detail: "Noise above the thermal noise.",
         }
+        /// Channel at 2.4 GHz
+        "channel" channel: u8 [1..=14] { value: "NUMBER", example: "11", default: "6" }
+        /// Loss with distance: office, home, shop, free-space, "log 3", 60dB
+        "path-loss" path_loss: PathLossWord {
+            value: "MODEL", example: "log 3.3", default: "office",
+            detail: "`office`, `home` and `shop` are those of ITU-R P.1238.",
+        }
+        /// Walls, each "x y x y loss" in metres and dB, with commas between them
+        "walls" walls: Vec<[f64; 5]> {
+            value: "WALLS", example: "0 5 9 5 6", unset: "none",
+            detail: "In a scenario a list of lists, `[[0, 5, 9, 5, 6]]`.",
+        }
+        /// Standard deviation of shadowing, in dB
+        "shadowing" shadowing: f64 [0.0..=40.0] { value: "DB", example: "4", unset: "none" }
+        /// Fading in time: none, "rayleigh HERTZ", "rician K HERTZ"
+        "fading" fading: FadingWord { value: "MODEL", example: "rayleigh 11", default: "none" }
+        /// Delay of the echoes of the fading, so that carriers of OFDM fade differently
+        "delay-spread" delay_spread: Duration [Duration::ZERO..=Duration::from_nanos(200)] {
+            value: "TIME", example: "50ns", unset: "none",
+            detail: "A root mean square. Longer echoes outlast the guard interval and are not \
+                     modelled.",
+        }
+        /// Distortion of senders and receivers, relative to the signal, in dB
+        "distortion" distortion: f64 [-80.0..=0.0] {
+            value: "DB", example: "-25", unset: "none",
+            detail: "The standard allows -25 dB at 54 Mb/s.",
+        }
+        /// Weakest preamble that receivers detect
+        "preamble-power" preamble_power: Dbm [Dbm(-110.0)..=Dbm(-20.0)] {
+            value: "DBM", example: "-84dBm", default: "-95dBm",
+        }
+        /// Least ratio of a preamble to noise and all other signals for its detection, in dB
+        "preamble-sinr" preamble_sinr: f64 [-30.0..=60.0] {
+            value: "DB", example: "4", unset: "0 for OFDM, -4 for the rates of 802.11b",
+        }
+        /// Model that decides whether bits arrive: events or formula
+        "errors" errors: Errors {
+            value: "NAME", example: "formula", default: "events",
+            detail: "[radio.md](../radio.md#whether-bits-arrive) compares them.",
+        }
+        /// Capture effect: a receiver changes to a frame that is stronger by this, in dB
+        "capture" capture: f64 [0.0..=60.0] { value: "DB", example: "10", unset: "never" }
+        /// RTS and CTS before frames longer than this, in bytes
+        "rts-threshold" rts_threshold: usize { value: "BYTES", example: "500", unset: "never" }
+        /// Rate of RTS and CTS
+        "rts-rate" rts_rate: Rate {
+            value: "RATE", example: "2Mbps",
+            unset: "of RTS the highest basic rate up to that of the frame, of CTS as of every \
+                    response",
+        }
+        /// Fragmentation of packets whose frames would be longer than this, in bytes
+        "fragment-threshold" fragment_threshold: usize {
+            value: "BYTES", example: "800", unset: "never",
+        }
+        /// Slots of 802.11g
+        "slot" slot: Slot { value: "NAME", example: "long", default: "short" }
+        /// Preambles of 802.11b
+        "preamble" preamble: Preamble { value: "NAME", example: "short", default: "long" }
+        /// Basic rates, which every station understands, with commas between them
+        "basic-rates" basic_rates: Vec<Rate> {
+            value: "RATES", example: "6Mbps,1Mbps",
+            unset: "1 and 2 Mb/s, of 802.11g also 6, 12 and 24",
+        }
+        /// Rate control: fixed, arf or minstrel
+        "rate-control" rate_control: RateControl {
+            value: "NAME", example: "minstrel", default: "fixed",
+        }
+        /// Contention window after a collision: binary, mild (MACAW) or constant
+        "backoff" backoff: Backoff {
+            value: "NAME", example: "mild", default: "binary", requirement: "S2.46",
+        }
+        /// Receptions after which stations keep EIFS: always, readable-header or never
+        "eifs" eifs: EifsPolicy { value: "NAME", example: "always", default: "readable-header" }
+        /// Attempts in all at each packet
+        "attempts" attempts: NonZeroU8 [NonZeroU8::MIN..=NonZeroU8::MAX] {
+            value: "NUMBER", example: "3", unset: "short-attempts and long-attempts",
+        }
+        /// Attempts in all at frames up to the RTS threshold
+        "short-attempts" short_attempts: NonZeroU8 [NonZeroU8::MIN..=NonZeroU8::MAX] {
+            value: "NUMBER", example: "5", unset: "attempts, or 7",
+        }
+        /// Attempts in all at frames above the RTS threshold
+        "long-attempts" long_attempts: NonZeroU8 [NonZeroU8::MIN..=NonZeroU8::MAX] {
+            value: "NUMBER", example: "5", unset: "attempts, or 4",
+        }
+        /// Stations associate with an access point and send through it; the base station by default
+        "infrastructure" infrastructure: bool {
+            value: "BOOL", example: "true", default: "false",
+        }
+        /// Units of 1024 µs between the beacons of an access point
+        "beacon-interval" beacon_interval: u16 [1..=65_535] {
+            value: "NUMBER", example: "50", default: "100",
+        }
+        /// Stations doze between the beacons of the access point
+        "power-save" power_save: bool {
+            value: "BOOL", example: "true", default: "false",
+            detail: "Needs `infrastructure`.",
+        }
+        /// Frames have the eight bytes of WEP
+        "wep" wep: bool { value: "BOOL", example: "true", default: "false" }
+        /// Log every state of every radio
+        "observe" observe: bool { value: "BOOL", example: "true", default: "false" }
     }
+}
 
-    /// Whether nothing is said.
-    #[must_use]
-    pub fn is_silent(&self) -> bool {
-        *self == Self::default()
+settings! {
+    /// The settings of the radio of one station.
+    pub struct StationRadio {
+        /// Position in metres, x and y
+        "position" position: [f64; 2] {
+            value: "PLACE", example: "8 0", unset: "on a circle around the first station",
+            detail: "In a scenario a list, `[8.0, 0.0]`.",
+        }
+        /// Walk: seconds and metres of each point
+        "walk" walk: Vec<[f64; 3]> {
+            value: "POINTS", example: "0 0 0,60 40 0", unset: "stays at its position",
+            detail: "In a scenario a list of lists, `[[0, 0, 0], [60, 40, 0]]`.",
+        }
+        /// Channel at 2.4 GHz
+        "channel" channel: u8 [1..=14] { value: "NUMBER", example: "11", unset: "as the link" }
+        /// Power, antenna gain included
+        "power" power: Dbm [POWER] { value: "DBM", example: "10dBm", unset: "as the link" }
+        /// Station is an access point
+        "access-point" access_point: bool {
+            value: "BOOL", example: "true",
+            unset: "with infrastructure the base station, if no station is set",
+        }
+        /// Station dozes between beacons
+        "power-save" power_save: bool { value: "BOOL", example: "true", unset: "as the link" }
     }
 }

@@ -18,7 +18,7 @@ use crate::error_trace::{ErrorTrace, Fault, TraceHeader};
 /// Bytes in a frame of these traces: five blocks of 255.
 pub const FRAME_LENGTH: u32 = 5 * 255;
 /// Frames in a trace as it is shipped.
-pub const FRAMES: u32 = 6_000;
+pub const ENVIRONMENT_FRAMES: u32 = 6_000;
 
 /// A place where the authors took a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

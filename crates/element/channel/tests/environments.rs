@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use windfall_base::Seed;
 use windfall_channel::ErrorTrace;
-use windfall_channel::environment::{Environment, FRAMES};
+use windfall_channel::environment::{ENVIRONMENT_FRAMES, Environment};
 
 /// The seed of the shipped traces, that of the uplink.
 const SEED: Seed = Seed(1);
@@ -21,7 +21,7 @@ fn file(environment: Environment) -> PathBuf {
 #[test]
 fn shipped_traces_are_what_the_generator_makes() {
     for environment in Environment::ALL {
-        let made = environment.synthesize(SEED, FRAMES);
+        let made = environment.synthesize(SEED, ENVIRONMENT_FRAMES);
         let path = file(environment);
         if std::env::var_os(VARIABLE).is_some() {
             std::fs::write(&path, made.to_gzip()).expect("the folder is there");

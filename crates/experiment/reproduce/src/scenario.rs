@@ -1,7 +1,7 @@
 //! Scenarios of the figures, and what differs from them at one point of a figure.
 
 use windfall_base::Duration;
-use windfall_scenario::{Flags, Scenario};
+use windfall_scenario::{Flags, Link, Scenario, Settings};
 
 use crate::error::ExperimentError;
 
@@ -18,7 +18,8 @@ pub(crate) fn with(
     let failed = |message: String| ExperimentError::Scenario { figure, message };
     let mut scenario = Scenario::parse(figure, text).map_err(|error| failed(error.to_string()))?;
     let uplink = toml::from_str(uplink).map_err(|error| failed(error.to_string()))?;
-    let flags = Flags { uplink, duration, ..Flags::default() };
+    let link = Link { uplink, ..Link::unset() };
+    let flags = Flags { link, duration, ..Flags::default() };
     flags.apply(&mut scenario).map_err(|error| failed(error.to_string()))?;
     Ok(scenario)
 }

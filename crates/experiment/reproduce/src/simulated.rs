@@ -2,7 +2,7 @@
 
 use windfall_base::{ByteCount, Duration, Instant, Seed, Stream};
 use windfall_network::{LinkLedger, Recording, What};
-use windfall_scenario::{Scenario, Spanned, TcpSettings};
+use windfall_scenario::{Scenario, TcpSettings, unplaced};
 use windfall_sim::Simulation;
 use windfall_tcp::Operations;
 use windfall_trace::pcapng::Seen;
@@ -121,12 +121,12 @@ impl Transfer {
             .parse()
             .map_err(|error| ExperimentError::Scenario { figure, message: format!("{error}") })?;
         for station in &mut scenario.stations {
-            station.tcp = Some(settings.clone());
+            station.tcp = Some(unplaced(settings.clone()));
         }
         let start = Stream::new(self.seed, "start of the transfer").below(STARTS);
         for app in &mut scenario.apps {
-            app.bytes = Some(Spanned::new(0..0, ByteCount(self.bytes)));
-            app.start = Some(Spanned::new(0..0, Duration::from_millis(start)));
+            app.bytes = Some(unplaced(ByteCount(self.bytes)));
+            app.start = Some(unplaced(Duration::from_millis(start)));
         }
         Ok(())
     }

@@ -2,24 +2,18 @@
 
 use clap::{Arg, Command};
 
-/// The options in the short help of commands that have too many for a screen, with one line each.
-const COMMON: [(&str, &str); 19] = [
-    ("arq", "Retransmission: none, persistent, or at most N times"),
-    ("ber", "Probability that a bit is inverted"),
-    ("delay", "Delay of every bit; a bare number is in ms"),
-    ("distance", "Metres between the two ends of a wifi link"),
+use crate::face::short_help;
+
+/// Options that the short help lists beside those of the tables of settings, of commands that have
+/// too many for a screen, and what it says of them in a line.
+const COMMON: [(&str, &str); 10] = [
     ("duration", "How long to run, in simulated time"),
     ("far", "Run a command line at the far end"),
     ("help", ""),
     ("json", "Print the summary as JSON"),
-    ("link", "Kind of link"),
     ("log", "Write every event to this file, as JSON lines"),
-    ("loss", "Probability that a frame is lost: 0..1 or with %"),
     ("net", "Let programs reach the host's network"),
     ("pcap", "Write the packets at every device here, as pcapng"),
-    ("policy", "Parity of coded frames"),
-    ("queue", "Length of the queue, or its discipline"),
-    ("rate", "Rate; a bare number is in Mbps"),
     ("scenario", "Begin with the link of this scenario"),
     ("seed", "Seed of all random draws"),
     ("wait-port", "Start COMMAND when the far end listens on this port"),
@@ -135,9 +129,10 @@ fn at(command: Command, path: &str) -> Command {
     command.after_help(more).mut_args(|it| {
         let (is_positional, long) = (it.is_positional(), it.get_long_help().or(it.get_help()));
         let long = long.cloned().unwrap_or_default();
-        match COMMON.iter().find(|(common, _)| *common == name(&it)) {
-            Some((_, "")) => it,
-            Some((_, short)) => it.help(*short).long_help(long),
+        let common = COMMON.iter().find(|(common, _)| *common == name(&it));
+        match common.map(|(_, short)| *short).or(short_help(&name(&it))) {
+            Some("") => it,
+            Some(short) => it.help(short).long_help(long),
             None => it.hide_short_help(!is_positional),
         }
     })

@@ -11,6 +11,7 @@ mod evidence;
 mod exchange;
 mod exec;
 mod exit;
+mod face;
 mod files;
 mod footer;
 mod help;
@@ -35,7 +36,6 @@ mod transfer;
 mod up;
 mod usage;
 mod watch;
-mod wifi;
 
 use std::process::ExitCode;
 

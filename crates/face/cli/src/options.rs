@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use windfall_base::{Duration, Probability, Rate, Seed};
+use windfall_base::Seed;
+use windfall_scenario::wireless::Radio;
 use windfall_scenario::{
-    Arq, ByteRange, Direction, Environment, Exposed, Flags, Flow, GilbertElliott, LinkKind,
-    Pattern, Policy, Queue, Scenario, ScenarioError, Spanned, Topology, Window, level_inside,
+    Direction, Flags, Flow, Link, Scenario, ScenarioError, Settings, Topology, level_inside,
 };
 
 use crate::exit::{CliError, Result};
+use crate::face::{Face, Options, faces};
 use crate::input;
 use crate::usage::whole;
-use crate::wifi::WifiOptions;
 
 /// The default seed: a run is repeatable unless another seed is given.
 pub(crate) const DEFAULT_SEED: Seed = Seed(1);
@@ -21,12 +21,8 @@ pub(crate) const BASE: &str = "WINDFALL_BASE";
 /// Options that describe a link, a scenario to start from, and the seed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LinkOptions {
-    /// LinkName of link [default: pipe]
-    #[arg(long, value_name = "KIND", help_heading = "Link")]
-    link: Option<LinkName>,
-    /// Longest packet, in bytes [default: 1500]
-    #[arg(long, value_name = "BYTES", help_heading = "Link", value_parser = whole(68..=65_535_u16))]
-    mtu: Option<u16>,
+    #[command(flatten)]
+    link: Options<OfLink>,
     /// Flow with a share of its own: "video: dst port 5004, reserve 350kbps, power-factor 2.23"
     #[arg(long = "flow", value_name = "FLOW", help_heading = "Flows")]
     flows: Vec<Flow>,
@@ -34,13 +30,17 @@ pub(crate) struct LinkOptions {
     #[arg(long, help_heading = "Flows")]
     overcommit: bool,
     #[command(flatten)]
-    wifi: WifiOptions,
+    radio: Options<OfRadio>,
+    /// Simulated stations beside the two, each of which always has something to send
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true,
+          help_heading = OfRadio::HEADING, value_parser = whole(0..=65_000_u16))]
+    stations: u16,
     #[command(flatten)]
-    both: Both,
+    both: Options<OfBoth>,
     #[command(flatten)]
-    uplink: Uplink,
+    uplink: Options<OfUplink>,
     #[command(flatten)]
-    downlink: Downlink,
+    downlink: Options<OfDownlink>,
     /// Seed of all random draws [default: 1]
     #[arg(long, value_name = "NUMBER", help_heading = "Scenario")]
     seed: Option<Seed>,
@@ -49,169 +49,12 @@ pub(crate) struct LinkOptions {
     pub(crate) generate: bool,
 }
 
-/// Kinds of link by their names on the command line.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum LinkName {
-    /// A wire for each direction: rate, delay, queue
-    Pipe,
-    /// A radio of 2 Mb/s with poll and response and an acknowledgement for every frame
-    Wavelan,
-    /// 802.11b: 1 to 11 Mb/s, with stations at places
-    WifiB,
-    /// 802.11g: 6 to 54 Mb/s, with stations at places
-    WifiG,
-}
-
-/// Parts of frames that errors may hit, by their names on the command line.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum ExposedName {
-    /// The link header
-    Header,
-    /// The link trailer
-    Trailer,
-    /// Frames without a packet
-    Control,
-}
-
-/// Defines the options of one direction, or of both: the same with another prefix.
-macro_rules! direction_options {
-    ($name:ident, $prefix:literal, $heading:literal, $hide:literal) => {
-        #[derive(Debug, clap::Args)]
-        #[group(skip)]
-        struct $name {
-            /// Rate; without one, sending takes no time. A bare number is in Mbps
-            #[arg(long = concat!($prefix, "rate"), id = concat!($prefix, "rate"),
-                          alias = concat!($prefix, "bandwidth"), value_name = "RATE",
-                          conflicts_with = concat!($prefix, "rate-trace"),
-                          help_heading = $heading, hide_short_help = $hide)]
-            rate: Option<Rate>,
-            /// Trace of the rate over time, of mahimahi or netem-trace
-            #[arg(long = concat!($prefix, "rate-trace"), id = concat!($prefix, "rate-trace"),
-                          alias = concat!($prefix, "trace"), value_name = "FILE",
-                          help_heading = $heading, hide_short_help = $hide)]
-            rate_trace: Option<String>,
-            /// Delay of every bit; a bare number is in ms
-            #[arg(long = concat!($prefix, "delay"), id = concat!($prefix, "delay"),
-                          value_name = "TIME", help_heading = $heading, hide_short_help = $hide)]
-            delay: Option<Duration>,
-            /// Probability that a frame is lost: 0..1 or with %
-            #[arg(long = concat!($prefix, "loss"), id = concat!($prefix, "loss"),
-                          value_name = "P", help_heading = $heading, hide_short_help = $hide)]
-            loss: Option<Probability>,
-            /// Frames lost in bursts by a two-state chain: "p [r [1-h [1-k]]]" as in netem
-            #[arg(long = concat!($prefix, "gemodel"), id = concat!($prefix, "gemodel"),
-                          value_name = "MODEL", help_heading = $heading, hide_short_help = $hide)]
-            gemodel: Option<GilbertElliott>,
-            /// Periodic loss: 5/100 loses the first 5 of every 100 frames
-            #[arg(long = concat!($prefix, "burst"), id = concat!($prefix, "burst"),
-                          value_name = "K/N", help_heading = $heading, hide_short_help = $hide)]
-            burst: Option<Pattern>,
-            /// Probability that a bit is inverted
-            #[arg(long = concat!($prefix, "ber"), id = concat!($prefix, "ber"),
-                          value_name = "P", help_heading = $heading, hide_short_help = $hide)]
-            ber: Option<Probability>,
-            /// Bits inverted in bursts, as --gemodel but one step per bit
-            #[arg(long = concat!($prefix, "bit-gemodel"), id = concat!($prefix, "bit-gemodel"),
-                          value_name = "MODEL", help_heading = $heading, hide_short_help = $hide)]
-            bit_gemodel: Option<GilbertElliott>,
-            /// Bits inverted within one window of a frame: "p bits rate", such as "10% 256 5%"
-            #[arg(long = concat!($prefix, "window"), id = concat!($prefix, "window"),
-                          value_name = "WINDOW", help_heading = $heading, hide_short_help = $hide)]
-            window: Option<Window>,
-            /// Probability that exactly one bit of a packet is inverted, as in netem
-            #[arg(long = concat!($prefix, "corrupt"), id = concat!($prefix, "corrupt"),
-                          value_name = "P", help_heading = $heading, hide_short_help = $hide)]
-            corrupt: Option<Probability>,
-            /// Probability that a frame is cut short
-            #[arg(long = concat!($prefix, "truncate"), id = concat!($prefix, "truncate"),
-                          value_name = "P", help_heading = $heading, hide_short_help = $hide)]
-            truncate: Option<Probability>,
-            /// Trace of losses, truncations and inverted bits, of `windfall trace`
-            #[arg(long = concat!($prefix, "error-trace"), id = concat!($prefix, "error-trace"),
-                          value_name = "FILE", help_heading = $heading, hide_short_help = $hide)]
-            error_trace: Option<String>,
-            /// Synthetic trace of a place: office, walking, adjacent, table, walls
-            #[arg(long = concat!($prefix, "environment"), id = concat!($prefix, "environment"),
-                          value_name = "PLACE", help_heading = $heading, hide_short_help = $hide)]
-            environment: Option<Environment>,
-            /// Only these bytes of a packet have bit errors: 28..1500
-            #[arg(long = concat!($prefix, "range"), id = concat!($prefix, "range"),
-                          alias = concat!($prefix, "corrupt-range"), value_name = "A..B",
-                          help_heading = $heading, hide_short_help = $hide)]
-            range: Option<ByteRange>,
-            /// Parts that errors may hit besides packets; separate by commas
-            #[arg(long = concat!($prefix, "expose"), id = concat!($prefix, "expose"),
-                          value_name = "PARTS", value_delimiter = ',',
-                          help_heading = $heading, hide_short_help = $hide)]
-            expose: Option<Vec<ExposedName>>,
-            /// Coding policy of frames: bold, light, robust, flex or best
-            #[arg(long = concat!($prefix, "policy"), id = concat!($prefix, "policy"),
-                          value_name = "POLICY", help_heading = $heading, hide_short_help = $hide)]
-            policy: Option<Policy>,
-            /// Pad coded frames to the whole number of blocks of the policy: true or false
-            #[arg(long = concat!($prefix, "padded"), id = concat!($prefix, "padded"),
-                          value_name = "BOOL", help_heading = $heading, hide_short_help = $hide)]
-            padded: Option<bool>,
-            /// Retransmission of frames that did not arrive whole: none, persistent, or at most N
-            /// times [default: none on a pipe, persistent on wavelan and with --policy, limits of
-            /// the radio on wifi]
-            #[arg(long = concat!($prefix, "arq"), id = concat!($prefix, "arq"),
-                          value_name = "POLICY", help_heading = $heading, hide_short_help = $hide)]
-            arq: Option<Arq>,
-            /// Hand packets up that failed the frame check, marked as damaged
-            #[arg(long = concat!($prefix, "accept-damaged"),
-                          id = concat!($prefix, "accept-damaged"), value_name = "BOOL",
-                          num_args = 0..=1, require_equals = true, default_missing_value = "true",
-                          help_heading = $heading, hide_short_help = $hide)]
-            accept_damaged: Option<bool>,
-            /// Queue before the link: fifo, wrr, wfq, priority, airtime or elf, and how long it may
-            /// become: packets, bytes with a unit, or infinite; "elf,100" is both
-            #[arg(long = concat!($prefix, "queue"), id = concat!($prefix, "queue"),
-                          alias = concat!($prefix, "limit"), value_name = "QUEUE",
-                          help_heading = $heading, hide_short_help = $hide)]
-            queue: Option<Queue>,
-        }
-
-        impl $name {
-            fn direction(&self) -> Direction {
-                Direction {
-                    rate: self.rate.map(unplaced),
-                    rate_trace: self.rate_trace.clone().map(unplaced),
-                    delay: self.delay.map(unplaced),
-                    loss: self.loss.map(unplaced),
-                    gemodel: self.gemodel,
-                    burst: self.burst,
-                    ber: self.ber.map(unplaced),
-                    bit_gemodel: self.bit_gemodel,
-                    window: self.window,
-                    corrupt: self.corrupt.map(unplaced),
-                    truncate: self.truncate.map(unplaced),
-                    error_trace: self.error_trace.clone().map(unplaced),
-                    range: self.range.clone().map(unplaced),
-                    expose: self.expose.as_deref().map(exposed),
-                    arq: self.arq.map(unplaced),
-                    accept_damaged: self.accept_damaged,
-                    queue: self.queue.map(unplaced),
-                    environment: self.environment,
-                    policy: self.policy,
-                    padded: self.padded,
-                }
-            }
-        }
-    };
-}
-
-direction_options!(Both, "", "Link, in both directions", false);
-direction_options!(Uplink, "uplink-", "Uplink, from the near end to the far end", true);
-direction_options!(Downlink, "downlink-", "Downlink, from the far end to the near end", true);
-
-fn exposed(parts: &[ExposedName]) -> Vec<Exposed> {
-    let exposed = parts.iter().map(|part| match part {
-        ExposedName::Header => Exposed::Header,
-        ExposedName::Trailer => Exposed::Trailer,
-        ExposedName::Control => Exposed::Control,
-    });
-    exposed.collect()
+faces! {
+    OfLink: Link, "", "Link", false;
+    OfRadio: Radio, "", "Radio of 802.11", false;
+    OfBoth: Direction, "", "Link, in both directions", false;
+    OfUplink: Direction, "uplink-", "Uplink, from the near end to the far end", true;
+    OfDownlink: Direction, "downlink-", "Downlink, from the far end to the near end", true;
 }
 
 /// A scenario that is ready to run, and where it was read.
@@ -230,9 +73,8 @@ impl LinkOptions {
     pub(crate) fn load(&self, file: Option<&Path>, rest: Flags) -> Result<Loaded> {
         let mut flags = self.flags(rest);
         let Some(path) = file else {
-            if self.wifi.stations > 0
-                && !matches!(self.link, Some(LinkName::WifiB | LinkName::WifiG))
-            {
+            let is_wifi = flags.link.kind().phy().is_some();
+            if self.stations > 0 && !is_wifi {
                 let message = "only a radio has more stations: add --link wifi-b or --link wifi-g";
                 return Err(CliError::usage(format!("--stations: {message}")));
             }
@@ -244,7 +86,7 @@ impl LinkOptions {
         let text = input::read_tree(path, "scenario")?;
         let mut scenario = Scenario::parse(&file, &text).map_err(of_scenario)?;
         // A scenario names files from where it lies itself, the options from where the user is.
-        for direction in [&mut flags.both, &mut flags.uplink, &mut flags.downlink] {
+        for direction in flags.link.directions_mut() {
             place_files(direction, Path::new(""))?;
         }
         flags.apply(&mut scenario).map_err(of_scenario)?;
@@ -254,20 +96,16 @@ impl LinkOptions {
     fn flags(&self, rest: Flags) -> Flags {
         Flags {
             seed: self.seed,
-            kind: self.link.map(|kind| match kind {
-                LinkName::Pipe => LinkKind::Pipe,
-                LinkName::Wavelan => LinkKind::Wavelan,
-                LinkName::WifiB => LinkKind::WifiB,
-                LinkName::WifiG => LinkKind::WifiG,
-            }),
-            mtu: self.mtu,
             flows: self.flows.clone(),
             overcommit: self.overcommit,
-            radio: self.wifi.radio(),
-            contenders: self.wifi.stations,
-            both: self.both.direction(),
-            uplink: self.uplink.direction(),
-            downlink: self.downlink.direction(),
+            contenders: self.stations,
+            link: Link {
+                radio: self.radio.0.clone(),
+                both: self.both.0.clone(),
+                uplink: self.uplink.0.clone(),
+                downlink: self.downlink.0.clone(),
+                ..self.link.0.clone()
+            },
             ..rest
         }
     }
@@ -282,15 +120,8 @@ impl Loaded {
             // The names of files in a scenario count from where it lies, and this text may lie
             // elsewhere.
             for link in &mut scenario.links {
-                let mut both = link.both();
-                for direction in [&mut both, &mut link.uplink, &mut link.downlink] {
+                for direction in link.directions_mut() {
                     place_files(direction, &directory)?;
-                }
-                link.set_both(&both);
-                for path in &mut link.paths {
-                    let mut said = path.said();
-                    place_files(&mut said, &directory)?;
-                    path.error_trace = said.error_trace;
                 }
             }
         }
@@ -316,10 +147,11 @@ impl Loaded {
 
 /// Makes the names of files absolute that count from `directory`.
 fn place_files(direction: &mut Direction, directory: &Path) -> Result<()> {
-    let names = [&mut direction.rate_trace, &mut direction.error_trace];
-    for name in names.into_iter().flatten() {
-        let path = std::path::absolute(directory.join(name.get_ref()))?;
-        *name.get_mut() = path.display().to_string();
+    for setting in Direction::TABLE.iter().filter(|setting| setting.is_file) {
+        if let Some(name) = setting.text(direction) {
+            let path = std::path::absolute(directory.join(name))?.display().to_string();
+            setting.set(direction, &path).map_err(CliError::new)?;
+        }
     }
     Ok(())
 }
@@ -339,10 +171,9 @@ fn as_options(message: &str) -> String {
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let key = text.rfind(' ').map_or(0, |at| at + 1);
-        let option = match text.split_off(key).as_str() {
-            "kind" => "--link".to_owned(),
-            key => format!("--{key}"),
-        };
+        let key = text.split_off(key);
+        let of_link = Link::TABLE.iter().find(|setting| setting.name == key);
+        let option = format!("--{}", of_link.map_or(key.as_str(), |setting| setting.option()));
         let quoted = part.strip_prefix('"').and_then(|rest| rest.split_once('"'));
         text += &match (quoted, part.strip_prefix("true")) {
             (Some((value, rest)), _) => format!("{option} {value}{rest}"),
@@ -351,11 +182,6 @@ fn as_options(message: &str) -> String {
         };
     }
     text
-}
-
-/// A value that stands in no file.
-fn unplaced<T>(value: T) -> Spanned<T> {
-    Spanned::new(0..0, value)
 }
 
 #[cfg(test)]

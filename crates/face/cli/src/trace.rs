@@ -5,18 +5,18 @@ mod picture;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use windfall_base::{Duration, MemoryBudget, Probability, Seed};
-use windfall_scenario::{ByteRange, ENVIRONMENT_FRAMES, Environment};
+use windfall_base::{Duration, MemoryBudget, Seed};
+use windfall_scenario::{Aspect, Direction, ENVIRONMENT_FRAMES, Get, Setting, Settings};
 use windfall_trace::errors::convert::{self, ConvertError, LossTiming};
 use windfall_trace::errors::fit::{Fit, FitLevel, FitReport, Steps};
 use windfall_trace::errors::record::{record, record_known};
 use windfall_trace::errors::{
-    AirConfig, BitOrder, ErrorTrace, Fault, GilbertElliott, Index, Model, Pattern, Statistics,
-    TraceHeader, Truncation, Window, synthesize_bits, synthesize_frames,
+    BitOrder, ErrorTrace, Fault, Index, Statistics, TraceHeader, synthesize_bits, synthesize_frames,
 };
 use windfall_trace::pcapng::read as read_capture;
 
 use crate::exit::{CliError, Completion, Result};
+use crate::face::{Face, Options};
 use crate::options::DEFAULT_SEED;
 use crate::record::command_line;
 use crate::usage::whole;
@@ -31,7 +31,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    Synth(Synth),
+    Synth(Box<Synth>),
     Show(Show),
     Fit(FitArgs),
     Convert(Convert),
@@ -44,55 +44,48 @@ enum Action {
 #[derive(Debug, clap::Args)]
 struct Synth {
     /// Number of frames
-    #[arg(long, value_name = "N", default_value_t = 1000,
+    #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with = "environment",
           value_parser = whole(1..=100_000_000_u64))]
     frames: u64,
     /// Length of a frame, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 1500,
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, conflicts_with = "environment",
           value_parser = whole(1..=65_535_u32))]
     length: u32,
     /// Make a stream of N bits instead of frames
-    #[arg(long, value_name = "N", conflicts_with_all = ["frames", "length"],
+    #[arg(long, value_name = "N", conflicts_with_all = ["frames", "length", "environment"],
           value_parser = whole(1..=1_000_000_000_000_u64))]
     bits: Option<u64>,
-    /// The trace of a place, as a link's --environment replays it: office, walking, adjacent,
-    /// table or walls; the uplink's has seed 1, the downlink's 2
-    #[arg(long, value_name = "PLACE",
-          conflicts_with_all = ["frames", "length", "bits", "burst", "loss", "gemodel", "ber",
-                                "bit_gemodel", "window", "corrupt", "truncate", "range"])]
-    environment: Option<Environment>,
-    /// Periodic loss: 5/100 loses the first 5 of every 100 frames, 5/100+95 the last 5
-    #[arg(long, value_name = "K/N", help_heading = "Models")]
-    burst: Option<Pattern>,
-    /// Probability that a frame is lost: 0..1 or with %
-    #[arg(long, value_name = "P", help_heading = "Models")]
-    loss: Option<Probability>,
-    /// Frames lost in bursts by a two-state chain: "p [r [1-h [1-k]]]" as in netem
-    #[arg(long, value_name = "MODEL", help_heading = "Models")]
-    gemodel: Option<GilbertElliott>,
-    /// Probability that a bit is inverted
-    #[arg(long, value_name = "P", help_heading = "Models")]
-    ber: Option<Probability>,
-    /// Bits inverted in bursts, as --gemodel but one step per bit
-    #[arg(long, value_name = "MODEL", help_heading = "Models")]
-    bit_gemodel: Option<GilbertElliott>,
-    /// Localised damage: probability per frame, length in bits and bit error rate of one window
-    #[arg(long, value_name = "\"P BITS RATE\"", help_heading = "Models")]
-    window: Option<Window>,
-    /// Probability that exactly one bit of a frame is inverted, as in netem
-    #[arg(long, value_name = "P", help_heading = "Models")]
-    corrupt: Option<Probability>,
-    /// Probability that a frame is cut short
-    #[arg(long, value_name = "P", help_heading = "Models")]
-    truncate: Option<Probability>,
-    /// Only these bytes of a frame have bit errors: 28..1500
-    #[arg(long, value_name = "A..B", help_heading = "Models")]
-    range: Option<ByteRange>,
+    #[command(flatten)]
+    models: Options<Models>,
     /// Seed of all random draws
     #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_SEED)]
     seed: Seed,
     #[command(flatten)]
     output: Output,
+}
+
+/// The error models of a direction as options; the trace of an environment is all there is.
+#[derive(Debug)]
+struct Models;
+
+impl Face for Models {
+    type Object = Direction;
+    const PREFIX: &'static str = "";
+    const HEADING: &'static str = "Models";
+    const IS_HIDDEN: bool = false;
+
+    fn has(setting: &Setting<Direction>) -> bool {
+        matches!(setting.particular, Some(Aspect::Errors(_)))
+            || ["environment", "range"].contains(&setting.name)
+    }
+
+    fn conflicts(setting: &Setting<Direction>) -> Vec<String> {
+        let others = Direction::TABLE.iter().filter(|it| Self::has(it) && it.name != setting.name);
+        match setting.name {
+            "environment" => others.map(|it| it.name.to_owned()).collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// Print the statistics of a trace and a sketch of it
@@ -217,22 +210,11 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 fn synth(args: &Synth) -> Result {
-    if let Some(environment) = args.environment {
+    let models = &args.models.0;
+    if let Some(environment) = models.environment.value() {
         return args.output.write_trace(&environment.synthesize(args.seed, ENVIRONMENT_FRAMES));
     }
-    let mut models = Vec::new();
-    models.extend(args.burst.map(Model::Pattern));
-    models.extend(args.loss.map(Model::Loss));
-    models.extend(args.gemodel.map(Model::FrameBursts));
-    models.extend(args.ber.map(Model::BitErrors));
-    models.extend(args.bit_gemodel.map(Model::BitBursts));
-    models.extend(args.window.map(Model::Window));
-    models.extend(args.corrupt.map(Model::Corruption));
-    models.extend(
-        args.truncate.map(|probability| Model::Truncation(Truncation { probability, least: 0 })),
-    );
-    let range = args.range.as_ref().map(|range| range.0.clone());
-    let config = AirConfig { models, range, ..AirConfig::default() };
+    let config = models.errors();
     let workload = command_line();
     let trace = match args.bits {
         Some(bits) => synthesize_bits(&config, args.seed, bits, &workload)?,

@@ -86,8 +86,9 @@ pub(crate) fn explain(error: &clap::Error, command: &clap::Command, words: &[Str
                      `windfall sim FILE --duration 5s`"
                 );
             }
-            Some(option) if option.starts_with("--latency") => {
-                return format!("unexpected argument '{option}' found; tip: write --delay");
+            Some(option) if instead_of(option).is_some() => {
+                let instead = instead_of(option).unwrap_or_default();
+                return format!("unexpected argument '{option}' found; tip: write {instead}");
             }
             Some(option) if option.starts_with("--jitter") => {
                 return format!(
@@ -105,6 +106,16 @@ pub(crate) fn explain(error: &clap::Error, command: &clap::Command, words: &[Str
         }
     }
     in_one_line(&without_aliases(error.render().to_string(), error, command))
+}
+
+/// Returns what to write for an option that other programs have, or that had another name.
+fn instead_of(option: &str) -> Option<&'static str> {
+    let known = [
+        ("--latency", "--delay"),
+        ("--long-slot", "--slot long"),
+        ("--short-preamble", "--preamble short"),
+    ];
+    known.into_iter().find(|(name, _)| option.starts_with(name)).map(|(_, instead)| instead)
 }
 
 /// The subcommand that the first words name, and its path.

@@ -24,7 +24,7 @@ use windfall_wire_link::poll::Feedback;
 use crate::event::{Arrival, Event};
 use crate::output::Output;
 use crate::persistence::Arq;
-use crate::policy::{Cost, Kind};
+use crate::policy::{Cost, PolicyKind};
 use crate::window::Pulled;
 use receiver::Receiver;
 use sender::Sender;
@@ -33,7 +33,7 @@ use sender::Sender;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CodedConfig {
     /// Who chooses size and parity.
-    pub policy: Kind,
+    pub policy: PolicyKind,
     /// How many frames in a row may fail in part or whole before their packet is given up.
     pub arq: Arq,
     /// Frames have as many whole blocks as the policy says, however short the packet.

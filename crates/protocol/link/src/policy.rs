@@ -92,7 +92,7 @@ impl Cost {
 
 /// Which policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum PolicyKind {
     /// Frames of five blocks without parity (S3.18).
     Bold,
     /// Frames of five blocks with 5 % parity (S3.19).
@@ -110,7 +110,7 @@ pub enum Kind {
 #[error("policy \"{0}\": write bold, light, robust, flex or best")]
 pub struct UnknownPolicy(String);
 
-impl Kind {
+impl PolicyKind {
     /// All policies; the first four are those of the paper, in its order.
     pub const ALL: [Self; 5] = [Self::Bold, Self::Light, Self::Robust, Self::Flex, Self::Best];
 
@@ -139,13 +139,13 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for PolicyKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for PolicyKind {
     type Err = UnknownPolicy;
 
     fn from_str(text: &str) -> Result<Self, UnknownPolicy> {

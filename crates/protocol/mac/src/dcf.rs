@@ -31,7 +31,7 @@ use windfall_base::{
 use windfall_wire_link::ieee80211::MacAddress;
 
 pub use config::{
-    Backoff, Config, ConfigError, ExtendedGap, LEAST_FRAGMENT, NO_THRESHOLD, Retries, Role,
+    Backoff, Config, ConfigError, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, Retries, Role,
 };
 pub use event::Event;
 pub use rate_control::RatePolicy;

@@ -3,7 +3,7 @@
 use std::num::NonZeroU8;
 
 use windfall_base::{Duration, Preamble, Seed, Stream};
-use windfall_mac::dcf::{Config, ExtendedGap, Retries};
+use windfall_mac::dcf::{Config, EifsPolicy, Retries};
 use windfall_tests::saturation::Cell;
 use windfall_wire_link::ieee80211::timing::ACK_LEN;
 use windfall_wire_link::ieee80211::{Phy, PhyRate, Timing};
@@ -120,7 +120,7 @@ fn saturation_throughput_is_bianchis_under_his_assumptions() {
         let mut cell = Cell::new(Phy::B, stations, PAYLOAD, 3, |config: &mut Config| {
             let endless = NonZeroU8::MAX;
             config.retries = Retries { short: endless, long: endless };
-            config.extended_gap = ExtendedGap::Never;
+            config.eifs = EifsPolicy::Never;
         });
         let goodput = cell.run(Duration::from_secs(20));
         let model = bianchi(i32::from(stations), Timing::B, &times);
@@ -138,7 +138,7 @@ fn saturation_throughput_is_the_refined_models_up_to_50_stations() {
         let times = Times::of(timing, data, answer);
         for stations in [1, 2, 5, 10, 20, 35, 50] {
             // Of a collision on the ideal air no header can be read; the model keeps EIFS.
-            let always = |config: &mut Config| config.extended_gap = ExtendedGap::Always;
+            let always = |config: &mut Config| config.eifs = EifsPolicy::Always;
             let mut cell = Cell::new(phy, stations, PAYLOAD, 4, always);
             let goodput = cell.run(Duration::from_secs(10));
             let model = refined(usize::from(stations), timing, &times, 7, 200_000);

@@ -7,7 +7,7 @@ use windfall_base::{Duration, Instant, Port, Seed};
 use windfall_channel::{Event, Missed, Verdict};
 use windfall_network::{Recording, What};
 use windfall_queue::share::{Demand, by_weights};
-use windfall_scenario::{App, AppKind, Scenario, Spanned, Target};
+use windfall_scenario::{App, AppKind, Scenario, Target, unplaced};
 use windfall_sim::Simulation;
 use windfall_stack::InterfaceEvent;
 
@@ -62,15 +62,17 @@ fn the_office_of_sap_has_walls_neighbours_and_a_cable() {
         .chain(["48Mbps", "54Mbps"])
     {
         let rate = rate.parse().expect("a rate");
-        scenario.links[0].downlink.rate = Some(Spanned::new(0..0, rate));
+        scenario.links[0].downlink.rate = Some(unplaced(rate));
         // Damaged and whole, what is partly covered arrives, and most does so near by.
-        scenario.stations[0].radio.as_mut().expect("it has a place").position = Some([4.0, 0.0]);
+        scenario.stations[0].radio.as_mut().expect("it has a place").position =
+            Some(unplaced([4.0, 0.0]));
         let near = reported(&scenario, 1, 1, "received");
         assert!(near > 60.0, "{rate}: {near}");
     }
     // At 54 Mb/s walls and neighbours cost much at 12.2 m.
     let [near, far] = [4.0, 12.2].map(|x| {
-        scenario.stations[0].radio.as_mut().expect("it has a place").position = Some([x, 0.0]);
+        scenario.stations[0].radio.as_mut().expect("it has a place").position =
+            Some(unplaced([x, 0.0]));
         reported(&scenario, 1, 1, "received-bytes")
     });
     assert!(far < 0.85 * near && far > 0.2 * near, "{far} of {near}");
@@ -88,7 +90,7 @@ fn the_two_laptops_move_5_mbps_and_a_third_node_takes_its_share() {
     assert!((4.0..5.8).contains(&(both * 8.0 / 5e6)), "{both}");
     let longest = ["500", "1000", "1500", "2296"].map(|mtu| {
         let mut scenario = read("energy-laptops.toml");
-        scenario.links[0].mtu = Some(Spanned::new(0..0, mtu.parse().expect("a number")));
+        scenario.links[0].mtu = Some(unplaced(mtu.parse().expect("a number")));
         reported(&scenario, 3, 1, "received-bytes")
     });
     assert!(longest.is_sorted(), "larger packets carry more: {longest:?}");
@@ -132,7 +134,7 @@ fn attempts_by_flow(scenario: &Scenario) -> [Attempts; 2] {
 fn an_access_point_shares_its_air_between_a_good_and_a_bad_station_by_effort() {
     for power_factor in [1.0, 1.2, 1.5, 3.0] {
         let mut scenario = read("wifi-bad-station.toml");
-        scenario.flows.iter_mut().for_each(|flow| flow.power_factor = Some(power_factor));
+        scenario.flows.iter_mut().for_each(|flow| flow.power_factor = Some(unplaced(power_factor)));
         let flows = attempts_by_flow(&scenario);
         let [near, far] = flows.map(|flow| Demand {
             weight: 1.0,
@@ -156,9 +158,9 @@ fn walk(name: &str) -> Vec<Event> {
     let sender = scenario.stations[0].name.get_ref().clone();
     let receiver = scenario.stations[1].name.get_ref().clone();
     let mut app = App::new(AppKind::Cbr, &sender);
-    app.to = Some(Spanned::new(0..0, Target::Station(receiver)));
-    app.size = Some(Spanned::new(0..0, 1_472));
-    app.interval = Some(Spanned::new(0..0, Duration::from_millis(20)));
+    app.to = Some(unplaced(Target::Station(receiver)));
+    app.size = Some(unplaced(1_472));
+    app.interval = Some(unplaced(Duration::from_millis(20)));
     scenario.apps = vec![app];
     let mut simulation = simulation(&scenario);
     simulation.network_mut().record(Recording { events: true, packets: false });

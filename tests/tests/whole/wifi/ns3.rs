@@ -1,7 +1,7 @@
 //! Goodput of saturated senders, as ns-3.37 simulated it.
 
 use windfall_base::{Duration, Rate};
-use windfall_mac::dcf::{Config, ExtendedGap, RatePolicy};
+use windfall_mac::dcf::{Config, EifsPolicy, RatePolicy};
 use windfall_tests::run::run;
 use windfall_tests::saturation::{Cell, Goodput};
 use windfall_wire_link::ieee80211::{Phy, PhyRate, Timing};
@@ -49,7 +49,7 @@ fn measure(row: &Row) -> Goodput {
             config.basic_rates = PhyRate::ALL[..4].to_vec();
             // Of frames that collide the ideal air says that no header could be read. At 1 Mb/s it
             // can, so that EIFS follows.
-            config.extended_gap = ExtendedGap::Always;
+            config.eifs = EifsPolicy::Always;
         }
     };
     let mut cell = Cell::new(phy, row.senders, row.payload, 1, change);

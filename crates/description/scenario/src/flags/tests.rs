@@ -5,7 +5,8 @@ use windfall_channel::{GilbertElliott, Pattern, Window};
 
 use super::{Flags, unplaced};
 use crate::{
-    Arq, ByteRange, Direction, Discipline, Exposed, LinkKind, Queue, QueueLength, Scenario,
+    Arq, ByteRange, Direction, Discipline, FramePart, Link, LinkKind, Queue, QueueLength, Scenario,
+    Settings,
 };
 
 fn probability() -> impl Strategy<Value = Probability> {
@@ -39,8 +40,11 @@ fn rate() -> impl Strategy<Value = Rate> {
     (1..10_000_000_000_u64).prop_filter_map("zero", Rate::from_bps)
 }
 
-fn exposed() -> impl Strategy<Value = Vec<Exposed>> {
-    proptest::sample::subsequence(vec![Exposed::Header, Exposed::Trailer, Exposed::Control], 0..=3)
+fn exposed() -> impl Strategy<Value = Vec<FramePart>> {
+    proptest::sample::subsequence(
+        vec![FramePart::Header, FramePart::Trailer, FramePart::Control],
+        0..=3,
+    )
 }
 
 prop_compose! {
@@ -58,15 +62,18 @@ prop_compose! {
     ) -> Direction {
         Direction {
             loss: loss.map(unplaced),
-            gemodel,
-            burst: burst.and_then(|(burst, every, offset)| Pattern::new(burst, every, offset)),
+            gemodel: gemodel.map(unplaced),
+            burst: burst
+                .and_then(|(burst, every, offset)| Pattern::new(burst, every, offset))
+                .map(unplaced),
             ber: ber.map(unplaced),
-            bit_gemodel,
-            window: window.map(|(probability, bits, rate)| Window { probability, bits, rate }),
+            bit_gemodel: bit_gemodel.map(unplaced),
+            window: window
+                .map(|(probability, bits, rate)| unplaced(Window { probability, bits, rate })),
             corrupt: corrupt.map(unplaced),
             truncate: truncate.map(unplaced),
             range: range.map(|(start, end)| unplaced(ByteRange(start..end))),
-            expose,
+            expose: expose.map(unplaced),
             ..Direction::default()
         }
     }
@@ -89,7 +96,7 @@ prop_compose! {
             delay: delay.map(|n| unplaced(Duration::from_nanos(n))),
             error_trace: error_trace.map(unplaced),
             arq: arq.map(unplaced),
-            accept_damaged,
+            accept_damaged: accept_damaged.map(unplaced),
             queue: queue.map(unplaced),
             ..damage
         }
@@ -108,11 +115,14 @@ prop_compose! {
         Flags {
             seed: seed.map(Seed),
             duration: duration.map(Duration::from_nanos),
-            kind: Some(LinkKind::Pipe),
-            mtu,
-            both,
-            uplink,
-            downlink,
+            link: Link {
+                kind: Some(unplaced(LinkKind::Pipe)),
+                mtu: mtu.map(unplaced),
+                both,
+                uplink,
+                downlink,
+                ..Link::unset()
+            },
             ..Flags::default()
         }
     }
@@ -131,13 +141,15 @@ proptest! {
 }
 
 fn with(both: Direction) -> Flags {
-    Flags { both, ..Flags::default() }
+    Flags { link: Link { both, ..Link::unset() }, ..Flags::default() }
 }
 
 #[test]
 fn an_option_for_both_directions_wins_over_the_file() {
     let arq = |arq| Direction { arq: Some(unplaced(arq)), ..Direction::default() };
-    let mut scenario = Flags { uplink: arq(Arq::None), ..with(arq(Arq::Persistent)) }.scenario();
+    let mut flags = with(arq(Arq::Persistent));
+    flags.link.uplink = arq(Arq::None);
+    let mut scenario = flags.scenario();
     with(arq(Arq::Retransmissions(3))).apply(&mut scenario).expect("one link");
     for is_uplink in [true, false] {
         let direction = scenario.links[0].direction(is_uplink);
@@ -159,7 +171,8 @@ fn options_for_a_link_need_one_link() {
     let mut scenario = Flags::default().scenario();
     scenario.links.clear();
     assert!(Flags { seed: Some(Seed(1)), ..Flags::default() }.apply(&mut scenario).is_ok());
-    let flags = Flags { mtu: Some(1_000), ..Flags::default() };
+    let mut flags = Flags::default();
+    flags.link.mtu = Some(unplaced(1_000));
     let error = flags.apply(&mut scenario).expect_err("no link");
     assert!(error.to_string().contains("the scenario has 0"), "{error}");
 }

@@ -1,5 +1,6 @@
 use super::*;
-use crate::{Direction, Environment, Flags, LinkKind, Policy, Scenario};
+use crate::flags::unplaced;
+use crate::{Direction, Environment, Flags, Link, LinkKind, PolicyKind, Scenario};
 
 fn flow(text: &str) -> Flow {
     text.parse().unwrap()
@@ -14,7 +15,7 @@ proptest::proptest! {
     }
 }
 
-/// What a link of 800 kb/s makes of flows.
+/// Admits flows on a link of 800 kb/s.
 fn admit(flows: &[Flow], overcommit: bool) -> Result<(Vec<Rule>, Vec<ScheduledFlow>), Fault> {
     let of_packets = |_| Rate::from_bps(800_000);
     super::admit(flows, &Capacity { mtu: 1_500, of_packets: &of_packets, taken: 0.0 }, overcommit)
@@ -24,9 +25,10 @@ fn admit(flows: &[Flow], overcommit: bool) -> Result<(Vec<Rule>, Vec<ScheduledFl
 fn a_flow_is_read_from_one_line() {
     let video = flow("video: dst port 5004, udp, reserve 350kbps, power-factor 2.23");
     assert_eq!(video.name.get_ref(), "video");
-    assert_eq!((video.dst_port, video.protocol), (Some(5004), Some(FlowProtocol::Udp)));
-    assert_eq!(video.reserve, Rate::from_bps(350_000));
-    assert_eq!(video.power_factor, Some(2.23));
+    assert_eq!(video.dst_port.value(), Some(5004));
+    assert_eq!(video.protocol.value(), Some(FlowProtocol::Udp));
+    assert_eq!(video.reserve.value(), Rate::from_bps(350_000));
+    assert_eq!(video.power_factor.value(), Some(2.23));
     assert_eq!(flow("rest:").weight, None);
     for wrong in [
         "video",
@@ -38,6 +40,10 @@ fn a_flow_is_read_from_one_line() {
     ] {
         assert!(wrong.parse::<Flow>().is_err(), "{wrong}");
     }
+    let spelled = flow("v: src  port 7, udplite, accept-damaged, dscp 63");
+    assert_eq!((spelled.src_port.value(), spelled.dscp.value()), (Some(7), Some(63)));
+    assert_eq!(spelled.protocol.value(), Some(FlowProtocol::Udplite));
+    assert_eq!(spelled.accept_damaged.value(), Some(true));
     let wrong = "v: dst port 5, reserve much".parse::<Flow>().unwrap_err().to_string();
     assert!(wrong.contains("\"reserve much\" is not a clause"), "{wrong}");
 }
@@ -89,9 +95,11 @@ fn overcommitment_is_known_by_its_size() {
 
 #[test]
 fn weights_of_zero_and_power_factors_below_one_are_refused() {
-    for wrong in ["a: weight 0", "a: weight 1, power-factor 0.9", "a: weight 2, reserve 8kbps"] {
+    for wrong in ["a: weight 0", "a: weight 1, power-factor 0.9"] {
         assert!(admit(&[flow(wrong)], false).is_err(), "{wrong}");
     }
+    let both = crate::settings::check(&flow("a: weight 2, reserve 8kbps")).unwrap_err();
+    assert_eq!(both.message, "weight and reserve exclude each other: remove one");
 }
 
 #[test]
@@ -114,9 +122,9 @@ fn a_flow_that_says_no_power_factor_gets_that_of_its_class() {
 #[test]
 fn flows_coding_and_places_survive_as_text() {
     let both = Direction {
-        policy: Some(Policy::Flex),
-        environment: Some(Environment::Table),
-        padded: Some(true),
+        policy: Some(unplaced(PolicyKind::Flex)),
+        environment: Some(unplaced(Environment::Table)),
+        padded: Some(unplaced(true)),
         ..Direction::default()
     };
     let flows = vec![
@@ -124,8 +132,9 @@ fn flows_coding_and_places_survive_as_text() {
         flow("bulk: from 10.77.0.1/32, src port 80, tcp, dscp 8, weight 2, attempts 3"),
         flow("sketch: udplite, lifetime 20ms, accept-damaged"),
     ];
-    let kind = Some(LinkKind::Wavelan);
-    let flags = Flags { both, flows, kind, overcommit: true, ..Flags::default() };
+    let kind = Some(unplaced(LinkKind::Wavelan));
+    let link = Link { kind, both, ..Link::unset() };
+    let flags = Flags { link, flows, overcommit: true, ..Flags::default() };
     let scenario = flags.scenario();
     let text = scenario.to_toml();
     assert_eq!(Scenario::parse("generated.toml", &text), Ok(scenario), "{text}");

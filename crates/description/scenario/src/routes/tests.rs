@@ -28,7 +28,7 @@ fn text(stations: usize, links: &[(usize, usize)]) -> String {
     text
 }
 
-/// What is worked out for one network agrees with what is worked out for one station.
+/// The routes computed for one network agree with those computed for one station.
 #[test]
 fn routes_on_demand_are_those_of_a_table() {
     for seed in 0..20 {

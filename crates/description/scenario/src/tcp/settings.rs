@@ -17,7 +17,7 @@ use super::{LARGEST_WINDOW, LEAST_MSS};
 pub struct TcpSetting {
     /// The name before `=`.
     pub name: &'static str,
-    /// What may stand behind `=`, as an error message says it.
+    /// The values that may stand behind `=`, as an error message says it.
     pub legal: &'static str,
     set: fn(&mut TcpConfig, &str) -> Option<()>,
     text: fn(&TcpConfig) -> String,
@@ -232,7 +232,7 @@ pub static TCP_SETTINGS: [TcpSetting; 36] = [
     choice!("reaction", corruption.reaction, "ignore, as-mark or as-loss", REACTIONS),
 ];
 
-/// What a word stands for.
+/// The value that a word stands for.
 fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Option<T> {
     words.iter().find(|(name, _)| *name == text).map(|(_, value)| *value)
 }

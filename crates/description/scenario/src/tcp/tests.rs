@@ -41,7 +41,7 @@ fn values(setting: &str) -> &'static [&'static str] {
 }
 
 #[test]
-fn a_set_and_its_exceptions_become_knobs() {
+fn a_set_and_its_exceptions_become_settings() {
     let config = config("newreno, min-rto=500ms ,paws=after,delayed-ack=time:300ms,");
     assert_eq!(
         (config.congestion_control, config.loss_recovery, config.sack),
@@ -54,7 +54,7 @@ fn a_set_and_its_exceptions_become_knobs() {
 
 /// A field that is added to the configuration stops this from compiling until it has a setting.
 #[test]
-fn every_field_has_a_knob() {
+fn every_field_has_a_setting() {
     let windfall_tcp::TcpConfig {
         mss: _,
         send_buffer: _,
@@ -144,7 +144,7 @@ fn errors_name_the_value_and_what_is_legal() {
 }
 
 #[test]
-fn every_knob_has_two_values_and_both_are_kept() {
+fn every_setting_has_two_values_and_both_are_kept() {
     for setting in &TCP_SETTINGS {
         for value in values(setting.name) {
             let mut settings = TcpSettings::default();

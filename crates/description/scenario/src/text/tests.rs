@@ -1,6 +1,6 @@
 use crate::flags::unplaced;
 use crate::values::Arq;
-use crate::{Direction, Flags, LinkKind, Policy, Scenario};
+use crate::{Direction, Flags, Link, LinkKind, PolicyKind, Scenario, Settings};
 
 const GOOD: &str = r#"
 format = 1
@@ -121,15 +121,17 @@ fn impossible_values_name_their_line_the_value_and_the_fix() {
 fn what_is_generated_says_how_frames_are_repeated() {
     let arq = |flags: Flags| {
         let scenario = flags.scenario().spelled_out();
-        scenario.links[0].arq.as_ref().map(|arq| arq.get_ref().to_string())
+        scenario.links[0].both.arq.as_ref().map(|arq| arq.get_ref().to_string())
     };
-    let kind = |kind| Flags { kind: Some(kind), ..Flags::default() };
-    let coded = Direction { policy: Some(Policy::Flex), ..Direction::default() };
+    let with = |link: Link| Flags { link, ..Flags::default() };
+    let kind = |kind| with(Link { kind: Some(unplaced(kind)), ..Link::unset() });
+    let policy = Some(unplaced(PolicyKind::Flex));
+    let coded = Direction { policy, ..Direction::default() };
     let said = Direction { arq: Some(unplaced(Arq::Retransmissions(3))), ..Direction::default() };
     assert_eq!(arq(Flags::default()).as_deref(), Some("none"));
     assert_eq!(arq(kind(LinkKind::Wavelan)).as_deref(), Some("persistent"));
-    assert_eq!(arq(Flags { downlink: coded, ..Flags::default() }).as_deref(), Some("persistent"));
-    assert_eq!(arq(Flags { both: said, ..Flags::default() }).as_deref(), Some("3"));
+    assert_eq!(arq(with(Link { downlink: coded, ..Link::unset() })).as_deref(), Some("persistent"));
+    assert_eq!(arq(with(Link { both: said, ..Link::unset() })).as_deref(), Some("3"));
     assert_eq!(arq(kind(LinkKind::WifiG)), None);
 }
 

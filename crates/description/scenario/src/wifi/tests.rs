@@ -1,4 +1,4 @@
-use windfall_base::Dbm;
+use windfall_base::{Dbm, Preamble};
 use windfall_channel::MediumConfig;
 use windfall_channel::radio::{Errors, PathLoss};
 use windfall_stack::LinkConfig;
@@ -94,7 +94,7 @@ fn every_key_reaches_the_station_or_the_air() {
                 backoff = \"mild\"\nwep = true\nobserve = true\npower = \"10dBm\"\nchannel = 1\n\
                 path-loss = \"log 3.3\"\nwalls = [[2, -1, 2, 1, 5]]\nshadowing = 4.0\n\
                 fading = \"rician 4 11\"\ndelay-spread = \"50ns\"\ncapture = 10.0\n\
-                extended-gap = \"always\"\nrts-rate = \"2Mbps\"\n\
+                eifs = \"always\"\nrts-rate = \"2Mbps\"\n\
                 errors = \"formula\"\npreamble-sinr = 4.0\n\
                 distortion = -25.0\npreamble-power = \"-84dBm\"\n";
     let topology = link(keys).unwrap();
@@ -108,7 +108,7 @@ fn every_key_reaches_the_station_or_the_air() {
     assert_eq!(near.preamble, Preamble::Short);
     assert_eq!(near.basic_rates, [PhyRate::Ofdm6, PhyRate::Dsss1]);
     assert_eq!(near.backoff, dcf::Backoff::Mild);
-    assert_eq!(near.extended_gap, dcf::ExtendedGap::Always);
+    assert_eq!(near.eifs, dcf::EifsPolicy::Always);
     assert_eq!(near.rts_rate, Some(PhyRate::Dsss2));
     assert!(near.wep && near.observe_radio);
     let air = air(&topology);
@@ -143,7 +143,7 @@ fn stations_of_which_no_two_share_a_channel_are_refused() {
                 stations = [\"a\", \"b\"]\n";
     let scenario = Scenario::parse("t.toml", text).expect("its form is right");
     let mut read = |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
-    let error = scenario.topology(0, ("t.toml", text), &mut read).expect_err("nobody hears");
+    let error = scenario.topology(0, ("t.toml", text), &mut read).expect_err("none hears");
     assert!(error.message().ends_with("no two stations share a channel"), "{}", error.message());
 }
 
@@ -159,31 +159,44 @@ fn what_cannot_be_is_refused_in_one_line() {
     for (keys, words) in [
         ("radio.rts-threshold = 3000", "RTS threshold of 3000"),
         ("radio.fragment-threshold = 100", "fragmentation threshold of 100"),
-        ("radio.channel = 15", "channel 15 does not exist"),
+        ("radio.channel = 15", "channel of 15 is out of range: use a whole number from 1 to 14"),
         ("radio.path-loss = \"far\"", "free-space"),
-        ("radio.shadowing = -2.0", "shadowing of -2 dB cannot be"),
-        ("radio.distortion = 3.0", "distortion of 3 dB cannot be: use -80 to 0"),
-        ("radio.preamble-sinr = 61", "preamble-sinr of 61 dB cannot be: use -30 to 60"),
+        ("radio.shadowing = -2.0", "shadowing of -2 is out of range"),
+        ("radio.distortion = 3.0", "distortion of 3 is out of range: use a number from -80 to 0"),
+        (
+            "radio.preamble-sinr = 61",
+            "preamble-sinr of 61 is out of range: use a number from -30 to 60",
+        ),
         ("radio.rts-rate = \"7Mbps\"", "802.11g has no rate of 7Mbps"),
-        ("radio.preamble-power = \"5dBm\"", "preamble-power of 5 dB cannot be: use -110"),
+        (
+            "radio.preamble-power = \"5dBm\"",
+            "preamble-power of 5dBm is out of range: use a power from -110dBm",
+        ),
         ("radio.distance = \"9km\"", "no station hears another"),
         ("radio.noise-figure = 60.0", "and -41 dBm are needed"),
         ("mtu = 2304", "at most 2296"),
         ("ber = 1e-5", "no ber"),
         ("uplink.delay = \"1ms\"", "no delay"),
-        ("radio.noise-figure = -1.0", "noise-figure of -1 dB cannot be: use 0 to 60"),
-        ("radio.shadowing = -4.0", "shadowing of -4 dB"),
-        ("radio.capture = inf", "capture of inf dB"),
+        (
+            "radio.noise-figure = -1.0",
+            "noise-figure of -1 is out of range: use a number from 0 to 60",
+        ),
+        ("radio.shadowing = -4.0", "shadowing of -4 is"),
+        ("radio.capture = inf", "capture of inf is"),
         ("radio.walls = [[0, 1, 0, 2, -5]]", "loss of 0 dB or more"),
         ("radio.short-attempts = 0", "0 is not allowed"),
         ("radio.delay-spread = \"50ns\"", "add a fading"),
         (
             "radio.fading = \"rayleigh 11\"\nradio.delay-spread = \"1us\"",
-            "more than 200ns outlasts",
+            "delay-spread of 1us is out of range: use a time from 0s to 200ns",
         ),
         ("radio.power-save = true", "add infrastructure = true"),
-        ("radio.infrastructure = true\nradio.beacon-interval = 0", "1 or more units"),
+        (
+            "radio.infrastructure = true\nradio.beacon-interval = 0",
+            "beacon-interval of 0 is out of range",
+        ),
         ("radio.slot = \"tiny\"", "unknown word \"tiny\""),
+        ("radio.extended-gap = \"never\"", "unknown key \"extended-gap\": did you mean \"eifs\""),
     ] {
         let message = refused(keys);
         assert!(message.contains(words), "{keys}: {message}");

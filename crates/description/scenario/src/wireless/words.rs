@@ -3,38 +3,38 @@
 use core::fmt;
 use core::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-use windfall_base::ParseUnitError;
+use windfall_base::{ParseUnitError, Preamble};
 use windfall_channel::radio::{Errors, Fading, PathLoss};
-use windfall_mac::dcf;
+use windfall_mac::dcf::{Backoff, EifsPolicy};
+
+use crate::value::{Choice, by_text};
 
 /// The length of a slot.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Slot {
-    /// 9 µs.
+    /// The slot of 9 µs.
     #[default]
     Short,
-    /// 20 µs.
+    /// The slot of 20 µs.
     Long,
 }
 
-/// The form of a preamble.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PreambleWord {
-    /// 192 µs with the header.
-    #[default]
-    Long,
-    /// 96 µs with the header.
-    Short,
+impl Choice for Slot {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] =
+        &[("short", Self::Short, "9 µs"), ("long", Self::Long, "20 µs")];
 }
 
-/// Who chooses the rate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+impl Choice for Preamble {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("long", Self::Long, "192 µs with the header"),
+        ("short", Self::Short, "96 µs with the header"),
+    ];
+}
+
+/// The choice of the rate of each frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RateControl {
-    /// Nobody: it is what `rate` says.
+    /// The rate of the link.
     #[default]
     Fixed,
     /// Automatic rate fallback.
@@ -43,74 +43,43 @@ pub enum RateControl {
     Minstrel,
 }
 
-/// How the contention window answers to collisions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Backoff {
-    /// As the standard says.
-    #[default]
-    Binary,
-    /// As MACAW says.
-    Mild,
-    /// Not at all.
-    Constant,
+impl Choice for RateControl {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("fixed", Self::Fixed, "The rate of the link"),
+        ("arf", Self::Arf, "Automatic rate fallback"),
+        ("minstrel", Self::Minstrel, "Measured success, after Minstrel"),
+    ];
 }
 
-impl From<Backoff> for dcf::Backoff {
-    fn from(word: Backoff) -> Self {
-        match word {
-            Backoff::Binary => Self::Binary,
-            Backoff::Mild => Self::Mild,
-            Backoff::Constant => Self::Constant,
-        }
-    }
+impl Choice for Backoff {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("binary", Self::Binary, "Doubled, as the standard says"),
+        ("mild", Self::Mild, "Half as much again, as MACAW says"),
+        ("constant", Self::Constant, "Constant"),
+    ];
 }
 
-/// After what the extended gap is kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ExtendedGap {
-    /// Whenever a reception fails.
-    Always,
-    /// Only when the PHY header could be read, as the standard says.
-    #[default]
-    ReadableHeader,
-    /// Never.
-    Never,
+impl Choice for EifsPolicy {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("always", Self::Always, "After every reception that fails"),
+        (
+            "readable-header",
+            Self::ReadableHeader,
+            "After receptions whose PHY header was read, as the standard says",
+        ),
+        ("never", Self::Never, "Never"),
+    ];
 }
 
-impl From<ExtendedGap> for dcf::ExtendedGap {
-    fn from(word: ExtendedGap) -> Self {
-        match word {
-            ExtendedGap::Always => Self::Always,
-            ExtendedGap::ReadableHeader => Self::ReadableHeader,
-            ExtendedGap::Never => Self::Never,
-        }
-    }
+impl Choice for Errors {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("events", Self::Pattern, "Error events measured on the chains bit by bit"),
+        ("formula", Self::Formula, "Formulas for whole frames, as ns-3 has them"),
+    ];
 }
 
-/// The model that decides whether bits arrive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ErrorModel {
-    /// Error events measured on the chains bit by bit.
-    #[default]
-    Events,
-    /// Formulas for whole frames, as ns-3 has them.
-    Formula,
-}
-
-impl From<ErrorModel> for Errors {
-    fn from(word: ErrorModel) -> Self {
-        match word {
-            ErrorModel::Events => Self::Pattern,
-            ErrorModel::Formula => Self::Formula,
-        }
-    }
-}
-
-/// How a signal fades with distance: `office`, `home`, `shop` (ITU-R P.1238), `free-space`,
-/// `log EXPONENT`, or so many `dB` whatever the distance.
+/// The loss of a signal with distance: `office`, `home`, `shop` (ITU-R P.1238), `free-space`,
+/// `log EXPONENT`, or a number of `dB` at any distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathLossWord(pub PathLoss);
 
@@ -156,7 +125,7 @@ impl FromStr for PathLossWord {
     }
 }
 
-/// Differences in time: `none`, `rayleigh HERTZ`, `rician K HERTZ`.
+/// Fading in time: `none`, `rayleigh HERTZ`, `rician K HERTZ`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FadingWord(pub Fading);
 
@@ -188,4 +157,9 @@ impl FromStr for FadingWord {
             _ => Err(fault()),
         }
     }
+}
+
+by_text! {
+    FadingWord: "fading",
+    PathLossWord: "path loss",
 }

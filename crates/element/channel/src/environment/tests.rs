@@ -34,7 +34,7 @@ fn measure(trace: &ErrorTrace) -> Totals {
 fn every_environment_matches_its_row_within_ten_per_cent() {
     for environment in Environment::ALL {
         for seed in 1..=5 {
-            let got = measure(&environment.synthesize(Seed(seed), FRAMES));
+            let got = measure(&environment.synthesize(Seed(seed), ENVIRONMENT_FRAMES));
             let row = environment.totals();
             let near = |got: f64, row: f64| (got - row).abs() <= 0.1 * row + 1e-7;
             assert!(
@@ -59,7 +59,7 @@ fn trivial_means_below_one_per_cent() {
 
 #[test]
 fn faults_come_in_spells() {
-    let trace = Environment::Walls.synthesize(Seed(1), FRAMES);
+    let trace = Environment::Walls.synthesize(Seed(1), ENVIRONMENT_FRAMES);
     let damaged = |number| matches!(trace.fault(number), Some(Fault::Damaged { .. }));
     let count = (0..trace.len()).filter(|&n| damaged(n)).count() as f64;
     let follow = (1..trace.len()).filter(|&n| damaged(n - 1) && damaged(n)).count() as f64;
@@ -93,7 +93,7 @@ fn runs(trace: &ErrorTrace, fate: Fate) -> (f64, f64, f64) {
 #[test]
 fn spells_are_as_long_as_the_arrangement_says() {
     for environment in Environment::ALL {
-        let trace = environment.synthesize(Seed(1), FRAMES);
+        let trace = environment.synthesize(Seed(1), ENVIRONMENT_FRAMES);
         for (fate, mean) in FATES.into_iter().zip(environment.arrangement().spells) {
             let (runs, hits, counted) = runs(&trace, fate);
             // So many spells, begun at random among what is calm; two at one place are one run.
@@ -113,7 +113,7 @@ fn spells_are_as_long_as_the_arrangement_says() {
 #[test]
 fn a_trace_begins_anywhere_in_the_life_of_its_place() {
     let begins_damaged = |seed| {
-        let trace = Environment::Table.synthesize(Seed(seed), FRAMES);
+        let trace = Environment::Table.synthesize(Seed(seed), ENVIRONMENT_FRAMES);
         trace.fault(0).is_some()
     };
     let count = (0..60).filter(|&seed| begins_damaged(seed)).count();
@@ -125,7 +125,7 @@ fn a_trace_begins_anywhere_in_the_life_of_its_place() {
 #[test]
 fn inverted_bits_come_in_clusters() {
     for environment in [Environment::Walking, Environment::Adjacent, Environment::Walls] {
-        let trace = environment.synthesize(Seed(1), FRAMES);
+        let trace = environment.synthesize(Seed(1), ENVIRONMENT_FRAMES);
         let (mut near, mut all) = (0_u32, 0_u32);
         for entry in trace.entries() {
             let Fault::Damaged { inverted, .. } = &entry.fault else { continue };

@@ -2,7 +2,7 @@ use core::num::NonZeroU8;
 
 use windfall_base::frame::Tag;
 use windfall_base::{Check, Duration, Probability, RxVector, Stream};
-use windfall_link::policy::{Cost, Kind};
+use windfall_link::policy::{Cost, PolicyKind};
 use windfall_link::{Arq, Coding};
 use windfall_testkit::laws;
 use windfall_testkit::pair::{Pair, Side, Wire};
@@ -70,7 +70,7 @@ fn each_place_that_discards_has_its_own_reason() {
 }
 
 /// A pipe interface under the laws, with another one at the far end of its medium.
-fn lawful(arq: Arq, accept_damaged: bool, policy: Option<Kind>) {
+fn lawful(arq: Arq, accept_damaged: bool, policy: Option<PolicyKind>) {
     let cost = Cost { per_frame: Duration::from_nanos(60), per_byte: Duration::from_nanos(1) };
     let coding = policy.map(|policy| Coding { policy, padded: false, cost });
     let build = move |seed| {
@@ -116,9 +116,9 @@ fn the_laws_hold_on_a_pipe() {
 
 #[test]
 fn the_laws_hold_on_a_pipe_with_coded_frames() {
-    lawful(Arq::Persistent, false, Some(Kind::Flex));
-    lawful(Arq::None, false, Some(Kind::Robust));
-    lawful(Arq::Attempts(NonZeroU8::MIN.saturating_add(2)), true, Some(Kind::Best));
+    lawful(Arq::Persistent, false, Some(PolicyKind::Flex));
+    lawful(Arq::None, false, Some(PolicyKind::Robust));
+    lawful(Arq::Attempts(NonZeroU8::MIN.saturating_add(2)), true, Some(PolicyKind::Best));
 }
 
 //= S3.10

@@ -2,7 +2,7 @@
 //! packets are padded.
 
 use windfall_report::{Claim, Table, Verdict, statistics};
-use windfall_scenario::{Arq, Direction, Environment, Policy, Spanned};
+use windfall_scenario::{Arq, Direction, Environment, PolicyKind, unplaced};
 
 use super::coded::{self, Transfer};
 use crate::error::ExperimentError;
@@ -16,7 +16,7 @@ const EXCEPTIONS: f64 = 0.1;
 /// Transfers with one choice of both options.
 pub(super) struct Choice {
     place: Environment,
-    policy: Policy,
+    policy: PolicyKind,
     /// Repetitions of a frame; without end if `None`.
     repetitions: Option<u8>,
     padded: bool,
@@ -24,7 +24,7 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    fn is_stated(&self, policy: Policy) -> bool {
+    fn is_stated(&self, policy: PolicyKind) -> bool {
         self.place == Environment::Table
             && self.policy == policy
             && self.repetitions == Some(STATED)
@@ -56,7 +56,7 @@ pub(super) fn choices(
         Extent::Paper | Extent::Full => (&[Some(STATED), Some(3), Some(7), None], &[false, true]),
     };
     let mut choices = Vec::new();
-    for policy in [Policy::Bold, Policy::Flex] {
+    for policy in [PolicyKind::Bold, PolicyKind::Flex] {
         for &repetitions in budgets {
             for &padded in paddings {
                 choices.push((Environment::Table, policy, repetitions, padded));
@@ -64,22 +64,22 @@ pub(super) fn choices(
         }
     }
     for padded in [false, true] {
-        choices.push((Environment::Office, Policy::Bold, None, padded));
+        choices.push((Environment::Office, PolicyKind::Bold, None, padded));
     }
     let measure = |(place, policy, repetitions, padded): (_, _, Option<u8>, _)| {
         (context.progress)(&format!("{policy} in {place}, repetitions and padding"));
         let arq = repetitions.map_or(Arq::Persistent, Arq::Retransmissions);
         let both = Direction {
-            policy: Some(policy),
-            padded: Some(padded),
-            arq: Some(Spanned::new(0..0, arq)),
+            policy: Some(unplaced(policy)),
+            padded: Some(unplaced(padded)),
+            arq: Some(unplaced(arq)),
             ..Direction::default()
         };
         let mut choice = Choice { place, policy, repetitions, padded, transfers: Vec::new() };
         let traces = match (context.extent, place) {
             (_, Environment::Office) => 1,
             // One trace in some lets a handshake through: few traces would be a matter of luck.
-            _ if choice.is_stated(Policy::Bold) => 20,
+            _ if choice.is_stated(PolicyKind::Bold) => 20,
             (Extent::Quick, _) => 2,
             (Extent::Paper, _) => 5,
             (Extent::Full, _) => 20,
@@ -94,7 +94,7 @@ pub(super) fn choices(
 //= S3.22
 pub(super) fn claim(choices: &[Choice]) -> Option<Claim> {
     let stated = |policy| choices.iter().find(|choice| choice.is_stated(policy));
-    let (bold, flex) = (stated(Policy::Bold)?, stated(Policy::Flex)?);
+    let (bold, flex) = (stated(PolicyKind::Bold)?, stated(PolicyKind::Flex)?);
     let connected = bold.transfers.iter().filter(|transfer| transfer.connected).count();
     let is_hopeless = connected as f64 <= EXCEPTIONS * bold.transfers.len() as f64;
     let is_carried = flex.transfers.iter().all(|transfer| transfer.rate > 0.0);

@@ -1,7 +1,10 @@
 //! Throughput over coded frames in the places of Table 1, in simulated time.
 
 use windfall_base::{Duration, Seed};
-use windfall_scenario::{Direction, ENVIRONMENT_FRAMES, Environment, Flags, Policy, Scenario};
+use windfall_scenario::{
+    Direction, ENVIRONMENT_FRAMES, Environment, Flags, Link, PolicyKind, Scenario, Settings,
+    unplaced,
+};
 use windfall_sim::Simulation;
 
 use crate::error::ExperimentError;
@@ -51,7 +54,10 @@ impl Air {
     /// The scenario in this air, and what is to be set in both directions.
     fn scenario(self, text: &str, both: Direction) -> (String, Direction) {
         match self.trace {
-            None => (text.to_owned(), Direction { environment: Some(self.place), ..both }),
+            None => {
+                let environment = Some(unplaced(self.place));
+                (text.to_owned(), Direction { environment, ..both })
+            }
             Some(_) => {
                 let traces = "uplink.error-trace = \"up\"\ndownlink.error-trace = \"down\"";
                 (text.replace("environment = \"table\"", traces), both)
@@ -64,7 +70,7 @@ impl Air {
 #[derive(Clone, Debug)]
 pub(super) struct Cell {
     pub(super) place: Environment,
-    pub(super) policy: Policy,
+    pub(super) policy: PolicyKind,
     /// What a spray got through, the mean over the traces.
     pub(super) udp: f64,
     /// What a TCP transfer got through in each trace.
@@ -93,12 +99,12 @@ pub(super) fn cells(
     };
     let mut cells = Vec::new();
     for place in Environment::ALL {
-        for policy in Policy::ALL {
+        for policy in PolicyKind::ALL {
             (context.progress)(&format!("{policy} in {place}"));
             let (mut udp, mut tcp) = (0.0, Vec::new());
             for air in Air::several(context, place, traces) {
                 udp += spray(context, figure, air, policy, length)? / traces as f64;
-                let both = Direction { policy: Some(policy), ..Direction::default() };
+                let both = Direction { policy: Some(unplaced(policy)), ..Direction::default() };
                 tcp.push(transfer(context, figure, air, both)?.rate);
             }
             cells.push(Cell { place, policy, udp, tcp });
@@ -108,7 +114,7 @@ pub(super) fn cells(
 }
 
 /// The value of one cell.
-pub(super) fn of(cells: &[Cell], place: Environment, policy: Policy) -> Option<&Cell> {
+pub(super) fn of(cells: &[Cell], place: Environment, policy: PolicyKind) -> Option<&Cell> {
     cells.iter().find(|cell| cell.place == place && cell.policy == policy)
 }
 
@@ -120,7 +126,7 @@ pub(super) fn spray(
     context: &Context<'_>,
     figure: &'static str,
     air: Air,
-    policy: Policy,
+    policy: PolicyKind,
     length: Duration,
 ) -> Result<f64, ExperimentError> {
     let mut simulation = spraying(context, figure, air, policy, length)?;
@@ -186,10 +192,10 @@ pub(super) fn spraying(
     context: &Context<'_>,
     figure: &'static str,
     air: Air,
-    policy: Policy,
+    policy: PolicyKind,
     length: Duration,
 ) -> Result<Simulation, ExperimentError> {
-    let both = Direction { policy: Some(policy), ..Direction::default() };
+    let both = Direction { policy: Some(unplaced(policy)), ..Direction::default() };
     build(context, figure, (SPRAY, air), both, length)
 }
 
@@ -203,7 +209,8 @@ fn build(
     let failed = |message: String| ExperimentError::Scenario { figure, message };
     let (text, both) = air.scenario(text, both);
     let mut scenario = Scenario::parse(figure, &text).map_err(|error| failed(error.to_string()))?;
-    let flags = Flags { both, duration: Some(duration), ..Flags::default() };
+    let link = Link { both, ..Link::unset() };
+    let flags = Flags { link, duration: Some(duration), ..Flags::default() };
     flags.apply(&mut scenario).map_err(|error| failed(error.to_string()))?;
     let topology = scenario
         .topology(0, (figure, &text), &mut |name| air.read(name))

@@ -4,7 +4,7 @@ use windfall_base::{Duration, Rate};
 use windfall_network::{Recording, What};
 use windfall_queue::admission::{Admission, Reservation};
 use windfall_report::{Claim, Finding, Verdict};
-use windfall_scenario::{Environment, Policy};
+use windfall_scenario::{Environment, PolicyKind};
 use windfall_stack::InterfaceEvent;
 
 use super::coded::{self, Air};
@@ -197,7 +197,7 @@ fn outcomes(context: &Context<'_>, figure: &'static str) -> Result<Vec<bool>, Ex
         _ => Duration::from_secs(200),
     };
     let air = Air::own(Environment::Walls);
-    let mut simulation = coded::spraying(context, figure, air, Policy::Flex, length)?;
+    let mut simulation = coded::spraying(context, figure, air, PolicyKind::Flex, length)?;
     simulation.network_mut().record(Recording { events: true, packets: false });
     let near = simulation.network().interfaces().next();
     let mut outcomes = Vec::new();

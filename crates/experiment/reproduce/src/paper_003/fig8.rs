@@ -3,7 +3,7 @@
 use windfall_report::{
     Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict, statistics,
 };
-use windfall_scenario::{Environment, Policy};
+use windfall_scenario::{Environment, PolicyKind};
 
 use super::coded::{self, Cell};
 use super::{budget, paired};
@@ -19,7 +19,7 @@ pub(crate) const FIGURE: Figure = Figure {
 };
 
 /// The policies of the paper that never change.
-const STATIC: [Policy; 3] = [Policy::Bold, Policy::Light, Policy::Robust];
+const STATIC: [PolicyKind; 3] = [PolicyKind::Bold, PolicyKind::Light, PolicyKind::Robust];
 /// A policy does well where it reaches this share of the best, and poorly below the other.
 const WELL: f64 = 0.9;
 const POORLY: f64 = 0.7;
@@ -62,17 +62,17 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     })
 }
 
-fn rate(cells: &[Cell], of: Rate, place: Environment, policy: Policy) -> f64 {
+fn rate(cells: &[Cell], of: Rate, place: Environment, policy: PolicyKind) -> f64 {
     coded::of(cells, place, policy).map_or(0.0, of)
 }
 
-fn average(cells: &[Cell], of: Rate, policy: Policy) -> f64 {
+fn average(cells: &[Cell], of: Rate, policy: PolicyKind) -> f64 {
     let sum: f64 = Environment::ALL.iter().map(|place| rate(cells, of, *place, policy)).sum();
     sum / Environment::ALL.len() as f64
 }
 
 /// What a policy reaches of the best static one in each place.
-fn shares(cells: &[Cell], of: Rate, policy: Policy) -> [(Environment, f64); 5] {
+fn shares(cells: &[Cell], of: Rate, policy: PolicyKind) -> [(Environment, f64); 5] {
     Environment::ALL.map(|place| {
         let best = STATIC.map(|other| rate(cells, of, place, other));
         let best = best.into_iter().fold(f64::MIN_POSITIVE, f64::max);
@@ -94,7 +94,7 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
         measured,
         verdict: Verdict::of(holds),
     };
-    let leasts = PROGRAMS.map(|(name, of)| (name, least(shares(cells, of, Policy::Flex))));
+    let leasts = PROGRAMS.map(|(name, of)| (name, least(shares(cells, of, PolicyKind::Flex))));
     let averages = PROGRAMS.map(|(name, of)| (name, averages(cells, of)));
     let extremes = STATIC.map(|policy| {
         let shares = shares(cells, Cell::mean, policy);
@@ -132,9 +132,9 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
 
 /// The averages over all places as text, and whether that of FLEX exceeds those of the static ones.
 fn averages(cells: &[Cell], of: Rate) -> (String, bool) {
-    let all = Policy::ALL.map(|policy| format!("{policy} {:.1}", average(cells, of, policy)));
+    let all = PolicyKind::ALL.map(|policy| format!("{policy} {:.1}", average(cells, of, policy)));
     let best = STATIC.map(|policy| average(cells, of, policy)).into_iter().fold(0.0, f64::max);
-    (all.join(", "), average(cells, of, Policy::Flex) > best)
+    (all.join(", "), average(cells, of, PolicyKind::Flex) > best)
 }
 
 fn table(cells: &[Cell]) -> Table {
@@ -150,7 +150,7 @@ fn table(cells: &[Cell]) -> Table {
 
 fn chart(cells: &[Cell]) -> Chart {
     let places = Environment::ALL.map(|place| place.to_string()).to_vec();
-    let series = |policy: Policy| {
+    let series = |policy: PolicyKind| {
         let of = |(x, place)| {
             coded::of(cells, place, policy).and_then(|cell| Point::of(x as f64, &cell.tcp))
         };
@@ -162,7 +162,7 @@ fn chart(cells: &[Cell]) -> Chart {
         subtitle: "transfers of 1 MB over coded frames, simulated time".to_owned(),
         x: Axis::names("place", places),
         y: Axis::linear("throughput (KB/s)").from_zero(),
-        series: Policy::ALL.map(series).to_vec(),
+        series: PolicyKind::ALL.map(series).to_vec(),
         rules: Vec::new(),
     }
 }

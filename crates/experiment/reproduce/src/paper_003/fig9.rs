@@ -1,7 +1,7 @@
 //! Figure 9: TCP beside UDP for every policy in every place.
 
 use windfall_report::{Axis, Chart, Claim, Finding, Mark, Point, Series, Table, Verdict};
-use windfall_scenario::{Environment, Policy};
+use windfall_scenario::{Environment, PolicyKind};
 
 use super::coded::{self, Cell};
 use crate::error::ExperimentError;
@@ -38,7 +38,7 @@ fn ratio(cell: &Cell) -> Option<f64> {
 
 /// The cell in which the paper's TCP could not connect.
 fn is_hopeless(cell: &Cell) -> bool {
-    cell.place == Environment::Table && cell.policy == Policy::Bold
+    cell.place == Environment::Table && cell.policy == PolicyKind::Bold
 }
 
 fn claims(cells: &[Cell]) -> Vec<Claim> {
@@ -75,14 +75,14 @@ fn table(cells: &[Cell]) -> Table {
 }
 
 fn chart(cells: &[Cell]) -> Chart {
-    let series = |policy: Policy| {
+    let series = |policy: PolicyKind| {
         let own = cells.iter().filter(|cell| cell.policy == policy);
         let points = own.map(|cell| Point::new(cell.udp, cell.mean())).collect();
         Series::new(policy.to_string(), Mark::Points, points)
     };
     let most = cells.iter().map(|cell| cell.udp).fold(1.0, f64::max);
     let mut all = vec![Series::curve("TCP = UDP", Mark::Dashed, (0.0, most), 1, |x| x)];
-    all.extend(Policy::ALL.map(series));
+    all.extend(PolicyKind::ALL.map(series));
     Chart {
         title: "TCP beside UDP".to_owned(),
         subtitle: "each point one policy in one place, simulated time".to_owned(),

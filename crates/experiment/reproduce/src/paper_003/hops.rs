@@ -3,7 +3,7 @@
 use windfall_base::{ByteCount, Duration};
 use windfall_network::LinkLedger;
 use windfall_report::{Claim, Finding, Table, Verdict};
-use windfall_scenario::{Arq, Scenario, Spanned};
+use windfall_scenario::{Arq, Scenario, unplaced};
 use windfall_sim::Simulation;
 
 use crate::error::ExperimentError;
@@ -124,10 +124,10 @@ fn transfer(
     let mut scenario =
         Scenario::parse(name, SCENARIO).map_err(|error| failed(error.to_string()))?;
     if let Some(link) = scenario.links.last_mut() {
-        link.arq = Some(Spanned::new(0..0, arq));
+        link.both.arq = Some(unplaced(arq));
     }
     for app in &mut scenario.apps {
-        app.bytes = Some(Spanned::new(0..0, ByteCount(bytes)));
+        app.bytes = Some(unplaced(ByteCount(bytes)));
     }
     let no_files = &mut |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
     let topology =

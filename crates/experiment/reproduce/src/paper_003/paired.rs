@@ -2,7 +2,7 @@
 
 use windfall_base::{Duration, Seed};
 use windfall_report::{Claim, Table, Verdict};
-use windfall_scenario::{ENVIRONMENT_FRAMES, Environment, Policy};
+use windfall_scenario::{ENVIRONMENT_FRAMES, Environment, PolicyKind};
 use windfall_trace::errors::best_rate;
 
 use super::coded::{self, Air};
@@ -51,7 +51,7 @@ pub(super) fn pairs(
             let seed = Seed(context.seed.0.wrapping_add(100 + number));
             let air = Air { place, trace: Some(seed) };
             let run = |policy| coded::spray(context, figure, air, policy, LENGTH);
-            runs.push((run(Policy::Flex)?, run(Policy::Best)?));
+            runs.push((run(PolicyKind::Flex)?, run(PolicyKind::Best)?));
             bound += limit(place, seed) / traces as f64;
         }
         pairs.push(Pair::new(place, &runs, bound));

@@ -1,7 +1,8 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, CommandFactory, Parser};
-use windfall_scenario::{Flags, Scenario};
+use windfall_scenario::wireless::Radio;
+use windfall_scenario::{Direction, Flags, Link, Scenario, Settings};
 
 use super::*;
 
@@ -42,72 +43,37 @@ const BESIDE: [&str; 18] = [
     "quiet",
 ];
 
-/// A value for each of the others, and the options without which it may not stand.
-const SAMPLES: [(&str, &str, &[&str]); 44] = [
-    ("link", "wavelan", &[]),
-    ("mtu", "1000", &[]),
-    ("flow", "video: dst port 5004", &[]),
-    ("overcommit", "", &[]),
-    ("seed", "7", &[]),
-    ("tcp-congestion", "reno", &[]),
-    ("sysctl", "net.ipv4.tcp_sack=0", &[]),
-    ("rate", "5Mbps", &[]),
-    ("rate-trace", "rate.trace", &[]),
-    ("delay", "5ms", &[]),
-    ("loss", "1%", &[]),
-    ("gemodel", "1% 10%", &[]),
-    ("burst", "5/100", &[]),
-    ("ber", "1e-5", &[]),
-    ("bit-gemodel", "1e-5 0.1", &[]),
-    ("window", "10% 256 5%", &[]),
-    ("corrupt", "1%", &[]),
-    ("truncate", "1%", &[]),
-    ("error-trace", "error.trace", &[]),
-    ("environment", "office", &[]),
-    ("range", "28..1500", &[]),
-    ("expose", "header", &[]),
-    ("policy", "flex", &[]),
-    ("padded", "true", &["--policy", "flex"]),
-    ("arq", "persistent", &[]),
-    ("accept-damaged", "true", &[]),
-    ("queue", "wfq,100", &[]),
-    ("distance", "8", &["--link", "wifi-g"]),
-    ("stations", "2", &["--link", "wifi-g"]),
-    ("power", "10dBm", &["--link", "wifi-g"]),
-    ("channel", "3", &["--link", "wifi-g"]),
-    ("path-loss", "home", &["--link", "wifi-g"]),
-    ("shadowing", "3", &["--link", "wifi-g"]),
-    ("fading", "rayleigh 5", &["--link", "wifi-g"]),
-    ("delay-spread", "50ns", &["--link", "wifi-g", "--fading", "rayleigh 5"]),
-    ("rts-threshold", "500", &["--link", "wifi-g"]),
-    ("fragment-threshold", "800", &["--link", "wifi-g"]),
-    ("attempts", "4", &["--link", "wifi-g"]),
-    ("rate-control", "arf", &["--link", "wifi-g"]),
-    ("infrastructure", "", &["--link", "wifi-g"]),
-    ("power-save", "", &["--link", "wifi-g", "--infrastructure"]),
-    ("capture", "10", &["--link", "wifi-g"]),
-    ("backoff", "mild", &["--link", "wifi-g"]),
-    ("wep", "", &["--link", "wifi-g"]),
+/// A value for each option that stands in no table of settings.
+const SAMPLES: [(&str, &str); 6] = [
+    ("flow", "video: dst port 5004"),
+    ("overcommit", ""),
+    ("seed", "7"),
+    ("tcp-congestion", "reno"),
+    ("sysctl", "net.ipv4.tcp_sack=0"),
+    ("stations", "2"),
 ];
 
-/// Two more of the same kind.
-const MORE_SAMPLES: [(&str, &str, &[&str]); 5] = [
-    ("long-slot", "", &["--link", "wifi-g"]),
-    ("short-preamble", "", &["--link", "wifi-b"]),
-    ("errors", "formula", &["--link", "wifi-g"]),
-    ("rts-rate", "6", &["--link", "wifi-g"]),
-    ("preamble-sinr", "1", &["--link", "wifi-g"]),
-];
+/// The example of the setting of an option, if a table has it.
+fn example<T: Settings>(option: &str) -> Option<&'static str> {
+    let mut options = T::TABLE.iter().filter(|it| !it.is_required && !it.is_key_only);
+    options.find(|setting| setting.option() == option).map(|setting| setting.example)
+}
 
-/// The sample of an option; those of one direction have those of both.
+/// The sample of an option, and the options without which it may not stand; those of one direction
+/// have those of both.
 fn sample(option: &str) -> (&'static str, &'static [&'static str]) {
     let plain = option.trim_start_matches("uplink-").trim_start_matches("downlink-");
-    let mut all = SAMPLES.iter().chain(&MORE_SAMPLES);
-    let found = all.find(|(name, ..)| *name == plain);
-    let (_, value, base) = found.unwrap_or_else(|| {
+    let of_wifi = example::<Radio>(option).map(|value| (value, &["--link", "wifi-g"][..]));
+    let of_link = example::<Link>(option).or_else(|| example::<Direction>(plain));
+    let of_none = || SAMPLES.iter().find(|(name, _)| *name == option).map(|(_, value)| *value);
+    let base: &[_] = match plain {
+        "padded" => &["--policy", "flex"],
+        "stations" => &["--link", "wifi-g"],
+        _ => &[],
+    };
+    of_wifi.or_else(|| Some((of_link.or_else(of_none)?, base))).unwrap_or_else(|| {
         panic!("--{option} is new: let --generate carry it, and give it a sample here")
-    });
-    (value, base)
+    })
 }
 
 /// The options of a command that describe the run, as words of a command line.
@@ -205,13 +171,8 @@ fn what_belongs_to_programs_stands_before_the_scenario() {
 fn files_that_a_scenario_names_are_found_from_what_is_generated() {
     let folder = Folder::new("generate-files");
     let file = folder.0.join("there.toml");
-    let flags = Flags {
-        downlink: windfall_scenario::Direction {
-            error_trace: Some(windfall_scenario::Spanned::new(0..0, "beside.trace".to_owned())),
-            ..windfall_scenario::Direction::default()
-        },
-        ..Flags::default()
-    };
+    let mut flags = Flags::default();
+    flags.link.downlink.error_trace = Some(windfall_scenario::unplaced("beside.trace".to_owned()));
     std::fs::write(&file, flags.scenario().to_toml()).expect("a file");
     let words = ["run".into(), "--scenario".into(), file.display().to_string()];
     let args = Run::try_parse_from(words).expect("options").args;

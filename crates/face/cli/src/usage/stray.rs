@@ -3,9 +3,7 @@
 use clap::{Arg, Command};
 
 use super::shell_quoted;
-
-/// Options whose value has several words.
-const IN_WORDS: [&str; 5] = ["gemodel", "window", "path-loss", "fading", "flow"];
+use crate::face::has_words;
 
 /// Returns advice about the stray `word` among all `words`, to be printed after it.
 pub(super) fn advice(
@@ -74,7 +72,7 @@ fn of_value(before: &[String], after: &[String], command: &Command) -> Option<St
     };
     let option = option(command, name).filter(|it| takes_next_word(it))?;
     let long = option.get_long()?;
-    if !IN_WORDS.iter().any(|it| long.ends_with(it)) {
+    if !has_words(long) && long != "flow" {
         return Some(format!(": {name} takes one value, and has {first}; remove one of them"));
     }
     let more = after.iter().take_while(|it| looks_like_value(it)).map(String::as_str);

@@ -6,6 +6,7 @@ mod input;
 mod json;
 mod live;
 mod reproduce;
+mod settings;
 mod sim;
 mod support;
 mod trace;

@@ -145,13 +145,13 @@ fn a_radio_that_cannot_be_is_refused_in_one_line_with_code_2() {
         ("--rts-threshold -1", "-1"),
         ("--fragment-threshold 100", "fragmentation threshold of 100 bytes"),
         ("--channel 15", "use a whole number from 1 to 14"),
-        ("--power 99", "power of 99 dB cannot be: use -60 to 40"),
+        ("--power 99", "use a power from -60dBm to 40dBm"),
         ("--fading rain", "rayleigh HERTZ"),
         ("--delay-spread 50ns", "add a fading"),
         ("--attempts 0", "0"),
-        ("--capture -3", "capture of -3 dB"),
+        ("--capture -3", "use a number from 0 to 60"),
         ("--rts-rate 7", "802.11g has no rate of 7Mbps: use 1, 2, 5.5"),
-        ("--preamble-sinr 99", "preamble-sinr of 99 dB cannot be: use -30 to 60"),
+        ("--preamble-sinr 99", "use a number from -30 to 60"),
         ("--errors guess", "possible values: events, formula"),
     ] {
         let output = folder.sim(&wifi, &options.split(' ').collect::<Vec<_>>());

@@ -45,6 +45,8 @@ const WRONG: &[(&[&str], &str)] = &[
     (&["run", "—rate", "5", "--", "true"], "options begin with two plain hyphens: --rate"),
     (&["sim", "x.toml", "—seed", "5"], "options begin with two plain hyphens: --seed"),
     (&["run", "--latency", "5ms", "--", "true"], "tip: write --delay"),
+    (&["run", "--long-slot", "--", "true"], "tip: write --slot long"),
+    (&["run", "--padded", "true", "--", "true"], "'true': write --padded=true"),
     (&["run", "--jitter", "5ms", "--", "true"], "a link delays every bit alike (--delay)"),
     (
         &["run", "--rate", "10MBps", "--", "true"],
@@ -79,7 +81,7 @@ const WRONG: &[(&[&str], &str)] = &[
     (&["run", "--mtu", "abc", "--", "true"], "use a whole number from 68 to 65535"),
     (&["run", "--channel", "300", "--", "true"], "use a whole number from 1 to 14"),
     (&["run", "--attempts", "0", "--", "true"], "use a whole number from 1 to 255"),
-    (&["run", "--shadowing", "x", "--", "true"], "use a number, such as 3 or 0.5"),
+    (&["run", "--shadowing", "x", "--", "true"], "use a number from 0 to 40"),
     (
         &["run", "--distance", "5", "--", "true"],
         "only wifi links have a distance and a radio: add --link wifi-g",

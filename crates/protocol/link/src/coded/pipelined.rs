@@ -23,7 +23,7 @@ use crate::arq::sender::Sender;
 use crate::event::{Arrival, Event};
 use crate::output::Output;
 use crate::persistence::Arq;
-use crate::policy::{Cost, Kind, Outcome, Plan, Policy};
+use crate::policy::{Cost, Outcome, Plan, Policy, PolicyKind};
 use crate::window::{Pulled, Window};
 
 /// Records behind one ACK at most; older ones give way.
@@ -33,7 +33,7 @@ const MOST_RECORDS: usize = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coding {
     /// Who chooses size and parity.
-    pub policy: Kind,
+    pub policy: PolicyKind,
     /// Frames have as many whole blocks as the policy says, however short the packet.
     pub padded: bool,
     /// What a frame costs.

@@ -9,7 +9,7 @@ use super::*;
 const COST: Cost =
     Cost { per_frame: Duration::from_micros(900), per_byte: Duration::from_nanos(9_508) };
 
-fn config(policy: Kind) -> CodedConfig {
+fn config(policy: PolicyKind) -> CodedConfig {
     CodedConfig { policy, arq: Arq::Persistent, padded: false, accept_damaged: false, cost: COST }
 }
 
@@ -80,7 +80,7 @@ fn spoil(unit: &mut Frame, bytes: impl Iterator<Item = usize>) {
 
 #[test]
 fn packets_arrive_as_they_were_sent_whatever_their_length() {
-    for kind in Kind::ALL {
+    for kind in PolicyKind::ALL {
         for padded in [false, true] {
             let mut pair = Pair::new(CodedConfig { padded, ..config(kind) });
             let lengths = [0, 1, 40, 248, 249, 250, 1_261, 1_262, 1_500, 9_000, 65_531];
@@ -100,7 +100,7 @@ fn packets_arrive_as_they_were_sent_whatever_their_length() {
 #[test]
 fn a_packet_that_was_begun_is_held_until_its_sender_turns_to_another() {
     let mut pair =
-        Pair::new(CodedConfig { arq: Arq::Attempts(NonZeroU8::MIN), ..config(Kind::Bold) });
+        Pair::new(CodedConfig { arq: Arq::Attempts(NonZeroU8::MIN), ..config(PolicyKind::Bold) });
     let mut frames = 0;
     pair.run(vec![packet(1, 1_000)], 9, |unit| {
         frames += 1;
@@ -117,7 +117,7 @@ fn a_packet_that_was_begun_is_held_until_its_sender_turns_to_another() {
 
 #[test]
 fn a_clean_link_carries_packets_uncoded_and_losses_bring_blocks() {
-    let mut pair = Pair::new(config(Kind::Best));
+    let mut pair = Pair::new(config(PolicyKind::Best));
     let mut uncoded = 0;
     let mut count = |unit: &Frame| uncoded += usize::from(unit.payload.len() == 1_500 + 4 + 2);
     pair.run((0..9).map(|n| packet(n, 1_500)).collect(), 9, |unit| {
@@ -155,7 +155,9 @@ fn a_clean_link_carries_packets_uncoded_and_losses_bring_blocks() {
 //= S3.20
 #[test]
 fn fixed_policies_have_the_sizes_of_the_paper() {
-    for (kind, len) in [(Kind::Bold, 5 * BLOCK), (Kind::Light, 5 * BLOCK), (Kind::Robust, BLOCK)] {
+    for (kind, len) in
+        [(PolicyKind::Bold, 5 * BLOCK), (PolicyKind::Light, 5 * BLOCK), (PolicyKind::Robust, BLOCK)]
+    {
         let mut pair = Pair::new(CodedConfig { padded: true, ..config(kind) });
         pair.run(vec![packet(1, 40)], 9, clean);
         assert_eq!((pair.frames, pair.bytes), (1, len), "{kind}");
@@ -175,13 +177,13 @@ fn only_failed_blocks_are_repeated_where_the_policy_says_so() {
         (true, true)
     };
     let mut first = 0;
-    let mut flex = Pair::new(config(Kind::Flex));
+    let mut flex = Pair::new(config(PolicyKind::Flex));
     flex.run(vec![packet(1, 1_200)], 9, |unit| strike(&mut first, unit));
     assert_eq!((flex.delivered.len(), flex.frames), (1, 2));
     // One block again, as it was: a single failure is no reason for parity.
     assert_eq!(flex.bytes, 1_200 + 4 + 5 * 2 + 253 + 2);
     let mut first = 0;
-    let mut bold = Pair::new(config(Kind::Bold));
+    let mut bold = Pair::new(config(PolicyKind::Bold));
     bold.run(vec![packet(1, 1_200)], 9, |unit| strike(&mut first, unit));
     assert_eq!((bold.frames, bold.bytes), (2, 2 * (1_200 + 4 + 5 * 2)));
 }
@@ -189,7 +191,7 @@ fn only_failed_blocks_are_repeated_where_the_policy_says_so() {
 #[test]
 fn what_came_before_a_cut_is_kept() {
     let mut first = true;
-    let mut pair = Pair::new(config(Kind::Flex));
+    let mut pair = Pair::new(config(PolicyKind::Flex));
     pair.run(vec![packet(1, 1_200)], 9, |unit| {
         if core::mem::take(&mut first) {
             unit.truncate(unit.header.len() + 3 * BLOCK + 20);
@@ -202,7 +204,7 @@ fn what_came_before_a_cut_is_kept() {
 
 #[test]
 fn parity_brings_back_a_short_cut() {
-    let mut pair = Pair::new(config(Kind::Light));
+    let mut pair = Pair::new(config(PolicyKind::Light));
     pair.run(vec![packet(1, 1_100)], 1, |unit| {
         unit.truncate(unit.len() - 13);
         (true, true)
@@ -213,7 +215,7 @@ fn parity_brings_back_a_short_cut() {
 #[test]
 fn the_header_survives_six_wrong_bytes_and_is_refused_beyond() {
     for wrong in 1..=10 {
-        let mut pair = Pair::new(config(Kind::Bold));
+        let mut pair = Pair::new(config(PolicyKind::Bold));
         pair.run(vec![packet(1, 500)], 1, |unit| {
             let bits: Vec<u32> = (0..wrong).map(|n| n * 17).collect();
             unit.invert(&bits);
@@ -226,7 +228,7 @@ fn the_header_survives_six_wrong_bytes_and_is_refused_beyond() {
 #[test]
 fn a_packet_is_given_up_after_its_attempts() {
     let attempts = Arq::Attempts(NonZeroU8::new(3).unwrap());
-    let mut pair = Pair::new(CodedConfig { arq: attempts, ..config(Kind::Flex) });
+    let mut pair = Pair::new(CodedConfig { arq: attempts, ..config(PolicyKind::Flex) });
     pair.run(vec![packet(1, 500)], 9, |_| (false, false));
     assert_eq!((pair.frames, pair.dropped()), (3, vec![DropReason::RetryLimit]));
 }
@@ -240,7 +242,7 @@ fn damage_is_handed_up_only_where_it_is_welcome() {
         ..Class::default()
     };
     for welcome in [false, true] {
-        let mut pair = Pair::new(config(Kind::Flex));
+        let mut pair = Pair::new(config(PolicyKind::Flex));
         let sent = Frame { class: class(welcome), ..packet(1, 1_200) };
         pair.run(vec![sent.clone()], 9, |unit| {
             spoil(unit, 260..300);
@@ -277,7 +279,7 @@ fn blocks_of_a_false_packet_are_asked_for_again() {
         payload: blocks::write(&head, &[7; 104]).into(),
         ..Frame::default()
     };
-    let mut receiver = Coded::new(config(Kind::Bold));
+    let mut receiver = Coded::new(config(PolicyKind::Bold));
     let (_, feedback) = receiver.take_unit(unit);
     let report = Report::parse(&feedback.unwrap()).unwrap();
     assert_eq!(report.progress, windfall_wire_link::coded::Progress::Again);
@@ -285,7 +287,7 @@ fn blocks_of_a_false_packet_are_asked_for_again() {
 }
 
 /// Says what a receiver reports of the first unit of a packet, which the air changes.
-fn report(kind: Kind, len: usize, mut air: impl FnMut(&mut Frame)) -> Report {
+fn report(kind: PolicyKind, len: usize, mut air: impl FnMut(&mut Frame)) -> Report {
     let [mut sender, mut receiver] = [Coded::new(config(kind)), Coded::new(config(kind))];
     let next = || Some(Pulled::from(packet(1, len)));
     let mut unit = sender.next_unit(Instant::START, next).expect("there is a packet");
@@ -295,7 +297,7 @@ fn report(kind: Kind, len: usize, mut air: impl FnMut(&mut Frame)) -> Report {
 
 #[test]
 fn each_block_is_reported_as_it_arrived() {
-    let found = report(Kind::Flex, 1_261, |unit| {
+    let found = report(PolicyKind::Flex, 1_261, |unit| {
         spoil(unit, 300..310);
         unit.truncate(unit.header.len() + 3 * BLOCK + 20);
     });
@@ -303,20 +305,20 @@ fn each_block_is_reported_as_it_arrived() {
     assert_eq!(found.fates[..], [Good(0), Failed, Good(0), Missing, Missing]);
     // With parity a block survives six wrong bytes, or thirteen that were cut off, whole or not.
     for len in [5 * 240 - 4, 1_100] {
-        let found = report(Kind::Light, len, |unit| {
+        let found = report(PolicyKind::Light, len, |unit| {
             spoil(unit, (260..263).chain(1_030..1_036));
         });
         assert_eq!(found.fates[..], [Good(0), Good(3), Good(0), Good(0), Good(6)], "{len}");
-        let found = report(Kind::Light, len, |unit| unit.truncate(unit.len() - 13));
+        let found = report(PolicyKind::Light, len, |unit| unit.truncate(unit.len() - 13));
         assert!(matches!(found.fates[..], [Good(0), .., Good(_)]), "{found:?}");
-        let found = report(Kind::Light, len, |unit| unit.truncate(unit.len() - 14));
+        let found = report(PolicyKind::Light, len, |unit| unit.truncate(unit.len() - 14));
         assert!(matches!(found.fates[..], [Good(0), .., Missing]), "{found:?}");
     }
 }
 
 #[test]
 fn a_packet_says_how_many_symbols_were_corrected() {
-    let mut pair = Pair::new(config(Kind::Light));
+    let mut pair = Pair::new(config(PolicyKind::Light));
     pair.run(vec![packet(1, 1_100)], 1, |unit| {
         spoil(unit, (260..263).chain(1_030..1_036));
         (true, true)
@@ -326,7 +328,7 @@ fn a_packet_says_how_many_symbols_were_corrected() {
 
 #[test]
 fn what_is_behind_the_blocks_is_ignored() {
-    let [mut sender, mut receiver] = [(); 2].map(|()| Coded::new(config(Kind::Bold)));
+    let [mut sender, mut receiver] = [(); 2].map(|()| Coded::new(config(PolicyKind::Bold)));
     let next = || Some(Pulled::from(packet(1, 500)));
     let mut unit = sender.next_unit(Instant::START, next).expect("there is a packet");
     let blocks = unit.payload.to_bytes();
@@ -341,7 +343,7 @@ fn what_is_behind_the_blocks_is_ignored() {
 //= S3.18
 #[test]
 fn a_policy_that_repeats_whole_frames_keeps_nothing_of_a_damaged_one() {
-    let mut pair = Pair::new(config(Kind::Bold));
+    let mut pair = Pair::new(config(PolicyKind::Bold));
     let mut frames = 0;
     pair.run(vec![packet(1, 1_200)], 9, |unit| {
         frames += 1;
@@ -357,7 +359,7 @@ fn a_policy_that_repeats_whole_frames_keeps_nothing_of_a_damaged_one() {
 
 #[test]
 fn a_frame_of_another_length_under_the_same_number_is_refused() {
-    let [mut one, mut other, mut receiver] = [(); 3].map(|()| Coded::new(config(Kind::Flex)));
+    let [mut one, mut other, mut receiver] = [(); 3].map(|()| Coded::new(config(PolicyKind::Flex)));
     let unit = |sender: &mut Coded, len| {
         let mut next = Some(Pulled::from(packet(1, len)));
         sender.next_unit(Instant::START, || next.take()).expect("there is a packet")
@@ -377,8 +379,8 @@ fn a_frame_of_another_length_under_the_same_number_is_refused() {
 
 #[test]
 fn a_packet_that_is_asked_for_again_is_taken_from_its_beginning() {
-    let mut sender = Coded::new(config(Kind::Flex));
-    let mut receiver = Coded::new(config(Kind::Flex));
+    let mut sender = Coded::new(config(PolicyKind::Flex));
+    let mut receiver = Coded::new(config(PolicyKind::Flex));
     let unit = |sender: &mut Coded| {
         let next = || Some(Pulled::from(packet(1, 500)));
         sender.next_unit(Instant::START, next).expect("there is a packet")
@@ -408,7 +410,7 @@ fn a_packet_that_is_asked_for_again_is_taken_from_its_beginning() {
 
 /// Of 1500 packets of 500 bytes, one every 8 ms and worthless after 30, how many are complete in
 /// time; frames are lost in spells, and blocks have many wrong bytes in others.
-fn in_time(policy: Kind, seed: u64) -> usize {
+fn in_time(policy: PolicyKind, seed: u64) -> usize {
     let [mut sender, mut receiver] = [Coded::new(config(policy)), Coded::new(config(policy))];
     let mut air = Stream::new(Seed(seed), "air");
     let (mut is_lossy, mut is_noisy) = (false, false);
@@ -456,8 +458,8 @@ fn in_time(policy: Kind, seed: u64) -> usize {
 #[test]
 fn the_policy_that_knows_deadlines_brings_more_in_time() {
     let mean = |policy| (1..=6).map(|seed| in_time(policy, seed)).sum::<usize>() / 6;
-    let best = mean(Kind::Best);
-    for other in [Kind::Bold, Kind::Light, Kind::Robust, Kind::Flex] {
+    let best = mean(PolicyKind::Best);
+    for other in [PolicyKind::Bold, PolicyKind::Light, PolicyKind::Robust, PolicyKind::Flex] {
         let others = mean(other);
         assert!(best > others + 30, "{best} of 1500 with best, {others} with {other}");
     }
@@ -474,7 +476,7 @@ proptest! {
         padded: bool,
         rate in 0.0..0.02_f64,
     ) {
-        let mut pair = Pair::new(CodedConfig { padded, ..config(Kind::ALL[policy]) });
+        let mut pair = Pair::new(CodedConfig { padded, ..config(PolicyKind::ALL[policy]) });
         let packets: Vec<Frame> =
             (0..6).map(|number| packet(number, 37 + 411 * number as usize)).collect();
         let mut air = Stream::new(Seed(seed), "air");
@@ -513,7 +515,7 @@ proptest! {
             let code = windfall_fec::ReedSolomon::new(HEADER_PARITY).unwrap();
             code.encode(&mut header).unwrap();
         }
-        let mut end = Coded::new(CodedConfig { accept_damaged: true, ..config(Kind::Flex) });
+        let mut end = Coded::new(CodedConfig { accept_damaged: true, ..config(PolicyKind::Flex) });
         let _ = end.take_unit(Frame { header, ..Frame::packet(payload) });
         let _ = end.next_unit(Instant::START, || Some(packet(1, 700).into()));
         end.take_outcome(Some(&feedback.into_iter().collect()));

@@ -3,7 +3,7 @@ use core::num::NonZeroU8;
 use windfall_base::{Check, DropReason, Duration, Tag};
 
 use super::*;
-use crate::policy::{Cost, Kind};
+use crate::policy::{Cost, PolicyKind};
 
 const ATTEMPTS: u8 = 3;
 
@@ -12,7 +12,7 @@ fn framings() -> [Framing; 2] {
     let arq = Arq::Attempts(NonZeroU8::new(ATTEMPTS).expect("three"));
     let cost =
         Cost { per_frame: Duration::from_micros(900), per_byte: Duration::from_nanos(9_508) };
-    let (policy, padded, accept_damaged) = (Kind::ALL[0], false, false);
+    let (policy, padded, accept_damaged) = (PolicyKind::ALL[0], false, false);
     [arq.into(), Framing::Coded(CodedConfig { policy, arq, padded, accept_damaged, cost })]
 }
 

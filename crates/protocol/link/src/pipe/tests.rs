@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use windfall_base::{Class, Duration, Probability, Rate, Seed, Stream, Tag};
 
 use super::*;
-use crate::policy::{Cost, Kind};
+use crate::policy::{Cost, PolicyKind};
 
 /// What the wire does to a frame.
 #[derive(Clone, Debug)]
@@ -486,7 +486,7 @@ fn a_link_that_lets_nothing_through_does_not_hold_time_still() {
 #[test]
 fn a_pipe_holds_what_is_not_settled_and_what_is_not_collected() {
     let cost = Cost { per_frame: Duration::from_micros(10), per_byte: Duration::from_nanos(4_000) };
-    let coding = Coding { policy: Kind::ALL[0], padded: false, cost };
+    let coding = Coding { policy: PolicyKind::ALL[0], padded: false, cost };
     for coding in [None, Some(coding)] {
         let config = PipeConfig { coding, ..config(Arq::Persistent) };
         let [mut near, mut far] = [Pipe::new(config), Pipe::new(config)];

@@ -38,10 +38,10 @@ fn wrong(plan: Plan, symbols: usize) -> Fate {
 
 #[test]
 fn names_are_read_as_they_are_written() {
-    for kind in Kind::ALL {
+    for kind in PolicyKind::ALL {
         assert_eq!(kind.to_string().parse(), Ok(kind));
     }
-    let message = "brave".parse::<Kind>().unwrap_err().to_string();
+    let message = "brave".parse::<PolicyKind>().unwrap_err().to_string();
     assert_eq!(message, "policy \"brave\": write bold, light, robust, flex or best");
 }
 
@@ -157,7 +157,7 @@ fn destroyed(policy: &mut dyn Policy, frames: usize) -> f64 {
 //= S3.21
 #[test]
 fn a_block_that_no_code_could_have_saved_is_no_demand_for_parity() {
-    for kind in [Kind::Flex, Kind::Best] {
+    for kind in [PolicyKind::Flex, PolicyKind::Best] {
         let mut policy = kind.build(COST);
         destroyed(&mut *policy, 40);
         let left = destroyed(&mut *policy, 400);
@@ -192,7 +192,7 @@ fn damage_beyond_any_code_costs_flex_no_more_than_a_few_per_cent() {
 #[test]
 fn spells_that_no_code_mends_leave_level_and_length_alone() {
     // Thirty frames without a good block and thirty whose blocks need LIGHT, again and again.
-    for kind in [Kind::Flex, Kind::Best] {
+    for kind in [PolicyKind::Flex, PolicyKind::Best] {
         let mut policy = kind.build(COST);
         let mut good = Vec::new();
         for turn in 0..1_800 {
@@ -249,7 +249,7 @@ fn cut_anywhere(policy: &mut dyn Policy, share: f64, frames: usize) -> Vec<u8> {
 //= S3.21
 #[test]
 fn frames_stay_long_where_short_ones_are_cut_as_often() {
-    for kind in [Kind::Flex, Kind::Best] {
+    for kind in [PolicyKind::Flex, PolicyKind::Best] {
         let mut policy = kind.build(COST);
         cut_anywhere(&mut *policy, 0.5, 100);
         let blocks = cut_anywhere(&mut *policy, 0.5, 300);
@@ -308,7 +308,7 @@ fn best_leaves_no_frames_uncoded_where_every_second_is_cut() {
 
 #[test]
 fn policies_of_the_paper_send_blocks() {
-    for kind in [Kind::Bold, Kind::Light, Kind::Robust, Kind::Flex] {
+    for kind in [PolicyKind::Bold, PolicyKind::Light, PolicyKind::Robust, PolicyKind::Flex] {
         let mut policy = kind.build(COST);
         assert!((0..50).all(|_| !step(&mut *policy, |_| Fate::Good(0)).uncoded), "{kind}");
     }

@@ -33,7 +33,7 @@ pub enum Backoff {
 
 /// After what a station keeps the extended gap, EIFS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ExtendedGap {
+pub enum EifsPolicy {
     /// Whenever a preamble was heard and no whole frame came of it.
     Always,
     /// Only after frames whose PHY header could be read. The standard asks for EIFS after a frame
@@ -121,7 +121,7 @@ pub struct Config {
     /// How the contention window grows and shrinks.
     pub backoff: Backoff,
     /// After what the extended gap is kept.
-    pub extended_gap: ExtendedGap,
+    pub eifs: EifsPolicy,
     /// Frames bear the eight bytes of WEP; nothing is encrypted (S2.19).
     pub wep: bool,
     /// Hand up frames whose check failed if their address is right (S0.11).
@@ -152,7 +152,7 @@ impl Config {
             fragment_threshold: NO_THRESHOLD,
             retries: Retries::default(),
             backoff: Backoff::default(),
-            extended_gap: ExtendedGap::default(),
+            eifs: EifsPolicy::default(),
             wep: false,
             accept_damaged: false,
             observe_radio: false,

@@ -9,7 +9,7 @@ use windfall_wire_link::ieee80211::timing::ACK_LEN;
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, PhyRate, snap};
 
 use super::bss::Use;
-use super::config::{ExtendedGap, WEP};
+use super::config::{EifsPolicy, WEP};
 use super::event::Event;
 use super::radio::State;
 use super::send::{Phase, Response, to_body};
@@ -103,7 +103,7 @@ impl Dcf {
     pub(super) fn handle_failed_reception(&mut self, now: Instant, failure: Failure) {
         self.radio.reception(now, State::Overhear);
         if failure == Failure::Header {
-            self.access.reception(self.config.extended_gap != ExtendedGap::Always);
+            self.access.reception(self.config.eifs != EifsPolicy::Always);
         }
         self.end_of_reception(now);
     }
@@ -124,7 +124,7 @@ impl Dcf {
 
     /// Whether the usual gap follows a frame whose header could be read and whose check is `good`.
     fn keeps_usual_gap(&self, good: bool) -> bool {
-        good || self.config.extended_gap == ExtendedGap::Never
+        good || self.config.eifs == EifsPolicy::Never
     }
 
     fn is_answer(&self, header: &Header) -> bool {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use windfall_base::FlowId;
 use windfall_base::frame::Tag;
 use windfall_base::{Check, Duration, Node, Probability, RxVector, Seed, Stream};
-use windfall_link::policy::{Cost, Kind};
+use windfall_link::policy::{Cost, PolicyKind};
 use windfall_link::{Arq, CodedConfig};
 use windfall_mac::poll::WAVELAN_RATE;
 use windfall_queue::{FlowConfig, Limits};
@@ -54,7 +54,7 @@ fn interface(role: WavelanRole, address: Address, framing: Framing) -> Interface
 }
 
 /// Coded blocks on WaveLAN.
-fn coded(policy: Kind, arq: Arq) -> Framing {
+fn coded(policy: PolicyKind, arq: Arq) -> Framing {
     let cost = Cost {
         per_frame: Duration::from_micros(900),
         per_byte: Timing::WAVELAN.per_byte + WAVELAN_RATE.time_of(1),
@@ -392,7 +392,7 @@ proptest! {
             _ => Fate::Cut(stream.bits() as usize),
         };
         let arq = bounded.and_then(NonZeroU8::new).map_or(Arq::Persistent, Arq::Attempts);
-        let framing = policy.map_or(arq.into(), |policy| coded(Kind::ALL[policy], arq));
+        let framing = policy.map_or(arq.into(), |policy| coded(PolicyKind::ALL[policy], arq));
         let mut air = Air::new(stations, framing, hit);
         for _ in 0..20 {
             for station in 0..=stations {
@@ -457,7 +457,7 @@ fn lawful(config: impl Fn() -> InterfaceConfig, peer: impl Fn() -> InterfaceConf
 #[test]
 fn the_laws_hold_on_a_polled_medium() {
     let three = Arq::Attempts(NonZeroU8::MIN.saturating_add(2));
-    let framings = [Arq::Persistent.into(), three.into(), coded(Kind::Flex, three)];
+    let framings = [Arq::Persistent.into(), three.into(), coded(PolicyKind::Flex, three)];
     for framing in framings {
         lawful(move || hub(2, framing), move || station(0, framing));
         lawful(move || station(0, framing), move || hub(2, framing));

@@ -31,7 +31,7 @@ fn on_table_flex_moves_a_file_and_bold_cannot_connect() {
     let said = String::from_utf8_lossy(&flex.stderr);
     assert!(flex.stdout == content, "{} bytes of {}: {said}", flex.stdout.len(), content.len());
     // One repetition and padded frames, the stated budget: three SYNs are sent in this time.
-    let bold = fetch(folder.path(), "--policy bold --padded true --arq 1", "--connect-timeout 4");
+    let bold = fetch(folder.path(), "--policy bold --padded --arq 1", "--connect-timeout 4");
     let said = String::from_utf8_lossy(&bold.stderr);
     assert_eq!((bold.status.code(), bold.stdout.len()), (Some(28), 0), "{said}");
     let summary: serde_json::Value = serde_json::from_str(&said).expect(&said);

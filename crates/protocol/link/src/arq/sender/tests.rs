@@ -9,12 +9,12 @@ use crate::coded::pipelined::Coding;
 use crate::event::Arrival;
 use crate::persistence::Arq;
 use crate::pipe::{Pipe, PipeConfig};
-use crate::policy::{Cost, Kind};
+use crate::policy::{Cost, PolicyKind};
 
 /// Plain frames, and coded ones of a policy that knows no deadlines.
 const CODINGS: [Option<Coding>; 2] = {
     let cost = Cost { per_frame: Duration::from_micros(5), per_byte: Duration::from_nanos(800) };
-    [None, Some(Coding { policy: Kind::Flex, padded: false, cost })]
+    [None, Some(Coding { policy: PolicyKind::Flex, padded: false, cost })]
 };
 
 /// Sent once, whatever becomes of it.

@@ -9,7 +9,7 @@ use windfall_wire_link::pipe::HeaderBytes;
 use super::*;
 use crate::pipe::{Pipe, PipeConfig};
 
-fn config(policy: Kind) -> PipeConfig {
+fn config(policy: PolicyKind) -> PipeConfig {
     let cost = Cost { per_frame: Duration::from_micros(5), per_byte: Duration::from_nanos(800) };
     let coding = Some(Coding { policy, padded: false, cost });
     PipeConfig { arq: Arq::Persistent, coding, ..PipeConfig::default() }
@@ -99,7 +99,7 @@ fn assert_same(delivered: &[Frame], sent: &[Frame]) {
 
 #[test]
 fn packets_arrive_in_order_under_every_policy() {
-    for kind in Kind::ALL {
+    for kind in PolicyKind::ALL {
         let mut pair = Pair::new(config(kind));
         pair.run(packets(40), 1_000, |_, _| true);
         assert_same(&pair.delivered, &packets(40));
@@ -112,7 +112,7 @@ fn only_failed_blocks_are_repeated() {
     let sent = packets(4).split_off(3);
     let len = sent[0].payload.len();
     let mut first = true;
-    let mut pair = Pair::new(config(Kind::Flex));
+    let mut pair = Pair::new(config(PolicyKind::Flex));
     pair.run(sent.clone(), 100, |from, frame| {
         if from == 0 && core::mem::take(&mut first) {
             let origin = frame.header.len();
@@ -127,7 +127,7 @@ fn only_failed_blocks_are_repeated() {
 #[test]
 fn a_lost_record_costs_no_more_than_the_frame_again() {
     let mut acks = 0;
-    let mut pair = Pair::new(config(Kind::Robust));
+    let mut pair = Pair::new(config(PolicyKind::Robust));
     pair.run(packets(30), 1_000, |from, frame| {
         if from == 1 {
             acks += 1;
@@ -146,7 +146,7 @@ fn a_lost_record_costs_no_more_than_the_frame_again() {
 #[test]
 fn a_packet_is_passed_over_after_its_attempts() {
     let arq = Arq::Attempts(NonZeroU8::new(3).unwrap());
-    let mut pair = Pair::new(PipeConfig { arq, ..config(Kind::Flex) });
+    let mut pair = Pair::new(PipeConfig { arq, ..config(PolicyKind::Flex) });
     pair.run(packets(9), 1_000, |from, frame| from == 1 || frame.tag != Some(Tag(4)));
     let mut expected = packets(9);
     expected.remove(4);
@@ -166,7 +166,7 @@ fn damage_is_handed_up_only_where_it_is_welcome() {
         };
         let sent: Vec<Frame> =
             packets(6).into_iter().map(|packet| Frame { class, ..packet }).collect();
-        let mut pair = Pair::new(config(Kind::Flex));
+        let mut pair = Pair::new(config(PolicyKind::Flex));
         pair.run(sent.clone(), 500, |from, frame| {
             if from == 0 && frame.tag == Some(Tag(3)) {
                 let origin = frame.header.len() as u32;
@@ -183,7 +183,7 @@ fn damage_is_handed_up_only_where_it_is_welcome() {
 //= S3.45
 #[test]
 fn what_cannot_arrive_in_time_gives_way() {
-    let mut pair = Pair::new(config(Kind::Best));
+    let mut pair = Pair::new(config(PolicyKind::Best));
     let sent = packets(3);
     let expires = Some(Instant::START + Duration::from_micros(20));
     let mut waiting = sent
@@ -233,7 +233,7 @@ fn reasons(end: &mut Pipe) -> Vec<(DropReason, bool)> {
 
 #[test]
 fn a_long_packet_goes_in_frames_without_a_wait_between_them() {
-    let mut pair = Pair::new(config(Kind::Flex));
+    let mut pair = Pair::new(config(PolicyKind::Flex));
     let frames = burst(&mut pair.ends[0], vec![long(1, 3_000)]);
     let lens: Vec<usize> = frames.iter().map(|frame| frame.payload.len()).collect();
     assert_eq!(lens, [5 * BLOCK, 5 * BLOCK, 3_004 - 10 * 253 + 2 * 2]);
@@ -253,7 +253,7 @@ fn a_long_packet_goes_in_frames_without_a_wait_between_them() {
 
 #[test]
 fn what_is_under_way_is_not_sent_again_before_its_fate_is_known() {
-    let mut pair = Pair::new(config(Kind::Flex));
+    let mut pair = Pair::new(config(PolicyKind::Flex));
     let frames = burst(&mut pair.ends[0], vec![long(0, 100), long(1, 2_000)]);
     let [first, second, third] = frames.try_into().expect("one frame, and two");
     pair.ends[1].handle_frame(Instant::START, first);
@@ -267,7 +267,7 @@ fn what_is_under_way_is_not_sent_again_before_its_fate_is_known() {
 
 #[test]
 fn an_ack_reports_the_blocks_of_every_transmission_since_the_last() {
-    let mut pair = Pair::new(config(Kind::Flex));
+    let mut pair = Pair::new(config(PolicyKind::Flex));
     let mut frames = burst(&mut pair.ends[0], (0..4).map(|n| long(n, 1_000)).collect());
     spoil(&mut frames[0], 300..340);
     for frame in frames {
@@ -282,7 +282,7 @@ fn an_ack_reports_the_blocks_of_every_transmission_since_the_last() {
 #[test]
 fn an_ack_without_records_settles_what_was_taken_whole() {
     // Best would make smaller frames if it took them for lost.
-    for kind in [Kind::Flex, Kind::Best] {
+    for kind in [PolicyKind::Flex, PolicyKind::Best] {
         let [with, without] = [true, false].map(|has_records| {
             let mut pair = Pair::new(config(kind));
             pair.run(packets(30), 1_000, |from, frame| {
@@ -300,7 +300,7 @@ fn an_ack_without_records_settles_what_was_taken_whole() {
 
 #[test]
 fn a_false_packet_is_sent_again_as_a_whole() {
-    let mut pair = Pair::new(config(Kind::Flex));
+    let mut pair = Pair::new(config(PolicyKind::Flex));
     let sent = long(1, 2_000);
     let mut frames = burst(&mut pair.ends[0], vec![sent.clone()]);
     assert_eq!(frames.len(), 2);
@@ -320,7 +320,7 @@ fn a_false_packet_is_sent_again_as_a_whole() {
 #[test]
 fn what_was_begun_of_a_packet_is_dropped_when_its_sender_gives_it_up() {
     let arq = Arq::Attempts(NonZeroU8::MIN);
-    let mut pair = Pair::new(PipeConfig { arq, ..config(Kind::Flex) });
+    let mut pair = Pair::new(PipeConfig { arq, ..config(PolicyKind::Flex) });
     let [mut first, second] =
         burst(&mut pair.ends[0], vec![long(0, 1_000), long(1, 100)]).try_into().unwrap();
     spoil(&mut first, 300..340);
@@ -336,9 +336,9 @@ fn what_was_begun_of_a_packet_is_dropped_when_its_sender_gives_it_up() {
 
 #[test]
 fn what_has_no_room_or_is_there_already_is_refused() {
-    let mut pair = Pair::new(config(Kind::Flex));
+    let mut pair = Pair::new(config(PolicyKind::Flex));
     let window = Window { packets: 2, bytes: 10_000 };
-    pair.ends[1] = Pipe::new(PipeConfig { window, ..config(Kind::Flex) });
+    pair.ends[1] = Pipe::new(PipeConfig { window, ..config(PolicyKind::Flex) });
     let [first, second, third] =
         burst(&mut pair.ends[0], (0..3).map(|n| long(n, 100)).collect()).try_into().unwrap();
     pair.ends[1].handle_frame(Instant::START, third);
@@ -365,7 +365,7 @@ proptest! {
         rate in 0.0..0.005_f64,
         loss in 0.0..0.3_f64,
     ) {
-        let mut pair = Pair::new(config(Kind::ALL[policy]));
+        let mut pair = Pair::new(config(PolicyKind::ALL[policy]));
         // Robust corrects the most of those that do not adapt; the rate is one that all survive.
         let rate = if policy == 0 { rate / 20.0 } else { rate / 2.0 };
         let mut air = Stream::new(Seed(seed), "air");
@@ -398,7 +398,7 @@ proptest! {
         accept_damaged: bool,
     ) {
         let code = windfall_fec::ReedSolomon::new(HEADER_PARITY).unwrap();
-        let mut end = Pipe::new(PipeConfig { accept_damaged, ..config(Kind::Flex) });
+        let mut end = Pipe::new(PipeConfig { accept_damaged, ..config(PolicyKind::Flex) });
         for (fields, payload, is_sealed) in frames {
             let mut header: HeaderBytes = fields.into_iter().collect();
             if let Some(first) = header.first_mut().filter(|_| is_sealed) {

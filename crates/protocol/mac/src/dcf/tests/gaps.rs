@@ -4,15 +4,15 @@ use core::num::NonZeroU8;
 
 use windfall_base::{Class, DropReason, Failure, Overheard};
 
-use super::super::config::ExtendedGap;
+use super::super::config::EifsPolicy;
 use super::super::job::Job;
 use super::super::radio::State;
 use super::exchange::begins;
 use super::*;
 
 /// When a station that keeps the extended gap so begins, after the medium fell idle with `heard`.
-fn begins_after(extended_gap: ExtendedGap, heard: Option<Input>) -> u64 {
-    let config = Config { extended_gap, ..Config::new(address(0), Phy::G) };
+fn begins_after(eifs: EifsPolicy, heard: Option<Input>) -> u64 {
+    let config = Config { eifs, ..Config::new(address(0), Phy::G) };
     let mut station = Station::new(config, address(1), 1);
     station.handle_input(micros(1_000), AIR, Input::CarrierBusy);
     let packet = Input::Frame(kilobyte(0), RxVector::wired(micros(1_050)));
@@ -31,9 +31,9 @@ fn the_extended_gap_follows_what_it_is_configured_to_follow() {
     assert!(longer > 100, "{longer}");
     let overheard = |good| Input::Overheard(Overheard { head: [0xd4, 0, 0, 0], good });
     for (gap, after_header, after_bad) in [
-        (ExtendedGap::Always, longer, longer),
-        (ExtendedGap::ReadableHeader, 0, longer),
-        (ExtendedGap::Never, 0, 0),
+        (EifsPolicy::Always, longer, longer),
+        (EifsPolicy::ReadableHeader, 0, longer),
+        (EifsPolicy::Never, 0, 0),
     ] {
         let usual = begins_after(gap, None);
         let more = |heard| begins_after(gap, Some(heard)) - usual;
@@ -47,7 +47,7 @@ fn the_extended_gap_follows_what_it_is_configured_to_follow() {
 /// When a station begins its second frame for all after `heard` has ended at 4 ms; what was heard
 /// began so many microseconds after the station's own first frame had begun, which ends after 3 ms.
 fn second_begins(heard_from: u64, heard: Input) -> u64 {
-    let config = Config { extended_gap: ExtendedGap::Always, ..Config::new(address(0), Phy::G) };
+    let config = Config { eifs: EifsPolicy::Always, ..Config::new(address(0), Phy::G) };
     let mut station = Station::new(config, MacAddress::BROADCAST, 1);
     for tag in 0..2 {
         let packet = Input::Frame(kilobyte(tag), RxVector::wired(micros(1_000)));

@@ -1,0 +1,170 @@
+//! The settings of an application.
+
+use windfall_base::{ByteCount, Duration, Rate};
+
+use crate::settings::{Settings, settings};
+use crate::value::Choice;
+use crate::values::Target;
+
+/// The work of an application.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AppKind {
+    /// Sends echo requests and times the replies.
+    #[default]
+    Ping,
+    /// Sends datagrams as fast as the link takes them (S3.24).
+    Spray,
+    /// Sends datagrams at a constant rate.
+    Cbr,
+    /// Receives datagrams and counts them.
+    Sink,
+    /// Sends bytes over a TCP connection as fast as it takes them.
+    Bulk,
+}
+
+impl Choice for AppKind {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("ping", Self::Ping, "sends echo requests and times the replies"),
+        ("spray", Self::Spray, "sends datagrams as fast as the link takes them"),
+        ("cbr", Self::Cbr, "sends datagrams at a constant rate"),
+        ("sink", Self::Sink, "receives datagrams and counts them"),
+        (
+            "bulk",
+            Self::Bulk,
+            "sends bytes over a TCP connection as fast as it takes them, to a receiver that is \
+             added by itself",
+        ),
+    ];
+}
+
+/// The transport of an application.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AppTransport {
+    /// The User Datagram Protocol.
+    #[default]
+    Udp,
+    /// The lightweight variant with partial coverage.
+    Udplite,
+}
+
+impl Choice for AppTransport {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] =
+        &[("udp", Self::Udp, "UDP"), ("udplite", Self::Udplite, "UDP-Lite")];
+}
+
+/// The arrival process of the datagrams of an application.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AppArrivals {
+    /// Arrivals at even intervals.
+    #[default]
+    Even,
+    /// A Poisson process.
+    Poisson,
+    /// Even arrivals in periods of exponential length, with pauses between them.
+    OnOff,
+}
+
+impl Choice for AppArrivals {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("even", Self::Even, "at even intervals"),
+        ("poisson", Self::Poisson, "at random times of which `rate` or `interval` is the mean"),
+        ("on-off", Self::OnOff, "evenly in periods with pauses between them"),
+    ];
+}
+
+/// Applications that send datagrams.
+const SENDERS: &[AppKind] = &[AppKind::Spray, AppKind::Cbr];
+/// Applications that send or receive datagrams.
+const DATAGRAMS: &[AppKind] = &[AppKind::Spray, AppKind::Cbr, AppKind::Sink];
+/// Applications that send packet by packet.
+const PACKETS: &[AppKind] = &[AppKind::Ping, AppKind::Spray, AppKind::Cbr];
+/// Applications that send.
+const SENDING: &[AppKind] = &[AppKind::Ping, AppKind::Spray, AppKind::Cbr, AppKind::Bulk];
+/// Applications with a port.
+const WITH_PORT: &[AppKind] = &[AppKind::Spray, AppKind::Cbr, AppKind::Sink, AppKind::Bulk];
+
+settings! {
+    /// The settings of an application.
+    pub struct App with &'static [AppKind] {
+        /// Destination: a station or an address
+        "to" to: Target {
+            value: "STATION", example: "far", unset: "required", particular: Some(SENDING),
+        }
+        /// Port of the destination, or of a sink
+        "port" port: u16 {
+            value: "NUMBER", example: "5000", default: "9000", particular: Some(WITH_PORT),
+            detail: "A station that a flow goes to has a sink even if none is named.",
+        }
+        /// Transport of datagrams
+        "transport" transport: AppTransport {
+            value: "NAME", example: "udplite", default: "udp", particular: Some(DATAGRAMS),
+        }
+        /// Bytes of payload in each packet
+        "size" size: u32 [0..=65_507] {
+            value: "BYTES", example: "500", particular: Some(PACKETS),
+            unset: "56 for `ping`, 160 for `cbr`, as fits the MTU for `spray`",
+        }
+        /// Rate of the payload
+        "rate" rate: Rate {
+            value: "RATE", example: "64kbps", excludes: "interval", particular: Some(SENDERS),
+            unset: "of a spray without `interval` that of its fastest link",
+        }
+        /// Arrival process of the datagrams
+        "arrivals" arrivals: AppArrivals {
+            value: "NAME", example: "poisson", default: "even", particular: Some(SENDERS),
+        }
+        /// Mean length of the periods of on-off arrivals
+        "on" on: Duration {
+            value: "TIME", example: "1s", unset: "required by `on-off`", particular: Some(SENDERS),
+            detail: "Exponentially distributed; it sends at `rate` in them.",
+        }
+        /// Mean length of the pauses of on-off arrivals
+        "off" off: Duration {
+            value: "TIME", example: "1s", unset: "required by `on-off`", particular: Some(SENDERS),
+            detail: "Exponentially distributed.",
+        }
+        /// Time between two packets
+        "interval" interval: Duration {
+            value: "TIME", example: "20ms", excludes: "rate", particular: Some(PACKETS),
+            unset: "1s for `ping`",
+        }
+        /// Bytes of the stream
+        "bytes" bytes: ByteCount {
+            value: "SIZE", example: "5MB", unset: "no end", particular: Some(&[AppKind::Bulk]),
+        }
+        /// Number of packets
+        "count" count: u64 {
+            value: "NUMBER", example: "10", unset: "no end", particular: Some(PACKETS),
+        }
+        /// Time at which it begins
+        "start" start: Duration {
+            value: "TIME", example: "1s", unset: "at once", particular: Some(SENDING),
+            detail: "Of several `spray` and `cbr` without a start, all but the first begin at a \
+                     random moment within the time between two of their datagrams, so that they \
+                     are not in step.",
+        }
+        /// Time at which it ends
+        "stop" stop: Duration {
+            value: "TIME", example: "9s", unset: "at the end", particular: Some(SENDING),
+        }
+        /// Covered bytes of a UDP-Lite datagram, header included: 0 for all, or 8 and more
+        "coverage" coverage: u16 {
+            value: "BYTES", example: "8", default: "0", particular: Some(DATAGRAMS),
+        }
+    }
+    required {
+        /// Work of the application
+        "kind" kind: AppKind { value: "NAME", example: "ping" }
+        /// Station that it runs on
+        "station" station: String { value: "STATION", example: "near" }
+    }
+}
+
+impl App {
+    /// An application of this kind on the station `name` without any other setting.
+    #[must_use]
+    pub fn new(kind: AppKind, name: &str) -> Self {
+        let (kind, station) = (toml::Spanned::new(0..0, kind), name.to_owned());
+        Self { kind, station: toml::Spanned::new(0..0, station), ..Self::unset() }
+    }
+}

@@ -1,0 +1,176 @@
+//! The settings of one direction of a link.
+
+use windfall_base::{Duration, Probability, Rate};
+use windfall_channel::environment::Environment;
+use windfall_channel::{AirConfig, GilbertElliott, Model, Pattern, Truncation, Window};
+use windfall_link::policy::PolicyKind;
+
+use crate::settings::{Settings, settings};
+use crate::value::Choice;
+use crate::values::{Arq, ByteRange, Get, Queue};
+
+/// The part of a link that a setting of a direction describes.
+#[derive(Clone, Copy, Debug)]
+pub enum Aspect {
+    /// The sender, on links of every kind.
+    Sender,
+    /// The sender or the wire, on links other than 802.11.
+    Wire,
+    /// The air, on links other than 802.11; it may differ from path to path of a radio.
+    Air,
+    /// An error model of the air, in the order of the table.
+    Errors(fn(&Direction) -> Option<Model>),
+}
+
+/// A part of a frame to which the air may do damage, beside the packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FramePart {
+    /// The link header.
+    Header,
+    /// The link trailer, the frame check.
+    Trailer,
+    /// Frames that carry no packet: polls and acknowledgements.
+    Control,
+}
+
+impl Choice for FramePart {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("header", Self::Header, "the link header"),
+        ("trailer", Self::Trailer, "the link trailer"),
+        ("control", Self::Control, "frames that carry no packet"),
+    ];
+}
+
+settings! {
+    /// The settings of one direction of a link; what is unset is as the link has it.
+    pub struct Direction with Aspect {
+        /// Rate; a bare number is in Mbps
+        "rate" rate: Rate {
+            value: "RATE", example: "10Mbps", aliases: &["bandwidth"], excludes: "rate-trace",
+            short: "Rate; a bare number is in Mbps", particular: Some(Aspect::Sender),
+            unset: "sending takes no time on a pipe; 2Mbps on wavelan; the highest rate on wifi",
+        }
+        /// Trace of the rate over time, of mahimahi or netem-trace
+        "rate-trace" rate_trace: String {
+            value: "FILE", example: "cell.trace", aliases: &["trace"], is_file: true,
+            excludes: "rate", particular: Some(Aspect::Wire), unset: "a constant rate",
+            detail: "[rate-trace.md](../rate-trace.md) has the formats.",
+        }
+        /// Delay of every bit; a bare number is in ms
+        "delay" delay: Duration [Duration::ZERO..=Duration::from_secs(3600)] {
+            value: "TIME", example: "5ms", default: "0s", particular: Some(Aspect::Wire),
+            short: "Delay of every bit; a bare number is in ms",
+        }
+        /// Frames lost in a fixed pattern, the first K of every N: 5/100
+        "burst" burst: Pattern {
+            value: "K/N", example: "5/100", unset: "none",
+            detail: "`5/100+95` loses the last five.",
+            particular: Some(Aspect::Errors(|it| it.burst.value().map(Model::Pattern))),
+        }
+        /// Probability that a frame is lost: 0..1 or with %
+        "loss" loss: Probability {
+            value: "P", example: "0.01", default: "0",
+            short: "Probability that a frame is lost: 0..1 or with %",
+            particular: Some(Aspect::Errors(|it| it.loss.value().map(Model::Loss))),
+        }
+        /// Frames lost in bursts by a two-state chain: "p [r [1-h [1-k]]]" as in netem
+        "gemodel" gemodel: GilbertElliott {
+            value: "MODEL", example: "1% 10% 70% 0.1%", unset: "none",
+            particular: Some(Aspect::Errors(|it| it.gemodel.value().map(Model::FrameBursts))),
+        }
+        /// Probability that a bit is inverted
+        "ber" ber: Probability {
+            value: "P", example: "1e-5", default: "0", short: "Probability that a bit is inverted",
+            particular: Some(Aspect::Errors(|it| it.ber.value().map(Model::BitErrors))),
+        }
+        /// Bits inverted in bursts, as --gemodel but one step per bit
+        "bit-gemodel" bit_gemodel: GilbertElliott {
+            value: "MODEL", example: "1e-5 0.01 0.3 0", unset: "none",
+            particular: Some(Aspect::Errors(|it| it.bit_gemodel.value().map(Model::BitBursts))),
+        }
+        /// Bits inverted within one window of a frame: "p bits rate", such as "10% 256 5%"
+        "window" window: Window {
+            value: "WINDOW", example: "10% 256 5%", unset: "none",
+            detail: "The probability that a frame has the window, its length in bits, and the bit \
+                     error rate in it.",
+            particular: Some(Aspect::Errors(|it| it.window.value().map(Model::Window))),
+        }
+        /// Probability that exactly one bit of a packet is inverted, as in netem
+        "corrupt" corrupt: Probability {
+            value: "P", example: "0.01", default: "0",
+            particular: Some(Aspect::Errors(|it| it.corrupt.value().map(Model::Corruption))),
+        }
+        /// Probability that a frame is cut short, anywhere in it
+        "truncate" truncate: Probability {
+            value: "P", example: "0.01", default: "0",
+            particular: Some(Aspect::Errors(|it| {
+                let cut = |probability| Model::Truncation(Truncation { probability, least: 0 });
+                it.truncate.value().map(cut)
+            })),
+        }
+        /// Synthetic trace of a place: office, walking, adjacent, table, walls
+        "environment" environment: Environment {
+            value: "PLACE", example: "office", unset: "none", requirement: "S3.17",
+            detail: "The places of paper 003; [coding.md](../coding.md) describes them.",
+            particular: Some(Aspect::Air),
+        }
+        /// Trace of losses, truncations and inverted bits, of `windfall trace`
+        "error-trace" error_trace: String {
+            value: "FILE", example: "office.trace", is_file: true, unset: "none",
+            detail: "[error-trace.md](../error-trace.md) has the format.",
+            particular: Some(Aspect::Air),
+        }
+        /// Bytes of a packet that bit errors are limited to: 28..1500
+        "range" range: ByteRange {
+            value: "A..B", example: "28..1500", aliases: &["corrupt-range"],
+            unset: "the whole packet", particular: Some(Aspect::Air),
+        }
+        /// Parts of a frame that the air may damage besides the packet: header, trailer, control
+        "expose" expose: Vec<FramePart> {
+            value: "PARTS", example: "header,trailer", unset: "none", particular: Some(Aspect::Air),
+            detail: "The link header, the link trailer, and frames that carry no packet.",
+        }
+        /// Parity of coded frames: bold, light, robust, flex or best
+        "policy" policy: PolicyKind {
+            value: "POLICY", example: "flex", unset: "frames are not coded",
+            short: "Parity of coded frames", particular: Some(Aspect::Wire),
+            detail: "[coding.md](../coding.md) compares the policies.",
+        }
+        /// Always give coded frames as many whole blocks as the policy says
+        "padded" padded: bool {
+            value: "BOOL", example: "true", default: "false", particular: Some(Aspect::Wire),
+        }
+        /// Retransmission of frames that did not arrive whole: none, persistent, or at most N times
+        "arq" arq: Arq {
+            value: "POLICY", example: "3", particular: Some(Aspect::Sender),
+            short: "Retransmission: none, persistent, or at most N times",
+            unset: "none on a pipe, persistent on wavelan and with policy, the attempts of the \
+                    radio on wifi",
+            detail: "N is 0 to 254.",
+        }
+        /// Deliver packets that failed the frame check, marked as damaged
+        "accept-damaged" accept_damaged: bool {
+            value: "BOOL", example: "true", default: "false", particular: Some(Aspect::Sender),
+        }
+        /// Queue before the link: fifo, wrr, wfq, priority, airtime or elf, and its length:
+        /// packets, bytes with a unit, or infinite; "elf,100" is both
+        "queue" queue: Queue {
+            value: "QUEUE", example: "wfq,100,64kB", aliases: &["limit"], default: "elf,1000",
+            short: "Length of the queue, or its discipline", particular: Some(Aspect::Sender),
+        }
+    }
+}
+
+impl Direction {
+    /// Returns the error models of the air, in the order in which they act, and the bytes that
+    /// they are limited to.
+    #[must_use]
+    pub fn errors(&self) -> AirConfig {
+        let models = Self::TABLE.iter().filter_map(|setting| match setting.particular {
+            Some(Aspect::Errors(model)) => model(self),
+            _ => None,
+        });
+        let range = self.range.value().map(|range| range.0);
+        AirConfig { models: models.collect(), range, ..AirConfig::default() }
+    }
+}

@@ -1,0 +1,520 @@
+//! Tables of settings: one row describes an option for every face that shows it.
+//!
+//! `settings!` makes of the rows a struct, its form in a scenario file, and a table from which the
+//! options of the command line and the pages of `docs/reference` are made.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::Range;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use serde::ser::{SerializeMap, Serializer};
+use toml::Spanned;
+
+use crate::error::Fault;
+use crate::value::Value;
+
+/// An object that a table of settings describes.
+pub trait Settings: Clone + fmt::Debug + PartialEq + Sized + 'static {
+    /// Particulars that rows of this table may have beside those of every row.
+    type Particular: Copy + Send + Sync + 'static;
+
+    /// The settings, in the order of the reference and of what is written.
+    const TABLE: &'static [Setting<Self>];
+
+    /// Returns the object without any setting.
+    fn unset() -> Self;
+
+    /// Adds the keys of the object; those that cannot be left out come first, and are counted.
+    #[doc(hidden)]
+    fn add_keys(keys: &mut Vec<&'static str>) -> usize;
+
+    /// Reads the value of a key.
+    #[doc(hidden)]
+    fn read_key<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error>;
+
+    /// Writes the keys that are set.
+    #[doc(hidden)]
+    fn write_keys<S: SerializeMap>(&self, map: &mut S) -> Result<(), S::Error>;
+
+    /// Tells whether nothing is set.
+    #[must_use]
+    fn is_unset(&self) -> bool {
+        *self == Self::unset()
+    }
+
+    /// Takes over every setting that `other` has.
+    fn overlay(&mut self, other: &Self) {
+        self.clear(other);
+        for setting in Self::TABLE.iter().filter(|it| !it.is_required && it.is_set(other)) {
+            (setting.copy)(self, other);
+        }
+    }
+
+    /// Unsets every setting that `other` has, and those that they exclude.
+    fn clear(&mut self, other: &Self) {
+        for setting in Self::TABLE.iter().filter(|it| it.is_set(other)) {
+            for each in [setting].into_iter().chain(setting.excluded()) {
+                (each.field_mut)(self).clear();
+            }
+        }
+    }
+}
+
+/// Finds the first value that is out of its range, or excludes another one that is set.
+pub(crate) fn check<T: Settings>(object: &T) -> Result<(), Fault> {
+    T::TABLE.iter().try_for_each(|setting| setting.check(object))
+}
+
+/// A setting of an object: a row of its table. Texts that do not apply are empty.
+#[derive(Clone, Copy)]
+pub struct Setting<T: Settings> {
+    /// The key in a scenario, and the name of the option unless `option` has another.
+    pub name: &'static str,
+    /// The name of the option, where it differs from the key.
+    pub option: &'static str,
+    /// Further names of the option, which are accepted and not documented.
+    pub aliases: &'static [&'static str],
+    /// The word that stands for the value in the help, such as `RATE`.
+    pub value: &'static str,
+    /// The type of the value, such as "rate".
+    pub kind: &'static str,
+    /// The words that the value is one of, with their meanings; none for other types.
+    pub words: fn() -> Vec<(&'static str, &'static str)>,
+    /// A value that is allowed.
+    pub example: &'static str,
+    #[doc(hidden)]
+    pub doc: &'static str,
+    /// Further sentences of the reference.
+    pub detail: &'static str,
+    /// The value by default, as it could be written.
+    pub default: &'static str,
+    /// The effect of leaving it out, where no value has the same.
+    pub unset: &'static str,
+    /// The setting that cannot be given at the same time.
+    pub excludes: &'static str,
+    /// The requirement that asks for it.
+    pub requirement: &'static str,
+    /// The value is the name of a file.
+    pub is_file: bool,
+    /// The setting cannot be left out; it is no option.
+    pub is_required: bool,
+    /// The setting is no option.
+    pub is_key_only: bool,
+    /// The description in the short help, which leaves the option out if there is none.
+    pub short: &'static str,
+    /// Particulars of the table.
+    pub particular: Option<T::Particular>,
+    #[doc(hidden)]
+    pub limits: Option<SettingRange>,
+    #[doc(hidden)]
+    pub field: fn(&T) -> &dyn SettingField,
+    #[doc(hidden)]
+    pub field_mut: fn(&mut T) -> &mut dyn SettingField,
+    #[doc(hidden)]
+    pub copy: fn(&mut T, &T),
+}
+
+/// The range of a setting.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct SettingRange {
+    pub(crate) ends: fn() -> [String; 2],
+    pub(crate) hold: fn(&str) -> bool,
+}
+
+impl<T: Settings> Setting<T> {
+    /// A row for a field of this type that has no texts yet.
+    pub(crate) const fn of_field<V: Value>(
+        name: &'static str,
+        field: fn(&T) -> &dyn SettingField,
+        field_mut: fn(&mut T) -> &mut dyn SettingField,
+        copy: fn(&mut T, &T),
+        limits: Option<SettingRange>,
+    ) -> Self {
+        Self {
+            name,
+            option: "",
+            aliases: &[],
+            value: "",
+            kind: V::KIND,
+            words: V::words,
+            example: "",
+            doc: "",
+            detail: "",
+            default: "",
+            unset: "",
+            excludes: "",
+            requirement: "",
+            is_file: false,
+            is_required: false,
+            is_key_only: false,
+            short: "",
+            particular: None,
+            limits,
+            field,
+            field_mut,
+            copy,
+        }
+    }
+
+    /// Returns the name of the option.
+    #[must_use]
+    pub const fn option(&self) -> &'static str {
+        if self.option.is_empty() { self.name } else { self.option }
+    }
+
+    /// Returns the description, a sentence without its full stop.
+    #[must_use]
+    pub fn help(&self) -> &'static str {
+        self.doc.trim_start()
+    }
+
+    /// Tells whether the value is true or false, and true where the option has none.
+    #[must_use]
+    pub fn is_switch(&self) -> bool {
+        (self.words)().first().is_some_and(|(word, _)| *word == "true")
+    }
+
+    /// Tells whether `object` has this setting.
+    #[must_use]
+    pub fn is_set(&self, object: &T) -> bool {
+        (self.field)(object).text().is_some()
+    }
+
+    /// Returns the value of the setting as text, if it is set.
+    #[must_use]
+    pub fn text(&self, object: &T) -> Option<String> {
+        (self.field)(object).text()
+    }
+
+    /// Sets the value that `text` stands for.
+    ///
+    /// # Errors
+    /// Says what to write instead, with the range where there is one.
+    pub fn set(&self, object: &mut T, text: &str) -> Result<(), String> {
+        let holds = |limits: &SettingRange| (limits.hold)(text);
+        match (self.field_mut)(object).set(text) {
+            // A number that cannot be read has no better advice than its range.
+            Err(advice) if advice.is_empty() => Err(self.advice()),
+            Ok(()) if !self.limits.as_ref().is_none_or(holds) => Err(self.advice()),
+            other => other,
+        }
+    }
+
+    /// Returns the range of the value in words, if it has one.
+    #[must_use]
+    pub fn range(&self) -> Option<String> {
+        let [least, most] = (self.limits.as_ref()?.ends)();
+        Some(format!("{least} to {most}"))
+    }
+
+    /// The settings that cannot be given beside this one.
+    pub fn excluded(&self) -> impl Iterator<Item = &'static Self> {
+        let excludes = self.excludes;
+        T::TABLE.iter().filter(move |it| it.name == excludes)
+    }
+
+    fn advice(&self) -> String {
+        match self.range() {
+            Some(range) => format!("use a {} from {range}", self.kind),
+            None => format!("use a {}", self.kind),
+        }
+    }
+
+    fn check(&self, object: &T) -> Result<(), Fault> {
+        let field = (self.field)(object);
+        let (Some(text), Some(span)) = (field.text(), field.span()) else { return Ok(()) };
+        let name = self.name;
+        if self.limits.as_ref().is_some_and(|limits| !(limits.hold)(&text)) {
+            let message = format!("{name} of {text} is out of range: {}", self.advice());
+            return Err(Fault::at(span, message));
+        }
+        match self.excluded().find(|other| other.is_set(object)) {
+            Some(other) => {
+                let message = format!("{name} and {} exclude each other: remove one", other.name);
+                Err(Fault::at(span, message))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl<T: Settings> fmt::Debug for Setting<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Setting").field(&self.name).finish()
+    }
+}
+
+/// The field of a setting, whatever the type of its value.
+#[doc(hidden)]
+pub trait SettingField {
+    /// Sets the value; an error is the advice, empty where the type has none.
+    fn set(&mut self, text: &str) -> Result<(), String>;
+    /// The value as text.
+    fn text(&self) -> Option<String>;
+    /// The place of the value in the text of a file.
+    fn span(&self) -> Option<Range<usize>>;
+    /// Unsets the value.
+    fn clear(&mut self);
+}
+
+impl<V: Value> SettingField for Option<Spanned<V>> {
+    fn set(&mut self, text: &str) -> Result<(), String> {
+        *self = Some(Spanned::new(0..0, V::parse(text)?));
+        Ok(())
+    }
+
+    fn text(&self) -> Option<String> {
+        self.as_ref().map(|value| value.get_ref().text())
+    }
+
+    fn span(&self) -> Option<Range<usize>> {
+        self.as_ref().map(Spanned::span)
+    }
+
+    fn clear(&mut self) {
+        *self = None;
+    }
+}
+
+/// The field of a setting that cannot be left out.
+impl<V: Value> SettingField for Spanned<V> {
+    fn set(&mut self, text: &str) -> Result<(), String> {
+        *self = Self::new(0..0, V::parse(text)?);
+        Ok(())
+    }
+
+    fn text(&self) -> Option<String> {
+        Some(self.get_ref().text())
+    }
+
+    fn span(&self) -> Option<Range<usize>> {
+        Some(Self::span(self))
+    }
+
+    fn clear(&mut self) {}
+}
+
+/// Reads an object from a table of a scenario file.
+pub(crate) fn read<'de, T: Settings, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_map(TableVisitor(PhantomData))
+}
+
+/// Writes an object as a table of a scenario file.
+pub(crate) fn write<T: Settings, S: Serializer>(object: &T, to: S) -> Result<S::Ok, S::Error> {
+    let mut map = to.serialize_map(None)?;
+    object.write_keys(&mut map)?;
+    map.end()
+}
+
+struct TableVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Settings> Visitor<'de> for TableVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
+        let mut keys = Vec::new();
+        let required = T::add_keys(&mut keys);
+        let (mut object, mut seen) = (T::unset(), Vec::new());
+        while let Some(key) = map.next_key_seed(KnownKey(&keys))? {
+            object.read_key(key, &mut map)?;
+            seen.push(key);
+        }
+        match keys[..required].iter().find(|key| !seen.contains(key)) {
+            Some(key) => Err(A::Error::missing_field(key)),
+            None => Ok(object),
+        }
+    }
+}
+
+/// Reads a key that is one of these.
+struct KnownKey<'a>(&'a [&'static str]);
+
+impl<'de> DeserializeSeed<'de> for KnownKey<'_> {
+    type Value = &'static str;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<&'static str, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl Visitor<'_> for KnownKey<'_> {
+    type Value = &'static str;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<&'static str, E> {
+        self.0.iter().find(|key| **key == text).copied().ok_or_else(|| {
+            let keys: Vec<_> = self.0.iter().map(|key| format!("`{key}`")).collect();
+            E::custom(format_args!("unknown field `{text}`, expected one of {}", keys.join(", ")))
+        })
+    }
+}
+
+/// Defines an object by the table of its settings.
+///
+/// A row is `"key" field: Type [least..=most] { property: value, … }` below its description; the
+/// properties are the fields of [`Setting`]. Behind `required` stand keys that cannot be left out,
+/// behind `parts` tables and lists, and behind `inline` an object whose keys stand among these.
+macro_rules! settings {
+    (
+        $(#[$meta:meta])*
+        $visibility:vis struct $name:ident $(with $particular:ty)? {
+            $(
+                $(#[doc = $help:literal])+
+                $key:literal $field:ident : $type:ty $([$($limits:tt)+])?
+                    { $($property:ident : $value:expr),* $(,)? }
+            )*
+        }
+        $(required {
+            $(
+                $(#[doc = $required_help:literal])+
+                $required_key:literal $required:ident : $required_type:ty
+                    { $($required_property:ident : $required_value:expr),* $(,)? }
+            )*
+        })?
+        $(parts { $($(#[$part_meta:meta])* $part_key:literal $part:ident : $part_type:ty)* })?
+        $(inline { $(#[$inline_meta:meta])* $inline:ident : $inline_type:ty })?
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        $visibility struct $name {
+            $($($(#[doc = $required_help])+ pub $required: toml::Spanned<$required_type>,)*)?
+            $($(#[doc = $help])+ pub $field: Option<toml::Spanned<$type>>,)*
+            $($(#[$inline_meta])* pub $inline: $inline_type,)?
+            $($($(#[$part_meta])* pub $part: $part_type,)*)?
+        }
+
+        impl $crate::settings::Settings for $name {
+            type Particular = settings!(@or () $(, $particular)?);
+
+            const TABLE: &'static [$crate::settings::Setting<Self>] = &[$($(
+                $crate::settings::Setting {
+                    doc: concat!($($required_help),+),
+                    is_required: true,
+                    $($required_property: $required_value,)*
+                    ..$crate::settings::Setting::of_field::<$required_type>(
+                        $required_key,
+                        |object| &object.$required,
+                        |object| &mut object.$required,
+                        |to, from| to.$required.clone_from(&from.$required),
+                        None,
+                    )
+                },
+            )*)? $(
+                $crate::settings::Setting {
+                    doc: concat!($($help),+),
+                    $($property: $value,)*
+                    ..$crate::settings::Setting::of_field::<$type>(
+                        $key,
+                        |object| &object.$field,
+                        |object| &mut object.$field,
+                        |to, from| to.$field.clone_from(&from.$field),
+                        settings!(@limits $type; $($($limits)+)?),
+                    )
+                },
+            )*];
+
+            fn unset() -> Self {
+                Self {
+                    $($($required: toml::Spanned::new(0..0, Default::default()),)*)?
+                    $($field: None,)*
+                    $($inline: $crate::settings::Settings::unset(),)?
+                    $($($part: Default::default(),)*)?
+                }
+            }
+
+            fn add_keys(keys: &mut Vec<&'static str>) -> usize {
+                let required: &[&str] = &[$($($required_key),*)?];
+                keys.extend(required);
+                let own: &[&str] = &[$($key),*];
+                keys.extend(own);
+                $(<$inline_type as $crate::settings::Settings>::add_keys(keys);)?
+                let parts: &[&str] = &[$($($part_key),*)?];
+                keys.extend(parts);
+                required.len()
+            }
+
+            fn read_key<'de, A: serde::de::MapAccess<'de>>(
+                &mut self,
+                key: &str,
+                map: &mut A,
+            ) -> Result<(), A::Error> {
+                match key {
+                    $($($required_key => self.$required = $crate::value::read_value(map)?,)*)?
+                    $($key => self.$field = Some($crate::value::read_value(map)?),)*
+                    $($($part_key => self.$part = map.next_value()?,)*)?
+                    _ => settings!(@inline self key map $($inline)?),
+                }
+                Ok(())
+            }
+
+            fn write_keys<S: serde::ser::SerializeMap>(&self, map: &mut S) -> Result<(), S::Error> {
+                $($($crate::value::write_value(map, $required_key, Some(&self.$required))?;)*)?
+                $($crate::value::write_value(map, $key, self.$field.as_ref())?;)*
+                $(self.$inline.write_keys(map)?;)?
+                $($(if self.$part != <$part_type>::default() {
+                    map.serialize_entry($part_key, &self.$part)?;
+                })*)?
+                Ok(())
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                $crate::settings::write(self, to)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                $crate::settings::read(from)
+            }
+        }
+
+        settings!(@default $name $($($required)*)?);
+    };
+    (@or $default:ty) => { $default };
+    (@or $default:ty, $type:ty) => { $type };
+    (@limits $type:ty;) => { None };
+    (@limits $type:ty; $limits:expr) => {
+        Some($crate::settings::SettingRange {
+            ends: || {
+                use $crate::value::Value as _;
+                let limits: core::ops::RangeInclusive<$type> = $limits;
+                [limits.start().text(), limits.end().text()]
+            },
+            hold: |text| {
+                use $crate::value::Value as _;
+                let limits: core::ops::RangeInclusive<$type> = $limits;
+                <$type>::parse(text).is_ok_and(|value| limits.contains(&value))
+            },
+        })
+    };
+    (@inline $self:ident $key:ident $map:ident) => {{
+        let _ = $key;
+        $map.next_value::<serde::de::IgnoredAny>()?;
+    }};
+    (@inline $self:ident $key:ident $map:ident $inline:ident) => {
+        $crate::settings::Settings::read_key(&mut $self.$inline, $key, $map)?
+    };
+    (@default $name:ident $($required:ident)+) => {};
+    (@default $name:ident) => {
+        impl Default for $name {
+            fn default() -> Self {
+                $crate::settings::Settings::unset()
+            }
+        }
+    };
+}
+pub(crate) use settings;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! The settings of a station, of its interfaces and of its routes.
+
+use core::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+use windfall_stack::{AssistConfig, CorruptionFilter, SnoopConfig};
+
+use crate::settings::{Settings, settings};
+use crate::tcp::TcpSettings;
+use crate::values::{Get, Prefix};
+use crate::wireless::StationRadio;
+
+settings! {
+    /// The settings of a station, a host with an interface on every link that names it.
+    pub struct Station {
+        /// Forward packets between its interfaces
+        "forward" forward: bool { value: "BOOL", example: "true", default: "false" }
+        /// Simulate its host and its applications even where those of others are real
+        "simulated" simulated: bool { value: "BOOL", example: "true", default: "false" }
+        /// Settings of the TCP of a simulated host
+        "tcp" tcp: TcpSettings {
+            value: "SETTINGS", example: "new-reno, min-rto=500ms", default: "cubic",
+            detail: "[tcp.md](../tcp.md#settings) has the settings.",
+        }
+    }
+    required {
+        /// Name of the station, unique in the scenario
+        "name" name: String {
+            value: "NAME", example: "near",
+            detail: "1 to 32 letters, digits, hyphens and underscores.",
+        }
+    }
+    parts {
+        /// The radio of the station, on links of 802.11.
+        "radio" radio: Option<StationRadio>
+        /// Interfaces that differ from those that the links alone would make.
+        "interface" interfaces: Vec<StationInterface>
+        /// The routes of the station; the shortest ways to every network if there are none.
+        "route" routes: Vec<Route>
+    }
+}
+
+settings! {
+    /// The settings of the interface of a station on one link.
+    pub struct StationInterface {
+        /// Addresses with the lengths of their prefixes
+        "addresses" addresses: Vec<Spanned<Prefix>> {
+            value: "NETWORKS", example: "10.77.0.1/24,fd77::1/64", unset: "chosen automatically",
+        }
+        /// Drop damaged segments whose corruption detection option does not hold
+        "corruption-filter" corruption_filter: bool {
+            value: "BOOL", example: "true", default: "false", requirement: "S4.11",
+            detail: "[tcp.md](../tcp.md#tcp-in-the-network) describes it.",
+        }
+        /// Keep segments that go out, and retransmit those that the link loses
+        "snoop" snoop: bool {
+            value: "BOOL", example: "true", default: "false", requirement: "S2.18",
+            detail: "[tcp.md](../tcp.md#tcp-in-the-network) describes it.",
+        }
+    }
+    required {
+        /// Name of the link
+        "link" link: String { value: "LINK", example: "near-far" }
+    }
+}
+
+/// A route of a station.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Route {
+    /// The network that the route leads to.
+    pub to: Spanned<Prefix>,
+    /// The next station on the way, by an address on a link of this station.
+    pub via: Spanned<IpAddr>,
+}
+
+impl Station {
+    /// A station without any setting but its name.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        Self { name: Spanned::new(0..0, name.to_owned()), ..Self::unset() }
+    }
+
+    /// The settings of its interface on `link`.
+    pub(crate) fn interface(&self, link: &str) -> Option<&StationInterface> {
+        self.interfaces.iter().find(|interface| interface.link.get_ref() == link)
+    }
+}
+
+impl StationInterface {
+    /// The elements that serve the TCP that crosses it.
+    pub(crate) fn assist(&self) -> AssistConfig {
+        let is_set = |setting: &Option<Spanned<bool>>| setting.value() == Some(true);
+        AssistConfig {
+            filter: is_set(&self.corruption_filter).then(CorruptionFilter::default),
+            snoop: is_set(&self.snoop).then(SnoopConfig::default),
+        }
+    }
+}

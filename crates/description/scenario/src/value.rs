@@ -1,0 +1,331 @@
+//! Types of settings: their text on the command line, and their form in a scenario file.
+
+use core::fmt::{self, Display};
+use core::marker::PhantomData;
+use core::num::{NonZeroU8, NonZeroU16};
+
+use serde::de::{Error, MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use toml::Spanned;
+use windfall_base::{ByteCount, Dbm, Duration, Metres, Probability, Rate};
+use windfall_channel::environment::Environment;
+use windfall_channel::{GilbertElliott, Pattern, Window};
+use windfall_link::policy::PolicyKind;
+
+use crate::tcp::TcpSettings;
+use crate::values::{Arq, ByteRange, Prefix, Queue, Target};
+
+/// A type of values that settings can have.
+pub trait Value: Clone + PartialEq + 'static {
+    /// The name of the type in messages and in the reference.
+    const KIND: &'static str;
+
+    /// Returns the words that stand for the values, with their meanings, if the type is a choice.
+    #[must_use]
+    fn words() -> Vec<(&'static str, &'static str)> {
+        Vec::new()
+    }
+
+    /// Reads the text of the command line.
+    ///
+    /// # Errors
+    /// The advice what to write instead; empty if the name of the type says it all.
+    fn parse(text: &str) -> Result<Self, String>;
+
+    /// Returns the text, which reads back as the same value.
+    #[must_use]
+    fn text(&self) -> String;
+
+    /// Reads the form that the value has in a scenario file.
+    ///
+    /// # Errors
+    /// If it has another form, or is no such value.
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
+
+    /// Writes the form that the value has in a scenario file.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
+}
+
+/// A choice among words: for each its value and its meaning.
+pub trait Choice: Copy + PartialEq + 'static {
+    /// The words, in the order of the reference.
+    const CHOICES: &'static [(&'static str, Self, &'static str)];
+}
+
+/// Implements [`Value`] for types that have a text form.
+macro_rules! by_text {
+    ($($type:ty: $kind:literal),* $(,)?) => {$(
+        impl $crate::value::Value for $type {
+            const KIND: &'static str = $kind;
+
+            fn parse(text: &str) -> Result<Self, String> {
+                let refused = |error: <Self as core::str::FromStr>::Err| error.to_string();
+                text.parse().map_err(refused)
+            }
+
+            fn text(&self) -> String {
+                self.to_string()
+            }
+
+            fn read<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::values::by_text::parse(deserializer)
+            }
+
+            fn write<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+    )*};
+}
+pub(crate) use by_text;
+
+/// Implements [`Value`] for types that have a text form, and a form in files of their own.
+macro_rules! by_serde {
+    ($($type:ty: $kind:literal, $advice:expr;)*) => {$(
+        impl Value for $type {
+            const KIND: &'static str = $kind;
+
+            fn parse(text: &str) -> Result<Self, String> {
+                text.trim().parse().map_err($advice)
+            }
+
+            fn text(&self) -> String {
+                self.to_string()
+            }
+
+            fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Self::deserialize(deserializer)
+            }
+
+            fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.serialize(serializer)
+            }
+        }
+    )*};
+}
+
+by_text! {
+    Arq: "limit of retransmissions",
+    ByteRange: "range of bytes",
+    Environment: "place",
+    GilbertElliott: "chain",
+    Pattern: "pattern",
+    PolicyKind: "policy",
+    Prefix: "network",
+    Queue: "queue",
+    Target: "station or address",
+    TcpSettings: "set of TCP settings",
+    Window: "window",
+}
+
+by_serde! {
+    ByteCount: "size", advice_of;
+    Dbm: "power", advice_of;
+    Duration: "time", advice_of;
+    Metres: "distance", advice_of;
+    Probability: "probability", advice_of;
+    Rate: "rate", advice_of;
+    String: "text", advice_of;
+    f64: "number", no_advice;
+    u8: "whole number", no_advice;
+    u16: "whole number", no_advice;
+    u32: "whole number", no_advice;
+    u64: "whole number", no_advice;
+    usize: "whole number", no_advice;
+    NonZeroU8: "whole number", no_advice;
+    NonZeroU16: "whole number", no_advice;
+}
+
+fn advice_of(error: impl Display) -> String {
+    error.to_string()
+}
+
+/// Drops the error: the words of the standard library on a number help no user.
+fn no_advice<E>(_: E) -> String {
+    String::new()
+}
+
+impl Value for bool {
+    const KIND: &'static str = "true or false";
+
+    fn words() -> Vec<(&'static str, &'static str)> {
+        vec![("true", ""), ("false", "")]
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|_| "use true or false".to_owned())
+    }
+
+    fn text(&self) -> String {
+        self.to_string()
+    }
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::deserialize(deserializer)
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
+}
+
+impl<T: Choice> Value for T {
+    const KIND: &'static str = "word";
+
+    fn words() -> Vec<(&'static str, &'static str)> {
+        T::CHOICES.iter().map(|(word, _, meaning)| (*word, *meaning)).collect()
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let found = T::CHOICES.iter().find(|(word, ..)| *word == text.trim());
+        found.map(|(_, value, _)| *value).ok_or_else(|| {
+            let words: Vec<_> = T::CHOICES.iter().map(|(word, ..)| *word).collect();
+            match words.split_last() {
+                Some((last, [])) => format!("use {last}"),
+                Some((last, others)) => format!("use {} or {last}", others.join(", ")),
+                None => String::new(),
+            }
+        })
+    }
+
+    fn text(&self) -> String {
+        let found = T::CHOICES.iter().find(|(_, value, _)| value == self);
+        found.map_or("", |(word, ..)| word).to_owned()
+    }
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Words<T>(PhantomData<T>);
+        impl<T: Choice> Visitor<'_> for Words<T> {
+            type Value = T;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text in quotes")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+                let found = T::CHOICES.iter().find(|(word, ..)| *word == text);
+                found.map(|(_, value, _)| *value).ok_or_else(|| {
+                    let words: Vec<_> =
+                        T::CHOICES.iter().map(|(word, ..)| format!("`{word}`")).collect();
+                    let words = words.join(", ");
+                    E::custom(format_args!("unknown variant `{text}`, expected one of {words}"))
+                })
+            }
+        }
+        deserializer.deserialize_str(Words(PhantomData))
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text())
+    }
+}
+
+/// A list: text with commas on the command line.
+impl<T: Value> Value for Vec<T> {
+    const KIND: &'static str = "list";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        text.split(',').filter(|part| !part.trim().is_empty()).map(T::parse).collect()
+    }
+
+    fn text(&self) -> String {
+        self.iter().map(T::text).collect::<Vec<_>>().join(",")
+    }
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let values = Vec::<InFile<T>>::deserialize(deserializer)?;
+        Ok(values.into_iter().map(|value| value.0).collect())
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter().map(InFileRef))
+    }
+}
+
+/// A value that keeps its own place in the file.
+impl<T: Value> Value for Spanned<T> {
+    const KIND: &'static str = T::KIND;
+
+    fn parse(text: &str) -> Result<Self, String> {
+        T::parse(text).map(|value| Self::new(0..0, value))
+    }
+
+    fn text(&self) -> String {
+        self.get_ref().text()
+    }
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Spanned::<InFile<T>>::deserialize(deserializer)?;
+        let span = value.span();
+        Ok(Self::new(span, value.into_inner().0))
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.get_ref().write(serializer)
+    }
+}
+
+/// Numbers that belong together: text with blanks on the command line.
+impl<const N: usize> Value for [f64; N] {
+    const KIND: &'static str = "list of numbers";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let numbers = text.split_whitespace().map(str::parse).collect::<Result<Vec<f64>, _>>();
+        let numbers = numbers.ok().and_then(|numbers| numbers.try_into().ok());
+        numbers.ok_or_else(|| format!("use {N} numbers with blanks between them"))
+    }
+
+    fn text(&self) -> String {
+        self.each_ref().map(ToString::to_string).join(" ")
+    }
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let numbers = Vec::<f64>::deserialize(deserializer)?;
+        let count = numbers.len();
+        numbers.try_into().map_err(|_| {
+            D::Error::custom(format_args!("{count} numbers are not {N}: write a list of {N}"))
+        })
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self)
+    }
+}
+
+/// A value in the form that it has in a file.
+struct InFile<T>(T);
+
+impl<'de, T: Value> Deserialize<'de> for InFile<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::read(deserializer).map(Self)
+    }
+}
+
+struct InFileRef<'a, T>(&'a T);
+
+impl<T: Value> Serialize for InFileRef<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.write(serializer)
+    }
+}
+
+/// Reads the value of a key, with its place in the file.
+pub(crate) fn read_value<'de, T: Value, A: MapAccess<'de>>(
+    map: &mut A,
+) -> Result<Spanned<T>, A::Error> {
+    Ok(map.next_value::<InFile<Spanned<T>>>()?.0)
+}
+
+/// Writes a key and its value, if there is one.
+pub(crate) fn write_value<T: Value, S: SerializeMap>(
+    map: &mut S,
+    key: &'static str,
+    value: Option<&Spanned<T>>,
+) -> Result<(), S::Error> {
+    match value {
+        Some(value) => map.serialize_entry(key, &InFileRef(value.get_ref())),
+        None => Ok(()),
+    }
+}

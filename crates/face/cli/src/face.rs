@@ -1,0 +1,144 @@
+//! The command line's face of the tables of settings: an option for each row.
+
+use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, ValueParser};
+use clap::{Arg, ArgMatches, Command, FromArgMatches};
+use windfall_scenario::wireless::Radio;
+use windfall_scenario::{Direction, Link, Setting, Settings};
+
+/// A table as a group of options.
+pub(crate) trait Face: 'static {
+    /// The object that the table describes.
+    type Object: Settings;
+    /// The prefix of the names of the options.
+    const PREFIX: &'static str;
+    /// The heading of the options in the help.
+    const HEADING: &'static str;
+    /// The short help leaves out all of them.
+    const IS_HIDDEN: bool;
+
+    /// Tells whether a setting is one of the options.
+    fn has(setting: &Setting<Self::Object>) -> bool {
+        !setting.is_required && !setting.is_key_only
+    }
+
+    /// Returns the names of options that cannot be given beside the one of this setting.
+    fn conflicts(setting: &Setting<Self::Object>) -> Vec<String> {
+        setting.excluded().map(name::<Self>).collect()
+    }
+}
+
+/// Defines faces: `NAME: OBJECT, PREFIX, HEADING, IS_HIDDEN;`.
+macro_rules! faces {
+    ($($name:ident: $object:ty, $prefix:literal, $heading:literal, $is_hidden:literal;)*) => {$(
+        #[derive(Debug)]
+        struct $name;
+
+        impl $crate::face::Face for $name {
+            type Object = $object;
+            const PREFIX: &'static str = $prefix;
+            const HEADING: &'static str = $heading;
+            const IS_HIDDEN: bool = $is_hidden;
+        }
+    )*};
+}
+pub(crate) use faces;
+
+/// The options of a face, as the object that they describe.
+#[derive(Debug)]
+pub(crate) struct Options<F: Face>(pub(crate) F::Object);
+
+impl<F: Face> clap::Args for Options<F> {
+    fn augment_args(command: Command) -> Command {
+        command.args(settings::<F>().map(argument::<F>))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<F: Face> FromArgMatches for Options<F> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut options = Self(F::Object::unset());
+        options.update_from_arg_matches(matches)?;
+        Ok(options)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for setting in settings::<F>() {
+            if let Some(text) = matches.get_one::<String>(&name::<F>(setting)) {
+                let refused =
+                    |advice| clap::Error::raw(clap::error::ErrorKind::InvalidValue, advice);
+                setting.set(&mut self.0, text).map_err(refused)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn settings<F: Face>() -> impl Iterator<Item = &'static Setting<F::Object>> {
+    F::Object::TABLE.iter().filter(|setting| F::has(setting))
+}
+
+fn name<F: Face + ?Sized>(setting: &Setting<F::Object>) -> String {
+    format!("{}{}", F::PREFIX, setting.option())
+}
+
+/// The option of a setting.
+fn argument<F: Face>(setting: &'static Setting<F::Object>) -> Arg {
+    let aliases = setting.aliases.iter().map(|alias| format!("{}{alias}", F::PREFIX));
+    let argument = Arg::new(name::<F>(setting))
+        .long(name::<F>(setting))
+        .aliases(aliases.collect::<Vec<_>>())
+        .value_name(setting.value)
+        .value_parser(parser(setting))
+        .conflicts_with_all(F::conflicts(setting))
+        .help(help::<F>(setting))
+        .help_heading(F::HEADING)
+        .hide_short_help(F::IS_HIDDEN);
+    match setting.is_switch() {
+        true => argument.num_args(0..=1).require_equals(true).default_missing_value("true"),
+        false => argument,
+    }
+}
+
+/// The description, and the value by default where the option is the only one that says so.
+fn help<F: Face>(setting: &Setting<F::Object>) -> String {
+    let default = [setting.default, setting.unset].into_iter().find(|text| !text.is_empty());
+    match default.filter(|_| F::PREFIX.is_empty()) {
+        Some(default) => format!("{} [default: {default}]", setting.help()),
+        None => setting.help().to_owned(),
+    }
+}
+
+/// Checks the text of a value; it is read for good when all options are known.
+fn parser<T: Settings>(setting: &'static Setting<T>) -> ValueParser {
+    let words = (setting.words)();
+    if words.is_empty() {
+        let check = |text: &str| setting.set(&mut T::unset(), text).map(|()| text.to_owned());
+        return ValueParser::new(check);
+    }
+    let value = |(word, meaning): (&'static str, &'static str)| match meaning {
+        "" => PossibleValue::new(word),
+        meaning => PossibleValue::new(word).help(meaning),
+    };
+    PossibleValuesParser::new(words.into_iter().map(value)).into()
+}
+
+/// Returns the line of an option in the short help of commands with many options, if it has one.
+pub(crate) fn short_help(option: &str) -> Option<&'static str> {
+    let texts = Link::TABLE.iter().map(|setting| (setting.option(), setting.short));
+    let texts = texts.chain(Radio::TABLE.iter().map(|setting| (setting.option(), setting.short)));
+    let mut texts =
+        texts.chain(Direction::TABLE.iter().map(|setting| (setting.option(), setting.short)));
+    texts.find(|(name, short)| *name == option && !short.is_empty()).map(|(_, short)| short)
+}
+
+/// Tells whether the value of an option may have several words, whatever its prefix.
+pub(crate) fn has_words(option: &str) -> bool {
+    let of_direction = option.trim_start_matches("uplink-").trim_start_matches("downlink-");
+    let is_in_words = |name: &str, example: &str| name == of_direction && example.contains(' ');
+    Direction::TABLE.iter().any(|it| is_in_words(it.option(), it.example))
+        || Radio::TABLE.iter().any(|it| is_in_words(it.option(), it.example))
+}
