@@ -64,12 +64,17 @@ fn every_error_trace_in_the_documents_can_be_read() {
 
 #[test]
 fn the_reference_names_every_key_of_a_scenario() {
-    let reference = std::fs::read_to_string(root().join("docs/scenario.md")).expect("it exists");
+    let pages = ["scenario", "reference/station", "reference/link", "reference/radio"];
+    let pages = pages.into_iter().chain(["reference/flow", "reference/app"]);
+    let page = |name| std::fs::read_to_string(root().join(format!("docs/{name}.md")));
+    let reference: String = pages.map(|name| page(name).expect("it exists")).collect();
     let station = "[[station]]\nname = \"a\"\n";
     let link = "[[link]]\nstations = [\"a\", \"b\"]\n";
     let uplink = format!("{link}[link.uplink]\n");
+    let radio = format!("{link}[link.radio]\n");
+    let flow = "[[flow]]\nname = \"a\"\n";
     let app = "[[app]]\nkind = \"sink\"\nstation = \"a\"\n";
-    for table in ["", station, link, &uplink, app] {
+    for table in ["", station, link, &uplink, &radio, flow, app] {
         // What the parser offers for a key that resembles none is the list of all.
         let text = format!("format = 1\n{table}qqqqqqqqqqqqqqqq = 1\n");
         let error = Scenario::parse("keys.toml", &text).expect_err("the key is unknown");
@@ -79,7 +84,7 @@ fn the_reference_names_every_key_of_a_scenario() {
             let named = ["`", "[[", "[link.", "[station."]
                 .iter()
                 .any(|mark| reference.contains(&format!("{mark}{key}")));
-            assert!(named, "docs/scenario.md does not name {key}");
+            assert!(named, "the reference does not name {key}");
         }
     }
 }
