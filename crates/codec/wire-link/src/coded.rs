@@ -45,11 +45,11 @@ pub const BLOCK_CHECK: usize = HEADER_CHECK_LEN;
 const FIXED: usize = 4;
 const WHOLE: u8 = 0x10;
 const PADDED: u8 = 0x08;
-/// What stands in place of the number of blocks in an uncoded frame.
+/// The value in place of the number of blocks in an uncoded frame.
 const UNCODED: u8 = MAX_BLOCKS as u8;
 const AGAIN: u8 = 0x80;
 
-/// How much parity each block of a frame has.
+/// The amount of parity in each block of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Level(u8);
 
@@ -119,7 +119,7 @@ impl Level {
 /// The header of a coded frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// What the sender says about acceptance; `last` speaks of the blocks of this frame.
+    /// The sender's wish about acceptance; `last` speaks of the blocks of this frame.
     pub wish: Wish,
     /// The parity of its blocks.
     pub level: Level,
@@ -134,11 +134,11 @@ pub struct Head {
     pub number: Number,
     /// Bytes of the packet.
     pub length: u16,
-    /// What each block holds; one to five of them, or that of an uncoded frame.
+    /// The contents of each block; one to five of them, or that of an uncoded frame.
     pub stretches: ArrayVec<Stretch, MAX_BLOCKS>,
 }
 
-/// How a coded frame is numbered.
+/// The numbering of a coded frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
     /// By packet, for an exchange of one packet at a time.
@@ -154,22 +154,22 @@ pub struct Place {
     pub seq: Seq32,
     /// The number of the transmission: each frame on the pipe has the next.
     pub order: Seq32,
-    /// How far before `seq` the first packet lies that the sender may still send;
+    /// The distance before `seq` of the first packet that the sender may still send;
     /// [`UNTOLD`](crate::pipe::UNTOLD) if it is further.
     pub settled: u16,
 }
 
-/// What a block holds of the stream.
+/// The part of the stream that a block holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stretch {
     /// Its first byte.
     pub start: u16,
-    /// How many bytes; none in a block that is only padding, at most 253 in any block.
+    /// The number of bytes; none in a block that is only padding, at most 253 in any block.
     pub len: u16,
 }
 
 impl Stretch {
-    /// Its bytes.
+    /// Returns the bytes of the block.
     #[must_use]
     pub const fn range(self) -> core::ops::Range<usize> {
         self.start as usize..self.start as usize + self.len as usize
@@ -303,7 +303,7 @@ fn parse_number(kind: u8, bytes: &[u8]) -> Result<(Number, &[u8]), HeaderError> 
     }
 }
 
-/// What each of the blocks holds, or an uncoded frame; `count` is the field of the header.
+/// Reads the stretches of the blocks, or of an uncoded frame; `count` is the field of the header.
 fn parse_stretches(count: u8, bytes: &[u8]) -> Result<ArrayVec<Stretch, MAX_BLOCKS>, HeaderError> {
     if count == UNCODED {
         let &[a, b, c, d] = bytes else { return Err(HeaderError::Field("blocks")) };
@@ -323,10 +323,10 @@ fn parse_stretches(count: u8, bytes: &[u8]) -> Result<ArrayVec<Stretch, MAX_BLOC
     Ok(stretches.iter().map(stretch).collect())
 }
 
-/// What became of one block.
+/// The fate of one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The receiver has it, after correcting so many symbols.
+    /// The receiver has it, after correcting this number of symbols.
     Good(u8),
     /// Its checks rejected it, and it was taken all the same because damage was asked for.
     Damaged,
@@ -337,7 +337,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// Whether the receiver has taken the block.
+    /// Returns `true` if the receiver has taken the block.
     #[must_use]
     pub const fn is_taken(self) -> bool {
         matches!(self, Self::Good(_) | Self::Damaged)
@@ -363,25 +363,25 @@ impl Fate {
     }
 }
 
-/// How a packet stands with its receiver.
+/// The state of a packet at its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Stretches of it are still wanted.
     Partial,
-    /// It is complete, and was handed up.
+    /// It is complete, and was passed up.
     Complete,
     /// Its blocks passed their checks, but the whole did not: all of it is wanted again.
     Again,
 }
 
-/// What a receiver reports of one transmission in a window; such records stand behind an ACK.
+/// The receiver's report on one transmission in a window; such records stand behind an ACK.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The number of the transmission.
     pub order: Seq32,
     /// The packet's blocks passed their checks, but the whole did not: all of it is wanted again.
     pub again: bool,
-    /// What became of each block.
+    /// The fate of each block.
     pub fates: ArrayVec<Fate, MAX_BLOCKS>,
 }
 
@@ -435,11 +435,11 @@ pub fn parse_records(bytes: &[u8]) -> Result<Vec<Record>, HeaderError> {
 /// The receiver's report of one frame, which rides in the immediate ACK.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// How the packet stands.
+    /// The state of the packet.
     pub progress: Progress,
     /// The number of the packet.
     pub seq: Seq16,
-    /// What became of each block; none for a packet that was complete before.
+    /// The fate of each block; none for a packet that was complete before.
     pub fates: ArrayVec<Fate, MAX_BLOCKS>,
 }
 

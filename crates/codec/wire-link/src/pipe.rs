@@ -35,12 +35,12 @@ pub const ACK_FIXED_LEN: usize = 11;
 /// Transmissions that one ACK can report.
 pub const ACK_MAX_COUNT: usize = (MAX_HEADER - ACK_FIXED_LEN) * 8;
 
-/// The distance that says nothing: the first packet lies too far before to be told.
+/// The distance that stands for none: the first packet lies too far before to be told.
 pub const UNTOLD: u16 = u16::MAX;
 
 const LAST: u8 = 0x8;
 
-/// What the sender of a frame says about its acceptance when the frame check fails.
+/// The sender's wish about the acceptance of a frame whose check fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
     /// No further copy of this packet will come.
@@ -73,18 +73,18 @@ impl Wish {
 /// The header of a frame that carries one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// What the sender says about acceptance.
+    /// The sender's wish about acceptance.
     pub wish: Wish,
     /// Bytes of the packet.
     pub length: u16,
-    /// How the frame is numbered.
+    /// The numbering of the frame.
     pub number: Number,
 }
 
-/// How a frame that carries a packet is numbered.
+/// The numbering of a frame that carries a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
-    /// Not at all: nobody repeats it.
+    /// Not numbered: it is never retransmitted.
     Plain,
     /// By packet, for a stop-and-wait exchange.
     Unit(Seq16),
@@ -94,7 +94,7 @@ pub enum Number {
         seq: Seq32,
         /// The number of the transmission: each frame on the pipe has the next.
         order: Seq32,
-        /// How far before `seq` the first packet lies that the sender may still send; [`UNTOLD`] if
+        /// The distance before `seq` of the first packet that may still be sent; [`UNTOLD`] if
         /// it is further.
         settled: u16,
     },
@@ -112,10 +112,10 @@ pub struct Probe {
 /// An ACK of a window: a bitmap over transmissions, not over packets.
 ///
 /// A pipe keeps order, so a transmission older than the newest reported one either arrived or never
-/// will: the sender learns the exact fate of each copy, and repeats nothing in vain.
+/// will: the sender learns the exact fate of each copy, and retransmits nothing needlessly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// The first packet that the receiver has not yet handed up or passed over.
+    /// The first packet that the receiver has not yet passed up or skipped.
     pub next: Seq32,
     /// The number of the first reported transmission.
     pub first: Seq32,
@@ -132,13 +132,13 @@ pub struct Bitmap {
 }
 
 impl Bitmap {
-    /// How many bits there are.
+    /// Returns the number of bits.
     #[must_use]
     pub fn len(&self) -> usize {
         usize::from(self.count)
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0

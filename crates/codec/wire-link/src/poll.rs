@@ -24,14 +24,14 @@ const ACK: u8 = 0x1;
 const UNIT: u8 = 0x2;
 const MORE: u8 = 0x4;
 
-/// What the receiver of a unit tells its sender; only the link reads it.
+/// The message of a unit's receiver to its sender; only the link reads it.
 pub type Feedback = ArrayVec<u8, MAX_FEEDBACK>;
 
 /// A station on a polled medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address(pub u8);
 
-/// What a frame is in the exchange.
+/// The role of a frame in the exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The coordinator asks a station to answer.
@@ -45,15 +45,15 @@ pub enum Kind {
 /// The header of a frame of an exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// What the frame is.
+    /// The role of the frame.
     pub kind: Kind,
     /// Whom it is for.
     pub to: Address,
-    /// Who sends it.
+    /// The address of the sender.
     pub from: Address,
-    /// Whether a unit of the link follows.
+    /// Set if a unit of the link follows.
     pub unit: bool,
-    /// Whether the sender goes on with another frame at once.
+    /// Set if the sender goes on with another frame at once.
     pub more: bool,
     /// The ACK that rides along, and whom it is for.
     pub ack: Option<(Address, Feedback)>,

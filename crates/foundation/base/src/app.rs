@@ -29,128 +29,128 @@ pub enum Transport {
     Tcp,
 }
 
-/// What an application asks of its host.
+/// A command of an application to its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SocketCommand {
     /// Opens a socket on a local address; port 0 asks for any free one.
     Open {
         /// The name to use from now on.
         socket: SocketId,
-        /// The transport.
+        /// The transport of the socket.
         transport: Transport,
         /// The local address; an unspecified one takes packets to every address of the host.
         local: SocketAddr,
     },
     /// Opens a connection from a stream socket; [`SocketEvent::Connected`] says when it stands.
     Connect {
-        /// The socket.
+        /// The socket to connect.
         socket: SocketId,
-        /// Whereto.
+        /// The destination of the connection.
         to: SocketAddr,
     },
     /// Takes connections on a stream socket; [`SocketEvent::Accepted`] names each.
     Listen {
-        /// The socket.
+        /// The socket to listen on.
         socket: SocketId,
     },
     /// Sends one datagram, or the next bytes of a stream, where `to` means nothing.
     Send {
-        /// The socket.
+        /// The socket to send from.
         socket: SocketId,
-        /// Whereto.
+        /// The destination of the datagram.
         to: SocketAddr,
-        /// The payload.
+        /// The payload to send.
         data: Bytes,
     },
     /// Ends the stream after what was sent; receiving goes on.
     Finish {
-        /// The socket.
+        /// The socket to write to.
         socket: SocketId,
     },
     /// Takes no more of a stream until [`Resume`](Self::Resume); its window closes as it fills.
     Pause {
-        /// The socket.
+        /// The socket to read from.
         socket: SocketId,
     },
     /// Takes what has come of a stream in the meantime, and all that follows.
     Resume {
-        /// The socket.
+        /// The socket to finish.
         socket: SocketId,
     },
     /// Closes a socket; what it still had to receive is dropped and counted.
     Close {
-        /// The socket.
+        /// The socket to close.
         socket: SocketId,
     },
-    /// Ends a stream at once, and tells the other end.
+    /// Ends a stream at once, and tells the peer.
     Abort {
-        /// The socket.
+        /// The socket to abort.
         socket: SocketId,
     },
 }
 
-/// What a host tells an application.
+/// An event that a host reports to an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SocketEvent {
     /// The socket is open, at this address.
     Opened {
-        /// The socket.
+        /// The socket of the event.
         socket: SocketId,
         /// The address it got.
         local: SocketAddr,
     },
     /// A datagram arrived.
     Received {
-        /// The socket.
+        /// The socket that received it.
         socket: SocketId,
-        /// From whom.
+        /// The address of the sender.
         from: SocketAddr,
         /// The payload, perhaps damaged.
         data: Bytes,
-        /// What is known of its damage.
+        /// The known damage of the payload.
         damage: Damage,
     },
     /// A stream is connected.
     Connected {
-        /// The socket.
+        /// The socket of the event.
         socket: SocketId,
     },
-    /// Somebody has connected to a listening socket.
+    /// A peer has connected to a listening socket.
     Accepted {
         /// The socket that listens.
         listener: SocketId,
         /// The new stream's name; the host counts such names down from the greatest.
         socket: SocketId,
-        /// Who.
+        /// The address of the peer.
         from: SocketAddr,
     },
     /// The next bytes of a stream.
     Stream {
-        /// The socket.
+        /// The socket that received them.
         socket: SocketId,
-        /// The bytes.
+        /// The bytes that arrived.
         data: Bytes,
     },
     /// Everything sent so far has found room, and there is more of it.
     Writable {
-        /// The socket.
+        /// The socket of the event.
         socket: SocketId,
     },
-    /// The other end of a stream has finished.
+    /// The peer of a stream has finished.
     Finished {
-        /// The socket.
+        /// The socket of the event.
         socket: SocketId,
     },
     /// A stream has ended on both sides.
     Closed {
-        /// The socket.
+        /// The socket of the event.
         socket: SocketId,
     },
-    /// Something failed.
+    /// A socket has failed.
     Failed {
-        /// The socket.
+        /// The socket that failed.
         socket: SocketId,
-        /// What failed.
+        /// The cause of the failure.
         error: SocketError,
     },
 }
@@ -170,13 +170,13 @@ pub enum SocketError {
     /// No route, or a router said so.
     #[error("the destination is unreachable")]
     Unreachable,
-    /// The other end has reset the connection.
+    /// The peer has reset the connection.
     #[error("the connection was reset")]
     Reset,
-    /// The other end no longer answers.
+    /// The peer no longer answers.
     #[error("the connection timed out")]
     TimedOut,
-    /// The other end has no such port.
+    /// The peer has no such port.
     #[error("the port is closed at the peer")]
     PortClosed,
 }
@@ -195,6 +195,6 @@ pub trait App {
     /// Says when to call `handle_timeout` next, and why.
     fn poll_timeout(&self) -> Option<(Instant, &'static str)>;
 
-    /// What the application measured, as names and values, for the summary of the run.
+    /// Returns the measurements, as names and values, for the summary of the run.
     fn report(&self) -> Vec<(&'static str, f64)>;
 }

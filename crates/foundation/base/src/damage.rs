@@ -14,7 +14,7 @@ pub enum Check {
     Bad,
 }
 
-/// What the layers so far have learned about the bytes of one frame.
+/// The findings of the layers so far about the bytes of one frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
     /// The frame check over everything that the link carried.
@@ -30,7 +30,7 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// Whether any layer found something wrong that is still wrong.
+    /// Returns `true` if any layer found an error that is not corrected.
     #[must_use]
     pub fn is_damaged(&self) -> bool {
         self.frame == Check::Bad || self.missing > 0 || !self.suspect.is_empty()

@@ -23,7 +23,7 @@ pub struct Tag(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u16);
 
-/// What the owner of a flow asks of the layers below; every field silent by default.
+/// The requests of a flow's owner to the layers below; every field is unset by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Class {
     /// The flow, as the classifier named it.
@@ -61,7 +61,7 @@ impl Payload {
         self.head.len() + self.body.len()
     }
 
-    /// Whether it has no bytes.
+    /// Returns `true` if it has no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -89,7 +89,7 @@ impl Payload {
         }
     }
 
-    /// The first `n` bytes in one slice, or fewer if there are not so many.
+    /// The first `n` bytes in one slice, or fewer if there are fewer.
     #[must_use]
     pub fn prefix(&self, n: usize) -> Bytes {
         if n <= self.head.len() { self.head.slice(..n) } else { self.slice(0..n.min(self.len())) }
@@ -135,15 +135,15 @@ impl From<Vec<u8>> for Payload {
 /// On a device port the header and the trailer are empty and the payload is a bare IP packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// What the link put before the payload.
+    /// The bytes that the link put before the payload.
     pub header: ArrayVec<u8, MAX_HEADER>,
-    /// What the link carries, opaque to it.
+    /// The packet that the link carries, opaque to it.
     pub payload: Payload,
-    /// What the link put after the payload, such as a frame check sequence.
+    /// The bytes that the link put after the payload, such as a frame check sequence.
     pub trailer: ArrayVec<u8, MAX_TRAILER>,
-    /// What the layers so far have learned of its damage.
+    /// The findings of the layers so far about its damage.
     pub damage: Damage,
-    /// What its owner asks.
+    /// The requests of its owner.
     pub class: Class,
     /// The packet's name in events; `None` for frames that carry no packet, such as link ACKs.
     pub tag: Option<Tag>,
@@ -163,7 +163,7 @@ impl Frame {
         self.header.len() + self.payload.len() + self.trailer.len()
     }
 
-    /// Whether it has no bytes at all.
+    /// Returns `true` if it has no bytes at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -185,7 +185,7 @@ impl Frame {
     /// Inverts bits of the whole frame.
     ///
     /// Bit 0 is the most significant bit of the first byte of the header; positions beyond the end
-    /// are passed over. Bytes shared with other holders are copied first.
+    /// are ignored. Bytes shared with other holders are copied first.
     pub fn invert(&mut self, mut bits: &[u32]) {
         let mut end = 0;
         let ends = self.slices().map(|slice| {

@@ -18,7 +18,7 @@ pub enum DropReason {
     Collision,
     /// The frame was cut short and the rest was useless.
     Truncated,
-    /// The link header's check failed, so nobody knows whose frame it is.
+    /// The link header's check failed, so the frame's receiver is unknown.
     LinkHeader,
     /// The frame check failed and damage was not asked for.
     FrameCheck,
@@ -26,9 +26,9 @@ pub enum DropReason {
     Uncorrectable,
     /// The attempts that the link allows were used up.
     RetryLimit,
-    /// The same packet had been handed up before.
+    /// The same packet had been passed up before.
     Duplicate,
-    /// The frame is addressed to somebody else.
+    /// The frame is addressed to another station.
     NotForUs,
     /// The bytes are not what the protocol allows.
     Malformed,
@@ -64,7 +64,7 @@ pub enum DropReason {
     TcpSuppressed,
     /// The ICMP checksum failed.
     IcmpChecksum,
-    /// Nobody listens on the port or the protocol.
+    /// No socket listens on the port or the protocol.
     NoListener,
     /// The receiver's buffer was full.
     ReceiveBuffer,
@@ -159,12 +159,12 @@ impl fmt::Display for DropReason {
     }
 }
 
-/// How many packets were dropped for each reason.
+/// The number of packets that were dropped for each reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drops([u64; DropReason::ALL.len()]);
 
 impl Default for Drops {
-    /// None dropped.
+    /// Returns counts of zero.
     fn default() -> Self {
         Self([0; DropReason::ALL.len()])
     }
@@ -225,7 +225,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Whether every packet is accounted for.
+    /// Returns `true` if every packet is accounted for.
     #[must_use]
     pub fn balances(&self) -> bool {
         self.taken == self.given + self.held + self.drops.total()

@@ -32,7 +32,7 @@ pub struct MemoryBudget {
 }
 
 impl Default for MemoryBudget {
-    /// 128 MB.
+    /// Returns a budget of 128 MB.
     fn default() -> Self {
         Self::new(128_000_000)
     }

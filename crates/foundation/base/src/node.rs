@@ -47,7 +47,7 @@ pub fn earlier(
     }
 }
 
-/// What reaches a node on a port. Wired ports use only [`Input::Frame`] and
+/// An input of a node on a port. Wired ports use only [`Input::Frame`] and
 /// [`Input::TransmissionDone`].
 #[derive(Clone, Debug)]
 #[expect(
@@ -63,7 +63,7 @@ pub enum Input {
     CarrierIdle,
     /// Energy was there, yet no frame came of it.
     ReceptionFailed(Failure),
-    /// A frame for somebody else, of which a radio's address filter keeps all but the beginning.
+    /// A frame for another station, of which a radio's address filter keeps all but the beginning.
     Overheard(Overheard),
     /// Carriers of others have come and gone, this long in all, while this node had nothing to do;
     /// nothing else that it heard of them matters any more.
@@ -72,19 +72,19 @@ pub enum Input {
     TransmissionDone,
 }
 
-/// What a radio tells a node besides frames: an [`Input`] that is small where it need not have the
+/// An input from a radio besides frames: an [`Input`] that is small where it need not have the
 /// size of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// [`Input::CarrierBusy`].
+    /// Stands for [`Input::CarrierBusy`].
     CarrierBusy,
-    /// [`Input::CarrierIdle`].
+    /// Stands for [`Input::CarrierIdle`].
     CarrierIdle,
-    /// [`Input::ReceptionFailed`].
+    /// Stands for [`Input::ReceptionFailed`].
     ReceptionFailed(Failure),
-    /// [`Input::Overheard`].
+    /// Stands for [`Input::Overheard`].
     Overheard(Overheard),
-    /// [`Input::TransmissionDone`].
+    /// Stands for [`Input::TransmissionDone`].
     TransmissionDone,
 }
 
@@ -101,7 +101,7 @@ impl From<Signal> for Input {
     }
 }
 
-/// How far a reception got before it failed.
+/// The stage at which a reception failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// A preamble was heard, but no header that made sense.
@@ -110,12 +110,12 @@ pub enum Failure {
     Noise,
 }
 
-/// What a radio says of a frame for somebody else: enough to defer to it, and no copy of it.
+/// The report of a radio on a frame for another station: enough to defer to it, and no copy of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overheard {
     /// Its first bytes, as sent: in 802.11 frame control and duration.
     pub head: [u8; 4],
-    /// Whether its frame check held; the bytes mean nothing if not.
+    /// Set if its frame check held; the bytes mean nothing if not.
     pub good: bool,
 }
 
@@ -129,14 +129,14 @@ pub enum Preamble {
     Short,
 }
 
-/// What a receiver knows of how a frame was received.
+/// The circumstances in which a frame was received.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RxVector {
     /// When the first bit arrived.
     pub began: Instant,
     /// The rate at which it was sent, where the medium has several.
     pub rate: Option<Rate>,
-    /// How strong it was, on a radio.
+    /// The signal strength, on a radio.
     pub strength: Option<Dbm>,
 }
 
@@ -148,12 +148,12 @@ impl RxVector {
     }
 }
 
-/// What a sender asks of the medium, and of the layers below it, for one frame.
+/// The requests of a sender to the medium, and to the layers below it, for one frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TxVector {
     /// The rate to use, where the medium has several.
     pub rate: Option<Rate>,
-    /// The preamble to use, on a radio; passed over where the rate has only one.
+    /// The preamble to use, on a radio; ignored where the rate has only one.
     pub preamble: Preamble,
     /// The power to use, on a radio.
     pub power: Option<Dbm>,
@@ -168,9 +168,9 @@ pub struct TxVector {
 /// A frame on its way out of a node, with what the sender asks.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
-    /// The frame.
+    /// The frame to transmit.
     pub frame: Frame,
-    /// What the sender asks.
+    /// The requests of the sender.
     pub vector: TxVector,
 }
 

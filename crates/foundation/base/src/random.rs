@@ -96,7 +96,7 @@ impl Stream {
         to_unit(self.bits())
     }
 
-    /// Whether an event of probability `p` happens.
+    /// Draws whether an event of probability `p` happens.
     #[inline]
     pub fn chance(&mut self, p: crate::units::Probability) -> bool {
         self.unit() < p.get()

@@ -9,13 +9,13 @@ macro_rules! serial {
         pub struct $name(pub $int);
 
         impl $name {
-            /// How far `self` lies after `other`; negative if before. Half the space is before.
+            /// Returns the distance from `other` to `self`; negative if `self` is before.
             #[must_use]
             pub const fn distance_from(self, other: Self) -> $signed {
                 self.0.wrapping_sub(other.0) as $signed
             }
 
-            /// Whether `self` comes before `other`.
+            /// Returns `true` if `self` comes before `other`.
             #[must_use]
             pub const fn is_before(self, other: Self) -> bool {
                 self.distance_from(other) < 0

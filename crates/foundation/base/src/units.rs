@@ -29,13 +29,13 @@ impl Rate {
         self.0
     }
 
-    /// How long `bytes` bytes take at this rate, rounded up to the nanosecond.
+    /// Returns the time of `bytes` bytes at this rate, rounded up to the nanosecond.
     #[must_use]
     pub const fn time_of(self, bytes: usize) -> Duration {
         self.time_of_bits(bytes as u64 * 8)
     }
 
-    /// How long `bits` bits take at this rate, rounded up to the nanosecond.
+    /// Returns the time of `bits` bits at this rate, rounded up to the nanosecond.
     #[must_use]
     pub const fn time_of_bits(self, bits: u64) -> Duration {
         let nanos = match bits.checked_mul(1_000_000_000) {
@@ -112,9 +112,9 @@ serde_by_text!(Rate, "a rate such as \"10Mbps\"");
 pub struct Probability(f64);
 
 impl Probability {
-    /// What never happens.
+    /// The probability of the impossible event.
     pub const ZERO: Self = Self(0.0);
-    /// What always happens.
+    /// The probability of the certain event.
     pub const ONE: Self = Self(1.0);
 
     /// The probability `p`, if it lies in 0..=1.
@@ -129,7 +129,7 @@ impl Probability {
         self.0
     }
 
-    /// Whether the event never happens.
+    /// Returns `true` if the event never happens.
     #[must_use]
     pub fn is_zero(self) -> bool {
         self.0 == 0.0
@@ -161,7 +161,7 @@ impl FromStr for Probability {
     }
 }
 
-/// What is meant by a number with a decimal comma, or by a power of ten such as `10^-5`.
+/// Guesses the number meant by a decimal comma, or by a power of ten such as `10^-5`.
 fn misspelt_number(text: &str) -> Option<String> {
     if let Some((base, power)) = text.split_once('^')
         && base.trim() == "10"

@@ -129,7 +129,6 @@ fn attempts_by_flow(scenario: &Scenario) -> [Attempts; 2] {
 }
 
 //= S3.29
-//= S3.41
 #[test]
 fn an_access_point_shares_its_air_between_a_good_and_a_bad_station_by_effort() {
     for power_factor in [1.0, 1.2, 1.5, 3.0] {

@@ -7,7 +7,7 @@ use core::fmt;
 pub struct MacAddress(pub [u8; 6]);
 
 impl MacAddress {
-    /// Everybody.
+    /// The address of all stations.
     pub const BROADCAST: Self = Self([0xff; 6]);
 
     /// The locally administered address of station `number` in a run: `02:77:69:6e:…`.
@@ -17,7 +17,7 @@ impl MacAddress {
         Self([0x02, b'w', b'i', b'n', high, low])
     }
 
-    /// Whether it names a group: its frames are not acknowledged.
+    /// Returns `true` if it names a group: its frames are not acknowledged.
     #[must_use]
     pub const fn is_group(self) -> bool {
         self.0[0] & 1 != 0

@@ -29,7 +29,7 @@ pub const MAX_SEQUENCE: u16 = 0xfff;
 /// Fragment numbers run from 0 to this.
 pub const MAX_FRAGMENT: u8 = 0xf;
 
-/// What a frame is: type and subtype.
+/// The type and the subtype of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Asks an access point for membership.
@@ -44,7 +44,7 @@ pub enum Kind {
     Beacon,
     /// Ends a membership.
     Disassociation,
-    /// Says who somebody is.
+    /// Proves the identity of a station.
     Authentication,
     /// Ends what the authentication began.
     Deauthentication,
@@ -52,7 +52,7 @@ pub enum Kind {
     PsPoll,
     /// Asks for the medium.
     Rts,
-    /// Grants it.
+    /// Grants the medium to the sender of an RTS.
     Cts,
     /// Acknowledges a frame.
     Ack,
@@ -108,13 +108,13 @@ impl Kind {
         BY_CODE[code as usize]
     }
 
-    /// Whether it manages a network.
+    /// Returns `true` if it manages a network.
     #[must_use]
     pub const fn is_management(self) -> bool {
         self.code() & 0x0c == 0
     }
 
-    /// Whether it governs the access to the medium.
+    /// Returns `true` if it governs the access to the medium.
     #[must_use]
     pub const fn is_control(self) -> bool {
         self.code() & 0x0c == 0x04
@@ -164,7 +164,7 @@ impl Flags {
     /// It may not overtake others.
     pub const ORDER: Self = Self(0x80);
 
-    /// Whether all of `flags` are set.
+    /// Returns `true` if all of `flags` are set.
     #[must_use]
     pub const fn has(self, flags: Self) -> bool {
         self.0 & flags.0 == flags.0
@@ -180,18 +180,18 @@ impl Flags {
 /// A MAC header. Fields that its kind does not have are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What the frame is.
+    /// The type and the subtype.
     pub kind: Kind,
-    /// Its flags.
+    /// The flags of the frame.
     pub flags: Flags,
-    /// How long the medium stays reserved after it, in microseconds; of a PS-Poll, the
+    /// The time for which the medium stays reserved after it, in microseconds; of a PS-Poll, the
     /// association identifier.
     pub duration: u16,
     /// Address 1: whom it is for on the air.
     pub receiver: MacAddress,
     /// Address 2: who sends it.
     pub transmitter: MacAddress,
-    /// Address 3: without an access point the network, else the other end.
+    /// Address 3: without an access point the network, else the final receiver or first sender.
     pub third: MacAddress,
     /// The number of the packet, up to [`MAX_SEQUENCE`].
     pub sequence: u16,
@@ -206,14 +206,14 @@ impl Header {
     /// A header of this kind to `receiver` with every other field zero.
     #[must_use]
     pub const fn new(kind: Kind, receiver: MacAddress) -> Self {
-        let nobody = MacAddress([0; 6]);
+        let none = MacAddress([0; 6]);
         Self {
             kind,
             flags: Flags(0),
             duration: 0,
             receiver,
-            transmitter: nobody,
-            third: nobody,
+            transmitter: none,
+            third: none,
             sequence: 0,
             fragment: 0,
         }
@@ -237,7 +237,7 @@ impl Header {
         }
     }
 
-    /// Who sent a data frame first.
+    /// Returns the station that sent a data frame first.
     #[must_use]
     pub const fn source(&self) -> MacAddress {
         if self.flags.has(Flags::FROM_DS) { self.third } else { self.transmitter }

@@ -1,7 +1,7 @@
 //! The bodies of management frames: beacons, authentication, association.
 //!
 //! A body is a few fields of fixed length and then elements, each an identifier, a length and that
-//! many bytes. Elements that are unknown are passed over.
+//! many bytes. Elements that are unknown are skipped.
 
 use arrayvec::ArrayVec;
 
@@ -52,10 +52,10 @@ pub mod erp {
     pub const BARKER_PREAMBLE: u8 = 0x04;
 }
 
-/// What a network is like: the elements that beacons and requests share.
+/// The description of a network: the elements that beacons and requests share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Network {
-    /// Its name.
+    /// The name of the network.
     pub ssid: Ssid,
     /// Its rates, and whether each is basic, in the order of the frame.
     pub rates: ArrayVec<(PhyRate, bool), 12>,
@@ -70,9 +70,9 @@ pub struct Beacon {
     pub interval: u16,
     /// Bits of [`capability`].
     pub capability: u16,
-    /// What the network is like.
+    /// The description of the network.
     pub network: Network,
-    /// The channel.
+    /// The channel of the network.
     pub channel: u8,
     /// The association identifiers of dozing stations for which something waits, ascending, and 0
     /// before them if something waits for all; absent in beacons of ad hoc networks.
@@ -97,7 +97,7 @@ pub struct Authentication {
 pub struct AssociationRequest {
     /// Bits of [`capability`].
     pub capability: u16,
-    /// How many beacons the station may sleep through.
+    /// The number of beacons that the station may sleep through.
     pub listen_interval: u16,
     /// The access point that it leaves, in a request for re-association.
     pub leaves: Option<MacAddress>,
@@ -114,7 +114,7 @@ pub struct AssociationResponse {
     pub status: u16,
     /// The association identifier, from 1 to [`MAX_AID`].
     pub aid: u16,
-    /// What the network is like; its name is not sent.
+    /// The description of the network; its name is not sent.
     pub network: Network,
 }
 

@@ -51,7 +51,7 @@ const CHANNEL_CCK: u16 = 0x0020;
 const CHANNEL_OFDM: u16 = 0x0040;
 const CHANNEL_2GHZ: u16 = 0x0080;
 
-/// What a header says; every field silent if `None` or `false`.
+/// The contents of a header; a field is absent if `None` or `false`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Radiotap {
     /// When the first bit arrived, in microseconds of the receiver's clock.
@@ -62,7 +62,7 @@ pub struct Radiotap {
     pub fcs: bool,
     /// That check failed.
     pub bad_fcs: bool,
-    /// The rate.
+    /// The rate of the frame.
     pub rate: Option<PhyRate>,
     /// The channel's centre in megahertz.
     pub frequency: Option<u16>,
@@ -115,7 +115,7 @@ impl Radiotap {
 
     /// Reads the header at the beginning of `bytes`, and tells its length.
     ///
-    /// Fields beyond those known here are passed over; the channel's kind is not kept.
+    /// Fields beyond those known here are skipped; the channel's kind is not kept.
     ///
     /// # Errors
     /// If the header is of another version, or ends before its last field.
@@ -161,7 +161,7 @@ impl Radiotap {
     }
 }
 
-/// Where the fields begin: behind all words of presence.
+/// Returns the offset of the fields: behind all words of presence.
 fn fields_begin(header: &[u8], first: u32) -> Result<usize, HeaderError> {
     let (mut at, mut word) = (8, first);
     while word & (1 << EXTENDED) != 0 {

@@ -14,7 +14,7 @@ const OFDM_PREAMBLE: Duration = Duration::from_micros(16 + SYMBOL);
 /// Silence after an OFDM frame at 2.4 GHz that counts as part of it, so that slow decoders keep up.
 pub const SIGNAL_EXTENSION: Duration = Duration::from_micros(6);
 
-/// How bits become a signal.
+/// The modulation of bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Modulation {
     /// Barker spreading, 1 and 2 Mb/s (802.11-1997).
@@ -97,7 +97,7 @@ impl PhyRate {
         Self::ALL.into_iter().find(|rate| rate.half_megabits() == units)
     }
 
-    /// The rate of so many bits per second; `None` if the standard has none.
+    /// Converts a rate; `None` if the standard has none of that number of bits per second.
     #[must_use]
     pub fn from_rate(rate: Rate) -> Option<Self> {
         let units = u8::try_from(rate.as_bps() / 500_000).ok()?;
@@ -113,7 +113,7 @@ impl PhyRate {
         }
     }
 
-    /// How its bits become a signal.
+    /// Returns the modulation of the rate.
     #[must_use]
     pub const fn modulation(self) -> Modulation {
         match self {
@@ -123,13 +123,13 @@ impl PhyRate {
         }
     }
 
-    /// Whether it belongs to 802.11g alone.
+    /// Returns `true` if it belongs to 802.11g alone.
     #[must_use]
     pub const fn is_ofdm(self) -> bool {
         matches!(self.modulation(), Modulation::Ofdm)
     }
 
-    /// Whether every station that can send at rates of its kind can send at this one.
+    /// Tells whether every station that can send at rates of its kind can send at this one.
     #[must_use]
     pub const fn is_mandatory(self) -> bool {
         !self.is_ofdm() || matches!(self, Self::Ofdm6 | Self::Ofdm12 | Self::Ofdm24)
@@ -139,11 +139,11 @@ impl PhyRate {
     /// of that kind.
     #[must_use]
     pub const fn bits_per_symbol(self) -> Option<u32> {
-        // 4 µs at so many half megabits per second.
+        // 4 µs at this number of half megabits per second.
         if self.is_ofdm() { Some(self.half_megabits() as u32 * 2) } else { None }
     }
 
-    /// How long the preamble and the PHY header last.
+    /// Returns the duration of the preamble and the PHY header.
     ///
     /// 1 Mb/s has no short form, and OFDM has one form only.
     #[must_use]
@@ -159,7 +159,7 @@ impl PhyRate {
         }
     }
 
-    /// How long there is energy on the air when a frame of `bytes` bytes is sent.
+    /// Returns the duration of the signal when a frame of `bytes` bytes is sent.
     #[must_use]
     pub const fn signal_duration(self, preamble: Preamble, bytes: usize) -> Duration {
         let bits = bytes as u64 * 8;
@@ -171,7 +171,7 @@ impl PhyRate {
         Duration::from_nanos(before + payload * 1_000)
     }
 
-    /// How long a frame of `bytes` bytes, header and check included, occupies the air at 2.4 GHz:
+    /// Returns the air time of a frame of `bytes` bytes, header and check included, at 2.4 GHz:
     /// the signal, and for OFDM the [`SIGNAL_EXTENSION`] behind it.
     #[must_use]
     pub const fn frame_duration(self, preamble: Preamble, bytes: usize) -> Duration {

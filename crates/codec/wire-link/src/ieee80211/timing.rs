@@ -19,7 +19,7 @@ pub enum Phy {
 }
 
 impl Phy {
-    /// Whether its stations can send at `rate`.
+    /// Returns `true` if its stations can send at `rate`.
     #[must_use]
     pub const fn has(self, rate: PhyRate) -> bool {
         matches!(self, Self::G) || !rate.is_ofdm()
