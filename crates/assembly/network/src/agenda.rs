@@ -32,7 +32,7 @@ impl Agenda {
     /// Sets, moves or cancels the wake-up of `element`. Takes time logarithmic in the elements.
     ///
     /// # Panics
-    /// If the agenda was not made for so many elements.
+    /// If the agenda was not made for that many elements.
     pub fn set(&mut self, element: ElementId, at: Option<Instant>) {
         let key = at.map_or(NONE, |at| (u128::from(at.as_nanos()) << 32) | u128::from(element.0));
         let mut place = self.leaves + element.0 as usize;
@@ -48,7 +48,7 @@ impl Agenda {
         }
     }
 
-    /// The earliest wake-up, and of elements that share the instant the first; `None` if nobody
+    /// The earliest wake-up, and of elements that share the instant the first; `None` if no element
     /// waits.
     #[must_use]
     pub fn next(&self) -> Option<(Instant, ElementId)> {

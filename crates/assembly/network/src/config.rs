@@ -13,16 +13,16 @@ use crate::station::Station;
 /// Stations and links.
 #[derive(Clone, Debug, Default)]
 pub struct NetworkConfig {
-    /// The stations.
+    /// The stations of the network.
     pub stations: Vec<StationConfig>,
     /// The links between them.
     pub links: Vec<LinkConfig>,
 }
 
-/// One station.
+/// The configuration of one station.
 #[derive(Clone, Debug)]
 pub struct StationConfig {
-    /// Its name.
+    /// The name of the station.
     pub name: String,
     /// Its host, if it has one here; if not, its devices are ports of the network.
     pub host: Option<HostSetup>,
@@ -31,16 +31,16 @@ pub struct StationConfig {
 /// A host and the applications on it.
 #[derive(Clone, Debug)]
 pub struct HostSetup {
-    /// The host.
+    /// The configuration of its host.
     pub host: HostConfig,
     /// The applications, in the order of their numbers.
     pub apps: Vec<AppConfig>,
 }
 
-/// An application.
+/// The configuration of an application.
 #[derive(Clone, Debug)]
 pub enum AppConfig {
-    /// Echo requests.
+    /// Sends echo requests.
     Ping(PingConfig),
     /// Datagrams as fast as the link takes them.
     Spray(SenderConfig),
@@ -55,7 +55,7 @@ pub enum AppConfig {
 }
 
 impl AppConfig {
-    /// What it is called in scenarios.
+    /// Returns its name in scenarios.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -97,7 +97,7 @@ impl HostSetup {
 pub struct LinkConfig {
     /// Its name; with the seed, it decides what the air does.
     pub name: String,
-    /// What carries the frames.
+    /// The medium that carries the frames.
     pub medium: MediumConfig,
     /// The interfaces, in the order of the medium's ports.
     pub ends: Vec<EndConfig>,
@@ -108,7 +108,7 @@ pub struct LinkConfig {
 pub struct EndConfig {
     /// The station, by its place in [`NetworkConfig::stations`].
     pub station: usize,
-    /// Its interface.
+    /// The configuration of its interface.
     pub interface: InterfaceConfig,
 }
 
@@ -118,27 +118,27 @@ pub enum BuildError {
     /// A link names a station that does not exist.
     #[error("link \"{link}\" ends at station {station}, and there are {stations}")]
     NoStation {
-        /// The link.
+        /// The name of the link.
         link: String,
         /// The station's number.
         station: usize,
-        /// How many there are.
+        /// The number of stations.
         stations: usize,
     },
     /// A link has another number of ends than its medium has ports.
     #[error("link \"{link}\" has {ends} ends, and its medium {ports} ports")]
     Ends {
-        /// The link.
+        /// The name of the link.
         link: String,
-        /// How many ends it has.
+        /// The number of its ends.
         ends: usize,
-        /// How many ports the medium has.
+        /// The number of the medium's ports.
         ports: u16,
     },
     /// There are more devices than ports have numbers.
     #[error("{devices} devices are too many: at most 65536 can be numbered")]
     TooManyDevices {
-        /// How many there are.
+        /// The number of devices.
         devices: usize,
     },
 }

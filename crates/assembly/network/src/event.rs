@@ -9,15 +9,15 @@ use crate::ElementId;
 /// Something that happened at one element of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When.
+    /// The time of the event.
     pub at: Instant,
-    /// Where.
+    /// The element that reports it.
     pub element: ElementId,
-    /// What.
+    /// The event itself.
     pub what: What,
 }
 
-/// What happened.
+/// An event of any element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// The life of a packet at an interface.
@@ -33,11 +33,11 @@ pub enum What {
 /// A packet with a name, or one copy of it, that was dropped on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketDrop {
-    /// The packet.
+    /// The tag of the packet.
     pub tag: Tag,
     /// The sender keeps a copy, so that the drop decides nothing.
     pub kept: bool,
-    /// Why.
+    /// The reason of the drop.
     pub reason: DropReason,
     /// Bytes of the packet, or of the frame where the medium dropped it.
     pub len: usize,
@@ -82,18 +82,18 @@ pub struct Passage {
     pub arrived: bool,
     /// The packet's name on the link.
     pub tag: Option<Tag>,
-    /// The packet.
+    /// The packet that was delivered.
     pub payload: Payload,
-    /// What is known of its damage.
+    /// The known damage of the packet.
     pub damage: Damage,
 }
 
-/// What of a run is recorded for [`Network::poll_event`](crate::Network::poll_event).
+/// The selection of events for [`Network::poll_event`](crate::Network::poll_event).
 ///
 /// The ledgers are kept in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    /// What the elements report.
+    /// Record the reports of the elements.
     pub events: bool,
     /// The packets that pass the devices, with their bytes.
     pub packets: bool,

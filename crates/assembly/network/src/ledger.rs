@@ -1,4 +1,4 @@
-//! The account of one direction of a link: what became of each packet that entered at a device.
+//! The account of one direction of a link: the fate of each packet that entered at a device.
 //!
 //! Several layers may speak about one packet: the air loses a copy that the sender keeps, the
 //! sender gives up a packet whose last copy arrived after all. The rules: what happens to a *kept*
@@ -27,7 +27,7 @@ pub fn direction_of(tag: Tag) -> usize {
     (tag.0 >> NUMBER_BITS) as usize
 }
 
-/// What became of the packets that one interface took from its device.
+/// The fates of the packets that one interface took from its device.
 ///
 /// *entered = delivered + Σ named drops + in flight* at any moment.
 #[derive(Clone, Debug, Default)]
@@ -54,9 +54,9 @@ pub struct LinkLedger {
     pub rts_failed: u64,
     /// Bits that the air inverted, in all frames.
     pub bits_inverted: u64,
-    /// How long the frames occupied the medium.
+    /// The time for which the frames occupied the medium.
     pub busy: Duration,
-    /// What is known of packets `base..base + fates.len()`.
+    /// The fates of packets `base..base + fates.len()`, as far as they are known.
     fates: VecDeque<Fate>,
     base: u64,
 }
@@ -75,7 +75,7 @@ impl LinkLedger {
         self.fates.iter().filter(|fate| **fate == Fate::InFlight).count() as u64
     }
 
-    /// Whether every packet is accounted for.
+    /// Returns `true` if every packet is accounted for.
     #[must_use]
     pub fn balances(&self) -> bool {
         self.entered == self.delivered + self.drops.total() + self.in_flight()

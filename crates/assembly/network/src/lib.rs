@@ -2,7 +2,7 @@
 //!
 //! - [`Network`]: interfaces, media and stations, wired, with the event queue ([`Agenda`]) that
 //!   wakes them; built from a [`NetworkConfig`].
-//! - [`LinkLedger`]: what became of each packet that entered at a device.
+//! - [`LinkLedger`]: the fate of each packet that entered at a device.
 //! - [`Event`]: what the elements report, recorded on request.
 
 mod agenda;

@@ -43,7 +43,7 @@ pub struct Network {
     events: VecDeque<Event>,
     recording: Recording,
     watchdog: Watchdog,
-    /// Whether the elements were asked what they want to do of their own accord.
+    /// Set once the elements were asked for what they do of their own accord.
     begun: bool,
 }
 
@@ -64,7 +64,7 @@ struct Slot {
     resting: bool,
 }
 
-/// What stands behind the device of an interface.
+/// The user of an interface's device.
 #[derive(Clone, Copy, Debug)]
 enum Behind {
     /// A port of the network.
@@ -235,7 +235,7 @@ impl Network {
         self.interfaces[interface.0 as usize].station
     }
 
-    /// What became of the packets that an interface took from its device.
+    /// Returns the fates of the packets that an interface took from its device.
     ///
     /// # Panics
     /// If the element is no interface.
@@ -250,7 +250,7 @@ impl Network {
         self.stations.get(index)?.station.as_ref()
     }
 
-    /// What each flow of an interface has had of its link, everything else first.
+    /// Returns the share of the link that each flow of an interface has had, everything else first.
     ///
     /// # Panics
     /// If the element is no interface.
@@ -259,7 +259,7 @@ impl Network {
         self.interfaces[interface.0 as usize].interface.flows()
     }
 
-    /// How long the radio of an interface has been in each state, up to `now`; `None` where there
+    /// Returns the time of an interface's radio in each state, up to `now`; `None` where there
     /// is no 802.11 radio.
     ///
     /// # Panics
@@ -273,7 +273,7 @@ impl Network {
         Some(airtime)
     }
 
-    /// How much waits at an interface for its link: packets and their bytes.
+    /// Returns the packets, and their bytes, that wait at an interface for its link.
     ///
     /// # Panics
     /// If the element is no interface.
@@ -295,13 +295,13 @@ impl Network {
         self.watchdog.set_limit(steps);
     }
 
-    /// How many steps have been taken: frames sent, packets handed over, elements woken.
+    /// Counts the steps taken: frames sent, packets handed over, elements woken.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.watchdog.total()
     }
 
-    /// Where and why time does not advance, if too much happens at one instant or within a
+    /// Returns the place and the cause if time stands: too much happens at one instant or within a
     /// millisecond.
     ///
     /// Nothing more happens at that instant; later ones go on with what is left.

@@ -61,7 +61,7 @@ impl Station {
         self.host.tcp_operations()
     }
 
-    /// What each application has measured.
+    /// Returns the measurements of each application.
     pub fn reports(&self) -> impl Iterator<Item = Vec<(&'static str, f64)>> + '_ {
         self.apps.iter().map(|app| app.report())
     }

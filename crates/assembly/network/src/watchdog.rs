@@ -12,7 +12,7 @@ const LIMIT: u64 = 1 << 23;
 /// Time that crawls has not advanced either: in so short a span of it, all instants together may
 /// take [`SHARE`] times as many steps as one of them.
 const SPAN: Duration = Duration::from_millis(1);
-/// See [`SPAN`].
+/// The share of a limit; see [`SPAN`].
 const SHARE: u64 = 2;
 /// The last steps before the limit, of which it is noted where they happen.
 const SAMPLE: u64 = 1 << 12;
@@ -59,7 +59,7 @@ pub(crate) struct Watchdog {
     limit: u64,
     /// Steps that this instant may take.
     allowed: u64,
-    /// Where the last steps before the limit happened.
+    /// The elements of the last steps before the limit, with their counts.
     busy: BTreeMap<usize, u64>,
 }
 
@@ -130,7 +130,7 @@ impl Watchdog {
         (self.steps >= self.allowed).then_some(self.at)
     }
 
-    /// What the watchdog says of the instant, where elements have these names.
+    /// Describes a stall at the instant, where elements have these names.
     pub(crate) fn stall(&self, names: &[String]) -> Option<Stall> {
         let at = self.stalled()?;
         let mut busy: Vec<(u64, usize)> = self.busy.iter().map(|(at, n)| (*n, *at)).collect();

@@ -13,47 +13,47 @@ use windfall_base::{Damage, DropReason, FlowId, Tag};
 pub enum InterfaceEvent {
     /// A packet from the device joined the queue.
     Queued {
-        /// The packet.
+        /// The tag of the packet.
         tag: Option<Tag>,
-        /// Its flow.
+        /// The flow of the packet.
         flow: FlowId,
-        /// Its bytes.
+        /// The length of the packet, in bytes.
         len: usize,
         /// Packets in the queue, this one included.
         queue: usize,
     },
     /// A frame with the packet was given to the medium.
     Sent {
-        /// The packet.
+        /// The tag of the packet.
         tag: Option<Tag>,
         /// Which attempt it is, from 1.
         attempt: u32,
         /// Bytes of the whole frame.
         len: usize,
-        /// Whether the link keeps a copy until it is acknowledged or given up.
+        /// Set if the link keeps a copy until it is acknowledged or given up.
         kept: bool,
     },
-    /// The other end has the packet undamaged; the copy here is forgotten.
+    /// The peer has the packet undamaged; the copy here is forgotten.
     Acknowledged {
-        /// The packet.
+        /// The tag of the packet.
         tag: Option<Tag>,
     },
     /// A packet from the medium was handed to the device.
     Delivered {
-        /// The packet.
+        /// The tag of the packet.
         tag: Option<Tag>,
-        /// Its bytes.
+        /// The length of the packet, in bytes.
         len: usize,
-        /// What is known of its damage.
+        /// The known damage of the packet.
         damage: Damage,
     },
     /// A packet, or one copy of it, was discarded.
     Dropped {
-        /// The packet.
+        /// The tag of the packet.
         tag: Option<Tag>,
-        /// Whether the sender still kept a copy, so that this drop decides nothing.
+        /// Set if the sender still kept a copy, so that this drop decides nothing.
         kept: bool,
-        /// Why.
+        /// The reason of the drop.
         reason: DropReason,
         /// Bytes of the packet.
         len: usize,

@@ -24,17 +24,17 @@ use datagram::Arrival;
 use sockets::{Kind, Sockets};
 use streams::Streams;
 
-/// What a received datagram costs of a socket's buffer besides its data, in bytes.
+/// The part of a socket's buffer that a received datagram takes besides its data, in bytes.
 const OVERHEAD: usize = 256;
 
-/// How a host is set up.
+/// The configuration of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostConfig {
     /// Its interfaces, addresses, routes; whether it forwards. Port *i* is interface *i*.
     pub internet: windfall_ip::IpConfig,
-    /// How much each socket may have waiting for its application, in bytes.
+    /// The capacity of each socket for what waits for its application, in bytes.
     pub receive_buffer: usize,
-    /// How its TCP behaves; the segment size follows from the interfaces.
+    /// The settings of its TCP; the segment size follows from the interfaces.
     pub tcp: windfall_tcp::TcpConfig,
 }
 
@@ -62,7 +62,7 @@ pub struct Host {
     /// Datagrams among them.
     waiting: u64,
     events: VecDeque<HostEvent>,
-    /// Packets born here that came to nothing before the internet layer saw them, and datagrams
+    /// Packets made here that failed before the internet layer saw them, and datagrams
     /// that waited for an application when it closed its socket.
     drops: Drops,
     born: u64,
@@ -302,7 +302,7 @@ impl Host {
         self.to_apps.push_back((app, SocketEvent::Received { socket, from, data, damage }));
     }
 
-    /// Tells a socket what became of a packet that it sent.
+    /// Tells a socket the fate of a packet that it sent.
     fn tell(&mut self, report: &ErrorReport) {
         if report.protocol == Protocol::TCP {
             return self.streams.tell(report);

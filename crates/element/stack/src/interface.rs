@@ -19,7 +19,7 @@ use windfall_queue::{Discipline, Limits};
 pub use account::Counters;
 
 use crate::event::InterfaceEvent;
-use account::Account;
+use account::InterfaceAccount;
 use assist::{Assist, AssistConfig};
 use classify::{Classifier, Rule};
 use flows::{FlowAccount, QueueConfig, ScheduledFlow};
@@ -36,20 +36,20 @@ pub const MEDIUM: Port = Port(1);
 /// The longest packet that a link header can describe, in bytes.
 const MAX_MTU: usize = 65_535;
 
-/// How an interface is built.
+/// The configuration of an interface.
 #[derive(Clone, Debug)]
 pub struct InterfaceConfig {
     /// The longest packet that it takes from the device, in bytes.
     pub mtu: usize,
-    /// What the owners of packets ask; the first rule that matches counts.
+    /// The wishes of the packets' owners; the first rule that matches counts.
     pub rules: Vec<Rule>,
-    /// How much waits for the link; of each flow where several are scheduled.
+    /// The capacity of the queue for the link; of each flow where several are scheduled.
     pub queue: Limits,
     /// In which order flows are served.
     pub discipline: Discipline,
     /// Flows with a share of their own; rules name them.
     pub flows: Vec<ScheduledFlow>,
-    /// What it does for the TCP that crosses it.
+    /// The assistance for the TCP that crosses it.
     pub assist: AssistConfig,
     /// The link below.
     pub link: LinkConfig,
@@ -93,7 +93,7 @@ pub struct Interface {
     classifier: Classifier,
     assist: Assist,
     link: Box<dyn Link>,
-    account: Account,
+    account: InterfaceAccount,
 }
 
 impl Interface {
@@ -114,7 +114,7 @@ impl Interface {
             }
         };
         let assist = Assist::new(assist);
-        Self { mtu, classifier, assist, link, account: Account::new(observe) }
+        Self { mtu, classifier, assist, link, account: InterfaceAccount::new(observe) }
     }
 
     /// Yields what happened, oldest first; nothing unless the interface is observed.
@@ -135,7 +135,7 @@ impl Interface {
         true
     }
 
-    /// Whether it is sure that neither frames nor events are there to poll: a quick answer for the
+    /// Returns `true` if neither frames nor events can be there to poll: a quick answer for the
     /// many signals of a radio that change nothing.
     #[must_use]
     #[inline]
@@ -143,7 +143,7 @@ impl Interface {
         self.link.is_drained() && self.account.is_drained()
     }
 
-    /// Whether nothing follows from what the interface hears until a frame comes for it, or it is
+    /// Returns `true` if nothing follows from what it hears until a frame comes for it, or it is
     /// woken or given a packet; until then it need not be told.
     #[must_use]
     pub fn is_resting(&self) -> bool {
@@ -157,13 +157,13 @@ impl Interface {
         self.account.ledger(self.link.held())
     }
 
-    /// What the interface has done so far.
+    /// Returns the counts of the interface so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.account.counters
     }
 
-    /// How long the radio has been in each state, up to `now`; `None` where there is no radio of
+    /// Returns the time that the radio spent in each state, up to `now`; `None` without a radio of
     /// 802.11.
     #[must_use]
     pub fn airtime(&self, now: Instant) -> Option<Airtime> {
@@ -172,19 +172,19 @@ impl Interface {
 
     //= S0.10
     /// Turns the receive switch of an 802.11 radio: whether frames for this station whose check
-    /// failed are handed up. Other links have no such switch, and nothing happens.
+    /// failed are passed up. Other links have no such switch, and nothing happens.
     pub fn set_accept_damaged(&mut self, accept: bool) {
         self.link.set_accept_damaged(accept);
     }
 
-    /// What each flow has had of the link, everything else first; nothing on a pipe without flows,
+    /// Returns each flow's use of the link, everything else first; empty on a pipe without flows,
     /// or on 802.11.
     #[must_use]
     pub fn flows(&self) -> Vec<FlowAccount> {
         self.link.flows()
     }
 
-    /// How much waits for the link: packets and their bytes.
+    /// Returns the packets, and their bytes, that wait for the link.
     #[must_use]
     pub fn queue_len(&self) -> (usize, usize) {
         self.link.queue_len()

@@ -21,7 +21,7 @@ use windfall_base::{DropReason, Frame, Instant};
 use windfall_wire_link::coded::{Head, Number, Report};
 use windfall_wire_link::poll::Feedback;
 
-use crate::event::{Arrival, Event};
+use crate::event::{Arrival, LinkEvent};
 use crate::output::Output;
 use crate::persistence::Arq;
 use crate::policy::{Cost, PolicyKind};
@@ -52,7 +52,7 @@ pub struct Coded {
     sender: Sender,
     receiver: Receiver,
     deliveries: VecDeque<Frame>,
-    events: VecDeque<Event>,
+    events: VecDeque<LinkEvent>,
 }
 
 impl Coded {
@@ -114,7 +114,7 @@ impl Coded {
     }
 
     /// Yields what happened.
-    pub fn poll_event(&mut self) -> Option<Event> {
+    pub fn poll_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
     }
 
@@ -128,8 +128,8 @@ impl Coded {
 }
 
 /// Gives up a packet for `reason`.
-fn dropped(frame: &Frame, reason: DropReason) -> Event {
-    Event::Dropped { tag: frame.tag, kept: frame.kept, reason, len: frame.payload.len() }
+fn dropped(frame: &Frame, reason: DropReason) -> LinkEvent {
+    LinkEvent::Dropped { tag: frame.tag, kept: frame.kept, reason, len: frame.payload.len() }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use windfall_base::{DropReason, Tag};
 
 /// Something that happened to a packet on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum LinkEvent {
     /// A frame with the packet was given to the medium.
     Sent {
         /// The packet.

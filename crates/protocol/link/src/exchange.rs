@@ -4,7 +4,7 @@ use windfall_base::{Frame, Instant};
 use windfall_wire_link::poll::Feedback;
 
 use crate::coded::{Coded, CodedConfig};
-use crate::event::{Arrival, Event};
+use crate::event::{Arrival, LinkEvent};
 use crate::persistence::Arq;
 use crate::stop_and_wait::StopAndWait;
 use crate::window::Pulled;
@@ -99,7 +99,7 @@ impl Exchange {
     }
 
     /// Yields what happened.
-    pub fn poll_event(&mut self) -> Option<Event> {
+    pub fn poll_event(&mut self) -> Option<LinkEvent> {
         match self {
             Self::Plain(link) => link.poll_event(),
             Self::Coded(link) => link.poll_event(),

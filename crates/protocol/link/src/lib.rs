@@ -23,7 +23,7 @@ pub mod window;
 
 pub use coded::pipelined::Coding;
 pub use coded::{Coded, CodedConfig};
-pub use event::{Arrival, Event};
+pub use event::{Arrival, LinkEvent};
 pub use exchange::{Exchange, Framing};
 pub use persistence::Arq;
 pub use pipe::{Pipe, PipeConfig};

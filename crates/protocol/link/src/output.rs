@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use windfall_base::{Class, DropReason, Frame};
 
-use crate::event::Event;
+use crate::event::LinkEvent;
 
 /// Where packets and reports of the receiver go.
 pub(crate) struct Output<'a> {
     pub(crate) deliveries: &'a mut VecDeque<Frame>,
-    pub(crate) events: &'a mut VecDeque<Event>,
+    pub(crate) events: &'a mut VecDeque<LinkEvent>,
 }
 
 impl Output<'_> {
@@ -21,6 +21,6 @@ impl Output<'_> {
 
     pub(crate) fn discard(&mut self, frame: &Frame, reason: DropReason) {
         let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
-        self.events.push_back(Event::Dropped { tag, kept, reason, len });
+        self.events.push_back(LinkEvent::Dropped { tag, kept, reason, len });
     }
 }

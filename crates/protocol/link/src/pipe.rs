@@ -9,7 +9,7 @@ use crate::arq::framer::Whole;
 use crate::arq::receiver::{Numbered, Receiver};
 use crate::arq::sender::Sender;
 use crate::coded::pipelined::{Coding, Pipelined};
-use crate::event::{Arrival, Event};
+use crate::event::{Arrival, LinkEvent};
 use crate::framing::{Opened, open, seal};
 use crate::output::Output;
 use crate::persistence::Arq;
@@ -42,7 +42,7 @@ pub struct Pipe {
     coded: Option<Box<Pipelined>>,
     receiver: Receiver,
     deliveries: VecDeque<Frame>,
-    events: VecDeque<Event>,
+    events: VecDeque<LinkEvent>,
 }
 
 impl Pipe {
@@ -136,7 +136,7 @@ impl Pipe {
     }
 
     /// Yields what happened.
-    pub fn poll_event(&mut self) -> Option<Event> {
+    pub fn poll_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
     }
 
@@ -159,12 +159,12 @@ impl Pipe {
 }
 
 /// Sends a packet for the only time.
-fn send_plain(mut frame: Frame, events: &mut VecDeque<Event>) -> Frame {
+fn send_plain(mut frame: Frame, events: &mut VecDeque<LinkEvent>) -> Frame {
     let wish = Wish { last: true, accept_damaged: frame.class.accept_damaged };
     seal(&mut frame, Number::Plain, wish);
     frame.kept = false;
     let (tag, len) = (frame.tag, frame.len());
-    events.push_back(Event::Sent { tag, attempt: 1, len, kept: false });
+    events.push_back(LinkEvent::Sent { tag, attempt: 1, len, kept: false });
     frame
 }
 

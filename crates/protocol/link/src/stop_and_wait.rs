@@ -8,7 +8,7 @@ use windfall_base::{Check, DropReason, Frame, Instant};
 use windfall_wire_link::pipe::Number;
 use windfall_wire_link::poll::Feedback;
 
-use crate::event::Event;
+use crate::event::LinkEvent;
 use crate::framing::{Opened, open};
 use crate::output::Output;
 use crate::persistence::Arq;
@@ -30,7 +30,7 @@ pub struct StopAndWait {
     /// The last packet that was handed up.
     received: Option<Seq16>,
     deliveries: VecDeque<Frame>,
-    events: VecDeque<Event>,
+    events: VecDeque<LinkEvent>,
 }
 
 impl StopAndWait {
@@ -130,7 +130,7 @@ impl StopAndWait {
     }
 
     /// Yields what happened.
-    pub fn poll_event(&mut self) -> Option<Event> {
+    pub fn poll_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
     }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use windfall_base::{Class, DropReason, Frame, Instant, Payload, Tag};
 use windfall_wire_link::pipe::{Number, Wish};
 
-use crate::event::Event;
+use crate::event::LinkEvent;
 use crate::framing::seal;
 use crate::persistence::Arq;
 use crate::window::Pulled;
@@ -51,7 +51,7 @@ impl Undecided {
     }
 
     /// Makes the frame of one more attempt; a packet with one attempt in all is not kept.
-    pub(crate) fn attempt(&mut self, number: Number, events: &mut VecDeque<Event>) -> Frame {
+    pub(crate) fn attempt(&mut self, number: Number, events: &mut VecDeque<LinkEvent>) -> Frame {
         self.attempts += 1;
         let kept = self.limit != Some(1);
         let mut frame = Frame {
@@ -64,17 +64,17 @@ impl Undecided {
         let wish = Wish { last: self.is_used_up(), accept_damaged: self.class.accept_damaged };
         seal(&mut frame, number, wish);
         let (tag, attempt, len) = (frame.tag, self.attempts, frame.len());
-        events.push_back(Event::Sent { tag, attempt, len, kept });
+        events.push_back(LinkEvent::Sent { tag, attempt, len, kept });
         frame
     }
 
     /// What to report when the packet has arrived.
-    pub(crate) fn acknowledged(&self) -> Event {
-        Event::Acknowledged { tag: self.tag }
+    pub(crate) fn acknowledged(&self) -> LinkEvent {
+        LinkEvent::Acknowledged { tag: self.tag }
     }
 
     /// What to report when the packet is given up.
-    pub(crate) fn dropped(&self, reason: DropReason) -> Event {
-        Event::Dropped { tag: self.tag, kept: false, reason, len: self.len() }
+    pub(crate) fn dropped(&self, reason: DropReason) -> LinkEvent {
+        LinkEvent::Dropped { tag: self.tag, kept: false, reason, len: self.len() }
     }
 }

@@ -14,12 +14,12 @@ use super::sockets::{Covered, Kind, Sender};
 /// The length of each of the headers here, in bytes.
 pub(super) const HEADER_LEN: usize = 8;
 
-/// What to make of a datagram whose checks held.
+/// The contents of a datagram whose checks held.
 pub(super) struct Arrival {
     pub(super) kind: Kind,
     pub(super) from_port: u16,
     pub(super) to_port: u16,
-    /// Where in the content its data end; they begin behind the header.
+    /// The end of its data in the content; they begin behind the header.
     pub(super) end: usize,
     pub(super) damage: Damage,
     pub(super) coverage: Covered,
@@ -62,7 +62,7 @@ pub(super) fn header(
 }
 
 //= S0.5
-/// Judges what arrived; `NoListener` if nobody here speaks its protocol.
+/// Judges what arrived; `NoListener` if this host does not know its protocol.
 pub(super) fn read(datagram: &IpDatagram) -> Result<Arrival, DropReason> {
     match datagram.protocol {
         Protocol::UDP => read_udp(datagram),
@@ -135,7 +135,7 @@ fn read_udplite(datagram: &IpDatagram) -> Result<Arrival, DropReason> {
     })
 }
 
-/// What is known of the damage to the data of a datagram of `len` bytes, once a checksum over its
+/// Returns the known damage to the data of a datagram of `len` bytes, once a checksum over its
 /// first `covered` bytes has held: they are good, whatever failed below.
 fn remaining(damage: &Damage, covered: usize, len: usize) -> Damage {
     let all = covered >= len && damage.missing == 0;

@@ -10,33 +10,33 @@ use super::AppId;
 pub enum HostEvent {
     /// An application sent a datagram.
     Sent {
-        /// The application.
+        /// The application of the socket.
         app: AppId,
-        /// Its socket.
+        /// The socket of the application.
         socket: SocketId,
         /// Bytes of data.
         len: usize,
     },
     /// A datagram reached an application.
     Delivered {
-        /// The packet.
+        /// The tag of the packet.
         tag: Option<Tag>,
-        /// The application.
+        /// The application that received it.
         app: AppId,
-        /// Its socket.
+        /// The socket of the application.
         socket: SocketId,
         /// Bytes of data.
         len: usize,
-        /// What is known of their damage.
+        /// The known damage of the bytes.
         damage: Damage,
     },
     /// A packet was discarded.
     Dropped {
-        /// The packet.
+        /// The tag of the packet.
         tag: Option<Tag>,
-        /// Why.
+        /// The reason of the drop.
         reason: DropReason,
-        /// Its bytes.
+        /// The length of the packet, in bytes.
         len: usize,
     },
     /// Something else happened in the internet layer.

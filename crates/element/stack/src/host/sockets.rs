@@ -44,14 +44,14 @@ struct Socket {
     next_echo: u16,
 }
 
-/// What it takes to send by a socket.
+/// The parameters for sending by a socket.
 pub(super) struct Sender {
     pub(super) transport: Transport,
     pub(super) local: SocketAddr,
     pub(super) echo: u16,
 }
 
-/// How much of a datagram its checksum covered.
+/// The part of a datagram that its checksum covered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Covered {
     All,
@@ -110,7 +110,7 @@ impl Sockets {
         true
     }
 
-    /// What it takes to send by a socket; counts the echo request.
+    /// Returns the parameters for sending by a socket; counts the echo request.
     pub(super) fn sender(&mut self, app: AppId, socket: SocketId) -> Option<Sender> {
         let socket = self.open.get_mut(&(app, socket))?;
         let echo = socket.next_echo;
@@ -127,7 +127,7 @@ impl Sockets {
     }
 
     //= S1.10
-    /// Whether a socket asks for no more coverage than a datagram had.
+    /// Returns `true` if a socket asks for no more coverage than a datagram had.
     pub(super) fn accepts(&self, app: AppId, socket: SocketId, covered: Covered) -> bool {
         let transport = self.open.get(&(app, socket)).map(|socket| socket.transport);
         match (transport, covered) {

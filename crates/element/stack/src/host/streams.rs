@@ -18,7 +18,7 @@ use super::sockets::AppId;
 
 type Name = (AppId, SocketId);
 
-/// What a stream socket is at the moment.
+/// The state of a stream socket.
 #[derive(Debug)]
 enum Stream {
     /// It has an address.
@@ -28,19 +28,19 @@ enum Stream {
     /// It is one end of a connection.
     Open {
         id: ConnectionHandle,
-        /// What found no room in the send buffer yet.
+        /// The data that found no room in the send buffer yet.
         waiting: VecDeque<Bytes>,
         /// The stream ends behind it.
         finishes: bool,
-        /// What came waits in the engine, and so does the news of its end.
+        /// Set while the stream is paused: arrivals and the end wait in the engine.
         held: Option<Held>,
     },
 }
 
-/// What is not told while a stream is paused.
+/// The events that are held back while a stream is paused.
 #[derive(Debug, Default)]
 struct Held {
-    /// The other end has finished.
+    /// The peer has finished.
     finished: bool,
     /// The connection is over.
     over: Option<SocketEvent>,
@@ -59,7 +59,7 @@ pub(super) struct Streams {
     config: TcpConfig,
     sockets: BTreeMap<Name, Stream>,
     names: BTreeMap<ConnectionHandle, Name>,
-    /// The last name given to a connection that somebody else opened.
+    /// The last name given to a connection that a peer opened.
     last_name: u32,
     events: VecDeque<(AppId, SocketEvent)>,
 }
@@ -84,7 +84,7 @@ impl Streams {
         self.tcp.operations()
     }
 
-    /// The knobs for a link that carries packets of `mtu` bytes.
+    /// The settings for a link that carries packets of `mtu` bytes.
     fn config_for(&self, mtu: usize, local: IpAddr) -> Arc<TcpConfig> {
         let headers = if local.is_ipv4() { 40 } else { 60 };
         let most = mtu.saturating_sub(headers).min(usize::from(u16::MAX)) as u16;
@@ -168,7 +168,7 @@ impl Streams {
         }
     }
 
-    /// Hands up what has come since the pause.
+    /// Delivers what has come since the pause.
     pub(super) fn resume(&mut self, name: Name) {
         let Some(Stream::Open { id, held, .. }) = self.sockets.get_mut(&name) else { return };
         let (id, Some(held)) = (*id, held.take()) else { return };
@@ -203,7 +203,7 @@ impl Streams {
         }
     }
 
-    /// What a paused stream keeps to itself.
+    /// The held events of a paused stream.
     fn held(&mut self, name: Name) -> Option<&mut Held> {
         match self.sockets.get_mut(&name) {
             Some(Stream::Open { held, .. }) => held.as_mut(),
@@ -275,7 +275,7 @@ impl Streams {
         let seq = Seq32(u32::from_be_bytes([seq[0], seq[1], seq[2], seq[3]]));
         if let Some(id) = self.tcp.find(local, remote) {
             let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
-            // Found just now, so it is known; a number out of the window is somebody's guess.
+            // Found just now, so it is known; a number out of the window is a stranger's guess.
             let _ = self.tcp.handle_too_big(id, seq, mtu);
         }
     }
@@ -292,7 +292,7 @@ impl Streams {
         self.tcp.poll_transmit(now)
     }
 
-    /// What to tell an application next; call until `None`.
+    /// Returns the next event for an application; call until `None`.
     pub(super) fn poll_event(&mut self, now: Instant) -> Option<(AppId, SocketEvent)> {
         while self.events.is_empty() {
             let (id, event) = self.tcp.poll_event()?;
@@ -335,7 +335,7 @@ impl Streams {
         }
     }
 
-    /// Gives a connection that somebody opened to the socket that listens for it.
+    /// Gives a connection that a peer opened to the socket that listens for it.
     fn accept(&mut self, now: Instant, id: ConnectionHandle) {
         let Some(path) = self.tcp.connection(id).map(Connection::path).copied() else { return };
         let listens = |(_, stream): &(&Name, &Stream)| match stream {

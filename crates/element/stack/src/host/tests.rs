@@ -218,7 +218,7 @@ fn each_check_drops_under_its_own_name() {
     let cut = damaged(udp, v4.0, v4.1, |frame| frame.truncate(60));
     assert_eq!(cut, [DropReason::Truncated]);
     // IPv6 has no header checksum: a damaged hop limit goes unseen, a damaged address meets the
-    // pseudo header of UDP or nobody at all.
+    // pseudo header of UDP or no socket at all.
     assert_eq!(damaged(udp, v6.0, v6.1, |frame| frame.invert(&[63])), []);
     let source = damaged(udp, v6.0, v6.1, |frame| frame.invert(&[100]));
     assert_eq!(source, [DropReason::UdpChecksum]);
@@ -508,7 +508,7 @@ fn a_paused_stream_waits_at_its_sender_and_loses_nothing() {
     row.send(0, "10.0.0.2:80", &data);
     row.hosts[0].handle_command(NOW, APP, SocketCommand::Finish { socket: SOCKET });
     row.run();
-    assert!(row.events(1).is_empty(), "nothing is handed up");
+    assert!(row.events(1).is_empty(), "nothing is passed up");
     let connection = row.hosts[1].connection(APP, socket).expect("it is open");
     // Full but for what would be a silly segment.
     let full = (1 << 20) - 1460..=1 << 20;
@@ -540,7 +540,7 @@ fn an_aborted_stream_is_reset_at_the_other_end() {
 }
 
 #[test]
-fn a_connection_to_nobody_is_refused() {
+fn a_connection_without_a_listener_is_refused() {
     let mut row = Row::pair();
     row.open(0, Transport::Tcp, "0.0.0.0:0");
     let to = "10.0.0.2:81".parse().expect("an address");

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use windfall_base::{DropReason, Drops, FlowId, Frame, Instant, Ledger, Tag};
-use windfall_link::{Event as LinkEvent, Pulled};
+use windfall_link::{LinkEvent, Pulled};
 use windfall_queue::Waiting;
 
 use crate::event::InterfaceEvent;
@@ -11,7 +11,7 @@ use crate::event::InterfaceEvent;
 /// Events that wait for their reader at most; later ones are counted and not kept.
 const EVENT_LIMIT: usize = 1 << 16;
 
-/// What an interface has done so far.
+/// The counts of an interface so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that the device brought.
@@ -34,15 +34,15 @@ pub struct Counters {
     pub from_medium: u64,
     /// Control frames that the medium brought.
     pub control_received: u64,
-    /// Packets that the other end has acknowledged.
+    /// Packets that the peer has acknowledged.
     pub acknowledged: u64,
-    /// Events that found no room because nobody read the earlier ones.
+    /// Events that found no room because no reader took the earlier ones.
     pub events_lost: u64,
 }
 
-/// Account, counters and events.
+/// InterfaceAccount, counters and events.
 #[derive(Debug)]
-pub(super) struct Account {
+pub(super) struct InterfaceAccount {
     observe: bool,
     events: VecDeque<InterfaceEvent>,
     pub(super) counters: Counters,
@@ -51,7 +51,7 @@ pub(super) struct Account {
     drops: Drops,
 }
 
-impl Account {
+impl InterfaceAccount {
     pub(super) fn new(observe: bool) -> Self {
         Self {
             observe,
@@ -163,7 +163,7 @@ impl Account {
         }
     }
 
-    /// Whether no event waits.
+    /// Returns `true` if no event waits.
     #[inline]
     pub(super) fn is_drained(&self) -> bool {
         self.events.is_empty()

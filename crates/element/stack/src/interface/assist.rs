@@ -23,7 +23,7 @@ pub struct AssistConfig {
     pub snoop: Option<SnoopConfig>,
 }
 
-/// The elements.
+/// The elements of the assistance.
 #[derive(Debug)]
 pub(super) struct Assist {
     filter: Option<CorruptionFilter>,
@@ -35,7 +35,7 @@ impl Assist {
         Self { filter: config.filter, snoop: config.snoop.map(Snoop::new) }
     }
 
-    /// Whether it must see the packets that are put before the link.
+    /// Returns `true` if it must see the packets that are put before the link.
     pub(super) const fn keeps_packets(&self) -> bool {
         self.snoop.is_some()
     }

@@ -18,11 +18,11 @@ const LOOKED_AT: usize = 128;
 /// Which packets belong to a class. Every field that is silent matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
-    /// Where the packet comes from.
+    /// The network of the packet's source.
     pub source: Option<IpNet>,
-    /// Where it goes.
+    /// The network of the packet's destination.
     pub destination: Option<IpNet>,
-    /// What it carries.
+    /// The protocol that the packet carries.
     pub protocol: Option<Protocol>,
     /// Its source port, if it carries TCP, UDP or UDP-Lite.
     pub source_ports: Option<RangeInclusive<u16>>,
@@ -33,7 +33,7 @@ pub struct Rule {
     /// Only UDP-Lite datagrams whose checksum leaves some bytes uncovered (RFC 3828), bare or
     /// carried in UDP.
     pub partly_covered: bool,
-    /// What the owner of such packets asks.
+    /// The wishes of the owner of such packets.
     pub class: Class,
 }
 
@@ -82,7 +82,7 @@ impl Classifier {
         Self { rules, index }
     }
 
-    /// Whether some rule asks for more than one attempt.
+    /// Returns `true` if some rule asks for more than one attempt.
     #[must_use]
     pub fn asks_for_repetition(&self) -> bool {
         let attempts = |rule: &Rule| rule.class.attempts.map_or(1, NonZeroU8::get);
@@ -120,13 +120,13 @@ impl Classifier {
     }
 }
 
-/// Where a packet goes, if it can be read.
+/// Returns the destination of a packet, if it can be read.
 pub(super) fn destination(packet: &Payload) -> Option<IpAddr> {
     let start = packet.prefix(LOOKED_AT);
     IpPacket::new(&start).ok().map(|packet| packet.addresses().dst())
 }
 
-/// Whether packets to `address` are for several stations of a link.
+/// Returns `true` if packets to `address` are for several stations of a link.
 pub(super) fn is_for_group(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_multicast() || address.is_broadcast(),
@@ -134,7 +134,7 @@ pub(super) fn is_for_group(address: IpAddr) -> bool {
     }
 }
 
-/// What rules look at.
+/// The headers that rules look at.
 struct Headers<'a> {
     source: IpAddr,
     destination: IpAddr,
@@ -142,7 +142,7 @@ struct Headers<'a> {
     protocol: Option<Protocol>,
     /// Source and destination.
     ports: Option<(u16, u16)>,
-    /// What IP carries, as far as it was looked at, and its length in full.
+    /// The content of the IP packet, as far as it was looked at, and its full length.
     carried: Option<(&'a [u8], usize)>,
 }
 
@@ -168,7 +168,7 @@ impl<'a> Headers<'a> {
         })
     }
 
-    /// Whether it is UDP-Lite, or UDP-Lite carried in UDP, some of whose bytes no checksum covers.
+    /// Returns `true` for UDP-Lite, bare or in UDP, some of whose bytes no checksum covers.
     fn is_partly_covered(&self) -> bool {
         let Some((bytes, len)) = self.carried else { return false };
         match self.protocol {

@@ -9,20 +9,20 @@ use windfall_queue::{
     Account, Discipline, DropTail, FlowConfig, FlowError, Limits, Measure, Scheduler, Service,
 };
 
-use super::account::Account as Books;
+use super::account::InterfaceAccount;
 
 /// A flow with a share of its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScheduledFlow {
     /// The flow, as rules of the interface name it.
     pub flow: FlowId,
-    /// Its share.
+    /// The share of the flow.
     pub share: FlowConfig,
     /// The throughput that is reserved for it, in bits of packets.
     pub reserve: Option<Rate>,
 }
 
-/// How packets wait for a link.
+/// The waiting packets of a link.
 #[derive(Clone, Debug)]
 pub(super) struct QueueConfig {
     /// The order in which flows are served.
@@ -33,16 +33,16 @@ pub(super) struct QueueConfig {
     pub(super) flows: Vec<ScheduledFlow>,
 }
 
-/// What everything else gets, for each station that it goes to: weight 1, and the power factor of
+/// The share of everything else, for each destination: weight 1, and the power factor of
 /// best effort (S3.35).
 const REST: FlowConfig = FlowConfig { weight: 1.0, power_factor: 1.2, reserved: false };
 
-/// What a flow has had of a link so far, in seconds of air time.
+/// The use of a link by a flow so far, in seconds of air time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowAccount {
     /// The flow; 0 is everything else.
     pub flow: FlowId,
-    /// Its share.
+    /// The share of the flow.
     pub share: FlowConfig,
     /// Effort, outcome and error rate.
     pub account: Account,
@@ -59,7 +59,7 @@ pub struct FlowAccount {
 pub(super) struct Ticket {
     /// The place of its flow.
     flow: usize,
-    /// Its bytes.
+    /// The length of the packet, in bytes.
     pub(super) len: usize,
 }
 
@@ -176,7 +176,7 @@ impl Queues {
         &mut self,
         now: Instant,
         peer: usize,
-        books: &mut Books,
+        books: &mut InterfaceAccount,
     ) -> Option<(Ticket, Pulled)> {
         loop {
             let flow = self.scheduler.choose()?;
@@ -226,7 +226,7 @@ impl Queues {
         entry.bytes += ticket.len as u64;
     }
 
-    /// The link has let go of a packet, whatever became of it.
+    /// Notes that the link has let go of a packet, whatever its fate.
     pub(super) fn done(&mut self, ticket: Ticket) {
         self.entries[ticket.flow].under_way = None;
         self.scheduler.depart(ticket.flow);
@@ -249,7 +249,7 @@ impl Queues {
         self.scheduler.pass(idle * per_second);
     }
 
-    /// Whether a packet waits for `peer`.
+    /// Returns `true` if a packet waits for `peer`.
     pub(super) fn has_packets(&self, peer: usize) -> bool {
         self.waiting[peer] > 0
     }
@@ -263,7 +263,7 @@ impl Queues {
         self.entries.iter().map(|entry| entry.queue.bytes()).sum()
     }
 
-    /// What each flow has had; what belongs to none comes first, as one.
+    /// Returns the account of each flow; what belongs to none comes first, as one.
     pub(super) fn accounts(&self) -> Vec<FlowAccount> {
         let (named, rest) = self.entries.split_at(self.entries.len() - self.waiting.len());
         let best_effort = ScheduledFlow { flow: FlowId(0), share: REST, reserve: None };
@@ -288,7 +288,7 @@ impl Entry {
         }
     }
 
-    /// What a packet that arrived counts for: of a reserved flow the time in which so many bytes
+    /// The outcome of a packet that arrived: of a reserved flow the time in which its bytes
     /// are due, of others the air that it would have taken without errors.
     //= S3.33
     fn due(&self, ticket: Ticket, ideal: f64) -> f64 {

@@ -5,7 +5,7 @@ use core::fmt;
 use windfall_base::{DropReason, Frame, Input, Instant, Outgoing, Signal};
 use windfall_mac::dcf::radio::Airtime;
 
-use super::account::Account;
+use super::account::InterfaceAccount;
 use super::flows::FlowAccount;
 
 /// A link below an interface: it queues packets of the device and exchanges frames with its
@@ -29,10 +29,10 @@ pub(super) trait Link: fmt::Debug + Send {
     }
 
     /// Begins to send what was taken, for links that choose the time of their frames.
-    fn handle_queued(&mut self, _now: Instant, _account: &mut Account) {}
+    fn handle_queued(&mut self, _now: Instant, _account: &mut InterfaceAccount) {}
 
     /// Takes a frame or a signal of the medium.
-    fn handle_input(&mut self, now: Instant, input: Input, account: &mut Account);
+    fn handle_input(&mut self, now: Instant, input: Input, account: &mut InterfaceAccount);
 
     /// Takes a signal of the medium from which nothing follows; false if something may.
     fn handle_signal_at_rest(&mut self, _now: Instant, _signal: Signal) -> bool {
@@ -40,13 +40,13 @@ pub(super) trait Link: fmt::Debug + Send {
     }
 
     /// Does what is due.
-    fn handle_timeout(&mut self, now: Instant, account: &mut Account);
+    fn handle_timeout(&mut self, now: Instant, account: &mut InterfaceAccount);
 
     /// Yields the next packet for the device.
-    fn poll_delivery(&mut self, account: &mut Account) -> Option<Frame>;
+    fn poll_delivery(&mut self, account: &mut InterfaceAccount) -> Option<Frame>;
 
     /// Yields the next frame for the medium.
-    fn poll_transmit(&mut self, now: Instant, account: &mut Account) -> Option<Outgoing>;
+    fn poll_transmit(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Outgoing>;
 
     /// Returns when to call [`handle_timeout`](Self::handle_timeout), and why.
     fn poll_timeout(&self) -> Option<(Instant, &'static str)>;

@@ -4,16 +4,16 @@ use core::num::NonZeroU8;
 use std::collections::{BTreeMap, VecDeque};
 
 use windfall_base::{DropReason, Duration, Frame, Input, Instant, Outgoing, Tag};
-use windfall_link::{Arq, Arrival, Event, Pipe, PipeConfig, Pulled};
+use windfall_link::{Arq, Arrival, LinkEvent, Pipe, PipeConfig, Pulled};
 use windfall_queue::{DropTail, Waiting};
 
-use super::account::Account;
+use super::account::InterfaceAccount;
 use super::flows::{Attempt, FlowAccount, QueueConfig, Queues, Ticket};
 use super::link::Link;
 
 #[derive(Debug)]
 pub(super) struct PipeLink {
-    /// What goes ahead of the queue.
+    /// The packets that go ahead of the queue.
     urgent: VecDeque<Waiting>,
     waiting: Packets,
     link: Pipe,
@@ -21,7 +21,7 @@ pub(super) struct PipeLink {
     sending: bool,
 }
 
-/// What waits for the link.
+/// A packet that waits for the link.
 #[derive(Debug)]
 enum Packets {
     /// Everything in one queue.
@@ -70,7 +70,7 @@ impl PipeLink {
     }
 
     /// Takes down what the link has reported.
-    fn collect(&mut self, now: Instant, account: &mut Account) {
+    fn collect(&mut self, now: Instant, account: &mut InterfaceAccount) {
         while let Some(event) = self.link.poll_event() {
             if let Packets::Flows(flows) = &mut self.waiting {
                 flows.note(now, &event);
@@ -97,7 +97,7 @@ impl Link for PipeLink {
         Ok(self.queue_len().0 + self.urgent.len())
     }
 
-    fn handle_input(&mut self, now: Instant, input: Input, account: &mut Account) {
+    fn handle_input(&mut self, now: Instant, input: Input, account: &mut InterfaceAccount) {
         match input {
             Input::Frame(frame, _) => {
                 match self.link.handle_frame(now, frame) {
@@ -122,16 +122,16 @@ impl Link for PipeLink {
         }
     }
 
-    fn handle_timeout(&mut self, now: Instant, account: &mut Account) {
+    fn handle_timeout(&mut self, now: Instant, account: &mut InterfaceAccount) {
         self.link.handle_timeout(now);
         self.collect(now, account);
     }
 
-    fn poll_delivery(&mut self, _account: &mut Account) -> Option<Frame> {
+    fn poll_delivery(&mut self, _account: &mut InterfaceAccount) -> Option<Frame> {
         self.link.poll_delivery()
     }
 
-    fn poll_transmit(&mut self, now: Instant, account: &mut Account) -> Option<Outgoing> {
+    fn poll_transmit(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Outgoing> {
         if self.sending {
             return None;
         }
@@ -174,7 +174,7 @@ impl Link for PipeLink {
 
 impl Packets {
     /// The next packet that is still worth sending.
-    fn pull(&mut self, now: Instant, account: &mut Account) -> Option<Pulled> {
+    fn pull(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Pulled> {
         match self {
             Self::One(queue) => account.pull(now, || queue.pop()),
             Self::Flows(flows) => flows.pull(now, account),
@@ -183,7 +183,7 @@ impl Packets {
 }
 
 impl Flows {
-    fn pull(&mut self, now: Instant, account: &mut Account) -> Option<Pulled> {
+    fn pull(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Pulled> {
         let (ticket, pulled) = self.queues.pull(now, 0, account)?;
         self.queues.done(ticket);
         self.open.insert(pulled.frame.tag, (ticket, Duration::ZERO));
@@ -191,26 +191,26 @@ impl Flows {
     }
 
     /// Learns what the link did with a packet.
-    fn note(&mut self, now: Instant, event: &Event) {
+    fn note(&mut self, now: Instant, event: &LinkEvent) {
         match *event {
-            Event::Sent { tag, attempt, kept, .. } => {
+            LinkEvent::Sent { tag, attempt, kept, .. } => {
                 self.flying = Some(Flying { tag, since: now, is_first: attempt == 1, kept });
             }
-            Event::Acknowledged { tag } => {
+            LinkEvent::Acknowledged { tag } => {
                 if let Some((ticket, ideal)) = self.open.remove(&tag) {
                     self.queues.credit(ticket, ideal);
                 }
             }
             // What the peer sent and was of no use here is not among them.
-            Event::Dropped { tag, kept: false, .. } => {
+            LinkEvent::Dropped { tag, kept: false, .. } => {
                 self.open.remove(&tag);
             }
-            Event::Dropped { .. } => {}
+            LinkEvent::Dropped { .. } => {}
         }
     }
 
     /// The frame has left the medium. A first attempt counts as one that arrives, since what does
-    /// not is repeated; of what the link did not keep nobody will know.
+    /// not is retransmitted; of what the link did not keep the fate stays unknown.
     fn landed(&mut self, now: Instant) {
         let Some(Flying { tag, since, is_first, kept }) = self.flying.take() else { return };
         let Some((ticket, ideal)) = self.open.get_mut(&tag) else { return };

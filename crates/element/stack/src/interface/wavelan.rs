@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 
 use ipnet::IpNet;
 use windfall_base::{DropReason, Duration, Frame, Input, Instant, Outgoing, Payload, Rate};
-use windfall_link::{Arrival, Event, Exchange, Framing};
+use windfall_link::{Arrival, Exchange, Framing, LinkEvent};
 use windfall_mac::poll::{Coordinator, Idle, Responder, Timing};
 use windfall_mac::{Address, Client, Feedback};
 
-use super::account::Account;
+use super::account::InterfaceAccount;
 use super::classify::destination;
 use super::flows::{Attempt, FlowAccount, QueueConfig, Queues, Ticket};
 use super::link::Link;
@@ -19,11 +19,11 @@ use super::link::Link;
 pub struct WavelanConfig {
     /// The station's own address.
     pub address: Address,
-    /// Whether it polls or answers.
+    /// The role of the station: it polls or answers.
     pub role: WavelanRole,
-    /// How it frames and repeats packets.
+    /// The framing and the retransmission of packets.
     pub framing: Framing,
-    /// What frames cost.
+    /// The times that frames take.
     pub timing: Timing,
     /// The rate of frames.
     pub rate: Rate,
@@ -36,12 +36,12 @@ pub enum WavelanRole {
     Coordinator {
         /// The stations, in the order of polling. A packet that is behind none goes to the first.
         members: Vec<WavelanPeer>,
-        /// How often silent ones are polled.
+        /// The policy for polling stations without traffic.
         idle: Idle,
     },
     /// It answers, and sends everything to the coordinator.
     Station {
-        /// Who polls.
+        /// The address of the station that polls.
         coordinator: Address,
     },
 }
@@ -49,7 +49,7 @@ pub enum WavelanRole {
 /// A station as its coordinator knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WavelanPeer {
-    /// Its address.
+    /// The address of the peer.
     pub address: Address,
     /// The IP addresses that are reached through it.
     pub behind: Vec<IpNet>,
@@ -67,7 +67,7 @@ enum Mac {
     Responder(Responder),
 }
 
-/// What the MAC knows as its client.
+/// The link as the MAC's client sees it.
 #[derive(Debug)]
 struct Above {
     peers: Vec<Peer>,
@@ -127,13 +127,13 @@ impl Link for WavelanLink {
         }
     }
 
-    fn handle_queued(&mut self, now: Instant, account: &mut Account) {
+    fn handle_queued(&mut self, now: Instant, account: &mut InterfaceAccount) {
         if let Mac::Coordinator(mac) = &mut self.mac {
             mac.handle_queued(now, &mut With { above: &mut self.above, account });
         }
     }
 
-    fn handle_input(&mut self, now: Instant, input: Input, account: &mut Account) {
+    fn handle_input(&mut self, now: Instant, input: Input, account: &mut InterfaceAccount) {
         let control = matches!(&input, Input::Frame(frame, _) if frame.payload.is_empty());
         account.counters.control_received += u64::from(control);
         let client = &mut With { above: &mut self.above, account };
@@ -143,17 +143,17 @@ impl Link for WavelanLink {
         }
     }
 
-    fn handle_timeout(&mut self, now: Instant, account: &mut Account) {
+    fn handle_timeout(&mut self, now: Instant, account: &mut InterfaceAccount) {
         if let Mac::Coordinator(mac) = &mut self.mac {
             mac.handle_timeout(now, &mut With { above: &mut self.above, account });
         }
     }
 
-    fn poll_delivery(&mut self, _account: &mut Account) -> Option<Frame> {
+    fn poll_delivery(&mut self, _account: &mut InterfaceAccount) -> Option<Frame> {
         self.above.deliveries.pop_front()
     }
 
-    fn poll_transmit(&mut self, now: Instant, account: &mut Account) -> Option<Outgoing> {
+    fn poll_transmit(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Outgoing> {
         let outgoing = match &mut self.mac {
             Mac::Coordinator(mac) => mac.poll_transmit(),
             Mac::Responder(mac) => mac.poll_transmit(),
@@ -212,7 +212,7 @@ impl Above {
 /// The client of the MAC for the length of one call.
 struct With<'a> {
     above: &'a mut Above,
-    account: &'a mut Account,
+    account: &'a mut InterfaceAccount,
 }
 
 impl Client for With<'_> {
@@ -290,10 +290,10 @@ impl Client for With<'_> {
 }
 
 /// Takes down what a link has reported, and says whether a packet was acknowledged.
-fn collect(link: &mut Exchange, account: &mut Account) -> bool {
+fn collect(link: &mut Exchange, account: &mut InterfaceAccount) -> bool {
     let mut acknowledged = false;
     while let Some(event) = link.poll_event() {
-        acknowledged |= matches!(event, Event::Acknowledged { .. });
+        acknowledged |= matches!(event, LinkEvent::Acknowledged { .. });
         account.link(event);
     }
     acknowledged

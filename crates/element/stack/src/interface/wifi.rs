@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use ipnet::IpNet;
 use windfall_base::{Check, DropReason, Frame, Input, Instant, Outgoing, Payload, Seed, Signal};
-use windfall_link::{Event as LinkEvent, Pulled};
+use windfall_link::{LinkEvent, Pulled};
 use windfall_mac::dcf::radio::Airtime;
 use windfall_mac::dcf::{Config, Dcf, Event, Packet, PacketOutcome, PacketSource, Role};
 use windfall_wire_link::ieee80211::{MacAddress, snap};
 
-use super::account::Account;
+use super::account::InterfaceAccount;
 use super::classify::{Classifier, destination, is_for_group};
 use super::flows::{FlowAccount, QueueConfig};
 use super::link::Link;
@@ -21,7 +21,7 @@ use queues::StationQueues;
 /// One station of an 802.11 network.
 #[derive(Clone, Debug)]
 pub struct WifiConfig {
-    /// The station.
+    /// The configuration of the MAC.
     pub mac: Config,
     /// The stations of the network, perhaps this one among them, and what is reached through them.
     /// A packet that is behind none goes to the first other one.
@@ -31,7 +31,7 @@ pub struct WifiConfig {
 /// Another station of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbour {
-    /// Its address.
+    /// The address of the neighbour.
     pub address: MacAddress,
     /// The IP addresses that are reached through it.
     pub behind: Vec<IpNet>,
@@ -73,14 +73,14 @@ impl WifiLink {
     fn parts<'a>(
         &'a mut self,
         now: Instant,
-        account: &'a mut Account,
+        account: &'a mut InterfaceAccount,
     ) -> (&'a mut Dcf, Source<'a>) {
         let Self { queues, dcf, neighbours, default_hop, .. } = self;
         (dcf, Source { now, queues, neighbours, default_hop: *default_hop, account })
     }
 
     /// Enters the events of the station into the account.
-    fn take_down(&mut self, account: &mut Account) {
+    fn take_down(&mut self, account: &mut InterfaceAccount) {
         while let Some(event) = self.dcf.poll_event() {
             if let Event::Dropped { tag, .. } = event {
                 self.queues.forget(tag);
@@ -103,7 +103,7 @@ struct Source<'a> {
     queues: &'a mut StationQueues,
     neighbours: &'a [Neighbour],
     default_hop: Option<MacAddress>,
-    account: &'a mut Account,
+    account: &'a mut InterfaceAccount,
 }
 
 impl PacketSource for Source<'_> {
@@ -137,7 +137,7 @@ impl Link for WifiLink {
         }
     }
 
-    fn handle_queued(&mut self, now: Instant, account: &mut Account) {
+    fn handle_queued(&mut self, now: Instant, account: &mut InterfaceAccount) {
         let (dcf, mut source) = self.parts(now, account);
         dcf.handle_queued(now, &mut source);
         self.take_down(account);
@@ -148,20 +148,20 @@ impl Link for WifiLink {
         self.dcf.handle_signal_at_rest(now, signal)
     }
 
-    fn handle_input(&mut self, now: Instant, input: Input, account: &mut Account) {
+    fn handle_input(&mut self, now: Instant, input: Input, account: &mut InterfaceAccount) {
         let (dcf, mut source) = self.parts(now, account);
         dcf.handle_input(now, input, &mut source);
         self.take_down(account);
     }
 
-    fn handle_timeout(&mut self, now: Instant, account: &mut Account) {
+    fn handle_timeout(&mut self, now: Instant, account: &mut InterfaceAccount) {
         let (dcf, mut source) = self.parts(now, account);
         dcf.handle_timeout(now, &mut source);
         self.take_down(account);
     }
 
     #[inline]
-    fn poll_delivery(&mut self, account: &mut Account) -> Option<Frame> {
+    fn poll_delivery(&mut self, account: &mut InterfaceAccount) -> Option<Frame> {
         loop {
             let mut frame = self.dcf.poll_delivery()?;
             account.arrived();
@@ -175,7 +175,7 @@ impl Link for WifiLink {
     }
 
     #[inline]
-    fn poll_transmit(&mut self, _now: Instant, account: &mut Account) -> Option<Outgoing> {
+    fn poll_transmit(&mut self, _now: Instant, account: &mut InterfaceAccount) -> Option<Outgoing> {
         let outgoing = self.dcf.poll_transmit()?;
         account.counters.bytes_sent += outgoing.frame.len() as u64;
         Some(outgoing)
@@ -218,7 +218,7 @@ impl Link for WifiLink {
 }
 
 /// Enters an event of the station into the books.
-fn take_down(event: Event, account: &mut Account) {
+fn take_down(event: Event, account: &mut InterfaceAccount) {
     match event {
         Event::Sent { tag, attempt, len, kept } => {
             account.link(LinkEvent::Sent { tag, attempt, len, kept });

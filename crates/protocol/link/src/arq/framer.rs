@@ -8,7 +8,7 @@ use windfall_base::{DropReason, Frame, Instant};
 use windfall_wire_link::coded::Place;
 use windfall_wire_link::pipe::Number;
 
-use crate::event::Event;
+use crate::event::LinkEvent;
 use crate::persistence::Arq;
 use crate::undecided::Undecided;
 use crate::window::Pulled;
@@ -40,7 +40,7 @@ pub(crate) trait Framer: fmt::Debug {
         now: Instant,
         packet: &mut Self::Packet,
         place: Place,
-        events: &mut VecDeque<Event>,
+        events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame>;
 
     /// Learns whether a transmission has arrived undamaged.
@@ -56,10 +56,10 @@ pub(crate) trait Framer: fmt::Debug {
     fn attempts(packet: &Self::Packet) -> u32;
 
     /// What to report when the packet has arrived.
-    fn acknowledged(packet: &Self::Packet) -> Event;
+    fn acknowledged(packet: &Self::Packet) -> LinkEvent;
 
     /// What to report when the packet is given up.
-    fn dropped(packet: &Self::Packet, reason: DropReason) -> Event;
+    fn dropped(packet: &Self::Packet, reason: DropReason) -> LinkEvent;
 }
 
 /// Each packet in a frame of its own, repeated whole.
@@ -79,7 +79,7 @@ impl Framer for Whole {
         now: Instant,
         (packet, last): &mut Self::Packet,
         Place { seq, order, settled }: Place,
-        events: &mut VecDeque<Event>,
+        events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
         if packet.has_expired(now) {
             return None;
@@ -110,11 +110,11 @@ impl Framer for Whole {
         packet.attempts()
     }
 
-    fn acknowledged((packet, _): &Self::Packet) -> Event {
+    fn acknowledged((packet, _): &Self::Packet) -> LinkEvent {
         packet.acknowledged()
     }
 
-    fn dropped((packet, _): &Self::Packet, reason: DropReason) -> Event {
+    fn dropped((packet, _): &Self::Packet, reason: DropReason) -> LinkEvent {
         packet.dropped(reason)
     }
 }

@@ -9,7 +9,7 @@ use windfall_wire_link::pipe::{Ack, Probe, UNTOLD};
 
 use super::framer::{Fate, Framer};
 use super::round_trip::RoundTrip;
-use crate::event::Event;
+use crate::event::LinkEvent;
 use crate::window::{Pulled, Window};
 
 /// On a link without rate and delay an attempt takes no time. One that lets nothing through must
@@ -118,7 +118,7 @@ impl<F: Framer> Sender<F> {
     pub(crate) fn poll_packet(
         &mut self,
         now: Instant,
-        events: &mut VecDeque<Event>,
+        events: &mut VecDeque<LinkEvent>,
         mut pull: impl FnMut() -> Option<Pulled>,
     ) -> Option<Frame> {
         if self.paused.is_some_and(|until| now < until) {
@@ -167,7 +167,7 @@ impl<F: Framer> Sender<F> {
         &mut self,
         now: Instant,
         ack: &Ack,
-        events: &mut VecDeque<Event>,
+        events: &mut VecDeque<LinkEvent>,
     ) -> bool {
         let end = ack.first + ack.arrived.len() as u32;
         let top = self.base + self.places.len() as u32;
@@ -216,7 +216,13 @@ impl<F: Framer> Sender<F> {
     }
 
     /// Draws the consequences of the fate of one transmission of a packet.
-    fn settle(&mut self, seq: Seq32, order: Seq32, arrived: bool, events: &mut VecDeque<Event>) {
+    fn settle(
+        &mut self,
+        seq: Seq32,
+        order: Seq32,
+        arrived: bool,
+        events: &mut VecDeque<LinkEvent>,
+    ) {
         let Some(copy) = copy(&mut self.places, self.base, seq) else {
             if !arrived && self.pass_over.is_before(seq.next()) {
                 self.pass_over = seq.next();
@@ -240,7 +246,7 @@ impl<F: Framer> Sender<F> {
         }
     }
 
-    fn give_up(&mut self, seq: Seq32, reason: DropReason, events: &mut VecDeque<Event>) {
+    fn give_up(&mut self, seq: Seq32, reason: DropReason, events: &mut VecDeque<LinkEvent>) {
         if let Some(copy) = self.copy(seq) {
             events.push_back(F::dropped(copy, reason));
         }
@@ -275,7 +281,7 @@ impl<F: Framer> Sender<F> {
         &mut self,
         now: Instant,
         seq: Seq32,
-        events: &mut VecDeque<Event>,
+        events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
         let settled = u16::try_from(seq.distance_from(self.base)).unwrap_or(UNTOLD);
         let number = Number { seq, order: self.order, settled };

@@ -8,7 +8,7 @@ use windfall_wire_link::pipe::Wish;
 
 use super::ranges::Ranges;
 use super::{blocks, codes};
-use crate::event::Event;
+use crate::event::LinkEvent;
 use crate::persistence::Arq;
 use crate::policy::{Plan, Policy, Request};
 use crate::window::Pulled;
@@ -67,12 +67,12 @@ impl Packet {
         self.limit.is_some_and(|limit| self.tries >= limit)
     }
 
-    pub(super) fn acknowledged(&self) -> Event {
-        Event::Acknowledged { tag: self.tag }
+    pub(super) fn acknowledged(&self) -> LinkEvent {
+        LinkEvent::Acknowledged { tag: self.tag }
     }
 
-    pub(super) fn dropped(&self, reason: DropReason) -> Event {
-        Event::Dropped { tag: self.tag, kept: false, reason, len: self.len() }
+    pub(super) fn dropped(&self, reason: DropReason) -> LinkEvent {
+        LinkEvent::Dropped { tag: self.tag, kept: false, reason, len: self.len() }
     }
 
     /// How the next frame is made; `None` if the packet is worthless, or not worth a frame.
@@ -116,9 +116,9 @@ impl Packet {
     }
 
     /// Reports that a frame was sent.
-    pub(super) fn sent(&self, frame: &Frame) -> Event {
+    pub(super) fn sent(&self, frame: &Frame) -> LinkEvent {
         let attempt = self.tries + 1;
-        Event::Sent { tag: self.tag, attempt, len: frame.len(), kept: true }
+        LinkEvent::Sent { tag: self.tag, attempt, len: frame.len(), kept: true }
     }
 
     fn head(&self, number: Number, plan: Plan, padded: bool) -> Head {

@@ -20,7 +20,7 @@ use super::{codes, dropped};
 use crate::arq::framer::{Fate, Framer};
 use crate::arq::receiver::{Numbered, Receiver};
 use crate::arq::sender::Sender;
-use crate::event::{Arrival, Event};
+use crate::event::{Arrival, LinkEvent};
 use crate::output::Output;
 use crate::persistence::Arq;
 use crate::policy::{Cost, Outcome, Plan, Policy, PolicyKind};
@@ -153,7 +153,7 @@ impl Pipelined {
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
-        events: &mut VecDeque<Event>,
+        events: &mut VecDeque<LinkEvent>,
         pull: impl FnMut() -> Option<Pulled>,
     ) -> Option<Frame> {
         if let Some(ack) = self.receiver.poll_ack() {
@@ -209,7 +209,7 @@ impl Framer for Coder {
         now: Instant,
         Open { packet, flights }: &mut Open,
         place: Place,
-        events: &mut VecDeque<Event>,
+        events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
         let plan = packet.plan(now, &mut *self.policy, self.padded)?;
         let (head, frame) = packet.frame(Number::Window(place), plan, self.padded);
@@ -261,11 +261,11 @@ impl Framer for Coder {
         open.packet.tries + 1
     }
 
-    fn acknowledged(open: &Open) -> Event {
+    fn acknowledged(open: &Open) -> LinkEvent {
         open.packet.acknowledged()
     }
 
-    fn dropped(open: &Open, reason: DropReason) -> Event {
+    fn dropped(open: &Open, reason: DropReason) -> LinkEvent {
         open.packet.dropped(reason)
     }
 }

@@ -9,7 +9,7 @@ use windfall_wire_link::coded::{Head, Number, Progress, Report};
 
 use super::CodedConfig;
 use super::packet::Packet;
-use crate::event::Event;
+use crate::event::LinkEvent;
 use crate::persistence::Arq;
 use crate::policy::{Outcome, Plan, Policy};
 use crate::window::Pulled;
@@ -46,7 +46,7 @@ impl Sender {
         &mut self,
         now: Instant,
         mut pull: impl FnMut() -> Option<Pulled>,
-        events: &mut VecDeque<Event>,
+        events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
         loop {
             if self.current.is_none() {
@@ -69,7 +69,11 @@ impl Sender {
         }
     }
 
-    pub(super) fn take_outcome(&mut self, report: Option<&Report>, events: &mut VecDeque<Event>) {
+    pub(super) fn take_outcome(
+        &mut self,
+        report: Option<&Report>,
+        events: &mut VecDeque<LinkEvent>,
+    ) {
         let seq = self.seq;
         let Some(current) = &mut self.current else { return };
         let Some((head, plan)) = self.flight.take() else { return };
@@ -94,7 +98,7 @@ impl Sender {
         }
     }
 
-    fn give_up(&mut self, reason: DropReason, events: &mut VecDeque<Event>) {
+    fn give_up(&mut self, reason: DropReason, events: &mut VecDeque<LinkEvent>) {
         events.extend(self.current.take().map(|packet| packet.dropped(reason)));
         self.flight = None;
     }

@@ -59,7 +59,7 @@ impl Pair {
     fn dropped(&mut self) -> Vec<DropReason> {
         let events = core::iter::from_fn(|| self.sender.poll_event());
         let reason = |event| match event {
-            Event::Dropped { reason, .. } => Some(reason),
+            LinkEvent::Dropped { reason, .. } => Some(reason),
             _ => None,
         };
         events.filter_map(reason).collect()
@@ -112,7 +112,7 @@ fn a_packet_that_was_begun_is_held_until_its_sender_turns_to_another() {
     assert_eq!((pair.receiver.held(), pair.delivered.len()), (0, 1));
     let lost: Vec<_> = core::iter::from_fn(|| pair.receiver.poll_event()).collect();
     let reason = DropReason::Uncorrectable;
-    assert_eq!(lost, [Event::Dropped { tag: Some(Tag(1)), kept: true, reason, len: 1_000 }]);
+    assert_eq!(lost, [LinkEvent::Dropped { tag: Some(Tag(1)), kept: true, reason, len: 1_000 }]);
 }
 
 #[test]
@@ -369,9 +369,9 @@ fn a_frame_of_another_length_under_the_same_number_is_refused() {
     assert!(receiver.take_unit(begun).1.is_some());
     let foreign = unit(&mut other, 700);
     assert_eq!(receiver.take_unit(foreign), (Arrival::Packet, None));
-    let events: Vec<Event> = core::iter::from_fn(|| receiver.poll_event()).collect();
+    let events: Vec<LinkEvent> = core::iter::from_fn(|| receiver.poll_event()).collect();
     assert!(
-        matches!(events[..], [Event::Dropped { reason: DropReason::Malformed, .. }]),
+        matches!(events[..], [LinkEvent::Dropped { reason: DropReason::Malformed, .. }]),
         "{events:?}"
     );
     assert_eq!(receiver.held(), 1, "what was begun stays");

@@ -26,7 +26,7 @@ fn unit(exchange: &mut Exchange, number: u64) -> Frame {
     exchange.next_unit(Instant::START, pull).expect("there is a packet")
 }
 
-fn events(exchange: &mut Exchange) -> Vec<Event> {
+fn events(exchange: &mut Exchange) -> Vec<LinkEvent> {
     core::iter::from_fn(|| exchange.poll_event()).collect()
 }
 
@@ -52,9 +52,9 @@ fn a_packet_is_held_where_it_is_until_it_goes_on() {
         assert_eq!(delivered(&mut far), [1, 2]);
         assert_eq!(far.held(), 0);
         let happened = events(&mut near);
-        assert!(matches!(happened[0], Event::Sent { attempt: 1, kept: true, .. }));
-        assert_eq!(happened[1], Event::Acknowledged { tag: Some(Tag(1)) });
-        assert!(matches!(happened[2], Event::Sent { tag: Some(Tag(2)), attempt: 1, .. }));
+        assert!(matches!(happened[0], LinkEvent::Sent { attempt: 1, kept: true, .. }));
+        assert_eq!(happened[1], LinkEvent::Acknowledged { tag: Some(Tag(1)) });
+        assert!(matches!(happened[2], LinkEvent::Sent { tag: Some(Tag(2)), attempt: 1, .. }));
     }
 }
 
@@ -71,7 +71,7 @@ fn a_packet_whose_acknowledgment_was_lost_comes_again_and_is_told_from_a_new_one
         assert_eq!(delivered(&mut far), [1], "the packet under way comes first");
         let copies = events(&mut far);
         assert!(
-            matches!(copies[..], [Event::Dropped { reason: DropReason::Duplicate, .. }]),
+            matches!(copies[..], [LinkEvent::Dropped { reason: DropReason::Duplicate, .. }]),
             "{copies:?}"
         );
         near.take_outcome(feedback.as_ref());
@@ -89,9 +89,11 @@ fn a_packet_is_given_up_after_its_attempts_and_the_next_one_follows() {
             unit(&mut near, 1);
             near.take_outcome(None);
             let happened = events(&mut near);
-            assert!(matches!(happened[0], Event::Sent { attempt: told, .. } if told == attempt));
+            assert!(
+                matches!(happened[0], LinkEvent::Sent { attempt: told, .. } if told == attempt)
+            );
             let dropped = happened.get(1).map(|event| match event {
-                Event::Dropped { reason, kept, .. } => (*reason, *kept),
+                LinkEvent::Dropped { reason, kept, .. } => (*reason, *kept),
                 other => panic!("{other:?}"),
             });
             let expected = (attempt == u32::from(ATTEMPTS)).then_some(DropReason::RetryLimit);

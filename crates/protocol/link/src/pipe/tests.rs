@@ -55,7 +55,7 @@ struct Run<F> {
     wires: [Wire; 2],
     queue: VecDeque<Frame>,
     delivered: Vec<Frame>,
-    events: [Vec<Event>; 2],
+    events: [Vec<LinkEvent>; 2],
     /// Frames with packets that did not arrive as they were.
     spoilt: usize,
     fate: F,
@@ -137,12 +137,12 @@ impl<F: FnMut(usize, &Frame) -> Fate> Run<F> {
     }
 
     fn sent(&self) -> usize {
-        self.events[0].iter().filter(|event| matches!(event, Event::Sent { .. })).count()
+        self.events[0].iter().filter(|event| matches!(event, LinkEvent::Sent { .. })).count()
     }
 
     fn given_up(&self) -> Vec<u64> {
-        let tag = |event: &Event| match event {
-            Event::Dropped { tag, reason: DropReason::RetryLimit, .. } => tag.map(|tag| tag.0),
+        let tag = |event: &LinkEvent| match event {
+            LinkEvent::Dropped { tag, reason: DropReason::RetryLimit, .. } => tag.map(|tag| tag.0),
             _ => None,
         };
         self.events[0].iter().filter_map(tag).collect()
@@ -413,7 +413,8 @@ fn what_is_worthless_by_now_is_not_repeated() {
         run.happen();
     }
     assert_eq!(run.tags(), [0, 2]);
-    let expired = |e: &&Event| matches!(e, Event::Dropped { reason: DropReason::Expired, .. });
+    let expired =
+        |e: &&LinkEvent| matches!(e, LinkEvent::Dropped { reason: DropReason::Expired, .. });
     assert_eq!(run.events[0].iter().filter(expired).count(), 1);
     assert!(run.now < Instant::START + Duration::from_millis(40), "until {}", run.now);
 }
@@ -433,9 +434,10 @@ fn a_damaged_packet_is_handed_up_but_never_acknowledged() {
     let damaged: Vec<_> = run.delivered.iter().map(|f| f.damage.frame == Check::Bad).collect();
     assert_eq!(damaged, [false, true, false]);
     assert_eq!(run.given_up(), [1]);
-    let acknowledged = |e: &&Event| matches!(e, Event::Acknowledged { tag: Some(Tag(1)) });
+    let acknowledged = |e: &&LinkEvent| matches!(e, LinkEvent::Acknowledged { tag: Some(Tag(1)) });
     assert_eq!(run.events[0].iter().filter(acknowledged).count(), 0);
-    let copies = |e: &&Event| matches!(e, Event::Dropped { reason: DropReason::FrameCheck, .. });
+    let copies =
+        |e: &&LinkEvent| matches!(e, LinkEvent::Dropped { reason: DropReason::FrameCheck, .. });
     assert_eq!(run.events[1].iter().filter(copies).count(), 2);
 }
 
@@ -528,9 +530,9 @@ fn what_waits_for_its_turn_is_kept_as_far_as_the_window_goes() {
     let [first, second, third] = frames;
     far.handle_frame(Instant::START, second);
     far.handle_frame(Instant::START, third);
-    let events: Vec<Event> = core::iter::from_fn(|| far.poll_event()).collect();
+    let events: Vec<LinkEvent> = core::iter::from_fn(|| far.poll_event()).collect();
     assert!(
-        matches!(events[..], [Event::Dropped { reason: DropReason::ReceiveBuffer, .. }]),
+        matches!(events[..], [LinkEvent::Dropped { reason: DropReason::ReceiveBuffer, .. }]),
         "{events:?}"
     );
     // What comes in turn is never refused for its length: it need not be kept.

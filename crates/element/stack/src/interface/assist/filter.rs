@@ -12,14 +12,14 @@ use windfall_wire_net::{Ecn, IpPacket, Protocol, TcpPacket};
 /// speaks of whole segments, and TCP checks again what reassembly makes of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CorruptionFilter {
-    /// How the options are marked on the wire.
+    /// The marks of the options on the wire.
     pub kinds: CorruptionKinds,
-    /// How the covered fields are laid side by side.
+    /// The arrangement of the covered fields.
     pub packing: Packing,
 }
 
 impl CorruptionFilter {
-    /// Checks a packet that the link hands up.
+    /// Checks a packet that the link passes up.
     ///
     /// # Errors
     /// It is a damaged segment without a detection option that holds.

@@ -18,7 +18,7 @@ use windfall_wire_net::{Addresses, IpPacket, Protocol, TcpFlags, TcpPacket, TcpR
 
 /// Bytes at the beginning of a packet in which both headers lie.
 const LOOKED_AT: usize = 60 + MAX_HEADER_LEN;
-/// How often a segment is repeated before it is left to the sender.
+/// The number of retransmissions of a segment before it is left to the sender.
 const REPETITIONS: u8 = 8;
 
 /// Duplicates that are expected at most.
@@ -61,7 +61,7 @@ struct Kept {
     given_up: bool,
 }
 
-/// What is known of one stream.
+/// The state of one stream.
 #[derive(Debug)]
 struct Stream {
     /// In the order of their numbers.
@@ -70,14 +70,14 @@ struct Stream {
     acked: Option<(Seq32, u16)>,
     /// The oldest segment has been repeated, and duplicates are the echo of its loss.
     repairing: bool,
-    /// Segments that went down twice: each may cause one duplicate that says nothing of a loss.
+    /// Segments that went down twice: each may cause one duplicate that is no sign of a loss.
     echoes: u32,
     rtt: RttEstimator,
     patience: Duration,
     heard: Instant,
 }
 
-/// The cache.
+/// The cache of segments.
 //= S2.18
 //= S2.46
 #[derive(Debug)]
@@ -87,7 +87,7 @@ pub(super) struct Snoop {
     repetitions: VecDeque<Frame>,
 }
 
-/// What a segment says.
+/// The fields of a segment.
 struct Seen {
     name: Name,
     header: TcpRepr,
@@ -173,7 +173,7 @@ impl Stream {
         let Some(first) = self.kept.front().filter(|first| first.start == ack) else {
             return false;
         };
-        // One that is repeated in vain becomes the sender's matter.
+        // One that is retransmitted without success becomes the sender's matter.
         if first.given_up || first.repeated >= REPETITIONS {
             return false;
         }

@@ -26,7 +26,7 @@ fn a_reservation_is_kept_whenever_packets_join() {
     let flows = [flow(1, 0.2, Some(160_000)), flow(2, 1.0, None)];
     for joined in [0, 1, 5, 9] {
         let mut queues = queues(&flows);
-        let mut books = Books::new(false);
+        let mut books = InterfaceAccount::new(false);
         let mut now = Instant::START;
         for _ in 0..1_000 {
             let joins = now + Duration::from_millis(joined);
@@ -42,7 +42,7 @@ fn a_reservation_is_kept_whenever_packets_join() {
     }
 }
 
-/// Time that nobody is charged for counts for a reservation, once.
+/// Time that no flow is charged for counts for a reservation, once.
 //= S3.33
 #[test]
 fn idle_time_counts_once() {
@@ -64,7 +64,7 @@ fn thousands_of_flows_share_by_weight() {
     let weight = |number: u16| f64::from(1 + number % 3);
     let flows: Vec<_> = (1..=3_000).map(|number| flow(number, weight(number), None)).collect();
     let mut queues = queues(&flows);
-    let (mut now, mut books) = (Instant::START, Books::new(false));
+    let (mut now, mut books) = (Instant::START, InterfaceAccount::new(false));
     let attempt = Duration::from_millis(10);
     for flow in &flows {
         assert!(queues.push(now, 0, packet(flow.flow.0)).is_none());

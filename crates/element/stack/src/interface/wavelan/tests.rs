@@ -17,7 +17,7 @@ use crate::{DEVICE, Interface, InterfaceConfig, LinkConfig, MEDIUM, ScheduledFlo
 
 const HUB: Address = Address(1);
 
-/// What the air does to a frame.
+/// The fate of a frame on the air.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     Arrives,
@@ -31,13 +31,13 @@ struct Air<F> {
     now: Instant,
     stations: Vec<Interface>,
     on_air: Option<(usize, Frame, Instant)>,
-    /// What stations have still to hear at this instant, in order.
+    /// The signals that stations have still to hear at this instant, in order.
     signals: VecDeque<(usize, Input)>,
     fate: F,
-    /// What each station gave to its device, and when.
+    /// The frames that each station gave to its device, with their times.
     delivered: Vec<Vec<(Instant, Frame)>>,
     events: Vec<Vec<InterfaceEvent>>,
-    /// Packets that each station's device brings without end, so many waiting at a time.
+    /// The packets that each station's device brings without end: the number that waits at a time.
     sources: Vec<Option<usize>>,
     tags: u64,
     /// Frames with packets that did not arrive as they were.
@@ -233,7 +233,7 @@ fn throughput_falls_linearly_with_loss() {
     for from in [0, 1] {
         let full = throughput(from, Arq::Persistent, perfect);
         for window in [6, 12, 25, 50, 100] {
-            // Five packets in a row of every so many, control frames spared, as in the paper.
+            // Five packets in a row of every period, control frames spared, as in the paper.
             let mut count = 0;
             let burst = move |_: usize, frame: &Frame| {
                 count += u64::from(frame.tag.is_some());
@@ -323,7 +323,7 @@ fn several_stations_share_the_air_and_each_gets_what_is_behind_it() {
     }
     assert_eq!(air.delivered[0].len(), 40);
     assert_eq!(air.collisions, 0);
-    // In turns: nobody is far ahead while all have packets.
+    // In turns: no station is far ahead while all have packets.
     let halfway = air.delivered[1][20].0;
     let of_others = air.delivered[3].iter().filter(|(at, _)| *at < halfway).count();
     assert!((18..=22).contains(&of_others), "{of_others}");

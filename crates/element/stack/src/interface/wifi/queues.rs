@@ -9,7 +9,7 @@ use windfall_mac::dcf::PacketOutcome;
 use windfall_queue::{Discipline, DropTail};
 use windfall_wire_link::ieee80211::MacAddress;
 
-use crate::interface::account::Account;
+use crate::interface::account::InterfaceAccount;
 use crate::interface::flows::{Attempt, FlowAccount, QueueConfig, Queues, Ticket};
 
 /// The queues of one radio.
@@ -60,7 +60,7 @@ impl StationQueues {
     }
 
     /// Gives the next packet that is still worth sending.
-    pub(super) fn pull(&mut self, now: Instant, account: &mut Account) -> Option<Pulled> {
+    pub(super) fn pull(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Pulled> {
         match self {
             Self::Fifo(queue) => account.pull(now, || queue.pop()),
             Self::Scheduled(scheduled) => scheduled.pull(now, account),
@@ -118,7 +118,7 @@ impl Scheduled {
         *stations.entry(to).or_insert(next)
     }
 
-    fn pull(&mut self, now: Instant, account: &mut Account) -> Option<Pulled> {
+    fn pull(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Pulled> {
         loop {
             let station = self.queues.preferred()?;
             // Packets of the flow whose turn it is may have expired; then it is another's turn.

@@ -65,7 +65,7 @@ fn packets_go_to_the_station_behind_which_their_address_is_and_to_all_if_it_is_a
     assert_eq!(ether_type(&vec![0x60; 40].into()), snap::IPV6);
 }
 
-/// What an interface with these rules puts on the air when nobody ever answers, and when.
+/// The frames of an interface with these rules when no station ever answers, with their times.
 fn unanswered(rules: Vec<Rule>, coverage: u8) -> Vec<(Instant, Vec<u8>)> {
     let mac = Config::new(address(0), Phy::G);
     let behind = vec![IpAddr::from([10, 0, 0, 1]).into()];

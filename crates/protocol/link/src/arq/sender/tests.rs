@@ -88,7 +88,7 @@ impl Hand {
 
 fn dropped(end: &mut Pipe) -> Vec<DropReason> {
     let reason = |event| match event {
-        Event::Dropped { reason, .. } => Some(reason),
+        LinkEvent::Dropped { reason, .. } => Some(reason),
         _ => None,
     };
     core::iter::from_fn(|| end.poll_event()).filter_map(reason).collect()

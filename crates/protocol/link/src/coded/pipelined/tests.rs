@@ -81,7 +81,7 @@ impl Pair {
     fn dropped(&mut self) -> Vec<DropReason> {
         let events = core::iter::from_fn(|| self.ends[0].poll_event());
         let reason = |event| match event {
-            Event::Dropped { reason, .. } => Some(reason),
+            LinkEvent::Dropped { reason, .. } => Some(reason),
             _ => None,
         };
         events.filter_map(reason).collect()
@@ -225,7 +225,7 @@ fn spoil(frame: &mut Frame, bytes: core::ops::Range<usize>) {
 
 fn reasons(end: &mut Pipe) -> Vec<(DropReason, bool)> {
     let reason = |event| match event {
-        Event::Dropped { reason, kept, .. } => Some((reason, kept)),
+        LinkEvent::Dropped { reason, kept, .. } => Some((reason, kept)),
         _ => None,
     };
     core::iter::from_fn(|| end.poll_event()).filter_map(reason).collect()

@@ -53,7 +53,7 @@ fn ack() -> Frame {
     frame
 }
 
-/// What an air did on which stations 1 and 2 answer a frame with these probabilities.
+/// The counts of an air on which stations 1 and 2 answer a frame with these probabilities.
 struct Counts {
     attempts: [u32; 2],
     answers: [u32; 2],
@@ -185,7 +185,7 @@ fn best_effort_to_several_stations_waits_in_a_queue_for_each() {
         flows: Vec::new(),
     };
     let mut queues = StationQueues::new(&config, false);
-    let mut account = Account::new(false);
+    let mut account = InterfaceAccount::new(false);
     let frame = || Frame { class: Class::default(), ..packet(1, 1) };
     let [one, two] = [1, 2].map(MacAddress::of_station);
     for (to, fits) in [(one, true), (one, true), (one, false), (two, true)] {
