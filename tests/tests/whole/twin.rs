@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use windfall_base::{Duration, Frame, Input, Instant, Node, Payload, Port, RxVector, Seed};
 use windfall_live::{Clock, Device, EventLoop};
-use windfall_network::{Event, HostSetup, Network, Recording, Station, What};
+use windfall_network::{HostSetup, Network, NetworkEvent, Recording, Station, What};
 use windfall_scenario::Topology;
 use windfall_sim::Simulation;
 use windfall_testkit::timeline::Timeline;
@@ -122,7 +122,10 @@ impl Device for FakeDevice {
 }
 
 /// The events of the links, in order of time and element, and the applications' measurements.
-fn timeline<'a>(mut events: Vec<Event>, stations: impl Iterator<Item = &'a Station>) -> String {
+fn timeline<'a>(
+    mut events: Vec<NetworkEvent>,
+    stations: impl Iterator<Item = &'a Station>,
+) -> String {
     events.retain(|event| !matches!(event.what, What::Host(_)));
     events.sort_by_key(|event| (event.at, event.element));
     let mut timeline = Timeline::new();
@@ -137,7 +140,7 @@ fn simulated(topology: &Topology) -> String {
     let mut simulation = Simulation::new(topology, SEED).expect("a legal topology");
     simulation.network_mut().record(RECORDING);
     let mut events = Vec::new();
-    let mut note = |event: &Event| {
+    let mut note = |event: &NetworkEvent| {
         events.push(event.clone());
         Ok(())
     };

@@ -10,7 +10,6 @@ const NOT_REVISED: &[&str] = &[
     "App",
     "Arq",
     "Arrival",
-    "Event",
     "Flags",
     "Kind",
     "LinkConfig",

@@ -8,7 +8,7 @@ use crate::ElementId;
 
 /// Something that happened at one element of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct NetworkEvent {
     /// The time of the event.
     pub at: Instant,
     /// The element that reports it.
@@ -23,7 +23,7 @@ pub enum What {
     /// The life of a packet at an interface.
     Interface(InterfaceEvent),
     /// The fate of a frame on a medium: the truth, for traces alone.
-    Medium(windfall_channel::Event),
+    Medium(windfall_channel::MediumEvent),
     /// In the host of a station.
     Host(HostEvent),
     /// A packet passed a device; reported only on request, since it keeps the bytes alive.
@@ -53,7 +53,7 @@ impl PacketDrop {
     }
 
     /// Returns the drop of a frame that a medium did not carry to its receiver.
-    pub(crate) fn on_medium(event: &windfall_channel::Event) -> Option<Self> {
+    pub(crate) fn on_medium(event: &windfall_channel::MediumEvent) -> Option<Self> {
         let reason = match event.verdict {
             Verdict::Lost | Verdict::Missed(_) => DropReason::AirLost,
             Verdict::Collided => DropReason::Collision,

@@ -3,7 +3,7 @@
 //! - [`Network`]: interfaces, media and stations, wired, with the event queue ([`Agenda`]) that
 //!   wakes them; built from a [`NetworkConfig`].
 //! - [`LinkLedger`]: the fate of each packet that entered at a device.
-//! - [`Event`]: what the elements report, recorded on request.
+//! - [`NetworkEvent`]: what the elements report, recorded on request.
 
 mod agenda;
 mod config;
@@ -17,7 +17,7 @@ pub use agenda::Agenda;
 pub use config::{
     AppConfig, BuildError, EndConfig, HostSetup, LinkConfig, NetworkConfig, StationConfig,
 };
-pub use event::{Event, PacketDrop, Passage, Recording, What};
+pub use event::{NetworkEvent, PacketDrop, Passage, Recording, What};
 pub use ledger::{LinkLedger, direction_of, tag_of};
 pub use network::Network;
 pub use station::Station;

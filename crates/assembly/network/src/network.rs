@@ -11,7 +11,7 @@ use windfall_stack::{Airtime, DEVICE, Interface, InterfaceEvent, MEDIUM};
 use crate::ElementId;
 use crate::agenda::Agenda;
 use crate::config::{BuildError, EndConfig, LinkConfig, NetworkConfig, StationConfig};
-use crate::event::{Event, PacketDrop, Passage, Recording, What};
+use crate::event::{NetworkEvent, PacketDrop, Passage, Recording, What};
 use crate::ledger::{LinkLedger, direction_of, tag_of};
 use crate::station::Station;
 use crate::watchdog::{Stall, Watchdog};
@@ -40,7 +40,7 @@ pub struct Network {
     /// Packets of stations for their interfaces, taken one by one after that.
     departures: VecDeque<(usize, Frame)>,
     outputs: VecDeque<(Port, Outgoing)>,
-    events: VecDeque<Event>,
+    events: VecDeque<NetworkEvent>,
     recording: Recording,
     watchdog: Watchdog,
     /// Set once the elements were asked for what they do of their own accord.
@@ -196,7 +196,7 @@ impl Network {
     }
 
     /// Yields what happened, oldest first; call until `None`.
-    pub fn poll_event(&mut self) -> Option<Event> {
+    pub fn poll_event(&mut self) -> Option<NetworkEvent> {
         self.events.pop_front()
     }
 
@@ -440,7 +440,11 @@ impl Network {
             self.account_interface(index, &event);
             if self.recording.events {
                 let element = ElementId(index as u32);
-                self.events.push_back(Event { at: now, element, what: What::Interface(event) });
+                self.events.push_back(NetworkEvent {
+                    at: now,
+                    element,
+                    what: What::Interface(event),
+                });
             }
         }
     }
@@ -457,7 +461,7 @@ impl Network {
         self.agenda.set(element, station.poll_timeout().map(|(at, _)| at));
         while let Some(event) = station.poll_event() {
             if self.recording.events {
-                self.events.push_back(Event { at: now, element, what: What::Host(event) });
+                self.events.push_back(NetworkEvent { at: now, element, what: What::Host(event) });
             }
         }
     }
@@ -494,7 +498,7 @@ impl Network {
     }
 
     /// Enters the truth about a frame into the ledger of its sender.
-    fn account_medium(&mut self, index: usize, event: &windfall_channel::Event) {
+    fn account_medium(&mut self, index: usize, event: &windfall_channel::MediumEvent) {
         let MediumSlot { ends, .. } = &self.media[index];
         let Some(&sender) = ends.get(usize::from(event.from.0)) else { return };
         let Slot { ledger, counted, .. } = &mut self.interfaces[sender];
@@ -568,14 +572,14 @@ impl Network {
 }
 
 /// The event of a packet that passes the device of interface `index`.
-fn passage(at: Instant, index: usize, arrived: bool, frame: &Frame) -> Event {
+fn passage(at: Instant, index: usize, arrived: bool, frame: &Frame) -> NetworkEvent {
     let passage = Passage {
         arrived,
         tag: frame.tag,
         payload: frame.payload.clone(),
         damage: frame.damage.clone(),
     };
-    Event { at, element: ElementId(index as u32), what: What::Packet(passage) }
+    NetworkEvent { at, element: ElementId(index as u32), what: What::Packet(passage) }
 }
 
 #[cfg(test)]

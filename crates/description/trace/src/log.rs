@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use windfall_base::{Check, Damage, Instant, Seed};
 use windfall_channel::Verdict;
-use windfall_network::{Event, What};
+use windfall_network::{NetworkEvent, What};
 use windfall_stack::{HostEvent, InterfaceEvent};
 
 /// The version of the format; grows when a name changes its meaning or goes.
@@ -112,7 +112,7 @@ impl<W: Write> EventLog<W> {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn record(&mut self, event: &Event) -> io::Result<()> {
+    pub fn record(&mut self, event: &NetworkEvent) -> io::Result<()> {
         let at = self.elements.get(event.element.0 as usize).map_or("", String::as_str);
         let line = Line { t: event.at.as_secs_f64(), at, ..Line::default() };
         let line = match &event.what {
@@ -220,7 +220,7 @@ fn of_host<'a>(event: &'a HostEvent, line: Line<'a>) -> Option<Line<'a>> {
     }
 }
 
-fn of_medium<'a>(event: &'a windfall_channel::Event, line: Line<'a>) -> Line<'a> {
+fn of_medium<'a>(event: &'a windfall_channel::MediumEvent, line: Line<'a>) -> Line<'a> {
     let (ev, truncated, reason) = match &event.verdict {
         Verdict::Intact => ("air.intact", None, None),
         Verdict::Damaged { truncated, .. } => ("air.damaged", *truncated, None),

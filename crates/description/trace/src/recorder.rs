@@ -1,8 +1,8 @@
 //! One observer for everything that a run leaves behind: event log, packet logs, captures, error
 //! traces.
 //!
-//! Drivers give it each [`Event`] of their network, in order; simulated and real time give the same
-//! files.
+//! Drivers give it each [`NetworkEvent`] of their network, in order; simulated and real time give
+//! the same files.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use windfall_base::{DropReason, Payload, Port, Seed, Tag};
 use windfall_channel::error_trace::TraceHeader;
 use windfall_channel::{Line, MediumConfig, Verdict};
-use windfall_network::{ElementId, Event, PacketDrop, Passage, What, direction_of};
+use windfall_network::{ElementId, NetworkEvent, PacketDrop, Passage, What, direction_of};
 use windfall_stack::InterfaceEvent;
 
 use crate::log::EventLog;
@@ -172,7 +172,7 @@ impl RunRecorder {
     ///
     /// # Errors
     /// If a file cannot be written.
-    pub fn record(&mut self, event: &Event) -> io::Result<()> {
+    pub fn record(&mut self, event: &NetworkEvent) -> io::Result<()> {
         if let Some(log) = &mut self.log {
             log.record(event)?;
         }
@@ -223,7 +223,7 @@ impl RunRecorder {
         self.run.elements.get(element.0 as usize).map_or("", String::as_str)
     }
 
-    fn interface(&mut self, event: &Event, interface: &InterfaceEvent) -> io::Result<()> {
+    fn interface(&mut self, event: &NetworkEvent, interface: &InterfaceEvent) -> io::Result<()> {
         match interface {
             InterfaceEvent::Queued { tag: Some(tag), len, .. } => match self.packet_log_of(*tag) {
                 Some(log) => log.entered(event.at, *tag, *len),
@@ -238,7 +238,11 @@ impl RunRecorder {
         }
     }
 
-    fn medium(&mut self, event: &Event, medium: &windfall_channel::Event) -> io::Result<()> {
+    fn medium(
+        &mut self,
+        event: &NetworkEvent,
+        medium: &windfall_channel::MediumEvent,
+    ) -> io::Result<()> {
         let Some(tag) = medium.tag else { return Ok(()) };
         match &medium.verdict {
             Verdict::Intact => {
@@ -261,7 +265,7 @@ impl RunRecorder {
         Ok(())
     }
 
-    fn packet(&mut self, event: &Event, passage: &Passage) -> io::Result<()> {
+    fn packet(&mut self, event: &NetworkEvent, passage: &Passage) -> io::Result<()> {
         let Passage { arrived, tag, payload, .. } = passage;
         let mut note = String::new();
         if *arrived {
@@ -284,7 +288,7 @@ impl RunRecorder {
     }
 
     /// Notes the end of a packet on its link; a second one is ignored.
-    fn dropped(&mut self, event: &Event, drop: PacketDrop) -> io::Result<()> {
+    fn dropped(&mut self, event: &NetworkEvent, drop: PacketDrop) -> io::Result<()> {
         let PacketDrop { tag, reason, len, .. } = drop;
         if let Some(log) = self.packet_log_of(tag) {
             if matches!(reason, DropReason::QueueFull | DropReason::TooBig) {

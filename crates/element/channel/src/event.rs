@@ -6,7 +6,7 @@ use crate::verdict::Verdict;
 
 /// The fate of one frame at one receiver. It is the truth: no machine may see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct MediumEvent {
     /// When the fate was sealed: the moment at which the frame arrives or would have arrived.
     pub at: Instant,
     /// The port of the sender.

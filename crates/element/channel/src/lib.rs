@@ -21,7 +21,7 @@ pub use air::{
     Air, AirConfig, Gaps, GilbertElliott, Model, ParseModelError, Pattern, Truncation, Window,
 };
 pub use error_trace::{ErrorTrace, ErrorTraceError, Recorder};
-pub use event::Event;
+pub use event::MediumEvent;
 pub use exposure::Exposure;
 pub use medium::{
     Addressing, Hearing, Line, Medium, MediumConfig, PathConfig, PipeConfig, SharedConfig,

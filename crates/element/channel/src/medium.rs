@@ -12,7 +12,7 @@ pub use shared::{Addressing, Hearing, SharedConfig};
 
 use crate::air::AirConfig;
 use crate::error_trace::BitOrder;
-use crate::event::Event;
+use crate::event::MediumEvent;
 use crate::exposure::Exposure;
 use crate::radio::{Radio, RadioConfig};
 use pipe::Pipe;
@@ -108,7 +108,7 @@ impl MediumConfig {
 #[derive(Debug)]
 pub struct Medium {
     kind: Kind,
-    events: VecDeque<Event>,
+    events: VecDeque<MediumEvent>,
 }
 
 #[derive(Debug)]
@@ -241,7 +241,7 @@ impl Medium {
 
     /// Yields the fate of a frame, once it is sealed; call until `None`.
     #[inline]
-    pub fn poll_event(&mut self) -> Option<Event> {
+    pub fn poll_event(&mut self) -> Option<MediumEvent> {
         self.events.pop_front()
     }
 }

@@ -38,7 +38,7 @@ pub use fading::Fading;
 pub use place::{Position, Track};
 pub use propagation::{PathLoss, Shadowing, Wall};
 
-use crate::event::Event;
+use crate::event::MediumEvent;
 use crate::verdict::{Missed, Verdict};
 use judge::{Noise, Samplers, Sent};
 use links::{Hearer, Links};
@@ -171,7 +171,7 @@ impl Radio {
         now: Instant,
         from: Port,
         outgoing: Outgoing,
-        events: &mut VecDeque<Event>,
+        events: &mut VecDeque<MediumEvent>,
     ) {
         self.settle(now, events);
         let Some(receiver) = self.receivers.get(usize::from(from.0)) else { return };
@@ -187,7 +187,7 @@ impl Radio {
     pub(crate) fn poll_reception(
         &mut self,
         now: Instant,
-        events: &mut VecDeque<Event>,
+        events: &mut VecDeque<MediumEvent>,
     ) -> Option<(Port, Input)> {
         self.settle(now, events);
         let (_, port, signal) = self.ready.pop_front()?;
@@ -203,7 +203,7 @@ impl Radio {
     pub(crate) fn poll_signal(
         &mut self,
         now: Instant,
-        events: &mut VecDeque<Event>,
+        events: &mut VecDeque<MediumEvent>,
     ) -> Option<(Port, Signal)> {
         self.settle(now, events);
         let &(_, port, signal) = self.ready.front()?;
@@ -228,13 +228,13 @@ impl Radio {
 
     /// Lets everything happen that is due at `now`, which mostly is nothing.
     #[inline]
-    pub(crate) fn settle(&mut self, now: Instant, events: &mut VecDeque<Event>) {
+    pub(crate) fn settle(&mut self, now: Instant, events: &mut VecDeque<MediumEvent>) {
         if self.agenda.peek().is_some_and(|Reverse((at, _))| *at <= now) {
             self.settle_due(now, events);
         }
     }
 
-    fn settle_due(&mut self, now: Instant, events: &mut VecDeque<Event>) {
+    fn settle_due(&mut self, now: Instant, events: &mut VecDeque<MediumEvent>) {
         while let Some(&Reverse((at, moment))) = self.agenda.peek()
             && at <= now
         {
@@ -408,7 +408,7 @@ impl Radio {
         index: u32,
         first: u32,
         end: u32,
-        events: &mut VecDeque<Event>,
+        events: &mut VecDeque<MediumEvent>,
     ) {
         let Some(transmission) = self.transmissions[index as usize].take() else { return };
         for hearer in first..end {
@@ -435,7 +435,7 @@ impl Radio {
         index: u32,
         transmission: &Transmission,
         (port, power): (u16, f64),
-    ) -> Option<Event> {
+    ) -> Option<MediumEvent> {
         let receiver = &mut self.receivers[usize::from(port)];
         let is_for = transmission.is_for(receiver.address);
         let strength = is_for.then(|| whole_dbm(power));
@@ -446,7 +446,7 @@ impl Radio {
             let why = transmission.missed.iter().find(|(missing, _)| *missing == Port(port));
             let verdict = Verdict::Missed(why.map_or(Missed::Preamble, |(_, why)| *why));
             let event = || transmission.event(at, Port(port), None, verdict);
-            return Some(Event { strength, ..event() });
+            return Some(MediumEvent { strength, ..event() });
         };
         if !reception.synchronised {
             let verdict = Verdict::Missed(Missed::Preamble);
@@ -454,7 +454,7 @@ impl Radio {
             self.ready.push_back((at, Port(port), Some(due)));
             receiver.recycle(reception);
             let event = || transmission.event(at, Port(port), None, verdict);
-            return is_for.then(|| Event { strength, ..event() });
+            return is_for.then(|| MediumEvent { strength, ..event() });
         }
         let carriers = self.links.carriers(transmission.from, port, reception.began);
         let noise = self.noise(port, carriers.as_ref());
@@ -479,10 +479,10 @@ impl Radio {
         self.ready.push_back((at, Port(port), due));
         self.receivers[usize::from(port)].recycle(reception);
         let event = || transmission.event(at, Port(port), Some(number), verdict);
-        is_for.then(|| Event { strength, ..event() })
+        is_for.then(|| MediumEvent { strength, ..event() })
     }
 
-    fn done(&mut self, at: Instant, index: u32, events: &mut VecDeque<Event>) {
+    fn done(&mut self, at: Instant, index: u32, events: &mut VecDeque<MediumEvent>) {
         let Some(transmission) = self.transmissions[index as usize].take() else { return };
         let from = transmission.from;
         self.held -= usize::from(transmission.frame.tag.is_some() && !transmission.frame.kept);

@@ -7,7 +7,7 @@ use windfall_base::{
     Class, Duration, Frame, Input, Instant, Node, Payload, Port, RxVector, Seed, Stream, Tag,
 };
 use windfall_mac::dcf::radio::State;
-use windfall_network::{Event, Network, Recording, What, direction_of};
+use windfall_network::{Network, NetworkEvent, Recording, What, direction_of};
 use windfall_report::statistics;
 use windfall_stack::InterfaceEvent;
 
@@ -275,7 +275,7 @@ impl Streamer {
     /// Counts the events of the network.
     fn drain(&mut self) {
         while self.network.poll_transmit(self.now).is_some() {}
-        while let Some(Event { what, .. }) = self.network.poll_event() {
+        while let Some(NetworkEvent { what, .. }) = self.network.poll_event() {
             match what {
                 What::Interface(event) => {
                     if let InterfaceEvent::Sent { tag: Some(tag), attempt, .. } = event

@@ -33,7 +33,7 @@ use windfall_wire_link::ieee80211::MacAddress;
 pub use config::{
     Backoff, Config, ConfigError, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, Retries, Role,
 };
-pub use event::Event;
+pub use event::DcfEvent;
 pub use rate_control::RatePolicy;
 
 use access::Access;
@@ -124,7 +124,7 @@ pub struct Dcf {
     source_is_empty: bool,
     out: Option<Outgoing>,
     up: VecDeque<Frame>,
-    events: VecDeque<Event>,
+    events: VecDeque<DcfEvent>,
 }
 
 impl Dcf {
@@ -183,7 +183,7 @@ impl Dcf {
             Input::Frame(ref frame, ref vector) if self.slept_through(vector) => {
                 let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
                 let reason = DropReason::AirLost;
-                self.events.push_back(Event::Discarded { tag, kept, reason, len });
+                self.events.push_back(DcfEvent::Discarded { tag, kept, reason, len });
             }
             Input::Frame(ref mut frame, ref vector) => self.handle_frame(now, frame, vector),
             Input::Overheard(_) if self.access.is_deaf() => {}
@@ -244,7 +244,7 @@ impl Dcf {
 
     /// Yields what happened, oldest first.
     #[inline]
-    pub fn poll_event(&mut self) -> Option<Event> {
+    pub fn poll_event(&mut self) -> Option<DcfEvent> {
         self.events.pop_front()
     }
 
@@ -345,7 +345,7 @@ impl Dcf {
     #[inline]
     fn report(&mut self) {
         if self.config.observe_radio {
-            self.events.extend(self.radio.report().map(Event::Radio));
+            self.events.extend(self.radio.report().map(DcfEvent::Radio));
         }
     }
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use windfall_base::{Instant, Node, Seed};
-use windfall_network::{BuildError, Event, Network};
+use windfall_network::{BuildError, Network, NetworkEvent};
 use windfall_scenario::Topology;
 
 pub use windfall_network::Stall;
@@ -65,7 +65,7 @@ impl Simulation {
     pub fn run(
         &mut self,
         until: Instant,
-        observe: &mut dyn FnMut(&Event) -> io::Result<()>,
+        observe: &mut dyn FnMut(&NetworkEvent) -> io::Result<()>,
     ) -> io::Result<()> {
         self.run_unless(until, observe, &mut || false).map(|_| ())
     }
@@ -78,7 +78,7 @@ impl Simulation {
     pub fn run_unless(
         &mut self,
         until: Instant,
-        observe: &mut dyn FnMut(&Event) -> io::Result<()>,
+        observe: &mut dyn FnMut(&NetworkEvent) -> io::Result<()>,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> io::Result<bool> {
         let until = until.min(self.end);

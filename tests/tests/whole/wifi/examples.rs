@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use windfall_base::{Duration, Instant, Port, Seed};
-use windfall_channel::{Event, Missed, Verdict};
+use windfall_channel::{MediumEvent, Missed, Verdict};
 use windfall_network::{Recording, What};
 use windfall_queue::share::{Demand, by_weights};
 use windfall_scenario::{App, AppKind, Scenario, Target, unplaced};
@@ -152,7 +152,7 @@ fn an_access_point_shares_its_air_between_a_good_and_a_bad_station_by_effort() {
 
 /// The fates of the frames of a stream from the first station to the second: of each its time,
 /// strength and fate. The stream replaces the applications of the scenario.
-fn walk(name: &str) -> Vec<Event> {
+fn walk(name: &str) -> Vec<MediumEvent> {
     let mut scenario = read(name);
     let sender = scenario.stations[0].name.get_ref().clone();
     let receiver = scenario.stations[1].name.get_ref().clone();
@@ -176,7 +176,7 @@ fn walk(name: &str) -> Vec<Event> {
 }
 
 /// The share of lost frames, and that of damaged ones among those that were not right.
-fn shares(events: &[Event]) -> (f64, f64) {
+fn shares(events: &[MediumEvent]) -> (f64, f64) {
     let of = |which: &dyn Fn(&Verdict) -> bool| {
         events.iter().filter(|event| which(&event.verdict)).count() as f64
     };
@@ -186,13 +186,13 @@ fn shares(events: &[Event]) -> (f64, f64) {
 }
 
 /// The mean strength in each minute of twenty, in dBm, and the share of lost frames in it.
-fn minutes(events: &[Event]) -> Vec<(f64, f64)> {
+fn minutes(events: &[MediumEvent]) -> Vec<(f64, f64)> {
     (0..20)
         .map(|minute| {
             let from = Instant::START + Duration::from_secs(60 * minute);
             let within =
-                |event: &&Event| (from..from + Duration::from_secs(60)).contains(&event.at);
-            let own: Vec<Event> = events.iter().filter(within).cloned().collect();
+                |event: &&MediumEvent| (from..from + Duration::from_secs(60)).contains(&event.at);
+            let own: Vec<MediumEvent> = events.iter().filter(within).cloned().collect();
             let strengths: Vec<f64> =
                 own.iter().filter_map(|event| event.strength.map(f64::from)).collect();
             let mean = strengths.iter().sum::<f64>() / strengths.len() as f64;

@@ -6,7 +6,7 @@ use windfall_stack::MEDIUM;
 
 use super::{MediumSlot, Network, Slot};
 use crate::ElementId;
-use crate::event::{Event, What};
+use crate::event::{NetworkEvent, What};
 
 impl Network {
     /// Tells an interface, which is about to do something, what it has heard while it rested.
@@ -76,11 +76,15 @@ impl Network {
         }
     }
 
-    pub(super) fn take_medium_event(&mut self, index: usize, event: windfall_channel::Event) {
+    pub(super) fn take_medium_event(&mut self, index: usize, event: windfall_channel::MediumEvent) {
         self.account_medium(index, &event);
         if self.recording.events {
             let element = ElementId((self.interfaces.len() + index) as u32);
-            self.events.push_back(Event { at: event.at, element, what: What::Medium(event) });
+            self.events.push_back(NetworkEvent {
+                at: event.at,
+                element,
+                what: What::Medium(event),
+            });
         }
     }
 }

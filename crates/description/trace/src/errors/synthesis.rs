@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use windfall_base::{Frame, Instant, Port, Seed, Tag};
 use windfall_channel::error_trace::{Fault, Index, TraceHeader};
-use windfall_channel::{Air, AirConfig, ErrorTrace, Event, Exposure, Recorder, Verdict};
+use windfall_channel::{Air, AirConfig, ErrorTrace, Exposure, MediumEvent, Recorder, Verdict};
 
 /// The name under which a synthesized air draws; the seed and this decide the trace.
 const DIRECTION: &str = "synth";
@@ -38,7 +38,7 @@ pub fn synthesize_frames(
     let mut recorder = Recorder::new(header, config.exposure);
     for _ in 0..count {
         let (number, verdict) = air.judge(&frame);
-        recorder.record(&Event {
+        recorder.record(&MediumEvent {
             at: Instant::START,
             from: Port(0),
             to: Port(1),

@@ -13,7 +13,7 @@ fn logged(what: What) -> Vec<Value> {
         _ => ElementId(0),
     };
     let mut log = EventLog::new(Vec::new(), Seed(7), "windfall run -- true", names).unwrap();
-    log.record(&Event { at: AT, element, what }).unwrap();
+    log.record(&NetworkEvent { at: AT, element, what }).unwrap();
     let text = String::from_utf8(log.into_inner()).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -24,7 +24,7 @@ fn interface(event: InterfaceEvent) -> Value {
 
 fn medium(verdict: Verdict) -> Value {
     let began = Instant::from_nanos(500_000_000);
-    let event = windfall_channel::Event {
+    let event = windfall_channel::MediumEvent {
         at: AT,
         from: Port(0),
         to: Port(1),

@@ -70,7 +70,7 @@ impl Story {
     fn tell(&mut self, element: ElementId, what: What) {
         self.now += 1_000_000;
         let at = Instant::from_nanos(self.now);
-        self.recorder.record(&Event { at, element, what }).unwrap();
+        self.recorder.record(&NetworkEvent { at, element, what }).unwrap();
     }
 
     fn interface(&mut self, element: ElementId, event: InterfaceEvent) {
@@ -91,7 +91,7 @@ impl Story {
 
     fn air(&mut self, tag: Tag, kept: bool, verdict: Verdict) {
         let at = Instant::START;
-        let event = windfall_channel::Event {
+        let event = windfall_channel::MediumEvent {
             at,
             from: Port(0),
             to: Port(1),
@@ -210,7 +210,7 @@ fn nothing_is_wanted_unless_asked_for() {
     assert!(recorder.wants_events() && !recorder.wants_packets());
     // An event of an element without a name.
     let what = What::Interface(InterfaceEvent::Acknowledged { tag: None });
-    recorder.record(&Event { at: Instant::START, element: ElementId(9), what }).unwrap();
+    recorder.record(&NetworkEvent { at: Instant::START, element: ElementId(9), what }).unwrap();
     recorder.finish().unwrap();
     assert_eq!(file.lines().len(), 2);
 }

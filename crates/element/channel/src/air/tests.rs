@@ -7,7 +7,7 @@ use windfall_base::{Instant, Port, Probability, Tag};
 
 use super::*;
 use crate::error_trace::{Fault, TraceHeader};
-use crate::{ErrorTrace, Event, Recorder};
+use crate::{ErrorTrace, MediumEvent, Recorder};
 
 mod laws;
 
@@ -193,7 +193,7 @@ proptest! {
         for frame in &frames {
             let (number, verdict, result) = carry(&mut air, frame);
             arrived.push(result);
-            recorder.record(&Event {
+            recorder.record(&MediumEvent {
                 at: Instant::START, from: Port(0), to: Port(1), number, tag: frame.tag,
                 kept: false, length: frame.len() as u32, header: frame.header.len() as u32,
                 trailer: frame.trailer.len() as u32,

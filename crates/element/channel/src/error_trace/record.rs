@@ -1,7 +1,7 @@
 //! Recording: the events of one direction become a trace that repeats them.
 
 use super::{Counted, ErrorTrace, Fault, Index, Origin, TraceHeader};
-use crate::event::Event;
+use crate::event::MediumEvent;
 use crate::exposure::Exposure;
 use crate::verdict::Verdict;
 
@@ -32,7 +32,7 @@ impl Recorder {
 
     /// Takes down the fate of one frame; frames that the air skips, or that the header does not
     /// count, are not part of it.
-    pub fn record(&mut self, event: &Event) {
+    pub fn record(&mut self, event: &MediumEvent) {
         let is_counted = match self.trace.header.frames {
             Counted::Packets => event.tag.is_some(),
             Counted::All => true,

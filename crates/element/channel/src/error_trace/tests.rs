@@ -177,7 +177,7 @@ fn errors_name_the_line_and_the_fix() {
 #[test]
 fn what_802_11_did_is_recorded_in_the_order_of_the_air_and_replayed_bit_for_bit() {
     use crate::radio::{Position, RadioConfig, RadioStation};
-    use crate::{Air, AirConfig, Event, MediumConfig, Model, Verdict};
+    use crate::{Air, AirConfig, MediumConfig, MediumEvent, Model, Verdict};
     use windfall_base::{Frame, Instant, Port, Tag};
 
     let station = RadioStation::at(Position::default());
@@ -201,7 +201,7 @@ fn what_802_11_did_is_recorded_in_the_order_of_the_air_and_replayed_bit_for_bit(
         (Some(3), Some(Tag(3)), Verdict::Intact),
     ];
     for (number, tag, verdict) in fates.clone() {
-        recorder.record(&Event {
+        recorder.record(&MediumEvent {
             at: Instant::START,
             from: Port(0),
             to: Port(1),

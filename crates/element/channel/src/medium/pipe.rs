@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use windfall_base::{Duration, Frame, Input, Instant, Outgoing, Port, Rate, RxVector, Seed};
 
 use crate::air::{Air, AirConfig};
-use crate::event::Event;
+use crate::event::MediumEvent;
 use crate::rate_trace::{Progress, RateTrace};
 
 /// How fast bits leave a sender.
@@ -67,7 +67,7 @@ impl Pipe {
     pub(super) fn poll_reception(
         &mut self,
         now: Instant,
-        events: &mut VecDeque<Event>,
+        events: &mut VecDeque<MediumEvent>,
     ) -> Option<(Port, Input)> {
         loop {
             let (due, path) = self.next()?;
@@ -111,7 +111,7 @@ impl Pipe {
 #[derive(Debug)]
 struct Flight {
     frame: Option<Frame>,
-    event: Event,
+    event: MediumEvent,
     /// When its first bit arrives.
     began: Instant,
 }
@@ -175,7 +175,7 @@ impl Path {
         self.free_at = Some(ended);
         let (number, verdict) = self.air.judge(&frame);
         verdict.apply(&mut frame);
-        let event = Event {
+        let event = MediumEvent {
             at: ended + self.delay,
             from,
             to: Port(1 - from.0),

@@ -6,7 +6,7 @@ use windfall_base::{Failure, Frame, Input, Instant, Outgoing, Port, Rate, RxVect
 use windfall_wire_link::poll::Head;
 
 use crate::air::{Air, AirConfig};
-use crate::event::Event;
+use crate::event::MediumEvent;
 use crate::verdict::Verdict;
 
 /// Who hears whom.
@@ -160,7 +160,7 @@ impl Shared {
         now: Instant,
         from: Port,
         outgoing: Outgoing,
-        events: &mut VecDeque<Event>,
+        events: &mut VecDeque<MediumEvent>,
     ) {
         if from.0 >= self.config.ports {
             return;
@@ -177,7 +177,7 @@ impl Shared {
     pub(super) fn poll_reception(
         &mut self,
         now: Instant,
-        events: &mut VecDeque<Event>,
+        events: &mut VecDeque<MediumEvent>,
     ) -> Option<(Port, Input)> {
         self.settle(now, events);
         self.ready.pop_front().map(|(_, port, input)| (port, input))
@@ -192,7 +192,7 @@ impl Shared {
     }
 
     /// Ends every transmission that is over at `now`, in the order of ending.
-    pub(super) fn settle(&mut self, now: Instant, events: &mut VecDeque<Event>) {
+    pub(super) fn settle(&mut self, now: Instant, events: &mut VecDeque<MediumEvent>) {
         while let Some(first) = (0..self.on_air.len()).min_by_key(|&i| self.on_air[i].ended)
             && self.on_air[first].ended <= now
         {
@@ -244,7 +244,7 @@ impl Shared {
         self.on_air.push(Transmission { from, began: at, ended, rate, frame, deaf });
     }
 
-    fn finish(&mut self, transmission: Transmission, events: &mut VecDeque<Event>) {
+    fn finish(&mut self, transmission: Transmission, events: &mut VecDeque<MediumEvent>) {
         let Transmission { from, began, ended, rate, frame, deaf } = transmission;
         self.held -= usize::from(frame.tag.is_some() && !frame.kept);
         self.ready.push_back((ended, from, Input::TransmissionDone));
@@ -272,7 +272,7 @@ impl Shared {
                 }
                 self.ready.push_back((ended, to, Input::CarrierIdle));
             }
-            events.push_back(Event {
+            events.push_back(MediumEvent {
                 at: ended,
                 from,
                 to,

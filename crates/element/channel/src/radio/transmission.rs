@@ -8,7 +8,7 @@ use windfall_wire_link::ieee80211::MacAddress;
 
 use super::Transmission;
 use super::receiver::Reception;
-use crate::event::Event;
+use crate::event::MediumEvent;
 use crate::verdict::{Missed, Verdict};
 
 impl Transmission {
@@ -79,8 +79,8 @@ impl Transmission {
         to: Port,
         number: Option<u64>,
         verdict: Verdict,
-    ) -> Event {
-        Event {
+    ) -> MediumEvent {
+        MediumEvent {
             at,
             from: Port(self.from),
             to,

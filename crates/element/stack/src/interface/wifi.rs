@@ -8,7 +8,7 @@ use ipnet::IpNet;
 use windfall_base::{Check, DropReason, Frame, Input, Instant, Outgoing, Payload, Seed, Signal};
 use windfall_link::{LinkEvent, Pulled};
 use windfall_mac::dcf::radio::Airtime;
-use windfall_mac::dcf::{Config, Dcf, Event, Packet, PacketOutcome, PacketSource, Role};
+use windfall_mac::dcf::{Config, Dcf, DcfEvent, Packet, PacketOutcome, PacketSource, Role};
 use windfall_wire_link::ieee80211::{MacAddress, snap};
 
 use super::account::InterfaceAccount;
@@ -82,7 +82,7 @@ impl WifiLink {
     /// Enters the events of the station into the account.
     fn take_down(&mut self, account: &mut InterfaceAccount) {
         while let Some(event) = self.dcf.poll_event() {
-            if let Event::Dropped { tag, .. } = event {
+            if let DcfEvent::Dropped { tag, .. } = event {
                 self.queues.forget(tag);
             }
             take_down(event, account);
@@ -218,22 +218,22 @@ impl Link for WifiLink {
 }
 
 /// Enters an event of the station into the books.
-fn take_down(event: Event, account: &mut InterfaceAccount) {
+fn take_down(event: DcfEvent, account: &mut InterfaceAccount) {
     match event {
-        Event::Sent { tag, attempt, len, kept } => {
+        DcfEvent::Sent { tag, attempt, len, kept } => {
             account.link(LinkEvent::Sent { tag, attempt, len, kept });
         }
-        Event::Acknowledged { tag } => account.link(LinkEvent::Acknowledged { tag }),
-        Event::Dropped { tag, reason, len } => account.dropped(tag, false, reason, len),
-        Event::Discarded { tag, kept, reason, len } => {
+        DcfEvent::Acknowledged { tag } => account.link(LinkEvent::Acknowledged { tag }),
+        DcfEvent::Dropped { tag, reason, len } => account.dropped(tag, false, reason, len),
+        DcfEvent::Discarded { tag, kept, reason, len } => {
             account.arrived();
             account.dropped(tag, kept, reason, len);
         }
-        Event::Relayed { .. } => account.arrived(),
-        Event::RequestFailed => account.event(InterfaceEvent::RtsFailed),
-        Event::Control { sent: true, .. } => account.counters.control_sent += 1,
-        Event::Control { sent: false, .. } => account.counters.control_received += 1,
-        Event::Radio(period) => account.event(InterfaceEvent::Radio(period)),
+        DcfEvent::Relayed { .. } => account.arrived(),
+        DcfEvent::RequestFailed => account.event(InterfaceEvent::RtsFailed),
+        DcfEvent::Control { sent: true, .. } => account.counters.control_sent += 1,
+        DcfEvent::Control { sent: false, .. } => account.counters.control_received += 1,
+        DcfEvent::Radio(period) => account.event(InterfaceEvent::Radio(period)),
     }
 }
 

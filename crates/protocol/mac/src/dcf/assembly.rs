@@ -7,7 +7,7 @@ use windfall_base::frame::MAX_HEADER;
 use windfall_base::{DropReason, Duration, Frame, Instant, Payload};
 use windfall_wire_link::ieee80211::{Flags, Header, MacAddress, snap};
 
-use super::event::Event;
+use super::event::DcfEvent;
 
 /// How long fragments wait for the rest (aMaxReceiveLifetime: 512 units of 1024 µs).
 const LIFETIME: Duration = Duration::from_micros(512 * 1024);
@@ -107,19 +107,19 @@ impl Assembly {
 
     /// Forgets fragments that waited too long.
     #[inline]
-    pub(super) fn expire(&mut self, now: Instant, events: &mut VecDeque<Event>) {
+    pub(super) fn expire(&mut self, now: Instant, events: &mut VecDeque<DcfEvent>) {
         if !self.parts.is_empty() {
             self.give_up(now, events);
         }
     }
 
-    fn give_up(&mut self, now: Instant, events: &mut VecDeque<Event>) {
+    fn give_up(&mut self, now: Instant, events: &mut VecDeque<DcfEvent>) {
         self.parts.retain(|_, parts| {
             if parts.expires <= now {
                 let (tag, len) = (parts.frame.tag, parts.bytes.len());
                 let reason = DropReason::Reassembly;
                 // Its sender has or had a copy, and decides.
-                events.push_back(Event::Discarded { tag, kept: true, reason, len });
+                events.push_back(DcfEvent::Discarded { tag, kept: true, reason, len });
             }
             parts.expires > now
         });

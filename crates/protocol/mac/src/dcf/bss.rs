@@ -15,7 +15,7 @@ use windfall_wire_link::ieee80211::management::{Beacon, Network, Ssid, capabilit
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress, Phy, PhyRate, Timing};
 
 use super::config::{Config, Role};
-use super::event::Event;
+use super::event::DcfEvent;
 use super::{Packet, Pull};
 use access_point::AccessPoint;
 use member::Member;
@@ -102,7 +102,11 @@ impl Bss {
     }
 
     /// The next frame to send: what the network itself has to say, or a packet of `pull`.
-    pub(super) fn next(&mut self, pull: Pull<'_>, events: &mut VecDeque<Event>) -> Option<Order> {
+    pub(super) fn next(
+        &mut self,
+        pull: Pull<'_>,
+        events: &mut VecDeque<DcfEvent>,
+    ) -> Option<Order> {
         match self {
             Self::AccessPoint(it) => it.next(pull, events),
             Self::Member(it) => it.next(pull),

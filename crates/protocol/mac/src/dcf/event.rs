@@ -6,7 +6,7 @@ use super::radio::Period;
 
 /// Something that happened at a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum DcfEvent {
     /// A frame with a packet, or with a part of one, was given to the air.
     Sent {
         /// The packet.

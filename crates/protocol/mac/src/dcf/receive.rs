@@ -10,7 +10,7 @@ use windfall_wire_link::ieee80211::{Flags, Header, Kind, PhyRate, snap};
 
 use super::bss::Use;
 use super::config::{EifsPolicy, WEP};
-use super::event::Event;
+use super::event::DcfEvent;
 use super::radio::State;
 use super::send::{Phase, Response, to_body};
 use super::{Dcf, Packet};
@@ -27,7 +27,7 @@ impl Dcf {
         let ours = header.receiver == self.config.address;
         if good && self.is_answer(&header) {
             self.radio.reception(now, State::Receive);
-            self.events.push_back(Event::Control { sent: false, len: frame.len() });
+            self.events.push_back(DcfEvent::Control { sent: false, len: frame.len() });
             return self.answered(now);
         }
         if !ours && !header.receiver.is_group() {
@@ -50,7 +50,7 @@ impl Dcf {
                 self.take_data(now, frame, &header);
             }
             Kind::Rts if ours && !self.access.is_reserved(now) => {
-                self.events.push_back(Event::Control { sent: false, len: frame.len() });
+                self.events.push_back(DcfEvent::Control { sent: false, len: frame.len() });
                 self.owe(now, Kind::Cts, &header, vector);
             }
             kind => {
@@ -58,7 +58,7 @@ impl Dcf {
                 if ours && own {
                     self.owe(now, Kind::Ack, &header, vector);
                 }
-                self.events.push_back(Event::Control { sent: false, len: frame.len() });
+                self.events.push_back(DcfEvent::Control { sent: false, len: frame.len() });
                 // A PS-Poll bears no number by which to know it again.
                 let again = kind != Kind::PsPoll && own && self.assembly.has_come_before(&header);
                 if own && !again {
@@ -183,8 +183,8 @@ impl Dcf {
             let to = header.destination();
             let packet = Packet { frame: frame.clone(), to, ether_type, expires: None };
             self.events.push_back(match bss.relay(packet, header.source()) {
-                Ok(()) => Event::Relayed { tag },
-                Err(reason) => Event::Discarded { tag, kept: false, reason, len },
+                Ok(()) => DcfEvent::Relayed { tag },
+                Err(reason) => DcfEvent::Discarded { tag, kept: false, reason, len },
             });
         }
         match fate {
@@ -225,14 +225,14 @@ impl Dcf {
         self.radio.reception(now, State::Overhear);
         self.end_of_reception(now);
         if frame.payload.is_empty() && frame.tag.is_none() {
-            self.events.push_back(Event::Control { sent: false, len: frame.len() });
+            self.events.push_back(DcfEvent::Control { sent: false, len: frame.len() });
         } else {
             self.discard(frame.tag, frame.kept, reason, frame.payload.len());
         }
     }
 
     fn discard(&mut self, tag: Option<Tag>, kept: bool, reason: DropReason, len: usize) {
-        self.events.push_back(Event::Discarded { tag, kept, reason, len });
+        self.events.push_back(DcfEvent::Discarded { tag, kept, reason, len });
     }
 }
 

@@ -6,7 +6,7 @@ use windfall_wire_link::ieee80211::header::{DATA_HEADER, MAX_DURATION};
 use windfall_wire_link::ieee80211::timing::{ACK_LEN, RTS_LEN};
 use windfall_wire_link::ieee80211::{Header, Kind, MacAddress, PhyRate};
 
-use super::event::Event;
+use super::event::DcfEvent;
 use super::job::Job;
 use super::{Dcf, PacketOutcome, answer_time};
 
@@ -126,8 +126,8 @@ impl Dcf {
         let (tag, attempt, len, kept) = (frame.tag, job.sent(), frame.len(), frame.kept);
         let is_packet = job.is_packet();
         self.events.push_back(match is_packet {
-            true => Event::Sent { tag, attempt, len, kept },
-            false => Event::Control { sent: true, len },
+            true => DcfEvent::Sent { tag, attempt, len, kept },
+            false => DcfEvent::Control { sent: true, len },
         });
         self.transmit(now, frame, rate, OnAir::Data { group });
         self.phase = Phase::Sending;
@@ -150,7 +150,7 @@ impl Dcf {
         let mut frame = Frame::default();
         header.encode(&mut frame.header);
         frame.trailer.extend(frame_check(&[&frame.header]));
-        self.events.push_back(Event::Control { sent: true, len: frame.len() });
+        self.events.push_back(DcfEvent::Control { sent: true, len: frame.len() });
         self.transmit(now, frame, rate, on_air);
     }
 
@@ -212,7 +212,7 @@ impl Dcf {
                     return;
                 }
                 if job.is_packet() && !job.given_away {
-                    self.events.push_back(Event::Acknowledged { tag: job.packet().tag });
+                    self.events.push_back(DcfEvent::Acknowledged { tag: job.packet().tag });
                 }
                 self.packet_done(now);
             }
@@ -227,7 +227,7 @@ impl Dcf {
             self.rates.learn(job.to(), job.rate, false);
         }
         if request {
-            self.events.push_back(Event::RequestFailed);
+            self.events.push_back(DcfEvent::RequestFailed);
         }
         let len = if request { RTS_LEN.min(self.config.rts_threshold) } else { job.len() };
         let last = job.fail(len, &self.config);
@@ -244,7 +244,7 @@ impl Dcf {
             let reason = if last { DropReason::RetryLimit } else { DropReason::Expired };
             let packet = job.packet();
             let (tag, len) = (packet.tag, packet.payload.len());
-            self.events.push_back(Event::Dropped { tag, reason, len });
+            self.events.push_back(DcfEvent::Dropped { tag, reason, len });
         }
         self.forget_packet(now, false);
     }

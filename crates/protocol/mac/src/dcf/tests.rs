@@ -18,7 +18,7 @@ use windfall_testkit::dcf::air::{Cell, PROPAGATION};
 use windfall_testkit::dcf::{AIR, DEVICE};
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress, Phy, PhyRate, snap};
 
-use super::{Config, Dcf, Event, Packet, Pull};
+use super::{Config, Dcf, DcfEvent, Packet, Pull};
 
 /// A queue and the station below it.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(super) struct Station {
     pub(super) queue: VecDeque<Frame>,
     pub(super) ledger: Ledger,
     /// What has happened.
-    pub(super) events: Vec<Event>,
+    pub(super) events: Vec<DcfEvent>,
 }
 
 impl Station {
@@ -51,12 +51,12 @@ impl Station {
         });
         while let Some(event) = self.dcf.poll_event() {
             match event {
-                Event::Sent { kept: false, .. } | Event::Acknowledged { .. } => {
+                DcfEvent::Sent { kept: false, .. } | DcfEvent::Acknowledged { .. } => {
                     self.ledger.given += 1;
                 }
-                Event::Relayed { .. } => self.ledger.taken += 1,
-                Event::Dropped { reason, .. } => self.ledger.drops.count(reason),
-                Event::Discarded { reason, .. } => {
+                DcfEvent::Relayed { .. } => self.ledger.taken += 1,
+                DcfEvent::Dropped { reason, .. } => self.ledger.drops.count(reason),
+                DcfEvent::Discarded { reason, .. } => {
                     self.ledger.taken += 1;
                     self.ledger.drops.count(reason);
                 }
@@ -73,7 +73,7 @@ impl Station {
 
     /// Data frames sent.
     pub(super) fn sent(&self) -> usize {
-        self.events.iter().filter(|event| matches!(event, Event::Sent { .. })).count()
+        self.events.iter().filter(|event| matches!(event, DcfEvent::Sent { .. })).count()
     }
 }
 

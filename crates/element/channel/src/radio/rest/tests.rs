@@ -94,7 +94,7 @@ impl Cell {
         }
     }
 
-    fn events(&mut self) -> Vec<crate::Event> {
+    fn events(&mut self) -> Vec<crate::MediumEvent> {
         core::iter::from_fn(|| self.medium.poll_event()).collect()
     }
 }

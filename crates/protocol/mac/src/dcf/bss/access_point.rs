@@ -9,7 +9,7 @@ use windfall_wire_link::ieee80211::management::{
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress};
 
 use super::{Order, UNIT, Use};
-use crate::dcf::event::Event;
+use crate::dcf::event::DcfEvent;
 use crate::dcf::{Packet, Pull};
 
 /// Packets that wait for one dozing member, or for all of them.
@@ -100,7 +100,11 @@ impl AccessPoint {
     }
 
     /// The next frame: what is urgent, or the next packet from above for somebody who is awake.
-    pub(super) fn next(&mut self, pull: Pull<'_>, events: &mut VecDeque<Event>) -> Option<Order> {
+    pub(super) fn next(
+        &mut self,
+        pull: Pull<'_>,
+        events: &mut VecDeque<DcfEvent>,
+    ) -> Option<Order> {
         loop {
             if let Some(order) = self.urgent.pop_front() {
                 return Some(order);
@@ -108,7 +112,7 @@ impl AccessPoint {
             let packet = pull.next_packet()?;
             let (tag, len) = (packet.frame.tag, packet.frame.payload.len());
             if let Err(reason) = self.take(packet, self.address) {
-                events.push_back(Event::Dropped { tag, reason, len });
+                events.push_back(DcfEvent::Dropped { tag, reason, len });
             }
         }
     }

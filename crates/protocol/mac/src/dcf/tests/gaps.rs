@@ -126,7 +126,7 @@ fn fragments_wait_half_a_second_for_the_rest() {
         let before = station.events.len();
         settle(&mut station, at);
         let lost = &station.events[before..];
-        let [Event::Discarded { kept: true, reason: DropReason::Reassembly, len, .. }] = lost
+        let [DcfEvent::Discarded { kept: true, reason: DropReason::Reassembly, len, .. }] = lost
         else {
             panic!("{lost:?}")
         };
@@ -220,7 +220,7 @@ fn a_packet_whose_time_is_over_is_given_up() {
             }
         }
         while let Some(event) = dcf.poll_event() {
-            if let Event::Dropped { reason, .. } = event {
+            if let DcfEvent::Dropped { reason, .. } = event {
                 reasons.push(reason);
             }
         }
@@ -268,7 +268,7 @@ fn attempts_are_counted_from_one() {
         .events
         .iter()
         .filter_map(|event| match event {
-            Event::Sent { attempt, .. } => Some(*attempt),
+            DcfEvent::Sent { attempt, .. } => Some(*attempt),
             _ => None,
         })
         .collect();

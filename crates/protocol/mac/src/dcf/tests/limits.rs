@@ -30,7 +30,7 @@ fn a_packet_that_nobody_answers_is_sent_seven_times_and_an_approximate_one_once(
 #[test]
 fn requests_count_against_the_short_limit_and_long_frames_against_the_long_one() {
     let station = alone(kilobyte(0), |config| config.rts_threshold = 500);
-    let requests = |event: &&Event| matches!(event, Event::Control { sent: true, len: 20 });
+    let requests = |event: &&DcfEvent| matches!(event, DcfEvent::Control { sent: true, len: 20 });
     assert_eq!(station.events.iter().filter(requests).count(), 7);
     assert_eq!(station.sent(), 0);
 

@@ -189,7 +189,7 @@ fn the_times_of_a_radio_add_up_to_the_time() {
     for (station, airtime) in cell.stations.iter().zip([first, second, third]) {
         let mut until = Instant::START;
         for event in &station.events {
-            if let Event::Radio(Period { began, ended, .. }) = event {
+            if let DcfEvent::Radio(Period { began, ended, .. }) = event {
                 assert_eq!(*began, until, "periods follow each other");
                 until = *ended;
             }
