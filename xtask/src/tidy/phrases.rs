@@ -8,7 +8,6 @@ const NOT_REVISED: &[&str] = &[
     "crates/element/channel/",
     "crates/experiment/reproduce/",
     "crates/protocol/link/",
-    "crates/protocol/mac/",
     "docs/matrix.md",
     "docs/requirements.tsv",
     "figures/",

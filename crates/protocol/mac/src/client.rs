@@ -8,7 +8,7 @@ use windfall_wire_link::poll::{Address, Feedback};
 /// A *unit* is a frame as the link made it; the MAC puts its own header before it and takes it off
 /// again. The calls come in this order for each unit sent: `on_opportunity`, then `on_outcome`.
 pub trait Client {
-    /// Whether there is something to send to `peer`.
+    /// Returns `true` if there is something to send to `peer`.
     fn has_unit(&self, peer: Address) -> bool;
 
     /// The peer that the next unit should go to, where that matters; `None` leaves it to the MAC.
@@ -23,9 +23,9 @@ pub trait Client {
     /// it `peer` hears nothing (S0.6).
     fn on_unit(&mut self, now: Instant, peer: Address, unit: Frame) -> Option<Feedback>;
 
-    /// What became of the last unit for `peer`: the feedback of its ACK, or silence.
+    /// Reports the fate of the last unit for `peer`: the feedback of its ACK, or none.
     fn on_outcome(&mut self, now: Instant, peer: Address, feedback: Option<&Feedback>);
 
-    /// A frame was of no use to this station: somebody else's, or not to be read.
+    /// Reports a frame of no use to this station: for another one, or not readable.
     fn on_useless(&mut self, now: Instant, frame: Frame, reason: DropReason);
 }

@@ -79,7 +79,7 @@ impl<F: FnMut() -> Option<Packet>> PacketSource for F {
 /// and CTS if they are used, the frame, and a SIFS and an ACK, whether or not the ACK came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketOutcome {
-    /// The packet.
+    /// The tag of the packet.
     pub tag: Option<Tag>,
     /// The air time of all attempts.
     pub spent: Duration,
@@ -93,7 +93,7 @@ pub struct PacketOutcome {
 pub type Pull<'a> = &'a mut dyn PacketSource;
 
 /// One 802.11 station: takes packets from above when it has air time for them, contends for the
-/// medium, repeats, acknowledges, hands up.
+/// medium, retries, acknowledges, passes up.
 ///
 /// It has the verbs of a [`base::Node`](windfall_base::Node); those that may begin an attempt take
 /// the source of the next packet. Kinds of method: `handle_*`, then `poll_*` until `None`, getters,
@@ -110,7 +110,7 @@ pub struct Dcf {
     /// The outcome of the last packet, until the source has heard of it.
     outcome: Option<PacketOutcome>,
     phase: Phase,
-    /// What is on the air, while the radio transmits.
+    /// The frame on the air, while the radio transmits.
     on_air: Option<OnAir>,
     /// A response that is owed, and when.
     owed: Option<(Instant, Response)>,
@@ -167,7 +167,7 @@ impl Dcf {
     pub fn handle_input(&mut self, now: Instant, mut input: Input, pull: Pull<'_>) {
         match input {
             Input::CarrierBusy => {
-                // What is due at this very moment begins before anybody could have been heard.
+                // What is due at this very moment begins before another station could be heard.
                 self.act(now, pull);
                 self.radio.carrier(now, true);
                 let (window, draw) = (&self.window, &mut self.draw);
@@ -263,14 +263,14 @@ impl Dcf {
         earlier(earlier(owed, exchange), earlier(assembly, bss))
     }
 
-    /// Whether there is nothing to poll.
+    /// Returns `true` if there is nothing to poll.
     #[must_use]
     #[inline]
     pub fn is_drained(&self) -> bool {
         self.out.is_none() && self.up.is_empty() && self.events.is_empty()
     }
 
-    /// Whether nothing follows from what the station hears until a frame comes for it or the source
+    /// Tells whether nothing follows from what it hears until a frame comes for it or the source
     /// has something: it only has to know in the end what it has heard.
     #[must_use]
     pub fn is_resting(&self) -> bool {
@@ -288,14 +288,14 @@ impl Dcf {
         usize::from(own) + self.bss.as_ref().map_or(0, |bss| bss.held())
     }
 
-    /// How long the radio has been in each state, up to `now`.
+    /// Returns the time that the radio spent in each state, up to `now`.
     #[must_use]
     pub fn airtime(&self, now: Instant) -> Airtime {
         self.radio.airtime(now)
     }
 
     //= S0.10
-    /// Turns the receive switch: whether frames whose check failed are handed up if their address
+    /// Turns the receive switch: whether frames whose check failed are passed up if their address
     /// is that of this station (S0.10–S0.12). They are not acknowledged in either position.
     pub fn set_accept_damaged(&mut self, accept: bool) {
         self.config.accept_damaged = accept;
@@ -341,7 +341,7 @@ impl Dcf {
         self.doze_or_wake(now);
     }
 
-    /// Says what the radio did, if somebody wants to know.
+    /// Reports what the radio did, if an observer asks for it.
     #[inline]
     fn report(&mut self) {
         if self.config.observe_radio {
@@ -349,7 +349,7 @@ impl Dcf {
         }
     }
 
-    /// Whether nothing can be due, and the source has nothing.
+    /// Returns `true` if nothing can be due, and the source has nothing.
     #[inline]
     fn is_at_rest(&self) -> bool {
         let waits = self.job.is_some() || self.owed.is_some() || !self.assembly.is_empty();
@@ -401,13 +401,13 @@ impl Dcf {
         }
     }
 
-    /// Whether the radio was off when a frame began.
+    /// Returns `true` if the radio was off when a frame began.
     fn slept_through(&self, vector: &RxVector) -> bool {
         self.awake_since.is_none_or(|since| vector.began < since)
     }
 }
 
-/// How long after the end of a frame its answer must have begun.
+/// Returns the time after the end of a frame within which its answer must have begun.
 fn answer_time(config: &Config, preamble: Duration) -> Duration {
     config.timing.sifs + config.timing.slot + preamble
 }

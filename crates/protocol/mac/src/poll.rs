@@ -18,14 +18,14 @@ use windfall_wire_link::poll::{Head, SHORT_LEN};
 pub use coordinator::{Coordinator, Idle};
 pub use responder::Responder;
 
-/// What a frame costs beside the time of its bits, and how long an answer is waited for.
+/// The time that a frame costs beside that of its bits, and the time to wait for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// Preamble, turn-around of the radio and handling by software, for each frame.
     pub per_frame: Duration,
     /// Copying between host and radio, for each byte.
     pub per_byte: Duration,
-    /// How long after a poll its answer may begin.
+    /// The time after a poll within which its answer may begin.
     pub patience: Duration,
 }
 
@@ -53,7 +53,7 @@ impl Timing {
         patience: Duration::from_micros(300),
     };
 
-    /// How long a packet of `bytes` bytes takes with its ACK at `rate`, headers included, if
+    /// Returns the time of a packet of `bytes` bytes with its ACK at `rate`, headers included, if
     /// nothing is lost.
     #[must_use]
     pub fn exchange(&self, rate: Rate, bytes: usize) -> Duration {
@@ -61,7 +61,7 @@ impl Timing {
         self.per_frame * 2 + self.per_byte * bytes as u64 + rate.time_of(bytes)
     }
 
-    /// How long a poll without a unit takes with its answer, which has none either, at `rate`.
+    /// Returns the time of a poll without a unit with its answer, which has none either, at `rate`.
     #[must_use]
     pub fn empty_poll(&self, rate: Rate) -> Duration {
         let bytes = 2 * SHORT_LEN;

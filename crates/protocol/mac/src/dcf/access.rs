@@ -19,7 +19,7 @@ pub(super) struct Access {
     busy: bool,
     /// The station itself transmits.
     transmitting: bool,
-    /// What is heard overlaps with a frame of the station's own, so that nothing can be told of it.
+    /// Set while what is heard overlaps with a frame of the station's own, so that it is unknown.
     deaf: bool,
     /// The radio is switched off.
     asleep: bool,
@@ -115,22 +115,22 @@ impl Access {
         self.failed = !good;
     }
 
-    /// A frame for somebody else reserves the medium until `until`.
+    /// A frame for another station reserves the medium until `until`.
     pub(super) fn reserve(&mut self, until: Instant) {
         self.reserved = self.reserved.max(until);
     }
 
-    /// Whether nobody is heard and nobody has reserved the medium.
+    /// Returns `true` if no station is heard and none has reserved the medium.
     pub(super) fn is_idle(&self, now: Instant) -> bool {
         !self.busy && self.reserved <= now
     }
 
-    /// Whether the medium is reserved by others.
+    /// Returns `true` if the medium is reserved by others.
     pub(super) fn is_reserved(&self, now: Instant) -> bool {
         self.reserved > now
     }
 
-    /// Whether what is heard overlaps with a frame of the station's own.
+    /// Returns `true` if what is heard overlaps with a frame of the station's own.
     pub(super) fn is_deaf(&self) -> bool {
         self.deaf
     }
@@ -141,18 +141,18 @@ impl Access {
         self.deaf = true;
     }
 
-    /// The radio is on again; what is heard already stays a riddle to its end.
+    /// The radio is on again; what is heard already stays unreadable to its end.
     pub(super) fn wake(&mut self) {
         self.asleep = false;
         self.deaf = self.busy;
     }
 
-    /// Whether no backoff is left over, so that only what was heard last matters.
+    /// Returns `true` if no backoff is left over, so that only what was heard last matters.
     pub(super) fn is_settled(&self) -> bool {
         self.backoff.is_none() && self.committed.is_none() && !self.transmitting && !self.asleep
     }
 
-    /// Whether others are heard.
+    /// Returns `true` if others are heard.
     pub(super) fn is_busy(&self) -> bool {
         self.busy
     }

@@ -9,10 +9,10 @@ use windfall_wire_link::ieee80211::{Flags, Header, MacAddress, snap};
 
 use super::event::DcfEvent;
 
-/// How long fragments wait for the rest (aMaxReceiveLifetime: 512 units of 1024 µs).
+/// The lifetime of fragments without the rest (aMaxReceiveLifetime: 512 units of 1024 µs).
 const LIFETIME: Duration = Duration::from_micros(512 * 1024);
 
-/// What a station remembers of those that send to it.
+/// The memory of a station of those that send to it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Assembly {
     /// The last frame of each sender: its sequence and fragment numbers.
@@ -89,7 +89,7 @@ impl Assembly {
         self.parts.insert(header.transmitter, parts);
     }
 
-    /// Whether no fragments wait for the rest.
+    /// Returns `true` if no fragments wait for the rest.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.parts.is_empty()

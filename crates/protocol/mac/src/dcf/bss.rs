@@ -23,7 +23,7 @@ use member::Member;
 /// The time unit of beacons.
 const UNIT: Duration = Duration::from_micros(1024);
 
-/// What a station sends: a packet, or a frame of its own.
+/// A transmission of a station: a packet, or a frame of its own.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     pub(super) packet: Packet,
@@ -31,7 +31,7 @@ pub(super) struct Order {
     pub(super) flags: Flags,
     /// Address 3; the network if `None`.
     pub(super) third: Option<MacAddress>,
-    /// What a PS-Poll has in place of a duration.
+    /// The association identifier in place of the duration of a PS-Poll.
     pub(super) aid: u16,
 }
 
@@ -54,7 +54,7 @@ impl Order {
     }
 }
 
-/// What becomes of a data frame that has arrived.
+/// The use of a data frame that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     /// It is for the station itself.
@@ -113,7 +113,7 @@ impl Bss {
         }
     }
 
-    /// What becomes of a data frame that came whole.
+    /// Decides on the use of a data frame that came whole.
     pub(super) fn handle_data(&mut self, header: &Header) -> Use {
         match self {
             Self::AccessPoint(it) => it.handle_data(header),
@@ -163,7 +163,7 @@ impl Bss {
         }
     }
 
-    /// Whether the radio may be switched off.
+    /// Returns `true` if the radio may be switched off.
     pub(super) fn dozes(&self, now: Instant) -> bool {
         match self {
             Self::AccessPoint(_) => false,
@@ -196,7 +196,7 @@ impl Bss {
     }
 }
 
-/// What the frames of a station say it can.
+/// Returns the capabilities that the frames of a station announce.
 fn capability(config: &Config) -> u16 {
     let flag = |bit, set| if set { bit } else { 0 };
     capability::ESS
@@ -205,13 +205,13 @@ fn capability(config: &Config) -> u16 {
         | flag(capability::SHORT_SLOT, config.timing == Timing::G_SHORT_SLOT)
 }
 
-/// What a beacon says of the stations around: all of them know what this one does.
+/// Returns the ERP element of a beacon: all stations around know what this one does.
 fn erp(config: &Config) -> Option<u8> {
     let long = config.preamble == Preamble::Long;
     (config.phy == Phy::G).then_some(if long { erp::BARKER_PREAMBLE } else { 0 })
 }
 
-/// What the frames of a network say of it.
+/// Returns the description of a network for its frames.
 fn network(config: &Config, ssid: &Ssid) -> Network {
     let rates: Vec<PhyRate> =
         PhyRate::ALL.into_iter().filter(|rate| config.phy.has(*rate)).collect();

@@ -18,7 +18,7 @@ pub const LEAST_FRAGMENT: usize = 256;
 /// Bytes of WEP before the body, and behind it.
 pub(super) const WEP: usize = 4;
 
-/// How the contention window answers to collisions.
+/// The answer of the contention window to collisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backoff {
     /// Doubled after each failure, smallest after each success.
@@ -46,7 +46,7 @@ pub enum EifsPolicy {
     Never,
 }
 
-/// How many attempts a packet gets, in all.
+/// The number of attempts of a packet, in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
     /// Frames up to the RTS threshold, and RTS frames.
@@ -67,7 +67,7 @@ impl Default for Retries {
 /// The part of a station in its network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// It talks to every other station without anybody between.
+    /// It talks to every other station without a relay.
     #[default]
     AdHoc,
     //= S2.19
@@ -85,12 +85,12 @@ pub enum Role {
     Member {
         /// The name of the network.
         ssid: Ssid,
-        /// Whether it switches the radio off between beacons.
+        /// Set if it switches the radio off between beacons.
         power_save: bool,
     },
 }
 
-/// How a station of 802.11b or g works. Every station of a cell must have the same timing.
+/// The configuration of a station of 802.11b or g. Stations of a cell must have the same timing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Its own address.
@@ -116,15 +116,15 @@ pub struct Config {
     pub rts_rate: Option<PhyRate>,
     /// Packets whose frame would be longer are cut, in bytes of the whole frame.
     pub fragment_threshold: usize,
-    /// How often a packet is tried.
+    /// The number of attempts of a packet.
     pub retries: Retries,
-    /// How the contention window grows and shrinks.
+    /// The growth of the contention window.
     pub backoff: Backoff,
     /// After what the extended gap is kept.
     pub eifs: EifsPolicy,
     /// Frames bear the eight bytes of WEP; nothing is encrypted (S2.19).
     pub wep: bool,
-    /// Hand up frames whose check failed if their address is right (S0.11).
+    /// Pass up frames whose check failed if their address is right (S0.11).
     pub accept_damaged: bool,
     /// Report each state of the radio as an event.
     pub observe_radio: bool,
@@ -239,7 +239,7 @@ impl Config {
         PhyRate::from_rate(rate).filter(|rate| self.phy.has(*rate))
     }
 
-    /// Whether a station can be built so.
+    /// Checks that a station can be built so.
     ///
     /// # Errors
     /// Names the first value that cannot be, and the fix.
@@ -268,9 +268,9 @@ pub enum ConfigError {
     /// The PHY has no such rate.
     #[error("{phy:?} has no rate of {rate}: choose 1, 2, 5.5 or 11 Mb/s, or use 802.11g")]
     Rate {
-        /// The rate.
+        /// The rate that is refused.
         rate: PhyRate,
-        /// The PHY.
+        /// The PHY of the station.
         phy: Phy,
     },
     /// No rate is understood by everybody.

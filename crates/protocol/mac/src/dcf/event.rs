@@ -9,45 +9,45 @@ use super::radio::Period;
 pub enum DcfEvent {
     /// A frame with a packet, or with a part of one, was given to the air.
     Sent {
-        /// The packet.
+        /// The tag of the packet.
         tag: Option<Tag>,
         /// Which attempt it is, from 1.
         attempt: u32,
         /// Bytes of the whole frame.
         len: usize,
-        /// Whether the station keeps a copy; if not, it has finished with the packet.
+        /// Set if the station keeps a copy; if not, it has finished with the packet.
         kept: bool,
     },
     /// An RTS was not answered: the packet is not sent, and counts an attempt.
     RequestFailed,
     /// The receiver has the packet undamaged; the copy is forgotten.
     Acknowledged {
-        /// The packet.
+        /// The tag of the packet.
         tag: Option<Tag>,
     },
     /// A packet of this station was given up.
     Dropped {
-        /// The packet.
+        /// The tag of the packet.
         tag: Option<Tag>,
-        /// Why.
+        /// The reason of the drop.
         reason: DropReason,
         /// Bytes of the packet.
         len: usize,
     },
     /// A packet of another station, or one copy of it, was discarded on arrival.
     Discarded {
-        /// The packet.
+        /// The tag of the packet.
         tag: Option<Tag>,
-        /// Whether its sender still kept a copy.
+        /// Set if its sender still kept a copy.
         kept: bool,
-        /// Why.
+        /// The reason of the drop.
         reason: DropReason,
         /// Bytes of the packet.
         len: usize,
     },
     /// A packet that came from one member is to go to another: it is held once more.
     Relayed {
-        /// The packet.
+        /// The tag of the packet.
         tag: Option<Tag>,
     },
     /// A frame without a packet was sent or received: RTS, CTS, ACK, management.

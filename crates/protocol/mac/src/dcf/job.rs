@@ -22,7 +22,7 @@ pub(super) struct Job {
     header: Header,
     snap: ArrayVec<u8, { snap::LEN }>,
     wep: bool,
-    /// What a PS-Poll has in place of a duration.
+    /// The association identifier in place of the duration of a PS-Poll.
     aid: u16,
     /// Bytes of the body in each fragment but the last.
     size: usize,
@@ -100,7 +100,7 @@ impl Job {
         &self.packet
     }
 
-    /// Whether it carries a packet, and is no frame of the station's own.
+    /// Returns `true` if it carries a packet, and is no frame of the station's own.
     pub(super) fn is_packet(&self) -> bool {
         self.header.kind == Kind::Data
     }
@@ -135,7 +135,7 @@ impl Job {
         self.snap.len() + self.packet.payload.len()
     }
 
-    /// Whether another fragment follows the one under way.
+    /// Returns `true` if another fragment follows the one under way.
     pub(super) fn has_more(&self) -> bool {
         (usize::from(self.fragment) + 1) * self.size < self.body_len()
     }
@@ -171,7 +171,7 @@ impl Job {
     }
 
     //= S0.8
-    /// Whether the next attempt is the only one, after which the packet is forgotten.
+    /// Returns `true` if the next attempt is the only one, after which the packet is forgotten.
     fn is_only_attempt(&self) -> bool {
         self.limit == Some(NonZeroU8::MIN) && self.is_whole()
     }

@@ -2,10 +2,10 @@
 
 use windfall_base::{Duration, Instant};
 
-/// What a radio is doing.
+/// The state of a radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// Sending.
+    /// It sends a frame.
     Transmit,
     /// Receiving a frame for this station or for everybody.
     Receive,
@@ -18,7 +18,7 @@ pub enum State {
 }
 
 impl State {
-    /// Every state.
+    /// All states of a radio.
     pub const ALL: [Self; 5] =
         [Self::Transmit, Self::Receive, Self::Overhear, Self::Listen, Self::Doze];
 
@@ -38,7 +38,7 @@ impl State {
 /// A time that a radio spent in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Period {
-    /// The state.
+    /// The new state.
     pub state: State,
     /// When it began.
     pub began: Instant,
@@ -46,7 +46,7 @@ pub struct Period {
     pub ended: Instant,
 }
 
-/// How long a radio was in each state.
+/// The time that a radio spent in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Airtime([Duration; State::ALL.len()]);
 

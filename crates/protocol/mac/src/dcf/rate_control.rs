@@ -11,7 +11,7 @@ use windfall_wire_link::ieee80211::{MacAddress, Phy, PhyRate};
 use arf::Arf;
 use minstrel::Minstrel;
 
-/// How a station chooses the rate of its data frames.
+/// The policy by which a station chooses the rate of its data frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RatePolicy {
     /// Always this one.
@@ -80,7 +80,7 @@ impl Rates {
         }
     }
 
-    /// What became of an attempt to `peer` at `rate`.
+    /// Learns the fate of an attempt to `peer` at `rate`.
     pub(super) fn learn(&mut self, peer: MacAddress, rate: PhyRate, arrived: bool) {
         match &self.policy {
             RatePolicy::Fixed(_) => {}

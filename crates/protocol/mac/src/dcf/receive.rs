@@ -86,7 +86,7 @@ impl Dcf {
         vector.rate.and_then(PhyRate::from_rate).unwrap_or_else(lowest)
     }
 
-    /// The radio has kept a frame for somebody else to itself.
+    /// Takes note of a frame for another station, which the radio has kept to itself.
     pub(super) fn handle_overheard(&mut self, now: Instant, frame: Overheard) {
         self.radio.reception(now, State::Overhear);
         self.access.reception(self.keeps_usual_gap(frame.good));
@@ -115,14 +115,14 @@ impl Dcf {
         }
     }
 
-    /// What was being heard when the time for an answer ran out has ended as nothing.
+    /// Ends a carrier that was heard when the time for an answer ran out, and came to no frame.
     pub(super) fn end_of_carrier(&mut self, now: Instant) {
         if matches!(self.phase, Phase::Awaiting { until: None, .. }) {
             self.attempt_failed(now);
         }
     }
 
-    /// Whether the usual gap follows a frame whose header could be read and whose check is `good`.
+    /// Tells whether DIFS follows a frame whose header could be read and whose check is `good`.
     fn keeps_usual_gap(&self, good: bool) -> bool {
         good || self.config.eifs == EifsPolicy::Never
     }
@@ -198,7 +198,7 @@ impl Dcf {
     //= S0.11
     //= S0.12
     /// A frame whose check failed and whose address is that of this station: it is never
-    /// acknowledged, and handed up only if the receive switch says so and its header still tells
+    /// acknowledged, and passed up only if the receive switch says so and its header still tells
     /// what it is.
     fn take_damaged(&mut self, now: Instant, frame: &mut Frame, header: &Header, ours: bool) {
         let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
@@ -236,7 +236,7 @@ impl Dcf {
     }
 }
 
-/// Whether the frame check sequence holds.
+/// Returns `true` if the frame check sequence holds.
 fn has_good_check(frame: &Frame) -> bool {
     let Some(at) = frame.trailer.len().checked_sub(FCS_LEN) else { return false };
     let (before, check) = frame.trailer.split_at(at);

@@ -10,7 +10,7 @@ use super::event::DcfEvent;
 use super::job::Job;
 use super::{Dcf, PacketOutcome, answer_time};
 
-/// How far the packet in hand is.
+/// The progress of the packet in hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// There is none.
@@ -25,10 +25,10 @@ pub(super) enum Phase {
     Awaiting { until: Option<Instant>, answer: Kind },
 }
 
-/// What a station has on the air.
+/// The frame that a station has on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OnAir {
-    /// An RTS.
+    /// A request to send.
     Request,
     /// A data frame to one station, or to everybody.
     Data { group: bool },
@@ -41,7 +41,7 @@ pub(super) enum OnAir {
 pub(super) struct Response {
     pub(super) kind: Kind,
     pub(super) to: MacAddress,
-    /// How long the medium stays reserved after it.
+    /// The time for which the medium stays reserved after it.
     pub(super) reserves: Duration,
     pub(super) rate: PhyRate,
 }

@@ -27,7 +27,7 @@ pub(super) struct Station {
     pub(super) to: MacAddress,
     pub(super) queue: VecDeque<Frame>,
     pub(super) ledger: Ledger,
-    /// What has happened.
+    /// The events so far.
     pub(super) events: Vec<DcfEvent>,
 }
 

@@ -15,7 +15,7 @@ const TALKATIVE: u8 = 16;
 /// The longest frame: if its end is not heard in that time, the medium has failed us.
 const LONGEST_FRAME: Duration = Duration::from_secs(2);
 
-/// How often stations are polled that have nothing to send.
+/// The policy for polling stations that have nothing to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idle {
     /// The first pause; each that follows is twice as long.
@@ -57,7 +57,7 @@ impl Idle {
 #[derive(Debug)]
 struct Peer {
     address: Address,
-    /// When it is polled next if nobody has a unit.
+    /// When it is polled next if no station has a unit.
     poll_at: Instant,
     pause: Duration,
     last_polled: Option<Instant>,
@@ -260,7 +260,7 @@ impl Coordinator {
         self.begin(now, ack, client);
     }
 
-    /// Begins the next turn, if anybody is due one.
+    /// Begins the next turn, if a station is due one.
     fn begin(
         &mut self,
         now: Instant,
@@ -269,7 +269,7 @@ impl Coordinator {
     ) {
         let Some(index) = self.next_peer(now, client) else {
             if ack.is_some() {
-                // Nobody is polled, so the ACK goes alone; nobody answers it.
+                // No station is polled, so the ACK goes alone, without an answer.
                 let head = self.head(Kind::Ack, Address(0), false, ack);
                 self.speech.push_back(with_head(&head, None));
             }
@@ -305,7 +305,7 @@ impl Coordinator {
         self.speech.push_back(with_head(&head, unit));
     }
 
-    /// Who is due a turn: in a circle whoever has work, and the silent in their own rhythm.
+    /// Chooses the next turn: in a circle whoever has work, and the others in their own rhythm.
     ///
     /// Where the client prefers one peer for its next unit, a peer with units that wait for their
     /// turn is only asked for its own from time to time: they come with the unit sooner or later.
@@ -341,7 +341,7 @@ impl Coordinator {
     }
 }
 
-/// A frame that nobody asked for: of interest only if it carries a unit.
+/// A frame that was not asked for: of interest only if it carries a unit.
 fn unasked(now: Instant, head: &Head, frame: Frame, own: Address, client: &mut impl Client) {
     if head.unit {
         let ours = head.to == own;

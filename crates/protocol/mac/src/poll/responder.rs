@@ -67,7 +67,7 @@ impl Responder {
             return;
         }
         if self.sending || !self.answer.is_empty() {
-            // Nobody may speak while we answer.
+            // No station may speak while we answer.
             return client.on_useless(now, frame, DropReason::Collision);
         }
         if self.awaiting {

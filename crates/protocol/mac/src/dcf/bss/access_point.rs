@@ -21,15 +21,15 @@ const TOO_MANY: u16 = 17;
 #[derive(Debug)]
 pub(in crate::dcf) struct AccessPoint {
     address: MacAddress,
-    /// What its beacons say, but for the clock and who should wake.
+    /// The contents of its beacons, but for the clock and who should wake.
     beacon: Beacon,
-    /// Where its clock began.
+    /// The start of its clock.
     began: Instant,
     next_beacon: Instant,
     members: BTreeMap<MacAddress, Admitted>,
-    /// What goes next, ahead of the packets from above.
+    /// The frames that go ahead of the packets from above.
     urgent: VecDeque<Order>,
-    /// What waits for the next beacon, since some members doze: packets for all.
+    /// The packets for all that wait for the next beacon, since some stations doze.
     for_all: VecDeque<Order>,
 }
 
@@ -99,7 +99,7 @@ impl AccessPoint {
         self.urgent.push_front(Order::own(Kind::Beacon, MacAddress::BROADCAST, beacon.encode()));
     }
 
-    /// The next frame: what is urgent, or the next packet from above for somebody who is awake.
+    /// The next frame: what is urgent, or the next packet from above for a station that is awake.
     pub(super) fn next(
         &mut self,
         pull: Pull<'_>,

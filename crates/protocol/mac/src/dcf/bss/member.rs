@@ -12,14 +12,14 @@ use super::{Order, UNIT, Use, capability};
 use crate::dcf::Pull;
 use crate::dcf::config::Config;
 
-/// How long a station listens for other access points after it has heard the first.
+/// The time for which a station listens for other access points after it has heard the first.
 const LOOKS: Duration = Duration::from_millis(150);
-/// How long it waits for the answer to a request.
+/// The time for which it waits for the answer to a request.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// How long before a beacon the radio is on again, and how long behind its time it waits for it.
+/// The margin before and behind the time of a beacon in which the radio is on.
 const EARLY: Duration = Duration::from_millis(1);
 const LATE: Duration = Duration::from_millis(20);
-/// How long it stays awake for packets that it was promised.
+/// The time for which it stays awake for packets that it was promised.
 const PROMISED: Duration = Duration::from_millis(50);
 /// Beacons in a row that may fail to come before the access point counts as gone.
 const MISSED: u32 = 8;
@@ -47,7 +47,7 @@ pub(in crate::dcf) struct Member {
     alarm: Option<Instant>,
 }
 
-/// How far a station is on its way into the network.
+/// The progress of a station into the network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Step {
     /// It listens for beacons; once it has heard one, only until then.
@@ -90,7 +90,7 @@ impl Member {
         self.alarm
     }
 
-    /// Whether the radio may be off: between beacons, when nothing is promised and nothing to say.
+    /// Tells whether the radio may be off: between beacons, with nothing promised or to say.
     pub(super) fn dozes(&self, now: Instant) -> bool {
         self.power_save
             && self.access_point().is_some()

@@ -106,7 +106,7 @@ fn an_access_point_that_falls_silent_is_left() {
 }
 
 #[test]
-fn requests_that_nobody_answers_are_made_again_after_the_next_beacon() {
+fn requests_without_an_answer_are_made_again_after_the_next_beacon() {
     let mut bss = member();
     let at = millis(10);
     hears(&mut bss, at, (Kind::Beacon, 1), beacon(b"office", at), -70.0);

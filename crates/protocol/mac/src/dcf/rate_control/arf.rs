@@ -29,7 +29,7 @@ impl Arf {
         self.rates[self.now]
     }
 
-    /// Learns of an attempt; one at a rate that its owner chose says nothing.
+    /// Learns of an attempt; one at a rate that its owner chose is ignored.
     pub(super) fn learn(&mut self, rate: PhyRate, arrived: bool) {
         if rate != self.rate() {
             return;

@@ -11,11 +11,11 @@ use windfall_base::{Duration, Instant, Preamble, Probability, Stream};
 use windfall_wire_link::ieee80211::PhyRate;
 use windfall_wire_link::ieee80211::timing::ACK_LEN;
 
-/// How often the measurements become the statistics.
+/// The interval at which the measurements become the statistics.
 const INTERVAL: Duration = Duration::from_millis(20);
 /// The same at first, while little is known; each interval is twice as long as the one before.
 const FIRST_INTERVAL: Duration = Duration::from_millis(10);
-/// What the attempts so far weigh against those of an interval that had some.
+/// The weight of the attempts so far against those of an interval that had some.
 const MEMORY: f64 = 0.75;
 /// The most that the attempts before an interval weigh against those of it.
 const MOST_KEPT: f64 = 5.0;

@@ -20,7 +20,7 @@ fn infrastructure(power_save: bool) -> impl Fn(&mut Config) {
     }
 }
 
-/// Packets that station `number` has handed up.
+/// Packets that station `number` has passed up.
 fn up(cell: &Cell<Station>, number: usize) -> usize {
     cell.timeline.as_str().matches(&format!(" {number} ^ packet")).count()
 }
@@ -63,7 +63,7 @@ fn a_packet_for_all_goes_to_the_access_point_and_from_there_to_the_others() {
 }
 
 #[test]
-fn what_is_for_nobody_who_has_joined_is_dropped_by_name() {
+fn what_is_for_no_associated_station_is_dropped_by_name() {
     let mut cell = cell(2, Phy::G, 1, infrastructure(false));
     cell.stations[0].to = address(77);
     cell.run_until(micros(400_000));

@@ -144,7 +144,7 @@ fn slots_that_passed_idle_are_not_waited_for_again() {
     assert_eq!(begins(inputs), 1_300 + 28 + 9 * (slots - 1));
 }
 
-/// What station 0 answers to an RTS, `after` µs after a frame for somebody else that
+/// The answer of station 0 to an RTS, `after` µs after a frame for another station that
 /// reserves the medium for 500 µs.
 fn answer_to_request(after: u64) -> Option<Kind> {
     let mut station = Station::new(Config::new(address(0), Phy::G), address(1), 1);

@@ -45,7 +45,7 @@ fn the_extended_gap_follows_what_it_is_configured_to_follow() {
 }
 
 /// When a station begins its second frame for all after `heard` has ended at 4 ms; what was heard
-/// began so many microseconds after the station's own first frame had begun, which ends after 3 ms.
+/// began `heard_from` µs after the station's own first frame had begun, which ends after 3 ms.
 fn second_begins(heard_from: u64, heard: Input) -> u64 {
     let config = Config { eifs: EifsPolicy::Always, ..Config::new(address(0), Phy::G) };
     let mut station = Station::new(config, MacAddress::BROADCAST, 1);
@@ -183,7 +183,7 @@ fn a_station_is_drained_when_there_is_nothing_to_poll() {
     let input = Input::Frame(frame.clone(), RxVector::wired(micros(5_000)));
     dcf.handle_input(micros(5_000), input, &mut || None);
     while dcf.poll_event().is_some() {}
-    assert!(!dcf.is_drained(), "a packet to hand up");
+    assert!(!dcf.is_drained(), "a packet to pass up");
     assert!(dcf.poll_delivery().is_some());
     assert!(dcf.is_drained());
 }

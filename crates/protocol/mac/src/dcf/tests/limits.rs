@@ -17,7 +17,7 @@ fn alone(frame: Frame, change: impl Fn(&mut Config)) -> Station {
 
 //= S0.8
 #[test]
-fn a_packet_that_nobody_answers_is_sent_seven_times_and_an_approximate_one_once() {
+fn a_packet_without_acknowledgement_is_sent_seven_times_and_an_approximate_one_once() {
     let station = alone(kilobyte(0), |_| {});
     assert_eq!(station.sent(), 7);
     assert_eq!(station.ledger().drops.of(DropReason::RetryLimit), 1);

@@ -25,7 +25,7 @@ fn heard(accept_damaged: bool, air: impl Fn(&mut Frame)) -> (Station, Option<Fra
     (station, up)
 }
 
-/// Where the payload begins: MAC header and LLC/SNAP.
+/// The offset of the payload: behind MAC header and LLC/SNAP.
 const PAYLOAD: u32 = (24 + 8) * 8;
 
 //= S0.6
@@ -59,7 +59,7 @@ fn a_damaged_address_is_not_ours_in_either_position() {
             let (station, up) = after(accept, &[bit]);
             assert!(up.is_none());
             let drops = station.ledger().drops;
-            // A group's address is everybody's, but what fails its check is for nobody.
+            // A group's address is for all stations, but what fails its check is for none.
             let lost = drops.of(DropReason::NotForUs) + drops.of(DropReason::FrameCheck);
             assert_eq!((lost, drops.total()), (1, 1), "bit {bit}");
         }

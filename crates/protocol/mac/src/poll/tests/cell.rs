@@ -91,7 +91,7 @@ impl Cell {
         Self { now, hub: (coordinator, hub), stations: responders, log }
     }
 
-    /// Lets the air carry frames until `end`; `lost` says which of them nobody can read.
+    /// Lets the air carry frames until `end`; `lost` says which of them no station can read.
     fn run(&mut self, end: Duration, mut lost: impl FnMut(usize, &Head) -> bool) {
         let end = Instant::START + end;
         self.hub.0.handle_queued(self.now, &mut self.hub.1);
@@ -176,7 +176,7 @@ fn units_go_both_ways_once_each_and_in_order() {
     let useless = |above: &Queue| above.useless.iter().all(|it| *it == DropReason::NotForUs);
     assert!(cell.stations.iter().all(|(_, above)| useless(above)));
     assert_eq!(cell.stations[2].1.useless.len(), 5);
-    // With a unit waiting nobody waits for the rhythm of polls.
+    // With a unit waiting no station waits for the rhythm of polls.
     assert_eq!(cell.log[0].0, Instant::START);
 }
 
