@@ -24,8 +24,9 @@ struct Terminal {
 
 impl Terminal {
     fn new(line: &str) -> Self {
-        let mut script = Command::new("script")
-            .args(["-q", "-e", "-c", line, "/dev/null"])
+        // Where the tests run in the background of a shell, it lets them ignore interrupts.
+        let mut script = Command::new("env")
+            .args(["--default-signal=INT,QUIT", "script", "-q", "-e", "-c", line, "/dev/null"])
             .env("SHELL", "/bin/bash")
             .env("PS1", "$ ")
             .env("HOME", "/nonexistent")
