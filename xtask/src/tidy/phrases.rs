@@ -7,7 +7,6 @@ use crate::workspace::{File, Workspace};
 const NOT_REVISED: &[&str] = &[
     "crates/element/channel/",
     "crates/experiment/reproduce/",
-    "crates/protocol/link/",
     "docs/matrix.md",
     "docs/requirements.tsv",
     "figures/",

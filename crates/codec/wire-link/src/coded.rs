@@ -144,12 +144,12 @@ pub enum Number {
     /// By packet, for an exchange of one packet at a time.
     Unit(Seq16),
     /// By packet and by transmission, for a window of frames.
-    Window(Place),
+    Window(WindowNumber),
 }
 
 /// A frame's place in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct WindowNumber {
     /// The number of the packet.
     pub seq: Seq32,
     /// The number of the transmission: each frame on the pipe has the next.
@@ -216,7 +216,7 @@ impl Head {
         bytes.extend([kind << 4 | self.wish.bits(), shape]);
         match self.number {
             Number::Unit(seq) => bytes.extend(seq.0.to_be_bytes()),
-            Number::Window(Place { seq, order, settled }) => {
+            Number::Window(WindowNumber { seq, order, settled }) => {
                 bytes.extend(seq.0.to_be_bytes());
                 bytes.extend(order.0.to_be_bytes());
                 bytes.extend(settled.to_be_bytes());
@@ -292,7 +292,7 @@ fn parse_number(kind: u8, bytes: &[u8]) -> Result<(Number, &[u8]), HeaderError> 
         7 => {
             let (&[a, b, c, d, e, f, g, h, i, j], rest) =
                 bytes.split_first_chunk().ok_or(short(10))?;
-            let place = Place {
+            let place = WindowNumber {
                 seq: Seq32(u32::from_be_bytes([a, b, c, d])),
                 order: Seq32(u32::from_be_bytes([e, f, g, h])),
                 settled: u16::from_be_bytes([i, j]),

@@ -2,13 +2,13 @@
 //!
 //! Packets are numbered, and so is each transmission. A pipe keeps order, so the ACK's bitmap over
 //! transmissions tells the sender the exact fate of each copy: whatever is older than the newest
-//! reported transmission has arrived or never will. A lost packet is therefore repeated as soon as
-//! anything sent after it is reported, and nothing is repeated in vain while the ACKs get through.
-//! When nothing is sent after it, a probe is: at once after a repetition, else when the measured
-//! round-trip time says that the report is overdue.
+//! reported transmission has arrived or never will. A lost packet is therefore retransmitted as
+//! soon as anything sent after it is reported, and nothing is retransmitted needlessly while the
+//! ACKs get through. When nothing is sent after it, a probe is: at once after a retransmission,
+//! else when the measured round-trip time says that the report is overdue.
 //!
 //! The receiver hands packets up in the order of their numbers. What the sender gives up it is told
-//! to pass over by the beginning of the window, which every frame carries.
+//! to skip by the beginning of the window, which every frame carries.
 
 pub(crate) mod framer;
 pub(crate) mod history;

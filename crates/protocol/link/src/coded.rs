@@ -29,18 +29,18 @@ use crate::window::Pulled;
 use receiver::Receiver;
 use sender::Sender;
 
-/// How an exchange in coded blocks works.
+/// The configuration of an exchange in coded blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CodedConfig {
-    /// Who chooses size and parity.
+    /// The policy that chooses size and parity.
     pub policy: PolicyKind,
-    /// How many frames in a row may fail in part or whole before their packet is given up.
+    /// The frames in a row that may fail in part or whole before their packet is given up.
     pub arq: Arq,
     /// Frames have as many whole blocks as the policy says, however short the packet.
     pub padded: bool,
     /// Take blocks that their checks reject, where their sender did not say (S0.5).
     pub accept_damaged: bool,
-    /// What a frame costs.
+    /// The cost of a frame.
     pub cost: Cost,
 }
 
@@ -67,7 +67,7 @@ impl Coded {
         }
     }
 
-    /// Whether a packet is under way.
+    /// Returns `true` if a packet is under way.
     #[must_use]
     pub fn has_unit(&self) -> bool {
         self.sender.is_busy()
@@ -82,7 +82,7 @@ impl Coded {
         self.sender.next_unit(now, pull, &mut self.events)
     }
 
-    /// Learns what became of the last unit: the feedback of its ACK, or silence.
+    /// Learns the fate of the last unit: the feedback of its ACK, or none.
     pub fn take_outcome(&mut self, feedback: Option<&Feedback>) {
         let report = feedback.and_then(|feedback| Report::parse(feedback).ok());
         self.sender.take_outcome(report.as_ref(), &mut self.events);

@@ -7,34 +7,34 @@ use windfall_base::{DropReason, Tag};
 pub enum LinkEvent {
     /// A frame with the packet was given to the medium.
     Sent {
-        /// The packet.
+        /// The tag of the packet.
         tag: Option<Tag>,
         /// Which attempt it is, from 1.
         attempt: u32,
         /// Bytes of the whole frame.
         len: usize,
-        /// Whether the link keeps a copy; if not, the link has finished with the packet.
+        /// Set if the link keeps a copy; if not, the link has finished with the packet.
         kept: bool,
     },
     /// The receiver has the packet undamaged; the copy is forgotten.
     Acknowledged {
-        /// The packet.
+        /// The tag of the packet.
         tag: Option<Tag>,
     },
     /// A packet, or one copy of it, was discarded.
     Dropped {
-        /// The packet.
+        /// The tag of the packet.
         tag: Option<Tag>,
-        /// Whether the sender still kept a copy, so that this drop decides nothing.
+        /// Set if the sender still kept a copy, so that this drop decides nothing.
         kept: bool,
-        /// Why.
+        /// The reason of the drop.
         reason: DropReason,
         /// Bytes of the packet.
         len: usize,
     },
 }
 
-/// What a frame from the medium turned out to be, for the account of packets.
+/// The classification of a frame from the medium, for the account of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// A packet, or something that could not be told from one: it is taken into account.

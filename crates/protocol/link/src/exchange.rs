@@ -9,14 +9,14 @@ use crate::persistence::Arq;
 use crate::stop_and_wait::StopAndWait;
 use crate::window::Pulled;
 
-/// How packets are framed for one peer. Both ends must agree.
+/// The framing of packets for one peer. Both ends must agree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Framing {
     /// Each packet in a frame of its own, repeated whole.
     Plain {
-        /// How persistently.
+        /// The retransmission of packets.
         arq: Arq,
-        /// Hand up packets whose frame check failed, where their sender did not say (S0.5).
+        /// Pass up packets whose frame check failed, where their sender did not say (S0.5).
         accept_damaged: bool,
     },
     /// In coded blocks.
@@ -24,7 +24,7 @@ pub enum Framing {
 }
 
 impl From<Arq> for Framing {
-    /// Plain frames; none is handed up damaged.
+    /// Plain frames; none is passed up damaged.
     fn from(arq: Arq) -> Self {
         Self::Plain { arq, accept_damaged: false }
     }
@@ -53,7 +53,7 @@ impl Exchange {
         }
     }
 
-    /// Whether a packet is under way that may have to be repeated.
+    /// Returns `true` if a packet is under way that may have to be retransmitted.
     #[must_use]
     pub fn has_unit(&self) -> bool {
         match self {
@@ -74,7 +74,7 @@ impl Exchange {
         }
     }
 
-    /// Learns what became of the last unit: the feedback of its ACK, or silence.
+    /// Learns the fate of the last unit: the feedback of its ACK, or none.
     pub fn take_outcome(&mut self, feedback: Option<&Feedback>) {
         match self {
             Self::Plain(link) => link.take_outcome(feedback),

@@ -6,7 +6,7 @@ use windfall_base::{Class, DropReason, Frame};
 
 use crate::event::LinkEvent;
 
-/// Where packets and reports of the receiver go.
+/// The destination of the receiver's packets and reports.
 pub(crate) struct Output<'a> {
     pub(crate) deliveries: &'a mut VecDeque<Frame>,
     pub(crate) events: &'a mut VecDeque<LinkEvent>,

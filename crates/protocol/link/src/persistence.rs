@@ -4,7 +4,7 @@ use core::num::NonZeroU8;
 
 use windfall_base::Class;
 
-/// How persistently a link repeats (S3.10, S3.12). The owner of a packet may override it
+/// The persistence of a link's retransmission (S3.10, S3.12). The owner of a packet may override it
 /// by [`Class::attempts`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arq {
@@ -13,7 +13,7 @@ pub enum Arq {
     None,
     /// Until the receiver has it.
     Persistent,
-    /// So many attempts in all; then the packet is given up.
+    /// This number of attempts in all; then the packet is given up.
     Attempts(NonZeroU8),
 }
 

@@ -15,16 +15,16 @@ use crate::output::Output;
 use crate::persistence::Arq;
 use crate::window::{Pulled, Window};
 
-/// How one end of a pipe does error control.
+/// The error control of one end of a pipe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PipeConfig {
-    /// How persistently it repeats.
+    /// The retransmission of packets.
     pub arq: Arq,
-    /// Hand up packets whose frame check failed, where their sender did not say (S0.5).
+    /// Pass up packets whose frame check failed, where their sender did not say (S0.5).
     pub accept_damaged: bool,
-    /// How much it may have under way, and how much it keeps to bring it into order.
+    /// The limits of what is under way, and of what is kept to bring it into order.
     pub window: Window,
-    /// Whether packets go in coded blocks, and how. Both ends must agree.
+    /// The coding in blocks, if packets go so. Both ends must agree.
     pub coding: Option<Coding>,
 }
 
@@ -33,7 +33,7 @@ pub struct PipeConfig {
 /// Feed it with `handle_*`, drain it with `poll_*` until `None`, then ask `poll_timeout`. Packets
 /// to send are pulled: `poll_transmit` asks its caller for one when the link may send one.
 ///
-/// With [`Arq::None`] frames are plain: each is sent once and handed up as it arrives. Else they
+/// With [`Arq::None`] frames are plain: each is sent once and passed up as it arrives. Else they
 /// are numbered, and a packet whose class allows one attempt takes its place in the same order.
 /// Coded frames are always numbered.
 #[derive(Debug)]
@@ -101,7 +101,7 @@ impl Pipe {
 
     /// Yields the next frame for a medium that is free; `pull` gives the next packet to send.
     ///
-    /// First what the other end waits for: ACKs, then repetitions, new packets, probes.
+    /// First what the peer waits for: ACKs, then repetitions, new packets, probes.
     pub fn poll_transmit(
         &mut self,
         now: Instant,
@@ -168,7 +168,7 @@ fn send_plain(mut frame: Frame, events: &mut VecDeque<LinkEvent>) -> Frame {
     frame
 }
 
-/// Hands up a plain frame's packet if it is undamaged or damage is welcome (S0.5).
+/// Passes up a plain frame's packet if it is undamaged or damage is welcome (S0.5).
 fn take_plain(receiver: &Receiver, wish: Wish, frame: Frame, out: &mut Output<'_>) -> Arrival {
     if frame.damage.frame == Check::Good || receiver.accepts(wish) {
         out.deliver(frame);

@@ -26,7 +26,7 @@ pub use best::Best;
 pub use fixed::Fixed;
 pub use flex::Flex;
 
-/// What a policy must know to choose a frame.
+/// The facts by which a policy chooses a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Bytes of the packet, its frame check included, that the receiver lacks.
@@ -42,7 +42,7 @@ pub struct Request {
     pub may_be_uncoded: bool,
 }
 
-/// How a frame is made.
+/// The plan of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Blocks at most, 1..=5; of an uncoded frame 1.
@@ -55,7 +55,7 @@ pub struct Plan {
     pub uncoded: bool,
 }
 
-/// What became of a frame.
+/// The fate of a frame.
 #[derive(Clone, Copy, Debug)]
 pub enum Outcome<'a> {
     /// No ACK came: the frame was lost, or its header, or the ACK.
@@ -73,7 +73,7 @@ pub trait Policy: fmt::Debug + Send {
     fn learn(&mut self, plan: Plan, bytes: usize, outcome: Outcome<'_>);
 }
 
-/// What a frame costs in air time, its ACK included.
+/// The cost of a frame in air time, its ACK included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// For each frame: headers, preamble, turn-around, ACK.
@@ -83,14 +83,14 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// The air time of a frame whose blocks have so many bytes.
+    /// Returns the air time of a frame whose blocks have this number of bytes.
     #[must_use]
     pub fn of(&self, bytes: usize) -> Duration {
         self.per_frame.saturating_add(self.per_byte.saturating_mul(bytes as u64))
     }
 }
 
-/// Which policy.
+/// The policies by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PolicyKind {
     /// Frames of five blocks without parity (S3.18).

@@ -27,7 +27,7 @@ pub struct StopAndWait {
     current: Option<Undecided>,
     /// The number of the packet under way, or of the last.
     seq: Seq16,
-    /// The last packet that was handed up.
+    /// The last packet that was passed up.
     received: Option<Seq16>,
     deliveries: VecDeque<Frame>,
     events: VecDeque<LinkEvent>,
@@ -48,7 +48,7 @@ impl StopAndWait {
         }
     }
 
-    /// Whether a packet is under way that may have to be repeated.
+    /// Returns `true` if a packet is under way that may have to be retransmitted.
     #[must_use]
     pub fn has_unit(&self) -> bool {
         self.current.is_some()
@@ -76,7 +76,7 @@ impl StopAndWait {
         Some(unit)
     }
 
-    /// Learns what became of the last unit: the feedback of its ACK, or silence.
+    /// Learns the fate of the last unit: the feedback of its ACK, or none.
     pub fn take_outcome(&mut self, feedback: Option<&Feedback>) {
         let Some(current) = &self.current else { return };
         if feedback.is_some_and(|feedback| feedback[..] == self.seq.0.to_be_bytes()) {
@@ -111,7 +111,7 @@ impl StopAndWait {
         let good = unit.damage.frame == Check::Good;
         let known = self.received == Some(seq);
         //= S0.6
-        // The last attempt's damaged packet is handed up if asked, but never acknowledged.
+        // The last attempt's damaged packet is passed up if asked, but never acknowledged.
         let welcome = wish.last && wish.accept_damaged.unwrap_or(self.accept_damaged);
         if !good && (known || !welcome) {
             out.discard(&unit, DropReason::FrameCheck);

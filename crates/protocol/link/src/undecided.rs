@@ -17,7 +17,7 @@ pub(crate) struct Undecided {
     class: Class,
     tag: Option<Tag>,
     expires: Option<Instant>,
-    /// Attempts made.
+    /// The number of attempts made.
     attempts: u32,
     /// Attempts in all; without limit if `None`.
     limit: Option<u32>,
@@ -35,17 +35,17 @@ impl Undecided {
         self.payload.len()
     }
 
-    /// Attempts made.
+    /// Returns the number of attempts made.
     pub(crate) fn attempts(&self) -> u32 {
         self.attempts
     }
 
-    /// Whether the packet is worthless by `now`.
+    /// Returns `true` if the packet is worthless by `now`.
     pub(crate) fn has_expired(&self, now: Instant) -> bool {
         self.expires.is_some_and(|expires| expires < now)
     }
 
-    /// Whether no attempt is left.
+    /// Returns `true` if no attempt is left.
     pub(crate) fn is_used_up(&self) -> bool {
         self.limit.is_some_and(|limit| self.attempts >= limit)
     }
@@ -68,12 +68,12 @@ impl Undecided {
         frame
     }
 
-    /// What to report when the packet has arrived.
+    /// Returns the event to report when the packet has arrived.
     pub(crate) fn acknowledged(&self) -> LinkEvent {
         LinkEvent::Acknowledged { tag: self.tag }
     }
 
-    /// What to report when the packet is given up.
+    /// Returns the event to report when the packet is given up.
     pub(crate) fn dropped(&self, reason: DropReason) -> LinkEvent {
         LinkEvent::Dropped { tag: self.tag, kept: false, reason, len: self.len() }
     }

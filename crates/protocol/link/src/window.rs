@@ -9,7 +9,7 @@ const SMALLEST: usize = 40;
 /// until then.
 const ROUND_TRIPS: f64 = 16.0;
 
-/// How much a link may have sent from its first unsettled packet on.
+/// The amount that a link may have sent from its first unsettled packet on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Packets, at most 1 048 576.
@@ -38,7 +38,7 @@ impl Window {
         Self { packets: (bytes / SMALLEST).min(Self::MAX_PACKETS), bytes }
     }
 
-    /// What is enough for both of two directions.
+    /// Returns a window that is enough for both of two directions.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         Self { packets: self.packets.max(other.packets), bytes: self.bytes.max(other.bytes) }

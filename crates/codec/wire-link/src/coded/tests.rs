@@ -9,7 +9,7 @@ fn any_head() -> impl Strategy<Value = Head> {
     let number = prop_oneof![
         any::<u16>().prop_map(|seq| Number::Unit(Seq16(seq))),
         any::<(u32, u32, u16)>().prop_map(|(seq, order, settled)| {
-            Number::Window(Place { seq: Seq32(seq), order: Seq32(order), settled })
+            Number::Window(WindowNumber { seq: Seq32(seq), order: Seq32(order), settled })
         }),
     ];
     (wish, 0..8_u8, any::<[bool; 3]>(), number, 0..=65_531_u16, stretches).prop_map(

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Frame, Instant};
-use windfall_wire_link::coded::Place;
+use windfall_wire_link::coded::WindowNumber;
 use windfall_wire_link::pipe::Number;
 
 use crate::event::LinkEvent;
@@ -13,7 +13,7 @@ use crate::persistence::Arq;
 use crate::undecided::Undecided;
 use crate::window::Pulled;
 
-/// What became of a packet by the fate of one of its transmissions.
+/// The fate of a packet by that of one of its transmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It is as open as before.
@@ -39,26 +39,26 @@ pub(crate) trait Framer: fmt::Debug {
         &mut self,
         now: Instant,
         packet: &mut Self::Packet,
-        place: Place,
+        place: WindowNumber,
         events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame>;
 
     /// Learns whether a transmission has arrived undamaged.
     fn settle(&mut self, packet: &mut Self::Packet, order: Seq32, arrived: bool) -> Fate;
 
-    /// Whether another frame of the packet can go at once.
+    /// Returns `true` if another frame of the packet can go at once.
     fn wants_more(packet: &Self::Packet) -> bool;
 
     /// The length of the packet, in bytes.
     fn len(packet: &Self::Packet) -> usize;
 
-    /// Attempts made.
+    /// Returns the number of attempts made.
     fn attempts(packet: &Self::Packet) -> u32;
 
-    /// What to report when the packet has arrived.
+    /// Returns the event to report when the packet has arrived.
     fn acknowledged(packet: &Self::Packet) -> LinkEvent;
 
-    /// What to report when the packet is given up.
+    /// Returns the event to report when the packet is given up.
     fn dropped(packet: &Self::Packet, reason: DropReason) -> LinkEvent;
 }
 
@@ -78,7 +78,7 @@ impl Framer for Whole {
         &mut self,
         now: Instant,
         (packet, last): &mut Self::Packet,
-        Place { seq, order, settled }: Place,
+        WindowNumber { seq, order, settled }: WindowNumber,
         events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
         if packet.has_expired(now) {

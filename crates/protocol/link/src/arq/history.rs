@@ -32,7 +32,7 @@ impl History {
         if ahead > FARTHEST {
             return false;
         }
-        // What was skipped is lost so far as anybody knows.
+        // What was skipped counts as lost.
         for n in 0..(ahead.max(0) as usize).min(REMEMBERED) {
             self.set(order + (n as u32).wrapping_neg(), false);
         }

@@ -18,7 +18,7 @@ struct Held {
     settled: bool,
 }
 
-/// What the header of a numbered frame says.
+/// The contents of the header of a numbered frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbered {
     pub(crate) seq: Seq32,
@@ -32,7 +32,7 @@ pub(crate) struct Numbered {
 pub(crate) struct Receiver {
     accept_damaged: bool,
     window: Window,
-    /// The first packet that was neither handed up nor passed over.
+    /// The first packet that was neither passed up nor skipped.
     next: Seq32,
     /// Packet `next + i` at place `i`.
     places: VecDeque<Option<Held>>,
@@ -60,7 +60,7 @@ impl Receiver {
         self.held
     }
 
-    /// Whether the damaged packet of a frame with such a wish is handed up.
+    /// Returns `true` if the damaged packet of a frame with such a wish is passed up.
     pub(crate) fn accepts(&self, wish: Wish) -> bool {
         wish.accept_damaged.unwrap_or(self.accept_damaged)
     }
@@ -114,7 +114,7 @@ impl Receiver {
         }
     }
 
-    /// Whether packet `seq` was handed up or passed over.
+    /// Returns `true` if packet `seq` was passed up or skipped.
     pub(crate) fn is_past(&self, seq: Seq32) -> bool {
         seq.is_before(self.next)
     }
@@ -135,7 +135,7 @@ impl Receiver {
             return out.discard(&frame, reason);
         }
         //= S0.6
-        // A damaged packet is handed up if asked, but never acknowledged.
+        // A damaged packet is passed up if asked, but never acknowledged.
         if !good && !self.accepts(numbered.wish) {
             return out.discard(&frame, DropReason::FrameCheck);
         }
@@ -204,14 +204,14 @@ impl Receiver {
         self.held_bytes -= held.frame.payload.len();
     }
 
-    /// Hands up whatever comes next and is settled.
+    /// Passes up whatever comes next and is settled.
     fn drain(&mut self, out: &mut Output<'_>) {
         while self.places.front().is_some_and(|place| place.as_ref().is_some_and(|h| h.settled)) {
             self.advance(out);
         }
     }
 
-    /// Passes over everything before `base`: the sender will send nothing of it any more. A damaged
+    /// Skips everything before `base`: the sender will send nothing of it any more. A damaged
     /// copy is then better than none.
     fn pass_to(&mut self, base: Seq32, out: &mut Output<'_>) {
         while self.next.is_before(base) && !self.places.is_empty() {

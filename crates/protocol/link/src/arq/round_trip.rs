@@ -2,9 +2,9 @@
 
 use windfall_base::{Duration, SmoothedRtt};
 
-/// How long to wait before anything has been measured.
+/// The timeout before anything has been measured.
 const INITIAL: Duration = Duration::from_millis(200);
-/// What the estimate may err on a link whose time hardly varies.
+/// The error that the estimate may have on a link whose time hardly varies.
 const MARGIN: Duration = Duration::from_millis(1);
 /// The longest wait between probes, unless one round trip takes longer.
 const LONGEST: Duration = Duration::from_secs(1);
@@ -13,7 +13,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(crate) struct RoundTrip {
     smoothed: SmoothedRtt,
-    /// Waits in vain since the last report.
+    /// Timeouts since the last report.
     backoff: u32,
 }
 
@@ -27,12 +27,12 @@ impl RoundTrip {
         self.smoothed.sample(time);
     }
 
-    /// Notes that a report was waited for in vain.
+    /// Notes that a report did not come in time.
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(16);
     }
 
-    /// How long to wait for the report of a transmission.
+    /// Returns the timeout for the report of a transmission.
     pub(crate) fn patience(&self) -> Duration {
         let variation = self.smoothed.variation().saturating_mul(4);
         let base = self

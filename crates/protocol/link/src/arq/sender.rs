@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Duration, Frame, Instant};
-use windfall_wire_link::coded::Place as Number;
+use windfall_wire_link::coded::WindowNumber;
 use windfall_wire_link::pipe::{Ack, Probe, UNTOLD};
 
 use super::framer::{Fate, Framer};
@@ -13,11 +13,11 @@ use crate::event::LinkEvent;
 use crate::window::{Pulled, Window};
 
 /// On a link without rate and delay an attempt takes no time. One that lets nothing through must
-/// not hold time still, so after so many attempts the link pauses.
+/// not hold time still, so after this number of attempts the link pauses.
 const ATTEMPTS_AT_ONCE: u32 = 16;
 /// Transmissions that are remembered in any case where no report comes back.
 const LEAST_FLIGHTS: usize = 16_384;
-/// How long it pauses.
+/// The duration of the pause.
 const PAUSE: Duration = Duration::from_micros(100);
 
 /// Place `i` of the window: packet `base + i`.
@@ -55,7 +55,7 @@ pub(crate) struct Sender<F: Framer> {
     order: Seq32,
     /// Transmissions not yet reported, in order and without a gap.
     flights: VecDeque<Flight>,
-    /// The receiver must learn that it waits in vain for packets before this one.
+    /// The receiver must learn that it need not wait for packets before this one.
     pass_over: Seq32,
     /// The first packet that the receiver still waits for, as it last said.
     peer_next: Seq32,
@@ -207,7 +207,7 @@ impl<F: Framer> Sender<F> {
         true
     }
 
-    /// Pauses if a packet was sent in vain again and again while no time passed.
+    /// Pauses if a packet was sent without success again and again while no time passed.
     fn pause_after_many(&mut self, now: Instant, seq: Seq32) {
         let attempts = self.copy(seq).map_or(0, |copy| F::attempts(copy));
         if attempts > 0 && attempts.is_multiple_of(ATTEMPTS_AT_ONCE) {
@@ -284,7 +284,7 @@ impl<F: Framer> Sender<F> {
         events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
         let settled = u16::try_from(seq.distance_from(self.base)).unwrap_or(UNTOLD);
-        let number = Number { seq, order: self.order, settled };
+        let number = WindowNumber { seq, order: self.order, settled };
         let copy = copy(&mut self.places, self.base, seq)?;
         let Some(frame) = self.framer.frame(now, copy, number, events) else {
             self.give_up(seq, DropReason::Expired, events);

@@ -10,7 +10,7 @@ use windfall_wire_link::coded::{Fate, Head, MAX_BLOCKS};
 use super::blocks::{self, Blocks};
 use super::ranges::Ranges;
 
-/// What became of each block of a frame.
+/// The fate of each block of a frame.
 pub(super) type Fates = ArrayVec<Fate, MAX_BLOCKS>;
 
 /// The blocks that have arrived, in their places.
@@ -88,17 +88,17 @@ impl Begun {
         }
     }
 
-    /// Whether all of it is there, right or not.
+    /// Returns `true` if all of it is there, right or not.
     pub(super) fn is_whole(&self) -> bool {
         self.missing.is_empty()
     }
 
-    /// Whether a frame with this header speaks of the same packet.
+    /// Returns `true` if a frame with this header speaks of the same packet.
     pub(super) fn fits(&self, head: &Head) -> bool {
         self.length == head.length
     }
 
-    /// Whether the frame check holds, or need not.
+    /// Returns `true` if the frame check holds, or need not.
     pub(super) fn is_consistent(&self) -> bool {
         let (packet, check) = self.stream.split_at(usize::from(self.length));
         !self.suspect.is_empty() || frame_check(&[packet]) == check

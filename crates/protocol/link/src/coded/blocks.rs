@@ -36,7 +36,7 @@ pub(super) fn write(head: &Head, stream: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// How many blocks at the beginning of a frame have 255 bytes.
+/// Counts the blocks at the beginning of a frame that have 255 bytes.
 fn whole_blocks(head: &Head) -> usize {
     (0..head.stretches.len()).take_while(|index| head.block_len(*index) == BLOCK).count()
 }
@@ -45,7 +45,7 @@ fn whole_blocks(head: &Head) -> usize {
 pub(super) struct Blocks {
     /// The bytes as they arrived, put right where the fate says so.
     bytes: [u8; MAX_BLOCKS * BLOCK],
-    /// What became of each block, and where it begins.
+    /// The fate of each block, and where it begins.
     found: ArrayVec<(Fate, usize), MAX_BLOCKS>,
 }
 
@@ -97,7 +97,7 @@ impl Blocks {
         together
     }
 
-    /// What became of each block.
+    /// Returns the fate of each block.
     pub(super) fn fates(&self) -> impl Iterator<Item = Fate> + '_ {
         self.found.iter().map(|(fate, _)| *fate)
     }
@@ -147,7 +147,7 @@ fn correct(block: &mut [u8], here: usize, level: Level) -> Option<u8> {
     }
 }
 
-/// Whether a block's own check holds.
+/// Returns `true` if a block's own check holds.
 fn is_right(block: &[u8], level: Level) -> bool {
     let end = block.len() - level.parity();
     let (data, check) = block[..end].split_at(end - BLOCK_CHECK);

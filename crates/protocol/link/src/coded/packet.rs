@@ -21,9 +21,9 @@ pub(super) struct Packet {
     class: Class,
     tag: Option<Tag>,
     expires: Option<Instant>,
-    /// What the receiver is not known to have.
+    /// The ranges that the receiver is not known to have.
     missing: Ranges,
-    /// What of that is not on its way.
+    /// The part of that which is not on its way.
     pub(super) unsent: Ranges,
     /// Frames in a row of which the receiver did not take everything.
     pub(super) tries: u32,
@@ -57,12 +57,12 @@ impl Packet {
         self.stream.len() - 4
     }
 
-    /// Whether the packet is worthless by `now`.
+    /// Returns `true` if the packet is worthless by `now`.
     pub(super) fn has_expired(&self, now: Instant) -> bool {
         self.expires.is_some_and(|expires| expires < now)
     }
 
-    /// Whether no attempt is left.
+    /// Returns `true` if no attempt is left.
     pub(super) fn is_used_up(&self) -> bool {
         self.limit.is_some_and(|limit| self.tries >= limit)
     }
@@ -75,7 +75,7 @@ impl Packet {
         LinkEvent::Dropped { tag: self.tag, kept: false, reason, len: self.len() }
     }
 
-    /// How the next frame is made; `None` if the packet is worthless, or not worth a frame.
+    /// Plans the next frame; `None` if the packet is worthless, or not worth a frame.
     //= S3.16
     //= S3.45
     pub(super) fn plan(&self, now: Instant, policy: &mut dyn Policy, padded: bool) -> Option<Plan> {
@@ -153,7 +153,7 @@ impl Packet {
         head
     }
 
-    /// Draws the consequences of what became of a frame with this header; none if it was lost.
+    /// Draws the consequences of the fate of a frame with this header; none if it was lost.
     pub(super) fn settle(&mut self, head: &Head, fates: &[Fate]) {
         let all = fates.len() == head.stretches.len() && fates.iter().all(|fate| fate.is_taken());
         for (index, stretch) in head.stretches.iter().enumerate() {
@@ -168,7 +168,7 @@ impl Packet {
         self.tries = if all { 0 } else { self.tries + 1 };
     }
 
-    /// Whether the receiver has all of it.
+    /// Returns `true` if the receiver has all of it.
     pub(super) fn is_complete(&self) -> bool {
         self.missing.is_empty()
     }

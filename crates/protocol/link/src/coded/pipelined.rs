@@ -1,7 +1,7 @@
 //! Coded blocks over a full-duplex pipe: many packets at once, in the window that also repeats
 //! plain frames, and reports of blocks behind its ACKs.
 //!
-//! The ACK's bitmap says which transmissions were taken whole. What became of the blocks of each
+//! The ACK's bitmap says which transmissions were taken whole. The fate of the blocks of each
 //! stands in a record behind it, so that only failed blocks are repeated; where the record is lost,
 //! the blocks of a transmission that was not taken whole are all sent again.
 
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Frame, Instant};
 use windfall_wire_link::coded::{
-    Head, MAX_BLOCKS, Number, Place, Record, encode_records, parse_records,
+    Head, MAX_BLOCKS, Number, Record, WindowNumber, encode_records, parse_records,
 };
 use windfall_wire_link::pipe::Header;
 
@@ -29,14 +29,14 @@ use crate::window::{Pulled, Window};
 /// Records behind one ACK at most; older ones give way.
 const MOST_RECORDS: usize = 128;
 
-/// How packets go in coded blocks over a pipe.
+/// The configuration of coded blocks over a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coding {
-    /// Who chooses size and parity.
+    /// The policy that chooses size and parity.
     pub policy: PolicyKind,
     /// Frames have as many whole blocks as the policy says, however short the packet.
     pub padded: bool,
-    /// What a frame costs.
+    /// The cost of a frame.
     pub cost: Cost,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Pipelined {
     receiver: Receiver,
     /// Packets of which blocks have arrived, by their number.
     begun: BTreeMap<u32, Begun>,
-    /// What is to be reported of transmissions.
+    /// The reports of transmissions that are still to be sent.
     records: VecDeque<Record>,
 }
 
@@ -104,7 +104,7 @@ impl Pipelined {
         frame: &Frame,
         out: &mut Output<'_>,
     ) -> Result<Arrival, DropReason> {
-        let Number::Window(Place { seq, order, settled }) = head.number else {
+        let Number::Window(WindowNumber { seq, order, settled }) = head.number else {
             return Err(DropReason::NotForUs);
         };
         let numbered = Numbered { seq, order, settled, wish: head.wish };
@@ -186,7 +186,7 @@ pub(crate) struct Coder {
     policy: Box<dyn Policy>,
     arq: Arq,
     padded: bool,
-    /// What the last ACK reports, by transmission.
+    /// The reports of the last ACK, by transmission.
     reported: BTreeMap<u32, Record>,
 }
 
@@ -208,7 +208,7 @@ impl Framer for Coder {
         &mut self,
         now: Instant,
         Open { packet, flights }: &mut Open,
-        place: Place,
+        place: WindowNumber,
         events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
         let plan = packet.plan(now, &mut *self.policy, self.padded)?;

@@ -18,12 +18,12 @@ impl Ranges {
         self.0.is_empty()
     }
 
-    /// Whether the set is one stretch.
+    /// Returns `true` if the set is one stretch.
     pub(super) fn is_contiguous(&self) -> bool {
         self.0.len() == 1
     }
 
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     pub(super) fn bytes(&self) -> usize {
         self.0.iter().map(Range::len).sum()
     }
@@ -67,7 +67,7 @@ impl Ranges {
         self.0 = self.0.iter().flat_map(parts).filter(|range| !range.is_empty()).collect();
     }
 
-    /// What the set and `range` have in common.
+    /// Returns the intersection of the set and `range`.
     pub(super) fn within(&self, range: &Range<usize>) -> Vec<Range<usize>> {
         let cut = |own: &Range<usize>| own.start.max(range.start)..own.end.min(range.end);
         self.0.iter().map(cut).filter(|range| !range.is_empty()).collect()

@@ -14,7 +14,7 @@ use crate::output::Output;
 pub(super) struct Receiver {
     accept_damaged: bool,
     begun: Option<(Seq16, Begun)>,
-    /// The last packet that was handed up.
+    /// The last packet that was passed up.
     received: Option<Seq16>,
 }
 

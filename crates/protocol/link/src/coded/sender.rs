@@ -54,7 +54,7 @@ impl Sender {
                 self.seq = self.seq.next();
             }
             let current = self.current.as_mut()?;
-            // An outcome that nobody reported was silence.
+            // An outcome that was not reported is a loss.
             if let Some((head, _)) = self.flight.take() {
                 current.settle(&head, &[]);
             }

@@ -35,7 +35,7 @@ impl Pair {
         Self { sender, receiver, delivered: Vec::new(), frames: 0, bytes: 0 }
     }
 
-    /// Sends packets until none is left or so many frames were sent. The air may change a unit;
+    /// Sends packets until none is left or `frames` of them were sent. The air may change a unit;
     /// `false` says that it or its ACK does not arrive.
     fn run(
         &mut self,

@@ -48,7 +48,7 @@ fn a_packet_is_held_where_it_is_until_it_goes_on() {
         assert_eq!((near.has_unit(), near.held()), (false, 0));
         let second = unit(&mut near, 2);
         far.take_unit(second);
-        assert_eq!(far.held(), 2, "nobody has collected them");
+        assert_eq!(far.held(), 2, "they are not collected yet");
         assert_eq!(delivered(&mut far), [1, 2]);
         assert_eq!(far.held(), 0);
         let happened = events(&mut near);

@@ -6,7 +6,7 @@ use windfall_base::{Class, Duration, Probability, Rate, Seed, Stream, Tag};
 use super::*;
 use crate::policy::{Cost, PolicyKind};
 
-/// What the wire does to a frame.
+/// The effect of the wire on a frame.
 #[derive(Clone, Debug)]
 enum Fate {
     Arrives,
@@ -106,7 +106,7 @@ impl<F: FnMut(usize, &Frame) -> Fate> Run<F> {
                 self.events[end].push(event);
             }
         }
-        assert!(self.ends[0].poll_delivery().is_none(), "nobody sends that way");
+        assert!(self.ends[0].poll_delivery().is_none(), "no packets go that way");
         while let Some(frame) = self.ends[1].poll_delivery() {
             self.delivered.push(frame);
         }
@@ -354,7 +354,7 @@ fn bounded_repetition_leaves_the_loss_of_figure_5() {
         [(1, 0.1, 1), (2, 0.1, 3), (3, 0.3, 2), (4, 0.8, 4), (5, 0.5, 6), (6, 0.5, 3)]
     {
         // The last two are the limits of 802.11: seven attempts for short frames, four for long.
-        // n retransmissions are n + 1 attempts in all; one attempt is a loss of nobody's copy.
+        // n retransmissions are n + 1 attempts in all; after one attempt no copy is kept.
         let run = Run::new(config(attempts(n + 1)), (Some(100), 500), lose_packets(seed, p));
         let run = run.offer(packets, Class::default()).finish();
         let expected = p.powi(i32::from(n) + 1);

@@ -24,11 +24,11 @@ use super::{Cost, Outcome, Plan, Policy, Request};
 const BLOCK_MEMORY: [f64; 2] = [0.08, 0.01];
 /// The least weight of one more block in an estimate of wrong symbols after a certain frame.
 const AFTER_MEMORY: f64 = 0.03;
-/// So many blocks count as much as what is known at large.
+/// The number of blocks that counts as much as what is known at large.
 const AFTER_PRIOR: f64 = 6.0;
-/// How much of the air time and the gain so far counts after one more frame.
+/// The share of the air time and the gain so far that counts after one more frame.
 const WORTH_MEMORY: f64 = 0.99;
-/// What a further frame for the rest of a packet costs beside its bytes, in overheads of a frame.
+/// The cost of a further frame for the rest of a packet beside its bytes, in overheads of a frame.
 const REST: f64 = 0.5;
 /// A packet with an end may miss it by this share more often than with the surest frame.
 const RISK: f64 = 0.01;
@@ -49,13 +49,13 @@ pub struct Best {
     trials: Trials,
     /// The share of the blocks that no level is known to save.
     hopeless: Estimate,
-    /// What the worst block of the last reported frame needed.
+    /// The level that the worst block of the last reported frame needed.
     last: Level,
     /// Bytes gained and seconds on the air, the recent ones counting more.
     gained: (f64, f64),
 }
 
-/// What a frame promises.
+/// The expected result of a frame.
 #[derive(Clone, Copy, Debug)]
 struct Promise {
     plan: Plan,
@@ -63,7 +63,7 @@ struct Promise {
     bytes: f64,
     /// Air time in seconds.
     seconds: f64,
-    /// So many like it bring all that is wanted, if nothing fails.
+    /// The number of such frames that brings all that is wanted, if nothing fails.
     frames: usize,
     /// The probability that it brings all that it carries.
     all: f64,
@@ -85,7 +85,7 @@ impl Promise {
         if chances < self.frames as f64 {
             return 0.0;
         }
-        // So many of the chances must succeed: the complement of the first terms of a binomial.
+        // A number of the chances must succeed: the complement of the first terms of a binomial.
         let odds = self.all / (1.0 - self.all).max(f64::MIN_POSITIVE);
         let mut term = (1.0 - self.all).powf(chances);
         let mut short = 0.0;
@@ -132,7 +132,7 @@ impl Best {
         })
     }
 
-    /// What a frame promises for the rest of a packet.
+    /// Computes the expected result of a frame for the rest of a packet.
     fn promise(&self, wanted: usize, plan: Plan, good: f64) -> Promise {
         let level = plan.level;
         let arrives = 1.0 - self.loss[usize::from(self.was_lost)].value;

@@ -11,35 +11,35 @@
 
 use windfall_wire_link::coded::{Fate, Level};
 
-/// What each level is taken to save before anything was seen, of what the one below does not.
+/// The part that each level is assumed to save at first of what the one below does not.
 const PRIOR: f64 = 0.6;
-/// So many blocks count as much as that.
+/// The number of blocks that counts as much as that.
 const PRIOR_BLOCKS: f64 = 4.0;
 /// The least weight of one block.
 const MEMORY: f64 = 0.05;
 /// By how much what is known of a level fades with each failure that had less than it, so that
 /// stronger levels are tried now and then where much fails: at first, and at least.
 const FADE: [f64; 2] = [0.004, 0.004 / 64.0];
-/// What a block that a level did not save leaves of how fast it fades.
+/// The factor of the fading after a block that a level did not save.
 const BACK_OFF: f64 = 0.8;
-/// How many times as fast it fades after a block that it saved: one of ten keeps the balance.
+/// The factor of the fading after a block that it saved: one of ten keeps the balance.
 const SAVED: f64 = 8.0;
 
 /// The share that stronger levels must save of failed blocks for a failed frame to count.
 const HOPE: f64 = 0.5;
 
-/// What is known of a level.
+/// The statistics of a level.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     /// The share that it saves of what the level below it does not.
     share: f64,
     /// Blocks that told so.
     blocks: f64,
-    /// How fast that is forgotten.
+    /// The rate at which they are forgotten.
     fade: f64,
 }
 
-/// What each level saves of what the level below it does not.
+/// The part that each level saves of what the level below it does not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beyond([Known; 8]);
 
@@ -78,8 +78,8 @@ impl Beyond {
         }
     }
 
-    /// Whether a frame was destroyed: all its blocks failed, and hardly any level is known to save
-    /// such blocks. It says nothing about what others need.
+    /// Tells whether a frame was destroyed: all blocks failed, and hardly a level is known to save
+    /// such blocks. It teaches nothing about what others need.
     pub(super) fn is_destroyed(&self, used: Level, fates: &[Fate]) -> bool {
         let hope: f64 = self.spread(used).iter().sum();
         hope < HOPE && fates.iter().all(|fate| matches!(fate, Fate::Failed | Fate::Damaged))
@@ -172,7 +172,7 @@ mod tests {
         assert!(needs.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{needs:?}");
     }
 
-    /// How many failures without parity it takes until a tenth is expected of LIGHT.
+    /// Counts the failures without parity until a tenth is expected of LIGHT.
     fn patience(beyond: &mut Beyond) -> usize {
         let mut failures = 0;
         while beyond.spread(Level::NONE)[Level::LIGHT.index()] < 0.1 {

@@ -8,14 +8,14 @@ use windfall_wire_link::coded::{BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
 
 use super::estimate::Estimate;
 
-/// How much of the evidence counts after one more frame.
+/// The share of the evidence that counts after one more frame.
 const EVIDENCE_MEMORY: f64 = 0.98;
 /// The most that the evidence may speak for one of them, as the logarithm of the odds.
 const CERTAIN: f64 = 6.0;
-/// What was mended is not seen as cut; what was not stands for at most so many.
+/// The most cuts that one seen cut stands for: what was mended is not seen.
 const MOST_UNSEEN: f64 = 3.0;
 
-/// What is known of cuts: each after a frame that was not cut, and after one that was.
+/// The statistics of cuts: each after a frame that was not cut, and after one that was.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cuts {
     /// The probability that the block of a place is cut off, given that the one before is there.
@@ -23,7 +23,7 @@ pub(super) struct Cuts {
     /// The probability that a frame is cut.
     frame: [Estimate; 2],
     was_cut: bool,
-    /// How much more likely frames as such are cut, as the logarithm of the odds.
+    /// The logarithm of the odds that frames as such are cut.
     evidence: f64,
 }
 
@@ -59,7 +59,7 @@ impl Cuts {
         self.was_cut = is_cut;
     }
 
-    /// Learns that an uncoded frame as long as so many blocks was cut; where is not known.
+    /// Learns that an uncoded frame as long as `blocks` blocks was cut; where is not known.
     pub(super) fn learn_uncoded(&mut self, blocks: usize) {
         let state = usize::from(self.was_cut);
         let whole: f64 =
@@ -86,7 +86,7 @@ impl Cuts {
     }
 }
 
-/// How many cuts one stands for that was seen, where a share of them is mended.
+/// Returns the number of cuts that a seen one stands for, where a share of them is mended.
 pub(super) fn unseen(mended: f64) -> f64 {
     (1.0 / (1.0 - mended)).min(MOST_UNSEEN)
 }
@@ -96,7 +96,7 @@ pub(super) fn last_block(level: Level, bytes: usize, fates: &[Fate]) -> usize {
     bytes.saturating_sub(fates.len().saturating_sub(1) * level.data()).min(level.data())
 }
 
-/// The share of cuts in a block with so many bytes of data that its parity mends.
+/// The share of cuts in a block with `data` bytes of data that its parity mends.
 pub(super) fn mended(level: Level, data: usize) -> f64 {
     let parity = level.parity() as f64;
     parity / (parity + (data + BLOCK_CHECK) as f64)

@@ -11,7 +11,7 @@
 //!   levels above its own only as far as these were seen to save such blocks; a rise that has saved
 //!   none yet is taken back at once.
 //!
-//! A frame that was lost whole says nothing about either: a shorter or better coded one would have
+//! A frame that was lost whole is no sign of either: a shorter or better coded one would have
 //! been lost as well.
 
 use windfall_wire_link::coded::{BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
@@ -30,12 +30,12 @@ const STEADY: u32 = 4;
 const CUT: u32 = 2;
 /// Frames in a row that are not cut before frames grow.
 const UNCUT: u32 = 4;
-/// Short frames must keep so many times the share that long ones keep, to be worth their overhead.
+/// Short frames must keep this multiple of the share long ones keep, to be worth their overhead.
 const WORTH: f64 = 4.0 / 3.0;
 /// The weight of one more frame in the shares that frames keep.
 const FRAME_MEMORY: f64 = 0.1;
 
-/// What a frame costs beside its block, in bytes, as far as this policy needs it.
+/// The cost of a frame beside its block, in bytes, as far as this policy needs it.
 const OVERHEAD: usize = 64;
 
 /// The adaptive policy of the paper.

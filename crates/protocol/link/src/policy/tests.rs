@@ -13,7 +13,7 @@ const REQUEST: Request = Request {
     may_be_uncoded: false,
 };
 
-/// Lets a policy choose and report so many frames, all blocks of the same fate.
+/// Lets a policy choose and report `frames` frames, all blocks of the same fate.
 fn feed(policy: &mut dyn Policy, frames: usize, fate: impl Fn(Plan, u8) -> Fate) -> Plan {
     for _ in 0..frames {
         let plan = policy.plan(&REQUEST).unwrap();
@@ -31,7 +31,7 @@ fn carried(plan: Plan) -> usize {
     }
 }
 
-/// A block with so many wrong symbols.
+/// A block with `symbols` wrong symbols.
 fn wrong(plan: Plan, symbols: usize) -> Fate {
     if plan.level.correctable() >= symbols { Fate::Good(symbols as u8) } else { Fate::Failed }
 }
@@ -136,7 +136,7 @@ fn flex_lowers_parity_by_one_level_after_every_fourth_frame() {
     assert!(waits.contains(&4), "{waits:?}");
 }
 
-/// Reports so many frames of which every fifth block is destroyed, whatever its parity; gives the
+/// Reports frames of which every fifth block is destroyed, whatever its parity; gives the
 /// mean share of blocks that the levels leave for data.
 fn destroyed(policy: &mut dyn Policy, frames: usize) -> f64 {
     let (mut block, mut data) = (0, 0);

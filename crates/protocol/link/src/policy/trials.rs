@@ -44,12 +44,12 @@ impl Trials {
         }
     }
 
-    /// Whether a block was saved that would have failed at the level of the last failed frame.
+    /// Tells whether a block was saved that would have failed at the last failed frame's level.
     fn is_saved(&self, fate: Fate) -> bool {
         matches!(fate, Fate::Good(errors) if usize::from(errors) > self.level.correctable())
     }
 
-    /// Whether the next frame is a trial; if so, the count begins anew.
+    /// Tells whether the next frame is a trial; if so, the count begins anew.
     pub(super) fn is_due(&mut self) -> bool {
         let is_due = self.failed >= self.pace;
         if is_due {
@@ -63,7 +63,7 @@ impl Trials {
 mod tests {
     use super::*;
 
-    /// How many frames fail before the next trial is due.
+    /// Counts the frames that fail before the next trial is due.
     fn wait(trials: &mut Trials) -> u32 {
         let mut failed = 0;
         while !trials.is_due() {

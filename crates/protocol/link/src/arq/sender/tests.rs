@@ -185,7 +185,7 @@ fn a_report_that_comes_late_leaves_the_next_half_the_time() {
     hand.arrive(first);
     hand.answer();
     drop(hand.send_new(packet(1, 80)));
-    // The time is 31 ms. At 30 ms comes a report that says nothing new.
+    // The time is 31 ms. At 30 ms comes a report without news.
     hand.wait(Duration::from_millis(30));
     let (next, first) = (Seq32(1), Seq32(1));
     let (header, trailer) = Ack { next, first, arrived: Bitmap::default() }.encode();
@@ -222,7 +222,7 @@ fn nothing_waits_for_a_packet_that_goes_only_once() {
     let mut hand = Hand::persistent(None);
     let lost = hand.send_new(once(packet(0, 80)));
     assert!(!lost.kept && hand.near.held() == 0);
-    assert!(hand.send().is_none(), "nobody asks for it");
+    assert!(hand.send().is_none(), "no report asks for it");
     // That it was lost, and in no time, is no reason to pause.
     let second = hand.send_new(once(packet(1, 80)));
     hand.arrive(second);

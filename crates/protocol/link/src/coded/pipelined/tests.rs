@@ -198,7 +198,7 @@ fn what_cannot_arrive_in_time_gives_way() {
     assert_eq!(pair.dropped(), [DropReason::Expired]);
 }
 
-/// One packet of so many bytes.
+/// One packet of `len` bytes.
 fn long(number: u64, len: usize) -> Frame {
     let bytes: Vec<u8> = (0..len).map(|at| (at * 7 + number as usize) as u8).collect();
     Frame { tag: Some(Tag(number)), ..Frame::packet(bytes) }

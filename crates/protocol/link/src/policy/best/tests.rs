@@ -18,7 +18,7 @@ fn coded(blocks: u8, level: Level) -> Plan {
 
 const UNCODED: Plan = Plan { blocks: 1, level: Level::NONE, whole: false, uncoded: true };
 
-/// The probability that a packet of so many frames is complete in time.
+/// The probability that a packet of `frames` frames is complete in time.
 fn saves(frames: usize, all: f64, millis: Option<u64>, tries: Option<u32>) -> f64 {
     let promise = Promise { plan: UNCODED, bytes: 0.0, seconds: 0.01, frames, all };
     promise.saves(&Request {
@@ -172,7 +172,7 @@ fn the_worst_block_of_a_frame_says_what_the_next_one_needs() {
     assert_eq!(best.last, Level::correcting(9));
     best.learn_blocks(level, &[Fate::Good(0), Fate::Failed]);
     assert_eq!(best.last, level.stronger());
-    // What was cut off says nothing.
+    // What was cut off teaches nothing.
     best.learn_blocks(level, &[Fate::Missing]);
     assert_eq!(best.last, level.stronger());
 }
