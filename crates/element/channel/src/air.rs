@@ -27,7 +27,7 @@ use model::State;
 pub struct AirConfig {
     /// The models; each acts on what those before it let through. None: nothing ever happens.
     pub models: Vec<Model>,
-    /// What may be hit besides the packet; nothing by default.
+    /// The bits that may be hit besides the packet; none by default.
     pub exposure: Exposure,
     /// Bit errors strike only these bytes of the payload; all of it if `None`.
     pub range: Option<Range<u32>>,
@@ -113,7 +113,7 @@ impl Air {
     }
 }
 
-/// Where a frame may be hit: up to three stretches of bits, seen as one.
+/// The bits of a frame that may be hit: up to three stretches, seen as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     /// Stretches of whole-frame bit positions, in order.
@@ -162,7 +162,7 @@ impl Target {
     }
 }
 
-/// What the models have done to one frame so far; positions count the exposed bits.
+/// The effects of the models on one frame so far; positions count the exposed bits.
 #[derive(Debug, Default)]
 pub(crate) struct Blow {
     /// The frame does not arrive.

@@ -23,7 +23,7 @@ pub const ENVIRONMENT_FRAMES: u32 = 6_000;
 /// A place where the authors took a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Environment {
-    /// Nothing disturbs.
+    /// A place where nothing disturbs.
     Office,
     /// A cordless phone is carried about.
     Walking,
@@ -48,13 +48,13 @@ pub struct Totals {
     pub bit_error_rate: f64,
 }
 
-/// How the totals are arranged; the lengths are means.
+/// The arrangement of the totals; the lengths are means.
 struct Arrangement {
     /// Frames in a spell of losses, of truncations, of corruption.
     spells: [f64; 3],
     /// Bits from the first to the last of a cluster.
     cluster: f64,
-    /// How much of a frame's severity is that of the frame before, 0..1.
+    /// The part of a frame's severity that is that of the frame before, 0..1.
     drift: f64,
     /// Inverted bits of a truncated frame for each one of a corrupted frame.
     in_truncated: f64,
@@ -168,7 +168,7 @@ impl core::str::FromStr for Environment {
     }
 }
 
-/// What befalls a frame as a whole.
+/// The effect on a frame as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Intact,
@@ -181,7 +181,7 @@ enum Fate {
 const FATES: [Fate; 3] = [Fate::Lost, Fate::Truncated, Fate::Corrupted];
 
 impl Fate {
-    /// How many of a frame's `bits` arrive; whole bytes, of which a truncated frame has some.
+    /// Draws how many of `bits` arrive; whole bytes, of which a truncated frame has some.
     fn arrived(self, bits: u32, random: &mut Stream) -> u32 {
         match self {
             Self::Lost => 0,
@@ -216,7 +216,7 @@ fn afflict(fates: &mut [Fate], fate: Fate, share: f64, mean: f64, random: &mut S
     }
 }
 
-/// How many inverted bits each frame gets; together `quota`, and at least one in a corrupted frame.
+/// Draws the inverted bits of each frame; together `quota`, and at least one in a corrupted frame.
 fn severities(
     fates: &[Fate],
     ends: &[u32],

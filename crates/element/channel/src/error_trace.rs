@@ -16,7 +16,7 @@ pub const VERSION: u32 = 1;
 /// The newest version of the format that this program reads and writes: that with a bit order.
 pub const NEWEST: u32 = 2;
 
-/// What the events of a trace tell.
+/// The unit of the events of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
@@ -27,7 +27,7 @@ pub enum Unit {
     Frame,
 }
 
-/// What the positions of events count.
+/// The unit of the positions of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Index {
@@ -38,7 +38,7 @@ pub enum Index {
     Bit,
 }
 
-/// Where bit 0 of a damaged frame lies.
+/// The place of bit 0 of a damaged frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -84,7 +84,7 @@ impl BitOrder {
     }
 }
 
-/// What a trace says of itself.
+/// The header of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TraceHeader {
@@ -94,13 +94,13 @@ pub struct TraceHeader {
     /// The rate at which the frames were sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// What the events tell.
+    /// The unit of the events.
     pub unit: Unit,
-    /// What the positions count.
+    /// The unit of the positions.
     pub index: Index,
-    /// Where bit 0 of a frame lies.
+    /// The place of bit 0 of a frame.
     pub origin: Origin,
-    /// How the bits of a byte are numbered.
+    /// The numbering of the bits of a byte.
     #[serde(skip_serializing_if = "is_default")]
     pub bit_order: BitOrder,
     /// Which frames are counted.
@@ -108,7 +108,7 @@ pub struct TraceHeader {
     /// The length of the frames, in bytes from `origin`, where all had the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_length: Option<u32>,
-    /// What was sent while the trace was taken, and by which channel or model.
+    /// The traffic while the trace was taken, and its channel or model.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub workload: String,
 }
@@ -125,7 +125,7 @@ impl TraceHeader {
     }
 }
 
-/// What befell a frame, or a stretch of bits.
+/// The effect on a frame, or on a stretch of bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The frame did not arrive.
@@ -146,9 +146,9 @@ pub enum Fault {
 pub struct Entry {
     /// The first frame or bit, from 0.
     pub at: u64,
-    /// How many in a row; always 1 for [`Fault::Damaged`].
+    /// The number in a row; always 1 for [`Fault::Damaged`].
     pub count: u64,
-    /// What befell them.
+    /// The effect on them.
     pub fault: Fault,
 }
 
@@ -169,7 +169,7 @@ impl ErrorTrace {
         Self { header, length: 0, entries: Vec::new(), listed: 0 }
     }
 
-    /// What the trace says of itself.
+    /// Returns the header of the trace.
     #[must_use]
     pub fn header(&self) -> &TraceHeader {
         &self.header
@@ -182,13 +182,13 @@ impl ErrorTrace {
         Self { header, ..self }
     }
 
-    /// How many frames or bits it covers.
+    /// Returns the number of frames or bits that it covers.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.length
     }
 
-    /// Whether it covers nothing.
+    /// Returns `true` if it covers nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.length == 0
@@ -215,7 +215,7 @@ impl ErrorTrace {
 
     /// Appends `count` times the same fault; a damaged frame counts once.
     ///
-    /// A fault that says nothing, or does not fit the trace's index, is appended as none.
+    /// A fault that is empty, or does not fit the trace's index, is appended as none.
     pub fn push(&mut self, fault: Fault, count: u64) {
         let is_bits = self.header.index == Index::Bit;
         let fits = match &fault {
@@ -246,7 +246,7 @@ impl ErrorTrace {
         }
     }
 
-    /// What befalls the frame or bit of this number; the trace starts over at its end.
+    /// Returns the effect on the frame or bit of this number; the trace starts over at its end.
     #[must_use]
     pub fn fault(&self, number: u64) -> Option<&Fault> {
         let place = number.checked_rem(self.length)?;

@@ -13,7 +13,7 @@ pub struct MediumEvent {
     pub from: Port,
     /// The port of the receiver; a shared medium reports each receiver that could hear.
     pub to: Port,
-    /// The frame's number in its direction, from 0; `None` for frames that the air passes over.
+    /// The frame's number in its direction, from 0; `None` for frames that the air ignores.
     pub number: Option<u64>,
     /// The name of the packet that the frame carried.
     pub tag: Option<Tag>,
@@ -29,8 +29,8 @@ pub struct MediumEvent {
     pub began: Instant,
     /// When the sender's last bit left it.
     pub ended: Instant,
-    /// How strongly the signal arrived, in whole dBm as radiotap counts; radios know it.
+    /// The strength of the signal, in whole dBm as radiotap counts; radios know it.
     pub strength: Option<i8>,
-    /// What the air did.
+    /// The verdict of the air.
     pub verdict: Verdict,
 }

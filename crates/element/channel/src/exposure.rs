@@ -1,6 +1,6 @@
 //! What the air may hit.
 
-/// What the air may hit besides the packet that a frame carries.
+/// The bits that the air may hit besides the packet that a frame carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exposure {
     /// Bits of the link header may be inverted.

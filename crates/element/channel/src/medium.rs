@@ -18,7 +18,7 @@ use crate::radio::{Radio, RadioConfig};
 use pipe::Pipe;
 use shared::Shared;
 
-/// What a medium is.
+/// The configuration of a medium.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MediumConfig {
     /// Two ports, each with a line of its own to the other.
@@ -30,7 +30,7 @@ pub enum MediumConfig {
 }
 
 impl MediumConfig {
-    /// How many stations can be attached.
+    /// Returns the number of stations that can be attached.
     #[must_use]
     pub fn ports(&self) -> u16 {
         match self {
@@ -130,7 +130,7 @@ impl Medium {
         Self { kind, events: VecDeque::new() }
     }
 
-    /// How many stations can be attached.
+    /// Returns the number of stations that can be attached.
     #[must_use]
     pub fn ports(&self) -> u16 {
         match &self.kind {
@@ -140,7 +140,7 @@ impl Medium {
         }
     }
 
-    /// How many packets it alone holds: on the line or on their way, and not kept by their sender.
+    /// Counts the packets that it alone holds: on their way, and not kept by their sender.
     #[must_use]
     pub fn held(&self) -> usize {
         match &self.kind {
@@ -218,7 +218,7 @@ impl Medium {
         }
     }
 
-    /// How long the carrier of others was there up to `now`, of which a station that rests has not
+    /// Returns the time of others' carrier up to `now` of which a station that rests has not
     /// been told.
     #[must_use]
     pub fn untold(&self, port: Port, now: Instant) -> Duration {

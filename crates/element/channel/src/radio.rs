@@ -7,7 +7,7 @@
 //! interference, piece by piece; whether the frame comes through is decided at its end. A receiver
 //! that follows nothing hears energy only.
 //!
-//! Radios filter addresses: a frame for somebody else is not copied, but reported as
+//! Radios filter addresses: a frame for another station is not copied, but reported as
 //! [`Input::Overheard`]. Frames are those of 802.11, whose receiver stands in bytes 4 to 9.
 
 mod config;
@@ -54,14 +54,14 @@ pub(crate) struct Radio {
     addresses: BTreeMap<MacAddress, u16>,
     /// The randomness of each receiver, and how many frames it has judged.
     judges: Vec<(Stream, u64)>,
-    /// What decides to which of equally strong preambles each receiver synchronises.
+    /// The draws that decide to which of equally strong preambles each receiver synchronises.
     lots: Vec<Stream>,
     /// Transmissions so far.
     begun: u64,
     samplers: Samplers,
     /// For each rate the ratio from which on no error event can fall into a frame.
     flawless: [f64; 12],
-    /// What is on the air; places are used again.
+    /// The transmissions on the air; places are used again.
     transmissions: Vec<Option<Box<Transmission>>>,
     agenda: BinaryHeap<Reverse<(Instant, Moment)>>,
     /// Frames given while their sender was still transmitting.
@@ -70,13 +70,13 @@ pub(crate) struct Radio {
     arrivals: Vec<u16>,
     /// The signals among theirs that are for them.
     addressed: Vec<(u16, Arrival)>,
-    /// What is due at the stations, in order: a signal, or the next of the frames.
+    /// The inputs that are due at the stations, in order: a signal, or the next of the frames.
     ready: VecDeque<(Instant, Port, Option<Signal>)>,
     /// The frames among it, in order.
     frames: VecDeque<(Frame, RxVector)>,
     resting: Resting,
     outlooks: Outlooks,
-    /// What stations that rested should have been given before, in order for each.
+    /// The inputs that stations that rested should have been given before, in order for each.
     late: VecDeque<(Instant, Port, Input)>,
     held: usize,
     /// Those of the configuration, as ratios.
@@ -84,7 +84,7 @@ pub(crate) struct Radio {
     levels: Levels,
 }
 
-/// What happens next; of what happens at one instant, ends come first.
+/// The next happening; of those at one instant, ends come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Moment {
     /// The sender's signal ends.
@@ -98,12 +98,12 @@ enum Moment {
 #[derive(Debug)]
 struct Transmission {
     from: u16,
-    /// How many transmissions began before it.
+    /// The number of transmissions that began before it.
     number: u64,
     began: Instant,
     ended: Instant,
     sent: Sent,
-    /// In milliwatts.
+    /// The power in milliwatts.
     power: f64,
     frame: Frame,
     to: Option<MacAddress>,
@@ -112,7 +112,7 @@ struct Transmission {
     fading: Vec<f64>,
     /// Addressed receivers that do not follow it, and why.
     missed: Vec<(Port, Missed)>,
-    /// What becomes of it at hearers around which the air is silent; `None` if that varies.
+    /// The fate of it at hearers around which the air is silent; `None` if that varies.
     outlook: Option<Arc<Outlook>>,
     /// The port that its receiver's address names.
     addressed: Option<u16>,
@@ -505,8 +505,8 @@ impl Radio {
         let to = transmission.to?;
         if to.is_group() {
             let other = u16::from(transmission.from == 0);
-            let nobody = transmission.hearers.is_empty() && other < self.ports();
-            return nobody.then_some(Port(other));
+            let unheard = transmission.hearers.is_empty() && other < self.ports();
+            return unheard.then_some(Port(other));
         }
         let port = *self.addresses.get(&to)?;
         let heard = transmission.hearers.iter().any(|hearer| hearer.port == port);
@@ -521,7 +521,7 @@ impl Radio {
         }
     }
 
-    /// What stands against signals at a receiver, where carriers differ or do not.
+    /// Returns the noise against signals at a receiver, where carriers differ or do not.
     fn noise<'a>(&self, port: u16, carriers: Option<&'a Gains>) -> Noise<'a> {
         Noise {
             floor: self.receivers[usize::from(port)].noise,

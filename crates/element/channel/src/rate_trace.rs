@@ -18,9 +18,9 @@ pub enum RateTraceError {
     Line {
         /// The line's number, from 1.
         line: usize,
-        /// What stands there.
+        /// The text of the line.
         text: String,
-        /// What to write instead.
+        /// The advice for mending it.
         fix: &'static str,
     },
     /// The trace as a whole cannot be used.
@@ -37,7 +37,7 @@ const LINES_PART: usize = 10;
 /// The same of a configuration, whose values take more than their text.
 const TREE_PART: usize = 32;
 
-/// What a line carries over time; starts over when it ends.
+/// The capacity of a line over time; starts over when it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateTrace(Arc<Kind>);
 
@@ -55,7 +55,7 @@ struct Steps {
     ends: Vec<u64>,
     /// The rate of each step, in bits per second; perhaps zero.
     rates: Vec<u64>,
-    /// What passes up to the end of each step, in bits times 10⁹.
+    /// The bits that pass up to the end of each step, times 10⁹.
     passed: Vec<u128>,
 }
 
@@ -126,7 +126,7 @@ impl RateTrace {
     }
 }
 
-/// What the first line of an error trace has.
+/// The first line of an error trace.
 const ERROR_TRACE: &str = "\"windfall-error-trace\"";
 
 /// Why a file of another kind is refused.
@@ -155,13 +155,13 @@ impl FromStr for RateTrace {
     }
 }
 
-/// Whether the first line is `KEY = VALUE`, as a line of TOML may be.
+/// Returns `true` if the first line is `KEY = VALUE`, as a line of TOML may be.
 fn begins_with_key(text: &str) -> bool {
     let key = text.trim_start().split_once('=').map_or("", |(key, _)| key.trim_end());
     !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.\"".contains(c))
 }
 
-/// Where a line stands in its trace.
+/// The place of a line in its trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Progress {
     trace: RateTrace,

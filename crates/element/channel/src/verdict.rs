@@ -2,7 +2,7 @@
 
 use windfall_base::Frame;
 
-/// What the air did to one frame (S3.3). Bit positions count from the first bit of the header.
+/// The effect of the air on one frame (S3.3). Bit positions count from the first bit of the header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Verdict {
     /// It arrives as it was sent.
@@ -15,7 +15,7 @@ pub enum Verdict {
         /// The inverted bits, ascending, all before the truncation.
         inverted: Vec<u32>,
     },
-    /// It does not arrive, and nobody saw it begin.
+    /// It does not arrive, and no receiver noticed it.
     Lost,
     /// It overlapped with another frame at the receiver.
     Collided,
@@ -62,13 +62,13 @@ impl Missed {
 }
 
 impl Verdict {
-    /// Whether a frame reaches the receiver at all.
+    /// Returns `true` if a frame reaches the receiver at all.
     #[must_use]
     pub const fn arrives(&self) -> bool {
         matches!(self, Self::Intact | Self::Damaged { .. })
     }
 
-    /// How many bits were inverted.
+    /// Counts the bits that were inverted.
     #[must_use]
     pub fn inverted(&self) -> &[u32] {
         match self {

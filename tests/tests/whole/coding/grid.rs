@@ -16,9 +16,9 @@ use windfall_tests::run::{pair, run};
 const VARIABLE: &str = "WINDFALL_TEST_GRID";
 /// The policies: three that never change, and two that adapt.
 const POLICIES: [&str; 5] = ["bold", "light", "robust", "flex", "best"];
-/// What FLEX and BEST reach at least of the best static policy.
+/// The least shares of the best static policy that FLEX and BEST must reach.
 const WITHIN: [f64; 2] = [0.90, 0.95];
-/// Where the table of the whole grid stands in the document.
+/// The marks around the table of the whole grid in the document.
 const BEGIN: &str = "<!-- grid -->\n";
 const END: &str = "<!-- end of grid -->\n";
 
@@ -28,7 +28,7 @@ type Medium = (&'static str, &'static str, u64);
 const WAVELAN: Medium = ("wavelan", "kind = \"wavelan\"", 20);
 const PIPE: Medium = ("pipe", "rate = \"10Mbps\"\ndelay = \"5ms\"", 4);
 
-/// What befalls frames on the way, and whether every run tries it.
+/// The errors of frames on the way, and whether every run tries them.
 const CHANNELS: [(&str, bool); 35] = [
     ("", false),
     ("ber = 1e-6", false),
@@ -74,7 +74,7 @@ const SPELLS: [&str; 3] = [
     "bit-gemodel = \"3e-6 3e-6 0.5 1e-4\"",
     "bit-gemodel = \"4e-7 4e-7 0.4 1e-4\"",
 ];
-/// How many times as long runs over them are.
+/// The factor by which runs over them are longer.
 const LONGER: u64 = 5;
 
 /// The kb/s of datagrams that fill the link from near to far.
@@ -102,7 +102,7 @@ fn cell(medium: Medium, channel: &str, seeds: u64) -> [f64; 5] {
     })
 }
 
-/// What FLEX and BEST reach of the best static policy.
+/// Returns the shares of the best static policy that FLEX and BEST reach.
 fn shares(cell: &[f64; 5]) -> [f64; 2] {
     let best = cell[..3].iter().copied().fold(f64::MIN_POSITIVE, f64::max);
     [cell[3] / best, cell[4] / best]

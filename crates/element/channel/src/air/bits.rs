@@ -14,9 +14,9 @@ pub struct Gaps {
     /// The mean gap of the exponential law, −1 / ln(1 − p): 0 if p is 1; `None` if p is 0.
     scale: Option<f64>,
     exponential: &'static Exponential,
-    /// How many trials `survival` is about.
+    /// The number of trials of `survival`.
     trials: u32,
-    /// The probability that so many trials bring no event.
+    /// The probability that `trials` trials bring no event.
     survival: f64,
 }
 
@@ -28,7 +28,7 @@ impl Gaps {
         Self { scale, exponential: Exponential::shared(), trials: 0, survival: 1.0 }
     }
 
-    /// How many trials fail before the next success; `None` if none ever succeeds.
+    /// Draws the number of failures before the next success; `None` if none ever succeeds.
     #[inline]
     pub fn draw(&self, stream: &mut Stream) -> Option<u64> {
         self.scale.map(|scale| gap(self.exponential.draw(stream), scale))
@@ -55,7 +55,7 @@ impl Gaps {
         }
     }
 
-    /// The probability that so many trials bring no event: most frames are clean at low rates, and
+    /// The probability that `trials` bring no event: most frames are clean at low rates, and
     /// comparing with it spares them the logarithm.
     #[inline]
     fn survival(&mut self, scale: f64, trials: u32) -> f64 {

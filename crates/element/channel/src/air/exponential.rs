@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use windfall_base::Stream;
 
 const LAYERS: usize = 256;
-/// Where the tail begins: the constants with which the top layer ends at 0, as published.
+/// The start of the tail: the constants with which the top layer ends at 0, as published.
 const TAIL: f64 = 7.697_117_470_131_05;
 /// The area of each layer, that of the tail included in the first.
 const AREA: f64 = 3.949_659_822_581_557e-3;
@@ -57,7 +57,7 @@ impl Exponential {
         }
     }
 
-    /// What lies outside of the rectangle of a layer: the tail, or perhaps nothing.
+    /// Draws from outside of the rectangle of a layer: the tail, or perhaps nothing.
     #[cold]
     fn edge(&self, layer: usize, x: f64, stream: &mut Stream) -> Option<f64> {
         if layer == 0 {

@@ -41,7 +41,7 @@ impl GilbertElliott {
         bad * self.bad.get() + (1.0 - bad) * self.good.get()
     }
 
-    /// How many steps a visit to the bad state lasts on average; infinite if `r` is 0.
+    /// Returns the mean steps of a visit to the bad state; infinite if `r` is 0.
     #[must_use]
     pub fn mean_burst(&self) -> f64 {
         1.0 / self.r.get()
@@ -86,7 +86,7 @@ pub(super) struct Chain {
     is_bad: bool,
     /// Errors in the good and in the bad state.
     errors: [Gaps; 2],
-    /// How long the good and the bad state last, less the first step.
+    /// The durations of the good and the bad state, less the first step.
     stays: [Gaps; 2],
 }
 

@@ -17,11 +17,11 @@ use crate::error_trace::ErrorTrace;
 /// One thing that the air does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Model {
-    /// Each frame is lost with this probability, whatever became of the others.
+    /// Each frame is lost with this probability, independently of the others.
     Loss(Probability),
     /// Bursts of lost frames at fixed places.
     Pattern(Pattern),
-    /// Each bit is inverted with this probability, whatever became of the others.
+    /// Each bit is inverted with this probability, independently of the others.
     BitErrors(Probability),
     /// Frames are lost by a two-state chain that takes a step with each frame.
     FrameBursts(GilbertElliott),
@@ -33,7 +33,7 @@ pub enum Model {
     Corruption(Probability),
     /// Frames are cut short.
     Truncation(Truncation),
-    /// What a trace says, frame by frame or bit by bit, over and over.
+    /// Replays a trace, frame by frame or bit by bit, over and over.
     Replay(Arc<ErrorTrace>),
 }
 
@@ -54,7 +54,7 @@ impl Model {
     }
 }
 
-/// A burst of lost frames in every window of so many frames (S3.6, S3.8, S3.13).
+/// A burst of lost frames in every window of a number of frames (S3.6, S3.8, S3.13).
 ///
 /// The text form is `5/100`: of every 100 frames the first 5 are lost; `5/100+95`: the last 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Pattern {
         Some(Self { burst, every, offset })
     }
 
-    /// Whether the frame of this number is lost.
+    /// Returns `true` if the frame of this number is lost.
     //= S3.6
     //= S3.8
     //= S3.13

@@ -246,7 +246,7 @@ proptest! {
     }
 }
 
-/// What each frame of many suffers under `models`.
+/// The verdicts on many frames under `models`.
 fn verdicts(models: &[Model]) -> Vec<Verdict> {
     let config = AirConfig { models: models.to_vec(), ..AirConfig::default() };
     let mut air = Air::new(&config, Seed(9), "link/0-1");

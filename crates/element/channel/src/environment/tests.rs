@@ -1,6 +1,6 @@
 use super::*;
 
-/// What a trace holds, counted from its events alone.
+/// The totals of a trace, counted from its events alone.
 fn measure(trace: &ErrorTrace) -> Totals {
     let bits = u64::from(FRAME_LENGTH) * 8;
     let (mut lost, mut truncated, mut corrupted) = (0_u64, 0_u64, 0_u64);
@@ -96,7 +96,7 @@ fn spells_are_as_long_as_the_arrangement_says() {
         let trace = environment.synthesize(Seed(1), ENVIRONMENT_FRAMES);
         for (fate, mean) in FATES.into_iter().zip(environment.arrangement().spells) {
             let (runs, hits, counted) = runs(&trace, fate);
-            // So many spells, begun at random among what is calm; two at one place are one run.
+            // Spells begun at random among what is calm; two at one place are one run.
             let (spells, calm) = (hits / mean, counted - hits + 1.0);
             let expected = calm * (1.0 - (1.0 - 1.0 / calm).powf(spells));
             // A geometric length varies as much as it is long.

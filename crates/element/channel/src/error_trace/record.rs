@@ -12,7 +12,7 @@ use crate::verdict::Verdict;
 #[derive(Clone, Debug)]
 pub struct Recorder {
     trace: ErrorTrace,
-    /// Whether all frames so far had the length that the header gives.
+    /// Set while all frames so far had the length that the header gives.
     is_uniform: bool,
 }
 

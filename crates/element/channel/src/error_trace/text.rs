@@ -35,9 +35,9 @@ pub enum ErrorTraceError {
     Line {
         /// The line's number, from 1.
         line: usize,
-        /// What stands there.
+        /// The text of the line.
         text: String,
-        /// What is wrong with it.
+        /// The advice for mending it.
         fix: &'static str,
     },
     /// The trace is not as long as its end says.
@@ -48,9 +48,9 @@ pub enum ErrorTraceError {
     Length {
         /// The number of the line that ends the trace, from 1.
         line: usize,
-        /// What it says.
+        /// The number that it states.
         told: u64,
-        /// What the events add up to.
+        /// The sum of the events.
         counted: u64,
     },
     /// The trace breaks off.
@@ -64,7 +64,7 @@ pub enum ErrorTraceError {
     Gzip {
         /// Bytes that could be decompressed.
         readable: usize,
-        /// What the decompressor says.
+        /// The message of the decompressor.
         cause: String,
     },
     /// The trace is too long to be read.

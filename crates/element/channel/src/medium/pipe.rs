@@ -8,10 +8,10 @@ use crate::air::{Air, AirConfig};
 use crate::event::MediumEvent;
 use crate::rate_trace::{Progress, RateTrace};
 
-/// How fast bits leave a sender.
+/// The rate at which bits leave a sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Line {
-    /// At once.
+    /// All at once.
     #[default]
     Instant,
     /// At a constant rate.
@@ -23,11 +23,11 @@ pub enum Line {
 /// One direction of a pipe.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathConfig {
-    /// How fast bits leave the sender.
+    /// The rate at which bits leave the sender.
     pub line: Line,
-    /// How long each bit travels.
+    /// The propagation delay of each bit.
     pub delay: Duration,
-    /// What happens to the frames.
+    /// The models that act on the frames.
     pub air: AirConfig,
 }
 

@@ -9,7 +9,7 @@ use crate::air::{Air, AirConfig};
 use crate::event::MediumEvent;
 use crate::verdict::Verdict;
 
-/// Who hears whom.
+/// The stations that hear each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Hearing {
     /// Everybody hears everybody.
@@ -22,7 +22,7 @@ pub enum Hearing {
 /// A shared half-duplex air.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedConfig {
-    /// How many stations share it.
+    /// The number of stations that share it.
     pub ports: u16,
     /// The rate of frames whose sender asks for none.
     pub rate: Rate,
@@ -30,13 +30,13 @@ pub struct SharedConfig {
     pub air: Vec<AirConfig>,
     /// The air from a sender to a receiver, where it differs from that around the sender.
     pub paths: BTreeMap<(Port, Port), AirConfig>,
-    /// Who hears whom.
+    /// The stations that hear each other.
     pub hearing: Hearing,
     /// Whom frames are for.
     pub addressing: Addressing,
 }
 
-/// How a frame says whom it is for.
+/// The way in which a frame names its receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Addressing {
     /// Not at all: it is for whoever hears it.
@@ -47,7 +47,7 @@ pub enum Addressing {
 }
 
 impl Addressing {
-    /// Whether a frame is for the station at `port`, as far as it says.
+    /// Returns `true` if a frame is for the station at `port`, as far as it says.
     fn is_for(self, frame: &Frame, port: Port) -> bool {
         match self {
             Self::None => true,
@@ -82,23 +82,23 @@ pub(super) struct Shared {
     config: SharedConfig,
     seed: Seed,
     name: String,
-    /// Whether port `i` hears port `j`, at `j * ports + i`.
+    /// Set where port `i` hears port `j`, at `j * ports + i`.
     hears: Vec<bool>,
     /// The air from `j` to `i`, at `j * ports + i`; made when first needed.
     airs: Vec<Option<Box<Air>>>,
     /// The same for frames that `i` overhears, which take no numbers of those that are for it.
     overheard: Vec<Option<Box<Air>>>,
-    /// What is on the air, in the order of beginning.
+    /// The transmissions on the air, in the order of beginning.
     on_air: Vec<Transmission>,
     /// Frames given while their sender was still transmitting.
     waiting: VecDeque<(Port, Outgoing)>,
     receivers: Vec<Receiver>,
-    /// What is due at the stations, in order.
+    /// The inputs that are due at the stations, in order.
     ready: VecDeque<(Instant, Port, Input)>,
     held: usize,
 }
 
-/// What one station's receiver hears.
+/// The signals that one station's receiver hears.
 #[derive(Clone, Debug, Default)]
 struct Receiver {
     /// Transmissions of others that it hears.
@@ -222,7 +222,7 @@ impl Shared {
         let mut on_air = core::mem::take(&mut self.on_air);
         for other in &mut on_air {
             for to in (0..self.config.ports).map(Port) {
-                // A station that transmits hears nobody, and one that hears two makes out neither.
+                // A station that transmits hears no other, and one that hears two reads neither.
                 let hears_this = to == from || self.hears(from, to);
                 let hears_other = to == other.from || self.hears(other.from, to);
                 if hears_this && hears_other {
@@ -290,7 +290,7 @@ impl Shared {
         }
     }
 
-    /// What happens to a frame on its way, and its number among those that are for the receiver.
+    /// Judges a frame on its way, and numbers it among those that are for the receiver.
     fn judge(&mut self, frame: &Frame, from: Port, to: Port) -> (Option<u64>, Verdict) {
         let path = self.path(from, to);
         let own = self.config.addressing.is_for(frame, to);

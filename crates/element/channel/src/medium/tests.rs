@@ -244,7 +244,7 @@ fn polled(to: u16, bytes: usize) -> Outgoing {
     outgoing
 }
 
-/// Verdicts and numbers at port 2 of frames from port 0 to it, among so many to port 1.
+/// Verdicts and numbers at port 2 of frames from port 0 to it, among `others` to port 1.
 fn at_two(model: &Model, others: usize) -> Vec<(Option<u64>, Verdict)> {
     let mut config = SharedConfig::new(3, rate(MBPS_8));
     config.addressing = Addressing::Polled;
@@ -425,7 +425,7 @@ fn a_configuration_says_who_is_joined_and_how() {
 }
 
 #[test]
-fn a_medium_holds_the_packets_that_nobody_else_keeps() {
+fn a_medium_holds_the_packets_that_no_sender_keeps() {
     for config in each_kind() {
         for (is_named, kept, held) in [(true, false, 1), (true, true, 0), (false, false, 0)] {
             let mut medium = Medium::new(config.clone(), Seed(1), "m");

@@ -31,9 +31,9 @@ pub struct RadioConfig {
     pub delay_spread: Option<Duration>,
     /// When receivers notice what.
     pub thresholds: Thresholds,
-    /// What decides whether bits arrive.
+    /// The error model that decides whether bits arrive.
     pub errors: Errors,
-    /// What senders and receivers distort, over the signal, in decibels: −25 is the most that
+    /// The distortion of senders and receivers, over the signal, in decibels: −25 is the most that
     /// 802.11 allows at 54 Mb/s (17.3.9.7.4). Nothing if `None`.
     pub distortion: Option<f64>,
 }
@@ -41,11 +41,11 @@ pub struct RadioConfig {
 /// One station of a radio medium.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioStation {
-    /// Where it is.
+    /// The place of the station over time.
     pub track: Track,
-    /// The address whose frames its radio hands up whole; all frames if `None`.
+    /// The address whose frames its radio passes up whole; all frames if `None`.
     pub address: Option<MacAddress>,
-    /// What it sends with, and the most that a frame can ask for; antenna gain included.
+    /// The transmit power, and the most that a frame can ask for; antenna gain included.
     pub power: Dbm,
     /// The noise of its receiver over that of heat, in decibels.
     pub noise_figure: f64,
@@ -58,17 +58,17 @@ pub struct RadioStation {
 pub struct Thresholds {
     /// Weaker preambles are not noticed.
     pub preamble_power: Dbm,
-    /// Receivers synchronise to no preamble of OFDM that stands less than so many decibels above
+    /// Receivers synchronise to no preamble of OFDM that is less than this many decibels above
     /// noise and everything else in the air, preambles that begin with it included.
     pub preamble_sinr: f64,
     /// The same for the preambles of 802.11b, which are despread as data at 1 Mb/s are.
     pub dsss_preamble_sinr: f64,
     /// The medium is busy when there is so much energy, whatever it is.
     pub energy: Dbm,
-    /// A receiver leaves a frame for another one that is stronger by so many decibels; if `None`,
+    /// A receiver leaves a frame for another one that is stronger by this in decibels; if `None`,
     /// it stays.
     pub capture: Option<f64>,
-    /// How long after the start of a frame it does so.
+    /// The time after the start of a frame in which it does so.
     pub capture_window: Duration,
 }
 
@@ -101,7 +101,7 @@ impl Thresholds {
     }
 }
 
-/// What decides whether bits arrive.
+/// The error model that decides whether bits arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Errors {
     /// Formulas say whether a frame as a whole arrives ([`windfall_phy::formula`]). Which bits are
@@ -151,7 +151,7 @@ pub(super) fn megahertz(channel: u8) -> f64 {
     if channel == 14 { 2_484.0 } else { 2_407.0 + 5.0 * f64::from(channel) }
 }
 
-/// How much of a signal on one channel falls into a receiver on another, as a ratio.
+/// Returns the part of a signal on one channel that falls into a receiver on another, as a ratio.
 ///
 /// Within the band of 16.6 MHz that OFDM fills, its share in the receiver's 20 MHz; beyond it what
 /// the transmit mask of 802.11-2020, 17.3.9.3 lets through (−28 dB at 20 MHz, −40 dB at 30 MHz).

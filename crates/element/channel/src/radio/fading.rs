@@ -4,7 +4,7 @@ use core::f64::consts::TAU;
 
 use windfall_base::{Instant, Stream};
 
-/// How the strength of a path varies in time; the mean is that of the path loss.
+/// The variation of a path's strength in time; the mean is that of the path loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Fading {
     /// Not at all.
@@ -12,14 +12,14 @@ pub enum Fading {
     None,
     /// Echoes from everywhere and no direct ray.
     Rayleigh {
-        /// How fast it changes, in hertz: speed over wavelength, 11 Hz for a walker at 2.4 GHz.
+        /// The rate of change, in hertz: speed over wavelength, 11 Hz for a walker at 2.4 GHz.
         doppler: f64,
     },
     /// A direct ray and echoes.
     Rician {
         /// The power of the direct ray over that of all echoes, as a ratio.
         k: f64,
-        /// As above.
+        /// The rate of change, as above.
         doppler: f64,
     },
 }

@@ -19,7 +19,7 @@ const SYNC_SHORT: Duration = Duration::from_micros(72);
 /// The training symbols of OFDM.
 const TRAINING: Duration = Duration::from_micros(16);
 
-/// How much more other signals disturb CCK than white noise of their power in 22 MHz does.
+/// The factor by which other signals disturb CCK more than white noise of their power in 22 MHz.
 ///
 /// A filter for chips of 11 MHz passes half of such noise. Of chips of the same kind, late by a
 /// part t of a chip, it passes t² + (1 − t)²: 2/3 on average, since t drifts by a good part of a
@@ -63,7 +63,7 @@ fn header(rate: PhyRate, preamble: Preamble) -> Field {
     }
 }
 
-/// What comes behind it.
+/// Returns the field behind the header.
 fn payload(rate: PhyRate, preamble: Preamble, bytes: usize) -> Field {
     let begin = rate.preamble_duration(preamble);
     let end = rate.signal_duration(preamble, bytes);
@@ -75,20 +75,20 @@ fn payload(rate: PhyRate, preamble: Preamble, bytes: usize) -> Field {
     (rate, begin, end, bits as f64)
 }
 
-/// What stands against the signal in a receiver.
+/// The noise against the signal in a receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Noise<'a> {
     /// Heat and the receiver's own, in 20 MHz, in milliwatts.
     pub(super) floor: f64,
-    /// What sender and receiver distort, over the signal, as a ratio.
+    /// The distortion of sender and receiver, over the signal, as a ratio.
     pub(super) distortion: f64,
     /// The powers of the carriers over their mean, where they differ.
     pub(super) carriers: Option<&'a Gains>,
-    /// How much interference counts for CCK, over white noise of its power.
+    /// The weight of interference for CCK, over white noise of its power.
     pub(super) cck_interference: f64,
 }
 
-/// How much interference counts for CCK, over white noise of its power: formulas, like ns-3's, make
+/// The weight of interference for CCK, over white noise of its power: formulas, like ns-3's, make
 /// no difference.
 pub(super) const fn cck_interference(errors: Errors) -> f64 {
     match errors {
@@ -155,7 +155,7 @@ fn survival(field: Field, reception: &Reception, noise: Noise<'_>) -> f64 {
 const SERVICE: u32 = 16;
 const DESCRAMBLER: u32 = 7;
 
-/// What draws wrong bits, for each rate in the order of [`PhyRate::ALL`].
+/// The samplers of bit errors, for each rate in the order of [`PhyRate::ALL`].
 pub(super) type Samplers = [Sampler<'static>; 12];
 
 /// The samplers over the tables that are shipped.
@@ -168,7 +168,7 @@ pub(super) fn flawless(samplers: &Samplers) -> [f64; 12] {
     core::array::from_fn(|rate| samplers[rate].flawless_from())
 }
 
-/// Whether no error event can fall into a frame, so that nothing need be drawn.
+/// Returns `true` if no error event can fall into a frame, so that nothing need be drawn.
 #[inline]
 pub(super) fn is_flawless(
     flawless: &[f64; 12],
@@ -226,7 +226,7 @@ pub(super) fn by_pattern(
     Verdict::Intact
 }
 
-/// Marks the wrong bits of an event in a mask, in the order of the air.
+/// Marks the bit errors of an event in a mask, in the order of the air.
 fn mark(mask: &mut [u64], first: u32, event: &[u16]) {
     // Gathered word by word: a store for each bit would wait for the one before.
     let (mut word, mut wrong) = (0, 0);
@@ -250,7 +250,7 @@ fn put(mask: &mut [u64], word: u32, wrong: u64) {
 
 /// The places of the marked bits of a field within a mask, counted from the beginning of the field.
 ///
-/// On the air the least significant bit of a byte goes first; places count from the other end.
+/// On the air the least significant bit of a byte goes first; places count from the most.
 fn places(mask: &[u64], field: Range<u32>) -> Vec<u32> {
     let count: u32 = mask.iter().map(|word| word.count_ones()).sum();
     let mut places = Vec::with_capacity(count as usize);
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn whether_bits_are_wrong_is_the_same_whether_or_not_anybody_asks_which() {
+    fn whether_bits_are_wrong_is_the_same_whether_or_not_their_places_are_asked_for() {
         let mut kinds = [0; 3];
         for (rate, decibels) in
             [(PhyRate::Ofdm54, 14.0), (PhyRate::Ofdm54, 19.0), (PhyRate::Cck11, -5.0)]

@@ -14,7 +14,7 @@ use super::selective::{Echoes, mean_and_shape};
 
 /// While stations move, paths are computed anew so often: a walker covers 1.4 cm in it.
 const REFRESH: Duration = Duration::from_millis(10);
-/// Signals so many decibels below the noise of their receiver are as good as none.
+/// Signals this many decibels below the noise of their receiver are as good as none.
 const NEGLIGIBLE: f64 = 20.0;
 /// Delays are rounded up to this, so that stations of one room hear at one instant.
 const WAVE: u64 = 100;
@@ -25,9 +25,9 @@ pub(super) struct Hearer {
     pub(super) port: u16,
     /// The share of the power that arrives in its band, as a ratio.
     pub(super) gain: f64,
-    /// How long the signal travels.
+    /// The propagation delay of the signal.
     pub(super) delay: Duration,
-    /// Whether both are on one channel; if not, the signal is only noise.
+    /// Set if both are on one channel; if not, the signal is only noise.
     pub(super) same_channel: bool,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Links {
     fading: BTreeMap<(u16, u16), Path>,
 }
 
-/// How the path between two stations fades.
+/// The fading of the path between two stations.
 #[derive(Debug)]
 enum Path {
     /// All of the band alike.
@@ -62,7 +62,7 @@ impl Links {
         }
     }
 
-    /// Whether paths change.
+    /// Returns `true` if paths change.
     pub(super) fn moves(&self) -> bool {
         self.moves
     }
@@ -105,7 +105,7 @@ impl Links {
         })
     }
 
-    /// What fading makes of the power between two stations at `now`, as a ratio of mean 1.
+    /// Returns the factor of fading on the power between two stations at `now`, of mean 1.
     pub(super) fn fading(&mut self, config: &RadioConfig, a: u16, b: u16, now: Instant) -> f64 {
         let Some((k, doppler)) = config.fading.parts() else { return 1.0 };
         let path = self.fading.entry((a.min(b), a.max(b))).or_insert_with(|| {

@@ -17,14 +17,14 @@ const LONGEST_RESERVATION: u16 = (1 << 15) - 1;
 /// Entries of the log at most, before every station has to read it.
 const LIMIT: usize = 1 << 15;
 
-/// What a signal that is alone in the air makes of a receiver that is not sending.
+/// The effect of a signal that is alone in the air on a receiver that is not sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// The carrier is sensed, and the whole frame comes through without damage.
     Read,
     /// Nothing is noticed.
     Unnoticed,
-    /// It depends.
+    /// It depends on the receiver.
     Open,
 }
 
@@ -89,7 +89,7 @@ struct Entry {
     readers: Arc<Ports>,
 }
 
-/// How a station takes part.
+/// The part that a station takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ear {
     /// The station is told everything as it happens.
@@ -111,12 +111,12 @@ pub(super) struct Resting {
     log: Vec<Entry>,
 }
 
-/// What a station that rests has missed.
+/// The signals that a station that rests has missed.
 #[derive(Debug, Default)]
 pub(super) struct Missed {
     /// Frames that it has heard to the end.
     pub(super) frames: u64,
-    /// What its station is to be given.
+    /// The inputs that its station is to be given.
     pub(super) inputs: Vec<(Instant, Input)>,
 }
 
@@ -135,7 +135,7 @@ impl Resting {
         Self { ears: vec![Ear::Awake; ports], unread: vec![0; ports], log: Vec::new() }
     }
 
-    /// Whether a station that rests is given nothing for now.
+    /// Returns `true` if a station that rests is given nothing for now.
     #[inline]
     pub(super) fn is_untold(&self, port: u16) -> bool {
         matches!(self.ears[usize::from(port)], Ear::Quiet | Ear::Hears(_))
@@ -195,7 +195,7 @@ impl Resting {
         self.log.push(Entry { began, ended, head, readers: Arc::clone(readers) });
     }
 
-    /// Whether every station should read the log, so that it can be emptied.
+    /// Returns `true` if every station should read the log, so that it can be emptied.
     pub(super) fn is_full(&self) -> bool {
         self.log.len() >= LIMIT
     }
@@ -214,7 +214,7 @@ impl Resting {
         log.iter().filter(move |entry| entry.readers.contains(port))
     }
 
-    /// How long the carrier of others was there, of which the station at `port` has not been told.
+    /// Returns the time of others' carrier of which the station at `port` has not been told.
     pub(super) fn untold(&self, port: u16, now: Instant) -> Duration {
         self.unread(port).fold(Duration::ZERO, |sum, entry| {
             sum + entry.ended.min(now).saturating_since(entry.began)

@@ -18,14 +18,14 @@ impl Position {
         Self { x, y }
     }
 
-    /// How far it is to another point, in metres.
+    /// Returns the distance to another point, in metres.
     #[must_use]
     pub fn distance(self, other: Self) -> f64 {
         libm::hypot(self.x - other.x, self.y - other.y)
     }
 }
 
-/// Where a station is at any time: straight lines between points, each reached at its time.
+/// The place of a station at any time: straight lines between points, each reached at its time.
 ///
 /// Before the first point and after the last one the station rests there.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,13 +51,13 @@ impl Track {
         (!points.is_empty() && ordered && finite).then_some(Self { points })
     }
 
-    /// Whether it ever moves.
+    /// Returns `true` if it ever moves.
     #[must_use]
     pub fn moves(&self) -> bool {
         self.points.iter().any(|(_, point)| *point != self.points[0].1)
     }
 
-    /// Where the station is at `now`.
+    /// Returns the place of the station at `now`.
     #[must_use]
     pub fn at(&self, now: Instant) -> Position {
         let next = self.points.partition_point(|(at, _)| *at <= now);

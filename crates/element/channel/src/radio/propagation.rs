@@ -9,10 +9,10 @@ pub(super) const LIGHT: f64 = 299_792_458.0;
 /// Nearer than this the formulas of a far field say nothing; the loss there is that of this point.
 const NEAREST: f64 = 0.1;
 
-/// How a signal fades with distance.
+/// The loss of a signal with distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PathLoss {
-    /// So many decibels between all stations, wherever they are.
+    /// This loss in decibels between all stations, wherever they are.
     Fixed(f64),
     /// Friis: nothing but distance.
     FreeSpace,
@@ -52,16 +52,16 @@ impl PathLoss {
 /// A wall: takes its loss from each path that crosses it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wall {
-    /// One end.
+    /// The first end of the wall.
     pub from: Position,
-    /// The other end.
+    /// The second end of the wall.
     pub to: Position,
-    /// What it takes, in decibels.
+    /// The loss through it, in decibels.
     pub loss: f64,
 }
 
 impl Wall {
-    /// Whether it stands between two points.
+    /// Returns `true` if it stands between two points.
     #[must_use]
     pub fn between(&self, a: Position, b: Position) -> bool {
         // On which side of the line from p to q a point lies.
@@ -73,7 +73,7 @@ impl Wall {
     }
 }
 
-/// What furniture and people take or add, log-normally, on top of the mean.
+/// The log-normal loss or gain by furniture and people, on top of the mean.
 ///
 /// It changes with the place: independent between pairs of stations, and along the path of one that
 /// moves it is interpolated between independent values each correlation distance.

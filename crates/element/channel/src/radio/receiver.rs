@@ -60,7 +60,7 @@ pub(super) struct Reception {
     pub(super) power: f64,
     pub(super) preamble: PreambleKind,
     pub(super) began: Instant,
-    /// Whether the receiver is synchronised to the frame. If not, preambles were detected that
+    /// Set if the receiver is synchronised to the frame. If not, preambles were detected that
     /// drown each other: the medium is busy until the strongest of the frames ends, and none of
     /// them is read.
     pub(super) synchronised: bool,
@@ -90,7 +90,7 @@ struct Beginning {
 }
 
 impl Beginning {
-    /// Whether an arrival wins over the strongest so far; among equally strong ones the greatest
+    /// Tells whether an arrival beats the strongest so far; among equally strong ones the greatest
     /// lot does.
     fn is_won_by(&mut self, arrival: &Arrival, lot: impl Fn(u32) -> u64) -> bool {
         let Some(best) = self.strongest else { return true };
@@ -115,7 +115,7 @@ pub(super) struct Receiver {
     /// The power of all signals in its band, and their number.
     energy: f64,
     signals: u32,
-    /// What has arrived at this instant and is not judged.
+    /// The signals that have arrived at this instant and are not judged.
     beginning: Option<Beginning>,
     follows: Option<Reception>,
     /// Memory of a reception that is over.
@@ -225,7 +225,7 @@ impl Receiver {
             Some(Reception { transmission, power, preamble, began, synchronised, interference });
     }
 
-    /// Whether preambles of such a power stand far enough above everything else.
+    /// Returns `true` if preambles of such a power stand far enough above everything else.
     fn stands_out(&self, preamble: PreambleKind, power: f64, levels: &Levels) -> bool {
         let others = (self.energy - power).max(0.0);
         power >= levels.sinr(preamble) * (self.noise + others)
@@ -282,7 +282,7 @@ impl Receiver {
         Some(left)
     }
 
-    /// Whether no signal is there, and its station knows that.
+    /// Returns `true` if no signal is there, and its station knows that.
     pub(super) fn is_quiet(&self) -> bool {
         self.signals == 0 && !self.transmits && !self.busy
     }
@@ -297,12 +297,12 @@ impl Receiver {
     }
 }
 
-/// Whether two powers are so far apart that the greater wins.
+/// Returns `true` if two powers are so far apart that the greater wins.
 fn are_unlike(a: f64, b: f64) -> bool {
     a > b * EQUALLY_STRONG || b > a * EQUALLY_STRONG
 }
 
-/// Whether a preamble wins over another; among equally strong ones the greatest `lot` does.
+/// Tells whether a preamble wins over another; among equally strong ones the greatest `lot` does.
 fn is_stronger(a: &Arrival, b: &Arrival, lot: impl Fn(u32) -> u64) -> bool {
     if are_unlike(a.power, b.power) {
         return a.power > b.power;
@@ -321,7 +321,7 @@ impl Reception {
     }
 }
 
-/// Whether a receiver leaves `reception` for a signal of `power` that arrives now.
+/// Tells whether a receiver leaves `reception` for a signal of `power` that arrives now.
 fn captures(reception: &Reception, now: Instant, power: f64, levels: &Levels) -> bool {
     levels.capture.is_some_and(|margin| {
         now <= reception.began + levels.capture_window && power >= reception.power * margin

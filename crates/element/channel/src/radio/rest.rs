@@ -39,7 +39,7 @@ impl Radio {
         self.late.pop_front()
     }
 
-    /// How long the carrier of others was there up to `now`, of which a station that rests has not
+    /// Returns the time of others' carrier up to `now` of which a station that rests has not
     /// been told.
     pub(crate) fn untold(&self, port: Port, now: Instant) -> Duration {
         if port.0 < self.ports() { self.resting.untold(port.0, now) } else { Duration::ZERO }
@@ -82,7 +82,7 @@ impl Radio {
         }
     }
 
-    /// What becomes of a usual transmission at hearers around which the air is silent.
+    /// Computes the fate of a usual transmission at hearers around which the air is silent.
     pub(super) fn outlook(
         &mut self,
         from: u16,
@@ -114,7 +114,7 @@ impl Radio {
         Some(outlook)
     }
 
-    /// What becomes of a signal at a receiver around which the air is silent.
+    /// Computes the fate of a signal at a receiver around which the air is silent.
     fn outcome_alone(&self, sent: Sent, power: f64, hearer: &Hearer) -> Outcome {
         let &Hearer { port, gain, same_channel, .. } = hearer;
         let (power, preamble, at) = (power * gain, sent.preamble(), Instant::START);
@@ -138,7 +138,7 @@ impl Radio {
 }
 
 impl Transmission {
-    /// What becomes of it at a hearer around which the air is silent, and which passes up no more
+    /// Computes its fate at a hearer around which the air is silent, and which passes up no more
     /// of it than its beginning.
     #[inline]
     pub(super) fn outcome(&self, hearer: u32, port: u16) -> Outcome {

@@ -11,7 +11,7 @@ use super::fading::Process;
 const TAP: f64 = 50e-9;
 /// Samples in a symbol without its guard interval.
 const SAMPLES: f64 = 64.0;
-/// Taps weaker than the first by so many nepers of power, 30 dB, are as good as none.
+/// Taps weaker than the first by this many nepers of power, 30 dB, are as good as none.
 const WEAKEST: f64 = 6.9;
 
 /// A path whose echoes come late: their mean power falls exponentially with the delay.
@@ -75,7 +75,7 @@ mod tests {
         (0..6_000).map(|i| path(i).powers(Instant::from_nanos(i * 1_000_000))).collect()
     }
 
-    /// The correlation of the powers of two carriers so many places apart.
+    /// The correlation of the powers of two carriers `apart` places apart.
     fn correlation(powers: &[Gains], apart: usize) -> f64 {
         let pairs = powers.iter().map(|all| (all[24] - 1.0, all[24 - apart] - 1.0));
         let (cross, square) =

@@ -4,7 +4,7 @@ use super::*;
 use crate::medium::{Medium, MediumConfig};
 use crate::radio::receiver::Reception;
 
-/// Stations that hear each other with so many decibels of loss.
+/// Stations that hear each other with a fixed loss.
 fn stations(count: u16) -> RadioConfig {
     let station = |port| RadioStation {
         address: Some(MacAddress::of_station(port)),
@@ -105,7 +105,7 @@ fn two_that_begin_together_meet_at_every_receiver() {
     }
 }
 
-/// What station 3 reads when the stations of `senders` begin together at 1 Mb/s, each as many
+/// The frames that station 3 reads when `senders` begin together at 1 Mb/s, each as many
 /// microseconds late and with as many decibels more as they say: how many frames of each of them.
 fn read_of(senders: &[(u16, u64, f64)], rate: PhyRate) -> Vec<usize> {
     let mut config = stations(4);
@@ -395,7 +395,7 @@ fn damage_falls_in_bursts_and_its_bits_are_named() {
         near += inverted.windows(2).filter(|pair| pair[1] - pair[0] < 24).count();
     }
     assert!((30..290).contains(&count), "{count} damaged frames");
-    // Most wrong bits have another one within three bytes.
+    // Most bit errors have another one within three bytes.
     assert!(near * 10 > bits * 6, "{near} of {bits}");
     // Bytes are what the verdicts say: data frames are zeros behind the header.
     let ones = |frame: &Frame| -> u32 {
@@ -442,7 +442,7 @@ fn out_of_reach(count: u16, from: u16, to: MacAddress) -> Vec<(u16, Verdict)> {
 }
 
 #[test]
-fn a_frame_that_reaches_nobody_is_told_of_its_receiver() {
+fn a_frame_that_reaches_no_station_is_told_of_its_receiver() {
     let missed = Verdict::Missed(Missed::Preamble);
     assert_eq!(out_of_reach(3, 0, MacAddress::of_station(2)), [(2, missed.clone())]);
     // Of those whom a frame for all did not reach, one.

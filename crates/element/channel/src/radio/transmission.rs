@@ -19,7 +19,7 @@ impl Transmission {
         self.power * self.hearers[hearer as usize].gain * fading
     }
 
-    /// Whether the radio with the address `own` passes the frame up whole.
+    /// Returns `true` if the radio with the address `own` passes the frame up whole.
     #[inline]
     pub(super) fn is_for(&self, own: Option<MacAddress>) -> bool {
         match (own, self.to) {
@@ -28,7 +28,7 @@ impl Transmission {
         }
     }
 
-    /// What a receiver that followed the frame tells its station; `None` if it is the frame itself,
+    /// Returns the report of a receiver that followed the frame; `None` if it is the frame itself,
     /// which then stands behind `frames`.
     pub(super) fn due(
         &self,

@@ -14,7 +14,7 @@ fn positions(model: Model, bits: usize, frames: usize) -> Vec<Vec<u32>> {
     (0..frames).map(|_| air.judge(&frame).1.inverted().to_vec()).collect()
 }
 
-/// Whether `observed` lies within 4.5 standard deviations of a binomial mean.
+/// Asserts that `observed` lies within 4.5 standard deviations of a binomial mean.
 fn assert_binomial(observed: f64, trials: f64, p: f64) {
     let deviation = (observed - trials * p) / (trials * p * (1.0 - p)).sqrt();
     assert!(deviation.abs() < 4.5, "{observed} of {trials} at {p}: {deviation} sigma");

@@ -7,14 +7,14 @@ use crate::radio::{Position, RadioConfig, RadioStation};
 
 const STATIONS: u16 = 12;
 
-/// What a station knows of the medium from what it was given.
+/// The state of the medium as a station knows it from its inputs.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Known {
     busy_since: Option<Instant>,
     idle_since: Instant,
-    /// How long the carrier of others was there.
+    /// The time of others' carrier.
     heard: Duration,
-    /// Whether the last reception failed.
+    /// Set if the last reception failed.
     failed: bool,
     reserved: Instant,
     frames: u32,
@@ -44,7 +44,7 @@ impl Known {
         }
     }
 
-    /// What may still matter.
+    /// Returns the part that may still matter.
     fn relevant(&self) -> Self {
         let reserved = Some(self.reserved).filter(|until| *until > self.idle_since);
         Self { reserved: reserved.unwrap_or_default(), ..self.clone() }
