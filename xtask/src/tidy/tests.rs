@@ -55,7 +55,7 @@ fn the_workspace_itself_keeps_to_its_floors() {
 
 #[test]
 fn a_tidy_file_passes() {
-    assert_eq!(about("//! A link.\n\n/// Adds.\npub fn add() {}\n"), [""; 0]);
+    assert_eq!(about("//! A link.\n\n/// Adds two numbers.\npub fn add() {}\n"), [""; 0]);
 }
 
 #[test]
