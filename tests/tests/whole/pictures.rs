@@ -1,11 +1,11 @@
 //! The examples that send a picture: in Rust, C and Python, each to each, and over a bad link.
 
-use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use windfall_testkit::skip;
+use windfall_testkit::folder::Folder;
+use windfall_testkit::{built, skip};
 
 /// The width and the height of the picture.
 const SIZE: [usize; 2] = [64, 48];
@@ -14,70 +14,41 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The folder of this build's programs and libraries.
-fn built() -> PathBuf {
-    let test = std::env::current_exe().expect("a test knows where it is");
-    test.parent().and_then(Path::parent).expect("a folder").to_owned()
-}
-
-fn cargo(arguments: &[&str]) {
-    let folder = built();
-    let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--quiet", "--target-dir"]).arg(folder.parent().expect("a folder"));
-    if folder.ends_with("release") {
-        build.arg("--release");
-    }
-    let output = build.args(arguments).current_dir(root()).output().expect("cargo runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
-
-/// A folder with a picture and the programs, removed when dropped.
-struct Studio(PathBuf);
-
-impl Drop for Studio {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+/// A folder with a picture and the programs.
+struct Studio(Folder);
 
 impl Studio {
     fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("windfall-{}-{name}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder for temporary files");
+        let folder = Folder::new(name);
         let [width, height] = SIZE;
         let mut picture = format!("P6\n{width} {height}\n255\n").into_bytes();
         picture.extend((0..3 * width * height).map(|at| (at * 7 % 256) as u8));
-        fs::write(folder.join("picture.ppm"), picture).expect("it can be written");
+        folder.write("picture.ppm", picture);
         Self(folder)
-    }
-
-    fn read(&self, name: &str) -> Vec<u8> {
-        fs::read(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     /// The program of each language that this machine has, and whether it takes ADDRESS:PORT.
     fn programs(&self) -> Vec<(&'static str, Vec<PathBuf>)> {
-        cargo(&["--package", "windfall-socket", "--example", "picture"]);
-        let mut programs = vec![("Rust", vec![built().join("examples/picture")])];
-        match self.compile() {
-            Some(program) => programs.push(("C", vec![program])),
-            None => skip::announce("there is no C compiler (cc)"),
-        }
-        match self.python() {
-            Some(program) => programs.push(("Python", program)),
-            None => skip::announce("there is no Python 3.11 or later (python3)"),
+        let built = built::workspace();
+        let mut programs = vec![("Rust", vec![built.join("examples/picture")])];
+        programs.extend(self.compile(&built).map(|program| ("C", vec![program])));
+        if built::python_module(self.0.path()) {
+            let program = vec!["python3".into(), root().join("examples/picture.py")];
+            programs.push(("Python", program));
         }
         programs
     }
 
-    fn compile(&self) -> Option<PathBuf> {
-        Command::new("cc").arg("--version").output().ok()?;
-        cargo(&["--package", "windfall-ffi-c"]);
-        let program = self.0.join("picture-c");
+    fn compile(&self, built: &Path) -> Option<PathBuf> {
+        if Command::new("cc").arg("--version").output().is_err() {
+            skip::announce("there is no C compiler (cc)");
+            return None;
+        }
+        let program = self.0.path().join("picture-c");
         let include = root().join("crates/face/ffi-c/include");
         let output = Command::new("cc")
             .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-I"])
-            .args([include, root().join("examples/picture.c"), built().join("libsap.a")])
+            .args([include, root().join("examples/picture.c"), built.join("libsap.a")])
             .args(["-lpthread", "-ldl", "-lm", "-o"])
             .arg(&program)
             .output()
@@ -86,22 +57,12 @@ impl Studio {
         Some(program)
     }
 
-    fn python(&self) -> Option<Vec<PathBuf>> {
-        let version = "import sys; sys.exit(sys.version_info < (3, 11))";
-        let found = Command::new("python3").args(["-c", version]).status().ok()?;
-        found.success().then_some(())?;
-        cargo(&["--package", "windfall-ffi-py"]);
-        let library = built().join("libwindfall_sap.so");
-        fs::copy(library, self.0.join("windfall_sap.abi3.so")).expect("it can be copied");
-        Some(vec!["python3".into(), root().join("examples/picture.py")])
-    }
-
     fn start(&self, program: &[PathBuf], arguments: &[&str]) -> Child {
         Command::new(&program[0])
             .args(&program[1..])
             .args(arguments)
-            .current_dir(&self.0)
-            .env("PYTHONPATH", &self.0)
+            .current_dir(self.0.path())
+            .env("PYTHONPATH", self.0.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
@@ -128,7 +89,7 @@ fn pictures_travel_between_programs_of_all_languages() {
             let sent = studio.start(sender, &words).wait().expect("it ends");
             let received = receiving.wait().expect("it ends");
             assert!(sent.success() && received.success(), "{from} to {to}");
-            assert_eq!(studio.read("copy.ppm"), studio.read("picture.ppm"), "{from} to {to}");
+            assert_eq!(studio.0.read("copy.ppm"), studio.0.read("picture.ppm"), "{from} to {to}");
             let said = lines.next().expect("a result").expect("text");
             assert_eq!(said, "9216 of 9216 bytes of pixels arrived", "{from} to {to}");
         }
@@ -137,15 +98,14 @@ fn pictures_travel_between_programs_of_all_languages() {
 
 #[test]
 fn over_a_bad_link_pixels_are_damaged_and_nothing_else() {
-    cargo(&["--package", "windfall-cli"]);
-    cargo(&["--package", "windfall-socket", "--example", "picture"]);
+    let built = built::workspace();
     let studio = Studio::new("bad-link");
-    let program = built().join("examples/picture").display().to_string();
-    let output = Command::new(built().join("windfall"))
+    let program = built.join("examples/picture").display().to_string();
+    let output = Command::new(built.join("windfall"))
         .args(["run", "--rate", "10Mbps", "--ber", "3e-4", "--accept-damaged", "--seed", "1"])
         .args(["--far", &format!("exec '{program}' receive copy.ppm 4000"), "--"])
         .args([&program, "send", "picture.ppm", "10.77.0.2:4000"])
-        .current_dir(&studio.0)
+        .current_dir(studio.0.path())
         .stdin(Stdio::null())
         .output()
         .expect("windfall runs");
@@ -155,7 +115,7 @@ fn over_a_bad_link_pixels_are_damaged_and_nothing_else() {
         return;
     }
     assert!(output.status.success(), "{said}");
-    let (sent, received) = (studio.read("picture.ppm"), studio.read("copy.ppm"));
+    let (sent, received) = (studio.0.read("picture.ppm"), studio.0.read("copy.ppm"));
     let header = sent.len() - 3 * SIZE[0] * SIZE[1];
     assert_eq!(received.len(), sent.len());
     assert_eq!(received[..header], sent[..header]);

@@ -206,10 +206,8 @@ impl Head {
     pub fn encode(&self) -> HeaderBytes {
         let mut bytes = HeaderBytes::new();
         let flag = |set, bit| if set { bit } else { 0 };
-        let blocks = match self.uncoded {
-            true => UNCODED,
-            false => (self.stretches.len() as u8).saturating_sub(1),
-        };
+        let blocks =
+            if self.uncoded { UNCODED } else { (self.stretches.len() as u8).saturating_sub(1) };
         let shape =
             self.level.0 << 5 | flag(self.whole, WHOLE) | flag(self.padded, PADDED) | blocks;
         let kind: u8 = if matches!(self.number, Number::Unit(_)) { 6 } else { 7 };
@@ -225,10 +223,11 @@ impl Head {
         bytes.extend(self.length.to_be_bytes());
         for Stretch { start, len } in &self.stretches {
             bytes.extend(start.to_be_bytes());
-            match self.uncoded {
-                true => bytes.extend(len.to_be_bytes()),
+            if self.uncoded {
+                bytes.extend(len.to_be_bytes());
+            } else {
                 // A block holds fewer than 256 bytes.
-                false => bytes.push(*len as u8),
+                bytes.push(*len as u8);
             }
         }
         let check = header_check(&bytes);

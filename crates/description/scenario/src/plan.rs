@@ -42,9 +42,10 @@ impl Topology {
     /// If there is no such station.
     #[must_use]
     pub fn routes(&self, station: usize) -> Vec<StationRoute> {
-        match self.stations[station].routes.is_empty() {
-            true => self.map.routes(station),
-            false => self.stations[station].routes.clone(),
+        if self.stations[station].routes.is_empty() {
+            self.map.routes(station)
+        } else {
+            self.stations[station].routes.clone()
         }
     }
 

@@ -170,9 +170,10 @@ fn roles(link: &Link, stations: &[&Station], channels: &[u8]) -> Result<Vec<Role
         let own = stations[place].radio.clone().unwrap_or_default();
         let of_link = radio.power_save.value() == Some(true);
         let ssid = ssid.clone();
-        match said(place).unwrap_or(!is_any && place == link.base()) {
-            true => Role::AccessPoint { ssid, interval, channel: channels[place] },
-            false => Role::Member { ssid, power_save: own.power_save.value().unwrap_or(of_link) },
+        if said(place).unwrap_or(!is_any && place == link.base()) {
+            Role::AccessPoint { ssid, interval, channel: channels[place] }
+        } else {
+            Role::Member { ssid, power_save: own.power_save.value().unwrap_or(of_link) }
         }
     };
     Ok((0..stations.len()).map(role).collect())
@@ -306,9 +307,10 @@ fn check_hearing(config: &RadioConfig, link: &Link) -> Result<(), Fault> {
     // A preamble must stand above the noise too.
     let noise = decibels(noise_milliwatts(20e6, config.stations[0].noise_figure));
     let thresholds = &config.thresholds;
-    let sinr = match config.rate.is_ofdm() {
-        true => thresholds.preamble_sinr,
-        false => thresholds.dsss_preamble_sinr,
+    let sinr = if config.rate.is_ofdm() {
+        thresholds.preamble_sinr
+    } else {
+        thresholds.dsss_preamble_sinr
     };
     let needed = thresholds.preamble_power.0.max(noise + sinr);
     let mut strongest = f64::NEG_INFINITY;

@@ -44,10 +44,8 @@ fn value<T: Settings>(setting: &Setting<T>) -> String {
         false => words.iter().map(|(word, _)| format!("`{word}`")).collect::<Vec<_>>().join(", "),
     };
     let range = setting.range().map_or(String::new(), |range| format!(", {range}"));
-    let example = match words.is_empty() {
-        true => format!(", such as `{}`", setting.example),
-        false => String::new(),
-    };
+    let example =
+        if words.is_empty() { format!(", such as `{}`", setting.example) } else { String::new() };
     kind + &range + &example
 }
 
@@ -79,9 +77,10 @@ fn meaning<T: Settings>(setting: &Setting<T>) -> String {
 }
 
 fn option<T: Settings>(setting: &Setting<T>) -> String {
-    match setting.is_required || setting.is_key_only {
-        true => String::new(),
-        false => format!("`--{}`", setting.option()),
+    if setting.is_required || setting.is_key_only {
+        String::new()
+    } else {
+        format!("`--{}`", setting.option())
     }
 }
 
@@ -130,9 +129,12 @@ fn station() -> String {
 }
 
 fn flow() -> String {
-    let clause = |setting: &Setting<Flow>| match setting.is_required {
-        true => "before the colon".to_owned(),
-        false => format!("`{}`", setting.clause().replace(", ", "`, `")),
+    let clause = |setting: &Setting<Flow>| {
+        if setting.is_required {
+            "before the colon".to_owned()
+        } else {
+            format!("`{}`", setting.clause().replace(", ", "`, `"))
+        }
     };
     let clauses = Some(("in `--flow`", &clause as &dyn Fn(&Setting<Flow>) -> String));
     format!("# Settings of a flow\n\n{NOTE}\n## `[[flow]]`\n\n{}", table::<Flow>(clauses))
@@ -143,9 +145,10 @@ fn app() -> String {
         let all = AppKind::CHOICES.iter();
         let fits = |kind| setting.particular.is_none_or(|kinds| kinds.contains(kind));
         let kinds: Vec<_> = all.filter(|(_, kind, _)| fits(kind)).collect();
-        match kinds.len() == AppKind::CHOICES.len() {
-            true => "all".to_owned(),
-            false => kinds.iter().map(|(word, ..)| *word).collect::<Vec<_>>().join(", "),
+        if kinds.len() == AppKind::CHOICES.len() {
+            "all".to_owned()
+        } else {
+            kinds.iter().map(|(word, ..)| *word).collect::<Vec<_>>().join(", ")
         }
     };
     let kinds = Some(("for", &kinds as &dyn Fn(&Setting<App>) -> String));

@@ -77,9 +77,10 @@ impl Wire {
         let (ids, arrived) = ([Some(id), None], [0; 2]);
         let flying = BTreeMap::new();
         let mut wire = Self { now, delay, fate, ends, ids, arrived, flying, launched: 0 };
-        match wire.run_until(Duration::from_secs(10), |wire| wire.ids[FAR].is_some()) {
-            true => Ok(wire),
-            false => Err(failed("the two ends do not connect".to_owned())),
+        if wire.run_until(Duration::from_secs(10), |wire| wire.ids[FAR].is_some()) {
+            Ok(wire)
+        } else {
+            Err(failed("the two ends do not connect".to_owned()))
         }
     }
 

@@ -129,18 +129,18 @@ impl Transport {
 }
 
 /// A file for the result of a receiver, opened early so that it fails before any sender comes.
-pub(crate) struct Output<'a>(&'a Path, PendingFile);
+pub(crate) struct Output(PendingFile);
 
-impl<'a> Output<'a> {
-    pub(crate) fn open(path: &'a Path) -> Result<Self> {
+impl Output {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let file = PendingFile::open(path).map_err(|error| cannot_write(path, &error))?;
-        Ok(Self(path, file))
+        Ok(Self(file))
     }
 
     /// Writes `bytes` in place of what the file held.
     pub(crate) fn write(self, bytes: &[u8]) -> Result<()> {
-        let written = self.1.begin().and_then(|mut file| file.write_all(bytes));
-        written.map_err(|error| cannot_write(self.0, &error))
+        let written = self.0.begin().and_then(|mut file| file.write_all(bytes));
+        written.map_err(|error| cannot_write(self.0.path(), &error))
     }
 }
 

@@ -97,9 +97,10 @@ fn argument<F: Face>(setting: &'static Setting<F::Object>) -> Arg {
         .help(help::<F>(setting))
         .help_heading(F::HEADING)
         .hide_short_help(F::IS_HIDDEN);
-    match setting.is_switch() {
-        true => argument.num_args(0..=1).require_equals(true).default_missing_value("true"),
-        false => argument,
+    if setting.is_switch() {
+        argument.num_args(0..=1).require_equals(true).default_missing_value("true")
+    } else {
+        argument
     }
 }
 

@@ -98,6 +98,11 @@ impl PendingFile {
         Ok(Self { path: path.to_owned(), file: Arc::new(file), is_unused: Cell::new(is_new) })
     }
 
+    /// Returns the path by which it was opened.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Returns the open file, which still holds its old content before [`begin`](Self::begin).
     pub(crate) fn file(&self) -> &Arc<File> {
         &self.file

@@ -3,21 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Returns the shared library of this crate, built with the profile of this test: cargo builds none
-/// for the tests of a library that Rust cannot link to.
-fn library() -> Option<PathBuf> {
-    let test = std::env::current_exe().ok()?;
-    let folder = test.parent()?.parent()?;
-    let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--quiet", "--package", "windfall-ffi-py", "--target-dir"]);
-    build.arg(folder.parent()?);
-    if folder.ends_with("release") {
-        build.arg("--release");
-    }
-    let output = build.current_dir(env!("CARGO_MANIFEST_DIR")).output().ok()?;
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    Some(folder.join("libwindfall_sap.so")).filter(|library| library.exists())
-}
+use windfall_testkit::built;
 
 /// Compiles the lossy path of the C library's tests, to be preloaded; `None` without a compiler.
 fn lossy_path(folder: &Path) -> Option<PathBuf> {
@@ -39,19 +25,11 @@ fn run_over(
     program: &str,
     variables: impl FnOnce(&Path) -> Option<Vec<(&'static str, PathBuf)>>,
 ) -> Option<String> {
-    let Some(library) = library() else {
-        windfall_testkit::skip::announce("this build made no extension module");
-        return None;
-    };
-    let version = "import sys; sys.exit(sys.version_info < (3, 11))";
-    let found = Command::new("python3").args(["-c", version]).status();
-    if !found.is_ok_and(|status| status.success()) {
-        windfall_testkit::skip::announce("there is no Python 3.11 or later (python3)");
+    let folder = built::folder().join(format!("sap-python-{name}"));
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    if !built::python_module(&folder) {
         return None;
     }
-    let folder = library.parent().expect("a folder").join(format!("sap-python-{name}"));
-    std::fs::create_dir_all(&folder).expect("the folder can be made");
-    std::fs::copy(&library, folder.join("windfall_sap.abi3.so")).expect("it can be copied");
     let script = folder.join("program.py");
     std::fs::write(&script, program).expect("the folder can be written to");
     let Some(variables) = variables(&folder) else {

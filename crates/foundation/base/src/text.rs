@@ -11,9 +11,10 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     }
     let mut shown = String::with_capacity(text.len() + 8);
     for character in text.chars() {
-        match steers(character) {
-            true => shown.extend(character.escape_default()),
-            false => shown.push(character),
+        if steers(character) {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
         }
     }
     Cow::Owned(shown)

@@ -305,11 +305,12 @@ impl Burst {
 
 /// How the transfers are made, for the text below a figure.
 pub(super) fn method(senders: &[Sender]) -> String {
-    let kernel = match senders.iter().any(Sender::is_kernel) {
-        true => super::method_of_kernel(),
-        false => "The kernel's TCP was not measured: it is left out of quick runs, and where \
+    let kernel = if senders.iter().any(Sender::is_kernel) {
+        super::method_of_kernel()
+    } else {
+        "The kernel's TCP was not measured: it is left out of quick runs, and where \
                   network namespaces are not allowed."
-            .to_owned(),
+            .to_owned()
     };
     format!(
         "Windfall's TCP in simulated time, over the WaveLAN link with 0.8 Mb/s for full packets. \

@@ -1,8 +1,7 @@
-use std::path::PathBuf;
-
 use clap::{ArgAction, CommandFactory, Parser};
 use windfall_scenario::wireless::Radio;
 use windfall_scenario::{Direction, Flags, Link, Scenario, Settings};
+use windfall_testkit::folder::Folder;
 
 use super::*;
 
@@ -94,23 +93,6 @@ fn describing<P: CommandFactory>() -> Vec<(Vec<String>, &'static [&'static str])
     options.collect()
 }
 
-/// A folder for the files of one test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("windfall-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// The scenario of a command line, and the text that `--generate` prints for it.
 type Describe<'a> = &'a dyn Fn(&[String]) -> (Scenario, String);
 
@@ -143,17 +125,16 @@ fn what_run_generates_says_all_that_its_options_say() {
 #[test]
 fn what_up_generates_says_all_that_its_options_say() {
     let folder = Folder::new("generate-up");
-    let file = folder.0.join("plain.toml");
     let plain = windfall_scenario::Flags::default().scenario().to_toml();
-    std::fs::write(&file, plain).expect("a file");
+    let file = folder.write("plain.toml", plain);
     let describe = |words: &[String]| {
-        let first = ["up".to_owned(), file.display().to_string()];
+        let first = ["up".to_owned(), file.clone()];
         let up = Up::try_parse_from([&first[..], words].concat()).expect("options");
         let loaded = up.args.load().expect("a scenario");
         let text = loaded.generated().expect("a text");
         (loaded.scenario, text)
     };
-    assert_carried(&describing::<Up>(), &describe, &file);
+    assert_carried(&describing::<Up>(), &describe, Path::new(&file));
 }
 
 #[test]
@@ -170,14 +151,13 @@ fn what_belongs_to_programs_stands_before_the_scenario() {
 #[test]
 fn files_that_a_scenario_names_are_found_from_what_is_generated() {
     let folder = Folder::new("generate-files");
-    let file = folder.0.join("there.toml");
     let mut flags = Flags::default();
     flags.link.downlink.error_trace = Some(windfall_scenario::unplaced("beside.trace".to_owned()));
-    std::fs::write(&file, flags.scenario().to_toml()).expect("a file");
-    let words = ["run".into(), "--scenario".into(), file.display().to_string()];
+    let file = folder.write("there.toml", flags.scenario().to_toml());
+    let words = ["run".to_owned(), "--scenario".to_owned(), file];
     let args = Run::try_parse_from(words).expect("options").args;
     let loaded = args.link.load(args.scenario.as_deref(), Flags::default()).expect("a scenario");
     let text = loaded.generated().expect("a text");
-    let expected = folder.0.join("beside.trace").display().to_string();
+    let expected = folder.file("beside.trace");
     assert!(text.contains(&expected), "{text}");
 }

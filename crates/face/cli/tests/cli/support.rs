@@ -1,60 +1,36 @@
 //! Folders, scenarios and running programs that the tests share.
 
 use std::io::{BufRead as _, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
+use windfall_testkit::folder;
 
 /// The program under test.
 pub(crate) const WINDFALL: &str = env!("CARGO_BIN_EXE_windfall");
 
 /// A new folder for the files of one test; removed with everything in it when dropped.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder(folder::Folder);
+
+impl Deref for Folder {
+    type Target = folder::Folder;
+
+    fn deref(&self) -> &folder::Folder {
+        &self.0
+    }
+}
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("windfall-{name}-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        // A test that was killed, in a process of this number, may have left one of this name.
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).expect("a folder for temporary files");
-        Self(path)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// Returns the path of a file, as text.
-    pub(crate) fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-
-    /// Writes a file and returns its path.
-    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
-        std::fs::write(self.0.join(name), bytes).expect("a file");
-        self.file(name)
-    }
-
-    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+        Self(folder::Folder::new(name))
     }
 
     /// Returns a command that runs the program in this folder, with nothing to read.
     pub(crate) fn windfall(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(WINDFALL);
-        command.current_dir(&self.0).args(arguments).stdin(Stdio::null());
+        command.current_dir(self.path()).args(arguments).stdin(Stdio::null());
         command
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

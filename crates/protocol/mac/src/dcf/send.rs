@@ -125,9 +125,10 @@ impl Dcf {
         let frame = job.build(field(reserves));
         let (tag, attempt, len, kept) = (frame.tag, job.sent(), frame.len(), frame.kept);
         let is_packet = job.is_packet();
-        self.events.push_back(match is_packet {
-            true => DcfEvent::Sent { tag, attempt, len, kept },
-            false => DcfEvent::Control { sent: true, len },
+        self.events.push_back(if is_packet {
+            DcfEvent::Sent { tag, attempt, len, kept }
+        } else {
+            DcfEvent::Control { sent: true, len }
         });
         self.transmit(now, frame, rate, OnAir::Data { group });
         self.phase = Phase::Sending;

@@ -36,9 +36,10 @@ impl Window {
     /// An attempt failed, of a frame above the RTS threshold if `long`. At the limit of the station
     /// the window is the smallest again; a mild one remembers how crowded the medium is.
     pub(super) fn grow(&mut self, long: bool) {
-        let (count, limit) = match long {
-            false => (&mut self.short, self.limits.short),
-            true => (&mut self.long, self.limits.long),
+        let (count, limit) = if long {
+            (&mut self.long, self.limits.long)
+        } else {
+            (&mut self.short, self.limits.short)
         };
         *count = count.saturating_add(1);
         if *count >= limit.get() {
