@@ -10,6 +10,10 @@ use std::time::{Duration, Instant};
 use crate::live::screen::Screen;
 use crate::live::{Folder, LONG, WINDFALL, require};
 
+/// A command that goes on until it is interrupted. One long `sleep` could miss the interrupt: a
+/// shell forgets one that comes just before it runs a program (dash 0.5.12).
+const LASTING: &str = "while :; do sleep 0.1; done";
+
 /// A new terminal in which a line of the shell runs; ended when dropped.
 ///
 /// Who types waits for what the terminal shows, never for a time: a busy machine takes its own.
@@ -98,7 +102,7 @@ fn a_shell_on_a_terminal_has_job_control() {
     require!("script", "bash");
     let mut terminal = Terminal::new(&format!("{WINDFALL} run"));
     terminal.expect("[windfall]");
-    terminal.enter("sh -c 'echo up$((40+2)); exec sleep 100'\n");
+    terminal.enter(&format!("sh -c 'echo up$((40+2)); {LASTING}'\n"));
     terminal.expect("up42");
     terminal.enter("\x1a");
     terminal.expect("Stopped");
@@ -106,7 +110,7 @@ fn a_shell_on_a_terminal_has_job_control() {
     terminal.expect("Stopped");
     terminal.enter("kill %1; wait %1; echo gone$((40+3))\n");
     terminal.expect("gone43");
-    terminal.enter("sh -c 'echo up$((40+4)); exec sleep 100'\n");
+    terminal.enter(&format!("sh -c 'echo up$((40+4)); {LASTING}'\n"));
     terminal.expect("up44");
     terminal.enter("\x03");
     terminal.expect("[windfall]");
@@ -120,7 +124,7 @@ fn a_shell_on_a_terminal_has_job_control() {
 fn an_interrupt_ends_the_command_and_the_run_sums_up() {
     require!("script", "bash");
     let mut terminal = Terminal::new(&format!(
-        "{WINDFALL} run -- sh -c 'echo begun; sleep 100; exit 3'; echo code $?"
+        "{WINDFALL} run -- sh -c 'echo begun; {LASTING}; exit 3'; echo code $?"
     ));
     terminal.expect("begun");
     terminal.enter("\x03");
@@ -133,10 +137,9 @@ fn an_interrupt_ends_the_command_and_the_run_sums_up() {
 fn an_interrupt_is_no_failure_of_the_far_end() {
     require!("script", "bash");
     for _ in 0..4 {
-        let far =
-            "--far 'trap \"exit 7\" INT; echo far; while :; do sleep 0.1; done' --far 'sleep 100'";
+        let far = format!("--far 'trap \"exit 7\" INT; echo far; {LASTING}' --far '{LASTING}'");
         let mut terminal = Terminal::new(&format!(
-            "{WINDFALL} run {far} -- sh -c 'echo begun; sleep 100'; echo code $?"
+            "{WINDFALL} run {far} -- sh -c 'echo begun; {LASTING}'; echo code $?"
         ));
         terminal.expect("begun");
         terminal.enter("\x03");
