@@ -20,7 +20,7 @@ fn main() {
         let bits = source.pass(snr, &mut random, 0, &mut places);
         let mut sampler = Sampler::new(Tables::shipped(), rate);
         let (stream, mut frame, mut wrong) = (Stream::new(Seed(2), "table"), 0, 0_u64);
-        let comparison = compare(
+        let ratio = compare(
             || {
                 frame += 1;
                 sampler.strike([(bits as u32, snr)], &mut stream.at(frame), |_| {
@@ -33,13 +33,13 @@ fn main() {
                 source.pass(snr, &mut random, 0, &mut places)
             },
         );
-        comparison.print_time(&format!("{bits} bits at {rate}, {decibels} dB"), 1.0);
+        ratio.print_time(&format!("{bits} bits at {rate}, {decibels} dB"), 1.0);
         println!(
             "    {:.0} frames/s from the table ({:.1} bit errors each), goal 650 000; chain {:.1} \
              Mb/s, goal 20",
-            1.0 / comparison.ours,
+            1.0 / ratio.ours,
             wrong as f64 / frame as f64,
-            bits as f64 / comparison.peer / 1e6,
+            bits as f64 / ratio.peer / 1e6,
         );
     }
 }

@@ -47,15 +47,11 @@ fn clean(code: &ReedSolomon, blocks: &mut [u8]) {
     let mut copy = blocks.to_vec();
     code.encode_many(&mut copy, 255).expect("whole blocks");
     let mut other = copy.clone();
-    let comparison = compare(
+    let ratio = compare(
         || code.decode_many(&mut copy, 255, |_, outcome| assert!(outcome.is_ok())),
         || code.encode_many(&mut other, 255),
     );
-    comparison.print_throughput(
-        &format!("decode clean k={data} (peer: encode)"),
-        data * BLOCKS,
-        0.9,
-    );
+    ratio.print_throughput(&format!("decode clean k={data} (peer: encode)"), data * BLOCKS, 0.9);
 }
 
 /// Decodes blocks with a number of errors, against the crate `fec`.
@@ -70,7 +66,7 @@ fn dirty(code: &ReedSolomon, blocks: &[u8], errors: usize, data: usize) {
     let mut work = damaged.clone();
     let mut fec = fec::reed_solomon::Decoder::new(0x11d, 0, 1, code.parity());
     let mut message = vec![0; data];
-    let comparison = compare(
+    let ratio = compare(
         || {
             work.copy_from_slice(&damaged);
             code.decode_many(&mut work, 255, |_, outcome| {
@@ -79,5 +75,5 @@ fn dirty(code: &ReedSolomon, blocks: &[u8], errors: usize, data: usize) {
         },
         || damaged.chunks(255).for_each(|block| assert!(fec.decode(block, &mut message).is_ok())),
     );
-    comparison.print_throughput(&format!("decode k={data}, {errors} errors"), data * BLOCKS, 10.0);
+    ratio.print_throughput(&format!("decode k={data}, {errors} errors"), data * BLOCKS, 10.0);
 }

@@ -1,8 +1,7 @@
 //! SAP on loopback against what the system offers: datagrams against `sendmmsg`, round trips
 //! against bare UDP, precise bulk against the kernel's TCP; and the memory of idle connections.
 //!
-//! Both sides run alternately, each with a thread for each end; the ratio of each pair counts, and
-//! the median of the pairs is printed. Time is the wall's, since both ends and the system work.
+//! Both sides have a thread for each end. Time is the wall's, since both ends and the system work.
 #![expect(clippy::disallowed_methods, reason = "what is measured is how long the system takes")]
 
 use std::io::{IoSlice, IoSliceMut, Read as _, Write as _};
@@ -13,9 +12,10 @@ use std::time::{Duration, Instant};
 use nix::sys::socket::{MsgFlags, MultiHeaders, recvmmsg};
 use rustix::net::addr::SocketAddrArg as _;
 use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, sendmmsg};
+use windfall_bench::{alternate, is_listed, is_wanted};
 use windfall_socket::{Mode, SapListener, SapSocket};
 
-/// Pairs of runs in a comparison.
+/// Pairs of runs.
 const PAIRS: usize = 7;
 /// Datagrams of one run, and how many `sendmmsg` takes at once.
 const DATAGRAMS: usize = 50_000;
@@ -34,73 +34,35 @@ const QUIET: Duration = Duration::from_millis(200);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() {
-    // The harness asks benchmarks of every kind to list themselves or to run as tests.
-    if std::env::args().any(|argument| argument == "--test" || argument == "--list") {
+    if is_listed() {
         return;
     }
     for size in [1_024, 1_400] {
-        let name = format!("approximate datagrams of {size} bytes, MB/s");
-        alternate(&name, 0.9, || sap_datagrams(size), || raw_datagrams(size));
+        let name = format!("approximate datagrams of {size} bytes");
+        race(&name, "MB/s", 0.9, || sap_datagrams(size), || raw_datagrams(size));
     }
     // The other way round, so that a larger ratio is better here too.
-    alternate("round trips, median, 1/s", 1.0 / 1.1, sap_trips, raw_trips);
-    alternate("precise bulk, MB/s", 0.7, sap_bulk, tcp_bulk);
+    race("round trips, median", "/s", 1.0 / 1.1, sap_trips, raw_trips);
+    race("precise bulk", "MB/s", 0.8, sap_bulk, tcp_bulk);
     if is_wanted("memory of idle connections") {
         idle();
     }
 }
 
-/// Tells whether `name` is to run: an argument is part of it, or there is none.
-fn is_wanted(name: &str) -> bool {
-    let mut filters = std::env::args().skip(1).filter(|it| !it.starts_with('-')).peekable();
-    filters.peek().is_none() || filters.any(|filter| name.contains(&filter))
-}
-
-/// Runs both in turn and prints the medians and the ratio; `None` is left out.
-fn alternate(
+/// Runs both in turn and prints the ratio.
+fn race(
     name: &str,
+    unit: &str,
     goal: f64,
     ours: impl Fn() -> Option<f64>,
     peer: impl Fn() -> Option<f64>,
 ) {
-    if !is_wanted(name) {
-        return;
+    if is_wanted(name) {
+        match alternate(PAIRS, ours, peer) {
+            Some(ratio) => ratio.print(name, unit, goal),
+            None => println!("{name}: not a single pair of runs came to an end"),
+        }
     }
-    let pairs: Vec<[(f64, f64); 2]> =
-        (0..PAIRS).filter_map(|_| Some([timed(&ours)?, timed(&peer)?])).collect();
-    let sorted = |of: fn(&[(f64, f64); 2]) -> f64| {
-        let mut values: Vec<f64> = pairs.iter().map(of).collect();
-        values.sort_by(f64::total_cmp);
-        values
-    };
-    let ratios = sorted(|[ours, peer]| ours.0 / peer.0);
-    let work = sorted(|[ours, peer]| ours.1 / peer.1);
-    let [Some(low), Some(high)] = [ratios.first(), ratios.last()] else {
-        return println!("{name}: not a single pair of runs came to an end");
-    };
-    let middle = pairs.len() / 2;
-    println!(
-        "{name:<44} {:>9.1}, peer {:>9.1}, ratio {:.2} ({low:.2}..{high:.2}), goal {goal:.2}: {}; \
-         processor time {:.2} of the peer's",
-        sorted(|[ours, _]| ours.0)[middle],
-        sorted(|[_, peer]| peer.0)[middle],
-        ratios[middle],
-        if ratios[middle] >= goal { "reached" } else { "MISSED" },
-        work[middle],
-    );
-}
-
-/// Returns the result of `run`, and the seconds of processor time that all threads spent on it.
-fn timed(run: impl Fn() -> Option<f64>) -> Option<(f64, f64)> {
-    let before = processor_time();
-    let result = run()?;
-    Some((result, (processor_time() - before).as_secs_f64()))
-}
-
-/// The processor time of this process, of the system on its behalf too.
-fn processor_time() -> Duration {
-    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::new(spent.tv_sec as u64, spent.tv_nsec as u32)
 }
 
 /// Two connected sockets, the sender first.

@@ -19,10 +19,8 @@ fn main() {
             let mut few = Busy::new(discipline, 10, unit, make);
             let mut many = Busy::new(discipline, 10_000, unit, make);
             // Goal 0.5: the few may be twice as fast.
-            let mut comparison = compare(|| many.run(), || few.run());
-            comparison.ours /= DECISIONS as f64;
-            comparison.peer /= DECISIONS as f64;
-            comparison.print_time(&format!("{discipline}, {name}: 10000 against 10"), 0.5);
+            let ratio = compare(|| many.run(), || few.run()).per_unit(DECISIONS, DECISIONS);
+            ratio.print_time(&format!("{discipline}, {name}: 10000 against 10"), 0.5);
         }
     }
 }

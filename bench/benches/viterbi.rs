@@ -16,7 +16,7 @@ fn main() {
     let theirs: Vec<u8> = soft.iter().map(|&value| (i16::from(value) + 128) as u8).collect();
     let mut decoder = fec::convolutional::Decoder::new(2, 7, &[0o133, 0o171]);
     let mut message = vec![0; BITS / 8];
-    let comparison = compare(
+    let ratio = compare(
         || {
             ours.clear();
             viterbi.decode(&soft, false, &mut ours);
@@ -24,6 +24,6 @@ fn main() {
         || decoder.decode_soft(&theirs, &mut message).is_ok(),
     );
     assert!(ours == bits, "the decoder is wrong");
-    comparison.print_throughput("viterbi K=7", BITS / 8, 1.0);
-    println!("{:.1} Mb/s, goal 20 Mb/s for the whole chain", BITS as f64 / comparison.ours / 1e6);
+    ratio.print_throughput("viterbi K=7", BITS / 8, 1.0);
+    println!("{:.1} Mb/s, goal 20 Mb/s for the whole chain", BITS as f64 / ratio.ours / 1e6);
 }
