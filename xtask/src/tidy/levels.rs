@@ -6,7 +6,7 @@ use super::Breach;
 use crate::workspace::{Package, Workspace};
 
 /// The floors below `crates/`, lowest first; a crate imports only from strictly lower floors.
-const FLOORS: [&str; 9] = [
+const FLOORS: [&str; 10] = [
     "foundation",
     "codec",
     "protocol",
@@ -15,6 +15,7 @@ const FLOORS: [&str; 9] = [
     "description",
     "runtime",
     "experiment",
+    "reproduction",
     "face",
 ];
 
@@ -28,14 +29,12 @@ const NEVER_REACH: [(&str, &str, &str); 5] = [
 ];
 
 /// The crates that may import the air directly; no machine may know it.
-const MAY_IMPORT_CHANNEL: [&str; 8] = [
+const MAY_IMPORT_CHANNEL: [&str; 6] = [
     "windfall-network",
     "windfall-scenario",
     "windfall-trace",
-    "windfall-report",
     "windfall-sim",
     "windfall-live",
-    "windfall-reproduce",
     "windfall-reproduce-sap",
 ];
 

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use windfall_base::{Duration, ParseUnitError, Probability, Seed};
-use windfall_report::{Finding, Verdict, page};
-use windfall_reproduce::demo::Demo;
+use windfall_experiment::{Finding, Verdict, page};
+use windfall_reproduce_link::demo::Demo;
 
 use crate::exit::{Completion, Result};
 use crate::options::DEFAULT_SEED;

@@ -4,12 +4,21 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use windfall_base::Seed;
-use windfall_report::figure::{Basis, Context, Extent, Figure, select};
-use windfall_report::{Finding, Table, page};
+use windfall_experiment::figure::select;
+use windfall_experiment::{Basis, Context, Extent, Figure, Finding, page};
+use windfall_report::Table;
 
 use crate::exit::{CliError, Completion, Result};
 use crate::options::DEFAULT_SEED;
 use crate::{files, json, progress};
+
+/// The figures of all papers.
+const PAPERS: [&[Figure]; 4] = [
+    windfall_reproduce_sap::FIGURES,
+    windfall_reproduce_energy::FIGURES,
+    windfall_reproduce_link::FIGURES,
+    windfall_reproduce_corruption::FIGURES,
+];
 
 /// Reproduce a paper's figures: its claims, the measurements, and the verdicts
 #[derive(Debug, clap::Args)]
@@ -41,8 +50,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let papers = [windfall_reproduce_sap::FIGURES, windfall_reproduce::FIGURES];
-    let figures = select(papers.into_iter().flatten(), &args.ids)?;
+    let figures = select(PAPERS.into_iter().flatten(), &args.ids)?;
     if args.list {
         return list(&figures, args.json);
     }

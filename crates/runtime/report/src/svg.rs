@@ -182,7 +182,7 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 /// Text as it may stand in XML and HTML, between tags and in quoted attributes.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -1,0 +1,122 @@
+//! Figures, the context of their experiments, and the choice of figures by name.
+
+use std::path::PathBuf;
+
+use windfall_base::Seed;
+use windfall_report::Provenance;
+
+use crate::error::ExperimentError;
+use crate::finding::{Finding, Verdict};
+
+/// The extent of a measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// Less and shorter than in the paper: enough for the verdict.
+    Quick,
+    /// As in the paper.
+    #[default]
+    Paper,
+    /// More than in the paper.
+    Full,
+}
+
+/// The source of the values of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// A closed formula and simulated time: the same seed gives the same bytes.
+    Simulated,
+    /// Simulated time, and the kernel's TCP in real time beside it where the machine allows it.
+    Both,
+    /// The kernel's TCP in real time; needs what `windfall run` needs.
+    RealTime,
+}
+
+/// The context of an experiment.
+pub struct Context<'a> {
+    /// The extent of the measurement.
+    pub extent: Extent,
+    /// The seed of everything that is drawn.
+    pub seed: Seed,
+    /// This program, to be started again for what runs in real time.
+    pub program: PathBuf,
+    /// Is told in a few words how far the experiment is.
+    pub progress: &'a (dyn Fn(&str) + Sync),
+}
+
+/// A figure or a table of a paper.
+#[derive(Clone, Copy)]
+pub struct Figure {
+    /// Its name, such as `S3.fig5`.
+    pub name: &'static str,
+    /// The subject of the figure, in one line.
+    pub title: &'static str,
+    /// The source of its values.
+    pub basis: Basis,
+    /// The verdict on record.
+    pub expected: Verdict,
+    /// Runs the experiment.
+    pub run: fn(&Figure, &Context<'_>) -> Result<Finding, ExperimentError>,
+}
+
+impl Figure {
+    /// Runs the experiment. Takes up to some minutes for figures in real time.
+    ///
+    /// # Errors
+    /// If it could not be run; a verdict, whatever it says, is no error.
+    pub fn run(&self, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+        (self.run)(self, context)
+    }
+
+    /// The command that runs the experiment again, and what else belongs into its files.
+    #[must_use]
+    pub fn provenance(&self, context: &Context<'_>) -> Provenance {
+        let extent = match context.extent {
+            Extent::Quick => " --quick",
+            Extent::Paper => "",
+            Extent::Full => " --full",
+        };
+        Provenance {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            seed: context.seed,
+            command: format!("windfall reproduce {} --seed {}{extent}", self.name, context.seed),
+        }
+    }
+}
+
+/// Those of `figures` that `names` choose: a figure such as `S3.fig5`, a paper such as `S3`, all
+/// that begin alike such as `S3.fig*`, or `all`.
+///
+/// Names are not case-sensitive; no names choose all. The order is that of `figures`.
+///
+/// # Errors
+/// If a name chooses nothing.
+pub fn select(
+    figures: impl Iterator<Item = &'static Figure> + Clone,
+    names: &[String],
+) -> Result<Vec<&'static Figure>, ExperimentError> {
+    let chooses = |name: &str, figure: &Figure| {
+        let paper = figure.name.split('.').next().unwrap_or_default();
+        let begins = |start: &str| {
+            figure.name.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start))
+        };
+        name.eq_ignore_ascii_case("all")
+            || name.eq_ignore_ascii_case(paper)
+            || name.strip_suffix('*').is_some_and(begins)
+            || name.eq_ignore_ascii_case(figure.name)
+    };
+    for name in names {
+        if !figures.clone().any(|figure| chooses(name, figure)) {
+            let known: Vec<_> = figures.map(|figure| figure.name).collect();
+            return Err(ExperimentError::NoSuchFigure {
+                name: name.clone(),
+                known: known.join(", "),
+            });
+        }
+    }
+    let chosen =
+        |figure: &&Figure| names.is_empty() || names.iter().any(|name| chooses(name, figure));
+    Ok(figures.filter(chosen).collect())
+}
+
+#[cfg(test)]
+mod tests;

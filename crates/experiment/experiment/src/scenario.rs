@@ -1,0 +1,25 @@
+//! Scenarios of the figures, and what differs from them at one point of a figure.
+
+use windfall_base::Duration;
+use windfall_scenario::{Flags, Link, Scenario, Settings};
+
+use crate::error::ExperimentError;
+
+/// The scenario `text` with the keys `uplink` for the direction from the first station, as TOML.
+///
+/// # Errors
+/// If either makes no sense.
+pub fn with(
+    figure: &'static str,
+    text: &str,
+    uplink: &str,
+    duration: Option<Duration>,
+) -> Result<Scenario, ExperimentError> {
+    let failed = |message: String| ExperimentError::Scenario { figure, message };
+    let mut scenario = Scenario::parse(figure, text).map_err(|error| failed(error.to_string()))?;
+    let uplink = toml::from_str(uplink).map_err(|error| failed(error.to_string()))?;
+    let link = Link { uplink, ..Link::unset() };
+    let flags = Flags { link, duration, ..Flags::default() };
+    flags.apply(&mut scenario).map_err(|error| failed(error.to_string()))?;
+    Ok(scenario)
+}

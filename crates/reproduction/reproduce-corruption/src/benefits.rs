@@ -1,0 +1,253 @@
+//! Section II-B: what the notification of corruption brings even where the congestion window
+//! reacts as to a loss (S4.31).
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use windfall_base::{Duration, Probability, Seed, Stream};
+use windfall_experiment::{
+    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
+};
+use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
+use windfall_wire_net::TcpFlags;
+
+use windfall_experiment::wire::{FAR, Impairment, Leaving, NEAR, Wire};
+
+pub(crate) const FIGURE: Figure = Figure {
+    name: "S4.31",
+    title: "Four benefits of notifying corruption that the careful reaction keeps",
+    basis: Basis::Simulated,
+    expected: Verdict::Reproduced,
+    run,
+};
+
+/// Both ends' TCP; `notify` follows.
+const SETTINGS: &str = "sack, ecn=on, corruption=draft-safe, reaction=as-loss, notify=";
+/// How long a packet travels.
+const DELAY: Duration = Duration::from_millis(10);
+/// Bytes of a full segment with timestamps and the detection option.
+const SEGMENT: usize = 1440;
+/// A measure with notifications may be at most this share of the one without.
+const BETTER: f64 = 0.8;
+
+/// One benefit: what is measured of it, with and without notifications.
+struct Benefit {
+    name: &'static str,
+    measure: &'static str,
+    /// One value for each trial.
+    with: Vec<f64>,
+    without: Vec<f64>,
+}
+
+/// One trial of a benefit on a connected wire; `None` if it did not end.
+type Trial = fn(Wire, &mut Stream) -> Option<f64>;
+
+/// The four, in the order of the paper: name, what is measured, one trial of it. Less is better.
+const BENEFITS: [(&str, &str, Trial); 4] = [
+    (
+        "earlier retransmission",
+        "time until a message of 10 segments is complete, ms",
+        retransmission,
+    ),
+    ("control information kept", "time until the other end's message is acknowledged, ms", control),
+    ("correct timeout", "error of the round-trip time after the path has grown, ms", timeout),
+    ("reaction to marks", "marks on damaged packets that are not echoed, %", mark),
+];
+
+//= S4.31
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let trials = match context.extent {
+        Extent::Quick => 200,
+        Extent::Paper => 2_000,
+        Extent::Full => 20_000,
+    };
+    let mut benefits = Vec::new();
+    for (name, measure, trial) in BENEFITS {
+        (context.progress)(name);
+        let all =
+            |notify: &str| measure_all(figure.name, notify, name, trial, context.seed, trials);
+        benefits.push(Benefit { name, measure, with: all("on")?, without: all("off")? });
+    }
+    Ok(Finding {
+        figure: figure.name,
+        title: figure.title.to_owned(),
+        method: format!(
+            "Two of Windfall's TCPs in simulated time, {} ms apart, with SACK, timestamps and \
+             the corruption options in the draft-safe mode; the congestion window reacts to a \
+             notification as to a loss. {trials} trials of each, with and without notifications, \
+             from the same seeds. Earlier retransmission: one data segment in ten is damaged. \
+             Control information: both ends send, and one in three of the segments that carry the \
+             acknowledgment is damaged. Timeout: the path grows from 20 to 160 ms, and half of \
+             the segments are damaged. Marks: one segment of a message is marked and damaged.",
+            DELAY.as_nanos() / 1_000_000
+        ),
+        claims: benefits.iter().map(claim).collect(),
+        expected: figure.expected,
+        charts: benefits.first().map(|benefit| ("", chart(benefit))).into_iter().collect(),
+        tables: vec![("", table(&benefits))],
+        provenance: figure.provenance(context),
+    })
+}
+
+/// All trials of a benefit.
+fn measure_all(
+    figure: &'static str,
+    notify: &str,
+    name: &str,
+    trial: Trial,
+    seed: Seed,
+    trials: u64,
+) -> Result<Vec<f64>, ExperimentError> {
+    let settings = format!("{SETTINGS}{notify}");
+    let draws = Stream::new(seed, name);
+    let one = |number: u64| {
+        let wire = Wire::connected(figure, &settings, DELAY, Seed(seed.0.wrapping_add(number)))?;
+        let message = format!("{name}: trial {number} did not end");
+        trial(wire, &mut draws.at(number)).ok_or(ExperimentError::Scenario { figure, message })
+    };
+    (0..trials).map(one).collect()
+}
+
+/// Data segments of the near end, damaged with this probability.
+fn damaging(stream: &mut Stream, probability: f64) -> Box<dyn FnMut(&Leaving) -> Impairment> {
+    let mut own = stream.at(1);
+    let probability = Probability::new(probability).unwrap_or_default();
+    Box::new(move |leaving| {
+        let data = leaving.from == NEAR && leaving.len > 0;
+        Impairment { damaged: data && own.chance(probability), marked: false }
+    })
+}
+
+fn milliseconds(span: Duration) -> f64 {
+    span.as_secs_f64() * 1e3
+}
+
+/// A message of ten segments, each damaged with one chance in ten.
+fn retransmission(mut wire: Wire, stream: &mut Stream) -> Option<f64> {
+    wire.fate = damaging(stream, 0.1);
+    let began = wire.now;
+    wire.send(NEAR, 10 * SEGMENT);
+    let done = |wire: &Wire| wire.arrived(FAR) == 10 * SEGMENT;
+    let ended = wire.run_until(Duration::from_secs(60), done);
+    ended.then(|| milliseconds(wire.now.saturating_since(began)))
+}
+
+/// The far end's message is acknowledged by data of the near end that may be damaged.
+fn control(mut wire: Wire, stream: &mut Stream) -> Option<f64> {
+    wire.fate = damaging(stream, 1.0 / 3.0);
+    let began = wire.now;
+    wire.send(FAR, SEGMENT);
+    wire.run_for(Duration::from_millis(12));
+    wire.send(NEAR, SEGMENT);
+    let acknowledged =
+        |wire: &Wire| wire.connection(FAR).is_some_and(|far| far.unacknowledged() == 0);
+    let ended = wire.run_until(Duration::from_secs(60), acknowledged);
+    ended.then(|| milliseconds(wire.now.saturating_since(began)))
+}
+
+/// The path grows while half of the segments are damaged; ten messages measure it.
+fn timeout(mut wire: Wire, stream: &mut Stream) -> Option<f64> {
+    for _ in 0..10 {
+        wire.send(NEAR, SEGMENT);
+        wire.run_for(Duration::from_millis(100));
+    }
+    wire.delay = DELAY * 8;
+    wire.fate = damaging(stream, 0.5);
+    for _ in 0..10 {
+        wire.send(NEAR, SEGMENT);
+        wire.run_for(Duration::from_millis(200));
+    }
+    let measured = wire.connection(NEAR)?.round_trip_time()?;
+    Some((milliseconds(measured) - milliseconds(wire.delay * 2)).abs())
+}
+
+/// One segment of a message of five is marked and damaged: is the mark echoed?
+fn mark(mut wire: Wire, stream: &mut Stream) -> Option<f64> {
+    let chosen = stream.below(5);
+    let (mut sent, echoed) = (0, Rc::new(RefCell::new(false)));
+    let seen = Rc::clone(&echoed);
+    wire.fate = Box::new(move |leaving| {
+        *seen.borrow_mut() |= leaving.from == FAR && leaving.flags.has(TcpFlags::ECE);
+        let data = leaving.from == NEAR && leaving.len > 0;
+        sent += u64::from(data);
+        let hit = data && sent == chosen + 1;
+        Impairment { damaged: hit, marked: hit }
+    });
+    wire.send(NEAR, 5 * SEGMENT);
+    let done = |wire: &Wire| wire.arrived(FAR) == 5 * SEGMENT;
+    let ended = wire.run_until(Duration::from_secs(60), done);
+    wire.run_for(Duration::from_millis(100));
+    let was_echoed = *echoed.borrow();
+    ended.then_some(if was_echoed { 0.0 } else { 100.0 })
+}
+
+fn mean(values: &[f64]) -> f64 {
+    windfall_report::statistics::mean(values).unwrap_or(f64::NAN)
+}
+
+fn claim(benefit: &Benefit) -> Claim {
+    let Benefit { name, measure, with, without } = benefit;
+    let (with, without) = (mean(with), mean(without));
+    Claim {
+        requirement: "S4.31",
+        paper: format!("{name} even with the careful reaction: at most {BETTER} of without"),
+        measured: format!("{measure}: {with:.1} with notifications, {without:.1} without"),
+        verdict: Verdict::of(with <= BETTER * without),
+    }
+}
+
+fn table(benefits: &[Benefit]) -> Table {
+    let mut table = Table::new([
+        "benefit",
+        "measure",
+        "with, mean",
+        "with, 95 %",
+        "without, mean",
+        "without, 95 %",
+        "ratio of means",
+    ]);
+    for Benefit { name, measure, with, without } in benefits {
+        let values = [mean(with), quantile(with), mean(without), quantile(without)];
+        let ratio = values[0] / values[2];
+        let values = values.into_iter().map(|value| format!("{value:.2}"));
+        let names = [name, measure].map(|text| (*text).to_owned());
+        table.push(names.into_iter().chain(values).chain([format!("{ratio:.3}")]));
+    }
+    table
+}
+
+/// What 95 % of the values do not exceed.
+fn quantile(values: &[f64]) -> f64 {
+    let sorted = sorted(values);
+    sorted.get(sorted.len() * 95 / 100).copied().unwrap_or(f64::NAN)
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+/// How many trials were over by when.
+fn chart(benefit: &Benefit) -> Chart {
+    let curve = |name: &str, values: &[f64]| {
+        let (sorted, all) = (sorted(values), values.len() as f64);
+        let points = sorted.iter().enumerate();
+        let points = points.map(|(i, value)| Point::new(*value, 100.0 * (i + 1) as f64 / all));
+        Series::new(name, Mark::Line, points.collect())
+    };
+    Chart {
+        title: "A message of ten segments, one in ten damaged".to_owned(),
+        subtitle: "the congestion window reacts to a notification as to a loss".to_owned(),
+        x: Axis::log("time until it is complete (ms)"),
+        y: Axis::linear("messages complete (%)").from_zero(),
+        series: vec![
+            curve("with notifications", &benefit.with),
+            curve("without", &benefit.without),
+        ],
+        rules: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

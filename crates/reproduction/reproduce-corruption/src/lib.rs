@@ -1,0 +1,9 @@
+//! The experiments of paper 004: Welzl, Rossi, Fumagalli and Tacca, *TCP/IP over IEEE 802.11b
+//! WLAN: the Challenge of Harnessing Known-Corrupt Data*.
+
+mod benefits;
+
+use windfall_experiment::Figure;
+
+/// The figures of paper 004.
+pub const FIGURES: &[Figure] = &[benefits::FIGURE];

@@ -1,0 +1,8 @@
+//! Adaptive coding of frames: section 5 of the paper, Table 1, Figures 8 and 9.
+
+mod budget;
+pub(crate) mod coded;
+pub(crate) mod fig8;
+pub(crate) mod fig9;
+mod paired;
+pub(crate) mod table1;

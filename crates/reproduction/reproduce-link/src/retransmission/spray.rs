@@ -1,0 +1,78 @@
+//! Datagrams sent as fast as the link takes them, in simulated time: what the link itself carries.
+
+use windfall_base::{Duration, Seed};
+use windfall_experiment::{Context, ExperimentError, Extent};
+use windfall_network::LinkLedger;
+use windfall_report::Point;
+use windfall_sim::Simulation;
+
+use super::bursts::Burst;
+use windfall_experiment::scenario;
+
+/// The link of Figure 3 with a spray of full packets.
+const SPRAY: &str = include_str!("../../../../../scenarios/paper-003/spray.toml");
+/// Bytes of data in each of its packets.
+const SIZE: f64 = 1472.0;
+
+/// A simulation of one spray.
+pub(super) struct Spray {
+    /// The figure that it is for.
+    pub(super) figure: &'static str,
+    /// The scenario, as TOML.
+    pub(super) scenario: &'static str,
+    /// What differs from it in the direction of the data, as TOML.
+    pub(super) uplink: String,
+    /// The seed.
+    pub(super) seed: Seed,
+    /// How long it lasts.
+    pub(super) duration: Duration,
+}
+
+impl Spray {
+    /// Runs it: what became of the packets in the direction of the data.
+    ///
+    /// # Errors
+    /// If the scenario is wrong.
+    pub(super) fn run(&self) -> Result<LinkLedger, ExperimentError> {
+        let failed = |error: &dyn std::error::Error| ExperimentError::Scenario {
+            figure: self.figure,
+            message: error.to_string(),
+        };
+        let scenario =
+            scenario::with(self.figure, self.scenario, &self.uplink, Some(self.duration))?;
+        let place = (self.figure, self.scenario);
+        let no_files = &mut |name: &str| {
+            Err(std::io::Error::other(format!("the scenario must not name files: {name}")))
+        };
+        let topology = scenario.topology(0, place, no_files).map_err(|error| failed(&error))?;
+        let mut simulation =
+            Simulation::new(&topology, self.seed).map_err(|error| failed(&error))?;
+        simulation.finish();
+        let network = simulation.network();
+        let near = network.interfaces().next();
+        Ok(near.map(|near| network.ledger(near).clone()).unwrap_or_default())
+    }
+}
+
+/// The throughput of the spray in KB/s at each loss in per cent.
+///
+/// # Errors
+/// If the scenario is wrong.
+pub(super) fn throughput(
+    context: &Context<'_>,
+    figure: &'static str,
+    bursts: &[Burst],
+) -> Result<Vec<Point>, ExperimentError> {
+    let duration = match context.extent {
+        Extent::Quick => Duration::from_secs(20),
+        Extent::Paper => Duration::from_secs(60),
+        Extent::Full => Duration::from_secs(600),
+    };
+    let point = |burst: &Burst| {
+        let (scenario, uplink, seed) = (SPRAY, burst.toml(), context.seed);
+        let ledger = Spray { figure, scenario, uplink, seed, duration }.run()?;
+        let rate = ledger.delivered as f64 * SIZE / 1e3 / duration.as_secs_f64();
+        Ok(Point::new(100.0 * burst.loss(), rate))
+    };
+    bursts.iter().map(point).collect()
+}

@@ -1,0 +1,322 @@
+//! Real TCP flows in a cell with one bad station: Figure 12's story beyond the paper (S3.43).
+//!
+//! The base station sends video and an FTP to the bad station and an FTP to the good one. What it
+//! sends to the bad one is lost at rates that rise step by step, and in the end not at all.
+
+use std::fmt::Write as _;
+use std::io;
+
+use windfall_base::{Duration, Instant, Seed, Stream};
+use windfall_experiment::{
+    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
+};
+use windfall_network::{Recording, What};
+use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
+use windfall_scenario::Scenario;
+use windfall_sim::Simulation;
+
+use super::mix::Deck;
+
+pub(crate) const SIMULATED: Figure = Figure {
+    name: "S3.43-sim",
+    title: "TCP to two stations, one of them bad, by Windfall's TCP in simulated time",
+    basis: Basis::Simulated,
+    expected: Verdict::Reproduced,
+    run: simulate,
+};
+
+/// The cell and its flows.
+const SCENARIO: &str = include_str!("../../../../../scenarios/paper-003/location-dependent.toml");
+/// What video reserves, in kb/s.
+pub(super) const RESERVED: f64 = 352.0;
+/// The names of the flows, as the scenario numbers them from 1.
+const FLOWS: [&str; 3] = ["video", "FTP1", "FTP2"];
+const VIDEO: usize = 0;
+const FTP1: usize = 1;
+const FTP2: usize = 2;
+
+/// How often the flows are looked at, in seconds.
+pub(super) const GLANCE: f64 = 0.25;
+/// Glances whose mean the chart shows.
+const WINDOW: usize = 20;
+
+/// What happens in the cell: the losses at the bad station one after the other, each for a
+/// number of frames to that station.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Story {
+    pub(super) losses: &'static [f64],
+    pub(super) frames: u64,
+}
+
+impl Story {
+    /// Every step of it.
+    pub(super) const WHOLE: &'static [f64] = &[0.0, 0.1, 0.25, 0.5, 0.75, 0.0];
+    /// The file that its scenario names.
+    pub(super) const TRACE: &'static str = "steps.trace";
+    /// The ports of the base station and of the bad one, whose path has the errors.
+    pub(super) const PORTS: (u16, u16) = (0, 2);
+
+    /// The scenario, as TOML.
+    pub(super) fn scenario() -> String {
+        SCENARIO.replace("\nloss = 0\n", &format!("\nerror-trace = {:?}\n", Self::TRACE))
+    }
+
+    /// The frames to the bad station in all steps.
+    pub(super) fn end(&self) -> u64 {
+        self.frames * self.losses.len() as u64
+    }
+
+    /// An error trace that loses frames in random order, as many of each hundred as a step says.
+    pub(super) fn trace(&self, seed: Seed) -> String {
+        let mut random = Stream::new(seed, "steps");
+        let mut text =
+            "{\"format\":\"windfall-error-trace\",\"version\":1,\"unit\":\"frame\"}\n".to_owned();
+        let mut whole = 0_u64;
+        for &rate in self.losses {
+            let mut deck = Deck::new(rate);
+            for _ in 0..self.frames {
+                if !deck.draw(&mut random) {
+                    whole += 1;
+                    continue;
+                }
+                if whole > 0 {
+                    // Writing to a string cannot fail.
+                    let _ = writeln!(text, "{whole}");
+                }
+                text.push_str("l 1\n");
+                whole = 0;
+            }
+        }
+        // The figure ends before the trace begins again.
+        let _ = writeln!(text, "{}\nend {}", whole + self.frames, self.end() + self.frames);
+        text
+    }
+}
+
+//= S3.43
+fn simulate(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let frames = match context.extent {
+        Extent::Quick => 700,
+        Extent::Paper => 2_000,
+        Extent::Full => 14_000,
+    };
+    let story = Story { losses: Story::WHOLE, frames };
+    let course = run(figure.name, context.seed, story)?;
+    Ok(Finding {
+        figure: figure.name,
+        title: figure.title.to_owned(),
+        method: format!(
+            "Three TCP connections (NetBSD 1.2's TCP, windows of 16 kB) from a base station over a \
+             polled radio of 2 Mb/s with persistent local retransmission: video, reserving \
+             {RESERVED} kb/s at power factor 1.4, and FTP1 to one station, FTP2 to another, at \
+             1.2. {}",
+            course.method()
+        ),
+        claims: course.claims(1.0),
+        expected: figure.expected,
+        charts: vec![("", course.chart())],
+        tables: vec![("", course.table())],
+        provenance: figure.provenance(context),
+    })
+}
+
+/// Simulates the whole story.
+fn run(figure: &'static str, seed: Seed, story: Story) -> Result<Course, ExperimentError> {
+    let failed = |message: String| ExperimentError::Scenario { figure, message };
+    let (text, trace) = (Story::scenario(), story.trace(seed));
+    let scenario = Scenario::parse(figure, &text).map_err(|error| failed(error.to_string()))?;
+    let read = &mut |name: &str| match name {
+        Story::TRACE => Ok(trace.clone().into_bytes()),
+        other => Err(io::Error::other(format!("{other} is none of the figure's files"))),
+    };
+    let mut topology =
+        scenario.topology(0, (figure, &text), read).map_err(|e| failed(e.to_string()))?;
+    // Longer than any run; it ends with the last step.
+    topology.duration = Duration::from_secs(100_000);
+    let mut simulation =
+        Simulation::new(&topology, seed).map_err(|error| failed(error.to_string()))?;
+    simulation.network_mut().record(Recording { events: true, packets: false });
+    let mut frames = 0;
+    let (mut now, mut course) = (Instant::START, Course { story, glances: Vec::new() });
+    while course.frames() < story.end() && now < simulation.end() {
+        now = now.saturating_add(Duration::from_secs_f64(GLANCE));
+        // What is observed cannot fail.
+        let _ = simulation.run(now, &mut |event| {
+            if let What::Medium(event) = &event.what
+                && (event.from.0, event.to.0) == Story::PORTS
+                && let Some(number) = event.number
+            {
+                frames = number + 1;
+            }
+            Ok(())
+        });
+        let network = simulation.network();
+        let Some(base) = network.interfaces().next() else { break };
+        let flows = network.flows(base);
+        let bytes = [1, 2, 3].map(|flow| flows.get(flow).map_or(0, |account| account.bytes));
+        let seconds = now.as_secs_f64();
+        course.glances.push(Glance { seconds, frames, bytes });
+    }
+    Ok(course)
+}
+
+/// How far the base station is at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Glance {
+    pub(super) seconds: f64,
+    /// Frames sent to the bad station.
+    pub(super) frames: u64,
+    /// Bytes acknowledged by the link, flow by flow.
+    pub(super) bytes: [u64; 3],
+}
+
+/// How the story went.
+pub(super) struct Course {
+    pub(super) story: Story,
+    pub(super) glances: Vec<Glance>,
+}
+
+impl Course {
+    /// The frames of all glances.
+    pub(super) fn frames(&self) -> u64 {
+        self.glances.last().map_or(0, |glance| glance.frames)
+    }
+
+    /// The throughput of each flow in the last two thirds of a step, in kb/s; no numbers if the
+    /// course did not get so far.
+    fn rates(&self, step: usize) -> [f64; 3] {
+        let frames = self.story.frames;
+        let (start, end) = (step as u64 * frames + frames / 3, (step as u64 + 1) * frames);
+        let at = |frame: u64| self.glances.iter().find(|glance| glance.frames >= frame);
+        match (at(start), at(end)) {
+            (Some(from), Some(to)) => rates(from, to),
+            _ => [f64::NAN; 3],
+        }
+    }
+
+    /// What Figure 12's prose says, of TCP. `slack` widens the tolerances, where fewer frames than
+    /// the thousand of a simulated step were sent.
+    pub(super) fn claims(&self, slack: f64) -> Vec<Claim> {
+        let mut claims = Vec::new();
+        let last = self.story.losses.len() - 1;
+        for (step, &loss) in self.story.losses.iter().enumerate().take(last) {
+            let Some((_, requirement, paper, tolerance)) =
+                PROMISES.into_iter().find(|promise| promise.0 == loss)
+            else {
+                continue;
+            };
+            let (video, ftps) = self.shares(step);
+            let near = |got: f64, power: f64, tolerance: f64| {
+                (got - (power * (1.0 - loss)).min(1.0)).abs() < slack * tolerance
+            };
+            let holds = near(video, 1.4, tolerance.0) && near(ftps, 1.2, tolerance.1);
+            claims.push(self.claim(requirement, paper, step, holds));
+        }
+        let (worst, clean) = (self.rates(last - 1)[FTP2], self.rates(0)[FTP2]);
+        claims.push(Claim {
+            requirement: "S3.41",
+            paper: "FTP2 is never starved".to_owned(),
+            measured: format!("{worst:.0} kb/s at the greatest loss, {clean:.0} without"),
+            verdict: Verdict::of(worst > 0.4 * clean),
+        });
+        let (video, ftps) = self.shares(last);
+        let paper = "when errors end video exceeds its reservation, up to 1.4 times, and FTP1 gets \
+                     more than FTP2";
+        let holds = (1.05..1.45).contains(&video) && ftps > 1.05;
+        claims.push(self.claim("S3.42", paper, last, holds));
+        claims
+    }
+
+    /// What video has of its reservation in a step, and FTP1 of what FTP2 has.
+    fn shares(&self, step: usize) -> (f64, f64) {
+        let rates = self.rates(step);
+        (rates[VIDEO] / RESERVED, rates[FTP1] / rates[FTP2])
+    }
+
+    fn claim(&self, requirement: &'static str, paper: &str, step: usize, holds: bool) -> Claim {
+        let (video, ftps) = self.shares(step);
+        Claim {
+            requirement,
+            paper: paper.to_owned(),
+            measured: format!("video {video:.2} of its reservation, FTP1 {ftps:.2} of FTP2"),
+            verdict: Verdict::of(holds),
+        }
+    }
+
+    /// The losses in words.
+    fn losses(&self) -> String {
+        let each: Vec<_> = self.story.losses.iter().map(|p| format!("{:.0}", 100.0 * p)).collect();
+        each.join(", ")
+    }
+
+    /// How losses and throughput are meant, for the text below a figure.
+    pub(super) fn method(&self) -> String {
+        format!(
+            "Of what the first station hears {} % are lost, one after the other, for {} \
+             frames each. Throughput is counted in acknowledged packets, the first third of a \
+             step left out.",
+            self.losses(),
+            self.story.frames
+        )
+    }
+
+    /// The throughput of each flow in each step.
+    pub(super) fn table(&self) -> Table {
+        let names = FLOWS.iter().map(|name| format!("{name} (kb/s)"));
+        let mut table = Table::new(core::iter::once("lost (%)".to_owned()).chain(names));
+        for (step, loss) in self.story.losses.iter().enumerate() {
+            let rates = self.rates(step).map(|rate| format!("{rate:.1}"));
+            table.push([format!("{:.0}", 100.0 * loss)].into_iter().chain(rates));
+        }
+        table
+    }
+
+    pub(super) fn chart(&self) -> Chart {
+        let mut series: Vec<Series> =
+            FLOWS.iter().map(|name| Series::new(*name, Mark::Line, Vec::new())).collect();
+        for pair in self.glances.windows(WINDOW + 1).step_by(WINDOW / 4) {
+            for (series, rate) in series.iter_mut().zip(rates(&pair[0], &pair[WINDOW])) {
+                series.points.push(Point::new(pair[WINDOW].seconds, rate));
+            }
+        }
+        let seconds = WINDOW as f64 * GLANCE;
+        Chart {
+            title: "TCP where one of two stations is bad".to_owned(),
+            subtitle: format!("means over {seconds} s; losses of {} %", self.losses()),
+            x: Axis::linear("time (s)"),
+            y: Axis::linear("throughput (kb/s)").from_zero(),
+            series,
+            rules: Vec::new(),
+        }
+    }
+}
+
+/// What equation 1 says of video at power factor 1.4 and the FTPs at 1.2: at which loss, for which
+/// requirement, in words, and the tolerances.
+const PROMISES: [(f64, &str, &str, (f64, f64)); 3] = [
+    (
+        0.1,
+        "S3.43",
+        "at 10 % extra effort makes up for all errors: video keeps its rate, the FTPs share",
+        (0.05, 0.1),
+    ),
+    (
+        0.25,
+        "S3.30",
+        "at 25 % FTP1 is beyond its crossover of 16.7 %, video is not beyond its of 28.6 %: \
+         1.2 · (1 − 0.25) = 0.9",
+        (0.05, 0.1),
+    ),
+    (
+        0.5,
+        "S3.30",
+        "at 50 % both are: video gets 1.4 · (1 − 0.5) = 0.7, FTP1 0.6 of FTP2",
+        (0.08, 0.12),
+    ),
+];
+
+/// Throughput between two glances, in kb/s.
+fn rates(from: &Glance, to: &Glance) -> [f64; 3] {
+    let seconds = (to.seconds - from.seconds).max(1e-9);
+    [VIDEO, FTP1, FTP2].map(|flow| (to.bytes[flow] - from.bytes[flow]) as f64 * 8e-3 / seconds)
+}

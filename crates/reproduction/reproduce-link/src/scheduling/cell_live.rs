@@ -1,0 +1,276 @@
+//! The same cell in real time: three stations under `windfall up`, and the kernel's TCP (S3.43).
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use windfall_experiment::{
+    Basis, Context, ExperimentError, Extent, Figure, Finding, Scratch, Verdict,
+};
+use windfall_live::end_with_this_process;
+
+use super::cell::{Course, GLANCE, Glance, RESERVED, Story};
+use windfall_experiment::kernel;
+
+pub(crate) const FIGURE: Figure = Figure {
+    name: "S3.43",
+    title: "The kernel's TCP to two stations, one of them bad, under real programs",
+    basis: Basis::RealTime,
+    expected: Verdict::Reproduced,
+    run,
+};
+
+/// The steps of a quick run.
+const SHORT: &[f64] = &[0.0, 0.1, 0.5, 0.0];
+/// The interface of the base station.
+const BASE: &str = "cell/base";
+/// The medium.
+const AIR: &str = "cell";
+/// Where each flow goes: the station, its address, the port.
+const WAYS: [(&str, &str, u16); 3] =
+    [("bad", "10.77.0.3", 5004), ("bad", "10.77.0.3", 5001), ("good", "10.77.0.2", 5002)];
+/// The event log of the run.
+const LOG: &str = "events";
+/// A run takes about 25 ms a frame; one that takes longer than this is given up.
+const PATIENCE: f64 = 0.08;
+
+//= S3.43
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    // Some 40 frames a second.
+    let story = match context.extent {
+        Extent::Quick => Story { losses: SHORT, frames: 330 },
+        Extent::Paper => Story { losses: Story::WHOLE, frames: 1_000 },
+        Extent::Full => Story { losses: Story::WHOLE, frames: 4_000 },
+    };
+    let course = measure(figure, context, story)?;
+    Ok(Finding {
+        figure: figure.name,
+        title: figure.title.to_owned(),
+        method: format!(
+            "Three stations under `windfall up`. {} Here a base station sends video, which \
+             reserves {RESERVED} kb/s at power factor 1.4, and FTP1 to one station and FTP2 to \
+             another at 1.2, over a polled radio of 2 Mb/s with persistent local retransmission. \
+             {}",
+            kernel::method(),
+            course.method()
+        ),
+        claims: course.claims(if context.extent == Extent::Quick { 2.0 } else { 1.5 }),
+        expected: figure.expected,
+        charts: vec![("", course.chart())],
+        tables: vec![("", course.table())],
+        provenance: figure.provenance(context),
+    })
+}
+
+/// Runs the story under real programs.
+fn measure(
+    figure: &Figure,
+    context: &Context<'_>,
+    story: Story,
+) -> Result<Course, ExperimentError> {
+    let mut cell = Cell::up(context, &story)?;
+    let program = context.program.display();
+    let (limit, mut programs) = (PATIENCE * story.end() as f64, Vec::new());
+    for (station, _, port) in WAYS {
+        let line = format!("exec {program} bulk receive --port {port} --buffer 16384");
+        programs.push(cell.exec(context, station, &line)?);
+    }
+    for (_, address, port) in WAYS {
+        // More than the link carries in that time.
+        let line = format!(
+            "exec {program} bulk send {address} --port {port} --buffer 16384 --bytes {}",
+            limit as u64 * 1_000_000
+        );
+        programs.push(cell.exec(context, "base", &line)?);
+    }
+    let mut log = Log::open(cell.files.0.join(LOG))?;
+    for _ in 0..(limit / GLANCE) as u64 {
+        let frames = log.frames();
+        if frames >= story.end() || cell.has_ended() {
+            break;
+        }
+        (context.progress)(&format!("{}: {frames} of {} frames", figure.name, story.end()));
+        pause();
+        log.read()?;
+    }
+    // The programs end with the run.
+    drop(cell);
+    programs.iter_mut().for_each(|program| drop(program.wait()));
+    Ok(Course { story, glances: log.glances })
+}
+
+#[expect(clippy::disallowed_methods, reason = "what is measured goes on in real time")]
+fn pause() {
+    std::thread::sleep(Duration::from_secs_f64(GLANCE));
+}
+
+/// A line of the event log, as far as it matters here.
+#[derive(serde::Deserialize)]
+struct Line {
+    ev: String,
+    t: f64,
+    #[serde(default)]
+    at: String,
+    #[serde(default)]
+    tag: u64,
+    #[serde(default)]
+    flow: usize,
+    #[serde(default)]
+    len: u64,
+    #[serde(default)]
+    air: Option<OnAir>,
+}
+
+/// What a line says of a frame on the air.
+#[derive(serde::Deserialize)]
+struct OnAir {
+    from: u16,
+    to: u16,
+    frame: Option<u64>,
+}
+
+/// An event log that is still being written.
+struct Log {
+    path: PathBuf,
+    file: BufReader<File>,
+    /// What there is of the last line.
+    line: String,
+    /// Flow and length of the packets under way.
+    packets: BTreeMap<u64, (usize, u64)>,
+    now: Glance,
+    glances: Vec<Glance>,
+}
+
+impl Log {
+    fn open(path: PathBuf) -> Result<Self, ExperimentError> {
+        let file = match File::open(&path) {
+            Ok(file) => BufReader::new(file),
+            Err(source) => return Err(ExperimentError::File { path, source }),
+        };
+        let now = Glance { seconds: 0.0, frames: 0, bytes: [0; 3] };
+        let (line, packets, glances) = (String::new(), BTreeMap::new(), Vec::new());
+        Ok(Self { path, file, line, packets, now, glances })
+    }
+
+    /// The frames of all glances.
+    fn frames(&self) -> u64 {
+        self.glances.last().map_or(0, |glance| glance.frames)
+    }
+
+    /// Reads what has been written since.
+    fn read(&mut self) -> Result<(), ExperimentError> {
+        loop {
+            let read = self.file.read_line(&mut self.line);
+            read.map_err(|source| ExperimentError::File { path: self.path.clone(), source })?;
+            if !self.line.ends_with('\n') {
+                return Ok(());
+            }
+            if let Ok(line) = serde_json::from_str::<Line>(&self.line)
+                && (line.at == BASE || line.at == AIR)
+            {
+                self.take(&line);
+            }
+            self.line.clear();
+        }
+    }
+
+    fn take(&mut self, line: &Line) {
+        if line.t >= self.now.seconds + GLANCE {
+            self.now.seconds = line.t;
+            self.glances.push(self.now);
+        }
+        if let Some(OnAir { from, to, frame: Some(frame) }) = line.air
+            && (from, to) == Story::PORTS
+        {
+            self.now.frames = frame + 1;
+        }
+        match line.ev.as_str() {
+            "packet.queued" => drop(self.packets.insert(line.tag, (line.flow, line.len))),
+            "frame.acknowledged" => {
+                let (flow, len) = self.packets.remove(&line.tag).unwrap_or_default();
+                // Number 0 is everything else.
+                let bytes = flow.checked_sub(1).and_then(|flow| self.now.bytes.get_mut(flow));
+                if let Some(bytes) = bytes {
+                    *bytes += len;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A run of `windfall up`; killed if it is dropped before its end.
+struct Cell {
+    run: Child,
+    errors: BufReader<ChildStderr>,
+    name: String,
+    files: Scratch,
+}
+
+impl Cell {
+    fn up(context: &Context<'_>, story: &Story) -> Result<Self, ExperimentError> {
+        let files = Scratch::new()?;
+        let path = files.0.join("cell.toml");
+        for (name, text) in
+            [("cell.toml", Story::scenario()), (Story::TRACE, story.trace(context.seed))]
+        {
+            let path = files.0.join(name);
+            fs::write(&path, text).map_err(|source| ExperimentError::File { path, source })?;
+        }
+        let name = format!("figure-{}", std::process::id());
+        let mut command = Command::new(&context.program);
+        command.args(["up", "--name", &name, "--seed", &context.seed.to_string(), "--log"]);
+        command.arg(files.0.join(LOG));
+        command.args(["--tcp-congestion", "reno", "--sysctl", "net.ipv4.tcp_sack=0"]).arg(&path);
+        command.stdin(Stdio::null()).stderr(Stdio::piped());
+        let mut run = start(&mut command)?;
+        let Some(errors) = run.stderr.take() else { return Err(silent("nothing was heard of it")) };
+        let mut cell = Self { run, errors: BufReader::new(errors), name, files };
+        let mut line = String::new();
+        while !line.contains(" is up") {
+            let last = core::mem::take(&mut line);
+            if !matches!(cell.errors.read_line(&mut line), Ok(1..)) {
+                return Err(silent(last.trim()));
+            }
+        }
+        Ok(cell)
+    }
+
+    fn exec(
+        &self,
+        context: &Context<'_>,
+        station: &str,
+        line: &str,
+    ) -> Result<Child, ExperimentError> {
+        let mut command = Command::new(&context.program);
+        command.args(["exec", "--run", &self.name, station, "--", "sh", "-c", line]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        start(&mut command)
+    }
+
+    fn has_ended(&mut self) -> bool {
+        !matches!(self.run.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        let _ = kill_process(Pid::from_child(&self.run), Signal::INT);
+        let _ = self.run.wait();
+    }
+}
+
+fn start(command: &mut Command) -> Result<Child, ExperimentError> {
+    let shown = format!("{command:?}").replace('"', "");
+    end_with_this_process(command)
+        .spawn()
+        .map_err(|source| ExperimentError::Start { command: shown, source })
+}
+
+fn silent(message: &str) -> ExperimentError {
+    ExperimentError::Run { command: "windfall up".to_owned(), message: message.to_owned() }
+}

@@ -1,0 +1,226 @@
+//! Beyond the paper: precise bulk on a clean link, compared with TCP and with the bound of the MAC.
+
+use windfall_base::{Dbm, Preamble};
+use windfall_channel::MediumConfig;
+use windfall_channel::radio::{Errors, Fading};
+use windfall_experiment::{
+    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
+};
+use windfall_network::NetworkConfig;
+use windfall_phy::decibel::{noise_milliwatts, ratio};
+use windfall_phy::formula;
+use windfall_report::{Axis, Chart, Mark, Point, Series, Table, statistics};
+use windfall_wire_link::ieee80211::{Phy, PhyRate, Timing};
+
+use super::bulk::{message, seconds};
+use super::ends::{Pair, ProtocolUnderTest};
+use super::office::Office;
+use super::{claim, office};
+
+pub(crate) const FIGURE: Figure = Figure {
+    name: "S0.bulk",
+    title: "precise bulk on the clean office link, beside TCP and the bound of air time",
+    basis: Basis::Simulated,
+    expected: Verdict::Reproduced,
+    run,
+};
+
+const PROTOCOLS: [(ProtocolUnderTest, &str); 3] = [
+    (ProtocolUnderTest::Precise, "SAP, precise, standard profile"),
+    (ProtocolUnderTest::Tcp, "TCP"),
+    (ProtocolUnderTest::Paper, "SAP, precise, paper profile"),
+];
+/// The distances: from 10 m on frames fail, and behind the third wall, at 10.9 m, all of them.
+const DISTANCES: [f64; 9] = [2.0, 4.0, 6.0, 8.0, 9.0, 10.0, 10.4, 10.8, 12.2];
+const RATE: PhyRate = PhyRate::Ofdm54;
+/// The rate of 802.11's acknowledgements of such frames.
+const RESPONSE: PhyRate = PhyRate::Ofdm24;
+/// The length of a packet, of its IPv4 and UDP-Lite headers, of the 802.11 and LLC headers, and of
+/// 802.11's own acknowledgement, in bytes.
+const PACKET: usize = 1_500;
+const HEADERS: usize = 28;
+const AROUND: usize = 24 + 8 + 4;
+const ACK: usize = 14;
+/// The number of attempts of a frame.
+const ATTEMPTS: i32 = 7;
+/// The rate in Mb/s below which connections fail.
+const LEAST: f64 = 1.0;
+
+/// The office without other networks and without fading, where frames fail by a formula.
+fn clean(metres: f64) -> NetworkConfig {
+    let mut network = Office { others: 0, ..Office::new(metres, 54) }.network();
+    if let MediumConfig::Radio(radio) = &mut network.links[0].medium {
+        radio.fading = Fading::None;
+        radio.errors = Errors::Formula;
+    }
+    network
+}
+
+/// Returns the probability that an attempt fails at a distance.
+fn failure(metres: f64) -> f64 {
+    let Dbm(sent) = Office::new(metres, 54).power;
+    let power = ratio(sent - office::loss(metres));
+    let noise = noise_milliwatts(formula::bandwidth(RATE), office::NOISE_FIGURE);
+    let sinr = power / (noise + ratio(office::DISTORTION) * power);
+    1.0 - formula::success(RATE, sinr, 8.0 * (PACKET + AROUND) as f64)
+}
+
+/// Returns the data rate in Mb/s if full frames follow each other as closely as 802.11 permits and
+/// no other station sends. A failed attempt costs the same time and doubles the contention window.
+fn bound(failure: f64) -> f64 {
+    let timing = Timing::of(Phy::G, true);
+    let frame = |rate: PhyRate, bytes| rate.frame_duration(Preamble::Long, bytes);
+    let fixed = timing.difs() + frame(RATE, PACKET + AROUND) + timing.sifs + frame(RESPONSE, ACK);
+    let fixed = fixed.as_secs_f64();
+    let attempt = |number: i32| {
+        let slots = f64::from((u32::from(timing.cw_min) + 1) << number) - 1.0;
+        fixed + slots.min(timing.cw_max.into()) / 2.0 * timing.slot.as_secs_f64()
+    };
+    let time: f64 = (0..ATTEMPTS).map(|number| failure.powi(number) * attempt(number)).sum();
+    let arrive = 1.0 - failure.powi(ATTEMPTS);
+    8e-6 * (PACKET - HEADERS) as f64 * arrive / time
+}
+
+/// Converts data and time to megabits per second.
+fn rate(metres: f64, protocol: ProtocolUnderTest, kilobytes: u64, seed: u64) -> Option<f64> {
+    let pair = Pair::over(&clean(metres), protocol, message(protocol), seed)?;
+    seconds(pair, protocol, kilobytes).map(|seconds| 8_192e-6 * kilobytes as f64 / seconds)
+}
+
+/// The measurements at a distance: the bound, and the rates of each protocol.
+struct Place {
+    metres: f64,
+    failure: f64,
+    rates: Vec<Vec<f64>>,
+}
+
+impl Place {
+    fn bound(&self) -> f64 {
+        bound(self.failure)
+    }
+
+    fn median(&self, protocol: usize) -> f64 {
+        statistics::median(&self.rates[protocol]).unwrap_or(0.0)
+    }
+}
+
+/// Returns the kilobytes of a transfer, and the number of transfers.
+fn workload(extent: Extent) -> (u64, u64) {
+    match extent {
+        Extent::Quick => (4_096, 2),
+        Extent::Paper => (8_192, 5),
+        Extent::Full => (8_192, 20),
+    }
+}
+
+fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
+    let (kilobytes, trials) = workload(context.extent);
+    let place = |&metres: &f64| {
+        (context.progress)(&format!("{metres} m"));
+        let rates = |(protocol, _): &(ProtocolUnderTest, &str)| {
+            let one = |i| rate(metres, *protocol, kilobytes, context.seed.0 + i);
+            (0..trials).filter_map(one).collect()
+        };
+        Place { metres, failure: failure(metres), rates: PROTOCOLS.iter().map(rates).collect() }
+    };
+    let places: Vec<Place> = DISTANCES.iter().map(place).collect();
+    Ok(Finding {
+        figure: figure.name,
+        title: figure.title.to_owned(),
+        method: format!(
+            "{trials} transfers of {kilobytes} KB at each distance and 54 Mb/s in simulated time, \
+             in the office without fading and without other networks. The bound is computed: \
+             frames of 1500 bytes in a row, each with its gaps, the mean of its backoff and \
+             802.11's acknowledgement, repeated as often as the formula for noise says, and no \
+             byte in the other direction."
+        ),
+        claims: claims(&places),
+        expected: figure.expected,
+        charts: vec![("", chart(&places))],
+        tables: vec![("", table(&places))],
+        provenance: figure.provenance(context),
+    })
+}
+
+fn claims(places: &[Place]) -> Vec<Claim> {
+    let known = || places.iter().filter(|place| place.bound() > LEAST);
+    let shares = |of: &dyn Fn(&Place) -> f64| -> String {
+        known().map(|place| format!("{:.3}", of(place))).collect::<Vec<_>>().join(", ")
+    };
+    let of_bound = |place: &Place| place.median(0) / place.bound();
+    let of_tcp = |place: &Place| place.median(0) / place.median(1);
+    let of_paper = |place: &Place| place.median(0) / place.median(2);
+    let furthest = known().map(|place| place.metres).fold(0.0, f64::max);
+    vec![
+        claim(
+            "S0.24",
+            "beyond the paper: precise bulk of the standard profile has 0.9 of the bound at every \
+             distance where the bound can be computed",
+            format!("2 to {furthest} m: {}", shares(&of_bound)),
+            known().count() > 4 && known().all(|place| of_bound(place) >= 0.9),
+        ),
+        claim(
+            "S0.24",
+            "it is at least 1.6 times as fast as the paper's profile where the link is clean: less \
+             than one frame in a hundred fails",
+            format!("at each distance: {}", shares(&of_paper)),
+            known().filter(|place| place.failure < 0.01).all(|place| of_paper(place) >= 1.6),
+        ),
+        claim(
+            "S0.57",
+            "it is not slower than TCP on the same link",
+            format!("its rate over TCP's: {}", shares(&of_tcp)),
+            known().all(|place| of_tcp(place) >= 1.0),
+        ),
+    ]
+}
+
+fn chart(places: &[Place]) -> Chart {
+    let bound =
+        places.iter().map(|place| Point { x: place.metres, y: place.bound(), spread: None });
+    let bound = Series::new("bound of air time", Mark::Dashed, bound.collect());
+    let measured = (0..).zip(PROTOCOLS).map(|(index, (_, name))| {
+        let point = |place: &Place| Point::of(place.metres, &place.rates[index]);
+        Series::new(name, Mark::LinePoints, places.iter().filter_map(point).collect())
+    });
+    Chart {
+        title: "Precise bulk on a clean link".to_owned(),
+        subtitle: "54 Mb/s, without other networks and fading; mean and range".to_owned(),
+        x: Axis::linear("distance (m)").from_zero(),
+        y: Axis::linear("rate of data (Mb/s)").from_zero(),
+        series: core::iter::once(bound).chain(measured).collect(),
+        rules: Vec::new(),
+    }
+}
+
+fn table(places: &[Place]) -> Table {
+    let mut table = Table::new([
+        "distance (m)",
+        "failed attempts (%)",
+        "bound (Mb/s)",
+        "SAP standard (Mb/s)",
+        "TCP (Mb/s)",
+        "SAP paper (Mb/s)",
+    ]);
+    for place in places {
+        let mut row = vec![place.metres.to_string(), format!("{:.3}", 100.0 * place.failure)];
+        row.push(format!("{:.3}", place.bound()));
+        row.extend((0..PROTOCOLS.len()).map(|index| format!("{:.3}", place.median(index))));
+        table.push(row);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 28 + 67.5 µs of DIFS and backoff, 20 + 4 * ceil((16 + 8 * 1536 + 6) / 216) + 6 µs of the
+    /// frame, 10 µs of SIFS, and 34 µs of the acknowledgement.
+    #[test]
+    fn the_bound_without_failures_is_what_gaps_and_frames_add_up_to() {
+        let micros = 28.0 + 67.5 + (20.0 + 4.0 * 57.0 + 6.0) + 10.0 + 34.0;
+        assert!((bound(0.0) - 8.0 * 1_472.0 / micros).abs() < 1e-6, "{}", bound(0.0));
+        assert!(bound(0.5) < 0.5 * bound(0.0));
+    }
+}
