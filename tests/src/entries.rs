@@ -167,7 +167,7 @@ pub fn sap(bytes: &[u8]) {
         key.into_iter().for_each(|key| endpoint.set_key(key));
         endpoint.listen(true);
         for datagram in &datagrams {
-            endpoint.handle_datagram(now, from, datagram, true);
+            endpoint.handle_datagram(now, &windfall_sap::DatagramMeta::new(from), datagram);
             let mut answered = 0;
             while let Some(answer) = endpoint.poll_transmit(now) {
                 answered += answer.len();

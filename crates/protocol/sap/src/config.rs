@@ -4,7 +4,7 @@ use windfall_base::Duration;
 use windfall_wire_net::sap::{HEADER_LEN, data};
 
 /// Bytes of data in each datagram of the paper profile.
-pub const PAPER_MESSAGE: usize = 1024;
+const PAPER_MESSAGE: usize = 1024;
 
 /// The sender's protocol; both profiles have the same wire format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use windfall_wire_net::sap::{HEADER_LEN, Reason, SapData, SapPing, SapRepair};
 
 use crate::config::{Profile, SapConfig};
 use crate::congestion::Congestion;
-use crate::encode::{Encoded, complement, encode, overhead, spans};
+use crate::encode::{Encoded, encode, overhead, spans};
 use crate::error::{CloseReason, SapSendError};
 use crate::event::{SapEvent, Undelivered};
 use crate::handshake::Initiator;
@@ -542,15 +542,6 @@ impl Connection {
         self.inbox.bytes += weight(received.data.len());
         self.inbox.ready.push_back(received);
         self.tell_readable();
-    }
-
-    /// Marks the message that was delivered last as suspect, unless a check covers it.
-    pub(crate) fn mark_suspect(&mut self) {
-        if let Some(last) = self.inbox.ready.back_mut()
-            && last.integrity == Integrity::Unknown
-        {
-            last.integrity = Integrity::Suspect(complement(&last.exact, last.data.len()));
-        }
     }
 
     /// Delivers precise message `number` of `stream`.

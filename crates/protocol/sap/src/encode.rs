@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use bytes::{BufMut, Bytes, BytesMut};
+use windfall_base::Check;
 use windfall_wire_net::sap::data::{BLOCK, MAX_SPANS, block_check};
 use windfall_wire_net::sap::{SapData, SapPacket, Span, flags};
 
@@ -77,8 +78,9 @@ pub(crate) fn encode_repair(head: &SapData, data: &Bytes) -> Encoded {
     Encoded { head: bytes, exact, rest: Bytes::new(), flags: flags::REPAIRED }
 }
 
-/// Decodes the message of an intact packet; `None` if its header is malformed.
-pub(crate) fn decode(packet: &SapPacket) -> Option<Received> {
+/// Decodes the message of an intact packet, whose frame check found `frame`; `None` if its header
+/// is malformed.
+pub(crate) fn decode(packet: &SapPacket, frame: Check) -> Option<Received> {
     let exact = usize::from(packet.header.exact);
     let head = SapData::parse(&packet.body[..exact]).ok()?;
     let rest = packet.body.slice(exact..);
@@ -123,7 +125,9 @@ pub(crate) fn decode(packet: &SapPacket) -> Option<Received> {
         others
     };
     if !rest.is_empty() {
-        received.integrity = if !checked {
+        received.integrity = if !checked && frame == Check::Bad {
+            Integrity::Suspect(others)
+        } else if !checked {
             Integrity::Unknown
         } else if suspect.is_empty() {
             Integrity::Intact

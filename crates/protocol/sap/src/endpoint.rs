@@ -9,12 +9,13 @@ use core::ops::Range;
 use bytes::Bytes;
 use windfall_base::{Duration, Instant};
 use windfall_wire_net::WireError;
-use windfall_wire_net::sap::{SapHeader, SapKind, SapPacket, flags};
+use windfall_wire_net::sap::{SapKind, SapPacket};
 
 use crate::config::SapConfig;
 use crate::connection::Connection;
+use crate::datagram::{DatagramMeta, OutgoingDatagram};
 use crate::error::{CloseReason, SapSendError};
-use crate::event::{Dropped, OutgoingDatagram, SapEvent, Undelivered};
+use crate::event::{Dropped, SapEvent, Undelivered};
 use crate::message::{Message, Received};
 use crate::seal::{Seal, SharedKey};
 use crate::secret::Secret;
@@ -187,54 +188,15 @@ impl SapEndpoint {
         ids.into_iter().for_each(|id| self.abort(ConnectionId(id), CloseReason::Unreachable));
     }
 
-    /// Processes the payload of a datagram from `from`; `covered_intact` is the result of the
-    /// UDP-Lite checksum over the bytes that it covers.
-    pub fn handle_datagram(
-        &mut self,
-        now: Instant,
-        from: SocketAddr,
-        bytes: &Bytes,
-        covered_intact: bool,
-    ) {
-        self.take_or_count(now, from, bytes, covered_intact);
+    /// Processes the payload of a datagram, or counts the reason of its drop.
+    pub fn handle_datagram(&mut self, now: Instant, meta: &DatagramMeta, bytes: &Bytes) {
+        if let Err(dropped) = self.take(now, meta, bytes) {
+            *self.drops.entry(dropped).or_default() += 1;
+        }
     }
 
-    /// Processes a datagram of a frame whose check sequence failed, as
-    /// [`handle_datagram`](Self::handle_datagram) does; an approximate message without block checks
-    /// is then suspect.
-    pub fn handle_damaged_datagram(
-        &mut self,
-        now: Instant,
-        from: SocketAddr,
-        bytes: &Bytes,
-        covered_intact: bool,
-    ) {
-        let header = self.take_or_count(now, from, bytes, covered_intact);
-        let header = header.filter(|it| it.flags & flags::APPROXIMATE != 0);
-        let connection = header.and_then(|it| self.connections.get_mut(&it.connection));
-        connection.into_iter().for_each(Connection::mark_suspect);
-    }
-
-    /// Processes a datagram or counts the reason of its drop; returns the header of one that was
-    /// accepted.
-    fn take_or_count(
-        &mut self,
-        now: Instant,
-        from: SocketAddr,
-        bytes: &Bytes,
-        covered_intact: bool,
-    ) -> Option<SapHeader> {
-        let taken = self.take(now, from, bytes, covered_intact);
-        taken.inspect_err(|dropped| *self.drops.entry(*dropped).or_default() += 1).ok()
-    }
-
-    fn take(
-        &mut self,
-        now: Instant,
-        from: SocketAddr,
-        bytes: &Bytes,
-        covered_intact: bool,
-    ) -> Result<SapHeader, Dropped> {
+    fn take(&mut self, now: Instant, meta: &DatagramMeta, bytes: &Bytes) -> Result<(), Dropped> {
+        let from = meta.from;
         let packet = match SapPacket::parse(bytes) {
             Ok(packet) => packet,
             Err(WireError::Version { .. }) => {
@@ -243,10 +205,10 @@ impl SapEndpoint {
             }
             Err(_) => return Err(Dropped::Header),
         };
-        let intact = packet.intact && covered_intact;
+        let intact = packet.intact && meta.covered_intact;
         if packet.header.kind == SapKind::Ping {
             return if intact {
-                self.handle_ping(now, from, &packet).map(|()| packet.header)
+                self.handle_ping(now, from, &packet)
             } else {
                 Err(Dropped::Damaged)
             };
@@ -263,9 +225,9 @@ impl SapEndpoint {
             return Err(Dropped::NoConnection);
         }
         connection.limit(share);
-        let result = connection.handle_packet(now, &packet, intact);
+        let result = connection.handle_packet(now, &packet, intact, meta.frame);
         self.touch(id);
-        result.map(|()| packet.header)
+        result
     }
 
     /// Performs what is due at `now`.

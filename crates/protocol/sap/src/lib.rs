@@ -16,17 +16,17 @@
 //!
 //! It reads no clock and no socket; its randomness comes from the [`Secret`] that it is given.
 
-pub mod config;
-pub mod endpoint;
-pub mod error;
-pub mod event;
-pub mod inspect;
-pub mod message;
-
+mod config;
 mod congestion;
 mod connection;
+mod datagram;
 mod encode;
+mod endpoint;
+mod error;
+mod event;
 mod handshake;
+mod inspect;
+mod message;
 mod numbers;
 mod order;
 mod pacer;
@@ -37,9 +37,10 @@ mod secret;
 mod sent;
 
 pub use config::{Profile, SapConfig};
+pub use datagram::{DatagramMeta, OutgoingDatagram};
 pub use endpoint::{ConnectionId, DropCounts, SapEndpoint};
 pub use error::{CloseReason, SapSendError};
-pub use event::{Dropped, OutgoingDatagram, SapEvent, Undelivered};
+pub use event::{Dropped, SapEvent, Undelivered};
 pub use inspect::{Decision, Inspector, MessageCheck, Tolerance};
 pub use message::{Integrity, Message, MessageKind, Mode, Received};
 pub use seal::SharedKey;

@@ -8,7 +8,7 @@ use windfall_base::{
     Class, Duration, Frame, Input, Instant, Node, Payload, Port, RxVector, Seed, Stream,
 };
 use windfall_network::{Network, NetworkConfig};
-use windfall_sap::{Message, MessageKind, Mode, SapEndpoint, Secret};
+use windfall_sap::{DatagramMeta, Message, MessageKind, Mode, SapEndpoint, Secret};
 use windfall_tcp::{Listener, Lookup, SegmentMeta, TcpEndpoint};
 use windfall_wire_net::udplite::Coverage;
 use windfall_wire_net::{
@@ -447,7 +447,8 @@ impl End {
                 let Addresses::V4 { src, .. } = packet.addresses() else { return };
                 let from = SocketAddr::from((src, datagram.src_port()));
                 let held = datagram.checksum_holds(&packet.addresses());
-                sap.handle_datagram(now, from, &datagram.payload().to_vec().into(), held);
+                let meta = DatagramMeta { covered_intact: held, ..DatagramMeta::new(from) };
+                sap.handle_datagram(now, &meta, &datagram.payload().to_vec().into());
             }
             Self::Tcp(tcp, _) => {
                 let arrival =

@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 
 use windfall_base::{Duration, Instant};
 use windfall_sap::{
-    ConnectionId, Message, Mode, SapConfig, SapEndpoint, SapEvent, Secret, SharedKey,
+    ConnectionId, DatagramMeta, Message, Mode, SapConfig, SapEndpoint, SapEvent, Secret, SharedKey,
 };
 
 /// The length of the message in bytes.
@@ -33,8 +33,9 @@ impl Ends {
                     {
                         bytes[transmit.exact + bit / 8] ^= 0x80 >> (bit % 8);
                     }
-                    let (now, from) = (self.now, Self::address(end));
-                    self.ends[1 - end].handle_datagram(now, from, &bytes.into(), true);
+                    let now = self.now;
+                    let meta = DatagramMeta::new(Self::address(end));
+                    self.ends[1 - end].handle_datagram(now, &meta, &bytes.into());
                 }
                 while let Some((id, event)) = self.ends[end].poll_event() {
                     if matches!(event, SapEvent::Accepted { .. }) {

@@ -14,9 +14,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use arrayvec::ArrayVec;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
-use windfall_base::{Duration, Instant};
+use windfall_base::{Check, Duration, Instant};
 use windfall_sap::{
-    CloseReason, ConnectionId, OutgoingDatagram, SapConfig, SapEndpoint, SapEvent, Secret,
+    CloseReason, ConnectionId, DatagramMeta, OutgoingDatagram, SapConfig, SapEndpoint, SapEvent,
+    Secret,
 };
 
 use crate::clock::Clock;
@@ -326,12 +327,14 @@ impl Core {
             state.hints.iter_mut().for_each(Hints::gather);
         }
         for arrival in arrivals.drain(..) {
-            let (from, data) = (arrival.from, &arrival.data);
-            if state.hints.as_mut().is_some_and(|hints| hints.take(data)) {
-                state.endpoint.handle_damaged_datagram(now, from, data, arrival.intact);
-            } else {
-                state.endpoint.handle_datagram(now, from, data, arrival.intact);
-            }
+            let hints = state.hints.as_mut();
+            let hinted = hints.is_some_and(|hints| hints.take(&arrival.data));
+            let meta = DatagramMeta {
+                from: arrival.from,
+                covered_intact: arrival.intact,
+                frame: if hinted { Check::Bad } else { Check::Unchecked },
+            };
+            state.endpoint.handle_datagram(now, &meta, &arrival.data);
         }
         state.arrivals = arrivals;
         state.endpoint.handle_timeout(now);

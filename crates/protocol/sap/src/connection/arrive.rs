@@ -1,7 +1,7 @@
 //! Processing of received packets.
 
 use bytes::Bytes;
-use windfall_base::Instant;
+use windfall_base::{Check, Instant};
 use windfall_wire_net::sap::{
     Reason, SapAccept, SapAck, SapData, SapKind, SapPacket, SapRepair, flags,
 };
@@ -24,12 +24,13 @@ const REPORT_DELAY: u64 = 2;
 
 impl Connection {
     /// Processes a packet with an intact header; `intact` tells whether its exact bytes are intact
-    /// too.
+    /// too, `frame` what is known of all of them.
     pub(crate) fn handle_packet(
         &mut self,
         now: Instant,
         packet: &SapPacket,
         intact: bool,
+        frame: Check,
     ) -> Result<(), Dropped> {
         match &self.state {
             State::Connecting(_) => return self.handle_answer(now, packet, intact),
@@ -59,7 +60,7 @@ impl Connection {
         self.heard_at = now;
         // A packet without room stays unacknowledged and is retransmitted.
         let in_turn = number == 0 || self.seen.contains(number - 1);
-        self.dispatch(now, packet)?;
+        self.dispatch(now, packet, frame)?;
         self.seen.insert(now, number);
         let urgent = packet.header.flags & flags::URGENT != 0;
         let approximate = packet.header.flags & flags::APPROXIMATE != 0;
@@ -71,10 +72,10 @@ impl Connection {
         Ok(())
     }
 
-    fn dispatch(&mut self, now: Instant, packet: &SapPacket) -> Result<(), Dropped> {
+    fn dispatch(&mut self, now: Instant, packet: &SapPacket, frame: Check) -> Result<(), Dropped> {
         let body = packet.exact();
         match packet.header.kind {
-            SapKind::Data => self.handle_data(packet),
+            SapKind::Data => self.handle_data(packet, frame),
             SapKind::Ack => {
                 let ack = SapAck::parse(&body).map_err(|_| Dropped::Malformed)?;
                 self.handle_ack(now, &ack);
@@ -157,8 +158,8 @@ impl Connection {
     }
 
     //= S0.20
-    fn handle_data(&mut self, packet: &SapPacket) -> Result<(), Dropped> {
-        let received = decode(packet).ok_or(Dropped::Malformed)?;
+    fn handle_data(&mut self, packet: &SapPacket, frame: Check) -> Result<(), Dropped> {
+        let received = decode(packet, frame).ok_or(Dropped::Malformed)?;
         if received.kind != MessageKind::Precise {
             if self.room() < weight(received.data.len()) {
                 return Err(Dropped::NoRoom);

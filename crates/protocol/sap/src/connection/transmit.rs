@@ -5,8 +5,9 @@ use windfall_base::Instant;
 use windfall_wire_net::sap::{HEADER_LEN, SapHeader, SapKind, flags};
 
 use super::{AckState, Connection, FinState, State};
+use crate::datagram::OutgoingDatagram;
 use crate::encode::Encoded;
-use crate::event::{OutgoingDatagram, SapEvent};
+use crate::event::SapEvent;
 use crate::sent::Load;
 
 /// The body of a datagram: two exact slices, and one that may be damaged.

@@ -10,7 +10,8 @@ use windfall_wire_net::sap::{
 
 use super::{ConnectionId, HalfOpen, SapEndpoint};
 use crate::connection::Connection;
-use crate::event::{Dropped, OutgoingDatagram, SapEvent};
+use crate::datagram::OutgoingDatagram;
+use crate::event::{Dropped, SapEvent};
 use crate::handshake;
 use crate::seal::Seal;
 

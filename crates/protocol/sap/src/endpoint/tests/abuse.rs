@@ -25,7 +25,11 @@ fn client(number: u32) -> SocketAddr {
 fn a_thousand_half_open_connections_leave_no_memory_behind() {
     let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
     for number in 0..1000 {
-        network.ends[B].handle_datagram(network.now, client(number), &ping(1, b""), true);
+        network.ends[B].handle_datagram(
+            network.now,
+            &DatagramMeta::new(client(number)),
+            &ping(1, b""),
+        );
     }
     let free = network.ends[B].config.free_half_open;
     assert_eq!(network.ends[B].len(), free, "the others need a token");
@@ -125,13 +129,13 @@ fn a_token_is_valid_for_its_address_only() {
         Network::new(SapConfig { free_half_open: 0, ..SapConfig::standard() }, CLEAN, 1);
     let now = network.now;
     let end = &mut network.ends[B];
-    end.handle_datagram(now, client(1), &ping(7, b""), true);
+    end.handle_datagram(now, &DatagramMeta::new(client(1)), &ping(7, b""));
     let retry = end.poll_transmit(now).expect("an answer");
     let packet = SapPacket::parse(&retry.to_bytes()).expect("a SAP datagram");
     assert_eq!((packet.header.kind, packet.header.connection), (SapKind::Retry, 7));
-    end.handle_datagram(now, client(2), &ping(7, &packet.body), true);
+    end.handle_datagram(now, &DatagramMeta::new(client(2)), &ping(7, &packet.body));
     assert!(end.is_empty(), "the token belongs to another address");
-    end.handle_datagram(now, client(1), &ping(7, &packet.body), true);
+    end.handle_datagram(now, &DatagramMeta::new(client(1)), &ping(7, &packet.body));
     assert_eq!(end.len(), 1);
     // The same with a real client, which sends the token back by itself.
     let a = network.ends[A].connect(network.now, address(B));
@@ -147,7 +151,7 @@ fn another_version_is_refused_with_its_reason() {
     let check = crc32c::crc32c(&bytes[..16]).to_be_bytes();
     bytes[16..20].copy_from_slice(&check);
     let now = network.now;
-    network.ends[B].handle_datagram(now, client(1), &bytes.into(), true);
+    network.ends[B].handle_datagram(now, &DatagramMeta::new(client(1)), &bytes.into());
     let answer = network.ends[B].poll_transmit(now).expect("an answer");
     let packet = SapPacket::parse(&answer.to_bytes()).expect("a SAP datagram");
     assert_eq!((packet.header.kind, packet.body[0]), (SapKind::Refuse, Reason::Version as u8));
@@ -159,7 +163,7 @@ fn packets_from_another_address_are_dropped() {
     network.send(A, a, Mode::Precise, b"mine");
     let copy = network.sent(A, SapKind::Data)[0].to_bytes();
     let now = network.now;
-    network.ends[B].handle_datagram(now, client(1), &copy, true);
+    network.ends[B].handle_datagram(now, &DatagramMeta::new(client(1)), &copy);
     assert_eq!(network.ends[B].receive(now, b), None);
     assert_eq!(network.ends[B].drops().get(&Dropped::NoConnection), Some(&1));
 }
@@ -197,7 +201,7 @@ proptest! {
         let mut network = Network::new(config, CLEAN, 1);
         for bytes in datagrams {
             let now = network.now;
-            network.ends[B].handle_datagram(now, client(1), &bytes, true);
+            network.ends[B].handle_datagram(now, &DatagramMeta::new(client(1)), &bytes);
             let mut answered = 0;
             while let Some(answer) = network.ends[B].poll_transmit(now) {
                 answered += answer.len();
@@ -219,7 +223,7 @@ proptest! {
                 bytes[16..20].copy_from_slice(&check);
             }
             let now = network.now;
-            network.ends[B].handle_datagram(now, address(A), &bytes.into(), true);
+            network.ends[B].handle_datagram(now, &DatagramMeta::new(address(A)), &bytes.into());
             network.run(Duration::from_millis(wait));
         }
         network.receive(B, b);

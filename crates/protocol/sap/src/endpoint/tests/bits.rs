@@ -74,7 +74,11 @@ fn protected_bits(wrap: Wrap, unwrap: Unwrap) -> (usize, Vec<usize>) {
         *flipped ^= 0x80 >> (bit % 8);
         let [src, dst] = [0, 4].map(|at| [ips[at], ips[at + 1], ips[at + 2], ips[at + 3]].into());
         if let Some((data, held)) = unwrap(&bytes, &Addresses::V4 { src, dst }) {
-            network.ends[B].handle_datagram(now, address(A), &data, held);
+            network.ends[B].handle_datagram(
+                now,
+                &DatagramMeta { covered_intact: held, ..DatagramMeta::new(address(A)) },
+                &data,
+            );
         }
         if network.ends[B].receive(now, b).is_none() {
             costly.push(bit);

@@ -58,7 +58,7 @@ fn a_listener_of_another_version_is_reported() {
         SapHeader { kind: SapKind::Refuse, flags: 0, exact: 0, connection: a.0, number: 0 };
     let body = [Reason::Version as u8];
     let refusal = [&header.emit([&body, &[]])[..], &body].concat();
-    network.ends[A].handle_datagram(network.now, address(B), &refusal.into(), true);
+    network.ends[A].handle_datagram(network.now, &DatagramMeta::new(address(B)), &refusal.into());
     network.drain();
     let error = CloseReason::Refused(Reason::Version);
     assert!(network.happened(A, &SapEvent::Closed(error)), "{:?}", network.events);

@@ -162,7 +162,7 @@ impl Network {
             self.now = next;
             while let Some(entry) = self.in_flight.first_entry().filter(|it| it.key().0 <= next) {
                 let (to, from, bytes) = entry.remove();
-                self.ends[to].handle_datagram(next, from, &bytes, true);
+                self.ends[to].handle_datagram(next, &DatagramMeta::new(from), &bytes);
                 self.transmit();
             }
             self.ends.iter_mut().for_each(|end| end.handle_timeout(next));

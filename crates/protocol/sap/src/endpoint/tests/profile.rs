@@ -1,5 +1,8 @@
 //! Differences between the two profiles.
 
+use windfall_base::Check;
+use windfall_wire_net::sap::SapHeader;
+
 use super::super::*;
 use super::network::{A, B, CLEAN, DELAY, Impairments, Network, SECOND, address};
 use crate::message::{Integrity, Mode};
@@ -58,21 +61,33 @@ fn damaged_messages_are_retransmitted_and_the_window_stays() {
 fn damage_found_by_the_link_marks_messages_without_checks() {
     let (mut network, [a, b]) = Network::connected(SapConfig::paper(), CLEAN, 1);
     network.impairments = Impairments { loss: 1.0, ..CLEAN };
-    let mut integrity = |damaged: bool| {
+    let mut integrity = |frame: Check| {
         network.send(A, a, Mode::Approximate { protected: 100 }, &[7; 600]);
         let bytes = network.sent(A, SapKind::Data).pop().expect("it was sent").to_bytes();
-        let (end, now) = (&mut network.ends[B], network.now);
-        if damaged {
-            end.handle_damaged_datagram(now, address(A), &bytes, true);
-        } else {
-            end.handle_datagram(now, address(A), &bytes, true);
-        }
-        end.receive(now, b).expect("it arrived").integrity
+        let meta = DatagramMeta { frame, ..DatagramMeta::new(address(A)) };
+        network.ends[B].handle_datagram(network.now, &meta, &bytes);
+        network.ends[B].receive(network.now, b).expect("it arrived").integrity
     };
     let rest = 100..600;
-    assert_eq!(integrity(false), Integrity::Unknown);
-    assert_eq!(integrity(true), Integrity::Suspect(vec![rest]));
-    assert_eq!(integrity(false), Integrity::Unknown);
+    assert_eq!(integrity(Check::Unchecked), Integrity::Unknown);
+    assert_eq!(integrity(Check::Bad), Integrity::Suspect(vec![rest]));
+    assert_eq!(integrity(Check::Good), Integrity::Unknown);
+}
+
+#[test]
+fn damage_found_by_the_link_marks_no_earlier_message() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::paper(), CLEAN, 1);
+    network.send(A, a, Mode::Approximate { protected: 100 }, &[7; 600]);
+    network.run(SECOND);
+    // The same flags on a packet that holds no message.
+    let message = network.sent(A, SapKind::Data)[0].to_bytes();
+    let message = SapPacket::parse(&message).expect("a whole datagram").header;
+    let probe = SapHeader { kind: SapKind::Probe, number: message.number + 1, ..message };
+    let bytes = Bytes::copy_from_slice(&probe.emit([&[], &[]]));
+    let meta = DatagramMeta { frame: Check::Bad, ..DatagramMeta::new(address(A)) };
+    network.ends[B].handle_datagram(network.now, &meta, &bytes);
+    let received = network.ends[B].receive(network.now, b).expect("it arrived before");
+    assert_eq!(received.integrity, Integrity::Unknown);
 }
 
 #[test]

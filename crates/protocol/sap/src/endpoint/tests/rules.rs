@@ -37,7 +37,7 @@ fn rule_2_precise_data_carry_their_check() {
     for bit in 0..good.len() * 8 {
         let mut damaged = good.to_vec();
         damaged[bit / 8] ^= 0x80 >> (bit % 8);
-        network.ends[B].handle_datagram(now, address(A), &damaged.into(), true);
+        network.ends[B].handle_datagram(now, &DatagramMeta::new(address(A)), &damaged.into());
         taken.extend(network.ends[B].receive(now, b));
     }
     assert_eq!(taken, []);
@@ -54,7 +54,7 @@ fn rule_3_checks_of_approximate_data_never_drop_them() {
     let mut bytes = transmit.to_bytes().to_vec();
     bytes[transmit.exact..].iter_mut().for_each(|byte| *byte = !*byte);
     let now = network.now;
-    network.ends[B].handle_datagram(now, address(A), &bytes.into(), true);
+    network.ends[B].handle_datagram(now, &DatagramMeta::new(address(A)), &bytes.into());
     let received = network.ends[B].receive(now, b).expect("it arrives with every bit inverted");
     assert_eq!(received.data, vec![!7; 600]);
     let whole = 0..600;

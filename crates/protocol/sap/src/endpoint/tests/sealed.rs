@@ -82,7 +82,7 @@ fn bit_errors_do_not_spread() {
     let mut bytes = transmit.to_bytes().to_vec();
     bytes[transmit.exact + 300] ^= 0x10;
     let now = network.now;
-    network.ends[B].handle_datagram(now, address(A), &bytes.into(), true);
+    network.ends[B].handle_datagram(now, &DatagramMeta::new(address(A)), &bytes.into());
     let received = network.ends[B].receive(now, b).expect("one bit error does not drop it");
     let mut expected = [0; 600];
     expected[304] = 0x10;
@@ -104,10 +104,10 @@ fn replayed_packets_are_refused() {
     let (now, events) = (network.now, network.events[B].len());
     let recorded: Vec<_> = network.log.iter().filter(|(by, _)| *by == A).cloned().collect();
     for (_, transmit) in &recorded {
-        network.ends[B].handle_datagram(now, address(A), &transmit.to_bytes(), true);
+        network.ends[B].handle_datagram(now, &DatagramMeta::new(address(A)), &transmit.to_bytes());
         // A connection of its own rejects it too, though the listener has the key.
         let elsewhere = SocketAddr::from(([10, 0, 0, 9], 4000));
-        network.ends[B].handle_datagram(now, elsewhere, &transmit.to_bytes(), true);
+        network.ends[B].handle_datagram(now, &DatagramMeta::new(elsewhere), &transmit.to_bytes());
     }
     network.run(SECOND * 30);
     assert!(network.receive(B, b).is_empty());
@@ -134,9 +134,13 @@ fn forged_packets_are_refused() {
         ] {
             for number in [40, 1 << 20] {
                 let bytes = forged(kind, flags, b.0, number, body);
-                network.ends[B].handle_datagram(now, address(A), &bytes, true);
+                network.ends[B].handle_datagram(now, &DatagramMeta::new(address(A)), &bytes);
                 // A header with a damaged body is only reported as damaged.
-                network.ends[B].handle_datagram(now, address(A), &bytes, false);
+                network.ends[B].handle_datagram(
+                    now,
+                    &DatagramMeta { covered_intact: false, ..DatagramMeta::new(address(A)) },
+                    &bytes,
+                );
             }
         }
     }
@@ -154,7 +158,7 @@ fn a_forged_accept_is_refused_and_the_genuine_one_accepted() {
     for handshake in [Bytes::new(), vec![7; 54].into()] {
         let accept = SapAccept { connection: 9, max_datagram: 1232, handshake }.emit();
         let bytes = forged(SapKind::Accept, 0, a.0, 0, &accept);
-        network.ends[A].handle_datagram(network.now, address(B), &bytes, true);
+        network.ends[A].handle_datagram(network.now, &DatagramMeta::new(address(B)), &bytes);
     }
     assert_eq!(network.ends[A].drops().get(&Dropped::Forged), Some(&2));
     network.run(SECOND);
@@ -168,14 +172,14 @@ fn a_replayed_ping_opens_no_connection() {
     let ping = network.sent(A, SapKind::Ping)[0].to_bytes();
     let from = SocketAddr::from(([10, 0, 0, 9], 4000));
     let now = network.now;
-    network.ends[B].handle_datagram(now, from, &ping, true);
+    network.ends[B].handle_datagram(now, &DatagramMeta::new(from), &ping);
     let accept = network.ends[B].poll_transmit(now).expect("it answers");
     assert!(accept.len() <= ping.len());
     let id =
         SapAccept::parse(&accept.to_bytes().slice(HEADER_LEN..)).expect("an accept").connection;
     for flags in [0, 8] {
         let probe = forged(SapKind::Probe, flags, id, 1, &[0; 16]);
-        network.ends[B].handle_datagram(now, from, &probe, true);
+        network.ends[B].handle_datagram(now, &DatagramMeta::new(from), &probe);
     }
     assert!(network.accepted().is_none());
     assert_eq!(network.ends[B].drops().get(&Dropped::Forged), Some(&2));
