@@ -1,24 +1,120 @@
 //! Simulated TCP over 802.11g at 54 Mb/s, with real bytes, checks and error patterns.
 //!
-//! Items are frames on the air, acknowledgements included. Goals: 650 000 a second for one
-//! saturated pair, 300 000 for five pairs that hear each other. 200 and 1 000 stations that hear
+//! Items are frames on the air, acknowledgements included. First one saturated pair, and five that
+//! hear each other, run in turn with the same pairs in ns-3; the goal is 50 times its frames for
+//! the same processor time. `make -C bench/peers` builds the peer, as the benchmark does itself;
+//! without Debian's `libns3-dev` the comparison is skipped. 200 and 1 000 stations that hear
 //! all others, half of them saturated, show how the cost of a frame grows with its hearers; of as
 //! many half idle ones, half send some packets a second and the others only hear them. A run
 //! of 1 000 stations prints how much memory the process has used at most; the goal is 1 GB.
 
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use windfall_base::Seed;
+use windfall_bench::{alternate, is_listed, is_wanted, thread_time};
+use windfall_network::Station;
 use windfall_scenario::Scenario;
 use windfall_sim::Simulation;
 
+/// Frames for the same processor time, as a multiple of ns-3's.
+const GOAL: f64 = 50.0;
+/// Runs of each side.
+const ROUNDS: usize = 9;
+
 fn main() {
-    let mut crowd = stations(500, 1);
-    crowd.finish();
-    let used = peak_memory();
-    println!("1 000 stations, 500 of them saturated: {} frames, {used} MB at most", frames(&crowd));
-    drop(crowd);
+    if !is_listed() && is_wanted("ns3") {
+        compare_with_ns3();
+    }
+    if !is_listed() && is_wanted("memory") {
+        let mut crowd = stations(500, 1);
+        crowd.finish();
+        let (frames, used) = (frames(&crowd), peak_memory());
+        println!("1 000 stations, 500 of them saturated: {frames} frames, {used} MB at most");
+    }
     divan::main();
+}
+
+fn compare_with_ns3() {
+    match built_peer() {
+        Ok(peer) => {
+            compare_with(&peer, "ns-3, one saturated pair", 1, 8);
+            compare_with(&peer, "ns-3, five saturated pairs", 5, 4);
+        }
+        Err(reason) => println!("ns-3: skipped: {reason}"),
+    }
+}
+
+/// The outcome of one run, of either side.
+struct Run {
+    frames: u64,
+    /// Payload that arrived.
+    bytes: u64,
+    /// Processor time without what it took to set the stations up.
+    seconds: f64,
+}
+
+impl Run {
+    /// Returns the frames, in thousands, for each second of processor time.
+    fn rate(&self) -> f64 {
+        self.frames as f64 / self.seconds / 1e3
+    }
+}
+
+/// Builds the peer and returns its path, or why there is none.
+fn built_peer() -> Result<PathBuf, String> {
+    let bench = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let make = Command::new("make").args(["-s", "-C"]).arg(bench.join("peers")).output();
+    let make = make.map_err(|error| format!("make: {error}"))?;
+    if make.status.success() {
+        Ok(bench.join("../target/peers/wifi"))
+    } else {
+        Err(String::from_utf8_lossy(&make.stderr).trim().to_owned())
+    }
+}
+
+/// Runs both sides in turn and prints their frames for each second of processor time, and what
+/// they delivered.
+fn compare_with(peer: &Path, name: &str, pairs: u32, seconds: u64) {
+    let (mut our_bytes, mut peer_bytes) = (0, 0);
+    let ours = || {
+        let run = run_once(stations(pairs, seconds));
+        our_bytes = run.bytes;
+        Some(run.rate())
+    };
+    let peer = || {
+        let run = run_peer(peer, pairs, seconds);
+        peer_bytes = run.bytes;
+        Some(run.rate())
+    };
+    let Some(ratio) = alternate(ROUNDS, ours, peer) else { return };
+    ratio.print_figures(name, "kframes/s", GOAL);
+    let goodput = |bytes: u64| bytes as f64 * 8e-6 / seconds as f64;
+    let (ours, peer) = (goodput(our_bytes), goodput(peer_bytes));
+    println!("{:<38} {ours:.2} Mb/s, peer {peer:.2} Mb/s", "    goodput");
+}
+
+fn run_once(mut simulation: Simulation) -> Run {
+    let start = thread_time();
+    simulation.finish();
+    let seconds = (thread_time() - start).as_secs_f64();
+    let stations = (0..).map_while(|number| simulation.network().station(number));
+    let measures = stations.flat_map(Station::reports).flatten();
+    let received = measures.filter(|(name, _)| *name == "received-bytes").map(|(_, bytes)| bytes);
+    Run { frames: frames(&simulation), bytes: received.sum::<f64>() as u64, seconds }
+}
+
+/// Runs the peer, which prints its frames, bytes and seconds.
+fn run_peer(peer: &Path, pairs: u32, seconds: u64) -> Run {
+    let mut command = Command::new(peer);
+    command.args([pairs.to_string(), seconds.to_string(), "1".to_owned()]).stderr(Stdio::inherit());
+    let output = command.output().expect("the peer that was built can be run");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let &[frames, bytes, seconds] = &numbers[..] else { panic!("the peer printed {text:?}") };
+    Run { frames: frames as u64, bytes: bytes as u64, seconds }
 }
 
 /// The most memory that this process has used, in MB.

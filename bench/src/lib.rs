@@ -3,4 +3,4 @@
 pub mod checksum;
 mod ratio;
 
-pub use ratio::{Ratio, alternate, compare, is_listed, is_wanted};
+pub use ratio::{Ratio, alternate, compare, is_listed, is_wanted, thread_time};

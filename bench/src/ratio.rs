@@ -109,9 +109,14 @@ impl Ratio {
     }
 
     /// Prints one line: both figures in `unit`, the ratio with its range, and the goal.
-    pub fn print(&self, name: &str, unit: &str, goal: f64) {
+    pub fn print_figures(&self, name: &str, unit: &str, goal: f64) {
         let (ours, peer) = (self.ours, self.peer);
         self.print_line(name, &format!("{ours:>9.1} {unit}, peer {peer:>9.1} {unit}"), goal);
+    }
+
+    /// Prints the same line, and one with the processor time of this process on both sides.
+    pub fn print(&self, name: &str, unit: &str, goal: f64) {
+        self.print_figures(name, unit, goal);
         println!("{:<38} processor time {:.2} of the peer's", "", self.work);
     }
 
@@ -154,11 +159,17 @@ fn repeats(work: &mut dyn FnMut()) -> u32 {
 }
 
 fn time(repeats: u32, work: &mut dyn FnMut()) -> f64 {
-    let start = processor_time(ClockId::ThreadCPUTime);
+    let start = thread_time();
     for _ in 0..repeats {
         work();
     }
-    (processor_time(ClockId::ThreadCPUTime) - start).as_secs_f64() / f64::from(repeats)
+    (thread_time() - start).as_secs_f64() / f64::from(repeats)
+}
+
+/// Returns the processor time of this thread.
+#[must_use]
+pub fn thread_time() -> Duration {
+    processor_time(ClockId::ThreadCPUTime)
 }
 
 /// Returns the processor time of this thread or this process.
