@@ -162,11 +162,13 @@ fn lines_of_code(path: &Path) -> usize {
         for entry in std::fs::read_dir(folder).into_iter().flatten() {
             let entry = entry.expect("the folder can be listed").path();
             let is_test = entry.file_stem().is_some_and(|stem| stem == "tests");
-            match entry.is_dir() {
-                _ if is_test || files.contains(&entry) => {}
-                true => folders.push(entry),
-                false if entry.extension().is_some_and(|it| it == "rs") => files.push(entry),
-                false => {}
+            if is_test || files.contains(&entry) {
+                continue;
+            }
+            if entry.is_dir() {
+                folders.push(entry);
+            } else if entry.extension().is_some_and(|extension| extension == "rs") {
+                files.push(entry);
             }
         }
     }

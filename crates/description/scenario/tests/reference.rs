@@ -38,10 +38,12 @@ fn table<T: Settings>(column: Option<Column<'_, T>>) -> String {
 
 fn value<T: Settings>(setting: &Setting<T>) -> String {
     let words = (setting.words)();
-    let kind = match words.is_empty() {
-        true if setting.is_file => "name of a file".to_owned(),
-        true => setting.kind.to_owned(),
-        false => words.iter().map(|(word, _)| format!("`{word}`")).collect::<Vec<_>>().join(", "),
+    let kind = if !words.is_empty() {
+        words.iter().map(|(word, _)| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+    } else if setting.is_file {
+        "name of a file".to_owned()
+    } else {
+        setting.kind.to_owned()
     };
     let range = setting.range().map_or(String::new(), |range| format!(", {range}"));
     let example =

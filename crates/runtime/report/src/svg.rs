@@ -1,6 +1,12 @@
 //! A small writer of SVG: elements, numbers with two decimals, escaped text.
+//!
+//! Written here, because libraries that draw charts bring fonts and layouts of their own, and those
+//! that write SVG would still leave every element to this module.
 
 use core::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 
 /// The alignment of a text relative to its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +101,7 @@ impl Svg {
     /// A JPEG that keeps its proportions, inside the drawing.
     pub(crate) fn jpeg(&mut self, corner: (f64, f64), size: (f64, f64), jpeg: &[u8]) {
         let ((x, y), (w, h)) = (corner, size);
-        let data = base64(jpeg);
+        let data = BASE64_STANDARD.encode(jpeg);
         self.write(format_args!(
             concat!(
                 r#"<image x="{x:.2}" y="{y:.2}" width="{w:.2}" height="{h:.2}" "#,
@@ -165,20 +171,6 @@ impl Svg {
         let _ = self.out.write_fmt(element);
         self.out.push('\n');
     }
-}
-
-/// Bytes as text (RFC 4648, section 4).
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let digits = |three: &[u8]| {
-        let word = three.iter().fold(0, |word, byte| word << 8 | usize::from(*byte));
-        let word = word << (8 * (3 - three.len()));
-        let used = three.len() + 1;
-        core::array::from_fn::<char, 4, _>(|i| {
-            if i < used { char::from(DIGITS[word >> (18 - 6 * i) & 63]) } else { '=' }
-        })
-    };
-    bytes.chunks(3).flat_map(digits).collect()
 }
 
 /// Text as it may stand in XML and HTML, between tags and in quoted attributes.

@@ -61,13 +61,14 @@ impl Table {
     /// The table as CSV (RFC 4180, but with line feeds), after comments that say where it is from.
     #[must_use]
     pub fn to_csv(&self, provenance: &Provenance) -> String {
-        let mut out = provenance.comment("windfall-csv 1");
+        let comment = provenance.comment("windfall-csv 1").into_bytes();
+        // A cell that begins with `#` would read as a comment where it stands first.
+        let mut writer = csv::WriterBuilder::new().comment(Some(b'#')).from_writer(comment);
         for row in core::iter::once(&self.columns).chain(&self.rows) {
-            let cells = row.iter().map(|cell| quoted(cell)).collect::<Vec<_>>();
-            out.push_str(&cells.join(","));
-            out.push('\n');
+            writer.write_record(row).expect("rows have a cell for each column");
         }
-        out
+        let written = writer.into_inner().expect("memory takes it");
+        String::from_utf8(written).expect("cells are text")
     }
 
     /// The table as HTML.
@@ -98,16 +99,6 @@ impl Table {
             unsigned.starts_with(|c: char| c.is_ascii_digit()) || cell == "–"
         };
         cells.next().is_some_and(number) && cells.all(number)
-    }
-}
-
-/// A cell of CSV, in quotes where it must be.
-fn quoted(cell: &str) -> String {
-    // A cell that begins with `#` would read as a comment where it stands first.
-    if cell.contains([',', '"', '\n', '\r']) || cell.starts_with('#') {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.to_owned()
     }
 }
 

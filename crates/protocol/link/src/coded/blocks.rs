@@ -113,10 +113,12 @@ impl Blocks {
 pub(super) fn read_uncoded(len: usize, payload: &Payload) -> (Fate, Vec<u8>) {
     let mut bytes = vec![0; len + BLOCK_CHECK];
     let here = fill(&mut bytes, payload);
-    let fate = match here == bytes.len() {
-        true if is_right(&bytes, Level::NONE) => Fate::Good(0),
-        true => Fate::Failed,
-        false => Fate::Missing,
+    let fate = if here < bytes.len() {
+        Fate::Missing
+    } else if is_right(&bytes, Level::NONE) {
+        Fate::Good(0)
+    } else {
+        Fate::Failed
     };
     bytes.truncate(len);
     (fate, bytes)

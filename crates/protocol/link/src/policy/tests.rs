@@ -25,10 +25,8 @@ fn feed(policy: &mut dyn Policy, frames: usize, fate: impl Fn(Plan, u8) -> Fate)
 
 /// The bytes that a frame carries of a long packet.
 fn carried(plan: Plan) -> usize {
-    match plan.uncoded {
-        true => REQUEST.bytes,
-        false => REQUEST.bytes.min(usize::from(plan.blocks) * plan.level.data()),
-    }
+    let coded = usize::from(plan.blocks) * plan.level.data();
+    if plan.uncoded { REQUEST.bytes } else { REQUEST.bytes.min(coded) }
 }
 
 /// A block with `symbols` wrong symbols.

@@ -43,9 +43,10 @@ fn any_corruption() -> impl Strategy<Value = Corruption> {
     let on = (0_usize..3, 0_usize..3, any::<bool>(), any::<bool>()).prop_map(
         move |(mode, reaction, aligned, experimental)| Corruption {
             packing: if aligned { Packing::Aligned } else { Packing::Packed },
-            kinds: match experimental {
-                true => CorruptionKinds::EXPERIMENTAL,
-                false => CorruptionKinds::default(),
+            kinds: if experimental {
+                CorruptionKinds::EXPERIMENTAL
+            } else {
+                CorruptionKinds::default()
             },
             reaction: reactions[reaction],
             ..Corruption::on(modes[mode])
@@ -138,9 +139,10 @@ fn any_ends() -> impl Strategy<Value = Ends> {
             if let Some(config) = ends.get_mut(without) {
                 config.corruption = Corruption::default();
             }
-            let addresses = match v6 {
-                true => ["[fd00::1]:40000", "[fd00::2]:5001"].map(|text| text.parse().unwrap()),
-                false => [address(NEAR), address(FAR)],
+            let addresses = if v6 {
+                ["[fd00::1]:40000", "[fd00::2]:5001"].map(|text| text.parse().unwrap())
+            } else {
+                [address(NEAR), address(FAR)]
             };
             Ends { configs: ends, addresses }
         },

@@ -13,9 +13,10 @@ fn ssid() -> Ssid {
 /// Station 0 is the access point, the others are members.
 fn infrastructure(power_save: bool) -> impl Fn(&mut Config) {
     move |config| {
-        config.role = match config.address == address(0) {
-            true => Role::AccessPoint { ssid: ssid(), interval: 100, channel: 6 },
-            false => Role::Member { ssid: ssid(), power_save },
+        config.role = if config.address == address(0) {
+            Role::AccessPoint { ssid: ssid(), interval: 100, channel: 6 }
+        } else {
+            Role::Member { ssid: ssid(), power_save }
         };
     }
 }
