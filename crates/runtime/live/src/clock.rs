@@ -2,13 +2,16 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt as _;
 
-use rustix::event::epoll;
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+use nix::time::ClockId;
 use windfall_base::{Duration, Instant, Port};
 
 use crate::driver::Clock;
+use crate::system;
 
 /// The least and the greatest delay that the system's timers are taken to have: an idle machine
 /// sleeps deeply and wakes up late.
@@ -25,9 +28,12 @@ const OTHER: u64 = 1 << 32;
 
 /// The system's monotonic clock, which waits for devices and for other descriptors.
 pub struct SystemClock {
-    epoll: OwnedFd,
-    began: Timespec,
-    events: Vec<epoll::Event>,
+    epoll: Epoll,
+    /// The time of the system's clock at the beginning, in nanoseconds.
+    began: i64,
+    /// Room for events, of which the first `found` are those of the last look.
+    events: Vec<EpollEvent>,
+    found: usize,
     others: Vec<u32>,
     /// The deadline of a long wait, for whose last moments there is no sleep.
     awaited: Option<Instant>,
@@ -46,11 +52,12 @@ impl SystemClock {
     /// If the system has no descriptors left.
     pub fn new() -> io::Result<Self> {
         // A timer may otherwise come 50 µs late on purpose, to come together with others.
-        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        let _ = nix::sys::prctl::set_timerslack(1);
         Ok(Self {
-            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
-            began: clock_gettime(ClockId::Monotonic),
-            events: Vec::with_capacity(64),
+            epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
+            began: system::nanos(ClockId::CLOCK_MONOTONIC),
+            events: vec![EpollEvent::empty(); 64],
+            found: 0,
             others: Vec::new(),
             awaited: None,
             late: LATE.1,
@@ -64,7 +71,7 @@ impl SystemClock {
     /// # Errors
     /// If the descriptor cannot be waited for.
     pub fn watch_device(&self, port: Port, device: impl AsFd) -> io::Result<()> {
-        self.watch(device, port.0.into(), epoll::EventFlags::IN)
+        self.watch(device, port.0.into(), EpollFlags::EPOLLIN)
     }
 
     /// Waits for another descriptor from now on; `name` is what [`take_others`](Self::take_others)
@@ -73,7 +80,7 @@ impl SystemClock {
     /// # Errors
     /// If the descriptor cannot be waited for.
     pub fn watch_other(&self, name: u32, descriptor: impl AsFd) -> io::Result<()> {
-        self.watch(descriptor, OTHER | u64::from(name), epoll::EventFlags::IN)
+        self.watch(descriptor, OTHER | u64::from(name), EpollFlags::EPOLLIN)
     }
 
     /// As [`watch_other`](Self::watch_other), but only for changes: when there is more to read,
@@ -82,8 +89,8 @@ impl SystemClock {
     /// # Errors
     /// If the descriptor cannot be waited for.
     pub fn watch_edges(&self, name: u32, descriptor: impl AsFd) -> io::Result<()> {
-        let both = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP;
-        self.watch(descriptor, OTHER | u64::from(name), both | epoll::EventFlags::ET)
+        let both = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP;
+        self.watch(descriptor, OTHER | u64::from(name), both | EpollFlags::EPOLLET)
     }
 
     /// Waits for a descriptor no more.
@@ -91,7 +98,7 @@ impl SystemClock {
     /// # Errors
     /// If it was not waited for.
     pub fn unwatch(&self, descriptor: impl AsFd) -> io::Result<()> {
-        Ok(epoll::delete(&self.epoll, descriptor)?)
+        Ok(self.epoll.delete(descriptor)?)
     }
 
     /// The names of the other descriptors that can be read, since the last call.
@@ -122,7 +129,7 @@ impl SystemClock {
     /// Time that this thread has spent ready to run and not running, in its whole life.
     fn queued(&self) -> Option<Duration> {
         let mut text = [0; 64];
-        let length = rustix::io::pread(self.scheduled.as_ref()?, &mut text, 0).ok()?;
+        let length = self.scheduled.as_ref()?.read_at(&mut text, 0).ok()?;
         let text = std::str::from_utf8(&text[..length]).ok()?;
         text.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
     }
@@ -130,20 +137,15 @@ impl SystemClock {
     /// Collects what has happened, after at most `timeout`; `false` if a stop of the process, or
     /// another signal, ended the wait.
     fn collect(&mut self, timeout: Duration) -> io::Result<bool> {
-        let timeout = Timespec {
-            tv_sec: (timeout.as_nanos() / 1_000_000_000) as i64,
-            tv_nsec: (timeout.as_nanos() % 1_000_000_000) as i64,
-        };
-        self.events.clear();
-        let spare = rustix::buffer::spare_capacity(&mut self.events);
-        match epoll::wait(&self.epoll, spare, Some(&timeout)) {
-            Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => return Ok(false),
-            Err(error) => return Err(error.into()),
+        if self.found == self.events.len() {
+            // There may have been more; this look has room for them.
+            self.events.resize(2 * self.found, EpollEvent::empty());
         }
-        if self.events.len() == self.events.capacity() {
-            // There may be more; the next look has room for them.
-            self.events.reserve(2 * self.events.len());
+        self.found = 0;
+        match system::epoll_wait(&self.epoll, &mut self.events, timeout) {
+            Ok(found) => self.found = found,
+            Err(Errno::EINTR) => return Ok(false),
+            Err(error) => return Err(error.into()),
         }
         Ok(true)
     }
@@ -170,30 +172,27 @@ impl SystemClock {
             beyond.max(waited.unwrap_or_default()).min(slept)
         };
         self.quiet = Some(Instant::from_nanos(woke.as_nanos() - overslept.as_nanos()));
-        if span > LONG && self.events.is_empty() && undisturbed {
+        if span > LONG && self.found == 0 && undisturbed {
             self.learn(began.saturating_add(span));
         }
         Ok(())
     }
 
-    fn watch(&self, descriptor: impl AsFd, key: u64, events: epoll::EventFlags) -> io::Result<()> {
-        let data = epoll::EventData::new_u64(key);
-        Ok(epoll::add(&self.epoll, descriptor, data, events)?)
+    fn watch(&self, descriptor: impl AsFd, key: u64, events: EpollFlags) -> io::Result<()> {
+        Ok(self.epoll.add(descriptor, EpollEvent::new(events, key))?)
     }
 }
 
 impl Clock for SystemClock {
     fn now(&mut self) -> Instant {
-        let now = clock_gettime(ClockId::Monotonic);
-        let seconds = (now.tv_sec - self.began.tv_sec) * 1_000_000_000;
-        Instant::from_nanos((seconds + now.tv_nsec - self.began.tv_nsec) as u64)
+        Instant::from_nanos((system::nanos(ClockId::CLOCK_MONOTONIC) - self.began) as u64)
     }
 
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Port>) -> io::Result<()> {
         self.quiet = None;
         // What is there already has waited for an unknown time; what ends a sleep has not.
         self.collect(Duration::ZERO)?;
-        if self.events.is_empty() {
+        if self.found == 0 {
             let span = deadline.map_or(HEARTBEAT, |deadline| self.sleep_until(deadline));
             if span.is_zero() {
                 self.quiet = Some(self.now());
@@ -201,8 +200,8 @@ impl Clock for SystemClock {
                 self.sleep(span.min(HEARTBEAT))?;
             }
         }
-        for event in &self.events {
-            let key = event.data.u64();
+        for event in &self.events[..self.found] {
+            let key = event.data();
             if key & OTHER == 0 {
                 ready.push(Port(key as u16));
             } else {
@@ -219,7 +218,7 @@ impl Clock for SystemClock {
 
 /// The file in which the scheduler counts for the calling thread.
 fn scheduler_statistics() -> Option<File> {
-    let thread = rustix::thread::gettid().as_raw_nonzero();
+    let thread = nix::unistd::gettid();
     File::open(format!("/proc/self/task/{thread}/schedstat")).ok()
 }
 

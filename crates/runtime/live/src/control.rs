@@ -1,15 +1,16 @@
 //! What the run and the supervisor of the stations say to each other.
 
 use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, recvmsg,
+    sendmsg, socketpair,
 };
 
 use crate::plan::DeviceKind;
+use crate::system;
 
 /// The longest message; the longest are the kernel's counters of one station.
 const LONGEST: usize = 128 * 1024;
@@ -64,53 +65,53 @@ impl Control {
 
     /// A connected pair.
     pub(crate) fn pair() -> io::Result<(Self, Self)> {
-        let flags = SocketFlags::CLOEXEC;
-        let (a, b) =
-            rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+        let flags = SockFlag::SOCK_CLOEXEC;
+        let (a, b) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags)?;
         Ok((Self(a), Self(b)))
     }
 
     /// Sends a message.
     pub(crate) fn send(&self, message: &Message) -> io::Result<()> {
         let (kind, body, descriptors) = encode(message);
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
-        let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        if !descriptors.is_empty() {
-            ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
-        }
+        let descriptors: Vec<RawFd> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
+        let rights = [ControlMessage::ScmRights(&descriptors)];
+        let rights = if descriptors.is_empty() { &rights[..0] } else { &rights };
         let parts = [IoSlice::new(&kind), IoSlice::new(&body)];
-        rustix::io::retry_on_intr(|| {
-            rustix::net::sendmsg(&self.0, &parts, &mut ancillary, SendFlags::NOSIGNAL)
-        })?;
+        let socket = self.0.as_raw_fd();
+        let flags = MsgFlags::MSG_NOSIGNAL;
+        system::retry(|| sendmsg::<()>(socket, &parts, rights, flags, None))?;
         Ok(())
     }
 
     /// Waits for a message; `None` if the peer is gone.
     pub(crate) fn receive(&self) -> io::Result<Option<Message>> {
         let mut body = vec![0; LONGEST];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
-        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let received = rustix::io::retry_on_intr(|| {
-            let mut parts = [IoSliceMut::new(&mut body)];
-            rustix::net::recvmsg(&self.0, &mut parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC)
-        });
-        let length = match received {
-            Ok(received) => received.bytes,
-            Err(rustix::io::Errno::CONNRESET) => 0,
-            Err(error) => return Err(error.into()),
-        };
         let mut descriptors = Vec::new();
-        for message in ancillary.drain() {
-            if let RecvAncillaryMessage::ScmRights(rights) = message {
-                descriptors.extend(rights);
-            }
-        }
+        let length = match system::retry(|| self.receive_into(&mut body, &mut descriptors)) {
+            Err(Errno::ECONNRESET) => 0,
+            length => length?,
+        };
         let Some((&kind, body)) = body[..length].split_first() else {
             return Ok(None);
         };
         decode(kind, body, descriptors)
             .map(Some)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "an unknown message"))
+    }
+
+    /// Receives once, with the descriptors that came along; returns the length of the message.
+    fn receive_into(&self, body: &mut [u8], descriptors: &mut Vec<OwnedFd>) -> nix::Result<usize> {
+        let mut space = nix::cmsg_space!([RawFd; MOST_DESCRIPTORS]);
+        let mut parts = [IoSliceMut::new(body)];
+        let flags = MsgFlags::MSG_CMSG_CLOEXEC;
+        let received = recvmsg::<()>(self.0.as_raw_fd(), &mut parts, Some(&mut space), flags)?;
+        for message in received.cmsgs()? {
+            if let ControlMessageOwned::ScmRights(rights) = message {
+                // SAFETY: the kernel has just opened these descriptors for this process.
+                descriptors.extend(rights.iter().map(|fd| unsafe { OwnedFd::from_raw_fd(*fd) }));
+            }
+        }
+        Ok(received.bytes)
     }
 }
 

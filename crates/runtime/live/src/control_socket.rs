@@ -7,14 +7,21 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, Flock, FlockArg, OFlag, fcntl};
 use nix::sched::CloneFlags;
+use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SigSet, Signal};
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use nix::sys::socket::{
+    AddressFamily, Backlog, SockFlag, SockType, UnixAddr, accept4, bind, getsockopt, listen,
+    sockopt::PeerCredentials,
+};
+use nix::time::ClockId;
 
 use crate::control::{Control, Message};
 use crate::error::{Context, LiveError, Result};
@@ -22,6 +29,7 @@ use crate::identity::Identity;
 use crate::plan::{Program, ProgramOutput};
 use crate::program;
 use crate::stations::Stations;
+use crate::system;
 use crate::terminal::Terminal;
 
 /// The beginning of every abstract name.
@@ -53,37 +61,36 @@ impl ControlSocket {
             let why = format!("a run of yours is called \"{name}\" already: give another --name");
             Err(LiveError::NoSuchRun(why))
         };
-        let socket = socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK).context(doing)?;
+        let socket = socket(SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK).context(doing)?;
         let Some(folder) = folder(true) else {
             if find().iter().any(|run| run.name == name) {
                 return taken();
             }
-            let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
             let user = nix::unistd::geteuid();
-            let number = now.tv_nsec;
+            let number = system::nanos(ClockId::CLOCK_MONOTONIC) % 1_000_000_000;
             let full = format!("{PREFIX}{user}/{name}/{}-{number}", std::process::id());
-            let address = SocketAddrUnix::new_abstract_name(full.as_bytes());
-            address.and_then(|address| rustix::net::bind(&socket, &address)).context(doing)?;
-            rustix::net::listen(&socket, WAITING).context(doing)?;
+            listen_at(&socket, UnixAddr::new_abstract(full.as_bytes())).context(doing)?;
             return Ok(Self { socket, path: None });
         };
         // Two that begin at once must not take each other's socket for one that was left behind.
         let lock = fs::File::open(&folder).context(doing)?;
-        rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).context(doing)?;
+        let _lock = Flock::lock(lock, FlockArg::LockExclusive)
+            .map_err(|(_, error)| error)
+            .context(doing)?;
         if find().iter().any(|run| run.name == name) {
             return taken();
         }
         let path = folder.join(name);
         let _ = fs::remove_file(&path);
-        let address = SocketAddrUnix::new(&path);
-        address.and_then(|address| rustix::net::bind(&socket, &address)).context(doing)?;
-        rustix::net::listen(&socket, WAITING).context(doing)?;
+        listen_at(&socket, UnixAddr::new(&path)).context(doing)?;
         Ok(Self { socket, path: Some(path) })
     }
 
     /// Serves whoever waits, if it is the same user or root.
     pub(crate) fn serve(&self, stations: &Stations) {
-        while let Ok(client) = rustix::net::accept_with(&self.socket, SocketFlags::CLOEXEC) {
+        while let Ok(client) = accept4(self.socket.as_raw_fd(), SockFlag::SOCK_CLOEXEC) {
+            // SAFETY: the descriptor was just opened, and nothing else holds it.
+            let client = unsafe { OwnedFd::from_raw_fd(client) };
             if may_enter(&client) {
                 // A client that is gone again is no failure of the run.
                 let _ = send_namespaces(&Control::new(client), stations);
@@ -104,6 +111,12 @@ impl Drop for ControlSocket {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+/// Binds a socket to an address, if there is one, and listens there.
+fn listen_at(socket: &OwnedFd, address: nix::Result<UnixAddr>) -> nix::Result<()> {
+    bind(socket.as_raw_fd(), &address?)?;
+    listen(socket, Backlog::new(WAITING)?)
 }
 
 /// A run that can be entered, and a connection to it.
@@ -155,12 +168,12 @@ fn find() -> Vec<RunSocket> {
     let entries = folder(false).and_then(|folder| fs::read_dir(folder).ok());
     for entry in entries.into_iter().flatten().flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
-        match SocketAddrUnix::new(entry.path()).and_then(|address| connect(&address)) {
+        match UnixAddr::new(&entry.path()).and_then(|address| connect(&address)) {
             Ok(socket) if is_name(&name) && is_own(&socket) => {
                 runs.push(RunSocket { name, socket });
             }
             // Its run was killed.
-            Err(rustix::io::Errno::CONNREFUSED) => drop(fs::remove_file(entry.path())),
+            Err(Errno::ECONNREFUSED) => drop(fs::remove_file(entry.path())),
             _ => {}
         }
     }
@@ -172,7 +185,7 @@ fn find() -> Vec<RunSocket> {
         let Some((name, _)) = full.rsplit_once('/').filter(|(name, _)| is_name(name)) else {
             continue;
         };
-        let address = SocketAddrUnix::new_abstract_name(format!("{own}{full}").as_bytes());
+        let address = UnixAddr::new_abstract(format!("{own}{full}").as_bytes());
         if let Ok(socket) = address.and_then(|address| connect(&address))
             && is_own(&socket)
             && !runs.iter().any(|run| run.name == name)
@@ -185,16 +198,16 @@ fn find() -> Vec<RunSocket> {
 }
 
 /// Connects without waiting for whoever listens and never answers.
-fn connect(address: &SocketAddrUnix) -> rustix::io::Result<OwnedFd> {
-    let socket = socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?;
-    rustix::net::connect(&socket, address)?;
+fn connect(address: &UnixAddr) -> nix::Result<OwnedFd> {
+    let socket = socket(SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK)?;
+    nix::sys::socket::connect(socket.as_raw_fd(), address)?;
     Ok(socket)
 }
 
 /// Tells whether the process that listens at the peer socket is this user's.
 fn is_own(socket: &OwnedFd) -> bool {
-    let other = rustix::net::sockopt::socket_peercred(socket);
-    other.is_ok_and(|other| other.uid.as_raw() == nix::unistd::geteuid().as_raw())
+    let other = getsockopt(socket, PeerCredentials);
+    other.is_ok_and(|other| other.uid() == nix::unistd::geteuid().as_raw())
 }
 
 /// Runs a program in a station of a run that goes on; returns the program's exit status.
@@ -237,10 +250,7 @@ pub fn enter(
         // Entering a mount namespace moves to its root.
         command.current_dir(directory);
     }
-    let die_with_us = || {
-        let signal = Some(rustix::process::Signal::KILL);
-        Ok(rustix::process::set_parent_process_death_signal(signal)?)
-    };
+    let die_with_us = || Ok(set_pdeathsig(Signal::SIGKILL)?);
     // SAFETY: the closure makes one system call; the process has a single thread.
     unsafe { command.pre_exec(die_with_us) };
     // Signals of a terminal go to the program as well, which decides.
@@ -286,7 +296,7 @@ fn choose(run: Option<&str>) -> Result<RunSocket> {
 fn ask(run: &RunSocket) -> Result<(Vec<OwnedFd>, Vec<(String, OwnedFd)>)> {
     let doing = || format!("enter the run \"{}\"", run.name);
     let socket = run.socket.try_clone().context(doing)?;
-    rustix::fs::fcntl_setfl(&socket, rustix::fs::OFlags::empty()).context(doing)?;
+    fcntl(&socket, FcntlArg::F_SETFL(OFlag::empty())).context(doing)?;
     let control = Control::new(socket);
     let mut shared = Vec::new();
     let mut stations = Vec::new();
@@ -311,12 +321,10 @@ fn send_namespaces(client: &Control, stations: &Stations) -> std::io::Result<()>
 
 /// Tells whether the process at the peer socket belongs to this user or to root.
 fn may_enter(socket: &OwnedFd) -> bool {
-    let other = rustix::net::sockopt::socket_peercred(socket);
-    other.is_ok_and(|other| {
-        other.uid.is_root() || other.uid.as_raw() == nix::unistd::geteuid().as_raw()
-    })
+    let other = getsockopt(socket, PeerCredentials);
+    other.is_ok_and(|other| other.uid() == 0 || other.uid() == nix::unistd::geteuid().as_raw())
 }
 
-fn socket(flags: SocketFlags) -> rustix::io::Result<OwnedFd> {
-    rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
+fn socket(flags: SockFlag) -> nix::Result<OwnedFd> {
+    nix::sys::socket::socket(AddressFamily::Unix, SockType::SeqPacket, flags, None)
 }

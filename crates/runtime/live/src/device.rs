@@ -8,7 +8,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::BytesMut;
-use rustix::io::Errno;
+use nix::errno::Errno;
+use nix::sys::uio::writev;
 use windfall_base::{Check, DropReason, Duration, Frame, Payload};
 use windfall_wire_net::segment::{Description, Merged, Merger, OffloadKind, cut};
 
@@ -16,6 +17,7 @@ use crate::account::DeviceDrops;
 use crate::driver::Device;
 use crate::hints::Hints;
 use crate::plan::DeviceKind;
+use crate::system;
 
 /// The longest thing that one read returns: a segment, its link header, its description.
 const LONGEST: usize = 66_000;
@@ -95,7 +97,7 @@ impl StationDevice {
 
     /// Notes that the device is gone, if it may be.
     fn lose(&mut self, error: Errno) -> io::Result<()> {
-        let is_end = matches!(error, Errno::BADF | Errno::BADFD | Errno::NODEV | Errno::NXIO);
+        let is_end = matches!(error, Errno::EBADF | Errno::EBADFD | Errno::ENODEV | Errno::ENXIO);
         match self.end {
             End::Fatal if is_end => {
                 Err(io::Error::new(io::ErrorKind::NotConnected, "the station's device is gone"))
@@ -150,7 +152,7 @@ impl StationDevice {
     fn refuse(&mut self, packets: usize, error: Errno) {
         self.drops.after.count_many(DropReason::Device, packets as u64);
         // What a device has no room for at the moment it does not count as dropped.
-        self.drops.refused += u64::from(error != Errno::AGAIN);
+        self.drops.refused += u64::from(error != Errno::EAGAIN);
     }
 
     /// Bytes of the link header that the device wants.
@@ -206,12 +208,12 @@ impl StationDevice {
             slices.push(IoSlice::new(&link));
         }
         slices.extend(merged.slices.iter().map(|slice| IoSlice::new(slice)));
-        match rustix::io::retry_on_intr(|| rustix::io::writev(&self.descriptor, &slices)) {
+        match system::retry(|| writev(&self.descriptor, &slices)) {
             Ok(_) => {
                 self.drops.taken += 1;
                 Ok(())
             }
-            Err(error @ (Errno::BADF | Errno::BADFD | Errno::NODEV | Errno::NXIO)) => {
+            Err(error @ (Errno::EBADF | Errno::EBADFD | Errno::ENODEV | Errno::ENXIO)) => {
                 self.refuse(merged.packets, error);
                 self.lose(error)
             }
@@ -239,16 +241,14 @@ impl Device for StationDevice {
         self.waited = None;
         for first in (0..reads).map(|read| read == 0) {
             self.buffer.reserve(LONGEST);
-            let spare = self.buffer.spare_capacity_mut();
-            match rustix::io::read(&self.descriptor, spare).map(|(read, _)| read.len()) {
-                // SAFETY: the buffer was empty, and the kernel has initialised `len` bytes.
-                Ok(len) => unsafe { self.buffer.set_len(len) },
-                Err(Errno::INTR) => continue,
-                Err(Errno::AGAIN) => {
+            match system::read(&self.descriptor, &mut self.buffer) {
+                Ok(_) => {}
+                Err(Errno::EINTR) => continue,
+                Err(Errno::EAGAIN) => {
                     self.drained = true;
                     break;
                 }
-                Err(Errno::NOBUFS | Errno::NETDOWN) => continue,
+                Err(Errno::ENOBUFS | Errno::ENETDOWN) => continue,
                 Err(error) => return self.lose(error),
             }
             if first && self.kind == DeviceKind::Packet {

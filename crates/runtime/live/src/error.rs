@@ -144,19 +144,19 @@ impl LiveError {
 
 /// Returns advice for when the system makes no namespace or process, by its error.
 pub(crate) fn advice(error: &io::Error) -> &'static str {
-    use rustix::io::Errno;
-    match Errno::from_io_error(error) {
-        Some(Errno::NOSPC | Errno::USERS) => {
+    use nix::errno::Errno;
+    match error.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::ENOSPC | Errno::EUSERS) => {
             "a limit on their number or depth is reached: end other runs, nest fewer, or let root \
              raise user.max_user_namespaces, user.max_pid_namespaces, user.max_mnt_namespaces and \
              user.max_net_namespaces"
         }
-        Some(Errno::AGAIN) => {
+        Some(Errno::EAGAIN) => {
             "no more processes are allowed: end some, or raise the limit (`ulimit -u`, pids.max of \
              the control group)"
         }
-        Some(Errno::NOMEM) => "there is too little memory: end something, or allow more",
-        Some(Errno::INVAL | Errno::NOSYS) => "this kernel has none of that kind",
+        Some(Errno::ENOMEM) => "there is too little memory: end something, or allow more",
+        Some(Errno::EINVAL | Errno::ENOSYS) => "this kernel has none of that kind",
         _ => {
             "run as root, or allow user namespaces (sysctl user.max_user_namespaces, \
              kernel.unprivileged_userns_clone or kernel.apparmor_restrict_unprivileged_userns; \
@@ -182,16 +182,17 @@ impl<T, E: Into<io::Error>> Context<T> for std::result::Result<T, E> {
 
 #[cfg(test)]
 mod tests {
+    use nix::errno::Errno;
+
     use super::*;
 
     #[test]
     fn advice_fits_what_the_system_said() {
-        let advice =
-            |errno: rustix::io::Errno| LiveError::NamespacesClosed(errno.into()).to_string();
-        let full = advice(rustix::io::Errno::NOSPC);
+        let advice = |errno: Errno| LiveError::NamespacesClosed(errno.into()).to_string();
+        let full = advice(Errno::ENOSPC);
         assert!(full.contains("user.max_net_namespaces") && !full.contains("as root,"), "{full}");
-        let processes = advice(rustix::io::Errno::AGAIN);
+        let processes = advice(Errno::EAGAIN);
         assert!(processes.contains("pids.max") && !processes.contains("root"), "{processes}");
-        assert!(advice(rustix::io::Errno::PERM).contains("run as root"));
+        assert!(advice(Errno::EPERM).contains("run as root"));
     }
 }

@@ -4,9 +4,12 @@
 //! of the station's network namespace and vanishes with the run.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, SockFlag, SockType, UnixAddr, bind, recvfrom, sendto, socket,
+};
 use windfall_base::Payload;
 use windfall_wire_net::{CarrierPacket, IpPacket, Protocol};
 
@@ -25,14 +28,14 @@ const PORTS: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Hints {
     socket: OwnedFd,
-    listeners: Vec<SocketAddrUnix>,
+    listeners: Vec<UnixAddr>,
 }
 
 /// The socket of a station, in whose network namespace the thread must be.
 pub(crate) fn open() -> io::Result<OwnedFd> {
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
-    rustix::net::bind(&socket, &SocketAddrUnix::new_abstract_name(NAME)?)?;
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let socket = socket(AddressFamily::Unix, SockType::Datagram, flags, None)?;
+    bind(socket.as_raw_fd(), &UnixAddr::new_abstract(NAME)?)?;
     Ok(socket)
 }
 
@@ -52,11 +55,11 @@ impl Hints {
         let [high, low] = (data.len().min(usize::from(u16::MAX)) as u16).to_be_bytes();
         let [a, b, c, d] = crc32c::crc32c(data).to_be_bytes();
         let hint = [VERSION, FRAME_CHECK, high, low, a, b, c, d];
-        let socket = &self.socket;
+        let socket = self.socket.as_raw_fd();
         // A program that is gone is removed; one that does not read misses hints.
         self.listeners.retain(|to| {
-            let sent = rustix::net::sendto(socket, &hint, SendFlags::DONTWAIT, to);
-            !matches!(sent, Err(rustix::io::Errno::CONNREFUSED | rustix::io::Errno::NOENT))
+            let sent = sendto(socket, &hint, to, MsgFlags::MSG_DONTWAIT);
+            !matches!(sent, Err(Errno::ECONNREFUSED | Errno::ENOENT))
         });
     }
 
@@ -64,9 +67,8 @@ impl Hints {
     fn admit(&mut self) {
         let mut word = [0; 8];
         for _ in 0..MOST_LISTENERS {
-            let asked = rustix::net::recvfrom(&self.socket, &mut word[..], RecvFlags::DONTWAIT);
-            let Ok((length, _, from)) = asked else { return };
-            let from = from.and_then(|from| SocketAddrUnix::try_from(from).ok());
+            let asked = recvfrom::<UnixAddr>(self.socket.as_raw_fd(), &mut word);
+            let Ok((length, from)) = asked else { return };
             let Some(from) = from.filter(|_| word[..length.min(1)] == [VERSION]) else { continue };
             if self.listeners.len() < MOST_LISTENERS && !self.listeners.contains(&from) {
                 self.listeners.push(from);

@@ -79,7 +79,7 @@ impl Identity {
 
     /// Makes this process the user's, and keeps what it is permitted for a moment longer.
     pub(crate) fn assume(&self) -> io::Result<()> {
-        rustix::thread::set_keep_capabilities(true)?;
+        nix::sys::prctl::set_keepcaps(true)?;
         setgroups(&self.groups)?;
         setgid(self.group)?;
         setuid(self.user)?;

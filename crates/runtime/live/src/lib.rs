@@ -47,6 +47,7 @@ mod netlink;
 mod program;
 mod setup;
 mod supervisor;
+mod system;
 mod terminal;
 
 pub use account::StationDrops;

@@ -3,18 +3,22 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use nix::errno::Errno;
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use nix::unistd::{getpid, getppid};
+
 /// Makes the process that `command` starts end when the calling thread ends, however it ends.
 ///
 /// The thread that starts it has to outlive it. A process in stations takes everything in them
 /// along, so that nothing of a run is left when whatever started it is killed.
 pub fn end_with_this_process(command: &mut Command) -> &mut Command {
-    let parent = rustix::process::getpid();
+    let parent = getpid();
     let ask = move || {
-        let signal = Some(rustix::process::Signal::KILL);
-        rustix::process::set_parent_process_death_signal(signal)?;
+        set_pdeathsig(Signal::SIGKILL)?;
         // A parent that died before it was asked for sends nothing.
-        if rustix::process::getppid() != Some(parent) {
-            return Err(rustix::io::Errno::SRCH.into());
+        if getppid() != parent {
+            return Err(Errno::ESRCH.into());
         }
         Ok(())
     };

@@ -6,16 +6,18 @@ use std::os::fd::OwnedFd;
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::CloneFlags;
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
 use nix::unistd::Pid;
-use rustix::thread::CapabilitySet;
 
 use crate::control::Control;
 use crate::error::{Context, LiveError, Result};
+use crate::system::{self, Capabilities, NET_ADMIN, SYS_ADMIN};
 
 /// The size of the supervisor's stack, in bytes.
 const STACK: usize = 1 << 20;
 /// The signal by which a parent learns that a child has changed.
-const SIGCHLD: i32 = nix::sys::signal::Signal::SIGCHLD as i32;
+const SIGCHLD: i32 = Signal::SIGCHLD as i32;
 
 /// The resolver behind the NAT gateway, as the stations see it.
 const RESOLVER: &str = "10.0.2.3";
@@ -26,8 +28,8 @@ const RESOLV_CONF: &str = "/etc/resolv.conf";
 
 /// Tells whether this process may make namespaces without a new user namespace.
 pub(crate) fn privileged() -> bool {
-    let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN;
-    rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(needed))
+    let needed = SYS_ADMIN | NET_ADMIN;
+    Capabilities::of_this_thread().is_ok_and(|sets| sets.effective & needed == needed)
 }
 
 /// Makes sure that this process has a single thread, as whoever copies it must.
@@ -42,8 +44,7 @@ pub(crate) fn require_one_thread() -> Result<()> {
         if threads == 1 {
             return Ok(());
         }
-        let moment = rustix::time::Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-        let _ = rustix::thread::nanosleep(&moment);
+        system::pause();
     }
     Err(LiveError::Threads(threads))
 }
@@ -71,8 +72,7 @@ pub(crate) fn spawn_supervisor(
     let entry = Box::new(|| {
         // Set before the parent's message is awaited: if the parent ended earlier, that message
         // never comes, and the wait ends the process.
-        let signal = Some(rustix::process::Signal::KILL);
-        let asked = rustix::process::set_parent_process_death_signal(signal);
+        let asked = set_pdeathsig(Signal::SIGKILL);
         // This is a copy of the memory: each process closes the end that belongs to the other.
         let Some((ours, theirs)) = ends.take() else { return 125 };
         drop(ours);
@@ -85,7 +85,7 @@ pub(crate) fn spawn_supervisor(
         .map_err(|error| LiveError::NamespacesClosed(error.into()))?;
     if user {
         map_identity(pid).map_err(|error| {
-            let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL);
+            let _ = nix::sys::signal::kill(pid, Signal::SIGKILL);
             let _ = nix::sys::wait::waitpid(pid, None);
             LiveError::NamespacesClosed(error)
         })?;

@@ -11,7 +11,9 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use rustix::io::FdFlags;
+use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
 
 use crate::error::{Context, LiveError, Result};
 use crate::plan::{DeviceKind, LivePlan, RoutePlan};
@@ -62,8 +64,8 @@ impl NatGateway {
         if stations.kind() != DeviceKind::Tun {
             return Err(LiveError::NatForbidden);
         }
-        let (ready, theirs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-            .context(|| "make a pipe".into())?;
+        let (ready, theirs) =
+            nix::unistd::pipe2(OFlag::O_CLOEXEC).context(|| "make a pipe".into())?;
         let (_, network) = &stations.namespaces()[station];
         let mut kept = vec![theirs.as_raw_fd(), network.as_raw_fd()];
         let mut command = Command::new(HELPER);
@@ -79,12 +81,11 @@ impl NatGateway {
         command.arg(format!("/proc/self/fd/{}", network.as_raw_fd())).arg(DEVICE);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let prepare = move || {
-            let signal = Some(rustix::process::Signal::KILL);
-            rustix::process::set_parent_process_death_signal(signal)?;
+            set_pdeathsig(Signal::SIGKILL)?;
             for descriptor in &kept {
                 // SAFETY: the parent holds these descriptors open until the helper has started.
                 let descriptor = unsafe { BorrowedFd::borrow_raw(*descriptor) };
-                rustix::io::fcntl_setfd(descriptor, FdFlags::empty())?;
+                fcntl(descriptor, FcntlArg::F_SETFD(FdFlag::empty()))?;
             }
             Ok(())
         };

@@ -8,17 +8,16 @@ use std::process::{Command, Stdio};
 use nix::sched::CloneFlags;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::Pid;
-use rustix::thread::CapabilitySet;
 
 use crate::error::{LiveError, Result};
 use crate::identity::Identity;
 use crate::lines::Lines;
 use crate::plan::{Program, ProgramOutput};
+use crate::system::{self, Capabilities, CapabilitySet, NET_ADMIN, NET_BIND_SERVICE, NET_RAW};
 
 /// The rights of an ordinary user in stations that are the user's own: look at packets, shape
 /// devices, serve on any port.
-const OWN: CapabilitySet =
-    CapabilitySet::NET_RAW.union(CapabilitySet::NET_ADMIN).union(CapabilitySet::NET_BIND_SERVICE);
+const OWN: CapabilitySet = NET_RAW | NET_ADMIN | NET_BIND_SERVICE;
 
 /// Starts a program in the network namespace of a station, as `identity` if there is one, with or
 /// without rights there and with this standard input; also returns what it writes, if that is to be
@@ -119,14 +118,10 @@ fn keep_own_capabilities() {
     if nix::unistd::geteuid().is_root() {
         return;
     }
-    if let Ok(mut sets) = rustix::thread::capabilities(None) {
-        sets.inheritable = sets.permitted & OWN;
-        if rustix::thread::set_capabilities(None, sets).is_ok() {
-            for capability in
-                [CapabilitySet::NET_RAW, CapabilitySet::NET_ADMIN, CapabilitySet::NET_BIND_SERVICE]
-            {
-                let _ = rustix::thread::configure_capability_in_ambient_set(capability, true);
-            }
+    if let Ok(sets) = Capabilities::of_this_thread() {
+        let inheritable = sets.permitted & OWN;
+        if (Capabilities { inheritable, ..sets }).assume().is_ok() {
+            system::keep_ambient(OWN);
         }
     }
 }

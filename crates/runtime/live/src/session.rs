@@ -16,6 +16,7 @@ use crate::driver::{Clock, EventLoop, Lateness};
 use crate::error::{Context, LiveError, Result};
 use crate::kernel::KernelCounters;
 use crate::stations::Stations;
+use crate::system;
 use crate::terminal::Terminal;
 
 /// Names of what the loop waits for beside devices.
@@ -178,13 +179,13 @@ pub fn run<N: Node>(
     };
     // Lateness is what programs see of a busy machine. The stations keep their own priority; who
     // may not raise it goes on as before.
-    let before = rustix::process::getpriority_process(None).unwrap_or(0);
-    let _ = rustix::process::setpriority_process(None, PRIORITY);
+    let before = system::priority().unwrap_or(0);
+    let _ = system::set_priority(PRIORITY);
     let began = run.stations.begin();
     let result = began.and_then(|()| run.carry_on(signals, control_socket, observer));
     let duration = run.driver.clock_mut().now() - Instant::START;
     let result = result.and_then(|()| run.count());
-    let _ = rustix::process::setpriority_process(None, before);
+    let _ = system::set_priority(before);
     terminal.restore();
     let drops = result?;
     let lateness = run.driver.lateness();

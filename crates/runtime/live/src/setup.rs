@@ -7,7 +7,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use nix::sched::CloneFlags;
-use rustix::time::Timespec;
 
 use crate::device::{packet, tun};
 use crate::error::{Context, LiveError, Result};
@@ -15,6 +14,7 @@ use crate::hints;
 use crate::namespace;
 use crate::netlink::{Netlink, VethEnd};
 use crate::plan::{DeviceKind, DevicePlan, LivePlan, LiveStationPlan};
+use crate::system;
 
 /// The folder of the kernel's parameters.
 const PARAMETERS: &str = "/proc/sys";
@@ -123,8 +123,7 @@ fn await_addresses(plan: &LiveStationPlan) {
         if routes.is_empty() || wanted.iter().all(|route| routes.contains(route)) {
             return;
         }
-        let pause = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-        let _ = rustix::thread::nanosleep(&pause);
+        system::pause();
     }
 }
 

@@ -11,9 +11,8 @@ use std::time::Duration;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigHandler, SigSet, Signal, kill, signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::time::ClockId;
 use nix::unistd::Pid;
-use rustix::process::WaitOptions;
-use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::control::{Control, Message};
 use crate::error::{Context, LiveError, Result};
@@ -25,6 +24,7 @@ use crate::namespace;
 use crate::plan::{LivePlan, Program};
 use crate::program;
 use crate::setup::{self, Station};
+use crate::system;
 
 /// The time that a program beside the command may take to listen before the command starts; time in
 /// which it waits for a processor or a disk does not count.
@@ -87,8 +87,7 @@ fn describe(error: &LiveError) -> String {
 
 /// Returns the time of the system's clock.
 fn now() -> Duration {
-    let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
-    Duration::new(tv_sec.unsigned_abs(), tv_nsec as u32)
+    Duration::from_nanos(system::nanos(ClockId::CLOCK_MONOTONIC).unsigned_abs())
 }
 
 /// The time of the system's clock at which a wait ends.
@@ -368,12 +367,9 @@ impl<'a> Supervisor<'a> {
             self.check_interrupts();
         }
         loop {
-            let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) else {
+            let Ok(Some((pid, status))) = system::reap() else {
                 return Ok(ended);
             };
-            let pid = Pid::from_raw(pid.as_raw_nonzero().get());
-            let signal = || status.terminating_signal().map(|signal| 128 + signal);
-            let status = status.exit_status().or_else(signal).unwrap_or(0) as u8;
             match (self.others.remove(&pid), status) {
                 (Some((_, line)), 126 | 127) => return Err(LiveError::Shell { line, status }),
                 (Some((station, line)), 1..) if !self.told => {

@@ -6,7 +6,11 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::libc;
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
+use nix::sys::time::{TimeSpec, TimeValLike as _};
+use nix::time::ClockId;
 use windfall_base::Duration;
+
+use crate::system;
 
 /// Asks a socket when the packet came that was read last.
 const SIOCGSTAMPNS: libc::Ioctl = 0x8907;
@@ -76,8 +80,8 @@ pub(crate) fn age(socket: &OwnedFd) -> Option<Duration> {
     unsafe { time_of_last(socket.as_raw_fd(), &raw mut came) }.ok()?;
     // The stamp is of the time of day, as is this; a step of that clock in between is for the
     // caller to bound.
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
-    let nanos = (now.tv_sec - came.tv_sec) * 1_000_000_000 + now.tv_nsec - came.tv_nsec;
+    let came = TimeSpec::from(came).num_nanoseconds();
+    let nanos = system::nanos(ClockId::CLOCK_REALTIME) - came;
     u64::try_from(nanos).ok().map(Duration::from_nanos)
 }
 

@@ -98,8 +98,8 @@ fn what_a_full_device_refuses_is_counted() {
 #[test]
 fn every_packet_of_a_refused_segment_counts_and_the_write_once() {
     let (_, mut device) = device(DeviceKind::Tun);
-    device.refuse(3, Errno::IO);
-    device.refuse(2, Errno::AGAIN);
+    device.refuse(3, Errno::EIO);
+    device.refuse(2, Errno::EAGAIN);
     let drops = device.drops();
     assert_eq!((drops.after.of(DropReason::Device), drops.refused), (5, 1));
 }

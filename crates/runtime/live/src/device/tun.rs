@@ -5,6 +5,8 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
+use nix::fcntl::OFlag;
+
 /// The path of the system's TUN device.
 pub(crate) const PATH: &str = "/dev/net/tun";
 
@@ -38,8 +40,7 @@ mod ioctl {
 
 /// Opens the control file of TUN devices, in the namespace of the process.
 pub(crate) fn open() -> io::Result<File> {
-    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    OpenOptions::new().read(true).write(true).custom_flags(flags).open(PATH)
+    OpenOptions::new().read(true).write(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(PATH)
 }
 
 /// Makes a TUN device called `name`; it lives until the last copy of the descriptor is closed.

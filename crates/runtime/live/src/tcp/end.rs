@@ -3,13 +3,19 @@
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::os::fd::AsFd;
+use std::os::fd::AsRawFd;
 
 use bytes::{Buf, Bytes};
-use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrStorage, connect, setsockopt, socket,
+    sockopt::Linger,
+};
 use windfall_base::Instant;
 
 use super::bulk::Worker;
+use crate::system;
 
 /// The most that is read at once, in bytes.
 const CHUNK: usize = 256 << 10;
@@ -38,11 +44,11 @@ pub(super) enum End {
 impl End {
     /// Connects by the kernel's TCP without waiting for it.
     pub(super) fn connect(to: SocketAddr) -> io::Result<Self> {
-        let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
-        match rustix::net::connect(&socket, &to) {
-            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(Self::Socket(socket.into())),
+        let family = if to.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let socket = socket(family, SockType::Stream, flags, None)?;
+        match connect(socket.as_raw_fd(), &SockaddrStorage::from(to)) {
+            Ok(()) | Err(Errno::EINPROGRESS) => Ok(Self::Socket(socket.into())),
             Err(error) => Err(error.into()),
         }
     }
@@ -64,12 +70,11 @@ impl End {
         };
         buffer.clear();
         buffer.reserve(CHUNK);
-        let spare = rustix::buffer::spare_capacity(buffer);
-        match rustix::io::read(&*socket, spare) {
+        match system::read(&*socket, buffer) {
             Ok(0) => Ok(Read::End),
             Ok(len) if len < SHORT => Ok(Read::Data(Bytes::copy_from_slice(buffer))),
             Ok(_) => Ok(Read::Data(std::mem::take(buffer).into())),
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(Read::Nothing),
+            Err(Errno::EAGAIN | Errno::EINTR) => Ok(Read::Nothing),
             Err(error) => Err(error.into()),
         }
     }
@@ -88,9 +93,9 @@ impl End {
                     slices.iter().for_each(|slice| worker.take(slice));
                     slices.iter().map(|slice| slice.len()).sum()
                 }
-                Self::Socket(socket) => match rustix::io::writev(&*socket, &slices) {
+                Self::Socket(socket) => match nix::sys::uio::writev(&*socket, &slices) {
                     Ok(len) => len,
-                    Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Ok(written),
+                    Err(Errno::EAGAIN | Errno::EINTR) => return Ok(written),
                     Err(error) => return Err(error.into()),
                 },
             };
@@ -110,8 +115,8 @@ impl End {
     /// Makes the end of the socket a reset.
     pub(super) fn reset(&mut self) {
         if let Self::Socket(socket) = self {
-            let now = Some(std::time::Duration::ZERO);
-            let _ = rustix::net::sockopt::set_socket_linger(socket.as_fd(), now);
+            let now = libc::linger { l_onoff: 1, l_linger: 0 };
+            let _ = setsockopt(socket, Linger, &now);
         }
     }
 

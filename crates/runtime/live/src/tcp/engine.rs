@@ -8,7 +8,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Child;
 
-use rustix::process::{Pid, PidfdFlags};
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use windfall_base::{
     Duration, Instant, Seed, SocketCommand, SocketError, SocketEvent, SocketId, Transport,
 };
@@ -27,6 +29,7 @@ use crate::error::{Context, LiveError, Result};
 use crate::identity::Identity;
 use crate::plan::{Program, ProgramOutput};
 use crate::session::Signals;
+use crate::system;
 
 /// The engine has one user.
 const APP: AppId = AppId(0);
@@ -465,9 +468,8 @@ impl Engine {
 
 /// Tells whether the system has no room for another connection now, and may have later.
 fn is_shortage(error: &io::Error) -> bool {
-    use rustix::io::Errno;
-    let errno = Errno::from_io_error(error);
-    matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM))
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    matches!(errno, Some(Errno::EMFILE | Errno::ENFILE | Errno::ENOBUFS | Errno::ENOMEM))
 }
 
 /// A program that runs while an engine works.
@@ -495,8 +497,7 @@ impl HelperProcess {
         let child = crate::program::prepare(&program, None, identity.as_ref(), false).spawn();
         let child = child.map_err(|source| LiveError::Spawn { program: name(), source })?;
         let doing = || "watch the command".into();
-        let process = Pid::from_child(&child);
-        let process = rustix::process::pidfd_open(process, PidfdFlags::empty()).context(doing)?;
+        let process = system::pidfd_open(Pid::from_raw(child.id() as i32)).context(doing)?;
         engine.driver.clock_mut().watch_other(COMMAND, &process).context(doing)?;
         engine.command = Some(process);
         Ok(Self(child))
@@ -505,8 +506,8 @@ impl HelperProcess {
     /// Sends the program a signal that was meant for both. What comes from a terminal it has got
     /// already, and takes no harm from getting it twice.
     pub fn pass_on(&self, signal: i32) {
-        if let Ok(signal) = nix::sys::signal::Signal::try_from(signal) {
-            let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(self.0.id() as i32), signal);
+        if let Ok(signal) = Signal::try_from(signal) {
+            let _ = kill(Pid::from_raw(self.0.id() as i32), signal);
         }
     }
 
