@@ -84,6 +84,10 @@ pub(crate) trait Lanes: Copy {
     fn first(self) -> u8;
     /// All lanes one place further down: lane 0 goes, and that of `next` comes in at the top.
     fn shift(self, next: Self) -> Self;
+    /// Returns the values of lanes 0 to 7.
+    fn lead(self) -> [u8; 8];
+    /// All lanes eight places further down, as [`shift`](Self::shift) takes them by one.
+    fn advance(self, next: Self) -> Self;
     /// Which lanes are zero: bit `i` stands for lane `i`.
     fn zeros(self) -> u32;
 }

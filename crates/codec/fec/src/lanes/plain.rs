@@ -55,6 +55,19 @@ impl Lanes for Plain {
     }
 
     #[inline(always)]
+    fn lead(self) -> [u8; 8] {
+        *self.0.first_chunk().expect("more than eight lanes")
+    }
+
+    #[inline(always)]
+    fn advance(self, next: Self) -> Self {
+        let mut lanes = [0; LANES];
+        lanes[..LANES - 8].copy_from_slice(&self.0[8..]);
+        lanes[LANES - 8..].copy_from_slice(&next.lead());
+        Self(lanes)
+    }
+
+    #[inline(always)]
     fn zeros(self) -> u32 {
         (0..LANES).fold(0, |bits, i| bits | u32::from(self.0[i] == 0) << i)
     }

@@ -23,25 +23,42 @@ fn all_lanes_agree_with_the_field() {
     }
 }
 
-fn moved<L: Lanes>(lanes: &[u8; LANES], next: &[u8; LANES]) -> ([u8; LANES], u8, u32) {
-    let mut shifted = [0; LANES];
-    L::load(lanes).shift(L::load(next)).store(&mut shifted);
-    (shifted, L::load(lanes).first(), L::load(lanes).zeros())
+/// Lanes after each move, and what is seen of them before.
+#[derive(Debug, PartialEq)]
+struct Moved {
+    shifted: [u8; LANES],
+    advanced: [u8; LANES],
+    first: u8,
+    lead: [u8; 8],
+    zeros: u32,
+}
+
+fn moved<L: Lanes>(lanes: &[u8; LANES], next: &[u8; LANES]) -> Moved {
+    let (before, next) = (L::load(lanes), L::load(next));
+    let (mut shifted, mut advanced) = ([0; LANES], [0; LANES]);
+    before.shift(next).store(&mut shifted);
+    before.advance(next).store(&mut advanced);
+    Moved { shifted, advanced, first: before.first(), lead: before.lead(), zeros: before.zeros() }
 }
 
 #[test]
 fn lanes_move_and_are_looked_at_alike() {
     let lanes: [u8; LANES] = core::array::from_fn(|i| (i * 37 % 5) as u8);
     let next: [u8; LANES] = core::array::from_fn(|i| 99 + i as u8);
-    let zeros = (0..LANES).filter(|&i| lanes[i] == 0).fold(0, |bits, i| bits | 1_u32 << i);
+    let both: Vec<u8> = lanes.into_iter().chain(next).collect();
+    let from = |at: usize| *both[at..].first_chunk().expect("as many lanes again");
+    let expected = Moved {
+        shifted: from(1),
+        advanced: from(8),
+        first: lanes[0],
+        lead: *lanes.first_chunk().expect("more than eight lanes"),
+        zeros: (0..LANES).filter(|&i| lanes[i] == 0).fold(0, |bits, i| bits | 1_u32 << i),
+    };
     for instructions in Instructions::available() {
         let (lanes, next) = (&lanes, &next);
-        let (shifted, first, found) = dispatch!(
-            instructions,
-            moved(lanes: &[u8; LANES], next: &[u8; LANES]) -> ([u8; LANES], u8, u32)
-        );
-        assert_eq!((&shifted[..31], shifted[31]), (&lanes[1..], 99), "{instructions:?}");
-        assert_eq!((first, found), (lanes[0], zeros), "{instructions:?}");
+        let found =
+            dispatch!(instructions, moved(lanes: &[u8; LANES], next: &[u8; LANES]) -> Moved);
+        assert_eq!(found, expected, "{instructions:?}");
     }
 }
 

@@ -6,7 +6,7 @@
 //! that follow. Five blocks, a frame's, go side by side, because each step waits for the one
 //! before.
 
-use super::{MAX_BLOCK, Parameters};
+use super::Parameters;
 use crate::field::Field;
 use crate::lanes::{Instructions, LANES, Lanes, Plain, add_product, dispatch};
 
@@ -14,8 +14,6 @@ use crate::lanes::{Instructions, LANES, Lanes, Plain, add_product, dispatch};
 const STEP: usize = 8;
 /// Blocks divided in the same loop.
 pub(crate) const SIDE_BY_SIDE: usize = 5;
-/// Room for a block, the leading zeros that fill its first step, and the last row's overhang.
-const WORK: usize = (MAX_BLOCK + STEP) + REMAINDER + LANES;
 /// Room for a remainder in whole lanes.
 pub(crate) const REMAINDER: usize = 256;
 
@@ -175,35 +173,50 @@ fn by_width<L: Lanes, const N: usize>(
 }
 
 /// Divides data of equal lengths by the generator.
+///
+/// What is left so far stays in registers: memory that was just written in other pieces than it is
+/// read would be waited for.
 #[inline(always)]
 fn divide<L: Lanes, const S: usize, const N: usize>(
     rows: &Rows<S>,
     data: [&[u8]; N],
     remainders: &mut [[u8; REMAINDER]; N],
 ) {
-    let length = data[0].len();
-    // Leading zeros change nothing and make the length a whole number of steps.
-    let end = length.next_multiple_of(STEP);
-    let mut work = [[0_u8; WORK]; N];
-    for (work, data) in work.iter_mut().zip(data) {
-        work[end - length..end].copy_from_slice(data);
-    }
-    for at in (0..end).step_by(STEP) {
-        for work in &mut work {
-            let (lead, rest) = work[at..].split_at_mut(STEP);
-            let lead: [u8; STEP] = (&*lead).try_into().expect("STEP bytes");
-            let rows: [&[[u8; LANES]; S]; STEP] =
-                core::array::from_fn(|place| &rows[place * 256 + usize::from(lead[place])]);
-            let rest = &mut rest.as_chunks_mut::<LANES>().0[..S];
-            for (strip, onto) in rest.iter_mut().enumerate() {
-                let pair = |i: usize| L::load(&rows[i][strip]).xor(L::load(&rows[i + 1][strip]));
-                let all = pair(0).xor(pair(2)).xor(pair(4).xor(pair(6)));
-                L::load(onto).xor(all).store(onto);
-            }
+    let zero = L::load(&[0; LANES]);
+    let mut left = [[zero; S]; N];
+    // The first step is short: leading zeros change nothing.
+    let (steps, rest) = (data[0].len() / STEP, data[0].len() % STEP);
+    if rest > 0 {
+        for (left, data) in left.iter_mut().zip(data) {
+            let mut lead = [0; STEP];
+            lead[STEP - rest..].copy_from_slice(&data[..rest]);
+            step(rows, left, lead);
         }
     }
-    for (work, remainder) in work.iter().zip(remainders) {
-        remainder[..S * LANES].copy_from_slice(&work[end..end + S * LANES]);
+    let data = data.map(|data| &data[rest..].as_chunks::<STEP>().0[..steps]);
+    for at in 0..steps {
+        for (left, data) in left.iter_mut().zip(data) {
+            step(rows, left, data[at]);
+        }
+    }
+    for (left, remainder) in left.iter().zip(remainders) {
+        for (left, remainder) in left.iter().zip(remainder.as_chunks_mut::<LANES>().0) {
+            left.store(remainder);
+        }
+    }
+}
+
+/// Divides the next bytes away.
+#[inline(always)]
+fn step<L: Lanes, const S: usize>(rows: &Rows<S>, left: &mut [L; S], next: [u8; STEP]) {
+    let lead = u64::from_le_bytes(left[0].lead()) ^ u64::from_le_bytes(next);
+    let rows: [&[[u8; LANES]; S]; STEP] =
+        core::array::from_fn(|place| &rows[place * 256 + usize::from((lead >> (8 * place)) as u8)]);
+    for strip in 0..S {
+        let following = left.get(strip + 1).copied().unwrap_or(L::load(&[0; LANES]));
+        let pair = |i: usize| L::load(&rows[i][strip]).xor(L::load(&rows[i + 1][strip]));
+        let all = pair(0).xor(pair(2)).xor(pair(4).xor(pair(6)));
+        left[strip] = left[strip].advance(following).xor(all);
     }
 }
 
