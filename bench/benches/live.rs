@@ -1,8 +1,11 @@
-//! Real time: throughput and added delay of stations on an idle pipe, against a bare TUN loop.
+//! Real time: programs on the kernel's TCP through stations, against the least that there is.
 //!
-//! The peer is the least that a user-space link can do: two TUN devices, and a loop that copies
-//! each packet from one to the other. Both run alternately; the medians of a few rounds and their
-//! ratio are printed. Needs namespaces, iperf3, ping and ethtool; without them it says so and ends.
+//! - An idle pipe against a bare loop: two TUN devices, and each packet copied from one to the other.
+//! - Coded frames (FLEX) that repair bit errors against plain frames on a pipe without any.
+//! - Round trips on an idle pipe against the bare loop.
+//!
+//! Both sides of each run in turn; the median of the ratios and its range are printed. Needs
+//! namespaces, iperf3, ping and ethtool; without them it says so and ends.
 
 use std::fs;
 use std::io::IoSlice;
@@ -10,6 +13,7 @@ use std::path::PathBuf;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use windfall_base::{Duration, Instant, Seed};
+use windfall_bench::{alternate, is_listed, is_wanted};
 use windfall_live::{
     Ending, LivePlan, Observer, Program, ProgramOutput, Signals, Stations, session,
 };
@@ -38,8 +42,7 @@ enum Carrier {
 }
 
 fn main() {
-    // The harness asks benchmarks of every kind to list themselves or to run as tests.
-    if std::env::args().any(|argument| argument == "--test" || argument == "--list") {
+    if is_listed() {
         return;
     }
     let signals = match Signals::take_over() {
@@ -49,35 +52,41 @@ fn main() {
     if let Err(error) = Stations::build(plan(&topology(Duration::ZERO)), None, Vec::new()) {
         return println!("skipped: {error}");
     }
-    let none = Carrier::Ours(Duration::ZERO);
-    let (bare, ours) =
-        alternate(|carrier| throughput(carrier, &signals), Carrier::Bare(false), none);
-    let whole = throughput(Carrier::Bare(true), &signals);
-    println!(
-        "TCP at MTU 1500, Gbit/s: {ours:.2}; bare loop by packets {bare:.2}, by segments {whole:.2}"
-    );
-    println!("  ratio to the bare loop by packets: {:.2}", ours / bare);
-    let (plain, coded) = alternate(|carrier| throughput(carrier, &signals), none, Carrier::Coded);
-    println!("with bit errors at 1e-4 and FLEX, Gbit/s: {coded:.2}, goal 1.5; plain {plain:.2}");
-    let (bare, ours) =
-        alternate(|carrier| round_trip(carrier, &signals), Carrier::Bare(true), none);
-    println!("round trip p50, ms: {ours:.4}; bare loop {bare:.4}; ratio {:.2}", ours / bare);
+    let idle = Carrier::Ours(Duration::ZERO);
+    let by_packets = Carrier::Bare(false);
+    let by_segments = Carrier::Bare(true);
+    let tcp = |carrier| throughput(carrier, &signals);
+    let echo = |carrier| round_trips(carrier, &signals);
+    compare("pipe", idle, by_packets, "Gbit/s", 2.5, tcp);
+    compare("segments", idle, by_segments, "Gbit/s", 0.5, tcp);
+    compare("flex", Carrier::Coded, idle, "Gbit/s", 0.35, tcp);
+    // A round trip may take 1.2 times as long.
+    compare("echo", idle, by_segments, "per second", 1.0 / 1.2, echo);
     let delayed = Carrier::Ours(Duration::from_millis(10));
-    let late = (round_trip(delayed, &signals) - 20.0 - bare) / 2.0;
-    println!("error of a 10 ms delay at p50, ms: {late:.4}");
+    if is_wanted("delay")
+        && let (Some(delayed), Some(bare)) = (echo(delayed), echo(by_segments))
+    {
+        let late = (1e3 / delayed - 20.0 - 1e3 / bare) / 2.0;
+        println!("error of a 10 ms delay at p50, ms: {late:.4}");
+    }
 }
 
-/// The medians of both, measured in turn.
-fn alternate(measure: impl Fn(Carrier) -> f64, bare: Carrier, ours: Carrier) -> (f64, f64) {
-    let rounds: Vec<_> = (0..ROUNDS).map(|_| (measure(bare), measure(ours))).collect();
-    let median = |mut values: Vec<f64>| {
-        values.sort_by(f64::total_cmp);
-        values[values.len() / 2]
-    };
-    (
-        median(rounds.iter().map(|round| round.0).collect()),
-        median(rounds.iter().map(|round| round.1).collect()),
-    )
+/// Measures both carriers in turn and prints the ratio, if it is asked for.
+fn compare(
+    name: &str,
+    ours: Carrier,
+    peer: Carrier,
+    unit: &str,
+    goal: f64,
+    measure: impl Fn(Carrier) -> Option<f64>,
+) {
+    if !is_wanted(name) {
+        return;
+    }
+    match alternate(ROUNDS, || measure(ours), || measure(peer)) {
+        Some(ratio) => ratio.print(name, unit, goal),
+        None => println!("{name}: skipped, iperf3 or ping reported nothing"),
+    }
 }
 
 fn topology(delay: Duration) -> Topology {
@@ -104,28 +113,26 @@ fn plan(topology: &Topology) -> LivePlan {
     LivePlan::new(topology)
 }
 
-/// Gbit/s of one TCP connection in 1 s.
-fn throughput(carrier: Carrier, signals: &Signals) -> f64 {
+/// Returns the Gbit/s of one TCP connection in 1 s.
+fn throughput(carrier: Carrier, signals: &Signals) -> Option<f64> {
     let line = "iperf3 -J -t 1 -c 10.77.0.2";
     let report = run(carrier, line, "exec iperf3 -s >/dev/null 2>&1", signals);
     // The receiver's figure is the last of its kind in the report.
-    let field = |text: &str| -> Option<f64> {
-        let value = text.rsplit("\"bits_per_second\":").next()?;
-        value.split([',', '\n', '}']).next()?.trim().parse().ok()
-    };
-    let end = report.split("\"sum_received\"").nth(1);
-    let end = end.and_then(|end| end.split("\"cpu_utilization_percent\"").next());
-    end.and_then(field).unwrap_or(f64::NAN) / 1e9
+    let end = report.split("\"sum_received\"").nth(1)?;
+    let end = end.split("\"cpu_utilization_percent\"").next()?;
+    let value = end.rsplit("\"bits_per_second\":").next()?;
+    let bits: f64 = value.split([',', '\n', '}']).next()?.trim().parse().ok()?;
+    Some(bits / 1e9)
 }
 
-/// The median round trip of a few hundred echoes, in milliseconds.
-fn round_trip(carrier: Carrier, signals: &Signals) -> f64 {
+/// Returns the round trips in a second, from the median time of a few hundred echoes.
+fn round_trips(carrier: Carrier, signals: &Signals) -> Option<f64> {
     let report = run(carrier, "ping -c 300 -i 0.003 10.77.0.2", "", signals);
     let times = report.lines().filter_map(|line| line.split("time=").nth(1));
     let mut times: Vec<f64> =
         times.filter_map(|time| time.split(' ').next()?.parse().ok()).collect();
     times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+    times.get(times.len() / 2).map(|millis| 1e3 / millis)
 }
 
 /// Runs a command line at the near end, another at the far end, and returns what the first said.
