@@ -15,7 +15,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use windfall_base::{
     Duration, Frame, Input, Instant, Ledger, MemoryBudget, Node, Payload, Port, Probability, Rate,
-    RxVector, Seed, SocketCommand, SocketId, Transport,
+    RxVector, Seed,
 };
 use windfall_channel::error_trace::ErrorTrace;
 use windfall_channel::rate_trace::RateTrace;
@@ -24,6 +24,7 @@ use windfall_link::{Arq, Coding, Framing, PipeConfig};
 use windfall_mac::Address;
 use windfall_mac::poll::{Idle, Timing};
 use windfall_scenario::Scenario;
+use windfall_socket_api::{SocketCommand, SocketId, Transport};
 use windfall_stack::host::{AppId, Host, HostConfig};
 use windfall_stack::interface::{Interface, InterfaceConfig, LinkConfig};
 use windfall_stack::{WavelanConfig, WavelanPeer, WavelanRole};

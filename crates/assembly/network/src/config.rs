@@ -4,8 +4,9 @@ use windfall_apps::{
     Bulk, BulkConfig, BulkSink, BulkSinkConfig, Cbr, Ping, PingConfig, SenderConfig, Sink,
     SinkConfig, Spray,
 };
-use windfall_base::{App, Seed, Stream};
+use windfall_base::{Seed, Stream};
 use windfall_channel::MediumConfig;
+use windfall_socket_api::App;
 use windfall_stack::{HostConfig, InterfaceConfig};
 
 use crate::station::Station;

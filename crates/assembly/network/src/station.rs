@@ -3,7 +3,8 @@
 use core::ops::Range;
 use std::fmt;
 
-use windfall_base::{App, Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier};
+use windfall_base::{Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier};
+use windfall_socket_api::App;
 use windfall_stack::{AppId, Host, HostConfig, HostEvent};
 
 /// A host with its applications; port *i* is the device of its *i*-th interface.

@@ -8,8 +8,9 @@ use toml::Spanned;
 use windfall_apps::{
     BulkConfig, BulkSinkConfig, Pace, PingConfig, SenderConfig, SinkConfig, Spacing,
 };
-use windfall_base::{Duration, Instant, Rate, Transport};
+use windfall_base::{Duration, Instant, Rate};
 use windfall_network::AppConfig;
+use windfall_socket_api::Transport;
 
 use crate::app::{App, AppArrivals, AppKind, AppTransport};
 use crate::error::Fault;

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use core::net::SocketAddr;
 
 use bytes::{Bytes, BytesMut};
-use windfall_base::{
-    App, Instant, Seed, SocketCommand, SocketError, SocketEvent, SocketId, Transport,
-};
+use windfall_base::{Instant, Seed};
+use windfall_socket_api::{App, SocketCommand, SocketError, SocketEvent, SocketId, Transport};
 
 use crate::pattern::Pattern;
 use crate::sender::{SOCKET, unspecified};

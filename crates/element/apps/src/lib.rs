@@ -1,5 +1,5 @@
 //! Applications as machines that speak socket commands; each is a
-//! [`base::App`](windfall_base::App).
+//! [`App`](windfall_socket_api::App).
 //!
 //! - [`Ping`] sends echo requests and times the replies.
 //! - [`Spray`] sends datagrams at an offered rate and cares for nothing (S3.24).

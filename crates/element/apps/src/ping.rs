@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use core::net::{IpAddr, SocketAddr};
 
-use windfall_base::{
-    App, Duration, Instant, Seed, SocketCommand, SocketError, SocketEvent, Transport,
-};
+use windfall_base::{Duration, Instant, Seed};
+use windfall_socket_api::{App, SocketCommand, SocketError, SocketEvent, Transport};
 
 use crate::pattern::{Pattern, Wrong};
 use crate::sender::{SOCKET, unspecified};

@@ -2,9 +2,8 @@
 
 use core::net::{IpAddr, SocketAddr};
 
-use windfall_base::{
-    App, Instant, Seed, SocketCommand, SocketError, SocketEvent, SocketId, Transport,
-};
+use windfall_base::{Instant, Seed};
+use windfall_socket_api::{App, SocketCommand, SocketError, SocketEvent, SocketId, Transport};
 
 use crate::pattern::Pattern;
 use crate::spacing::{Pace, Schedule, Spacing};

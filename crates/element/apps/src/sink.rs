@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use core::net::SocketAddr;
 
-use windfall_base::{App, Damage, Instant, Seed, SocketCommand, SocketEvent, Transport};
+use windfall_base::{Damage, Instant, Seed};
+use windfall_socket_api::{App, SocketCommand, SocketEvent, Transport};
 
 use crate::arrivals::{Arrival, Arrivals};
 use crate::pattern::{Pattern, Wrong};

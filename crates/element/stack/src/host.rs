@@ -11,10 +11,10 @@ use core::net::{IpAddr, SocketAddr};
 
 use bytes::Bytes;
 use windfall_base::{
-    DropReason, Drops, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, SocketCommand,
-    SocketError, SocketEvent, SocketId, Transport, earlier,
+    DropReason, Drops, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier,
 };
 use windfall_ip::{ErrorReport, IpDatagram, IpSendError, Layer, Outbound, Problem, Upward};
+use windfall_socket_api::{SocketCommand, SocketError, SocketEvent, SocketId, Transport};
 use windfall_wire_net::{Addresses, Ecn, Protocol};
 
 pub use event::HostEvent;

@@ -6,9 +6,7 @@
 //! - [`Stream`]: randomness by name, so that adding an element never shifts the others.
 //! - [`Frame`]: bytes in shared slices, and what is *known* (never what is true) of their damage.
 //! - [`Node`]: the four verbs of every machine, and [`Ledger`], the account that it keeps.
-//! - [`SocketCommand`] and [`SocketEvent`]: how an [`App`] speaks to the host it runs on.
 
-pub mod app;
 pub mod damage;
 pub mod frame;
 pub mod ledger;
@@ -22,7 +20,6 @@ pub mod text;
 pub mod time;
 pub mod units;
 
-pub use app::{App, SocketCommand, SocketError, SocketEvent, SocketId, Transport};
 pub use damage::{Check, Damage};
 pub use frame::{Class, FlowId, Frame, Payload, Tag};
 pub use ledger::{DropReason, Drops, Ledger};

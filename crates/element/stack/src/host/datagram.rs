@@ -1,7 +1,8 @@
 //! The transport headers of a host: writing them for what sockets send, and judging what arrives.
 
-use windfall_base::{Check, Damage, DropReason, Transport};
+use windfall_base::{Check, Damage, DropReason};
 use windfall_ip::{ErrorReport, IpDatagram};
+use windfall_socket_api::Transport;
 use windfall_wire_net::udplite::Coverage;
 use windfall_wire_net::{
     Addresses, Icmpv4Repr, Icmpv6Repr, Protocol, UdpLitePacket, UdpLiteRepr, UdpPacket, UdpRepr,

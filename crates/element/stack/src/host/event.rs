@@ -1,6 +1,7 @@
 //! What a host reports of itself.
 
-use windfall_base::{Damage, DropReason, SocketId, Tag};
+use windfall_base::{Damage, DropReason, Tag};
+use windfall_socket_api::SocketId;
 
 use super::AppId;
 

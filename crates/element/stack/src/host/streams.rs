@@ -7,8 +7,9 @@ use core::net::{IpAddr, SocketAddr};
 
 use bytes::Bytes;
 use windfall_base::seq::Seq32;
-use windfall_base::{DropReason, Instant, Seed, SocketError, SocketEvent, SocketId};
+use windfall_base::{DropReason, Instant, Seed};
 use windfall_ip::{ErrorReport, IpDatagram, Problem};
+use windfall_socket_api::{SocketError, SocketEvent, SocketId};
 use windfall_tcp::{
     Connection, ConnectionHandle, Listener, Lookup, OpenError, SegmentMeta, TcpConfig, TcpEndpoint,
     TcpError, TcpEvent, TcpTransmit,

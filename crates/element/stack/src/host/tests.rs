@@ -1,6 +1,7 @@
 use ipnet::IpNet;
-use windfall_base::{Check, Damage, Payload, RxVector, Stream, Tag, Transport};
+use windfall_base::{Check, Damage, Payload, RxVector, Stream, Tag};
 use windfall_ip::{IpEventKind, IpInterfaceConfig, Route};
+use windfall_socket_api::Transport;
 use windfall_testkit::laws;
 
 use super::*;

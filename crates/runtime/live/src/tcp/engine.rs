@@ -11,9 +11,8 @@ use std::process::Child;
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use windfall_base::{
-    Duration, Instant, Seed, SocketCommand, SocketError, SocketEvent, SocketId, Transport,
-};
+use windfall_base::{Duration, Instant, Seed};
+use windfall_socket_api::{SocketCommand, SocketError, SocketEvent, SocketId, Transport};
 use windfall_stack::{AppId, Host};
 use windfall_tcp::TcpState;
 

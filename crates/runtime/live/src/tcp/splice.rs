@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::io;
 
 use bytes::Bytes;
-use windfall_base::{Instant, SocketCommand, SocketId};
+use windfall_base::Instant;
+use windfall_socket_api::{SocketCommand, SocketId};
 
 use super::end::{End, Read};
 

@@ -1,11 +1,11 @@
 //! How an application speaks to its host: commands down, events up, no sockets of a system.
+//!
+//! [`App`] is the application; a host takes its [`SocketCommand`]s and answers by [`SocketEvent`]s.
 
 use core::net::SocketAddr;
 
 use bytes::Bytes;
-
-use crate::damage::Damage;
-use crate::time::Instant;
+use windfall_base::{Damage, Instant};
 
 /// A socket's name, chosen by the application that opens it; unique within the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
