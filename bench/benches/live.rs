@@ -1,6 +1,6 @@
 //! Real time: programs on the kernel's TCP through stations, against the least that there is.
 //!
-//! - An idle pipe against a bare loop: two TUN devices, and each packet copied from one to the other.
+//! - An idle pipe against a bare loop: two TUN devices, and each packet copied to the other one.
 //! - Coded frames (FLEX) that repair bit errors against plain frames on a pipe without any.
 //! - Round trips on an idle pipe against the bare loop.
 //!
