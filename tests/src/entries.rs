@@ -17,8 +17,8 @@ use windfall_base::{
     Duration, Frame, Input, Instant, Ledger, MemoryBudget, Node, Payload, Port, Probability, Rate,
     RxVector, Seed,
 };
-use windfall_channel::error_trace::ErrorTrace;
-use windfall_channel::rate_trace::RateTrace;
+use windfall_channel_trace::error_trace::ErrorTrace;
+use windfall_channel_trace::rate_trace::RateTrace;
 use windfall_link::policy::{Cost, PolicyKind};
 use windfall_link::{Arq, Coding, Framing, PipeConfig};
 use windfall_mac::Address;
@@ -29,9 +29,9 @@ use windfall_stack::host::{AppId, Host, HostConfig};
 use windfall_stack::interface::{Interface, InterfaceConfig, LinkConfig};
 use windfall_stack::{WavelanConfig, WavelanPeer, WavelanRole};
 use windfall_tcp::{Listener, Lookup, SegmentMeta, TcpEndpoint};
-use windfall_trace::errors::convert::{self, LossTiming};
-use windfall_trace::errors::fit::{Fit, FitLevel, Steps};
-use windfall_trace::errors::statistics::Statistics;
+use windfall_trace::convert::{self, LossTiming};
+use windfall_trace::fit::{Fit, FitLevel, Steps};
+use windfall_trace::statistics::Statistics;
 use windfall_wire_net::sap::{SapAccept, SapAck, SapData, SapPacket, SapPing, SapRepair};
 use windfall_wire_net::segment::{Description, Merger, cut};
 use windfall_wire_net::{
@@ -245,7 +245,7 @@ pub fn ieee80211(bytes: &[u8]) {
 
 /// A capture file.
 pub fn pcapng(bytes: &[u8]) {
-    let _ = windfall_trace::pcapng::read::read(&Bytes::copy_from_slice(bytes));
+    let _ = windfall_pcapng::read::read(&Bytes::copy_from_slice(bytes));
 }
 
 /// An error trace; one that can be read is written and read back.

@@ -29,10 +29,11 @@ const NEVER_REACH: [(&str, &str, &str); 5] = [
 ];
 
 /// The crates that may import the air directly; no machine may know it.
-const MAY_IMPORT_CHANNEL: [&str; 6] = [
+const MAY_IMPORT_CHANNEL: [&str; 7] = [
     "windfall-network",
     "windfall-scenario",
     "windfall-trace",
+    "windfall-run-output",
     "windfall-sim",
     "windfall-live",
     "windfall-reproduce-sap",

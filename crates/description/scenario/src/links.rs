@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use windfall_base::{Duration, Rate, Seed};
 use windfall_channel::environment::ENVIRONMENT_FRAMES;
-use windfall_channel::error_trace::{Counted, Origin};
-use windfall_channel::{
-    AirConfig, ErrorTrace, Exposure, Line, MediumConfig, Model, PathConfig, PipeConfig, RateTrace,
-};
+use windfall_channel::{AirConfig, Exposure, Line, MediumConfig, Model, PathConfig, PipeConfig};
+use windfall_channel_trace::error_trace::{Counted, Origin};
+use windfall_channel_trace::{ErrorTrace, RateTrace};
 use windfall_link::policy::Cost;
 use windfall_link::{Coding, Window};
 use windfall_queue::Limits;

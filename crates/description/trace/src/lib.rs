@@ -1,8 +1,14 @@
-//! What happened, on one time axis: event logs, captures, drop ledgers and error traces.
+//! Error traces at work: synthesize, measure, fit, convert and record them.
+//!
+//! The traces themselves and their file format are in [`windfall_channel_trace`].
 
-pub mod errors;
-pub mod log;
-pub mod packet_log;
-pub mod pcapng;
-pub mod recorder;
-pub mod summary;
+mod bound;
+pub mod convert;
+pub mod fit;
+pub mod record;
+pub mod statistics;
+mod synthesis;
+
+pub use bound::best_rate;
+pub use statistics::Statistics;
+pub use synthesis::{SynthesisError, synthesize_bits, synthesize_frames};

@@ -4,28 +4,26 @@
 //! - [`Verdict`] is that decision: the truth, which only events and tests may see.
 //! - [`Medium`] carries frames between ports in time: a pipe, a shared half-duplex air, or a radio.
 //! - [`radio`]: the air of 802.11b/g, with places, propagation, interference and carrier sense.
-//! - [`ErrorTrace`] keeps what an air did and repeats it; [`RateTrace`] says how fast a line is.
+//! - [`Recorder`] takes down what an air did as an error trace, which repeats it.
 
 mod air;
 pub mod environment;
-pub mod error_trace;
 mod event;
 mod exposure;
 mod medium;
 mod opportunities;
 pub mod radio;
-pub mod rate_trace;
+mod recorder;
 mod verdict;
 
 pub use air::{
     Air, AirConfig, Gaps, GilbertElliott, Model, ParseModelError, Pattern, Truncation, Window,
 };
-pub use error_trace::{ErrorTrace, ErrorTraceError, Recorder};
 pub use event::MediumEvent;
 pub use exposure::Exposure;
 pub use medium::{
     Addressing, Hearing, Line, Medium, MediumConfig, PathConfig, PipeConfig, SharedConfig,
 };
 pub use opportunities::Opportunities;
-pub use rate_trace::{RateTrace, RateTraceError};
+pub use recorder::Recorder;
 pub use verdict::{Missed, Verdict};

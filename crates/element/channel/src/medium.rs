@@ -11,12 +11,12 @@ pub use pipe::{Line, PathConfig, PipeConfig};
 pub use shared::{Addressing, Hearing, SharedConfig};
 
 use crate::air::AirConfig;
-use crate::error_trace::BitOrder;
 use crate::event::MediumEvent;
 use crate::exposure::Exposure;
 use crate::radio::{Radio, RadioConfig};
 use pipe::Pipe;
 use shared::Shared;
+use windfall_channel_trace::error_trace::BitOrder;
 
 /// The configuration of a medium.
 #[derive(Clone, Debug, PartialEq)]

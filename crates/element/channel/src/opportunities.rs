@@ -3,7 +3,7 @@
 use windfall_base::Instant;
 
 use crate::medium::Line;
-use crate::rate_trace::{OPPORTUNITY, Progress};
+use windfall_channel_trace::rate_trace::{OPPORTUNITY, TracePosition};
 
 /// The moments at which a line that is never idle has carried another 1500 bytes; without end.
 ///
@@ -11,7 +11,7 @@ use crate::rate_trace::{OPPORTUNITY, Progress};
 #[derive(Clone, Debug)]
 pub struct Opportunities {
     line: Line,
-    progress: Option<Progress>,
+    progress: Option<TracePosition>,
     last: Instant,
 }
 
@@ -20,7 +20,7 @@ impl Opportunities {
     #[must_use]
     pub fn new(line: Line) -> Self {
         let progress = match &line {
-            Line::Trace(trace) => Some(Progress::new(trace.clone())),
+            Line::Trace(trace) => Some(TracePosition::new(trace.clone())),
             Line::Rate(_) | Line::Instant => None,
         };
         Self { line, progress, last: Instant::START }

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use windfall_base::Instant;
 use windfall_base::seq::Seq32;
+use windfall_pcapng::Seen;
+use windfall_pcapng::read::{CapturedPacket, ReadError, read};
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
-use windfall_trace::pcapng::Seen;
-use windfall_trace::pcapng::read::{CapturedPacket, ReadError, read};
 use windfall_wire_net::protocol::Protocol;
 use windfall_wire_net::{IpPacket, TcpFlags, TcpPacket};
 

@@ -2,11 +2,11 @@
 
 use windfall_base::{ByteCount, Duration, Instant, Seed, Stream};
 use windfall_network::{LinkLedger, Recording, What};
+use windfall_pcapng::Seen;
+use windfall_pcapng::read::CapturedPacket;
 use windfall_scenario::{Scenario, TcpSettings, unplaced};
 use windfall_sim::Simulation;
 use windfall_tcp::Operations;
-use windfall_trace::pcapng::Seen;
-use windfall_trace::pcapng::read::CapturedPacket;
 
 use crate::error::ExperimentError;
 use crate::scenario;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use windfall_base::{Port, Seed};
 use windfall_network::{ElementId, Network, Recording};
+use windfall_run_output::recorder::{Out, Run, RunRecorder};
 use windfall_scenario::Topology;
-use windfall_trace::recorder::{Out, Run, RunRecorder};
 
 use crate::evidence::Evidence;
 use crate::exit::{CliError, Result};

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use windfall_base::{Duration, Instant};
 use windfall_live::Signals;
 use windfall_network::Network;
+use windfall_run_output::recorder::RunRecorder;
+use windfall_run_output::summary::{ApplicationSummary, StationSummary, Summary, named};
 use windfall_scenario::{AppKind, Flags, Topology};
 use windfall_sim::Simulation;
-use windfall_trace::recorder::RunRecorder;
-use windfall_trace::summary::{ApplicationSummary, StationSummary, Summary, named};
 
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::options::LinkOptions;

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use serde_json::json;
 use windfall_apps::streamer::{Comparison, Plan};
 use windfall_base::{Duration, Seed};
-use windfall_trace::errors::{ErrorTrace, Fault, TraceHeader};
+use windfall_channel_trace::ErrorTrace;
+use windfall_channel_trace::error_trace::{Fault, TraceHeader};
 
 use crate::exchange::{DestinationOptions, ListenOptions, Output};
 use crate::exit::{CliError, Completion, Result};

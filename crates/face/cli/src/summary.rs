@@ -7,8 +7,8 @@ use windfall_base::{Duration, Instant, Seed};
 use windfall_energy::{Card, joules_per_byte};
 use windfall_mac::dcf::radio::State;
 use windfall_network::{ElementId, Network};
+use windfall_run_output::summary::{LinkSummary, RadioSummary, Summary};
 use windfall_scenario::Topology;
-use windfall_trace::summary::{LinkSummary, RadioSummary, Summary};
 
 use crate::record::command_line;
 

@@ -6,14 +6,14 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use windfall_base::{Duration, MemoryBudget, Seed};
+use windfall_channel_trace::ErrorTrace;
+use windfall_channel_trace::error_trace::{BitOrder, Fault, Index, TraceHeader};
+use windfall_pcapng::read as read_capture;
 use windfall_scenario::{Aspect, Direction, ENVIRONMENT_FRAMES, Get, Setting, Settings};
-use windfall_trace::errors::convert::{self, ConvertError, LossTiming};
-use windfall_trace::errors::fit::{Fit, FitLevel, FitReport, Steps};
-use windfall_trace::errors::record::{record, record_known};
-use windfall_trace::errors::{
-    BitOrder, ErrorTrace, Fault, Index, Statistics, TraceHeader, synthesize_bits, synthesize_frames,
-};
-use windfall_trace::pcapng::read as read_capture;
+use windfall_trace::convert::{self, ConvertError, LossTiming};
+use windfall_trace::fit::{Fit, FitLevel, FitReport, Steps};
+use windfall_trace::record::{record, record_known};
+use windfall_trace::{Statistics, synthesize_bits, synthesize_frames};
 
 use crate::exit::{CliError, Completion, Result};
 use crate::face::{Face, Options};

@@ -8,9 +8,11 @@ use windfall_base::{Duration, Instant, Seed};
 use windfall_live::Observer;
 use windfall_live::driver::PUNCTUAL;
 use windfall_network::Network;
+use windfall_run_output::recorder::RunRecorder;
+use windfall_run_output::summary::{
+    FailedProgram, LatenessSummary, StationSummary, Summary, named,
+};
 use windfall_scenario::{Flags, Sysctl, Topology};
-use windfall_trace::recorder::RunRecorder;
-use windfall_trace::summary::{FailedProgram, LatenessSummary, StationSummary, Summary, named};
 
 use crate::exit::{CliError, Result, tell};
 use crate::files;

@@ -2,9 +2,10 @@
 
 use std::process::Command;
 
+use bytes::Bytes;
 use windfall_base::{Dbm, Frame, Input, Instant, Outgoing, RxVector, Seed};
 use windfall_mac::dcf::{Config, Dcf, Packet};
-use windfall_trace::pcapng::{Capture, Seen};
+use windfall_pcapng::{Capture, Seen};
 use windfall_wire_link::check::frame_check;
 use windfall_wire_link::ieee80211::management::{
     AssociationRequest, AssociationResponse, Authentication, Beacon, Network, capability, erp,
@@ -150,7 +151,9 @@ fn tshark_finds_nothing_malformed_and_agrees_on_every_frame_check() {
             ..Radiotap::default()
         };
         let at = Instant::from_nanos(number as u64 * 1_000_000);
-        capture.frame(at, Seen::Arrived, &radiotap, frame).expect("it can be written");
+        capture
+            .frame(at, Seen::Arrived, Bytes::from(radiotap.encode()), frame)
+            .expect("it can be written");
     }
     capture.flush().expect("it can be written");
     let mut tshark = Command::new("tshark");

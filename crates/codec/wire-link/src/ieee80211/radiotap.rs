@@ -8,9 +8,6 @@ use windfall_base::Dbm;
 use super::rate::PhyRate;
 use crate::HeaderError;
 
-/// The link type of a capture whose frames begin with such a header.
-pub const LINK_TYPE: u16 = 127;
-
 const TSFT: u32 = 0;
 const FLAGS: u32 = 1;
 const RATE: u32 = 2;

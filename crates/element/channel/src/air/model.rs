@@ -12,7 +12,7 @@ use super::error::ParseModelError;
 use super::gilbert::{Chain, GilbertElliott};
 use super::replay::Replay;
 use super::{Blow, Target};
-use crate::error_trace::ErrorTrace;
+use windfall_channel_trace::error_trace::ErrorTrace;
 
 /// One thing that the air does.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Blow, Target};
-use crate::error_trace::{ErrorTrace, Fault, Index, Origin};
+use windfall_channel_trace::error_trace::{ErrorTrace, Fault, Index, Origin};
 
 /// A trace being replayed.
 #[derive(Clone, Debug)]

@@ -6,8 +6,9 @@ use proptest::prelude::*;
 use windfall_base::{Instant, Port, Probability, Tag};
 
 use super::*;
-use crate::error_trace::{Fault, TraceHeader};
-use crate::{ErrorTrace, MediumEvent, Recorder};
+use crate::{MediumEvent, Recorder};
+use windfall_channel_trace::ErrorTrace;
+use windfall_channel_trace::error_trace::{Fault, TraceHeader};
 
 mod laws;
 

@@ -6,7 +6,7 @@ use windfall_base::{Duration, Frame, Input, Instant, Outgoing, Port, Rate, RxVec
 
 use crate::air::{Air, AirConfig};
 use crate::event::MediumEvent;
-use crate::rate_trace::{Progress, RateTrace};
+use windfall_channel_trace::rate_trace::{RateTrace, TracePosition};
 
 /// The rate at which bits leave a sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -133,7 +133,7 @@ struct Path {
 enum LineState {
     Instant,
     Rate(Rate),
-    Trace(Progress),
+    Trace(TracePosition),
 }
 
 impl Path {
@@ -141,7 +141,7 @@ impl Path {
         let line = match config.line {
             Line::Instant => LineState::Instant,
             Line::Rate(rate) => LineState::Rate(rate),
-            Line::Trace(trace) => LineState::Trace(Progress::new(trace)),
+            Line::Trace(trace) => LineState::Trace(TracePosition::new(trace)),
         };
         Self {
             line,

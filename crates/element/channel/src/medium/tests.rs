@@ -8,8 +8,9 @@ use windfall_base::{Duration, Failure, Frame, Probability, Rate, RxVector, Tag, 
 use windfall_wire_link::poll::{Address, Head, Kind};
 
 use super::*;
-use crate::error_trace::Fault;
-use crate::{Addressing, Air, AirConfig, ErrorTrace, Model, RateTrace, Verdict};
+use crate::{Addressing, Air, AirConfig, Model, Verdict};
+use windfall_channel_trace::error_trace::Fault;
+use windfall_channel_trace::{ErrorTrace, RateTrace};
 
 const MBPS_8: u64 = 8;
 

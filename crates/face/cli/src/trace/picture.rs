@@ -1,8 +1,9 @@
 //! The picture of a trace: its course, or, where only bits are known, their gaps.
 
+use windfall_channel_trace::ErrorTrace;
 use windfall_report::{Axis, Chart, Mark, Point, Series};
-use windfall_trace::errors::statistics::Histogram;
-use windfall_trace::errors::{ErrorTrace, Statistics};
+use windfall_trace::Statistics;
+use windfall_trace::statistics::Histogram;
 
 /// Draws `trace` as SVG.
 pub(super) fn draw(trace: &ErrorTrace, statistics: &Statistics) -> String {

@@ -4,7 +4,7 @@ use windfall_base::{Duration, Seed};
 use windfall_experiment::{Claim, Context, ExperimentError, Extent, Verdict};
 use windfall_report::Table;
 use windfall_scenario::{ENVIRONMENT_FRAMES, Environment, PolicyKind};
-use windfall_trace::errors::best_rate;
+use windfall_trace::best_rate;
 
 use super::coded::{self, Air};
 

@@ -4,7 +4,7 @@ use windfall_base::Seed;
 use windfall_experiment::{Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict};
 use windfall_report::Table;
 use windfall_scenario::{ENVIRONMENT_FRAMES, Environment};
-use windfall_trace::errors::statistics::Statistics;
+use windfall_trace::statistics::Statistics;
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.table1",

@@ -1,0 +1,12 @@
+//! The files that describe a channel.
+//!
+//! - [`ErrorTrace`]: what an air did, frame by frame or bit by bit; the format is described in
+//!   `docs/error-trace.md`.
+//! - [`RateTrace`]: how much a line carries at each moment, in the formats of mahimahi and
+//!   netem-trace; see `docs/rate-trace.md`.
+
+pub mod error_trace;
+pub mod rate_trace;
+
+pub use error_trace::{ErrorTrace, ErrorTraceError};
+pub use rate_trace::{RateTrace, RateTraceError};

@@ -1,0 +1,221 @@
+//! Rate traces: how much a line carries at each moment, wrapping at the end.
+
+mod mahimahi;
+mod netem;
+
+use core::str::FromStr;
+use std::sync::Arc;
+
+use windfall_base::{Duration, Instant, MemoryBudget, OverBudget, Rate};
+
+pub use mahimahi::OPPORTUNITY;
+
+/// A text that is no rate trace.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RateTraceError {
+    /// A line is not what the format wants.
+    #[error("line {line}: \"{text}\" {fix}")]
+    Line {
+        /// The line's number, from 1.
+        line: usize,
+        /// The text of the line.
+        text: String,
+        /// The advice for mending it.
+        fix: &'static str,
+    },
+    /// The trace as a whole cannot be used.
+    #[error("{0}")]
+    Whole(String),
+    /// The trace is too long to be read.
+    #[error(transparent)]
+    TooLong(#[from] OverBudget),
+}
+
+/// The part of the memory that a text may take which is a line per time: each takes 8 bytes, and
+/// twice that while their list grows.
+const LINES_PART: usize = 10;
+/// The same of a configuration, whose values take more than their text.
+const TREE_PART: usize = 32;
+
+/// The capacity of a line over time; starts over when it ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateTrace(Arc<Kind>);
+
+#[derive(Debug, PartialEq, Eq)]
+enum Kind {
+    /// Moments, in nanoseconds, at each of which 1500 bytes may leave; the last is the period.
+    Opportunities(Vec<u64>),
+    Steps(Steps),
+}
+
+/// A rate that holds for a while, then the next.
+#[derive(Debug, PartialEq, Eq)]
+struct Steps {
+    /// When each step ends, in nanoseconds.
+    ends: Vec<u64>,
+    /// The rate of each step, in bits per second; perhaps zero.
+    rates: Vec<u64>,
+    /// The bits that pass up to the end of each step, times 10⁹.
+    passed: Vec<u128>,
+}
+
+impl RateTrace {
+    /// A trace of rates that hold for a while each; `None` stands for a line that is down.
+    ///
+    /// # Errors
+    /// If no step lasts, or nothing ever passes.
+    pub fn from_steps(
+        steps: impl IntoIterator<Item = (Option<Rate>, Duration)>,
+    ) -> Result<Self, RateTraceError> {
+        let mut all = Steps { ends: Vec::new(), rates: Vec::new(), passed: Vec::new() };
+        let (mut end, mut passed) = (0_u64, 0_u128);
+        for (rate, span) in steps.into_iter().filter(|(_, span)| !span.is_zero()) {
+            let rate = rate.map_or(0, Rate::as_bps);
+            end = end.saturating_add(span.as_nanos());
+            passed += u128::from(rate) * u128::from(span.as_nanos());
+            all.ends.push(end);
+            all.rates.push(rate);
+            all.passed.push(passed);
+        }
+        if passed == 0 {
+            let fix = "the trace lets nothing pass: give at least one rate above 0 a duration";
+            return Err(RateTraceError::Whole(fix.to_owned()));
+        }
+        Ok(Self(Arc::new(Kind::Steps(all))))
+    }
+
+    /// Reads a trace as [`from_str`](Self::from_str) does, from bytes, and takes from `budget` the
+    /// memory that it keeps.
+    ///
+    /// # Errors
+    /// If the bytes are no such trace, or the memory does not suffice.
+    pub fn from_bytes_within(
+        bytes: &[u8],
+        budget: &mut MemoryBudget,
+    ) -> Result<Self, RateTraceError> {
+        let is_tree = bytes.trim_ascii_start().first().is_some_and(|b| !b.is_ascii_digit());
+        let part = if is_tree { TREE_PART } else { LINES_PART };
+        budget.check(bytes.len().saturating_mul(part))?;
+        let text = core::str::from_utf8(bytes)
+            .map_err(|_| RateTraceError::Whole(NO_RATE_TRACE.to_owned()))?;
+        let trace: Self = text.parse()?;
+        budget.take(match &*trace.0 {
+            Kind::Opportunities(times) => times.capacity() * size_of::<u64>(),
+            Kind::Steps(steps) => steps.ends.capacity() * size_of::<(u64, u64, u128)>(),
+        })?;
+        Ok(trace)
+    }
+
+    /// The time after which the trace starts over.
+    #[must_use]
+    pub fn period(&self) -> Duration {
+        Duration::from_nanos(match &*self.0 {
+            Kind::Opportunities(times) => times.last().copied().unwrap_or(0),
+            Kind::Steps(steps) => steps.ends.last().copied().unwrap_or(0),
+        })
+    }
+
+    /// The mean rate over one period, in bits per second.
+    #[must_use]
+    pub fn mean_bps(&self) -> f64 {
+        let bits = match &*self.0 {
+            Kind::Opportunities(times) => (times.len() * OPPORTUNITY * 8) as f64,
+            Kind::Steps(steps) => steps.passed.last().map_or(0.0, |&passed| passed as f64 / 1e9),
+        };
+        bits / self.period().as_secs_f64()
+    }
+}
+
+/// The first line of an error trace.
+const ERROR_TRACE: &str = "\"windfall-error-trace\"";
+
+/// Why a file of another kind is refused.
+const NO_RATE_TRACE: &str = "this is not a rate trace: give a trace of mahimahi (a time in ms on \
+                             each line) or a configuration of netem-trace (JSON or TOML)";
+
+/// Why an error trace is refused.
+const IS_ERROR_TRACE: &str = "this is an error trace: give it by --error-trace, or by error-trace \
+                              in a scenario";
+
+impl FromStr for RateTrace {
+    type Err = RateTraceError;
+
+    /// Reads a trace of mahimahi, or a bandwidth configuration of netem-trace in JSON or TOML.
+    fn from_str(text: &str) -> Result<Self, RateTraceError> {
+        match text.trim_start().bytes().next() {
+            Some(b'{') if text.lines().next().is_some_and(|line| line.contains(ERROR_TRACE)) => {
+                Err(RateTraceError::Whole(IS_ERROR_TRACE.to_owned()))
+            }
+            Some(b'{') => Self::from_netem_json(text),
+            Some(b'[' | b'#') => Self::from_netem_toml(text),
+            Some(b'0'..=b'9' | b'+' | b'-') | None => Self::from_mahimahi(text),
+            Some(_) if begins_with_key(text) => Self::from_netem_toml(text),
+            Some(_) => Err(RateTraceError::Whole(NO_RATE_TRACE.to_owned())),
+        }
+    }
+}
+
+/// Returns `true` if the first line is `KEY = VALUE`, as a line of TOML may be.
+fn begins_with_key(text: &str) -> bool {
+    let key = text.trim_start().split_once('=').map_or("", |(key, _)| key.trim_end());
+    !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.\"".contains(c))
+}
+
+/// The place of a line in its trace.
+#[derive(Clone, Debug)]
+pub struct TracePosition {
+    trace: RateTrace,
+    /// The next opportunity, counted from the start of the run.
+    next: u64,
+    /// Bytes left of the opportunity before it.
+    left: u64,
+}
+
+impl TracePosition {
+    /// Creates the place of a line at the start of a run.
+    #[must_use]
+    pub fn new(trace: RateTrace) -> Self {
+        Self { trace, next: 0, left: 0 }
+    }
+
+    /// Returns the moment at which `bytes` bytes that begin at `began` have left.
+    ///
+    /// `follows`: the line was busy until then, so what is left of an opportunity may be used.
+    pub fn finish(&mut self, began: Instant, follows: bool, bytes: usize) -> Instant {
+        match &*self.trace.0 {
+            Kind::Opportunities(times) => {
+                let place = mahimahi::Place { next: self.next, left: self.left };
+                let (ended, place) = mahimahi::finish(times, place, began, follows, bytes);
+                (self.next, self.left) = (place.next, place.left);
+                ended
+            }
+            Kind::Steps(steps) => steps.finish(began, bytes),
+        }
+    }
+}
+
+impl Steps {
+    fn finish(&self, began: Instant, bytes: usize) -> Instant {
+        let (Some(&period), Some(&total)) = (self.ends.last(), self.passed.last()) else {
+            return began;
+        };
+        let (cycle, offset) = (began.as_nanos() / period, began.as_nanos() % period);
+        let step = self.ends.partition_point(|&end| end <= offset);
+        // What passed until the end of this step, less what is still to pass in it.
+        let ahead = u128::from(self.rates[step]) * u128::from(self.ends[step] - offset);
+        let wanted = self.passed[step] - ahead + bytes as u128 * 8_000_000_000;
+        // The last bit leaves in the cycle in which the sum reaches `wanted`, not after it.
+        let cycles = wanted.saturating_sub(1) / total;
+        let wanted = wanted - cycles * total;
+        let step = self.passed.partition_point(|&passed| passed < wanted);
+        let surplus = (self.passed[step] - wanted) / u128::from(self.rates[step].max(1));
+        let nanos = u128::from(cycle) * u128::from(period)
+            + cycles * u128::from(period)
+            + u128::from(self.ends[step])
+            - surplus;
+        Instant::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)).max(began)
+    }
+}
+
+#[cfg(test)]
+mod tests;

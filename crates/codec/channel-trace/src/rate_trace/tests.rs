@@ -1,0 +1,320 @@
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+
+fn millis(n: u64) -> Instant {
+    Instant::from_nanos(n * 1_000_000)
+}
+
+fn steps(list: &[(u64, u64)]) -> RateTrace {
+    let steps = list.iter().map(|&(mbps, ms)| (Rate::from_mbps(mbps), Duration::from_millis(ms)));
+    RateTrace::from_steps(steps).expect("a trace")
+}
+
+#[test]
+fn rates_are_integrated_across_the_wrap() {
+    let mut line = TracePosition::new(steps(&[(8, 1000), (0, 1000)]));
+    // 1 MB takes one second at 8 Mb/s; the line is down in each second second.
+    assert_eq!(line.finish(Instant::START, false, 1_000_000), millis(1000));
+    assert_eq!(line.finish(millis(500), false, 1_000_000), millis(2500));
+    assert_eq!(line.finish(millis(1200), false, 3_000_000), millis(7000));
+}
+
+#[test]
+fn an_opportunity_carries_1500_bytes() {
+    let mut line = TracePosition::new(RateTrace::from_mahimahi("1\n1\n5\n").expect("a trace"));
+    // 2000 bytes take the first opportunity and a third of the second, both at 1 ms.
+    assert_eq!(line.finish(Instant::START, false, 2000), millis(1));
+    // What follows without a gap shares the opportunity; then comes that of 5 ms.
+    assert_eq!(line.finish(millis(1), true, 1000), millis(1));
+    assert_eq!(line.finish(millis(1), true, 100), millis(5));
+    // The rest of it is lost when nothing waits; the trace repeats after 5 ms: 6, 6, 10.
+    assert_eq!(line.finish(Instant::from_nanos(5_000_001), false, 3000), millis(6));
+    assert_eq!(line.finish(millis(9), false, 4501), millis(15));
+    assert_eq!(line.finish(millis(15), true, 1499), millis(15));
+    assert_eq!(line.finish(millis(15), true, 1), millis(16));
+}
+
+#[test]
+fn what_is_left_of_an_opportunity_is_for_what_follows_at_once_alone() {
+    let first = || {
+        let mut line = TracePosition::new(RateTrace::from_mahimahi("1\n1\n5\n").expect("a trace"));
+        assert_eq!(line.finish(Instant::START, false, 100), millis(1));
+        line
+    };
+    assert_eq!(first().finish(millis(1), true, 1_400), millis(1));
+    // At the same moment, but after nothing had waited; and in the same run, but later.
+    assert_eq!(first().finish(millis(1), false, 100), millis(5));
+    assert_eq!(first().finish(millis(3), true, 100), millis(5));
+}
+
+#[test]
+fn mahimahi_traces_are_read_strictly() {
+    let trace = RateTrace::from_mahimahi("0\n3\n3\n10\n").expect("a trace");
+    assert_eq!(trace.period(), Duration::from_millis(10));
+    assert!((trace.mean_bps() - 4.8e6).abs() < 1e-6);
+    let cases = [
+        ("", "no lines"),
+        ("0\n0\n", "above 0 ms"),
+        ("1\n\n2\n", "line 2: \"\" is empty"),
+        ("5\n4\n", "line 2: \"4\" is before the line above"),
+        ("1\n2.5\n", "line 2: \"2.5\" is not a whole number"),
+        ("+1\n", "line 1: \"+1\" is not a whole number"),
+        ("99999999999999999999\n", "line 1"),
+    ];
+    for (text, message) in cases {
+        let error = RateTrace::from_mahimahi(text).expect_err("it is wrong").to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+#[test]
+fn netem_trace_is_read_in_all_its_spellings() {
+    let expected = steps(&[(12, 1000), (24, 1000)]);
+    let texts = [
+        r#"{"RepeatedBwPatternConfig":{"pattern":[
+            {"StaticBwConfig":{"bw":{"gbps":0,"bps":12000000},"duration":{"secs":1,"nanos":0}}},
+            {"StaticBwConfig":{"bw":"24Mbps","duration":"500ms 500ms"}}],"count":0}}"#,
+        r#"{"TraceBwConfig":[[1000.0,[12.0,24.0]]]}"#,
+        r#"{"TraceBwConfig":[["1s",["12Mbps","24000kbps"]]]}"#,
+        "[[RepeatedBwPatternConfig.pattern]]\n\
+         StaticBwConfig = { bw = \"12Mbps\", duration = \"1s\" }\n\
+         [[RepeatedBwPatternConfig.pattern]]\n\
+         StaticBwConfig = { bw = \"24Mbps\" }\n",
+    ];
+    for text in texts {
+        assert_eq!(text.parse(), Ok(expected.clone()), "{text}");
+    }
+    for bw in [r#"{"gbps":1,"bps":500000000}"#, r#""1Gbps 500Mbps""#, r#""0.0015Tbps""#, "1500.0"] {
+        let text = format!(r#"{{"StaticBwConfig":{{"bw":{bw},"duration":"1s"}}}}"#);
+        assert_eq!(text.parse(), Ok(steps(&[(1_500, 1_000)])), "{text}");
+    }
+    let twice = r#"{"RepeatedBwPatternConfig":{"count":1,"pattern":[{"RepeatedBwPatternConfig":
+        {"count":2,"pattern":[{"StaticBwConfig":{"bw":"1Mbps","duration":"1ms"}}]}}]}}"#;
+    assert_eq!(twice.parse(), Ok(steps(&[(1, 1), (1, 1)])));
+}
+
+#[test]
+fn a_sawtooth_and_a_normal_distribution() {
+    let text = r#"{"SawtoothBwConfig":{"bottom":"12Mbps","top":"16Mbps","duration":"1s",
+        "step":"100ms","interval":"500ms","duty_ratio":0.8}}"#;
+    let round = [(12, 100), (13, 100), (14, 100), (15, 100), (16, 100)];
+    assert_eq!(text.parse(), Ok(steps(&[round, round].concat())));
+    let text = r#"{"NormalizedBwConfig":{"mean":"12Mbps","std_dev":"1Mbps","duration":"10s"}}"#;
+    let trace: RateTrace = text.parse().expect("a trace");
+    // 10 000 draws of 1 Mb/s deviation: the mean is within 4.5 × 10 kb/s.
+    assert!((trace.mean_bps() - 12e6).abs() < 45e3, "{}", trace.mean_bps());
+}
+
+#[test]
+fn wrong_netem_traces_are_refused_with_the_place() {
+    let forever = r#"{"RepeatedBwPatternConfig":{"pattern":[{"RepeatedBwPatternConfig":
+        {"pattern":[],"count":0}}],"count":2}}"#;
+    let endless = r#"{"RepeatedBwPatternConfig":{"pattern":[{"StaticBwConfig":{}}],
+        "count":18446744073709551615}}"#;
+    let cases = [
+        (r#"{"StaticDelayConfig":{}}"#, "unknown variant `StaticDelayConfig`"),
+        (r#"{"StaticBwConfig":{"bw":"12Mbit"}}"#, "\"12Mbit\" is no bandwidth"),
+        (r#"{"StaticBwConfig":{"bw":"0bps"}}"#, "nothing pass"),
+        (r#"{"StaticBwConfig":{"rate":1}}"#, "unknown field `rate`"),
+        ("[StaticBwConfig]\nbw = -1\n", "line 2"),
+        (forever, "outermost"),
+        (endless, "steps"),
+        ("hello", "not a rate trace"),
+        ("\u{7f}ELF\u{0}\u{1}=\u{fffd}", "not a rate trace"),
+        ("some text\nwith = a sign", "not a rate trace"),
+    ];
+    for (text, message) in cases {
+        let error = text.parse::<RateTrace>().expect_err("it is wrong").to_string();
+        assert!(error.contains(message) && !error.contains('\n'), "{error}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_text_never_panics(text in ".{0,80}", digits in "[0-9\n]{0,40}") {
+        let _ = text.parse::<RateTrace>();
+        let _ = digits.parse::<RateTrace>();
+    }
+
+    /// Bits pass in order, none is lost, and a whole period carries what the trace says.
+    #[test]
+    fn steps_agree_with_a_slow_integral(
+        list in vec((0_u64..20, 1_u64..9), 1..6), start in 0_u64..100, bytes in 1_usize..9000,
+    ) {
+        prop_assume!(list.iter().any(|&(mbps, _)| mbps > 0));
+        let ended = TracePosition::new(steps(&list)).finish(millis(start), false, bytes);
+        let per_ms: Vec<u64> =
+            list.iter().flat_map(|&(mbps, ms)| vec![mbps * 1000; ms as usize]).collect();
+        let (mut bits, mut at) = (bytes as u64 * 8, start);
+        while per_ms[at as usize % per_ms.len()] < bits {
+            bits -= per_ms[at as usize % per_ms.len()];
+            at += 1;
+        }
+        let rate = per_ms[at as usize % per_ms.len()];
+        let rest = (bits * 1_000_000).div_ceil(rate);
+        prop_assert_eq!(ended, Instant::from_nanos(at * 1_000_000 + rest));
+    }
+
+    /// mahimahi's own loop: opportunities one by one, each for 1500 bytes of what waits.
+    #[test]
+    fn opportunities_agree_with_mahimahis_loop(
+        gaps in vec(0_u64..4, 1..8), frames in vec((0_u64..7, 1_usize..4000), 1..20),
+    ) {
+        let mut times: Vec<u64> = gaps.iter().scan(0, |t, gap| { *t += gap; Some(*t) }).collect();
+        let last = times.last_mut().expect("one at least");
+        *last += 1;
+        let text: String = times.iter().map(|t| format!("{t}\n")).collect();
+        let mut line = TracePosition::new(RateTrace::from_mahimahi(&text).expect("a trace"));
+        let mut arrivals = Vec::new();
+        let (mut at, mut free, mut ends) = (0, None, Vec::new());
+        for &(gap, bytes) in &frames {
+            at += gap;
+            arrivals.push((at, bytes));
+            // Half a millisecond off the grid, so that no arrival meets an opportunity.
+            let arrival = Instant::from_nanos(at * 1_000_000 + 500_000);
+            let began = free.map_or(arrival, |free: Instant| free.max(arrival));
+            let ended = line.finish(began, free == Some(began), bytes);
+            free = Some(ended);
+            ends.push(ended.as_micros() / 1000);
+        }
+        let mut expected = Vec::new();
+        let (mut base, mut next, mut waiting) = (0, 0, 0);
+        let mut left = arrivals[0].1;
+        while expected.len() < arrivals.len() {
+            let now = base + times[next];
+            let mut room = OPPORTUNITY;
+            while room > 0 && waiting < arrivals.len() && arrivals[waiting].0 < now {
+                let used = room.min(left);
+                room -= used;
+                left -= used;
+                if left == 0 {
+                    expected.push(now);
+                    waiting += 1;
+                    left = arrivals.get(waiting).map_or(0, |arrival| arrival.1);
+                }
+            }
+            next += 1;
+            if next == times.len() {
+                (next, base) = (0, now);
+            }
+        }
+        prop_assert_eq!(ends, expected);
+    }
+}
+
+/// The rates of a trace, in Mb/s.
+fn rates(text: &str) -> Vec<f64> {
+    let trace: RateTrace = text.parse().expect("a trace");
+    match &*trace.0 {
+        Kind::Steps(steps) => steps.rates.iter().map(|bps| *bps as f64 / 1e6).collect(),
+        Kind::Opportunities(_) => panic!("it has steps"),
+    }
+}
+
+fn sawtooth(more: &str) -> String {
+    let wave = r#""bottom":"2Mbps","top":"10Mbps","duration":"2s","step":"250ms","interval":"1s""#;
+    format!(r#"{{"SawtoothBwConfig":{{{wave}{more}}}}}"#)
+}
+
+#[test]
+fn a_sawtooth_rises_to_its_turn_and_falls_to_its_end() {
+    assert_eq!(rates(&sawtooth("")), [2.0, 6.0, 10.0, 6.0, 2.0, 6.0, 10.0, 6.0]);
+    let late = [2.0, 14.0 / 3.0, 22.0 / 3.0, 10.0].repeat(2);
+    let found = rates(&sawtooth(r#","duty_ratio":0.75"#));
+    assert!(found.iter().zip(late).all(|(found, rate)| (found - rate).abs() < 1e-5), "{found:?}");
+    assert_eq!(rates(&sawtooth(r#","duty_ratio":0.0"#))[..4], [10.0, 8.0, 6.0, 4.0]);
+    // A step that does not divide the interval runs on into the next.
+    let uneven = r#"{"SawtoothBwConfig":{"bottom":"0Mbps","top":"10Mbps","duration":"2s",
+        "step":"400ms","interval":"1s","duty_ratio":1.0}}"#;
+    assert_eq!(rates(uneven), [0.0, 4.0, 8.0, 2.0, 6.0]);
+}
+
+#[test]
+fn the_noise_of_a_sawtooth_stays_within_its_bounds() {
+    let quiet = rates(&sawtooth(""));
+    let noisy = |bounds: &str| {
+        let text = sawtooth(&format!(r#","std_dev":"1Mbps"{bounds}"#));
+        let rates = rates(&text);
+        rates.iter().zip(&quiet).map(|(noisy, quiet)| noisy - quiet).collect::<Vec<f64>>()
+    };
+    let free = noisy("");
+    assert!(free.iter().any(|by| *by > 0.1) && free.iter().any(|by| *by < -0.1), "{free:?}");
+    let bound = noisy(r#","lower_noise_bound":"0.1Mbps","upper_noise_bound":"0.2Mbps""#);
+    for (free, bound) in free.iter().zip(&bound) {
+        assert!((free.clamp(-0.1, 0.2) - bound).abs() < 1e-5, "{free} {bound}");
+    }
+}
+
+#[test]
+fn a_sawtooth_that_is_none_is_refused() {
+    for wrong in [
+        r#"{"bottom":"3Mbps","top":"2Mbps"}"#,
+        r#"{"duty_ratio":1.5}"#,
+        r#"{"duty_ratio":-0.5}"#,
+        r#"{"interval":"0ms"}"#,
+    ] {
+        let text = format!(r#"{{"SawtoothBwConfig":{wrong}}}"#);
+        let error = text.parse::<RateTrace>().expect_err("it is wrong").to_string();
+        assert!(error.contains("a sawtooth needs bottom <= top"), "{error}");
+    }
+    // A flat one is one.
+    assert_eq!(
+        rates(r#"{"SawtoothBwConfig":{"bottom":"2Mbps","top":"2Mbps","duration":"2ms"}}"#),
+        [2.0, 2.0]
+    );
+}
+
+#[test]
+fn normal_rates_have_the_deviation_that_is_asked_for() {
+    let text = r#"{"NormalizedBwConfig":{"mean":"12Mbps","std_dev":"1Mbps","duration":"10s"}}"#;
+    let rates = rates(text);
+    let square = rates.iter().map(|rate| (rate - 12.0).powi(2)).sum::<f64>() / 1e4;
+    // The variance of 10 000 values is known to 1.4 %; four times that.
+    assert!((square - 1.0).abs() < 0.06, "{square}");
+    let within = r#"{"NormalizedBwConfig":{"mean":"12Mbps","std_dev":"1Mbps","duration":"1s",
+        "lower_bound":"11.5Mbps","upper_bound":"12.5Mbps"}}"#;
+    assert!(self::rates(within).iter().all(|rate| (11.5..=12.5).contains(rate)));
+}
+
+#[test]
+fn a_trace_from_bytes_keeps_to_its_budget() {
+    use windfall_base::MemoryBudget;
+    let read = |text: &str, limit| {
+        let mut budget = MemoryBudget::new(limit);
+        RateTrace::from_bytes_within(text.as_bytes(), &mut budget).map(|_| limit - budget.left())
+    };
+    // Eight bytes for each line, and three numbers of 8, 8 and 16 bytes for each step.
+    let lines = (1..=1_000).map(|n| format!("{n}\n")).collect::<String>();
+    let kept = read(&lines, 1_000_000).expect("it is a trace");
+    assert!((8_000..=16_384).contains(&kept), "{kept}");
+    let tree = r#"{"TraceBwConfig":[[1.0,[1.0,2.0,3.0,4.0]]]}"#;
+    let kept = read(tree, 1_000_000).expect("it is a trace");
+    assert!((4 * 32..=8 * 32).contains(&kept), "{kept}");
+    // What reading takes is checked before: ten times the text of lines, 32 times that of others.
+    assert!(read(&lines, lines.len() * 10).is_ok());
+    assert!(read(&lines, lines.len() * 10 - 1).is_err());
+    assert!(read(tree, tree.len() * 32).is_ok());
+    assert!(read(tree, tree.len() * 32 - 1).is_err());
+    assert!(read("\u{0}", 1_000).is_err());
+}
+
+#[test]
+fn an_error_trace_is_told_where_it_belongs() {
+    let text = "{\"format\":\"windfall-error-trace\",\"version\":1}\nend 0\n";
+    let error = text.parse::<RateTrace>().expect_err("no rates").to_string();
+    assert!(error.contains("this is an error trace: give it by --error-trace"), "{error}");
+}
+
+#[test]
+fn what_begins_like_toml_is_read_as_toml() {
+    for text in ["key = 5", "a_b-c.\"d\" = [1]", "Key=1"] {
+        let error = text.parse::<RateTrace>().expect_err("no trace").to_string();
+        assert!(!error.contains("this is not a rate trace"), "{error}");
+    }
+    for text in ["hello", "what is = this", "= 5", "x y"] {
+        let error = text.parse::<RateTrace>().expect_err("no trace").to_string();
+        assert!(error.contains("this is not a rate trace"), "{text}: {error}");
+    }
+}

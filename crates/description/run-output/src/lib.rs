@@ -1,0 +1,11 @@
+//! The files of a run, on one time axis.
+//!
+//! - [`recorder`]: one observer of a network that writes them all.
+//! - [`log`]: the event log.
+//! - [`packet_log`]: the packets of a direction, in mahimahi's format.
+//! - [`summary`]: what remains at the end, as text and as JSON.
+
+pub mod log;
+pub mod packet_log;
+pub mod recorder;
+pub mod summary;

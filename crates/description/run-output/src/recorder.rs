@@ -1,0 +1,333 @@
+//! One observer for everything that a run leaves behind: event log, packet logs, captures, error
+//! traces.
+//!
+//! Drivers give it each [`NetworkEvent`] of their network, in order; simulated and real time give
+//! the same files.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use windfall_base::{DropReason, Payload, Port, Seed, Tag};
+use windfall_channel::{Line, MediumConfig, Verdict};
+use windfall_channel_trace::error_trace::TraceHeader;
+use windfall_network::{ElementId, NetworkEvent, PacketDrop, Passage, What, direction_of};
+use windfall_stack::InterfaceEvent;
+
+use crate::log::EventLog;
+use crate::packet_log::{PacketLog, PacketLogHeader};
+use windfall_pcapng::{Capture, Seen, damage_note};
+
+/// A destination of a recorder.
+pub type Out = Box<dyn Write + Send>;
+
+/// The description of a run that all its files share.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The seed of the run.
+    pub seed: Seed,
+    /// The command that started it.
+    pub command: String,
+    /// The start of the run in nanoseconds since 1970; zero in simulated time.
+    pub epoch: u64,
+    /// The names of the network's elements, by number.
+    pub elements: Vec<String>,
+}
+
+/// The error trace of one direction and where it goes.
+struct ErrorFile {
+    out: Out,
+    taken: windfall_channel::Recorder,
+}
+
+impl ErrorFile {
+    fn write(mut self) -> io::Result<()> {
+        self.out.write_all(self.taken.finish().to_text().as_bytes())?;
+        self.out.flush()
+    }
+}
+
+/// Writes what happens to the files that were asked for.
+pub struct RunRecorder {
+    run: Run,
+    log: Option<EventLog<Out>>,
+    packet_logs: BTreeMap<usize, PacketLog<Out>>,
+    captures: BTreeMap<ElementId, Capture<Out>>,
+    /// By medium, sender and receiver.
+    errors: BTreeMap<(ElementId, Port, Port), ErrorFile>,
+    /// Packets that entered at a captured device that were neither delivered nor dropped yet.
+    under_way: BTreeMap<Tag, Payload>,
+    /// Damage to the last frame of each packet: inverted bits of the packet, bytes missing.
+    damage: BTreeMap<Tag, (Vec<u32>, u32)>,
+}
+
+impl core::fmt::Debug for RunRecorder {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("RunRecorder")
+            .field("run", &self.run)
+            .field("log", &self.log.is_some())
+            .field("packet_logs", &self.packet_logs.keys())
+            .field("captures", &self.captures.keys())
+            .field("errors", &self.errors.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+impl RunRecorder {
+    /// A recorder that writes nothing yet.
+    #[must_use]
+    pub fn new(run: Run) -> Self {
+        Self {
+            run,
+            log: None,
+            packet_logs: BTreeMap::new(),
+            captures: BTreeMap::new(),
+            errors: BTreeMap::new(),
+            under_way: BTreeMap::new(),
+            damage: BTreeMap::new(),
+        }
+    }
+
+    /// Writes the event log to `out`, as JSON lines.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn log_to(&mut self, out: Out) -> io::Result<()> {
+        let Run { seed, command, elements, .. } = &self.run;
+        self.log = Some(EventLog::new(out, *seed, command, elements.clone())?);
+        Ok(())
+    }
+
+    /// Writes what the interface `sender` sends to `out`, as a packet log in mahimahi's format.
+    ///
+    /// `direction` names the direction, such as `uplink`, `queue` the queue before the link;
+    /// `line` says what the link could deliver.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn packet_log_to(
+        &mut self,
+        out: Out,
+        sender: ElementId,
+        direction: &str,
+        queue: &str,
+        line: Line,
+    ) -> io::Result<()> {
+        let header = PacketLogHeader {
+            direction: direction.to_owned(),
+            command: self.run.command.clone(),
+            queue: queue.to_owned(),
+            seed: self.run.seed.0,
+            epoch_ms: self.run.epoch / 1_000_000,
+        };
+        self.packet_logs.insert(sender.0 as usize, PacketLog::new(out, &header, line)?);
+        Ok(())
+    }
+
+    /// Writes the packets at the device of the interface `device` to `out`, as pcapng.
+    ///
+    /// The network must be asked to report packets at its devices.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn capture_to(&mut self, out: Out, device: ElementId) -> io::Result<()> {
+        let Run { seed, command, epoch, .. } = &self.run;
+        let comment = format!("seed {seed}\n{command}");
+        let capture = Capture::new(out, self.name(device), *epoch, &comment)?;
+        self.captures.insert(device, capture);
+        Ok(())
+    }
+
+    /// Writes what the air of one direction did to `out` when the run ends, as an error trace.
+    ///
+    /// `path` is the medium with the ports of sender and receiver, `medium` its configuration.
+    pub fn errors_to(&mut self, out: Out, path: (ElementId, Port, Port), medium: &MediumConfig) {
+        let (_, from, to) = path;
+        let header = TraceHeader {
+            seed: Some(self.run.seed),
+            rate: medium.rate(from),
+            bit_order: medium.bit_order(),
+            workload: self.run.command.clone(),
+            ..TraceHeader::default()
+        };
+        let taken = windfall_channel::Recorder::new(header, medium.exposure(from, to));
+        self.errors.insert(path, ErrorFile { out, taken });
+    }
+
+    /// Tells whether anything is recorded at all; if not, a network need not report.
+    #[must_use]
+    pub fn wants_events(&self) -> bool {
+        self.log.is_some()
+            || !self.packet_logs.is_empty()
+            || !self.captures.is_empty()
+            || !self.errors.is_empty()
+    }
+
+    /// Tells whether the network must report packets at its devices.
+    #[must_use]
+    pub fn wants_packets(&self) -> bool {
+        !self.captures.is_empty()
+    }
+
+    /// Takes one event.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn record(&mut self, event: &NetworkEvent) -> io::Result<()> {
+        if let Some(log) = &mut self.log {
+            log.record(event)?;
+        }
+        match &event.what {
+            What::Interface(interface) => self.interface(event, interface)?,
+            What::Medium(medium) => {
+                let path = (event.element, medium.from, medium.to);
+                if let Some(errors) = self.errors.get_mut(&path) {
+                    errors.taken.record(medium);
+                }
+                self.medium(event, medium)?;
+            }
+            What::Host(_) => {}
+            What::Packet(passage) => self.packet(event, passage)?,
+        }
+        // On a shared medium every bystander reports such a drop; it is not the fate of the packet.
+        match event.what.packet_drop() {
+            Some(drop) if !drop.kept && drop.reason != DropReason::NotForUs => {
+                self.dropped(event, drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Hands on all that is buffered of the event log, the packet logs and the captures, so that
+    /// other programs can read it.
+    ///
+    /// # Errors
+    /// The first of the files that cannot be written; the others are.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let log = self.log.as_mut().map(EventLog::flush);
+        let packet_logs = self.packet_logs.values_mut().map(PacketLog::flush);
+        let captures = self.captures.values_mut().map(Capture::flush);
+        first_failure(log.into_iter().chain(packet_logs).chain(captures))
+    }
+
+    /// Hands all that is buffered on, and writes the error traces; call it once, when the run ends.
+    ///
+    /// # Errors
+    /// The first of the files that cannot be written; the others are.
+    pub fn finish(&mut self) -> io::Result<()> {
+        let flushed = self.flush();
+        let errors = core::mem::take(&mut self.errors);
+        flushed.and(first_failure(errors.into_values().map(ErrorFile::write)))
+    }
+
+    fn name(&self, element: ElementId) -> &str {
+        self.run.elements.get(element.0 as usize).map_or("", String::as_str)
+    }
+
+    fn interface(&mut self, event: &NetworkEvent, interface: &InterfaceEvent) -> io::Result<()> {
+        match interface {
+            InterfaceEvent::Queued { tag: Some(tag), len, .. } => match self.packet_log_of(*tag) {
+                Some(log) => log.entered(event.at, *tag, *len),
+                None => Ok(()),
+            },
+            InterfaceEvent::Delivered { tag: Some(tag), len, .. } => match self.packet_log_of(*tag)
+            {
+                Some(log) => log.delivered(event.at, *tag, *len),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    fn medium(
+        &mut self,
+        event: &NetworkEvent,
+        medium: &windfall_channel::MediumEvent,
+    ) -> io::Result<()> {
+        let Some(tag) = medium.tag else { return Ok(()) };
+        match &medium.verdict {
+            Verdict::Intact => {
+                self.damage.remove(&tag);
+            }
+            Verdict::Damaged { truncated, inverted } => {
+                if let Some(log) = self.packet_log_of(tag)
+                    && !inverted.is_empty()
+                {
+                    log.inverted(event.at, inverted.len())?;
+                }
+                if self.wants_packets() {
+                    let missing =
+                        truncated.map_or(0, |bit| medium.length - medium.length.min(bit / 8));
+                    self.damage.insert(tag, (of_packet(inverted, medium.header), missing));
+                }
+            }
+            Verdict::Lost | Verdict::Collided | Verdict::Missed(_) => {}
+        }
+        Ok(())
+    }
+
+    fn packet(&mut self, event: &NetworkEvent, passage: &Passage) -> io::Result<()> {
+        let Passage { arrived, tag, payload, .. } = passage;
+        let mut note = String::new();
+        if *arrived {
+            if let Some(tag) = tag {
+                self.under_way.remove(tag);
+                if let Some((inverted, missing)) = self.damage.remove(tag) {
+                    note = damage_note(&within(&inverted, payload.len()), missing);
+                }
+            }
+        } else if let Some(tag) = tag
+            && self.captures.contains_key(&event.element)
+        {
+            self.under_way.insert(*tag, payload.clone());
+        }
+        let seen = if *arrived { Seen::Arrived } else { Seen::Sent };
+        match self.captures.get_mut(&event.element) {
+            Some(capture) => capture.packet(event.at, seen, *tag, payload, &note),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes the end of a packet on its link; a second one is ignored.
+    fn dropped(&mut self, event: &NetworkEvent, drop: PacketDrop) -> io::Result<()> {
+        let PacketDrop { tag, reason, len, .. } = drop;
+        if let Some(log) = self.packet_log_of(tag) {
+            if matches!(reason, DropReason::QueueFull | DropReason::TooBig) {
+                log.refused(event.at, len)?;
+            } else {
+                log.dropped(event.at, tag)?;
+            }
+        }
+        let damage = self.damage.remove(&tag);
+        let Some(payload) = self.under_way.remove(&tag) else { return Ok(()) };
+        let Some(capture) = self.captures.get_mut(&ElementId(direction_of(tag) as u32)) else {
+            return Ok(());
+        };
+        let mut note = format!("dropped: {reason}");
+        if let Some((inverted, missing)) = damage {
+            note = format!("{note}; {}", damage_note(&within(&inverted, payload.len()), missing));
+        }
+        capture.packet(event.at, Seen::Dropped, Some(tag), &payload, &note)
+    }
+
+    fn packet_log_of(&mut self, tag: Tag) -> Option<&mut PacketLog<Out>> {
+        self.packet_logs.get_mut(&direction_of(tag))
+    }
+}
+
+/// Takes every result, and gives back the first failure.
+fn first_failure(results: impl Iterator<Item = io::Result<()>>) -> io::Result<()> {
+    results.fold(Ok(()), io::Result::and)
+}
+
+/// Positions in the packet of bits that were counted from the link header of `header` bytes.
+fn of_packet(inverted: &[u32], header: u32) -> Vec<u32> {
+    inverted.iter().filter_map(|bit| bit.checked_sub(header * 8)).collect()
+}
+
+/// The positions that lie within a packet, and not in the link trailer behind it.
+fn within(inverted: &[u32], bytes: usize) -> Vec<u32> {
+    inverted.iter().copied().filter(|bit| (*bit as usize) < bytes * 8).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,216 @@
+use std::sync::{Arc, Mutex};
+
+use windfall_base::{Damage, FlowId, Instant, Port};
+use windfall_network::tag_of;
+
+use super::*;
+use windfall_pcapng::read;
+
+/// A file that outlives its writer.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap().clone()
+    }
+
+    /// The lines without the head.
+    fn lines(&self) -> Vec<String> {
+        let text = String::from_utf8(self.bytes()).unwrap();
+        text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
+    }
+
+    fn packets(&self) -> Vec<(Seen, String)> {
+        let packets = read::read(&self.bytes().into()).unwrap();
+        packets.into_iter().map(|packet| (packet.seen, packet.comment)).collect()
+    }
+}
+
+const NEAR: ElementId = ElementId(0);
+const FAR: ElementId = ElementId(1);
+const AIR: ElementId = ElementId(2);
+/// Bytes of each packet.
+const LEN: usize = 100;
+/// Bytes of the link header and trailer around it.
+const HEADER: u32 = 8;
+const TRAILER: u32 = 4;
+
+/// A recorder of everything, with its files: log, letters, captures at near and far.
+fn recorder() -> (RunRecorder, [Shared; 4]) {
+    let elements = vec!["near".into(), "far".into(), "air".into()];
+    let run = Run { seed: Seed(7), command: "test".into(), epoch: 0, elements };
+    let mut recorder = RunRecorder::new(run);
+    let files: [Shared; 4] = Default::default();
+    let out = |i: usize| Box::new(files[i].clone()) as Out;
+    recorder.log_to(out(0)).unwrap();
+    recorder.packet_log_to(out(1), NEAR, "uplink", "droptail", Line::Instant).unwrap();
+    recorder.capture_to(out(2), NEAR).unwrap();
+    recorder.capture_to(out(3), FAR).unwrap();
+    (recorder, files)
+}
+
+struct Story {
+    recorder: RunRecorder,
+    now: u64,
+}
+
+impl Story {
+    fn tell(&mut self, element: ElementId, what: What) {
+        self.now += 1_000_000;
+        let at = Instant::from_nanos(self.now);
+        self.recorder.record(&NetworkEvent { at, element, what }).unwrap();
+    }
+
+    fn interface(&mut self, element: ElementId, event: InterfaceEvent) {
+        self.tell(element, What::Interface(event));
+    }
+
+    fn packet(&mut self, element: ElementId, tag: Tag, arrived: bool) {
+        let payload = Payload::from(vec![0x45; LEN]);
+        let damage = Damage::default();
+        self.tell(element, What::Packet(Passage { arrived, tag: Some(tag), payload, damage }));
+    }
+
+    fn enter(&mut self, tag: Tag) {
+        self.packet(NEAR, tag, false);
+        let tag = Some(tag);
+        self.interface(NEAR, InterfaceEvent::Queued { tag, flow: FlowId(0), len: LEN, queue: 1 });
+    }
+
+    fn air(&mut self, tag: Tag, kept: bool, verdict: Verdict) {
+        let at = Instant::START;
+        let event = windfall_channel::MediumEvent {
+            at,
+            from: Port(0),
+            to: Port(1),
+            number: Some(0),
+            tag: Some(tag),
+            kept,
+            length: HEADER + LEN as u32 + TRAILER,
+            header: HEADER,
+            trailer: 0,
+            began: at,
+            ended: at,
+            strength: None,
+            verdict,
+        };
+        self.tell(AIR, What::Medium(event));
+    }
+
+    fn deliver(&mut self, tag: Tag) {
+        let damage = Damage::default();
+        self.interface(FAR, InterfaceEvent::Delivered { tag: Some(tag), len: LEN, damage });
+        self.packet(FAR, tag, true);
+    }
+
+    fn drop(&mut self, element: ElementId, tag: Tag, kept: bool, reason: DropReason) {
+        self.interface(element, InterfaceEvent::Dropped { tag: Some(tag), kept, reason, len: LEN });
+    }
+}
+
+/// Bits of the header, the packet and the trailer, as the air counts them.
+fn damaged() -> Verdict {
+    Verdict::Damaged { truncated: None, inverted: vec![3, 64, 65 + 99 * 8, 64 + 100 * 8] }
+}
+
+#[test]
+fn a_clean_packet_is_seen_at_both_ends() {
+    let (recorder, [log, letters, near, far]) = recorder();
+    let mut story = Story { recorder, now: 0 };
+    let tag = tag_of(0, 0);
+    story.enter(tag);
+    story.air(tag, false, Verdict::Intact);
+    story.deliver(tag);
+    assert_eq!(near.packets(), [(Seen::Sent, String::new())]);
+    assert_eq!(far.packets(), [(Seen::Arrived, String::new())]);
+    assert_eq!(letters.lines(), ["2 + 100", "4 - 100 2"]);
+    assert_eq!(log.lines().len(), 4, "a head, queued, intact, delivered");
+    assert!(story.recorder.under_way.is_empty());
+}
+
+#[test]
+fn damage_that_was_handed_up_is_noted_with_the_bits_of_the_packet() {
+    let (recorder, [_, letters, _, far]) = recorder();
+    let mut story = Story { recorder, now: 0 };
+    let tag = tag_of(0, 0);
+    story.enter(tag);
+    story.air(tag, false, damaged());
+    story.deliver(tag);
+    let note = "damaged: 2 inverted bits: 0 793".to_owned();
+    assert_eq!(far.packets(), [(Seen::Arrived, note)]);
+    assert_eq!(letters.lines(), ["2 + 100", "3 c 4", "4 - 100 2"]);
+}
+
+#[test]
+fn a_repetition_makes_up_for_what_the_air_did_before() {
+    let (recorder, [_, letters, near, far]) = recorder();
+    let mut story = Story { recorder, now: 0 };
+    let tag = tag_of(0, 0);
+    story.enter(tag);
+    story.air(tag, true, Verdict::Lost);
+    story.air(tag, true, damaged());
+    story.drop(FAR, tag, true, DropReason::FrameCheck);
+    story.air(tag, true, Verdict::Intact);
+    story.deliver(tag);
+    assert_eq!(near.packets(), [(Seen::Sent, String::new())]);
+    assert_eq!(far.packets(), [(Seen::Arrived, String::new())]);
+    assert_eq!(letters.lines(), ["2 + 100", "4 c 4", "7 - 100 5"]);
+}
+
+//= S0.5
+#[test]
+fn a_dropped_packet_is_kept_beside_the_sender_with_the_reason() {
+    let (recorder, [_, letters, near, far]) = recorder();
+    let mut story = Story { recorder, now: 0 };
+    let [lost, bad, full] = [0, 1, 2].map(|n| tag_of(0, n));
+    story.enter(lost);
+    story.air(lost, false, Verdict::Lost);
+    story.enter(bad);
+    story.air(bad, false, damaged());
+    story.drop(FAR, bad, false, DropReason::FrameCheck);
+    story.packet(NEAR, full, false);
+    story.drop(NEAR, full, false, DropReason::QueueFull);
+    let dropped: Vec<_> = near.packets().into_iter().filter(|(s, _)| *s == Seen::Dropped).collect();
+    let notes: Vec<_> = dropped.iter().map(|(_, note)| note.as_str()).collect();
+    assert_eq!(
+        notes,
+        [
+            "dropped: air-lost",
+            "dropped: frame-check; damaged: 2 inverted bits: 0 793",
+            "dropped: queue-full",
+        ]
+    );
+    assert!(far.packets().is_empty());
+    assert_eq!(
+        letters.lines(),
+        ["2 + 100", "3 d 1 100", "5 + 100", "6 c 4", "7 d 1 100", "9 + 100", "9 d 1 100"]
+    );
+    assert!(story.recorder.under_way.is_empty() && story.recorder.damage.is_empty());
+}
+
+#[test]
+fn nothing_is_wanted_unless_asked_for() {
+    let run = Run { seed: Seed(1), command: String::new(), epoch: 0, elements: Vec::new() };
+    let mut recorder = RunRecorder::new(run);
+    assert!(!recorder.wants_events() && !recorder.wants_packets());
+    let file = Shared::default();
+    recorder.log_to(Box::new(file.clone())).unwrap();
+    assert!(recorder.wants_events() && !recorder.wants_packets());
+    // An event of an element without a name.
+    let what = What::Interface(InterfaceEvent::Acknowledged { tag: None });
+    recorder.record(&NetworkEvent { at: Instant::START, element: ElementId(9), what }).unwrap();
+    recorder.finish().unwrap();
+    assert_eq!(file.lines().len(), 2);
+}

@@ -1,0 +1,116 @@
+use windfall_base::{Frame, Instant, Seed, Stream};
+use windfall_channel::{Air, AirConfig, Model, Truncation};
+
+use super::*;
+use crate::synthesize_frames;
+
+fn packet(i: u64, seen: Seen, data: Bytes) -> CapturedPacket {
+    CapturedPacket {
+        at: Instant::from_nanos(i),
+        seen,
+        interface: 0,
+        tag: Some(Tag(i)),
+        data,
+        comment: String::new(),
+    }
+}
+
+/// 400 packets with a seeded payload through an air that does everything.
+fn run() -> (Vec<CapturedPacket>, Vec<CapturedPacket>, AirConfig) {
+    let models = vec![
+        Model::Loss("10%".parse().expect("a probability")),
+        Model::BitErrors("0.05%".parse().expect("a probability")),
+        Model::Truncation(Truncation {
+            probability: "5%".parse().expect("a probability"),
+            least: 20,
+        }),
+    ];
+    let config = AirConfig { models, ..AirConfig::default() };
+    let mut air = Air::new(&config, Seed(9), "synth");
+    let mut payload = Stream::new(Seed(1), "payload");
+    let (mut sent, mut received) = (Vec::new(), Vec::new());
+    for i in 0..400 {
+        let data: Vec<u8> = (0..200).map(|_| payload.bits() as u8).collect();
+        let mut frame = Frame { tag: Some(Tag(i)), ..Frame::packet(data) };
+        sent.push(packet(i, Seen::Sent, frame.payload.to_bytes()));
+        let (_, verdict) = air.judge(&frame);
+        verdict.apply(&mut frame);
+        if verdict.arrives() {
+            received.push(packet(i, Seen::Arrived, frame.payload.to_bytes()));
+        }
+    }
+    (sent, received, config)
+}
+
+//= S3.3
+#[test]
+fn captures_give_the_trace_of_the_air() {
+    let (mut sent, mut received, config) = run();
+    let truth = synthesize_frames(&config, Seed(9), 400, 200, "");
+    let by_name = record(&sent, &received, TraceHeader::default()).expect("a trace");
+    // A capture has whole bytes, so a cut is known to the byte.
+    let known = |trace: &ErrorTrace| -> Vec<_> {
+        let round = |entry: &windfall_channel_trace::error_trace::Entry| match &entry.fault {
+            Fault::Damaged { truncated, inverted } => {
+                (entry.at, truncated.map(|bit| bit / 8), inverted.to_vec())
+            }
+            _ => (entry.at, None, Vec::new()),
+        };
+        trace.entries().iter().map(round).collect()
+    };
+    assert_eq!(known(&by_name), known(&truth));
+    assert_eq!(by_name.header().frame_length, Some(200));
+    for packet in sent.iter_mut().chain(&mut received) {
+        packet.tag = None;
+    }
+    let by_likeness = record(&sent, &received, TraceHeader::default()).expect("a trace");
+    assert_eq!(by_likeness, by_name);
+}
+
+#[test]
+fn captures_of_different_runs_are_refused() {
+    let (sent, mut received, _) = run();
+    assert_eq!(record(&[], &received, TraceHeader::default()), Err(RecordError::NothingSent));
+    for packet in &mut received {
+        packet.tag = None;
+        packet.data = Bytes::from(vec![0xff; 300]);
+    }
+    let error = record(&sent, &received, TraceHeader::default());
+    assert_eq!(error, Err(RecordError::NothingAlike(received.len())));
+    let silence = record(&sent, &[], TraceHeader::default()).expect("a trace");
+    assert_eq!(silence.entries().len(), 1, "all are lost");
+}
+
+#[test]
+fn a_known_payload_needs_no_capture_of_the_sender() {
+    let (pattern, header) = (Pattern::new(Seed(6)), [0x45; 28]);
+    let (mut sent, mut received, _) = run();
+    for packet in &mut sent {
+        let Some(Tag(number)) = packet.tag else { continue };
+        packet.data = [&header[..], &pattern.datagram(number, 172)].concat().into();
+    }
+    // The same losses, and a few bits of the payload inverted in every seventh packet.
+    for packet in &mut received {
+        let Some(Tag(number)) = packet.tag else { continue };
+        let mut data = sent[number as usize].data.to_vec();
+        // A header that looks like one of IPv6 moves nothing.
+        data[0] ^= if number == 13 { 0x20 } else { 0 };
+        if number % 7 == 0 {
+            data[28] ^= 1;
+            data[150] ^= 0x81;
+        }
+        packet.data = data.into();
+    }
+    received.push(packet(999, Seen::Arrived, Bytes::from(vec![3; 90])));
+    let known = record_known(&received, Seed(6), TraceHeader::default()).expect("a trace");
+    let both = record(&sent, &received, TraceHeader::default()).expect("a trace");
+    let last = known.len();
+    let in_payload = |entry: &&windfall_channel_trace::error_trace::Entry| {
+        entry.at < last && entry.fault != Fault::Damaged { truncated: None, inverted: [2].into() }
+    };
+    let expected: Vec<_> = both.entries().iter().filter(in_payload).collect();
+    assert_eq!(known.entries().iter().collect::<Vec<_>>(), expected);
+    assert_eq!(known.header().frame_length, Some(200));
+    let wrong = record_known(&received, Seed(7), TraceHeader::default());
+    assert_eq!(wrong, Err(RecordError::NothingAlike(received.len())));
+}
