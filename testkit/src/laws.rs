@@ -2,7 +2,9 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use windfall_base::{Duration, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, Stream};
+use windfall_base::{
+    Duration, Frame, FrameParts, Input, Instant, Ledger, Node, Outgoing, Port, Seed, Stream,
+};
 
 use crate::{arbitrary, seed};
 
@@ -275,7 +277,8 @@ fn describe(input: &Input) -> String {
 fn frame(frame: &Frame) -> String {
     let mut digest = DefaultHasher::new();
     frame.slices().concat().hash(&mut digest);
-    let Frame { header, payload, trailer, damage, class, tag, kept } = frame;
+    let FrameParts { header, trailer, damage, class } = &**frame;
+    let Frame { payload, tag, kept, .. } = frame;
     let lengths = (header.len(), payload.len(), trailer.len());
     let digest = digest.finish();
     format!("{lengths:?} {digest:016x} {damage:?} {class:?} {tag:?} kept={kept}")

@@ -63,7 +63,7 @@ pub fn coded(bytes: &[u8]) {
 fn packet(number: usize, class: Class) -> Frame {
     let mut stream = Stream::new(Seed(number as u64), "packet");
     let bytes: Vec<u8> = (0..90 + 450 * number).map(|_| stream.bits() as u8).collect();
-    Frame { tag: Some(Tag(number as u64)), class, ..Frame::packet(bytes) }
+    Frame { tag: Some(Tag(number as u64)), ..Frame::packet(bytes).with_class(class) }
 }
 
 /// Does to a frame what a byte says; `false` if it is lost.
@@ -97,5 +97,7 @@ fn forge(bytes: &[u8]) -> (Frame, &[u8]) {
     header.extend([0; HEADER_PARITY]);
     let code = ReedSolomon::new(HEADER_PARITY).expect("a code");
     code.encode(&mut header).expect("a block of this code");
-    (Frame { header, ..Frame::packet(payload.to_vec()) }, rest)
+    let mut frame = Frame::packet(payload.to_vec());
+    frame.header = header;
+    (frame, rest)
 }

@@ -30,6 +30,15 @@ pub struct Damage {
 }
 
 impl Damage {
+    /// No layer has found anything.
+    pub const NONE: Self = Self {
+        frame: Check::Unchecked,
+        header: Check::Unchecked,
+        missing: 0,
+        corrected: 0,
+        suspect: Vec::new(),
+    };
+
     /// Returns `true` if any layer found an error that is not corrected.
     #[must_use]
     pub fn is_damaged(&self) -> bool {

@@ -1,7 +1,8 @@
 //! A frame: shared bytes, what is known of their damage, and what its owner asks of the layers.
 
 use core::num::NonZeroU8;
-use core::ops::Range;
+use core::ops::{Deref, DerefMut, Range};
+use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 use bytes::{Bytes, BytesMut};
@@ -38,89 +39,143 @@ pub struct Class {
     pub rate: Option<Rate>,
 }
 
+impl Class {
+    /// Nothing is asked for.
+    pub const NONE: Self =
+        Self { flow: FlowId(0), attempts: None, accept_damaged: None, lifetime: None, rate: None };
+}
+
 /// A packet as the layers below see it: opaque bytes in one or two shared slices.
 ///
-/// Two slices let a large segment of a device be cut into packets without copying its data: `head`
-/// holds the headers written anew for each packet, `body` a slice of the common data.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Payload {
-    head: Bytes,
-    body: Bytes,
+/// Two slices let a large segment of a device be cut into packets without copying its data: the
+/// first holds the headers written anew for each packet, the second a slice of the common data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Payload(Slices);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Slices {
+    One(Bytes),
+    /// Neither is empty. They are shared together, so that a copy counts one reference.
+    Two(Arc<[Bytes; 2]>),
 }
 
 impl Payload {
     /// A payload in two slices.
     #[must_use]
     pub fn new(head: Bytes, body: Bytes) -> Self {
-        Self { head, body }
+        if body.is_empty() {
+            return head.into();
+        }
+        if head.is_empty() {
+            return body.into();
+        }
+        Self(Slices::Two(Arc::new([head, body])))
     }
 
     /// Its length in bytes.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
-        self.head.len() + self.body.len()
+        match &self.0 {
+            Slices::One(bytes) => bytes.len(),
+            Slices::Two(both) => both[0].len() + both[1].len(),
+        }
     }
 
     /// Returns `true` if it has no bytes.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        matches!(&self.0, Slices::One(bytes) if bytes.is_empty())
     }
 
-    /// The two slices in order; either may be empty.
+    /// The two slices in order; the second is empty if there is only one.
     #[must_use]
+    #[inline]
     pub fn slices(&self) -> [&[u8]; 2] {
-        [&self.head, &self.body]
+        match &self.0 {
+            Slices::One(bytes) => [bytes, &[]],
+            Slices::Two(both) => [&both[0], &both[1]],
+        }
     }
 
-    /// The two slices as shared bytes.
+    /// The two slices as shared bytes; the second is empty if there is only one.
     #[must_use]
     pub fn into_parts(self) -> (Bytes, Bytes) {
-        (self.head, self.body)
+        match self.0 {
+            Slices::One(bytes) => (bytes, Bytes::new()),
+            Slices::Two(both) => Arc::unwrap_or_clone(both).into(),
+        }
     }
 
-    /// The bytes in one slice; copies only if both slices hold some.
+    /// The second slice as shared bytes, without the first; empty if there is only one.
+    #[must_use]
+    pub fn into_body(self) -> Bytes {
+        match self.0 {
+            Slices::One(_) => Bytes::new(),
+            Slices::Two(both) => both[1].clone(),
+        }
+    }
+
+    /// The bytes in one slice; copies only if there are two.
     #[must_use]
     pub fn to_bytes(&self) -> Bytes {
-        match (self.head.is_empty(), self.body.is_empty()) {
-            (_, true) => self.head.clone(),
-            (true, _) => self.body.clone(),
-            _ => [&self.head[..], &self.body[..]].concat().into(),
+        match &self.0 {
+            Slices::One(bytes) => bytes.clone(),
+            Slices::Two(both) => both.concat().into(),
         }
     }
 
     /// The first `n` bytes in one slice, or fewer if there are fewer.
     #[must_use]
     pub fn prefix(&self, n: usize) -> Bytes {
-        if n <= self.head.len() { self.head.slice(..n) } else { self.slice(0..n.min(self.len())) }
+        self.slice(0..n.min(self.len()))
     }
 
-    /// The bytes of `range` in one slice.
+    /// The bytes of `range` in one slice; copies only if they lie in both.
     ///
     /// # Panics
     /// If the range reaches beyond the end.
     #[must_use]
     pub fn slice(&self, range: Range<usize>) -> Bytes {
-        let cut = self.head.len();
+        let [head, body] = match &self.0 {
+            Slices::One(bytes) => return bytes.slice(range),
+            Slices::Two(both) => &**both,
+        };
+        let cut = head.len();
         if range.end <= cut {
-            self.head.slice(range)
+            head.slice(range)
         } else if range.start >= cut {
-            self.body.slice(range.start - cut..range.end - cut)
+            body.slice(range.start - cut..range.end - cut)
         } else {
-            [&self.head[range.start..], &self.body[..range.end - cut]].concat().into()
+            [&head[range.start..], &body[..range.end - cut]].concat().into()
         }
     }
 
     /// Cuts everything after the first `len` bytes.
     pub fn truncate(&mut self, len: usize) {
-        self.body.truncate(len.saturating_sub(self.head.len()));
-        self.head.truncate(len);
+        match &mut self.0 {
+            Slices::One(bytes) => bytes.truncate(len),
+            Slices::Two(both) if len >= both[0].len() + both[1].len() => {}
+            Slices::Two(both) => {
+                let [head, body] = &**both;
+                let end = len.saturating_sub(head.len());
+                *self = Self::new(head.slice(..len.min(head.len())), body.slice(..end));
+            }
+        }
+    }
+}
+
+impl Default for Payload {
+    /// Returns a payload without bytes.
+    fn default() -> Self {
+        Bytes::new().into()
     }
 }
 
 impl From<Bytes> for Payload {
     fn from(bytes: Bytes) -> Self {
-        Self { head: bytes, body: Bytes::new() }
+        Self(Slices::One(bytes))
     }
 }
 
@@ -132,29 +187,94 @@ impl From<Vec<u8>> for Payload {
 
 /// Bytes on their way between nodes: link header, payload, link trailer.
 ///
-/// On a device port the header and the trailer are empty and the payload is a bare IP packet.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// On a device port the header and the trailer are empty and the payload is a bare IP packet. A
+/// frame is moved many times, so that it holds only the fields that every packet needs; it
+/// dereferences to the [others](FrameParts), which are stored when one of them is first set.
+#[derive(Clone, Debug, Default)]
 pub struct Frame {
-    /// The bytes that the link put before the payload.
-    pub header: ArrayVec<u8, MAX_HEADER>,
     /// The packet that the link carries, opaque to it.
     pub payload: Payload,
+    /// The packet's name in events; `None` for frames that carry no packet, such as link ACKs.
+    pub tag: Option<Tag>,
+    /// The sender keeps a copy and will repeat it: the loss of this one decides nothing yet.
+    pub kept: bool,
+    /// The fields that a bare packet leaves at their defaults; `None` if all are.
+    pub parts: Option<Box<FrameParts>>,
+}
+
+/// The fields of a [`Frame`] that a bare packet leaves at their defaults.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FrameParts {
+    /// The bytes that the link put before the payload.
+    pub header: ArrayVec<u8, MAX_HEADER>,
     /// The bytes that the link put after the payload, such as a frame check sequence.
     pub trailer: ArrayVec<u8, MAX_TRAILER>,
     /// The findings of the layers so far about its damage.
     pub damage: Damage,
     /// The requests of its owner.
     pub class: Class,
-    /// The packet's name in events; `None` for frames that carry no packet, such as link ACKs.
-    pub tag: Option<Tag>,
-    /// The sender keeps a copy and will repeat it: the loss of this one decides nothing yet.
-    pub kept: bool,
 }
+
+/// The parts of a bare packet.
+static BARE: FrameParts = FrameParts {
+    header: ArrayVec::new_const(),
+    trailer: ArrayVec::new_const(),
+    damage: Damage::NONE,
+    class: Class::NONE,
+};
+
+impl Deref for Frame {
+    type Target = FrameParts;
+
+    #[inline]
+    fn deref(&self) -> &FrameParts {
+        self.parts.as_deref().unwrap_or(&BARE)
+    }
+}
+
+impl DerefMut for Frame {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut FrameParts {
+        self.parts.get_or_insert_default()
+    }
+}
+
+impl PartialEq for Frame {
+    /// Parts at their defaults are equal, stored or not.
+    fn eq(&self, other: &Self) -> bool {
+        let all = |frame: &Self| (frame.tag, frame.kept);
+        all(self) == all(other) && self.payload == other.payload && **self == **other
+    }
+}
+
+impl Eq for Frame {}
 
 impl Frame {
     /// A frame that is nothing but a packet.
     pub fn packet(payload: impl Into<Payload>) -> Self {
         Self { payload: payload.into(), ..Self::default() }
+    }
+
+    /// A frame of a link without a packet: a header, and a trailer behind it.
+    #[must_use]
+    pub fn control(header: ArrayVec<u8, MAX_HEADER>, trailer: ArrayVec<u8, MAX_TRAILER>) -> Self {
+        let parts = FrameParts { header, trailer, ..FrameParts::default() };
+        Self { parts: Some(Box::new(parts)), ..Self::default() }
+    }
+
+    /// The frame with these requests of its owner.
+    #[must_use]
+    pub fn with_class(mut self, class: Class) -> Self {
+        self.set_class(class);
+        self
+    }
+
+    /// Sets the requests of its owner.
+    pub fn set_class(&mut self, class: Class) {
+        // What is at its default needs no place.
+        if self.parts.is_some() || class != Class::NONE {
+            self.class = class;
+        }
     }
 
     /// Its length on the medium, in bytes.
@@ -172,8 +292,9 @@ impl Frame {
     /// Its bytes in the order of transmission, in up to four slices.
     #[must_use]
     pub fn slices(&self) -> [&[u8]; 4] {
+        let FrameParts { header, trailer, .. } = &**self;
         let [head, body] = self.payload.slices();
-        [&self.header, head, body, &self.trailer]
+        [header, head, body, trailer]
     }
 
     /// A copy of its bytes in the order of transmission.
@@ -202,28 +323,29 @@ impl Frame {
             let begin = part.checked_sub(1).map_or(0, |before| ends[before]);
             let bytes: &mut [u8] = match part {
                 0 => &mut self.header,
-                1 => copies[0].get_or_insert_with(|| BytesMut::from(&self.payload.head[..])),
-                2 => copies[1].get_or_insert_with(|| BytesMut::from(&self.payload.body[..])),
+                1 | 2 => copies[part - 1]
+                    .get_or_insert_with(|| BytesMut::from(self.payload.slices()[part - 1])),
                 _ => &mut self.trailer,
             };
             bits = &bits[invert_run(bytes, begin, bits)..];
         }
-        let [head, body] = copies;
-        if let Some(head) = head {
-            self.payload.head = head.freeze();
+        if copies.iter().all(Option::is_none) {
+            return;
         }
-        if let Some(body) = body {
-            self.payload.body = body.freeze();
-        }
+        let (head, body) = core::mem::take(&mut self.payload).into_parts();
+        let [new_head, new_body] = copies.map(|copy| copy.map(BytesMut::freeze));
+        self.payload = Payload::new(new_head.unwrap_or(head), new_body.unwrap_or(body));
     }
 
     /// Cuts everything after the first `bytes` bytes of the whole frame.
     pub fn truncate(&mut self, bytes: usize) {
         let header = self.header.len();
         let payload = header + self.payload.len();
-        self.trailer.truncate(bytes.saturating_sub(payload));
         self.payload.truncate(bytes.saturating_sub(header));
-        self.header.truncate(bytes);
+        if let Some(parts) = &mut self.parts {
+            parts.trailer.truncate(bytes.saturating_sub(payload));
+            parts.header.truncate(bytes);
+        }
     }
 }
 

@@ -21,7 +21,7 @@ pub mod time;
 pub mod units;
 
 pub use damage::{Check, Damage};
-pub use frame::{Class, FlowId, Frame, Payload, Tag};
+pub use frame::{Class, FlowId, Frame, FrameParts, Payload, Tag};
 pub use ledger::{DropReason, Drops, Ledger};
 pub use memory::{MEMORY_VARIABLE, MemoryBudget, OverBudget};
 pub use node::{

@@ -50,10 +50,6 @@ pub fn earlier(
 /// An input of a node on a port. Wired ports use only [`Input::Frame`] and
 /// [`Input::TransmissionDone`].
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly every input is a frame; a box would cost more"
-)]
 pub enum Input {
     /// A frame, and what the receiver knows of its reception.
     Frame(Frame, RxVector),
@@ -71,6 +67,9 @@ pub enum Input {
     /// The frame that this node transmitted has left it; it may transmit the next.
     TransmissionDone,
 }
+
+/// Inputs are moved from queue to queue, several times for each frame.
+const _: () = assert!(size_of::<Input>() <= 96, "an input is too large");
 
 /// An input from a radio besides frames: an [`Input`] that is small where it need not have the
 /// size of a frame.
@@ -157,10 +156,6 @@ pub struct TxVector {
     pub preamble: Preamble,
     /// The power to use, on a radio.
     pub power: Option<Dbm>,
-    /// Attempts in all that the layers below may make; theirs to choose if `None`.
-    pub attempts: Option<u8>,
-    /// The sending is pointless after this.
-    pub deadline: Option<Instant>,
     /// Time on the air beyond the bits themselves: preamble, turn-around, guard.
     pub overhead: Duration,
 }

@@ -1,6 +1,7 @@
 //! Quantities as people write them: rates, probabilities, sizes, powers, distances.
 
 use core::fmt;
+use core::num::NonZeroU64;
 use core::str::FromStr;
 
 use crate::quantity::{ParseUnitError, parse_quantity, serde_by_text};
@@ -8,13 +9,16 @@ use crate::time::Duration;
 
 /// A rate in bits per second, above zero. Text carries a unit (`10Mbps`); a bare number is in Mbps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Rate(u64);
+pub struct Rate(NonZeroU64);
 
 impl Rate {
     /// A rate of `bits` per second; `None` for zero, which no link can have.
     #[must_use]
     pub const fn from_bps(bits: u64) -> Option<Self> {
-        if bits == 0 { None } else { Some(Self(bits)) }
+        match NonZeroU64::new(bits) {
+            Some(bits) => Some(Self(bits)),
+            None => None,
+        }
     }
 
     /// A rate of `mbps` million bits per second; `None` for zero.
@@ -26,7 +30,7 @@ impl Rate {
     /// Bits per second.
     #[must_use]
     pub const fn as_bps(self) -> u64 {
-        self.0
+        self.0.get()
     }
 
     /// Returns the time of `bytes` bytes at this rate, rounded up to the nanosecond.
@@ -39,8 +43,8 @@ impl Rate {
     #[must_use]
     pub const fn time_of_bits(self, bits: u64) -> Duration {
         let nanos = match bits.checked_mul(1_000_000_000) {
-            Some(product) => product.div_ceil(self.0),
-            None => (bits as u128 * 1_000_000_000).div_ceil(self.0 as u128) as u64,
+            Some(product) => product.div_ceil(self.as_bps()),
+            None => (bits as u128 * 1_000_000_000).div_ceil(self.as_bps() as u128) as u64,
         };
         Duration::from_nanos(nanos)
     }
@@ -48,13 +52,13 @@ impl Rate {
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (divisor, unit) = match self.0 {
+        let (divisor, unit) = match self.as_bps() {
             n if n % 1_000_000_000 == 0 => (1_000_000_000, "Gbps"),
             n if n % 1_000_000 == 0 => (1_000_000, "Mbps"),
             n if n % 1_000 == 0 => (1_000, "kbps"),
             _ => (1, "bps"),
         };
-        write!(f, "{}{unit}", self.0 / divisor)
+        write!(f, "{}{unit}", self.as_bps() / divisor)
     }
 }
 
@@ -77,11 +81,12 @@ impl FromStr for Rate {
             return Err(ParseUnitError::new("rate", text, fix));
         }
         let bps = parse_quantity(text, "rate", &units, 1e6, "10Mbps")?;
-        if !(1.0..=FASTEST).contains(&bps) {
+        // Fewer than 1 bit per second would round to none.
+        let rate = Self::from_bps(bps.round() as u64).filter(|_| (1.0..=FASTEST).contains(&bps));
+        rate.ok_or_else(|| {
             let fix = "a link carries between 1bps and 10000Gbps, such as 10Mbps";
-            return Err(ParseUnitError::new("rate", text, fix));
-        }
-        Ok(Self(bps.round() as u64))
+            ParseUnitError::new("rate", text, fix)
+        })
     }
 }
 

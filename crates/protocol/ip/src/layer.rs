@@ -162,8 +162,7 @@ impl IpDatagram {
         let to = (self.start + to).min(end);
         let [head, _] = self.packet.slices();
         if from == head.len() && to == end {
-            let (_, body) = self.packet.into_parts();
-            return body;
+            return self.packet.into_body();
         }
         self.packet.slice(from..to.max(from))
     }
@@ -255,7 +254,8 @@ impl Layer {
     /// Takes a packet that came in by `interface`.
     pub fn handle_input(&mut self, now: Instant, interface: usize, frame: Frame) {
         self.taken += 1;
-        let Frame { payload, damage, tag, .. } = frame;
+        let Frame { payload, tag, parts, .. } = frame;
+        let damage = parts.map_or(Damage::NONE, |parts| parts.damage);
         self.receive(now, Transit { interface: Some(interface), payload, damage, tag });
         self.make_room(now);
     }

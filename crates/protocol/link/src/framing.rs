@@ -13,10 +13,10 @@ use windfall_wire_link::pipe::{Data, Header, Number, Wish};
 pub fn seal(frame: &mut Frame, number: Number, wish: Wish) {
     frame.payload.truncate(usize::from(u16::MAX));
     let length = frame.payload.len() as u16;
-    frame.header = Data { wish, length, number }.encode();
+    let header = Data { wish, length, number }.encode();
     let [head, body] = frame.payload.slices();
-    let check = frame_check(&[&frame.header, head, body]);
-    frame.trailer = check.into_iter().collect();
+    let check = frame_check(&[&header, head, body]);
+    (frame.header, frame.trailer) = (header, check.into_iter().collect());
 }
 
 /// A frame whose header held.

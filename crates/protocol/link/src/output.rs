@@ -15,7 +15,7 @@ pub(crate) struct Output<'a> {
 impl Output<'_> {
     pub(crate) fn deliver(&mut self, mut frame: Frame) {
         frame.kept = false;
-        frame.class = Class::default();
+        frame.set_class(Class::NONE);
         self.deliveries.push_back(frame);
     }
 

@@ -112,7 +112,7 @@ impl Pipe {
         }
         if let Some(ack) = self.receiver.poll_ack() {
             let (header, trailer) = ack.encode();
-            return Some(Frame { header, trailer, ..Frame::default() });
+            return Some(Frame::control(header, trailer));
         }
         let Some(sender) = &mut self.sender else {
             return pull().map(|pulled| send_plain(pulled.frame, &mut self.events));

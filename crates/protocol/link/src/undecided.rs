@@ -26,7 +26,8 @@ pub(crate) struct Undecided {
 impl Undecided {
     /// A packet that was not tried yet, with the attempts that it or else `arq` asks for.
     pub(crate) fn new(pulled: Pulled, arq: Arq) -> Self {
-        let Pulled { frame: Frame { payload, class, tag, .. }, expires } = pulled;
+        let Pulled { frame: Frame { payload, tag, parts, .. }, expires } = pulled;
+        let class = parts.map_or(Class::NONE, |parts| parts.class);
         Self { payload, class, tag, expires, attempts: 0, limit: arq.limit(&class) }
     }
 
@@ -55,11 +56,9 @@ impl Undecided {
         self.attempts += 1;
         let kept = self.limit != Some(1);
         let mut frame = Frame {
-            payload: self.payload.clone(),
-            class: self.class,
             tag: self.tag,
             kept,
-            ..Frame::default()
+            ..Frame::packet(self.payload.clone()).with_class(self.class)
         };
         let wish = Wish { last: self.is_used_up(), accept_damaged: self.class.accept_damaged };
         seal(&mut frame, number, wish);

@@ -36,7 +36,7 @@ fn each_limit_refuses_what_exceeds_it() {
 fn a_packet_expires_when_its_lifetime_has_passed() {
     let mut queue = DropTail::new(Limits::default());
     let lifetime = Some(Duration::from_millis(5));
-    let frame = Frame { class: Class { lifetime, ..Class::default() }, ..packet(1) };
+    let frame = packet(1).with_class(Class { lifetime, ..Class::default() });
     assert!(queue.push(at(10), frame).is_none());
     let waiting = queue.pop().expect("it was pushed");
     assert_eq!(waiting.expires(), Some(at(15)));

@@ -293,7 +293,7 @@ impl Pair {
                     if port == self.relays[0].0 {
                         self.passed.push(packet.clone());
                     }
-                    self.give(to, Frame { class: class_of(&packet), ..Frame::packet(packet) });
+                    self.give(to, packet_with_class(packet));
                     idle = false;
                 }
             }
@@ -425,7 +425,7 @@ impl End {
                 header.emit(&mut datagram, &addresses, &data);
                 datagram.extend_from_slice(&data);
                 let packet = Payload::from(packet(end, Protocol::UDP_LITE, &[&datagram]));
-                Some(Frame { class: class_of(&packet), ..Frame::packet(packet) })
+                Some(packet_with_class(packet))
             }
             Self::Tcp(tcp, _) => {
                 let transmit = tcp.poll_transmit(now)?;
@@ -460,6 +460,11 @@ impl End {
             }
         }
     }
+}
+
+fn packet_with_class(packet: Payload) -> Frame {
+    let class = class_of(&packet);
+    Frame::packet(packet).with_class(class)
 }
 
 /// Returns the class of a packet: approximate ones have one attempt and accept damage (S0.7, S0.8).

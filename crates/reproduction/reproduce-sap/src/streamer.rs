@@ -252,7 +252,7 @@ impl Streamer {
             },
         };
         self.given += 1;
-        self.send(Port(0), Frame { class, ..Frame::packet(bytes) });
+        self.send(Port(0), Frame::packet(bytes).with_class(class));
     }
 
     /// Sends the packets of the other networks that are due.

@@ -13,12 +13,9 @@ fn what_802_11_did_is_recorded_in_the_order_of_the_air_and_replayed_bit_for_bit(
     let medium = MediumConfig::Radio(Box::new(RadioConfig::new(vec![station])));
     let header = TraceHeader { bit_order: medium.bit_order(), ..TraceHeader::default() };
     let mut recorder = Recorder::new(header, medium.exposure(Port(0), Port(1)));
-    let frame = Frame {
-        header: [0; 10].into_iter().collect(),
-        trailer: [0; 4].into_iter().collect(),
-        tag: Some(Tag(3)),
-        ..Frame::packet(Bytes::from(vec![0; 20]))
-    };
+    let (header, trailer) = ([0; 10].into_iter().collect(), [0; 4].into_iter().collect());
+    let payload = Bytes::from(vec![0; 20]).into();
+    let frame = Frame { payload, tag: Some(Tag(3)), ..Frame::control(header, trailer) };
     let damaged =
         |inverted: &[u32]| Verdict::Damaged { truncated: None, inverted: inverted.into() };
     // In the header, over the border of two bytes as the air counts, in the trailer.

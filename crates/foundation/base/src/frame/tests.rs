@@ -2,12 +2,8 @@ use super::*;
 
 fn frame() -> Frame {
     let payload = Payload::new(Bytes::from_static(&[1, 2, 3]), Bytes::from_static(&[4, 5, 6, 7]));
-    Frame {
-        header: [0xAA, 0xBB].into_iter().collect(),
-        payload,
-        trailer: [0xCC].into_iter().collect(),
-        ..Frame::default()
-    }
+    let (header, trailer) = ([0xAA, 0xBB].into_iter().collect(), [0xCC].into_iter().collect());
+    Frame { payload, ..Frame::control(header, trailer) }
 }
 
 #[test]
@@ -25,12 +21,9 @@ fn inverting_one_bit_changes_that_bit_alone() {
 #[test]
 fn many_bits_are_inverted_in_any_order_across_all_seams() {
     let part = |len: usize| Bytes::from(vec![0x5a; len]);
-    let whole = Frame {
-        header: [1; 33].into_iter().collect(),
-        payload: Payload::new(part(41), part(100)),
-        trailer: [2; 4].into_iter().collect(),
-        ..Frame::default()
-    };
+    let (header, trailer) = ([1; 33].into_iter().collect(), [2; 4].into_iter().collect());
+    let payload = Payload::new(part(41), part(100));
+    let whole = Frame { payload, ..Frame::control(header, trailer) };
     let bits = whole.len() as u32 * 8;
     let scattered: Vec<u32> = (0..bits).map(|i| i * 677 % bits).filter(|i| i % 3 > 0).collect();
     let ascending: Vec<u32> = (0..bits + 99).filter(|i| i % 5 < 3).collect();
@@ -81,4 +74,18 @@ fn slices_cross_the_seam() {
         assert_eq!(payload.prefix(start), payload.to_bytes()[..start]);
     }
     assert_eq!(payload.prefix(99).len(), payload.len());
+}
+
+#[test]
+fn only_fields_that_are_set_take_memory_and_those_at_their_defaults_are_equal() {
+    let mut frame = Frame::packet(vec![1, 2, 3]);
+    assert_eq!((frame.len(), frame.header.len(), frame.class), (3, 0, Class::default()));
+    frame.set_class(Class::NONE);
+    assert!(frame.parts.is_none(), "the defaults need no place");
+    let bare = frame.clone();
+    frame.header.clear();
+    assert!(frame.parts.is_some());
+    assert_eq!(frame, bare);
+    frame.class.flow = FlowId(1);
+    assert_ne!(frame, bare);
 }

@@ -159,7 +159,7 @@ impl<F: Framer> Sender<F> {
         }
         let (header, trailer) = Probe { base: self.base, order: self.order }.encode();
         self.note_flight(now, None);
-        Some(Frame { header, trailer, ..Frame::default() })
+        Some(Frame::control(header, trailer))
     }
 
     /// Takes an ACK. Whether it makes sense.

@@ -117,7 +117,8 @@ impl Begun {
         let suspect: Vec<_> =
             inside.into_iter().map(|range| range.start as u32..range.end as u32).collect();
         let frame = if suspect.is_empty() { Check::Good } else { Check::Bad };
-        let damage = Damage { frame, header: Check::Good, missing: 0, corrected, suspect };
-        Frame { tag, damage, ..Frame::packet(stream) }
+        let mut packet = Frame { tag, ..Frame::packet(stream) };
+        packet.damage = Damage { frame, header: Check::Good, missing: 0, corrected, suspect };
+        packet
     }
 }

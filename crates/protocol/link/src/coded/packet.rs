@@ -1,7 +1,7 @@
 //! A packet under way in coded blocks: what its receiver lacks, and the next frame with some of it.
 
 use bytes::Bytes;
-use windfall_base::{Class, DropReason, Frame, Instant, Tag};
+use windfall_base::{Class, DropReason, Frame, FrameParts, Instant, Tag};
 use windfall_wire_link::check::frame_check;
 use windfall_wire_link::coded::{Fate, Head, MAX_BLOCKS, Number, Stretch};
 use windfall_wire_link::pipe::Wish;
@@ -104,13 +104,16 @@ impl Packet {
         for stretch in &head.stretches {
             self.unsent.remove(&stretch.range());
         }
-        let frame = Frame {
+        let parts = FrameParts {
             header: codes::seal_header(&head),
-            payload: blocks::write(&head, &self.stream).into(),
             class: self.class,
+            ..FrameParts::default()
+        };
+        let frame = Frame {
+            payload: blocks::write(&head, &self.stream).into(),
             tag: self.tag,
             kept: true,
-            ..Frame::default()
+            parts: Some(Box::new(parts)),
         };
         (head, frame)
     }

@@ -160,7 +160,7 @@ impl Pipelined {
             let (header, trailer) = ack.encode();
             let payload = encode_records(self.records.make_contiguous().iter()).into();
             self.records.clear();
-            return Some(Frame { header, payload, trailer, ..Frame::default() });
+            return Some(Frame { payload, ..Frame::control(header, trailer) });
         }
         let packet = self.sender.poll_packet(now, events, pull);
         packet.or_else(|| self.sender.poll_probe(now))

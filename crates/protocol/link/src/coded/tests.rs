@@ -243,7 +243,7 @@ fn damage_is_handed_up_only_where_it_is_welcome() {
     };
     for welcome in [false, true] {
         let mut pair = Pair::new(config(PolicyKind::Flex));
-        let sent = Frame { class: class(welcome), ..packet(1, 1_200) };
+        let sent = packet(1, 1_200).with_class(class(welcome));
         pair.run(vec![sent.clone()], 9, |unit| {
             spoil(unit, 260..300);
             (true, true)
@@ -274,11 +274,8 @@ fn blocks_of_a_false_packet_are_asked_for_again() {
         stretches: [Stretch { start: 0, len: 104 }].into_iter().collect(),
     };
     let head = head(windfall_wire_link::pipe::Wish::default());
-    let unit = Frame {
-        header: codes::seal_header(&head),
-        payload: blocks::write(&head, &[7; 104]).into(),
-        ..Frame::default()
-    };
+    let mut unit = Frame::packet(blocks::write(&head, &[7; 104]));
+    unit.header = codes::seal_header(&head);
     let mut receiver = Coded::new(config(PolicyKind::Bold));
     let (_, feedback) = receiver.take_unit(unit);
     let report = Report::parse(&feedback.unwrap()).unwrap();
@@ -516,7 +513,9 @@ proptest! {
             code.encode(&mut header).unwrap();
         }
         let mut end = Coded::new(CodedConfig { accept_damaged: true, ..config(PolicyKind::Flex) });
-        let _ = end.take_unit(Frame { header, ..Frame::packet(payload) });
+        let mut unit = Frame::packet(payload);
+        unit.header = header;
+        let _ = end.take_unit(unit);
         let _ = end.next_unit(Instant::START, || Some(packet(1, 700).into()));
         end.take_outcome(Some(&feedback.into_iter().collect()));
     }

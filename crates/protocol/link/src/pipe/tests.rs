@@ -151,7 +151,7 @@ impl<F: FnMut(usize, &Frame) -> Fate> Run<F> {
 
 fn packet(n: u64, class: Class) -> Frame {
     let payload = vec![n as u8; 40 + (n as usize * 37) % 100];
-    Frame { tag: Some(Tag(n)), class, ..Frame::packet(payload) }
+    Frame { tag: Some(Tag(n)), ..Frame::packet(payload) }.with_class(class)
 }
 
 /// The window may be longer than the distance that a header can tell.

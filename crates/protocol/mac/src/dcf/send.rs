@@ -150,7 +150,8 @@ impl Dcf {
     fn send_control(&mut self, now: Instant, header: &Header, rate: PhyRate, on_air: OnAir) {
         let mut frame = Frame::default();
         header.encode(&mut frame.header);
-        frame.trailer.extend(frame_check(&[&frame.header]));
+        let check = frame_check(&[&frame.header]);
+        frame.trailer.extend(check);
         self.events.push_back(DcfEvent::Control { sent: true, len: frame.len() });
         self.transmit(now, frame, rate, on_air);
     }

@@ -152,7 +152,7 @@ fn any_input() -> impl Strategy<Value = Input> {
         Input::Frame(frame, RxVector::wired(Instant::START))
     });
     let noise = prop::collection::vec(any::<u8>(), 0..60).prop_map(|bytes| {
-        let frame = Frame { header: bytes.into_iter().collect(), ..Frame::default() };
+        let frame = Frame::control(bytes.into_iter().collect(), Default::default());
         Input::Frame(frame, RxVector::wired(Instant::START))
     });
     prop_oneof![

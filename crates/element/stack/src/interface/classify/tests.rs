@@ -93,7 +93,7 @@ fn what_udp_carries_is_as_approximate_as_what_stands_bare() {
 fn what_the_owner_has_said_stands() {
     let rules = [Rule { class: class(1), ..Rule::default() }];
     let own = Class { attempts: NonZeroU8::new(3), ..Class::default() };
-    let mut frame = Frame { class: own, ..packet(Protocol::UDP, 0, [0; 8], 40) };
+    let mut frame = packet(Protocol::UDP, 0, [0; 8], 40).with_class(own);
     Classifier::new(rules.to_vec()).classify(&mut frame);
     assert_eq!(frame.class, own);
 }

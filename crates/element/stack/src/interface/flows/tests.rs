@@ -14,7 +14,7 @@ fn queues(flows: &[ScheduledFlow]) -> Queues {
 
 fn packet(number: u16) -> Frame {
     let class = Class { flow: FlowId(number), ..Class::default() };
-    Frame { class, ..Frame::packet(vec![0; 1_000]) }
+    Frame::packet(vec![0; 1_000]).with_class(class)
 }
 
 /// Busy flows whose packets join while another is on the air do not make time pass twice.

@@ -354,7 +354,7 @@ fn a_damaged_packet_is_handed_up_but_not_acknowledged() {
     let mut air = Air::new(1, attempts, damage);
     for _ in 0..3 {
         let class = windfall_base::Class { accept_damaged: Some(true), ..Default::default() };
-        let frame = Frame { class, ..packet(air.tags, 2, 500) };
+        let frame = packet(air.tags, 2, 500).with_class(class);
         air.tags += 1;
         let input = Input::Frame(frame, RxVector::wired(air.now));
         air.stations[0].handle_input(air.now, DEVICE, input);

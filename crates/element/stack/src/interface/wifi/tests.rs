@@ -175,7 +175,7 @@ fn an_interface_keeps_the_laws() {
             _ => {
                 let lifetime = Some(Duration::from_millis(3));
                 let class = Class { attempts: NonZeroU8::new(2), lifetime, ..Class::default() };
-                let frame = Frame { class, ..datagram(stream.below(3) as u8, 8) };
+                let frame = datagram(stream.below(3) as u8, 8).with_class(class);
                 (DEVICE, Input::Frame(frame, RxVector::wired(now)))
             }
         }

@@ -63,9 +63,9 @@ fn a_datagram_that_is_refused_counts_as_dropped() {
 fn damage_of_the_headers_is_none_of_the_content() {
     for (suspect, expected) in [(2..10, None), (18..22, Some(0..2)), (24..200, Some(4..8))] {
         let mut host = layer(false);
-        let frame = v4([10, 0, 0, 1], Protocol::UDP, &[0; 8], |_| {});
-        let damage = Damage { suspect: vec![suspect], ..Damage::default() };
-        host.handle_input(NOW, 0, Frame { damage, ..frame });
+        let mut frame = v4([10, 0, 0, 1], Protocol::UDP, &[0; 8], |_| {});
+        frame.damage = Damage { suspect: vec![suspect], ..Damage::default() };
+        host.handle_input(NOW, 0, frame);
         let suspect = handed_up(&mut host).damage.suspect;
         assert_eq!(suspect, Vec::from_iter(expected));
     }

@@ -19,7 +19,8 @@ const CODINGS: [Option<Coding>; 2] = {
 
 /// Sent once, whatever becomes of it.
 fn once(packet: Frame) -> Frame {
-    Frame { class: Class { attempts: Some(NonZeroU8::MIN), ..packet.class }, ..packet }
+    let class = Class { attempts: Some(NonZeroU8::MIN), ..packet.class };
+    packet.with_class(class)
 }
 
 /// Two ends whose frames the test passes on by hand.
@@ -142,7 +143,7 @@ fn a_packet_goes_out_until_its_time_and_not_after_it() {
 fn a_frame_has_the_class_of_its_packet() {
     let class = Class { attempts: NonZeroU8::new(3), ..Class::default() };
     for coding in CODINGS {
-        let frame = Hand::persistent(coding).send_new(Frame { class, ..packet(0, 80) });
+        let frame = Hand::persistent(coding).send_new(packet(0, 80).with_class(class));
         assert_eq!(frame.class, class);
     }
 }
@@ -189,7 +190,7 @@ fn a_report_that_comes_late_leaves_the_next_half_the_time() {
     hand.wait(Duration::from_millis(30));
     let (next, first) = (Seq32(1), Seq32(1));
     let (header, trailer) = Ack { next, first, arrived: Bitmap::default() }.encode();
-    hand.near.handle_frame(hand.now, Frame { header, trailer, ..Frame::default() });
+    hand.near.handle_frame(hand.now, Frame::control(header, trailer));
     let due = hand.now + Duration::from_micros(15_500);
     assert_eq!(hand.near.poll_timeout(), Some((due, "link report overdue")));
 }
@@ -263,7 +264,7 @@ fn a_report_of_what_was_never_sent_is_refused() {
     ] {
         let mut hand = Hand::persistent(None);
         drop(hand.send_new(packet(0, 80)));
-        let frame = Frame { header, trailer, ..Frame::default() };
+        let frame = Frame::control(header, trailer);
         let arrival = hand.near.handle_frame(hand.now, frame);
         let expected = if makes_sense { Arrival::Control } else { Arrival::Packet };
         assert_eq!(arrival, expected);

@@ -165,7 +165,7 @@ fn damage_is_handed_up_only_where_it_is_welcome() {
             ..Class::default()
         };
         let sent: Vec<Frame> =
-            packets(6).into_iter().map(|packet| Frame { class, ..packet }).collect();
+            packets(6).into_iter().map(|packet| packet.with_class(class)).collect();
         let mut pair = Pair::new(config(PolicyKind::Flex));
         pair.run(sent.clone(), 500, |from, frame| {
             if from == 0 && frame.tag == Some(Tag(3)) {
@@ -407,7 +407,9 @@ proptest! {
                 header.extend([0; HEADER_PARITY]);
                 code.encode(&mut header).unwrap();
             }
-            end.handle_frame(Instant::START, Frame { header, ..Frame::packet(payload) });
+            let mut frame = Frame::packet(payload);
+            frame.header = header;
+            end.handle_frame(Instant::START, frame);
             let _ = end.poll_transmit(Instant::START, || packets(1).pop().map(Pulled::from));
             while let Some(delivered) = end.poll_delivery() {
                 prop_assert!(accept_damaged || delivered.damage.frame == Check::Good);

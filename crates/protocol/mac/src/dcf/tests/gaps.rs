@@ -201,7 +201,7 @@ fn a_packet_whose_time_is_over_is_given_up() {
     let given_up_after = |expires: Option<u64>| {
         let config = Config::new(address(0), Phy::G);
         let mut dcf = Dcf::new(config, Seed(1), "late");
-        let frame = Frame { class, ..kilobyte(0) };
+        let frame = kilobyte(0).with_class(class);
         let expires = expires.map(micros);
         let packet = Packet { frame, to: address(1), ether_type: snap::IPV4, expires };
         let mut packets = vec![packet];

@@ -22,7 +22,7 @@ fn a_packet_without_acknowledgement_is_sent_seven_times_and_an_approximate_one_o
     assert_eq!(station.sent(), 7);
     assert_eq!(station.ledger().drops.of(DropReason::RetryLimit), 1);
     let class = Class { attempts: NonZeroU8::new(1), ..Class::default() };
-    let station = alone(Frame { class, ..kilobyte(0) }, |_| {});
+    let station = alone(kilobyte(0).with_class(class), |_| {});
     assert_eq!(station.sent(), 1);
     assert_eq!((station.ledger().drops.total(), station.ledger().held), (0, 0));
 }
@@ -49,7 +49,7 @@ fn a_request_that_is_granted_forgets_those_that_were_not() {
     let config = Config { rts_threshold: 500, ..Config::new(address(0), Phy::G) };
     let job = |attempts| {
         let class = Class { attempts: NonZeroU8::new(attempts), ..Class::default() };
-        let frame = Frame { class, ..kilobyte(0) };
+        let frame = kilobyte(0).with_class(class);
         let packet = Packet { frame, to: address(1), ether_type: snap::IPV4, expires: None };
         super::super::job::Job::new(packet, 5, &config)
     };
@@ -86,11 +86,11 @@ fn a_fragment_is_marked_as_repeated_if_it_has_itself_been_sent_before() {
 #[test]
 fn an_owner_may_ask_for_any_number_of_attempts_for_a_rate_and_for_an_end() {
     let class = Class { attempts: NonZeroU8::new(12), ..Class::default() };
-    assert_eq!(alone(Frame { class, ..kilobyte(0) }, |_| {}).sent(), 12);
+    assert_eq!(alone(kilobyte(0).with_class(class), |_| {}).sent(), 12);
     let rate = windfall_base::Rate::from_mbps(6);
     let mut cell = cell(2, Phy::G, 2, |_| {});
     cell.run_until(micros(1_000));
-    cell.packet(0, Frame { class: Class { rate, ..Class::default() }, ..kilobyte(0) });
+    cell.packet(0, kilobyte(0).with_class(Class { rate, ..Class::default() }));
     cell.run_until(micros(9_000));
     let data = PhyRate::Ofdm6.frame_duration(windfall_base::Preamble::Long, 1024);
     // The acknowledgement goes at 6 Mb/s too.

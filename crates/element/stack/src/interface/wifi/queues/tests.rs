@@ -43,13 +43,14 @@ fn packet(flow: u8, tag: u64) -> Frame {
     bytes[2..4].copy_from_slice(&(LEN as u16).to_be_bytes());
     bytes.resize(LEN, 0);
     let class = Class { flow: FlowId(flow.into()), ..Class::default() };
-    Frame { tag: Some(Tag(tag)), class, ..Frame::packet(bytes) }
+    Frame { tag: Some(Tag(tag)), ..Frame::packet(bytes).with_class(class) }
 }
 
 fn ack() -> Frame {
     let mut frame = Frame::default();
     Header::new(Kind::Ack, MacAddress::of_station(0)).encode(&mut frame.header);
-    frame.trailer.extend(frame_check(&[&frame.header]));
+    let check = frame_check(&[&frame.header]);
+    frame.trailer.extend(check);
     frame
 }
 
@@ -186,7 +187,7 @@ fn best_effort_to_several_stations_waits_in_a_queue_for_each() {
     };
     let mut queues = StationQueues::new(&config, false);
     let mut account = InterfaceAccount::new(false);
-    let frame = || Frame { class: Class::default(), ..packet(1, 1) };
+    let frame = || packet(1, 1).with_class(Class::default());
     let [one, two] = [1, 2].map(MacAddress::of_station);
     for (to, fits) in [(one, true), (one, true), (one, false), (two, true)] {
         assert_eq!(queues.push(Instant::START, to, frame()).is_none(), fits);
