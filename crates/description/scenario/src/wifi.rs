@@ -8,7 +8,7 @@ use windfall_channel::MediumConfig;
 use windfall_channel::radio::{
     Fading, Position, RadioConfig, RadioStation, Shadowing, Track, Wall,
 };
-use windfall_mac::dcf::{self, RatePolicy, Retries, Role};
+use windfall_mac::dcf::{self, Retries, Role};
 use windfall_phy::decibel::{decibels, noise_milliwatts};
 use windfall_queue::Discipline;
 use windfall_stack::{InterfaceConfig, Neighbour, Rule, WifiConfig};
@@ -23,7 +23,7 @@ use crate::links::{Parts, interface};
 use crate::model::Scenario;
 use crate::station::Station;
 use crate::values::{Arq, Get};
-use crate::wireless::{Radio, RateControl, Slot, StationRadio};
+use crate::wireless::{Radio, Slot, StationRadio};
 
 /// The longest packet that a data frame carries: 2304 bytes less LLC/SNAP.
 pub(crate) const MAX_MTU: u16 = 2_296;
@@ -105,15 +105,10 @@ fn station(
     let radio = &link.radio;
     let at = link.stations.span();
     let mut mac = dcf::Config::new(address(place), phy);
-    let rate = match &own.rate {
-        Some(rate) => phy_rate(*rate.get_ref(), phy, rate.span())?,
-        None => highest(phy),
-    };
-    mac.rate = match radio.rate_control.value().unwrap_or_default() {
-        RateControl::Fixed => RatePolicy::Fixed(rate),
-        RateControl::Arf => RatePolicy::Arf(RatePolicy::ladder(phy)),
-        RateControl::Minstrel => RatePolicy::Minstrel(RatePolicy::ladder(phy)),
-    };
+    if let Some(rate) = &own.rate {
+        mac.rate = phy_rate(*rate.get_ref(), phy, rate.span())?;
+    }
+    mac.rate_control = radio.rate_control.value().unwrap_or_default();
     if let Some(rates) = &radio.basic_rates {
         let rates_of = rates.get_ref().iter();
         mac.basic_rates =

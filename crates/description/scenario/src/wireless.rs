@@ -6,11 +6,11 @@ use core::num::NonZeroU8;
 
 use windfall_base::{Dbm, Duration, Metres, Preamble, Rate};
 use windfall_channel::radio::Errors;
-use windfall_mac::dcf::{Backoff, EifsPolicy};
+use windfall_mac::dcf::{Backoff, EifsPolicy, RateControlKind};
 
 use crate::settings::settings;
 
-pub use words::{FadingWord, PathLossWord, RateControl, Slot};
+pub use words::{FadingWord, PathLossWord, Slot};
 
 /// The power that a station can send with.
 const POWER: core::ops::RangeInclusive<Dbm> = Dbm(-60.0)..=Dbm(40.0);
@@ -92,8 +92,8 @@ settings! {
             value: "RATES", example: "6Mbps,1Mbps",
             unset: "1 and 2 Mb/s, of 802.11g also 6, 12 and 24",
         }
-        /// Rate control: fixed, arf or minstrel
-        "rate-control" rate_control: RateControl {
+        /// Rate control
+        "rate-control" rate_control: RateControlKind {
             value: "NAME", example: "minstrel", default: "fixed",
         }
         /// Contention window after a collision: binary, mild (MACAW) or constant

@@ -6,7 +6,7 @@
 //! - `job`: one packet on its way: fragments, attempts, limits.
 //! - `send` and `receive`: the two halves of an exchange.
 //! - `assembly`: duplicates and fragments. `bss`: access points and their members.
-//! - [`rate_control`]: which rate an attempt uses. [`radio`]: what the radio did, and how long.
+//! - [`rate_control`]: the rate of each attempt. [`radio`]: what the radio did, and how long.
 //!
 //! Standard: IEEE 802.11-2007, clause 9.
 
@@ -34,7 +34,7 @@ pub use config::{
     Backoff, Config, ConfigError, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, Retries, Role,
 };
 pub use event::DcfEvent;
-pub use rate_control::RatePolicy;
+pub use rate_control::{RateControl, RateControlKind};
 
 use access::Access;
 use assembly::Assembly;
@@ -136,7 +136,7 @@ impl Dcf {
         Self {
             access: Access::new(config.timing),
             window: Window::new(config.backoff, config.timing, config.retries),
-            rates: Rates::new(config.rate.clone(), config.preamble),
+            rates: Rates::new(config.rate_control, config.rates()),
             radio: Radio::new(config.observe_radio),
             job: None,
             outcome: None,

@@ -3,7 +3,7 @@
 use windfall_base::{Dbm, Duration, Rate};
 use windfall_channel::MediumConfig;
 use windfall_channel::radio::{Position, RadioConfig, Track};
-use windfall_mac::dcf::{RatePolicy, Role};
+use windfall_mac::dcf::Role;
 use windfall_network::NetworkConfig;
 use windfall_scenario::{App, AppKind, Scenario};
 use windfall_stack::{LinkConfig, Neighbour, WifiConfig};
@@ -117,7 +117,7 @@ impl Office {
             return;
         }
         let rate = Rate::from_mbps(self.mbps).and_then(PhyRate::from_rate);
-        mac.rate = RatePolicy::Fixed(rate.expect("the rates are those of the standard"));
+        mac.rate = rate.expect("the rates are those of the standard");
         mac.accept_damaged = self.accept_damaged;
         mac.rts_threshold = self.rts_threshold;
         if self.power_save {

@@ -6,7 +6,7 @@ use windfall_base::{Dbm, Rate};
 use windfall_channel::MediumConfig;
 use windfall_channel::radio::{Fading, PathLoss, Position, RadioConfig, RadioStation, Wall};
 
-use windfall_mac::dcf::{Config, RatePolicy};
+use windfall_mac::dcf::Config;
 use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
 use windfall_queue::Limits;
 use windfall_stack::{InterfaceConfig, Neighbour, WifiConfig};
@@ -111,9 +111,7 @@ impl Office {
     fn end(self, place: u16) -> EndConfig {
         let mut mac = Config::new(MacAddress::of_station(place), Phy::G);
         let rate = Rate::from_mbps(if place < 2 { self.mbps } else { 24 });
-        mac.rate = RatePolicy::Fixed(
-            rate.and_then(PhyRate::from_rate).expect("the rates are those of the standard"),
-        );
+        mac.rate = rate.and_then(PhyRate::from_rate).expect("the rates are those of the standard");
         mac.accept_damaged = self.accept_damaged && place < 2;
         if place < 2 {
             mac.rts_threshold = self.rts_threshold;

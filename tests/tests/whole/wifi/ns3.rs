@@ -1,7 +1,7 @@
 //! Goodput of saturated senders, as ns-3.37 simulated it.
 
 use windfall_base::{Duration, Rate};
-use windfall_mac::dcf::{Config, EifsPolicy, RatePolicy};
+use windfall_mac::dcf::{Config, EifsPolicy};
 use windfall_tests::run::run;
 use windfall_tests::saturation::{Cell, Goodput};
 use windfall_wire_link::ieee80211::{Phy, PhyRate, Timing};
@@ -42,7 +42,7 @@ fn rate(name: &str) -> PhyRate {
 fn measure(row: &Row) -> Goodput {
     let phy = if row.rate.is_ofdm() { Phy::G } else { Phy::B };
     let change = |config: &mut Config| {
-        config.rate = RatePolicy::Fixed(row.rate);
+        config.rate = row.rate;
         config.timing = Timing::of(phy, row.short_slot);
         if phy == Phy::B {
             // In ns-3's ad hoc network every rate of 802.11b answers for itself.
@@ -158,7 +158,7 @@ fn goodput_falls_at_the_strength_at_which_it_does_in_ns3() {
     assert_eq!(rows.len(), 18);
     for (rate, path_loss, mbps) in rows {
         let at = |shift: f64| {
-            let change = |config: &mut Config| config.rate = RatePolicy::Fixed(rate);
+            let change = |config: &mut Config| config.rate = rate;
             let mut cell = Cell::noisy(path_loss + shift, 1_024, 1, change);
             cell.run(Duration::from_secs(4)).total_mbps()
         };

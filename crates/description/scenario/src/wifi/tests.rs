@@ -34,13 +34,23 @@ fn end(topology: &Topology, end: usize) -> &WifiConfig {
 }
 
 #[test]
+fn each_rate_control_of_the_table_is_a_word_of_the_radio() {
+    for kind in dcf::RateControlKind::ALL {
+        let topology = link(&format!("radio.rate-control = \"{}\"", kind.name)).unwrap();
+        assert_eq!(end(&topology, 0).mac.rate_control, kind);
+    }
+    let refused = link("radio.rate-control = \"best\"").unwrap_err();
+    assert!(refused.contains("fixed"), "{refused}");
+}
+
+#[test]
 fn a_link_that_says_little_is_54_mbps_in_an_office() {
     let topology = link("radio.distance = \"8m\"").unwrap();
     let air = air(&topology);
     let [near, far] = [0, 1].map(|place| air.stations[place].track.at(Instant::START));
     assert!((near.distance(far) - 8.0).abs() < 1e-9);
     assert_eq!(air.stations[1].address, Some(end(&topology, 1).mac.address));
-    assert_eq!(end(&topology, 0).mac.rate, RatePolicy::Fixed(PhyRate::Ofdm54));
+    assert_eq!(end(&topology, 0).mac.rate, PhyRate::Ofdm54);
     let interface = &topology.network.links[0].ends[0].interface;
     assert_eq!(interface.rules, [Rule::approximate()]);
     let behind = &end(&topology, 0).neighbours[1].behind;
@@ -99,8 +109,8 @@ fn every_key_reaches_the_station_or_the_air() {
                 distortion = -25.0\npreamble-power = \"-84dBm\"\n";
     let topology = link(keys).unwrap();
     let [near, far] = [0, 1].map(|place| &end(&topology, place).mac);
-    assert_eq!(near.rate, RatePolicy::Fixed(PhyRate::Ofdm24));
-    assert_eq!(far.rate, RatePolicy::Fixed(PhyRate::Cck11));
+    assert_eq!(near.rate, PhyRate::Ofdm24);
+    assert_eq!(far.rate, PhyRate::Cck11);
     assert!(near.accept_damaged && !far.accept_damaged);
     assert_eq!((near.retries.short.get(), near.retries.long.get()), (3, 3));
     assert_eq!((near.rts_threshold, near.fragment_threshold), (500, 800));

@@ -5,7 +5,8 @@ use core::str::FromStr;
 
 use windfall_base::{ParseUnitError, Preamble};
 use windfall_channel::radio::{Errors, Fading, PathLoss};
-use windfall_mac::dcf::{Backoff, EifsPolicy};
+use windfall_mac::dcf::rate_control::FIXED;
+use windfall_mac::dcf::{Backoff, EifsPolicy, RateControlKind};
 
 use crate::value::{Choice, by_text};
 
@@ -31,24 +32,17 @@ impl Choice for Preamble {
     ];
 }
 
-/// The choice of the rate of each frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RateControl {
-    /// The rate of the link.
-    #[default]
-    Fixed,
-    /// Automatic rate fallback.
-    Arf,
-    /// Measured success, after Minstrel.
-    Minstrel,
-}
-
-impl Choice for RateControl {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("fixed", Self::Fixed, "The rate of the link"),
-        ("arf", Self::Arf, "Automatic rate fallback"),
-        ("minstrel", Self::Minstrel, "Measured success, after Minstrel"),
-    ];
+impl Choice for RateControlKind {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &{
+        let mut choices = [("", FIXED, ""); Self::ALL.len()];
+        let mut row = 0;
+        while row < choices.len() {
+            let kind = Self::ALL[row];
+            choices[row] = (kind.name, kind, kind.help);
+            row += 1;
+        }
+        choices
+    };
 }
 
 impl Choice for Backoff {

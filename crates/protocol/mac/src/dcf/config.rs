@@ -1,5 +1,6 @@
 //! What a station is told.
 
+use core::iter;
 use core::num::NonZeroU8;
 
 use windfall_base::{Duration, Preamble, Rate};
@@ -8,7 +9,7 @@ use windfall_wire_link::ieee80211::management::Ssid;
 use windfall_wire_link::ieee80211::timing::{ACK_LEN, RTS_LEN};
 use windfall_wire_link::ieee80211::{MacAddress, Phy, PhyRate, Timing, snap};
 
-use super::rate_control::RatePolicy;
+use super::rate_control::{self, RateControlKind, Setup};
 
 /// Above every frame: the threshold that switches RTS/CTS or fragmentation off.
 pub const NO_THRESHOLD: usize = DATA_HEADER + MAX_BODY + FCS_LEN + 15;
@@ -103,8 +104,10 @@ pub struct Config {
     pub phy: Phy,
     /// Slots, gaps and windows.
     pub timing: Timing,
-    /// Which rate an attempt uses.
-    pub rate: RatePolicy,
+    /// The rate of data frames, unless the rate control chooses it.
+    pub rate: PhyRate,
+    /// The choice of the rate of each attempt.
+    pub rate_control: RateControlKind,
     /// The rates that every station understands; responses and group frames use them.
     pub basic_rates: Vec<PhyRate>,
     /// The form of the preamble at the rates that have two.
@@ -144,7 +147,8 @@ impl Config {
             role: Role::default(),
             phy,
             timing: Timing::of(phy, true),
-            rate: RatePolicy::Fixed(rate),
+            rate,
+            rate_control: RateControlKind::default(),
             basic_rates: phy.basic_rates().to_vec(),
             preamble: Preamble::Long,
             rts_threshold: NO_THRESHOLD,
@@ -229,8 +233,18 @@ impl Config {
     /// Returns the highest rate that the station may choose.
     #[must_use]
     pub fn highest_rate(&self) -> PhyRate {
-        let highest = self.rate.rates().iter().copied().max_by_key(|rate| rate.rate());
-        highest.unwrap_or_else(|| self.lowest_basic_rate())
+        let ladder = self.rate_control.is_adaptive.then(|| rate_control::ladder(self.phy));
+        ladder.and_then(|mut rates| rates.next_back()).unwrap_or(self.rate)
+    }
+
+    /// Returns the rates among which the rate control may choose.
+    pub(super) fn rates(&self) -> Setup {
+        let rates = if self.rate_control.is_adaptive {
+            rate_control::ladder(self.phy).collect()
+        } else {
+            vec![self.rate]
+        };
+        Setup { rates, preamble: self.preamble }
     }
 
     /// The rate as the PHY has it; `None` if this PHY has no such rate.
@@ -244,7 +258,7 @@ impl Config {
     /// # Errors
     /// Names the first value that cannot be, and the fix.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let rates = self.rate.rates().iter().chain(&self.basic_rates).chain(&self.rts_rate);
+        let rates = iter::once(&self.rate).chain(&self.basic_rates).chain(&self.rts_rate);
         if let Some(rate) = rates.copied().find(|rate| !self.phy.has(*rate)) {
             return Err(ConfigError::Rate { rate, phy: self.phy });
         }

@@ -6,6 +6,7 @@ mod gaps;
 mod laws;
 mod limits;
 mod options;
+mod rate_control;
 mod switch;
 
 use std::collections::VecDeque;

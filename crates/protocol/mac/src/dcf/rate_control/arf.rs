@@ -1,6 +1,17 @@
 //! Automatic rate fallback (Kamerman and Monteban, WaveLAN II, 1997).
 
+use windfall_base::{Instant, Stream};
 use windfall_wire_link::ieee80211::PhyRate;
+
+use super::{RateControl, RateControlKind};
+
+/// Automatic rate fallback: down after two failures in a row, up after ten successes.
+pub const ARF: RateControlKind = RateControlKind {
+    name: "arf",
+    help: "Automatic rate fallback",
+    is_adaptive: true,
+    build: |setup| Box::new(Arf::new(setup.rates.clone())),
+};
 
 /// Successes in a row after which the next higher rate is tried.
 const UP: u32 = 10;
@@ -8,8 +19,8 @@ const UP: u32 = 10;
 const DOWN: u32 = 2;
 
 /// The rate for one peer.
-#[derive(Clone, Debug)]
-pub(super) struct Arf {
+#[derive(Debug)]
+struct Arf {
     rates: Vec<PhyRate>,
     now: usize,
     successes: u32,
@@ -19,19 +30,24 @@ pub(super) struct Arf {
 }
 
 impl Arf {
-    /// Begins at the highest rate; without any, at the lowest of the standard.
-    pub(super) fn new(rates: Vec<PhyRate>) -> Self {
-        let rates = if rates.is_empty() { vec![PhyRate::Dsss1] } else { rates };
+    /// Begins at the highest rate.
+    fn new(rates: Vec<PhyRate>) -> Self {
         Self { now: rates.len() - 1, rates, successes: 0, failures: 0, probing: false }
     }
 
-    pub(super) fn rate(&self) -> PhyRate {
+    fn current(&self) -> PhyRate {
         self.rates[self.now]
+    }
+}
+
+impl RateControl for Arf {
+    fn rate(&mut self, _: Instant, _: u32, _: &mut Stream) -> PhyRate {
+        self.current()
     }
 
     /// Learns of an attempt; one at a rate that its owner chose is ignored.
-    pub(super) fn learn(&mut self, rate: PhyRate, arrived: bool) {
-        if rate != self.rate() {
+    fn learn(&mut self, rate: PhyRate, arrived: bool) {
+        if rate != self.current() {
             return;
         }
         if arrived {
@@ -61,7 +77,7 @@ mod tests {
 
     fn feed(arf: &mut Arf, outcomes: &[bool]) {
         for arrived in outcomes {
-            arf.learn(arf.rate(), *arrived);
+            arf.learn(arf.current(), *arrived);
         }
     }
 
@@ -69,13 +85,13 @@ mod tests {
     fn it_falls_after_two_failures_and_rises_after_ten_successes() {
         let mut arf = Arf::new(PhyRate::ALL[..4].to_vec());
         feed(&mut arf, &[false]);
-        assert_eq!(arf.rate(), PhyRate::Cck11);
+        assert_eq!(arf.current(), PhyRate::Cck11);
         feed(&mut arf, &[false]);
-        assert_eq!(arf.rate(), PhyRate::Cck5_5);
+        assert_eq!(arf.current(), PhyRate::Cck5_5);
         feed(&mut arf, &[true; 9]);
-        assert_eq!(arf.rate(), PhyRate::Cck5_5);
+        assert_eq!(arf.current(), PhyRate::Cck5_5);
         feed(&mut arf, &[true]);
-        assert_eq!(arf.rate(), PhyRate::Cck11);
+        assert_eq!(arf.current(), PhyRate::Cck11);
     }
 
     #[test]
@@ -84,8 +100,8 @@ mod tests {
         feed(&mut arf, &[false, false]);
         feed(&mut arf, &[true; 10]);
         feed(&mut arf, &[false]);
-        assert_eq!(arf.rate(), PhyRate::Cck5_5);
+        assert_eq!(arf.current(), PhyRate::Cck5_5);
         feed(&mut arf, &[false; 20]);
-        assert_eq!(arf.rate(), PhyRate::Dsss1);
+        assert_eq!(arf.current(), PhyRate::Dsss1);
     }
 }

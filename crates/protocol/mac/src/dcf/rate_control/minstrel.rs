@@ -11,6 +11,17 @@ use windfall_base::{Duration, Instant, Preamble, Probability, Stream};
 use windfall_wire_link::ieee80211::PhyRate;
 use windfall_wire_link::ieee80211::timing::ACK_LEN;
 
+use super::{RateControl, RateControlKind, Setup};
+
+/// The rate with the best throughput by measured success, with a tenth of the frames spent on
+/// trying others, as Minstrel does.
+pub const MINSTREL: RateControlKind = RateControlKind {
+    name: "minstrel",
+    help: "Measured success, after Minstrel",
+    is_adaptive: true,
+    build: |setup| Box::new(Minstrel::new(setup)),
+};
+
 /// The interval at which the measurements become the statistics.
 const INTERVAL: Duration = Duration::from_millis(20);
 /// The same at first, while little is known; each interval is twice as long as the one before.
@@ -74,8 +85,8 @@ struct Trial {
 }
 
 /// The rates for one peer.
-#[derive(Clone, Debug)]
-pub(super) struct Minstrel {
+#[derive(Debug)]
+struct Minstrel {
     preamble: Preamble,
     rates: Vec<Statistics>,
     /// Places of the best throughput, the next best, and the surest; `None` while nothing is known.
@@ -92,8 +103,7 @@ pub(super) struct Minstrel {
 }
 
 impl Minstrel {
-    pub(super) fn new(rates: Vec<PhyRate>, preamble: Preamble) -> Self {
-        let rates = if rates.is_empty() { vec![PhyRate::Dsss1] } else { rates };
+    fn new(setup: &Setup) -> Self {
         let fresh = |rate| Statistics {
             rate,
             attempts: 0,
@@ -101,10 +111,9 @@ impl Minstrel {
             all_attempts: 0.0,
             all_arrivals: 0.0,
         };
-        let rates = rates.into_iter().map(fresh).collect();
         Self {
-            preamble,
-            rates,
+            preamble: setup.preamble,
+            rates: setup.rates.iter().copied().map(fresh).collect(),
             chain: None,
             trial: None,
             promising: None,
@@ -113,32 +122,6 @@ impl Minstrel {
             interval: FIRST_INTERVAL,
             next_update: None,
         }
-    }
-
-    pub(super) fn rate(&mut self, now: Instant, attempt: u32, draw: &mut Stream) -> PhyRate {
-        let due = *self.next_update.get_or_insert(now + self.interval);
-        if due <= now || self.failures >= MANY {
-            self.failures = 0;
-            self.update();
-            if self.chain.is_some() {
-                self.interval = (self.interval * 2).min(INTERVAL);
-            }
-            self.next_update = Some(now + self.interval);
-        }
-        let Some(chain) = self.chain else { return self.descent(attempt) };
-        if attempt == 1 {
-            self.trial = self.look_around(chain[0], draw);
-        }
-        let [best, second, surest] = chain;
-        let place = match (attempt, self.trial) {
-            (1, Some(Trial { place, first: true })) => place,
-            (attempt, _) if attempt <= EACH => best,
-            (attempt, Some(Trial { place, first: false })) if attempt <= 2 * EACH => place,
-            (attempt, _) if attempt <= 2 * EACH => second,
-            (attempt, _) if attempt <= 3 * EACH => surest,
-            _ => 0,
-        };
-        self.rates[place].rate
     }
 
     /// The rate of an attempt while nothing is known: from the highest to the lowest in six steps.
@@ -165,26 +148,6 @@ impl Minstrel {
         let first = place > best;
         let allowed = place != best && (!first || self.credit > 0.0);
         (looks && allowed).then_some(Trial { place, first })
-    }
-
-    pub(super) fn learn(&mut self, rate: PhyRate, arrived: bool) {
-        let preamble = self.preamble;
-        let Some(place) = self.rates.iter().position(|known| known.rate == rate) else { return };
-        let statistics = &mut self.rates[place];
-        statistics.attempts += 1;
-        statistics.arrivals += u32::from(arrived);
-        let seconds = statistics.seconds(preamble);
-        self.credit = (self.credit + WASTE * seconds).min(MOST_WASTE);
-        let is_trial = self.trial.is_some_and(|trial| trial.first && trial.place == place);
-        if self.chain.is_some_and(|[best, ..]| best == place) {
-            self.failures = if arrived { 0 } else { self.failures + 1 };
-        }
-        if is_trial {
-            self.promising = arrived.then_some(place);
-        }
-        if is_trial && !arrived {
-            self.credit -= seconds;
-        }
     }
 
     fn update(&mut self) {
@@ -224,17 +187,70 @@ impl Minstrel {
         self.chain = Some([best, second, surest]);
     }
 }
+
+impl RateControl for Minstrel {
+    fn rate(&mut self, now: Instant, attempt: u32, draw: &mut Stream) -> PhyRate {
+        let due = *self.next_update.get_or_insert(now + self.interval);
+        if due <= now || self.failures >= MANY {
+            self.failures = 0;
+            self.update();
+            if self.chain.is_some() {
+                self.interval = (self.interval * 2).min(INTERVAL);
+            }
+            self.next_update = Some(now + self.interval);
+        }
+        let Some(chain) = self.chain else { return self.descent(attempt) };
+        if attempt == 1 {
+            self.trial = self.look_around(chain[0], draw);
+        }
+        let [best, second, surest] = chain;
+        let place = match (attempt, self.trial) {
+            (1, Some(Trial { place, first: true })) => place,
+            (attempt, _) if attempt <= EACH => best,
+            (attempt, Some(Trial { place, first: false })) if attempt <= 2 * EACH => place,
+            (attempt, _) if attempt <= 2 * EACH => second,
+            (attempt, _) if attempt <= 3 * EACH => surest,
+            _ => 0,
+        };
+        self.rates[place].rate
+    }
+
+    fn learn(&mut self, rate: PhyRate, arrived: bool) {
+        let preamble = self.preamble;
+        let Some(place) = self.rates.iter().position(|known| known.rate == rate) else { return };
+        let statistics = &mut self.rates[place];
+        statistics.attempts += 1;
+        statistics.arrivals += u32::from(arrived);
+        let seconds = statistics.seconds(preamble);
+        self.credit = (self.credit + WASTE * seconds).min(MOST_WASTE);
+        let is_trial = self.trial.is_some_and(|trial| trial.first && trial.place == place);
+        if self.chain.is_some_and(|[best, ..]| best == place) {
+            self.failures = if arrived { 0 } else { self.failures + 1 };
+        }
+        if is_trial {
+            self.promising = arrived.then_some(place);
+        }
+        if is_trial && !arrived {
+            self.credit -= seconds;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use windfall_base::Seed;
 
     use super::*;
 
+    fn among(rates: &[PhyRate]) -> Minstrel {
+        Minstrel::new(&Setup { rates: rates.to_vec(), preamble: Preamble::Long })
+    }
+
     /// Sends packets of which each attempt at a rate arrives with the given probability, and tells
     /// which rate was used most in the end.
     fn favourite(success: impl Fn(PhyRate) -> f64) -> PhyRate {
         let mut draw = Stream::new(Seed(1), "minstrel");
-        let mut minstrel = Minstrel::new(PhyRate::ALL[4..].to_vec(), Preamble::Long);
+        let mut minstrel = among(&PhyRate::ALL[4..]);
         let mut used = [0; 12];
         for packet in 0..20_000 {
             let now = Instant::START + Duration::from_millis(packet);
@@ -255,7 +271,7 @@ mod tests {
     /// One that knows of all rates and takes 24 Mb/s for the best, 18 for the next and 9 for the
     /// surest.
     fn settled() -> Minstrel {
-        let mut minstrel = Minstrel::new(PhyRate::ALL[4..].to_vec(), Preamble::Long);
+        let mut minstrel = among(&PhyRate::ALL[4..]);
         minstrel.rates.iter_mut().for_each(|rate| rate.all_attempts = 100.0);
         minstrel.chain = Some([4, 3, 1]);
         minstrel.next_update = Some(Instant::START + Duration::from_secs(1));
@@ -351,8 +367,7 @@ mod tests {
 
     /// One of three rates, each with as many attempts and arrivals as are given.
     fn counted(counts: [(u32, u32); 3]) -> Minstrel {
-        let rates = vec![PhyRate::Ofdm6, PhyRate::Ofdm24, PhyRate::Ofdm54];
-        let mut minstrel = Minstrel::new(rates, Preamble::Long);
+        let mut minstrel = among(&[PhyRate::Ofdm6, PhyRate::Ofdm24, PhyRate::Ofdm54]);
         for (rate, (attempts, arrivals)) in minstrel.rates.iter_mut().zip(counts) {
             (rate.attempts, rate.arrivals) = (attempts, arrivals);
         }
@@ -370,7 +385,7 @@ mod tests {
             let found = minstrel.rates[place].seconds(Preamble::Long);
             assert!((found - expected.as_secs_f64()).abs() < 1e-12, "{rate}: {found}");
         }
-        let old = Minstrel::new(vec![PhyRate::Cck11], Preamble::Short);
+        let old = among(&[PhyRate::Cck11]);
         let frame = PhyRate::Cck11.frame_duration(Preamble::Short, 1_200);
         let expected = micros(370) + frame + PhyRate::Cck11.frame_duration(Preamble::Short, 14);
         assert!((old.rates[0].seconds(Preamble::Short) - expected.as_secs_f64()).abs() < 1e-12);
@@ -452,7 +467,7 @@ mod tests {
         minstrel.update();
         assert_eq!(minstrel.chain.map(|[best, _, surest]| (best, surest)), Some((0, 0)));
         // Two attempts in the second place tell that the slower rate is the better one.
-        let mut minstrel = Minstrel::new(vec![PhyRate::Ofdm48, PhyRate::Ofdm54], Preamble::Long);
+        let mut minstrel = among(&[PhyRate::Ofdm48, PhyRate::Ofdm54]);
         (minstrel.rates[0].attempts, minstrel.rates[0].arrivals) = (2, 2);
         (minstrel.rates[1].attempts, minstrel.rates[1].arrivals) = (99, 80);
         minstrel.update();
@@ -470,7 +485,7 @@ mod tests {
     #[test]
     fn intervals_double_from_a_hundredth_to_a_fiftieth_of_a_second_once_something_arrives() {
         let mut draw = Stream::new(Seed(1), "minstrel");
-        let mut minstrel = Minstrel::new(PhyRate::ALL[4..].to_vec(), Preamble::Long);
+        let mut minstrel = among(&PhyRate::ALL[4..]);
         let at = |millis| Instant::START + Duration::from_millis(millis);
         let mut next = |minstrel: &mut Minstrel, millis| {
             minstrel.rate(at(millis), 1, &mut draw);
@@ -487,7 +502,7 @@ mod tests {
 
     #[test]
     fn while_nothing_is_known_attempts_go_down_to_the_lowest_rate_in_six() {
-        let minstrel = Minstrel::new(PhyRate::ALL[4..].to_vec(), Preamble::Long);
+        let minstrel = among(&PhyRate::ALL[4..]);
         let rates = [1, 2, 3, 4, 5, 6, 7].map(|attempt| minstrel.descent(attempt));
         use PhyRate::{Ofdm6, Ofdm9, Ofdm12, Ofdm24, Ofdm36, Ofdm54};
         assert_eq!(rates, [Ofdm54, Ofdm36, Ofdm24, Ofdm12, Ofdm9, Ofdm6, Ofdm6]);

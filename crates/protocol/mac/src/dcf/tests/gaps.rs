@@ -233,29 +233,9 @@ fn a_packet_whose_time_is_over_is_given_up() {
 }
 
 #[test]
-fn the_ladder_of_rates_is_that_of_the_modulation_and_states_have_names() {
-    use super::super::RatePolicy;
-    assert_eq!(RatePolicy::ladder(Phy::B), PhyRate::ALL[..4]);
-    assert_eq!(RatePolicy::ladder(Phy::G), PhyRate::ALL[4..]);
+fn states_have_names() {
     let names = State::ALL.map(State::name);
     assert_eq!(names, ["transmit", "receive", "overhear", "listen", "doze"]);
-}
-
-#[test]
-fn rates_fall_for_a_peer_that_does_not_answer() {
-    use super::super::RatePolicy;
-    let mut cell =
-        cell(2, Phy::G, 2, |config| config.rate = RatePolicy::Arf(RatePolicy::ladder(Phy::G)));
-    cell.stations.truncate(1);
-    cell.packet(0, kilobyte(0));
-    cell.run_until(micros(100_000));
-    assert_eq!(cell.stations[0].sent(), 7);
-    // Two attempts at each rate from 54 Mb/s down: the last goes at 18.
-    let airtime = cell.stations[0].dcf.airtime(cell.now()).of(State::Transmit);
-    let frame = |rate: PhyRate| rate.frame_duration(windfall_base::Preamble::Long, 1_024);
-    let rates = [PhyRate::Ofdm54, PhyRate::Ofdm48, PhyRate::Ofdm36].map(|rate| frame(rate) * 2);
-    let total = rates[0] + rates[1] + rates[2] + frame(PhyRate::Ofdm24);
-    assert_eq!(airtime, total);
 }
 
 #[test]
@@ -273,18 +253,6 @@ fn attempts_are_counted_from_one() {
         })
         .collect();
     assert_eq!(attempts, [1, 2, 3, 4, 5, 6, 7]);
-}
-
-#[test]
-fn the_highest_rate_stays_the_highest() {
-    use super::super::RatePolicy;
-    let ladder = RatePolicy::Arf(RatePolicy::ladder(Phy::G));
-    let mut cell = cell(2, Phy::G, 2, |config| config.rate = ladder.clone());
-    (0..30).for_each(|tag| cell.packet(0, kilobyte(tag)));
-    cell.run_until(micros(100_000));
-    let airtime = cell.stations[0].dcf.airtime(cell.now()).of(State::Transmit);
-    let frame = PhyRate::Ofdm54.frame_duration(windfall_base::Preamble::Long, 1_024);
-    assert_eq!(airtime, frame * 30);
 }
 
 /// A station that has just sent a packet to station 1 and awaits the acknowledgment; and when.

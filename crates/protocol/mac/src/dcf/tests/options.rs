@@ -2,7 +2,7 @@ use windfall_base::Preamble;
 use windfall_wire_link::ieee80211::Timing;
 
 use super::super::radio::{Period, State};
-use super::super::{Backoff, ConfigError, RatePolicy};
+use super::super::{Backoff, ConfigError};
 use super::*;
 
 #[test]
@@ -13,7 +13,7 @@ fn values_that_the_standard_lacks_are_refused_by_name() {
         config.check()
     };
     assert_eq!(check(&|_| {}), Ok(()));
-    let refused = check(&|config| config.rate = RatePolicy::Fixed(PhyRate::Ofdm54));
+    let refused = check(&|config| config.rate = PhyRate::Ofdm54);
     assert_eq!(refused, Err(ConfigError::Rate { rate: PhyRate::Ofdm54, phy: Phy::B }));
     let refused = check(&|config| config.fragment_threshold = 255);
     assert_eq!(refused, Err(ConfigError::FragmentThreshold(255)));
