@@ -14,6 +14,7 @@ pub mod memory;
 pub mod node;
 pub mod quantity;
 pub mod random;
+mod range_set;
 mod rtt;
 pub mod seq;
 pub mod text;
@@ -29,6 +30,7 @@ pub use node::{
 };
 pub use quantity::ParseUnitError;
 pub use random::{Seed, Stream};
+pub use range_set::{Ordinal, RangeSet};
 pub use rtt::SmoothedRtt;
 pub use time::{Duration, Instant};
 pub use units::{ByteCount, Dbm, Metres, Probability, Rate};

@@ -11,7 +11,6 @@ mod codes;
 mod packet;
 pub mod pipelined;
 
-mod ranges;
 mod receiver;
 mod sender;
 

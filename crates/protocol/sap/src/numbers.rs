@@ -2,21 +2,20 @@
 
 use std::collections::VecDeque;
 
-use windfall_base::Instant;
+use windfall_base::{Instant, RangeSet};
 use windfall_wire_net::sap::{SapAck, ack};
 
-/// The maximum number of runs; packets below the lowest one count as received.
+/// The maximum number of ranges; packets below the lowest one count as received.
 const REMEMBERED: usize = 2 * ack::MAX_RUNS;
 
-/// The packet numbers that have arrived, as runs.
+/// The packet numbers that have arrived.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbers {
-    /// The first and last number of each run, the highest run first.
-    runs: VecDeque<(u64, u64)>,
+    received: RangeSet,
     /// All numbers below this one count as received.
     floor: u64,
-    /// The latest packets of which only the header arrived intact. They are in no run, so that
-    /// their sender counts them as lost if this report of them is lost.
+    /// The latest packets of which only the header arrived intact. They do not count as
+    /// received, so that their sender counts them as lost if this report of them is lost.
     damaged: VecDeque<u64>,
     largest_at: Option<Instant>,
 }
@@ -24,15 +23,14 @@ pub(crate) struct Numbers {
 impl Numbers {
     /// Expands the low 32 bits of a number to the number closest to those received.
     pub(crate) fn expand(&self, low: u32) -> u64 {
-        let near = self.runs.front().map_or(self.floor, |run| run.1);
+        let near = self.received.end().map_or(self.floor, |end| end - 1);
         let ahead = i64::from(low.wrapping_sub(near as u32) as i32);
         near.checked_add_signed(ahead).unwrap_or_else(|| u64::from(low))
     }
 
     /// Returns whether this number has arrived intact before.
     pub(crate) fn contains(&self, number: u64) -> bool {
-        number < self.floor
-            || self.runs.iter().any(|(first, last)| (*first..=*last).contains(&number))
+        number < self.floor || self.received.contains(number)
     }
 
     /// Records that only the header of `number` arrived intact.
@@ -48,30 +46,20 @@ impl Numbers {
 
     /// Records the arrival of `number`.
     pub(crate) fn insert(&mut self, now: Instant, number: u64) {
-        if self.contains(number) {
+        let end = self.received.end();
+        if number < self.floor || self.received.insert(number..number + 1) == 0 {
             return;
         }
         // The path had duplicated it, and the other copy was damaged.
         self.damaged.retain(|other| *other != number);
-        if self.runs.front().is_none_or(|run| number > run.1) {
+        if end.is_none_or(|end| number >= end) {
             self.largest_at = Some(now);
         }
-        let at = self.runs.iter().position(|run| run.0 <= number).unwrap_or(self.runs.len());
-        let joins_above = at > 0 && self.runs[at - 1].0 == number + 1;
-        let joins_below = self.runs.get(at).is_some_and(|run| run.1 + 1 == number);
-        match (joins_above, joins_below) {
-            (true, true) => {
-                self.runs[at - 1].0 = self.runs[at].0;
-                self.runs.remove(at);
-            }
-            (true, false) => self.runs[at - 1].0 = number,
-            (false, true) => self.runs[at].1 = number,
-            (false, false) => self.runs.insert(at, (number, number)),
-        }
-        if self.runs.len() > REMEMBERED
-            && let Some((_, last)) = self.runs.pop_back()
+        if self.received.len() > REMEMBERED
+            && let Some(lowest) = self.received.following(0)
         {
-            self.floor = last + 1;
+            self.floor = lowest.end;
+            self.received.remove(lowest);
         }
     }
 
@@ -83,21 +71,21 @@ impl Numbers {
         room: usize,
         trust_damaged: bool,
     ) -> Option<SapAck> {
-        let arrived = self.runs.front().map(|run| run.1);
+        let arrived = self.received.end().map(|end| end - 1);
         let damaged = self.damaged.iter().max().copied().filter(|_| trust_damaged);
         let largest = arrived.max(damaged)?;
         let waited = self.largest_at.map_or(0, |at| now.saturating_since(at).as_micros());
+        let short = |count| u16::try_from(count).unwrap_or(u16::MAX);
         let mut above = largest + 1;
-        let mut runs = Vec::with_capacity(self.runs.len().min(ack::MAX_RUNS));
-        for (first, last) in self.runs.iter().take(ack::MAX_RUNS) {
-            let missing = u16::try_from(above - last - 1).unwrap_or(u16::MAX);
+        let mut runs = Vec::with_capacity(self.received.len().min(ack::MAX_RUNS));
+        for range in self.received.iter().rev().take(ack::MAX_RUNS) {
+            let (missing, len) = (above - range.end, range.end - range.start);
             // A longer run is listed in part: the rest has been acknowledged before.
-            let len = u16::try_from(last - first + 1).unwrap_or(u16::MAX);
-            runs.push((missing, len));
-            if above - last - 1 > u64::from(u16::MAX) || last - first >= u64::from(u16::MAX) {
+            runs.push((short(missing), short(len)));
+            if missing.max(len) > u64::from(u16::MAX) {
                 break;
             }
-            above = *first;
+            above = range.start;
         }
         let below = |number: u64| u16::try_from(largest.checked_sub(number)?).ok();
         Some(SapAck {

@@ -17,14 +17,13 @@ use core::ops::Range;
 use arrayvec::ArrayVec;
 use bytes::Bytes;
 use windfall_base::seq::Seq32;
-use windfall_base::{DropReason, Duration, Instant};
+use windfall_base::{DropReason, Duration, Instant, RangeSet};
 use windfall_wire_net::Addresses;
 
 use crate::config::{LossRecovery, TcpConfig};
 use crate::congestion::CongestionController;
 use crate::event::{Signals, TcpError, TcpEvent, UseError};
 use crate::operations::Operations;
-use crate::ranges::RangeSet;
 use crate::reassembly::Reassembly;
 use crate::recovery::{Recovery, SendSequence};
 use crate::rtt::RttEstimator;

@@ -33,7 +33,6 @@ mod endpoint;
 mod event;
 mod lookup;
 mod operations;
-mod ranges;
 mod reassembly;
 mod recovery;
 mod rtt;

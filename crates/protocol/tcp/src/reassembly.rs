@@ -6,8 +6,7 @@ use core::ops::Range;
 
 use arrayvec::ArrayVec;
 use bytes::{Bytes, BytesMut};
-
-use crate::ranges::RangeSet;
+use windfall_base::RangeSet;
 
 /// The length below which a piece is copied, so that it does not keep a whole frame in memory.
 const SMALL: usize = 512;
@@ -177,7 +176,7 @@ impl Reassembly {
             placed.advanced += piece.len() as u64;
             placed.copied += self.make_ready(piece);
         }
-        self.arrived.remove_below(self.next);
+        self.arrived.remove(0..self.next);
     }
 
     /// Passes `piece` to the reader; returns the number of bytes copied.

@@ -3,8 +3,9 @@
 
 use core::ops::Range;
 
+use windfall_base::RangeSet;
+
 use crate::config::LossRecovery;
-use crate::ranges::RangeSet;
 
 mod sack;
 
@@ -146,7 +147,7 @@ impl Recovery {
     /// Takes an acknowledgment of `acked` new bytes; `flow` is as it is after them.
     pub(crate) fn on_progress(&mut self, acked: u64, flow: &SendSequence) -> RecoveryProgress {
         self.duplicates = 0;
-        self.sacked.remove_below(flow.una);
+        self.sacked.remove(0..flow.una);
         self.repaired = self.repaired.max(flow.una);
         if !self.active {
             self.inflation = 0;

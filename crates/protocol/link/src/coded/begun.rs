@@ -3,12 +3,11 @@
 use core::ops::Range;
 
 use arrayvec::ArrayVec;
-use windfall_base::{Check, Damage, Frame, Tag};
+use windfall_base::{Check, Damage, Frame, RangeSet, Tag};
 use windfall_wire_link::check::{FCS_LEN, frame_check};
 use windfall_wire_link::coded::{Fate, Head, MAX_BLOCKS};
 
 use super::blocks::{self, Blocks};
-use super::ranges::Ranges;
 
 /// The fate of each block of a frame.
 pub(super) type Fates = ArrayVec<Fate, MAX_BLOCKS>;
@@ -18,9 +17,9 @@ pub(super) type Fates = ArrayVec<Fate, MAX_BLOCKS>;
 pub(super) struct Begun {
     length: u16,
     stream: Vec<u8>,
-    missing: Ranges,
+    missing: RangeSet<usize>,
     /// Taken although their checks rejected them.
-    suspect: Ranges,
+    suspect: RangeSet<usize>,
     corrected: u32,
     tag: Option<Tag>,
 }
@@ -30,8 +29,8 @@ impl Begun {
         Self {
             length: head.length,
             stream: vec![0; head.stream()],
-            missing: Ranges::until(head.stream()),
-            suspect: Ranges::default(),
+            missing: RangeSet::from(0..head.stream()),
+            suspect: RangeSet::default(),
             corrected: 0,
             tag,
         }
@@ -69,19 +68,19 @@ impl Begun {
         match found {
             Fate::Good(corrected) if kept => {
                 self.stream[range.clone()].copy_from_slice(data);
-                self.missing.remove(&range);
-                self.suspect.remove(&range);
+                self.missing.remove(range.clone());
+                self.suspect.remove(range.clone());
                 self.corrected += u32::from(corrected);
                 found
             }
             //= S0.63
             _ if welcome => {
-                for gap in self.missing.within(&range) {
+                for gap in self.missing.within(range.clone()) {
                     let inside = gap.start - range.start..gap.end - range.start;
                     self.stream[gap.clone()].copy_from_slice(&data[inside]);
                     self.suspect.insert(gap);
                 }
-                self.missing.remove(&range);
+                self.missing.remove(range.clone());
                 if matches!(found, Fate::Good(_)) { found } else { Fate::Damaged }
             }
             fate => fate,
@@ -105,7 +104,7 @@ impl Begun {
     }
 
     pub(super) fn restart(&mut self) {
-        self.missing = Ranges::until(self.stream.len());
+        self.missing = RangeSet::from(0..self.stream.len());
         self.corrected = 0;
     }
 
@@ -113,9 +112,8 @@ impl Begun {
         let Self { mut stream, length, suspect, corrected, tag, .. } = self;
         stream.truncate(stream.len() - FCS_LEN);
         // Suspect bytes of the frame check alone leave the packet unchecked, not damaged.
-        let inside = suspect.within(&(0..usize::from(length)));
-        let suspect: Vec<_> =
-            inside.into_iter().map(|range| range.start as u32..range.end as u32).collect();
+        let inside = suspect.within(0..usize::from(length));
+        let suspect: Vec<_> = inside.map(|range| range.start as u32..range.end as u32).collect();
         let frame = if suspect.is_empty() { Check::Good } else { Check::Bad };
         let mut packet = Frame { tag, ..Frame::packet(stream) };
         packet.damage = Damage { frame, header: Check::Good, missing: 0, corrected, suspect };

@@ -1,12 +1,11 @@
 //! A packet under way in coded blocks: what its receiver lacks, and the next frame with some of it.
 
 use bytes::Bytes;
-use windfall_base::{Class, DropReason, Frame, FrameParts, Instant, Tag};
+use windfall_base::{Class, DropReason, Frame, FrameParts, Instant, RangeSet, Tag};
 use windfall_wire_link::check::frame_check;
 use windfall_wire_link::coded::{Fate, Head, MAX_BLOCKS, Number, Stretch};
 use windfall_wire_link::pipe::Wish;
 
-use super::ranges::Ranges;
 use super::{blocks, codes};
 use crate::event::LinkEvent;
 use crate::persistence::Arq;
@@ -22,9 +21,9 @@ pub(super) struct Packet {
     tag: Option<Tag>,
     expires: Option<Instant>,
     /// The ranges that the receiver is not known to have.
-    missing: Ranges,
+    missing: RangeSet<usize>,
     /// The part of that which is not on its way.
-    pub(super) unsent: Ranges,
+    pub(super) unsent: RangeSet<usize>,
     /// Frames in a row of which the receiver did not take everything.
     pub(super) tries: u32,
     limit: Option<u32>,
@@ -39,7 +38,7 @@ impl Packet {
         let [head, body] = frame.payload.slices();
         let check = frame_check(&[head, body]);
         let stream: Bytes = [head, body, &check].concat().into();
-        let missing = Ranges::until(stream.len());
+        let missing = RangeSet::from(0..stream.len());
         Self {
             unsent: missing.clone(),
             missing,
@@ -84,12 +83,12 @@ impl Packet {
         }
         let welcomes_damage = self.class.accept_damaged == Some(true);
         let mut plan = policy.plan(&Request {
-            bytes: self.unsent.bytes(),
+            bytes: self.unsent.total(),
             time_left: self.expires.map(|expires| expires.saturating_since(now)),
             tries_left: self.limit.map(|limit| limit.saturating_sub(self.tries)),
             welcomes_damage,
             // Padded frames are blocks, and blocks tell where the damage is that is welcome.
-            may_be_uncoded: !padded && !welcomes_damage && self.unsent.is_contiguous(),
+            may_be_uncoded: !padded && !welcomes_damage && self.unsent.len() == 1,
         })?;
         //= S0.63
         if welcomes_damage {
@@ -102,7 +101,7 @@ impl Packet {
     pub(super) fn frame(&mut self, number: Number, plan: Plan, padded: bool) -> (Head, Frame) {
         let head = self.head(number, plan, padded);
         for stretch in &head.stretches {
-            self.unsent.remove(&stretch.range());
+            self.unsent.remove(stretch.range());
         }
         let parts = FrameParts {
             header: codes::seal_header(&head),
@@ -162,9 +161,9 @@ impl Packet {
         for (index, stretch) in head.stretches.iter().enumerate() {
             let is_taken = fates.get(index).is_some_and(|fate| fate.is_taken());
             if is_taken && (all || !head.whole) {
-                self.missing.remove(&stretch.range());
+                self.missing.remove(stretch.range());
             }
-            for gap in self.missing.within(&stretch.range()) {
+            for gap in self.missing.within(stretch.range()) {
                 self.unsent.insert(gap);
             }
         }
@@ -178,7 +177,7 @@ impl Packet {
 
     /// The receiver wants all of it again.
     pub(super) fn restart(&mut self) {
-        self.missing = Ranges::until(self.stream.len());
+        self.missing = RangeSet::from(0..self.stream.len());
         self.unsent = self.missing.clone();
     }
 }

@@ -124,7 +124,7 @@ impl Connection {
             return;
         }
         let next = self.expected();
-        self.receiver.damaged.remove_below(next);
+        self.receiver.damaged.remove(0..next);
         if let Some(range) = self.receiver.damaged.containing(next) {
             let _ = self.receiver.notices.try_push(Notice { start: next, end: range.end });
             self.owe_ack();

@@ -15,7 +15,7 @@ fn a_peer_that_reports_single_bytes_costs_a_bounded_memory() {
         (0..10_000).map(|n| report(&mut recovery, 2 * n + 2, 2 * n + 3).refused).sum();
     assert_eq!((recovery.sacked.len(), refused), (RANGES, 10_000 - RANGES as u64));
     // As soon as there is room, reports count again.
-    recovery.sacked.remove_below(4_000);
+    recovery.sacked.remove(0..4_000);
     assert_eq!(
         report(&mut recovery, 50_000, 51_000),
         Reported { added: 1_000, ..Reported::default() }
