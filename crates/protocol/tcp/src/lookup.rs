@@ -17,7 +17,8 @@ pub struct ConnectionKey {
 }
 
 impl ConnectionKey {
-    /// Returns a hash that needs the secret to be foreseen.
+    /// Returns a hash that needs the secret to be foreseen. Every segment needs it, so it takes a
+    /// multiplication for each word instead of the rounds of SipHash.
     fn hash(&self, secret: [u64; 2]) -> u64 {
         let ports = u64::from(self.local_port) << 16 | u64::from(self.remote_port);
         let mix = |sum: u64, word: u64| {
