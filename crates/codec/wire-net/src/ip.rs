@@ -4,7 +4,7 @@ use crate::addresses::Addresses;
 use crate::error::WireError;
 use crate::ipv4::Ipv4Packet;
 use crate::ipv6::Ipv6Packet;
-use crate::ipv6::extension::WalkError;
+use crate::ipv6::WalkError;
 use crate::protocol::Protocol;
 
 /// A view over an IPv4 or IPv6 packet.

@@ -1,6 +1,6 @@
 //! IPv6 headers (RFC 8200): the fixed header, the walk over extension headers, the fragment header.
 
-pub mod extension;
+mod extension;
 
 use core::net::Ipv6Addr;
 
@@ -9,7 +9,7 @@ use crate::error::WireError;
 use crate::field::{array_at, put_u16, put_u32, u16_at, u32_at};
 use crate::protocol::Protocol;
 
-pub use extension::{FragmentHeader, Upper};
+pub use extension::{FRAGMENT_HEADER_LEN, FragmentHeader, Upper, WalkError};
 
 /// The length of the fixed header, in bytes.
 pub const HEADER_LEN: usize = 40;
@@ -113,7 +113,7 @@ impl<'a> Ipv6Packet<'a> {
     /// # Errors
     /// If an extension header is cut short, stands where it may not, or holds an option that must
     /// be understood and is not.
-    pub fn upper(&self) -> Result<Upper, extension::WalkError> {
+    pub fn upper(&self) -> Result<Upper, WalkError> {
         extension::walk(self.next_header(), self.payload())
     }
 }

@@ -12,17 +12,17 @@
 //! Multi-byte numbers are in network order on the wire and plain integers here. Lengths are in
 //! bytes.
 
-pub mod addresses;
+mod addresses;
 pub mod carrier;
 pub mod checksum;
-pub mod ecn;
-pub mod error;
+mod ecn;
+mod error;
 pub mod icmpv4;
 pub mod icmpv6;
-pub mod ip;
+mod ip;
 pub mod ipv4;
 pub mod ipv6;
-pub mod protocol;
+mod protocol;
 pub mod sap;
 pub mod segment;
 pub mod tcp;

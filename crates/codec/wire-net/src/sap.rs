@@ -21,11 +21,11 @@ use crate::field::{put_u16, put_u32, u16_at, u32_at};
 
 pub mod ack;
 pub mod data;
-pub mod handshake;
+mod handshake;
 
 pub use ack::SapAck;
 pub use data::{SapData, SapRepair, Span};
-pub use handshake::{SapAccept, SapPing};
+pub use handshake::{MAX_HANDSHAKE, MAX_TOKEN, SapAccept, SapPing};
 
 /// The version of the protocol that this module writes.
 pub const VERSION: u8 = 1;

@@ -5,9 +5,9 @@
 //! option refuses the segment, or leniently, where reading stops before it.
 
 pub mod corruption;
-pub mod flags;
-pub mod kinds;
-pub mod options;
+mod flags;
+mod kinds;
+mod options;
 
 use arrayvec::ArrayVec;
 use windfall_base::seq::Seq32;
@@ -15,7 +15,10 @@ use windfall_base::seq::Seq32;
 pub use self::corruption::Packing;
 pub use self::flags::TcpFlags;
 pub use self::kinds::{CorruptionKinds, Notification};
-pub use self::options::{FastOpenCookie, OptionError, SackBlock, TcpOptions, Timestamps};
+pub use self::options::{
+    FastOpenCookie, MAX_OPTIONS, MAX_SACK_BLOCKS, OptionBytes, OptionError, SackBlock, TcpOptions,
+    Timestamps,
+};
 use crate::addresses::Addresses;
 use crate::checksum::Sum;
 use crate::error::WireError;

@@ -6,8 +6,7 @@ use windfall_base::seq::Seq32;
 use windfall_pcapng::Seen;
 use windfall_pcapng::read::{CapturedPacket, ReadError, read};
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
-use windfall_wire_net::protocol::Protocol;
-use windfall_wire_net::{IpPacket, TcpFlags, TcpPacket};
+use windfall_wire_net::{IpPacket, Protocol, TcpFlags, TcpPacket};
 
 use crate::error::ExperimentError;
 use crate::kernel::Transferred;

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use windfall_base::Payload;
-use windfall_wire_net::ipv6::extension::FRAGMENT_HEADER_LEN;
+use windfall_wire_net::ipv6::FRAGMENT_HEADER_LEN;
 use windfall_wire_net::{Ipv4Repr, Ipv6Repr, Protocol, ipv4, ipv6};
 
 /// Cuts an IPv4 packet into fragments of at most `mtu` bytes.

@@ -4,14 +4,14 @@
 //! packets for interfaces and [`Upward`] news for the host. The rest are its parts, each pure and
 //! testable alone.
 
-pub mod event;
+mod event;
 pub mod fragment;
-pub mod layer;
-pub mod limiter;
-pub mod path_mtu;
-pub mod reassembly;
-pub mod report;
-pub mod route;
+mod layer;
+mod limiter;
+mod path_mtu;
+mod reassembly;
+mod report;
+mod route;
 
 pub use event::{IpEvent, IpEventKind};
 pub use layer::{IpConfig, IpDatagram, IpInterfaceConfig, IpSendError, Layer, Outbound, Upward};

@@ -4,7 +4,7 @@ use windfall_base::{Duration, Instant};
 
 /// A token bucket: allows a burst at once, and then one message per interval.
 #[derive(Clone, Debug)]
-pub struct Limiter {
+pub(crate) struct Limiter {
     burst: u64,
     interval: Duration,
     tokens: u64,
@@ -14,12 +14,12 @@ pub struct Limiter {
 impl Limiter {
     /// Creates a full bucket of `burst` tokens that gains one every `interval`.
     #[must_use]
-    pub fn new(burst: u64, interval: Duration) -> Self {
+    pub(crate) fn new(burst: u64, interval: Duration) -> Self {
         Self { burst, interval, tokens: burst, since: Instant::START }
     }
 
     /// Takes a token, if there is one.
-    pub fn take(&mut self, now: Instant) -> bool {
+    pub(crate) fn take(&mut self, now: Instant) -> bool {
         let interval = self.interval.as_nanos().max(1);
         let gained = now.saturating_since(self.since).as_nanos() / interval;
         self.since += Duration::from_nanos(gained * interval);

@@ -9,7 +9,7 @@ use windfall_wire_net::{ipv4, ipv6};
 
 /// The time that a learned value holds before a longer packet is tried again (RFC 1191, section
 /// 6.3).
-pub const LIFETIME: Duration = Duration::from_secs(600);
+pub(crate) const LIFETIME: Duration = Duration::from_secs(600);
 /// The number of destinations that are remembered; what expires first is forgotten first.
 const CAPACITY: usize = 1024;
 /// MTUs that occur, for routers that do not say theirs (RFC 1191, section 7).
@@ -18,7 +18,7 @@ const PLATEAUS: [usize; 11] =
 
 /// The path MTUs that routers have told of.
 #[derive(Clone, Debug, Default)]
-pub struct PathMtus {
+pub(crate) struct PathMtus {
     known: BTreeMap<IpAddr, (usize, Instant)>,
 }
 
@@ -26,7 +26,7 @@ impl PathMtus {
     /// Returns the longest packet for `destination` that is known to pass, in bytes; `link` if
     /// nothing is.
     #[must_use]
-    pub fn get(&self, now: Instant, destination: IpAddr, link: usize) -> usize {
+    pub(crate) fn get(&self, now: Instant, destination: IpAddr, link: usize) -> usize {
         // Nearly always nothing was learned, and nothing needs looking up.
         if self.known.is_empty() {
             return link;
@@ -41,7 +41,7 @@ impl PathMtus {
     /// 0 if unsaid; gives the value to use from now on if that is a smaller one than before.
     ///
     /// A message never raises what is known, and never asks for less than every link carries.
-    pub fn learn(
+    pub(crate) fn learn(
         &mut self,
         now: Instant,
         destination: IpAddr,

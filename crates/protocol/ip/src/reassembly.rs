@@ -13,7 +13,7 @@ const OVERHEAD: usize = 128;
 
 /// The fields that identify the fragments of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FragmentKey {
+pub(crate) struct FragmentKey {
     /// Source and destination.
     pub addresses: Addresses,
     /// The protocol, over IPv4; over IPv6 each fragment has its own and the first one's counts.
@@ -24,7 +24,7 @@ pub struct FragmentKey {
 
 /// A single fragment of a packet.
 #[derive(Clone, Debug)]
-pub struct Piece {
+pub(crate) struct Piece {
     /// The offset of its data, in bytes.
     pub offset: usize,
     /// Set if more fragments follow.
@@ -43,7 +43,7 @@ pub struct Piece {
 
 /// A packet whose fragments are all there.
 #[derive(Clone, Debug)]
-pub struct Whole {
+pub(crate) struct Whole {
     /// The protocol of the packet.
     pub protocol: Protocol,
     /// The headers of its first fragment.
@@ -58,14 +58,14 @@ pub struct Whole {
 
 /// Fragments given up.
 #[derive(Clone, Debug)]
-pub struct Abandoned {
+pub(crate) struct Abandoned {
     /// The fragments, in the order of their offsets.
     pub pieces: Vec<Piece>,
 }
 
 /// The outcome of inserting a fragment.
 #[derive(Clone, Debug)]
-pub enum ReassemblyOutcome {
+pub(crate) enum ReassemblyOutcome {
     /// It waits for others.
     Held,
     /// It completes its packet.
@@ -95,7 +95,7 @@ struct Assembly {
 
 /// The fragments that wait for others.
 #[derive(Debug)]
-pub struct Reassembler {
+pub(crate) struct Reassembler {
     timeout: Duration,
     capacity: usize,
     used: usize,
@@ -108,7 +108,7 @@ impl Reassembler {
     /// Creates a reassembler that waits `timeout` from the first fragment of a packet on, and keeps
     /// at most `capacity` bytes; what has waited longest makes room.
     #[must_use]
-    pub fn new(timeout: Duration, capacity: usize) -> Self {
+    pub(crate) fn new(timeout: Duration, capacity: usize) -> Self {
         Self {
             timeout,
             capacity,
@@ -121,18 +121,23 @@ impl Reassembler {
 
     /// Fragments that wait.
     #[must_use]
-    pub fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.held
     }
 
     /// Returns when the next packet is given up.
     #[must_use]
-    pub fn deadline(&self) -> Option<Instant> {
+    pub(crate) fn deadline(&self) -> Option<Instant> {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
     /// Takes a fragment.
-    pub fn insert(&mut self, now: Instant, key: FragmentKey, piece: Piece) -> ReassemblyOutcome {
+    pub(crate) fn insert(
+        &mut self,
+        now: Instant,
+        key: FragmentKey,
+        piece: Piece,
+    ) -> ReassemblyOutcome {
         let end = piece.offset + piece.data.len();
         if piece.more && (piece.data.is_empty() || !piece.data.len().is_multiple_of(8)) {
             return ReassemblyOutcome::OddLength;
@@ -168,7 +173,7 @@ impl Reassembler {
 
     /// Gives up the packet that has waited longest, if its time is over or room is needed; call
     /// until `None`.
-    pub fn abandon(&mut self, now: Instant) -> Option<Abandoned> {
+    pub(crate) fn abandon(&mut self, now: Instant) -> Option<Abandoned> {
         let (deadline, key) = *self.deadlines.first()?;
         if now < deadline && self.used <= self.capacity {
             return None;

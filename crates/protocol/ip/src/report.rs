@@ -69,7 +69,7 @@ pub struct ErrorReport {
 /// The rules are those of RFC 1122, section 3.2.2, RFC 1812, section 4.3.2.7, and RFC 4443,
 /// section 2.4.
 #[must_use]
-pub fn may_report(packet: &IpPacket<'_>, problem: Problem) -> bool {
+pub(crate) fn may_report(packet: &IpPacket<'_>, problem: Problem) -> bool {
     match packet.addresses() {
         Addresses::V4 { src, dst } => {
             let many = dst.is_multicast() || dst.is_broadcast();
@@ -117,7 +117,7 @@ pub fn may_report(packet: &IpPacket<'_>, problem: Problem) -> bool {
 ///
 /// `addresses` are those of the message. `None` if the family knows no such message.
 #[must_use]
-pub fn message(
+pub(crate) fn message(
     addresses: &Addresses,
     problem: Problem,
     packet: &Payload,
@@ -181,7 +181,7 @@ fn next_header_field(packet: &[u8]) -> u32 {
 
 /// Reads the data of an error message; `None` if too little of the packet is quoted.
 #[must_use]
-pub fn understand(data: &Bytes, problem: Option<Problem>) -> Option<ErrorReport> {
+pub(crate) fn understand(data: &Bytes, problem: Option<Problem>) -> Option<ErrorReport> {
     let packet = IpPacket::new(data).ok()?;
     let carried = packet.carried().ok()?;
     Some(ErrorReport {
@@ -195,7 +195,7 @@ pub fn understand(data: &Bytes, problem: Option<Problem>) -> Option<ErrorReport>
 
 /// Returns the problem that an ICMP message reports, if it is one with a name here.
 #[must_use]
-pub fn problem_v4(repr: Option<Icmpv4Repr>) -> Option<Problem> {
+pub(crate) fn problem_v4(repr: Option<Icmpv4Repr>) -> Option<Problem> {
     Some(match repr? {
         Icmpv4Repr::Unreachable(why) => match why {
             icmpv4::Unreachable::Protocol => Problem::NoProtocol,
@@ -214,7 +214,7 @@ pub fn problem_v4(repr: Option<Icmpv4Repr>) -> Option<Problem> {
 
 /// Returns the problem that an ICMPv6 message reports, if it is one with a name here.
 #[must_use]
-pub fn problem_v6(repr: Option<Icmpv6Repr>) -> Option<Problem> {
+pub(crate) fn problem_v6(repr: Option<Icmpv6Repr>) -> Option<Problem> {
     Some(match repr? {
         Icmpv6Repr::Unreachable(icmpv6::Unreachable::Port) => Problem::NoPort,
         Icmpv6Repr::Unreachable(_) => Problem::NoRoute,

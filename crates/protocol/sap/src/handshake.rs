@@ -9,8 +9,8 @@ use snow::params::{CipherChoice, DHChoice, HashChoice};
 use snow::resolvers::{CryptoResolver, DefaultResolver};
 use snow::types::{Cipher, Dh, Hash, Random};
 use snow::{Builder, Error, HandshakeState};
+use windfall_wire_net::sap::MAX_HANDSHAKE;
 use windfall_wire_net::sap::VERSION;
-use windfall_wire_net::sap::handshake::MAX_HANDSHAKE;
 
 use crate::seal::{Seal, SharedKey};
 

@@ -1,7 +1,6 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::extension::{FRAGMENT_HEADER_LEN, WalkError};
 use super::*;
 
 fn packet_of(next_header: Protocol, payload: &[u8]) -> Vec<u8> {

@@ -8,7 +8,7 @@ use crate::error::WireError;
 use crate::field::{u16_at, u32_at};
 
 /// The least length of a ping's body: no answer to a ping is longer than it.
-pub const PING_LEN: usize = 160;
+const PING_LEN: usize = 160;
 /// The longest token, in bytes.
 pub const MAX_TOKEN: usize = 32;
 /// The longest handshake message inside, in bytes.

@@ -77,7 +77,7 @@ proptest! {
     fn bodies_survive(
         a: u32, b: u32, c: u32, max_datagram: u16,
         runs in vec(any::<(u16, u16)>(), 0..MAX_RUNS_TRIED), damaged in vec(any::<u16>(), 0..9),
-        token in bytes(handshake::MAX_TOKEN), handshake in bytes(handshake::MAX_HANDSHAKE),
+        token in bytes(MAX_TOKEN), handshake in bytes(MAX_HANDSHAKE),
         spans in vec(any::<(u16, u16)>(), 0..data::MAX_SPANS),
     ) {
         let ack = SapAck { largest: a, delay: b, room: c, runs, damaged };

@@ -290,7 +290,7 @@ impl Writer {
 
 /// The options of an area one by one, kind and length included, padding left out.
 #[derive(Clone, Debug)]
-pub struct RawOptions<'a> {
+pub(super) struct RawOptions<'a> {
     area: &'a [u8],
     at: usize,
 }
@@ -298,7 +298,7 @@ pub struct RawOptions<'a> {
 impl<'a> RawOptions<'a> {
     /// Creates the options of `area`.
     #[must_use]
-    pub const fn new(area: &'a [u8]) -> Self {
+    pub(super) const fn new(area: &'a [u8]) -> Self {
         Self { area, at: 0 }
     }
 
@@ -306,8 +306,7 @@ impl<'a> RawOptions<'a> {
     ///
     /// # Errors
     /// The option's length is missing, below two, or reaches beyond the area; nothing follows it.
-    #[expect(clippy::should_implement_trait, reason = "an iterator could not return a fault once")]
-    pub fn next(&mut self) -> Result<Option<(usize, &'a [u8])>, OptionError> {
+    pub(super) fn next(&mut self) -> Result<Option<(usize, &'a [u8])>, OptionError> {
         while self.area.get(self.at) == Some(&NOP) {
             self.at += 1;
         }

@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use bytes::{Bytes, BytesMut};
 use windfall_base::{Damage, DropReason, Instant, Payload};
 use windfall_wire_net::ipv6::Upper;
-use windfall_wire_net::ipv6::extension::WalkError;
+use windfall_wire_net::ipv6::WalkError;
 use windfall_wire_net::{
     Addresses, IpPacket, Ipv4Packet, Ipv4Repr, Ipv6Packet, Ipv6Repr, Protocol, WireError, ipv4,
     ipv6,
@@ -20,7 +20,7 @@ use crate::report::{HeaderFault, Problem};
 /// The offset of the payload length in an IPv6 header.
 const PAYLOAD_LENGTH: usize = 4;
 /// The distance from the offset field of the fragment header to the fragment's data.
-const FRAGMENT_FIELD: usize = ipv6::extension::FRAGMENT_HEADER_LEN - 2;
+const FRAGMENT_FIELD: usize = ipv6::FRAGMENT_HEADER_LEN - 2;
 
 /// The fields of a header that decide where a packet goes.
 struct Reading {
@@ -140,8 +140,7 @@ impl Layer {
             identification: fragment.identification,
         };
         // The fragmentable part begins right behind the fragment header.
-        let start =
-            ipv6::HEADER_LEN + upper.per_fragment_end + ipv6::extension::FRAGMENT_HEADER_LEN;
+        let start = ipv6::HEADER_LEN + upper.per_fragment_end + ipv6::FRAGMENT_HEADER_LEN;
         let header = header_without_fragment(head, &upper, fragment.next_header);
         let offset = fragment.offset();
         let more = fragment.more();
