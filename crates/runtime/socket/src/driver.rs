@@ -382,7 +382,7 @@ impl Core {
                 // A refusal belongs to an earlier datagram and is not authenticated.
                 if error.kind() != io::ErrorKind::ConnectionRefused
                     && let Some(lost) = state.unsent.pop_front()
-                    && error.raw_os_error() != Some(libc::EMSGSIZE)
+                    && error.raw_os_error() != Some(rustix::io::Errno::MSGSIZE.raw_os_error())
                 {
                     state.endpoint.handle_unreachable(lost.to);
                 }

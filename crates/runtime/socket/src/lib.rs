@@ -29,7 +29,6 @@ mod driver;
 mod eager;
 mod error;
 mod hints;
-mod pages;
 mod pool;
 mod sap;
 mod signal;

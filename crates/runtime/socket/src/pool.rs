@@ -1,12 +1,14 @@
 //! A pool of buffers for long datagrams: an allocator returns blocks of this size to the system
 //! each time, and fresh pages cost more than copying the data.
+//!
+//! Buffers are mapped, so that the system has them back as soon as they are not needed: an
+//! allocator would keep them, and a thousand idle sockets would hold a thousand buffers.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-
-use crate::pages::Pages;
+use memmap2::MmapMut;
 
 /// The size of a buffer: the longest datagram.
 pub(crate) const LONG: usize = 1 << 16;
@@ -17,22 +19,22 @@ const MOST: usize = 128;
 
 /// Free buffers of [`LONG`] bytes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pool(Arc<Mutex<Vec<Pages>>>);
+pub(crate) struct Pool(Arc<Mutex<Vec<MmapMut>>>);
 
 impl Pool {
-    fn lock(&self) -> MutexGuard<'_, Vec<Pages>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<MmapMut>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns a buffer with unspecified contents.
-    pub(crate) fn take(&self) -> io::Result<Pages> {
+    pub(crate) fn take(&self) -> io::Result<MmapMut> {
         let kept = self.lock().pop();
-        kept.map_or_else(|| Pages::new(LONG), Ok)
+        kept.map_or_else(|| MmapMut::map_anon(LONG), Ok)
     }
 
     /// Converts `pages` to shared bytes, which return to the pool when they are dropped.
-    pub(crate) fn lend(&self, pages: Pages) -> Bytes {
-        Bytes::from_owner(Loan { pages, pool: self.clone() })
+    pub(crate) fn lend(&self, pages: MmapMut) -> Bytes {
+        Bytes::from_owner(Loan { pages: Some(pages), pool: self.clone() })
     }
 
     /// Returns a copy of `data`.
@@ -54,13 +56,14 @@ impl Pool {
 
 /// A buffer in use.
 struct Loan {
-    pages: Pages,
+    /// Present until it is dropped.
+    pages: Option<MmapMut>,
     pool: Pool,
 }
 
 impl AsRef<[u8]> for Loan {
     fn as_ref(&self) -> &[u8] {
-        &self.pages
+        self.pages.as_deref().unwrap_or_default()
     }
 }
 
@@ -68,7 +71,7 @@ impl Drop for Loan {
     fn drop(&mut self) {
         let mut kept = self.pool.lock();
         if kept.len() < MOST {
-            kept.push(std::mem::take(&mut self.pages));
+            kept.extend(self.pages.take());
         }
     }
 }

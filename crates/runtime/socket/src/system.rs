@@ -1,4 +1,5 @@
-//! System calls that the standard library lacks: socket options, and datagrams in batches.
+//! System calls that rustix lacks: datagrams in batches with control messages, and the options of
+//! UDP-Lite.
 #![expect(unsafe_code, reason = "the system's batch calls take pointers")]
 
 use std::io;
@@ -7,7 +8,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use arrayvec::ArrayVec;
-use socket2::SockAddr;
 
 /// The maximum number of datagrams per system call.
 pub(crate) const BATCH: usize = 32;
@@ -41,8 +41,38 @@ pub(crate) struct Incoming {
     pub(crate) len: usize,
 }
 
+/// An integer option of a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SocketOption {
+    level: i32,
+    name: i32,
+}
+
+impl SocketOption {
+    /// Send UDP without a checksum, over IPv4.
+    pub(crate) const NO_CHECK: Self = Self::new(libc::SOL_SOCKET, libc::SO_NO_CHECK);
+    /// Send UDP without a checksum, over IPv6.
+    pub(crate) const NO_CHECK6_TX: Self = Self::new(libc::SOL_UDP, 101);
+    /// Accept UDP without a checksum, over IPv6.
+    pub(crate) const NO_CHECK6_RX: Self = Self::new(libc::SOL_UDP, 102);
+    /// Report the destination of each datagram, over IPv4.
+    pub(crate) const DESTINATION: Self = Self::new(libc::IPPROTO_IP, libc::IP_PKTINFO);
+    /// Report the destination of each datagram, over IPv6.
+    pub(crate) const DESTINATION6: Self = Self::new(libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO);
+
+    const fn new(level: i32, name: i32) -> Self {
+        Self { level, name }
+    }
+
+    /// The option of UDP-Lite with this number.
+    pub(crate) const fn udp_lite(name: i32) -> Self {
+        Self::new(libc::IPPROTO_UDPLITE, name)
+    }
+}
+
 /// Sets an integer socket option.
-pub(crate) fn set(fd: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> io::Result<()> {
+pub(crate) fn set(fd: BorrowedFd<'_>, option: SocketOption, value: i32) -> io::Result<()> {
+    let SocketOption { level, name } = option;
     let pointer = (&raw const value).cast();
     let len = size_of::<i32>() as libc::socklen_t;
     // SAFETY: the pointer leads to `len` bytes that live through the call, which only reads them.
@@ -52,7 +82,7 @@ pub(crate) fn set(fd: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> io::
 
 /// The data of one message header, which the system reads.
 struct Prepared {
-    address: Option<SockAddr>,
+    address: Option<Address>,
     slices: [libc::iovec; PARTS],
     control: Control,
 }
@@ -62,7 +92,7 @@ pub(crate) fn send(fd: BorrowedFd<'_>, datagrams: &[Outgoing<'_>]) -> io::Result
     // Filled in place: a returned vector may be copied at its full length.
     let mut prepared: ArrayVec<Prepared, BATCH> = ArrayVec::new();
     prepared.extend(datagrams.iter().take(BATCH).map(|it| Prepared {
-        address: it.to.map(SockAddr::from),
+        address: it.to.map(Address::new),
         slices: it.parts.map(|part| libc::iovec {
             iov_base: part.as_ptr().cast_mut().cast(),
             iov_len: part.len(),
@@ -75,7 +105,7 @@ pub(crate) fn send(fd: BorrowedFd<'_>, datagrams: &[Outgoing<'_>]) -> io::Result
         let mut header: libc::mmsghdr = unsafe { zeroed() };
         let message = &mut header.msg_hdr;
         if let Some(address) = &prepared.address {
-            message.msg_name = address.as_ptr().cast_mut().cast();
+            message.msg_name = address.0.as_ptr().cast_mut().cast();
             message.msg_namelen = address.len();
         }
         message.msg_iov = prepared.slices.as_mut_ptr();
@@ -177,6 +207,28 @@ pub(crate) fn receive<'a>(
 struct Address([u8; 28]);
 
 impl Address {
+    fn new(address: SocketAddr) -> Self {
+        let mut bytes = [0; 28];
+        let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+        bytes[..2].copy_from_slice(&(family as u16).to_ne_bytes());
+        bytes[2..4].copy_from_slice(&address.port().to_be_bytes());
+        match address {
+            SocketAddr::V4(v4) => bytes[4..8].copy_from_slice(&v4.ip().octets()),
+            SocketAddr::V6(v6) => {
+                bytes[4..8].copy_from_slice(&v6.flowinfo().to_be_bytes());
+                bytes[8..24].copy_from_slice(&v6.ip().octets());
+                bytes[24..].copy_from_slice(&v6.scope_id().to_ne_bytes());
+            }
+        }
+        Self(bytes)
+    }
+
+    /// Returns the length that its family has.
+    fn len(&self) -> libc::socklen_t {
+        let is_v4 = i32::from(u16::from_ne_bytes([self.0[0], self.0[1]])) == libc::AF_INET;
+        if is_v4 { 16 } else { 28 }
+    }
+
     fn read(&self) -> Option<SocketAddr> {
         let bytes = &self.0;
         let port = u16::from_be_bytes([bytes[2], bytes[3]]);
@@ -229,4 +281,22 @@ pub(crate) fn silence(fd: BorrowedFd<'_>) -> io::Result<()> {
         libc::setsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, pointer, len)
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_as_they_were_written() {
+        let scoped = SocketAddrV6::new(Ipv6Addr::LOCALHOST, 7, 5, 3);
+        for (address, len) in [
+            ("192.0.2.1:80".parse().expect("legal"), size_of::<libc::sockaddr_in>()),
+            ("[2001:db8::1]:443".parse().expect("legal"), size_of::<libc::sockaddr_in6>()),
+            (SocketAddr::V6(scoped), size_of::<libc::sockaddr_in6>()),
+        ] {
+            let written = Address::new(address);
+            assert_eq!((written.read(), written.len() as usize), (Some(address), len));
+        }
+    }
 }

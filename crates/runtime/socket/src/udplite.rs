@@ -3,13 +3,15 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, AtomicU16, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use arrayvec::ArrayVec;
 use bytes::Bytes;
-use socket2::{Domain, Protocol, Socket, Type};
+use memmap2::MmapMut;
+use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
+use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, ipproto};
 use windfall_wire_net::carrier::Ports;
 use windfall_wire_net::udplite::{self, Coverage};
 use windfall_wire_net::{
@@ -17,22 +19,15 @@ use windfall_wire_net::{
 };
 
 use crate::carrier::Carrier;
-use crate::pages::Pages;
 use crate::pool::{Pool, WORTH};
 use crate::source::Sources;
-use crate::system::{self, Incoming, Outgoing};
+use crate::system::{self, Incoming, Outgoing, SocketOption};
 
 /// Linux's option for the coverage of sent datagrams: 0 for all, 1 to 7 for the header, more than
 /// the length for all.
 pub const UDPLITE_SEND_CSCOV: i32 = 10;
 /// Linux's option for the least coverage to accept: unset for any, 0 for full coverage only.
 pub const UDPLITE_RECV_CSCOV: i32 = 11;
-
-/// The protocol number of UDP-Lite, which is its option level too.
-const IPPROTO_UDPLITE: i32 = 136;
-const SOL_UDP: i32 = 17;
-const UDP_NO_CHECK6_TX: i32 = 101;
-const UDP_NO_CHECK6_RX: i32 = 102;
 
 /// The buffer size of one datagram, until a longer one has arrived.
 const USUAL: usize = 2048;
@@ -73,9 +68,9 @@ pub struct ReceivedDatagram {
 #[derive(Debug)]
 pub struct UdpLiteSocket {
     carrier: Carrier,
-    socket: Socket,
+    socket: OwnedFd,
     /// Reserves the port of a raw socket.
-    _placeholder: Option<Socket>,
+    _placeholder: Option<OwnedFd>,
     local: SocketAddr,
     sources: Sources,
     /// The destination of a connected socket.
@@ -95,7 +90,7 @@ struct Scratch {
     /// A datagram longer than usual has arrived.
     long: bool,
     /// One buffer for all datagrams of the usual length, or one for each long one.
-    buffers: ArrayVec<Pages, LONG_BATCH>,
+    buffers: ArrayVec<MmapMut, LONG_BATCH>,
 }
 
 impl Scratch {
@@ -118,7 +113,7 @@ impl Scratch {
             return system::receive(fd, slices, received);
         }
         if self.buffers.is_empty() {
-            self.buffers.push(Pages::new(system::BATCH * USUAL)?);
+            self.buffers.push(MmapMut::map_anon(system::BATCH * USUAL)?);
         }
         system::receive(fd, self.buffers[0].chunks_exact_mut(USUAL), received)
     }
@@ -154,35 +149,31 @@ impl UdpLiteSocket {
     }
 
     fn over(carrier: Carrier, local: SocketAddr) -> io::Result<Self> {
-        let domain = Domain::for_address(local);
         let mut placeholder = None;
         let mut bound = local;
         let socket = match carrier {
-            Carrier::Kernel => Socket::new(domain, Type::DGRAM, Some(IPPROTO_UDPLITE.into()))?,
-            Carrier::Udp => Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?,
+            Carrier::Kernel => open(local, SocketType::DGRAM, ipproto::UDPLITE)?,
+            Carrier::Udp => open(local, SocketType::DGRAM, ipproto::UDP)?,
             Carrier::Raw => {
-                let raw = Socket::new(domain, Type::RAW, Some(IPPROTO_UDPLITE.into()))?;
-                let holder = hold_port(domain, local)?;
-                bound.set_port(holder.local_addr()?.as_socket().map_or(0, |at| at.port()));
+                let raw = open(local, SocketType::RAW, ipproto::UDPLITE)?;
+                let holder = hold_port(local)?;
+                bound.set_port(local_address(&holder)?.port());
                 placeholder = Some(holder);
                 raw
             }
         };
-        socket.set_nonblocking(true)?;
         // A raw socket has one address family anyway and rejects the option.
         if local.is_ipv6() && carrier != Carrier::Raw {
-            socket.set_only_v6(true)?;
+            sockopt::set_ipv6_v6only(&socket, true)?;
         }
         // The kernel may grant less.
-        let _ = socket.set_recv_buffer_size(KERNEL_BUFFER);
-        let _ = socket.set_send_buffer_size(KERNEL_BUFFER);
+        let _ = sockopt::set_socket_recv_buffer_size(&socket, KERNEL_BUFFER);
+        let _ = sockopt::set_socket_send_buffer_size(&socket, KERNEL_BUFFER);
         options(&socket, carrier, local)?;
         let at = if carrier == Carrier::Raw { SocketAddr::new(local.ip(), 0) } else { local };
-        socket.bind(&at.into())?;
-        if carrier != Carrier::Raw
-            && let Some(at) = socket.local_addr()?.as_socket()
-        {
-            bound = at;
+        rustix::net::bind(&socket, &at)?;
+        if carrier != Carrier::Raw {
+            bound = local_address(&socket)?;
         }
         Ok(Self {
             carrier,
@@ -208,10 +199,10 @@ impl UdpLiteSocket {
         if self.carrier == Carrier::Raw {
             return Ok(());
         }
-        self.socket.connect(&peer.into())?;
+        rustix::net::connect(&self.socket, &peer)?;
         self.peer = Some(peer);
         // The system has chosen the source address.
-        self.local = self.socket.local_addr()?.as_socket().unwrap_or(self.local);
+        self.local = local_address(&self.socket)?;
         Ok(())
     }
 
@@ -244,7 +235,8 @@ impl UdpLiteSocket {
         if self.carrier == Carrier::Kernel {
             // The kernel cannot return to "any", only to the smallest possible coverage.
             let value = if value == UNSET { 8 } else { value };
-            system::set(self.socket.as_fd(), IPPROTO_UDPLITE, UDPLITE_RECV_CSCOV, value)?;
+            let option = SocketOption::udp_lite(UDPLITE_RECV_CSCOV);
+            system::set(self.socket.as_fd(), option, value)?;
         }
         self.least_coverage.store(value, Ordering::Relaxed);
         Ok(())
@@ -290,10 +282,10 @@ impl UdpLiteSocket {
         let Some(first) = datagrams.first() else { return Ok(0) };
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let count = datagrams.iter().take_while(|it| self.option(it) == self.option(first)).count();
-        if let Some((level, name, value)) = self.option(first)
+        if let Some((option, value)) = self.option(first)
             && *told != value
         {
-            system::set(self.socket.as_fd(), level, name, value)?;
+            system::set(self.socket.as_fd(), option, value)?;
             *told = value;
         }
         let datagrams = &datagrams[..count.min(system::BATCH)];
@@ -315,17 +307,15 @@ impl UdpLiteSocket {
         result
     }
 
-    /// Returns the kernel's socket option that depends on the datagram: level, name and value.
-    fn option(&self, datagram: &UdpLiteDatagram<'_>) -> Option<(i32, i32, i32)> {
+    /// Returns the kernel's socket option that depends on the datagram, and its value.
+    fn option(&self, datagram: &UdpLiteDatagram<'_>) -> Option<(SocketOption, i32)> {
         let omit = i32::from(!datagram.whole);
         match self.carrier {
             Carrier::Kernel => {
-                Some((IPPROTO_UDPLITE, UDPLITE_SEND_CSCOV, datagram.coverage.into()))
+                Some((SocketOption::udp_lite(UDPLITE_SEND_CSCOV), datagram.coverage.into()))
             }
-            Carrier::Udp if datagram.to.is_ipv4() => {
-                Some((libc::SOL_SOCKET, libc::SO_NO_CHECK, omit))
-            }
-            Carrier::Udp => Some((SOL_UDP, UDP_NO_CHECK6_TX, omit)),
+            Carrier::Udp if datagram.to.is_ipv4() => Some((SocketOption::NO_CHECK, omit)),
+            Carrier::Udp => Some((SocketOption::NO_CHECK6_TX, omit)),
             Carrier::Raw => None,
         }
     }
@@ -486,48 +476,57 @@ impl AsFd for UdpLiteSocket {
     }
 }
 
+/// Opens a socket for the address family of `local` that never blocks.
+fn open(local: SocketAddr, kind: SocketType, protocol: Protocol) -> io::Result<OwnedFd> {
+    let family = if local.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(rustix::net::socket_with(family, kind, flags, Some(protocol))?)
+}
+
+/// Returns the address to which `socket` is bound.
+fn local_address(socket: &OwnedFd) -> io::Result<SocketAddr> {
+    Ok(rustix::net::getsockname(socket)?.try_into()?)
+}
+
 /// Sets the options that a carrier needs before its socket is bound.
-fn options(socket: &Socket, carrier: Carrier, local: SocketAddr) -> io::Result<()> {
+fn options(socket: &OwnedFd, carrier: Carrier, local: SocketAddr) -> io::Result<()> {
     let fd = socket.as_fd();
     if carrier == Carrier::Udp {
         if local.is_ipv4() {
-            system::set(fd, libc::SOL_SOCKET, libc::SO_NO_CHECK, 1)?;
+            system::set(fd, SocketOption::NO_CHECK, 1)?;
         } else {
-            system::set(fd, SOL_UDP, UDP_NO_CHECK6_TX, 1)?;
-            system::set(fd, SOL_UDP, UDP_NO_CHECK6_RX, 1)?;
+            system::set(fd, SocketOption::NO_CHECK6_TX, 1)?;
+            system::set(fd, SocketOption::NO_CHECK6_RX, 1)?;
         }
     }
     // A datagram that is too long for the path must be lost, not fragmented, for path MTU discovery
     // to notice.
     if local.is_ipv4() {
-        system::set(fd, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE)?;
+        sockopt::set_ip_mtu_discover(fd, Ipv4PathMtuDiscovery::PROBE)?;
     } else {
-        let probe = libc::IPV6_PMTUDISC_PROBE;
-        system::set(fd, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, probe)?;
+        sockopt::set_ipv6_mtu_discover(fd, Ipv6PathMtuDiscovery::PROBE)?;
     }
     // The checksum inside needs the destination address of a datagram.
     if carrier == Carrier::Kernel || !local.ip().is_unspecified() {
         return Ok(());
     }
-    if local.is_ipv4() {
-        system::set(fd, libc::IPPROTO_IP, libc::IP_PKTINFO, 1)
-    } else {
-        system::set(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO, 1)
-    }
+    let option =
+        if local.is_ipv4() { SocketOption::DESTINATION } else { SocketOption::DESTINATION6 };
+    system::set(fd, option, 1)
 }
 
 /// Creates a socket that reserves the port of a raw socket and receives nothing.
 ///
 /// A kernel with UDP-Lite would reject every datagram to an unknown port by ICMP; otherwise a UDP
 /// port stands for it, so that two programs cannot use the same one.
-fn hold_port(domain: Domain, local: SocketAddr) -> io::Result<Socket> {
-    let lite = Socket::new(domain, Type::DGRAM, Some(IPPROTO_UDPLITE.into()));
-    let holder = lite.or_else(|_| Socket::new(domain, Type::DGRAM, Some(Protocol::UDP)))?;
+fn hold_port(local: SocketAddr) -> io::Result<OwnedFd> {
+    let lite = open(local, SocketType::DGRAM, ipproto::UDPLITE);
+    let holder = lite.or_else(|_| open(local, SocketType::DGRAM, ipproto::UDP))?;
     if local.is_ipv6() {
-        holder.set_only_v6(true)?;
+        sockopt::set_ipv6_v6only(&holder, true)?;
     }
     system::silence(holder.as_fd())?;
-    holder.bind(&local.into())?;
+    rustix::net::bind(&holder, &local)?;
     Ok(holder)
 }
 
