@@ -67,6 +67,21 @@ impl Figure {
         (self.run)(self, context)
     }
 
+    /// Creates a finding of this figure, as yet without claims, charts and tables.
+    #[must_use]
+    pub fn finding(&self, context: &Context<'_>, method: impl Into<String>) -> Finding {
+        Finding {
+            figure: self.name,
+            title: self.title.to_owned(),
+            method: method.into(),
+            claims: Vec::new(),
+            expected: self.expected,
+            charts: Vec::new(),
+            tables: Vec::new(),
+            provenance: self.provenance(context),
+        }
+    }
+
     /// The command that runs the experiment again, and what else belongs into its files.
     #[must_use]
     pub fn provenance(&self, context: &Context<'_>) -> Provenance {

@@ -48,6 +48,19 @@ pub struct Claim {
     pub verdict: Verdict,
 }
 
+impl Claim {
+    /// Creates a claim that is reproduced if `holds`, else not reproduced.
+    pub fn new(
+        requirement: &'static str,
+        paper: impl Into<String>,
+        measured: impl Into<String>,
+        holds: bool,
+    ) -> Self {
+        let verdict = Verdict::of(holds);
+        Self { requirement, paper: paper.into(), measured: measured.into(), verdict }
+    }
+}
+
 /// The finding of one figure.
 #[derive(Clone, Debug)]
 pub struct Finding {

@@ -68,24 +68,21 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
             |notify: &str| measure_all(figure.name, notify, name, trial, context.seed, trials);
         benefits.push(Benefit { name, measure, with: all("on")?, without: all("off")? });
     }
+    let method = format!(
+        "Two of Windfall's TCPs in simulated time, {} ms apart, with SACK, timestamps and \
+         the corruption options in the draft-safe mode; the congestion window reacts to a \
+         notification as to a loss. {trials} trials of each, with and without notifications, \
+         from the same seeds. Earlier retransmission: one data segment in ten is damaged. \
+         Control information: both ends send, and one in three of the segments that carry the \
+         acknowledgment is damaged. Timeout: the path grows from 20 to 160 ms, and half of \
+         the segments are damaged. Marks: one segment of a message is marked and damaged.",
+        DELAY.as_nanos() / 1_000_000
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "Two of Windfall's TCPs in simulated time, {} ms apart, with SACK, timestamps and \
-             the corruption options in the draft-safe mode; the congestion window reacts to a \
-             notification as to a loss. {trials} trials of each, with and without notifications, \
-             from the same seeds. Earlier retransmission: one data segment in ten is damaged. \
-             Control information: both ends send, and one in three of the segments that carry the \
-             acknowledgment is damaged. Timeout: the path grows from 20 to 160 ms, and half of \
-             the segments are damaged. Marks: one segment of a message is marked and damaged.",
-            DELAY.as_nanos() / 1_000_000
-        ),
         claims: benefits.iter().map(claim).collect(),
-        expected: figure.expected,
         charts: benefits.first().map(|benefit| ("", chart(benefit))).into_iter().collect(),
         tables: vec![("", table(&benefits))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -188,12 +185,12 @@ fn mean(values: &[f64]) -> f64 {
 fn claim(benefit: &Benefit) -> Claim {
     let Benefit { name, measure, with, without } = benefit;
     let (with, without) = (mean(with), mean(without));
-    Claim {
-        requirement: "S4.31",
-        paper: format!("{name} even with the careful reaction: at most {BETTER} of without"),
-        measured: format!("{measure}: {with:.1} with notifications, {without:.1} without"),
-        verdict: Verdict::of(with <= BETTER * without),
-    }
+    Claim::new(
+        "S4.31",
+        format!("{name} even with the careful reaction: at most {BETTER} of without"),
+        format!("{measure}: {with:.1} with notifications, {without:.1} without"),
+        with <= BETTER * without,
+    )
 }
 
 fn table(benefits: &[Benefit]) -> Table {

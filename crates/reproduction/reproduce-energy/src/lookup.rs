@@ -108,21 +108,18 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
             }
         }
     }
+    let method = format!(
+        "The lookup table of Windfall's TCP over {segments} segments a trace. *Trains*: one \
+         to four segments in a row for one connection; four trains of five belong to one of \
+         sixteen busy connections, the fifth to any, which takes the place of a busy one. \
+         *Uniform*: each segment belongs to any connection. A hashed chain remembers the one \
+         found last by keeping it in front, so that its hits are lookups that ended there."
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "The lookup table of Windfall's TCP over {segments} segments a trace. *Trains*: one \
-             to four segments in a row for one connection; four trains of five belong to one of \
-             sixteen busy connections, the fifth to any, which takes the place of a busy one. \
-             *Uniform*: each segment belongs to any connection. A hashed chain remembers the one \
-             found last by keeping it in front, so that its hits are lookups that ended there."
-        ),
         claims: claims(&costs),
-        expected: figure.expected,
         charts: vec![("", chart(&costs))],
         tables: vec![("", table(&costs))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -157,25 +154,22 @@ fn claims(costs: &[Cost]) -> Vec<Claim> {
     else {
         return Vec::new();
     };
-    let claim = |paper: &str, measured: String, holds: bool| Claim {
-        requirement: "S2.14",
-        paper: paper.to_owned(),
-        measured,
-        verdict: Verdict::of(holds),
-    };
     let many = CONNECTIONS[MANY];
     vec![
-        claim(
+        Claim::new(
+            "S2.14",
             "a memory of one entry has a significant hit rate: at least 50 %",
             format!("{:.1} % of the lookups in trains, {many} connections", 100.0 * one.hits()),
             one.hits() >= 0.5,
         ),
-        claim(
+        Claim::new(
+            "S2.14",
             "twenty entries answer 90 %, give or take 5",
             format!("{:.1} %", 100.0 * twenty.hits()),
             (0.85..=0.95).contains(&twenty.hits()),
         ),
-        claim(
+        Claim::new(
+            "S2.14",
             "hashing with the last block in front is most effective: a tenth of either list's cost",
             format!(
                 "keys compared in a lookup: {:.1}, {:.1}, {:.2}",
@@ -185,7 +179,8 @@ fn claims(costs: &[Cost]) -> Vec<Claim> {
             ),
             10.0 * hashed.compared() <= one.compared().min(twenty.compared()),
         ),
-        claim(
+        Claim::new(
+            "S2.14",
             "memories live on locality; a good hash has a good average without it: below 3 keys",
             format!(
                 "uniform: twenty entries hit {:.1} % and compare {:.0} keys, a hash {:.2}",

@@ -98,24 +98,21 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         (context.progress)(policy.name);
         effects.push(measure(figure.name, context.seed, policy, runs)?);
     }
+    let method = format!(
+        "Transfers of 2 MB by Windfall's TCP (Reno's law, SACK, a window of 64 KiB) in \
+         simulated time over 5 Mb/s and 20 ms of round trip; the receiver acknowledges as \
+         said, and at once what is out of order. A burst is what leaves the host at one \
+         moment. The growth of the window is seen in the time until {EARLY} kB are \
+         acknowledged, with a step for each acknowledgment or for bytes (RFC 3465). With \
+         losses, {runs} transfers a point. A window that is used up waits for the timed \
+         acknowledgment, which bounds what time-based policies achieve: 64 KiB in 500 ms are \
+         131 KB/s, and the window has to grow there first."
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "Transfers of 2 MB by Windfall's TCP (Reno's law, SACK, a window of 64 KiB) in \
-             simulated time over 5 Mb/s and 20 ms of round trip; the receiver acknowledges as \
-             said, and at once what is out of order. A burst is what leaves the host at one \
-             moment. The growth of the window is seen in the time until {EARLY} kB are \
-             acknowledged, with a step for each acknowledgment or for bytes (RFC 3465). With \
-             losses, {runs} transfers a point. A window that is used up waits for the timed \
-             acknowledgment, which bounds what time-based policies achieve: 64 KiB in 500 ms are \
-             131 KB/s, and the window has to grow there first."
-        ),
         claims: claims(&effects),
-        expected: figure.expected,
         charts: vec![("", chart(&effects)), ("growth", growth(&effects))],
         tables: vec![("", table(&effects))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -179,18 +176,13 @@ fn reached(done: &Transferred, kilobytes: f64) -> f64 {
 //= S2.11
 fn claims(effects: &[Effects]) -> Vec<Claim> {
     let (standard, stretched) = (&effects[STANDARD], &effects[STRETCHED]);
-    let claim = |paper: &str, measured: String, holds: bool| Claim {
-        requirement: "S2.11",
-        paper: paper.to_owned(),
-        measured,
-        verdict: Verdict::of(holds),
-    };
     let pair = |of: fn(&Effects) -> f64, digits: usize| {
         format!("{:.digits$} and {:.digits$}", of(standard), of(stretched))
     };
     let kept = |effects: &Effects| effects.throughput[ONE] / effects.throughput[NONE];
     vec![
-        claim(
+        Claim::new(
+            "S2.11",
             "a burstier sender: at least four times the burst",
             format!(
                 "segments at one moment, every second and every 500 ms: at most {}, on average {}",
@@ -199,7 +191,8 @@ fn claims(effects: &[Effects]) -> Vec<Claim> {
             ),
             stretched.burst.0 >= 4 * standard.burst.0,
         ),
-        claim(
+        Claim::new(
+            "S2.11",
             "the window grows more slowly, half as fast at most; counting bytes makes up for some",
             format!(
                 "until {EARLY} kB: {} s with acknowledgments counted, {} s with bytes",
@@ -209,7 +202,8 @@ fn claims(effects: &[Effects]) -> Vec<Claim> {
             stretched.early[0] >= 2.0 * standard.early[0]
                 && stretched.early[1] < stretched.early[0],
         ),
-        claim(
+        Claim::new(
+            "S2.11",
             "fast retransmit is weaker: losses cost a larger share of the throughput",
             format!(
                 "at 1 % of loss {:.2} and {:.2} of the throughput without",
@@ -218,7 +212,8 @@ fn claims(effects: &[Effects]) -> Vec<Claim> {
             ),
             kept(stretched) < kept(standard),
         ),
-        claim(
+        Claim::new(
+            "S2.11",
             "the retransmission timer is at risk: it fires without a loss",
             format!(
                 "{} timeouts with a least timeout of 200 ms",

@@ -110,25 +110,22 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         claims.push(equal(damage, counts, trials));
     }
     claims.push(saving());
+    let method = format!(
+        "What passes is counted over {trials} damaged segments of {LEN} random bytes for each \
+         place and kind of damage; chance lets one in 2^16 pass. What is saved is on paper: \
+         the pass over the data that must be over before the first byte leaves, as a share \
+         of the time that the segment spends on the air, rate / (8 × speed of summing). \
+         {} MB/s is our guess for the paper's machine; where the sum is taken while the \
+         data are copied (S2.15) there is no such pass and nothing to save. A trailer costs \
+         the receiver what it gives the sender: nothing can be believed before the last byte, \
+         and a segment cut short has lost its checksum.",
+        PAPERS.1
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "What passes is counted over {trials} damaged segments of {LEN} random bytes for each \
-             place and kind of damage; chance lets one in 2^16 pass. What is saved is on paper: \
-             the pass over the data that must be over before the first byte leaves, as a share \
-             of the time that the segment spends on the air, rate / (8 × speed of summing). \
-             {} MB/s is our guess for the paper's machine; where the sum is taken while the \
-             data are copied (S2.15) there is no such pass and nothing to save. A trailer costs \
-             the receiver what it gives the sender: nothing can be believed before the last byte, \
-             and a segment cut short has lost its checksum.",
-            PAPERS.1
-        ),
         claims,
-        expected: figure.expected,
         charts: vec![("", chart())],
         tables: vec![("", table)],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -141,14 +138,12 @@ fn equal(damage: Damage, [leading, trailing]: [u64; 2], trials: u64) -> Claim {
         Damage::Burst => "a burst of 64 bits",
         Damage::Cut => "an end that is missing",
     };
-    Claim {
-        requirement: "S2.16",
-        paper: format!("a trailer protects no less: one in 2^16 passes after {kind}"),
-        measured: format!(
-            "{leading} before the data, {trailing} behind them, {expected:.1} by chance"
-        ),
-        verdict: Verdict::of(by_chance(leading) && by_chance(trailing)),
-    }
+    Claim::new(
+        "S2.16",
+        format!("a trailer protects no less: one in 2^16 passes after {kind}"),
+        format!("{leading} before the data, {trailing} behind them, {expected:.1} by chance"),
+        by_chance(leading) && by_chance(trailing),
+    )
 }
 
 /// What a trailer would save on the paper's link.
@@ -156,19 +151,19 @@ fn equal(damage: Damage, [leading, trailing]: [u64; 2], trials: u64) -> Claim {
 fn saving() -> Claim {
     let (rate, speed) = PAPERS;
     let share = share(rate, speed);
-    Claim {
-        requirement: "S2.16",
-        paper: format!(
+    Claim::new(
+        "S2.16",
+        format!(
             "sending can begin before the sum is finished: worth at most {:.0} % on the paper's \
              link",
             100.0 * LITTLE
         ),
-        measured: format!(
+        format!(
             "{:.1} % of the time on the air at {rate} Mb/s and {speed} MB/s of summing",
             100.0 * share
         ),
-        verdict: Verdict::of(share <= LITTLE),
-    }
+        share <= LITTLE,
+    )
 }
 
 /// The pass over the data as a share of their time on the air.

@@ -14,8 +14,7 @@ use windfall_wire_link::ieee80211::{Phy, PhyRate, Timing};
 
 use super::bulk::{message, seconds};
 use super::ends::{Pair, ProtocolUnderTest};
-use super::office::Office;
-use super::{claim, office};
+use super::office::{Office, calm};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.bulk",
@@ -48,7 +47,7 @@ const LEAST: f64 = 1.0;
 
 /// The office without other networks and without fading, where frames fail by a formula.
 fn clean(metres: f64) -> NetworkConfig {
-    let mut network = Office { others: 0, ..Office::new(metres, 54) }.network();
+    let mut network = calm::network(Office { others: 0, ..Office::calm(metres, 54) });
     if let MediumConfig::Radio(radio) = &mut network.links[0].medium {
         radio.fading = Fading::None;
         radio.errors = Errors::Formula;
@@ -58,10 +57,10 @@ fn clean(metres: f64) -> NetworkConfig {
 
 /// Returns the probability that an attempt fails at a distance.
 fn failure(metres: f64) -> f64 {
-    let Dbm(sent) = Office::new(metres, 54).power;
-    let power = ratio(sent - office::loss(metres));
-    let noise = noise_milliwatts(formula::bandwidth(RATE), office::NOISE_FIGURE);
-    let sinr = power / (noise + ratio(office::DISTORTION) * power);
+    let Dbm(sent) = Office::calm(metres, 54).power;
+    let power = ratio(sent - calm::loss(metres));
+    let noise = noise_milliwatts(formula::bandwidth(RATE), calm::NOISE_FIGURE);
+    let sinr = power / (noise + ratio(calm::DISTORTION) * power);
     1.0 - formula::success(RATE, sinr, 8.0 * (PACKET + AROUND) as f64)
 }
 
@@ -124,21 +123,18 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         Place { metres, failure: failure(metres), rates: PROTOCOLS.iter().map(rates).collect() }
     };
     let places: Vec<Place> = DISTANCES.iter().map(place).collect();
+    let method = format!(
+        "{trials} transfers of {kilobytes} KB at each distance and 54 Mb/s in simulated time, \
+         in the office without fading and without other networks. The bound is computed: \
+         frames of 1500 bytes in a row, each with its gaps, the mean of its backoff and \
+         802.11's acknowledgement, repeated as often as the formula for noise says, and no \
+         byte in the other direction."
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "{trials} transfers of {kilobytes} KB at each distance and 54 Mb/s in simulated time, \
-             in the office without fading and without other networks. The bound is computed: \
-             frames of 1500 bytes in a row, each with its gaps, the mean of its backoff and \
-             802.11's acknowledgement, repeated as often as the formula for noise says, and no \
-             byte in the other direction."
-        ),
         claims: claims(&places),
-        expected: figure.expected,
         charts: vec![("", chart(&places))],
         tables: vec![("", table(&places))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -152,21 +148,21 @@ fn claims(places: &[Place]) -> Vec<Claim> {
     let of_paper = |place: &Place| place.median(0) / place.median(2);
     let furthest = known().map(|place| place.metres).fold(0.0, f64::max);
     vec![
-        claim(
+        Claim::new(
             "S0.24",
             "beyond the paper: precise bulk of the standard profile has 0.9 of the bound at every \
              distance where the bound can be computed",
             format!("2 to {furthest} m: {}", shares(&of_bound)),
             known().count() > 4 && known().all(|place| of_bound(place) >= 0.9),
         ),
-        claim(
+        Claim::new(
             "S0.24",
             "it is at least 1.6 times as fast as the paper's profile where the link is clean: less \
              than one frame in a hundred fails",
             format!("at each distance: {}", shares(&of_paper)),
             known().filter(|place| place.failure < 0.01).all(|place| of_paper(place) >= 1.6),
         ),
-        claim(
+        Claim::new(
             "S0.57",
             "it is not slower than TCP on the same link",
             format!("its rate over TCP's: {}", shares(&of_tcp)),

@@ -1,12 +1,13 @@
 //! The protocols of section 4.3 by their speed, and the standard profile (S0.57).
 
 use windfall_base::Duration;
-use windfall_experiment::{Basis, Context, ExperimentError, Extent, Figure, Finding, Verdict};
+use windfall_experiment::{
+    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
+};
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table, statistics};
 
 use super::ends::{Pair, ProtocolUnderTest};
-use super::office::Office;
-use super::{claim, office};
+use super::office::{Office, calm};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.57",
@@ -38,7 +39,7 @@ pub(super) const fn message(protocol: ProtocolUnderTest) -> usize {
 
 /// Returns the seconds until the receiver knows the end of a file.
 fn transfer(metres: f64, protocol: ProtocolUnderTest, kilobytes: u64, seed: u64) -> Option<f64> {
-    let pair = Pair::connected(Office::new(metres, 54), protocol, message(protocol), seed)?;
+    let pair = Pair::connected(Office::calm(metres, 54), protocol, message(protocol), seed)?;
     seconds(pair, protocol, kilobytes)
 }
 
@@ -99,19 +100,19 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     };
     //= S0.57
     let claims = vec![
-        claim(
+        Claim::new(
             "S0.57",
             "precise SAP of the paper is the slowest at every distance",
             format!("its time over that of TCP: {}", ratios(3, 1)),
             everywhere(&|at| median(3, at) > median(1, at) && median(3, at) > median(0, at)),
         ),
-        claim(
+        Claim::new(
             "S0.57",
             "where the channel is poor, approximate SAP is faster than TCP",
             format!("TCP's time over that of approximate SAP, 2 to 12.2 m: {}", ratios(1, 0)),
             median(1, 5) > median(0, 5),
         ),
-        claim(
+        Claim::new(
             "S0.24",
             "beyond the paper: the standard profile moves a file in at most 1 / 1.6 of the time of \
              the paper's on the clean link",
@@ -123,23 +124,20 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
             median(3, 0) >= 1.6 * median(2, 0),
         ),
     ];
+    let method = format!(
+        "{trials} transfers of {kilobytes} KB at each distance and 54 Mb/s, \
+         from the first message to the receiver's knowledge of the end, in simulated time. \
+         Approximate messages and those of the paper profile have 1 KB, without congestion \
+         control, as in the paper; the others fill packets of 1500 bytes. The \
+         paper says in its text that TCP took twice as long as approximate SAP and in its \
+         table 1.43 times. {}",
+        calm::DESCRIPTION
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "{trials} transfers of {kilobytes} KB at each distance and 54 Mb/s, \
-             from the first message to the receiver's knowledge of the end, in simulated time. \
-             Approximate messages and those of the paper profile have 1 KB, without congestion \
-             control, as in the paper; the others fill packets of 1500 bytes. The \
-             paper says in its text that TCP took twice as long as approximate SAP and in its \
-             table 1.43 times. {}",
-            office::DESCRIPTION
-        ),
         claims,
-        expected: figure.expected,
         charts: vec![("", chart(&times))],
         tables: vec![("", table(&times))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 

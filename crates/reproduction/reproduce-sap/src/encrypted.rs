@@ -16,7 +16,6 @@ use windfall_experiment::{
 };
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table, statistics};
 
-use super::claim;
 use super::sealed::bit_errors_of_one;
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -189,7 +188,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let mut stream = Stream::new(Seed(context.seed.0), "encrypted");
     let mut claims = ciphers();
     let (whole, share, quality) = compressed(trials, &mut stream);
-    claims.push(claim(
+    claims.push(Claim::new(
         "S0.60",
         "a heavily compressed payload does not bear a bit error rate of 1e-4, a raw image does",
         format!(
@@ -202,7 +201,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     (context.progress)("chunks");
     let costs = costs(trials.min(200), &mut stream);
     let at = |chunk: usize, rate: usize| costs[chunk].1[rate];
-    claims.push(claim(
+    claims.push(Claim::new(
         "S0.62",
         "small chunks of which only those that failed come again cost less than whole messages",
         format!(
@@ -217,22 +216,19 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         ),
         at(1, 2) < at(3, 2) && at(1, 4) < at(3, 4),
     ));
+    let method = format!(
+        "Single bits: each bit of a message of {MESSAGE} bytes under AES-CCM as CCMP has it, \
+         every seventh under AES-CBC, and every 37th of a sealed connection of SAP. \
+         Compression: an image of {SIDE} x {SIDE} bytes, raw and as gzip, {trials} times at \
+         {RATE:.0e}. Chunks: \
+         a prototype of what section 6 leaves to future work, ChaCha20-Poly1305 with a tag of \
+         {TAG} bytes for each chunk; what it costs is the bytes sent over those of the message."
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "Single bits: each bit of a message of {MESSAGE} bytes under AES-CCM as CCMP has it, \
-             every seventh under AES-CBC, and every 37th of a sealed connection of SAP. \
-             Compression: an image of {SIDE} x {SIDE} bytes, raw and as gzip, {trials} times at \
-             {RATE:.0e}. Chunks: \
-             a prototype of what section 6 leaves to future work, ChaCha20-Poly1305 with a tag of \
-             {TAG} bytes for each chunk; what it costs is the bytes sent over those of the message."
-        ),
         claims,
-        expected: figure.expected,
         charts: vec![("", chart(&costs))],
         tables: vec![("", table(&costs))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -242,19 +238,19 @@ fn ciphers() -> Vec<Claim> {
     let (inside, beyond) = cbc();
     let (least, most) = bit_errors_of_one();
     vec![
-        claim(
+        Claim::new(
             "S0.59",
             "WPA-style encrypted frames cannot be approximate: one bit error costs the frame",
             format!("CCMP refuses {refused} of {bits}"),
             refused == bits,
         ),
-        claim(
+        Claim::new(
             "S0.59",
             "decryption of damaged text is unrelated to the data",
             format!("CBC: {inside:.1} bit errors of 128 in the block, {beyond:.1} in the next"),
             (60.0..68.0).contains(&inside) && (beyond - 1.0).abs() < 1e-9,
         ),
-        claim(
+        Claim::new(
             "S0.59",
             "beyond the paper, which assumes that it cannot be done cheaply: confidential \
              approximate data",

@@ -15,7 +15,7 @@ use windfall_wire_net::{
     Addresses, Ecn, Ipv4Packet, Ipv4Repr, Protocol, UdpLitePacket, UdpLiteRepr, udplite,
 };
 
-use super::office::Office;
+use super::office::{Office, calm};
 
 /// The number of frames per second that each other network offers, and their length in bytes.
 pub(super) const OFFERED: f64 = 40.0;
@@ -95,7 +95,7 @@ impl Pair {
     ) -> Option<Self> {
         let office =
             Office { accept_damaged: protocol == ProtocolUnderTest::Approximate, ..office };
-        Self::over(&office.network(), protocol, record, seed)
+        Self::over(&calm::network(office), protocol, record, seed)
     }
 
     /// Connects the first two stations of another network.

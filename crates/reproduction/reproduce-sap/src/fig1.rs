@@ -10,7 +10,6 @@ use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
 use windfall_report::{Axis, Chart, Series, Table, statistics};
 use windfall_stack::InterfaceConfig;
 
-use super::claim;
 use super::ends::{Pair, ProtocolUnderTest, Records};
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -106,24 +105,21 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         }
     }
     let claims = claims(&cells);
+    let method = format!(
+        "{} pictures for each way and rate, over a link of 10 Mb/s whose bits are inverted \
+         independently, in simulated time through SAP's machine. The picture is the project's \
+         own ({} × {} pixels, JPEG of quality {QUALITY}, a restart marker every few blocks), \
+         since the paper's photograph is not free. PSNR and SSIM are taken against the \
+         original; the pictures shown are the first of each.",
+        runs(context.extent),
+        picture.width(),
+        picture.height(),
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "{} pictures for each way and rate, over a link of 10 Mb/s whose bits are inverted \
-             independently, in simulated time through SAP's machine. The picture is the project's \
-             own ({} × {} pixels, JPEG of quality {QUALITY}, a restart marker every few blocks), \
-             since the paper's photograph is not free. PSNR and SSIM are taken against the \
-             original; the pictures shown are the first of each.",
-            runs(context.extent),
-            picture.width(),
-            picture.height(),
-        ),
         claims,
-        expected: figure.expected,
         charts: vec![("", gallery(&cells))],
         tables: vec![("", table(&cells))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -137,7 +133,7 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
     //= S0.38
     //= S0.27
     vec![
-        claim(
+        Claim::new(
             "S0.38",
             "bit errors render the image degraded but recognizable: at 1e-4 worse than precise, \
              above 18 dB and an SSIM of 0.5",
@@ -150,7 +146,7 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
             ),
             psnr(1, 1) < psnr(0, 1) && psnr(1, 1) > RECOGNISED.0 && ssim(1, 1) > RECOGNISED.1,
         ),
-        claim(
+        Claim::new(
             "S0.27",
             "unfortunately located bit errors can completely hamper decodability, unless precise \
              data receive coverage: no picture with an exact head is unreadable, some without are",
@@ -164,7 +160,7 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
             ),
             head == 0 && all > 0,
         ),
-        claim(
+        Claim::new(
             "S0.38",
             "beyond the paper: at 1e-4 accepting damage shows more than discarding it",
             format!("{:.1} dB against {:.1} dB", psnr(1, 1), psnr(3, 1)),

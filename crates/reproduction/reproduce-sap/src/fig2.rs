@@ -1,11 +1,11 @@
 //! Figure 2: the fraction of retransmitted frames by rate and distance.
 
-use windfall_experiment::{Basis, Context, ExperimentError, Figure, Finding, Verdict};
+use windfall_experiment::{Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict};
 use windfall_report::{Axis, Table};
 
-use super::busy::{DISTANCES, RATES};
+use super::office::busy::{DISTANCES, RATES};
 use super::streamer::{Mode, Outcome};
-use super::{Cell, by_distance, cells, claim, mean_of, method};
+use super::{Cell, by_distance, cells, mean_of, method};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig2",
@@ -27,19 +27,19 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let [near, middle] = [&by_place[..3], &by_place[3..6]].map(mean);
     //= S0.34
     let claims = vec![
-        claim(
+        Claim::new(
             "S0.34",
             "more than 30 % are retransmitted at 54 Mb/s and 12.2 m",
             format!("{:.1} %", 100.0 * highest),
             highest > 0.3,
         ),
-        claim(
+        Claim::new(
             "S0.34",
             "more with distance: at 54 Mb/s more behind walls than within 4 m, most at 12.2 m",
             percent(&by_place),
             near < middle && 2.0 * middle < highest,
         ),
-        claim(
+        Claim::new(
             "S0.34",
             "more with rate: at 12.2 m more at 54 Mb/s than at 48, there than at 36, there than at \
              any of 12 to 24",
@@ -52,20 +52,17 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         "Frames retransmitted at least once",
         (Axis::linear("share of frames").from_zero(), &fraction),
     );
+    let method = format!(
+        "{} Frames at 1 and 2 Mb/s are repeated more than those at 6 to 24, since they are on \
+         the air for up to 9 ms, in which others begin that do not hear them; the paper has no \
+         such numbers.",
+        method(context.extent)
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "{} Frames at 1 and 2 Mb/s are repeated more than those at 6 to 24, since they are on \
-             the air for up to 9 ms, in which others begin that do not hear them; the paper has no \
-             such numbers.",
-            method(context.extent)
-        ),
         claims,
-        expected: figure.expected,
         charts: vec![("", chart)],
         tables: vec![("", table(&cells))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 

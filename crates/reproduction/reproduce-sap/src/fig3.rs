@@ -1,11 +1,11 @@
 //! Figure 3: the bit error rate in damaged frames by rate and distance.
 
-use windfall_experiment::{Basis, Context, ExperimentError, Figure, Finding, Verdict};
+use windfall_experiment::{Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict};
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 
-use super::busy::RATES;
+use super::office::busy::RATES;
 use super::streamer::{Mode, Outcome};
-use super::{Cell, by_distance, cells, claim, method};
+use super::{Cell, by_distance, cells, method};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig3",
@@ -32,13 +32,13 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let (correlation, error) = correlation(&cells);
     //= S0.35
     let mut claims = vec![
-        claim(
+        Claim::new(
             "S0.35",
             "at 48 and 54 Mb/s the bit error rate in damaged frames is well below 5 %",
             format!("{:.2} and {:.2} % over all places", 100.0 * highest[0], 100.0 * highest[1]),
             highest.iter().all(|rate| *rate < 0.05),
         ),
-        claim(
+        Claim::new(
             "S0.35",
             "it does not rise with the share of damaged frames: no positive correlation",
             format!(
@@ -47,7 +47,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
             ),
             correlation < error,
         ),
-        claim(
+        Claim::new(
             "S0.35",
             "it falls with the rate: less at 48 and 54 Mb/s than at 6 to 12",
             format!("{:.2} % against {:.2} %, over all places", 100.0 * high, 100.0 * low),
@@ -55,30 +55,27 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         ),
     ];
     //= S0.36
-    claims.push(claim(
+    claims.push(Claim::new(
         "S0.36",
         "99.6 % of the bits are right at the highest rates, or more, within 0.3 %",
         format!("{:.2} % at 48 Mb/s, {:.2} % at 54 Mb/s", 100.0 * right[0], 100.0 * right[1]),
         right.iter().all(|right| *right >= 0.993),
     ));
+    let method = format!(
+        "{} Bits are compared in frames that reached the device: a frame whose SIGNAL or \
+         SERVICE field or address broke is missing, not damaged, so that the worst air damages \
+         no frame at all. What damages frames at low rates is a strong signal of others, which \
+         inverts many bits; at high rates a little noise does, which inverts few.",
+        method(context.extent)
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "{} Bits are compared in frames that reached the device: a frame whose SIGNAL or \
-             SERVICE field or address broke is missing, not damaged, so that the worst air damages \
-             no frame at all. What damages frames at low rates is a strong signal of others, which \
-             inverts many bits; at high rates a little noise does, which inverts few.",
-            method(context.extent)
-        ),
         claims,
-        expected: figure.expected,
         charts: vec![
             ("", by_distance(&cells, "Bit error rate in damaged frames", (axis(), &rate))),
             ("by-share", by_share(&cells)),
         ],
         tables: vec![("", table(&cells))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 

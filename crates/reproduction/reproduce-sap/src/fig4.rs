@@ -1,11 +1,11 @@
 //! Figure 4: the frame loss rate with and without accepting damage.
 
-use windfall_experiment::{Basis, Context, ExperimentError, Figure, Finding, Verdict};
+use windfall_experiment::{Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict};
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 
-use super::busy::{DISTANCES, RATES};
+use super::office::busy::{DISTANCES, RATES};
 use super::streamer::{Mode, Outcome};
-use super::{Cell, cells, claim, mean_of, method};
+use super::{Cell, cells, mean_of, method};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig4",
@@ -24,15 +24,15 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     };
     //= S0.37
     let claims = vec![
-        claim("S0.37", "FLR/B is nowhere above FLR", format!("{} cells", cells.len()), below),
-        claim(
+        Claim::new("S0.37", "FLR/B is nowhere above FLR", format!("{} cells", cells.len()), below),
+        Claim::new(
             "S0.37",
             "the gap grows with distance: at 54 Mb/s larger at 12.2 m than at 10, and there than \
              at 4",
             format!("{:.3}, {:.3}, {:.3}", of(12.2, 54), of(10.0, 54), of(4.0, 54)),
             of(12.2, 54) > of(10.0, 54) && of(10.0, 54) > of(4.0, 54),
         ),
-        claim(
+        Claim::new(
             "S0.37",
             "the gap grows with the rate: at 12.2 m larger at 54 Mb/s than at 36, and there than \
              at 24",
@@ -49,15 +49,12 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
             }),
         ),
     ];
+    let method = method(context.extent);
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: method(context.extent),
         claims,
-        expected: figure.expected,
         charts,
         tables: vec![("", table(&cells))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 

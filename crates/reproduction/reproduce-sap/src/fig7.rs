@@ -1,11 +1,11 @@
 //! Figure 7: the error of the tracker's mean speed by distance.
 
-use windfall_experiment::{Basis, Context, ExperimentError, Figure, Finding, Verdict};
+use windfall_experiment::{Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict};
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table, statistics};
 
 use super::ends::ProtocolUnderTest;
+use super::office::calm;
 use super::tracker::{DISTANCES, Place, places, trials};
-use super::{claim, office};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig7",
@@ -28,13 +28,13 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let refused: u64 = last.walks.iter().map(|walk| walk.implausible).sum();
     //= S0.54
     let claims = vec![
-        claim(
+        Claim::new(
             "S0.54",
             "the median error is below 10 % wherever less than half of the values is lost",
             format!("at most {:.2} % at {} distances", 100.0 * worst, full.len()),
             worst < SMALL && !full.is_empty(),
         ),
-        claim(
+        Claim::new(
             "S0.54",
             "at the far end, 15 m, more than half of the values is lost or discarded",
             format!(
@@ -43,38 +43,35 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
             ),
             last.missing() > 0.5,
         ),
-        claim(
+        Claim::new(
             "S0.54",
             "quality degrades there: the median error at 15 m is above that at 2 m (paper: 83.4 %)",
             format!("{:.2} % against {:.2} %", 100.0 * error(last), 100.0 * error(&sap[0])),
             error(last) > error(&sap[0]),
         ),
-        claim(
+        Claim::new(
             "S0.53",
             "the version over TCP has no error but that of rounding",
             format!("{:.2e} at most", tcp.iter().map(error).fold(0.0, f64::max)),
             tcp.iter().all(|place| error(place) < 1e-6),
         ),
     ];
+    let method = format!(
+        "{} walks of 945 points at each distance and 54 Mb/s, a point every 5 ms, over SAP's \
+         approximate mode without protected bytes and over TCP, both in simulated time. The \
+         paper's errors of 18.0 % at 8 m and 83.4 % at 15 m do not come back: our messages \
+         are numbered, so the receiver knows how long a gap lasted and bridges it with a \
+         straight line instead of taking it for one step. The paper prints 1.40 m/s for \
+         83.4 % of 1.56, which is 1.30, has 20 trials in its text and 50 in the figure, and \
+         measures at 15 m in a testbed that ends at 12.2 m. {}",
+        trials(context.extent),
+        calm::DESCRIPTION
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "{} walks of 945 points at each distance and 54 Mb/s, a point every 5 ms, over SAP's \
-             approximate mode without protected bytes and over TCP, both in simulated time. The \
-             paper's errors of 18.0 % at 8 m and 83.4 % at 15 m do not come back: our messages \
-             are numbered, so the receiver knows how long a gap lasted and bridges it with a \
-             straight line instead of taking it for one step. The paper prints 1.40 m/s for \
-             83.4 % of 1.56, which is 1.30, has 20 trials in its text and 50 in the figure, and \
-             measures at 15 m in a testbed that ends at 12.2 m. {}",
-            trials(context.extent),
-            office::DESCRIPTION
-        ),
         claims,
-        expected: figure.expected,
         charts: vec![("", chart(&sap, &tcp))],
         tables: vec![("", table(&sap))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 

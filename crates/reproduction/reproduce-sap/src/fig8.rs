@@ -4,8 +4,8 @@ use windfall_experiment::{Basis, Claim, Context, ExperimentError, Figure, Findin
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table, statistics};
 
 use super::ends::ProtocolUnderTest;
+use super::office::calm;
 use super::tracker::{DISTANCES, INTERVAL, Place, Walked, places, trials};
-use super::{claim, office};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig8",
@@ -28,24 +28,21 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let sap = places(context, ProtocolUnderTest::Approximate, &DISTANCES);
     let tcp = places(context, ProtocolUnderTest::Tcp, &DISTANCES);
     let variance = "Variance of the time between positions";
+    let method = format!(
+        "{} walks of 945 points at each distance, as in Figure 7. Near the receiver the \
+         variance of SAP lies a little above that of TCP: a position that collides with a \
+         frame of the neighbours is not repeated and leaves a gap of 5 ms. {}",
+        trials(context.extent),
+        calm::DESCRIPTION
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "{} walks of 945 points at each distance, as in Figure 7. Near the receiver the \
-             variance of SAP lies a little above that of TCP: a position that collides with a \
-             frame of the neighbours is not repeated and leaves a gap of 5 ms. {}",
-            trials(context.extent),
-            office::DESCRIPTION
-        ),
         claims: claims(&sap, &tcp),
-        expected: figure.expected,
         charts: vec![
             ("", chart(variance, "variance (ms²)", (&sap, &tcp), 1e6, Walked::variance)),
             ("age", chart("Age of positions", "age (ms)", (&sap, &tcp), 1e3, Walked::age)),
         ],
         tables: vec![("", table(&sap, &tcp))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -65,25 +62,25 @@ fn claims(sap: &[Place], tcp: &[Place]) -> Vec<Claim> {
     //= S0.55
     //= S0.73
     vec![
-        claim(
+        Claim::new(
             "S0.55",
             "where the channel is poor, the variance of the time between positions is below TCP's",
             format!("from 10 m on {} of TCP's", ratios.join(", ")),
             poor.iter().all(|ratio| *ratio < 1.0),
         ),
-        claim(
+        Claim::new(
             "S0.55",
             "at close range both take the same time",
             format!("{near:.3} s and {other:.3} s at 2 m"),
             (near / other - 1.0).abs() < 0.02,
         ),
-        claim(
+        Claim::new(
             "S0.55",
             "945 positions every 5 ms take 4.72 s at least",
             format!("TCP {other:.3} s"),
             other >= INTERVAL.as_secs_f64() * 944.0,
         ),
-        claim(
+        Claim::new(
             "S0.73",
             "over TCP positions wait behind stale ones and are older when they arrive",
             format!("beyond 10 m, in ms, SAP and TCP: {}", both.join(", ")),
@@ -102,7 +99,7 @@ fn range(sap: &[Place], tcp: &[Place]) -> Claim {
     let [sap, tcp] = [sap, tcp].map(|places| {
         places.iter().take_while(useful).map(|place| place.metres).fold(0.0, f64::max)
     });
-    claim(
+    Claim::new(
         "S0.72",
         "a greater usable range at a given quality: speed within 10 %, positions younger than \
          50 ms on average",

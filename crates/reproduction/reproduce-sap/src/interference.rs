@@ -5,9 +5,9 @@ use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 
 use super::ends::ProtocolUnderTest;
 use super::fig8::mean;
-use super::office::{OTHERS, Office};
+use super::office::calm::OTHERS;
+use super::office::{Office, calm};
 use super::tracker::{Disturbed, Place, Walked, track, trials};
-use super::{claim, office};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.74",
@@ -30,25 +30,22 @@ const OFFERED: f64 = 150.0;
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let [sap, tcp] = [ProtocolUnderTest::Approximate, ProtocolUnderTest::Tcp]
         .map(|protocol| walks(context, protocol));
+    let method = format!(
+        "{} walks of 945 points, as in Figure 7, at {METRES} m and 54 Mb/s, with up to {} \
+         networks around that each offer {OFFERED} frames of 1000 bytes a second instead of \
+         40; the sender hears few of them. {}",
+        trials(context.extent),
+        OTHERS.len(),
+        calm::DESCRIPTION
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "{} walks of 945 points, as in Figure 7, at {METRES} m and 54 Mb/s, with up to {} \
-             networks around that each offer {OFFERED} frames of 1000 bytes a second instead of \
-             40; the sender hears few of them. {}",
-            trials(context.extent),
-            OTHERS.len(),
-            office::DESCRIPTION
-        ),
         claims: claims(&sap, &tcp),
-        expected: figure.expected,
         charts: vec![
             ("", chart("Error of the speed", error(), (&sap, &tcp), 1.0, |walk| Some(walk.error))),
             ("age", chart("Age of positions", age(), (&sap, &tcp), 1e3, Walked::age)),
         ],
         tables: vec![("", table(&sap, &tcp))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -56,7 +53,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
 fn walks(context: &Context<'_>, protocol: ProtocolUnderTest) -> Vec<Place> {
     let among = |others: usize| {
         (context.progress)(&format!("{protocol:?}, {others} networks"));
-        let office = Office { others, ..Office::new(METRES, 54) };
+        let office = Office { others, ..Office::calm(METRES, 54) };
         let walk = |i| track(Disturbed { office, offered: OFFERED }, protocol, context.seed.0 + i);
         Place { metres: METRES, walks: (0..trials(context.extent)).map(walk).collect() }
     };
@@ -90,8 +87,8 @@ fn claims(sap: &[Place], tcp: &[Place]) -> Vec<Claim> {
     let more = [older(sap), older(tcp)];
     let grows = format!("by {:.1} ms over SAP, by {:.1} ms over TCP", more[0], more[1]);
     vec![
-        claim("S0.74", &paper, measured, a > b),
-        claim(
+        Claim::new("S0.74", &paper, measured, a > b),
+        Claim::new(
             "S0.74",
             "interference makes positions older over TCP, which repeats, and hardly over SAP",
             grows,

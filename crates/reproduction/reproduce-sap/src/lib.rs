@@ -5,7 +5,6 @@
 
 mod bound;
 mod bulk;
-mod busy;
 mod encrypted;
 mod ends;
 mod fig1;
@@ -24,10 +23,11 @@ mod tracker;
 mod upstream;
 
 use windfall_base::Stream;
-use windfall_experiment::{Claim, Context, Extent, Figure, Verdict};
+use windfall_experiment::{Context, Extent, Figure};
 use windfall_report::{Axis, Chart, Mark, Point, Series};
 
-use busy::{DISTANCES, Office, RATES};
+use office::Office;
+use office::busy::{self, DISTANCES, RATES};
 use streamer::{Mode, Outcome, Run};
 
 /// The figures of paper 000 in order.
@@ -91,7 +91,7 @@ fn cells(context: &Context<'_>, mode: Mode) -> Vec<Cell> {
         for mbps in RATES {
             let (datagrams, runs) = workload(context.extent, mbps);
             // The same seeds everywhere, so that all positions and rates have the same fades.
-            let office = Office::new(metres, mbps);
+            let office = Office::busy(metres, mbps);
             let run = |i| Run::new(office, mode, datagrams, seed(context, i));
             let outcomes = (0..runs).map(|i| run(i).stream()).collect();
             cells.push(Cell { metres, mbps, outcomes });
@@ -133,10 +133,6 @@ fn by_distance(cells: &[Cell], title: &str, (y, of): (Axis, Measure<'_>)) -> Cha
         series: series.collect(),
         rules: Vec::new(),
     }
-}
-
-fn claim(requirement: &'static str, paper: &str, measured: String, holds: bool) -> Claim {
-    Claim { requirement, paper: paper.to_owned(), measured, verdict: Verdict::of(holds) }
 }
 
 /// Returns the mean of a value over the chosen cells.

@@ -8,9 +8,9 @@ use windfall_experiment::{
 };
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 
-use super::busy::Office;
+use super::office::Office;
 use super::streamer::{DATA, Mode, Outcome, Run};
-use super::{claim, method, together};
+use super::{method, together};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.28",
@@ -80,22 +80,19 @@ fn measure(figure: &Figure, context: &Context<'_>) -> Result<Finding, Experiment
         series,
         rules: Vec::new(),
     };
+    let method = format!(
+        "{runs} runs of {datagrams} datagrams for each setting, in the office of Figures 2 to \
+         4. With power save the sender is an access point and the receiver a client that dozes \
+         between beacons and asks for each packet. RTS is judged at 10 m too: where most \
+         frames fail, it gains, since failures of granted frames count to the long limit of \
+         4, at which the window falls back, and others to the short one of 7. {}",
+        method(context.extent)
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "{runs} runs of {datagrams} datagrams for each setting, in the office of Figures 2 to \
-             4. With power save the sender is an access point and the receiver a client that dozes \
-             between beacons and asks for each packet. RTS is judged at 10 m too: where most \
-             frames fail, it gains, since failures of granted frames count to the long limit of \
-             4, at which the window falls back, and others to the short one of 7. {}",
-            method(context.extent)
-        ),
         claims: claims(&measured),
-        expected: figure.expected,
         charts: vec![("", chart)],
         tables: vec![("", table)],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -104,7 +101,7 @@ fn varied(context: &Context<'_>, (name, settings, set): &Parameter) -> Vec<Outco
     (context.progress)(name);
     let (runs, datagrams) = workload(context.extent);
     let outcome = |&setting: &f64| {
-        let mut run = Run::new(Office::new(METRES, 54), Mode::Approximate, datagrams, 0);
+        let mut run = Run::new(Office::busy(METRES, 54), Mode::Approximate, datagrams, 0);
         set(&mut run, setting);
         together(context, runs, run)
     };
@@ -149,7 +146,7 @@ fn claims(measured: &[Vec<Outcome>]) -> Vec<Claim> {
 /// Claims that one setting carries more than another.
 fn gain(paper: &str, less: Outcome, more: Outcome) -> Claim {
     let text = format!("{:.2} against {:.2} Mb/s", more.goodput(), less.goodput());
-    claim("S0.28", paper, text, more.goodput() > less.goodput())
+    Claim::new("S0.28", paper, text, more.goodput() > less.goodput())
 }
 
 /// Claims that a dozing receiver receives less, with its radio off for part of the time.
@@ -161,7 +158,7 @@ fn saving(awake: Outcome, dozing: Outcome) -> Claim {
         100.0 * dozing.dozed()
     );
     let holds = dozing.goodput() < awake.goodput() && dozing.dozed() > 0.0 && dozing.bits > 0;
-    claim("S0.28", "power save at the receiver costs goodput", text, holds)
+    Claim::new("S0.28", "power save at the receiver costs goodput", text, holds)
 }
 
 /// Claims that one setting carries less than another, with more bit errors.
@@ -172,7 +169,7 @@ fn cost(paper: &str, less: Outcome, more: Outcome) -> Claim {
         less.goodput(),
         more.goodput()
     );
-    claim("S0.28", paper, text, more.goodput() > less.goodput() && a > b)
+    Claim::new("S0.28", paper, text, more.goodput() > less.goodput() && a > b)
 }
 
 /// Claims that one setting carries more than another, with more bit errors.
@@ -183,5 +180,5 @@ fn trade(paper: &str, less: Outcome, more: Outcome) -> Claim {
         more.goodput(),
         less.goodput()
     );
-    claim("S0.28", paper, text, more.goodput() > less.goodput() && a > b)
+    Claim::new("S0.28", paper, text, more.goodput() > less.goodput() && a > b)
 }

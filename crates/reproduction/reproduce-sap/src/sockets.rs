@@ -9,8 +9,6 @@ use windfall_experiment::{
 use windfall_live::end_with_this_process;
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 
-use super::claim;
-
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.sockets",
     title: "repetitions, bit errors and frame loss over the system's sockets, in real time",
@@ -115,21 +113,18 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
             cells.push(measure(context, metres, mbps)?);
         }
     }
+    let method = format!(
+        "windfall stream between two network namespaces over windfall run --link wifi-g, real \
+         sockets and the kernel's IP at both ends, a datagram of 1024 bytes each millisecond, \
+         once as precise messages and once as approximate ones with damage passed up. Steady \
+         paths and {POWER} dBm, so that the furthest place is poor at the highest rate; \
+         nothing else was chosen."
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "windfall stream between two network namespaces over windfall run --link wifi-g, real \
-             sockets and the kernel's IP at both ends, a datagram of 1024 bytes each millisecond, \
-             once as precise messages and once as approximate ones with damage passed up. Steady \
-             paths and {POWER} dBm, so that the furthest place is poor at the highest rate; \
-             nothing else was chosen."
-        ),
         claims: claims(&cells),
-        expected: figure.expected,
         charts: vec![("", chart(&cells))],
         tables: vec![("", table(&cells))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -146,7 +141,7 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
     //= S0.36
     //= S0.37
     vec![
-        claim(
+        Claim::new(
             "S0.34",
             "frames are repeated more often further away and at higher rates",
             format!(
@@ -157,19 +152,19 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
             ),
             poor.repeated > 0.1 + slow.repeated.max(near.repeated),
         ),
-        claim(
+        Claim::new(
             "S0.35",
             "in damaged frames far fewer than 5 % of the bits are wrong",
             percent(poor.wrong),
             poor.wrong > 0.0 && poor.wrong < 0.05,
         ),
-        claim(
+        Claim::new(
             "S0.36",
             "99.6 % of all bits are right at the highest rate, give or take 0.3",
             percent(poor.right),
             poor.right >= 0.993,
         ),
-        claim(
+        Claim::new(
             "S0.37",
             "SAP loses less than a stock receiver, and the gap grows with distance and rate",
             format!(

@@ -11,7 +11,8 @@ use windfall_network::{Network, NetworkEvent, Recording, What, direction_of};
 use windfall_report::statistics;
 use windfall_stack::InterfaceEvent;
 
-use super::busy::{Office, Other, others};
+use super::office::Office;
+use super::office::busy::{self, Other, others};
 
 /// The data length of a datagram of the paper, in bytes.
 pub(super) const DATA: usize = 1_024;
@@ -44,8 +45,6 @@ pub(super) struct Run {
     pub(super) size: usize,
     /// The number of attempts in approximate mode.
     pub(super) attempts: NonZeroU8,
-    /// The number of other networks, in the order of the scenario.
-    pub(super) others: usize,
     pub(super) seed: u64,
 }
 
@@ -169,7 +168,7 @@ impl Run {
     /// Creates a run of the paper's streamer.
     pub(super) const fn new(office: Office, mode: Mode, datagrams: u64, seed: u64) -> Self {
         let attempts = NonZeroU8::MIN;
-        Self { office, mode, datagrams, size: DATA, attempts, others: usize::MAX, seed }
+        Self { office, mode, datagrams, size: DATA, attempts, seed }
     }
 
     //= S0.32
@@ -177,9 +176,9 @@ impl Run {
     pub(super) fn stream(self) -> Outcome {
         let office = Office { accept_damaged: self.mode == Mode::Approximate, ..self.office };
         let mut network =
-            Network::build(&office.network(), Seed(self.seed)).expect("the office can be");
+            Network::build(&busy::network(office), Seed(self.seed)).expect("the office can be");
         network.record(Recording { events: true, packets: true });
-        let others = others().into_iter().take(self.others);
+        let others = others().into_iter().take(self.office.others);
         let mut streamer = Streamer {
             run: self,
             network,

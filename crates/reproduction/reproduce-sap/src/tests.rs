@@ -1,7 +1,7 @@
 use super::*;
 
 fn run(metres: f64, mbps: u64, mode: Mode, seed: u64) -> Outcome {
-    Run::new(Office::new(metres, mbps), mode, 1_500, seed).stream()
+    Run::new(Office::busy(metres, mbps), mode, 1_500, seed).stream()
 }
 
 #[test]

@@ -125,7 +125,7 @@ pub(super) fn places(
     let trials = trials(context.extent);
     let place = |&metres: &f64| {
         (context.progress)(&format!("{protocol:?}, {metres} m"));
-        let air = Disturbed { office: Office::new(metres, 54), offered: OFFERED };
+        let air = Disturbed { office: Office::calm(metres, 54), offered: OFFERED };
         let walks = (0..trials).map(|i| track(air, protocol, context.seed.0 + i)).collect();
         Place { metres, walks }
     };

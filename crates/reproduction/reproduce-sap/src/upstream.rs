@@ -15,8 +15,7 @@ use windfall_wire_net::sap::{SapData, SapKind, SapPacket};
 use windfall_wire_net::{Ipv4Packet, Protocol, TcpPacket, UdpLitePacket};
 
 use super::ends::{Pair, ProtocolUnderTest};
-use super::office::Office;
-use super::{claim, office};
+use super::office::{Office, calm};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.72",
@@ -95,7 +94,7 @@ impl Crossings {
 
 /// Builds the office behind a wire: a server at its far end, and the sending station as a relay.
 fn behind_a_wire(office: Office) -> (NetworkConfig, [Port; 2], Vec<(Port, Port)>) {
-    let mut network = office.network();
+    let mut network = calm::network(office);
     let stations = network.stations.len();
     let path = PathConfig {
         line: Rate::from_mbps(WIRE_MBPS).map_or(Line::Instant, Line::Rate),
@@ -116,7 +115,7 @@ fn behind_a_wire(office: Office) -> (NetworkConfig, [Port; 2], Vec<(Port, Port)>
 
 fn stream(metres: f64, protocol: ProtocolUnderTest, records: u32, seed: u64) -> Option<Upstream> {
     let damaged = protocol == ProtocolUnderTest::Approximate;
-    let office = Office { accept_damaged: damaged, ..Office::new(metres, 54) };
+    let office = Office { accept_damaged: damaged, ..Office::calm(metres, 54) };
     let (network, ports, relays) = behind_a_wire(office);
     let mut pair = Pair::between(ports, relays, &network, protocol, RECORD, seed)?;
     let began = pair.now;
@@ -171,19 +170,16 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
             DISTANCES.iter().map(at).collect()
         })
         .collect();
+    let method = format!(
+        "{trials} streams of {records} records of {RECORD} bytes at each distance, one every \
+         2.5 ms, from a server over a wire of {WIRE_MBPS} Mb/s and 10 ms to the station that \
+         sends them on at 54 Mb/s, in simulated time. What waits before the wire is sampled \
+         at each record. What SAP loses is gone, and does not hold up what follows; the table \
+         says how much. {}",
+        calm::DESCRIPTION
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "{trials} streams of {records} records of {RECORD} bytes at each distance, one every \
-             2.5 ms, from a server over a wire of {WIRE_MBPS} Mb/s and 10 ms to the station that \
-             sends them on at 54 Mb/s, in simulated time. What waits before the wire is sampled \
-             at each record. What SAP loses is gone, and does not hold up what follows; the table \
-             says how much. {}",
-            office::DESCRIPTION
-        ),
         claims: claims(&streams),
-        expected: figure.expected,
         charts: vec![
             ("", chart(&streams, "Wait before the wire", "wait (ms)", |it| 1e3 * it.waiting)),
             (
@@ -194,7 +190,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
             ),
         ],
         tables: vec![("", table(&streams))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -215,19 +211,19 @@ fn claims(streams: &Streams) -> Vec<Claim> {
         (compared(|it| it.repeated), compared(|it| it.waiting), compared(|it| it.age));
     let lower = |pairs: &[(f64, f64)]| pairs.iter().all(|(sap, tcp)| sap < tcp);
     vec![
-        claim(
+        Claim::new(
             "S0.72",
             "what the last hop loses does not cross the links before it again",
             format!("% that cross again, from 10 m on, SAP and TCP: {}", shown(&repeated, 100.0)),
             repeated.iter().all(|(sap, tcp)| *sap == 0.0 && *tcp > 0.0),
         ),
-        claim(
+        Claim::new(
             "S0.72",
             "less delay upstream: queues before the wire are shorter",
             format!("mean wait in ms, SAP and TCP: {}", shown(&waiting, 1e3)),
             lower(&waiting),
         ),
-        claim(
+        Claim::new(
             "S0.72",
             "lower latency from end to end",
             format!("mean age in ms, SAP and TCP: {}", shown(&age, 1e3)),

@@ -1,7 +1,7 @@
 //! What the paper leaves open about its policies: how often a frame is repeated, and whether short
 //! packets are padded.
 
-use windfall_experiment::{Claim, Context, ExperimentError, Extent, Verdict};
+use windfall_experiment::{Claim, Context, ExperimentError, Extent};
 use windfall_report::{Table, statistics};
 use windfall_scenario::{Arq, Direction, Environment, PolicyKind, unplaced};
 
@@ -97,19 +97,18 @@ pub(super) fn claim(choices: &[Choice]) -> Option<Claim> {
     let connected = bold.transfers.iter().filter(|transfer| transfer.connected).count();
     let is_hopeless = connected as f64 <= EXCEPTIONS * bold.transfers.len() as f64;
     let is_carried = flex.transfers.iter().all(|transfer| transfer.rate > 0.0);
-    Some(Claim {
-        requirement: "S3.22",
-        paper: "BOLD on table cannot complete TCP's handshake, let alone transfer data; here with \
-                one repetition and padded frames, in at most one of ten traces"
-            .to_owned(),
-        measured: format!(
+    Some(Claim::new(
+        "S3.22",
+        "BOLD on table cannot complete TCP's handshake, let alone transfer data; here with \
+         one repetition and padded frames, in at most one of ten traces",
+        format!(
             "it does in {} traces; FLEX, under the same options, in {}, at {:.1} KB/s",
             bold.connected(),
             flex.connected(),
             flex.rate()
         ),
-        verdict: Verdict::of(is_hopeless && is_carried),
-    })
+        is_hopeless && is_carried,
+    ))
 }
 
 /// What each choice leads to.

@@ -33,29 +33,25 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let mut claims = claims(&cells);
     claims.extend(budget::claim(&choices));
     claims.extend(paired::claims(&pairs));
+    let method = "Over the coded WaveLAN link in simulated time, both directions in the synthetic \
+                  environment: the mean of five transfers of 1 MB (quick: one) by Windfall's own \
+                  TCP with the knobs of NetBSD 1.2, each through a trace of its own, from the \
+                  first byte to the last; and datagrams of 1196 bytes sprayed in the same traces. \
+                  The paper leaves open how often a frame is repeated and whether short packets \
+                  are padded to the blocks of the policy. Here frames are repeated without end and \
+                  not padded; a table shows what other choices lead to. The best policy is beyond \
+                  the paper; another table sets it beside FLEX in the same traces of several seeds, \
+                  and beside a bound: what could be carried by one who knew of each frame \
+                  beforehand what will befall it.";
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: "Over the coded WaveLAN link in simulated time, both directions in the synthetic \
-                 environment: the mean of five transfers of 1 MB (quick: one) by Windfall's own \
-                 TCP with the knobs of NetBSD 1.2, each through a trace of its own, from the \
-                 first byte to the last; and datagrams of 1196 bytes sprayed in the same traces. \
-                 The paper leaves open how often a frame is repeated and whether short packets \
-                 are padded to the blocks of the policy. Here frames are repeated without end and \
-                 not padded; a table shows what other choices lead to. The best policy is beyond \
-                 the paper; another table sets it beside FLEX in the same traces of several seeds, \
-                 and beside a bound: what could be carried by one who knew of each frame \
-                 beforehand what will befall it."
-            .to_owned(),
         claims,
-        expected: figure.expected,
         charts: vec![("", chart(&cells))],
         tables: vec![
             ("", table(&cells)),
             ("choices", budget::table(&choices)),
             ("pairs", paired::table(&pairs)),
         ],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -85,12 +81,6 @@ fn least(shares: [(Environment, f64); 5]) -> (Environment, f64) {
 
 //= S3.22
 fn claims(cells: &[Cell]) -> Vec<Claim> {
-    let claim = |paper: &str, measured: String, holds: bool| Claim {
-        requirement: "S3.22",
-        paper: paper.to_owned(),
-        measured,
-        verdict: Verdict::of(holds),
-    };
     let leasts = PROGRAMS.map(|(name, of)| (name, least(shares(cells, of, PolicyKind::Flex))));
     let averages = PROGRAMS.map(|(name, of)| (name, averages(cells, of)));
     let extremes = STATIC.map(|policy| {
@@ -99,7 +89,8 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
         (policy, most, least(shares))
     });
     vec![
-        claim(
+        Claim::new(
+            "S3.22",
             "FLEX does as well as the best static policy in each place (within 10 %)",
             leasts
                 .map(|(name, (place, share))| {
@@ -108,13 +99,15 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
                 .join("; "),
             leasts.iter().all(|(_, (_, share))| *share >= WELL),
         ),
-        claim(
+        Claim::new(
+            "S3.22",
             "FLEX is clearly the best policy overall",
             averages.clone().map(|(name, (text, _))| format!("{name} {text}")).join("; ")
                 + " KB/s on average",
             averages.iter().all(|(_, (_, is_best))| *is_best),
         ),
-        claim(
+        Claim::new(
+            "S3.22",
             "each static policy performs well in some places (at least 0.9 of the best) but \
              poorly in others (below 0.7)",
             extremes

@@ -16,18 +16,14 @@ pub(crate) const FIGURE: Figure = Figure {
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let cells = coded::cells(context, figure.name)?;
+    let method = "The transfers and the sprays of Figure 8, set side by side: frames are repeated \
+                  without end and not padded. Figure 8 shows what other choices lead to; padding \
+                  TCP's acknowledgements to five blocks alone costs it what its office row says.";
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: "The transfers and the sprays of Figure 8, set side by side: frames are repeated \
-                 without end and not padded. Figure 8 shows what other choices lead to; padding \
-                 TCP's acknowledgements to five blocks alone costs it what its office row says."
-            .to_owned(),
         claims: claims(&cells),
-        expected: figure.expected,
         charts: vec![("", chart(&cells))],
         tables: vec![("", table(&cells))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -48,13 +44,12 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
     let mut claims = Vec::new();
     //= S3.23
     claims.extend(worst.map(|(cell, ratio)| {
-        Claim {
-            requirement: "S3.23",
-            paper: "TCP gets what UDP gets under every policy: at least 85 %, BOLD on table apart"
-                .to_owned(),
-            measured: format!("at least {:.2}, with {} in {}", ratio, cell.policy, cell.place),
-            verdict: Verdict::of(ratio >= 0.85),
-        }
+        Claim::new(
+            "S3.23",
+            "TCP gets what UDP gets under every policy: at least 85 %, BOLD on table apart",
+            format!("at least {:.2}, with {} in {}", ratio, cell.policy, cell.place),
+            ratio >= 0.85,
+        )
     }));
     claims
 }

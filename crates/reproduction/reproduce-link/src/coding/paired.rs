@@ -1,7 +1,7 @@
 //! The policy that estimates beside FLEX, in the same traces, and beside what could be reached.
 
 use windfall_base::{Duration, Seed};
-use windfall_experiment::{Claim, Context, ExperimentError, Extent, Verdict};
+use windfall_experiment::{Claim, Context, ExperimentError, Extent};
 use windfall_report::Table;
 use windfall_scenario::{ENVIRONMENT_FRAMES, Environment, PolicyKind};
 use windfall_trace::best_rate;
@@ -91,19 +91,15 @@ pub(super) fn claims(pairs: &[Pair]) -> Vec<Claim> {
         .filter(|pair| lag(pair) > NOISE)
         .map(|pair| format!("{} ({:.1} against {:.1})", pair.place, pair.best, pair.flex))
         .collect();
-    let claim = |paper: &str, measured: String, holds: bool| Claim {
-        requirement: "S3.45",
-        paper: paper.to_owned(),
-        measured,
-        verdict: Verdict::of(holds),
-    };
     vec![
-        claim(
+        Claim::new(
+            "S3.45",
             "beyond the paper: a policy that estimates the air clearly beats FLEX on average",
             format!("{best:.1} against {flex:.1} KB/s in the same traces"),
             best >= CLEARLY * flex,
         ),
-        claim(
+        Claim::new(
+            "S3.45",
             "and it loses nowhere by more than two standard errors",
             if loses.is_empty() { "nowhere".to_owned() } else { loses.join(", ") },
             loses.is_empty(),

@@ -45,30 +45,18 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         let rate_fits =
             if rate > 0.0 { (measured / rate - 1.0).abs() <= 0.1 } else { measured < 1e-6 };
         let text = |cell: Option<f64>| cell.map_or("trivial".to_owned(), |c| format!("{c} %"));
-        claims.push(Claim {
-            requirement: "S3.17",
-            paper: format!("{place}: {}, bit error rate {rate:.1e}", cells.map(text).join(", ")),
-            measured: format!(
-                "{}, {measured:.2e}",
-                shares.map(|share| format!("{share:.2} %")).join(", ")
-            ),
-            verdict: Verdict::of(shares.into_iter().zip(cells).all(fits) && rate_fits),
-        });
+        claims.push(Claim::new(
+            "S3.17",
+            format!("{place}: {}, bit error rate {rate:.1e}", cells.map(text).join(", ")),
+            format!("{}, {measured:.2e}", shares.map(|share| format!("{share:.2} %")).join(", ")),
+            shares.into_iter().zip(cells).all(fits) && rate_fits,
+        ));
     }
-    Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: "Statistics of the synthetic traces that --environment replays. Columns are \
-                 cumulative: truncation among frames that were not lost, corruption among those \
-                 that were neither; the bit error rate is that of all bits that arrived. Each \
-                 cell within 10 %, trivial below 1 %."
-            .to_owned(),
-        claims,
-        expected: figure.expected,
-        charts: Vec::new(),
-        tables: vec![("", table)],
-        provenance: figure.provenance(context),
-    })
+    let method = "Statistics of the synthetic traces that --environment replays. Columns are \
+                  cumulative: truncation among frames that were not lost, corruption among those \
+                  that were neither; the bit error rate is that of all bits that arrived. Each \
+                  cell within 10 %, trivial below 1 %.";
+    Ok(Finding { claims, tables: vec![("", table)], ..figure.finding(context, method) })
 }
 
 /// Loss, truncation and corruption in per cent, cumulatively, and the bit error rate.

@@ -6,7 +6,7 @@ use windfall_experiment::{
 use windfall_report::{Axis, Chart};
 
 use super::bursts::{Burst, Runs, WITHOUT};
-use super::senders::{self, Curve, Experiment, claim};
+use super::senders::{self, Curve, Experiment};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig1",
@@ -29,26 +29,23 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let chosen = senders::all(context, context.extent != Extent::Quick);
     let experiment = Experiment { figure: figure.name, scenario: WITHOUT };
     let curves = experiment.curves(context, &chosen, &bursts, &runs)?;
+    let method = format!(
+        "{} {}, each beginning at another moment between two ticks and with the first burst \
+         somewhere else. A burst within one window costs the paper's TCP one timeout of 1 to \
+         1.5 s, however long it is: the repetition of its first packet is acknowledged, \
+         which ends fast recovery, and too few packets are on their way to find the next \
+         loss. Longer bursts cost more where they outlast the window: then they hit \
+         repetitions too, and the timeout doubles. So the mean falls beyond two packets, with \
+         a wide range, but less steeply than the paper's words suggest; its curve is known \
+         to us from these words alone.",
+        senders::method(&chosen),
+        runs.text()
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "{} {}, each beginning at another moment between two ticks and with the first burst \
-             somewhere else. A burst within one window costs the paper's TCP one timeout of 1 to \
-             1.5 s, however long it is: the repetition of its first packet is acknowledged, \
-             which ends fast recovery, and too few packets are on their way to find the next \
-             loss. Longer bursts cost more where they outlast the window: then they hit \
-             repetitions too, and the timeout doubles. So the mean falls beyond two packets, with \
-             a wide range, but less steeply than the paper's words suggest; its curve is known \
-             to us from these words alone.",
-            senders::method(&chosen),
-            runs.text()
-        ),
         claims: claims(&curves),
-        expected: figure.expected,
         charts: vec![("", chart(&curves, &bursts, &runs))],
         tables: vec![("", senders::table(&curves, &bursts))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -61,19 +58,19 @@ fn claims(curves: &[Curve]) -> Vec<Claim> {
     let timers = [paper, second, short].map(|curve| share(curve, 2));
     //= S3.6
     let mut claims = vec![
-        claim(
+        Claim::new(
             "S3.6",
             format!("a single loss per hundred is handled well: at least {WELL} T(0)"),
             format!("{one:.2} T(0), T(0) = {:.1} KB/s", paper.mean(0)),
             one >= WELL,
         ),
-        claim(
+        Claim::new(
             "S3.6",
             "two losses per hundred halve the throughput: 0.5 T(0), give or take 0.1",
             format!("{two:.2} T(0), {:.1} timeouts a transfer", paper.timeouts(2)),
             HALF.contains(&two),
         ),
-        claim(
+        Claim::new(
             "S3.6",
             format!(
                 "it continues to drop as bursts grow: six to eight leave at most {FALLEN} T(2)"
@@ -81,7 +78,7 @@ fn claims(curves: &[Curve]) -> Vec<Claim> {
             format!("{many:.2} T(0), {:.2} T(2), {:.1} timeouts", many / two, paper.timeouts(8)),
             many <= FALLEN * two,
         ),
-        claim(
+        Claim::new(
             "S3.6",
             "it is timeouts that do this: a TCP that repairs a window without them is spared",
             format!(
@@ -94,7 +91,7 @@ fn claims(curves: &[Curve]) -> Vec<Claim> {
         ),
     ];
     //= S3.15
-    claims.push(claim(
+    claims.push(Claim::new(
         "S3.15",
         "the collapse depends on the least timeout: 200 ms, 1 s, ticks of 500 ms",
         format!("at two losses {:.2}, {:.2}, {:.2} T(0)", timers[2], timers[1], timers[0]),

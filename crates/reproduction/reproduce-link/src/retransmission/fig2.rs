@@ -1,7 +1,7 @@
 //! Figure 2: the packets of TCP that loses two of every hundred.
 
 use super::bursts::{Burst, WITHOUT};
-use super::senders::{self, Experiment, Trace, claim};
+use super::senders::{self, Experiment, Trace};
 use windfall_experiment::{
     Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
 };
@@ -27,19 +27,16 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     };
     let mut tables = vec![("senders", senders::summary(&traces))];
     tables.extend(traces.first().map(|trace| ("", trace.sequence.table())));
+    let method = format!(
+        "{} Seen at the sender's device. The paper's TCP repeats the first packet of a burst \
+         after three duplicate acknowledgments and the second after a timeout.",
+        senders::method(&chosen)
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "{} Seen at the sender's device. The paper's TCP repeats the first packet of a burst \
-             after three duplicate acknowledgments and the second after a timeout.",
-            senders::method(&chosen)
-        ),
         claims: claims(&traces),
-        expected: figure.expected,
         charts: senders::charts(&traces, draw),
         tables,
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -56,7 +53,7 @@ fn claims(traces: &[Trace]) -> Vec<Claim> {
     };
     let share = paper.sequence.silent_share();
     vec![
-        claim(
+        Claim::new(
             "S3.7",
             format!(
                 "timeouts substantially degrade performance: at least {:.0} % of the time",
@@ -65,7 +62,7 @@ fn claims(traces: &[Trace]) -> Vec<Claim> {
             said(paper),
             paper.run.timeouts > 0 && share >= SUBSTANTIAL,
         ),
-        claim(
+        Claim::new(
             "S3.7",
             "(beside it) a TCP that names each loss has no timeouts",
             format!("NewReno: {}; SACK: {}", said(new_reno), said(sack)),

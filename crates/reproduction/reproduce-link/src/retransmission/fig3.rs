@@ -35,15 +35,12 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let spray = spray::throughput(context, figure.name, &BURSTS)?;
     let curves = experiment.curves(context, &chosen, &BURSTS, &runs)?;
     let of_tcp = |curve: &Curve| claim(curve.sender.name, &curve.points(&BURSTS));
+    let method = format!("{} {}.", senders::method(&chosen), runs.text());
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!("{} {}.", senders::method(&chosen), runs.text()),
         claims: curves.iter().map(of_tcp).chain([claim("UDP spray", &spray)]).collect(),
-        expected: figure.expected,
         tables: vec![("", table(&curves, &spray))],
         charts: vec![("", chart(&curves, spray, &runs))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -53,14 +50,12 @@ pub(crate) fn claim(what: &str, points: &[Point]) -> Claim {
     let full = points.first().map_or(f64::NAN, |point| point.y);
     let shares = points.iter().map(|point| point.y / ((1.0 - point.x / 100.0) * full));
     let lowest = shares.reduce(f64::min).unwrap_or(f64::NAN);
-    Claim {
-        requirement: "S3.8",
-        paper: format!(
-            "throughput falls linearly with the loss: T ≥ {LINEAR} (1 − p) T(0) at each point"
-        ),
-        measured: format!("{what}: T ≥ {lowest:.3} (1 − p) T(0), T(0) = {full:.1} KB/s"),
-        verdict: Verdict::of(lowest >= LINEAR),
-    }
+    Claim::new(
+        "S3.8",
+        format!("throughput falls linearly with the loss: T ≥ {LINEAR} (1 − p) T(0) at each point"),
+        format!("{what}: T ≥ {lowest:.3} (1 − p) T(0), T(0) = {full:.1} KB/s"),
+        lowest >= LINEAR,
+    )
 }
 
 fn table(curves: &[Curve], spray: &[Point]) -> Table {

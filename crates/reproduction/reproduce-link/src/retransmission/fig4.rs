@@ -1,7 +1,7 @@
 //! Figure 4: the packets of TCP at 83 % loss with persistent local retransmission.
 
 use super::bursts::{Burst, Runs, WITH};
-use super::senders::{self, Experiment, Trace, claim};
+use super::senders::{self, Experiment, Trace};
 use windfall_experiment::{Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict};
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -27,21 +27,18 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let mut tables = vec![("senders", senders::summary(&traces))];
     tables.extend(traces.first().map(|trace| ("", trace.sequence.table())));
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!("{} Seen at the sender's device.", senders::method(&chosen)),
         claims: traces.iter().map(smooth).collect(),
-        expected: figure.expected,
         charts: senders::charts(&traces, draw),
         tables,
-        provenance: figure.provenance(context),
+        ..figure
+            .finding(context, format!("{} Seen at the sender's device.", senders::method(&chosen)))
     })
 }
 
 //= S3.9
 fn smooth(trace: &Trace) -> Claim {
     let (from, to) = trace.sequence.longest_silence().unwrap_or_default();
-    claim(
+    Claim::new(
         "S3.9",
         format!("a smooth trace without timeouts: no silence of {SMOOTH} s"),
         format!(

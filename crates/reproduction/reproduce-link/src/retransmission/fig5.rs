@@ -70,20 +70,17 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         let (enter, leave) = (loss / (1.0 - loss) / BURST, 1.0 / BURST);
         format!("loss = 0\ngemodel = \"{enter} {leave}\"")
     })?;
+    let method = format!(
+        "Lines: closed forms, pⁿ⁺¹ for independent losses. Points: a spray of packets over the \
+         WaveLAN link in simulated time, those that were lost end to end after n \
+         retransmissions. Losses in bursts come from a two-state chain with the same loss \
+         and bursts of {BURST} frames on average."
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "Lines: closed forms, pⁿ⁺¹ for independent losses. Points: a spray of packets over the \
-             WaveLAN link in simulated time, those that were lost end to end after n \
-             retransmissions. Losses in bursts come from a two-state chain with the same loss \
-             and bursts of {BURST} frames on average."
-        ),
         claims: vec![counts(), agreement(&random), worse(&random, &bursty)],
-        expected: figure.expected,
         tables: vec![("", table(&random, &bursty))],
         charts: vec![("", chart(&random)), ("bursts", bursts_chart(&bursty))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -125,13 +122,12 @@ fn counts() -> Claim {
     let found = [0.5, 0.8, 0.9].map(needed);
     let text = |n: Option<u32>| n.map_or("–".to_owned(), |n| n.to_string());
     let [half, most, nearly_all] = found.map(text);
-    Claim {
-        requirement: "S3.12",
-        paper: "less than 1 % is left after 6 retransmissions at p = 0.5, 20 at 0.8, 43 at 0.9"
-            .to_owned(),
-        measured: format!("{half}, {most} and {nearly_all} by the closed form"),
-        verdict: Verdict::of(found == [Some(6), Some(20), Some(43)]),
-    }
+    Claim::new(
+        "S3.12",
+        "less than 1 % is left after 6 retransmissions at p = 0.5, 20 at 0.8, 43 at 0.9",
+        format!("{half}, {most} and {nearly_all} by the closed form"),
+        found == [Some(6), Some(20), Some(43)],
+    )
 }
 
 /// Whether the simulated link loses what the closed form says.
@@ -140,15 +136,15 @@ fn agreement(random: &[Outcome]) -> Claim {
     let telling: Vec<_> = random.iter().filter(|outcome| outcome.is_telling()).collect();
     let deviations = telling.iter().map(|outcome| outcome.deviation(outcome.expected()).abs());
     let worst = deviations.reduce(f64::max).unwrap_or(f64::INFINITY);
-    Claim {
-        requirement: "S3.12",
-        paper: "end-to-end loss is pⁿ⁺¹ for independent losses".to_owned(),
-        measured: format!(
+    Claim::new(
+        "S3.12",
+        "end-to-end loss is pⁿ⁺¹ for independent losses",
+        format!(
             "simulated: {} rates, the worst {worst:.1} standard deviations away",
             telling.len()
         ),
-        verdict: Verdict::of(worst < SIGMAS),
-    }
+        worst < SIGMAS,
+    )
 }
 
 /// Whether losses in bursts leave more of them, as long as good times outweigh.
@@ -163,16 +159,16 @@ fn worse(random: &[Outcome], bursty: &[Outcome]) -> Claim {
     let text = |at: Option<&Outcome>| at.map_or_else(String::new, |at| format!("{:.3}", at.rate()));
     let [alone, together] = [random, bursty]
         .map(|outcomes| text(outcomes.iter().find(|it| it.loss == 0.5 && it.retransmissions == 6)));
-    Claim {
-        requirement: "S3.12",
-        paper: "bursty errors increase the end-to-end loss".to_owned(),
-        measured: format!(
+    Claim::new(
+        "S3.12",
+        "bursty errors increase the end-to-end loss",
+        format!(
             "in bursts of {BURST} frames {together} instead of {alone} at p = 0.5 and n = 6; \
              at least {least:.1} times as much at each of {} points with p ≤ 0.5",
             factors.len()
         ),
-        verdict: Verdict::of(least > 1.0),
-    }
+        least > 1.0,
+    )
 }
 
 fn table(random: &[Outcome], bursty: &[Outcome]) -> Table {

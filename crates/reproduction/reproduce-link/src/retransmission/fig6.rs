@@ -1,7 +1,7 @@
 //! Figure 6: competing retransmission, 400 packets pass and 100 are lost.
 
 use super::bursts::{Burst, WITH};
-use super::senders::{self, Experiment, Sender, Trace, claim};
+use super::senders::{self, Experiment, Sender, Trace};
 use windfall_experiment::{
     Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
 };
@@ -75,19 +75,16 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         let first = Trace { sequence: trace.sequence.between(0.0, DRAWN), ..trace.clone() };
         first.chart("Competing retransmission", "frames are lost in bursts of 100, 267 pass")
     };
+    let method = format!(
+        "{} With data alone counted TCP gets all that the losses leave of its own error-free \
+         throughput (S3.fig3), which the paper's did not.",
+        traces.method()
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "{} With data alone counted TCP gets all that the losses leave of its own error-free \
-             throughput (S3.fig3), which the paper's did not.",
-            traces.method()
-        ),
         claims: claims(&traces),
-        expected: figure.expected,
         charts: senders::charts(&traces.of_both, draw),
         tables: traces.tables(),
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -100,7 +97,7 @@ fn claims(traces: &Traces) -> Vec<Claim> {
     let rates = [short, second, paper].map(|trace| trace.run.throughput);
     vec![
         //= S3.13
-        claim(
+        Claim::new(
             "S3.13",
             "64 KB/s (60 to 70), about 80 % of the 80 KB/s that the losses leave",
             format!(
@@ -110,14 +107,14 @@ fn claims(traces: &Traces) -> Vec<Claim> {
             AS_MEASURED.contains(&paper.run.throughput),
         ),
         //= S3.13
-        claim(
+        Claim::new(
             "S3.13",
             format!("between error bursts TCP performs well: at least {WELL} of 100 KB/s"),
             format!("{between:.1} KB/s outside pauses of a second and more"),
             between >= WELL,
         ),
         //= S3.15
-        claim(
+        Claim::new(
             "S3.15",
             "with a least timeout of a second few timeouts are false: one a burst at most, and \
              more with 200 ms",

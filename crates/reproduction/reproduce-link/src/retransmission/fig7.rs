@@ -4,7 +4,7 @@ use windfall_experiment::{Basis, Claim, Context, ExperimentError, Figure, Findin
 use windfall_report::Chart;
 
 use super::fig6::Traces;
-use super::senders::{self, Trace, claim};
+use super::senders::{self, Trace};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig7",
@@ -21,19 +21,16 @@ const AROUND: f64 = 1.0;
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let traces = Traces::of(figure, context)?;
+    let method = format!(
+        "{} Drawn is the first pause in which the timer fired. The link delivers everything \
+         in the end, so that whatever TCP sends again is redundant.",
+        traces.method()
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "{} Drawn is the first pause in which the timer fired. The link delivers everything \
-             in the end, so that whatever TCP sends again is redundant.",
-            traces.method()
-        ),
         claims: claims(&traces),
-        expected: figure.expected,
         charts: senders::charts(&traces.of_both, zoom),
         tables: traces.tables(),
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -63,7 +60,7 @@ fn claims(traces: &Traces) -> Vec<Claim> {
     let overlaps = [short, second, paper].map(|trace| 100.0 * trace.sequence.overlap());
     let overlap = paper.sequence.overlap();
     vec![
-        claim(
+        Claim::new(
             "S3.14",
             "during a pause the sender probes, after it repeats a sequence of packets",
             format!(
@@ -72,7 +69,7 @@ fn claims(traces: &Traces) -> Vec<Claim> {
             ),
             probes > 0 && after > 2,
         ),
-        claim(
+        Claim::new(
             "S3.14",
             format!(
                 "they overlap by about 3 %: more than none and at most {:.0} %",
@@ -89,7 +86,7 @@ fn claims(traces: &Traces) -> Vec<Claim> {
             overlap > 0.0 && overlap <= OVERLAP,
         ),
         //= S3.15
-        claim(
+        Claim::new(
             "S3.15",
             "the overlap depends on the least timeout: the longer, the less",
             format!(

@@ -51,43 +51,36 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let packets = bytes as f64 / 1_460.0;
     let tolerance = 5.0 * (LOSS / packets).sqrt() * expected;
     let near = |frames: f64, expected: f64| (frames - expected).abs() < tolerance;
-    let claim = |paper: &str, measured: String, holds| Claim {
-        requirement: "S3.51",
-        paper: paper.to_owned(),
-        measured,
-        verdict: Verdict::of(holds),
-    };
+    let method = format!(
+        "One TCP transfer of {bytes} bytes over three links of 2 Mb/s, the last of which loses \
+         {:.0} % of the packets, in simulated time: once repaired by TCP alone, once by the \
+         last link. Frames are those in the direction of the data.",
+        100.0 * LOSS
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "One TCP transfer of {bytes} bytes over three links of 2 Mb/s, the last of which loses \
-             {:.0} % of the packets, in simulated time: once repaired by TCP alone, once by the \
-             last link. Frames are those in the direction of the data.",
-            100.0 * LOSS
-        ),
         claims: vec![
-            claim(
+            Claim::new(
+                "S3.51",
                 "retransmission from end to end uses every link of the path",
                 shown(&end_to_end),
                 end_to_end.frames[..2].iter().all(|frames| *frames > 1.0 + 0.5 * LOSS),
             ),
-            claim(
+            Claim::new(
+                "S3.51",
                 "local retransmission uses only the bad one: 1 and 1 / (1 − p)",
                 shown(&local),
                 local.frames[..2].iter().all(|frames| near(*frames, 1.0))
                     && near(local.frames[2], expected),
             ),
-            claim(
+            Claim::new(
+                "S3.51",
                 "and TCP need not take errors for congestion",
                 format!("{:.0} KB/s, {:.0} without", local.throughput, end_to_end.throughput),
                 local.throughput > 1.5 * end_to_end.throughput,
             ),
         ],
-        expected: figure.expected,
-        charts: Vec::new(),
         tables: vec![("", table(&end_to_end, &local))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 

@@ -51,19 +51,16 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         }
     }
     let rows: Vec<&[Cell]> = cells.chunks(LOSSES.len()).collect();
+    let method = format!(
+        "TCP transfers (NetBSD 1.2's TCP, {runs} of {bytes} bytes a point) over WaveLAN in \
+         simulated time; frames of the data are lost independently and repeated until 4 or 7 \
+         attempts have failed, or until they arrive."
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "TCP transfers (NetBSD 1.2's TCP, {runs} of {bytes} bytes a point) over WaveLAN in \
-             simulated time; frames of the data are lost independently and repeated until 4 or 7 \
-             attempts have failed, or until they arrive."
-        ),
         claims: claims(&rows),
-        expected: figure.expected,
         charts: vec![("", chart(&rows))],
         tables: vec![("", table(&rows))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -110,33 +107,30 @@ fn claims(rows: &[&[Cell]]) -> Vec<Claim> {
                 pairs.iter().map(|pair| format!("{:.2} %", 100.0 * pick(pair))).collect();
             all.join(", ")
         };
-        claims.push(Claim {
-            requirement: "S3.50",
-            paper: format!("p^{attempts} is left over: {}", shown(|pair| pair.1)),
-            measured: format!("{name}: {}", shown(|pair| pair.0)),
-            verdict: Verdict::of(
-                pairs.iter().all(|(got, p, tolerance)| (got - p).abs() < *tolerance),
-            ),
-        });
+        claims.push(Claim::new(
+            "S3.50",
+            format!("p^{attempts} is left over: {}", shown(|pair| pair.1)),
+            format!("{name}: {}", shown(|pair| pair.0)),
+            pairs.iter().all(|(got, p, tolerance)| (got - p).abs() < *tolerance),
+        ));
     }
     let share = |row: usize, loss: usize| rows[row][loss].throughput / rows[2][loss].throughput;
-    claims.push(Claim {
-        requirement: "S3.50",
-        paper: "residual errors may disturb TCP: with 4 attempts at half the frames lost"
-            .to_owned(),
-        measured: format!(
+    claims.push(Claim::new(
+        "S3.50",
+        "residual errors may disturb TCP: with 4 attempts at half the frames lost",
+        format!(
             "{:.0} % of what persistence gives; {:.0} % with 7 attempts",
             100.0 * share(0, 2),
             100.0 * share(1, 2)
         ),
-        verdict: Verdict::of(share(0, 2) < 0.85 && share(0, 2) < share(1, 2)),
-    });
-    claims.push(Claim {
-        requirement: "S3.50",
-        paper: "and hardly do where few are left over: at a tenth lost".to_owned(),
-        measured: format!("{:.0} %, {:.0} %", 100.0 * share(0, 0), 100.0 * share(1, 0)),
-        verdict: Verdict::of(share(0, 0) > 0.95 && share(1, 0) > 0.95),
-    });
+        share(0, 2) < 0.85 && share(0, 2) < share(1, 2),
+    ));
+    claims.push(Claim::new(
+        "S3.50",
+        "and hardly do where few are left over: at a tenth lost",
+        format!("{:.0} %, {:.0} %", 100.0 * share(0, 0), 100.0 * share(1, 0)),
+        share(0, 0) > 0.95 && share(1, 0) > 0.95,
+    ));
     claims
 }
 

@@ -1,7 +1,7 @@
 //! The TCPs that Figures 1 to 7 compare: Windfall's in simulated time, the kernel's in real time.
 
 use windfall_base::Seed;
-use windfall_experiment::{Claim, Context, ExperimentError, Sequence, Verdict, kernel, simulated};
+use windfall_experiment::{Context, ExperimentError, Sequence, kernel, simulated};
 use windfall_report::{Chart, Mark, Point, Series, Table};
 
 use super::bursts::{Burst, Runs};
@@ -295,7 +295,7 @@ pub(super) fn method(senders: &[Sender]) -> String {
         kernel::method()
     } else {
         "The kernel's TCP was not measured: it is left out of quick runs, and where \
-                  network namespaces are not allowed."
+         network namespaces are not allowed."
             .to_owned()
     };
     format!(
@@ -307,14 +307,4 @@ pub(super) fn method(senders: &[Sender]) -> String {
          buffers. Frames of the data's direction are lost in bursts, repetitions counted like \
          any other frame. {kernel}"
     )
-}
-
-/// A claim with its verdict.
-pub(super) fn claim(
-    requirement: &'static str,
-    paper: impl Into<String>,
-    measured: String,
-    holds: bool,
-) -> Claim {
-    Claim { requirement, paper: paper.into(), measured, verdict: Verdict::of(holds) }
 }

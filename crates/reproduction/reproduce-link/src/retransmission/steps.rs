@@ -60,40 +60,37 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         "kernel TCP, Reno without SACK; 0.8, 0.2 and again 0.8 Mb/s, a queue of 10 packets",
     );
     chart.series.insert(0, capacity(step));
+    let method = format!(
+        "One TCP connection. {} Here the link is a pipe whose rate follows a trace, with the \
+         kernel's own socket buffers, so that its queue can overflow. Throughput is measured \
+         after the first third of each step.",
+        kernel::method()
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "One TCP connection. {} Here the link is a pipe whose rate follows a trace, with the \
-             kernel's own socket buffers, so that its queue can overflow. Throughput is measured \
-             after the first third of each step.",
-            kernel::method()
-        ),
         claims: vec![
-            Claim {
-                requirement: "S3.11",
-                paper: "when the link degrades its queue overflows, and TCP backs off".to_owned(),
-                measured: format!(
+            Claim::new(
+                "S3.11",
+                "when the link degrades its queue overflows, and TCP backs off",
+                format!(
                     "{repeated} segments sent again, {:.0} % of the lower rate used",
                     100.0 * shares[1]
                 ),
-                verdict: Verdict::of(repeated > 0 && shares[1] >= ENOUGH),
-            },
-            Claim {
-                requirement: "S3.11",
-                paper: "when it improves TCP discovers and uses the excess".to_owned(),
-                measured: format!(
+                repeated > 0 && shares[1] >= ENOUGH,
+            ),
+            Claim::new(
+                "S3.11",
+                "when it improves TCP discovers and uses the excess",
+                format!(
                     "{:.0} % of the rate used afterwards, {:.0} % before",
                     100.0 * shares[2],
                     100.0 * shares[0]
                 ),
-                verdict: Verdict::of(shares[2] >= ENOUGH),
-            },
+                shares[2] >= ENOUGH,
+            ),
         ],
-        expected: figure.expected,
         charts: vec![("", chart)],
         tables: vec![("", sequence.table())],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 

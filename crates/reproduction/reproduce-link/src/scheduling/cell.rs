@@ -102,21 +102,18 @@ fn simulate(figure: &Figure, context: &Context<'_>) -> Result<Finding, Experimen
     };
     let story = Story { losses: Story::WHOLE, frames };
     let course = run(figure.name, context.seed, story)?;
+    let method = format!(
+        "Three TCP connections (NetBSD 1.2's TCP, windows of 16 kB) from a base station over a \
+         polled radio of 2 Mb/s with persistent local retransmission: video, reserving \
+         {RESERVED} kb/s at power factor 1.4, and FTP1 to one station, FTP2 to another, at \
+         1.2. {}",
+        course.method()
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "Three TCP connections (NetBSD 1.2's TCP, windows of 16 kB) from a base station over a \
-             polled radio of 2 Mb/s with persistent local retransmission: video, reserving \
-             {RESERVED} kb/s at power factor 1.4, and FTP1 to one station, FTP2 to another, at \
-             1.2. {}",
-            course.method()
-        ),
         claims: course.claims(1.0),
-        expected: figure.expected,
         charts: vec![("", course.chart())],
         tables: vec![("", course.table())],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -213,12 +210,12 @@ impl Course {
             claims.push(self.claim(requirement, paper, step, holds));
         }
         let (worst, clean) = (self.rates(last - 1)[FTP2], self.rates(0)[FTP2]);
-        claims.push(Claim {
-            requirement: "S3.41",
-            paper: "FTP2 is never starved".to_owned(),
-            measured: format!("{worst:.0} kb/s at the greatest loss, {clean:.0} without"),
-            verdict: Verdict::of(worst > 0.4 * clean),
-        });
+        claims.push(Claim::new(
+            "S3.41",
+            "FTP2 is never starved",
+            format!("{worst:.0} kb/s at the greatest loss, {clean:.0} without"),
+            worst > 0.4 * clean,
+        ));
         let (video, ftps) = self.shares(last);
         let paper = "when errors end video exceeds its reservation, up to 1.4 times, and FTP1 gets \
                      more than FTP2";
@@ -235,12 +232,12 @@ impl Course {
 
     fn claim(&self, requirement: &'static str, paper: &str, step: usize, holds: bool) -> Claim {
         let (video, ftps) = self.shares(step);
-        Claim {
+        Claim::new(
             requirement,
-            paper: paper.to_owned(),
-            measured: format!("video {video:.2} of its reservation, FTP1 {ftps:.2} of FTP2"),
-            verdict: Verdict::of(holds),
-        }
+            paper,
+            format!("video {video:.2} of its reservation, FTP1 {ftps:.2} of FTP2"),
+            holds,
+        )
     }
 
     /// The losses in words.

@@ -47,22 +47,19 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         Extent::Full => Story { losses: Story::WHOLE, frames: 4_000 },
     };
     let course = measure(figure, context, story)?;
+    let method = format!(
+        "Three stations under `windfall up`. {} Here a base station sends video, which \
+         reserves {RESERVED} kb/s at power factor 1.4, and FTP1 to one station and FTP2 to \
+         another at 1.2, over a polled radio of 2 Mb/s with persistent local retransmission. \
+         {}",
+        kernel::method(),
+        course.method()
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "Three stations under `windfall up`. {} Here a base station sends video, which \
-             reserves {RESERVED} kb/s at power factor 1.4, and FTP1 to one station and FTP2 to \
-             another at 1.2, over a polled radio of 2 Mb/s with persistent local retransmission. \
-             {}",
-            kernel::method(),
-            course.method()
-        ),
         claims: course.claims(if context.extent == Extent::Quick { 2.0 } else { 1.5 }),
-        expected: figure.expected,
         charts: vec![("", course.chart())],
         tables: vec![("", course.table())],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 

@@ -62,28 +62,25 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let mut claims = mild_claims(&mild, &flows, slots);
     claims.extend(harsh_claims(&harsh, &flows, slots));
     claims.push(overcommitment());
+    let method = format!(
+        "Busy flows on a link of slots. Whether a slot delivers was taken, one after the \
+         other, from {count} frames that FLEX sent behind walls in simulated time: a slot \
+         delivers if its frame completes a packet. Audio reserves 1 % at power factor 3, video \
+         44 % at 2.23, two FTPs share the rest at 1.2; overcommit was asked for, since at \
+         worst they take 101.1 % (S3.46). FLEX leaves only mild bursts over; for the harsher \
+         ones of which the paper speaks, the same again with {:.0} % more lost in {} of every \
+         {PERIOD} slots.",
+        100.0 * HARSH,
+        BURST.len()
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "Busy flows on a link of slots. Whether a slot delivers was taken, one after the \
-             other, from {count} frames that FLEX sent behind walls in simulated time: a slot \
-             delivers if its frame completes a packet. Audio reserves 1 % at power factor 3, video \
-             44 % at 2.23, two FTPs share the rest at 1.2; overcommit was asked for, since at \
-             worst they take 101.1 % (S3.46). FLEX leaves only mild bursts over; for the harsher \
-             ones of which the paper speaks, the same again with {:.0} % more lost in {} of every \
-             {PERIOD} slots.",
-            100.0 * HARSH,
-            BURST.len()
-        ),
         claims,
-        expected: figure.expected,
         charts: vec![
             ("", mild.chart("Behind walls", &flows, WINDOW)),
             ("harsh", harsh.chart("Behind walls, with harsh bursts", &flows, WINDOW)),
         ],
         tables: vec![("", mild.table(&flows, WINDOW)), ("harsh", harsh.table(&flows, WINDOW))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -91,11 +88,6 @@ const AUDIO: usize = 0;
 const VIDEO: usize = 1;
 const FTP1: usize = 2;
 const FTP2: usize = 3;
-
-fn claim(paper: &str, measured: String, holds: bool) -> Claim {
-    let verdict = Verdict::of(holds);
-    Claim { requirement: "S3.40", paper: paper.to_owned(), measured, verdict }
-}
 
 /// Fidelities in moving windows, 1 for what may be expected without errors.
 fn windows(course: &Course, flows: &[Flow; 4], flow: usize, window: usize) -> Vec<f64> {
@@ -109,7 +101,8 @@ fn least(values: Vec<f64>) -> f64 {
 
 fn audio(course: &Course, flows: &[Flow; 4], bursts: &str) -> Claim {
     let least = least(windows(course, flows, AUDIO, LONG_WINDOW));
-    claim(
+    Claim::new(
+        "S3.40",
         &format!("{bursts} leave audio essentially unharmed: at least 97 % in every window"),
         format!("at least {:.1} %", 100.0 * least),
         least >= 0.97,
@@ -123,12 +116,14 @@ fn mild_claims(course: &Course, flows: &[Flow; 4], slots: usize) -> Vec<Claim> {
     let apart = pair[0].iter().zip(&pair[1]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     vec![
         audio(course, flows, "error bursts"),
-        claim(
+        Claim::new(
+            "S3.40",
             "video is not affected by mild error bursts",
             format!("at least {:.1} %, {:.1} % in all", 100.0 * video, long(VIDEO)),
             video >= 0.95 && long(VIDEO) >= 99.0,
         ),
-        claim(
+        Claim::new(
+            "S3.40",
             "the burden is divided equally between the FTPs",
             format!(
                 "{:.1} % and {:.1} %, never more than {:.1} points apart",
@@ -151,7 +146,8 @@ fn harsh_claims(course: &Course, flows: &[Flow; 4], slots: usize) -> Vec<Claim> 
     let after = least(starts.map(|start| video(start, 2 * BURST.len())).collect());
     vec![
         audio(course, flows, "harsher ones, too,"),
-        claim(
+        Claim::new(
+            "S3.40",
             "harsher ones reduce video's throughput for a while, which is quickly compensated",
             format!(
                 "at most {:.1} % in each burst of {} slots, at least {:.1} % with as many after it",
@@ -178,16 +174,16 @@ fn overcommitment() -> Claim {
         Some(admission.worst_case())
     };
     let (strict, forced) = (ask(false), ask(true));
-    Claim {
-        requirement: "S3.46",
-        paper: "the reserved flows take the whole link at worst: 0.01 · 3 + 0.44 · 2.23".to_owned(),
-        measured: format!(
+    Claim::new(
+        "S3.46",
+        "the reserved flows take the whole link at worst: 0.01 · 3 + 0.44 · 2.23",
+        format!(
             "{:.3}: {} unless overcommit is asked for",
             forced.unwrap_or(0.0),
             if strict.is_none() { "refused" } else { "admitted" }
         ),
-        verdict: Verdict::of(strict.is_none() && forced.is_some_and(|w| (w - 1.011).abs() < 1e-3)),
-    }
+        strict.is_none() && forced.is_some_and(|w| (w - 1.011).abs() < 1e-3),
+    )
 }
 
 /// Of each frame that FLEX sends behind walls whether it completed a packet.

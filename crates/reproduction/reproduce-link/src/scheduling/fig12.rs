@@ -53,20 +53,17 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         losses.pass(slot, rate)
     })?;
     let claims = claims(&course, &flows, step);
+    let method = format!(
+        "Busy flows on a link of slots, as the paper simulates it: audio reserves 1 % at power \
+         factor 3, video 44 % at 1.4, two FTPs share the rest at 1.2. Packets of video and \
+         FTP1 are lost at random, {step} slots at each rate from 10 % to 90 %, between slots \
+         without loss. Crossovers: 16.7 % for FTP1, 28.6 % for video (S3.30)."
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "Busy flows on a link of slots, as the paper simulates it: audio reserves 1 % at power \
-             factor 3, video 44 % at 1.4, two FTPs share the rest at 1.2. Packets of video and \
-             FTP1 are lost at random, {step} slots at each rate from 10 % to 90 %, between slots \
-             without loss. Crossovers: 16.7 % for FTP1, 28.6 % for video (S3.30)."
-        ),
         claims,
-        expected: figure.expected,
         charts: vec![("", course.chart("Errors at one station", &flows, step / 2))],
         tables: vec![("", course.table(&flows, step / 2))],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -77,42 +74,36 @@ fn claims(course: &Course, flows: &[Flow; 4], step: usize) -> Vec<Claim> {
         course.share(flow, n * step + step / 5..(n + 1) * step) / flows[flow].expected
     };
     let after = STEPS + 1;
-    let claim = |requirement, paper: &str, measured: String, holds| Claim {
-        requirement,
-        paper: paper.to_owned(),
-        measured,
-        verdict: Verdict::of(holds),
-    };
     let [audio, video, ftp1, ftp2] = [0, 1, 2, 3];
     let least_audio = (0..=STEPS).map(|n| at(audio, n)).fold(f64::INFINITY, f64::min);
     let pair =
         |n| format!("FTP1 {:.2}, FTP2 {:.2}, video {:.2}", at(ftp1, n), at(ftp2, n), at(video, n));
     vec![
-        claim(
+        Claim::new(
             "S3.41",
             "at first all of video's burden and part of FTP1's shifts to FTP2: FTPs equal (10 %)",
             pair(1),
             (at(ftp1, 1) - at(ftp2, 1)).abs() < 0.06 && (at(video, 1) - 1.0).abs() < 0.04,
         ),
-        claim(
+        Claim::new(
             "S3.41",
             "then FTP1 leaves its outcome region and loses relative to FTP2 (20 %)",
             pair(2),
             at(ftp1, 2) < at(ftp2, 2) && (at(video, 2) - 1.0).abs() < 0.04,
         ),
-        claim(
+        Claim::new(
             "S3.41",
             "next, errors overwhelm video's power factor; video and FTP1 share any more (30 % on)",
             (3..=STEPS).map(|n| format!("{:.2}", at(video, n))).collect::<Vec<_>>().join(", "),
             (4..=STEPS).all(|n| at(video, n) < at(video, n - 1) && at(ftp1, n) < at(ftp1, n - 1)),
         ),
-        claim(
+        Claim::new(
             "S3.41",
             "FTP2 is never starved, and audio is unharmed",
             format!("FTP2 {:.2} at 90 %, audio at least {least_audio:.2}", at(ftp2, STEPS)),
             at(ftp2, STEPS) > 0.5 && least_audio > 0.9,
         ),
-        claim(
+        Claim::new(
             "S3.42",
             "when errors end, video exceeds its reservation to clear its lag, limited by its power \
              factor, and FTP1 gets more than FTP2",

@@ -78,13 +78,12 @@ fn crossovers(figure: &Figure, context: &Context<'_>) -> Result<Finding, Experim
         let expected = demand((1.0, power, 0.0)).crossover();
         let found = [crossover(&decline.reserved), crossover(&decline.best_effort)];
         table.push([power, expected, found[0], found[1]].map(|value| format!("{value:.4}")));
-        claims.push(Claim {
-            requirement: "S3.30",
-            paper: format!("power factor {power}: {expected:.4}"),
-            measured: format!("{:.4} with a reservation, {:.4} as best effort", found[0], found[1]),
-            // What is no number is not near either.
-            verdict: Verdict::of(found.iter().all(|found| (found - expected).abs() < NEAR)),
-        });
+        claims.push(Claim::new(
+            "S3.30",
+            format!("power factor {power}: {expected:.4}"),
+            format!("{:.4} with a reservation, {:.4} as best effort", found[0], found[1]),
+            found.iter().all(|found| (found - expected).abs() < NEAR),
+        ));
         let law = |x: f64| (power * (100.0 - x)).min(100.0);
         series.push(Series::curve("", Mark::Dashed, (0.0, 90.0), 90, law).with_color(place));
         let name = format!("power factor {power}");
@@ -98,21 +97,18 @@ fn crossovers(figure: &Figure, context: &Context<'_>) -> Result<Finding, Experim
         series,
         rules: Vec::new(),
     };
+    let method = format!(
+        "Three busy flows of one power factor on a link of slots: one that reserves a fifth of \
+         it and one of best effort, whose error rate rises, and one of best effort without \
+         errors. Of each hundred packets of a flow as many are lost as the rate says, in \
+         random order. The crossover is where the line through all points below 90 % meets \
+         100 %; tolerance {NEAR}."
+    );
     Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "Three busy flows of one power factor on a link of slots: one that reserves a fifth of \
-             it and one of best effort, whose error rate rises, and one of best effort without \
-             errors. Of each hundred packets of a flow as many are lost as the rate says, in \
-             random order. The crossover is where the line through all points below 90 % meets \
-             100 %; tolerance {NEAR}."
-        ),
         claims,
-        expected: figure.expected,
         charts: vec![("", chart)],
         tables: vec![("", table)],
-        provenance: figure.provenance(context),
+        ..figure.finding(context, method)
     })
 }
 
@@ -198,21 +194,13 @@ fn formulas(figure: &Figure, context: &Context<'_>) -> Result<Finding, Experimen
     }
     claims.push(greatest_share(figure, context, slots)?);
     claims.push(efficiency(figure, context, slots)?);
-    Ok(Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: format!(
-            "Busy flows on a link of {slots} slots. Of each hundred packets of a flow as many are \
-             lost as its error rate says, in random order. Each flow's throughput lies within \
-             {:.0} % of what the formula says; rates are shares of the error-free link.",
-            100.0 * TOLERANCE
-        ),
-        claims,
-        expected: figure.expected,
-        charts: Vec::new(),
-        tables: vec![("", table)],
-        provenance: figure.provenance(context),
-    })
+    let method = format!(
+        "Busy flows on a link of {slots} slots. Of each hundred packets of a flow as many are \
+         lost as its error rate says, in random order. Each flow's throughput lies within \
+         {:.0} % of what the formula says; rates are shares of the error-free link.",
+        100.0 * TOLERANCE
+    );
+    Ok(Finding { claims, tables: vec![("", table)], ..figure.finding(context, method) })
 }
 
 /// Holds shares of the link to those that a formula gives.
@@ -221,12 +209,12 @@ fn compare(requirement: &'static str, says: &str, expected: &[f64], got: &[f64])
         |shares: &[f64]| shares.iter().map(|s| format!("{s:.4}")).collect::<Vec<_>>().join(", ");
     let off = expected.iter().zip(got).map(|(expected, got)| (got / expected - 1.0).abs());
     let off = off.fold(0.0, f64::max);
-    Claim {
+    Claim::new(
         requirement,
-        paper: format!("{says}: {}", list(expected)),
-        measured: format!("{}: at most {:.2} % off", list(got), 100.0 * off),
-        verdict: Verdict::of(off < TOLERANCE && got.iter().all(|share| share.is_finite())),
-    }
+        format!("{says}: {}", list(expected)),
+        format!("{}: at most {:.2} % off", list(got), 100.0 * off),
+        off < TOLERANCE && got.iter().all(|share| share.is_finite()),
+    )
 }
 
 /// One flow loses everything, the others nothing.
@@ -264,14 +252,13 @@ fn efficiency(
         let useful: f64 = got.iter().map(|service| service.outcome).sum();
         least = least.min(useful);
     }
-    Ok(Claim {
-        requirement: "S3.36",
-        paper: "power factors below 200 % keep efficiency above 50 % while each flow loses less \
-                than half"
-            .to_owned(),
-        measured: format!("at least {:.1} % in {MIXES} random mixes of flows", 100.0 * least),
-        verdict: Verdict::of(least > 0.5),
-    })
+    Ok(Claim::new(
+        "S3.36",
+        "power factors below 200 % keep efficiency above 50 % while each flow loses less \
+         than half",
+        format!("at least {:.1} % in {MIXES} random mixes of flows", 100.0 * least),
+        least > 0.5,
+    ))
 }
 
 #[cfg(test)]

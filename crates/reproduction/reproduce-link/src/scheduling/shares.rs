@@ -74,30 +74,17 @@ fn claim(
     mix: &Mix,
 ) -> Result<Claim, ExperimentError> {
     let (formula, scheduled) = (formula(mix), scheduled(figure, context, mix)?);
-    Ok(Claim {
+    Ok(Claim::new(
         requirement,
-        paper: format!("{what}: {} kb/s", list(paper)),
-        measured: format!(
-            "{} by the formulas, {} by the scheduler",
-            list(&formula),
-            list(&scheduled)
-        ),
-        verdict: Verdict::of(agree(&formula, paper) && agree(&scheduled, paper)),
-    })
+        format!("{what}: {} kb/s", list(paper)),
+        format!("{} by the formulas, {} by the scheduler", list(&formula), list(&scheduled)),
+        agree(&formula, paper) && agree(&scheduled, paper),
+    ))
 }
 
 /// A finding that is a table of claims.
 fn finding(figure: &Figure, context: &Context<'_>, method: &str, claims: Vec<Claim>) -> Finding {
-    Finding {
-        figure: figure.name,
-        title: figure.title.to_owned(),
-        method: method.to_owned(),
-        claims,
-        expected: figure.expected,
-        charts: Vec::new(),
-        tables: Vec::new(),
-        provenance: figure.provenance(context),
-    }
+    Finding { claims, ..figure.finding(context, method) }
 }
 
 /// The flows of Table 2 by weight alone: audio, video and two others, with effort fairness.
@@ -132,18 +119,18 @@ fn table2(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentE
     let claims = vec![
         claim(here, "S3.26", "effort-fair", &[4.0, 175.0, 110.0, 110.0], &halves)?,
         claim(here, "S3.26", "preferable", &[8.0, 350.0, 21.0, 21.0], &reserved(50))?,
-        Claim {
-            requirement: "S3.27",
-            paper: "priority gives the reserved flows 89 % of the useful bandwidth".to_owned(),
-            measured: format!("{:.1} %", 100.0 * share),
-            verdict: Verdict::of((share - 0.89).abs() < 0.01),
-        },
-        Claim {
-            requirement: "S3.27",
-            paper: "above 55 % errors the others starve under priority".to_owned(),
-            measured: format!("they get something at {} %, nothing at {starving} %", starving - 1),
-            verdict: Verdict::of(starving == 56),
-        },
+        Claim::new(
+            "S3.27",
+            "priority gives the reserved flows 89 % of the useful bandwidth",
+            format!("{:.1} %", 100.0 * share),
+            (share - 0.89).abs() < 0.01,
+        ),
+        Claim::new(
+            "S3.27",
+            "above 55 % errors the others starve under priority",
+            format!("they get something at {} %, nothing at {starving} %", starving - 1),
+            starving == 56,
+        ),
     ];
     let method = "Rates of audio, video and two FTPs at 50 % errors: closed forms, and the \
                   scheduler slot by slot. Effort-fair shares link time as the expected rates say, \
@@ -174,12 +161,12 @@ fn table3(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentE
         claims.push(claim((figure, context), requirement, name, paper, mix)?);
         let rates = scheduled(figure, context, mix)?;
         let measured = rates.iter().sum::<f64>() / LINK;
-        claims.push(Claim {
-            requirement: "S3.28",
-            paper: format!("{name} uses {:.0} % of the link", 100.0 * used),
-            measured: format!("{:.1} %", 100.0 * measured),
-            verdict: Verdict::of((measured - used).abs() < 0.01),
-        });
+        claims.push(Claim::new(
+            "S3.28",
+            format!("{name} uses {:.0} % of the link", 100.0 * used),
+            format!("{:.1} %", 100.0 * measured),
+            (measured - used).abs() < 0.01,
+        ));
     }
     let method = "Rates of video 1, video 2, FTP 1 and FTP 2: closed forms, and the scheduler slot \
                   by slot. Each of two stations has a video of 100 kb/s, reserved, and an FTP; the \
@@ -240,15 +227,13 @@ fn utility(figure: &Figure, context: &Context<'_>) -> Result<Finding, Experiment
     }
     let [all, _, others] = [0, 1, 2].map(|i| courses[i].last().map_or(f64::NAN, |point| point.y));
     let bound = formula(&equals(limited, 1.0))[1];
-    let claims = vec![Claim {
-        requirement: "S3.52",
-        paper:
-            "if one flow loses everything, utility fairness gives all flows nothing; ELF leaves \
-                the others W / (P W + Σ W)"
-                .to_owned(),
-        measured: format!("{all:.1} kb/s each; with ELF the others keep {others:.1} of {bound:.1}"),
-        verdict: Verdict::of(all < 1.0 && (others / bound - 1.0).abs() < 0.01),
-    }];
+    let claims = vec![Claim::new(
+        "S3.52",
+        "if one flow loses everything, utility fairness gives all flows nothing; ELF leaves \
+         the others W / (P W + Σ W)",
+        format!("{all:.1} kb/s each; with ELF the others keep {others:.1} of {bound:.1}"),
+        all < 1.0 && (others / bound - 1.0).abs() < 0.01,
+    )];
     let mut series = Vec::new();
     let names = ["utility-fair, every flow", "ELF, flow 1", "ELF, the others"];
     let curves = [(fair, 1), (limited, 0), (limited, 1)];
