@@ -1,4 +1,5 @@
-//! The test program of the TCP experiments: one connection, so many bytes, timed by the receiver.
+//! The test program of the TCP experiments: one connection that carries a number of bytes, timed
+//! by the receiver.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -10,23 +11,23 @@ use serde::{Deserialize, Serialize};
 use crate::counters::TcpCounters;
 use crate::error::ExperimentError;
 
-/// Both ends give up when nothing has happened for so long.
+/// The time without progress after which both ends give up.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How often the sender tries to reach a receiver that does not listen yet.
+/// The number of attempts to reach a receiver that does not listen yet.
 const TRIES: u32 = 100;
 
-/// What one transfer gave.
+/// The result of one transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BulkTransfer {
-    /// Bytes transferred.
+    /// The number of bytes transferred.
     pub bytes: u64,
     /// From the acceptance of the connection to the last byte, as the receiver saw it.
     pub seconds: f64,
-    /// What the sender's TCP did.
+    /// The counters of the sender's TCP.
     pub counters: TcpCounters,
 }
 
-/// How the sockets of a transfer are set up.
+/// The options of the sockets of a transfer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sockets {
     /// The size of the socket buffers in bytes, which bounds the window; the kernel's if `None`.

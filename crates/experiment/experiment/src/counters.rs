@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ExperimentError;
 
-/// What the kernel's TCP did since its namespace began.
+/// The counters of the kernel's TCP since its namespace began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpCounters {
     /// Retransmission timers that fired.

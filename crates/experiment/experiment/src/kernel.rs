@@ -29,7 +29,7 @@ pub struct Transfer {
     pub figure: &'static str,
     /// The scenario, as TOML.
     pub scenario: &'static str,
-    /// What differs from the scenario in the direction of the data, as TOML.
+    /// The keys that differ from the scenario in the direction of the data, as TOML.
     pub uplink: String,
     /// Bytes to transfer.
     pub bytes: u64,
@@ -37,16 +37,16 @@ pub struct Transfer {
     pub buffer: Option<usize>,
     /// The seed of the run.
     pub seed: Seed,
-    /// Whether to capture at the sender.
+    /// Makes the sender's device write a capture.
     pub capture: bool,
 }
 
-/// What came of a transfer.
+/// The result of a transfer.
 #[derive(Clone, Debug)]
 pub struct Transferred {
-    /// What the test program measured.
+    /// The measurements of the test program.
     pub outcome: BulkTransfer,
-    /// What the sender's device saw.
+    /// The capture at the sender's device, if one was asked for.
     pub capture: Option<Bytes>,
 }
 
@@ -57,14 +57,14 @@ impl Transferred {
     }
 }
 
-/// Whether this machine lets `windfall run` make its namespaces.
+/// Tells whether this machine lets `windfall run` make its namespaces.
 pub fn is_possible(context: &Context<'_>) -> bool {
     let mut command = Command::new(&context.program);
     command.args(["run", "--quiet", "--", "true"]).stdin(Stdio::null());
     end_with_this_process(&mut command).output().is_ok_and(|output| output.status.success())
 }
 
-/// Makes all transfers, several at a time; what came of them is in their order.
+/// Makes all transfers, several at a time; the results are in their order.
 ///
 /// # Errors
 /// The first transfer that could not be made.
@@ -141,7 +141,7 @@ fn run(command: &mut Command) -> Result<BulkTransfer, ExperimentError> {
     let outcome = text.lines().find_map(|line| serde_json::from_str(line).ok());
     outcome.filter(|_| output.status.success()).ok_or_else(|| {
         let errors = String::from_utf8_lossy(&output.stderr);
-        let message = errors.lines().last().unwrap_or("it said nothing").to_owned();
+        let message = errors.lines().last().unwrap_or("it printed no error").to_owned();
         ExperimentError::Run { command: shown, message }
     })
 }
@@ -156,7 +156,7 @@ fn write(path: &Path, text: &str) -> Result<(), ExperimentError> {
     fs::write(path, text).map_err(|source| ExperimentError::File { path: path.to_owned(), source })
 }
 
-/// How the kernel's transfers are made, for the text below a figure.
+/// Describes the method of the kernel's transfers, for the text below a figure.
 #[must_use]
 pub fn method() -> String {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();

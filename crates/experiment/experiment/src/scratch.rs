@@ -12,12 +12,12 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::error::ExperimentError;
 
-/// What the names of the directories begin with.
+/// The first part of the names of the directories.
 const PREFIX: &str = "windfall-scratch-";
 /// The file that is locked as long as its directory is in use.
 const LOCK: &str = "lock";
-/// What removes the directory when this process is gone: its input ends then. It stands apart from
-/// whatever signals end this process.
+/// A script that removes the directory when this process is gone, since its input ends then. It
+/// has a process group of its own, so that no signal for this process ends it.
 const REAPER: &str = "trap '' INT TERM HUP QUIT; while read -r line; do :; done; n=0; \
     while [ -e \"$1\" ] && [ $n -lt 50 ]; do rm -rf -- \"$1\" || sleep 0.1; n=$((n+1)); done";
 
@@ -28,7 +28,7 @@ static ROOT: Mutex<Weak<Root>> = Mutex::new(Weak::new());
 pub struct Scratch(pub PathBuf, #[expect(dead_code, reason = "kept alive")] Arc<Root>);
 
 impl Scratch {
-    /// Makes a directory of a name that nobody else uses.
+    /// Makes a directory of a name that no other process uses.
     pub fn new() -> Result<Self, ExperimentError> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -105,7 +105,7 @@ fn finish(reaper: &mut Child) {
     let _ = reaper.wait();
 }
 
-/// Removes directories that nobody uses any more, of processes whose reapers were killed too.
+/// Removes unused directories, of processes whose reapers were killed too.
 fn sweep(temporary: &Path) {
     let entries = fs::read_dir(temporary).into_iter().flatten().flatten();
     let ours = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
@@ -114,7 +114,7 @@ fn sweep(temporary: &Path) {
             Ok(lock) => flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
             Err(_) => false,
         };
-        // Of what belongs to somebody else nothing can be removed.
+        // Files of another user cannot be removed.
         let _ = if is_free { fs::remove_dir_all(&path) } else { fs::remove_dir(&path) };
     }
 }
@@ -130,7 +130,7 @@ mod tests {
         fs::write(second.0.join("file"), "x").unwrap();
         let root = first.0.parent().unwrap().to_owned();
         assert_eq!(second.0.parent(), Some(&*root));
-        // In use: nobody sweeps it away.
+        // In use: it is not swept away.
         sweep(&std::env::temp_dir());
         assert!(second.0.join("file").exists());
         drop(first);

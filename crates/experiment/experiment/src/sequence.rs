@@ -16,16 +16,16 @@ use crate::kernel::Transferred;
 pub struct Sequence {
     /// Segments with new data: seconds, and the first byte after them in kilobytes.
     pub sent: Vec<(f64, f64)>,
-    /// Segments that repeat data.
-    pub repeated: Vec<(f64, f64)>,
-    /// Acknowledgements.
+    /// Segments that send data again.
+    pub retransmitted: Vec<(f64, f64)>,
+    /// Acknowledgements, at the first byte that they do not cover.
     pub acknowledged: Vec<(f64, f64)>,
     /// When the retransmission timer fired, where that is known, and what was acknowledged then.
     pub timeouts: Vec<(f64, f64)>,
-    /// Bytes of data sent, repetitions included.
+    /// Bytes of data sent, retransmissions included.
     pub bytes_sent: u64,
     /// Bytes of data sent more than once.
-    pub bytes_repeated: u64,
+    pub bytes_retransmitted: u64,
 }
 
 /// One segment on its way.
@@ -73,8 +73,8 @@ impl Sequence {
                         highest = reach;
                         sequence.sent.push((seconds, place(end)));
                     } else {
-                        sequence.bytes_repeated += segment.len as u64;
-                        sequence.repeated.push((seconds, place(end)));
+                        sequence.bytes_retransmitted += segment.len as u64;
+                        sequence.retransmitted.push((seconds, place(end)));
                     }
                 }
                 Seen::Arrived if !segment.syn => {
@@ -112,7 +112,7 @@ impl Sequence {
         let mut table = Table::new(["time s", "what", "sequence kB"]);
         for (what, values) in [
             ("sent", &self.sent),
-            ("sent again", &self.repeated),
+            ("sent again", &self.retransmitted),
             ("acknowledged", &self.acknowledged),
             ("timeout", &self.timeouts),
         ] {
@@ -123,12 +123,13 @@ impl Sequence {
         table
     }
 
-    /// The plot: segments as dots, repetitions and timeouts as marks, acknowledgements as steps.
+    /// The plot: segments as dots, retransmissions and timeouts as marks, acknowledgements as a
+    /// line of steps.
     pub fn chart(&self, title: &str, subtitle: &str) -> Chart {
         let series = [
             ("acknowledged", Mark::Line, &self.steps(), 5),
             ("sent", Mark::Dots, &self.sent, 0),
-            ("sent again", Mark::Points, &self.repeated, 1),
+            ("sent again", Mark::Points, &self.retransmitted, 1),
             ("timeout", Mark::Points, &self.timeouts, 3),
         ];
         let series = series.into_iter().filter(|(_, _, values, _)| !values.is_empty());
@@ -160,7 +161,7 @@ impl Sequence {
         };
         Self {
             sent: cut(&self.sent),
-            repeated: cut(&self.repeated),
+            retransmitted: cut(&self.retransmitted),
             acknowledged: cut(&self.acknowledged),
             timeouts: cut(&self.timeouts),
             ..*self
@@ -180,7 +181,7 @@ impl Sequence {
 
     /// The share of the data sent that had been sent before.
     pub fn overlap(&self) -> f64 {
-        self.bytes_repeated as f64 / self.bytes_sent.max(1) as f64
+        self.bytes_retransmitted as f64 / self.bytes_sent.max(1) as f64
     }
 
     /// When the last acknowledgement arrived, in seconds.
@@ -210,7 +211,7 @@ impl Sequence {
     }
 }
 
-/// How much of the data of the first connection had arrived at the device, over time.
+/// Returns the data of the first connection that had arrived at the device, over time.
 ///
 /// Seconds since the first packet of the connection, and kilobytes up to the highest byte.
 ///

@@ -12,9 +12,9 @@ use crate::error::ExperimentError;
 use crate::scenario;
 use crate::sequence::Sequence;
 
-/// How often the sender's counters are looked at.
+/// The interval at which the sender's counters are read.
 const GLANCE: Duration = Duration::from_millis(10);
-/// Transfers begin within the first so many milliseconds, at random: anywhere between two ticks.
+/// The milliseconds within which transfers begin, at random: anywhere between two ticks.
 const STARTS: u64 = 1_000;
 
 /// One transfer to be simulated.
@@ -24,7 +24,7 @@ pub struct Transfer {
     pub figure: &'static str,
     /// The scenario, as TOML, with one bulk transfer.
     pub scenario: &'static str,
-    /// What differs from the scenario in the direction of the data, as TOML.
+    /// The keys that differ from the scenario in the direction of the data, as TOML.
     pub uplink: String,
     /// The settings of the TCP of both hosts.
     pub tcp: &'static str,
@@ -34,18 +34,18 @@ pub struct Transfer {
     pub seed: Seed,
 }
 
-/// What came of a transfer.
+/// The result of a transfer.
 #[derive(Clone, Debug)]
 pub struct Transferred {
     /// Bytes that arrived, in order and right.
     pub bytes: u64,
     /// From the first data to the last, as the receiver saw them.
     pub seconds: f64,
-    /// What the sender's device saw.
+    /// The packets at the sender's device.
     pub sequence: Sequence,
-    /// What the sender's TCP did.
+    /// The operations of the sender's TCP.
     pub operations: Operations,
-    /// What became of the packets in the direction of the data.
+    /// The ledger of the packets in the direction of the data.
     pub ledger: LinkLedger,
 }
 
@@ -132,14 +132,14 @@ impl Transfer {
     }
 }
 
-/// What the applications report under a name, the last of them.
+/// Returns the last value that an application reports under a name.
 fn report(simulation: &Simulation, name: &str) -> f64 {
     let stations = (0..2).filter_map(|number| simulation.network().station(number));
     let reports = stations.flat_map(|station| station.reports().flatten().collect::<Vec<_>>());
     reports.rev().find(|(other, _)| *other == name).map_or(0.0, |(_, value)| value)
 }
 
-/// What the sender's TCP has done so far.
+/// Returns the operations of the sender's TCP so far.
 fn operations(simulation: &Simulation) -> Operations {
     let near = simulation.network().station(0);
     near.and_then(|near| near.connections().next().map(|c| *c.operations())).unwrap_or_default()

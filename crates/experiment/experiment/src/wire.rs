@@ -21,7 +21,7 @@ pub const FAR: usize = 1;
 /// A packet about to leave, as the function that decides on it sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Leaving {
-    /// Who sends it.
+    /// The end that sends it.
     pub from: usize,
     /// Its control bits.
     pub flags: TcpFlags,
@@ -29,7 +29,7 @@ pub struct Leaving {
     pub len: usize,
 }
 
-/// What happens to a packet.
+/// The impairment of a packet on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Impairment {
     /// The last bit of it is inverted.
@@ -42,7 +42,7 @@ pub struct Impairment {
 pub struct Wire {
     /// The time that the wire has reached.
     pub now: Instant,
-    /// How long a packet travels.
+    /// The one-way delay of a packet.
     pub delay: Duration,
     /// Decides on every packet.
     pub fate: Box<dyn FnMut(&Leaving) -> Impairment>,

@@ -23,7 +23,7 @@ pub(crate) const FIGURE: Figure = Figure {
 
 /// Both ends' TCP; `notify` follows.
 const SETTINGS: &str = "sack, ecn=on, corruption=draft-safe, reaction=as-loss, notify=";
-/// How long a packet travels.
+/// The one-way delay of a packet.
 const DELAY: Duration = Duration::from_millis(10);
 /// Bytes of a full segment with timestamps and the detection option.
 const SEGMENT: usize = 1440;
@@ -49,7 +49,7 @@ const BENEFITS: [(&str, &str, Trial); 4] = [
         "time until a message of 10 segments is complete, ms",
         retransmission,
     ),
-    ("control information kept", "time until the other end's message is acknowledged, ms", control),
+    ("control information kept", "time until the peer's message is acknowledged, ms", control),
     ("correct timeout", "error of the round-trip time after the path has grown, ms", timeout),
     ("reaction to marks", "marks on damaged packets that are not echoed, %", mark),
 ];
@@ -213,7 +213,7 @@ fn table(benefits: &[Benefit]) -> Table {
     table
 }
 
-/// What 95 % of the values do not exceed.
+/// Returns the value that 95 % of the values do not exceed.
 fn quantile(values: &[f64]) -> f64 {
     let sorted = sorted(values);
     sorted.get(sorted.len() * 95 / 100).copied().unwrap_or(f64::NAN)
@@ -225,7 +225,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-/// How many trials were over by when.
+/// Draws the share of the trials that were over, over time.
 fn chart(benefit: &Benefit) -> Chart {
     let curve = |name: &str, values: &[f64]| {
         let (sorted, all) = (sorted(values), values.len() as f64);

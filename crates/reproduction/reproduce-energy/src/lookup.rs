@@ -17,7 +17,7 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-/// How connections are found.
+/// The ways to find a connection.
 const WAYS: [(&str, Lookup); 3] = [
     ("list, one entry remembered", Lookup::OneEntry),
     ("list, twenty remembered", Lookup::Recent(20)),
@@ -28,7 +28,7 @@ const CONNECTIONS: [u32; 4] = [10, 100, 1_000, 10_000];
 /// The number of connections that the statements are about, by its place.
 const MANY: usize = 2;
 
-/// In which order segments arrive.
+/// The order in which segments arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     /// Trains of one to four segments of one connection; four trains of five belong to one of
@@ -70,7 +70,7 @@ impl Order {
     }
 }
 
-/// What one way cost on one trace.
+/// The cost of one way on one trace.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     order: Order,

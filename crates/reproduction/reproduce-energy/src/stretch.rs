@@ -69,14 +69,14 @@ const LOSSES: [f64; 4] = [0.0, 0.5, 1.0, 3.0];
 const ONE: usize = 2;
 const NONE: usize = 0;
 
-/// What one policy did.
+/// The effects of one policy.
 struct Effects {
     policy: &'static str,
     /// Acknowledgments for a data segment.
     acks: f64,
     /// Segments that leave at one moment: the most, and the mean over segments.
     burst: (usize, f64),
-    /// Seconds until so much is acknowledged, with acknowledgments and with bytes counted.
+    /// Seconds until [`EARLY`] is acknowledged, with acknowledgments and with bytes counted.
     early: [f64; 2],
     /// Kilobytes acknowledged over time without losses, with ACKs and with bytes counted.
     growth: [Vec<(f64, f64)>; 2],
@@ -167,7 +167,7 @@ fn bursts(sent: &[(f64, f64)]) -> (usize, f64) {
     (sizes.iter().copied().max().unwrap_or(0), squares as f64 / sent.len().max(1) as f64)
 }
 
-/// When so many kilobytes were acknowledged, in seconds.
+/// Returns the time after which a number of kilobytes was acknowledged, in seconds.
 fn reached(done: &Transferred, kilobytes: f64) -> f64 {
     let mut acknowledged = done.sequence.acknowledged.iter();
     acknowledged.find(|(_, place)| *place >= kilobytes).map_or(f64::INFINITY, |(at, _)| *at)
@@ -272,7 +272,7 @@ fn chart(effects: &[Effects]) -> Chart {
     }
 }
 
-/// How the transfer gathers way, by what the window counts.
+/// Draws the start of the transfer, by what the window counts.
 fn growth(effects: &[Effects]) -> Chart {
     let mut series = Vec::new();
     for (color, effects) in [&effects[STANDARD], &effects[STRETCHED]].into_iter().enumerate() {

@@ -24,14 +24,14 @@ const PAPERS: (f64, f64) = (11.0, 50.0);
 /// The share of the time on the air that is not worth a change of the format.
 const LITTLE: f64 = 0.05;
 
-/// Where the checksum stands.
+/// The place of the checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Leading,
     Trailing,
 }
 
-/// What happens to a segment.
+/// The damage to a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Damage {
     /// 64 bits in a row, each right or wrong by chance.
@@ -51,14 +51,14 @@ impl Place {
     }
 }
 
-/// Whether a segment passes: its words and the checksum add up.
+/// Tells whether a segment passes: its words and the checksum add up.
 fn passes(segment: &[u8]) -> bool {
     let mut sum = Sum::new();
     sum.add(segment);
     sum.holds()
 }
 
-/// How many of `trials` damaged segments pass.
+/// Returns the number of `trials` damaged segments that pass.
 fn passing(place: Place, damage: Damage, trials: u64, seed: Seed) -> u64 {
     let mut stream = Stream::new(seed, "segments");
     let pool: Vec<u8> = (0..1 << 16).map(|_| stream.bits() as u8).collect();
@@ -113,7 +113,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let method = format!(
         "What passes is counted over {trials} damaged segments of {LEN} random bytes for each \
          place and kind of damage; chance lets one in 2^16 pass. What is saved is on paper: \
-         the pass over the data that must be over before the first byte leaves, as a share \
+         the summing of the data that must be over before the first byte leaves, as a share \
          of the time that the segment spends on the air, rate / (8 × speed of summing). \
          {} MB/s is our guess for the paper's machine; where the sum is taken while the \
          data are copied (S2.15) there is no such pass and nothing to save. A trailer costs \
@@ -129,7 +129,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     })
 }
 
-/// Whether both places let pass what chance does, within five standard deviations.
+/// Claims that both places let pass what chance does, within five standard deviations.
 //= S2.16
 fn equal(damage: Damage, [leading, trailing]: [u64; 2], trials: u64) -> Claim {
     let expected = trials as f64 / 65_536.0;
@@ -146,7 +146,7 @@ fn equal(damage: Damage, [leading, trailing]: [u64; 2], trials: u64) -> Claim {
     )
 }
 
-/// What a trailer would save on the paper's link.
+/// Claims what a trailer would save on the paper's link.
 //= S2.16
 fn saving() -> Claim {
     let (rate, speed) = PAPERS;
@@ -166,7 +166,7 @@ fn saving() -> Claim {
     )
 }
 
-/// The pass over the data as a share of their time on the air.
+/// The time of summing the data as a share of their time on the air.
 fn share(rate: f64, speed: f64) -> f64 {
     rate / (8.0 * speed)
 }
@@ -180,7 +180,7 @@ fn chart() -> Chart {
     };
     Chart {
         title: "What a checksum behind the data could save".to_owned(),
-        subtitle: "the pass over the data before the first byte leaves, on paper".to_owned(),
+        subtitle: "summing the data before the first byte leaves, on paper".to_owned(),
         x: Axis::log("speed of summing (MB/s)"),
         y: Axis::log("share of the time on the air (%)"),
         series: RATES.map(curve).into(),

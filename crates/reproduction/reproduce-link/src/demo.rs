@@ -26,9 +26,9 @@ const PORT: u16 = 8000;
 /// The least time that a transfer may take, and how many times as long as the link alone.
 const LEAST_LIMIT: Duration = Duration::from_secs(30);
 const LIMIT_FACTOR: f64 = 20.0;
-/// How long a run may take beside its transfer, which is bounded by itself.
+/// The time limit of a run beside its transfer, which has one of its own.
 const RUN_LIMIT: Duration = Duration::from_secs(60);
-/// How often a run is looked at.
+/// The interval at which a run is looked at.
 const TICK: Duration = Duration::from_millis(100);
 /// A file that the link carries in less time, in seconds, spends it on round trips.
 const SHORT: f64 = 0.5;
@@ -37,7 +37,7 @@ const DISTURBED: f64 = 0.05;
 /// The same where the outcome is the expected one.
 const OVERWHELMED: f64 = 0.5;
 
-/// What to demonstrate.
+/// The options of the demonstration.
 #[derive(Clone, Debug)]
 pub struct Demo {
     /// This program, to be started again as `windfall run`.
@@ -46,9 +46,9 @@ pub struct Demo {
     pub file: Option<PathBuf>,
     /// Bit error rate of the link, both ways.
     pub ber: Probability,
-    /// The seed.
+    /// The seed of all random draws.
     pub seed: Seed,
-    /// How long one transfer may take; by the size of the file if `None`.
+    /// The time limit of one transfer; by the size of the file if `None`.
     pub limit: Option<Duration>,
 }
 
@@ -63,7 +63,7 @@ struct Case {
 struct Moved {
     name: &'static str,
     command: String,
-    /// How long it took, in seconds, or why it did not finish.
+    /// The seconds that it took, or why it did not finish.
     result: Result<f64, String>,
     limit: Duration,
     /// Bytes of the file, and how many of them arrived.
@@ -151,7 +151,7 @@ impl Demo {
         command.arg("--wait-port").arg(PORT.to_string()).arg("--");
         command.args(["sh", "-c"]);
         command.arg(format!("exec curl \"$@\" \"http://$WINDFALL_BASE:{PORT}/file\"")).arg("curl");
-        // Of the user's configuration and of proxies it must not know.
+        // Without the user's configuration and proxies.
         command.args(["--disable", "--noproxy", "*", "--silent", "--show-error", "--fail"]);
         command.arg("--max-time").arg(limit.as_secs_f64().to_string());
         command.arg("--output").arg(&got).args(["--write-out", "%{time_total}"]);
@@ -234,7 +234,7 @@ impl Moved {
         self.result.as_ref().ok().map(|seconds| self.bytes as f64 / 1e3 / seconds)
     }
 
-    /// What happened, if it did not finish.
+    /// Describes what happened, if it did not finish.
     fn unfinished(&self) -> Option<String> {
         let why = self.result.as_ref().err()?;
         let (arrived, bytes) = (self.arrived / 1000, self.bytes / 1000);
@@ -242,10 +242,10 @@ impl Moved {
     }
 }
 
-/// What the demonstration should show; a file that arrives must arrive whole in any case.
+/// Judges what the demonstration should show; a file that arrives must arrive whole in any case.
 fn claims(moved: &[Moved]) -> Vec<Claim> {
     let [clean, damaged, repaired] = moved else { return Vec::new() };
-    let ruined = ruin(clean, damaged);
+    let slowed = slowdown(clean, damaged);
     let preserved = preservation(clean, repaired);
     let whole = wholeness(moved);
     let claim = |requirement, paper: &str, (measured, verdict)| Claim {
@@ -255,19 +255,19 @@ fn claims(moved: &[Moved]) -> Vec<Claim> {
         verdict,
     };
     vec![
-        claim("S3.6", "without local retransmission lost packets ruin TCP", ruined),
+        claim("S3.6", "without local retransmission lost packets ruin TCP", slowed),
         claim("S3.8", "with it TCP gets what the link has left", preserved),
         claim("S0.5", "what arrives is what was sent", whole),
     ]
 }
 
-/// Whether the files that arrived are those that were sent.
+/// Judges whether the files that arrived are those that were sent.
 fn wholeness(moved: &[Moved]) -> (String, Verdict) {
     let arrived = moved.iter().filter(|case| case.result.is_ok());
     if arrived.clone().any(|case| !case.same) {
         return ("the files differ".to_owned(), Verdict::NotReproduced);
     }
-    // Of a file that did not arrive nobody can say whether it would have been whole.
+    // Whether a file that did not arrive would have been whole is not known.
     match arrived.count() {
         0 => ("no transfer finished".to_owned(), Verdict::NotComparable),
         count if count < moved.len() => {
@@ -278,8 +278,8 @@ fn wholeness(moved: &[Moved]) -> (String, Verdict) {
     }
 }
 
-/// How much of the throughput errors take.
-fn ruin(clean: &Moved, damaged: &Moved) -> (String, Verdict) {
+/// Judges the share of the throughput that errors leave.
+fn slowdown(clean: &Moved, damaged: &Moved) -> (String, Verdict) {
     let Some(best) = clean.throughput() else { return incomparable(clean) };
     match (damaged.unfinished(), damaged.throughput()) {
         // A connection that is lost altogether is more than a throughput that suffers; a busy
@@ -298,7 +298,7 @@ fn ruin(clean: &Moved, damaged: &Moved) -> (String, Verdict) {
     }
 }
 
-/// How much of the throughput local retransmission preserves.
+/// Judges the share of the throughput that local retransmission preserves.
 fn preservation(clean: &Moved, repaired: &Moved) -> (String, Verdict) {
     let Some(best) = clean.throughput() else { return incomparable(clean) };
     let Some(throughput) = repaired.throughput() else {
@@ -308,14 +308,14 @@ fn preservation(clean: &Moved, repaired: &Moved) -> (String, Verdict) {
     let loss = repaired.count("retransmitted") as f64 / frames;
     let share = throughput / ((1.0 - loss) * best);
     let measured = format!(
-        "{:.0} % of that, while {:.1} % of the frames were repetitions",
+        "{:.0} % of that, while {:.1} % of the frames were retransmissions",
         100.0 * share,
         100.0 * loss
     );
     judged(measured, share >= 0.9, &[clean, repaired])
 }
 
-/// Without a transfer that the others are compared with there is nothing to say.
+/// Nothing can be compared without the transfer over a link without errors.
 fn incomparable(clean: &Moved) -> (String, Verdict) {
     let unfinished = clean.unfinished().unwrap_or_default();
     (format!("the transfer without errors {unfinished}"), Verdict::NotReproduced)
@@ -346,7 +346,7 @@ fn judged(measured: String, holds: bool, cases: &[&Moved]) -> (String, Verdict) 
     (measured, Verdict::of(holds))
 }
 
-/// How long a file of so many bytes may take if the user does not say.
+/// Returns the default time limit of a file of `bytes` bytes.
 fn limit(bytes: usize) -> Duration {
     let alone = bytes as f64 * 8.0 / RATE;
     LEAST_LIMIT.max(Duration::from_secs_f64(LIMIT_FACTOR * alone))
@@ -415,7 +415,7 @@ fn table(moved: &[Moved]) -> Table {
         "KB/s",
         "packets",
         "dropped",
-        "repeated by the link",
+        "retransmitted by the link",
         "bits inverted",
         "file",
     ]);

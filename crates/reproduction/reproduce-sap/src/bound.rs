@@ -127,7 +127,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         "{trials} transfers of {kilobytes} KB at each distance and 54 Mb/s in simulated time, \
          in the office without fading and without other networks. The bound is computed: \
          frames of 1500 bytes in a row, each with its gaps, the mean of its backoff and \
-         802.11's acknowledgement, repeated as often as the formula for noise says, and no \
+         802.11's acknowledgement, retransmitted as often as the formula for noise says, and no \
          byte in the other direction."
     );
     Ok(Finding {

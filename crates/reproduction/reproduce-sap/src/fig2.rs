@@ -53,7 +53,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         (Axis::linear("share of frames").from_zero(), &fraction),
     );
     let method = format!(
-        "{} Frames at 1 and 2 Mb/s are repeated more than those at 6 to 24, since they are on \
+        "{} Frames at 1 and 2 Mb/s are retransmitted more than those at 6 to 24, since they are on \
          the air for up to 9 ms, in which others begin that do not hear them; the paper has no \
          such numbers.",
         method(context.extent)

@@ -31,7 +31,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let method = format!(
         "{} walks of 945 points at each distance, as in Figure 7. Near the receiver the \
          variance of SAP lies a little above that of TCP: a position that collides with a \
-         frame of the neighbours is not repeated and leaves a gap of 5 ms. {}",
+         frame of the neighbours is not retransmitted and leaves a gap of 5 ms. {}",
         trials(context.extent),
         calm::DESCRIPTION
     );

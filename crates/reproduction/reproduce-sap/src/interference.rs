@@ -90,7 +90,7 @@ fn claims(sap: &[Place], tcp: &[Place]) -> Vec<Claim> {
         Claim::new("S0.74", &paper, measured, a > b),
         Claim::new(
             "S0.74",
-            "interference makes positions older over TCP, which repeats, and hardly over SAP",
+            "interference makes positions older over TCP, which retransmits, and hardly over SAP",
             grows,
             more[0] < more[1] / 2.0,
         ),

@@ -11,7 +11,7 @@ use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.sockets",
-    title: "repetitions, bit errors and frame loss over the system's sockets, in real time",
+    title: "retransmissions, bit errors and frame loss over the system's sockets, in real time",
     basis: Basis::RealTime,
     expected: Verdict::Reproduced,
     run,
@@ -34,7 +34,7 @@ struct Cell {
     metres: u32,
     mbps: u32,
     /// Retransmissions of the link per packet, all precise.
-    repeated: f64,
+    retransmitted: f64,
     /// The bit error rate in damaged datagrams, and the fraction of intact bits in all.
     wrong: f64,
     right: f64,
@@ -98,7 +98,7 @@ fn measure(context: &Context<'_>, metres: u32, mbps: u32) -> Result<Cell, Experi
     Ok(Cell {
         metres,
         mbps,
-        repeated: number(&link["retransmitted"]) / number(&link["entered"]),
+        retransmitted: number(&link["retransmitted"]) / number(&link["entered"]),
         wrong: number(&report["bit_error_rate_damaged"]),
         right: number(&report["correct_bits"]),
         flr: number(&report["loss_or_damage"]),
@@ -143,14 +143,14 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
     vec![
         Claim::new(
             "S0.34",
-            "frames are repeated more often further away and at higher rates",
+            "frames are retransmitted more often further away and at higher rates",
             format!(
                 "{} at 54 Mb/s and 12 m, {} at 24 Mb/s there, {} at 54 Mb/s and 4 m",
-                percent(poor.repeated),
-                percent(slow.repeated),
-                percent(near.repeated)
+                percent(poor.retransmitted),
+                percent(slow.retransmitted),
+                percent(near.retransmitted)
             ),
-            poor.repeated > 0.1 + slow.repeated.max(near.repeated),
+            poor.retransmitted > 0.1 + slow.retransmitted.max(near.retransmitted),
         ),
         Claim::new(
             "S0.35",
@@ -212,7 +212,7 @@ fn table(cells: &[Cell]) -> Table {
         "FLR/B (%)",
     ]);
     for cell in cells {
-        let shares = [cell.repeated, cell.wrong, cell.right, cell.flr, cell.flr_but_damaged];
+        let shares = [cell.retransmitted, cell.wrong, cell.right, cell.flr, cell.flr_but_damaged];
         let mut row = vec![cell.metres.to_string(), cell.mbps.to_string()];
         row.extend(shares.map(|share| format!("{:.3}", 100.0 * share)));
         table.push(row);

@@ -43,7 +43,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Clone, Copy, Debug)]
 struct Upstream {
     /// Record bytes that crossed it again, per byte that crossed it first.
-    repeated: f64,
+    retransmitted: f64,
     /// The mean delay of a packet in its queue, in seconds.
     waiting: f64,
     /// The fraction of the records that arrived.
@@ -139,7 +139,7 @@ fn stream(metres: f64, protocol: ProtocolUnderTest, records: u32, seed: u64) -> 
         pair.received.iter().map(|(at, number, _)| at.saturating_since(due(*number)).as_secs_f64());
     let each = 8.0 * (RECORD + 40) as f64 / (1e6 * WIRE_MBPS as f64);
     Some(Upstream {
-        repeated: crossings.bytes[1] as f64 / crossings.bytes[0] as f64,
+        retransmitted: crossings.bytes[1] as f64 / crossings.bytes[0] as f64,
         waiting: waiting as f64 / samples * each,
         arrived: pair.received.len() as f64 / f64::from(records),
         age: statistics::mean(&ages.collect::<Vec<_>>()).unwrap_or(f64::INFINITY),
@@ -183,9 +183,9 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         charts: vec![
             ("", chart(&streams, "Wait before the wire", "wait (ms)", |it| 1e3 * it.waiting)),
             (
-                "repeated",
-                chart(&streams, "Repetitions on the wire", "repeated bytes (%)", |it| {
-                    100.0 * it.repeated
+                "retransmitted",
+                chart(&streams, "Retransmissions on the wire", "retransmitted bytes (%)", |it| {
+                    100.0 * it.retransmitted
                 }),
             ),
         ],
@@ -207,15 +207,18 @@ fn claims(streams: &Streams) -> Vec<Claim> {
         let pair = |(sap, tcp): &(f64, f64)| format!("{:.2} and {:.2}", scale * sap, scale * tcp);
         pairs.iter().map(pair).collect::<Vec<_>>().join(", ")
     };
-    let (repeated, waiting, age) =
-        (compared(|it| it.repeated), compared(|it| it.waiting), compared(|it| it.age));
+    let (retransmitted, waiting, age) =
+        (compared(|it| it.retransmitted), compared(|it| it.waiting), compared(|it| it.age));
     let lower = |pairs: &[(f64, f64)]| pairs.iter().all(|(sap, tcp)| sap < tcp);
     vec![
         Claim::new(
             "S0.72",
             "what the last hop loses does not cross the links before it again",
-            format!("% that cross again, from 10 m on, SAP and TCP: {}", shown(&repeated, 100.0)),
-            repeated.iter().all(|(sap, tcp)| *sap == 0.0 && *tcp > 0.0),
+            format!(
+                "% that cross again, from 10 m on, SAP and TCP: {}",
+                shown(&retransmitted, 100.0)
+            ),
+            retransmitted.iter().all(|(sap, tcp)| *sap == 0.0 && *tcp > 0.0),
         ),
         Claim::new(
             "S0.72",
@@ -256,7 +259,7 @@ fn table(streams: &Streams) -> Table {
         "distance (m)",
         "streams",
         "arrived (%)",
-        "repeated (%)",
+        "retransmitted (%)",
         "wait (ms)",
         "age (ms)",
     ]);
@@ -267,7 +270,7 @@ fn table(streams: &Streams) -> Table {
                 metres.to_string(),
                 streams.len().to_string(),
                 format!("{:.2}", mean(streams, |it| 100.0 * it.arrived)),
-                format!("{:.4}", mean(streams, |it| 100.0 * it.repeated)),
+                format!("{:.4}", mean(streams, |it| 100.0 * it.retransmitted)),
                 format!("{:.4}", 1e3 * mean(streams, |it| it.waiting)),
                 format!("{:.4}", 1e3 * mean(streams, |it| it.age)),
             ]);

@@ -27,7 +27,7 @@ fn capture(segments: &[(u64, Seen, u32, u32, TcpFlags, usize)]) -> Bytes {
 }
 
 #[test]
-fn new_data_repetitions_and_acknowledgements_are_told_apart() {
+fn new_data_retransmissions_and_acknowledgements_are_told_apart() {
     use Seen::{Arrived, Dropped, Sent};
     let synack = TcpFlags(TcpFlags::SYN.0 | TcpFlags::ACK.0);
     let sequence = Sequence::of_capture(&capture(&[
@@ -42,9 +42,9 @@ fn new_data_repetitions_and_acknowledgements_are_told_apart() {
     ]))
     .unwrap();
     assert_eq!(sequence.sent, [(0.0, 1.0), (0.01, 2.0)]);
-    assert_eq!(sequence.repeated, [(0.32, 2.0)]);
+    assert_eq!(sequence.retransmitted, [(0.32, 2.0)]);
     assert_eq!(sequence.acknowledged, [(0.02, 1.0), (0.33, 2.0)]);
-    assert_eq!((sequence.bytes_sent, sequence.bytes_repeated), (3000, 1000));
+    assert_eq!((sequence.bytes_sent, sequence.bytes_retransmitted), (3000, 1000));
     assert_eq!(sequence.longest_silence(), Some((0.02, 0.33)));
     assert_eq!((sequence.end(), sequence.rate(0.0, 0.25)), (0.33, 4.0));
     assert_eq!(sequence.between(0.3, 1.0).sent, []);

@@ -1,5 +1,5 @@
-//! What the paper leaves open about its policies: how often a frame is repeated, and whether short
-//! packets are padded.
+//! What the paper leaves open about its policies: how often a frame is retransmitted, and whether
+//! short packets are padded.
 
 use windfall_experiment::{Claim, Context, ExperimentError, Extent};
 use windfall_report::{Table, statistics};
@@ -7,7 +7,7 @@ use windfall_scenario::{Arq, Direction, Environment, PolicyKind, unplaced};
 
 use super::coded::{self, Transfer};
 
-/// Repetitions in the stated budget, under which frames are padded as well.
+/// Retransmissions in the stated budget, under which frames are padded as well.
 const STATED: u8 = 1;
 /// The handshake may be completed in this share of the traces and still count as impossible.
 const EXCEPTIONS: f64 = 0.1;
@@ -16,8 +16,8 @@ const EXCEPTIONS: f64 = 0.1;
 pub(super) struct Choice {
     place: Environment,
     policy: PolicyKind,
-    /// Repetitions of a frame; without end if `None`.
-    repetitions: Option<u8>,
+    /// Retransmissions of a frame; without end if `None`.
+    retransmissions: Option<u8>,
     padded: bool,
     transfers: Vec<Transfer>,
 }
@@ -26,7 +26,7 @@ impl Choice {
     fn is_stated(&self, policy: PolicyKind) -> bool {
         self.place == Environment::Table
             && self.policy == policy
-            && self.repetitions == Some(STATED)
+            && self.retransmissions == Some(STATED)
             && self.padded
     }
 
@@ -56,25 +56,25 @@ pub(super) fn choices(
     };
     let mut choices = Vec::new();
     for policy in [PolicyKind::Bold, PolicyKind::Flex] {
-        for &repetitions in budgets {
+        for &retransmissions in budgets {
             for &padded in paddings {
-                choices.push((Environment::Table, policy, repetitions, padded));
+                choices.push((Environment::Table, policy, retransmissions, padded));
             }
         }
     }
     for padded in [false, true] {
         choices.push((Environment::Office, PolicyKind::Bold, None, padded));
     }
-    let measure = |(place, policy, repetitions, padded): (_, _, Option<u8>, _)| {
-        (context.progress)(&format!("{policy} in {place}, repetitions and padding"));
-        let arq = repetitions.map_or(Arq::Persistent, Arq::Retransmissions);
+    let measure = |(place, policy, retransmissions, padded): (_, _, Option<u8>, _)| {
+        (context.progress)(&format!("{policy} in {place}, retransmissions and padding"));
+        let arq = retransmissions.map_or(Arq::Persistent, Arq::Retransmissions);
         let both = Direction {
             policy: Some(unplaced(policy)),
             padded: Some(unplaced(padded)),
             arq: Some(unplaced(arq)),
             ..Direction::default()
         };
-        let mut choice = Choice { place, policy, repetitions, padded, transfers: Vec::new() };
+        let mut choice = Choice { place, policy, retransmissions, padded, transfers: Vec::new() };
         let traces = match (context.extent, place) {
             (_, Environment::Office) => 1,
             // One trace in some lets a handshake through: few traces would be a matter of luck.
@@ -100,7 +100,7 @@ pub(super) fn claim(choices: &[Choice]) -> Option<Claim> {
     Some(Claim::new(
         "S3.22",
         "BOLD on table cannot complete TCP's handshake, let alone transfer data; here with \
-         one repetition and padded frames, in at most one of ten traces",
+         one retransmission and padded frames, in at most one of ten traces",
         format!(
             "it does in {} traces; FLEX, under the same options, in {}, at {:.1} KB/s",
             bold.connected(),
@@ -111,15 +111,15 @@ pub(super) fn claim(choices: &[Choice]) -> Option<Claim> {
     ))
 }
 
-/// What each choice leads to.
+/// The results of each choice.
 pub(super) fn table(choices: &[Choice]) -> Table {
-    let names = ["place", "policy", "repetitions", "padded", "connected", "TCP KB/s"];
+    let names = ["place", "policy", "retransmissions", "padded", "connected", "TCP KB/s"];
     let mut table = Table::new(names);
     for choice in choices {
         table.push([
             choice.place.to_string(),
             choice.policy.to_string(),
-            choice.repetitions.map_or_else(|| "without end".to_owned(), |n| n.to_string()),
+            choice.retransmissions.map_or_else(|| "without end".to_owned(), |n| n.to_string()),
             if choice.padded { "yes" } else { "no" }.to_owned(),
             choice.connected(),
             format!("{:.2}", choice.rate()),

@@ -15,10 +15,10 @@ const SIZE: f64 = 1168.0;
 
 /// Bytes of a transfer.
 const LENGTH: f64 = 1e6;
-/// How long it may take: NetBSD gives up connecting after 75 s.
+/// The time limit of a transfer: NetBSD gives up connecting after 75 s.
 const PATIENCE: Duration = Duration::from_secs(130);
 
-/// In which traces something is measured.
+/// The traces in which something is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Air {
     pub(crate) place: Environment,
@@ -32,7 +32,8 @@ impl Air {
         Self { place, trace: None }
     }
 
-    /// So many: first those of the environment itself, then others that follow from the seed.
+    /// Returns `count` traces: first those of the environment itself, then others that follow from
+    /// the seed.
     fn several(context: &Context<'_>, place: Environment, count: usize) -> Vec<Self> {
         let seed = |number: usize| Seed(context.seed.0.wrapping_add(200 + number as u64));
         let trace = |number| (number > 0).then(|| seed(number));
@@ -64,14 +65,14 @@ impl Air {
     }
 }
 
-/// What one policy achieves in one place, in KB/s.
+/// The throughput of one policy in one place, in KB/s.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     pub(crate) place: Environment,
     pub(crate) policy: PolicyKind,
-    /// What a spray got through, the mean over the traces.
+    /// The throughput of a spray, the mean over the traces.
     pub(crate) udp: f64,
-    /// What a TCP transfer got through in each trace.
+    /// The throughput of a TCP transfer in each trace.
     pub(crate) tcp: Vec<f64>,
 }
 
@@ -116,7 +117,7 @@ pub(crate) fn of(cells: &[Cell], place: Environment, policy: PolicyKind) -> Opti
     cells.iter().find(|cell| cell.place == place && cell.policy == policy)
 }
 
-/// What a spray gets through, in KB/s.
+/// Returns the throughput of a spray in KB/s.
 ///
 /// # Errors
 /// If the scenario is wrong.
@@ -134,16 +135,16 @@ pub(crate) fn spray(
     Ok(delivered as f64 * SIZE / 1e3 / length.as_secs_f64())
 }
 
-/// What became of a transfer of 1 MB.
+/// The result of a transfer of 1 MB.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Transfer {
     /// Throughput from the first byte to the last, in KB/s; of one that does not end, so far.
     pub(crate) rate: f64,
-    /// Whether TCP completed its handshake.
+    /// Set once TCP has completed its handshake.
     pub(crate) connected: bool,
 }
 
-/// The same transfer in so many traces of a place.
+/// Makes the same transfer in a number of traces of a place.
 ///
 /// # Errors
 /// If the scenario is wrong.

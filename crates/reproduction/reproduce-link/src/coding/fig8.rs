@@ -21,7 +21,7 @@ const STATIC: [PolicyKind; 3] = [PolicyKind::Bold, PolicyKind::Light, PolicyKind
 const WELL: f64 = 0.9;
 const POORLY: f64 = 0.7;
 
-/// What of a cell is compared.
+/// The value of a cell that is compared.
 type Rate = fn(&Cell) -> f64;
 /// The two programs of the paper's section 4.
 const PROGRAMS: [(&str, Rate); 2] = [("TCP", Cell::mean), ("UDP", |cell| cell.udp)];
@@ -35,14 +35,14 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     claims.extend(paired::claims(&pairs));
     let method = "Over the coded WaveLAN link in simulated time, both directions in the synthetic \
                   environment: the mean of five transfers of 1 MB (quick: one) by Windfall's own \
-                  TCP with the knobs of NetBSD 1.2, each through a trace of its own, from the \
+                  TCP with the settings of NetBSD 1.2, each through a trace of its own, from the \
                   first byte to the last; and datagrams of 1196 bytes sprayed in the same traces. \
-                  The paper leaves open how often a frame is repeated and whether short packets \
-                  are padded to the blocks of the policy. Here frames are repeated without end and \
-                  not padded; a table shows what other choices lead to. The best policy is beyond \
-                  the paper; another table sets it beside FLEX in the same traces of several seeds, \
-                  and beside a bound: what could be carried by one who knew of each frame \
-                  beforehand what will befall it.";
+                  The paper leaves open how often a frame is retransmitted and whether short \
+                  packets are padded to the blocks of the policy. Here frames are retransmitted \
+                  without end and not padded; a table shows what other choices lead to. The best \
+                  policy is beyond the paper; another table sets it beside FLEX in the same \
+                  traces of several seeds, and beside a bound: the throughput of a policy that \
+                  knows the damage to each frame beforehand.";
     Ok(Finding {
         claims,
         charts: vec![("", chart(&cells))],
@@ -64,7 +64,7 @@ fn average(cells: &[Cell], of: Rate, policy: PolicyKind) -> f64 {
     sum / Environment::ALL.len() as f64
 }
 
-/// What a policy reaches of the best static one in each place.
+/// Returns the share of the best static policy that a policy reaches in each place.
 fn shares(cells: &[Cell], of: Rate, policy: PolicyKind) -> [(Environment, f64); 5] {
     Environment::ALL.map(|place| {
         let best = STATIC.map(|other| rate(cells, of, place, other));

@@ -16,9 +16,10 @@ pub(crate) const FIGURE: Figure = Figure {
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let cells = coded::cells(context, figure.name)?;
-    let method = "The transfers and the sprays of Figure 8, set side by side: frames are repeated \
-                  without end and not padded. Figure 8 shows what other choices lead to; padding \
-                  TCP's acknowledgements to five blocks alone costs it what its office row says.";
+    let method = "The transfers and the sprays of Figure 8, set side by side: frames are \
+                  retransmitted without end and not padded. Figure 8 shows what other choices \
+                  lead to; padding TCP's acknowledgements to five blocks alone costs it what its \
+                  office row says.";
     Ok(Finding {
         claims: claims(&cells),
         charts: vec![("", chart(&cells))],

@@ -10,21 +10,21 @@ use super::coded::{self, Air};
 
 /// Bytes of a sprayed packet with its frame check.
 const STREAM: usize = 1_200;
-/// How long each spray lasts.
+/// The duration of each spray.
 const LENGTH: Duration = Duration::from_secs(60);
-/// The mean of the estimating policy is at least so many times that of FLEX.
+/// The least ratio of the mean of the estimating policy to that of FLEX.
 const CLEARLY: f64 = 1.02;
 /// A difference in standard errors of its mean that counts as noise.
 const NOISE: f64 = 2.0;
 
-/// What both reach in one place, in KB/s: means over traces.
+/// The throughput of both in one place, in KB/s: means over traces.
 pub(super) struct Pair {
     place: Environment,
     flex: f64,
     best: f64,
     /// The standard error of the mean difference.
     error: f64,
-    /// What nobody can exceed.
+    /// The bound of every policy.
     bound: f64,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn pairs(
     Ok(pairs)
 }
 
-/// What nobody can exceed in one trace, up to a factor that is the same for all.
+/// Returns the bound of every policy in one trace, up to a factor that is the same for all.
 fn limit(place: Environment, seed: Seed) -> f64 {
     let cost = windfall_scenario::wavelan_cost();
     let trace = place.synthesize(seed, ENVIRONMENT_FRAMES);

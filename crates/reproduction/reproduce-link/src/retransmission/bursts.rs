@@ -13,7 +13,7 @@ pub(super) const WITH: &str =
 /// The socket buffers of NetBSD 1.2, in bytes.
 pub(super) const BUFFER: Option<usize> = Some(16 * 1024);
 
-/// What the air loses: of every so many frames the last so many, in one burst.
+/// The losses of the air: of every `of` frames the last `lost`, in one burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Burst {
     pub(super) lost: u32,
@@ -26,7 +26,7 @@ impl Burst {
         f64::from(self.lost) / f64::from(self.of)
     }
 
-    /// What a scenario says of a direction with these losses.
+    /// Returns the key of a direction with these losses, for a scenario.
     pub(super) fn toml(self) -> String {
         let Self { lost, of } = self;
         // The first frames pass, so that no connection begins with the loss of its SYN.
@@ -45,7 +45,7 @@ impl Burst {
     }
 }
 
-/// How often each point of Figures 1 and 3 is measured, and with how many bytes.
+/// The number of transfers at each point of Figures 1 and 3, and the bytes of each.
 pub(super) struct Runs {
     pub(super) each: u64,
     pub(super) bytes: u64,

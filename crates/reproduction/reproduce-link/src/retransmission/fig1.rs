@@ -16,11 +16,11 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-/// What is left at one lost packet counts as handled well from here on.
+/// The least share of the throughput at one lost packet that counts as handled well.
 const WELL: f64 = 0.9;
 /// Half, give or take.
 const HALF: core::ops::RangeInclusive<f64> = 0.4..=0.6;
-/// What bursts of six to eight leave of the throughput at two.
+/// The share of the throughput at two lost packets that bursts of six to eight leave.
 const FALLEN: f64 = 0.95;
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
@@ -32,10 +32,10 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let method = format!(
         "{} {}, each beginning at another moment between two ticks and with the first burst \
          somewhere else. A burst within one window costs the paper's TCP one timeout of 1 to \
-         1.5 s, however long it is: the repetition of its first packet is acknowledged, \
+         1.5 s, however long it is: the retransmission of its first packet is acknowledged, \
          which ends fast recovery, and too few packets are on their way to find the next \
          loss. Longer bursts cost more where they outlast the window: then they hit \
-         repetitions too, and the timeout doubles. So the mean falls beyond two packets, with \
+         retransmissions too, and the timeout doubles. So the mean falls beyond two packets, with \
          a wide range, but less steeply than the paper's words suggest; its curve is known \
          to us from these words alone.",
         senders::method(&chosen),

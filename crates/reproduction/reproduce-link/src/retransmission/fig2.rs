@@ -28,7 +28,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let mut tables = vec![("senders", senders::summary(&traces))];
     tables.extend(traces.first().map(|trace| ("", trace.sequence.table())));
     let method = format!(
-        "{} Seen at the sender's device. The paper's TCP repeats the first packet of a burst \
+        "{} Seen at the sender's device. The paper's TCP retransmits the first packet of a burst \
          after three duplicate acknowledgments and the second after a timeout.",
         senders::method(&chosen)
     );

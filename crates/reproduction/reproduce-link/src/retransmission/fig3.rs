@@ -44,7 +44,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     })
 }
 
-/// Whether throughput falls in proportion to what the link loses.
+/// Claims that throughput falls in proportion to what the link loses.
 //= S3.8
 pub(crate) fn claim(what: &str, points: &[Point]) -> Claim {
     let full = points.first().map_or(f64::NAN, |point| point.y);

@@ -45,7 +45,7 @@ fn smooth(trace: &Trace) -> Claim {
             "{}: {} timeouts, {} segments sent again, longest silence {:.2} s, {:.1} KB/s",
             trace.sender.name,
             trace.run.timeouts,
-            trace.run.repeated,
+            trace.run.retransmitted,
             to - from,
             trace.run.throughput
         ),

@@ -1,4 +1,4 @@
-//! Figure 5: what is lost end to end when the link repeats a lost frame at most *n* times.
+//! Figure 5: what is lost end to end when the link retransmits a lost frame at most *n* times.
 
 use windfall_base::{DropReason, Duration, Seed};
 use windfall_experiment::{
@@ -17,7 +17,7 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-/// A link that repeats lost frames, and a spray of small packets.
+/// A link that retransmits lost frames, and a spray of small packets.
 const SCENARIO: &str = include_str!("../../../../../scenarios/paper-003/residual-loss.toml");
 /// The largest numbers of retransmissions shown.
 const RETRANSMISSIONS: [u8; 6] = [0, 1, 3, 6, 20, 43];
@@ -25,9 +25,9 @@ const RETRANSMISSIONS: [u8; 6] = [0, 1, 3, 6, 20, 43];
 const LOSSES: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 /// Mean length of a burst of lost frames, where losses come in bursts.
 const BURST: f64 = 20.0;
-/// Below so many expected losses a rate says nothing.
+/// The number of expected losses below which a rate is not compared.
 const ENOUGH: f64 = 20.0;
-/// How far, in standard deviations, a rate may lie beside its expectation.
+/// The greatest distance of a rate from its expectation, in standard deviations.
 ///
 /// About forty rates are compared: by chance one in three hundred thousand figures fails.
 const SIGMAS: f64 = 5.5;
@@ -46,18 +46,18 @@ impl Outcome {
         self.lost as f64 / self.packets.max(1) as f64
     }
 
-    /// What independent losses lead to.
+    /// The expected rate with independent losses.
     fn expected(self) -> f64 {
         residual_loss(self.loss, self.retransmissions.into())
     }
 
-    /// How far the rate lies from `expected`, in standard deviations of a binomial count.
+    /// The distance of the rate from `expected`, in standard deviations of a binomial count.
     fn deviation(self, expected: f64) -> f64 {
         let variance = expected * (1.0 - expected) / self.packets.max(1) as f64;
         (self.rate() - expected) / variance.sqrt()
     }
 
-    /// Whether enough losses are to be expected for a comparison.
+    /// Tells whether enough losses are to be expected for a comparison.
     fn is_telling(self) -> bool {
         self.expected() * self.packets as f64 >= ENOUGH
     }
@@ -115,7 +115,7 @@ fn simulate(
     Ok(outcomes)
 }
 
-/// How many retransmissions keep the loss below 1 %, in closed form.
+/// Claims the number of retransmissions that keep the loss below 1 %, in closed form.
 //= S3.12
 fn counts() -> Claim {
     let needed = |loss| retransmissions_needed(loss, 0.01);
@@ -130,7 +130,7 @@ fn counts() -> Claim {
     )
 }
 
-/// Whether the simulated link loses what the closed form says.
+/// Claims that the simulated link loses what the closed form says.
 //= S3.12
 fn agreement(random: &[Outcome]) -> Claim {
     let telling: Vec<_> = random.iter().filter(|outcome| outcome.is_telling()).collect();
@@ -147,7 +147,7 @@ fn agreement(random: &[Outcome]) -> Claim {
     )
 }
 
-/// Whether losses in bursts leave more of them, as long as good times outweigh.
+/// Claims that losses in bursts leave more of them, as long as good times outweigh.
 //= S3.12
 fn worse(random: &[Outcome], bursty: &[Outcome]) -> Claim {
     let pairs = random.iter().zip(bursty).filter(|(random, bursty)| {
@@ -198,7 +198,7 @@ fn table(random: &[Outcome], bursty: &[Outcome]) -> Table {
     table
 }
 
-/// What losses in bursts lead to.
+/// The residual loss with losses in bursts.
 fn left_by_bursts(loss: f64, retransmissions: u8) -> f64 {
     residual_loss_in_bursts(loss, BURST, retransmissions.into())
 }

@@ -24,9 +24,9 @@ const OF_BOTH: Burst = Burst { lost: 100, of: 367 };
 const BYTES: u64 = 5_000_000;
 /// Seconds of it that are drawn.
 const DRAWN: f64 = 20.0;
-/// What counts as the paper's 64 KB/s (S3.13).
+/// The range that counts as the paper's 64 KB/s (S3.13).
 const AS_MEASURED: core::ops::RangeInclusive<f64> = 60.0..=70.0;
-/// What a TCP that performs well between bursts makes of the link's 100 KB/s.
+/// The throughput of a TCP that performs well between bursts, of the link's 100 KB/s.
 const WELL: f64 = 85.0;
 
 /// The traces of Figures 6 and 7, in the two ways in which the losses can be counted.
@@ -46,7 +46,7 @@ impl Traces {
         Ok(Self { of_both: traces(OF_BOTH)?, of_data: traces(OF_DATA)?, chosen })
     }
 
-    /// How they were measured.
+    /// The method of their measurement.
     pub(super) fn method(&self) -> String {
         format!(
             "{} Seen at the sender's device. The paper does not say whose packets its pattern \

@@ -38,7 +38,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
 fn pause(trace: &Trace) -> (f64, f64) {
     let sequence = &trace.sequence;
     let mut pauses = sequence.pauses();
-    let first = pauses.find(|(from, to)| !sequence.between(*from, *to).repeated.is_empty());
+    let first = pauses.find(|(from, to)| !sequence.between(*from, *to).retransmitted.is_empty());
     first.or(sequence.longest_silence()).unwrap_or_default()
 }
 
@@ -54,17 +54,17 @@ fn claims(traces: &Traces) -> Vec<Claim> {
     let [paper, second, short, ..] = &traces.of_both[..] else { return Vec::new() };
     let Some(data_only) = traces.of_data.first() else { return Vec::new() };
     let (from, to) = pause(paper);
-    let repeated = &paper.sequence.repeated;
-    let probes = repeated.iter().filter(|(at, _)| (from..to).contains(at)).count();
-    let after = repeated.iter().filter(|(at, _)| (to..to + AROUND).contains(at)).count();
+    let retransmitted = &paper.sequence.retransmitted;
+    let probes = retransmitted.iter().filter(|(at, _)| (from..to).contains(at)).count();
+    let after = retransmitted.iter().filter(|(at, _)| (to..to + AROUND).contains(at)).count();
     let overlaps = [short, second, paper].map(|trace| 100.0 * trace.sequence.overlap());
     let overlap = paper.sequence.overlap();
     vec![
         Claim::new(
             "S3.14",
-            "during a pause the sender probes, after it repeats a sequence of packets",
+            "during a pause the sender probes, after it retransmits a sequence of packets",
             format!(
-                "in a pause of {:.2} s: {probes} probes; after it: {after} repetitions",
+                "in a pause of {:.2} s: {probes} probes; after it: {after} retransmissions",
                 to - from
             ),
             probes > 0 && after > 2,
@@ -77,11 +77,11 @@ fn claims(traces: &Traces) -> Vec<Claim> {
             ),
             format!(
                 "{:.1} % of the bytes were sent again, {:.1} % if only data's packets count; {} \
-                 segments, while the link repeated {} frames",
+                 segments, while the link retransmitted {} frames",
                 100.0 * overlap,
                 100.0 * data_only.sequence.overlap(),
-                paper.run.repeated,
-                paper.repeated_by_link.unwrap_or_default()
+                paper.run.retransmitted,
+                paper.retransmitted_by_link.unwrap_or_default()
             ),
             overlap > 0.0 && overlap <= OVERLAP,
         ),

@@ -23,13 +23,13 @@ const LOSS: f64 = 0.1;
 /// The links, in order.
 const HOPS: [&str; 3] = ["first", "second", "last"];
 
-/// What a transfer took of each link.
+/// The use of each link by a transfer.
 struct Used {
     /// Seconds of link time for each megabyte that arrived.
     seconds: [f64; 3],
     /// Frames for each packet that arrived at the far end.
     frames: [f64; 3],
-    /// KB/s.
+    /// The throughput in KB/s.
     throughput: f64,
 }
 

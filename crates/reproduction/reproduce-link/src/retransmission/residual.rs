@@ -26,12 +26,12 @@ const ATTEMPTS: [(u32, &str, &str); 3] = [
     (0, "persistent", "arq = \"persistent\""),
 ];
 
-/// What was measured at one loss with one number of attempts.
+/// The measurements at one loss with one number of attempts.
 #[derive(Clone, Copy)]
 struct Cell {
     packets: u64,
     lost: u64,
-    /// KB/s.
+    /// The throughput in KB/s.
     throughput: f64,
 }
 
@@ -53,7 +53,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let rows: Vec<&[Cell]> = cells.chunks(LOSSES.len()).collect();
     let method = format!(
         "TCP transfers (NetBSD 1.2's TCP, {runs} of {bytes} bytes a point) over WaveLAN in \
-         simulated time; frames of the data are lost independently and repeated until 4 or 7 \
+         simulated time; frames of the data are lost independently and retransmitted until 4 or 7 \
          attempts have failed, or until they arrive."
     );
     Ok(Finding {

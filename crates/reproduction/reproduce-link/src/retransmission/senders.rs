@@ -60,17 +60,17 @@ impl Sender {
     }
 }
 
-/// What one transfer gave, whoever made it.
+/// The result of one transfer, by any sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Run {
     /// KB/s, of 1000 bytes.
     pub(super) throughput: f64,
     pub(super) timeouts: u64,
     /// Segments sent again.
-    pub(super) repeated: u64,
+    pub(super) retransmitted: u64,
 }
 
-/// What one sender gave at each burst, several times.
+/// The results of one sender at each burst, several times.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     pub(super) sender: Sender,
@@ -132,8 +132,8 @@ pub(super) struct Trace {
     pub(super) sender: Sender,
     pub(super) run: Run,
     pub(super) sequence: Sequence,
-    /// Frames that the link repeated; not known of the kernel's transfers.
-    pub(super) repeated_by_link: Option<u64>,
+    /// Frames that the link retransmitted; not known of the kernel's transfers.
+    pub(super) retransmitted_by_link: Option<u64>,
 }
 
 impl Trace {
@@ -167,7 +167,7 @@ pub(super) fn summary(traces: &[Trace]) -> Table {
             sender.name.to_owned(),
             format!("{:.1}", run.throughput),
             run.timeouts.to_string(),
-            run.repeated.to_string(),
+            run.retransmitted.to_string(),
             format!("{:.1}", 100.0 * sequence.overlap()),
             format!("{:.0}", 100.0 * sequence.silent_share()),
         ]);
@@ -175,7 +175,7 @@ pub(super) fn summary(traces: &[Trace]) -> Table {
     table
 }
 
-/// What an experiment of Figures 1 to 7 is about.
+/// An experiment of Figures 1 to 7.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Experiment {
     pub(super) figure: &'static str,
@@ -233,7 +233,7 @@ impl Experiment {
         let run = Run {
             throughput: done.throughput(),
             timeouts: done.operations.timeouts,
-            repeated: done.operations.retransmissions,
+            retransmitted: done.operations.retransmissions,
         };
         Ok((run, done))
     }
@@ -249,7 +249,7 @@ impl Experiment {
         let run = |done: &kernel::Transferred| Run {
             throughput: done.throughput(),
             timeouts: done.outcome.counters.timeouts,
-            repeated: done.outcome.counters.retransmitted,
+            retransmitted: done.outcome.counters.retransmitted,
         };
         Ok(done.iter().map(|runs| runs.iter().map(run).collect()).collect())
     }
@@ -269,8 +269,8 @@ impl Experiment {
             (context.progress)(&format!("{}: {}", self.figure, sender.name));
             let Some(tcp) = sender.settings else { return self.captured(context, burst) };
             let (run, done) = self.simulated(tcp, burst.toml(), bytes, context.seed)?;
-            let repeated_by_link = Some(done.ledger.retransmissions);
-            Ok(Trace { sender, run, sequence: done.sequence, repeated_by_link })
+            let retransmitted_by_link = Some(done.ledger.retransmissions);
+            Ok(Trace { sender, run, sequence: done.sequence, retransmitted_by_link })
         };
         senders.iter().map(trace).collect()
     }
@@ -282,14 +282,14 @@ impl Experiment {
         let run = Run {
             throughput: done.throughput(),
             timeouts: done.outcome.counters.timeouts,
-            repeated: done.outcome.counters.retransmitted,
+            retransmitted: done.outcome.counters.retransmitted,
         };
         let sequence = Sequence::of_transfer(self.figure, &done)?;
-        Ok(Trace { sender: KERNEL, run, sequence, repeated_by_link: None })
+        Ok(Trace { sender: KERNEL, run, sequence, retransmitted_by_link: None })
     }
 }
 
-/// How the transfers are made, for the text below a figure.
+/// Describes the transfers, for the text below a figure.
 pub(super) fn method(senders: &[Sender]) -> String {
     let kernel = if senders.iter().any(Sender::is_kernel) {
         kernel::method()
@@ -304,7 +304,7 @@ pub(super) fn method(senders: &[Sender]) -> String {
          acknowledgment, buffers of 16 KiB, acknowledgments at ticks of 200 ms, a retransmission \
          timer of 500 ms ticks that waits three of them at least; two more have exact timers \
          with another least timeout (S3.15). NewReno and SACK have modern timers and the same \
-         buffers. Frames of the data's direction are lost in bursts, repetitions counted like \
+         buffers. Frames of the data's direction are lost in bursts, retransmissions counted like \
          any other frame. {kernel}"
     )
 }

@@ -20,16 +20,16 @@ pub(super) struct Spray {
     pub(super) figure: &'static str,
     /// The scenario, as TOML.
     pub(super) scenario: &'static str,
-    /// What differs from it in the direction of the data, as TOML.
+    /// The keys that differ from it in the direction of the data, as TOML.
     pub(super) uplink: String,
-    /// The seed.
+    /// The seed of the run.
     pub(super) seed: Seed,
-    /// How long it lasts.
+    /// The duration of the spray.
     pub(super) duration: Duration,
 }
 
 impl Spray {
-    /// Runs it: what became of the packets in the direction of the data.
+    /// Runs it, and returns the ledger of the packets in the direction of the data.
     ///
     /// # Errors
     /// If the scenario is wrong.

@@ -54,7 +54,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         let (from, to) = ((i as f64 + 0.3) * step, (i as f64 + 0.9) * step);
         sequence.rate(from, to.min(sequence.end())) / RATES[i]
     });
-    let repeated = sequence.between(step, 2.0 * step).repeated.len();
+    let retransmitted = sequence.between(step, 2.0 * step).retransmitted.len();
     let mut chart = sequence.chart(
         "TCP over a link that degrades and improves",
         "kernel TCP, Reno without SACK; 0.8, 0.2 and again 0.8 Mb/s, a queue of 10 packets",
@@ -72,10 +72,10 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
                 "S3.11",
                 "when the link degrades its queue overflows, and TCP backs off",
                 format!(
-                    "{repeated} segments sent again, {:.0} % of the lower rate used",
+                    "{retransmitted} segments sent again, {:.0} % of the lower rate used",
                     100.0 * shares[1]
                 ),
-                repeated > 0 && shares[1] >= ENOUGH,
+                retransmitted > 0 && shares[1] >= ENOUGH,
             ),
             Claim::new(
                 "S3.11",
@@ -109,7 +109,7 @@ fn trace(step: f64) -> String {
     text
 }
 
-/// What the link could have carried.
+/// The capacity of the link.
 fn capacity(step: f64) -> Series {
     let mut points = vec![Point::new(0.0, 0.0)];
     let mut carried = 0.0;

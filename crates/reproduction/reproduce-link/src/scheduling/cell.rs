@@ -27,7 +27,7 @@ pub(crate) const SIMULATED: Figure = Figure {
 
 /// The cell and its flows.
 const SCENARIO: &str = include_str!("../../../../../scenarios/paper-003/location-dependent.toml");
-/// What video reserves, in kb/s.
+/// The reservation of video in kb/s.
 pub(super) const RESERVED: f64 = 352.0;
 /// The names of the flows, as the scenario numbers them from 1.
 const FLOWS: [&str; 3] = ["video", "FTP1", "FTP2"];
@@ -35,12 +35,12 @@ const VIDEO: usize = 0;
 const FTP1: usize = 1;
 const FTP2: usize = 2;
 
-/// How often the flows are looked at, in seconds.
+/// The interval at which the flows are looked at, in seconds.
 pub(super) const GLANCE: f64 = 0.25;
 /// Glances whose mean the chart shows.
 const WINDOW: usize = 20;
 
-/// What happens in the cell: the losses at the bad station one after the other, each for a
+/// The phases of a run: the losses at the bad station one after the other, each for a
 /// number of frames to that station.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Story {
@@ -157,7 +157,7 @@ fn run(figure: &'static str, seed: Seed, story: Story) -> Result<Course, Experim
     Ok(course)
 }
 
-/// How far the base station is at one moment.
+/// The counters of the base station at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Glance {
     pub(super) seconds: f64,
@@ -167,7 +167,7 @@ pub(super) struct Glance {
     pub(super) bytes: [u64; 3],
 }
 
-/// How the story went.
+/// The course of a run.
 pub(super) struct Course {
     pub(super) story: Story,
     pub(super) glances: Vec<Glance>,
@@ -191,8 +191,8 @@ impl Course {
         }
     }
 
-    /// What Figure 12's prose says, of TCP. `slack` widens the tolerances, where fewer frames than
-    /// the thousand of a simulated step were sent.
+    /// Judges what Figure 12's prose says, of TCP. `slack` widens the tolerances, where fewer
+    /// frames than the thousand of a simulated step were sent.
     pub(super) fn claims(&self, slack: f64) -> Vec<Claim> {
         let mut claims = Vec::new();
         let last = self.story.losses.len() - 1;
@@ -224,7 +224,7 @@ impl Course {
         claims
     }
 
-    /// What video has of its reservation in a step, and FTP1 of what FTP2 has.
+    /// Returns the share of its reservation that video has in a step, and FTP1's of what FTP2 has.
     fn shares(&self, step: usize) -> (f64, f64) {
         let rates = self.rates(step);
         (rates[VIDEO] / RESERVED, rates[FTP1] / rates[FTP2])
@@ -246,7 +246,7 @@ impl Course {
         each.join(", ")
     }
 
-    /// How losses and throughput are meant, for the text below a figure.
+    /// Describes losses and throughput, for the text below a figure.
     pub(super) fn method(&self) -> String {
         format!(
             "Of what the first station hears {} % are lost, one after the other, for {} \
@@ -288,8 +288,8 @@ impl Course {
     }
 }
 
-/// What equation 1 says of video at power factor 1.4 and the FTPs at 1.2: at which loss, for which
-/// requirement, in words, and the tolerances.
+/// The prediction of equation 1 for video at power factor 1.4 and the FTPs at 1.2: at which loss,
+/// for which requirement, in words, and the tolerances.
 const PROMISES: [(f64, &str, &str, (f64, f64)); 3] = [
     (
         0.1,

@@ -28,9 +28,9 @@ pub(crate) const FIGURE: Figure = Figure {
 const SHORT: &[f64] = &[0.0, 0.1, 0.5, 0.0];
 /// The interface of the base station.
 const BASE: &str = "cell/base";
-/// The medium.
+/// The name of the medium.
 const AIR: &str = "cell";
-/// Where each flow goes: the station, its address, the port.
+/// The destination of each flow: the station, its address, the port.
 const WAYS: [(&str, &str, u16); 3] =
     [("bad", "10.77.0.3", 5004), ("bad", "10.77.0.3", 5001), ("good", "10.77.0.2", 5002)];
 /// The event log of the run.
@@ -122,7 +122,7 @@ struct Line {
     air: Option<OnAir>,
 }
 
-/// What a line says of a frame on the air.
+/// A frame on the air, as a line of the event log has it.
 #[derive(serde::Deserialize)]
 struct OnAir {
     from: u16,
@@ -134,7 +134,7 @@ struct OnAir {
 struct Log {
     path: PathBuf,
     file: BufReader<File>,
-    /// What there is of the last line.
+    /// The part of the last line that was written so far.
     line: String,
     /// Flow and length of the packets under way.
     packets: BTreeMap<u64, (usize, u64)>,

@@ -24,10 +24,10 @@ pub(crate) const FIGURE: Figure = Figure {
 const WINDOW: usize = 500;
 /// The same where audio is looked at, or small differences.
 const LONG_WINDOW: usize = 5_000;
-/// Harsh bursts: one every so many slots, from here to there.
+/// Harsh bursts: one every [`PERIOD`] slots, over these slots of each period.
 const PERIOD: usize = 4_000;
 const BURST: core::ops::Range<usize> = 2_000..2_200;
-/// What is lost in a harsh burst beside what is lost behind walls.
+/// The share lost in a harsh burst beside what is lost behind walls.
 const HARSH: f64 = 0.7;
 
 /// The flows, with the weights and power factors of the paper.
@@ -103,7 +103,7 @@ fn audio(course: &Course, flows: &[Flow; 4], bursts: &str) -> Claim {
     let least = least(windows(course, flows, AUDIO, LONG_WINDOW));
     Claim::new(
         "S3.40",
-        &format!("{bursts} leave audio essentially unharmed: at least 97 % in every window"),
+        format!("{bursts} leave audio essentially unharmed: at least 97 % in every window"),
         format!("at least {:.1} %", 100.0 * least),
         least >= 0.97,
     )

@@ -67,7 +67,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     })
 }
 
-/// What the prose says of each phase.
+/// Judges what the prose says of each phase.
 fn claims(course: &Course, flows: &[Flow; 4], step: usize) -> Vec<Claim> {
     // The fidelity of a flow during the n-th step; the first fifth is left to settle.
     let at = |flow: usize, n: usize| {

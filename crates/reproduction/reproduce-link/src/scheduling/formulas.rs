@@ -25,13 +25,13 @@ pub(crate) const FORMULAS: Figure = Figure {
 
 /// The power factors of the paper: best effort, video of Figures 12 and 11, audio.
 const POWERS: [f64; 4] = [1.2, 1.4, 2.23, 3.0];
-/// How far a measured crossover may be from (P − 1) / P.
+/// The greatest distance of a measured crossover from (P − 1) / P.
 const NEAR: f64 = 0.005;
-/// How far what the scheduler gives may be from a formula, as a share of what that says.
+/// The greatest distance of a scheduled rate from a formula, as a share of the formula's value.
 const TOLERANCE: f64 = 0.01;
 
-/// What a flow of some power factor gets as its error rate rises, as shares of what it would get
-/// without errors: with a reservation, and as best effort beside a flow without errors.
+/// The throughput of a flow of some power factor as its error rate rises, as shares of what it
+/// would get without errors: with a reservation, and as best effort beside a flow without errors.
 #[derive(Default)]
 struct Decline {
     reserved: Vec<Point>,
@@ -58,7 +58,7 @@ impl Decline {
     }
 }
 
-/// Where the line through the falling part of a course meets 100 %: the crossover, 0..=1.
+/// The crossover, 0..=1: the line through the falling part of a course meets 100 % there.
 fn crossover(course: &[Point]) -> f64 {
     let falling: Vec<&Point> = course.iter().filter(|point| point.y < 90.0).collect();
     let mean = |of: &dyn Fn(&Point) -> f64| {

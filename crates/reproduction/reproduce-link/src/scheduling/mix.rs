@@ -13,7 +13,7 @@ use super::slots::{Course, Flow};
 pub(super) struct Mix {
     /// Flows with reservations; their weights are shares of the error-free link.
     pub(super) reserved: Vec<Demand>,
-    /// The others.
+    /// The best-effort flows.
     pub(super) best_effort: Vec<Demand>,
 }
 
@@ -34,15 +34,16 @@ impl Mix {
         self.reserved.iter().chain(&self.best_effort)
     }
 
-    /// What each flow gets by the closed forms, as shares of the error-free link.
+    /// Returns the rate of each flow by the closed forms, as shares of the error-free link.
     pub(super) fn formula(&self) -> Vec<f64> {
         let (given, left) = with_reservations(&self.reserved, &self.best_effort, 1.0);
         given.into_iter().chain(left).collect()
     }
 
-    /// What each flow has of `slots` slots by the scheduler, as shares of them. Of each hundred of
-    /// its packets as many are lost as its error rate says, in random order: what a scheduler does
-    /// is not to be hidden by what was drawn.
+    /// Returns each flow's part of `slots` slots by the scheduler, as shares of them.
+    ///
+    /// Of each hundred packets of a flow as many are lost as its error rate says, in random order,
+    /// so that chance does not hide the work of the scheduler.
     ///
     /// # Errors
     /// If a flow cannot be scheduled.
@@ -68,7 +69,7 @@ impl Mix {
     }
 }
 
-/// How many slots such flows are given.
+/// Returns the number of slots that such flows are given.
 pub(super) fn slots(extent: Extent) -> usize {
     match extent {
         Extent::Quick => 200_000,
@@ -89,7 +90,7 @@ impl Deck {
         Self { rate, left: 0.0, bad: 0.0 }
     }
 
-    /// Whether the next packet is lost.
+    /// Draws whether the next packet is lost.
     pub(super) fn draw(&mut self, random: &mut Stream) -> bool {
         if self.left < 1.0 {
             (self.left, self.bad) = (100.0, (100.0 * self.rate).round());

@@ -56,7 +56,7 @@ fn scheduled(
     Ok(had.iter().map(|service| LINK * service.outcome).collect())
 }
 
-/// Whether rates agree with those of the paper, which gives whole kb/s.
+/// Tells whether rates agree with those of the paper, which gives whole kb/s.
 fn agree(measured: &[f64], paper: &[f64]) -> bool {
     measured.len() == paper.len() && measured.iter().zip(paper).all(|(m, p)| (m - p).abs() < 1.0)
 }

@@ -14,7 +14,7 @@ pub(super) struct Flow {
     pub(super) expected: f64,
 }
 
-/// What each slot was for and brought.
+/// The flow of each slot, and its outcome.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Course {
     /// The flow of each slot, and whether it delivered.
@@ -77,7 +77,8 @@ impl Course {
     }
 
     //= S3.49
-    /// What each flow and the link as a whole had in each `window` slots, one after the other.
+    /// The share of each flow and of the link as a whole in each `window` slots, one after the
+    /// other.
     pub(super) fn table(&self, flows: &[Flow], window: usize) -> Table {
         let names = flows.iter().map(|flow| format!("{} (%)", flow.name));
         let columns = core::iter::once("slots up to".to_owned()).chain(names);
@@ -132,7 +133,7 @@ impl Losses {
         Self(Stream::new(seed, name))
     }
 
-    /// Whether the packet of this slot arrives at error rate `rate`.
+    /// Draws whether the packet of this slot arrives at error rate `rate`.
     pub(super) fn pass(&self, slot: usize, rate: f64) -> bool {
         let rate = Probability::new(rate).map_or(0.0, Probability::get);
         self.0.unit_at(slot as u64) >= rate

@@ -30,7 +30,7 @@ pub(crate) const DESCRIPTION: &str = "\
     second at 24 Mb/s, and four on channels 1 and 11, 17 to 24 m from the receiver, which offer \
     450; of these what the transmit mask lets through reaches channel 6. Fitted to the paper: \
     how steady paths are (K = 10), where the four stand and how much the seven send, so that \
-    more than 30 % of the frames are repeated at 54 Mb/s and 12.2 m while damage stays small. \
+    more than 30 % of the frames are retransmitted at 54 Mb/s and 12.2 m while damage stays small. \
     Nothing else was fitted: not which bits break, not the rates' thresholds, not the \
     contention, not the losses with distance. The authors' floor plan, channel and neighbours \
     are not known, so trends and bounds are compared, not curves.";
