@@ -26,6 +26,9 @@ const NOT_REVISED: &[&str] = &[
     "Window",
 ];
 
+/// The line that begins a table of settings, from which a macro makes a struct.
+const TABLE: &str = "settings! {";
+
 /// The keywords that begin the definition of a type or a trait.
 const KEYWORDS: [&str; 4] = ["struct", "enum", "trait", "type"];
 
@@ -35,11 +38,9 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Breach> {
         let source = format!("{}/src/", package.folder);
         let files = workspace.files.iter();
         for file in files.filter(|it| it.path.starts_with(&source) && !it.is_test()) {
-            for (number, line) in file.code.lines().enumerate() {
-                if let Some(name) = defined(line) {
-                    let place = (package.name.as_str(), file.path.as_str(), number + 1);
-                    homes.entry(name).or_default().push(place);
-                }
+            for (number, name) in definitions(&file.code) {
+                let place = (package.name.as_str(), file.path.as_str(), number);
+                homes.entry(name).or_default().push(place);
             }
         }
     }
@@ -56,9 +57,21 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Breach> {
     breaches
 }
 
-/// The name of the public type or trait that a line defines outside of an `impl`.
+/// The public types and traits that a file defines, each with the number of its line.
+fn definitions(code: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut in_table = false;
+    for (number, line) in code.lines().enumerate() {
+        // Else what is indented belongs to an implementation or to a private module.
+        in_table = line == TABLE || in_table && line != "}";
+        let line = if in_table { line.strip_prefix("    ").unwrap_or(line) } else { line };
+        found.extend(defined(line).map(|name| (number + 1, name)));
+    }
+    found
+}
+
+/// The name of the public type or trait that a line defines.
 fn defined(line: &str) -> Option<&str> {
-    // What is indented belongs to a trait's implementation or to a private module.
     let mut words = line.strip_prefix("pub ")?.split_whitespace();
     let keyword = words.find(|word| *word != "unsafe")?;
     let name = words.next().filter(|_| KEYWORDS.contains(&keyword))?;
@@ -72,22 +85,39 @@ mod tests {
 
     #[test]
     fn a_public_type_of_two_crates_is_found_in_both() {
-        let package = |name: &str| Package {
-            name: format!("windfall-{name}"),
-            folder: format!("crates/protocol/{name}"),
-            ..Package::default()
-        };
         let files = [
             ("crates/protocol/mac/src/lib.rs", "pub struct Gadget(u8);\npub struct Dcf;\n"),
             ("crates/protocol/tcp/src/lib.rs", "pub enum Gadget {\n}\nstruct Dcf;\n"),
             ("crates/protocol/tcp/src/tests.rs", "pub struct Dcf;\n"),
         ];
-        let workspace = Workspace {
-            files: files.map(|(path, text)| File::new(path, text)).into(),
-            packages: vec![package("mac"), package("tcp")],
-        };
-        let breaches = check(&workspace);
+        let breaches = breaches(&files);
         assert_eq!(breaches.len(), 2, "{breaches:?}");
         assert!(breaches[0].what.contains("windfall-tcp has a public `Gadget` too"));
+    }
+
+    #[test]
+    fn a_struct_that_a_table_of_settings_makes_is_public() {
+        let table = "settings! {\n    pub struct Gadget with u8 {\n    }\n}\nmod m {\n    \
+                     pub struct Dcf;\n}\n";
+        let files = [
+            ("crates/protocol/mac/src/lib.rs", table),
+            ("crates/protocol/tcp/src/lib.rs", "pub enum Gadget {\n}\npub struct Dcf;\n"),
+        ];
+        let breaches = breaches(&files);
+        assert_eq!(breaches.len(), 2, "{breaches:?}");
+        assert_eq!(breaches[0].line, 2);
+    }
+
+    fn breaches(files: &[(&str, &str)]) -> Vec<Breach> {
+        let package = |name: &str| Package {
+            name: format!("windfall-{name}"),
+            folder: format!("crates/protocol/{name}"),
+            ..Package::default()
+        };
+        let workspace = Workspace {
+            files: files.iter().map(|(path, text)| File::new(*path, *text)).collect(),
+            packages: vec![package("mac"), package("tcp")],
+        };
+        check(&workspace)
     }
 }
