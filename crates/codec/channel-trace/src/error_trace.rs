@@ -259,7 +259,8 @@ impl ErrorTrace {
         if self.length == 0 || self.entries.is_empty() {
             return;
         }
-        let (mut place, mut done) = (start % self.length, 0_u64);
+        let mut place = start % self.length;
+        let mut done = 0_u64;
         while done < u64::from(count) {
             let end = self.length.min(place + u64::from(count) - done);
             let first = self.entries.partition_point(|entry| entry.at + entry.count <= place);

@@ -68,7 +68,8 @@ impl RateTrace {
         steps: impl IntoIterator<Item = (Option<Rate>, Duration)>,
     ) -> Result<Self, RateTraceError> {
         let mut all = Steps { ends: Vec::new(), rates: Vec::new(), passed: Vec::new() };
-        let (mut end, mut passed) = (0_u64, 0_u128);
+        let mut end = 0_u64;
+        let mut passed = 0_u128;
         for (rate, span) in steps.into_iter().filter(|(_, span)| !span.is_zero()) {
             let rate = rate.map_or(0, Rate::as_bps);
             end = end.saturating_add(span.as_nanos());
@@ -199,7 +200,8 @@ impl Steps {
         let (Some(&period), Some(&total)) = (self.ends.last(), self.passed.last()) else {
             return began;
         };
-        let (cycle, offset) = (began.as_nanos() / period, began.as_nanos() % period);
+        let cycle = began.as_nanos() / period;
+        let offset = began.as_nanos() % period;
         let step = self.ends.partition_point(|&end| end <= offset);
         // What passed until the end of this step, less what is still to pass in it.
         let ahead = u128::from(self.rates[step]) * u128::from(self.ends[step] - offset);

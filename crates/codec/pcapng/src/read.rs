@@ -84,7 +84,8 @@ pub fn read_within(
     }
     let mut section = Section::default();
     let mut packets = Vec::<CapturedPacket>::new();
-    let (mut at, mut comments) = (0, 0);
+    let mut at = 0;
+    let mut comments = 0;
     while at < file.len() {
         let rest = &file[at..];
         if rest.starts_with(&SECTION_HEADER.to_le_bytes()) && rest.len() >= 12 {
@@ -152,12 +153,15 @@ impl Section {
         let captured = word(12)? as usize;
         let data = body.slice(20..20_usize.checked_add(captured).filter(|end| *end <= body.len())?);
         let after = body.get(20 + captured.next_multiple_of(4)..).unwrap_or_default();
-        let (mut flags, mut tag, mut comment) = (0, None, String::new());
+        let mut flags = 0;
+        let mut tag = None;
+        let mut comment = String::new();
         for (code, value) in self.options(after) {
             match code {
                 EPB_FLAGS => flags = self.word(value, 0).unwrap_or(0),
                 EPB_PACKET_ID if value.len() >= 8 => {
-                    let (low, high) = (self.word(value, 0)?, self.word(value, 4)?);
+                    let low = self.word(value, 0)?;
+                    let high = self.word(value, 4)?;
                     let (low, high) = if self.big_endian { (high, low) } else { (low, high) };
                     tag = Some(Tag((u64::from(high) << 32) | u64::from(low)));
                 }
@@ -179,7 +183,8 @@ impl Section {
     /// The options in `bytes`, up to the first that makes no sense.
     fn options<'a>(&self, mut bytes: &'a [u8]) -> impl Iterator<Item = (u16, &'a [u8])> {
         core::iter::from_fn(move || {
-            let (code, length) = (self.half(bytes, 0)?, usize::from(self.half(bytes, 2)?));
+            let code = self.half(bytes, 0)?;
+            let length = usize::from(self.half(bytes, 2)?);
             let value = bytes.get(4..4 + length).filter(|_| code != OPT_END)?;
             bytes = bytes.get(4 + length.next_multiple_of(4)..).unwrap_or_default();
             Some((code, value))

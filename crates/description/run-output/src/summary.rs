@@ -146,7 +146,8 @@ impl FlowSummary {
     #[must_use]
     pub fn new(name: &str, link: &str, flow: &windfall_stack::FlowAccount) -> Option<Self> {
         let windfall_stack::FlowAccount { account, share, bytes, offered, .. } = flow;
-        let (effort, outcome) = (account.total.effort, account.total.outcome);
+        let effort = account.total.effort;
+        let outcome = account.total.outcome;
         (*offered > 0).then(|| Self {
             name: name.to_owned(),
             link: link.to_owned(),
@@ -326,7 +327,8 @@ impl Summary {
         let measures = self.applications.iter().flat_map(|it| &it.measures);
         let received = measures.filter(|(name, _)| **name == "received-bytes").map(|it| it.1);
         let payload = received.sum::<f64>() as u64;
-        let (bytes, joules) = (if payload > 0 { payload } else { delivered }, radios.iter().sum());
+        let bytes = if payload > 0 { payload } else { delivered };
+        let joules = radios.iter().sum();
         self.energy = Some(EnergySummary {
             joules,
             bytes,
@@ -449,7 +451,8 @@ impl Summary {
             let per_byte = radio
                 .joules_per_byte
                 .map(|joules| format!(", {} µJ for each byte moved", brief(joules * 1e6)));
-            let (joules, per_byte) = (brief(radio.joules), per_byte.unwrap_or_default());
+            let joules = brief(radio.joules);
+            let per_byte = per_byte.unwrap_or_default();
             let role = radio.role;
             let _ = writeln!(out, "radio {name} ({role}): {states}; {joules} J{per_byte}");
         }
@@ -457,7 +460,8 @@ impl Summary {
             self.energy
         {
             let of = if is_payload { "payload" } else { "packets" };
-            let (joules, each) = (brief(joules), brief(each * 1e6));
+            let joules = brief(joules);
+            let each = brief(each * 1e6);
             let _ =
                 writeln!(out, "all radios: {joules} J, {each} µJ for each byte of {of} delivered");
         }
@@ -470,7 +474,8 @@ impl Summary {
     }
 
     fn link_tables(&self, out: &mut String, width: usize) {
-        let (mut rest, mut columns) = (&*self.shown(), COLUMNS);
+        let mut rest = &*self.shown();
+        let mut columns = COLUMNS;
         while !rest.is_empty() {
             let rows = self.link_rows(&rest[..columns.min(rest.len())]);
             if columns > 1 && width_of(&rows) > width {

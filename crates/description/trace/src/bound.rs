@@ -17,7 +17,8 @@ pub fn best_rate(trace: &ErrorTrace, packet: usize, seconds: impl Fn(usize) -> f
     // The best ratio of sums: take what is best at the price of time so far until nothing changes.
     let mut rate = 0.0;
     loop {
-        let (mut bytes, mut time) = (0.0, 0.0);
+        let mut bytes = 0.0;
+        let mut time = 0.0;
         for frame in &options {
             let worth = |option: &(f64, f64)| option.0 - rate * option.1;
             let best = frame.iter().copied().max_by(|a, b| worth(a).total_cmp(&worth(b)));

@@ -130,7 +130,8 @@ fn stretches(trace: &ErrorTrace) -> Result<Vec<(bool, u64)>, ConvertError> {
     if trace.header().index == Index::Bit {
         return Err(ConvertError::CountsBits);
     }
-    let (mut all, mut place) = (Vec::new(), 0);
+    let mut all = Vec::new();
+    let mut place = 0;
     for entry in trace.entries() {
         if entry.at > place {
             all.push((false, entry.at - place));

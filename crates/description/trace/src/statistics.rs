@@ -179,8 +179,12 @@ impl BitStatistics {
         if length.is_some() {
             this.places = vec![0; BINS];
         }
-        let (mut missing, mut bits_in_damaged, mut spans) = (0_u64, 0_u64, 0_u64);
-        let (mut corrupted, mut blocks, mut hit_blocks) = (0_u64, 0_u64, 0_u64);
+        let mut missing = 0_u64;
+        let mut bits_in_damaged = 0_u64;
+        let mut spans = 0_u64;
+        let mut corrupted = 0_u64;
+        let mut blocks = 0_u64;
+        let mut hit_blocks = 0_u64;
         let mut independent_spans = 0.0;
         for entry in trace.entries() {
             let whole = u64::from(length.unwrap_or(0));
@@ -284,7 +288,8 @@ impl BitStatistics {
 /// Adds `count` events from `at` on to the bins of a course of `length`.
 fn spread(bins: &mut [u64], at: u64, count: u64, length: u64) {
     let bin_of = |place: u64| (u128::from(place) * BINS as u128 / u128::from(length)) as usize;
-    let (first, last) = (bin_of(at), bin_of(at + count - 1));
+    let first = bin_of(at);
+    let last = bin_of(at + count - 1);
     for (bin, sum) in bins.iter_mut().enumerate().take(last + 1).skip(first) {
         let begin = edge(bin, length).max(at);
         let end = edge(bin + 1, length).min(at + count);

@@ -43,7 +43,8 @@ fn parse(text: &str) -> BTreeMap<String, u64> {
     let lines: Vec<_> = text.lines().collect();
     let mut values = BTreeMap::new();
     for pair in lines.chunks_exact(2) {
-        let (mut names, mut numbers) = (pair[0].split_whitespace(), pair[1].split_whitespace());
+        let mut names = pair[0].split_whitespace();
+        let mut numbers = pair[1].split_whitespace();
         let (Some(group), Some(same)) = (names.next(), numbers.next()) else { continue };
         if group != same {
             continue;

@@ -72,7 +72,8 @@ pub fn all(
     context: &Context<'_>,
     transfers: &[Transfer],
 ) -> Result<Vec<Transferred>, ExperimentError> {
-    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let next = AtomicUsize::new(0);
+    let done = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<Result<Transferred, ExperimentError>>>> =
         transfers.iter().map(|_| Mutex::new(None)).collect();
     let work = || {

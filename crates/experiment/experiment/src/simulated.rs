@@ -13,7 +13,7 @@ use crate::scenario;
 use crate::sequence::Sequence;
 
 /// The interval at which the sender's counters are read.
-const GLANCE: Duration = Duration::from_millis(10);
+const INTERVAL: Duration = Duration::from_millis(10);
 /// The milliseconds within which transfers begin, at random: anywhere between two ticks.
 const STARTS: u64 = 1_000;
 
@@ -65,10 +65,11 @@ impl Transfer {
         let mut simulation = self.build()?;
         simulation.network_mut().record(Recording { events: false, packets: true });
         let near = simulation.network().interfaces().next();
-        let (mut packets, mut timeouts) = (Vec::new(), Vec::new());
+        let mut packets = Vec::new();
+        let mut timeouts = Vec::new();
         let mut now = Instant::START;
         while report(&simulation, "received-bytes") < self.bytes as f64 && now < simulation.end() {
-            now = now.saturating_add(GLANCE);
+            now = now.saturating_add(INTERVAL);
             // Only the observer can fail.
             let _ = simulation.run(now, &mut |event| {
                 if let What::Packet(passage) = &event.what

@@ -72,10 +72,12 @@ impl Wire {
         let [near, far] = [([10, 0, 0, 1], 40_000), ([10, 0, 0, 2], 5_001)].map(Into::into);
         let listener = Listener::new(Arc::clone(&config));
         ends[FAR].listen(far, listener).map_err(|error| failed(error.to_string()))?;
-        let (now, fate) = (Instant::START, Box::new(|_: &Leaving| Impairment::default()));
+        let now = Instant::START;
+        let fate = Box::new(|_: &Leaving| Impairment::default());
         let id = ends[NEAR].connect(now, near, far, config);
         let id = id.map_err(|error| failed(error.to_string()))?;
-        let (ids, arrived) = ([Some(id), None], [0; 2]);
+        let ids = [Some(id), None];
+        let arrived = [0; 2];
         let flying = BTreeMap::new();
         let mut wire = Self { now, delay, fate, ends, ids, arrived, flying, launched: 0 };
         if wire.run_until(Duration::from_secs(10), |wire| wire.ids[FAR].is_some()) {

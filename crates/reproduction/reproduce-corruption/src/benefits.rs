@@ -161,7 +161,8 @@ fn timeout(mut wire: Wire, stream: &mut Stream) -> Option<f64> {
 /// One segment of a message of five is marked and damaged: is the mark echoed?
 fn mark(mut wire: Wire, stream: &mut Stream) -> Option<f64> {
     let chosen = stream.below(5);
-    let (mut sent, echoed) = (0, Rc::new(RefCell::new(false)));
+    let mut sent = 0;
+    let echoed = Rc::new(RefCell::new(false));
     let seen = Rc::clone(&echoed);
     wire.fate = Box::new(move |leaving| {
         *seen.borrow_mut() |= leaving.from == FAR && leaving.flags.has(TcpFlags::ECE);
@@ -184,7 +185,8 @@ fn mean(values: &[f64]) -> f64 {
 
 fn claim(benefit: &Benefit) -> Claim {
     let Benefit { name, measure, with, without } = benefit;
-    let (with, without) = (mean(with), mean(without));
+    let with = mean(with);
+    let without = mean(without);
     Claim::new(
         "S4.31",
         format!("{name} even with the careful reaction: at most {BETTER} of without"),
@@ -228,7 +230,8 @@ fn sorted(values: &[f64]) -> Vec<f64> {
 /// Draws the share of the trials that were over, over time.
 fn chart(benefit: &Benefit) -> Chart {
     let curve = |name: &str, values: &[f64]| {
-        let (sorted, all) = (sorted(values), values.len() as f64);
+        let sorted = sorted(values);
+        let all = values.len() as f64;
         let points = sorted.iter().enumerate();
         let points = points.map(|(i, value)| Point::new(*value, 100.0 * (i + 1) as f64 / all));
         Series::new(name, Mark::Line, points.collect())

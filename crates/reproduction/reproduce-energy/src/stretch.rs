@@ -135,7 +135,9 @@ fn measure(
     let [counting_acks, counting_bytes, hasty] = policy.settings;
     let clean = transfer(figure, counting_bytes, 0.0, seed)?;
     let slow = transfer(figure, counting_acks, 0.0, seed)?;
-    let (mut throughput, mut timeouts, mut repaired) = (Vec::new(), 0, 0);
+    let mut throughput = Vec::new();
+    let mut timeouts = 0;
+    let mut repaired = 0;
     for loss in LOSSES {
         let mut sum = 0.0;
         for run in 0..runs {
@@ -175,7 +177,8 @@ fn reached(done: &Transferred, kilobytes: f64) -> f64 {
 
 //= S2.11
 fn claims(effects: &[Effects]) -> Vec<Claim> {
-    let (standard, stretched) = (&effects[STANDARD], &effects[STRETCHED]);
+    let standard = &effects[STANDARD];
+    let stretched = &effects[STRETCHED];
     let pair = |of: fn(&Effects) -> f64, digits: usize| {
         format!("{:.digits$} and {:.digits$}", of(standard), of(stretched))
     };

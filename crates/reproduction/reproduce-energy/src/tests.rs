@@ -5,7 +5,8 @@ use super::*;
 
 /// Runs a figure in a hurry; its verdict must be the one on record.
 fn check(figure: &Figure, claims: usize) {
-    let (extent, seed) = (Extent::Quick, Seed(1));
+    let extent = Extent::Quick;
+    let seed = Seed(1);
     let context = Context { extent, seed, program: "/nowhere".into(), progress: &|_| {} };
     let finding = figure.run(&context).unwrap();
     assert_eq!(finding.claims.len(), claims);

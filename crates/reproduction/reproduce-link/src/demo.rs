@@ -237,7 +237,8 @@ impl Moved {
     /// Describes what happened, if it did not finish.
     fn unfinished(&self) -> Option<String> {
         let why = self.result.as_ref().err()?;
-        let (arrived, bytes) = (self.arrived / 1000, self.bytes / 1000);
+        let arrived = self.arrived / 1000;
+        let bytes = self.bytes / 1000;
         Some(format!("did not finish: {arrived} of {bytes} kB arrived ({why})"))
     }
 }

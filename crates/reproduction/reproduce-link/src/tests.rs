@@ -6,7 +6,8 @@ use crate::scheduling::{cell, formulas};
 
 /// The figure in a hurry, without the kernel's TCP.
 fn finding(figure: &Figure, seed: u64) -> Finding {
-    let (extent, seed) = (Extent::Quick, Seed(seed));
+    let extent = Extent::Quick;
+    let seed = Seed(seed);
     let context = Context { extent, seed, program: "/nowhere".into(), progress: &|_| {} };
     figure.run(&context).unwrap()
 }

@@ -48,7 +48,8 @@ fn bit_errors(a: &[u8], b: &[u8]) -> u32 {
 
 /// Inverts each bit with this probability; returns the number of inverted bits.
 fn damage(bytes: &mut [u8], rate: f64, stream: &mut Stream) -> usize {
-    let (mut bit, mut count) = (0, 0);
+    let mut bit = 0;
+    let mut count = 0;
     loop {
         // The distances between bit errors are geometric.
         bit += ((1.0 - stream.unit()).ln() / (1.0 - rate).ln()) as usize;
@@ -81,10 +82,12 @@ fn ccmp() -> (usize, usize) {
 /// Returns the mean number of bit errors that one bit error of a CBC ciphertext causes: in its
 /// block, and in later ones.
 fn cbc() -> (f64, f64) {
-    let (key, iv) = (&[1; 16].into(), &[2; 16].into());
+    let key = &[1; 16].into();
+    let iv = &[2; 16].into();
     let data = vec![0x5a; MESSAGE];
     let text = cbc::Encryptor::<Aes128>::new(key, iv).encrypt_padded_vec_mut::<NoPadding>(&data);
-    let (mut inside, mut beyond) = (Vec::new(), Vec::new());
+    let mut inside = Vec::new();
+    let mut beyond = Vec::new();
     for bit in (0..(MESSAGE - 16) * 8).step_by(7) {
         let mut damaged = text.clone();
         invert(&mut damaged, bit);
@@ -101,7 +104,8 @@ fn cbc() -> (f64, f64) {
 /// Draws waves with a little grain: an image that compresses like a photograph.
 fn image(stream: &mut Stream) -> Vec<u8> {
     let pixel = |at: usize, grain: f64| {
-        let (x, y) = ((at % SIDE) as f64, (at / SIDE) as f64);
+        let x = (at % SIDE) as f64;
+        let y = (at / SIDE) as f64;
         (128.0 + 60.0 * (x / 23.0).sin() + 50.0 * (y / 31.0 + x / 90.0).cos() + 6.0 * grain) as u8
     };
     (0..SIDE * SIDE).map(|at| pixel(at, stream.unit() - 0.5)).collect()
@@ -120,7 +124,9 @@ fn compressed(trials: u64, stream: &mut Stream) -> (u64, f64, f64) {
     let raw = image(stream);
     let mut file = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     let packed = file.write_all(&raw).and_then(|()| file.finish()).expect("memory takes all");
-    let (mut whole, mut share, mut quality) = (0, Vec::new(), Vec::new());
+    let mut whole = 0;
+    let mut share = Vec::new();
+    let mut quality = Vec::new();
     for _ in 0..trials {
         let mut damaged = packed.clone();
         damage(&mut damaged, RATE, stream);
@@ -143,7 +149,8 @@ fn compressed(trials: u64, stream: &mut Stream) -> (u64, f64, f64) {
 fn chunked(chunk: usize, rate: f64, stream: &mut Stream) -> f64 {
     let cipher = ChaCha20Poly1305::new(&[1; 32].into());
     let message = [0x5a; MESSAGE];
-    let (mut sent, mut nonces) = (0, 0_u64);
+    let mut sent = 0;
+    let mut nonces = 0_u64;
     for data in message.chunks(chunk) {
         // It stops at a rate at which almost nothing arrives.
         for _ in 0..2_000 {

@@ -289,7 +289,8 @@ impl Pair {
                     self.ends[end].handle_packet(self.now, &outgoing.frame.payload);
                     idle = false;
                 } else if let Some((_, to)) = self.relays.iter().find(|(from, _)| *from == port) {
-                    let (to, packet) = (*to, outgoing.frame.payload);
+                    let to = *to;
+                    let packet = outgoing.frame.payload;
                     if port == self.relays[0].0 {
                         self.passed.push(packet.clone());
                     }

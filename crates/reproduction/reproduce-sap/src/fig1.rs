@@ -262,7 +262,8 @@ fn judge(way: Way, original: &Picture, jpeg: &Jpeg, records: &[Vec<u8>], done: &
     let of = |measure: fn(&Picture, &Picture) -> Option<f64>| {
         picture.as_ref().and_then(|picture| measure(picture, original)).unwrap_or(0.0)
     };
-    let (psnr, ssim) = (of(Picture::psnr), of(Picture::ssim));
+    let psnr = of(Picture::psnr);
+    let ssim = of(Picture::ssim);
     let share = done.records.len() as f64 / records.len().max(1) as f64;
     Sent { picture, psnr, ssim, arrived: share }
 }

@@ -92,7 +92,8 @@ fn correlation(cells: &[Cell]) -> (f64, f64) {
         .collect();
     let count = pairs.len() as f64;
     let (x, y) = pairs.iter().fold((0.0, 0.0), |(x, y), pair| (x + pair.0, y + pair.1));
-    let (x, y) = (x / count, y / count);
+    let x = x / count;
+    let y = y / count;
     let sum = |of: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>();
     let covariance = sum(&|pair| (pair.0 - x) * (pair.1 - y));
     let spread = (sum(&|pair| (pair.0 - x).powi(2)) * sum(&|pair| (pair.1 - y).powi(2))).sqrt();

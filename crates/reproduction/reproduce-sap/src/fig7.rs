@@ -79,8 +79,8 @@ fn chart(sap: &[Place], tcp: &[Place]) -> Chart {
     let line = |name: &str, places: &[Place]| {
         let point = |place: &Place| {
             let errors = place.values(|walk| Some(100.0 * walk.error));
-            let (mean, error) =
-                (statistics::mean(&errors)?, statistics::standard_error(&errors).unwrap_or(0.0));
+            let mean = statistics::mean(&errors)?;
+            let error = statistics::standard_error(&errors).unwrap_or(0.0);
             let spread = Some((mean - error, mean + error));
             Some(Point { x: place.metres, y: mean, spread })
         };

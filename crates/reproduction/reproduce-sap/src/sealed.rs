@@ -64,7 +64,8 @@ pub(super) fn bit_errors_of_one() -> (u32, u32) {
     let id = pair.ends[0].connect(pair.now, Ends::address(1));
     pair.carry(None);
     let Some(accepted) = pair.accepted else { return (0, u32::MAX) };
-    let (mut least, mut most) = (u32::MAX, 0);
+    let mut least = u32::MAX;
+    let mut most = 0;
     for bit in (0..MESSAGE * 8).step_by(37) {
         let message = Message::new(Mode::Approximate { protected: 0 }, vec![0x5a; MESSAGE]);
         pair.ends[0].send(id, &message).expect("there is room");

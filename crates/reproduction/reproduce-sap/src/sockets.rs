@@ -133,7 +133,9 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
         let found = cells.iter().find(|cell| (cell.metres, cell.mbps) == (metres, mbps));
         found.copied().unwrap_or_default()
     };
-    let (poor, slow, near) = (at(12, 54), at(12, 24), at(4, 54));
+    let poor = at(12, 54);
+    let slow = at(12, 24);
+    let near = at(4, 54);
     let gap = |cell: &Cell| cell.flr - cell.flr_but_damaged;
     let percent = |value: f64| format!("{:.2} %", 100.0 * value);
     //= S0.34

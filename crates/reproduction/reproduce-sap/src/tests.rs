@@ -33,7 +33,8 @@ fn the_same_seed_streams_the_same() {
 
 /// Runs a figure with quick effort; its verdict must be the recorded one.
 fn check(figure: &Figure, claims: usize) {
-    let (extent, seed) = (Extent::Quick, windfall_base::Seed(1));
+    let extent = Extent::Quick;
+    let seed = windfall_base::Seed(1);
     let context = Context { extent, seed, program: "/nowhere".into(), progress: &|_| {} };
     let finding = figure.run(&context).unwrap();
     assert_eq!(finding.claims.len(), claims);

@@ -69,7 +69,8 @@ impl Crossings {
         let Ok(packet) = Ipv4Packet::new(&bytes) else { return };
         if packet.protocol() == Protocol::TCP {
             let Ok(segment) = TcpPacket::new(packet.payload()) else { return };
-            let (start, len) = (segment.seq().0, segment.payload().len());
+            let start = segment.seq().0;
+            let len = segment.payload().len();
             let end = *self.end.get_or_insert(start);
             let again = (end.wrapping_sub(start) as i32).clamp(0, len as i32) as usize;
             if again < len {
@@ -120,7 +121,8 @@ fn stream(metres: f64, protocol: ProtocolUnderTest, records: u32, seed: u64) -> 
     let mut pair = Pair::between(ports, relays, &network, protocol, RECORD, seed)?;
     let began = pair.now;
     let mut crossings = Crossings::default();
-    let (mut waiting, mut samples) = (0, 0.0);
+    let mut waiting = 0;
+    let mut samples = 0.0;
     let due = |number: u32| began + INTERVAL * u64::from(number);
     for number in 0..records {
         pair.run(due(number));
@@ -207,8 +209,9 @@ fn claims(streams: &Streams) -> Vec<Claim> {
         let pair = |(sap, tcp): &(f64, f64)| format!("{:.2} and {:.2}", scale * sap, scale * tcp);
         pairs.iter().map(pair).collect::<Vec<_>>().join(", ")
     };
-    let (retransmitted, waiting, age) =
-        (compared(|it| it.retransmitted), compared(|it| it.waiting), compared(|it| it.age));
+    let retransmitted = compared(|it| it.retransmitted);
+    let waiting = compared(|it| it.waiting);
+    let age = compared(|it| it.age);
     let lower = |pairs: &[(f64, f64)]| pairs.iter().all(|(sap, tcp)| sap < tcp);
     vec![
         Claim::new(

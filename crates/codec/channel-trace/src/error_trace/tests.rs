@@ -210,7 +210,8 @@ fn the_memory_of_a_trace_is_that_of_its_entries_and_the_bits_they_list() {
         trace.push(Fault::Damaged { truncated: Some(9_000), inverted }, 1);
         trace
     };
-    let (few, many) = (trace(0), trace(1_000));
+    let few = trace(0);
+    let many = trace(1_000);
     assert_eq!(many.memory() - few.memory(), 4_000);
     let entries = few.entries.capacity() * size_of::<Entry>();
     // Two words for each entry's list.

@@ -143,7 +143,8 @@ impl ErrorTrace {
         let mut plain = Vec::new();
         let mut decoder = MultiGzDecoder::new(bytes).take(most as u64 + 1);
         if let Err(error) = decoder.read_to_end(&mut plain) {
-            let (readable, cause) = (plain.len(), error.to_string());
+            let readable = plain.len();
+            let cause = error.to_string();
             return Err(ErrorTraceError::Gzip { readable, cause });
         }
         budget.check(plain.len().saturating_mul(TEXT_PART))?;
@@ -189,7 +190,8 @@ impl ErrorTrace {
             if let Some(length) = line.strip_prefix("end ") {
                 let length: u64 = parse(length).map_err(fail)?;
                 if length != trace.length {
-                    let (told, counted) = (length, trace.length);
+                    let told = length;
+                    let counted = trace.length;
                     return Err(ErrorTraceError::Length { line: last, told, counted });
                 }
                 end = Some(length);

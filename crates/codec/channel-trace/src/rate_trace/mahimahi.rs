@@ -70,14 +70,16 @@ pub(super) fn finish(
     follows: bool,
     bytes: usize,
 ) -> (Instant, Place) {
-    let (count, period) = (times.len() as u64, times[times.len() - 1]);
+    let count = times.len() as u64;
+    let period = times[times.len() - 1];
     let at = |index: u64| {
         (index / count).saturating_mul(period).saturating_add(times[(index % count) as usize])
     };
     let is_open = follows && place.next > 0 && at(place.next - 1) == began.as_nanos();
     if !is_open {
         // What came at this very moment was spent before the frame was there.
-        let (cycle, offset) = (began.as_nanos() / period, began.as_nanos() % period);
+        let cycle = began.as_nanos() / period;
+        let offset = began.as_nanos() % period;
         let spent = times.partition_point(|&time| time <= offset) as u64;
         let next = cycle * count + spent;
         place = Place { next: place.next.max(next), left: 0 };

@@ -231,7 +231,8 @@ impl Normalized {
     fn expand(&self, steps: &mut Steps) -> Result<(), RateTraceError> {
         let mut noise = Noise::new(self.seed, self.std_dev);
         let mean = self.mean.map_or(12e6, |bw| bw.0);
-        let (low, high) = (self.lower_bound, self.upper_bound);
+        let low = self.lower_bound;
+        let high = self.upper_bound;
         in_steps(time(self.duration, 1000), time(self.step, 1), |span| {
             let rate = (mean + noise.draw()).max(low.map_or(0.0, |bw| bw.0));
             push(steps, rate.min(high.map_or(f64::INFINITY, |bw| bw.0)), span)

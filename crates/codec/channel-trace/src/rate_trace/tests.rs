@@ -147,7 +147,8 @@ proptest! {
         let ended = TracePosition::new(steps(&list)).finish(millis(start), false, bytes);
         let per_ms: Vec<u64> =
             list.iter().flat_map(|&(mbps, ms)| vec![mbps * 1000; ms as usize]).collect();
-        let (mut bits, mut at) = (bytes as u64 * 8, start);
+        let mut bits = bytes as u64 * 8;
+        let mut at = start;
         while per_ms[at as usize % per_ms.len()] < bits {
             bits -= per_ms[at as usize % per_ms.len()];
             at += 1;
@@ -168,7 +169,9 @@ proptest! {
         let text: String = times.iter().map(|t| format!("{t}\n")).collect();
         let mut line = TracePosition::new(RateTrace::from_mahimahi(&text).expect("a trace"));
         let mut arrivals = Vec::new();
-        let (mut at, mut free, mut ends) = (0, None, Vec::new());
+        let mut at = 0;
+        let mut free = None;
+        let mut ends = Vec::new();
         for &(gap, bytes) in &frames {
             at += gap;
             arrivals.push((at, bytes));
@@ -180,7 +183,9 @@ proptest! {
             ends.push(ended.as_micros() / 1000);
         }
         let mut expected = Vec::new();
-        let (mut base, mut next, mut waiting) = (0, 0, 0);
+        let mut base = 0;
+        let mut next = 0;
+        let mut waiting = 0;
         let mut left = arrivals[0].1;
         while expected.len() < arrivals.len() {
             let now = base + times[next];

@@ -174,7 +174,8 @@ fn directions_that_did_nothing_share_a_line_where_there_are_many() {
 fn flows_that_had_nothing_say_why() {
     let mut summary = Summary { unused_flows: vec!["silent".into()], ..summary() };
     for (name, offered) in [("late", 1), ("starved", 20)] {
-        let (name, link) = (name.to_owned(), "near→far".to_owned());
+        let name = name.to_owned();
+        let link = "near→far".to_owned();
         summary.flows.push(FlowSummary { name, link, offered, ..FlowSummary::default() });
     }
     let text = summary.to_text();

@@ -151,7 +151,8 @@ impl Drawing<'_> {
 pub fn to_netem(trace: &ErrorTrace, interval: Duration) -> Result<String, ConvertError> {
     let stretches = stretches(trace)?;
     // The frames after each number of losses in a row, and those of them that were lost too.
-    let (mut after, mut lost) = ([0_u64; MAX_RUN], [0_u64; MAX_RUN]);
+    let mut after = [0_u64; MAX_RUN];
+    let mut lost = [0_u64; MAX_RUN];
     for (i, &(is_faulty, count)) in stretches.iter().enumerate() {
         if !is_faulty {
             // The first of them ended a burst, if there was one.

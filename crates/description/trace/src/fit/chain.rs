@@ -47,7 +47,9 @@ impl Chain {
 
     /// The chain that one gets if errors with at most `join` right steps between them are bursts.
     pub(super) fn of_bursts(steps: &Steps, join: u64) -> Self {
-        let (mut bursts, mut inside, mut wrong_inside) = (0.0, 0.0, 0.0);
+        let mut bursts = 0.0;
+        let mut inside = 0.0;
+        let mut wrong_inside = 0.0;
         for (i, &(right, wrong)) in steps.runs.iter().enumerate().filter(|(_, run)| run.1 > 0) {
             if i > 0 && right <= join && bursts > 0.0 {
                 inside += right as f64;
@@ -105,7 +107,8 @@ impl Chain {
     /// One step with this outcome: the state decides on the error, then changes.
     fn step(&self, is_wrong: bool) -> Stretch {
         let rate = |rate: f64| if is_wrong { rate } else { 1.0 - rate };
-        let (good, bad) = (rate(self.good), rate(self.bad));
+        let good = rate(self.good);
+        let bad = rate(self.bad);
         let weight = [[good * (1.0 - self.p), good * self.p], [bad * self.r, bad * (1.0 - self.r)]];
         let [[stay_good, to_bad], [to_good, stay_bad]] = weight;
         let none = [[0.0; 2]; 2];
@@ -132,7 +135,8 @@ impl Stretch {
     fn squared(&self) -> Self {
         let weight = product(&self.weight, &self.weight);
         let counts = self.counts.map(|count| {
-            let (a, b) = (product(&count, &self.weight), product(&self.weight, &count));
+            let a = product(&count, &self.weight);
+            let b = product(&self.weight, &count);
             [[a[0][0] + b[0][0], a[0][1] + b[0][1]], [a[1][0] + b[1][0], a[1][1] + b[1][1]]]
         });
         let most = weight.iter().flatten().fold(f64::MIN_POSITIVE, |most, &x| most.max(x));
@@ -153,7 +157,8 @@ impl Forward {
                 continue;
             }
             for (count, by) in self.counts.iter_mut().zip(&stretch.counts) {
-                let (a, b) = (apply(count, &stretch.weight), apply(&self.weight, by));
+                let a = apply(count, &stretch.weight);
+                let b = apply(&self.weight, by);
                 *count = [a[0] + b[0], a[1] + b[1]];
             }
             self.weight = apply(&self.weight, &stretch.weight);

@@ -71,8 +71,8 @@ pub(super) fn intervals(chain: Chain, steps: &Steps, free: &[Parameter]) -> [Opt
         let place = free.iter().position(|other| *other == parameter)?;
         let variance = covariance.as_ref()?[place][place];
         let reach = (variance > 0.0).then(|| DEVIATIONS * variance.sqrt())?;
-        let (low, high) =
-            (odds_moved(value(parameter), -reach), odds_moved(value(parameter), reach));
+        let low = odds_moved(value(parameter), -reach);
+        let high = odds_moved(value(parameter), reach);
         (low.is_finite() && high.is_finite()).then_some([low, high])
     })
 }

@@ -117,7 +117,9 @@ fn intervals_of_95_per_cent_hold_the_truth_that_often() {
     let independent: GilbertElliott = "2% 98% 100% 0%".parse().expect("a model");
     let simple: GilbertElliott = "2% 25% 100% 0%".parse().expect("a model");
     let full: GilbertElliott = "2% 20% 80% 0.5%".parse().expect("a model");
-    let (mut alone, mut two, mut four) = (0, 0, 0);
+    let mut alone = 0;
+    let mut two = 0;
+    let mut four = 0;
     for seed in 0..40 {
         let steps = |model: &GilbertElliott, frames| {
             let config = AirConfig::of(Model::FrameBursts(*model));

@@ -28,7 +28,8 @@ fn run() -> (Vec<CapturedPacket>, Vec<CapturedPacket>, AirConfig) {
     let config = AirConfig { models, ..AirConfig::default() };
     let mut air = Air::new(&config, Seed(9), "synth");
     let mut payload = Stream::new(Seed(1), "payload");
-    let (mut sent, mut received) = (Vec::new(), Vec::new());
+    let mut sent = Vec::new();
+    let mut received = Vec::new();
     for i in 0..400 {
         let data: Vec<u8> = (0..200).map(|_| payload.bits() as u8).collect();
         let mut frame = Frame { tag: Some(Tag(i)), ..Frame::packet(data) };
@@ -83,7 +84,8 @@ fn captures_of_different_runs_are_refused() {
 
 #[test]
 fn a_known_payload_needs_no_capture_of_the_sender() {
-    let (pattern, header) = (Pattern::new(Seed(6)), [0x45; 28]);
+    let pattern = Pattern::new(Seed(6));
+    let header = [0x45; 28];
     let (mut sent, mut received, _) = run();
     for packet in &mut sent {
         let Some(Tag(number)) = packet.tag else { continue };

@@ -79,7 +79,8 @@ fn the_numbers_are_those_of_the_model() {
     // The bursts of independent losses are geometric: 1 / (1 - p), deviation sqrt(p) / (1 - p).
     let deviation = 0.1_f64.sqrt() / 0.9 / (frames.loss_bursts.count as f64).sqrt();
     assert!((frames.loss_bursts.mean() - 1.0 / 0.9).abs() < 4.5 * deviation);
-    let (bits, rate) = (statistics.bits.arrived, statistics.bits.rate);
+    let bits = statistics.bits.arrived;
+    let rate = statistics.bits.rate;
     assert!(is_near(rate.expect("a length"), 1e-4, bits.expect("a length") as f64));
 }
 
@@ -107,7 +108,8 @@ fn few_independent_errors_are_not_localised() {
         let independent = AirConfig::of(Model::BitErrors(p(rate)));
         let trace = synthesize_frames(&independent, Seed(seed), 4000, 1500, "");
         let bits = Statistics::of(&trace).bits;
-        let (span, expected) = (bits.span.expect("damage"), bits.independent_span.expect("damage"));
+        let span = bits.span.expect("damage");
+        let expected = bits.independent_span.expect("damage");
         assert!((span / expected - 1.0).abs() < 0.25, "{rate}: {span} {expected}");
         assert!(Statistics::of(&trace).to_text().contains("frame-wide"), "{rate}");
     }

@@ -3,7 +3,8 @@ use super::*;
 //= S4.31
 #[test]
 fn each_benefit_remains_with_the_careful_reaction() {
-    let (extent, seed) = (Extent::Quick, Seed(1));
+    let extent = Extent::Quick;
+    let seed = Seed(1);
     let context = Context { extent, seed, program: "/nowhere".into(), progress: &|_| {} };
     let finding = FIGURE.run(&context).unwrap();
     assert_eq!(finding.claims.len(), 4);

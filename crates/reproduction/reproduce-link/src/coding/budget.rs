@@ -93,7 +93,8 @@ pub(super) fn choices(
 //= S3.22
 pub(super) fn claim(choices: &[Choice]) -> Option<Claim> {
     let stated = |policy| choices.iter().find(|choice| choice.is_stated(policy));
-    let (bold, flex) = (stated(PolicyKind::Bold)?, stated(PolicyKind::Flex)?);
+    let bold = stated(PolicyKind::Bold)?;
+    let flex = stated(PolicyKind::Flex)?;
     let connected = bold.transfers.iter().filter(|transfer| transfer.connected).count();
     let is_hopeless = connected as f64 <= EXCEPTIONS * bold.transfers.len() as f64;
     let is_carried = flex.transfers.iter().all(|transfer| transfer.rate > 0.0);

@@ -100,7 +100,8 @@ pub(crate) fn cells(
     for place in Environment::ALL {
         for policy in PolicyKind::ALL {
             (context.progress)(&format!("{policy} in {place}"));
-            let (mut udp, mut tcp) = (0.0, Vec::new());
+            let mut udp = 0.0;
+            let mut tcp = Vec::new();
             for air in Air::several(context, place, traces) {
                 udp += spray(context, figure, air, policy, length)? / traces as f64;
                 let both = Direction { policy: Some(unplaced(policy)), ..Direction::default() };
@@ -169,7 +170,9 @@ fn transfer(
     let reports = (0..2)
         .filter_map(|number| network.station(number))
         .flat_map(|station| station.reports().flatten().collect::<Vec<_>>());
-    let (mut bytes, mut seconds, mut connected) = (0.0, 0.0, false);
+    let mut bytes = 0.0;
+    let mut seconds = 0.0;
+    let mut connected = false;
     for (name, value) in reports {
         match name {
             "received-bytes" => bytes = value,

@@ -44,7 +44,8 @@ pub(super) fn pairs(
     let mut pairs = Vec::new();
     for place in Environment::ALL {
         (context.progress)(&format!("flex and best in {traces} traces of {place}"));
-        let (mut runs, mut bound) = (Vec::new(), 0.0);
+        let mut runs = Vec::new();
+        let mut bound = 0.0;
         for number in 0..traces {
             // Beyond those of the environment itself.
             let seed = Seed(context.seed.0.wrapping_add(100 + number));
@@ -73,7 +74,8 @@ impl Pair {
     fn new(place: Environment, runs: &[(f64, f64)], bound: f64) -> Self {
         let count = runs.len() as f64;
         let mean = |of: &dyn Fn(&(f64, f64)) -> f64| runs.iter().map(of).sum::<f64>() / count;
-        let (flex, best) = (mean(&|run| run.0), mean(&|run| run.1));
+        let flex = mean(&|run| run.0);
+        let best = mean(&|run| run.1);
         let spread = mean(&|run| (run.1 - run.0 - (best - flex)).powi(2));
         Self { place, flex, best, error: (spread / (count - 1.0)).sqrt(), bound }
     }
@@ -84,7 +86,8 @@ impl Pair {
 /// That estimating beats FLEX on average, and nowhere loses more than noise.
 pub(super) fn claims(pairs: &[Pair]) -> Vec<Claim> {
     let mean = |of: fn(&Pair) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64;
-    let (flex, best) = (mean(|pair| pair.flex), mean(|pair| pair.best));
+    let flex = mean(|pair| pair.flex);
+    let best = mean(|pair| pair.best);
     let lag = |pair: &Pair| (pair.flex - pair.best) / pair.error.max(1e-9);
     let loses: Vec<String> = pairs
         .iter()

@@ -52,7 +52,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
 fn claims(curves: &[Curve]) -> Vec<Claim> {
     let [paper, second, short, new_reno, sack, ..] = curves else { return Vec::new() };
     let share = |curve: &Curve, lost: usize| curve.mean(lost) / curve.mean(0);
-    let (one, two) = (share(paper, 1), share(paper, 2));
+    let one = share(paper, 1);
+    let two = share(paper, 2);
     let many = (6..=8).map(|lost| share(paper, lost)).sum::<f64>() / 3.0;
     let later = share(new_reno, 2).min(share(sack, 2));
     let timers = [paper, second, short].map(|curve| share(curve, 2));

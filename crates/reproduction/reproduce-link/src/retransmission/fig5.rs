@@ -67,7 +67,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let random = simulate(figure, context, "independent losses", |loss| format!("loss = {loss}"))?;
     let bursty = simulate(figure, context, "losses in bursts", |loss| {
         // A chain that is in its bad state for a share `loss` of the frames, BURST at a time.
-        let (enter, leave) = (loss / (1.0 - loss) / BURST, 1.0 / BURST);
+        let enter = loss / (1.0 - loss) / BURST;
+        let leave = 1.0 / BURST;
         format!("loss = 0\ngemodel = \"{enter} {leave}\"")
     })?;
     let method = format!(

@@ -127,7 +127,9 @@ fn transfer(
         scenario.topology(0, (name, SCENARIO), no_files).map_err(|e| failed(e.to_string()))?;
     let mut simulation =
         Simulation::new(&topology, context.seed).map_err(|error| failed(error.to_string()))?;
-    let (mut now, mut received, mut throughput) = (simulation.now(), 0.0, 0.0);
+    let mut now = simulation.now();
+    let mut received = 0.0;
+    let mut throughput = 0.0;
     while received < bytes as f64 && now < simulation.end() {
         now = now.saturating_add(Duration::from_secs(1));
         // Nothing is observed that could fail.

@@ -69,7 +69,9 @@ pub(super) fn throughput(
         Extent::Full => Duration::from_secs(600),
     };
     let point = |burst: &Burst| {
-        let (scenario, uplink, seed) = (SPRAY, burst.toml(), context.seed);
+        let scenario = SPRAY;
+        let uplink = burst.toml();
+        let seed = context.seed;
         let ledger = Spray { figure, scenario, uplink, seed, duration }.run()?;
         let rate = ledger.delivered as f64 * SIZE / 1e3 / duration.as_secs_f64();
         Ok(Point::new(100.0 * burst.loss(), rate))

@@ -51,7 +51,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         || ExperimentError::Scenario { figure: figure.name, message: "nothing was run".into() };
     let sequence = Sequence::of_transfer(figure.name, done.first().ok_or_else(nothing)?)?;
     let shares = [0, 1, 2].map(|i| {
-        let (from, to) = ((i as f64 + 0.3) * step, (i as f64 + 0.9) * step);
+        let from = (i as f64 + 0.3) * step;
+        let to = (i as f64 + 0.9) * step;
         sequence.rate(from, to.min(sequence.end())) / RATES[i]
     });
     let retransmitted = sequence.between(step, 2.0 * step).retransmitted.len();
@@ -98,7 +99,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
 fn trace(step: f64) -> String {
     let mut text = String::new();
     for (i, rate) in RATES.iter().enumerate() {
-        let (mut at, end) = (i as f64 * step, (i as f64 + 1.0) * step);
+        let mut at = i as f64 * step;
+        let end = (i as f64 + 1.0) * step;
         let gap = OPPORTUNITY / (rate * 1e3);
         while at + gap <= end {
             at += gap;

@@ -1,4 +1,4 @@
-//! Real TCP flows in a cell with one bad station: Figure 12's story beyond the paper (S3.43).
+//! Real TCP flows in a cell with one bad station: Figure 12's phases beyond the paper (S3.43).
 //!
 //! The base station sends video and an FTP to the bad station and an FTP to the good one. What it
 //! sends to the bad one is lost at rates that rise step by step, and in the end not at all.
@@ -36,19 +36,19 @@ const FTP1: usize = 1;
 const FTP2: usize = 2;
 
 /// The interval at which the flows are looked at, in seconds.
-pub(super) const GLANCE: f64 = 0.25;
-/// Glances whose mean the chart shows.
+pub(super) const INTERVAL: f64 = 0.25;
+/// Samples whose mean the chart shows.
 const WINDOW: usize = 20;
 
 /// The phases of a run: the losses at the bad station one after the other, each for a
 /// number of frames to that station.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Story {
+pub(super) struct Phases {
     pub(super) losses: &'static [f64],
     pub(super) frames: u64,
 }
 
-impl Story {
+impl Phases {
     /// Every step of it.
     pub(super) const WHOLE: &'static [f64] = &[0.0, 0.1, 0.25, 0.5, 0.75, 0.0];
     /// The file that its scenario names.
@@ -100,8 +100,8 @@ fn simulate(figure: &Figure, context: &Context<'_>) -> Result<Finding, Experimen
         Extent::Paper => 2_000,
         Extent::Full => 14_000,
     };
-    let story = Story { losses: Story::WHOLE, frames };
-    let course = run(figure.name, context.seed, story)?;
+    let phases = Phases { losses: Phases::WHOLE, frames };
+    let course = run(figure.name, context.seed, phases)?;
     let method = format!(
         "Three TCP connections (NetBSD 1.2's TCP, windows of 16 kB) from a base station over a \
          polled radio of 2 Mb/s with persistent local retransmission: video, reserving \
@@ -117,13 +117,14 @@ fn simulate(figure: &Figure, context: &Context<'_>) -> Result<Finding, Experimen
     })
 }
 
-/// Simulates the whole story.
-fn run(figure: &'static str, seed: Seed, story: Story) -> Result<Course, ExperimentError> {
+/// Simulates all phases.
+fn run(figure: &'static str, seed: Seed, phases: Phases) -> Result<Course, ExperimentError> {
     let failed = |message: String| ExperimentError::Scenario { figure, message };
-    let (text, trace) = (Story::scenario(), story.trace(seed));
+    let text = Phases::scenario();
+    let trace = phases.trace(seed);
     let scenario = Scenario::parse(figure, &text).map_err(|error| failed(error.to_string()))?;
     let read = &mut |name: &str| match name {
-        Story::TRACE => Ok(trace.clone().into_bytes()),
+        Phases::TRACE => Ok(trace.clone().into_bytes()),
         other => Err(io::Error::other(format!("{other} is none of the figure's files"))),
     };
     let mut topology =
@@ -134,13 +135,14 @@ fn run(figure: &'static str, seed: Seed, story: Story) -> Result<Course, Experim
         Simulation::new(&topology, seed).map_err(|error| failed(error.to_string()))?;
     simulation.network_mut().record(Recording { events: true, packets: false });
     let mut frames = 0;
-    let (mut now, mut course) = (Instant::START, Course { story, glances: Vec::new() });
-    while course.frames() < story.end() && now < simulation.end() {
-        now = now.saturating_add(Duration::from_secs_f64(GLANCE));
+    let mut now = Instant::START;
+    let mut course = Course { phases, samples: Vec::new() };
+    while course.frames() < phases.end() && now < simulation.end() {
+        now = now.saturating_add(Duration::from_secs_f64(INTERVAL));
         // What is observed cannot fail.
         let _ = simulation.run(now, &mut |event| {
             if let What::Medium(event) = &event.what
-                && (event.from.0, event.to.0) == Story::PORTS
+                && (event.from.0, event.to.0) == Phases::PORTS
                 && let Some(number) = event.number
             {
                 frames = number + 1;
@@ -152,14 +154,14 @@ fn run(figure: &'static str, seed: Seed, story: Story) -> Result<Course, Experim
         let flows = network.flows(base);
         let bytes = [1, 2, 3].map(|flow| flows.get(flow).map_or(0, |account| account.bytes));
         let seconds = now.as_secs_f64();
-        course.glances.push(Glance { seconds, frames, bytes });
+        course.samples.push(Sample { seconds, frames, bytes });
     }
     Ok(course)
 }
 
 /// The counters of the base station at one moment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Glance {
+pub(super) struct Sample {
     pub(super) seconds: f64,
     /// Frames sent to the bad station.
     pub(super) frames: u64,
@@ -169,22 +171,23 @@ pub(super) struct Glance {
 
 /// The course of a run.
 pub(super) struct Course {
-    pub(super) story: Story,
-    pub(super) glances: Vec<Glance>,
+    pub(super) phases: Phases,
+    pub(super) samples: Vec<Sample>,
 }
 
 impl Course {
-    /// The frames of all glances.
+    /// The frames of all samples.
     pub(super) fn frames(&self) -> u64 {
-        self.glances.last().map_or(0, |glance| glance.frames)
+        self.samples.last().map_or(0, |sample| sample.frames)
     }
 
     /// The throughput of each flow in the last two thirds of a step, in kb/s; no numbers if the
     /// course did not get so far.
     fn rates(&self, step: usize) -> [f64; 3] {
-        let frames = self.story.frames;
-        let (start, end) = (step as u64 * frames + frames / 3, (step as u64 + 1) * frames);
-        let at = |frame: u64| self.glances.iter().find(|glance| glance.frames >= frame);
+        let frames = self.phases.frames;
+        let start = step as u64 * frames + frames / 3;
+        let end = (step as u64 + 1) * frames;
+        let at = |frame: u64| self.samples.iter().find(|sample| sample.frames >= frame);
         match (at(start), at(end)) {
             (Some(from), Some(to)) => rates(from, to),
             _ => [f64::NAN; 3],
@@ -195,8 +198,8 @@ impl Course {
     /// frames than the thousand of a simulated step were sent.
     pub(super) fn claims(&self, slack: f64) -> Vec<Claim> {
         let mut claims = Vec::new();
-        let last = self.story.losses.len() - 1;
-        for (step, &loss) in self.story.losses.iter().enumerate().take(last) {
+        let last = self.phases.losses.len() - 1;
+        for (step, &loss) in self.phases.losses.iter().enumerate().take(last) {
             let Some((_, requirement, paper, tolerance)) =
                 PROMISES.into_iter().find(|promise| promise.0 == loss)
             else {
@@ -209,7 +212,8 @@ impl Course {
             let holds = near(video, 1.4, tolerance.0) && near(ftps, 1.2, tolerance.1);
             claims.push(self.claim(requirement, paper, step, holds));
         }
-        let (worst, clean) = (self.rates(last - 1)[FTP2], self.rates(0)[FTP2]);
+        let worst = self.rates(last - 1)[FTP2];
+        let clean = self.rates(0)[FTP2];
         claims.push(Claim::new(
             "S3.41",
             "FTP2 is never starved",
@@ -242,7 +246,7 @@ impl Course {
 
     /// The losses in words.
     fn losses(&self) -> String {
-        let each: Vec<_> = self.story.losses.iter().map(|p| format!("{:.0}", 100.0 * p)).collect();
+        let each: Vec<_> = self.phases.losses.iter().map(|p| format!("{:.0}", 100.0 * p)).collect();
         each.join(", ")
     }
 
@@ -253,7 +257,7 @@ impl Course {
              frames each. Throughput is counted in acknowledged packets, the first third of a \
              step left out.",
             self.losses(),
-            self.story.frames
+            self.phases.frames
         )
     }
 
@@ -261,7 +265,7 @@ impl Course {
     pub(super) fn table(&self) -> Table {
         let names = FLOWS.iter().map(|name| format!("{name} (kb/s)"));
         let mut table = Table::new(core::iter::once("lost (%)".to_owned()).chain(names));
-        for (step, loss) in self.story.losses.iter().enumerate() {
+        for (step, loss) in self.phases.losses.iter().enumerate() {
             let rates = self.rates(step).map(|rate| format!("{rate:.1}"));
             table.push([format!("{:.0}", 100.0 * loss)].into_iter().chain(rates));
         }
@@ -271,12 +275,12 @@ impl Course {
     pub(super) fn chart(&self) -> Chart {
         let mut series: Vec<Series> =
             FLOWS.iter().map(|name| Series::new(*name, Mark::Line, Vec::new())).collect();
-        for pair in self.glances.windows(WINDOW + 1).step_by(WINDOW / 4) {
+        for pair in self.samples.windows(WINDOW + 1).step_by(WINDOW / 4) {
             for (series, rate) in series.iter_mut().zip(rates(&pair[0], &pair[WINDOW])) {
                 series.points.push(Point::new(pair[WINDOW].seconds, rate));
             }
         }
-        let seconds = WINDOW as f64 * GLANCE;
+        let seconds = WINDOW as f64 * INTERVAL;
         Chart {
             title: "TCP where one of two stations is bad".to_owned(),
             subtitle: format!("means over {seconds} s; losses of {} %", self.losses()),
@@ -312,8 +316,8 @@ const PROMISES: [(f64, &str, &str, (f64, f64)); 3] = [
     ),
 ];
 
-/// Throughput between two glances, in kb/s.
-fn rates(from: &Glance, to: &Glance) -> [f64; 3] {
+/// Throughput between two samples, in kb/s.
+fn rates(from: &Sample, to: &Sample) -> [f64; 3] {
     let seconds = (to.seconds - from.seconds).max(1e-9);
     [VIDEO, FTP1, FTP2].map(|flow| (to.bytes[flow] - from.bytes[flow]) as f64 * 8e-3 / seconds)
 }

@@ -13,7 +13,7 @@ use windfall_experiment::{
 };
 use windfall_live::end_with_this_process;
 
-use super::cell::{Course, GLANCE, Glance, RESERVED, Story};
+use super::cell::{Course, INTERVAL, Phases, RESERVED, Sample};
 use windfall_experiment::kernel;
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -41,12 +41,12 @@ const PATIENCE: f64 = 0.08;
 //= S3.43
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     // Some 40 frames a second.
-    let story = match context.extent {
-        Extent::Quick => Story { losses: SHORT, frames: 330 },
-        Extent::Paper => Story { losses: Story::WHOLE, frames: 1_000 },
-        Extent::Full => Story { losses: Story::WHOLE, frames: 4_000 },
+    let phases = match context.extent {
+        Extent::Quick => Phases { losses: SHORT, frames: 330 },
+        Extent::Paper => Phases { losses: Phases::WHOLE, frames: 1_000 },
+        Extent::Full => Phases { losses: Phases::WHOLE, frames: 4_000 },
     };
-    let course = measure(figure, context, story)?;
+    let course = measure(figure, context, phases)?;
     let method = format!(
         "Three stations under `windfall up`. {} Here a base station sends video, which \
          reserves {RESERVED} kb/s at power factor 1.4, and FTP1 to one station and FTP2 to \
@@ -63,15 +63,16 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     })
 }
 
-/// Runs the story under real programs.
+/// Runs the phases under real programs.
 fn measure(
     figure: &Figure,
     context: &Context<'_>,
-    story: Story,
+    phases: Phases,
 ) -> Result<Course, ExperimentError> {
-    let mut cell = Cell::up(context, &story)?;
+    let mut cell = Cell::up(context, &phases)?;
     let program = context.program.display();
-    let (limit, mut programs) = (PATIENCE * story.end() as f64, Vec::new());
+    let limit = PATIENCE * phases.end() as f64;
+    let mut programs = Vec::new();
     for (station, _, port) in WAYS {
         let line = format!("exec {program} bulk receive --port {port} --buffer 16384");
         programs.push(cell.exec(context, station, &line)?);
@@ -85,24 +86,24 @@ fn measure(
         programs.push(cell.exec(context, "base", &line)?);
     }
     let mut log = Log::open(cell.files.0.join(LOG))?;
-    for _ in 0..(limit / GLANCE) as u64 {
+    for _ in 0..(limit / INTERVAL) as u64 {
         let frames = log.frames();
-        if frames >= story.end() || cell.has_ended() {
+        if frames >= phases.end() || cell.has_ended() {
             break;
         }
-        (context.progress)(&format!("{}: {frames} of {} frames", figure.name, story.end()));
+        (context.progress)(&format!("{}: {frames} of {} frames", figure.name, phases.end()));
         pause();
         log.read()?;
     }
     // The programs end with the run.
     drop(cell);
     programs.iter_mut().for_each(|program| drop(program.wait()));
-    Ok(Course { story, glances: log.glances })
+    Ok(Course { phases, samples: log.samples })
 }
 
 #[expect(clippy::disallowed_methods, reason = "what is measured goes on in real time")]
 fn pause() {
-    std::thread::sleep(Duration::from_secs_f64(GLANCE));
+    std::thread::sleep(Duration::from_secs_f64(INTERVAL));
 }
 
 /// A line of the event log, as far as it matters here.
@@ -138,8 +139,8 @@ struct Log {
     line: String,
     /// Flow and length of the packets under way.
     packets: BTreeMap<u64, (usize, u64)>,
-    now: Glance,
-    glances: Vec<Glance>,
+    now: Sample,
+    samples: Vec<Sample>,
 }
 
 impl Log {
@@ -148,14 +149,16 @@ impl Log {
             Ok(file) => BufReader::new(file),
             Err(source) => return Err(ExperimentError::File { path, source }),
         };
-        let now = Glance { seconds: 0.0, frames: 0, bytes: [0; 3] };
-        let (line, packets, glances) = (String::new(), BTreeMap::new(), Vec::new());
-        Ok(Self { path, file, line, packets, now, glances })
+        let now = Sample { seconds: 0.0, frames: 0, bytes: [0; 3] };
+        let line = String::new();
+        let packets = BTreeMap::new();
+        let samples = Vec::new();
+        Ok(Self { path, file, line, packets, now, samples })
     }
 
-    /// The frames of all glances.
+    /// The frames of all samples.
     fn frames(&self) -> u64 {
-        self.glances.last().map_or(0, |glance| glance.frames)
+        self.samples.last().map_or(0, |sample| sample.frames)
     }
 
     /// Reads what has been written since.
@@ -176,12 +179,12 @@ impl Log {
     }
 
     fn take(&mut self, line: &Line) {
-        if line.t >= self.now.seconds + GLANCE {
+        if line.t >= self.now.seconds + INTERVAL {
             self.now.seconds = line.t;
-            self.glances.push(self.now);
+            self.samples.push(self.now);
         }
         if let Some(OnAir { from, to, frame: Some(frame) }) = line.air
-            && (from, to) == Story::PORTS
+            && (from, to) == Phases::PORTS
         {
             self.now.frames = frame + 1;
         }
@@ -209,11 +212,11 @@ struct Cell {
 }
 
 impl Cell {
-    fn up(context: &Context<'_>, story: &Story) -> Result<Self, ExperimentError> {
+    fn up(context: &Context<'_>, phases: &Phases) -> Result<Self, ExperimentError> {
         let files = Scratch::new()?;
         let path = files.0.join("cell.toml");
         for (name, text) in
-            [("cell.toml", Story::scenario()), (Story::TRACE, story.trace(context.seed))]
+            [("cell.toml", Phases::scenario()), (Phases::TRACE, phases.trace(context.seed))]
         {
             let path = files.0.join(name);
             fs::write(&path, text).map_err(|source| ExperimentError::File { path, source })?;

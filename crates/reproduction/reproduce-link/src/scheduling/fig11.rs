@@ -173,7 +173,8 @@ fn overcommitment() -> Claim {
         }
         Some(admission.worst_case())
     };
-    let (strict, forced) = (ask(false), ask(true));
+    let strict = ask(false);
+    let forced = ask(true);
     Claim::new(
         "S3.46",
         "the reserved flows take the whole link at worst: 0.01 · 3 + 0.44 · 2.23",

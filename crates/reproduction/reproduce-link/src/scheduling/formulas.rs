@@ -64,14 +64,16 @@ fn crossover(course: &[Point]) -> f64 {
     let mean = |of: &dyn Fn(&Point) -> f64| {
         falling.iter().map(|point| of(point)).sum::<f64>() / falling.len() as f64
     };
-    let (x, y) = (mean(&|point| point.x), mean(&|point| point.y));
+    let x = mean(&|point| point.x);
+    let y = mean(&|point| point.y);
     let slope = mean(&|point| (point.x - x) * (point.y - y)) / mean(&|point| (point.x - x).powi(2));
     (x + (100.0 - y) / slope) / 100.0
 }
 
 //= S3.30
 fn crossovers(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
-    let (mut claims, mut series) = (Vec::new(), Vec::new());
+    let mut claims = Vec::new();
+    let mut series = Vec::new();
     let mut table = Table::new(["power factor", "(P − 1) / P", "reserved", "best effort"]);
     for (place, power) in POWERS.into_iter().enumerate() {
         let decline = Decline::measure(figure, context, power)?;
@@ -178,7 +180,8 @@ fn cases() -> [Case; 8] {
 //= S3.33
 fn formulas(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let columns = ["formula", "weight", "power factor", "error rate", "says", "scheduler"];
-    let (mut claims, mut table) = (Vec::new(), Table::new(columns));
+    let mut claims = Vec::new();
+    let mut table = Table::new(columns);
     let slots = slots(context.extent);
     for (requirement, says, mix) in cases() {
         let expected = mix.formula();
@@ -243,7 +246,8 @@ fn efficiency(
     let mut least = f64::INFINITY;
     for _ in 0..MIXES {
         let flow = |random: &mut Stream| {
-            let (weight, power) = (0.1 + 10.0 * random.unit(), 1.0 + 0.99 * random.unit());
+            let weight = 0.1 + 10.0 * random.unit();
+            let power = 1.0 + 0.99 * random.unit();
             demand((weight, power, random.below(50) as f64 / 100.0))
         };
         let best_effort = (0..2 + random.below(9)).map(|_| flow(&mut random)).collect();

@@ -73,7 +73,8 @@ fn claim(
     paper: &[f64],
     mix: &Mix,
 ) -> Result<Claim, ExperimentError> {
-    let (formula, scheduled) = (formula(mix), scheduled(figure, context, mix)?);
+    let formula = formula(mix);
+    let scheduled = scheduled(figure, context, mix)?;
     Ok(Claim::new(
         requirement,
         format!("{what}: {} kb/s", list(paper)),
@@ -177,7 +178,8 @@ fn table3(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentE
 
 //= S3.47
 fn readings(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
-    let (here, weights) = ((figure, context), [1.0, 44.0, 27.5, 27.5]);
+    let here = (figure, context);
+    let weights = [1.0, 44.0, 27.5, 27.5];
     let by_weight = [8.0, 352.0, 220.0, 220.0];
     let halves = by_weight.map(|rate| rate / 2.0);
     let claims = vec![
@@ -212,9 +214,11 @@ fn equals(power_factor: f64, error_rate: f64) -> Mix {
 //= S3.52
 fn utility(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     // The same quality for all is effort without limit for whoever is behind.
-    let (fair, limited) = (f64::INFINITY, 1.2);
+    let fair = f64::INFINITY;
+    let limited = 1.2;
     let columns = ["error rate of flow 1", "utility-fair, each", "ELF, flow 1", "ELF, others"];
-    let (mut table, mut courses) = (Table::new(columns), [const { Vec::new() }; 3]);
+    let mut table = Table::new(columns);
+    let mut courses = [const { Vec::new() }; 3];
     for step in 0..=10 {
         let error = f64::from(step) / 10.0;
         let fair = scheduled(figure, context, &equals(fair, error))?;
