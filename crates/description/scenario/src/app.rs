@@ -3,7 +3,7 @@
 use windfall_base::{ByteCount, Duration, Rate};
 
 use crate::settings::{Settings, settings};
-use crate::value::Choice;
+use crate::value::{Blank, Choice};
 use crate::values::Target;
 
 /// The work of an application.
@@ -20,6 +20,12 @@ pub enum AppKind {
     Sink,
     /// Sends bytes over a TCP connection as fast as it takes them.
     Bulk,
+}
+
+impl Blank for AppKind {
+    fn blank() -> Self {
+        Self::default()
+    }
 }
 
 impl Choice for AppKind {

@@ -35,7 +35,9 @@ settings! {
         /// Differentiated-services code point
         "dscp" dscp: u8 [0..=63] { value: "N", example: "46", unset: "any" }
         /// Share of what reserved flows leave, in proportion to the weights of others
-        "weight" weight: f64 { value: "W", example: "2", default: "1", excludes: "reserve" }
+        "weight" weight: f64 [1e-6..=1e6] {
+            value: "W", example: "2", default: "1", excludes: "reserve",
+        }
         /// Throughput to guarantee
         "reserve" reserve: Rate {
             value: "RATE", example: "64kbps", unset: "none", excludes: "weight",
@@ -46,8 +48,8 @@ settings! {
             value: "N", example: "500", unset: "those of the MTU",
             detail: "Small packets take more air for the same data.",
         }
-        /// Limit of the effort spent on it, as a multiple of its share, 1 or more
-        "power-factor" power_factor: f64 {
+        /// Limit of the effort spent on it, as a multiple of its share
+        "power-factor" power_factor: f64 [1.0..=1e6] {
             value: "P", example: "2", requirement: "S3.35",
             unset: "3 for reservations up to 64 kb/s, 1.5 for larger ones, 1.2 for none",
         }

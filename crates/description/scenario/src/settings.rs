@@ -424,7 +424,7 @@ macro_rules! settings {
 
             fn unset() -> Self {
                 Self {
-                    $($($required: toml::Spanned::new(0..0, Default::default()),)*)?
+                    $($($required: toml::Spanned::new(0..0, $crate::value::Blank::blank()),)*)?
                     $($field: None,)*
                     $($inline: $crate::settings::Settings::unset(),)?
                     $($($part: Default::default(),)*)?

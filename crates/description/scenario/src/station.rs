@@ -2,7 +2,6 @@
 
 use core::net::IpAddr;
 
-use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use windfall_stack::{AssistConfig, CorruptionFilter, SnoopConfig};
 
@@ -65,14 +64,15 @@ settings! {
     }
 }
 
-/// A route of a station.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Route {
-    /// The network that the route leads to.
-    pub to: Spanned<Prefix>,
-    /// The next station on the way, by an address on a link of this station.
-    pub via: Spanned<IpAddr>,
+settings! {
+    /// A route of a station.
+    pub struct Route {}
+    required {
+        /// Network that the route leads to
+        "to" to: Prefix { value: "NETWORK", example: "10.78.0.0/16" }
+        /// Next station on the way, by an address on a link of this station
+        "via" via: IpAddr { value: "ADDRESS", example: "10.77.0.2" }
+    }
 }
 
 impl Station {

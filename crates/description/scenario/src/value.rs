@@ -2,6 +2,7 @@
 
 use core::fmt::{self, Display};
 use core::marker::PhantomData;
+use core::net::{IpAddr, Ipv4Addr};
 use core::num::{NonZeroU8, NonZeroU16};
 
 use serde::de::{Error, MapAccess, Visitor};
@@ -54,6 +55,36 @@ pub trait Value: Clone + PartialEq + 'static {
 pub trait Choice: Copy + PartialEq + 'static {
     /// The words, in the order of the reference.
     const CHOICES: &'static [(&'static str, Self, &'static str)];
+}
+
+/// A value of a key that cannot be left out, which stands in an object until the key is read.
+pub(crate) trait Blank {
+    /// Returns the value.
+    fn blank() -> Self;
+}
+
+impl Blank for String {
+    fn blank() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Blank for Vec<T> {
+    fn blank() -> Self {
+        Self::new()
+    }
+}
+
+impl Blank for IpAddr {
+    fn blank() -> Self {
+        Self::V4(Ipv4Addr::UNSPECIFIED)
+    }
+}
+
+impl Blank for Prefix {
+    fn blank() -> Self {
+        Self { address: IpAddr::blank(), length: 0 }
+    }
 }
 
 /// Implements [`Value`] for types that have a text form.
@@ -113,6 +144,7 @@ by_text! {
     ByteRange: "range of bytes",
     Environment: "place",
     GilbertElliott: "chain",
+    IpAddr: "address",
     Pattern: "pattern",
     PolicyKind: "policy",
     Prefix: "network",
@@ -267,14 +299,24 @@ impl<T: Value> Value for Spanned<T> {
     }
 }
 
+/// The numbers of a list: metres, seconds, decibels.
+const IN_LISTS: core::ops::RangeInclusive<f64> = -1e6..=1e6;
+
+/// Returns the range of the numbers of a list, in words.
+fn range_in_lists() -> String {
+    format!("from {} to {}", IN_LISTS.start(), IN_LISTS.end())
+}
+
 /// Numbers that belong together: text with blanks on the command line.
 impl<const N: usize> Value for [f64; N] {
     const KIND: &'static str = "list of numbers";
 
     fn parse(text: &str) -> Result<Self, String> {
         let numbers = text.split_whitespace().map(str::parse).collect::<Result<Vec<f64>, _>>();
-        let numbers = numbers.ok().and_then(|numbers| numbers.try_into().ok());
-        numbers.ok_or_else(|| format!("use {N} numbers with blanks between them"))
+        let fits = |numbers: &Self| numbers.iter().all(|number| IN_LISTS.contains(number));
+        let numbers = numbers.ok().and_then(|numbers| numbers.try_into().ok()).filter(fits);
+        let range = range_in_lists();
+        numbers.ok_or_else(|| format!("use {N} numbers {range} with blanks between them"))
     }
 
     fn text(&self) -> String {
@@ -283,6 +325,11 @@ impl<const N: usize> Value for [f64; N] {
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let numbers = Vec::<f64>::deserialize(deserializer)?;
+        if let Some(number) = numbers.iter().find(|number| !IN_LISTS.contains(number)) {
+            let range = range_in_lists();
+            let message = format_args!("{number} is out of range: use numbers {range}");
+            return Err(D::Error::custom(message));
+        }
         let count = numbers.len();
         numbers.try_into().map_err(|_| {
             D::Error::custom(format_args!("{count} numbers are not {N}: write a list of {N}"))

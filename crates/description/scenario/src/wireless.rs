@@ -6,7 +6,7 @@ use core::num::NonZeroU8;
 
 use windfall_base::{Dbm, Duration, Metres, Preamble, Rate};
 use windfall_channel::radio::Errors;
-use windfall_mac::dcf::{Backoff, EifsPolicy, RateControlKind};
+use windfall_mac::dcf::{Backoff, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, RateControlKind};
 
 use crate::settings::settings;
 
@@ -19,7 +19,7 @@ settings! {
     /// The settings of the radio of an 802.11 link.
     pub struct Radio {
         /// Distance from the first station to those without a position
-        "distance" distance: Metres {
+        "distance" distance: Metres [Metres(0.0)..=Metres(1e6)] {
             value: "METRES", example: "12m", default: "5m",
             short: "Metres between the two ends of a wifi link",
         }
@@ -72,7 +72,9 @@ settings! {
         /// Capture effect: a receiver changes to a frame that is stronger by this, in dB
         "capture" capture: f64 [0.0..=60.0] { value: "DB", example: "10", unset: "never" }
         /// RTS and CTS before frames longer than this, in bytes
-        "rts-threshold" rts_threshold: usize { value: "BYTES", example: "500", unset: "never" }
+        "rts-threshold" rts_threshold: usize [0..=NO_THRESHOLD] {
+            value: "BYTES", example: "500", unset: "never",
+        }
         /// Rate of RTS and CTS
         "rts-rate" rts_rate: Rate {
             value: "RATE", example: "2Mbps",
@@ -80,7 +82,7 @@ settings! {
                     response",
         }
         /// Fragmentation of packets whose frames would be longer than this, in bytes
-        "fragment-threshold" fragment_threshold: usize {
+        "fragment-threshold" fragment_threshold: usize [LEAST_FRAGMENT..=NO_THRESHOLD] {
             value: "BYTES", example: "800", unset: "never",
         }
         /// Slots of 802.11g

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use windfall_scenario::wireless::{Radio, StationRadio};
 use windfall_scenario::{
-    App, AppKind, Choice, Direction, Flow, Link, Setting, Settings, Station, StationInterface,
-    TcpSettings,
+    App, AppKind, Choice, Direction, Flow, Link, Route, Setting, Settings, Station,
+    StationInterface, TcpSettings,
 };
 
 /// The first lines of every page.
@@ -123,10 +123,11 @@ fn station() -> String {
     format!(
         "# Settings of a station\n\n{NOTE}\n## `[[station]]`\n\n[Its radio](radio.md) has a page \
          of its own.\n\n{}\n## `[[station.interface]]`\n\nAn interface that differs from what the \
-         link alone would make it.\n\n{}\n## `[[station.route]]`\n\n`to`, a network, and `via`, \
-         the address of the next station; by default the shortest ways to every network.\n",
+         link alone would make it.\n\n{}\n## `[[station.route]]`\n\nBy default a station has the \
+         shortest ways to every network.\n\n{}",
         table::<Station>(None),
         table::<StationInterface>(None),
+        table::<Route>(None),
     )
 }
 

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Setting, Settings, check};
 use crate::value::Value;
-use crate::{App, Direction, Flow, Link, Path, Station, StationInterface, wireless};
+use crate::{App, Direction, Flow, Link, Path, Route, Station, StationInterface, wireless};
 
 settings! {
     /// An object that only this test knows.
@@ -111,6 +111,7 @@ fn every_row_of_every_table_holds() {
     check_rows::<wireless::StationRadio>();
     check_rows::<Station>();
     check_rows::<StationInterface>();
+    check_rows::<Route>();
     check_rows::<Flow>();
     check_rows::<App>();
 }

@@ -164,11 +164,13 @@ fn what_cannot_be_is_refused_in_one_line() {
     assert!(rate.starts_with("802.11g has no rate of 22Mbps"), "{rate}");
     let rate = refused("kind = \"wifi-b\"");
     assert!(rate.contains("duplicate"), "{rate}");
+    let distance = refused("radio.distance = 1e308");
+    assert!(distance.contains("out of range: use a distance from 0m to 1000000m"), "{distance}");
     let distance = refused("radio.distance = \"-3m\"");
     assert!(distance.contains("0 or more"), "{distance}");
     for (keys, words) in [
-        ("radio.rts-threshold = 3000", "RTS threshold of 3000"),
-        ("radio.fragment-threshold = 100", "fragmentation threshold of 100"),
+        ("radio.rts-threshold = 3000", "rts-threshold of 3000 is out of range"),
+        ("radio.fragment-threshold = 100", "use a whole number from 256 to 2347"),
         ("radio.channel = 15", "channel of 15 is out of range: use a whole number from 1 to 14"),
         ("radio.path-loss = \"far\"", "free-space"),
         ("radio.shadowing = -2.0", "shadowing of -2 is out of range"),
@@ -193,6 +195,7 @@ fn what_cannot_be_is_refused_in_one_line() {
         ),
         ("radio.shadowing = -4.0", "shadowing of -4 is"),
         ("radio.capture = inf", "capture of inf is"),
+        ("radio.walls = [[0, 1, 0, 2, 1e308]]", "use numbers from -1000000 to 1000000"),
         ("radio.walls = [[0, 1, 0, 2, -5]]", "loss of 0 dB or more"),
         ("radio.short-attempts = 0", "0 is not allowed"),
         ("radio.delay-spread = \"50ns\"", "add a fading"),

@@ -139,11 +139,26 @@ fn a_radio_that_cannot_be_is_refused_in_one_line_with_code_2() {
         ("--rate 22", "802.11g has no rate of 22Mbps: use 1, 2, 5.5"),
         ("--rate 0", "rate"),
         ("--distance -3", "0 or more"),
+        (
+            "--distance 1e308",
+            "'1e308' for '--distance <METRES>': use a distance from 0m to 1000000m",
+        ),
+        (
+            "--power 1e308 --generate",
+            "'1e308' for '--power <DBM>': use a power from -60dBm to 40dBm",
+        ),
+        (
+            "--shadowing 1e308 --generate",
+            "'1e308' for '--shadowing <DB>': use a number from 0 to 40",
+        ),
         ("--distance 9km", "no station hears another on link \"air\""),
         ("--path-loss 140dB", "no station hears another on link \"air\""),
-        ("--rts-threshold 3000", "RTS threshold of 3000 bytes"),
+        (
+            "--rts-threshold 3000",
+            "'3000' for '--rts-threshold <BYTES>': use a whole number from 0 to 2347",
+        ),
         ("--rts-threshold -1", "-1"),
-        ("--fragment-threshold 100", "fragmentation threshold of 100 bytes"),
+        ("--fragment-threshold 100", "use a whole number from 256 to 2347"),
         ("--channel 15", "use a whole number from 1 to 14"),
         ("--power 99", "use a power from -60dBm to 40dBm"),
         ("--fading rain", "rayleigh HERTZ"),
