@@ -80,14 +80,14 @@ pub(crate) trait Lanes: Copy {
     fn times(self, factor: Self::Factor) -> Self;
     fn xor(self, other: Self) -> Self;
 
+    /// Each nibble looked up in a table of sixteen: in the first half of `tables` for the first
+    /// sixteen nibbles, in the second half for the others.
+    fn look_up(tables: &[u8; LANES], nibbles: &[u8; LANES]) -> Self;
+
     /// Returns the value of lane 0.
     fn first(self) -> u8;
     /// All lanes one place further down: lane 0 goes, and that of `next` comes in at the top.
     fn shift(self, next: Self) -> Self;
-    /// Returns the values of lanes 0 to 7.
-    fn lead(self) -> [u8; 8];
-    /// All lanes eight places further down, as [`shift`](Self::shift) takes them by one.
-    fn advance(self, next: Self) -> Self;
     /// Which lanes are zero: bit `i` stands for lane `i`.
     fn zeros(self) -> u32;
 }

@@ -159,7 +159,7 @@ impl ReedSolomon {
     /// If the block cannot hold the parity and a byte of data, or is longer than 255.
     pub fn encode(&self, block: &mut [u8]) -> Result<(), BlockError> {
         self.check(block.len())?;
-        self.division.encode(self.instructions, block);
+        self.division.encode(&self.field, self.instructions, block);
         Ok(())
     }
 
@@ -169,7 +169,7 @@ impl ReedSolomon {
     /// If a block of this length is none of this code, or the bytes are no whole number of blocks.
     pub fn encode_many(&self, blocks: &mut [u8], length: usize) -> Result<(), BlockError> {
         self.check_many(blocks.len(), length)?;
-        self.division.encode_many(self.instructions, blocks, length);
+        self.division.encode_many(&self.field, self.instructions, blocks, length);
         Ok(())
     }
 
@@ -182,7 +182,7 @@ impl ReedSolomon {
     /// If the block cannot be corrected or is none of this code.
     pub fn decode(&self, block: &mut [u8], erasures: &[u8]) -> Result<Corrected, Uncorrectable> {
         self.check(block.len())?;
-        let remainder = self.division.remainder(self.instructions, block);
+        let remainder = self.division.remainder(&self.field, self.instructions, block);
         self.locating.correct(&self.field, self.instructions, &remainder, block, erasures)
     }
 
@@ -199,7 +199,13 @@ impl ReedSolomon {
         self.check_many(blocks.len(), length)?;
         let mut remainders = [[0; divide::REMAINDER]; divide::SIDE_BY_SIDE];
         for (group, side_by_side) in blocks.chunks_mut(length * divide::SIDE_BY_SIDE).enumerate() {
-            self.division.remainders(self.instructions, side_by_side, length, &mut remainders);
+            self.division.remainders(
+                &self.field,
+                self.instructions,
+                side_by_side,
+                length,
+                &mut remainders,
+            );
             for (i, block) in side_by_side.chunks_exact_mut(length).enumerate() {
                 let outcome = self.locating.correct(
                     &self.field,

@@ -5,8 +5,8 @@
 )]
 
 use core::arch::aarch64::{
-    uint8x16_t, vandq_u8, vdupq_n_u8, veorq_u8, vextq_u8, vgetq_lane_u8, vgetq_lane_u64, vld1q_u8,
-    vqtbl1q_u8, vreinterpretq_u64_u8, vshrq_n_u8, vst1q_u8,
+    uint8x16_t, vandq_u8, vdupq_n_u8, veorq_u8, vextq_u8, vgetq_lane_u8, vld1q_u8, vqtbl1q_u8,
+    vshrq_n_u8, vst1q_u8,
 };
 
 use super::{LANES, Lanes};
@@ -60,6 +60,13 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
+    fn look_up(tables: &[u8; LANES], nibbles: &[u8; LANES]) -> Self {
+        let (Self(tables), Self(nibbles)) = (Self::load(tables), Self::load(nibbles));
+        // SAFETY: no memory is touched; NEON as above.
+        Self(core::array::from_fn(|i| unsafe { vqtbl1q_u8(tables[i], nibbles[i]) }))
+    }
+
+    #[inline(always)]
     fn first(self) -> u8 {
         // SAFETY: no memory is touched; NEON as above.
         unsafe { vgetq_lane_u8::<0>(self.0[0]) }
@@ -70,19 +77,6 @@ impl Lanes for Neon {
         let [low, high] = self.0;
         // SAFETY: no memory is touched; NEON as above.
         unsafe { Self([vextq_u8::<1>(low, high), vextq_u8::<1>(high, next.0[0])]) }
-    }
-
-    #[inline(always)]
-    fn lead(self) -> [u8; 8] {
-        // SAFETY: no memory is touched; NEON as above.
-        unsafe { vgetq_lane_u64::<0>(vreinterpretq_u64_u8(self.0[0])).to_le_bytes() }
-    }
-
-    #[inline(always)]
-    fn advance(self, next: Self) -> Self {
-        let [low, high] = self.0;
-        // SAFETY: no memory is touched; NEON as above.
-        unsafe { Self([vextq_u8::<8>(low, high), vextq_u8::<8>(high, next.0[0])]) }
     }
 
     #[inline(always)]

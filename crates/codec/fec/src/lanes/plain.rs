@@ -45,6 +45,12 @@ impl Lanes for Plain {
     }
 
     #[inline(always)]
+    fn look_up(tables: &[u8; LANES], nibbles: &[u8; LANES]) -> Self {
+        let half = LANES / 2;
+        Self(core::array::from_fn(|i| tables[i / half * half + usize::from(nibbles[i])]))
+    }
+
+    #[inline(always)]
     fn first(self) -> u8 {
         self.0[0]
     }
@@ -52,19 +58,6 @@ impl Lanes for Plain {
     #[inline(always)]
     fn shift(self, next: Self) -> Self {
         Self(core::array::from_fn(|i| self.0.get(i + 1).copied().unwrap_or(next.0[0])))
-    }
-
-    #[inline(always)]
-    fn lead(self) -> [u8; 8] {
-        *self.0.first_chunk().expect("more than eight lanes")
-    }
-
-    #[inline(always)]
-    fn advance(self, next: Self) -> Self {
-        let mut lanes = [0; LANES];
-        lanes[..LANES - 8].copy_from_slice(&self.0[8..]);
-        lanes[LANES - 8..].copy_from_slice(&next.lead());
-        Self(lanes)
     }
 
     #[inline(always)]

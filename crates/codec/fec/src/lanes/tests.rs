@@ -23,42 +23,47 @@ fn all_lanes_agree_with_the_field() {
     }
 }
 
-/// Lanes after each move, and what is seen of them before.
-#[derive(Debug, PartialEq)]
-struct Moved {
-    shifted: [u8; LANES],
-    advanced: [u8; LANES],
-    first: u8,
-    lead: [u8; 8],
-    zeros: u32,
-}
-
-fn moved<L: Lanes>(lanes: &[u8; LANES], next: &[u8; LANES]) -> Moved {
-    let (before, next) = (L::load(lanes), L::load(next));
-    let (mut shifted, mut advanced) = ([0; LANES], [0; LANES]);
-    before.shift(next).store(&mut shifted);
-    before.advance(next).store(&mut advanced);
-    Moved { shifted, advanced, first: before.first(), lead: before.lead(), zeros: before.zeros() }
+fn moved<L: Lanes>(lanes: &[u8; LANES], next: &[u8; LANES]) -> ([u8; LANES], u8, u32) {
+    let mut shifted = [0; LANES];
+    L::load(lanes).shift(L::load(next)).store(&mut shifted);
+    (shifted, L::load(lanes).first(), L::load(lanes).zeros())
 }
 
 #[test]
 fn lanes_move_and_are_looked_at_alike() {
     let lanes: [u8; LANES] = core::array::from_fn(|i| (i * 37 % 5) as u8);
     let next: [u8; LANES] = core::array::from_fn(|i| 99 + i as u8);
-    let both: Vec<u8> = lanes.into_iter().chain(next).collect();
-    let from = |at: usize| *both[at..].first_chunk().expect("as many lanes again");
-    let expected = Moved {
-        shifted: from(1),
-        advanced: from(8),
-        first: lanes[0],
-        lead: *lanes.first_chunk().expect("more than eight lanes"),
-        zeros: (0..LANES).filter(|&i| lanes[i] == 0).fold(0, |bits, i| bits | 1_u32 << i),
-    };
+    let zeros = (0..LANES).filter(|&i| lanes[i] == 0).fold(0, |bits, i| bits | 1_u32 << i);
     for instructions in Instructions::available() {
         let (lanes, next) = (&lanes, &next);
-        let found =
-            dispatch!(instructions, moved(lanes: &[u8; LANES], next: &[u8; LANES]) -> Moved);
-        assert_eq!(found, expected, "{instructions:?}");
+        let (shifted, first, found) = dispatch!(
+            instructions,
+            moved(lanes: &[u8; LANES], next: &[u8; LANES]) -> ([u8; LANES], u8, u32)
+        );
+        assert_eq!((&shifted[..31], shifted[31]), (&lanes[1..], 99), "{instructions:?}");
+        assert_eq!((first, found), (lanes[0], zeros), "{instructions:?}");
+    }
+}
+
+fn looked_up<L: Lanes>(tables: &[u8; LANES], nibbles: &[u8; LANES]) -> [u8; LANES] {
+    let mut found = [0; LANES];
+    L::look_up(tables, nibbles).store(&mut found);
+    found
+}
+
+#[test]
+fn nibbles_are_looked_up_in_the_half_of_their_own() {
+    let field = Field::new(0x11d).unwrap();
+    let tables = field.nibbles(0x8e);
+    let nibbles: [u8; LANES] = core::array::from_fn(|i| (i * 11 % 16) as u8);
+    let product = |i: usize| field.mul(0x8e, if i < 16 { nibbles[i] } else { nibbles[i] << 4 });
+    for instructions in Instructions::available() {
+        let nibbles = &nibbles;
+        let found = dispatch!(
+            instructions,
+            looked_up(tables: &[u8; LANES], nibbles: &[u8; LANES]) -> [u8; LANES]
+        );
+        assert_eq!(found, core::array::from_fn(product), "{instructions:?}");
     }
 }
 

@@ -6,12 +6,11 @@
 
 use core::arch::x86_64::{
     __m128i, __m256i, _mm_alignr_epi8, _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si32,
-    _mm_cvtsi128_si64, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8, _mm_setzero_si128,
-    _mm_shuffle_epi8, _mm_srli_epi64, _mm_storeu_si128, _mm_xor_si128, _mm256_alignr_epi8,
-    _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi8,
-    _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_permute2x128_si256, _mm256_set1_epi8,
-    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi64, _mm256_storeu_si256,
-    _mm256_xor_si256,
+    _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8, _mm_setzero_si128, _mm_shuffle_epi8,
+    _mm_srli_epi64, _mm_storeu_si128, _mm_xor_si128, _mm256_alignr_epi8, _mm256_and_si256,
+    _mm256_broadcastsi128_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_loadu_si256,
+    _mm256_movemask_epi8, _mm256_permute2x128_si256, _mm256_set1_epi8, _mm256_setzero_si256,
+    _mm256_shuffle_epi8, _mm256_srli_epi64, _mm256_storeu_si256, _mm256_xor_si256,
 };
 
 use super::{LANES, Lanes};
@@ -66,6 +65,13 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
+    fn look_up(tables: &[u8; LANES], nibbles: &[u8; LANES]) -> Self {
+        let (Self(tables), Self(nibbles)) = (Self::load(tables), Self::load(nibbles));
+        // SAFETY: no memory is touched; AVX2 as above.
+        Self(unsafe { _mm256_shuffle_epi8(tables, nibbles) })
+    }
+
+    #[inline(always)]
     fn first(self) -> u8 {
         // SAFETY: no memory is touched; AVX2 as above.
         unsafe { _mm_cvtsi128_si32(_mm256_castsi256_si128(self.0)) as u8 }
@@ -78,21 +84,6 @@ impl Lanes for Avx2 {
             // The instruction shifts each half by itself, so each gets what follows it.
             let following = _mm256_permute2x128_si256::<0x21>(self.0, next.0);
             Self(_mm256_alignr_epi8::<1>(following, self.0))
-        }
-    }
-
-    #[inline(always)]
-    fn lead(self) -> [u8; 8] {
-        // SAFETY: no memory is touched; AVX2 as above.
-        unsafe { _mm_cvtsi128_si64(_mm256_castsi256_si128(self.0)).to_le_bytes() }
-    }
-
-    #[inline(always)]
-    fn advance(self, next: Self) -> Self {
-        // SAFETY: no memory is touched; AVX2 as above.
-        unsafe {
-            let following = _mm256_permute2x128_si256::<0x21>(self.0, next.0);
-            Self(_mm256_alignr_epi8::<8>(following, self.0))
         }
     }
 
@@ -158,6 +149,13 @@ impl Lanes for Ssse3 {
     }
 
     #[inline(always)]
+    fn look_up(tables: &[u8; LANES], nibbles: &[u8; LANES]) -> Self {
+        let (Self(tables), Self(nibbles)) = (Self::load(tables), Self::load(nibbles));
+        // SAFETY: no memory is touched; SSSE3 as above.
+        Self(core::array::from_fn(|i| unsafe { _mm_shuffle_epi8(tables[i], nibbles[i]) }))
+    }
+
+    #[inline(always)]
     fn first(self) -> u8 {
         // SAFETY: no memory is touched.
         unsafe { _mm_cvtsi128_si32(self.0[0]) as u8 }
@@ -168,19 +166,6 @@ impl Lanes for Ssse3 {
         let [low, high] = self.0;
         // SAFETY: no memory is touched; SSSE3 as above.
         unsafe { Self([_mm_alignr_epi8::<1>(high, low), _mm_alignr_epi8::<1>(next.0[0], high)]) }
-    }
-
-    #[inline(always)]
-    fn lead(self) -> [u8; 8] {
-        // SAFETY: no memory is touched.
-        unsafe { _mm_cvtsi128_si64(self.0[0]).to_le_bytes() }
-    }
-
-    #[inline(always)]
-    fn advance(self, next: Self) -> Self {
-        let [low, high] = self.0;
-        // SAFETY: no memory is touched; SSSE3 as above.
-        unsafe { Self([_mm_alignr_epi8::<8>(high, low), _mm_alignr_epi8::<8>(next.0[0], high)]) }
     }
 
     #[inline(always)]

@@ -5,8 +5,11 @@
 //! own, what it leaves behind when it is divided away, and the eight rows are added to the bytes
 //! that follow. Five blocks, a frame's, go side by side, because each step waits for the one
 //! before.
+//!
+//! A block alone, with parity for half a set of lanes, goes another way that waits for nothing: each
+//! byte times what its place leaves behind, all summed up. Its tables are small as well.
 
-use super::Parameters;
+use super::{MAX_BLOCK, Parameters};
 use crate::field::Field;
 use crate::lanes::{Instructions, LANES, Lanes, Plain, add_product, dispatch};
 
@@ -14,6 +17,8 @@ use crate::lanes::{Instructions, LANES, Lanes, Plain, add_product, dispatch};
 const STEP: usize = 8;
 /// Blocks divided in the same loop.
 pub(crate) const SIDE_BY_SIDE: usize = 5;
+/// Room for a block, the leading zeros that fill its first step, and the last row's overhang.
+const WORK: usize = (MAX_BLOCK + STEP) + REMAINDER + LANES;
 /// Room for a remainder in whole lanes.
 pub(crate) const REMAINDER: usize = 256;
 
@@ -29,10 +34,19 @@ enum Table {
     W8(Box<Rows<8>>),
 }
 
+/// The most parity whose nibbles find room in one set of lanes.
+const NARROW: usize = LANES / 2;
+
+/// What each place of the data leaves behind, the last place last: the low nibbles of the
+/// remainder, then the high ones.
+type Places = [[u8; LANES]; MAX_BLOCK];
+
 /// The tables of one generator polynomial.
 pub(crate) struct Division {
     parity: usize,
     table: Table,
+    /// For a block alone, if the parity is narrow.
+    places: Option<Box<Places>>,
 }
 
 impl Division {
@@ -45,21 +59,28 @@ impl Division {
             4 => Table::W4(rows(field, &generator)),
             _ => Table::W8(rows(field, &generator)),
         };
-        Self { parity, table }
+        let places = (parity <= NARROW).then(|| places(field, &generator));
+        Self { parity, table, places }
     }
 
-    pub(crate) fn encode(&self, instructions: Instructions, block: &mut [u8]) {
+    pub(crate) fn encode(&self, field: &Field, instructions: Instructions, block: &mut [u8]) {
         let data = block.len() - self.parity;
         let (data, parity) = block.split_at_mut(data);
         let mut remainder = [[0; REMAINDER]];
-        self.divide_one(instructions, [data], &mut remainder);
+        self.divide_one(field, instructions, [data], &mut remainder);
         parity.copy_from_slice(&remainder[0][..self.parity]);
     }
 
-    pub(crate) fn encode_many(&self, instructions: Instructions, blocks: &mut [u8], length: usize) {
+    pub(crate) fn encode_many(
+        &self,
+        field: &Field,
+        instructions: Instructions,
+        blocks: &mut [u8],
+        length: usize,
+    ) {
         let mut remainders = [[0; REMAINDER]; SIDE_BY_SIDE];
         for group in blocks.chunks_mut(length * SIDE_BY_SIDE) {
-            self.divide_group(instructions, group, length, &mut remainders);
+            self.divide_group(field, instructions, group, length, &mut remainders);
             for (block, remainder) in group.chunks_exact_mut(length).zip(&remainders) {
                 block[length - self.parity..].copy_from_slice(&remainder[..self.parity]);
             }
@@ -67,10 +88,15 @@ impl Division {
     }
 
     /// The remainder of a received block; all zero if and only if it is a codeword.
-    pub(crate) fn remainder(&self, instructions: Instructions, block: &[u8]) -> [u8; REMAINDER] {
+    pub(crate) fn remainder(
+        &self,
+        field: &Field,
+        instructions: Instructions,
+        block: &[u8],
+    ) -> [u8; REMAINDER] {
         let (data, parity) = block.split_at(block.len() - self.parity);
         let mut remainder = [[0; REMAINDER]];
-        self.divide_one(instructions, [data], &mut remainder);
+        self.divide_one(field, instructions, [data], &mut remainder);
         let [mut remainder] = remainder;
         add(&mut remainder, parity);
         remainder
@@ -79,12 +105,13 @@ impl Division {
     /// The remainders of up to five received blocks of `length` bytes.
     pub(crate) fn remainders(
         &self,
+        field: &Field,
         instructions: Instructions,
         blocks: &[u8],
         length: usize,
         remainders: &mut [[u8; REMAINDER]; SIDE_BY_SIDE],
     ) {
-        self.divide_group(instructions, blocks, length, remainders);
+        self.divide_group(field, instructions, blocks, length, remainders);
         for (block, remainder) in blocks.chunks_exact(length).zip(remainders) {
             add(remainder, &block[length - self.parity..]);
         }
@@ -93,6 +120,7 @@ impl Division {
     /// The remainders of data · x^parity of up to five blocks.
     fn divide_group(
         &self,
+        field: &Field,
         instructions: Instructions,
         blocks: &[u8],
         length: usize,
@@ -102,6 +130,7 @@ impl Division {
         let count = blocks.len() / length;
         if count < 2 {
             return self.divide_one(
+                field,
                 instructions,
                 [&blocks[..data]],
                 remainders.first_chunk_mut().expect("room for one"),
@@ -114,10 +143,21 @@ impl Division {
 
     fn divide_one(
         &self,
+        field: &Field,
         instructions: Instructions,
         data: [&[u8]; 1],
         remainders: &mut [[u8; REMAINDER]; 1],
     ) {
+        // Without vectors the look-ups would go byte by byte.
+        if let Some(places) = self.places.as_deref().filter(|_| instructions != Instructions::Plain)
+        {
+            let ([data], [remainder]) = (data, remainders);
+            return dispatch!(
+                instructions,
+                sum(field: &Field, places: &Places, data: &[u8], remainder: &mut [u8; REMAINDER])
+                    -> ()
+            );
+        }
         let table = &self.table;
         dispatch!(
             instructions,
@@ -173,50 +213,77 @@ fn by_width<L: Lanes, const N: usize>(
 }
 
 /// Divides data of equal lengths by the generator.
-///
-/// What is left so far stays in registers: memory that was just written in other pieces than it is
-/// read would be waited for.
 #[inline(always)]
 fn divide<L: Lanes, const S: usize, const N: usize>(
     rows: &Rows<S>,
     data: [&[u8]; N],
     remainders: &mut [[u8; REMAINDER]; N],
 ) {
-    let zero = L::load(&[0; LANES]);
-    let mut left = [[zero; S]; N];
-    // The first step is short: leading zeros change nothing.
-    let (steps, rest) = (data[0].len() / STEP, data[0].len() % STEP);
-    if rest > 0 {
-        for (left, data) in left.iter_mut().zip(data) {
-            let mut lead = [0; STEP];
-            lead[STEP - rest..].copy_from_slice(&data[..rest]);
-            step(rows, left, lead);
+    let length = data[0].len();
+    // Leading zeros change nothing and make the length a whole number of steps.
+    let end = length.next_multiple_of(STEP);
+    let mut work = [[0_u8; WORK]; N];
+    for (work, data) in work.iter_mut().zip(data) {
+        work[end - length..end].copy_from_slice(data);
+    }
+    for at in (0..end).step_by(STEP) {
+        for work in &mut work {
+            let (lead, rest) = work[at..].split_at_mut(STEP);
+            let lead: [u8; STEP] = (&*lead).try_into().expect("STEP bytes");
+            let rows: [&[[u8; LANES]; S]; STEP] =
+                core::array::from_fn(|place| &rows[place * 256 + usize::from(lead[place])]);
+            let rest = &mut rest.as_chunks_mut::<LANES>().0[..S];
+            for (strip, onto) in rest.iter_mut().enumerate() {
+                let pair = |i: usize| L::load(&rows[i][strip]).xor(L::load(&rows[i + 1][strip]));
+                let all = pair(0).xor(pair(2)).xor(pair(4).xor(pair(6)));
+                L::load(onto).xor(all).store(onto);
+            }
         }
     }
-    let data = data.map(|data| &data[rest..].as_chunks::<STEP>().0[..steps]);
-    for at in 0..steps {
-        for (left, data) in left.iter_mut().zip(data) {
-            step(rows, left, data[at]);
-        }
-    }
-    for (left, remainder) in left.iter().zip(remainders) {
-        for (left, remainder) in left.iter().zip(remainder.as_chunks_mut::<LANES>().0) {
-            left.store(remainder);
-        }
+    for (work, remainder) in work.iter().zip(remainders) {
+        remainder[..S * LANES].copy_from_slice(&work[end..end + S * LANES]);
     }
 }
 
-/// Divides the next bytes away.
+/// Adds up what each byte of the data leaves behind.
 #[inline(always)]
-fn step<L: Lanes, const S: usize>(rows: &Rows<S>, left: &mut [L; S], next: [u8; STEP]) {
-    let lead = u64::from_le_bytes(left[0].lead()) ^ u64::from_le_bytes(next);
-    let rows: [&[[u8; LANES]; S]; STEP] =
-        core::array::from_fn(|place| &rows[place * 256 + usize::from((lead >> (8 * place)) as u8)]);
-    for strip in 0..S {
-        let following = left.get(strip + 1).copied().unwrap_or(L::load(&[0; LANES]));
-        let pair = |i: usize| L::load(&rows[i][strip]).xor(L::load(&rows[i + 1][strip]));
-        let all = pair(0).xor(pair(2)).xor(pair(4).xor(pair(6)));
-        left[strip] = left[strip].advance(following).xor(all);
+fn sum<L: Lanes>(field: &Field, places: &Places, data: &[u8], remainder: &mut [u8; REMAINDER]) {
+    let mut sums = [L::load(&[0; LANES]); 4];
+    let places = &places[MAX_BLOCK - data.len()..];
+    for (data, places) in data.chunks(4).zip(places.chunks(4)) {
+        for ((sum, byte), place) in sums.iter_mut().zip(data).zip(places) {
+            *sum = sum.xor(L::look_up(field.nibbles(*byte), place));
+        }
+    }
+    let [a, b, c, d] = sums;
+    let mut parts = [0; LANES];
+    a.xor(b).xor(c.xor(d)).store(&mut parts);
+    let (low, high) = parts.split_at(NARROW);
+    for ((remainder, low), high) in remainder.iter_mut().zip(low).zip(high) {
+        *remainder = low ^ high;
+    }
+}
+
+/// Computes what each place of the data leaves behind.
+fn places(field: &Field, generator: &[u8]) -> Box<Places> {
+    let mut places = Box::new([[0; LANES]; MAX_BLOCK]);
+    let mut left = generator.to_vec();
+    for place in places.iter_mut().rev() {
+        for (i, element) in left.iter().enumerate() {
+            (place[i], place[NARROW + i]) = (element & 0xf, element >> 4);
+        }
+        times_x(field, generator, &mut left);
+    }
+    places
+}
+
+/// Multiplies what is left by x and divides again.
+fn times_x(field: &Field, generator: &[u8], left: &mut [u8]) {
+    let lead = left[0];
+    left.rotate_left(1);
+    left[generator.len() - 1] = 0;
+    for (left, coefficient) in left.iter_mut().zip(generator) {
+        *left ^= field.mul(lead, *coefficient);
     }
 }
 
@@ -232,13 +299,7 @@ fn rows<const S: usize>(field: &Field, generator: &[u8]) -> Box<Rows<S>> {
             let row = &mut rows[place * 256 + usize::from(value)];
             add_product::<Plain>(field, row.as_flattened_mut(), value, one.as_flattened());
         }
-        let one = &mut one.as_flattened_mut()[..parity];
-        let lead = one[0];
-        one.copy_within(1.., 0);
-        one[parity - 1] = 0;
-        for (rest, coefficient) in one.iter_mut().zip(generator) {
-            *rest ^= field.mul(lead, *coefficient);
-        }
+        times_x(field, generator, &mut one.as_flattened_mut()[..parity]);
     }
     rows.into_boxed_slice().try_into().expect("STEP * 256 rows")
 }
