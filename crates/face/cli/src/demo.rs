@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Result {
         file: args.file.clone(),
         ber: args.ber.or(Probability::new(DEFAULT_BER)).unwrap_or(Probability::ZERO),
         seed: args.seed.unwrap_or(DEFAULT_SEED),
-        limit: args.limit.map(|limit| core::time::Duration::from_nanos(limit.as_nanos())),
+        limit: args.limit.map(Into::into),
     };
     let bar = progress::spinner()?;
     let finding = demo.run(&|message| {

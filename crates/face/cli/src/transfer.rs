@@ -74,7 +74,7 @@ impl Sender {
             socket.set_mode(Mode::Approximate { protected });
         }
         let began = Instant::now();
-        let interval = std::time::Duration::from_nanos(interval.as_nanos());
+        let interval = std::time::Duration::from(interval);
         for number in 0..count {
             let due = interval * number;
             std::thread::sleep(due.saturating_sub(began.elapsed()));
@@ -119,7 +119,7 @@ impl Receiver {
             .map_err(|error| CliError::new(format!("cannot listen on {on}: {error}")))?;
         announce(listener.local_addr()?);
         let stream = listener.accept()?.0;
-        stream.set_read_timeout(Some(std::time::Duration::from_nanos(PATIENCE.as_nanos())))?;
+        stream.set_read_timeout(Some(PATIENCE.into()))?;
         Ok(Self::Tcp { stream, next: 0, record: Vec::new() })
     }
 
@@ -136,10 +136,7 @@ impl Receiver {
     pub(crate) fn expect_records(&self) -> Result<()> {
         match self {
             Self::Sap { socket, .. } => socket.set_timeout(Some(POLL)),
-            Self::Tcp { stream, .. } => {
-                let poll = std::time::Duration::from_nanos(POLL.as_nanos());
-                stream.set_read_timeout(Some(poll))?;
-            }
+            Self::Tcp { stream, .. } => stream.set_read_timeout(Some(POLL.into()))?,
         }
         Ok(interrupt::note_requests()?)
     }
@@ -196,7 +193,7 @@ impl Receiver {
                 Reception::End => return Ok(None),
                 Reception::Nothing => {}
             }
-            if began.elapsed() >= std::time::Duration::from_nanos(PATIENCE.as_nanos()) {
+            if Duration::from(began.elapsed()) >= PATIENCE {
                 return Err(CliError::new("the sender sends nothing any more"));
             }
         }

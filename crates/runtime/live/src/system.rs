@@ -53,7 +53,7 @@ pub(crate) fn epoll_wait(
     events: &mut [EpollEvent],
     timeout: Duration,
 ) -> nix::Result<usize> {
-    let span = TimeSpec::from(std::time::Duration::from_nanos(timeout.as_nanos()));
+    let span = TimeSpec::from(std::time::Duration::from(timeout));
     // SAFETY: the kernel writes at most as many events as there are, each of which has the layout
     // of its own, and reads one time; both outlive the call.
     let found = unsafe {

@@ -1,6 +1,6 @@
 //! The clock of a socket.
 
-use windfall_base::Instant;
+use windfall_base::{Duration, Instant};
 
 /// The clock of a socket, which starts with it.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +13,6 @@ impl Clock {
     }
 
     pub(crate) fn now(self) -> Instant {
-        Instant::from_nanos(u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        Instant::START + Duration::from(self.0.elapsed())
     }
 }

@@ -226,7 +226,7 @@ impl Core {
             }
             let span = deadline.map_or(QUIET, |deadline| deadline.saturating_since(now).min(QUIET));
             state.waiting += 1;
-            let waited = self.changed.wait_timeout(state, span_of(span));
+            let waited = self.changed.wait_timeout(state, span.into());
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
             state.waiting -= 1;
         }
@@ -438,7 +438,7 @@ impl Core {
                 // A caller that waits for long wakes this thread when it stops.
                 state.asleep = !recent && !state.ended;
                 let span = if state.asleep { LONG } else { YIELD };
-                let parked = self.parked.wait_timeout(state, span_of(span));
+                let parked = self.parked.wait_timeout(state, span.into());
                 state = parked.unwrap_or_else(PoisonError::into_inner).0;
                 state.asleep = false;
                 continue;
@@ -471,8 +471,4 @@ impl AsFd for Core {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
-}
-
-fn span_of(span: Duration) -> std::time::Duration {
-    std::time::Duration::from_nanos(span.as_nanos())
 }

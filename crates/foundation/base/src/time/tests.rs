@@ -24,3 +24,11 @@ fn bad_times_name_the_value_and_the_fix() {
     assert!("".parse::<Duration>().is_err());
     assert!("nan".parse::<Duration>().is_err());
 }
+
+#[test]
+fn spans_of_the_standard_library_are_the_same_spans() {
+    let std = core::time::Duration::new(1, 500);
+    assert_eq!(Duration::from(std), Duration::from_nanos(1_000_000_500));
+    assert_eq!(core::time::Duration::from(Duration::from_nanos(1_000_000_500)), std);
+    assert_eq!(Duration::from(core::time::Duration::MAX), Duration::MAX);
+}

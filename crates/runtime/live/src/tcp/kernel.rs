@@ -94,9 +94,8 @@ fn send(mut stream: &TcpStream, job: Job) -> io::Result<u64> {
         sent += bytes.len() as u64;
     }
     stream.shutdown(Shutdown::Write)?;
-    let moment = std::time::Duration::from_millis(1);
     while unacknowledged(stream.as_fd()) && stream.take_error()?.is_none() {
-        wait(&mut clock, moment)?;
+        wait(&mut clock, Duration::from_millis(1))?;
     }
     Ok(sent)
 }
@@ -114,8 +113,7 @@ fn drain(mut stream: &TcpStream, mut take: impl FnMut(&[u8])) -> io::Result<()> 
     }
 }
 
-fn wait(clock: &mut SystemClock, span: std::time::Duration) -> io::Result<()> {
-    let span = Duration::from_nanos(span.as_nanos() as u64);
+fn wait(clock: &mut SystemClock, span: Duration) -> io::Result<()> {
     let until: Instant = clock.now().saturating_add(span);
     clock.wait(Some(until), &mut Vec::new())
 }
