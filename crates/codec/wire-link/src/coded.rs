@@ -29,7 +29,7 @@ use windfall_base::seq::{Seq16, Seq32};
 
 use crate::HeaderError;
 use crate::check::{FCS_LEN, HEADER_CHECK_LEN, frame_check, header_check};
-use crate::pipe::{HeaderBytes, Wish};
+use crate::pipe::{HeaderBytes, Wish, put};
 use crate::poll::Feedback;
 
 /// Bytes of a whole block (S3.18).
@@ -211,27 +211,27 @@ impl Head {
         let shape =
             self.level.0 << 5 | flag(self.whole, WHOLE) | flag(self.padded, PADDED) | blocks;
         let kind: u8 = if matches!(self.number, Number::Unit(_)) { 6 } else { 7 };
-        bytes.extend([kind << 4 | self.wish.bits(), shape]);
+        put(&mut bytes, &[kind << 4 | self.wish.bits(), shape]);
         match self.number {
             Number::Unit(seq) => bytes.extend(seq.0.to_be_bytes()),
             Number::Window(WindowNumber { seq, order, settled }) => {
-                bytes.extend(seq.0.to_be_bytes());
-                bytes.extend(order.0.to_be_bytes());
-                bytes.extend(settled.to_be_bytes());
+                put(&mut bytes, &seq.0.to_be_bytes());
+                put(&mut bytes, &order.0.to_be_bytes());
+                put(&mut bytes, &settled.to_be_bytes());
             }
         }
-        bytes.extend(self.length.to_be_bytes());
+        put(&mut bytes, &self.length.to_be_bytes());
         for Stretch { start, len } in &self.stretches {
-            bytes.extend(start.to_be_bytes());
+            put(&mut bytes, &start.to_be_bytes());
             if self.uncoded {
-                bytes.extend(len.to_be_bytes());
+                put(&mut bytes, &len.to_be_bytes());
             } else {
                 // A block holds fewer than 256 bytes.
                 bytes.push(*len as u8);
             }
         }
         let check = header_check(&bytes);
-        bytes.extend(check);
+        put(&mut bytes, &check);
         bytes
     }
 

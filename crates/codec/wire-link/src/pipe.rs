@@ -324,8 +324,9 @@ fn checked(header: HeaderBytes) -> (HeaderBytes, TrailerBytes) {
     (header, trailer)
 }
 
-fn put(bytes: &mut HeaderBytes, field: &[u8]) {
-    bytes.extend(field.iter().copied());
+/// Appends a field to a header, which has room for all of them.
+pub(crate) fn put(bytes: &mut HeaderBytes, field: &[u8]) {
+    bytes.try_extend_from_slice(field).expect("a header has room for its fields");
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> u16 {

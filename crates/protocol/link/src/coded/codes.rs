@@ -33,7 +33,7 @@ pub(super) fn seal_header(head: &Head) -> HeaderBytes {
 
 /// Puts a header right and reads it.
 pub(super) fn open_header(bytes: &[u8]) -> Result<Head, DropReason> {
-    let mut bytes: HeaderBytes = bytes.iter().copied().take(60).collect();
+    let mut bytes: HeaderBytes = bytes[..bytes.len().min(60)].try_into().unwrap_or_default();
     let Some(code) = header_code() else { return Err(DropReason::LinkHeader) };
     if bytes.len() <= HEADER_PARITY {
         return Err(DropReason::Truncated);

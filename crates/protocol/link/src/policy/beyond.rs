@@ -81,8 +81,8 @@ impl Beyond {
     /// Tells whether a frame was destroyed: all blocks failed, and hardly a level is known to save
     /// such blocks. It teaches nothing about what others need.
     pub(super) fn is_destroyed(&self, used: Level, fates: &[Fate]) -> bool {
-        let hope: f64 = self.spread(used).iter().sum();
-        hope < HOPE && fates.iter().all(|fate| matches!(fate, Fate::Failed | Fate::Damaged))
+        fates.iter().all(|fate| matches!(fate, Fate::Failed | Fate::Damaged))
+            && self.spread(used).iter().sum::<f64>() < HOPE
     }
 
     /// Of blocks that failed at `used`, the share that needed each further level; what no level is
