@@ -6,8 +6,8 @@
 //! that follow. Five blocks, a frame's, go side by side, because each step waits for the one
 //! before.
 //!
-//! A block alone, with parity for half a set of lanes, goes another way that waits for nothing: each
-//! byte times what its place leaves behind, all summed up. Its tables are small as well.
+//! A block alone, with parity for half a set of lanes, goes another way that waits for nothing:
+//! each byte times the remainder of its place, all summed up. Its tables are small as well.
 
 use super::{MAX_BLOCK, Parameters};
 use crate::field::Field;
@@ -37,8 +37,8 @@ enum Table {
 /// The most parity whose nibbles find room in one set of lanes.
 const NARROW: usize = LANES / 2;
 
-/// What each place of the data leaves behind, the last place last: the low nibbles of the
-/// remainder, then the high ones.
+/// The remainder of a 1 at each place of the data, the last place last: its low nibbles, then its
+/// high ones.
 type Places = [[u8; LANES]; MAX_BLOCK];
 
 /// The tables of one generator polynomial.
@@ -245,7 +245,7 @@ fn divide<L: Lanes, const S: usize, const N: usize>(
     }
 }
 
-/// Adds up what each byte of the data leaves behind.
+/// Adds up the remainders of each byte of the data.
 #[inline(always)]
 fn sum<L: Lanes>(field: &Field, places: &Places, data: &[u8], remainder: &mut [u8; REMAINDER]) {
     let mut sums = [L::load(&[0; LANES]); 4];
@@ -264,7 +264,7 @@ fn sum<L: Lanes>(field: &Field, places: &Places, data: &[u8], remainder: &mut [u
     }
 }
 
-/// Computes what each place of the data leaves behind.
+/// Computes the remainder of a 1 at each place of the data.
 fn places(field: &Field, generator: &[u8]) -> Box<Places> {
     let mut places = Box::new([[0; LANES]; MAX_BLOCK]);
     let mut left = generator.to_vec();
@@ -277,7 +277,7 @@ fn places(field: &Field, generator: &[u8]) -> Box<Places> {
     places
 }
 
-/// Multiplies what is left by x and divides again.
+/// Multiplies a remainder by x and divides again.
 fn times_x(field: &Field, generator: &[u8], left: &mut [u8]) {
     let lead = left[0];
     left.rotate_left(1);
