@@ -4,6 +4,7 @@ mod bianchi;
 mod capture;
 mod equals;
 mod examples;
+mod flows;
 mod infrastructure;
 mod ns3;
 mod rate_control;

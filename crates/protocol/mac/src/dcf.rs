@@ -75,15 +75,17 @@ impl<F: FnMut() -> Option<Packet>> PacketSource for F {
 
 /// The outcome of a packet that the station has finished with, and the air time that it took.
 ///
-/// The air time of an attempt is its DIFS, a mean backoff at the smallest contention window, RTS
-/// and CTS if they are used, the frame, and a SIFS and an ACK, whether or not the ACK came.
+/// The air time of an attempt is its DIFS, the mean backoff of its contention window, which grows
+/// with failures, RTS and CTS if they are used, the frame, and a SIFS and an ACK, whether or not
+/// the ACK came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketOutcome {
     /// The tag of the packet.
     pub tag: Option<Tag>,
     /// The air time of all attempts.
     pub spent: Duration,
-    /// The air time of one attempt at the highest rate that the station may choose.
+    /// The air time of one attempt at the highest rate that the station may choose, with the
+    /// smallest contention window.
     pub ideal: Duration,
     /// The packet was acknowledged, or was for a group.
     pub arrived: bool,

@@ -13,12 +13,12 @@ use windfall_stack::InterfaceEvent;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/examples");
 
-fn read(name: &str) -> Scenario {
+pub(super) fn read(name: &str) -> Scenario {
     let text = std::fs::read_to_string(Path::new(FOLDER).join(name)).expect("it is shipped");
     Scenario::parse(name, &text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn simulation(scenario: &Scenario) -> Simulation {
+pub(super) fn simulation(scenario: &Scenario) -> Simulation {
     let no_files = &mut |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
     let topology = scenario.topology(0, ("", ""), no_files).expect("it makes sense");
     Simulation::new(&topology, scenario.seed.unwrap_or(Seed(1))).expect("it can be built")
@@ -42,6 +42,7 @@ fn every_example_is_one_of_those_that_are_run_here() {
         "energy-laptops.toml",
         "sap-office.toml",
         "wifi-bad-station.toml",
+        "wifi-walk-away.toml",
     ];
     let mut files: Vec<String> = std::fs::read_dir(FOLDER)
         .expect("the folder is there")
@@ -96,18 +97,28 @@ fn the_two_laptops_move_5_mbps_and_a_third_node_takes_its_share() {
     assert!(longest.is_sorted(), "larger packets carry more: {longest:?}");
 }
 
-/// The attempts of an access point at the packets of two flows, and how many of these arrived.
+/// The effort and the outcome of a flow from an access point, in seconds of the air.
 #[derive(Clone, Copy, Debug, Default)]
-struct Attempts {
-    made: f64,
-    arrived: f64,
+struct AirTime {
+    effort: f64,
+    outcome: f64,
 }
 
-/// The attempts at the packets of each flow of `wifi-bad-station.toml`.
-fn attempts_by_flow(scenario: &Scenario) -> [Attempts; 2] {
+/// The time of an attempt at a frame of 802.11g at 24 Mb/s, in seconds: DIFS, the mean backoff of
+/// a window that doubles with each failure, the frame, SIFS, the ACK.
+fn attempt_time(len: usize, attempt: u32) -> f64 {
+    let frame = |len: usize| 26.0 + 4.0 * ((16 + 8 * len + 6) as f64 / 96.0).ceil();
+    let window = (16_u32 << (attempt - 1)).min(1_024) - 1;
+    (28.0 + f64::from(window) / 2.0 * 9.0 + frame(len) + 10.0 + frame(14)) / 1e6
+}
+
+/// The air time of each flow of `wifi-bad-station.toml`.
+fn air_by_flow(scenario: &Scenario) -> [AirTime; 2] {
     let mut simulation = simulation(scenario);
     simulation.network_mut().record(Recording { events: true, packets: false });
-    let (mut flows, mut of_tag) = ([Attempts::default(); 2], BTreeMap::new());
+    let mut flows = [AirTime::default(); 2];
+    let mut of_tag = BTreeMap::new();
+    let mut length = 0;
     let end = simulation.end();
     let _ = simulation.run(end, &mut |event| {
         let What::Interface(event) = &event.what else { return Ok(()) };
@@ -115,11 +126,15 @@ fn attempts_by_flow(scenario: &Scenario) -> [Attempts; 2] {
             InterfaceEvent::Queued { tag, flow, .. } if flow.0 > 0 => {
                 of_tag.insert(tag, usize::from(flow.0) - 1);
             }
-            InterfaceEvent::Sent { tag, .. } => {
-                of_tag.get(&tag).into_iter().for_each(|&flow| flows[flow].made += 1.0);
+            InterfaceEvent::Sent { tag, attempt, len, .. } => {
+                let Some(&flow) = of_tag.get(&tag) else { return Ok(()) };
+                length = len;
+                flows[flow].effort += attempt_time(len, attempt);
             }
+            // A copy of which the ACK was lost arrives twice, and counts as one.
             InterfaceEvent::Delivered { tag, .. } => {
-                of_tag.get(&tag).into_iter().for_each(|&flow| flows[flow].arrived += 1.0);
+                let Some(flow) = of_tag.remove(&tag) else { return Ok(()) };
+                flows[flow].outcome += attempt_time(length, 1);
             }
             _ => {}
         }
@@ -134,17 +149,18 @@ fn an_access_point_shares_its_air_between_a_good_and_a_bad_station_by_effort() {
     for power_factor in [1.0, 1.2, 1.5, 3.0] {
         let mut scenario = read("wifi-bad-station.toml");
         scenario.flows.iter_mut().for_each(|flow| flow.power_factor = Some(unplaced(power_factor)));
-        let flows = attempts_by_flow(&scenario);
+        let flows = air_by_flow(&scenario);
         let [near, far] = flows.map(|flow| Demand {
             weight: 1.0,
             power_factor,
-            error_rate: (1.0 - flow.arrived / flow.made).max(0.0),
+            error_rate: (1.0 - flow.outcome / flow.effort).max(0.0),
         });
         assert!(near.error_rate < 0.05 && far.error_rate > 0.38, "{near:?}, {far:?}");
-        let all = flows[0].made + flows[1].made;
+        let all = flows[0].effort + flows[1].effort;
+        // From the first second to the last the air is in use, the wait for a beacon aside.
+        assert!((0.96 * 19.0..19.0).contains(&all), "P {power_factor}: {all} s of 19");
         for (flow, expected) in flows.iter().zip(by_weights(&[near, far], all)) {
-            // A copy of which the ACK was lost arrives twice, and counts as one.
-            let ratio = flow.arrived / expected;
+            let ratio = flow.outcome / expected;
             assert!((ratio - 1.0).abs() < 0.03, "P {power_factor}: {ratio} in {flows:?}");
         }
     }

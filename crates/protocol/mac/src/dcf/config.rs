@@ -200,11 +200,16 @@ impl Config {
         self.rts_rate.unwrap_or_else(|| self.response_rate(rate))
     }
 
-    /// Returns the time before a frame in which no other may begin: DIFS, and the mean of a backoff
-    /// from the smallest contention window.
+    /// Returns the mean time before a frame at the smallest contention window.
     #[must_use]
     pub fn contention_time(&self) -> Duration {
-        self.timing.difs() + self.timing.slot * u64::from(self.timing.cw_min) / 2
+        self.contention_time_of(self.timing.cw_min)
+    }
+
+    /// Returns the time before a frame in which no other may begin: DIFS, and the mean of a backoff
+    /// of up to `window` slots.
+    pub(super) fn contention_time_of(&self, window: u16) -> Duration {
+        self.timing.difs() + self.timing.slot * u64::from(window) / 2
     }
 
     /// Returns the air time of one attempt at a frame of `len` bytes for one station at `rate`,

@@ -66,7 +66,7 @@ impl Dcf {
             None if job.is_group() || !job.is_packet() => self.config.lowest_basic_rate(),
             None => self.rates.choose(now, job.to(), job.sent() + 1, &mut self.draw),
         };
-        job.air += self.config.contention_time();
+        job.air += self.config.contention_time_of(self.window.largest_draw());
         self.access.spend();
         if !job.is_group() && job.len() > self.config.rts_threshold {
             self.send_request(now);

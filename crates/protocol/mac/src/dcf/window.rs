@@ -72,7 +72,7 @@ impl Window {
         };
     }
 
-    #[cfg(test)]
+    /// Returns the most slots of a backoff.
     pub(super) fn largest_draw(&self) -> u16 {
         self.now
     }

@@ -1,0 +1,95 @@
+//! What paper 003 says of ELF in its section 7, on 802.11g.
+
+use std::collections::BTreeMap;
+
+use windfall_base::Instant;
+use windfall_network::{Recording, What};
+use windfall_scenario::{App, AppKind, Scenario, unplaced};
+use windfall_stack::InterfaceEvent;
+
+use super::examples::{read, simulation};
+
+/// The packets of each flow that arrived, by the numbers of the flows from 1, in each stretch of
+/// two seconds.
+fn arrivals<const FLOWS: usize>(scenario: &Scenario) -> Vec<[f64; FLOWS]> {
+    let mut simulation = simulation(scenario);
+    simulation.network_mut().record(Recording { events: true, packets: false });
+    let end = simulation.end();
+    let stretch = |at: Instant| (at - Instant::START).as_nanos() / 2_000_000_000;
+    let mut windows = vec![[0.0; FLOWS]; stretch(end) as usize + 1];
+    let mut of_tag = BTreeMap::new();
+    let _ = simulation.run(end, &mut |event| {
+        let What::Interface(what) = &event.what else { return Ok(()) };
+        match *what {
+            InterfaceEvent::Queued { tag, flow, .. } if flow.0 > 0 => {
+                of_tag.insert(tag, usize::from(flow.0) - 1);
+            }
+            // A copy of which the ACK was lost arrives twice, and counts as one.
+            InterfaceEvent::Delivered { tag, .. } => {
+                if let Some(flow) = of_tag.remove(&tag) {
+                    windows[stretch(event.at) as usize][flow] += 1.0;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    });
+    windows
+}
+
+/// The mean of a flow over the stretches that begin between two moments, in seconds.
+fn mean<const FLOWS: usize>(windows: &[[f64; FLOWS]], flow: usize, from: usize, to: usize) -> f64 {
+    let own = &windows[from / 2..to / 2];
+    own.iter().map(|window| window[flow]).sum::<f64>() / own.len() as f64
+}
+
+//= S3.41
+//= S3.42
+#[test]
+fn a_station_that_walks_out_of_range_bears_its_errors_beyond_the_power_factor_and_is_compensated() {
+    let [video, near, far] = [0, 1, 2];
+    let windows = arrivals::<3>(&read("wifi-walk-away.toml"));
+    let within = |value: f64, expected: f64, share: f64| {
+        assert!((value / expected - 1.0).abs() < share, "{value}, not {expected}: {windows:?}");
+    };
+    // Near by, the video has its reservation and the files share the rest.
+    let reserved = 3e6 * 2.0 / (8.0 * 1_028.0);
+    within(mean(&windows, video, 2, 6), reserved, 0.02);
+    within(mean(&windows, far, 2, 6), mean(&windows, near, 2, 6), 0.03);
+    // Far away neither has what it should, the file least of all. The near station pays for the
+    // effort within the power factors alone: 0.4 of the reservation, and of what is left 1 to 1.2.
+    assert!(mean(&windows, video, 20, 30) < 0.4 * reserved);
+    assert!(mean(&windows, far, 20, 30) < 0.4 * mean(&windows, near, 20, 30));
+    let share = reserved / (reserved + 2.0 * mean(&windows, near, 2, 6));
+    let kept = (1.0 - 1.4 * share) / (1.0 - share) * 2.0 / 2.2;
+    within(mean(&windows, near, 20, 30), kept * mean(&windows, near, 2, 6), 0.04);
+    // Back in range both make up for what they missed, as fast as their power factors allow.
+    within(mean(&windows, video, 32, 44), 1.4 * reserved, 0.02);
+    within(mean(&windows, far, 32, 44), 1.2 * mean(&windows, near, 32, 44), 0.03);
+    // The video is done with it before the end.
+    within(mean(&windows, video, 56, 60), reserved, 0.02);
+}
+
+//= S3.43
+#[test]
+fn two_tcps_of_one_access_point_share_its_air_although_one_goes_to_a_bad_station() {
+    let mut scenario = read("wifi-bad-station.toml");
+    let bulk = |app: &App| {
+        let mut bulk = App::new(AppKind::Bulk, app.station.get_ref());
+        bulk.to = app.to.clone();
+        bulk.port = app.port.clone();
+        bulk.start = app.start.clone();
+        bulk
+    };
+    scenario.apps = scenario.apps.iter().map(bulk).collect();
+    let total = |scenario: &Scenario| {
+        let windows = arrivals::<2>(scenario);
+        [0, 1].map(|flow| windows.iter().map(|window| window[flow]).sum::<f64>())
+    };
+    let [near, far] = total(&scenario);
+    // With both in one queue the near one leaves next to nothing to the other.
+    scenario.links[0].both.queue = Some(unplaced("fifo".parse().expect("a discipline")));
+    let [near_fifo, far_fifo] = total(&scenario);
+    assert!(near > 2.0 * far && far > 0.25 * near, "{near}, {far}");
+    assert!(far > 3.0 * far_fifo && near_fifo > near, "{near_fifo}, {far_fifo}");
+}
