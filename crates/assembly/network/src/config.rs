@@ -1,5 +1,7 @@
 //! How a network is built: stations, and the links between them.
 
+use core::net::SocketAddr;
+
 use windfall_apps::{
     Bulk, BulkConfig, BulkSink, BulkSinkConfig, Cbr, Ping, PingConfig, SenderConfig, Sink,
     SinkConfig, Spray,
@@ -69,6 +71,18 @@ impl AppConfig {
         }
     }
 
+    /// Returns its destination as `to ADDRESS port NUMBER`, or the port at which it listens.
+    #[must_use]
+    pub fn endpoint(&self) -> String {
+        match self {
+            Self::Ping(config) => format!("to {}", config.to),
+            Self::Spray(config) | Self::Cbr(config) => destination(config.to),
+            Self::Bulk(config) => destination(config.to),
+            Self::Sink(config) => format!("port {}", config.local.port()),
+            Self::BulkSink(config) => format!("port {}", config.local.port()),
+        }
+    }
+
     /// The application in a run with `seed`; sender and receiver of a flow need the same.
     fn build(&self, seed: Seed) -> Box<dyn App> {
         match self {
@@ -80,6 +94,10 @@ impl AppConfig {
             Self::BulkSink(config) => Box::new(BulkSink::new(*config, seed)),
         }
     }
+}
+
+fn destination(to: SocketAddr) -> String {
+    format!("to {} port {}", to.ip(), to.port())
 }
 
 impl HostSetup {

@@ -79,7 +79,6 @@ impl TcpPreset {
     }
 
     fn of_name(name: &str) -> Option<Self> {
-        let name = if name == "newreno" { "new-reno" } else { name };
         Self::ALL.into_iter().find(|preset| preset.name() == name)
     }
 }

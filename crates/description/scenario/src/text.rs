@@ -117,7 +117,8 @@ fn in_words(expected: &str) -> String {
 }
 
 /// Keys that had another name, and the name that they have.
-const RENAMED: [(&str, &str); 1] = [("extended-gap", "eifs")];
+const RENAMED: [(&str, &str); 3] =
+    [("extended-gap", "eifs"), ("long-slot", "slot"), ("short-preamble", "preamble")];
 
 fn suggestion(word: &str, known: &[&str], what: &str) -> String {
     let renamed = RENAMED.iter().find(|(old, new)| *old == word && known.contains(new));

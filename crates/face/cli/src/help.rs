@@ -67,7 +67,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("tcp receive", &["windfall tcp receive", "windfall tcp receive 5002 --check --json"]),
-    ("tcp settings", &["windfall tcp settings", "windfall tcp settings net3-reno,sack=true"]),
+    ("tcp settings", &["windfall tcp settings", "windfall tcp settings net3-reno,sack=on"]),
     (
         "trace synth",
         &[

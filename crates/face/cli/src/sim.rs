@@ -117,12 +117,15 @@ fn add_stations(summary: &mut Summary, network: &Network, topology: &Topology) {
             tcp: station.tcp_operations().iter().filter(|(_, n)| *n > 0).collect(),
             ..StationSummary::default()
         });
-        let own = topology.apps.iter().filter(|app| app.station == number);
-        for (app, measures) in own.zip(station.reports()) {
-            summary.applications.push(ApplicationSummary {
-                name: format!("{} at {}", app.config.name(), plan.name),
-                measures: measures.into_iter().collect(),
-            });
+        let own: Vec<_> = topology.apps.iter().filter(|app| app.station == number).collect();
+        for (app, measures) in own.iter().zip(station.reports()) {
+            let of_kind = own.iter().filter(|other| other.config.name() == app.config.name());
+            let mut name = format!("{} at {}", app.config.name(), plan.name);
+            if of_kind.count() > 1 {
+                name = format!("{name} {}", app.config.endpoint());
+            }
+            let measures = measures.into_iter().collect();
+            summary.applications.push(ApplicationSummary { name, measures });
         }
     }
 }

@@ -42,7 +42,7 @@ fn values(setting: &str) -> &'static [&'static str] {
 
 #[test]
 fn a_set_and_its_exceptions_become_settings() {
-    let config = config("newreno, min-rto=500ms ,paws=after,delayed-ack=time:300ms,");
+    let config = config("new-reno, min-rto=500ms ,paws=after,delayed-ack=time:300ms,");
     assert_eq!(
         (config.congestion_control, config.loss_recovery, config.sack),
         (CongestionControl::Reno, LossRecovery::NewReno, false)

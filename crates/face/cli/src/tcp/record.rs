@@ -57,7 +57,7 @@ pub(super) fn table(out: &mut impl Write, record: &ConnectionRecord, tcp: &str) 
     }
     let Some(operations) = record.operations else { return Ok(()) };
     for (name, count) in operations.iter().filter(|(_, count)| *count > 0) {
-        writeln!(out, "  {:34}{count}", tcp_step(name))?;
+        writeln!(out, "  {:36}{count}", tcp_step(name))?;
     }
     Ok(())
 }
