@@ -6,6 +6,9 @@
 //! of the air time, and again while it arrives. Three failures of the best rate in a row bring
 //! new statistics at once: on a path that fades, an interval is a long time. Rates far below the
 //! best are not tried at all.
+//!
+//! Packets with one or two attempts have no second place, so theirs try a slower rate first, and
+//! while nothing is known each goes on down from where the last one failed.
 
 use windfall_base::{Duration, Instant, Preamble, Probability, Stream};
 use windfall_wire_link::ieee80211::PhyRate;
@@ -46,6 +49,8 @@ const MOST_WASTE: f64 = 0.01;
 const TYPICAL: usize = 1_200;
 /// Attempts that each rate of the chain gets.
 const EACH: u32 = 2;
+/// Steps from the highest rate to the lowest while nothing is known.
+const STEPS: u32 = 6;
 
 #[derive(Clone, Copy, Debug)]
 struct Statistics {
@@ -100,6 +105,12 @@ struct Minstrel {
     credit: f64,
     interval: Duration,
     next_update: Option<Instant>,
+    /// The steps down from the highest rate that the last packets took while nothing was known.
+    steps: u32,
+    /// The last attempt, and whether it arrived.
+    last: (u32, bool),
+    /// The last packet that failed did so before the second place of its chain.
+    is_short: bool,
 }
 
 impl Minstrel {
@@ -121,14 +132,30 @@ impl Minstrel {
             credit: MOST_WASTE,
             interval: FIRST_INTERVAL,
             next_update: None,
+            steps: 0,
+            last: (0, true),
+            is_short: false,
         }
     }
 
+    /// Takes note of the attempt that begins.
+    fn begin(&mut self, attempt: u32) {
+        let (last, arrived) = self.last;
+        if attempt == 1 && !arrived {
+            self.is_short = last <= EACH;
+        }
+        self.last = (attempt, false);
+    }
+
     /// The rate of an attempt while nothing is known: from the highest to the lowest in six steps.
-    fn descent(&self, attempt: u32) -> PhyRate {
+    fn descend(&mut self, attempt: u32) -> PhyRate {
+        if attempt == 1 && self.steps >= STEPS {
+            self.steps = 0;
+        }
         let top = self.rates.len() - 1;
-        let down = (attempt.saturating_sub(1) as usize * top).div_ceil(5);
-        self.rates[top.saturating_sub(down)].rate
+        let down = (self.steps.min(STEPS - 1) as usize * top).div_ceil(STEPS as usize - 1);
+        self.steps += 1;
+        self.rates[top - down].rate
     }
 
     /// The rate that a packet tries beside the best one, if it tries any.
@@ -145,8 +172,8 @@ impl Minstrel {
         let from = best.saturating_sub(REACH);
         let to = (best + REACH).min(self.rates.len() - 1);
         let place = from + draw.below((to - from + 1) as u64) as usize;
-        let first = place > best;
-        let allowed = place != best && (!first || self.credit > 0.0);
+        let first = place > best || self.is_short;
+        let allowed = place != best && (place < best || self.credit > 0.0);
         (looks && allowed).then_some(Trial { place, first })
     }
 
@@ -190,6 +217,7 @@ impl Minstrel {
 
 impl RateControl for Minstrel {
     fn rate(&mut self, now: Instant, attempt: u32, draw: &mut Stream) -> PhyRate {
+        self.begin(attempt);
         let due = *self.next_update.get_or_insert(now + self.interval);
         if due <= now || self.failures >= MANY {
             self.failures = 0;
@@ -199,7 +227,7 @@ impl RateControl for Minstrel {
             }
             self.next_update = Some(now + self.interval);
         }
-        let Some(chain) = self.chain else { return self.descent(attempt) };
+        let Some(chain) = self.chain else { return self.descend(attempt) };
         if attempt == 1 {
             self.trial = self.look_around(chain[0], draw);
         }
@@ -221,6 +249,7 @@ impl RateControl for Minstrel {
         let statistics = &mut self.rates[place];
         statistics.attempts += 1;
         statistics.arrivals += u32::from(arrived);
+        self.last.1 = arrived;
         let seconds = statistics.seconds(preamble);
         self.credit = (self.credit + WASTE * seconds).min(MOST_WASTE);
         let is_trial = self.trial.is_some_and(|trial| trial.first && trial.place == place);
@@ -248,13 +277,13 @@ mod tests {
 
     /// Sends packets of which each attempt at a rate arrives with the given probability, and tells
     /// which rate was used most in the end.
-    fn favourite(success: impl Fn(PhyRate) -> f64) -> PhyRate {
+    fn favourite(attempts: u32, success: impl Fn(PhyRate) -> f64) -> PhyRate {
         let mut draw = Stream::new(Seed(1), "minstrel");
         let mut minstrel = among(&PhyRate::ALL[4..]);
         let mut used = [0; 12];
         for packet in 0..20_000 {
             let now = Instant::START + Duration::from_millis(packet);
-            for attempt in 1..=7 {
+            for attempt in 1..=attempts {
                 let rate = minstrel.rate(now, attempt, &mut draw);
                 let arrived = draw.chance(Probability::new(success(rate)).unwrap());
                 minstrel.learn(rate, arrived);
@@ -351,18 +380,34 @@ mod tests {
 
     #[test]
     fn it_finds_the_rate_with_the_best_throughput() {
-        assert_eq!(favourite(|_| 1.0), PhyRate::Ofdm54);
-        assert_eq!(
-            favourite(|rate| if rate > PhyRate::Ofdm24 { 0.0 } else { 1.0 }),
-            PhyRate::Ofdm24
-        );
+        let up_to_24 = |rate| if rate > PhyRate::Ofdm24 { 0.0 } else { 1.0 };
         // 36 Mb/s at 0.4 gives less than 24 Mb/s at 0.95.
         let falling = |rate| match rate {
             PhyRate::Ofdm36 => 0.4,
             rate if rate > PhyRate::Ofdm36 => 0.05,
             _ => 0.95,
         };
-        assert_eq!(favourite(falling), PhyRate::Ofdm24);
+        // Packets with few attempts find it as well.
+        for attempts in [1, 2, 3, 7] {
+            assert_eq!(favourite(attempts, |_| 1.0), PhyRate::Ofdm54, "{attempts}");
+            assert_eq!(favourite(attempts, up_to_24), PhyRate::Ofdm24, "{attempts}");
+            assert_eq!(favourite(attempts, falling), PhyRate::Ofdm24, "{attempts}");
+        }
+    }
+
+    #[test]
+    fn packets_of_one_attempt_find_a_slower_rate_when_the_path_gets_worse() {
+        let mut draw = Stream::new(Seed(1), "minstrel");
+        let mut minstrel = among(&PhyRate::ALL[4..]);
+        let mut arrived = 0;
+        for packet in 0..4_000 {
+            let now = Instant::START + Duration::from_millis(packet);
+            let most = if packet < 2_000 { PhyRate::Ofdm54 } else { PhyRate::Ofdm12 };
+            let rate = minstrel.rate(now, 1, &mut draw);
+            minstrel.learn(rate, rate <= most);
+            arrived += u32::from(rate <= most && packet >= 2_000);
+        }
+        assert!(arrived > 1_800, "{arrived} of 2000");
     }
 
     /// One of three rates, each with as many attempts and arrivals as are given.
@@ -502,10 +547,15 @@ mod tests {
 
     #[test]
     fn while_nothing_is_known_attempts_go_down_to_the_lowest_rate_in_six() {
-        let minstrel = among(&PhyRate::ALL[4..]);
-        let rates = [1, 2, 3, 4, 5, 6, 7].map(|attempt| minstrel.descent(attempt));
         use PhyRate::{Ofdm6, Ofdm9, Ofdm12, Ofdm24, Ofdm36, Ofdm54};
-        assert_eq!(rates, [Ofdm54, Ofdm36, Ofdm24, Ofdm12, Ofdm9, Ofdm6, Ofdm6]);
+        let down = [Ofdm54, Ofdm36, Ofdm24, Ofdm12, Ofdm9, Ofdm6, Ofdm6];
+        let mut minstrel = among(&PhyRate::ALL[4..]);
+        for _ in 0..2 {
+            assert_eq!([1, 2, 3, 4, 5, 6, 7].map(|attempt| minstrel.descend(attempt)), down);
+        }
+        // Of packets with two attempts each goes on where the last one failed.
+        let rates = [1, 2, 1, 2, 1, 2, 1].map(|attempt| minstrel.descend(attempt));
+        assert_eq!(rates, [Ofdm54, Ofdm36, Ofdm24, Ofdm12, Ofdm9, Ofdm6, Ofdm54]);
     }
 
     #[test]
