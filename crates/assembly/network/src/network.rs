@@ -315,7 +315,6 @@ impl Network {
         self.begun = true;
         self.watchdog.enter(now);
         loop {
-            // Frames are large: what is not taken apart is not copied once more.
             while let Some((index, _)) = self.work.front() {
                 if !self.watchdog.step(*index) {
                     return self.enter_wake_ups();
@@ -405,21 +404,13 @@ impl Network {
         self.drain_station(now, index);
     }
 
-    #[inline]
+    /// Takes the frames and the events of an interface.
     fn drain_interface(&mut self, now: Instant, index: usize) {
         let slot = &mut self.interfaces[index];
         if !slot.touched {
             slot.touched = true;
             self.touched.push(index);
         }
-        if !slot.interface.is_drained() {
-            self.take_outputs(now, index);
-        }
-    }
-
-    /// Takes the frames and the events of an interface.
-    fn take_outputs(&mut self, now: Instant, index: usize) {
-        let slot = &mut self.interfaces[index];
         while let Some(output) = slot.interface.poll_transmit(now) {
             if output.0 == MEDIUM {
                 self.work.push_back((index, output.1));

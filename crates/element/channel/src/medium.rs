@@ -5,7 +5,7 @@ mod shared;
 
 use std::collections::VecDeque;
 
-use windfall_base::{Duration, Input, Instant, Outgoing, Port, Rate, Seed, Signal};
+use windfall_base::{Duration, Input, Instant, Outgoing, Port, Rate, Seed};
 
 pub use pipe::{Line, PathConfig, PipeConfig};
 pub use shared::{Addressing, Hearing, SharedConfig};
@@ -177,16 +177,6 @@ impl Medium {
             Kind::Pipe(pipe) => pipe.poll_reception(now, &mut self.events),
             Kind::Shared(shared) => shared.poll_reception(now, &mut self.events),
             Kind::Radio(radio) => radio.poll_reception(now, &mut self.events),
-        }
-    }
-
-    /// Yields what is due next at a station, if it is a signal of a radio; otherwise ask
-    /// [`poll_reception`](Self::poll_reception), which yields signals too.
-    #[inline]
-    pub fn poll_signal(&mut self, now: Instant) -> Option<(Port, Signal)> {
-        match &mut self.kind {
-            Kind::Pipe(_) | Kind::Shared(_) => None,
-            Kind::Radio(radio) => radio.poll_signal(now, &mut self.events),
         }
     }
 

@@ -26,9 +26,7 @@ use core::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-use windfall_base::{
-    Failure, Frame, Input, Instant, Outgoing, Port, RxVector, Seed, Signal, Stream, TxVector,
-};
+use windfall_base::{Failure, Frame, Input, Instant, Outgoing, Port, Seed, Stream, TxVector};
 use windfall_phy::decibel::{decibels, noise_milliwatts, ratio};
 use windfall_phy::ofdm::Gains;
 use windfall_wire_link::ieee80211::{MacAddress, PhyRate};
@@ -44,6 +42,7 @@ use judge::{Noise, Samplers, Sent};
 use links::{Hearer, Links};
 use log::{Outcome, Outlook, Outlooks, Resting};
 use receiver::{Arrival, Levels, Receiver};
+use transmission::Facts;
 
 /// A radio medium at work; [`Medium`](crate::Medium) is its face.
 #[derive(Debug)]
@@ -70,10 +69,8 @@ pub(crate) struct Radio {
     arrivals: Vec<u16>,
     /// The signals among theirs that are for them.
     addressed: Vec<(u16, Arrival)>,
-    /// The inputs that are due at the stations, in order: a signal, or the next of the frames.
-    ready: VecDeque<(Instant, Port, Option<Signal>)>,
-    /// The frames among it, in order.
-    frames: VecDeque<(Frame, RxVector)>,
+    /// The inputs that are due at the stations, in order.
+    ready: VecDeque<(Instant, Port, Input)>,
     resting: Resting,
     outlooks: Outlooks,
     /// The inputs that stations that rested should have been given before, in order for each.
@@ -105,7 +102,9 @@ struct Transmission {
     sent: Sent,
     /// The power in milliwatts.
     power: f64,
+    /// The frame; given away at the end if only one receiver passes it up.
     frame: Frame,
+    facts: Facts,
     to: Option<MacAddress>,
     hearers: Arc<[Hearer]>,
     /// The fading on the way to each hearer, as a ratio; empty where nothing fades.
@@ -116,6 +115,8 @@ struct Transmission {
     outlook: Option<Arc<Outlook>>,
     /// The port that its receiver's address names.
     addressed: Option<u16>,
+    /// No other receiver passes the frame up.
+    is_sole: bool,
     /// Moments still to come.
     left: u32,
 }
@@ -147,7 +148,6 @@ impl Radio {
             arrivals: Vec::new(),
             addressed: Vec::new(),
             ready: VecDeque::new(),
-            frames: VecDeque::new(),
             resting: Resting::new(count),
             outlooks: Outlooks::new(),
             late: VecDeque::new(),
@@ -190,26 +190,8 @@ impl Radio {
         events: &mut VecDeque<MediumEvent>,
     ) -> Option<(Port, Input)> {
         self.settle(now, events);
-        let (_, port, signal) = self.ready.pop_front()?;
-        if let Some(signal) = signal {
-            return Some((port, signal.into()));
-        }
-        let (frame, vector) = self.frames.pop_front()?;
-        Some((port, Input::Frame(frame, vector)))
-    }
-
-    /// The next reception, if it is a signal.
-    #[inline]
-    pub(crate) fn poll_signal(
-        &mut self,
-        now: Instant,
-        events: &mut VecDeque<MediumEvent>,
-    ) -> Option<(Port, Signal)> {
-        self.settle(now, events);
-        let &(_, port, signal) = self.ready.front()?;
-        let signal = signal?;
-        self.ready.pop_front();
-        Some((port, signal))
+        let (_, port, input) = self.ready.pop_front()?;
+        Some((port, input))
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
@@ -280,6 +262,9 @@ impl Radio {
             .header
             .get(4..10)
             .map(|bytes| MacAddress(*bytes.first_chunk().expect("six bytes were taken")));
+        let addressed = to.and_then(|to| self.addresses.get(&to).copied());
+        // Receivers without an address of their own take every frame.
+        let is_sole = addressed.is_some() && self.addresses.len() == self.receivers.len();
         let is_usual = vector.power.is_none() && to.is_some_and(|to| !to.is_group());
         let outlook =
             is_usual.then(|| self.outlook(from, vector.preamble, sent, power, &hearers)).flatten();
@@ -291,6 +276,7 @@ impl Radio {
             sent,
             power,
             to,
+            facts: Facts::of(&frame),
             frame,
             fading: match self.config.fading.parts() {
                 Some(_) => vec![1.0; hearers.len()],
@@ -299,7 +285,8 @@ impl Radio {
             hearers,
             missed: Vec::new(),
             outlook,
-            addressed: to.and_then(|to| self.addresses.get(&to).copied()),
+            addressed,
+            is_sole,
             left,
         }));
     }
@@ -410,14 +397,14 @@ impl Radio {
         end: u32,
         events: &mut VecDeque<MediumEvent>,
     ) {
-        let Some(transmission) = self.transmissions[index as usize].take() else { return };
+        let Some(mut transmission) = self.transmissions[index as usize].take() else { return };
         for hearer in first..end {
             let port = transmission.hearers[hearer as usize].port;
             if self.resting.leave(port, index) {
                 continue;
             }
             let power = transmission.power_at(hearer);
-            if let Some(event) = self.leave_one(at, index, &transmission, (port, power)) {
+            if let Some(event) = self.leave_one(at, index, &mut transmission, (port, power)) {
                 events.push_back(event);
             }
             self.sense(at, port);
@@ -433,7 +420,7 @@ impl Radio {
         &mut self,
         at: Instant,
         index: u32,
-        transmission: &Transmission,
+        transmission: &mut Transmission,
         (port, power): (u16, f64),
     ) -> Option<MediumEvent> {
         let receiver = &mut self.receivers[usize::from(port)];
@@ -450,8 +437,8 @@ impl Radio {
         };
         if !reception.synchronised {
             let verdict = Verdict::Missed(Missed::Preamble);
-            let due = Signal::ReceptionFailed(Failure::Header);
-            self.ready.push_back((at, Port(port), Some(due)));
+            let due = Input::ReceptionFailed(Failure::Header);
+            self.ready.push_back((at, Port(port), due));
             receiver.recycle(reception);
             let event = || transmission.event(at, Port(port), None, verdict);
             return is_for.then(|| MediumEvent { strength, ..event() });
@@ -472,8 +459,8 @@ impl Radio {
                 judge::by_pattern(samplers, sent, &reception, noise, is_for, &mut stream())
             }
         };
-        let due = transmission.due(&reception, &verdict, is_for, &mut self.frames);
-        if due.is_none() {
+        let due = transmission.due(&reception, &verdict, is_for);
+        if matches!(due, Input::Frame(..)) {
             self.resting.awaken(port);
         }
         self.ready.push_back((at, Port(port), due));
@@ -485,13 +472,13 @@ impl Radio {
     fn done(&mut self, at: Instant, index: u32, events: &mut VecDeque<MediumEvent>) {
         let Some(transmission) = self.transmissions[index as usize].take() else { return };
         let from = transmission.from;
-        self.held -= usize::from(transmission.frame.tag.is_some() && !transmission.frame.kept);
+        self.held -= usize::from(transmission.facts.tag.is_some() && !transmission.facts.kept);
         if let Some(to) = self.unreached(&transmission) {
             let verdict = Verdict::Missed(Missed::Preamble);
             events.push_back(transmission.event(at, to, None, verdict));
         }
         self.receivers[usize::from(from)].transmits = false;
-        self.ready.push_back((at, Port(from), Some(Signal::TransmissionDone)));
+        self.ready.push_back((at, Port(from), Input::TransmissionDone));
         self.put_back(index, transmission);
         let next = self.waiting.iter().position(|(port, _)| port.0 == from);
         if let Some((_, outgoing)) = next.and_then(|i| self.waiting.remove(i)) {
@@ -535,8 +522,8 @@ impl Radio {
     fn sense(&mut self, at: Instant, port: u16) {
         let carrier = self.receivers[usize::from(port)].carrier(&self.levels);
         if let Some(busy) = carrier {
-            let signal = if busy { Signal::CarrierBusy } else { Signal::CarrierIdle };
-            self.ready.push_back((at, Port(port), Some(signal)));
+            let input = if busy { Input::CarrierBusy } else { Input::CarrierIdle };
+            self.ready.push_back((at, Port(port), input));
         }
     }
 }

@@ -10,7 +10,7 @@ pub mod wavelan;
 pub mod wifi;
 
 use windfall_base::{
-    DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, Signal, earlier,
+    DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier,
 };
 use windfall_link::PipeConfig;
 use windfall_mac::dcf::radio::Airtime;
@@ -121,26 +121,6 @@ impl Interface {
     #[inline]
     pub fn poll_event(&mut self) -> Option<InterfaceEvent> {
         self.account.poll_event()
-    }
-
-    /// Takes a signal of the medium: what [`Node::handle_input`] does with it there, without a
-    /// copy of the size of a frame. Returns false if nothing followed from it: there is nothing to
-    /// poll, and the wake-up is what it was.
-    #[inline]
-    pub fn handle_signal(&mut self, now: Instant, signal: Signal) -> bool {
-        if self.link.handle_signal_at_rest(now, signal) {
-            return false;
-        }
-        self.link.handle_input(now, signal.into(), &mut self.account);
-        true
-    }
-
-    /// Returns `true` if neither frames nor events can be there to poll: a quick answer for the
-    /// many signals of a radio that change nothing.
-    #[must_use]
-    #[inline]
-    pub fn is_drained(&self) -> bool {
-        self.link.is_drained() && self.account.is_drained()
     }
 
     /// Returns `true` if nothing follows from what it hears until a frame comes for it, or it is

@@ -26,7 +26,7 @@ pub use frame::{Class, FlowId, Frame, FrameParts, Payload, Tag};
 pub use ledger::{DropReason, Drops, Ledger};
 pub use memory::{MEMORY_VARIABLE, MemoryBudget, OverBudget};
 pub use node::{
-    Failure, Input, Node, Outgoing, Overheard, Port, Preamble, RxVector, Signal, TxVector, earlier,
+    Failure, Input, Node, Outgoing, Overheard, Port, Preamble, RxVector, TxVector, earlier,
 };
 pub use quantity::ParseUnitError;
 pub use random::{Seed, Stream};

@@ -71,35 +71,6 @@ pub enum Input {
 /// Inputs are moved from queue to queue, several times for each frame.
 const _: () = assert!(size_of::<Input>() <= 96, "an input is too large");
 
-/// An input from a radio besides frames: an [`Input`] that is small where it need not have the
-/// size of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
-    /// Stands for [`Input::CarrierBusy`].
-    CarrierBusy,
-    /// Stands for [`Input::CarrierIdle`].
-    CarrierIdle,
-    /// Stands for [`Input::ReceptionFailed`].
-    ReceptionFailed(Failure),
-    /// Stands for [`Input::Overheard`].
-    Overheard(Overheard),
-    /// Stands for [`Input::TransmissionDone`].
-    TransmissionDone,
-}
-
-impl From<Signal> for Input {
-    #[inline]
-    fn from(signal: Signal) -> Self {
-        match signal {
-            Signal::CarrierBusy => Self::CarrierBusy,
-            Signal::CarrierIdle => Self::CarrierIdle,
-            Signal::ReceptionFailed(failure) => Self::ReceptionFailed(failure),
-            Signal::Overheard(overheard) => Self::Overheard(overheard),
-            Signal::TransmissionDone => Self::TransmissionDone,
-        }
-    }
-}
-
 /// The stage at which a reception failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {

@@ -25,8 +25,7 @@ mod window;
 use std::collections::VecDeque;
 
 use windfall_base::{
-    DropReason, Duration, Frame, Input, Instant, Outgoing, RxVector, Seed, Signal, Stream, Tag,
-    earlier,
+    DropReason, Duration, Frame, Input, Instant, Outgoing, RxVector, Seed, Stream, Tag, earlier,
 };
 use windfall_wire_link::ieee80211::MacAddress;
 
@@ -199,33 +198,6 @@ impl Dcf {
         self.run(now, pull);
     }
 
-    /// Takes a signal that changes no more than what the station knows of the medium: no frame, no
-    /// event and no wake-up follows from it. Returns false, and does nothing, unless the station
-    /// has nothing to do; then the signal is for [`handle_input`](Self::handle_input).
-    ///
-    /// Most stations have nothing to do at most signals: this is what a neighbour's frame costs.
-    #[inline]
-    pub fn handle_signal_at_rest(&mut self, now: Instant, signal: Signal) -> bool {
-        if self.phase != Phase::Idle || self.config.observe_radio || !self.is_at_rest() {
-            return false;
-        }
-        match signal {
-            Signal::TransmissionDone => return false,
-            Signal::CarrierBusy => {
-                self.radio.carrier(now, true);
-                self.access.carrier_busy(now, false, || 0);
-            }
-            Signal::CarrierIdle => {
-                self.radio.carrier(now, false);
-                self.access.carrier_idle(now);
-            }
-            Signal::Overheard(_) | Signal::ReceptionFailed(_) if self.access.is_deaf() => {}
-            Signal::Overheard(frame) => self.handle_overheard(now, frame),
-            Signal::ReceptionFailed(failure) => self.handle_failed_reception(now, failure),
-        }
-        true
-    }
-
     /// Does what is due.
     pub fn handle_timeout(&mut self, now: Instant, pull: Pull<'_>) {
         self.run(now, pull);
@@ -263,13 +235,6 @@ impl Dcf {
         let assembly = self.assembly.next_expiry().map(|at| (at, "fragments"));
         let bss = self.bss.as_ref().and_then(|bss| bss.alarm()).map(|at| (at, "beacon"));
         earlier(earlier(owed, exchange), earlier(assembly, bss))
-    }
-
-    /// Returns `true` if there is nothing to poll.
-    #[must_use]
-    #[inline]
-    pub fn is_drained(&self) -> bool {
-        self.out.is_none() && self.up.is_empty() && self.events.is_empty()
     }
 
     /// Tells whether nothing follows from what it hears until a frame comes for it or the source

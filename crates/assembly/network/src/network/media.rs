@@ -36,31 +36,15 @@ impl Network {
         self.media[index].medium.handle_timeout(now);
         self.take_late(index);
         self.take_medium_events(index);
-        loop {
-            // Most receptions are signals, most of which change nothing that others see.
-            let MediumSlot { medium, ends } = &mut self.media[index];
-            if let Some((port, signal)) = medium.poll_signal(now) {
-                let Some(&end) = ends.get(usize::from(port.0)) else { continue };
-                let slot = &mut self.interfaces[end];
-                if !slot.interface.handle_signal(now, signal) && slot.resting {
-                    continue;
-                }
-                if !slot.touched {
-                    slot.touched = true;
-                    self.touched.push(end);
-                }
-                if !slot.interface.is_drained() {
-                    self.take_outputs(now, end);
-                }
-            } else if let Some((port, input)) = medium.poll_reception(now) {
-                self.take_medium_events(index);
-                if let Some(&end) = self.media[index].ends.get(usize::from(port.0)) {
-                    self.interfaces[end].resting &= !matches!(input, Input::Frame(..));
-                    self.interfaces[end].interface.handle_input(now, MEDIUM, input);
-                    self.drain_interface(now, end);
-                }
-            } else {
-                break;
+        while let Some((port, input)) = self.media[index].medium.poll_reception(now) {
+            self.take_medium_events(index);
+            let Some(&end) = self.media[index].ends.get(usize::from(port.0)) else { continue };
+            let slot = &mut self.interfaces[end];
+            slot.resting &= !matches!(input, Input::Frame(..));
+            slot.interface.handle_input(now, MEDIUM, input);
+            // Nothing follows from what an interface at rest hears.
+            if !slot.resting {
+                self.drain_interface(now, end);
             }
         }
         self.take_medium_events(index);

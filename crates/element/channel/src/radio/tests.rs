@@ -404,34 +404,6 @@ fn damage_falls_in_bursts_and_its_bits_are_named() {
     assert!(frames.iter().any(|frame| ones(frame) > 0));
 }
 
-#[test]
-fn signals_can_be_asked_for_alone_and_come_in_the_same_order() {
-    let [mut all, mut alone] = [(); 2].map(|()| medium(stations(3)));
-    for medium in [&mut all, &mut alone] {
-        medium.handle_transmit(micros(0), Port(0), data(MacAddress::of_station(1), 1_088));
-    }
-    let (mut signals, mut frames) = (0, 0);
-    while let Some((now, why)) = all.poll_timeout() {
-        assert_eq!(alone.poll_timeout(), Some((now, why)));
-        while let Some((port, input)) = all.poll_reception(now) {
-            if let Some((to, signal)) = alone.poll_signal(now) {
-                assert_eq!(
-                    (to, format!("{:?}", Input::from(signal))),
-                    (port, format!("{input:?}"))
-                );
-                signals += 1;
-            } else {
-                assert!(matches!(input, Input::Frame(..)), "{input:?}");
-                let frame = alone.poll_reception(now);
-                assert!(matches!(frame, Some((to, Input::Frame(..))) if to == port));
-                frames += 1;
-            }
-        }
-        assert_eq!(alone.poll_signal(now), None);
-    }
-    assert_eq!((signals, frames), (6, 1));
-}
-
 /// The fates of one frame to an address, sent by one of these stations, which do not reach others.
 fn out_of_reach(count: u16, from: u16, to: MacAddress) -> Vec<(u16, Verdict)> {
     let config = RadioConfig { path_loss: PathLoss::Fixed(200.0), ..stations(count) };

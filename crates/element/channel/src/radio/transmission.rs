@@ -1,8 +1,6 @@
 //! A signal on its way: how strong it is where, whom it is for, and what its receivers are told.
 
-use std::collections::VecDeque;
-
-use windfall_base::{Dbm, Failure, Frame, Instant, Overheard, Port, Rate, RxVector, Signal};
+use windfall_base::{Dbm, Failure, Frame, Input, Instant, Overheard, Port, Rate, RxVector, Tag};
 use windfall_phy::decibel::decibels;
 use windfall_wire_link::ieee80211::MacAddress;
 
@@ -28,31 +26,24 @@ impl Transmission {
         }
     }
 
-    /// Returns the report of a receiver that followed the frame; `None` if it is the frame itself,
-    /// which then stands behind `frames`.
-    pub(super) fn due(
-        &self,
-        reception: &Reception,
-        verdict: &Verdict,
-        is_for: bool,
-        frames: &mut VecDeque<(Frame, RxVector)>,
-    ) -> Option<Signal> {
+    /// Returns what a receiver that followed the frame passes up.
+    pub(super) fn due(&mut self, reception: &Reception, verdict: &Verdict, is_for: bool) -> Input {
         match verdict {
             Verdict::Missed(Missed::Payload) => self.overheard(false),
             Verdict::Intact | Verdict::Damaged { .. } if is_for => {
-                let mut frame = self.frame.clone();
+                let frame = &mut self.frame;
+                let mut frame = if self.is_sole { core::mem::take(frame) } else { frame.clone() };
                 verdict.apply(&mut frame);
                 let vector = RxVector {
                     began: reception.began,
                     rate: Some(self.rate()),
                     strength: Some(Dbm(decibels(reception.power))),
                 };
-                frames.push_back((frame, vector));
-                None
+                Input::Frame(frame, vector)
             }
             Verdict::Intact => self.overheard(true),
             Verdict::Damaged { .. } => self.overheard(false),
-            _ => Some(Signal::ReceptionFailed(Failure::Header)),
+            _ => Input::ReceptionFailed(Failure::Header),
         }
     }
 
@@ -60,17 +51,13 @@ impl Transmission {
         self.sent.rate.rate()
     }
 
-    pub(super) fn overheard(&self, good: bool) -> Option<Signal> {
-        Some(Signal::Overheard(Overheard { head: self.head(), good }))
+    fn overheard(&self, good: bool) -> Input {
+        Input::Overheard(Overheard { head: self.facts.head, good })
     }
 
     /// The first bytes of the frame.
     pub(super) fn head(&self) -> [u8; 4] {
-        let mut head = [0; 4];
-        for (to, from) in head.iter_mut().zip(&self.frame.header) {
-            *to = *from;
-        }
-        head
+        self.facts.head
     }
 
     pub(super) fn event(
@@ -80,20 +67,51 @@ impl Transmission {
         number: Option<u64>,
         verdict: Verdict,
     ) -> MediumEvent {
+        let Facts { tag, kept, length, header, trailer, .. } = self.facts;
         MediumEvent {
             at,
             from: Port(self.from),
             to,
             number,
-            tag: self.frame.tag,
-            kept: self.frame.kept,
-            length: self.frame.len() as u32,
-            header: self.frame.header.len() as u32,
-            trailer: self.frame.trailer.len() as u32,
+            tag,
+            kept,
+            length,
+            header,
+            trailer,
             began: self.began,
             ended: self.ended,
             strength: None,
             verdict,
+        }
+    }
+}
+
+/// The facts about a frame that outlast it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts {
+    pub(super) tag: Option<Tag>,
+    pub(super) kept: bool,
+    /// The lengths of the frame, its header and its trailer, in bytes.
+    length: u32,
+    header: u32,
+    trailer: u32,
+    /// The first bytes of the frame; zeros if it has fewer.
+    head: [u8; 4],
+}
+
+impl Facts {
+    pub(super) fn of(frame: &Frame) -> Self {
+        let mut head = [0; 4];
+        for (to, from) in head.iter_mut().zip(&frame.header) {
+            *to = *from;
+        }
+        Self {
+            tag: frame.tag,
+            kept: frame.kept,
+            length: frame.len() as u32,
+            header: frame.header.len() as u32,
+            trailer: frame.trailer.len() as u32,
+            head,
         }
     }
 }

@@ -163,12 +163,6 @@ impl InterfaceAccount {
         }
     }
 
-    /// Returns `true` if no event waits.
-    #[inline]
-    pub(super) fn is_drained(&self) -> bool {
-        self.events.is_empty()
-    }
-
     #[inline]
     pub(super) fn poll_event(&mut self) -> Option<InterfaceEvent> {
         self.events.pop_front()

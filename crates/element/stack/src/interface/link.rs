@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use windfall_base::{DropReason, Frame, Input, Instant, Outgoing, Signal};
+use windfall_base::{DropReason, Frame, Input, Instant, Outgoing};
 use windfall_mac::dcf::radio::Airtime;
 
 use super::account::InterfaceAccount;
@@ -34,11 +34,6 @@ pub(super) trait Link: fmt::Debug + Send {
     /// Takes a frame or a signal of the medium.
     fn handle_input(&mut self, now: Instant, input: Input, account: &mut InterfaceAccount);
 
-    /// Takes a signal of the medium from which nothing follows; false if something may.
-    fn handle_signal_at_rest(&mut self, _now: Instant, _signal: Signal) -> bool {
-        false
-    }
-
     /// Does what is due.
     fn handle_timeout(&mut self, now: Instant, account: &mut InterfaceAccount);
 
@@ -50,11 +45,6 @@ pub(super) trait Link: fmt::Debug + Send {
 
     /// Returns when to call [`handle_timeout`](Self::handle_timeout), and why.
     fn poll_timeout(&self) -> Option<(Instant, &'static str)>;
-
-    /// Returns whether it is sure that neither packets nor frames are there to poll.
-    fn is_drained(&self) -> bool {
-        false
-    }
 
     /// Returns whether nothing follows from what the link hears until a frame comes for it, or it
     /// is given a packet or woken; until then it need not be told.

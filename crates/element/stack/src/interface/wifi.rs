@@ -5,7 +5,7 @@ mod queues;
 use std::sync::Arc;
 
 use ipnet::IpNet;
-use windfall_base::{Check, DropReason, Frame, Input, Instant, Outgoing, Payload, Seed, Signal};
+use windfall_base::{Check, DropReason, Frame, Input, Instant, Outgoing, Payload, Seed};
 use windfall_link::{LinkEvent, Pulled};
 use windfall_mac::dcf::radio::Airtime;
 use windfall_mac::dcf::{Config, Dcf, DcfEvent, Packet, PacketOutcome, PacketSource, Role};
@@ -143,11 +143,6 @@ impl Link for WifiLink {
         self.take_down(account);
     }
 
-    #[inline]
-    fn handle_signal_at_rest(&mut self, now: Instant, signal: Signal) -> bool {
-        self.dcf.handle_signal_at_rest(now, signal)
-    }
-
     fn handle_input(&mut self, now: Instant, input: Input, account: &mut InterfaceAccount) {
         let (dcf, mut source) = self.parts(now, account);
         dcf.handle_input(now, input, &mut source);
@@ -179,11 +174,6 @@ impl Link for WifiLink {
         let outgoing = self.dcf.poll_transmit()?;
         account.counters.bytes_sent += outgoing.frame.len() as u64;
         Some(outgoing)
-    }
-
-    #[inline]
-    fn is_drained(&self) -> bool {
-        self.dcf.is_drained()
     }
 
     fn is_resting(&self) -> bool {

@@ -165,37 +165,6 @@ fn frames_are_numbered_one_by_one_and_bear_the_name_of_their_packet() {
 }
 
 #[test]
-fn a_station_is_drained_when_there_is_nothing_to_poll() {
-    let mut dcf = Dcf::new(Config::new(address(0), Phy::G), Seed(1), "drained");
-    assert!(dcf.is_drained());
-    let mut frames = vec![kilobyte(0)];
-    dcf.handle_queued(micros(1_000), &mut || {
-        let frame = frames.pop()?;
-        let to = MacAddress::BROADCAST;
-        Some(Packet { frame, to, ether_type: snap::IPV4, expires: None })
-    });
-    assert!(!dcf.is_drained(), "a frame and an event");
-    assert!(dcf.poll_transmit().is_some());
-    assert!(!dcf.is_drained(), "an event");
-    while dcf.poll_event().is_some() {}
-    assert!(dcf.is_drained());
-    let [frame] = &fragments_of_one()[..] else { panic!("it is whole") };
-    let input = Input::Frame(frame.clone(), RxVector::wired(micros(5_000)));
-    dcf.handle_input(micros(5_000), input, &mut || None);
-    while dcf.poll_event().is_some() {}
-    assert!(!dcf.is_drained(), "a packet to pass up");
-    assert!(dcf.poll_delivery().is_some());
-    assert!(dcf.is_drained());
-}
-
-/// A packet for station 0 in one frame.
-fn fragments_of_one() -> Vec<Frame> {
-    let packet =
-        Packet { frame: kilobyte(1), to: address(0), ether_type: snap::IPV4, expires: None };
-    vec![Job::new(packet, 5, &Config::new(address(1), Phy::G)).build(44)]
-}
-
-#[test]
 fn a_packet_whose_time_is_over_is_given_up() {
     let class = Class { attempts: NonZeroU8::new(12), ..Class::default() };
     let given_up_after = |expires: Option<u64>| {

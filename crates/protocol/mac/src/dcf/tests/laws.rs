@@ -1,4 +1,4 @@
-use windfall_base::{Failure, Overheard, Signal};
+use windfall_base::Overheard;
 use windfall_testkit::laws;
 
 use super::*;
@@ -51,59 +51,9 @@ fn a_station_keeps_the_laws() {
             3 | 4 => (AIR, Input::Frame(frame(stream), RxVector::wired(now))),
             5 => {
                 let head = [0xd4, 0, stream.bits() as u8, 0];
-                (AIR, Input::Overheard(windfall_base::Overheard { head, good: true }))
+                (AIR, Input::Overheard(Overheard { head, good: true }))
             }
             _ => (DEVICE, Input::Frame(kilobyte(0), RxVector::wired(now))),
         }
     }));
-}
-
-#[test]
-fn a_station_at_rest_takes_signals_as_any_other_does() {
-    let (mut stream, mut rested, mut sent) = (windfall_base::Stream::new(Seed(1), "signals"), 0, 0);
-    for seed in 0..20 {
-        // Frames for all have a single attempt.
-        let new = || Station::new(Config::new(address(0), Phy::G), MacAddress::BROADCAST, seed);
-        let (mut quick, mut usual) = (new(), new());
-        let mut now = Instant::START;
-        for step in 0..300 {
-            now += Duration::from_micros(stream.below(120));
-            let due = quick.poll_timeout().filter(|(at, _)| *at <= now);
-            if let Some((at, _)) = due {
-                now = at;
-                quick.handle_timeout(now);
-                usual.handle_timeout(now);
-            } else if step % 60 == 0 {
-                let packet = || Input::Frame(kilobyte(1), RxVector::wired(now));
-                quick.handle_input(now, DEVICE, packet());
-                usual.handle_input(now, DEVICE, packet());
-            } else {
-                let head = [0xd4, 0, stream.bits() as u8, stream.below(2) as u8];
-                let signal = match stream.below(6) {
-                    0 | 1 => Signal::CarrierBusy,
-                    2 | 3 => Signal::CarrierIdle,
-                    4 => Signal::Overheard(Overheard { head, good: stream.below(2) == 0 }),
-                    _ => Signal::ReceptionFailed(Failure::Header),
-                };
-                if quick.dcf.handle_signal_at_rest(now, signal) {
-                    assert!(quick.dcf.is_drained());
-                    rested += 1;
-                } else {
-                    quick.handle_input(now, AIR, signal.into());
-                }
-                usual.handle_input(now, AIR, signal.into());
-            }
-            while let Some((port, frame)) = usual.poll_transmit(now) {
-                let (same, other) = quick.poll_transmit(now).unwrap();
-                assert_eq!((port, describe(&frame.frame)), (same, describe(&other.frame)));
-                now += Duration::from_micros(200);
-                quick.handle_input(now, AIR, Input::TransmissionDone);
-                usual.handle_input(now, AIR, Input::TransmissionDone);
-                sent += 1;
-            }
-            assert_eq!(quick.poll_timeout(), usual.poll_timeout());
-            assert_eq!(quick.dcf.airtime(now), usual.dcf.airtime(now));
-        }
-    }
-    assert!(rested > 1_000 && sent > 50, "{rested} signals at rest, {sent} frames");
 }
