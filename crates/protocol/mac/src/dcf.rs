@@ -81,6 +81,8 @@ impl<F: FnMut() -> Option<Packet>> PacketSource for F {
 pub struct PacketOutcome {
     /// The tag of the packet.
     pub tag: Option<Tag>,
+    /// The number of attempts; of a packet in fragments one, and one for each that failed.
+    pub attempts: u32,
     /// The air time of all attempts.
     pub spent: Duration,
     /// The air time of one attempt at the highest rate that the station may choose, with the

@@ -63,9 +63,11 @@ pub(super) struct Ticket {
     pub(super) len: usize,
 }
 
-/// An attempt to send a packet.
+/// An attempt to send a packet, or all of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attempt {
+    /// The number of attempts.
+    pub(super) count: u32,
     /// The air that it took.
     pub(super) spent: Duration,
     /// If the packet counts as arrived with it: the air that it would have taken without errors.
@@ -200,13 +202,17 @@ impl Queues {
 
     /// Charges an attempt that has just ended.
     pub(super) fn charge(&mut self, now: Instant, ticket: Ticket, attempt: Attempt) {
-        let Attempt { spent, brings } = attempt;
+        let Attempt { count, spent, brings } = attempt;
         let entry = &mut self.entries[ticket.flow];
         entry.account.spend(spent.as_secs_f64());
         let bytes = ticket.len as f64;
         let service = match self.measure {
-            Measure::Packets => Service { effort: 1.0, outcome: brings.map_or(0.0, |_| 1.0) },
-            Measure::Bytes => Service { effort: bytes, outcome: brings.map_or(0.0, |_| bytes) },
+            Measure::Packets => {
+                Service { effort: f64::from(count), outcome: brings.map_or(0.0, |_| 1.0) }
+            }
+            Measure::Bytes => {
+                Service { effort: f64::from(count) * bytes, outcome: brings.map_or(0.0, |_| bytes) }
+            }
             Measure::AirTime => {
                 let outcome = brings.map_or(0.0, |ideal| entry.due(ticket, ideal.as_secs_f64()));
                 Service { effort: spent.as_secs_f64(), outcome }

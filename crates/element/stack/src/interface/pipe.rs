@@ -219,7 +219,11 @@ impl Flows {
             *ideal = spent;
         }
         let ticket = *ticket;
-        self.queues.charge(now, ticket, Attempt { spent, brings: is_first.then_some(spent) });
+        self.queues.charge(
+            now,
+            ticket,
+            Attempt { count: 1, spent, brings: is_first.then_some(spent) },
+        );
         if !kept {
             self.open.remove(&tag);
             self.queues.credit(ticket, spent);

@@ -275,7 +275,7 @@ impl Client for With<'_> {
         // Of what the link did not keep, only the ACK tells.
         let arrived = acknowledged || (!was_kept && feedback.is_some());
         let brings = arrived.then(|| timing.exchange(*rate, ticket.len));
-        queues.charge(now, ticket, Attempt { spent, brings });
+        queues.charge(now, ticket, Attempt { count: 1, spent, brings });
         brings.into_iter().for_each(|ideal| queues.credit(ticket, ideal));
         if !link.has_unit() {
             *current = None;

@@ -35,8 +35,10 @@ pub(super) struct Job {
     failed: u8,
     /// The fragment under way has been sent before.
     tried: bool,
-    /// Data frames sent so far.
+    /// Frames sent so far of the fragment under way.
     sent: u32,
+    /// Attempts that failed at the fragments before it.
+    failed_before: u32,
     /// Attempts in all, by the owner's wish.
     limit: Option<NonZeroU8>,
     expires: Option<Instant>,
@@ -84,6 +86,7 @@ impl Job {
             failed: 0,
             tried: false,
             sent: 0,
+            failed_before: 0,
             limit,
             expires,
             air: Duration::ZERO,
@@ -126,7 +129,7 @@ impl Job {
         self.expires.is_some_and(|expires| expires < now)
     }
 
-    /// Attempts at a data frame so far, of all fragments.
+    /// Attempts at the fragment under way so far.
     pub(super) fn sent(&self) -> u32 {
         self.sent
     }
@@ -152,6 +155,17 @@ impl Job {
     fn frame_len(&self, fragment: u8) -> usize {
         let wep = if self.wep { 2 * WEP } else { 0 };
         self.header.kind.header_len() + wep + self.range(fragment).len() + FCS_LEN
+    }
+
+    /// Attempts at the whole packet so far, of which the last arrived or not.
+    pub(super) fn attempts(&self, arrived: bool) -> u32 {
+        self.failed_before + u32::from(self.failed) + u32::from(arrived)
+    }
+
+    /// Bytes of the frames that carry it, one for each fragment.
+    pub(super) fn frame_lens(&self) -> impl Iterator<Item = usize> {
+        let count = self.body_len().div_ceil(self.size.max(1)).max(1);
+        (0..count as u8).map(|fragment| self.frame_len(fragment))
     }
 
     /// Bytes of the frame of the fragment under way.
@@ -227,8 +241,10 @@ impl Job {
         let more = self.has_more();
         if more {
             self.fragment += 1;
+            self.failed_before += u32::from(self.failed);
             (self.short, self.long, self.failed) = (0, 0, 0);
             self.tried = false;
+            self.sent = 0;
         }
         more
     }

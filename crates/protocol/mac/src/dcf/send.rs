@@ -1,5 +1,7 @@
 //! The half of an exchange that sends: RTS, data, waiting for the answer, beginning again.
 
+use core::ops::Add;
+
 use windfall_base::{DropReason, Duration, Frame, Instant, Outgoing, Preamble, TxVector};
 use windfall_wire_link::check::frame_check;
 use windfall_wire_link::ieee80211::header::{DATA_HEADER, MAX_DURATION};
@@ -261,7 +263,8 @@ impl Dcf {
     fn forget_packet(&mut self, now: Instant, arrived: bool) {
         if let Some(job) = self.job.take().filter(Job::is_packet) {
             let (tag, spent, ideal) = (job.packet().tag, job.air, self.ideal_air_of(&job));
-            self.outcome = Some(PacketOutcome { tag, spent, ideal, arrived });
+            let attempts = job.attempts(arrived);
+            self.outcome = Some(PacketOutcome { tag, attempts, spent, ideal, arrived });
         }
         self.phase = Phase::Idle;
         self.access.back_off(now, self.window.draw(&mut self.draw));
@@ -281,7 +284,10 @@ impl Dcf {
             return self.config.contention_time() + self.duration_of(rate, job.whole_len());
         }
         let rate = wish.unwrap_or_else(|| self.config.highest_rate());
-        self.config.attempt_time(rate, job.whole_len())
+        let mut lens = job.frame_lens();
+        let first = self.config.attempt_time(rate, lens.next().unwrap_or_default());
+        lens.map(|len| self.duration_of(rate, len) + self.answer_air(job, rate))
+            .fold(first, Add::add)
     }
 
     /// Returns the time of the SIFS and the ACK behind a frame at `rate`.

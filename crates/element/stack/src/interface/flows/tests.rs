@@ -33,7 +33,7 @@ fn a_reservation_is_kept_whenever_packets_join() {
             assert!([1, 2].iter().all(|flow| queues.push(joins, 0, packet(*flow)).is_none()));
             now += attempt;
             let Some((ticket, _)) = queues.pull(now, 0, &mut books) else { panic!("all wait") };
-            queues.charge(now, ticket, Attempt { spent: attempt, brings: Some(attempt) });
+            queues.charge(now, ticket, Attempt { count: 1, spent: attempt, brings: Some(attempt) });
             queues.credit(ticket, attempt);
             queues.done(ticket);
         }
@@ -74,7 +74,7 @@ fn thousands_of_flows_share_by_weight() {
         now += attempt;
         let Some((ticket, pulled)) = queues.pull(now, 0, &mut books) else { panic!("all wait") };
         assert!(queues.push(now, 0, pulled.frame).is_none());
-        queues.charge(now, ticket, Attempt { spent: attempt, brings: Some(attempt) });
+        queues.charge(now, ticket, Attempt { count: 1, spent: attempt, brings: Some(attempt) });
         queues.credit(ticket, attempt);
         queues.done(ticket);
     }

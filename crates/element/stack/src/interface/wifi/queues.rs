@@ -73,7 +73,8 @@ impl StationQueues {
         // Packets that an access point relays come from no queue.
         let Some(ticket) = scheduled.open.remove(&outcome.tag) else { return };
         let brings = outcome.arrived.then_some(outcome.ideal);
-        scheduled.queues.charge(now, ticket, Attempt { spent: outcome.spent, brings });
+        let attempt = Attempt { count: outcome.attempts, spent: outcome.spent, brings };
+        scheduled.queues.charge(now, ticket, attempt);
         if outcome.arrived {
             scheduled.queues.credit(ticket, outcome.ideal);
         }

@@ -21,6 +21,15 @@ fn mac() -> Config {
 
 /// An interface of station 0 with flows 1 and 2, of which flow n goes to station n at 10.0.0.n.
 fn interface(shares: [FlowConfig; 2], reserve: Option<Rate>) -> Interface {
+    interface_of(mac(), Discipline::Elf, shares, reserve)
+}
+
+fn interface_of(
+    mac: Config,
+    discipline: Discipline,
+    shares: [FlowConfig; 2],
+    reserve: Option<Rate>,
+) -> Interface {
     let neighbour = |number: u8| Neighbour {
         address: MacAddress::of_station(number.into()),
         behind: vec![IpAddr::from([10, 0, 0, number]).into()],
@@ -32,7 +41,8 @@ fn interface(shares: [FlowConfig; 2], reserve: Option<Rate>) -> Interface {
     };
     let config = InterfaceConfig {
         flows: (1..).zip(shares).map(flow).collect(),
-        link: LinkConfig::Wifi(WifiConfig { mac: mac(), neighbours }),
+        discipline,
+        link: LinkConfig::Wifi(WifiConfig { mac, neighbours }),
         ..InterfaceConfig::default()
     };
     Interface::new(config, Seed(1), "radio")
@@ -203,6 +213,28 @@ fn the_accounts_of_flows_are_those_of_the_air() {
         near(total.effort, counts.effort[flow]);
         near(total.outcome, counts.outcome(flow));
     }
+}
+
+#[test]
+fn fragments_that_arrive_are_no_errors() {
+    let mut mac = mac();
+    mac.fragment_threshold = 400;
+    let shares = [best_effort(1.0, 1.2), best_effort(1.0, 1.2)];
+    let mut interface = interface_of(mac, Discipline::Elf, shares, None);
+    run(&mut interface, [1.0, 1.0], 4_000);
+    for flow in &interface.flows()[1..] {
+        let total = flow.account.total;
+        assert!(total.effort > 0.1 && (total.outcome / total.effort - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn elf_by_packets_counts_every_attempt_as_one() {
+    let shares = [best_effort(1.0, 1.2), best_effort(1.0, 1.2)];
+    let mut interface = interface_of(mac(), Discipline::ElfPackets, shares, None);
+    let counts = run(&mut interface, [1.0, 0.5], 20_000);
+    let ratio = f64::from(counts.attempts[1]) / f64::from(counts.attempts[0]);
+    assert!((ratio - 1.2).abs() < 0.02, "{ratio}");
 }
 
 #[test]
