@@ -71,7 +71,8 @@ fn built_peer() -> Result<PathBuf, String> {
     if make.status.success() {
         Ok(bench.join("../target/peers/wifi"))
     } else {
-        Err(String::from_utf8_lossy(&make.stderr).trim().to_owned())
+        let said = String::from_utf8_lossy(&make.stderr);
+        Err(said.lines().next().unwrap_or("make failed").to_owned())
     }
 }
 
