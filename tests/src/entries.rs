@@ -22,7 +22,7 @@ use windfall_channel_trace::rate_trace::RateTrace;
 use windfall_link::policy::{Cost, PolicyKind};
 use windfall_link::{Arq, Coding, Framing, PipeConfig};
 use windfall_mac::Address;
-use windfall_mac::poll::{Idle, Timing};
+use windfall_mac::wavelan::{Idle, Timing};
 use windfall_scenario::Scenario;
 use windfall_socket_api::{SocketCommand, SocketId, Transport};
 use windfall_stack::host::{AppId, Host, HostConfig};
@@ -193,12 +193,12 @@ pub fn pipe_header(bytes: &[u8]) {
     let (header, trailer) = bytes.split_at(bytes.len().saturating_sub(4));
     let _ = windfall_wire_link::pipe::Header::parse(header, trailer);
     let _ = windfall_wire_link::pipe::Header::parse(bytes, &[]);
-    let _ = windfall_wire_link::poll::Head::parse(bytes);
+    let _ = windfall_wire_link::wavelan::Head::parse(bytes);
 }
 
 /// The headers before a unit on the polled radio: the poll, the head of coded blocks, a report.
 pub fn radio_header(bytes: &[u8]) {
-    if let Ok((_, len)) = windfall_wire_link::poll::Head::parse(bytes) {
+    if let Ok((_, len)) = windfall_wire_link::wavelan::Head::parse(bytes) {
         assert!(len <= bytes.len());
     }
     let _ = windfall_wire_link::coded::Head::parse(bytes);
@@ -372,7 +372,7 @@ pub fn interface(bytes: &[u8]) {
             role,
             framing: Framing::Plain { arq, accept_damaged },
             timing,
-            rate: windfall_mac::poll::WAVELAN_RATE,
+            rate: windfall_mac::wavelan::WAVELAN_RATE,
         }),
     };
     let config = InterfaceConfig { link, ..InterfaceConfig::default() };

@@ -3,7 +3,7 @@
 use windfall_base::{Duration, Frame, Input, Instant, Node, Port, Rate, RxVector, Seed};
 use windfall_channel::radio::{Errors, PathLoss, Position, RadioConfig, RadioStation, Thresholds};
 use windfall_channel::{MediumConfig, SharedConfig};
-use windfall_mac::dcf::Config;
+use windfall_mac::wifi::Config;
 use windfall_network::{EndConfig, LinkConfig, Network, NetworkConfig, StationConfig};
 use windfall_queue::Limits;
 use windfall_stack::{self as stack, InterfaceConfig, Neighbour, WifiConfig};

@@ -30,7 +30,7 @@ use windfall_base::seq::{Seq16, Seq32};
 use crate::HeaderError;
 use crate::check::{FCS_LEN, HEADER_CHECK_LEN, frame_check, header_check};
 use crate::pipe::{HeaderBytes, Wish, put};
-use crate::poll::Feedback;
+use crate::wavelan::Feedback;
 
 /// Bytes of a whole block (S3.18).
 pub const BLOCK: usize = 255;

@@ -5,7 +5,7 @@
 //!   a stop-and-wait exchange, probes and acknowledgements.
 //! - [`coded`]: frames of coded blocks, and the report of each block.
 //! - [`ieee80211`]: rates, timing and frames of 802.11b/g.
-//! - [`poll`]: who speaks to whom on a polled medium, and the immediate ACK.
+//! - [`wavelan`]: who speaks to whom on a polled medium, and the immediate ACK.
 //!
 //! Multi-byte fields stand in network byte order, except the frame check, which is sent least
 //! significant byte first as in IEEE 802. Parsers take any bytes and never panic.
@@ -14,7 +14,7 @@ pub mod check;
 pub mod coded;
 pub mod ieee80211;
 pub mod pipe;
-pub mod poll;
+pub mod wavelan;
 
 use thiserror::Error;
 

@@ -7,7 +7,7 @@
 pub mod processor;
 
 use windfall_base::Duration;
-use windfall_mac::dcf::radio::{Airtime, State};
+use windfall_mac::wifi::radio::{Airtime, State};
 
 /// The currents of a card, in amperes at its voltage.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,7 +8,7 @@ use windfall_channel::{Addressing, MediumConfig, SharedConfig};
 use windfall_link::policy::Cost;
 use windfall_link::{CodedConfig, Framing};
 use windfall_mac::Address;
-use windfall_mac::poll::{Idle, Timing};
+use windfall_mac::wavelan::{Idle, Timing};
 use windfall_stack::{InterfaceConfig, WavelanConfig, WavelanPeer, WavelanRole};
 
 use crate::direction::Direction;
@@ -20,7 +20,7 @@ use crate::model::Scenario;
 use crate::plan::Files;
 use crate::values::Get;
 
-pub(crate) use windfall_mac::poll::WAVELAN_RATE;
+pub(crate) use windfall_mac::wavelan::WAVELAN_RATE;
 
 //= S3.2
 /// The radio of S3.2; the base station polls, and `behind` tells what each station leads to.

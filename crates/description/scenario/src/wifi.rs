@@ -8,7 +8,7 @@ use windfall_channel::MediumConfig;
 use windfall_channel::radio::{
     Fading, Position, RadioConfig, RadioStation, Shadowing, Track, Wall,
 };
-use windfall_mac::dcf::{self, Retries, Role};
+use windfall_mac::wifi::{self, Retries, Role};
 use windfall_phy::decibel::{decibels, noise_milliwatts};
 use windfall_queue::Discipline;
 use windfall_stack::{InterfaceConfig, Neighbour, Rule, WifiConfig};
@@ -85,7 +85,7 @@ fn with_approximate(rules: Vec<Rule>) -> Vec<Rule> {
 
 /// Returns the rate at which a station carries packets of `bytes` bytes without errors, alone on
 /// the air and at its highest rate.
-fn goodput(mac: &dcf::Config, bytes: usize) -> Option<Rate> {
+fn goodput(mac: &wifi::Config, bytes: usize) -> Option<Rate> {
     let time = mac.packet_time(bytes).as_secs_f64();
     Rate::from_bps((bytes as f64 * 8.0 / time).round() as u64)
 }
@@ -101,10 +101,10 @@ fn station(
     place: usize,
     own: &Direction,
     others: &Direction,
-) -> Result<dcf::Config, Fault> {
+) -> Result<wifi::Config, Fault> {
     let radio = &link.radio;
     let at = link.stations.span();
-    let mut mac = dcf::Config::new(address(place), phy);
+    let mut mac = wifi::Config::new(address(place), phy);
     if let Some(rate) = &own.rate {
         mac.rate = phy_rate(*rate.get_ref(), phy, rate.span())?;
     }

@@ -6,7 +6,7 @@ use core::num::NonZeroU8;
 
 use windfall_base::{Dbm, Duration, Metres, Preamble, Rate};
 use windfall_channel::radio::Errors;
-use windfall_mac::dcf::{Backoff, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, RateControlKind};
+use windfall_mac::wifi::{Backoff, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, RateControlKind};
 
 use crate::settings::settings;
 

@@ -1,21 +1,21 @@
 //! Media: what carries frames between ports, with rates, delays, air and who hears whom.
 
 mod pipe;
-mod shared;
+mod wavelan;
 
 use std::collections::VecDeque;
 
 use windfall_base::{Duration, Input, Instant, Outgoing, Port, Rate, Seed};
 
 pub use pipe::{Line, PathConfig, PipeConfig};
-pub use shared::{Addressing, Hearing, SharedConfig};
+pub use wavelan::{Addressing, Hearing, SharedConfig};
 
 use crate::air::AirConfig;
 use crate::event::MediumEvent;
 use crate::exposure::Exposure;
 use crate::radio::{Radio, RadioConfig};
 use pipe::Pipe;
-use shared::Shared;
+use wavelan::Shared;
 use windfall_channel_trace::error_trace::BitOrder;
 
 /// The configuration of a medium.

@@ -1,6 +1,6 @@
 //! What an interface reports: the life of each packet on one link, as its two ends see it.
 
-use windfall_mac::dcf::radio::Period;
+use windfall_mac::wifi::radio::Period;
 
 use windfall_base::{Damage, DropReason, FlowId, Tag};
 

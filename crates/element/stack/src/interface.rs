@@ -13,7 +13,7 @@ use windfall_base::{
     DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier,
 };
 use windfall_link::PipeConfig;
-use windfall_mac::dcf::radio::Airtime;
+use windfall_mac::wifi::radio::Airtime;
 use windfall_queue::{Discipline, Limits};
 
 pub use account::Counters;

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use windfall_base::text::visible;
 use windfall_base::{Duration, Instant, Seed};
 use windfall_energy::{Card, joules_per_byte};
-use windfall_mac::dcf::radio::State;
+use windfall_mac::wifi::radio::State;
 use windfall_network::{ElementId, Network};
 use windfall_run_output::summary::{LinkSummary, RadioSummary, Summary};
 use windfall_scenario::Topology;

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 
 use windfall_base::{DropReason, Frame, Instant};
 use windfall_wire_link::coded::{Head, Number, Report};
-use windfall_wire_link::poll::Feedback;
+use windfall_wire_link::wavelan::Feedback;
 
 use crate::event::{Arrival, LinkEvent};
 use crate::output::Output;

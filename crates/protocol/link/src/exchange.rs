@@ -1,7 +1,7 @@
 //! An exchange with one peer over a medium that acknowledges at once, in either framing.
 
 use windfall_base::{Frame, Instant};
-use windfall_wire_link::poll::Feedback;
+use windfall_wire_link::wavelan::Feedback;
 
 use crate::coded::{Coded, CodedConfig};
 use crate::event::{Arrival, LinkEvent};

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use windfall_base::seq::Seq16;
 use windfall_base::{Check, DropReason, Frame, Instant};
 use windfall_wire_link::pipe::Number;
-use windfall_wire_link::poll::Feedback;
+use windfall_wire_link::wavelan::Feedback;
 
 use crate::event::LinkEvent;
 use crate::framing::{Opened, open};

@@ -1,7 +1,7 @@
 //! The seam between a MAC, which owns the air time, and the link above, which fills it.
 
 use windfall_base::{DropReason, Frame, Instant};
-use windfall_wire_link::poll::{Address, Feedback};
+use windfall_wire_link::wavelan::{Address, Feedback};
 
 /// The layer above an exchange of units with immediate ACKs.
 ///

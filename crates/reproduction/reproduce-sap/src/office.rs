@@ -4,7 +4,7 @@ pub(crate) mod busy;
 pub(crate) mod calm;
 
 use windfall_base::{Dbm, Duration, Rate};
-use windfall_mac::dcf::{Config, Role};
+use windfall_mac::wifi::{Config, Role};
 use windfall_wire_link::ieee80211::PhyRate;
 
 /// The index of the moving station, which sends, and of the fixed one; others follow in pairs.

@@ -6,7 +6,7 @@ use core::ops::Add;
 use windfall_base::{
     Class, Duration, Frame, Input, Instant, Node, Payload, Port, RxVector, Seed, Stream, Tag,
 };
-use windfall_mac::dcf::radio::State;
+use windfall_mac::wifi::radio::State;
 use windfall_network::{Network, NetworkEvent, Recording, What, direction_of};
 use windfall_report::statistics;
 use windfall_stack::InterfaceEvent;

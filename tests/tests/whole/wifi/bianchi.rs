@@ -3,7 +3,7 @@
 use std::num::NonZeroU8;
 
 use windfall_base::{Duration, Preamble, Seed, Stream};
-use windfall_mac::dcf::{Config, EifsPolicy, Retries};
+use windfall_mac::wifi::{Config, EifsPolicy, Retries};
 use windfall_tests::saturation::Cell;
 use windfall_wire_link::ieee80211::timing::ACK_LEN;
 use windfall_wire_link::ieee80211::{Phy, PhyRate, Timing};

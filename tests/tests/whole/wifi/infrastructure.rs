@@ -1,7 +1,7 @@
 //! Access points, their members, and what dozing saves, over a radio with distance.
 
 use windfall_base::{Duration, Instant, Seed};
-use windfall_mac::dcf::radio::State;
+use windfall_mac::wifi::radio::State;
 use windfall_scenario::Scenario;
 use windfall_sim::Simulation;
 

@@ -1,7 +1,7 @@
 //! Goodput of saturated senders, as ns-3.37 simulated it.
 
 use windfall_base::{Duration, Rate};
-use windfall_mac::dcf::{Config, EifsPolicy};
+use windfall_mac::wifi::{Config, EifsPolicy};
 use windfall_tests::run::run;
 use windfall_tests::saturation::{Cell, Goodput};
 use windfall_wire_link::ieee80211::{Phy, PhyRate, Timing};

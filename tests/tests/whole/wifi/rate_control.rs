@@ -1,8 +1,8 @@
 //! Rate control on a link that no rate but one suits.
 
 use windfall_base::{Duration, Instant, Seed};
-use windfall_mac::dcf::Config;
-use windfall_mac::dcf::rate_control::{ARF, MINSTREL, ladder};
+use windfall_mac::wifi::Config;
+use windfall_mac::wifi::rate_control::{ARF, MINSTREL, ladder};
 use windfall_scenario::Scenario;
 use windfall_sim::Simulation;
 use windfall_tests::saturation::Cell;

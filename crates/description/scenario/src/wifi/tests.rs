@@ -35,7 +35,7 @@ fn end(topology: &Topology, end: usize) -> &WifiConfig {
 
 #[test]
 fn each_rate_control_of_the_table_is_a_word_of_the_radio() {
-    for kind in dcf::RateControlKind::ALL {
+    for kind in wifi::RateControlKind::ALL {
         let topology = link(&format!("radio.rate-control = \"{}\"", kind.name)).unwrap();
         assert_eq!(end(&topology, 0).mac.rate_control, kind);
     }
@@ -117,8 +117,8 @@ fn every_key_reaches_the_station_or_the_air() {
     assert_eq!(near.timing, Timing::G_LONG_SLOT);
     assert_eq!(near.preamble, Preamble::Short);
     assert_eq!(near.basic_rates, [PhyRate::Ofdm6, PhyRate::Dsss1]);
-    assert_eq!(near.backoff, dcf::Backoff::Mild);
-    assert_eq!(near.eifs, dcf::EifsPolicy::Always);
+    assert_eq!(near.backoff, wifi::Backoff::Mild);
+    assert_eq!(near.eifs, wifi::EifsPolicy::Always);
     assert_eq!(near.rts_rate, Some(PhyRate::Dsss2));
     assert!(near.wep && near.observe_radio);
     let air = air(&topology);

@@ -5,8 +5,8 @@ use core::str::FromStr;
 
 use windfall_base::{ParseUnitError, Preamble};
 use windfall_channel::radio::{Errors, Fading, PathLoss};
-use windfall_mac::dcf::rate_control::FIXED;
-use windfall_mac::dcf::{Backoff, EifsPolicy, RateControlKind};
+use windfall_mac::wifi::rate_control::FIXED;
+use windfall_mac::wifi::{Backoff, EifsPolicy, RateControlKind};
 
 use crate::value::{Choice, by_text};
 

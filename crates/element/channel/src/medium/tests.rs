@@ -5,7 +5,7 @@ use bytes::Bytes;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use windfall_base::{Duration, Failure, Frame, Probability, Rate, RxVector, Tag, TxVector};
-use windfall_wire_link::poll::{Address, Head, Kind};
+use windfall_wire_link::wavelan::{Address, Head, Kind};
 
 use super::*;
 use crate::{Addressing, Air, AirConfig, Model, Verdict};

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use windfall_base::{DropReason, Frame, Input, Instant, Outgoing};
-use windfall_mac::dcf::radio::Airtime;
+use windfall_mac::wifi::radio::Airtime;
 
 use super::account::InterfaceAccount;
 use super::flows::FlowAccount;

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use ipnet::IpNet;
 use windfall_base::{DropReason, Duration, Frame, Input, Instant, Outgoing, Payload, Rate};
 use windfall_link::{Arrival, Exchange, Framing, LinkEvent};
-use windfall_mac::poll::{Coordinator, Idle, Responder, Timing};
+use windfall_mac::wavelan::{Coordinator, Idle, Responder, Timing};
 use windfall_mac::{Address, Client, Feedback};
 
 use super::account::InterfaceAccount;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use ipnet::IpNet;
 use windfall_base::{Check, DropReason, Frame, Input, Instant, Outgoing, Payload, Seed};
 use windfall_link::{LinkEvent, Pulled};
-use windfall_mac::dcf::radio::Airtime;
-use windfall_mac::dcf::{Config, Dcf, DcfEvent, Packet, PacketOutcome, PacketSource, Role};
+use windfall_mac::wifi::radio::Airtime;
+use windfall_mac::wifi::{Config, Dcf, DcfEvent, Packet, PacketOutcome, PacketSource, Role};
 use windfall_wire_link::ieee80211::{MacAddress, snap};
 
 use super::account::InterfaceAccount;

@@ -5,7 +5,7 @@
 use windfall_base::Dbm;
 use windfall_channel::MediumConfig;
 use windfall_channel::radio::{Fading, PathLoss, Position, RadioConfig, RadioStation, Wall};
-use windfall_mac::dcf::Config;
+use windfall_mac::wifi::Config;
 use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
 use windfall_queue::Limits;
 use windfall_stack::{InterfaceConfig, Neighbour, WifiConfig};

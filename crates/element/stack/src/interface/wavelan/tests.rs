@@ -7,7 +7,7 @@ use windfall_base::frame::Tag;
 use windfall_base::{Check, Duration, Node, Probability, RxVector, Seed, Stream};
 use windfall_link::policy::{Cost, PolicyKind};
 use windfall_link::{Arq, CodedConfig};
-use windfall_mac::poll::WAVELAN_RATE;
+use windfall_mac::wavelan::WAVELAN_RATE;
 use windfall_queue::{FlowConfig, Limits};
 use windfall_testkit::laws;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use windfall_base::{Frame, Instant, Tag};
 use windfall_link::Pulled;
-use windfall_mac::dcf::PacketOutcome;
+use windfall_mac::wifi::PacketOutcome;
 use windfall_queue::{Discipline, DropTail};
 use windfall_wire_link::ieee80211::MacAddress;
 

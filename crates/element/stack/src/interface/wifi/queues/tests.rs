@@ -3,7 +3,7 @@ use core::net::IpAddr;
 use windfall_base::{
     Class, Duration, FlowId, Input, Node, Probability, Rate, RxVector, Seed, Stream,
 };
-use windfall_mac::dcf::Config;
+use windfall_mac::wifi::Config;
 use windfall_queue::FlowConfig;
 use windfall_queue::share::{Demand, by_weights};
 use windfall_wire_link::check::frame_check;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use windfall_base::{DropReason, Frame, Input, Instant, Outgoing};
-use windfall_wire_link::poll::{Address, Feedback, Head, Kind};
+use windfall_wire_link::wavelan::{Address, Feedback, Head, Kind};
 
 use super::{Timing, split_head, with_head};
 use crate::client::Client;

@@ -9,8 +9,8 @@ use windfall_wire_link::ieee80211::management::{
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress};
 
 use super::{Order, UNIT, Use, capability};
-use crate::dcf::Pull;
-use crate::dcf::config::Config;
+use crate::wifi::Pull;
+use crate::wifi::config::Config;
 
 /// The time for which a station listens for other access points after it has heard the first.
 const LOOKS: Duration = Duration::from_millis(150);
@@ -28,7 +28,7 @@ const BETTER: f64 = 6.0;
 
 /// Looks for a network, joins it, and dozes between beacons if it saves power.
 #[derive(Debug)]
-pub(in crate::dcf) struct Member {
+pub(in crate::wifi) struct Member {
     address: MacAddress,
     network: Network,
     capability: u16,

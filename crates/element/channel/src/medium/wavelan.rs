@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use windfall_base::{Failure, Frame, Input, Instant, Outgoing, Port, Rate, RxVector, Seed};
-use windfall_wire_link::poll::Head;
+use windfall_wire_link::wavelan::Head;
 
 use crate::air::{Air, AirConfig};
 use crate::event::MediumEvent;
@@ -42,7 +42,8 @@ pub enum Addressing {
     /// Not at all: it is for whoever hears it.
     #[default]
     None,
-    /// By a header of [`poll`](windfall_wire_link::poll), where address *n* + 1 stands at port *n*.
+    /// By a header of [`wavelan`](windfall_wire_link::wavelan), where address *n* + 1 stands
+    /// at port *n*.
     Polled,
 }
 

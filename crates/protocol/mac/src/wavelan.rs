@@ -13,7 +13,7 @@ mod responder;
 use windfall_base::{DropReason, Duration, Frame, Outgoing, Rate, TxVector};
 use windfall_wire_link::HeaderError;
 use windfall_wire_link::pipe::HeaderBytes;
-use windfall_wire_link::poll::{Head, SHORT_LEN};
+use windfall_wire_link::wavelan::{Head, SHORT_LEN};
 
 pub use coordinator::{Coordinator, Idle};
 pub use responder::Responder;

@@ -2,7 +2,7 @@ mod cell;
 
 use proptest::prelude::*;
 use windfall_base::{Input, Instant, RxVector};
-use windfall_wire_link::poll::{Address, Feedback, Kind};
+use windfall_wire_link::wavelan::{Address, Feedback, Kind};
 
 use super::*;
 use crate::client::Client;

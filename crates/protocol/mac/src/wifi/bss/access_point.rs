@@ -9,8 +9,8 @@ use windfall_wire_link::ieee80211::management::{
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress};
 
 use super::{Order, UNIT, Use};
-use crate::dcf::event::DcfEvent;
-use crate::dcf::{Packet, Pull};
+use crate::wifi::event::DcfEvent;
+use crate::wifi::{Packet, Pull};
 
 /// Packets that wait for one dozing member, or for all of them.
 const ROOM: usize = 64;
@@ -19,7 +19,7 @@ const TOO_MANY: u16 = 17;
 
 /// Sends beacons, admits members, relays between them and keeps what is for those that doze.
 #[derive(Debug)]
-pub(in crate::dcf) struct AccessPoint {
+pub(in crate::wifi) struct AccessPoint {
     address: MacAddress,
     /// The contents of its beacons, but for the clock and who should wake.
     beacon: Beacon,
