@@ -138,13 +138,13 @@ impl Ours {
         Payload::new(self.headers.split().freeze(), transmit.data.clone())
     }
 
-    fn receive(&mut self, end: usize, packet: Payload) {
-        let (mut head, body) = packet.into_parts();
-        let ip = Ipv4Packet::new(&head).expect("a packet of ours");
+    fn receive(&mut self, end: usize, mut packet: Payload) {
+        let [head, _] = packet.slices();
+        let ip = Ipv4Packet::new(head).expect("a packet of ours");
         let addresses = Addresses::V4 { src: ip.src(), dst: ip.dst() };
         let arrival = SegmentMeta { addresses, ecn: Ecn::from_bits(ip.tos()), missing: 0 };
-        let segment = Payload::new(head.split_off(ipv4::HEADER_LEN), body);
-        let taken = self.ends[end].handle_segment(self.now, &arrival, &segment);
+        packet.advance(ipv4::HEADER_LEN);
+        let taken = self.ends[end].handle_segment(self.now, &arrival, &packet);
         assert_eq!(taken, Ok(()));
     }
 }

@@ -33,6 +33,8 @@ pub const MAX_HEADER_LEN: usize = 60;
 pub const SEQ_AT: usize = 4;
 /// The offset of the acknowledgment number, in bytes.
 pub const ACK_AT: usize = 8;
+/// The offset of the data offset, in the upper half of its byte.
+pub const DATA_OFFSET_AT: usize = 12;
 /// The offset of the flags, in bytes.
 pub const FLAGS_AT: usize = 13;
 /// The offset of the window, in bytes.
@@ -57,7 +59,7 @@ impl<'a> TcpPacket<'a> {
     /// beyond the bytes.
     pub fn new(bytes: &'a [u8]) -> Result<Self, WireError> {
         WireError::check_len("TCP", bytes, HEADER_LEN)?;
-        let found = usize::from(bytes[12] >> 4) * 4;
+        let found = usize::from(bytes[DATA_OFFSET_AT] >> 4) * 4;
         if found < HEADER_LEN || found > bytes.len() {
             let most = bytes.len().min(MAX_HEADER_LEN);
             return Err(WireError::Length { header: "TCP", found, least: HEADER_LEN, most });
@@ -92,7 +94,7 @@ impl<'a> TcpPacket<'a> {
     /// Returns the header's length in bytes, 20..=60.
     #[must_use]
     pub fn header_len(&self) -> usize {
-        usize::from(self.bytes[12] >> 4) * 4
+        usize::from(self.bytes[DATA_OFFSET_AT] >> 4) * 4
     }
 
     /// Returns the control bits.

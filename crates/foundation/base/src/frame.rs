@@ -5,7 +5,7 @@ use core::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf as _, Bytes, BytesMut};
 
 use crate::damage::Damage;
 use crate::time::Duration;
@@ -149,6 +149,22 @@ impl Payload {
             body.slice(range.start - cut..range.end - cut)
         } else {
             [&head[range.start..], &body[..range.end - cut]].concat().into()
+        }
+    }
+
+    /// Removes the first `len` bytes; in place if the payload is not shared and they lie before
+    /// the end of the first slice.
+    pub fn advance(&mut self, len: usize) {
+        match &mut self.0 {
+            Slices::One(bytes) => bytes.advance(len.min(bytes.len())),
+            Slices::Two(both) => {
+                if let Some([head, _]) = Arc::get_mut(both).filter(|both| len < both[0].len()) {
+                    return head.advance(len);
+                }
+                let [head, body] = &**both;
+                let rest = len.saturating_sub(head.len()).min(body.len());
+                *self = Self::new(head.slice(len.min(head.len())..), body.slice(rest..));
+            }
         }
     }
 

@@ -89,3 +89,20 @@ fn only_fields_that_are_set_take_memory_and_those_at_their_defaults_are_equal() 
     frame.class.flow = FlowId(1);
     assert_ne!(frame, bare);
 }
+
+#[test]
+fn advancing_removes_the_beginning_whoever_else_holds_it() {
+    let all: Vec<u8> = (0..20).collect();
+    for cut in [0, 7, 20] {
+        let payload = Payload::new(all[..cut].to_vec().into(), all[cut..].to_vec().into());
+        for len in 0..=22 {
+            let mut shared = payload.clone();
+            shared.advance(len);
+            assert_eq!(shared.to_bytes(), all[len.min(20)..], "{len} of {cut}");
+            let mut own = Payload::new(all[..cut].to_vec().into(), all[cut..].to_vec().into());
+            own.advance(len);
+            assert_eq!(own, shared);
+        }
+        assert_eq!(payload.to_bytes(), all);
+    }
+}

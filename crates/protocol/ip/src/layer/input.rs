@@ -334,7 +334,8 @@ impl Layer {
         let Ok(header) = header else {
             return self.discard(now, tag, total, DropReason::Malformed);
         };
-        let data = behind(payload, header.header_len());
+        let mut data = payload;
+        data.advance(header.header_len());
         let fragments = fragment::cut_v4(&header, &data, mtu);
         self.transmit_fragments(now, interface, tag, fragments);
     }
@@ -380,13 +381,6 @@ fn gather_header(payload: &mut Payload) {
     if !gathered {
         *payload = payload.to_bytes().into();
     }
-}
-
-/// Returns the payload without its first `len` bytes, which lie in its first slice.
-fn behind(payload: Payload, len: usize) -> Payload {
-    let (mut head, body) = payload.into_parts();
-    let _ = head.split_to(len.min(head.len()));
-    Payload::new(head, body)
 }
 
 /// Takes a hop from a packet's hop limit, in a copy of its header only.

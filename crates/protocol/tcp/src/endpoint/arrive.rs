@@ -18,6 +18,11 @@ use crate::segment::{Segment, SegmentMeta, TcpTransmit};
 /// Answers without a connection that may wait to be sent.
 const REPLIES: usize = 1024;
 
+/// Returns whether `head`, the beginning of a segment, holds its header with all options.
+fn holds_header(head: &[u8]) -> bool {
+    head.get(tcp::DATA_OFFSET_AT).is_some_and(|byte| head.len() >= usize::from(byte >> 4) * 4)
+}
+
 impl TcpEndpoint {
     /// Takes a segment, in whatever state it arrived.
     ///
@@ -31,7 +36,7 @@ impl TcpEndpoint {
     ) -> Result<(), DropReason> {
         let [head, body] = bytes.slices();
         let joined;
-        let first = if head.len() >= tcp::MAX_HEADER_LEN || body.is_empty() {
+        let first = if holds_header(head) || body.is_empty() {
             head
         } else {
             joined = bytes.prefix(tcp::MAX_HEADER_LEN);
