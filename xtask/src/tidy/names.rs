@@ -113,7 +113,7 @@ mod tests {
             ..Package::default()
         };
         let workspace = Workspace {
-            files: files.iter().map(|(path, text)| File::new(*path, *text)).collect(),
+            files: files.iter().map(|(path, text)| File::new(path, text)).collect(),
             packages: vec![package("mac"), package("tcp")],
         };
         check(&workspace)
