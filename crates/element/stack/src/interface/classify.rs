@@ -1,5 +1,6 @@
 //! Who a packet belongs to, and what its owner asks: the one place that reads two headers.
 
+mod fragments;
 mod index;
 
 use core::net::IpAddr;
@@ -10,6 +11,7 @@ use ipnet::IpNet;
 use windfall_base::{Class, FlowId, Frame, Payload};
 use windfall_wire_net::{CarrierPacket, IpPacket, Protocol, UdpLitePacket, udp};
 
+use fragments::{FragmentClasses, FragmentPlace};
 use index::Index;
 
 /// Bytes at the beginning of a packet that rules may look at.
@@ -71,6 +73,7 @@ impl Rule {
 pub struct Classifier {
     rules: Vec<Rule>,
     index: Index,
+    fragments: FragmentClasses,
 }
 
 impl Classifier {
@@ -79,7 +82,7 @@ impl Classifier {
     #[must_use]
     pub fn new(rules: Vec<Rule>) -> Self {
         let index = Index::new(&rules);
-        Self { rules, index }
+        Self { rules, index, fragments: FragmentClasses::default() }
     }
 
     /// Returns `true` if some rule asks for more than one attempt.
@@ -90,19 +93,36 @@ impl Classifier {
     }
 
     //= S3.16
-    /// Classifies a packet, unless whoever made it has said what it asks.
-    pub fn classify(&self, frame: &mut Frame) {
+    /// Classifies a packet, unless whoever made it has said what it asks. The fragments of a packet
+    /// have the class of the first, if that comes first.
+    pub fn classify(&mut self, frame: &mut Frame) {
         if !self.rules.is_empty()
             && frame.class == Class::default()
-            && let Some(class) = self.class_of(&frame.payload)
+            && let Some(class) = self.class_of_fragment(&frame.payload)
         {
             frame.class = class;
         }
     }
 
+    fn class_of_fragment(&mut self, packet: &Payload) -> Option<Class> {
+        let start = packet.prefix(LOOKED_AT);
+        let ip = IpPacket::new(&start).ok()?;
+        let Some(place) = FragmentPlace::read(&ip) else { return self.class_by_rules(&ip) };
+        if place.is_first {
+            let class = self.class_by_rules(&ip);
+            self.fragments.remember(place.packet, class);
+            return class;
+        }
+        self.fragments.recall(place.packet).unwrap_or_else(|| self.class_by_rules(&ip))
+    }
+
     fn class_of(&self, packet: &Payload) -> Option<Class> {
         let start = packet.prefix(LOOKED_AT);
-        let headers = Headers::read(&start)?;
+        self.class_by_rules(&IpPacket::new(&start).ok()?)
+    }
+
+    fn class_by_rules(&self, packet: &IpPacket<'_>) -> Option<Class> {
+        let headers = Headers::read(packet);
         let place = self.index.first(&headers, |place| self.rules[place].matches(&headers))?;
         Some(self.rules[place].class)
     }
@@ -147,8 +167,7 @@ struct Headers<'a> {
 }
 
 impl<'a> Headers<'a> {
-    fn read(bytes: &'a [u8]) -> Option<Self> {
-        let packet = IpPacket::new(bytes).ok()?;
+    fn read(packet: &IpPacket<'a>) -> Self {
         let carried = packet.carried().ok();
         let first = carried.filter(|carried| carried.fragment_offset == 0);
         let ports = first.and_then(|carried| match (carried.protocol, carried.bytes) {
@@ -158,14 +177,14 @@ impl<'a> Headers<'a> {
             _ => None,
         });
         let addresses = packet.addresses();
-        Some(Self {
+        Self {
             source: addresses.src(),
             destination: addresses.dst(),
             dscp: packet.traffic_class() >> 2,
             protocol: carried.map(|carried| carried.protocol),
             ports,
             carried: first.map(|carried| (carried.bytes, carried.len)),
-        })
+        }
     }
 
     /// Returns `true` for UDP-Lite, bare or in UDP, some of whose bytes no checksum covers.

@@ -128,7 +128,7 @@ proptest! {
         let protocol = [Protocol::TCP, Protocol::UDP, Protocol::ICMP][protocol];
         let frame = packet(protocol, 0, [0, source, 0, destination, 0, 0, 0, 0], 40);
         let bytes = frame.payload.prefix(LOOKED_AT);
-        let headers = Headers::read(&bytes).expect("it is a packet");
+        let headers = Headers::read(&IpPacket::new(&bytes).expect("it is a packet"));
         let first = rules.iter().find(|rule| rule.matches(&headers));
         prop_assert_eq!(flow_of(&rules, frame.clone()), first.map_or(0, |rule| rule.class.flow.0));
     }
@@ -143,4 +143,41 @@ proptest! {
         let mut frame = Frame::packet(bytes);
         Classifier::new(vec![everything]).classify(&mut frame);
     }
+}
+
+/// A fragment of a UDP datagram to port 5004, as an IPv4 packet.
+fn fragment(identification: u16, is_first: bool) -> Frame {
+    let mut bytes = vec![0x45, 0, 0, 44, 0, 0, 0x20, if is_first { 0 } else { 3 }];
+    bytes[4..6].copy_from_slice(&identification.to_be_bytes());
+    bytes.extend([64, Protocol::UDP.0, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    // Of later fragments these bytes are data that look like other ports.
+    let port = if is_first { 5004_u16 } else { 6004 };
+    bytes.extend([0x10, 0]);
+    bytes.extend(port.to_be_bytes());
+    bytes.resize(44, 0);
+    Frame::packet(bytes)
+}
+
+#[test]
+fn the_fragments_of_a_packet_have_the_class_of_the_first() {
+    let port = |port, number| Rule {
+        destination_ports: Some(port..=port),
+        class: class(number),
+        ..Rule::default()
+    };
+    let rest = Rule { class: class(9), ..Rule::default() };
+    let mut classifier = Classifier::new(vec![port(5004, 1), port(6004, 2), rest]);
+    let mut flow = |mut frame: Frame| {
+        classifier.classify(&mut frame);
+        frame.class.flow.0
+    };
+    assert_eq!(flow(fragment(7, false)), 9, "before the first");
+    assert_eq!(flow(fragment(7, true)), 1);
+    assert_eq!(flow(fragment(7, false)), 1);
+    assert_eq!(flow(fragment(8, false)), 9, "of another packet");
+    // Packets are forgotten in the order in which they came.
+    (100..355).for_each(|number| assert_eq!(flow(fragment(number, true)), 1));
+    assert_eq!(flow(fragment(7, false)), 1);
+    assert_eq!(flow(fragment(355, true)), 1);
+    assert_eq!(flow(fragment(7, false)), 9);
 }
