@@ -69,7 +69,9 @@ pub fn is_listed() -> bool {
 
 /// Tells whether `name` is to run: an argument is part of it, or there is none.
 pub fn is_wanted(name: &str) -> bool {
-    let mut filters = std::env::args().skip(1).filter(|it| !it.starts_with('-')).peekable();
+    // A number is the value of an option such as `--sample-count 3`.
+    let is_filter = |it: &String| !it.starts_with('-') && it.parse::<f64>().is_err();
+    let mut filters = std::env::args().skip(1).filter(is_filter).peekable();
     filters.peek().is_none() || filters.any(|filter| name.contains(&filter))
 }
 

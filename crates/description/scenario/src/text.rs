@@ -104,6 +104,7 @@ fn in_words(expected: &str) -> String {
         "u64" | "usize" => "a whole number of 0 or more".to_owned(),
         "i8" | "i16" | "i32" | "i64" | "integer" | "an integer" => "a whole number".to_owned(),
         "a nonzero u8" => "a whole number from 1 to 255".to_owned(),
+        "a nonzero u16" => "a whole number from 1 to 65535".to_owned(),
         "f32" | "f64" | "floating point number" => "a number".to_owned(),
         "bool" | "a boolean" => "true or false".to_owned(),
         "a string" | "string" | "str" => "text in quotes".to_owned(),

@@ -357,7 +357,7 @@ pub unsafe extern "C" fn sap_set_carrier(sock: *mut Socket, name: *const c_char)
     } else {
         // SAFETY: the caller passes a string that ends with a zero.
         let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
-        name.parse::<Carrier>().map(Some).map_err(|error| (libc::EINVAL, error))
+        name.parse::<Carrier>().map(Some).map_err(|error| (libc::EINVAL, error.to_string()))
     };
     let set = carrier.and_then(|carrier| socket.set_option(|options| options.carrier = carrier));
     socket.report(set, -1)

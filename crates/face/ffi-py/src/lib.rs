@@ -21,8 +21,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use windfall_socket::{
-    Bytes, CloseReason, Duration, Integrity, Message, MessageKind, Mode, Received, SapConfig,
-    SapError, SapListener, SapOptions, SapSendError, SapSocket, SharedKey, Tolerance,
+    Bytes, Carrier, CloseReason, Duration, Integrity, Message, MessageKind, Mode, Received,
+    SapConfig, SapError, SapListener, SapOptions, SapSendError, SapSocket, SharedKey, Tolerance,
     UnfinishedReason,
 };
 
@@ -77,7 +77,10 @@ fn options(key: Option<&[u8]>, profile: &str, carrier: &str) -> PyResult<SapOpti
             return Err(PyValueError::new_err(text));
         }
     };
-    let carrier = carrier.parse().map(Some).map_err(PyValueError::new_err)?;
+    let carrier = carrier
+        .parse::<Carrier>()
+        .map(Some)
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok(SapOptions { config, carrier, key })
 }
 

@@ -35,11 +35,16 @@ impl fmt::Display for Carrier {
     }
 }
 
-impl FromStr for Carrier {
-    type Err = String;
+/// A text that names no carrier.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no carrier: write kernel, raw or udp")]
+pub struct UnknownCarrier(pub String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for Carrier {
+    type Err = UnknownCarrier;
+
+    fn from_str(text: &str) -> Result<Self, UnknownCarrier> {
         let found = Self::ALL.into_iter().find(|carrier| carrier.name() == text);
-        found.ok_or_else(|| format!("{text:?} is no carrier: write kernel, raw or udp"))
+        found.ok_or_else(|| UnknownCarrier(text.to_owned()))
     }
 }

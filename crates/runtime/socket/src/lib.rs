@@ -37,7 +37,7 @@ mod system;
 mod udplite;
 
 pub use bytes::Bytes;
-pub use carrier::Carrier;
+pub use carrier::{Carrier, UnknownCarrier};
 pub use error::{SapError, UnfinishedReason};
 pub use sap::{SapListener, SapOptions, SapSocket};
 pub use udplite::{
