@@ -11,7 +11,7 @@ use ipnet::IpNet;
 use windfall_base::{Class, FlowId, Frame, Payload};
 use windfall_wire_net::{CarrierPacket, IpPacket, Protocol, UdpLitePacket, udp};
 
-use fragments::{FragmentClasses, FragmentPlace};
+use fragments::{FragmentClasses, PacketId};
 use index::Index;
 
 /// Bytes at the beginning of a packet that rules may look at.
@@ -107,23 +107,23 @@ impl Classifier {
     fn class_of_fragment(&mut self, packet: &Payload) -> Option<Class> {
         let start = packet.prefix(LOOKED_AT);
         let ip = IpPacket::new(&start).ok()?;
-        let Some(place) = FragmentPlace::read(&ip) else { return self.class_by_rules(&ip) };
-        if place.is_first {
-            let class = self.class_by_rules(&ip);
-            self.fragments.remember(place.packet, class);
+        let headers = Headers::read(&ip);
+        let Some(id) = PacketId::read(&ip, &headers) else { return self.class_by_rules(&headers) };
+        if headers.fragment_offset == Some(0) {
+            let class = self.class_by_rules(&headers);
+            self.fragments.remember(id, class);
             return class;
         }
-        self.fragments.recall(place.packet).unwrap_or_else(|| self.class_by_rules(&ip))
+        self.fragments.recall(id).unwrap_or_else(|| self.class_by_rules(&headers))
     }
 
     fn class_of(&self, packet: &Payload) -> Option<Class> {
         let start = packet.prefix(LOOKED_AT);
-        self.class_by_rules(&IpPacket::new(&start).ok()?)
+        self.class_by_rules(&Headers::read(&IpPacket::new(&start).ok()?))
     }
 
-    fn class_by_rules(&self, packet: &IpPacket<'_>) -> Option<Class> {
-        let headers = Headers::read(packet);
-        let place = self.index.first(&headers, |place| self.rules[place].matches(&headers))?;
+    fn class_by_rules(&self, headers: &Headers<'_>) -> Option<Class> {
+        let place = self.index.first(headers, |place| self.rules[place].matches(headers))?;
         Some(self.rules[place].class)
     }
 
@@ -162,6 +162,8 @@ struct Headers<'a> {
     protocol: Option<Protocol>,
     /// Source and destination.
     ports: Option<(u16, u16)>,
+    /// The place of a fragment's data in those of its packet; `None` of a packet in one piece.
+    fragment_offset: Option<usize>,
     /// The content of the IP packet, as far as it was looked at, and its full length.
     carried: Option<(&'a [u8], usize)>,
 }
@@ -183,6 +185,7 @@ impl<'a> Headers<'a> {
             dscp: packet.traffic_class() >> 2,
             protocol: carried.map(|carried| carried.protocol),
             ports,
+            fragment_offset: carried.filter(|it| it.fragment).map(|it| it.fragment_offset),
             carried: first.map(|carried| (carried.bytes, carried.len)),
         }
     }

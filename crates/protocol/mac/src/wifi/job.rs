@@ -33,8 +33,6 @@ pub(super) struct Job {
     long: u8,
     /// Failed attempts in all.
     failed: u8,
-    /// The fragment under way has been sent before.
-    tried: bool,
     /// Frames sent so far of the fragment under way.
     sent: u32,
     /// Attempts that failed at the fragments before it.
@@ -84,7 +82,6 @@ impl Job {
             short: 0,
             long: 0,
             failed: 0,
-            tried: false,
             sent: 0,
             failed_before: 0,
             limit,
@@ -173,12 +170,6 @@ impl Job {
         self.frame_len(self.fragment)
     }
 
-    /// Returns the bytes of the frame that carries the packet in one piece.
-    pub(super) fn whole_len(&self) -> usize {
-        let wep = if self.wep { 2 * WEP } else { 0 };
-        self.header.kind.header_len() + wep + self.body_len() + FCS_LEN
-    }
-
     /// Bytes of the frame after it, if there is one.
     pub(super) fn next_len(&self) -> Option<usize> {
         self.has_more().then(|| self.frame_len(self.fragment + 1))
@@ -193,10 +184,10 @@ impl Job {
     /// The frame of the fragment under way, which reserves the medium for `duration` microseconds
     /// after it; counts it as sent.
     pub(super) fn build(&mut self, duration: u16) -> Frame {
+        let repeated = self.sent > 0;
         self.sent += 1;
         let more = self.has_more();
         let flags = self.header.flags.with(Flags::MORE_FRAGMENTS, more);
-        let repeated = core::mem::replace(&mut self.tried, true);
         let flags = flags.with(Flags::RETRY, repeated);
         let duration = match self.header.kind {
             Kind::PsPoll => self.aid | AID_MARK,
@@ -243,7 +234,6 @@ impl Job {
             self.fragment += 1;
             self.failed_before += u32::from(self.failed);
             (self.short, self.long, self.failed) = (0, 0, 0);
-            self.tried = false;
             self.sent = 0;
         }
         more

@@ -281,7 +281,7 @@ impl Dcf {
         let wish = job.packet().class.rate.and_then(|rate| self.config.phy_rate(rate));
         if job.is_group() {
             let rate = wish.unwrap_or_else(|| self.config.lowest_basic_rate());
-            return self.config.contention_time() + self.duration_of(rate, job.whole_len());
+            return self.config.contention_time() + self.duration_of(rate, job.len());
         }
         let rate = wish.unwrap_or_else(|| self.config.highest_rate());
         let mut lens = job.frame_lens();

@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 use windfall_base::Class;
 use windfall_wire_net::{IpPacket, Protocol};
 
+use super::Headers;
+
 /// Fragmented packets whose class is remembered.
 const REMEMBERED: usize = 256;
 
@@ -18,29 +20,20 @@ pub(super) struct PacketId {
     identification: u32,
 }
 
-/// The place of a fragment in its packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FragmentPlace {
-    pub(super) packet: PacketId,
-    pub(super) is_first: bool,
-}
-
-impl FragmentPlace {
-    /// Reads it from a packet; `None` of one in a single piece.
-    pub(super) fn read(packet: &IpPacket<'_>) -> Option<Self> {
-        let carried = packet.carried().ok().filter(|carried| carried.fragment)?;
+impl PacketId {
+    /// Reads it from a packet whose headers have been read; `None` of one in a single piece.
+    pub(super) fn read(packet: &IpPacket<'_>, headers: &Headers<'_>) -> Option<Self> {
+        headers.fragment_offset?;
         let identification = match packet {
             IpPacket::V4(packet) => packet.identification().into(),
             IpPacket::V6(packet) => packet.upper().ok()?.fragment?.identification,
         };
-        let addresses = packet.addresses();
-        let packet = PacketId {
-            source: addresses.src(),
-            destination: addresses.dst(),
-            protocol: carried.protocol,
+        Some(Self {
+            source: headers.source,
+            destination: headers.destination,
+            protocol: headers.protocol?,
             identification,
-        };
-        Some(Self { packet, is_first: carried.fragment_offset == 0 })
+        })
     }
 }
 
