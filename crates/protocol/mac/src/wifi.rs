@@ -55,6 +55,8 @@ pub struct Packet {
     pub ether_type: u16,
     /// Worthless after this.
     pub expires: Option<Instant>,
+    /// The station that sent it first, of a packet that an access point sends on.
+    pub source: Option<MacAddress>,
 }
 
 /// The layer above a station, which has the packets to send.
@@ -127,6 +129,8 @@ pub struct Dcf {
     source_is_empty: bool,
     out: Option<Outgoing>,
     up: VecDeque<Frame>,
+    /// Packets that came from one member and go to another, or to all.
+    relayed: VecDeque<Packet>,
     events: VecDeque<DcfEvent>,
 }
 
@@ -153,6 +157,7 @@ impl Dcf {
             source_is_empty: false,
             out: None,
             up: VecDeque::new(),
+            relayed: VecDeque::new(),
             events: VecDeque::new(),
             draw,
             config,
@@ -216,6 +221,13 @@ impl Dcf {
     #[inline]
     pub fn poll_delivery(&mut self) -> Option<Frame> {
         self.up.pop_front()
+    }
+
+    /// Gives the next packet of a member that goes to another member or to all: it is to be queued
+    /// with those that the access point itself sends.
+    #[inline]
+    pub fn poll_relay(&mut self) -> Option<Packet> {
+        self.relayed.pop_front()
     }
 
     /// Yields what happened, oldest first.

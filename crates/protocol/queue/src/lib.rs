@@ -81,7 +81,7 @@ impl DropTail {
     /// Takes a packet at the tail, or gives it back if the queue is full.
     #[must_use]
     pub fn push(&mut self, now: Instant, frame: Frame) -> Option<Frame> {
-        let bytes = self.bytes.saturating_add(frame.len());
+        let bytes = self.bytes.saturating_add(frame.payload.len());
         if self.waiting.len() >= self.limits.packets || bytes > self.limits.bytes {
             return Some(frame);
         }
@@ -93,7 +93,7 @@ impl DropTail {
     /// Gives the packet at the head.
     pub fn pop(&mut self) -> Option<Waiting> {
         let waiting = self.waiting.pop_front()?;
-        self.bytes -= waiting.frame.len();
+        self.bytes -= waiting.frame.payload.len();
         Some(waiting)
     }
 

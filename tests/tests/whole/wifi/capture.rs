@@ -100,7 +100,7 @@ fn exchange(fragment_threshold: usize) -> Vec<Frame> {
     let mut now = 1_000;
     sender.handle_queued(at(now), &mut || {
         let frame = waiting.take()?;
-        Some(Packet { frame, to: address(2), ether_type: snap::IPV4, expires: None })
+        Some(Packet { frame, to: address(2), ether_type: snap::IPV4, expires: None, source: None })
     });
     // Each turn: a frame of the sender, and after a SIFS its acknowledgement.
     while let Some(Outgoing { frame, .. }) = sender.poll_transmit() {

@@ -2,8 +2,11 @@
 
 use windfall_base::{Duration, Instant, Seed};
 use windfall_mac::wifi::radio::State;
+use windfall_queue::Service;
+use windfall_queue::share::Demand;
 use windfall_scenario::Scenario;
 use windfall_sim::Simulation;
+use windfall_stack::FlowAccount;
 
 /// A simulation of stations on one link; `keys` are those of its radio, `rest` whatever follows.
 fn simulation(stations: &[(&str, &str)], keys: &str, rest: &str) -> Simulation {
@@ -77,4 +80,42 @@ fn a_walker_changes_to_the_access_point_that_it_comes_nearer_to() {
     assert!(before > 0, "it never came to the east");
     let of_last_six_seconds = after - before;
     assert!((590..=600).contains(&of_last_six_seconds), "{of_last_six_seconds} of 600");
+}
+
+/// A station sends to one near the access point and to one that hears it badly; what the access
+/// point passes on belongs to the same flows as its own packets.
+//= S3.38
+#[test]
+fn what_an_access_point_relays_waits_in_the_queues_of_its_flows() {
+    let stations = [
+        ("ap", "radio.position = [0.0, 0.0]"),
+        ("talker", "radio.position = [0.0, 4.0]"),
+        ("near", "radio.position = [4.0, 0.0]"),
+        ("far", "radio.position = [60.0, 0.0]"),
+    ];
+    let flow = |to: &str, port: u16| {
+        format!(
+            "[[flow]]\nname = \"{to}\"\ndst-port = {port}\npower-factor = 1.2\n\
+             [[app]]\nkind = \"cbr\"\nstation = \"talker\"\nto = \"{to}\"\nport = {port}\n\
+             size = 1000\nrate = \"8Mbps\"\nstart = \"1s\"\n"
+        )
+    };
+    let rest = flow("near", 9001) + &flow("far", 9002);
+    let keys = "infrastructure = true\nfading = \"rayleigh 5\"";
+    let mut simulation = simulation(&stations, keys, &rest);
+    simulation.finish();
+    let network = simulation.network();
+    let access_point = network.interfaces().next().expect("the first");
+    let [_, near, far] = network.flows(access_point).try_into().expect("best effort and two flows");
+    let demand = |flow: &FlowAccount| {
+        let Service { effort, outcome } = flow.account.total;
+        Demand { weight: 1.0, power_factor: 1.2, error_rate: 1.0 - outcome / effort }
+    };
+    let [near_demand, far_demand] = [&near, &far].map(demand);
+    assert!(far_demand.error_rate > 0.25, "{far_demand:?}");
+    // Collisions with the talker cost the near station something too, which its power factor makes
+    // up for.
+    let due = far_demand.adjusted_weight() / near_demand.adjusted_weight();
+    let effort = far.account.total.effort / near.account.total.effort;
+    assert!((effort / due - 1.0).abs() < 0.02, "effort {effort}, not {due}: {near:?}, {far:?}");
 }

@@ -96,7 +96,7 @@ impl InterfaceAccount {
 
     /// A packet has waited until it was of no use to its owner.
     pub(super) fn expired(&mut self, frame: &Frame) {
-        self.dropped(frame.tag, false, DropReason::Expired, frame.len());
+        self.dropped(frame.tag, false, DropReason::Expired, frame.payload.len());
     }
 
     /// The medium brought a packet, or something that could not be told from one.

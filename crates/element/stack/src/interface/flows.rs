@@ -193,7 +193,10 @@ impl Queues {
             let frame = waiting.frame;
             if expires.is_none_or(|expires| now <= expires) {
                 entry.under_way = Some(peer);
-                return Some((Ticket { flow, len: frame.len() }, Pulled { frame, expires }));
+                return Some((
+                    Ticket { flow, len: frame.payload.len() },
+                    Pulled { frame, expires },
+                ));
             }
             books.expired(&frame);
             self.scheduler.depart(flow);

@@ -1,6 +1,7 @@
 //! An 802.11 radio below an interface: queues, and a station that pulls from them.
 
 mod queues;
+mod relay;
 
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use super::flows::{FlowAccount, QueueConfig};
 use super::link::Link;
 use crate::event::InterfaceEvent;
 use queues::StationQueues;
+use relay::RelayHeader;
 
 /// One station of an 802.11 network.
 #[derive(Clone, Debug)]
@@ -79,6 +81,39 @@ impl WifiLink {
         (dcf, Source { now, queues, neighbours, default_hop: *default_hop, account })
     }
 
+    /// Puts the packets that go from station to station into the queues, as packets of the device.
+    fn take_relayed(&mut self, now: Instant, account: &mut InterfaceAccount) {
+        let mut queued = false;
+        while let Some(packet) = self.dcf.poll_relay() {
+            account.arrived();
+            queued |= self.queue_relayed(now, packet, account);
+        }
+        if queued {
+            let (dcf, mut source) = self.parts(now, account);
+            dcf.handle_queued(now, &mut source);
+        }
+    }
+
+    /// Queues a packet that goes from station to station; tells whether there was room.
+    fn queue_relayed(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        account: &mut InterfaceAccount,
+    ) -> bool {
+        let Some(header) = RelayHeader::new(&packet) else { return false };
+        let mut frame = packet.frame;
+        self.classifier.classify(&mut frame);
+        header.put(&mut frame);
+        let (tag, flow, len) = (frame.tag, frame.class.flow, frame.payload.len());
+        if self.queues.push(now, header.to, frame).is_some() {
+            account.dropped(tag, false, DropReason::QueueFull, len);
+            return false;
+        }
+        account.queued(tag, flow, len, self.queues.len());
+        true
+    }
+
     /// Enters the events of the station into the account.
     fn take_down(&mut self, account: &mut InterfaceAccount) {
         while let Some(event) = self.dcf.poll_event() {
@@ -111,10 +146,13 @@ impl PacketSource for Source<'_> {
         if self.queues.len() == 0 {
             return None;
         }
-        let Pulled { frame, expires } = self.queues.pull(self.now, self.account)?;
+        let Pulled { mut frame, expires } = self.queues.pull(self.now, self.account)?;
+        if let Some(RelayHeader { to, source, ether_type }) = RelayHeader::take(&mut frame) {
+            return Some(Packet { frame, to, ether_type, expires, source: Some(source) });
+        }
         let to = next_hop(self.neighbours, &frame.payload).or(self.default_hop)?;
         let ether_type = ether_type(&frame.payload);
-        Some(Packet { frame, to, ether_type, expires })
+        Some(Packet { frame, to, ether_type, expires, source: None })
     }
 
     fn packet_done(&mut self, outcome: PacketOutcome) {
@@ -146,6 +184,7 @@ impl Link for WifiLink {
     fn handle_input(&mut self, now: Instant, input: Input, account: &mut InterfaceAccount) {
         let (dcf, mut source) = self.parts(now, account);
         dcf.handle_input(now, input, &mut source);
+        self.take_relayed(now, account);
         self.take_down(account);
     }
 
@@ -219,7 +258,6 @@ fn take_down(event: DcfEvent, account: &mut InterfaceAccount) {
             account.arrived();
             account.dropped(tag, kept, reason, len);
         }
-        DcfEvent::Relayed { .. } => account.arrived(),
         DcfEvent::RequestFailed => account.event(InterfaceEvent::RtsFailed),
         DcfEvent::Control { sent: true, .. } => account.counters.control_sent += 1,
         DcfEvent::Control { sent: false, .. } => account.counters.control_received += 1,

@@ -46,7 +46,7 @@ impl Order {
     /// A frame of the station's own, with this body.
     fn own(kind: Kind, to: MacAddress, body: Vec<u8>) -> Self {
         let frame = Frame::packet(body);
-        Self { kind, ..Packet { frame, to, ether_type: 0, expires: None }.into() }
+        Self { kind, ..Packet { frame, to, ether_type: 0, expires: None, source: None }.into() }
     }
 
     fn is_data(&self) -> bool {
@@ -133,17 +133,6 @@ impl Bss {
         match self {
             Self::AccessPoint(it) => it.handle_own(header, &bytes),
             Self::Member(it) => it.handle_own(now, header, &bytes, strength),
-        }
-    }
-
-    /// Sends a packet that came from the member `source` on to where it goes.
-    ///
-    /// # Errors
-    /// Why it goes no further.
-    pub(super) fn relay(&mut self, packet: Packet, source: MacAddress) -> Result<(), DropReason> {
-        match self {
-            Self::AccessPoint(it) => it.take(packet, source),
-            Self::Member(_) => Err(DropReason::NotForUs),
         }
     }
 

@@ -45,11 +45,6 @@ pub enum DcfEvent {
         /// Bytes of the packet.
         len: usize,
     },
-    /// A packet that came from one member is to go to another: it is held once more.
-    Relayed {
-        /// The tag of the packet.
-        tag: Option<Tag>,
-    },
     /// A frame without a packet was sent or received: RTS, CTS, ACK, management.
     Control {
         /// Sent by this station, not received.

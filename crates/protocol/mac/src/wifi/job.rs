@@ -51,7 +51,7 @@ pub(super) struct Job {
 impl Job {
     pub(super) fn new(order: impl Into<Order>, sequence: u16, config: &Config) -> Self {
         let Order { packet, kind, flags, third, aid } = order.into();
-        let Packet { frame, to, ether_type, expires } = packet;
+        let Packet { frame, to, ether_type, expires, source: _ } = packet;
         let is_packet = kind == Kind::Data;
         let wep = config.wep && is_packet;
         let header = Header {

@@ -175,17 +175,15 @@ impl Dcf {
         }
     }
 
-    /// Hands a packet up, or sends it on to the member for which it is.
+    /// Hands a packet up, or gives it back to be sent on to the member for which it is.
     fn use_packet(&mut self, frame: &mut Frame, header: &Header, ether_type: u16) {
         let (tag, len) = (frame.tag, frame.payload.len());
         let fate = self.bss.as_mut().map_or(Use::Up, |bss| bss.handle_data(header));
-        if let (Use::Relay | Use::Both, Some(bss)) = (fate, &mut self.bss) {
-            let to = header.destination();
-            let packet = Packet { frame: frame.clone(), to, ether_type, expires: None };
-            self.events.push_back(match bss.relay(packet, header.source()) {
-                Ok(()) => DcfEvent::Relayed { tag },
-                Err(reason) => DcfEvent::Discarded { tag, kept: false, reason, len },
-            });
+        if matches!(fate, Use::Relay | Use::Both) {
+            let relayed = Frame { tag, ..Frame::packet(frame.payload.clone()) };
+            let (to, source) = (header.destination(), Some(header.source()));
+            let packet = Packet { frame: relayed, to, ether_type, expires: None, source };
+            self.relayed.push_back(packet);
         }
         match fate {
             Use::Up | Use::Both => self.up.push_back(core::mem::take(frame)),

@@ -26,7 +26,7 @@ use super::{Config, Dcf, DcfEvent, Packet, Pull};
 pub(super) struct Station {
     pub(super) dcf: Dcf,
     pub(super) to: MacAddress,
-    pub(super) queue: VecDeque<Frame>,
+    pub(super) queue: VecDeque<Packet>,
     pub(super) ledger: Ledger,
     /// The events so far.
     pub(super) events: Vec<DcfEvent>,
@@ -45,17 +45,16 @@ impl Station {
     }
 
     fn with(&mut self, act: impl FnOnce(&mut Dcf, Pull<'_>)) {
-        let (queue, to) = (&mut self.queue, self.to);
-        act(&mut self.dcf, &mut || {
-            let frame = queue.pop_front()?;
-            Some(Packet { frame, to, ether_type: snap::IPV4, expires: None })
-        });
+        let queue = &mut self.queue;
+        act(&mut self.dcf, &mut || queue.pop_front());
+        let waiting = self.queue.len();
+        self.queue.extend(core::iter::from_fn(|| self.dcf.poll_relay()));
+        self.ledger.taken += (self.queue.len() - waiting) as u64;
         while let Some(event) = self.dcf.poll_event() {
             match event {
                 DcfEvent::Sent { kept: false, .. } | DcfEvent::Acknowledged { .. } => {
                     self.ledger.given += 1;
                 }
-                DcfEvent::Relayed { .. } => self.ledger.taken += 1,
                 DcfEvent::Dropped { reason, .. } => self.ledger.drops.count(reason),
                 DcfEvent::Discarded { reason, .. } => {
                     self.ledger.taken += 1;
@@ -83,10 +82,17 @@ impl Node for Station {
         match (port, input) {
             (DEVICE, Input::Frame(frame, _)) => {
                 self.ledger.taken += 1;
-                self.queue.push_back(frame);
+                let (to, ether_type) = (self.to, snap::IPV4);
+                let packet = Packet { frame, to, ether_type, expires: None, source: None };
+                self.queue.push_back(packet);
                 self.with(|dcf, pull| dcf.handle_queued(now, pull));
             }
-            (AIR, input) => self.with(|dcf, pull| dcf.handle_input(now, input, pull)),
+            (AIR, input) => {
+                self.with(|dcf, pull| dcf.handle_input(now, input, pull));
+                if !self.queue.is_empty() {
+                    self.with(|dcf, pull| dcf.handle_queued(now, pull));
+                }
+            }
             _ => {}
         }
     }

@@ -70,7 +70,6 @@ impl StationQueues {
     /// Charges the flow of a packet that the station has finished with.
     pub(super) fn finish(&mut self, now: Instant, outcome: PacketOutcome) {
         let Self::Scheduled(scheduled) = self else { return };
-        // Packets that an access point relays come from no queue.
         let Some(ticket) = scheduled.open.remove(&outcome.tag) else { return };
         let brings = outcome.arrived.then_some(outcome.ideal);
         let attempt = Attempt { count: outcome.attempts, spent: outcome.spent, brings };

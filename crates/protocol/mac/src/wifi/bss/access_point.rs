@@ -111,18 +111,19 @@ impl AccessPoint {
             }
             let packet = pull.next_packet()?;
             let (tag, len) = (packet.frame.tag, packet.frame.payload.len());
-            if let Err(reason) = self.take(packet, self.address) {
+            if let Err(reason) = self.take(packet) {
                 events.push_back(DcfEvent::Dropped { tag, reason, len });
             }
         }
     }
 
-    /// Puts a packet of `source` where it has to wait.
+    /// Puts a packet where it has to wait.
     ///
     /// # Errors
     /// If it is for no member, or too many packets wait for the member.
-    pub(super) fn take(&mut self, packet: Packet, source: MacAddress) -> Result<(), DropReason> {
+    pub(super) fn take(&mut self, packet: Packet) -> Result<(), DropReason> {
         let (to, flags) = (packet.to, Flags::FROM_DS);
+        let source = packet.source.unwrap_or(self.address);
         let doze = self.members.values().any(|member| member.dozes);
         let queue = match self.members.get_mut(&to) {
             _ if to.is_group() && doze => &mut self.for_all,

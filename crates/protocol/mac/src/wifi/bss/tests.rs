@@ -164,18 +164,32 @@ fn says(point: &mut Bss, dozes: bool) {
 }
 
 fn packet_to(to: MacAddress) -> Packet {
-    Packet { frame: Frame::packet(vec![1; 10]), to, ether_type: 0x800, expires: None }
+    Packet {
+        frame: Frame::packet(vec![1; 10]),
+        to,
+        ether_type: 0x800,
+        expires: None,
+        source: Some(address(3)),
+    }
+}
+
+/// The access point takes a packet from its queues.
+fn take(point: &mut Bss, packet: Packet) -> Result<(), DropReason> {
+    match point {
+        Bss::AccessPoint(it) => it.take(packet),
+        Bss::Member(_) => panic!("it is no access point"),
+    }
 }
 
 #[test]
 fn what_waits_for_a_member_goes_when_it_says_that_it_is_awake() {
     let mut point = point_with_a_dozing_member();
-    assert_eq!(point.relay(packet_to(address(1)), address(3)), Ok(()));
+    assert_eq!(take(&mut point, packet_to(address(1))), Ok(()));
     says(&mut point, true);
     assert_eq!((sent(&mut point), point.held()), (vec![], 1));
     says(&mut point, false);
     assert_eq!(sent(&mut point), [(Kind::Data, address(1))]);
-    assert_eq!(point.relay(packet_to(address(1)), address(3)), Ok(()));
+    assert_eq!(take(&mut point, packet_to(address(1))), Ok(()));
     assert_eq!(sent(&mut point), [(Kind::Data, address(1))], "it is awake now");
 }
 
@@ -183,7 +197,7 @@ fn what_waits_for_a_member_goes_when_it_says_that_it_is_awake() {
 fn each_packet_for_all_but_the_last_says_that_more_follow() {
     let mut point = point_with_a_dozing_member();
     for _ in 0..3 {
-        assert_eq!(point.relay(packet_to(MacAddress::BROADCAST), address(3)), Ok(()));
+        assert_eq!(take(&mut point, packet_to(MacAddress::BROADCAST)), Ok(()));
     }
     assert_eq!(sent(&mut point), []);
     let due = point.alarm().expect("a beacon is due");
@@ -202,7 +216,7 @@ fn each_packet_for_all_but_the_last_says_that_more_follow() {
 fn a_poll_is_answered_with_one_packet_and_whether_more_wait() {
     let mut point = point_with_a_dozing_member();
     for _ in 0..2 {
-        assert_eq!(point.relay(packet_to(address(1)), address(3)), Ok(()));
+        assert_eq!(take(&mut point, packet_to(address(1))), Ok(()));
     }
     let mut polled = || {
         let header = Header { transmitter: address(1), ..Header::new(Kind::PsPoll, address(9)) };
@@ -320,12 +334,12 @@ fn who_has_left_gets_what_waits_and_nothing_more() {
     for kind in [Kind::Disassociation, Kind::Deauthentication] {
         let mut point = point_with_a_dozing_member();
         assert_eq!(point.access_point(), Some(address(9)));
-        assert_eq!(point.relay(packet_to(address(1)), address(3)), Ok(()));
+        assert_eq!(take(&mut point, packet_to(address(1))), Ok(()));
         let header = Header { transmitter: address(1), ..Header::new(kind, address(9)) };
         point.handle_own(millis(3), &header, &Frame::packet(vec![1, 0]), 0.0);
         assert_eq!(sent(&mut point), [(Kind::Data, address(1))]);
         let refused = Err(DropReason::NoRoute);
-        assert_eq!(point.relay(packet_to(address(1)), address(3)), refused);
+        assert_eq!(take(&mut point, packet_to(address(1))), refused);
     }
 }
 
@@ -351,7 +365,7 @@ fn a_beacon_that_was_not_sent_is_replaced_and_nothing_else_is() {
     let mut point = point_with_a_dozing_member();
     point.settle(point.alarm().expect("a beacon is due"));
     says(&mut point, false);
-    assert_eq!(point.relay(packet_to(address(1)), address(3)), Ok(()));
+    assert_eq!(take(&mut point, packet_to(address(1))), Ok(()));
     point.settle(point.alarm().expect("a beacon is due"));
     let expected = [(Kind::Beacon, MacAddress::BROADCAST), (Kind::Data, address(1))];
     assert_eq!(sent(&mut point), expected);

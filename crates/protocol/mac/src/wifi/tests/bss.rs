@@ -188,7 +188,8 @@ fn a_radio_that_is_switched_off_hears_nothing() {
     station.handle_input(now, AIR, Input::Overheard(overheard));
     let job = |from| {
         let frame = kilobyte(1);
-        let packet = Packet { frame, to: address(1), ether_type: snap::IPV4, expires: None };
+        let packet =
+            Packet { frame, to: address(1), ether_type: snap::IPV4, expires: None, source: None };
         super::super::job::Job::new(packet, 5, &Config::new(from, Phy::G)).build(44)
     };
     let events = station.events.len();

@@ -49,7 +49,8 @@ fn the_fragments_together_are_the_packet() {
     config.wep = true;
     let bytes: Vec<u8> = (0..1_500).map(|index| (index % 251) as u8).collect();
     let frame = packet(bytes.clone(), 7);
-    let packet = Packet { frame, to: address(1), ether_type: snap::IPV6, expires: None };
+    let packet =
+        Packet { frame, to: address(1), ether_type: snap::IPV6, expires: None, source: None };
     let mut job = super::super::job::Job::new(packet, 5, &config);
     let mut receiver = Dcf::new(Config::new(address(1), Phy::G), Seed(1), "r");
     let (mut at, mut count) = (1_000, 0);

@@ -96,6 +96,7 @@ fn fragments(from: u16) -> Vec<Frame> {
         to: address(0),
         ether_type: snap::IPV4,
         expires: None,
+        source: None,
     };
     let mut job = Job::new(packet, 5, &config);
     let mut frames = vec![job.build(44)];
@@ -172,7 +173,8 @@ fn a_packet_whose_time_is_over_is_given_up() {
         let mut dcf = Dcf::new(config, Seed(1), "late");
         let frame = kilobyte(0).with_class(class);
         let expires = expires.map(micros);
-        let packet = Packet { frame, to: address(1), ether_type: snap::IPV4, expires };
+        let packet =
+            Packet { frame, to: address(1), ether_type: snap::IPV4, expires, source: None };
         let mut packets = vec![packet];
         let mut pull = || packets.pop();
         let mut at = micros(1_000);

@@ -14,7 +14,7 @@ pub(super) fn frame_to(to: MacAddress, stream: &mut windfall_base::Stream) -> Fr
     let config = Config::new(address(1), Phy::G);
     let mut frame = packet(vec![1; stream.below(200) as usize], stream.bits());
     if stream.below(2) == 0 {
-        let packet = Packet { frame, to, ether_type: snap::IPV4, expires: None };
+        let packet = Packet { frame, to, ether_type: snap::IPV4, expires: None, source: None };
         return super::super::job::Job::new(packet, stream.below(4) as u16, &config).build(50);
     }
     let kind = Kind::ALL[stream.below(Kind::ALL.len() as u64) as usize];

@@ -50,7 +50,8 @@ fn a_request_that_is_granted_forgets_those_that_were_not() {
     let job = |attempts| {
         let class = Class { attempts: NonZeroU8::new(attempts), ..Class::default() };
         let frame = kilobyte(0).with_class(class);
-        let packet = Packet { frame, to: address(1), ether_type: snap::IPV4, expires: None };
+        let packet =
+            Packet { frame, to: address(1), ether_type: snap::IPV4, expires: None, source: None };
         super::super::job::Job::new(packet, 5, &config)
     };
     let (mut free, mut limited) = (job(0), job(12));
@@ -67,8 +68,13 @@ fn a_request_that_is_granted_forgets_those_that_were_not() {
 #[test]
 fn a_fragment_is_marked_as_repeated_if_it_has_itself_been_sent_before() {
     let config = Config { fragment_threshold: 400, ..Config::new(address(0), Phy::G) };
-    let packet =
-        Packet { frame: kilobyte(0), to: address(1), ether_type: snap::IPV4, expires: None };
+    let packet = Packet {
+        frame: kilobyte(0),
+        to: address(1),
+        ether_type: snap::IPV4,
+        expires: None,
+        source: None,
+    };
     let mut job = super::super::job::Job::new(packet, 5, &config);
     let again = |frame: Frame| {
         let header = Header::parse(&frame.header).expect("a header");

@@ -10,8 +10,13 @@ fn after(accept_damaged: bool, bits: &[u32]) -> (Station, Option<Frame>) {
 /// The same after one that the air has changed otherwise.
 fn heard(accept_damaged: bool, air: impl Fn(&mut Frame)) -> (Station, Option<Frame>) {
     let sender = Config::new(address(0), Phy::G);
-    let packet =
-        Packet { frame: kilobyte(1), to: address(1), ether_type: snap::IPV4, expires: None };
+    let packet = Packet {
+        frame: kilobyte(1),
+        to: address(1),
+        ether_type: snap::IPV4,
+        expires: None,
+        source: None,
+    };
     let mut frame = super::super::job::Job::new(packet, 5, &sender).build(44);
     air(&mut frame);
     let config = Config { accept_damaged, ..Config::new(address(1), Phy::G) };
