@@ -105,9 +105,13 @@ impl WifiLink {
         let mut frame = packet.frame;
         self.classifier.classify(&mut frame);
         header.put(&mut frame);
-        let (tag, flow, len) = (frame.tag, frame.class.flow, frame.payload.len());
+        let (tag, kept, flow, len) = (frame.tag, frame.kept, frame.class.flow, frame.payload.len());
+        if frame.damage.frame == Check::Bad && !self.accepts(&frame) {
+            account.dropped(tag, kept, DropReason::FrameCheck, len);
+            return false;
+        }
         if self.queues.push(now, header.to, frame).is_some() {
-            account.dropped(tag, false, DropReason::QueueFull, len);
+            account.dropped(tag, kept, DropReason::QueueFull, len);
             return false;
         }
         account.queued(tag, flow, len, self.queues.len());

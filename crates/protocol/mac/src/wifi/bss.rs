@@ -121,6 +121,18 @@ impl Bss {
         }
     }
 
+    /// Decides on the use of a data frame of which something is wrong. The station learns nothing
+    /// from its header.
+    pub(super) fn use_of_damaged(&self, header: &Header) -> Use {
+        match self {
+            _ if self.access_point() != Some(header.network()) => {
+                Use::Refuse(DropReason::LinkHeader)
+            }
+            Self::AccessPoint(it) => it.use_for(header.destination()),
+            Self::Member(_) => Use::Up,
+        }
+    }
+
     /// Takes another frame that came whole; `strength` is in dBm, as far as it is known.
     pub(super) fn handle_own(
         &mut self,

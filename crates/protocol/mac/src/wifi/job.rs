@@ -3,7 +3,7 @@
 use core::num::NonZeroU8;
 
 use arrayvec::ArrayVec;
-use windfall_base::{Duration, Frame, Instant, Payload};
+use windfall_base::{Check, Duration, Frame, Instant, Payload};
 use windfall_wire_link::check::frame_check;
 use windfall_wire_link::ieee80211::header::{DATA_HEADER, FCS_LEN, MAX_FRAGMENT};
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress, PhyRate, snap};
@@ -67,7 +67,10 @@ impl Job {
         // Fragments have even lengths, and a group's packet is never cut.
         let room = (config.fragment_threshold.saturating_sub(around) & !1).max(snap::LEN);
         let least = body.div_ceil(usize::from(MAX_FRAGMENT) + 1);
-        let size = if to.is_group() || !is_packet || body <= room { body } else { room.max(least) };
+        let is_damaged = frame.damage.frame == Check::Bad;
+        // So is what is not acknowledged, since no fragment would be sent again.
+        let uncut = to.is_group() || is_damaged || !is_packet || body <= room;
+        let size = if uncut { body } else { room.max(least) };
         let limit = frame.class.attempts;
         let rate = config.lowest_basic_rate();
         let snap = snap::encode(ether_type)[..head].iter().copied().collect();
@@ -120,6 +123,16 @@ impl Job {
 
     pub(super) fn is_group(&self) -> bool {
         self.header.receiver.is_group()
+    }
+
+    /// Returns `true` if its frame is not acknowledged: it is for a group, or its packet is known
+    /// to be damaged.
+    pub(super) fn is_unanswered(&self) -> bool {
+        self.is_group() || self.is_damaged()
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.packet.damage.frame == Check::Bad
     }
 
     pub(super) fn is_expired(&self, now: Instant) -> bool {
@@ -194,11 +207,10 @@ impl Job {
             _ => duration,
         };
         let header = Header { flags, duration, fragment: self.fragment, ..self.header };
-        let mut frame = Frame {
-            tag: self.packet.tag,
-            kept: !(self.is_group() || self.is_only_attempt()),
-            ..Frame::default()
-        };
+        let is_final = self.is_unanswered() || self.is_only_attempt();
+        // A damaged packet that is passed on may still be whole at its first sender.
+        let mut frame =
+            Frame { tag: self.packet.tag, kept: !is_final || self.packet.kept, ..Frame::default() };
         header.encode(&mut frame.header);
         if self.wep {
             frame.header.extend([0; WEP]);
@@ -209,8 +221,10 @@ impl Job {
         }
         let [a, b, c, d] = frame.slices();
         let check = frame_check(&[a, b, c, d]);
-        frame.trailer.extend(check);
-        self.given_away |= !frame.kept;
+        // A right check would vouch for the damage: a wrong one tells the next receiver of it.
+        let wrong = if self.is_damaged() { 0xff } else { 0 };
+        frame.trailer.extend(check.map(|byte| byte ^ wrong));
+        self.given_away |= is_final;
         frame
     }
 

@@ -177,10 +177,17 @@ impl Dcf {
 
     /// Hands a packet up, or gives it back to be sent on to the member for which it is.
     fn use_packet(&mut self, frame: &mut Frame, header: &Header, ether_type: u16) {
-        let (tag, len) = (frame.tag, frame.payload.len());
         let fate = self.bss.as_mut().map_or(Use::Up, |bss| bss.handle_data(header));
+        self.put_to(fate, frame, header, ether_type);
+    }
+
+    fn put_to(&mut self, fate: Use, frame: &mut Frame, header: &Header, ether_type: u16) {
+        let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
         if matches!(fate, Use::Relay | Use::Both) {
-            let relayed = Frame { tag, ..Frame::packet(frame.payload.clone()) };
+            let mut relayed = Frame { tag, kept, ..Frame::packet(frame.payload.clone()) };
+            if frame.damage.frame == Check::Bad {
+                relayed.damage.frame = Check::Bad;
+            }
             let (to, source) = (header.destination(), Some(header.source()));
             let packet = Packet { frame: relayed, to, ether_type, expires: None, source };
             self.relayed.push_back(packet);
@@ -188,7 +195,7 @@ impl Dcf {
         match fate {
             Use::Up | Use::Both => self.up.push_back(core::mem::take(frame)),
             Use::Relay => {}
-            Use::Refuse(reason) => self.discard(tag, frame.kept, reason, len),
+            Use::Refuse(reason) => self.discard(tag, kept, reason, len),
         }
     }
 
@@ -196,8 +203,8 @@ impl Dcf {
     //= S0.11
     //= S0.12
     /// A frame whose check failed and whose address is that of this station: it is never
-    /// acknowledged, and passed up only if the receive switch says so and its header still tells
-    /// what it is.
+    /// acknowledged, and passed up or on only if the receive switch says so and its header still
+    /// tells what it is.
     fn take_damaged(&mut self, now: Instant, frame: &mut Frame, header: &Header, ours: bool) {
         let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
         let whole = header.kind == Kind::Data
@@ -206,13 +213,15 @@ impl Dcf {
         if !(self.config.accept_damaged && ours && whole) {
             return self.refuse(now, frame, DropReason::FrameCheck);
         }
-        let network = self.bss.as_ref().map(|bss| bss.access_point());
-        let known = network.is_none_or(|network| network == Some(header.network()));
-        if known && strip(frame, header) && take_snap(frame).is_some() {
+        let fate = self.bss.as_ref().map_or(Use::Up, |bss| bss.use_of_damaged(header));
+        if !matches!(fate, Use::Refuse(_))
+            && strip(frame, header)
+            && let Some(ether_type) = take_snap(frame)
+        {
             frame.damage.frame = Check::Bad;
             // The layer above may still discard it, while the sender keeps a copy.
             frame.kept = kept;
-            self.up.push_back(core::mem::take(frame));
+            self.put_to(fate, frame, header, ether_type);
         } else {
             self.discard(tag, kept, DropReason::LinkHeader, len);
         }

@@ -32,8 +32,8 @@ pub(super) enum Phase {
 pub(super) enum OnAir {
     /// A request to send.
     Request,
-    /// A data frame to one station, or to everybody.
-    Data { group: bool },
+    /// A data frame, which is acknowledged unless it is for a group or known to be damaged.
+    Data { unanswered: bool },
     /// An ACK or a CTS.
     Response,
 }
@@ -70,7 +70,7 @@ impl Dcf {
         };
         job.air += self.config.contention_time_of(self.window.largest_draw());
         self.access.spend();
-        if !job.is_group() && job.len() > self.config.rts_threshold {
+        if !job.is_unanswered() && job.len() > self.config.rts_threshold {
             self.send_request(now);
         } else {
             self.send_data(now);
@@ -109,10 +109,10 @@ impl Dcf {
 
     fn send_data(&mut self, now: Instant) {
         let Some(job) = &self.job else { return };
-        let (rate, group) = (job.rate, job.is_group());
+        let (rate, unanswered) = (job.rate, job.is_unanswered());
         let sifs = self.config.timing.sifs;
         let answer = self.duration_of(self.config.response_rate(rate), ACK_LEN);
-        let mut reserves = if group { Duration::ZERO } else { sifs + answer };
+        let mut reserves = if unanswered { Duration::ZERO } else { sifs + answer };
         if let Some(next) = job.next_len() {
             reserves += sifs * 2 + self.duration_of(rate, next) + answer;
         }
@@ -125,14 +125,14 @@ impl Dcf {
             job.stamp(bss.clock(now + to_body(rate, self.config.preamble)));
         }
         let frame = job.build(field(reserves));
-        let (tag, attempt, len, kept) = (frame.tag, job.sent(), frame.len(), frame.kept);
+        let (tag, attempt, len, kept) = (frame.tag, job.sent(), frame.len(), !job.given_away);
         let is_packet = job.is_packet();
         self.events.push_back(if is_packet {
             DcfEvent::Sent { tag, attempt, len, kept }
         } else {
             DcfEvent::Control { sent: true, len }
         });
-        self.transmit(now, frame, rate, OnAir::Data { group });
+        self.transmit(now, frame, rate, OnAir::Data { unanswered });
         self.phase = Phase::Sending;
     }
 
@@ -181,8 +181,8 @@ impl Dcf {
         let Some(rate) = self.job.as_ref().map(|job| job.rate) else { return };
         let (answer, rate) = match on_air {
             OnAir::Response => return,
-            OnAir::Data { group: true } => return self.packet_done(now),
-            OnAir::Data { group: false } => (Kind::Ack, self.config.response_rate(rate)),
+            OnAir::Data { unanswered: true } => return self.packet_done(now),
+            OnAir::Data { unanswered: false } => (Kind::Ack, self.config.response_rate(rate)),
             OnAir::Request => (Kind::Cts, self.config.clear_rate(self.config.request_rate(rate))),
         };
         let preamble = rate.preamble_duration(self.config.preamble);
@@ -292,7 +292,7 @@ impl Dcf {
 
     /// Returns the time of the SIFS and the ACK behind a frame at `rate`.
     fn answer_air(&self, job: &Job, rate: PhyRate) -> Duration {
-        if job.is_group() {
+        if job.is_unanswered() {
             return Duration::ZERO;
         }
         self.config.timing.sifs + self.duration_of(self.config.response_rate(rate), ACK_LEN)

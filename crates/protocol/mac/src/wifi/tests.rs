@@ -124,6 +124,7 @@ pub(super) fn address(number: u16) -> MacAddress {
 pub(super) fn describe(frame: &Frame) -> String {
     let len = frame.len();
     match Header::parse(&frame.header) {
+        Err(_) if frame.damage.is_damaged() => format!("packet len={len} damaged"),
         Err(_) => format!("packet len={len}"),
         Ok(header) => {
             let Header { kind, duration, fragment, .. } = header;

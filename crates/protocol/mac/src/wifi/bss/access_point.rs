@@ -147,7 +147,12 @@ impl AccessPoint {
             return Use::Refuse(DropReason::NotForUs);
         }
         member.dozes = header.flags.has(Flags::POWER_MANAGEMENT);
-        match header.destination() {
+        self.use_for(header.destination())
+    }
+
+    /// The use of a data frame by where it goes.
+    pub(super) fn use_for(&self, destination: MacAddress) -> Use {
+        match destination {
             to if to == self.address => Use::Up,
             to if to.is_group() => Use::Both,
             to if self.members.contains_key(&to) => Use::Relay,

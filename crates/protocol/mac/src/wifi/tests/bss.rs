@@ -1,4 +1,6 @@
-use windfall_base::DropReason;
+use core::num::NonZeroU8;
+
+use windfall_base::{Class, DropReason};
 use windfall_testkit::laws;
 use windfall_wire_link::ieee80211::management::{Beacon, Ssid, capability, erp};
 
@@ -61,6 +63,42 @@ fn a_packet_for_all_goes_to_the_access_point_and_from_there_to_the_others() {
     cell.run_until(micros(450_000));
     assert_eq!([0, 1, 2, 3].map(|station| up(&cell, station)), [1, 0, 1, 1]);
     all_balance(&cell);
+}
+
+/// A cell of three in which the first attempt of station 1 at a packet for 2 is damaged, once the
+/// packet has gone its way.
+fn after_damage(attempts: Option<u8>, far_accepts: bool) -> Cell<Station> {
+    let mut cell = cell(3, Phy::G, 1, |config| {
+        infrastructure(false)(config);
+        config.accept_damaged = config.address != address(2) || far_accepts;
+    });
+    cell.run_until(micros(400_000));
+    cell.damaged = vec![cell.timeline.as_str().matches(" > ").count()];
+    let attempts = attempts.and_then(NonZeroU8::new);
+    cell.packet(1, kilobyte(1).with_class(Class { attempts, ..Class::default() }));
+    cell.run_until(micros(410_000));
+    all_balance(&cell);
+    cell
+}
+
+//= S0.6
+//= S0.11
+#[test]
+fn what_is_known_to_be_damaged_on_the_first_hop_is_known_to_be_so_on_the_second() {
+    let cell = after_damage(Some(1), true);
+    let timeline = cell.timeline.as_str();
+    assert!(timeline.ends_with("2 ^ packet len=988 damaged\n"), "{timeline}");
+    assert_eq!([0, 1].map(|station| cell.stations[station].sent()), [1, 1]);
+    // A receiver that accepts no damage is not given any.
+    let cell = after_damage(Some(1), false);
+    assert_eq!(up(&cell, 2), 0);
+    assert_eq!(cell.stations[2].ledger().drops.of(DropReason::FrameCheck), 1);
+    // What the first sender repeats until it is acknowledged comes whole after all.
+    let cell = after_damage(None, true);
+    let given = |line: &&str| line.contains("2 ^");
+    let last = cell.timeline.as_str().lines().rfind(given).expect("it came");
+    assert!(last.ends_with("packet len=988"), "{last}");
+    assert_eq!([0, 1].map(|station| up(&cell, station)), [0, 0]);
 }
 
 #[test]
