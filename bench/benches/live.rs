@@ -105,7 +105,8 @@ fn coded() -> Topology {
 
 fn describe(flags: &Flags) -> Topology {
     let mut nothing = |_: &str| Err(std::io::ErrorKind::NotFound.into());
-    let flags = Flags { tcp_congestion: Some("reno".into()), ..flags.clone() };
+    let mut flags = flags.clone();
+    flags.run.tcp_congestion = Some(unplaced("reno".into()));
     flags.scenario().topology(0, ("", ""), &mut nothing).expect("two stations and a link")
 }
 

@@ -25,10 +25,7 @@ pub(crate) fn scenario(scenario: &Scenario) -> Checked {
         let message = format!("format {format} is unknown: this program reads format {FORMAT}");
         return Err(Fault::at(scenario.format.span(), message));
     }
-    if let Some(duration) = scenario.duration.as_ref().filter(|d| d.get_ref().is_zero()) {
-        let message = "a duration of 0 shows nothing: write a time such as 10s";
-        return Err(Fault::at(duration.span(), message));
-    }
+    settings::check(&scenario.run)?;
     let stations = unique_stations(&scenario.stations)?;
     let mut links = BTreeSet::new();
     for link in &scenario.links {

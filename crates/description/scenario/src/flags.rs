@@ -1,16 +1,15 @@
 //! Options of the command line, which say the same as a scenario with one link.
 
 use toml::Spanned;
-use windfall_base::{Duration, Seed};
 
 use crate::app::{App, AppKind};
 use crate::error::ScenarioError;
 use crate::flows::Flow;
 use crate::link::Link;
-use crate::model::{FORMAT, Scenario};
+use crate::model::{FORMAT, RunSettings, Scenario};
 use crate::settings::Settings;
 use crate::station::Station;
-use crate::values::{Sysctl, Target};
+use crate::values::Target;
 
 /// The name of the station at the near end, which sends on the uplink.
 pub const NEAR: &str = "near";
@@ -23,18 +22,10 @@ const SILENT: &str = "silent";
 /// The options of the command line that describe a scenario; what is unset changes nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flags {
-    /// The seed of everything that is drawn.
-    pub seed: Option<Seed>,
-    /// The length of a simulation.
-    pub duration: Option<Duration>,
+    /// The settings of the run; kernel parameters count beside those of the file.
+    pub run: RunSettings,
     /// Flows with a share of their own, beside those of the file.
     pub flows: Vec<Flow>,
-    /// Admit reservations that a link cannot keep at worst.
-    pub overcommit: bool,
-    /// TCP's congestion control in the kernels of the stations.
-    pub tcp_congestion: Option<String>,
-    /// Kernel parameters of the stations, beside those of the file.
-    pub sysctl: Vec<Sysctl>,
     /// Simulated stations that contend for the medium all the time.
     pub contenders: u16,
     /// The settings of the link, its radio and its directions; its stations are not used.
@@ -43,16 +34,7 @@ pub struct Flags {
 
 impl Default for Flags {
     fn default() -> Self {
-        Self {
-            seed: None,
-            duration: None,
-            flows: Vec::new(),
-            overcommit: false,
-            tcp_congestion: None,
-            sysctl: Vec::new(),
-            contenders: 0,
-            link: Link::unset(),
-        }
+        Self { run: RunSettings::unset(), flows: Vec::new(), contenders: 0, link: Link::unset() }
     }
 }
 
@@ -64,14 +46,10 @@ impl Flags {
         self.apply_to(&mut link);
         let mut scenario = Scenario {
             format: unplaced(FORMAT),
-            seed: self.seed,
-            duration: self.duration.map(unplaced),
+            run: self.run.clone(),
             stations: vec![Station::named(NEAR), Station::named(FAR)],
             links: vec![link],
             flows: self.flows.clone(),
-            overcommit: self.overcommit,
-            tcp_congestion: self.tcp_congestion.clone(),
-            sysctl: self.sysctl.clone(),
             apps: Vec::new(),
         };
         self.crowd(&mut scenario);
@@ -83,19 +61,8 @@ impl Flags {
     /// # Errors
     /// If options describe a link and the scenario has not exactly one.
     pub fn apply(&self, scenario: &mut Scenario) -> Result<(), ScenarioError> {
-        if self.seed.is_some() {
-            scenario.seed = self.seed;
-        }
-        if let Some(duration) = self.duration {
-            scenario.duration = Some(unplaced(duration));
-        }
+        scenario.run.extend(&self.run);
         scenario.flows.extend(self.flows.iter().cloned());
-        scenario.overcommit |= self.overcommit;
-        if self.tcp_congestion.is_some() {
-            scenario.tcp_congestion.clone_from(&self.tcp_congestion);
-        }
-        // Of several values of one parameter the last wins.
-        scenario.sysctl.extend(self.sysctl.iter().cloned());
         if self.contenders == 0 && self.link.is_unset() {
             return scenario.check();
         }

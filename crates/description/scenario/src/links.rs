@@ -44,7 +44,8 @@ pub(crate) fn pipe(
             Rate::from_bps((rate?.as_bps() as f64 * share).round() as u64)
         };
         let capacity = Capacity { mtu: link.mtu(), of_packets: &of_packets, taken: 0.0 };
-        let (rules, flows) = flows::admit(&scenario.flows, &capacity, scenario.overcommit)?;
+        let (rules, flows) =
+            flows::admit(&scenario.flows, &capacity, scenario.run.admits_too_much())?;
         let pipe = windfall_stack::LinkConfig::Pipe(pipe_end(link, own, others));
         Ok(InterfaceConfig { rules, flows, ..interface(link, own, pipe) })
     };

@@ -1,56 +1,119 @@
-//! What a scenario file says, key by key. `docs/scenario.md` is the reference of every key.
+//! What a scenario file says, key by key.
 
-use serde::{Deserialize, Serialize};
-use toml::Spanned;
 use windfall_base::{Duration, Seed};
 
 use crate::app::App;
 use crate::flows::Flow;
 use crate::link::Link;
+use crate::settings::settings;
 use crate::station::Station;
-use crate::values::{Sysctl, seed};
+use crate::values::{Get, Sysctls};
 
 /// The version of the file format.
 pub const FORMAT: u32 = 1;
+/// The seed where it is unset: a run is repeatable unless another is given.
+pub const DEFAULT_SEED: Seed = Seed(1);
 /// The length of a simulation where it is unset.
 pub const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
-/// A whole scenario: stations, the links between them, applications, seed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Scenario {
-    /// The version of the file format; 1.
-    pub format: Spanned<u32>,
-    /// The seed of everything that is drawn.
-    #[serde(default, with = "seed", skip_serializing_if = "Option::is_none")]
-    pub seed: Option<Seed>,
-    /// The length of a simulation; 10 s by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration: Option<Spanned<Duration>>,
-    /// Admit reservations that a link cannot keep at worst.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub overcommit: bool,
-    /// TCP's congestion control in the kernels of the stations; the system's own if unset.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tcp_congestion: Option<String>,
-    /// Parameters of the kernels of the stations, such as `net.ipv4.tcp_sack=0`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sysctl: Vec<Sysctl>,
-    /// The stations of the scenario.
-    #[serde(default, rename = "station")]
-    pub stations: Vec<Station>,
-    /// The links between the stations.
-    #[serde(default, rename = "link")]
-    pub links: Vec<Link>,
-    /// Flows with a share of their own, on every link.
-    #[serde(default, rename = "flow", skip_serializing_if = "Vec::is_empty")]
-    pub flows: Vec<Flow>,
-    /// The applications on the stations.
-    #[serde(default, rename = "app", skip_serializing_if = "Vec::is_empty")]
-    pub apps: Vec<App>,
+/// The lengths of a simulation: one of 0 shows nothing.
+const DURATIONS: core::ops::RangeInclusive<Duration> =
+    Duration::from_nanos(1)..=Duration::from_secs(1_000_000_000);
+
+/// The runs that a setting of a run is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunKind {
+    /// Runs in simulated time.
+    Simulated,
+    /// Runs in real time, whose stations have kernels.
+    RealTime,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde prescribes the signature")]
-fn is_false(value: &bool) -> bool {
-    !*value
+settings! {
+    /// The settings of a run as a whole.
+    pub struct RunSettings with RunKind {
+        /// Seed of all random draws
+        "seed" seed: Seed {
+            value: "NUMBER", example: "42", default: "1", short: "Seed of all random draws",
+            detail: "A whole number of 64 bits; those above 9223372036854775807 stand in quotes.",
+        }
+        /// Length of the run, in simulated time; a bare number is in ms
+        "duration" duration: Duration [DURATIONS] {
+            value: "TIME", example: "2s", default: "10s", particular: Some(RunKind::Simulated),
+            short: "Length of the run, in simulated time",
+        }
+        /// Admit reservations beyond what the link can keep in the worst case
+        "overcommit" overcommit: bool { value: "BOOL", example: "true", default: "false" }
+        /// Congestion control of TCP in the kernel of every station
+        "tcp-congestion" tcp_congestion: String {
+            value: "NAME", example: "reno", unset: "the system's own",
+            particular: Some(RunKind::RealTime),
+            detail: "[run.md](../run.md#tcp) has examples. Simulated hosts have the `tcp` of their \
+                     [station](station.md).",
+        }
+        /// Parameter of the kernel of every station: net.ipv4.tcp_sack=0
+        "sysctl" sysctl: Sysctls {
+            value: "KEY=VALUE", example: "net.ipv4.tcp_sack=0", unset: "none", is_repeated: true,
+            particular: Some(RunKind::RealTime),
+            detail: "All are under `net.`. In a scenario a list, `[\"net.ipv4.tcp_sack=0\"]`; of \
+                     several values of one parameter the last wins.",
+        }
+    }
+}
+
+settings! {
+    /// A whole scenario: stations, the links between them, applications, seed.
+    pub struct Scenario {}
+    required {
+        /// Version of the format of the file
+        "format" format: u32 { value: "NUMBER", example: "1", detail: "It is 1." }
+    }
+    parts {
+        /// The stations of the scenario.
+        "station" stations: Vec<Station>
+        /// The links between the stations.
+        "link" links: Vec<Link>
+        /// Flows with a share of their own, on every link.
+        "flow" flows: Vec<Flow>
+        /// The applications on the stations.
+        "app" apps: Vec<App>
+    }
+    inline {
+        /// The settings of the run as a whole.
+        run: RunSettings
+    }
+}
+
+impl Scenario {
+    /// Returns the seed of everything that is drawn.
+    #[must_use]
+    pub fn seed(&self) -> Seed {
+        self.run.seed.value().unwrap_or(DEFAULT_SEED)
+    }
+
+    /// Returns the length of a simulation.
+    #[must_use]
+    pub fn duration(&self) -> Duration {
+        self.run.duration.value().unwrap_or(DEFAULT_DURATION)
+    }
+}
+
+impl RunSettings {
+    /// Tells whether reservations are admitted that a link cannot keep at worst.
+    pub(crate) fn admits_too_much(&self) -> bool {
+        self.overcommit.value() == Some(true)
+    }
+
+    /// Takes over every setting that `other` has, and adds its kernel parameters to those here.
+    pub(crate) fn extend(&mut self, other: &Self) {
+        use crate::settings::Settings;
+        let own = self.sysctl.take();
+        self.overlay(other);
+        if let Some(mut own) = own {
+            if let Some(added) = &mut self.sysctl {
+                own.get_mut().0.append(&mut added.get_mut().0);
+            }
+            self.sysctl = Some(own);
+        }
+    }
 }

@@ -97,6 +97,8 @@ pub struct Setting<T: Settings> {
     pub requirement: &'static str,
     /// The value is the name of a file.
     pub is_file: bool,
+    /// The option may stand several times, each with a line of the value.
+    pub is_repeated: bool,
     /// The setting cannot be left out; it is no option.
     pub is_required: bool,
     /// The setting is no option.
@@ -147,6 +149,7 @@ impl<T: Settings> Setting<T> {
             excludes: "",
             requirement: "",
             is_file: false,
+            is_repeated: false,
             is_required: false,
             is_key_only: false,
             short: "",

@@ -14,7 +14,7 @@ use windfall_wire_link::ieee80211::Phy;
 use crate::error::{Fault, ScenarioError};
 use crate::link::{Link, LinkKind};
 use crate::links::Parts;
-use crate::model::{DEFAULT_DURATION, Scenario};
+use crate::model::Scenario;
 use crate::plan::{Files, Read, Topology};
 use crate::routes::RouteMap;
 use crate::station::{Route, Station, StationInterface};
@@ -87,16 +87,16 @@ impl Scenario {
             map,
             network: NetworkConfig { stations: devices.collect(), links },
             stations,
-            duration: self.duration.as_ref().map_or(DEFAULT_DURATION, |d| *d.get_ref()),
+            duration: self.duration(),
         })
     }
 
     /// The kernel parameters of every station; the congestion control is one of them.
     fn parameters(&self) -> Vec<(String, String)> {
         let key = || "net.ipv4.tcp_congestion_control".to_owned();
-        let congestion = self.tcp_congestion.iter().map(|name| (key(), name.clone()));
-        let others = self.sysctl.iter().map(|it| (it.key.clone(), it.value.clone()));
-        congestion.chain(others).collect()
+        let congestion = self.run.tcp_congestion.value().map(|name| (key(), name));
+        let others = self.run.sysctl.value().unwrap_or_default().0;
+        congestion.into_iter().chain(others.into_iter().map(|it| (it.key, it.value))).collect()
     }
 
     /// The stations by their names.

@@ -9,13 +9,13 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Spanned;
-use windfall_base::{ByteCount, Dbm, Duration, Metres, Probability, Rate};
+use windfall_base::{ByteCount, Dbm, Duration, Metres, Probability, Rate, Seed};
 use windfall_channel::environment::Environment;
 use windfall_channel::{GilbertElliott, Pattern, Window};
 use windfall_link::policy::PolicyKind;
 
 use crate::tcp::TcpSettings;
-use crate::values::{Arq, ByteRange, Prefix, Queue, Target};
+use crate::values::{Arq, ByteRange, Prefix, Queue, Sysctl, Sysctls, Target};
 
 /// A type of values that settings can have.
 pub trait Value: Clone + PartialEq + 'static {
@@ -69,6 +69,12 @@ impl Blank for String {
     }
 }
 
+impl Blank for u32 {
+    fn blank() -> Self {
+        0
+    }
+}
+
 impl<T> Blank for Vec<T> {
     fn blank() -> Self {
         Self::new()
@@ -87,20 +93,41 @@ impl Blank for Prefix {
     }
 }
 
+/// The text of a [`Value`] that the type has itself.
+macro_rules! own_text {
+    () => {
+        fn parse(text: &str) -> Result<Self, String> {
+            let refused = |error: <Self as core::str::FromStr>::Err| error.to_string();
+            text.parse().map_err(refused)
+        }
+
+        fn text(&self) -> String {
+            self.to_string()
+        }
+    };
+}
+pub(crate) use own_text;
+
+/// The form in files of a [`Value`] that serde gives the type.
+macro_rules! own_form {
+    () => {
+        fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            Self::deserialize(deserializer)
+        }
+
+        fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            self.serialize(serializer)
+        }
+    };
+}
+
 /// Implements [`Value`] for types that have a text form.
 macro_rules! by_text {
     ($($type:ty: $kind:literal),* $(,)?) => {$(
         impl $crate::value::Value for $type {
             const KIND: &'static str = $kind;
 
-            fn parse(text: &str) -> Result<Self, String> {
-                let refused = |error: <Self as core::str::FromStr>::Err| error.to_string();
-                text.parse().map_err(refused)
-            }
-
-            fn text(&self) -> String {
-                self.to_string()
-            }
+            $crate::value::own_text!();
 
             fn read<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 $crate::values::by_text::parse(deserializer)
@@ -128,13 +155,7 @@ macro_rules! by_serde {
                 self.to_string()
             }
 
-            fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                Self::deserialize(deserializer)
-            }
-
-            fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                self.serialize(serializer)
-            }
+            own_form!();
         }
     )*};
 }
@@ -196,13 +217,7 @@ impl Value for bool {
         self.to_string()
     }
 
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::deserialize(deserializer)
-    }
-
-    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.serialize(serializer)
-    }
+    own_form!();
 }
 
 impl<T: Choice> Value for T {
@@ -251,6 +266,39 @@ impl<T: Choice> Value for T {
 
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text())
+    }
+}
+
+/// A seed: in a file a number, or text for those that TOML's numbers cannot hold.
+impl Value for Seed {
+    const KIND: &'static str = "whole number";
+
+    own_text!();
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::values::by_text::parse(deserializer)
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match i64::try_from(self.0) {
+            Ok(number) => serializer.serialize_i64(number),
+            Err(_) => serializer.collect_str(self),
+        }
+    }
+}
+
+/// Kernel parameters: a list in a file, lines on the command line.
+impl Value for Sysctls {
+    const KIND: &'static str = "kernel parameter and value";
+
+    own_text!();
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::<Sysctl>::deserialize(deserializer).map(Self)
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
     }
 }
 

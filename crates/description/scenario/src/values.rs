@@ -46,7 +46,7 @@ macro_rules! serde_by_text {
     )*};
 }
 
-/// Serde for values that have a text form but no serde of their own: `with = "by_text"`.
+/// Reads values from their text form.
 pub(crate) mod by_text {
     use core::fmt::{self, Display};
     use core::marker::PhantomData;
@@ -54,14 +54,6 @@ pub(crate) mod by_text {
 
     use serde::Deserializer;
     use serde::de::{Error, Visitor};
-
-    pub(crate) fn deserialize<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
-    where
-        T: FromStr<Err: Display>,
-        D: Deserializer<'de>,
-    {
-        parse(deserializer).map(Some)
-    }
 
     pub(crate) fn parse<'de, T, D>(deserializer: D) -> Result<T, D::Error>
     where
@@ -85,30 +77,6 @@ pub(crate) mod by_text {
             }
         }
         deserializer.deserialize_any(Text(PhantomData))
-    }
-}
-
-/// Serde for seeds: a number, or text for those that TOML's numbers cannot hold.
-pub(crate) mod seed {
-    use serde::{Deserializer, Serializer};
-    use windfall_base::Seed;
-
-    #[expect(clippy::ref_option, reason = "serde prescribes the signature")]
-    pub(crate) fn serialize<S: Serializer>(
-        value: &Option<Seed>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        match value.map(|seed| (seed, i64::try_from(seed.0))) {
-            Some((_, Ok(number))) => serializer.serialize_i64(number),
-            Some((seed, Err(_))) => serializer.collect_str(&seed),
-            None => serializer.serialize_none(),
-        }
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Seed>, D::Error> {
-        super::by_text::deserialize(deserializer)
     }
 }
 
@@ -144,6 +112,25 @@ impl FromStr for Sysctl {
             return Err(ParseUnitError::new("kernel parameter of a station", text, fix));
         }
         Ok(Self { key: key.to_owned(), value: value.to_owned() })
+    }
+}
+
+/// Kernel parameters, of which the later ones win; lines as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sysctls(pub Vec<Sysctl>);
+
+impl fmt::Display for Sysctls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<_> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl FromStr for Sysctls {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        text.lines().map(str::parse).collect::<Result<_, _>>().map(Self)
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn wavelan(
     let cost = coding_cost(rate);
     let of_packets = |bytes| goodput(rate, bytes);
     let capacity = Capacity { mtu: link.mtu(), of_packets: &of_packets, taken: polling(link) };
-    let admitted = flows::admit(&scenario.flows, &capacity, scenario.overcommit)?;
+    let admitted = flows::admit(&scenario.flows, &capacity, scenario.run.admits_too_much())?;
     let end = |place, role, own: &Direction, others: &Direction| {
         let polled = WavelanConfig {
             address: address(place),

@@ -58,7 +58,8 @@ pub(crate) fn wifi(
         mac.role = roles[place].clone();
         let capacity =
             Capacity { mtu: link.mtu(), of_packets: &|bytes| goodput(&mac, bytes), taken: 0.0 };
-        let (rules, flows) = flows::admit(&scenario.flows, &capacity, scenario.overcommit)?;
+        let (rules, flows) =
+            flows::admit(&scenario.flows, &capacity, scenario.run.admits_too_much())?;
         let is_access_point = matches!(mac.role, Role::AccessPoint { .. });
         let wifi = WifiConfig { mac, neighbours: behind(place) };
         let mut end = interface(link, &own, windfall_stack::LinkConfig::Wifi(wifi));

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use windfall_scenario::wireless::{Radio, StationRadio};
 use windfall_scenario::{
-    App, AppKind, Choice, Direction, Flow, Link, Route, Setting, Settings, Station,
-    StationInterface, TcpSettings,
+    App, AppKind, Choice, Direction, Flow, Link, Route, RunKind, RunSettings, Scenario, Setting,
+    Settings, Station, StationInterface, TcpSettings,
 };
 
 /// The first lines of every page.
@@ -84,6 +84,20 @@ fn option<T: Settings>(setting: &Setting<T>) -> String {
     } else {
         format!("`--{}`", setting.option())
     }
+}
+
+fn scenario() -> String {
+    let option = |setting: &Setting<RunSettings>| match setting.particular {
+        None => option(setting),
+        Some(RunKind::Simulated) => format!("{} of `sim`", option(setting)),
+        Some(RunKind::RealTime) => format!("{} of `run` and `up`", option(setting)),
+    };
+    let options = Some(("option", &option as &dyn Fn(&Setting<RunSettings>) -> String));
+    format!(
+        "# Settings of a scenario as a whole\n\n{NOTE}\n## The file\n\n{}\n## The run\n\n{}",
+        table::<Scenario>(None),
+        table::<RunSettings>(options),
+    )
 }
 
 fn link() -> String {
@@ -177,6 +191,7 @@ fn tcp() -> String {
 fn the_pages_are_those_of_the_tables() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/reference");
     let pages = [
+        ("scenario.md", scenario()),
         ("link.md", link()),
         ("radio.md", radio()),
         ("station.md", station()),

@@ -1,7 +1,7 @@
 //! Scenarios of the figures, and what differs from them at one point of a figure.
 
 use windfall_base::Duration;
-use windfall_scenario::{Flags, Link, Scenario, Settings};
+use windfall_scenario::{Flags, Link, RunSettings, Scenario, Settings, unplaced};
 
 use crate::error::ExperimentError;
 
@@ -19,7 +19,8 @@ pub fn with(
     let mut scenario = Scenario::parse(figure, text).map_err(|error| failed(error.to_string()))?;
     let uplink = toml::from_str(uplink).map_err(|error| failed(error.to_string()))?;
     let link = Link { uplink, ..Link::unset() };
-    let flags = Flags { link, duration, ..Flags::default() };
+    let run = RunSettings { duration: duration.map(unplaced), ..RunSettings::unset() };
+    let flags = Flags { link, run, ..Flags::default() };
     flags.apply(&mut scenario).map_err(|error| failed(error.to_string()))?;
     Ok(scenario)
 }

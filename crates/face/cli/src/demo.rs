@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use windfall_base::{Duration, ParseUnitError, Probability, Seed};
 use windfall_experiment::{Finding, Verdict, page};
 use windfall_reproduce_link::demo::Demo;
+use windfall_scenario::DEFAULT_SEED;
 
 use crate::exit::{Completion, Result};
-use crate::options::DEFAULT_SEED;
 use crate::progress;
 use crate::reproduce::{as_json, write_all};
 

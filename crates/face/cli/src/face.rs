@@ -2,9 +2,9 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::builder::{PossibleValue, ValueParser};
-use clap::{Arg, ArgMatches, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use windfall_scenario::wireless::Radio;
-use windfall_scenario::{Direction, Link, Setting, Settings};
+use windfall_scenario::{Direction, Link, RunSettings, Setting, Settings};
 
 /// A table as a group of options.
 pub(crate) trait Face: 'static {
@@ -19,7 +19,13 @@ pub(crate) trait Face: 'static {
 
     /// Tells whether a setting is one of the options.
     fn has(setting: &Setting<Self::Object>) -> bool {
-        !setting.is_required && !setting.is_key_only
+        !setting.is_required && !setting.is_key_only && Self::fits(setting.particular.as_ref())
+    }
+
+    /// Tells whether settings with these particulars are among the options.
+    fn fits(particular: Option<&<Self::Object as Settings>::Particular>) -> bool {
+        let _ = particular;
+        true
     }
 
     /// Returns the names of options that cannot be given beside the one of this setting.
@@ -28,17 +34,26 @@ pub(crate) trait Face: 'static {
     }
 }
 
-/// Defines faces: `NAME: OBJECT, PREFIX, HEADING, IS_HIDDEN;`.
+/// Defines faces: `NAME: OBJECT, PREFIX, HEADING, IS_HIDDEN;`, and behind `of` the particulars of
+/// their settings where they have not all of the table.
 macro_rules! faces {
-    ($($name:ident: $object:ty, $prefix:literal, $heading:literal, $is_hidden:literal;)*) => {$(
+    ($($name:ident: $object:ty, $prefix:literal, $heading:literal, $is_hidden:literal
+       $(, of $particular:expr)?;)*) => {$(
         #[derive(Debug)]
-        struct $name;
+        pub(crate) struct $name;
 
         impl $crate::face::Face for $name {
             type Object = $object;
             const PREFIX: &'static str = $prefix;
             const HEADING: &'static str = $heading;
             const IS_HIDDEN: bool = $is_hidden;
+            $(
+                fn fits(
+                    particular: Option<&<$object as windfall_scenario::Settings>::Particular>,
+                ) -> bool {
+                    particular == $particular
+                }
+            )?
         }
     )*};
 }
@@ -67,10 +82,11 @@ impl<F: Face> FromArgMatches for Options<F> {
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         for setting in settings::<F>() {
-            if let Some(text) = matches.get_one::<String>(&name::<F>(setting)) {
+            if let Some(lines) = matches.get_many::<String>(&name::<F>(setting)) {
+                let text = lines.cloned().collect::<Vec<_>>().join("\n");
                 let refused =
                     |advice| clap::Error::raw(clap::error::ErrorKind::InvalidValue, advice);
-                setting.set(&mut self.0, text).map_err(refused)?;
+                setting.set(&mut self.0, &text).map_err(refused)?;
             }
         }
         Ok(())
@@ -97,7 +113,9 @@ fn argument<F: Face>(setting: &'static Setting<F::Object>) -> Arg {
         .help(help::<F>(setting))
         .help_heading(F::HEADING)
         .hide_short_help(F::IS_HIDDEN);
-    if setting.is_switch() {
+    if setting.is_repeated {
+        argument.action(ArgAction::Append)
+    } else if setting.is_switch() {
         argument.num_args(0..=1).require_equals(true).default_missing_value("true")
     } else {
         argument
@@ -129,11 +147,12 @@ fn parser<T: Settings>(setting: &'static Setting<T>) -> ValueParser {
 
 /// Returns the line of an option in the short help of commands with many options, if it has one.
 pub(crate) fn short_help(option: &str) -> Option<&'static str> {
-    let texts = Link::TABLE.iter().map(|setting| (setting.option(), setting.short));
-    let texts = texts.chain(Radio::TABLE.iter().map(|setting| (setting.option(), setting.short)));
-    let mut texts =
-        texts.chain(Direction::TABLE.iter().map(|setting| (setting.option(), setting.short)));
-    texts.find(|(name, short)| *name == option && !short.is_empty()).map(|(_, short)| short)
+    fn find<T: Settings>(option: &str) -> Option<&'static str> {
+        let mut found = T::TABLE.iter().filter(|it| it.option() == option && !it.short.is_empty());
+        found.next().map(|it| it.short)
+    }
+    let tables = [find::<Link>, find::<Radio>, find::<Direction>, find::<RunSettings>];
+    tables.into_iter().find_map(|find| find(option))
 }
 
 /// Tells whether the value of an option may have several words, whatever its prefix.

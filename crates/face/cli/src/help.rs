@@ -6,8 +6,7 @@ use crate::face::short_help;
 
 /// Options that the short help lists beside those of the tables of settings, of commands that have
 /// too many for a screen, and what it says of them in a line.
-const COMMON: [(&str, &str); 10] = [
-    ("duration", "How long to run, in simulated time"),
+const COMMON: [(&str, &str); 8] = [
     ("far", "Run a command line at the far end"),
     ("help", ""),
     ("json", "Print the summary as JSON"),
@@ -15,7 +14,6 @@ const COMMON: [(&str, &str); 10] = [
     ("net", "Let programs reach the host's network"),
     ("pcap", "Write the packets at every device here, as pcapng"),
     ("scenario", "Begin with the link of this scenario"),
-    ("seed", "Seed of all random draws"),
     ("wait-port", "Start COMMAND when the far end listens on this port"),
 ];
 

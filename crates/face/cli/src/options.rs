@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use windfall_base::Seed;
 use windfall_scenario::wireless::Radio;
 use windfall_scenario::{
-    Direction, Flags, Flow, Link, Scenario, ScenarioError, Settings, Topology, level_inside,
+    Direction, Flags, Flow, Link, RunKind, RunSettings, Scenario, ScenarioError, Settings,
+    Topology, level_inside,
 };
 
 use crate::exit::{CliError, Result};
@@ -13,8 +14,6 @@ use crate::face::{Face, Options, faces};
 use crate::input;
 use crate::usage::whole;
 
-/// The default seed: a run is repeatable unless another seed is given.
-pub(crate) const DEFAULT_SEED: Seed = Seed(1);
 /// The variable that holds the address of the far end for programs inside.
 pub(crate) const BASE: &str = "WINDFALL_BASE";
 
@@ -26,9 +25,6 @@ pub(crate) struct LinkOptions {
     /// Flow with a share of its own: "video: dst port 5004, reserve 350kbps, power-factor 2.23"
     #[arg(long = "flow", value_name = "FLOW", help_heading = "Flows")]
     flows: Vec<Flow>,
-    /// Admit reservations beyond what the link can keep in the worst case
-    #[arg(long, help_heading = "Flows")]
-    overcommit: bool,
     #[command(flatten)]
     radio: Options<OfRadio>,
     /// Simulated stations beside the two, each of which always has something to send
@@ -41,15 +37,17 @@ pub(crate) struct LinkOptions {
     uplink: Options<OfUplink>,
     #[command(flatten)]
     downlink: Options<OfDownlink>,
-    /// Seed of all random draws [default: 1]
-    #[arg(long, value_name = "NUMBER", help_heading = "Scenario")]
-    seed: Option<Seed>,
+    #[command(flatten)]
+    run: Options<OfRun>,
     /// Print the scenario file equivalent to the options, and do nothing else
     #[arg(long, help_heading = "Scenario")]
     pub(crate) generate: bool,
 }
 
 faces! {
+    OfRun: RunSettings, "", "Scenario", false, of None;
+    OfSimulation: RunSettings, "", "Scenario", false, of Some(&RunKind::Simulated);
+    OfKernels: RunSettings, "", "Stations", false, of Some(&RunKind::RealTime);
     OfLink: Link, "", "Link", false;
     OfRadio: Radio, "", "Radio of 802.11", false;
     OfBoth: Direction, "", "Link, in both directions", false;
@@ -69,9 +67,9 @@ pub(crate) struct Loaded {
 impl LinkOptions {
     /// The scenario in `file`, changed as the options say, or the one of the options alone.
     ///
-    /// `rest` holds what other options say of the scenario.
-    pub(crate) fn load(&self, file: Option<&Path>, rest: Flags) -> Result<Loaded> {
-        let mut flags = self.flags(rest);
+    /// `others` are the settings of the run among the other options of the command.
+    pub(crate) fn load(&self, file: Option<&Path>, others: &RunSettings) -> Result<Loaded> {
+        let mut flags = self.flags(others);
         let Some(path) = file else {
             let is_wifi = flags.link.kind().phy().is_some();
             if self.stations > 0 && !is_wifi {
@@ -93,11 +91,12 @@ impl LinkOptions {
         Ok(Loaded { scenario, file, text })
     }
 
-    fn flags(&self, rest: Flags) -> Flags {
+    fn flags(&self, others: &RunSettings) -> Flags {
+        let mut run = self.run.0.clone();
+        run.overlay(others);
         Flags {
-            seed: self.seed,
+            run,
             flows: self.flows.clone(),
-            overcommit: self.overcommit,
             contenders: self.stations,
             link: Link {
                 radio: self.radio.0.clone(),
@@ -106,7 +105,6 @@ impl LinkOptions {
                 downlink: self.downlink.0.clone(),
                 ..self.link.0.clone()
             },
-            ..rest
         }
     }
 }
@@ -130,7 +128,7 @@ impl Loaded {
 
     /// The seed of the run.
     pub(crate) fn seed(&self) -> Seed {
-        self.scenario.seed.unwrap_or(DEFAULT_SEED)
+        self.scenario.seed()
     }
 
     /// Builds the scenario, with addresses that do not clash with those of an outer run.

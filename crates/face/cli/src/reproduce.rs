@@ -7,9 +7,9 @@ use windfall_base::Seed;
 use windfall_experiment::figure::select;
 use windfall_experiment::{Basis, Context, Extent, Figure, Finding, page};
 use windfall_report::Table;
+use windfall_scenario::DEFAULT_SEED;
 
 use crate::exit::{CliError, Completion, Result};
-use crate::options::DEFAULT_SEED;
 use crate::{files, json, progress};
 
 /// The figures of all papers.

@@ -67,7 +67,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let loaded = args.link.load(args.scenario.as_deref(), args.live.flags())?;
+    let loaded = args.link.load(args.scenario.as_deref(), args.live.settings())?;
     if args.link.generate {
         let text = format!("{}{}", args.beside_the_file(), loaded.generated()?);
         std::io::stdout().write_all(text.as_bytes())?;

@@ -8,11 +8,12 @@ use windfall_live::Signals;
 use windfall_network::Network;
 use windfall_run_output::recorder::RunRecorder;
 use windfall_run_output::summary::{ApplicationSummary, StationSummary, Summary, named};
-use windfall_scenario::{AppKind, Flags, Topology};
+use windfall_scenario::{AppKind, Topology};
 use windfall_sim::Simulation;
 
 use crate::exit::{CliError, Completion, Result, tell};
-use crate::options::LinkOptions;
+use crate::face::Options;
+use crate::options::{LinkOptions, OfSimulation};
 use crate::record::RecordOptions;
 use crate::{progress, summary};
 
@@ -24,26 +25,16 @@ const STEPS: u64 = 200;
 pub(crate) struct Args {
     /// The scenario file, - for the standard input
     scenario: PathBuf,
-    /// Length of the run, in simulated time; a bare number is in ms [default: as the scenario says]
-    #[arg(long, value_name = "TIME", value_parser = some_time)]
-    duration: Option<Duration>,
+    #[command(flatten)]
+    simulation: Options<OfSimulation>,
     #[command(flatten)]
     link: LinkOptions,
     #[command(flatten)]
     record: RecordOptions,
 }
 
-/// Reads a duration above 0.
-fn some_time(text: &str) -> std::result::Result<Duration, String> {
-    match text.parse::<Duration>() {
-        Ok(time) if time.is_zero() => Err("a duration of 0 shows nothing: write 10s".to_owned()),
-        other => other.map_err(|error| error.to_string()),
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result {
-    let rest = Flags { duration: args.duration, ..Flags::default() };
-    let loaded = args.link.load(Some(&args.scenario), rest)?;
+    let loaded = args.link.load(Some(&args.scenario), &args.simulation.0)?;
     let mut out = std::io::stdout().lock();
     if args.link.generate {
         out.write_all(loaded.generated()?.as_bytes())?;

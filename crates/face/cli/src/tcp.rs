@@ -10,10 +10,9 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use windfall_base::Seed;
 use windfall_live::Signals;
 use windfall_live::tcp::{Engine, EngineSite};
-use windfall_scenario::{TcpSettings, TcpSettingsError};
+use windfall_scenario::{DEFAULT_SEED, TcpSettings, TcpSettingsError};
 
 use crate::exit::{CliError, Result};
-use crate::options::DEFAULT_SEED;
 
 /// Windfall's own TCP for real programs, inside a station of `windfall run` or `windfall up`
 ///

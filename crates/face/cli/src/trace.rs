@@ -9,7 +9,9 @@ use windfall_base::{Duration, MemoryBudget, Seed};
 use windfall_channel_trace::ErrorTrace;
 use windfall_channel_trace::error_trace::{BitOrder, Fault, Index, TraceHeader};
 use windfall_pcapng::read as read_capture;
-use windfall_scenario::{Aspect, Direction, ENVIRONMENT_FRAMES, Get, Setting, Settings};
+use windfall_scenario::{
+    Aspect, DEFAULT_SEED, Direction, ENVIRONMENT_FRAMES, Get, Setting, Settings,
+};
 use windfall_trace::convert::{self, ConvertError, LossTiming};
 use windfall_trace::fit::{Fit, FitLevel, FitReport, Steps};
 use windfall_trace::record::{record, record_known};
@@ -17,7 +19,6 @@ use windfall_trace::{Statistics, synthesize_bits, synthesize_frames};
 
 use crate::exit::{CliError, Completion, Result};
 use crate::face::{Face, Options};
-use crate::options::DEFAULT_SEED;
 use crate::record::command_line;
 use crate::usage::whole;
 use crate::{files, input, json};

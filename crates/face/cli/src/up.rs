@@ -33,7 +33,7 @@ pub(crate) struct Args {
 impl Args {
     /// The scenario, changed as the options say.
     pub(crate) fn load(&self) -> Result<Loaded> {
-        self.link.load(Some(&self.scenario), self.live.flags())
+        self.link.load(Some(&self.scenario), self.live.settings())
     }
 }
 

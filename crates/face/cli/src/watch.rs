@@ -12,10 +12,12 @@ use windfall_run_output::recorder::RunRecorder;
 use windfall_run_output::summary::{
     FailedProgram, LatenessSummary, StationSummary, Summary, named,
 };
-use windfall_scenario::{Flags, Sysctl, Topology};
+use windfall_scenario::{RunSettings, Topology};
 
 use crate::exit::{CliError, Result, tell};
+use crate::face::Options;
 use crate::files;
+use crate::options::OfKernels;
 use crate::status::Status;
 use crate::summary;
 
@@ -26,12 +28,8 @@ const FLUSH: Duration = Duration::from_millis(10);
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Stations")]
 pub(crate) struct LiveOptions {
-    /// Congestion control of TCP in every station [default: the system's own]
-    #[arg(long, value_name = "NAME")]
-    tcp_congestion: Option<String>,
-    /// Set a kernel parameter in every station: net.ipv4.tcp_sack=0
-    #[arg(long, value_name = "KEY=VALUE")]
-    sysctl: Vec<Sysctl>,
+    #[command(flatten)]
+    kernels: Options<OfKernels>,
     /// Write the summary to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     summary: Option<PathBuf>,
@@ -41,13 +39,9 @@ pub(crate) struct LiveOptions {
 }
 
 impl LiveOptions {
-    /// Returns the parts of the scenario that the options set.
-    pub(crate) fn flags(&self) -> Flags {
-        Flags {
-            tcp_congestion: self.tcp_congestion.clone(),
-            sysctl: self.sysctl.clone(),
-            ..Flags::default()
-        }
+    /// Returns the settings of the run among the options.
+    pub(crate) fn settings(&self) -> &RunSettings {
+        &self.kernels.0
     }
 
     /// Tells whether the standard error carries no summary.

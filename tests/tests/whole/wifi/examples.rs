@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use windfall_base::{Duration, Instant, Port, Seed};
+use windfall_base::{Duration, Instant, Port};
 use windfall_channel::{MediumEvent, Missed, Verdict};
 use windfall_network::{Recording, What};
 use windfall_queue::share::{Demand, by_weights};
@@ -21,7 +21,7 @@ pub(super) fn read(name: &str) -> Scenario {
 pub(super) fn simulation(scenario: &Scenario) -> Simulation {
     let no_files = &mut |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
     let topology = scenario.topology(0, ("", ""), no_files).expect("it makes sense");
-    Simulation::new(&topology, scenario.seed.unwrap_or(Seed(1))).expect("it can be built")
+    Simulation::new(&topology, scenario.seed()).expect("it can be built")
 }
 
 /// Runs the first `seconds`, and tells what reports of applications on a station say.

@@ -5,8 +5,8 @@ use windfall_channel::{GilbertElliott, Pattern, Window};
 
 use super::{Flags, unplaced};
 use crate::{
-    Arq, ByteRange, Direction, Discipline, FramePart, Link, LinkKind, Queue, QueueLength, Scenario,
-    Settings,
+    Arq, ByteRange, Direction, Discipline, FramePart, Link, LinkKind, Queue, QueueLength,
+    RunSettings, Scenario, Settings,
 };
 
 fn probability() -> impl Strategy<Value = Probability> {
@@ -113,8 +113,11 @@ prop_compose! {
         downlink in direction(),
     ) -> Flags {
         Flags {
-            seed: seed.map(Seed),
-            duration: duration.map(Duration::from_nanos),
+            run: RunSettings {
+                seed: seed.map(Seed).map(unplaced),
+                duration: duration.map(Duration::from_nanos).map(unplaced),
+                ..RunSettings::unset()
+            },
             link: Link {
                 kind: Some(unplaced(LinkKind::Pipe)),
                 mtu: mtu.map(unplaced),
@@ -170,7 +173,8 @@ fn a_rate_replaces_a_rate_trace() {
 fn options_for_a_link_need_one_link() {
     let mut scenario = Flags::default().scenario();
     scenario.links.clear();
-    assert!(Flags { seed: Some(Seed(1)), ..Flags::default() }.apply(&mut scenario).is_ok());
+    let run = RunSettings { seed: Some(unplaced(Seed(1))), ..RunSettings::unset() };
+    assert!(Flags { run, ..Flags::default() }.apply(&mut scenario).is_ok());
     let mut flags = Flags::default();
     flags.link.mtu = Some(unplaced(1_000));
     let error = flags.apply(&mut scenario).expect_err("no link");

@@ -1,3 +1,5 @@
+use windfall_base::Seed;
+
 use crate::flags::unplaced;
 use crate::values::Arq;
 use crate::{Direction, Flags, Link, LinkKind, PolicyKind, Scenario, Settings};
@@ -99,7 +101,11 @@ fn impossible_values_name_their_line_the_value_and_the_fix() {
             "rate = \"64kbps\"\noff = \"1s\"",
             "a.toml:33: off belongs to on-off arrivals: add arrivals = \"on-off\"",
         ),
-        ("duration = \"2s\"", "duration = \"0s\"", "a.toml:4: a duration of 0 shows nothing"),
+        (
+            "duration = \"2s\"",
+            "duration = \"0s\"",
+            "a.toml:4: duration of 0s is out of range: use a time from 1ns to 1000000000s",
+        ),
         (
             "seed = 42",
             "sysctl = [\"net.ipv4.tcp_sack=0\", \"kernel.hostname=x\"]",
@@ -139,7 +145,7 @@ fn what_is_generated_says_how_frames_are_repeated() {
 fn a_seed_beyond_the_numbers_of_toml_survives() {
     let text = GOOD.replacen("seed = 42", "seed = \"18446744073709551615\"", 1);
     let scenario = Scenario::parse("a.toml", &text).expect("good");
-    assert_eq!(scenario.seed.map(|seed| seed.0), Some(u64::MAX));
+    assert_eq!(scenario.seed(), Seed(u64::MAX));
     assert_eq!(Scenario::parse("b.toml", &scenario.to_toml()), Ok(scenario));
 }
 

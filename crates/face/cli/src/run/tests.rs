@@ -1,6 +1,6 @@
 use clap::{ArgAction, CommandFactory, Parser};
 use windfall_scenario::wireless::Radio;
-use windfall_scenario::{Direction, Flags, Link, Scenario, Settings};
+use windfall_scenario::{Direction, Flags, Link, RunSettings, Scenario, Settings};
 use windfall_testkit::folder::Folder;
 
 use super::*;
@@ -43,14 +43,7 @@ const BESIDE: [&str; 18] = [
 ];
 
 /// A value for each option that stands in no table of settings.
-const SAMPLES: [(&str, &str); 6] = [
-    ("flow", "video: dst port 5004"),
-    ("overcommit", ""),
-    ("seed", "7"),
-    ("tcp-congestion", "reno"),
-    ("sysctl", "net.ipv4.tcp_sack=0"),
-    ("stations", "2"),
-];
+const SAMPLES: [(&str, &str); 2] = [("flow", "video: dst port 5004"), ("stations", "2")];
 
 /// The example of the setting of an option, if a table has it.
 fn example<T: Settings>(option: &str) -> Option<&'static str> {
@@ -63,7 +56,8 @@ fn example<T: Settings>(option: &str) -> Option<&'static str> {
 fn sample(option: &str) -> (&'static str, &'static [&'static str]) {
     let plain = option.trim_start_matches("uplink-").trim_start_matches("downlink-");
     let of_wifi = example::<Radio>(option).map(|value| (value, &["--link", "wifi-g"][..]));
-    let of_link = example::<Link>(option).or_else(|| example::<Direction>(plain));
+    let of_run = example::<RunSettings>(option);
+    let of_link = of_run.or(example::<Link>(option)).or_else(|| example::<Direction>(plain));
     let of_none = || SAMPLES.iter().find(|(name, _)| *name == option).map(|(_, value)| *value);
     let base: &[_] = match plain {
         "padded" => &["--policy", "flex"],
@@ -115,7 +109,7 @@ fn what_run_generates_says_all_that_its_options_say() {
     let describe = |words: &[String]| {
         let run = Run::try_parse_from([&["run".to_owned()], words].concat()).expect("options");
         let args = run.args;
-        let loaded = args.link.load(None, args.live.flags()).expect("a scenario");
+        let loaded = args.link.load(None, args.live.settings()).expect("a scenario");
         let text = loaded.generated().expect("a text");
         (loaded.scenario, text)
     };
@@ -156,7 +150,8 @@ fn files_that_a_scenario_names_are_found_from_what_is_generated() {
     let file = folder.write("there.toml", flags.scenario().to_toml());
     let words = ["run".to_owned(), "--scenario".to_owned(), file];
     let args = Run::try_parse_from(words).expect("options").args;
-    let loaded = args.link.load(args.scenario.as_deref(), Flags::default()).expect("a scenario");
+    let loaded =
+        args.link.load(args.scenario.as_deref(), &RunSettings::unset()).expect("a scenario");
     let text = loaded.generated().expect("a text");
     let expected = folder.file("beside.trace");
     assert!(text.contains(&expected), "{text}");

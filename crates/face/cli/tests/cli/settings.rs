@@ -3,7 +3,8 @@
 use std::process::{Command, Stdio};
 
 use windfall_scenario::wireless::Radio;
-use windfall_scenario::{Aspect, Direction, Link, Setting, Settings};
+use windfall_scenario::{Aspect, Direction, Link, RunKind, RunSettings, Setting, Settings};
+use windfall_testkit::folder::Folder;
 
 fn windfall(arguments: &[&str]) -> (bool, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_windfall"));
@@ -47,6 +48,36 @@ fn every_setting_of_a_link_is_an_option_and_a_key() {
         check::<Direction>(prefix, &[], &help);
     }
     check::<Radio>("", &["--link=wifi-g"], &help);
+}
+
+#[test]
+fn every_setting_of_a_run_is_a_key_and_an_option_of_the_runs_that_have_it() {
+    let help_of = |command: &str| windfall(&[command, "--help"]).1;
+    let (real, simulated) = (help_of("run"), help_of("sim"));
+    let scenario = Folder::new("settings-of-a-run");
+    let file = scenario.write("plain.toml", windfall(&["run", "--generate"]).1);
+    for setting in options::<RunSettings>() {
+        let option = format!("--{}", setting.option());
+        let has = |help: &str| {
+            help.contains(&format!("{option} <")) || help.contains(&format!("{option}[="))
+        };
+        let is_simulated = setting.particular == Some(RunKind::Simulated);
+        let is_real = setting.particular == Some(RunKind::RealTime);
+        assert_eq!([has(&real), has(&simulated)], [!is_simulated, !is_real], "{option}");
+        let given = format!("{option}={}", setting.example);
+        let arguments: &[&str] =
+            if is_simulated { &["sim", &file, "--generate"] } else { &["run", "--generate"] };
+        let (is_good, text) = windfall(&[arguments, &[&given]].concat());
+        assert!(is_good && text.contains(&format!("{} = ", setting.name)), "{given}: {text}");
+    }
+}
+
+#[test]
+fn kernel_parameters_are_given_one_by_one_and_none_is_lost() {
+    let ports = "--sysctl=net.ipv4.ip_local_reserved_ports=8080,9148";
+    let (_, text) = windfall(&["run", "--generate", ports, "--sysctl=net.ipv4.tcp_sack=0"]);
+    let keys = "[\"net.ipv4.ip_local_reserved_ports=8080,9148\", \"net.ipv4.tcp_sack=0\"]";
+    assert!(text.contains(&format!("sysctl = {keys}")), "{text}");
 }
 
 #[test]
