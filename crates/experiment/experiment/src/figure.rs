@@ -5,20 +5,13 @@ use std::path::PathBuf;
 use windfall_base::Seed;
 use windfall_report::Provenance;
 
-use crate::error::ExperimentError;
-use crate::finding::{Finding, Verdict};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use windfall_base::Stream;
 
-/// The extent of a measurement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Extent {
-    /// Less and shorter than in the paper: enough for the verdict.
-    Quick,
-    /// As in the paper.
-    #[default]
-    Paper,
-    /// More than in the paper.
-    Full,
-}
+use crate::error::ExperimentError;
+use crate::extent::Extent;
+use crate::finding::Finding;
+use crate::verdict::VerdictRecord;
 
 /// The source of the values of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +30,35 @@ pub struct Context<'a> {
     pub extent: Extent,
     /// The seed of everything that is drawn.
     pub seed: Seed,
+    /// Breaks the mechanism that the figure is about, as [`Figure::mutation`] says.
+    pub is_mutated: bool,
     /// This program, to be started again for what runs in real time.
     pub program: PathBuf,
     /// Is told in a few words how far the experiment is.
     pub progress: &'a (dyn Fn(&str) + Sync),
+}
+
+impl Context<'static> {
+    /// The context of an experiment in simulated time that does not tell how far it is.
+    #[must_use]
+    pub fn simulated(extent: Extent, seed: Seed) -> Self {
+        let program = PathBuf::new();
+        Self { extent, seed, is_mutated: false, program, progress: &|_| {} }
+    }
+}
+
+impl Context<'_> {
+    /// Runs `experiment` with `count` independent seeds, on all processors, and returns the
+    /// results in the order of the seeds.
+    pub fn replicate<T: Send>(
+        &self,
+        count: usize,
+        experiment: impl Fn(Seed) -> T + Sync + Send,
+    ) -> Vec<T> {
+        let root = self.seed;
+        let seed = move |run: usize| Seed(Stream::new(root, "run").at(run as u64).bits());
+        (0..count).into_par_iter().map(|run| experiment(seed(run))).collect()
+    }
 }
 
 /// A figure or a table of a paper.
@@ -53,7 +71,10 @@ pub struct Figure {
     /// The source of its values.
     pub basis: Basis,
     /// The verdict on record.
-    pub expected: Verdict,
+    pub record: VerdictRecord,
+    /// The mechanism that a mutated run breaks, such as `no local retransmission`; the verdict
+    /// must change then.
+    pub mutation: Option<&'static str>,
     /// Runs the experiment.
     pub run: fn(&Figure, &Context<'_>) -> Result<Finding, ExperimentError>,
 }
@@ -74,8 +95,10 @@ impl Figure {
             figure: self.name,
             title: self.title.to_owned(),
             method: method.into(),
+            inputs: Vec::new(),
             claims: Vec::new(),
-            expected: self.expected,
+            record: self.record,
+            extent: context.extent,
             charts: Vec::new(),
             tables: Vec::new(),
             provenance: self.provenance(context),
@@ -90,10 +113,14 @@ impl Figure {
             Extent::Paper => "",
             Extent::Full => " --full",
         };
+        let mutated = if context.is_mutated { " --mutate" } else { "" };
         Provenance {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             seed: context.seed,
-            command: format!("windfall reproduce {} --seed {}{extent}", self.name, context.seed),
+            command: format!(
+                "windfall reproduce {} --seed {}{extent}{mutated}",
+                self.name, context.seed
+            ),
         }
     }
 }

@@ -1,63 +1,43 @@
 //! The finding of one figure: what the paper says, what was measured, and the verdict.
 
-use core::fmt;
-
 use serde::Serialize;
 use windfall_report::{Chart, Provenance, Table};
 
-/// The agreement of a measurement with the paper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// The conditions differ so much that neither yes nor no would be honest.
-    NotComparable,
-    /// The measurement agrees with the paper.
-    Reproduced,
-    /// The measurement disagrees with the paper.
-    NotReproduced,
-}
+use crate::claim::{Claim, ClaimSource};
+use crate::extent::Extent;
+use crate::verdict::{Verdict, VerdictRecord};
 
-impl Verdict {
-    /// [`Verdict::Reproduced`] if `holds`, else [`Verdict::NotReproduced`].
-    #[must_use]
-    pub const fn of(holds: bool) -> Self {
-        if holds { Self::Reproduced } else { Self::NotReproduced }
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::NotComparable => "not comparable",
-            Self::Reproduced => "reproduced",
-            Self::NotReproduced => "not reproduced",
-        })
-    }
-}
-
-/// One statement of a paper beside what was measured.
+/// A value that went into an experiment, as against what came out of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Claim {
-    /// The requirement, such as `S3.8`.
-    pub requirement: &'static str,
-    /// The statement of the paper.
-    pub paper: String,
-    /// The measured value, with its unit.
-    pub measured: String,
-    /// The agreement of the two.
-    pub verdict: Verdict,
+pub struct ExperimentInput {
+    /// The name of the quantity.
+    pub name: String,
+    /// Its value, with its unit.
+    pub value: String,
+    /// Its source: the paper's section, a standard, a measurement, or what it was fitted to.
+    pub source: String,
+    /// Tells whether it was fitted, so that what it was fitted to is no result.
+    pub fitted: bool,
 }
 
-impl Claim {
-    /// Creates a claim that is reproduced if `holds`, else not reproduced.
-    pub fn new(
-        requirement: &'static str,
-        paper: impl Into<String>,
-        measured: impl Into<String>,
-        holds: bool,
+impl ExperimentInput {
+    /// Creates an input that was taken from elsewhere.
+    pub fn given(
+        name: impl Into<String>,
+        value: impl Into<String>,
+        source: impl Into<String>,
     ) -> Self {
-        let verdict = Verdict::of(holds);
-        Self { requirement, paper: paper.into(), measured: measured.into(), verdict }
+        let (name, value, source) = (name.into(), value.into(), source.into());
+        Self { name, value, source, fitted: false }
+    }
+
+    /// Creates an input that was fitted so that a figure comes out.
+    pub fn fitted(
+        name: impl Into<String>,
+        value: impl Into<String>,
+        source: impl Into<String>,
+    ) -> Self {
+        Self { fitted: true, ..Self::given(name, value, source) }
     }
 }
 
@@ -70,10 +50,14 @@ pub struct Finding {
     pub title: String,
     /// The method of measurement, and the reason for the verdict.
     pub method: String,
+    /// The values that went in.
+    pub inputs: Vec<ExperimentInput>,
     /// The statements and their verdicts.
     pub claims: Vec<Claim>,
-    /// The verdict that is on record; another one means that something has changed.
-    pub expected: Verdict,
+    /// The verdict on record; another one means that something has changed.
+    pub record: VerdictRecord,
+    /// The extent of the measurement.
+    pub extent: Extent,
     /// The figures, each with the ending of its file name; the first has none.
     pub charts: Vec<(&'static str, Chart)>,
     /// The values, each with the ending of its file name; the first has none.
@@ -83,16 +67,27 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The verdict on the whole figure: the gravest of its statements'.
+    /// The verdict on the whole figure, from the claims of papers; from our own if there are no
+    /// others.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        self.claims.iter().map(|claim| claim.verdict).max().unwrap_or(Verdict::NotComparable)
+        if self.extent == Extent::Quick && self.claims_are_as_recorded() {
+            return self.record.verdict;
+        }
+        let is_ours = |claim: &Claim| claim.source == ClaimSource::Ours;
+        let only_ours = self.claims.iter().all(is_ours);
+        let judged = self.claims.iter().filter(|claim| only_ours || !is_ours(claim));
+        Verdict::on_all(judged.map(Claim::verdict))
     }
 
-    /// Tells whether the verdict is the one on record.
+    /// Tells whether the verdicts are those on record.
     #[must_use]
-    pub fn is_as_expected(&self) -> bool {
-        self.verdict() == self.expected
+    pub fn is_as_recorded(&self) -> bool {
+        self.claims_are_as_recorded() && self.verdict() == self.record.verdict
+    }
+
+    fn claims_are_as_recorded(&self) -> bool {
+        self.claims.iter().all(|claim| claim.is_as_recorded(self.extent))
     }
 
     /// The statements as a table: requirement, paper says, we measured, verdict.
@@ -100,8 +95,8 @@ impl Finding {
     pub fn claims_table(&self) -> Table {
         let mut table = Table::new(["requirement", "paper says", "we measured", "verdict"]);
         for claim in &self.claims {
-            let verdict = claim.verdict.to_string();
-            table.push([claim.requirement, &claim.paper, &claim.measured, &verdict]);
+            let verdict = claim.verdict_of(self.extent).to_string();
+            table.push([claim.requirement, &claim.statement, &claim.measured(), &verdict]);
         }
         table
     }
@@ -114,8 +109,10 @@ impl Finding {
             "title": self.title,
             "method": self.method,
             "verdict": self.verdict(),
-            "expected": self.expected,
-            "claims": self.claims,
+            "recorded": self.record.verdict,
+            "extent": self.extent,
+            "inputs": self.inputs,
+            "claims": self.claims.iter().map(|it| it.to_json(self.extent)).collect::<Vec<_>>(),
             "version": self.provenance.version,
             "seed": self.provenance.seed,
             "command": self.provenance.command,

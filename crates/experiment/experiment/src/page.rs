@@ -1,10 +1,15 @@
 //! One self-contained page: *paper says / we measured / verdict*, with the figures inline.
 
+mod interval;
+
 use core::fmt::Write as _;
 
 use windfall_report::escape;
 
-use crate::finding::{Finding, Verdict};
+use crate::claim::{Claim, ClaimSource};
+use crate::extent::Extent;
+use crate::finding::{ExperimentInput, Finding};
+use crate::verdict::Verdict;
 
 const STYLE: &str = include_str!("page/style.css");
 
@@ -32,15 +37,25 @@ fn head(title: &str) -> String {
     )
 }
 
+/// Lists the findings: what each is about, its verdict and what it was measured with.
 fn overview(findings: &[Finding]) -> String {
-    let mut out = String::from("<ul class=\"overview\">\n");
+    let mut out = String::from(
+        "<table class=\"overview\"><thead><tr><th>Figure</th><th>Subject</th><th>Verdict</th>\
+         <th>Extent</th><th>Seeds</th></tr></thead>\n<tbody>\n",
+    );
     for finding in findings {
         let figure = finding.figure;
-        let title = escape(&finding.title);
-        let badge = badge(finding.verdict());
-        let _ = writeln!(out, "<li><a href=\"#{figure}\">{figure}</a> {title} {badge}</li>");
+        let _ = writeln!(
+            out,
+            "<tr><td><a href=\"#{figure}\">{figure}</a></td><td>{}</td><td>{}</td><td>{}</td>\
+             <td>{}</td></tr>",
+            escape(&finding.title),
+            badge(finding.verdict()),
+            finding.extent,
+            finding.record.seeds_as_text(),
+        );
     }
-    out.push_str("</ul>\n");
+    out.push_str("</tbody></table>\n");
     out
 }
 
@@ -49,17 +64,27 @@ fn section(out: &mut String, finding: &Finding) {
     let title = escape(&finding.title);
     let badge = badge(finding.verdict());
     // Writing to a string cannot fail.
-    let _ = writeln!(out, "<section id=\"{figure}\">\n<h2>{figure}: {title} {badge}</h2>");
-    if !finding.is_as_expected() {
-        let expected = finding.expected;
-        let _ = writeln!(out, "<p class=\"changed\">The verdict on record is: {expected}.</p>");
+    let _ = writeln!(
+        out,
+        "<section id=\"{figure}\">\n<h2>{title} {badge} <small>{figure}</small></h2>"
+    );
+    if !finding.is_as_recorded() {
+        let recorded = finding.record.verdict;
+        let _ = writeln!(out, "<p class=\"changed\">The verdict on record is: {recorded}.</p>");
     }
-    if !finding.claims.is_empty() {
-        claims(out, finding);
+    if finding.extent == Extent::Quick {
+        out.push_str(
+            "<p class=\"quick\">A quick run: its verdicts are those on record, as far as its few \
+             runs do not contradict them.</p>\n",
+        );
+    }
+    for claim in &finding.claims {
+        out.push_str(&claim_html(claim, finding.extent));
     }
     for (_, chart) in &finding.charts {
         let _ = writeln!(out, "<figure>\n{}</figure>", chart.to_svg());
     }
+    out.push_str(&inputs(&finding.inputs));
     for (_, table) in &finding.tables {
         let _ = writeln!(out, "<details><summary>Values</summary>\n{}</details>", table.to_html());
     }
@@ -74,29 +99,58 @@ fn section(out: &mut String, finding: &Finding) {
     );
 }
 
-fn claims(out: &mut String, finding: &Finding) {
-    out.push_str(
-        "<table class=\"claims\">\n<thead><tr><th></th><th>Paper says</th>\
-         <th>We measured</th><th>Verdict</th></tr></thead>\n<tbody>\n",
+fn claim_html(claim: &Claim, extent: Extent) -> String {
+    let (says, quote) = match claim.source {
+        ClaimSource::Paper("") => ("The paper says", String::new()),
+        ClaimSource::Paper(quote) => ("The paper says", format!(" <q>{}</q>", escape(quote))),
+        ClaimSource::Ours => ("We say", String::new()),
+    };
+    let measured = match claim.comparisons() {
+        [] => escape(&claim.measured()),
+        comparisons => interval::table(comparisons),
+    };
+    let reason = match claim.reason.as_str() {
+        "" => String::new(),
+        reason => format!("<p class=\"reason\">{}</p>\n", escape(reason)),
+    };
+    format!(
+        "<div class=\"claim\">\n<p><b>{says}</b> {}{quote} <small>{}</small></p>\n\
+         <p><b>We measured</b> {}</p>\n{measured}\n{reason}</div>\n",
+        escape(&claim.statement),
+        claim.requirement,
+        badge(claim.verdict_of(extent)),
+    )
+}
+
+/// The table of what went into an experiment, apart from what came out of it.
+fn inputs(inputs: &[ExperimentInput]) -> String {
+    if inputs.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from(
+        "<table class=\"inputs\"><caption>Inputs</caption><thead><tr><th>Quantity</th>\
+         <th>Value</th><th>ClaimSource</th></tr></thead>\n<tbody>\n",
     );
-    for claim in &finding.claims {
+    for input in inputs {
+        let fitted = if input.fitted { "fitted: " } else { "" };
         let _ = writeln!(
             out,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            escape(claim.requirement),
-            escape(&claim.paper),
-            escape(&claim.measured),
-            badge(claim.verdict),
+            "<tr><td>{}</td><td>{}</td><td>{fitted}{}</td></tr>",
+            escape(&input.name),
+            escape(&input.value),
+            escape(&input.source),
         );
     }
-    out.push_str("</tbody>\n</table>\n");
+    out.push_str("</tbody></table>\n");
+    out
 }
 
 fn badge(verdict: Verdict) -> String {
     let class = match verdict {
         Verdict::Reproduced => "yes",
+        Verdict::InPart => "part",
         Verdict::NotReproduced => "no",
-        Verdict::NotComparable => "open",
+        Verdict::NotComparable | Verdict::ByConstruction => "open",
     };
     format!("<span class=\"badge {class}\">{verdict}</span>")
 }

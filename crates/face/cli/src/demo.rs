@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result {
     } else {
         show(&findings[0], args)?;
     }
-    Ok(if findings[0].is_as_expected() { Completion::Success } else { Completion::Negative })
+    Ok(if findings[0].is_as_recorded() { Completion::Success } else { Completion::Negative })
 }
 
 /// Reads a time above zero: curl takes 0 for no limit.
@@ -81,11 +81,11 @@ fn show(finding: &Finding, args: &Args) -> Result<()> {
         writeln!(out, "{}", table.to_text())?;
     }
     for claim in &finding.claims {
-        let verdict = match claim.verdict {
+        let verdict = match claim.verdict() {
             Verdict::Reproduced => String::new(),
             verdict => format!(" [{verdict}]"),
         };
-        writeln!(out, "{}: {}{verdict}", claim.paper, claim.measured)?;
+        writeln!(out, "{}: {}{verdict}", claim.statement, claim.measured())?;
     }
     Ok(writeln!(out, "\n{}", args.out.join("index.html").display())?)
 }

@@ -11,15 +11,17 @@ pub(crate) const CONNECTION: &str = "windfall-connection/1";
 /// The findings of `windfall doctor`.
 pub(crate) const DOCTOR: &str = "windfall-doctor/1";
 /// The list of `windfall reproduce --list`.
-pub(crate) const FIGURES: &str = "windfall-figures/1";
+pub(crate) const FIGURES: &str = "windfall-figures/2";
 /// The findings of `windfall reproduce` and `windfall demo`.
-pub(crate) const FINDINGS: &str = "windfall-findings/1";
+pub(crate) const FINDINGS: &str = "windfall-findings/2";
 /// The outcome of `windfall image receive`.
 pub(crate) const IMAGE: &str = "windfall-image/1";
 /// The outcome of `windfall stream receive`.
 pub(crate) const STREAM: &str = "windfall-stream/1";
 /// The settings of the TCP.
 pub(crate) const TCP_SETTINGS: &str = "windfall-tcp-settings/1";
+/// The tally of `windfall reproduce --unseen`.
+pub(crate) const UNSEEN: &str = "windfall-unseen/1";
 /// Models fitted to an error trace.
 pub(crate) const TRACE_FIT: &str = "windfall-trace-fit/1";
 /// The statistics of an error trace.

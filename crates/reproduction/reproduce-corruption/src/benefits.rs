@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use windfall_base::{Duration, Probability, Seed, Stream};
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
+    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 use windfall_wire_net::TcpFlags;
@@ -17,7 +17,8 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S4.31",
     title: "Four benefits of notifying corruption that the careful reaction keeps",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -187,7 +188,7 @@ fn claim(benefit: &Benefit) -> Claim {
     let Benefit { name, measure, with, without } = benefit;
     let with = mean(with);
     let without = mean(without);
-    Claim::new(
+    Claim::once(
         "S4.31",
         format!("{name} even with the careful reaction: at most {BETTER} of without"),
         format!("{measure}: {with:.1} with notifications, {without:.1} without"),

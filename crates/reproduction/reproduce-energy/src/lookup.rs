@@ -4,7 +4,7 @@ use core::net::Ipv4Addr;
 
 use windfall_base::{Seed, Stream};
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
+    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 use windfall_tcp::{ConnectionKey, Lookup, LookupCounts};
@@ -13,7 +13,8 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S2.14",
     title: "Finding the connection of a segment: one entry, twenty, hashing",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -156,19 +157,19 @@ fn claims(costs: &[Cost]) -> Vec<Claim> {
     };
     let many = CONNECTIONS[MANY];
     vec![
-        Claim::new(
+        Claim::once(
             "S2.14",
             "a memory of one entry has a significant hit rate: at least 50 %",
             format!("{:.1} % of the lookups in trains, {many} connections", 100.0 * one.hits()),
             one.hits() >= 0.5,
         ),
-        Claim::new(
+        Claim::once(
             "S2.14",
             "twenty entries answer 90 %, give or take 5",
             format!("{:.1} %", 100.0 * twenty.hits()),
             (0.85..=0.95).contains(&twenty.hits()),
         ),
-        Claim::new(
+        Claim::once(
             "S2.14",
             "hashing with the last block in front is most effective: a tenth of either list's cost",
             format!(
@@ -179,7 +180,7 @@ fn claims(costs: &[Cost]) -> Vec<Claim> {
             ),
             10.0 * hashed.compared() <= one.compared().min(twenty.compared()),
         ),
-        Claim::new(
+        Claim::once(
             "S2.14",
             "memories live on locality; a good hash has a good average without it: below 3 keys",
             format!(

@@ -2,7 +2,7 @@
 
 use windfall_base::Seed;
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
+    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 
@@ -12,7 +12,8 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S2.11",
     title: "What acknowledging rarely does to the sender",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -184,7 +185,7 @@ fn claims(effects: &[Effects]) -> Vec<Claim> {
     };
     let kept = |effects: &Effects| effects.throughput[ONE] / effects.throughput[NONE];
     vec![
-        Claim::new(
+        Claim::once(
             "S2.11",
             "a burstier sender: at least four times the burst",
             format!(
@@ -194,7 +195,7 @@ fn claims(effects: &[Effects]) -> Vec<Claim> {
             ),
             stretched.burst.0 >= 4 * standard.burst.0,
         ),
-        Claim::new(
+        Claim::once(
             "S2.11",
             "the window grows more slowly, half as fast at most; counting bytes makes up for some",
             format!(
@@ -205,7 +206,7 @@ fn claims(effects: &[Effects]) -> Vec<Claim> {
             stretched.early[0] >= 2.0 * standard.early[0]
                 && stretched.early[1] < stretched.early[0],
         ),
-        Claim::new(
+        Claim::once(
             "S2.11",
             "fast retransmit is weaker: losses cost a larger share of the throughput",
             format!(
@@ -215,7 +216,7 @@ fn claims(effects: &[Effects]) -> Vec<Claim> {
             ),
             kept(stretched) < kept(standard),
         ),
-        Claim::new(
+        Claim::once(
             "S2.11",
             "the retransmission timer is at risk: it fires without a loss",
             format!(

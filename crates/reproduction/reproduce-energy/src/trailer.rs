@@ -2,7 +2,7 @@
 
 use windfall_base::{Seed, Stream};
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
+    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
 use windfall_report::{Axis, Chart, Mark, Series, Table};
 use windfall_wire_net::checksum::{Sum, checksum};
@@ -11,7 +11,8 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S2.16",
     title: "A checksum behind the data: what it saves, and what passes it",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -138,7 +139,7 @@ fn equal(damage: Damage, [leading, trailing]: [u64; 2], trials: u64) -> Claim {
         Damage::Burst => "a burst of 64 bits",
         Damage::Cut => "an end that is missing",
     };
-    Claim::new(
+    Claim::once(
         "S2.16",
         format!("a trailer protects no less: one in 2^16 passes after {kind}"),
         format!("{leading} before the data, {trailing} behind them, {expected:.1} by chance"),
@@ -151,7 +152,7 @@ fn equal(damage: Damage, [leading, trailing]: [u64; 2], trials: u64) -> Claim {
 fn saving() -> Claim {
     let (rate, speed) = PAPERS;
     let share = share(rate, speed);
-    Claim::new(
+    Claim::once(
         "S2.16",
         format!(
             "sending can begin before the sum is finished: worth at most {:.0} % on the paper's \

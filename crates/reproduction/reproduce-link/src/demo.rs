@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use serde_json::Value;
 use windfall_base::{Probability, Seed};
-use windfall_experiment::{Claim, ExperimentError, Finding, Scratch, Verdict};
+use windfall_experiment::{
+    Claim, ExperimentError, Extent, Finding, Scratch, Verdict, VerdictRecord,
+};
 use windfall_report::{Axis, Chart, Mark, Point, Provenance, Series, Table};
 use windfall_scenario::NEAR;
 
@@ -190,8 +192,10 @@ impl Demo {
                  over TCP Reno of this machine's kernel. Between them: {}.",
                 moved.last().map_or("", |last| last.command.as_str())
             ),
+            inputs: Vec::new(),
             claims: claims(moved),
-            expected: Verdict::Reproduced,
+            record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+            extent: Extent::Paper,
             charts: vec![("", chart(moved, self.ber))],
             tables: vec![("", table(moved))],
             provenance: Provenance {
@@ -249,11 +253,9 @@ fn claims(moved: &[Moved]) -> Vec<Claim> {
     let slowed = slowdown(clean, damaged);
     let preserved = preservation(clean, repaired);
     let whole = wholeness(moved);
-    let claim = |requirement, paper: &str, (measured, verdict)| Claim {
-        requirement,
-        paper: paper.to_owned(),
-        measured,
-        verdict,
+    // Only the whole has a record: what a busy machine cannot tell is no change.
+    let claim = |requirement, says: &str, (measured, verdict): (String, Verdict)| {
+        Claim::ours(requirement, says).stated(measured, verdict).recorded(verdict)
     };
     vec![
         claim("S3.6", "without local retransmission lost packets ruin TCP", slowed),

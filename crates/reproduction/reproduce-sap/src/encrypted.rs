@@ -12,7 +12,7 @@ use ccm::{Ccm, KeyInit as _};
 use chacha20poly1305::ChaCha20Poly1305;
 use windfall_base::{Seed, Stream};
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
+    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table, statistics};
 
@@ -22,7 +22,8 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.59",
     title: "bit errors in encrypted and in compressed data, and authenticated chunks",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -195,7 +196,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let mut stream = Stream::new(Seed(context.seed.0), "encrypted");
     let mut claims = ciphers();
     let (whole, share, quality) = compressed(trials, &mut stream);
-    claims.push(Claim::new(
+    claims.push(Claim::once(
         "S0.60",
         "a heavily compressed payload does not bear a bit error rate of 1e-4, a raw image does",
         format!(
@@ -208,7 +209,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     (context.progress)("chunks");
     let costs = costs(trials.min(200), &mut stream);
     let at = |chunk: usize, rate: usize| costs[chunk].1[rate];
-    claims.push(Claim::new(
+    claims.push(Claim::once(
         "S0.62",
         "small chunks of which only those that failed come again cost less than whole messages",
         format!(
@@ -245,19 +246,19 @@ fn ciphers() -> Vec<Claim> {
     let (inside, beyond) = cbc();
     let (least, most) = bit_errors_of_one();
     vec![
-        Claim::new(
+        Claim::once(
             "S0.59",
             "WPA-style encrypted frames cannot be approximate: one bit error costs the frame",
             format!("CCMP refuses {refused} of {bits}"),
             refused == bits,
         ),
-        Claim::new(
+        Claim::once(
             "S0.59",
             "decryption of damaged text is unrelated to the data",
             format!("CBC: {inside:.1} bit errors of 128 in the block, {beyond:.1} in the next"),
             (60.0..68.0).contains(&inside) && (beyond - 1.0).abs() < 1e-9,
         ),
-        Claim::new(
+        Claim::once(
             "S0.59",
             "beyond the paper, which assumes that it cannot be done cheaply: confidential \
              approximate data",

@@ -3,7 +3,7 @@
 use windfall_base::{Duration, Probability, Rate};
 use windfall_channel::{AirConfig, Line, MediumConfig, Model, PathConfig, PipeConfig};
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
+    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
 use windfall_media::{Arrived, Jpeg, Picture, landscape};
 use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
@@ -16,7 +16,8 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig1",
     title: "a JPEG sent precisely and approximately, by bit error rate",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -133,7 +134,7 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
     //= S0.38
     //= S0.27
     vec![
-        Claim::new(
+        Claim::once(
             "S0.38",
             "bit errors render the image degraded but recognizable: at 1e-4 worse than precise, \
              above 18 dB and an SSIM of 0.5",
@@ -146,7 +147,7 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
             ),
             psnr(1, 1) < psnr(0, 1) && psnr(1, 1) > RECOGNISED.0 && ssim(1, 1) > RECOGNISED.1,
         ),
-        Claim::new(
+        Claim::once(
             "S0.27",
             "unfortunately located bit errors can completely hamper decodability, unless precise \
              data receive coverage: no picture with an exact head is unreadable, some without are",
@@ -160,7 +161,7 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
             ),
             head == 0 && all > 0,
         ),
-        Claim::new(
+        Claim::once(
             "S0.38",
             "beyond the paper: at 1e-4 accepting damage shows more than discarding it",
             format!("{:.1} dB against {:.1} dB", psnr(1, 1), psnr(3, 1)),

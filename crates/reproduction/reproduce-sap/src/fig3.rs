@@ -1,6 +1,8 @@
 //! Figure 3: the bit error rate in damaged frames by rate and distance.
 
-use windfall_experiment::{Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict};
+use windfall_experiment::{
+    Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+};
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 
 use super::office::busy::RATES;
@@ -11,7 +13,8 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig3",
     title: "bit error rate in damaged frames, by rate and distance",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -32,13 +35,13 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let (correlation, error) = correlation(&cells);
     //= S0.35
     let mut claims = vec![
-        Claim::new(
+        Claim::once(
             "S0.35",
             "at 48 and 54 Mb/s the bit error rate in damaged frames is well below 5 %",
             format!("{:.2} and {:.2} % over all places", 100.0 * highest[0], 100.0 * highest[1]),
             highest.iter().all(|rate| *rate < 0.05),
         ),
-        Claim::new(
+        Claim::once(
             "S0.35",
             "it does not rise with the share of damaged frames: no positive correlation",
             format!(
@@ -47,7 +50,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
             ),
             correlation < error,
         ),
-        Claim::new(
+        Claim::once(
             "S0.35",
             "it falls with the rate: less at 48 and 54 Mb/s than at 6 to 12",
             format!("{:.2} % against {:.2} %, over all places", 100.0 * high, 100.0 * low),
@@ -55,7 +58,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         ),
     ];
     //= S0.36
-    claims.push(Claim::new(
+    claims.push(Claim::once(
         "S0.36",
         "99.6 % of the bits are right at the highest rates, or more, within 0.3 %",
         format!("{:.2} % at 48 Mb/s, {:.2} % at 54 Mb/s", 100.0 * right[0], 100.0 * right[1]),

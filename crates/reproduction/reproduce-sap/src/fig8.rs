@@ -1,6 +1,8 @@
 //! Figure 8: the regularity of arriving positions, and their age.
 
-use windfall_experiment::{Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict};
+use windfall_experiment::{
+    Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+};
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table, statistics};
 
 use super::ends::ProtocolUnderTest;
@@ -11,7 +13,8 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig8",
     title: "variance of the time between positions, and their age, over distance",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -62,25 +65,25 @@ fn claims(sap: &[Place], tcp: &[Place]) -> Vec<Claim> {
     //= S0.55
     //= S0.73
     vec![
-        Claim::new(
+        Claim::once(
             "S0.55",
             "where the channel is poor, the variance of the time between positions is below TCP's",
             format!("from 10 m on {} of TCP's", ratios.join(", ")),
             poor.iter().all(|ratio| *ratio < 1.0),
         ),
-        Claim::new(
+        Claim::once(
             "S0.55",
             "at close range both take the same time",
             format!("{near:.3} s and {other:.3} s at 2 m"),
             (near / other - 1.0).abs() < 0.02,
         ),
-        Claim::new(
+        Claim::once(
             "S0.55",
             "945 positions every 5 ms take 4.72 s at least",
             format!("TCP {other:.3} s"),
             other >= INTERVAL.as_secs_f64() * 944.0,
         ),
-        Claim::new(
+        Claim::once(
             "S0.73",
             "over TCP positions wait behind stale ones and are older when they arrive",
             format!("beyond 10 m, in ms, SAP and TCP: {}", both.join(", ")),
@@ -99,7 +102,7 @@ fn range(sap: &[Place], tcp: &[Place]) -> Claim {
     let [sap, tcp] = [sap, tcp].map(|places| {
         places.iter().take_while(useful).map(|place| place.metres).fold(0.0, f64::max)
     });
-    Claim::new(
+    Claim::once(
         "S0.72",
         "a greater usable range at a given quality: speed within 10 %, positions younger than \
          50 ms on average",

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
+    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
 use windfall_live::end_with_this_process;
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
@@ -13,7 +13,8 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.sockets",
     title: "retransmissions, bit errors and frame loss over the system's sockets, in real time",
     basis: Basis::RealTime,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -143,7 +144,7 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
     //= S0.36
     //= S0.37
     vec![
-        Claim::new(
+        Claim::once(
             "S0.34",
             "frames are retransmitted more often further away and at higher rates",
             format!(
@@ -154,19 +155,19 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
             ),
             poor.retransmitted > 0.1 + slow.retransmitted.max(near.retransmitted),
         ),
-        Claim::new(
+        Claim::once(
             "S0.35",
             "in damaged frames far fewer than 5 % of the bits are wrong",
             percent(poor.wrong),
             poor.wrong > 0.0 && poor.wrong < 0.05,
         ),
-        Claim::new(
+        Claim::once(
             "S0.36",
             "99.6 % of all bits are right at the highest rate, give or take 0.3",
             percent(poor.right),
             poor.right >= 0.993,
         ),
-        Claim::new(
+        Claim::once(
             "S0.37",
             "SAP loses less than a stock receiver, and the gap grows with distance and rate",
             format!(

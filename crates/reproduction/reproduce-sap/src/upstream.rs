@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use windfall_base::{Duration, Payload, Port, Rate};
 use windfall_channel::{Line, MediumConfig, PathConfig, PipeConfig};
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
+    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
 
 use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
@@ -21,7 +21,8 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.72",
     title: "a wired link before a lossy last hop: what crosses it, and how long it waits there",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -42,7 +43,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The load of the wired link by one stream.
 #[derive(Clone, Copy, Debug)]
 struct Upstream {
-    /// Record bytes that crossed it again, per byte that crossed it first.
+    /// VerdictRecord bytes that crossed it again, per byte that crossed it first.
     retransmitted: f64,
     /// The mean delay of a packet in its queue, in seconds.
     waiting: f64,
@@ -214,7 +215,7 @@ fn claims(streams: &Streams) -> Vec<Claim> {
     let age = compared(|it| it.age);
     let lower = |pairs: &[(f64, f64)]| pairs.iter().all(|(sap, tcp)| sap < tcp);
     vec![
-        Claim::new(
+        Claim::once(
             "S0.72",
             "what the last hop loses does not cross the links before it again",
             format!(
@@ -223,13 +224,13 @@ fn claims(streams: &Streams) -> Vec<Claim> {
             ),
             retransmitted.iter().all(|(sap, tcp)| *sap == 0.0 && *tcp > 0.0),
         ),
-        Claim::new(
+        Claim::once(
             "S0.72",
             "less delay upstream: queues before the wire are shorter",
             format!("mean wait in ms, SAP and TCP: {}", shown(&waiting, 1e3)),
             lower(&waiting),
         ),
-        Claim::new(
+        Claim::once(
             "S0.72",
             "lower latency from end to end",
             format!("mean age in ms, SAP and TCP: {}", shown(&age, 1e3)),

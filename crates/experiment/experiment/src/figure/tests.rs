@@ -1,11 +1,13 @@
 use super::*;
+use crate::verdict::Verdict;
 
 const fn figure(name: &'static str) -> Figure {
     Figure {
         name,
         title: "a figure",
         basis: Basis::Simulated,
-        expected: Verdict::Reproduced,
+        record: VerdictRecord::exact(Verdict::Reproduced),
+        mutation: None,
         run: |_, _| {
             Err(ExperimentError::NoSuchFigure { name: String::new(), known: String::new() })
         },
@@ -33,4 +35,15 @@ fn an_unknown_name_is_an_error_that_lists_the_known() {
     };
     let message = error.to_string();
     assert!(message.contains("\"S9.fig1\"") && message.contains("S3.fig5"), "{message}");
+}
+
+#[test]
+fn replications_have_seeds_of_their_own_and_keep_their_order() {
+    let runs = |seed| Context::simulated(Extent::Quick, Seed(seed)).replicate(50, |seed| seed.0);
+    let one = runs(1);
+    assert_eq!(one, runs(1));
+    let mut all = [one, runs(2)].concat();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 100, "seeds next to each other share no run");
 }

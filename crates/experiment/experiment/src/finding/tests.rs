@@ -3,18 +3,17 @@ use windfall_base::Seed;
 use super::*;
 
 fn finding(verdicts: &[Verdict]) -> Finding {
-    let claims = verdicts.iter().map(|verdict| Claim {
-        requirement: "S3.12",
-        paper: "p = 0.5 needs 6".into(),
-        measured: "6".into(),
-        verdict: *verdict,
+    let claims = verdicts.iter().map(|verdict| {
+        Claim::paper("S3.12", "section 3.2: “six”", "p = 0.5 needs 6").stated("6", *verdict)
     });
     Finding {
         figure: "S3.fig5",
         title: "Loss that is left".into(),
         method: "closed form".into(),
+        inputs: vec![ExperimentInput::fitted("K", "4", "the paper's figure 2")],
         claims: claims.collect(),
-        expected: Verdict::Reproduced,
+        record: VerdictRecord::exact(Verdict::Reproduced),
+        extent: Extent::Paper,
         charts: vec![("", Chart::default()), ("bursts", Chart::default())],
         tables: vec![("", Table::new(["loss"]))],
         provenance: Provenance {
@@ -26,13 +25,17 @@ fn finding(verdicts: &[Verdict]) -> Finding {
 }
 
 #[test]
-fn the_gravest_statement_decides() {
-    use Verdict::{NotComparable, NotReproduced, Reproduced};
-    assert_eq!(finding(&[]).verdict(), NotComparable);
-    assert_eq!(finding(&[NotComparable, Reproduced]).verdict(), Reproduced);
-    assert_eq!(finding(&[NotReproduced, Reproduced]).verdict(), NotReproduced);
-    assert!(finding(&[Reproduced]).is_as_expected());
-    assert!(!finding(&[NotComparable]).is_as_expected());
+fn the_claims_of_papers_decide() {
+    use Verdict::{InPart, NotReproduced, Reproduced};
+    assert_eq!(finding(&[NotReproduced, Reproduced]).verdict(), InPart);
+    assert!(finding(&[Reproduced]).is_as_recorded());
+    assert!(!finding(&[NotReproduced]).is_as_recorded());
+    let mut with_ours = finding(&[Reproduced]);
+    with_ours.claims.push(Claim::ours("S3.12", "faster").fact("slower", false));
+    assert_eq!(with_ours.verdict(), Reproduced);
+    assert!(!with_ours.is_as_recorded(), "our own claims have a record too");
+    with_ours.claims.remove(0);
+    assert_eq!(with_ours.verdict(), NotReproduced);
 }
 
 #[test]
@@ -45,7 +48,9 @@ fn files_are_named_after_the_figure() {
 fn json_carries_verdict_seed_and_command() {
     let json = finding(&[Verdict::NotReproduced]).to_json();
     assert_eq!(json["verdict"], "not-reproduced");
-    assert_eq!(json["expected"], "reproduced");
+    assert_eq!(json["recorded"], "reproduced");
     assert_eq!(json["seed"], 1);
     assert_eq!(json["claims"][0]["requirement"], "S3.12");
+    assert_eq!(json["inputs"][0]["fitted"], true);
+    assert_eq!(json["extent"], "paper");
 }

@@ -1,21 +1,24 @@
 use windfall_base::Seed;
-use windfall_report::{Axis, Chart, Provenance};
+use windfall_report::{Axis, Chart, Estimate, Provenance};
 
 use super::*;
-use crate::finding::Claim;
+use crate::comparison::Band;
+use crate::verdict::VerdictRecord;
 
-fn finding(figure: &'static str, expected: Verdict) -> Finding {
+fn finding(figure: &'static str, recorded: Verdict) -> Finding {
+    let claim = Claim::paper("S3.8", "section 3.3: “preserved”", "T ≥ 0.9 (1 − p) T0").compare(
+        "at p < 0.5",
+        Estimate::mean(&[0.96, 0.97, 0.98]),
+        Band::from(0.9, "the tolerance of the requirement"),
+    );
     Finding {
         figure,
         title: "Losses & repairs".into(),
         method: "Five runs <each>.".into(),
-        claims: vec![Claim {
-            requirement: "S3.8",
-            paper: "T ≥ 0.9 (1 − p) T0".into(),
-            measured: "0.97".into(),
-            verdict: Verdict::Reproduced,
-        }],
-        expected,
+        inputs: vec![ExperimentInput::fitted("K", "4 < 5", "figure 2")],
+        claims: vec![claim],
+        record: VerdictRecord::with_seeds(recorded, 10),
+        extent: Extent::Paper,
         charts: vec![("", Chart { y: Axis::linear("y"), ..Chart::default() })],
         tables: Vec::new(),
         provenance: Provenance {
@@ -33,6 +36,12 @@ fn the_page_stands_alone_and_says_how_to_repeat_it() {
         "<svg ",
         "T ≥ 0.9 (1 − p) T0",
         "<span class=\"badge yes\">reproduced</span>",
+        "section 3.3: “preserved”",
+        "at p &lt; 0.5",
+        "<svg class=\"interval inside\"",
+        "0.9452 to 0.9948",
+        "at least 0.9",
+        "<td>4 &lt; 5</td><td>fitted: figure 2</td>",
         "Losses &amp; repairs",
         "Five runs &lt;each&gt;.",
         "seed 42",
@@ -54,4 +63,10 @@ fn a_changed_verdict_is_said() {
     );
     assert!(page.contains("The verdict on record is: not reproduced."));
     assert!(page.contains("href=\"#S3.fig4\""));
+}
+
+#[test]
+fn a_quick_run_says_that_it_is_one() {
+    let quick = Finding { extent: Extent::Quick, ..finding("S3.fig3", Verdict::Reproduced) };
+    assert!(render("All", &[quick]).contains("A quick run"));
 }

@@ -98,7 +98,7 @@ pub(super) fn claim(choices: &[Choice]) -> Option<Claim> {
     let connected = bold.transfers.iter().filter(|transfer| transfer.connected).count();
     let is_hopeless = connected as f64 <= EXCEPTIONS * bold.transfers.len() as f64;
     let is_carried = flex.transfers.iter().all(|transfer| transfer.rate > 0.0);
-    Some(Claim::new(
+    Some(Claim::once(
         "S3.22",
         "BOLD on table cannot complete TCP's handshake, let alone transfer data; here with \
          one retransmission and padded frames, in at most one of ten traces",

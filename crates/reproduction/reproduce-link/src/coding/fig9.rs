@@ -1,6 +1,8 @@
 //! Figure 9: TCP beside UDP for every policy in every place.
 
-use windfall_experiment::{Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict};
+use windfall_experiment::{
+    Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+};
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 use windfall_scenario::{Environment, PolicyKind};
 
@@ -10,7 +12,8 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig9",
     title: "TCP beside UDP for every policy in every place",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -45,7 +48,7 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
     let mut claims = Vec::new();
     //= S3.23
     claims.extend(worst.map(|(cell, ratio)| {
-        Claim::new(
+        Claim::once(
             "S3.23",
             "TCP gets what UDP gets under every policy: at least 85 %, BOLD on table apart",
             format!("at least {:.2}, with {} in {}", ratio, cell.policy, cell.place),

@@ -95,13 +95,13 @@ pub(super) fn claims(pairs: &[Pair]) -> Vec<Claim> {
         .map(|pair| format!("{} ({:.1} against {:.1})", pair.place, pair.best, pair.flex))
         .collect();
     vec![
-        Claim::new(
+        Claim::once(
             "S3.45",
             "beyond the paper: a policy that estimates the air clearly beats FLEX on average",
             format!("{best:.1} against {flex:.1} KB/s in the same traces"),
             best >= CLEARLY * flex,
         ),
-        Claim::new(
+        Claim::once(
             "S3.45",
             "and it loses nowhere by more than two standard errors",
             if loses.is_empty() { "nowhere".to_owned() } else { loses.join(", ") },

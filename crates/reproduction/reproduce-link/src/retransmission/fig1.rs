@@ -1,7 +1,7 @@
 //! Figure 1: TCP without local retransmission, bursts of one to eight lost packets per hundred.
 
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
+    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
 use windfall_report::{Axis, Chart};
 
@@ -12,7 +12,8 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig1",
     title: "TCP without local retransmission, 0 % to 8 % loss in bursts",
     basis: Basis::Both,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -59,19 +60,19 @@ fn claims(curves: &[Curve]) -> Vec<Claim> {
     let timers = [paper, second, short].map(|curve| share(curve, 2));
     //= S3.6
     let mut claims = vec![
-        Claim::new(
+        Claim::once(
             "S3.6",
             format!("a single loss per hundred is handled well: at least {WELL} T(0)"),
             format!("{one:.2} T(0), T(0) = {:.1} KB/s", paper.mean(0)),
             one >= WELL,
         ),
-        Claim::new(
+        Claim::once(
             "S3.6",
             "two losses per hundred halve the throughput: 0.5 T(0), give or take 0.1",
             format!("{two:.2} T(0), {:.1} timeouts a transfer", paper.timeouts(2)),
             HALF.contains(&two),
         ),
-        Claim::new(
+        Claim::once(
             "S3.6",
             format!(
                 "it continues to drop as bursts grow: six to eight leave at most {FALLEN} T(2)"
@@ -79,7 +80,7 @@ fn claims(curves: &[Curve]) -> Vec<Claim> {
             format!("{many:.2} T(0), {:.2} T(2), {:.1} timeouts", many / two, paper.timeouts(8)),
             many <= FALLEN * two,
         ),
-        Claim::new(
+        Claim::once(
             "S3.6",
             "it is timeouts that do this: a TCP that repairs a window without them is spared",
             format!(
@@ -92,7 +93,7 @@ fn claims(curves: &[Curve]) -> Vec<Claim> {
         ),
     ];
     //= S3.15
-    claims.push(Claim::new(
+    claims.push(Claim::once(
         "S3.15",
         "the collapse depends on the least timeout: 200 ms, 1 s, ticks of 500 ms",
         format!("at two losses {:.2}, {:.2}, {:.2} T(0)", timers[2], timers[1], timers[0]),

@@ -3,14 +3,15 @@
 use super::bursts::{Burst, WITHOUT};
 use super::senders::{self, Experiment, Trace};
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
+    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig2",
     title: "The packets of TCP that loses two of every hundred",
     basis: Basis::Both,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -53,7 +54,7 @@ fn claims(traces: &[Trace]) -> Vec<Claim> {
     };
     let share = paper.sequence.silent_share();
     vec![
-        Claim::new(
+        Claim::once(
             "S3.7",
             format!(
                 "timeouts substantially degrade performance: at least {:.0} % of the time",
@@ -62,7 +63,7 @@ fn claims(traces: &[Trace]) -> Vec<Claim> {
             said(paper),
             paper.run.timeouts > 0 && share >= SUBSTANTIAL,
         ),
-        Claim::new(
+        Claim::once(
             "S3.7",
             "(beside it) a TCP that names each loss has no timeouts",
             format!("NewReno: {}; SACK: {}", said(new_reno), said(sack)),

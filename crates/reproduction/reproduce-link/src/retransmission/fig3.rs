@@ -1,6 +1,8 @@
 //! Figure 3: TCP with persistent local retransmission, 0 % to 83 % loss.
 
-use windfall_experiment::{Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict};
+use windfall_experiment::{
+    Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+};
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 
 use super::bursts::{Burst, Runs, WITH};
@@ -11,7 +13,8 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig3",
     title: "TCP with persistent local retransmission, 0 % to 83 % loss",
     basis: Basis::Both,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -50,7 +53,7 @@ pub(crate) fn claim(what: &str, points: &[Point]) -> Claim {
     let full = points.first().map_or(f64::NAN, |point| point.y);
     let shares = points.iter().map(|point| point.y / ((1.0 - point.x / 100.0) * full));
     let lowest = shares.reduce(f64::min).unwrap_or(f64::NAN);
-    Claim::new(
+    Claim::once(
         "S3.8",
         format!("throughput falls linearly with the loss: T ≥ {LINEAR} (1 − p) T(0) at each point"),
         format!("{what}: T ≥ {lowest:.3} (1 − p) T(0), T(0) = {full:.1} KB/s"),
@@ -93,16 +96,11 @@ mod tests {
     //= S3.8
     #[test]
     fn the_link_loses_throughput_in_proportion_to_frames() {
-        let context = Context {
-            extent: Extent::Quick,
-            seed: Seed(1),
-            program: "windfall".into(),
-            progress: &|_| {},
-        };
+        let context = Context::simulated(Extent::Quick, Seed(1));
         let bursts = [(0, 100), (5, 25), (5, 6)].map(|(lost, of)| Burst { lost, of });
         let points = spray::throughput(&context, "S3.fig3", &bursts).unwrap();
         let claim = claim("UDP spray", &points);
-        assert_eq!(claim.verdict, Verdict::Reproduced, "{}", claim.measured);
+        assert_eq!(claim.verdict(), Verdict::Reproduced, "{}", claim.measured());
         // S3.2: 0.8 Mb/s for full packets.
         assert!((points[0].y - 100.0).abs() < 5.0, "{} KB/s", points[0].y);
     }

@@ -2,13 +2,16 @@
 
 use super::bursts::{Burst, Runs, WITH};
 use super::senders::{self, Experiment, Trace};
-use windfall_experiment::{Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict};
+use windfall_experiment::{
+    Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig4",
     title: "The packets of TCP at 83 % loss with local retransmission",
     basis: Basis::Both,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -38,7 +41,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
 //= S3.9
 fn smooth(trace: &Trace) -> Claim {
     let (from, to) = trace.sequence.longest_silence().unwrap_or_default();
-    Claim::new(
+    Claim::once(
         "S3.9",
         format!("a smooth trace without timeouts: no silence of {SMOOTH} s"),
         format!(

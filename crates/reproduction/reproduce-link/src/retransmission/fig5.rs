@@ -2,7 +2,7 @@
 
 use windfall_base::{DropReason, Duration, Seed};
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
+    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
 use windfall_report::statistics::{residual_loss, residual_loss_in_bursts, retransmissions_needed};
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
@@ -13,7 +13,8 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig5",
     title: "Loss that is left after at most n local retransmissions",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -123,7 +124,7 @@ fn counts() -> Claim {
     let found = [0.5, 0.8, 0.9].map(needed);
     let text = |n: Option<u32>| n.map_or("–".to_owned(), |n| n.to_string());
     let [half, most, nearly_all] = found.map(text);
-    Claim::new(
+    Claim::once(
         "S3.12",
         "less than 1 % is left after 6 retransmissions at p = 0.5, 20 at 0.8, 43 at 0.9",
         format!("{half}, {most} and {nearly_all} by the closed form"),
@@ -137,7 +138,7 @@ fn agreement(random: &[Outcome]) -> Claim {
     let telling: Vec<_> = random.iter().filter(|outcome| outcome.is_telling()).collect();
     let deviations = telling.iter().map(|outcome| outcome.deviation(outcome.expected()).abs());
     let worst = deviations.reduce(f64::max).unwrap_or(f64::INFINITY);
-    Claim::new(
+    Claim::once(
         "S3.12",
         "end-to-end loss is pⁿ⁺¹ for independent losses",
         format!(
@@ -160,7 +161,7 @@ fn worse(random: &[Outcome], bursty: &[Outcome]) -> Claim {
     let text = |at: Option<&Outcome>| at.map_or_else(String::new, |at| format!("{:.3}", at.rate()));
     let [alone, together] = [random, bursty]
         .map(|outcomes| text(outcomes.iter().find(|it| it.loss == 0.5 && it.retransmissions == 6)));
-    Claim::new(
+    Claim::once(
         "S3.12",
         "bursty errors increase the end-to-end loss",
         format!(
@@ -249,13 +250,8 @@ mod tests {
     //= S3.12
     #[test]
     fn the_verdict_on_record_holds() {
-        let context = Context {
-            extent: Extent::Quick,
-            seed: Seed(1),
-            program: "windfall".into(),
-            progress: &|_| {},
-        };
+        let context = Context::simulated(Extent::Quick, Seed(1));
         let finding = FIGURE.run(&context).unwrap();
-        assert!(finding.is_as_expected(), "{}", finding.claims_table().to_text());
+        assert!(finding.is_as_recorded(), "{}", finding.claims_table().to_text());
     }
 }

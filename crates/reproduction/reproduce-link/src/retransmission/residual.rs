@@ -2,7 +2,7 @@
 
 use windfall_base::{DropReason, Seed};
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
+    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 
@@ -13,7 +13,8 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S3.50",
     title: "TCP over what 802.11's few attempts leave over",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -107,7 +108,7 @@ fn claims(rows: &[&[Cell]]) -> Vec<Claim> {
                 pairs.iter().map(|pair| format!("{:.2} %", 100.0 * pick(pair))).collect();
             all.join(", ")
         };
-        claims.push(Claim::new(
+        claims.push(Claim::once(
             "S3.50",
             format!("p^{attempts} is left over: {}", shown(|pair| pair.1)),
             format!("{name}: {}", shown(|pair| pair.0)),
@@ -115,7 +116,7 @@ fn claims(rows: &[&[Cell]]) -> Vec<Claim> {
         ));
     }
     let share = |row: usize, loss: usize| rows[row][loss].throughput / rows[2][loss].throughput;
-    claims.push(Claim::new(
+    claims.push(Claim::once(
         "S3.50",
         "residual errors may disturb TCP: with 4 attempts at half the frames lost",
         format!(
@@ -125,7 +126,7 @@ fn claims(rows: &[&[Cell]]) -> Vec<Claim> {
         ),
         share(0, 2) < 0.85 && share(0, 2) < share(1, 2),
     ));
-    claims.push(Claim::new(
+    claims.push(Claim::once(
         "S3.50",
         "and hardly do where few are left over: at a tenth lost",
         format!("{:.0} %, {:.0} %", 100.0 * share(0, 0), 100.0 * share(1, 0)),

@@ -5,6 +5,7 @@ use std::fs;
 
 use windfall_experiment::{
     Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Scratch, Sequence, Verdict,
+    VerdictRecord,
 };
 use windfall_report::{Mark, Point, Series};
 
@@ -14,7 +15,8 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S3.steps",
     title: "TCP over a link that degrades to a quarter and improves again",
     basis: Basis::RealTime,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -69,7 +71,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     );
     Ok(Finding {
         claims: vec![
-            Claim::new(
+            Claim::once(
                 "S3.11",
                 "when the link degrades its queue overflows, and TCP backs off",
                 format!(
@@ -78,7 +80,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
                 ),
                 retransmitted > 0 && shares[1] >= ENOUGH,
             ),
-            Claim::new(
+            Claim::once(
                 "S3.11",
                 "when it improves TCP discovers and uses the excess",
                 format!(

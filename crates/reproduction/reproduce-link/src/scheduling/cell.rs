@@ -8,7 +8,7 @@ use std::io;
 
 use windfall_base::{Duration, Instant, Seed, Stream};
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
+    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
 use windfall_network::{Recording, What};
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
@@ -21,7 +21,8 @@ pub(crate) const SIMULATED: Figure = Figure {
     name: "S3.43-sim",
     title: "TCP to two stations, one of them bad, by Windfall's TCP in simulated time",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run: simulate,
 };
 
@@ -214,7 +215,7 @@ impl Course {
         }
         let worst = self.rates(last - 1)[FTP2];
         let clean = self.rates(0)[FTP2];
-        claims.push(Claim::new(
+        claims.push(Claim::once(
             "S3.41",
             "FTP2 is never starved",
             format!("{worst:.0} kb/s at the greatest loss, {clean:.0} without"),
@@ -236,7 +237,7 @@ impl Course {
 
     fn claim(&self, requirement: &'static str, paper: &str, step: usize, holds: bool) -> Claim {
         let (video, ftps) = self.shares(step);
-        Claim::new(
+        Claim::once(
             requirement,
             paper,
             format!("video {video:.2} of its reservation, FTP1 {ftps:.2} of FTP2"),

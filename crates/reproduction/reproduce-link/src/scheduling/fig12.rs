@@ -2,14 +2,15 @@
 
 use super::slots::{Course, Flow, Losses, best_effort, reserved};
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict,
+    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig12",
     title: "Errors that ramp up at one of two stations",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run,
 };
 
@@ -79,31 +80,31 @@ fn claims(course: &Course, flows: &[Flow; 4], step: usize) -> Vec<Claim> {
     let pair =
         |n| format!("FTP1 {:.2}, FTP2 {:.2}, video {:.2}", at(ftp1, n), at(ftp2, n), at(video, n));
     vec![
-        Claim::new(
+        Claim::once(
             "S3.41",
             "at first all of video's burden and part of FTP1's shifts to FTP2: FTPs equal (10 %)",
             pair(1),
             (at(ftp1, 1) - at(ftp2, 1)).abs() < 0.06 && (at(video, 1) - 1.0).abs() < 0.04,
         ),
-        Claim::new(
+        Claim::once(
             "S3.41",
             "then FTP1 leaves its outcome region and loses relative to FTP2 (20 %)",
             pair(2),
             at(ftp1, 2) < at(ftp2, 2) && (at(video, 2) - 1.0).abs() < 0.04,
         ),
-        Claim::new(
+        Claim::once(
             "S3.41",
             "next, errors overwhelm video's power factor; video and FTP1 share any more (30 % on)",
             (3..=STEPS).map(|n| format!("{:.2}", at(video, n))).collect::<Vec<_>>().join(", "),
             (4..=STEPS).all(|n| at(video, n) < at(video, n - 1) && at(ftp1, n) < at(ftp1, n - 1)),
         ),
-        Claim::new(
+        Claim::once(
             "S3.41",
             "FTP2 is never starved, and audio is unharmed",
             format!("FTP2 {:.2} at 90 %, audio at least {least_audio:.2}", at(ftp2, STEPS)),
             at(ftp2, STEPS) > 0.5 && least_audio > 0.9,
         ),
-        Claim::new(
+        Claim::once(
             "S3.42",
             "when errors end, video exceeds its reservation to clear its lag, limited by its power \
              factor, and FTP1 gets more than FTP2",

@@ -1,7 +1,9 @@
 //! The closed forms of section 6 against the scheduler, slot by slot (S3.29–S3.36).
 
 use windfall_base::Stream;
-use windfall_experiment::{Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict};
+use windfall_experiment::{
+    Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+};
 use windfall_queue::share::Demand;
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 
@@ -11,7 +13,8 @@ pub(crate) const CROSSOVERS: Figure = Figure {
     name: "S3.30",
     title: "The error rates up to which extra effort makes up for errors",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run: crossovers,
 };
 
@@ -19,7 +22,8 @@ pub(crate) const FORMULAS: Figure = Figure {
     name: "S3.31",
     title: "The formulas of the power factor against the scheduler",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run: formulas,
 };
 
@@ -80,7 +84,7 @@ fn crossovers(figure: &Figure, context: &Context<'_>) -> Result<Finding, Experim
         let expected = demand((1.0, power, 0.0)).crossover();
         let found = [crossover(&decline.reserved), crossover(&decline.best_effort)];
         table.push([power, expected, found[0], found[1]].map(|value| format!("{value:.4}")));
-        claims.push(Claim::new(
+        claims.push(Claim::once(
             "S3.30",
             format!("power factor {power}: {expected:.4}"),
             format!("{:.4} with a reservation, {:.4} as best effort", found[0], found[1]),
@@ -212,7 +216,7 @@ fn compare(requirement: &'static str, says: &str, expected: &[f64], got: &[f64])
         |shares: &[f64]| shares.iter().map(|s| format!("{s:.4}")).collect::<Vec<_>>().join(", ");
     let off = expected.iter().zip(got).map(|(expected, got)| (got / expected - 1.0).abs());
     let off = off.fold(0.0, f64::max);
-    Claim::new(
+    Claim::once(
         requirement,
         format!("{says}: {}", list(expected)),
         format!("{}: at most {:.2} % off", list(got), 100.0 * off),
@@ -256,7 +260,7 @@ fn efficiency(
         let useful: f64 = got.iter().map(|service| service.outcome).sum();
         least = least.min(useful);
     }
-    Ok(Claim::new(
+    Ok(Claim::once(
         "S3.36",
         "power factors below 200 % keep efficiency above 50 % while each flow loses less \
          than half",
@@ -280,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_scheduler_that_is_off_is_found_out() {
-        let verdict = |got: &[f64]| compare("S3.31", "", &[0.5, 0.25], got).verdict;
+        let verdict = |got: &[f64]| compare("S3.31", "", &[0.5, 0.25], got).verdict();
         assert_eq!(verdict(&[0.502, 0.2490]), Verdict::Reproduced);
         assert_eq!(verdict(&[0.5, 0.2530]), Verdict::NotReproduced);
         assert_eq!(verdict(&[0.5, f64::NAN]), Verdict::NotReproduced);

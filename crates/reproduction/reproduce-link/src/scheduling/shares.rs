@@ -1,7 +1,9 @@
 //! Tables 2 and 3, the readings of Table 2 (S3.47), and utility fairness beside ELF (S3.52): what
 //! the closed forms say of the paper's own examples, and what the scheduler gives.
 
-use windfall_experiment::{Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict};
+use windfall_experiment::{
+    Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+};
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 
 use super::mix::{Mix, slots};
@@ -10,7 +12,8 @@ pub(crate) const TABLE2: Figure = Figure {
     name: "S3.table2",
     title: "Four flows at 50 % errors: effort-fair, and with reservations",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run: table2,
 };
 
@@ -18,7 +21,8 @@ pub(crate) const TABLE3: Figure = Figure {
     name: "S3.table3",
     title: "Two stations, one of which loses half: effort, priority, and power factors",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run: table3,
 };
 
@@ -26,7 +30,8 @@ pub(crate) const READINGS: Figure = Figure {
     name: "S3.47",
     title: "The expected rates of Table 2, by weights and by reservations",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run: readings,
 };
 
@@ -34,7 +39,8 @@ pub(crate) const UTILITY: Figure = Figure {
     name: "S3.52",
     title: "One hopeless flow: utility-fair scheduling beside ELF",
     basis: Basis::Simulated,
-    expected: Verdict::Reproduced,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
+    mutation: None,
     run: utility,
 };
 
@@ -75,7 +81,7 @@ fn claim(
 ) -> Result<Claim, ExperimentError> {
     let formula = formula(mix);
     let scheduled = scheduled(figure, context, mix)?;
-    Ok(Claim::new(
+    Ok(Claim::once(
         requirement,
         format!("{what}: {} kb/s", list(paper)),
         format!("{} by the formulas, {} by the scheduler", list(&formula), list(&scheduled)),
@@ -120,13 +126,13 @@ fn table2(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentE
     let claims = vec![
         claim(here, "S3.26", "effort-fair", &[4.0, 175.0, 110.0, 110.0], &halves)?,
         claim(here, "S3.26", "preferable", &[8.0, 350.0, 21.0, 21.0], &reserved(50))?,
-        Claim::new(
+        Claim::once(
             "S3.27",
             "priority gives the reserved flows 89 % of the useful bandwidth",
             format!("{:.1} %", 100.0 * share),
             (share - 0.89).abs() < 0.01,
         ),
-        Claim::new(
+        Claim::once(
             "S3.27",
             "above 55 % errors the others starve under priority",
             format!("they get something at {} %, nothing at {starving} %", starving - 1),
@@ -162,7 +168,7 @@ fn table3(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentE
         claims.push(claim((figure, context), requirement, name, paper, mix)?);
         let rates = scheduled(figure, context, mix)?;
         let measured = rates.iter().sum::<f64>() / LINK;
-        claims.push(Claim::new(
+        claims.push(Claim::once(
             "S3.28",
             format!("{name} uses {:.0} % of the link", 100.0 * used),
             format!("{:.1} %", 100.0 * measured),
@@ -231,7 +237,7 @@ fn utility(figure: &Figure, context: &Context<'_>) -> Result<Finding, Experiment
     }
     let [all, _, others] = [0, 1, 2].map(|i| courses[i].last().map_or(f64::NAN, |point| point.y));
     let bound = formula(&equals(limited, 1.0))[1];
-    let claims = vec![Claim::new(
+    let claims = vec![Claim::once(
         "S3.52",
         "if one flow loses everything, utility fairness gives all flows nothing; ELF leaves \
          the others W / (P W + Σ W)",

@@ -1,0 +1,176 @@
+//! Estimates beside the bands in which a claim says that they lie.
+
+use core::fmt;
+
+use serde::Serialize;
+use windfall_report::Estimate;
+
+/// The values that agree with a claim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Band {
+    /// The least of them.
+    pub low: f64,
+    /// The greatest of them.
+    pub high: f64,
+    /// The source of the two: the paper's number and its tolerance, or a definition.
+    pub reason: String,
+}
+
+impl Band {
+    /// All values from `low` on.
+    pub fn from(low: f64, reason: impl Into<String>) -> Self {
+        Self::between(low, f64::INFINITY, reason)
+    }
+
+    /// All values up to `high`.
+    pub fn to(high: f64, reason: impl Into<String>) -> Self {
+        Self::between(f64::NEG_INFINITY, high, reason)
+    }
+
+    /// All values from `low` to `high`.
+    pub fn between(low: f64, high: f64, reason: impl Into<String>) -> Self {
+        Self { low, high, reason: reason.into() }
+    }
+
+    /// All values that differ from `value` by at most a share `tolerance` of it.
+    pub fn near(value: f64, tolerance: f64, reason: impl Into<String>) -> Self {
+        let off = (value * tolerance).abs();
+        Self::between(value - off, value + off, reason)
+    }
+}
+
+impl fmt::Display for Band {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (number(self.low), number(self.high)) {
+            (low, _) if self.high.is_infinite() => write!(f, "at least {low}"),
+            (_, high) if self.low.is_infinite() => write!(f, "at most {high}"),
+            (low, high) => write!(f, "{low} to {high}"),
+        }
+    }
+}
+
+/// The place of an estimate with respect to a band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// The whole interval lies in the band.
+    Inside,
+    /// The whole interval lies beyond the band.
+    Outside,
+    /// The interval reaches across an end of the band.
+    Across,
+}
+
+/// One estimate beside its band.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimComparison {
+    /// The quantity, and where it was estimated: `12.2 m`.
+    pub of: String,
+    /// The estimate with its interval.
+    pub estimate: Estimate,
+    /// The band in which it should lie.
+    pub band: Band,
+}
+
+impl ClaimComparison {
+    /// The place of the estimate's interval.
+    #[must_use]
+    pub fn placement(&self) -> Placement {
+        let Estimate { low, high, .. } = self.estimate;
+        if low >= self.band.low && high <= self.band.high {
+            Placement::Inside
+        } else if high < self.band.low || low > self.band.high {
+            Placement::Outside
+        } else {
+            Placement::Across
+        }
+    }
+}
+
+impl fmt::Display for ClaimComparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Estimate { value, low, high, runs } = self.estimate;
+        if !self.of.is_empty() {
+            write!(f, "{}: ", self.of)?;
+        }
+        f.write_str(&number(value))?;
+        if runs > 1 {
+            write!(f, " ({} to {}, {runs} runs)", number(low), number(high))?;
+        }
+        write!(f, ", due {}", self.band)
+    }
+}
+
+/// Formats a number with four significant digits.
+pub(crate) fn number(value: f64) -> String {
+    if !value.is_finite() || value == 0.0 {
+        return value.to_string().replace("inf", "∞");
+    }
+    let digits = 3 - value.abs().log10().floor() as i32;
+    match usize::try_from(digits) {
+        Ok(digits @ 0..=7) => {
+            let text = format!("{value:.digits$}");
+            let is_whole = !text.contains('.');
+            if is_whole { text } else { text.trim_end_matches(['0']).trim_end_matches('.').into() }
+        }
+        Ok(_) => format!("{value:.2e}"),
+        Err(_) => format!("{value:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(low: f64, value: f64, high: f64, band: Band) -> ClaimComparison {
+        ClaimComparison {
+            of: "12.2 m".into(),
+            estimate: Estimate { value, low, high, runs: 10 },
+            band,
+        }
+    }
+
+    #[test]
+    fn the_whole_interval_decides() {
+        let band = || Band::near(1.43, 0.1, "table 1");
+        for (low, high, expected) in [
+            (1.3, 1.5, Placement::Inside),
+            (1.2, 1.4, Placement::Across),
+            (1.5, 1.6, Placement::Across),
+            (0.9, 1.1, Placement::Outside),
+            (1.6, 1.7, Placement::Outside),
+            (f64::NEG_INFINITY, f64::INFINITY, Placement::Across),
+        ] {
+            let found = comparison(low, f64::midpoint(low, high), high, band()).placement();
+            assert_eq!(found, expected, "{low} to {high}");
+        }
+    }
+
+    #[test]
+    fn a_comparison_reads_as_a_sentence() {
+        let found = comparison(0.972, 0.9907, 1.01, Band::from(1.2, "table 1")).to_string();
+        assert_eq!(found, "12.2 m: 0.9907 (0.972 to 1.01, 10 runs), due at least 1.2");
+        let exact = ClaimComparison {
+            of: String::new(),
+            estimate: Estimate::exact(6.0),
+            ..comparison(0.0, 0.0, 0.0, Band::between(6.0, 6.0, "a formula"))
+        };
+        assert_eq!(exact.to_string(), "6, due 6 to 6");
+    }
+
+    #[test]
+    fn numbers_have_four_digits() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (0.25, "0.25"),
+            (12_345.6, "12346"),
+            (1.23456e-9, "1.23e-9"),
+            (f64::INFINITY, "∞"),
+            (-0.012_345, "-0.01235"),
+            (99.999, "100"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+    }
+}
