@@ -18,7 +18,7 @@ use windfall_live::{
     Ending, LivePlan, Observer, Program, ProgramOutput, Signals, Stations, session,
 };
 use windfall_network::Network;
-use windfall_scenario::{Flags, PolicyKind, Topology, unplaced};
+use windfall_scenario::{PolicyKind, ScenarioOptions, Topology, unplaced};
 
 /// Rounds of each kind.
 const ROUNDS: usize = 7;
@@ -90,20 +90,20 @@ fn compare(
 }
 
 fn topology(delay: Duration) -> Topology {
-    let mut flags = Flags::default();
+    let mut flags = ScenarioOptions::default();
     flags.link.both.delay = Some(unplaced(delay));
     describe(&flags)
 }
 
 /// Bit errors, and blocks that survive them.
 fn coded() -> Topology {
-    let mut flags = Flags::default();
+    let mut flags = ScenarioOptions::default();
     flags.link.both.ber = Some(unplaced("1e-4".parse().expect("a probability")));
     flags.link.both.policy = Some(unplaced(PolicyKind::Flex));
     describe(&flags)
 }
 
-fn describe(flags: &Flags) -> Topology {
+fn describe(flags: &ScenarioOptions) -> Topology {
     let mut nothing = |_: &str| Err(std::io::ErrorKind::NotFound.into());
     let mut flags = flags.clone();
     flags.run.tcp_congestion = Some(unplaced("reno".into()));

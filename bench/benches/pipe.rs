@@ -5,7 +5,7 @@ use windfall_base::frame::Tag;
 use windfall_base::{Duration, Frame, Input, Instant, Node, RxVector, Seed, Stream};
 use windfall_link::policy::{Cost, PolicyKind};
 use windfall_link::{Arq, Coding, PipeConfig};
-use windfall_stack::{DEVICE, Interface, InterfaceConfig, LinkConfig, MEDIUM};
+use windfall_stack::{DEVICE, Interface, InterfaceConfig, LinkLayerConfig, MEDIUM};
 
 const PACKETS: u64 = 10_000;
 
@@ -18,7 +18,7 @@ fn end(error_control: &str) -> Interface {
     let policy = error_control.parse::<PolicyKind>();
     let coding = policy.ok().map(|policy| Coding { policy, padded: false, cost });
     let arq = if error_control == "none" { Arq::None } else { Arq::Persistent };
-    let link = LinkConfig::Pipe(PipeConfig { arq, coding, ..PipeConfig::default() });
+    let link = LinkLayerConfig::Pipe(PipeConfig { arq, coding, ..PipeConfig::default() });
     Interface::new(InterfaceConfig { link, ..InterfaceConfig::default() }, Seed(1), "end")
 }
 

@@ -15,7 +15,7 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 use windfall_base::Seed;
 use windfall_bench::{alternate, is_listed, is_wanted, thread_time};
-use windfall_network::Station;
+use windfall_network::SimulatedStation;
 use windfall_scenario::Scenario;
 use windfall_sim::Simulation;
 
@@ -102,7 +102,7 @@ fn run_once(mut simulation: Simulation) -> Run {
     simulation.finish();
     let seconds = (thread_time() - start).as_secs_f64();
     let stations = (0..).map_while(|number| simulation.network().station(number));
-    let measures = stations.flat_map(Station::reports).flatten();
+    let measures = stations.flat_map(SimulatedStation::reports).flatten();
     let received = measures.filter(|(name, _)| *name == "received-bytes").map(|(_, bytes)| bytes);
     Run { frames: frames(&simulation), bytes: received.sum::<f64>() as u64, seconds }
 }

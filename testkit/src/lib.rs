@@ -8,12 +8,11 @@
 //! - [`skip!`] says that a test cannot run here, and is counted.
 //! - [`covering::pairwise`] chooses few combinations of options in which every pair occurs.
 //! - [`folder::Folder`] holds the files of one test, [`built`] finds the programs of the build.
-//! - [`dcf`] is a miniature 802.11 station, proof that the contract carries a radio.
+//! - [`wifi`] is a miniature 802.11 station, proof that the contract carries a radio.
 
 pub mod arbitrary;
 pub mod built;
 pub mod covering;
-pub mod dcf;
 pub mod folder;
 pub mod laws;
 pub mod pair;
@@ -21,3 +20,4 @@ pub mod script;
 pub mod seed;
 pub mod skip;
 pub mod timeline;
+pub mod wifi;

@@ -22,11 +22,11 @@ use windfall_channel_trace::rate_trace::RateTrace;
 use windfall_link::policy::{Cost, PolicyKind};
 use windfall_link::{Arq, Coding, Framing, PipeConfig};
 use windfall_mac::Address;
-use windfall_mac::wavelan::{Idle, Timing};
+use windfall_mac::wavelan::{Idle, WavelanTiming};
 use windfall_scenario::Scenario;
 use windfall_socket_api::{SocketCommand, SocketId, Transport};
 use windfall_stack::host::{AppId, Host, HostConfig};
-use windfall_stack::interface::{Interface, InterfaceConfig, LinkConfig};
+use windfall_stack::interface::{Interface, InterfaceConfig, LinkLayerConfig};
 use windfall_stack::{WavelanConfig, WavelanPeer, WavelanRole};
 use windfall_tcp::{Listener, Lookup, SegmentMeta, TcpEndpoint};
 use windfall_trace::convert::{self, LossTiming};
@@ -361,13 +361,18 @@ pub fn interface(bytes: &[u8]) {
         _ => WavelanRole::Station { coordinator: hub },
     };
     let address = if kind == 1 { hub } else { station };
-    let timing = Timing::WAVELAN;
+    let timing = WavelanTiming::WAVELAN;
     let link = match kind {
         0 => {
             let coding = (choice & 0x40 != 0).then_some(CODING);
-            LinkConfig::Pipe(PipeConfig { arq, accept_damaged, coding, ..PipeConfig::default() })
+            LinkLayerConfig::Pipe(PipeConfig {
+                arq,
+                accept_damaged,
+                coding,
+                ..PipeConfig::default()
+            })
         }
-        _ => LinkConfig::Wavelan(WavelanConfig {
+        _ => LinkLayerConfig::Wavelan(WavelanConfig {
             address,
             role,
             framing: Framing::Plain { arq, accept_damaged },

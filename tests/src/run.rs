@@ -90,7 +90,7 @@ pub fn run(text: &str, seed: u64) -> Outcome {
         assert!(ledger.balances(), "{}: {ledger:?}", network.name(interface));
     }
     for station in 0..topology.stations.len() {
-        let ledger = network.station(station).map(windfall_network::Station::ledger);
+        let ledger = network.station(station).map(windfall_network::SimulatedStation::ledger);
         assert!(ledger.is_some_and(|ledger| ledger.balances()), "station {station}");
     }
     Outcome { simulation, topology }

@@ -2,7 +2,7 @@
 
 use windfall_base::{Duration, Frame, Input, Instant, Node, Port, Rate, RxVector, Seed};
 use windfall_channel::radio::{Errors, PathLoss, Position, RadioConfig, RadioStation, Thresholds};
-use windfall_channel::{MediumConfig, SharedConfig};
+use windfall_channel::{MediumConfig, WavelanMediumConfig};
 use windfall_mac::wifi::Config;
 use windfall_network::{EndConfig, LinkConfig, Network, NetworkConfig, StationConfig};
 use windfall_queue::Limits;
@@ -66,7 +66,7 @@ impl Cell {
         change: impl Fn(&mut Config),
     ) -> Self {
         let rate = Rate::from_mbps(1).expect("one is not zero");
-        let medium = MediumConfig::Shared(SharedConfig::new(senders + 1, rate));
+        let medium = MediumConfig::Wavelan(WavelanMediumConfig::new(senders + 1, rate));
         Self::over(medium, phy, payload, seed, change)
     }
 
@@ -87,7 +87,7 @@ impl Cell {
             errors: Errors::Formula,
             ..RadioConfig::new(vec![station(0), station(1)])
         };
-        Self::over(MediumConfig::Radio(Box::new(medium)), Phy::G, payload, seed, change)
+        Self::over(MediumConfig::Wifi(Box::new(medium)), Phy::G, payload, seed, change)
     }
 
     fn over(
@@ -106,7 +106,7 @@ impl Cell {
             let receiver = Neighbour { address: MacAddress::of_station(to), behind: Vec::new() };
             let neighbours = [receiver].into();
             let queue = Limits { packets: WAITING, bytes: usize::MAX };
-            let link = stack::LinkConfig::Wifi(WifiConfig { mac, neighbours });
+            let link = stack::LinkLayerConfig::Wifi(WifiConfig { mac, neighbours });
             let interface = InterfaceConfig { mtu: 2_304, queue, link, ..Default::default() };
             EndConfig { station: usize::from(place), interface }
         };

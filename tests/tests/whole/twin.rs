@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use windfall_base::{Duration, Frame, Input, Instant, Node, Payload, Port, RxVector, Seed};
 use windfall_live::{Clock, Device, EventLoop};
-use windfall_network::{HostSetup, Network, NetworkEvent, Recording, Station, What};
+use windfall_network::{HostSetup, Network, NetworkEvent, Recording, SimulatedStation, What};
 use windfall_scenario::Topology;
 use windfall_sim::Simulation;
 use windfall_testkit::timeline::Timeline;
@@ -20,7 +20,7 @@ const SEED: Seed = Seed(11);
 /// The stations behind the devices, in faked time.
 struct World {
     now: Instant,
-    stations: Vec<Station>,
+    stations: Vec<SimulatedStation>,
     /// The station and its port behind each port of the network.
     behind: Vec<(usize, Port)>,
     /// Packets that wait at each device to be read.
@@ -124,7 +124,7 @@ impl Device for FakeDevice {
 /// The events of the links, in order of time and element, and the applications' measurements.
 fn timeline<'a>(
     mut events: Vec<NetworkEvent>,
-    stations: impl Iterator<Item = &'a Station>,
+    stations: impl Iterator<Item = &'a SimulatedStation>,
 ) -> String {
     events.retain(|event| !matches!(event.what, What::Host(_)));
     events.sort_by_key(|event| (event.at, event.element));

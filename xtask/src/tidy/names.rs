@@ -5,25 +5,6 @@ use std::collections::BTreeMap;
 use super::Breach;
 use crate::workspace::Workspace;
 
-/// Names that still stand in several crates; the list only gets shorter.
-const NOT_REVISED: &[&str] = &[
-    "App",
-    "Arq",
-    "Arrival",
-    "Flags",
-    "LinkConfig",
-    "Network",
-    "Pattern",
-    "PipeConfig",
-    "Plan",
-    "Point",
-    "Route",
-    "Station",
-    "Timing",
-    "Verdict",
-    "Window",
-];
-
 /// The line that begins a table of settings, from which a macro makes a struct.
 const TABLE: &str = "settings! {";
 
@@ -43,7 +24,7 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Breach> {
         }
     }
     let mut breaches = Vec::new();
-    for (name, places) in homes.iter().filter(|(name, _)| !NOT_REVISED.contains(name)) {
+    for (name, places) in &homes {
         let elsewhere = |of: &str| places.iter().find(|(package, ..)| *package != of);
         for (package, path, line) in places {
             if let Some((other, ..)) = elsewhere(package) {

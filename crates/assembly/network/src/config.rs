@@ -8,10 +8,10 @@ use windfall_apps::{
 };
 use windfall_base::{Seed, Stream};
 use windfall_channel::MediumConfig;
-use windfall_socket_api::App;
+use windfall_socket_api::Application;
 use windfall_stack::{HostConfig, InterfaceConfig};
 
-use crate::station::Station;
+use crate::station::SimulatedStation;
 
 /// Stations and links.
 #[derive(Clone, Debug, Default)]
@@ -84,7 +84,7 @@ impl AppConfig {
     }
 
     /// The application in a run with `seed`; sender and receiver of a flow need the same.
-    fn build(&self, seed: Seed) -> Box<dyn App> {
+    fn build(&self, seed: Seed) -> Box<dyn Application> {
         match self {
             Self::Ping(config) => Box::new(Ping::new(*config, seed)),
             Self::Spray(config) => Box::new(Spray::new(*config, seed)),
@@ -103,11 +103,11 @@ fn destination(to: SocketAddr) -> String {
 impl HostSetup {
     /// Builds the station `name` of a run with `seed`.
     #[must_use]
-    pub fn build(&self, seed: Seed, name: &str) -> Station {
+    pub fn build(&self, seed: Seed, name: &str) -> SimulatedStation {
         let apps = self.apps.iter().map(|app| app.build(seed)).collect();
         // Hosts draw from streams of fixed names, so each has a seed of its own.
         let own = Seed(Stream::new(seed, name).bits());
-        Station::new(self.host.clone(), apps, own)
+        SimulatedStation::new(self.host.clone(), apps, own)
     }
 }
 

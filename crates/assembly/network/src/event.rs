@@ -1,7 +1,7 @@
 //! What a network reports: one stream of events over all of its elements, in the order of time.
 
 use windfall_base::{Damage, DropReason, Instant, Payload, Tag};
-use windfall_channel::Verdict;
+use windfall_channel::FrameFate;
 use windfall_stack::{HostEvent, InterfaceEvent};
 
 use crate::ElementId;
@@ -54,10 +54,10 @@ impl PacketDrop {
 
     /// Returns the drop of a frame that a medium did not carry to its receiver.
     pub(crate) fn on_medium(event: &windfall_channel::MediumEvent) -> Option<Self> {
-        let reason = match event.verdict {
-            Verdict::Lost | Verdict::Missed(_) => DropReason::AirLost,
-            Verdict::Collided => DropReason::Collision,
-            Verdict::Intact | Verdict::Damaged { .. } => return None,
+        let reason = match event.fate {
+            FrameFate::Lost | FrameFate::Missed(_) => DropReason::AirLost,
+            FrameFate::Collided => DropReason::Collision,
+            FrameFate::Intact | FrameFate::Damaged { .. } => return None,
         };
         Some(Self { tag: event.tag?, kept: event.kept, reason, len: event.length as usize })
     }

@@ -20,7 +20,7 @@ pub use config::{
 pub use event::{NetworkEvent, PacketDrop, Passage, Recording, What};
 pub use ledger::{LinkLedger, direction_of, tag_of};
 pub use network::Network;
-pub use station::Station;
+pub use station::SimulatedStation;
 pub use watchdog::Stall;
 
 /// An element of a network: an interface, a medium or a station. Numbered in that order.

@@ -13,7 +13,7 @@ use crate::agenda::Agenda;
 use crate::config::{BuildError, EndConfig, LinkConfig, NetworkConfig, StationConfig};
 use crate::event::{NetworkEvent, PacketDrop, Passage, Recording, What};
 use crate::ledger::{LinkLedger, direction_of, tag_of};
-use crate::station::Station;
+use crate::station::SimulatedStation;
 use crate::watchdog::{Stall, Watchdog};
 
 /// Interfaces, media and stations in one node; [`Port`]`(i)` is the i-th device without a host.
@@ -76,7 +76,7 @@ enum Behind {
 /// A station; one without a host is the driver's matter.
 #[derive(Debug)]
 struct StationSlot {
-    station: Option<Station>,
+    station: Option<SimulatedStation>,
     /// The interface at each of its ports.
     interfaces: Vec<usize>,
 }
@@ -246,7 +246,7 @@ impl Network {
 
     /// The station of a place in the configuration, if it has a host.
     #[must_use]
-    pub fn station(&self, index: usize) -> Option<&Station> {
+    pub fn station(&self, index: usize) -> Option<&SimulatedStation> {
         self.stations.get(index)?.station.as_ref()
     }
 
@@ -493,7 +493,7 @@ impl Network {
         let MediumSlot { ends, .. } = &self.media[index];
         let Some(&sender) = ends.get(usize::from(event.from.0)) else { return };
         let Slot { ledger, counted, .. } = &mut self.interfaces[sender];
-        ledger.bits_inverted += event.verdict.inverted().len() as u64;
+        ledger.bits_inverted += event.fate.inverted().len() as u64;
         if let Some(PacketDrop { tag, kept, reason, .. }) = PacketDrop::on_medium(event) {
             ledger.discard(tag, kept, reason);
         }

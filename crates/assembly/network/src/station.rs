@@ -4,7 +4,7 @@ use core::ops::Range;
 use std::fmt;
 
 use windfall_base::{Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier};
-use windfall_socket_api::App;
+use windfall_socket_api::Application;
 use windfall_stack::{AppId, Host, HostConfig, HostEvent};
 
 /// A host with its applications; port *i* is the device of its *i*-th interface.
@@ -14,28 +14,28 @@ use windfall_stack::{AppId, Host, HostConfig, HostEvent};
 ///
 /// It is what stands behind the devices of a simulated station, and may stand behind any other
 /// node's devices that carry bare IP packets.
-pub struct Station {
+pub struct SimulatedStation {
     host: Host,
-    apps: Vec<Box<dyn App>>,
+    apps: Vec<Box<dyn Application>>,
     /// The applications that may have commands, by their numbers.
     commanding: Range<usize>,
     /// The applications whose timers have not been looked at since the last timeout.
     waking: Range<usize>,
 }
 
-impl fmt::Debug for Station {
+impl fmt::Debug for SimulatedStation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Station")
+        f.debug_struct("SimulatedStation")
             .field("host", &self.host)
             .field("apps", &self.apps.len())
             .finish_non_exhaustive()
     }
 }
 
-impl Station {
+impl SimulatedStation {
     /// A station at the start of the run; the applications begin at once or when their timers say.
     #[must_use]
-    pub fn new(host: HostConfig, apps: Vec<Box<dyn App>>, seed: Seed) -> Self {
+    pub fn new(host: HostConfig, apps: Vec<Box<dyn Application>>, seed: Seed) -> Self {
         let commanding = 0..apps.len();
         Self { host: Host::new(host, seed), apps, commanding, waking: 0..0 }
     }
@@ -100,7 +100,7 @@ impl Station {
     }
 }
 
-impl Node for Station {
+impl Node for SimulatedStation {
     fn handle_input(&mut self, now: Instant, port: Port, input: Input) {
         self.host.handle_input(now, port, input);
     }

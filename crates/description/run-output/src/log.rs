@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use windfall_base::{Check, Damage, Instant, Seed};
-use windfall_channel::Verdict;
+use windfall_channel::FrameFate;
 use windfall_network::{NetworkEvent, What};
 use windfall_stack::{HostEvent, InterfaceEvent};
 
@@ -221,12 +221,12 @@ fn of_host<'a>(event: &'a HostEvent, line: Line<'a>) -> Option<Line<'a>> {
 }
 
 fn of_medium<'a>(event: &'a windfall_channel::MediumEvent, line: Line<'a>) -> Line<'a> {
-    let (ev, truncated, reason) = match &event.verdict {
-        Verdict::Intact => ("air.intact", None, None),
-        Verdict::Damaged { truncated, .. } => ("air.damaged", *truncated, None),
-        Verdict::Lost => ("air.lost", None, None),
-        Verdict::Collided => ("air.collided", None, None),
-        Verdict::Missed(missed) => ("air.missed", None, Some(missed.name())),
+    let (ev, truncated, reason) = match &event.fate {
+        FrameFate::Intact => ("air.intact", None, None),
+        FrameFate::Damaged { truncated, .. } => ("air.damaged", *truncated, None),
+        FrameFate::Lost => ("air.lost", None, None),
+        FrameFate::Collided => ("air.collided", None, None),
+        FrameFate::Missed(missed) => ("air.missed", None, Some(missed.name())),
     };
     let seconds = |at: Instant| at.as_secs_f64();
     Line {
@@ -244,7 +244,7 @@ fn of_medium<'a>(event: &'a windfall_channel::MediumEvent, line: Line<'a>) -> Li
             ended: seconds(event.ended),
             strength: event.strength,
             truncated,
-            inverted: event.verdict.inverted(),
+            inverted: event.fate.inverted(),
         }),
         ..line
     }

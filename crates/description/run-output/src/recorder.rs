@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use windfall_base::{DropReason, Payload, Port, Seed, Tag};
-use windfall_channel::{Line, MediumConfig, Verdict};
+use windfall_channel::{FrameFate, Line, MediumConfig};
 use windfall_channel_trace::error_trace::TraceHeader;
 use windfall_network::{ElementId, NetworkEvent, PacketDrop, Passage, What, direction_of};
 use windfall_stack::InterfaceEvent;
@@ -244,11 +244,11 @@ impl RunRecorder {
         medium: &windfall_channel::MediumEvent,
     ) -> io::Result<()> {
         let Some(tag) = medium.tag else { return Ok(()) };
-        match &medium.verdict {
-            Verdict::Intact => {
+        match &medium.fate {
+            FrameFate::Intact => {
                 self.damage.remove(&tag);
             }
-            Verdict::Damaged { truncated, inverted } => {
+            FrameFate::Damaged { truncated, inverted } => {
                 if let Some(log) = self.packet_log_of(tag)
                     && !inverted.is_empty()
                 {
@@ -260,7 +260,7 @@ impl RunRecorder {
                     self.damage.insert(tag, (of_packet(inverted, medium.header), missing));
                 }
             }
-            Verdict::Lost | Verdict::Collided | Verdict::Missed(_) => {}
+            FrameFate::Lost | FrameFate::Collided | FrameFate::Missed(_) => {}
         }
         Ok(())
     }

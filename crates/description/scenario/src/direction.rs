@@ -2,12 +2,13 @@
 
 use windfall_base::{Duration, Probability, Rate};
 use windfall_channel::environment::Environment;
-use windfall_channel::{AirConfig, GilbertElliott, Model, Pattern, Truncation, Window};
+use windfall_channel::{AirConfig, BurstWindow, GilbertElliott, LossPattern, Model, Truncation};
 use windfall_link::policy::PolicyKind;
 
 use crate::settings::{Settings, settings};
 use crate::value::Choice;
-use crate::values::{Arq, ByteRange, Get, Queue};
+use crate::values::{ByteRange, Get, Queue};
+use windfall_link::Arq;
 
 /// The part of a link that a setting of a direction describes.
 #[derive(Clone, Copy, Debug)]
@@ -62,10 +63,10 @@ settings! {
             short: "Delay of every bit; a bare number is in ms",
         }
         /// Frames lost in a fixed pattern, the first K of every N: 5/100
-        "burst" burst: Pattern {
+        "burst" burst: LossPattern {
             value: "K/N", example: "5/100", unset: "none",
             detail: "`5/100+95` loses the last five.",
-            particular: Some(Aspect::Errors(|it| it.burst.value().map(Model::Pattern))),
+            particular: Some(Aspect::Errors(|it| it.burst.value().map(Model::LossPattern))),
         }
         /// Probability that a frame is lost: 0..1 or with %
         "loss" loss: Probability {
@@ -89,11 +90,11 @@ settings! {
             particular: Some(Aspect::Errors(|it| it.bit_gemodel.value().map(Model::BitBursts))),
         }
         /// Bits inverted within one window of a frame: "p bits rate", such as "10% 256 5%"
-        "window" window: Window {
+        "window" window: BurstWindow {
             value: "WINDOW", example: "10% 256 5%", unset: "none",
             detail: "The probability that a frame has the window, its length in bits, and the bit \
                      error rate in it.",
-            particular: Some(Aspect::Errors(|it| it.window.value().map(Model::Window))),
+            particular: Some(Aspect::Errors(|it| it.window.value().map(Model::BurstWindow))),
         }
         /// Probability that exactly one bit of a packet is inverted, as in netem
         "corrupt" corrupt: Probability {

@@ -21,7 +21,7 @@ const SILENT: &str = "silent";
 
 /// The options of the command line that describe a scenario; what is unset changes nothing.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Flags {
+pub struct ScenarioOptions {
     /// The settings of the run; kernel parameters count beside those of the file.
     pub run: RunSettings,
     /// Flows with a share of their own, beside those of the file.
@@ -32,13 +32,13 @@ pub struct Flags {
     pub link: Link,
 }
 
-impl Default for Flags {
+impl Default for ScenarioOptions {
     fn default() -> Self {
         Self { run: RunSettings::unset(), flows: Vec::new(), contenders: 0, link: Link::unset() }
     }
 }
 
-impl Flags {
+impl ScenarioOptions {
     /// The scenario of two stations, near and far, and one link that is as the options say.
     #[must_use]
     pub fn scenario(&self) -> Scenario {

@@ -1,7 +1,8 @@
 //! Scenario files and option spellings: TOML to stations, links, flows and seed.
 //!
-//! [`Scenario`] is what a file says, key by key; [`Flags`] is what the options of the command line
-//! say, and both have the same text form. [`Topology`] is what a scenario builds, worked out.
+//! [`Scenario`] is what a file says, key by key; [`ScenarioOptions`] is what the options of the
+//! command line say, and both have the same text form. [`Topology`] is what a scenario builds,
+//! worked out.
 
 mod addresses;
 mod app;
@@ -25,18 +26,17 @@ mod text;
 mod topology;
 mod value;
 mod values;
-mod wavelan;
-mod wifi;
-pub mod wireless;
+pub mod wifi;
 
 pub use addresses::{engine_beside, level_inside};
 pub use app::{App, AppArrivals, AppKind, AppTransport};
 pub use applications::DEFAULT_PORT;
 pub use direction::{Aspect, Direction, FramePart};
 pub use error::{ScenarioError, nearest};
-pub use flags::{FAR, Flags, NEAR, unplaced};
+pub use flags::{FAR, NEAR, ScenarioOptions, unplaced};
 pub use flows::{Flow, FlowProtocol};
 pub use link::{DEFAULT_MTU, Link, LinkKind, Path};
+pub use links::wavelan::wavelan_cost;
 pub use model::{DEFAULT_DURATION, DEFAULT_SEED, FORMAT, RunKind, RunSettings, Scenario};
 pub use plan::{AppPlan, Read, Topology};
 pub use settings::{Setting, Settings};
@@ -45,9 +45,9 @@ pub use stations::{InterfacePlan, StationPlan, StationRoute};
 pub use tcp::{TCP_SETTINGS, TcpPreset, TcpSetting, TcpSettings, TcpSettingsError};
 pub use toml::Spanned;
 pub use value::{Choice, Value};
-pub use values::{Arq, ByteRange, Get, Prefix, Queue, QueueLength, Sysctl, Sysctls, Target};
-pub use wavelan::wavelan_cost;
+pub use values::{ByteRange, Get, Prefix, Queue, QueueLength, Sysctl, Sysctls, Target};
 pub use windfall_channel::environment::{ENVIRONMENT_FRAMES, Environment};
-pub use windfall_channel::{GilbertElliott, Pattern, Window};
+pub use windfall_channel::{BurstWindow, GilbertElliott, LossPattern};
+pub use windfall_link::Arq;
 pub use windfall_link::policy::PolicyKind;
 pub use windfall_queue::Discipline;

@@ -7,7 +7,7 @@ use crate::direction::Direction;
 use crate::settings::{Settings, settings};
 use crate::value::Choice;
 use crate::values::Get;
-use crate::wireless::Radio;
+use crate::wifi::Radio;
 
 /// The MTU of a link where it is unset.
 pub const DEFAULT_MTU: u16 = 1500;

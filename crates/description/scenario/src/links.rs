@@ -1,14 +1,19 @@
 //! From what a scenario says of a link to its medium and the interfaces at its ends.
 
+pub(crate) mod wavelan;
+pub(crate) mod wifi;
+
 use std::sync::Arc;
 
 use windfall_base::{Duration, Rate, Seed};
 use windfall_channel::environment::ENVIRONMENT_FRAMES;
-use windfall_channel::{AirConfig, Exposure, Line, MediumConfig, Model, PathConfig, PipeConfig};
+use windfall_channel::{
+    AirConfig, Exposure, Line, MediumConfig, Model, PathConfig, PipeMediumConfig,
+};
 use windfall_channel_trace::error_trace::{Counted, Origin};
 use windfall_channel_trace::{ErrorTrace, RateTrace};
 use windfall_link::policy::Cost;
-use windfall_link::{Coding, Window};
+use windfall_link::{Arq, Coding, Window};
 use windfall_queue::Limits;
 use windfall_stack::InterfaceConfig;
 
@@ -18,7 +23,7 @@ use crate::flows::{self, Capacity};
 use crate::link::Link;
 use crate::model::Scenario;
 use crate::plan::Files;
-use crate::values::{Arq, Get, QueueLength};
+use crate::values::{Get, QueueLength};
 
 /// A medium, and the interfaces at its ends in the order of the stations.
 pub(crate) type Parts = (MediumConfig, Vec<InterfaceConfig>);
@@ -33,7 +38,7 @@ pub(crate) fn pipe(
     files: &mut Files<'_, '_>,
 ) -> Result<Parts, Fault> {
     let [up, down] = [link.direction(true), link.direction(false)];
-    let medium = MediumConfig::Pipe(PipeConfig {
+    let medium = MediumConfig::Pipe(PipeMediumConfig {
         forward: path(&up, files, Seed(1))?,
         backward: path(&down, files, Seed(2))?,
     });
@@ -46,7 +51,7 @@ pub(crate) fn pipe(
         let capacity = Capacity { mtu: link.mtu(), of_packets: &of_packets, taken: 0.0 };
         let (rules, flows) =
             flows::admit(&scenario.flows, &capacity, scenario.run.admits_too_much())?;
-        let pipe = windfall_stack::LinkConfig::Pipe(pipe_end(link, own, others));
+        let pipe = windfall_stack::LinkLayerConfig::Pipe(pipe_end(link, own, others));
         Ok(InterfaceConfig { rules, flows, ..interface(link, own, pipe) })
     };
     Ok((medium, vec![end(&up, &down)?, end(&down, &up)?]))
@@ -55,7 +60,7 @@ pub(crate) fn pipe(
 pub(crate) fn interface(
     link: &Link,
     own: &Direction,
-    below: windfall_stack::LinkConfig,
+    below: windfall_stack::LinkLayerConfig,
 ) -> InterfaceConfig {
     let queue = own.queue.value().unwrap_or_default();
     InterfaceConfig {
@@ -67,8 +72,8 @@ pub(crate) fn interface(
     }
 }
 
-pub(crate) fn arq(direction: &Direction, default: windfall_link::Arq) -> windfall_link::Arq {
-    direction.arq.value().map_or(default, Arq::policy)
+pub(crate) fn arq(direction: &Direction, default: Arq) -> Arq {
+    direction.arq.value().unwrap_or(default)
 }
 
 /// One end of a pipe: how it sends is its own direction's matter, what it accepts the other's.
@@ -85,8 +90,8 @@ fn pipe_end(link: &Link, own: &Direction, others: &Direction) -> windfall_link::
     let window = window(own).max(window(others));
     let policy = own.policy.value().or(others.policy.value());
     let default = match policy {
-        Some(_) => windfall_link::Arq::Persistent,
-        None => windfall_link::Arq::None,
+        Some(_) => Arq::Persistent,
+        None => Arq::None,
     };
     let padded = own.padded.value().unwrap_or(false);
     let cost = pipe_cost(rate);

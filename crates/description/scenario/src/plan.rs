@@ -81,7 +81,7 @@ impl Topology {
             addresses: interface.addresses.iter().map(Prefix::net).collect(),
             mtu: usize::from(interface.mtu),
         };
-        let route = |route: &StationRoute| windfall_ip::Route {
+        let route = |route: &StationRoute| windfall_ip::RouteEntry {
             to: route.to.net(),
             interface: route.interface,
         };

@@ -8,7 +8,7 @@ use windfall_stack::{AssistConfig, CorruptionFilter, SnoopConfig};
 use crate::settings::{Settings, settings};
 use crate::tcp::TcpSettings;
 use crate::values::{Get, Prefix};
-use crate::wireless::StationRadio;
+use crate::wifi::StationRadio;
 
 settings! {
     /// The settings of a station, a host with an interface on every link that names it.

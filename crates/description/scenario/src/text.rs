@@ -5,7 +5,7 @@ use crate::error::{Fault, ScenarioError, nearest};
 use crate::flags::unplaced;
 use crate::link::LinkKind;
 use crate::model::{FORMAT, Scenario};
-use crate::values::Arq;
+use windfall_link::Arq;
 
 impl Scenario {
     /// Reads the `text` of the file called `file`, and checks that everything in it can be.

@@ -20,7 +20,7 @@ use crate::routes::RouteMap;
 use crate::station::{Route, Station, StationInterface};
 use crate::stations::{InterfacePlan, Places, StationPlan, StationRoute};
 use crate::values::Get;
-use crate::{addresses, applications, flows, links, pace, wavelan, wifi};
+use crate::{addresses, applications, flows, links, pace};
 
 impl Scenario {
     /// Works out what the scenario, nested `level` deep in others, builds.
@@ -192,7 +192,7 @@ impl Scenario {
         let (medium, interfaces) = match link.kind() {
             LinkKind::Pipe => links::pipe(link, self, files)?,
             LinkKind::Wavelan => {
-                wavelan::wavelan(link, self, seen_from(members[link.base()]), files)?
+                links::wavelan::wavelan(link, self, seen_from(members[link.base()]), files)?
             }
             LinkKind::WifiB => self.wifi(Phy::B, link, &members, stations, map, &seen_from)?,
             LinkKind::WifiG => self.wifi(Phy::G, link, &members, stations, map, &seen_from)?,
@@ -228,7 +228,7 @@ fn seen_from(
 /// The interfaces whose reserved flows can take more than all of a link at worst, with the share.
 //= S3.46
 fn overcommitted(scenario: &Scenario, links: &[LinkConfig]) -> Vec<(String, f64)> {
-    let links = links.iter().zip(scenario.links.iter().map(wavelan::polling));
+    let links = links.iter().zip(scenario.links.iter().map(links::wavelan::polling));
     let ends = links.flat_map(|(link, taken)| link.ends.iter().map(move |end| (link, taken, end)));
     let worst = |(link, taken, end): (&LinkConfig, f64, &EndConfig)| {
         let station = scenario.stations[end.station].name.get_ref();
@@ -250,12 +250,13 @@ impl Scenario {
     ) -> Result<Parts, Fault> {
         let on_link: Vec<&Station> = members.iter().map(|&member| &self.stations[member]).collect();
         let neighbours = |member| {
-            let neighbour = |(place, behind)| Neighbour { address: wifi::address(place), behind };
+            let neighbour =
+                |(place, behind)| Neighbour { address: links::wifi::address(place), behind };
             seen_from(member).into_iter().enumerate().map(neighbour).collect::<Arc<[_]>>()
         };
         // Stations that are on no other link, which are most of them, see the same.
         let mut views = BTreeMap::new();
-        wifi::wifi(link, (phy, self), &on_link, &mut |place| {
+        links::wifi::wifi(link, (phy, self), &on_link, &mut |place| {
             let member = members[place];
             let view = map.view(member).filter(|_| stations[member].routes.is_empty());
             match view {
@@ -271,9 +272,9 @@ fn fastest(link: &Link) -> Option<Rate> {
     let rate = |is_uplink| link.direction(is_uplink).rate.value();
     let default = match link.kind() {
         LinkKind::Pipe => None,
-        LinkKind::Wavelan => Some(wavelan::WAVELAN_RATE),
-        LinkKind::WifiB => Some(wifi::highest(Phy::B).rate()),
-        LinkKind::WifiG => Some(wifi::highest(Phy::G).rate()),
+        LinkKind::Wavelan => Some(links::wavelan::WAVELAN_RATE),
+        LinkKind::WifiB => Some(links::wifi::highest(Phy::B).rate()),
+        LinkKind::WifiG => Some(links::wifi::highest(Phy::G).rate()),
     };
     rate(true).max(rate(false)).or(default)
 }

@@ -11,11 +11,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Spanned;
 use windfall_base::{ByteCount, Dbm, Duration, Metres, Probability, Rate, Seed};
 use windfall_channel::environment::Environment;
-use windfall_channel::{GilbertElliott, Pattern, Window};
+use windfall_channel::{BurstWindow, GilbertElliott, LossPattern};
+use windfall_link::Arq;
 use windfall_link::policy::PolicyKind;
 
 use crate::tcp::TcpSettings;
-use crate::values::{Arq, ByteRange, Prefix, Queue, Sysctl, Sysctls, Target};
+use crate::values::{ByteRange, Prefix, Queue, Sysctl, Sysctls, Target};
 
 /// A type of values that settings can have.
 pub trait Value: Clone + PartialEq + 'static {
@@ -166,13 +167,13 @@ by_text! {
     Environment: "place",
     GilbertElliott: "chain",
     IpAddr: "address",
-    Pattern: "pattern",
+    LossPattern: "pattern",
     PolicyKind: "policy",
     Prefix: "network",
     Queue: "queue",
     Target: "station or address",
     TcpSettings: "set of TCP settings",
-    Window: "window",
+    BurstWindow: "window",
 }
 
 by_serde! {

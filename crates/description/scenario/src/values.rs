@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::net::IpAddr;
-use core::num::{NonZeroU8, NonZeroU32};
+use core::num::NonZeroU32;
 use core::ops::Range;
 use core::str::FromStr;
 
@@ -131,60 +131,6 @@ impl FromStr for Sysctls {
 
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
         text.lines().map(str::parse).collect::<Result<_, _>>().map(Self)
-    }
-}
-
-/// The retransmission of frames that were lost or damaged: `none`, `persistent` or a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arq {
-    /// Nothing: one attempt.
-    None,
-    /// Repeats a frame until it is acknowledged.
-    Persistent,
-    /// Repeats a frame at most so often; attempts are one more (the *n* of S3.12).
-    Retransmissions(u8),
-}
-
-impl Arq {
-    /// The policy of a link.
-    #[must_use]
-    pub fn policy(self) -> windfall_link::Arq {
-        match self {
-            Self::None => windfall_link::Arq::None,
-            Self::Persistent => windfall_link::Arq::Persistent,
-            Self::Retransmissions(n) => {
-                windfall_link::Arq::Attempts(NonZeroU8::MIN.saturating_add(n))
-            }
-        }
-    }
-}
-
-impl fmt::Display for Arq {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => f.write_str("none"),
-            Self::Persistent => f.write_str("persistent"),
-            Self::Retransmissions(n) => n.fmt(f),
-        }
-    }
-}
-
-impl FromStr for Arq {
-    type Err = ParseUnitError;
-
-    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        match text.trim() {
-            "none" => Ok(Self::None),
-            "persistent" => Ok(Self::Persistent),
-            number => match number.parse() {
-                Ok(n) if n < u8::MAX => Ok(Self::Retransmissions(n)),
-                _ => Err(ParseUnitError::new(
-                    "retransmission policy",
-                    text,
-                    "use none, persistent, or how often to repeat a frame, 0 to 254",
-                )),
-            },
-        }
     }
 }
 
@@ -370,4 +316,4 @@ impl FromStr for Target {
     }
 }
 
-serde_by_text!(Arq, Queue, ByteRange, Prefix, Sysctl, Target);
+serde_by_text!(Queue, ByteRange, Prefix, Sysctl, Target);

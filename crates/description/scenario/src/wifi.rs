@@ -1,340 +1,166 @@
-//! From what a scenario says of an 802.11 link to its air and the stations on it.
+//! The settings of an 802.11 radio: of a link, and of a station on it.
+
+mod words;
 
 use core::num::NonZeroU8;
-use std::sync::Arc;
 
-use windfall_base::{Class, Duration, Instant, Metres, Rate};
-use windfall_channel::MediumConfig;
-use windfall_channel::radio::{
-    Fading, Position, RadioConfig, RadioStation, Shadowing, Track, Wall,
-};
-use windfall_mac::wifi::{self, Retries, Role};
-use windfall_phy::decibel::{decibels, noise_milliwatts};
-use windfall_queue::Discipline;
-use windfall_stack::{InterfaceConfig, Neighbour, Rule, WifiConfig};
-use windfall_wire_link::ieee80211::management::{MAX_SSID, Ssid};
-use windfall_wire_link::ieee80211::{MacAddress, Phy, PhyRate, Timing};
+use windfall_base::{Dbm, Duration, Metres, Preamble, Rate};
+use windfall_channel::radio::Errors;
+use windfall_mac::wifi::{Backoff, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, RateControlKind};
 
-use crate::direction::Direction;
-use crate::error::Fault;
-use crate::flows::{self, Capacity};
-use crate::link::Link;
-use crate::links::{Parts, interface};
-use crate::model::Scenario;
-use crate::station::Station;
-use crate::values::{Arq, Get};
-use crate::wireless::{Radio, Slot, StationRadio};
+use crate::settings::settings;
+
+pub use words::{FadingWord, PathLossWord, Slot};
 
 /// The longest packet that a data frame carries: 2304 bytes less LLC/SNAP.
 pub(crate) const MAX_MTU: u16 = 2_296;
-/// The distance of two stations where it is unset.
-const DEFAULT_DISTANCE: Metres = Metres(5.0);
-/// The interval of beacons where it is unset, in units of 1024 µs.
-const BEACON_INTERVAL: u16 = 100;
+/// The power that a station can send with.
+const POWER: core::ops::RangeInclusive<Dbm> = Dbm(-60.0)..=Dbm(40.0);
 
-/// The highest rate of a PHY.
-pub(crate) const fn highest(phy: Phy) -> PhyRate {
-    match phy {
-        Phy::B => PhyRate::Cck11,
-        Phy::G => PhyRate::Ofdm54,
-    }
-}
-
-/// An 802.11 link of `phy` between `stations`; `behind` tells what each of them leads to, as the
-/// station of each place sees it.
-pub(crate) fn wifi(
-    link: &Link,
-    (phy, scenario): (Phy, &Scenario),
-    stations: &[&Station],
-    behind: &mut dyn FnMut(usize) -> Arc<[Neighbour]>,
-) -> Result<Parts, Fault> {
-    let medium = medium(link, phy, stations)?;
-    let channels = medium.stations.iter().map(|station| station.channel);
-    let roles = roles(link, stations, &channels.collect::<Vec<_>>())?;
-    let ends = (0..stations.len()).map(|place| {
-        let uplink = place != link.base();
-        let [own, others] = [link.direction(uplink), link.direction(!uplink)];
-        let mut mac = station(link, phy, place, &own, &others)?;
-        mac.role = roles[place].clone();
-        let capacity =
-            Capacity { mtu: link.mtu(), of_packets: &|bytes| goodput(&mac, bytes), taken: 0.0 };
-        let (rules, flows) =
-            flows::admit(&scenario.flows, &capacity, scenario.run.admits_too_much())?;
-        let is_access_point = matches!(mac.role, Role::AccessPoint { .. });
-        let wifi = WifiConfig { mac, neighbours: behind(place) };
-        let mut end = interface(link, &own, windfall_stack::LinkConfig::Wifi(wifi));
-        let named = own.queue.as_ref().and_then(|queue| queue.get_ref().discipline);
-        if named.is_none() && flows.is_empty() && !is_access_point {
-            end.discipline = Discipline::Fifo;
+settings! {
+    /// The settings of the radio of an 802.11 link.
+    pub struct Radio {
+        /// Distance from the first station to those without a position
+        "distance" distance: Metres [Metres(0.0)..=Metres(1e6)] {
+            value: "METRES", example: "12m", default: "5m",
+            short: "Metres between the two ends of a wifi link",
         }
-        Ok(InterfaceConfig { rules: with_approximate(rules), flows, ..end })
-    });
-    let ends = ends.collect::<Result<_, Fault>>()?;
-    Ok((MediumConfig::Radio(Box::new(medium)), ends))
-}
-
-/// Adds rules for the partly covered datagrams of each flow, and for those of none: they are tried
-/// once where their flow leaves the attempts unset.
-fn with_approximate(rules: Vec<Rule>) -> Vec<Rule> {
-    let of_flow = |rule: Rule| {
-        let attempts = rule.class.attempts.or(Rule::approximate().class.attempts);
-        let class = Class { attempts, ..rule.class };
-        [Rule { partly_covered: true, class, ..rule.clone() }, rule]
-    };
-    rules.into_iter().flat_map(of_flow).chain([Rule::approximate()]).collect()
-}
-
-/// Returns the rate at which a station carries packets of `bytes` bytes without errors, alone on
-/// the air and at its highest rate.
-fn goodput(mac: &wifi::Config, bytes: usize) -> Option<Rate> {
-    let time = mac.packet_time(bytes).as_secs_f64();
-    Rate::from_bps((bytes as f64 * 8.0 / time).round() as u64)
-}
-
-/// The address of the station at a place of a link.
-pub(crate) fn address(place: usize) -> MacAddress {
-    MacAddress::of_station(place as u16)
-}
-
-fn station(
-    link: &Link,
-    phy: Phy,
-    place: usize,
-    own: &Direction,
-    others: &Direction,
-) -> Result<wifi::Config, Fault> {
-    let radio = &link.radio;
-    let at = link.stations.span();
-    let mut mac = wifi::Config::new(address(place), phy);
-    if let Some(rate) = &own.rate {
-        mac.rate = phy_rate(*rate.get_ref(), phy, rate.span())?;
-    }
-    mac.rate_control = radio.rate_control.value().unwrap_or_default();
-    if let Some(rates) = &radio.basic_rates {
-        let rates_of = rates.get_ref().iter();
-        mac.basic_rates =
-            rates_of.map(|rate| phy_rate(*rate, phy, rates.span())).collect::<Result<_, _>>()?;
-    }
-    mac.rts_rate = match &radio.rts_rate {
-        Some(rate) => Some(phy_rate(*rate.get_ref(), phy, rate.span())?),
-        None => None,
-    };
-    mac.timing = Timing::of(phy, radio.slot.value().unwrap_or_default() == Slot::Short);
-    mac.preamble = radio.preamble.value().unwrap_or_default();
-    mac.retries = retries(radio, own);
-    mac.backoff = radio.backoff.value().unwrap_or_default();
-    mac.eifs = radio.eifs.value().unwrap_or_default();
-    mac.wep = radio.wep.value().unwrap_or(false);
-    mac.accept_damaged = others.accept_damaged.value().unwrap_or(false);
-    mac.observe_radio = radio.observe.value().unwrap_or(false);
-    let mut span = at;
-    for (own, said) in [
-        (&mut mac.rts_threshold, &radio.rts_threshold),
-        (&mut mac.fragment_threshold, &radio.fragment_threshold),
-    ] {
-        if let Some(said) = said {
-            *own = *said.get_ref();
-            span = said.span();
+        /// Power of every station, antenna gain included
+        "power" power: Dbm [POWER] { value: "DBM", example: "10dBm", default: "15dBm" }
+        /// Noise figure of the receivers, in dB
+        "noise-figure" noise_figure: f64 [0.0..=60.0] {
+            value: "DB", example: "10", default: "7", detail: "Noise above the thermal noise.",
         }
-    }
-    mac.check().map_err(|error| Fault::at(span, error.to_string()))?;
-    Ok(mac)
-}
-
-/// The role of each station in the network.
-fn roles(link: &Link, stations: &[&Station], channels: &[u8]) -> Result<Vec<Role>, Fault> {
-    let radio = &link.radio;
-    let said =
-        |place: usize| stations[place].radio.as_ref().and_then(|own| own.access_point.value());
-    let is_any = (0..stations.len()).any(|place| said(place) == Some(true));
-    if radio.infrastructure.value() != Some(true) {
-        let dozes = radio.power_save.as_ref().filter(|dozes| *dozes.get_ref());
-        let message = "no station can doze without an access point that keeps what comes for it: \
-                       add infrastructure = true";
-        if let Some(dozes) = dozes {
-            return Err(Fault::at(dozes.span(), message));
+        /// Channel at 2.4 GHz
+        "channel" channel: u8 [1..=14] { value: "NUMBER", example: "11", default: "6" }
+        /// Loss with distance: office, home, shop, free-space, "log 3", 60dB
+        "path-loss" path_loss: PathLossWord {
+            value: "MODEL", example: "log 3.3", default: "office",
+            detail: "`office`, `home` and `shop` are those of ITU-R P.1238.",
         }
-        if let Some(place) = (0..stations.len()).find(|&place| said(place) == Some(true)) {
-            let message = "an access point needs a link with infrastructure = true";
-            return Err(Fault::at(stations[place].name.span(), message));
+        /// Walls, each "x y x y loss" in metres and dB, with commas between them
+        "walls" walls: Vec<[f64; 5]> {
+            value: "WALLS", example: "0 5 9 5 6", unset: "none",
+            detail: "In a scenario a list of lists, `[[0, 5, 9, 5, 6]]`.",
         }
-        return Ok(vec![Role::AdHoc; stations.len()]);
-    }
-    let interval = radio.beacon_interval.value().unwrap_or(BEACON_INTERVAL);
-    let ssid: Ssid = link.name().bytes().take(MAX_SSID).collect();
-    let role = |place: usize| {
-        let own = stations[place].radio.clone().unwrap_or_default();
-        let of_link = radio.power_save.value() == Some(true);
-        let ssid = ssid.clone();
-        if said(place).unwrap_or(!is_any && place == link.base()) {
-            Role::AccessPoint { ssid, interval, channel: channels[place] }
-        } else {
-            Role::Member { ssid, power_save: own.power_save.value().unwrap_or(of_link) }
+        /// Standard deviation of shadowing, in dB
+        "shadowing" shadowing: f64 [0.0..=40.0] { value: "DB", example: "4", unset: "none" }
+        /// Fading in time: none, "rayleigh HERTZ", "rician K HERTZ"
+        "fading" fading: FadingWord { value: "MODEL", example: "rayleigh 11", default: "none" }
+        /// Delay of the echoes of the fading, so that carriers of OFDM fade differently
+        "delay-spread" delay_spread: Duration [Duration::ZERO..=Duration::from_nanos(200)] {
+            value: "TIME", example: "50ns", unset: "none",
+            detail: "A root mean square. Longer echoes outlast the guard interval and are not \
+                     modelled.",
         }
-    };
-    Ok((0..stations.len()).map(role).collect())
-}
-
-/// Attempts: what `arq` says in repetitions, or what the radio says.
-fn retries(radio: &Radio, own: &Direction) -> Retries {
-    let (default, both) = (Retries::default(), radio.attempts.value());
-    let said = Retries {
-        short: radio.short_attempts.value().or(both).unwrap_or(default.short),
-        long: radio.long_attempts.value().or(both).unwrap_or(default.long),
-    };
-    let all = |attempts: NonZeroU8| Retries { short: attempts, long: attempts };
-    match own.arq.value() {
-        None => said,
-        Some(Arq::None) => all(NonZeroU8::MIN),
-        Some(Arq::Retransmissions(n)) => all(NonZeroU8::MIN.saturating_add(n)),
-        Some(Arq::Persistent) => all(NonZeroU8::MAX),
-    }
-}
-
-fn phy_rate(rate: Rate, phy: Phy, span: core::ops::Range<usize>) -> Result<PhyRate, Fault> {
-    let has = |rate: &PhyRate| phy.has(*rate);
-    PhyRate::from_rate(rate).filter(has).ok_or_else(|| {
-        let (name, rates) = match phy {
-            Phy::B => ("802.11b", "1, 2, 5.5 or 11"),
-            Phy::G => ("802.11g", "1, 2, 5.5, 11, 6, 9, 12, 18, 24, 36, 48 or 54"),
-        };
-        Fault::at(span, format!("{name} has no rate of {rate}: use {rates} Mb/s"))
-    })
-}
-
-fn medium(link: &Link, phy: Phy, stations: &[&Station]) -> Result<RadioConfig, Fault> {
-    let radio = &link.radio;
-    check_walls(radio)?;
-    let places = stations.iter().enumerate().map(|(place, station)| {
-        let own = station.radio.clone().unwrap_or_default();
-        let default = RadioStation::at(Position::default());
-        Ok(RadioStation {
-            track: track(place, stations.len(), &own, radio.distance.value(), station)?,
-            address: Some(address(place)),
-            power: own.power.value().or(radio.power.value()).unwrap_or(default.power),
-            noise_figure: radio.noise_figure.value().unwrap_or(default.noise_figure),
-            channel: own.channel.value().or(radio.channel.value()).unwrap_or(default.channel),
-        })
-    });
-    let mut config = RadioConfig::new(places.collect::<Result<_, _>>()?);
-    config.rate = highest(phy);
-    config.path_loss = radio.path_loss.value().map_or(config.path_loss, |word| word.0);
-    config.walls = radio.walls.value().iter().flatten().map(wall).collect();
-    config.shadowing = radio.shadowing.value().map(|sigma| Shadowing { sigma, correlation: 2.0 });
-    config.fading = radio.fading.value().map_or(Fading::None, |word| word.0);
-    config.delay_spread = delay_spread(radio)?;
-    config.distortion = radio.distortion.value();
-    config.errors = radio.errors.value().unwrap_or_default();
-    config.thresholds.capture = radio.capture.value();
-    if let Some(sinr) = radio.preamble_sinr.value() {
-        (config.thresholds.preamble_sinr, config.thresholds.dsss_preamble_sinr) = (sinr, sinr);
-    }
-    config.thresholds.preamble_power =
-        radio.preamble_power.value().unwrap_or(config.thresholds.preamble_power);
-    check_hearing(&config, link)?;
-    Ok(config)
-}
-
-/// The delay spread, if the paths fade and it is one of echoes that the guard interval of OFDM
-/// takes in.
-fn delay_spread(radio: &Radio) -> Result<Option<Duration>, Fault> {
-    let Some(said) = &radio.delay_spread else { return Ok(None) };
-    if radio.fading.value().is_none_or(|word| word.0 == Fading::None) {
-        let message = "a delay-spread says how late echoes come: add a fading, rayleigh or rician";
-        return Err(Fault::at(said.span(), message));
-    }
-    Ok(Some(*said.get_ref()).filter(|spread| *spread > Duration::ZERO))
-}
-
-/// Refuses numbers that no wall has.
-fn check_walls(radio: &Radio) -> Result<(), Fault> {
-    let Some(walls) = &radio.walls else { return Ok(()) };
-    let is_bad = |wall: &&[f64; 5]| wall.iter().any(|n| !n.is_finite()) || wall[4] < 0.0;
-    match walls.get_ref().iter().find(is_bad) {
-        Some(wall) => {
-            let message =
-                format!("a wall is [x, y, x, y, loss] with a loss of 0 dB or more: {wall:?}");
-            Err(Fault::at(walls.span(), message))
+        /// Distortion of senders and receivers, relative to the signal, in dB
+        "distortion" distortion: f64 [-80.0..=0.0] {
+            value: "DB", example: "-25", unset: "none",
+            detail: "The standard allows -25 dB at 54 Mb/s.",
         }
-        None => Ok(()),
-    }
-}
-
-fn wall(&[x, y, to_x, to_y, loss]: &[f64; 5]) -> Wall {
-    Wall { from: Position::new(x, y), to: Position::new(to_x, to_y), loss }
-}
-
-/// The track of the station of a place: its own, or on a circle around the first one.
-fn track(
-    place: usize,
-    stations: usize,
-    own: &StationRadio,
-    distance: Option<Metres>,
-    station: &Station,
-) -> Result<Track, Fault> {
-    let fault = |message: &str| Fault::at(station.name.span(), message.to_owned());
-    if let Some(walk) = own.walk.value().filter(|walk| !walk.is_empty()) {
-        let point = |&[t, x, y]: &[f64; 3]| {
-            (Instant::START + Duration::from_secs_f64(t), Position::new(x, y))
-        };
-        if walk.iter().any(|[t, ..]| !(0.0..=1e9).contains(t)) {
-            return Err(fault("a walk has a point at no time: write seconds from 0, [t, x, y]"));
+        /// Weakest preamble that receivers detect
+        "preamble-power" preamble_power: Dbm [Dbm(-110.0)..=Dbm(-20.0)] {
+            value: "DBM", example: "-84dBm", default: "-95dBm",
         }
-        let walk = Track::walk(walk.iter().map(point).collect());
-        return walk.ok_or_else(|| fault("the points of a walk must be in the order of time"));
-    }
-    if let Some([x, y]) = own.position.value() {
-        if !(x.is_finite() && y.is_finite()) {
-            return Err(fault("a position must be two numbers of metres, such as [8.0, 0.0]"));
+        /// Least ratio of a preamble to noise and all other signals for its detection, in dB
+        "preamble-sinr" preamble_sinr: f64 [-30.0..=60.0] {
+            value: "DB", example: "4", unset: "0 for OFDM, -4 for the rates of 802.11b",
         }
-        return Ok(Track::fixed(Position::new(x, y)));
+        /// Model that decides whether bits arrive: events or formula
+        "errors" errors: Errors {
+            value: "NAME", example: "formula", default: "events",
+            detail: "[radio.md](../radio.md#whether-bits-arrive) compares them.",
+        }
+        /// Capture effect: a receiver changes to a frame that is stronger by this, in dB
+        "capture" capture: f64 [0.0..=60.0] { value: "DB", example: "10", unset: "never" }
+        /// RTS and CTS before frames longer than this, in bytes
+        "rts-threshold" rts_threshold: usize [0..=NO_THRESHOLD] {
+            value: "BYTES", example: "500", unset: "never",
+        }
+        /// Rate of RTS and CTS
+        "rts-rate" rts_rate: Rate {
+            value: "RATE", example: "2Mbps",
+            unset: "of RTS the highest basic rate up to that of the frame, of CTS as of every \
+                    response",
+        }
+        /// Fragmentation of packets whose frames would be longer than this, in bytes
+        "fragment-threshold" fragment_threshold: usize [LEAST_FRAGMENT..=NO_THRESHOLD] {
+            value: "BYTES", example: "800", unset: "never",
+        }
+        /// Slots of 802.11g
+        "slot" slot: Slot { value: "NAME", example: "long", default: "short" }
+        /// Preambles of 802.11b
+        "preamble" preamble: Preamble { value: "NAME", example: "short", default: "long" }
+        /// Basic rates, which every station understands, with commas between them
+        "basic-rates" basic_rates: Vec<Rate> {
+            value: "RATES", example: "6Mbps,1Mbps",
+            unset: "1 and 2 Mb/s, of 802.11g also 6, 12 and 24",
+        }
+        /// Rate control
+        "rate-control" rate_control: RateControlKind {
+            value: "NAME", example: "minstrel", default: "fixed",
+        }
+        /// Contention window after a collision: binary, mild (MACAW) or constant
+        "backoff" backoff: Backoff {
+            value: "NAME", example: "mild", default: "binary", requirement: "S2.46",
+        }
+        /// Receptions after which stations keep EIFS: always, readable-header or never
+        "eifs" eifs: EifsPolicy { value: "NAME", example: "always", default: "readable-header" }
+        /// Attempts in all at each packet
+        "attempts" attempts: NonZeroU8 [NonZeroU8::MIN..=NonZeroU8::MAX] {
+            value: "NUMBER", example: "3", unset: "short-attempts and long-attempts",
+        }
+        /// Attempts in all at frames up to the RTS threshold
+        "short-attempts" short_attempts: NonZeroU8 [NonZeroU8::MIN..=NonZeroU8::MAX] {
+            value: "NUMBER", example: "5", unset: "attempts, or 7",
+        }
+        /// Attempts in all at frames above the RTS threshold
+        "long-attempts" long_attempts: NonZeroU8 [NonZeroU8::MIN..=NonZeroU8::MAX] {
+            value: "NUMBER", example: "5", unset: "attempts, or 4",
+        }
+        /// Stations associate with an access point and send through it; the base station by default
+        "infrastructure" infrastructure: bool {
+            value: "BOOL", example: "true", default: "false",
+        }
+        /// Units of 1024 µs between the beacons of an access point
+        "beacon-interval" beacon_interval: u16 [1..=65_535] {
+            value: "NUMBER", example: "50", default: "100",
+        }
+        /// Stations doze between the beacons of the access point
+        "power-save" power_save: bool {
+            value: "BOOL", example: "true", default: "false",
+            detail: "Needs `infrastructure`.",
+        }
+        /// Frames have the eight bytes of WEP
+        "wep" wep: bool { value: "BOOL", example: "true", default: "false" }
+        /// Log every state of every radio
+        "observe" observe: bool { value: "BOOL", example: "true", default: "false" }
     }
-    let Metres(metres) = distance.unwrap_or(DEFAULT_DISTANCE);
-    let turn = core::f64::consts::TAU * (place.max(1) - 1) as f64 / (stations.max(2) - 1) as f64;
-    let metres = if place == 0 { 0.0 } else { metres };
-    Ok(Track::fixed(Position::new(metres * turn.cos(), metres * turn.sin())))
 }
 
-/// Refuses an air on which no station could ever hear another.
-fn check_hearing(config: &RadioConfig, link: &Link) -> Result<(), Fault> {
-    if config.stations.iter().any(|station| station.track.moves()) {
-        return Ok(());
-    }
-    // A preamble must stand above the noise too.
-    let noise = decibels(noise_milliwatts(20e6, config.stations[0].noise_figure));
-    let thresholds = &config.thresholds;
-    let sinr = if config.rate.is_ofdm() {
-        thresholds.preamble_sinr
-    } else {
-        thresholds.dsss_preamble_sinr
-    };
-    let needed = thresholds.preamble_power.0.max(noise + sinr);
-    let mut strongest = f64::NEG_INFINITY;
-    for (number, sender) in config.stations.iter().enumerate() {
-        let alike = |receiver: &&RadioStation| receiver.channel == sender.channel;
-        for receiver in config.stations[number + 1..].iter().filter(alike) {
-            let [from, to] = [sender, receiver].map(|s| s.track.at(Instant::START));
-            let walls = config.walls.iter().filter(|wall| wall.between(from, to));
-            let loss = config.path_loss.decibels(from.distance(to), 2_437.0)
-                + walls.map(|wall| wall.loss).sum::<f64>();
-            strongest = strongest.max(sender.power.0.max(receiver.power.0) - loss);
-            if strongest >= needed {
-                return Ok(());
-            }
+settings! {
+    /// The settings of the radio of one station.
+    pub struct StationRadio {
+        /// Position in metres, x and y
+        "position" position: [f64; 2] {
+            value: "PLACE", example: "8 0", unset: "on a circle around the first station",
+            detail: "In a scenario a list, `[8.0, 0.0]`.",
         }
+        /// Walk: seconds and metres of each point
+        "walk" walk: Vec<[f64; 3]> {
+            value: "POINTS", example: "0 0 0,60 40 0", unset: "stays at its position",
+            detail: "In a scenario a list of lists, `[[0, 0, 0], [60, 40, 0]]`.",
+        }
+        /// Channel at 2.4 GHz
+        "channel" channel: u8 [1..=14] { value: "NUMBER", example: "11", unset: "as the link" }
+        /// Power, antenna gain included
+        "power" power: Dbm [POWER] { value: "DBM", example: "10dBm", unset: "as the link" }
+        /// Station is an access point
+        "access-point" access_point: bool {
+            value: "BOOL", example: "true",
+            unset: "with infrastructure the base station, if no station is set",
+        }
+        /// Station dozes between beacons
+        "power-save" power_save: bool { value: "BOOL", example: "true", unset: "as the link" }
     }
-    let name = link.name();
-    let message = if strongest.is_finite() {
-        format!(
-            "no station hears another on link \"{name}\": the strongest signal is \
-             {strongest:.0} dBm, and {needed:.0} dBm are needed; bring the stations nearer to each \
-             other, or raise the power"
-        )
-    } else {
-        format!("no station hears another on link \"{name}\": no two stations share a channel")
-    };
-    Err(Fault::at(link.stations.span(), message))
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use windfall_scenario::wireless::{Radio, StationRadio};
+use windfall_scenario::wifi::{Radio, StationRadio};
 use windfall_scenario::{
     App, AppKind, Choice, Direction, Flow, Link, Route, RunKind, RunSettings, Scenario, Setting,
     Settings, Station, StationInterface, TcpSettings,

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use windfall_base::{Frame, Instant, Port, Seed, Tag};
-use windfall_channel::{Air, AirConfig, Exposure, MediumEvent, Recorder, Verdict};
+use windfall_channel::{Air, AirConfig, Exposure, FrameFate, MediumEvent, Recorder};
 use windfall_channel_trace::ErrorTrace;
 use windfall_channel_trace::error_trace::{Fault, Index, TraceHeader};
 
@@ -38,7 +38,7 @@ pub fn synthesize_frames(
         TraceHeader { seed: Some(seed), workload: workload.to_owned(), ..TraceHeader::default() };
     let mut recorder = Recorder::new(header, config.exposure);
     for _ in 0..count {
-        let (number, verdict) = air.judge(&frame);
+        let (number, fate) = air.judge(&frame);
         recorder.record(&MediumEvent {
             at: Instant::START,
             from: Port(0),
@@ -52,7 +52,7 @@ pub fn synthesize_frames(
             began: Instant::START,
             ended: Instant::START,
             strength: None,
-            verdict,
+            fate,
         });
     }
     recorder.finish()
@@ -88,8 +88,8 @@ pub fn synthesize_bits(
     while trace.len() < count {
         let end = (count - trace.len()).min(STRETCH as u64 * 8);
         let mut place = 0;
-        let (_, verdict) = air.judge(&whole);
-        for bit in inverted(&verdict).map(u64::from).take_while(|&bit| bit < end) {
+        let (_, fate) = air.judge(&whole);
+        for bit in inverted(&fate).map(u64::from).take_while(|&bit| bit < end) {
             trace.push_ok(bit - place);
             trace.push(Fault::Inverted, 1);
             place = bit + 1;
@@ -99,8 +99,8 @@ pub fn synthesize_bits(
     Ok(trace)
 }
 
-fn inverted(verdict: &Verdict) -> impl Iterator<Item = u32> + '_ {
-    verdict.inverted().iter().copied()
+fn inverted(fate: &FrameFate) -> impl Iterator<Item = u32> + '_ {
+    fate.inverted().iter().copied()
 }
 
 /// A frame that carries `length` bytes.

@@ -4,9 +4,9 @@
 const WINDOW: u64 = 1024;
 const WORDS: usize = (WINDOW / 64) as usize;
 
-/// The classification of an arrival.
+/// The place of an arrival in the order of the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub enum ArrivalOrder {
     /// The next one, or one further ahead.
     Ahead,
     /// One that others have overtaken.
@@ -45,21 +45,21 @@ impl Arrivals {
     }
 
     /// Takes note of one. What is further back than is remembered counts as late, never as double.
-    pub fn note(&mut self, number: u64) -> Arrival {
+    pub fn note(&mut self, number: u64) -> ArrivalOrder {
         if number >= self.next {
             self.advance(number);
             self.distinct += 1;
-            return Arrival::Ahead;
+            return ArrivalOrder::Ahead;
         }
         if self.next - number <= WINDOW {
             let (word, bit) = place(number);
             if self.seen[word] & bit != 0 {
-                return Arrival::Duplicate;
+                return ArrivalOrder::Duplicate;
             }
             self.seen[word] |= bit;
         }
         self.distinct = (self.distinct + 1).min(self.next);
-        Arrival::Late
+        ArrivalOrder::Late
     }
 
     /// Moves the window so that `number` is its last, and marks it.

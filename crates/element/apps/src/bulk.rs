@@ -6,7 +6,9 @@ use core::net::SocketAddr;
 
 use bytes::{Bytes, BytesMut};
 use windfall_base::{Instant, Seed};
-use windfall_socket_api::{App, SocketCommand, SocketError, SocketEvent, SocketId, Transport};
+use windfall_socket_api::{
+    Application, SocketCommand, SocketError, SocketEvent, SocketId, Transport,
+};
 
 use crate::pattern::Pattern;
 use crate::sender::{SOCKET, unspecified};
@@ -83,7 +85,7 @@ impl Bulk {
     }
 }
 
-impl App for Bulk {
+impl Application for Bulk {
     fn handle_event(&mut self, now: Instant, event: SocketEvent) {
         match event {
             SocketEvent::Connected { .. } => {
@@ -222,7 +224,7 @@ impl BulkSink {
     }
 }
 
-impl App for BulkSink {
+impl Application for BulkSink {
     fn handle_event(&mut self, now: Instant, event: SocketEvent) {
         match event {
             SocketEvent::Accepted { socket, .. } => {

@@ -1,5 +1,5 @@
 //! Applications as machines that speak socket commands; each is a
-//! [`App`](windfall_socket_api::App).
+//! [`Application`](windfall_socket_api::Application).
 //!
 //! - [`Ping`] sends echo requests and times the replies.
 //! - [`Spray`] sends datagrams at an offered rate and cares for nothing (S3.24).

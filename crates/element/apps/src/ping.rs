@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use core::net::{IpAddr, SocketAddr};
 
 use windfall_base::{Duration, Instant, Seed};
-use windfall_socket_api::{App, SocketCommand, SocketError, SocketEvent, Transport};
+use windfall_socket_api::{Application, SocketCommand, SocketError, SocketEvent, Transport};
 
 use crate::pattern::{Pattern, Wrong};
 use crate::sender::{SOCKET, unspecified};
@@ -92,7 +92,7 @@ impl Ping {
     }
 }
 
-impl App for Ping {
+impl Application for Ping {
     fn handle_event(&mut self, now: Instant, event: SocketEvent) {
         match event {
             SocketEvent::Received { data, .. } => self.receive(now, &data),

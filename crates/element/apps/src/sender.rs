@@ -3,7 +3,9 @@
 use core::net::{IpAddr, SocketAddr};
 
 use windfall_base::{Instant, Seed};
-use windfall_socket_api::{App, SocketCommand, SocketError, SocketEvent, SocketId, Transport};
+use windfall_socket_api::{
+    Application, SocketCommand, SocketError, SocketEvent, SocketId, Transport,
+};
 
 use crate::pattern::Pattern;
 use crate::spacing::{Pace, Schedule, Spacing};
@@ -131,7 +133,7 @@ macro_rules! sender_app {
             }
         }
 
-        impl App for $name {
+        impl Application for $name {
             fn handle_event(&mut self, _now: Instant, event: SocketEvent) {
                 self.0.handle_event(&event);
             }

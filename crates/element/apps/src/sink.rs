@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use core::net::SocketAddr;
 
 use windfall_base::{Damage, Instant, Seed};
-use windfall_socket_api::{App, SocketCommand, SocketEvent, Transport};
+use windfall_socket_api::{Application, SocketCommand, SocketEvent, Transport};
 
-use crate::arrivals::{Arrival, Arrivals};
+use crate::arrivals::{ArrivalOrder, Arrivals};
 use crate::pattern::{Pattern, Wrong};
 use crate::sender::SOCKET;
 use crate::spread::Spread;
@@ -84,9 +84,9 @@ impl Sink {
             return;
         };
         match flow.note(number) {
-            Arrival::Ahead => {}
-            Arrival::Late => tally.late += 1,
-            Arrival::Duplicate => tally.duplicates += 1,
+            ArrivalOrder::Ahead => {}
+            ArrivalOrder::Late => tally.late += 1,
+            ArrivalOrder::Duplicate => tally.duplicates += 1,
         }
         let wrong = self.pattern.check(number, data);
         tally.damaged += u64::from(wrong.bits > 0 || damage.missing > 0);
@@ -106,7 +106,7 @@ impl Sink {
     }
 }
 
-impl App for Sink {
+impl Application for Sink {
     fn handle_event(&mut self, now: Instant, event: SocketEvent) {
         match event {
             SocketEvent::Received { from, data, damage, .. } => {

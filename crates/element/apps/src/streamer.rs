@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// The parameters that both ends share, sent precisely before the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct StreamPlan {
     /// The counter of the first datagram.
     pub seed: u32,
     /// The number of datagrams.
@@ -18,7 +18,7 @@ pub struct Plan {
     pub size: u32,
 }
 
-impl Plan {
+impl StreamPlan {
     /// The length of the written plan, in bytes.
     pub const LEN: usize = 12;
     /// The most datagrams of a stream.
@@ -79,7 +79,7 @@ const ENTRY: usize = 32;
 /// The arrivals of a stream, compared with what was sent.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    plan: Plan,
+    plan: StreamPlan,
     /// The inverted bits of each datagram that arrived: the sender does not choose how much memory
     /// those take that never come.
     arrived: BTreeMap<u32, Box<[u32]>>,
@@ -124,7 +124,7 @@ pub struct Figures {
 impl Comparison {
     /// A comparison with the stream of `plan`.
     #[must_use]
-    pub fn new(plan: Plan) -> Self {
+    pub fn new(plan: StreamPlan) -> Self {
         let (arrived, wrong_bits) = (BTreeMap::new(), 0);
         Self { plan, arrived, wrong_bits, last: None, reordered: 0, repeated: 0, foreign: 0 }
     }

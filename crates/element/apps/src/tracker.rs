@@ -14,14 +14,14 @@ const AGREEING: u32 = 3;
 
 /// A position in degrees.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Point {
+pub struct TrackPoint {
     /// North of the equator.
     pub latitude: f64,
     /// East of Greenwich.
     pub longitude: f64,
 }
 
-impl Point {
+impl TrackPoint {
     /// The length of a written position, in bytes.
     pub const LEN: usize = 16;
 
@@ -60,9 +60,9 @@ impl Point {
 //= S0.51
 /// The built-in walk around a campus: one point a second, as fast on average as the paper's.
 #[must_use]
-pub fn walk() -> Vec<Point> {
+pub fn walk() -> Vec<TrackPoint> {
     let (count, mean) = WALK;
-    let origin = Point { latitude: 47.653, longitude: -122.307 };
+    let origin = TrackPoint { latitude: 47.653, longitude: -122.307 };
     // A walker who strolls and hurries, along a path that winds.
     let steps: Vec<(f64, f64)> = (1..count)
         .map(|second| {
@@ -79,7 +79,7 @@ pub fn walk() -> Vec<Point> {
             (north, east) = (north + scale * n, east + scale * e);
             let latitude = origin.latitude + (north / EARTH).to_degrees();
             let across = EARTH * origin.latitude.to_radians().cos();
-            points.push(Point {
+            points.push(TrackPoint {
                 latitude,
                 longitude: origin.longitude + (east / across).to_degrees(),
             });
@@ -92,7 +92,7 @@ pub fn walk() -> Vec<Point> {
 
 /// The mean speed over points `seconds` apart, in m/s.
 #[must_use]
-pub fn mean_speed(points: &[Point], seconds: f64) -> f64 {
+pub fn mean_speed(points: &[TrackPoint], seconds: f64) -> f64 {
     let length: f64 = points.windows(2).map(|pair| pair[0].distance(pair[1])).sum();
     length / (seconds * points.len().saturating_sub(1).max(1) as f64)
 }
@@ -102,8 +102,8 @@ pub fn mean_speed(points: &[Point], seconds: f64) -> f64 {
 pub struct Tracker {
     seconds: f64,
     bound: f64,
-    last: Option<(u32, Point)>,
-    refused: Option<(u32, Point, u32)>,
+    last: Option<(u32, TrackPoint)>,
+    refused: Option<(u32, TrackPoint, u32)>,
     metres: f64,
     intervals: u64,
     /// Positions that were taken.
@@ -128,7 +128,7 @@ impl Tracker {
     /// one bridges the gap with a straight line. If several discarded ones in a row agree among
     /// themselves, then it was the last believed one that was wrong.
     pub fn take(&mut self, number: u32, bytes: &[u8]) -> Option<f64> {
-        let Some(point) = Point::from_bytes(bytes) else {
+        let Some(point) = TrackPoint::from_bytes(bytes) else {
             self.implausible += 1;
             return None;
         };
@@ -152,7 +152,7 @@ impl Tracker {
         self.mean()
     }
 
-    fn refuse(&mut self, number: u32, point: Point) {
+    fn refuse(&mut self, number: u32, point: TrackPoint) {
         let agreeing = match self.refused {
             Some((before, other, count))
                 if other.distance(point)

@@ -13,13 +13,13 @@ use core::ops::Range;
 use windfall_base::{Frame, Seed, Stream};
 
 pub use bits::Gaps;
-pub use burst::{Truncation, Window};
+pub use burst::{BurstWindow, Truncation};
 pub use error::ParseModelError;
 pub use gilbert::GilbertElliott;
-pub use model::{Model, Pattern};
+pub use model::{LossPattern, Model};
 
 use crate::exposure::Exposure;
-use crate::verdict::Verdict;
+use crate::fate::FrameFate;
 use model::State;
 
 /// The recipe of one direction's air: models in the order in which they act.
@@ -87,29 +87,29 @@ impl Air {
     ///
     /// Gives its number too; `None` for a frame without a packet that the air spares and passes
     /// over.
-    pub fn judge(&mut self, frame: &Frame) -> (Option<u64>, Verdict) {
+    pub fn judge(&mut self, frame: &Frame) -> (Option<u64>, FrameFate) {
         if frame.tag.is_none() && !self.exposure.control {
-            return (None, Verdict::Intact);
+            return (None, FrameFate::Intact);
         }
         let number = self.number;
         self.number += 1;
         if self.layers.is_empty() {
-            return (Some(number), Verdict::Intact);
+            return (Some(number), FrameFate::Intact);
         }
         let target = Target::of(frame, self.exposure, self.range.as_ref());
-        let verdict = self.draw(number, &target);
-        (Some(number), verdict)
+        let fate = self.draw(number, &target);
+        (Some(number), fate)
     }
 
-    fn draw(&mut self, number: u64, target: &Target) -> Verdict {
+    fn draw(&mut self, number: u64, target: &Target) -> FrameFate {
         let mut blow = Blow { positions: core::mem::take(&mut self.scratch), ..Blow::default() };
         blow.positions.clear();
         for (state, stream) in &mut self.layers {
             state.strike(number, stream, target, &mut blow);
         }
-        let verdict = blow.verdict(target);
+        let fate = blow.fate(target);
         self.scratch = blow.positions;
-        verdict
+        fate
     }
 }
 
@@ -183,16 +183,16 @@ impl Blow {
         self.cut = Some(self.cut.map_or(position, |cut| cut.min(position)));
     }
 
-    fn verdict(&mut self, target: &Target) -> Verdict {
+    fn fate(&mut self, target: &Target) -> FrameFate {
         if self.lost {
-            return Verdict::Lost;
+            return FrameFate::Lost;
         }
         if self.positions.is_empty()
             && self.whole.is_empty()
             && self.cut.is_none()
             && self.whole_cut.is_none()
         {
-            return Verdict::Intact;
+            return FrameFate::Intact;
         }
         let cut = self.cut.map(|cut| target.whole(cut));
         let truncated = match (cut, self.whole_cut) {
@@ -210,9 +210,9 @@ impl Blow {
             inverted.truncate(keep);
         }
         if inverted.is_empty() && truncated.is_none() {
-            return Verdict::Intact;
+            return FrameFate::Intact;
         }
-        Verdict::Damaged { truncated, inverted }
+        FrameFate::Damaged { truncated, inverted }
     }
 }
 

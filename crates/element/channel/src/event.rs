@@ -2,7 +2,7 @@
 
 use windfall_base::{Instant, Port, Tag};
 
-use crate::verdict::Verdict;
+use crate::fate::FrameFate;
 
 /// The fate of one frame at one receiver. It is the truth: no machine may see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,6 @@ pub struct MediumEvent {
     pub ended: Instant,
     /// The strength of the signal, in whole dBm as radiotap counts; radios know it.
     pub strength: Option<i8>,
-    /// The verdict of the air.
-    pub verdict: Verdict,
+    /// The fate of the air.
+    pub fate: FrameFate,
 }

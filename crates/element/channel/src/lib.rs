@@ -1,7 +1,7 @@
 //! What the air does to a frame: models of loss and damage, traces, and media that carry frames.
 //!
 //! - [`Air`] decides what happens to each frame of one direction; [`AirConfig`] is its recipe.
-//! - [`Verdict`] is that decision: the truth, which only events and tests may see.
+//! - [`FrameFate`] is that decision: the truth, which only events and tests may see.
 //! - [`Medium`] carries frames between ports in time: a pipe, a shared half-duplex air, or a radio.
 //! - [`radio`]: the air of 802.11b/g, with places, propagation, interference and carrier sense.
 //! - [`Recorder`] takes down what an air did as an error trace, which repeats it.
@@ -10,20 +10,22 @@ mod air;
 pub mod environment;
 mod event;
 mod exposure;
+mod fate;
 mod medium;
 mod opportunities;
 pub mod radio;
 mod recorder;
-mod verdict;
 
 pub use air::{
-    Air, AirConfig, Gaps, GilbertElliott, Model, ParseModelError, Pattern, Truncation, Window,
+    Air, AirConfig, BurstWindow, Gaps, GilbertElliott, LossPattern, Model, ParseModelError,
+    Truncation,
 };
 pub use event::MediumEvent;
 pub use exposure::Exposure;
+pub use fate::{FrameFate, Missed};
 pub use medium::{
-    Addressing, Hearing, Line, Medium, MediumConfig, PathConfig, PipeConfig, SharedConfig,
+    Addressing, Hearing, Line, Medium, MediumConfig, PathConfig, PipeMediumConfig,
+    WavelanMediumConfig,
 };
 pub use opportunities::Opportunities;
 pub use recorder::Recorder;
-pub use verdict::{Missed, Verdict};

@@ -7,26 +7,26 @@ use std::collections::VecDeque;
 
 use windfall_base::{Duration, Input, Instant, Outgoing, Port, Rate, Seed};
 
-pub use pipe::{Line, PathConfig, PipeConfig};
-pub use wavelan::{Addressing, Hearing, SharedConfig};
+pub use pipe::{Line, PathConfig, PipeMediumConfig};
+pub use wavelan::{Addressing, Hearing, WavelanMediumConfig};
 
 use crate::air::AirConfig;
 use crate::event::MediumEvent;
 use crate::exposure::Exposure;
 use crate::radio::{Radio, RadioConfig};
 use pipe::Pipe;
-use wavelan::Shared;
+use wavelan::Wavelan;
 use windfall_channel_trace::error_trace::BitOrder;
 
 /// The configuration of a medium.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MediumConfig {
     /// Two ports, each with a line of its own to the other.
-    Pipe(PipeConfig),
+    Pipe(PipeMediumConfig),
     /// Any number of ports on one half-duplex air.
-    Shared(SharedConfig),
+    Wavelan(WavelanMediumConfig),
     /// Any number of ports on the air of 802.11b/g.
-    Radio(Box<RadioConfig>),
+    Wifi(Box<RadioConfig>),
 }
 
 impl MediumConfig {
@@ -35,8 +35,8 @@ impl MediumConfig {
     pub fn ports(&self) -> u16 {
         match self {
             Self::Pipe(_) => 2,
-            Self::Shared(shared) => shared.ports,
-            Self::Radio(radio) => radio.stations.len() as u16,
+            Self::Wavelan(wavelan) => wavelan.ports,
+            Self::Wifi(radio) => radio.stations.len() as u16,
         }
     }
 
@@ -46,8 +46,8 @@ impl MediumConfig {
         match (self, from.0, to.0) {
             (Self::Pipe(pipe), 0, 1) => Some(&pipe.forward.air),
             (Self::Pipe(pipe), 1, 0) => Some(&pipe.backward.air),
-            (Self::Pipe(_) | Self::Radio(_), ..) => None,
-            (Self::Shared(shared), ..) => shared.air_between(from, to),
+            (Self::Pipe(_) | Self::Wifi(_), ..) => None,
+            (Self::Wavelan(wavelan), ..) => wavelan.air_between(from, to),
         }
     }
 
@@ -57,7 +57,7 @@ impl MediumConfig {
     #[must_use]
     pub fn exposure(&self, from: Port, to: Port) -> Exposure {
         match self {
-            Self::Radio(_) => Exposure { header: true, trailer: true, control: false },
+            Self::Wifi(_) => Exposure { header: true, trailer: true, control: false },
             _ => self.air(from, to).map(|air| air.exposure).unwrap_or_default(),
         }
     }
@@ -65,7 +65,7 @@ impl MediumConfig {
     /// Returns the order in which the bits of a byte are sent.
     #[must_use]
     pub fn bit_order(&self) -> BitOrder {
-        if matches!(self, Self::Radio(_)) { BitOrder::Lsb } else { BitOrder::Msb }
+        if matches!(self, Self::Wifi(_)) { BitOrder::Lsb } else { BitOrder::Msb }
     }
 
     /// The rate at which a sender transmits, where it is always the same.
@@ -74,8 +74,8 @@ impl MediumConfig {
         let line = match (self, from.0) {
             (Self::Pipe(pipe), 0) => &pipe.forward.line,
             (Self::Pipe(pipe), _) => &pipe.backward.line,
-            (Self::Shared(shared), _) => return Some(shared.rate),
-            (Self::Radio(_), _) => return None,
+            (Self::Wavelan(wavelan), _) => return Some(wavelan.rate),
+            (Self::Wifi(_), _) => return None,
         };
         match line {
             Line::Rate(rate) => Some(*rate),
@@ -93,7 +93,7 @@ impl MediumConfig {
         match self {
             Self::Pipe(pipe) if port == Port(0) => pipe.forward.line.clone(),
             Self::Pipe(pipe) => pipe.backward.line.clone(),
-            Self::Shared(_) | Self::Radio(_) => Line::Instant,
+            Self::Wavelan(_) | Self::Wifi(_) => Line::Instant,
         }
     }
 }
@@ -114,8 +114,8 @@ pub struct Medium {
 #[derive(Debug)]
 enum Kind {
     Pipe(Pipe),
-    Shared(Shared),
-    Radio(Box<Radio>),
+    Wavelan(Wavelan),
+    Wifi(Box<Radio>),
 }
 
 impl Medium {
@@ -124,8 +124,8 @@ impl Medium {
     pub fn new(config: MediumConfig, seed: Seed, name: &str) -> Self {
         let kind = match config {
             MediumConfig::Pipe(config) => Kind::Pipe(Pipe::new(config, seed, name)),
-            MediumConfig::Shared(config) => Kind::Shared(Shared::new(config, seed, name)),
-            MediumConfig::Radio(config) => Kind::Radio(Box::new(Radio::new(*config, seed, name))),
+            MediumConfig::Wavelan(config) => Kind::Wavelan(Wavelan::new(config, seed, name)),
+            MediumConfig::Wifi(config) => Kind::Wifi(Box::new(Radio::new(*config, seed, name))),
         };
         Self { kind, events: VecDeque::new() }
     }
@@ -135,8 +135,8 @@ impl Medium {
     pub fn ports(&self) -> u16 {
         match &self.kind {
             Kind::Pipe(_) => 2,
-            Kind::Shared(shared) => shared.ports(),
-            Kind::Radio(radio) => radio.ports(),
+            Kind::Wavelan(wavelan) => wavelan.ports(),
+            Kind::Wifi(radio) => radio.ports(),
         }
     }
 
@@ -145,8 +145,8 @@ impl Medium {
     pub fn held(&self) -> usize {
         match &self.kind {
             Kind::Pipe(pipe) => pipe.held(),
-            Kind::Shared(shared) => shared.held(),
-            Kind::Radio(radio) => radio.held(),
+            Kind::Wavelan(wavelan) => wavelan.held(),
+            Kind::Wifi(radio) => radio.held(),
         }
     }
 
@@ -154,10 +154,10 @@ impl Medium {
     pub fn handle_transmit(&mut self, now: Instant, from: Port, outgoing: Outgoing) {
         match &mut self.kind {
             Kind::Pipe(pipe) => pipe.handle_transmit(now, from, outgoing),
-            Kind::Shared(shared) => {
-                shared.handle_transmit(now, from, outgoing, &mut self.events);
+            Kind::Wavelan(wavelan) => {
+                wavelan.handle_transmit(now, from, outgoing, &mut self.events);
             }
-            Kind::Radio(radio) => radio.handle_transmit(now, from, outgoing, &mut self.events),
+            Kind::Wifi(radio) => radio.handle_transmit(now, from, outgoing, &mut self.events),
         }
     }
 
@@ -165,8 +165,8 @@ impl Medium {
     pub fn handle_timeout(&mut self, now: Instant) {
         match &mut self.kind {
             Kind::Pipe(_) => {}
-            Kind::Shared(shared) => shared.settle(now, &mut self.events),
-            Kind::Radio(radio) => radio.settle(now, &mut self.events),
+            Kind::Wavelan(wavelan) => wavelan.settle(now, &mut self.events),
+            Kind::Wifi(radio) => radio.settle(now, &mut self.events),
         }
     }
 
@@ -175,8 +175,8 @@ impl Medium {
     pub fn poll_reception(&mut self, now: Instant) -> Option<(Port, Input)> {
         match &mut self.kind {
             Kind::Pipe(pipe) => pipe.poll_reception(now, &mut self.events),
-            Kind::Shared(shared) => shared.poll_reception(now, &mut self.events),
-            Kind::Radio(radio) => radio.poll_reception(now, &mut self.events),
+            Kind::Wavelan(wavelan) => wavelan.poll_reception(now, &mut self.events),
+            Kind::Wifi(radio) => radio.poll_reception(now, &mut self.events),
         }
     }
 
@@ -184,7 +184,7 @@ impl Medium {
     /// it hears before it [stops to rest](Self::stop_rest). It makes no difference where a medium
     /// tells it all the same.
     pub fn rest(&mut self, port: Port) {
-        if let Kind::Radio(radio) = &mut self.kind {
+        if let Kind::Wifi(radio) = &mut self.kind {
             radio.rest(port);
         }
     }
@@ -192,7 +192,7 @@ impl Medium {
     /// The station at `port` has something to do: what it has not been told comes by
     /// [`poll_late`](Self::poll_late).
     pub fn stop_rest(&mut self, port: Port) {
-        if let Kind::Radio(radio) = &mut self.kind {
+        if let Kind::Wifi(radio) = &mut self.kind {
             radio.stop_rest(port);
         }
     }
@@ -203,8 +203,8 @@ impl Medium {
     #[inline]
     pub fn poll_late(&mut self) -> Option<(Instant, Port, Input)> {
         match &mut self.kind {
-            Kind::Pipe(_) | Kind::Shared(_) => None,
-            Kind::Radio(radio) => radio.poll_late(),
+            Kind::Pipe(_) | Kind::Wavelan(_) => None,
+            Kind::Wifi(radio) => radio.poll_late(),
         }
     }
 
@@ -213,8 +213,8 @@ impl Medium {
     #[must_use]
     pub fn untold(&self, port: Port, now: Instant) -> Duration {
         match &self.kind {
-            Kind::Pipe(_) | Kind::Shared(_) => Duration::ZERO,
-            Kind::Radio(radio) => radio.untold(port, now),
+            Kind::Pipe(_) | Kind::Wavelan(_) => Duration::ZERO,
+            Kind::Wifi(radio) => radio.untold(port, now),
         }
     }
 
@@ -224,8 +224,8 @@ impl Medium {
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         match &self.kind {
             Kind::Pipe(pipe) => pipe.poll_timeout(),
-            Kind::Shared(shared) => shared.poll_timeout(),
-            Kind::Radio(radio) => radio.poll_timeout(),
+            Kind::Wavelan(wavelan) => wavelan.poll_timeout(),
+            Kind::Wifi(radio) => radio.poll_timeout(),
         }
     }
 

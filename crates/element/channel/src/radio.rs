@@ -37,7 +37,7 @@ pub use place::{Position, Track};
 pub use propagation::{PathLoss, Shadowing, Wall};
 
 use crate::event::MediumEvent;
-use crate::verdict::{Missed, Verdict};
+use crate::fate::{FrameFate, Missed};
 use judge::{Noise, Samplers, Sent};
 use links::{Hearer, Links};
 use log::{Outcome, Outlook, Outlooks, Resting};
@@ -431,16 +431,16 @@ impl Radio {
                 return None;
             }
             let why = transmission.missed.iter().find(|(missing, _)| *missing == Port(port));
-            let verdict = Verdict::Missed(why.map_or(Missed::Preamble, |(_, why)| *why));
-            let event = || transmission.event(at, Port(port), None, verdict);
+            let fate = FrameFate::Missed(why.map_or(Missed::Preamble, |(_, why)| *why));
+            let event = || transmission.event(at, Port(port), None, fate);
             return Some(MediumEvent { strength, ..event() });
         };
         if !reception.synchronised {
-            let verdict = Verdict::Missed(Missed::Preamble);
+            let fate = FrameFate::Missed(Missed::Preamble);
             let due = Input::ReceptionFailed(Failure::Header);
             self.ready.push_back((at, Port(port), due));
             receiver.recycle(reception);
-            let event = || transmission.event(at, Port(port), None, verdict);
+            let event = || transmission.event(at, Port(port), None, fate);
             return is_for.then(|| MediumEvent { strength, ..event() });
         }
         let carriers = self.links.carriers(transmission.from, port, reception.began);
@@ -449,23 +449,23 @@ impl Radio {
         *count += 1;
         let (number, stream) = (*count - 1, || stream.at(*count));
         let sent = transmission.sent;
-        let verdict = match self.config.errors {
+        let fate = match self.config.errors {
             Errors::Formula => judge::by_formula(sent, &reception, noise, &mut stream()),
             Errors::Pattern if judge::is_flawless(&self.flawless, sent, &reception, noise) => {
-                Verdict::Intact
+                FrameFate::Intact
             }
             Errors::Pattern => {
                 let samplers = &mut self.samplers;
                 judge::by_pattern(samplers, sent, &reception, noise, is_for, &mut stream())
             }
         };
-        let due = transmission.due(&reception, &verdict, is_for);
+        let due = transmission.due(&reception, &fate, is_for);
         if matches!(due, Input::Frame(..)) {
             self.resting.awaken(port);
         }
         self.ready.push_back((at, Port(port), due));
         self.receivers[usize::from(port)].recycle(reception);
-        let event = || transmission.event(at, Port(port), Some(number), verdict);
+        let event = || transmission.event(at, Port(port), Some(number), fate);
         is_for.then(|| MediumEvent { strength, ..event() })
     }
 
@@ -474,8 +474,8 @@ impl Radio {
         let from = transmission.from;
         self.held -= usize::from(transmission.facts.tag.is_some() && !transmission.facts.kept);
         if let Some(to) = self.unreached(&transmission) {
-            let verdict = Verdict::Missed(Missed::Preamble);
-            events.push_back(transmission.event(at, to, None, verdict));
+            let fate = FrameFate::Missed(Missed::Preamble);
+            events.push_back(transmission.event(at, to, None, fate));
         }
         self.receivers[usize::from(from)].transmits = false;
         self.ready.push_back((at, Port(from), Input::TransmissionDone));

@@ -5,7 +5,7 @@ use windfall_channel_trace::error_trace::{Counted, Fault, Index, Origin, TraceHe
 
 use crate::event::MediumEvent;
 use crate::exposure::Exposure;
-use crate::verdict::Verdict;
+use crate::fate::FrameFate;
 
 /// Takes down what the air of one direction does, for an exact replay.
 ///
@@ -43,7 +43,7 @@ impl Recorder {
             Counted::All => true,
         };
         // Where no receiver noticed a frame, no receiver has numbered it.
-        let is_judged = event.number.is_some() || matches!(event.verdict, Verdict::Missed(_));
+        let is_judged = event.number.is_some() || matches!(event.fate, FrameFate::Missed(_));
         if !(is_counted && is_judged) {
             return;
         }
@@ -57,12 +57,12 @@ impl Recorder {
             Origin::Frame => event.length,
         };
         self.is_uniform &= *self.length.get_or_insert(length) == length;
-        match &event.verdict {
-            Verdict::Intact => self.trace.push_ok(1),
-            Verdict::Lost | Verdict::Collided | Verdict::Missed(_) => {
+        match &event.fate {
+            FrameFate::Intact => self.trace.push_ok(1),
+            FrameFate::Lost | FrameFate::Collided | FrameFate::Missed(_) => {
                 self.trace.push(Fault::Lost, 1);
             }
-            Verdict::Damaged { truncated, inverted } => {
+            FrameFate::Damaged { truncated, inverted } => {
                 let inverted = inverted.iter().filter_map(|bit| bit.checked_sub(origin)).collect();
                 let truncated = truncated.map(|bit| bit.saturating_sub(origin));
                 let mut inverted = header.bit_order.renumber(inverted);

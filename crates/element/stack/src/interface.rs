@@ -52,7 +52,7 @@ pub struct InterfaceConfig {
     /// The assistance for the TCP that crosses it.
     pub assist: AssistConfig,
     /// The link below.
-    pub link: LinkConfig,
+    pub link: LinkLayerConfig,
     /// Keep events for [`Interface::poll_event`]; without it only counters and the ledger are kept.
     pub observe: bool,
 }
@@ -67,7 +67,7 @@ impl Default for InterfaceConfig {
             discipline: Discipline::default(),
             flows: Vec::new(),
             assist: AssistConfig::default(),
-            link: LinkConfig::Pipe(PipeConfig::default()),
+            link: LinkLayerConfig::Pipe(PipeConfig::default()),
             observe: false,
         }
     }
@@ -75,7 +75,7 @@ impl Default for InterfaceConfig {
 
 /// Which link an interface has.
 #[derive(Clone, Debug)]
-pub enum LinkConfig {
+pub enum LinkLayerConfig {
     /// One end of a full-duplex pipe.
     Pipe(PipeConfig),
     /// One station of a polled, shared medium (S3.2).
@@ -105,11 +105,11 @@ impl Interface {
         let classifier = Classifier::new(rules);
         let queues = QueueConfig { discipline, limits: queue, flows };
         let link: Box<dyn Link> = match link {
-            LinkConfig::Pipe(link) => {
+            LinkLayerConfig::Pipe(link) => {
                 Box::new(PipeLink::new(link, classifier.asks_for_repetition(), &queues))
             }
-            LinkConfig::Wavelan(link) => Box::new(WavelanLink::new(link, &queues)),
-            LinkConfig::Wifi(link) => {
+            LinkLayerConfig::Wavelan(link) => Box::new(WavelanLink::new(link, &queues)),
+            LinkLayerConfig::Wifi(link) => {
                 Box::new(WifiLink::new(link, classifier.clone(), &queues, (seed, name)))
             }
         };
@@ -195,9 +195,9 @@ impl Interface {
     fn poll_delivery(&mut self, now: Instant) -> Option<Frame> {
         loop {
             let frame = self.link.poll_delivery(&mut self.account)?;
-            let verdict = self.assist.handle_delivery(now, &frame);
+            let fate = self.assist.handle_delivery(now, &frame);
             self.repeat(now);
-            match verdict {
+            match fate {
                 Ok(()) => {
                     self.account.delivered(&frame);
                     return Some(frame);

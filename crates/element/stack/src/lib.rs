@@ -14,6 +14,6 @@ pub use interface::classify::{Classifier, Rule};
 pub use interface::flows::{FlowAccount, ScheduledFlow};
 pub use interface::wavelan::{WavelanConfig, WavelanPeer, WavelanRole};
 pub use interface::wifi::{Neighbour, WifiConfig};
-pub use interface::{Counters, DEVICE, Interface, InterfaceConfig, LinkConfig, MEDIUM};
+pub use interface::{Counters, DEVICE, Interface, InterfaceConfig, LinkLayerConfig, MEDIUM};
 pub use windfall_mac::wifi::radio::Airtime;
 pub use windfall_wire_net::Protocol;

@@ -1,7 +1,7 @@
 //! Scenarios of the figures, and what differs from them at one point of a figure.
 
 use windfall_base::Duration;
-use windfall_scenario::{Flags, Link, RunSettings, Scenario, Settings, unplaced};
+use windfall_scenario::{Link, RunSettings, Scenario, ScenarioOptions, Settings, unplaced};
 
 use crate::error::ExperimentError;
 
@@ -20,7 +20,7 @@ pub fn with(
     let uplink = toml::from_str(uplink).map_err(|error| failed(error.to_string()))?;
     let link = Link { uplink, ..Link::unset() };
     let run = RunSettings { duration: duration.map(unplaced), ..RunSettings::unset() };
-    let flags = Flags { link, run, ..Flags::default() };
+    let flags = ScenarioOptions { link, run, ..ScenarioOptions::default() };
     flags.apply(&mut scenario).map_err(|error| failed(error.to_string()))?;
     Ok(scenario)
 }

@@ -3,7 +3,7 @@
 use clap::builder::PossibleValuesParser;
 use clap::builder::{PossibleValue, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
-use windfall_scenario::wireless::Radio;
+use windfall_scenario::wifi::Radio;
 use windfall_scenario::{Direction, Link, RunSettings, Setting, Settings};
 
 /// A table as a group of options.

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use windfall_base::Seed;
-use windfall_scenario::wireless::Radio;
+use windfall_scenario::wifi::Radio;
 use windfall_scenario::{
-    Direction, Flags, Flow, Link, RunKind, RunSettings, Scenario, ScenarioError, Settings,
-    Topology, level_inside,
+    Direction, Flow, Link, RunKind, RunSettings, Scenario, ScenarioError, ScenarioOptions,
+    Settings, Topology, level_inside,
 };
 
 use crate::exit::{CliError, Result};
@@ -91,10 +91,10 @@ impl LinkOptions {
         Ok(Loaded { scenario, file, text })
     }
 
-    fn flags(&self, others: &RunSettings) -> Flags {
+    fn flags(&self, others: &RunSettings) -> ScenarioOptions {
         let mut run = self.run.0.clone();
         run.overlay(others);
-        Flags {
+        ScenarioOptions {
             run,
             flows: self.flows.clone(),
             contenders: self.stations,

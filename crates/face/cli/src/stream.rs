@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use serde_json::json;
-use windfall_apps::streamer::{Comparison, Plan};
+use windfall_apps::streamer::{Comparison, StreamPlan};
 use windfall_base::{Duration, Seed};
 use windfall_channel_trace::ErrorTrace;
 use windfall_channel_trace::error_trace::{Fault, TraceHeader};
@@ -36,10 +36,10 @@ struct Send {
     #[command(flatten)]
     to: DestinationOptions,
     /// Number of datagrams
-    #[arg(long, default_value_t = 10_000, value_parser = whole(1..=Plan::MAX_COUNT))]
+    #[arg(long, default_value_t = 10_000, value_parser = whole(1..=StreamPlan::MAX_COUNT))]
     datagrams: u32,
     /// Bytes of each
-    #[arg(long, default_value_t = 1024, value_parser = whole(1..=Plan::MAX_SIZE))]
+    #[arg(long, default_value_t = 1024, value_parser = whole(1..=StreamPlan::MAX_SIZE))]
     size: u32,
     /// The counter of the first datagram
     #[arg(long, default_value_t = 1, value_parser = whole(0..=u32::MAX))]
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result {
 
 impl Send {
     fn run(&self) -> Result {
-        let plan = Plan { seed: self.seed, count: self.datagrams, size: self.size };
+        let plan = StreamPlan { seed: self.seed, count: self.datagrams, size: self.size };
         let mut sender = self.to.connect()?;
         sender.plan(&plan.to_bytes())?;
         sender.records(plan.count, self.interval, self.protected, |n| plan.datagram(n))?;
@@ -83,8 +83,8 @@ impl Receive {
     //= S0.32
     fn run(&self) -> Result {
         let output = self.error_trace.as_deref().map(Output::open).transpose()?;
-        let (plan, mut receiver) = self.on.accept(Plan::LEN)?;
-        let plan = Plan::from_bytes(&plan).ok_or_else(|| {
+        let (plan, mut receiver) = self.on.accept(StreamPlan::LEN)?;
+        let plan = StreamPlan::from_bytes(&plan).ok_or_else(|| {
             CliError::new("the sender is no windfall stream: its plan cannot be read")
         })?;
         let budget = input::budget()?;
@@ -103,7 +103,12 @@ impl Receive {
         Ok(completed(completion))
     }
 
-    fn print(&self, plan: Plan, comparison: &Comparison, how: (&ArrivalTimes, u64)) -> Result {
+    fn print(
+        &self,
+        plan: StreamPlan,
+        comparison: &Comparison,
+        how: (&ArrivalTimes, u64),
+    ) -> Result {
         let (arrivals, suspect) = how;
         let figures = comparison.figures();
         let mut out = std::io::stdout();
@@ -153,7 +158,7 @@ impl Receive {
 }
 
 /// Returns the outcome of each datagram as an error trace.
-fn trace(plan: Plan, comparison: &Comparison) -> ErrorTrace {
+fn trace(plan: StreamPlan, comparison: &Comparison) -> ErrorTrace {
     let mut trace = ErrorTrace::new(TraceHeader {
         seed: Some(Seed(plan.seed.into())),
         frame_length: Some(plan.size),

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use windfall_apps::tracker::{Point, SPRINT, Tracker, mean_speed, walk};
+use windfall_apps::tracker::{SPRINT, TrackPoint, Tracker, mean_speed, walk};
 use windfall_base::Duration;
 
 use crate::exchange::{DestinationOptions, ListenOptions};
@@ -111,7 +111,7 @@ impl Receive {
         let is_live = std::io::stderr().is_terminal() && !self.on.json;
         let mut arrived = 0_u64;
         receiver.expect_records()?;
-        while let Some((number, bytes)) = receiver.next(Point::LEN)? {
+        while let Some((number, bytes)) = receiver.next(TrackPoint::LEN)? {
             arrivals.record();
             arrived += 1;
             if let Some(mean) = tracker.take(number, &bytes)
@@ -171,7 +171,7 @@ fn read_plan(plan: &[u8]) -> Option<(u32, f64, f64)> {
 }
 
 /// The track points of a GPX file, in their order.
-fn read_gpx(path: &Path) -> Result<Vec<Point>> {
+fn read_gpx(path: &Path) -> Result<Vec<TrackPoint>> {
     let cannot = |what: &str| CliError::usage(format!("cannot read {}: {what}", path.display()));
     let text = crate::input::read_tree(path, "track")?;
     let document = roxmltree::Document::parse(&text).map_err(|error| {
@@ -182,9 +182,9 @@ fn read_gpx(path: &Path) -> Result<Vec<Point>> {
     for node in document.descendants().filter(|node| node.has_tag_name_local("trkpt")) {
         let number = |name: &str| node.attribute(name).and_then(|text| text.parse().ok());
         let point = number("lat").zip(number("lon"));
-        let point = point.map(|(latitude, longitude)| Point { latitude, longitude });
+        let point = point.map(|(latitude, longitude)| TrackPoint { latitude, longitude });
         let at = document.text_pos_at(node.range().start);
-        points.push(point.and_then(|point| Point::from_bytes(&point.to_bytes())).ok_or_else(
+        points.push(point.and_then(|point| TrackPoint::from_bytes(&point.to_bytes())).ok_or_else(
             || cannot(&format!("the point at {at} has no lat and lon that are degrees")),
         )?);
     }

@@ -20,7 +20,7 @@ use crate::limiter::Limiter;
 use crate::path_mtu::PathMtus;
 use crate::reassembly::Reassembler;
 use crate::report::{ErrorReport, Problem};
-use crate::route::{Route, RoutingTable, SharedRoutes};
+use crate::route::{RouteEntry, RoutingTable, SharedRoutes};
 
 /// Bytes of what a packet carries that lie in one slice with its headers: a transport header.
 const GATHERED: usize = 8;
@@ -40,7 +40,7 @@ pub struct IpConfig {
     /// Its interfaces, in the order of their ports.
     pub interfaces: Vec<IpInterfaceConfig>,
     /// Routes beside those to the networks of the interfaces.
-    pub routes: Vec<Route>,
+    pub routes: Vec<RouteEntry>,
     /// Routes that it shares with others; those above have precedence for the same network.
     pub shared: Option<SharedRoutes>,
     /// Passes on packets for others.
@@ -223,7 +223,7 @@ impl Layer {
             for prefix in &settings.addresses {
                 local.insert(prefix.addr(), interface);
                 broadcasts.extend(broadcast(prefix));
-                routes.insert(Route { to: *prefix, interface });
+                routes.insert(RouteEntry { to: *prefix, interface });
             }
         }
         // A route through an interface that is not there would lead packets nowhere.

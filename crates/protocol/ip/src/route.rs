@@ -9,7 +9,7 @@ use ipnet::IpNet;
 
 /// A route to a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Route {
+pub struct RouteEntry {
     /// The network that it leads to.
     pub to: IpNet,
     /// Out of which interface.
@@ -51,7 +51,7 @@ pub struct RoutingTable {
 impl RoutingTable {
     /// Creates a table of `routes`; of two to the same network the later one holds.
     #[must_use]
-    pub fn new(routes: impl IntoIterator<Item = Route>) -> Self {
+    pub fn new(routes: impl IntoIterator<Item = RouteEntry>) -> Self {
         let mut table = Self::default();
         routes.into_iter().for_each(|route| table.insert(route));
         table
@@ -63,7 +63,7 @@ impl RoutingTable {
     }
 
     /// Adds a route, instead of an earlier one to the same network.
-    pub fn insert(&mut self, route: Route) {
+    pub fn insert(&mut self, route: RouteEntry) {
         let bits = route.to.prefix_len();
         let at = match self.lengths.binary_search_by(|(len, _)| bits.cmp(len)) {
             Ok(at) => at,

@@ -1,11 +1,15 @@
 //! How often a link repeats what its receiver did not get.
 
+use core::fmt;
 use core::num::NonZeroU8;
+use core::str::FromStr;
 
-use windfall_base::Class;
+use windfall_base::{Class, ParseUnitError};
 
 /// The persistence of a link's retransmission (S3.10, S3.12). The owner of a packet may override it
 /// by [`Class::attempts`].
+///
+/// The text form is `none`, `persistent`, or the number of retransmissions after the first attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arq {
     /// Never: each packet is sent once and forgotten.
@@ -18,6 +22,12 @@ pub enum Arq {
 }
 
 impl Arq {
+    /// Gives up after this number of retransmissions, at most 254.
+    #[must_use]
+    pub const fn after(retransmissions: u8) -> Self {
+        Self::Attempts(NonZeroU8::MIN.saturating_add(retransmissions))
+    }
+
     /// Attempts in all for a packet of `class`; `None` is without limit.
     #[must_use]
     pub fn limit(self, class: &Class) -> Option<u32> {
@@ -28,6 +38,37 @@ impl Arq {
             Self::None => Some(1),
             Self::Persistent => None,
             Self::Attempts(attempts) => Some(u32::from(attempts.get())),
+        }
+    }
+}
+
+impl fmt::Display for Arq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Persistent => f.write_str("persistent"),
+            Self::Attempts(attempts) => (attempts.get() - 1).fmt(f),
+        }
+    }
+}
+
+impl FromStr for Arq {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        match text.trim() {
+            "none" => Ok(Self::None),
+            "persistent" => Ok(Self::Persistent),
+            number => match number.parse() {
+                Ok(retransmissions) if retransmissions < u8::MAX => {
+                    Ok(Self::after(retransmissions))
+                }
+                _ => Err(ParseUnitError::new(
+                    "retransmission policy",
+                    text,
+                    "use none, persistent, or how often to repeat a frame, 0 to 254",
+                )),
+            },
         }
     }
 }

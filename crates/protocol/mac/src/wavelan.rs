@@ -20,7 +20,7 @@ pub use responder::Responder;
 
 /// The time that a frame costs beside that of its bits, and the time to wait for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
+pub struct WavelanTiming {
     /// Preamble, turn-around of the radio and handling by software, for each frame.
     pub per_frame: Duration,
     /// Copying between host and radio, for each byte.
@@ -38,7 +38,7 @@ pub const WAVELAN_RATE: Rate = match Rate::from_mbps(2) {
 /// Bytes of an exchange beside the packet: head 5, link header 7, frame check 4, and the ACK's 9.
 const OVERHEAD: usize = 25;
 
-impl Timing {
+impl WavelanTiming {
     //= S3.2
     /// WaveLAN I under a software MAC (S3.2): at 2 Mb/s a packet of 1500 bytes takes 15.000 ms with
     /// its ACK, which is 0.8 Mb/s.

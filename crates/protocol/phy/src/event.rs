@@ -23,7 +23,7 @@ pub use file::TableError;
 pub use gaps::GapLaw;
 pub use measure::{Effort, Source, generate, measure};
 pub use sampler::Sampler;
-pub use table::{Point, RateTable, Tables};
+pub use table::{RateTable, TablePoint, Tables};
 
 /// Returns the number of bits that the receiver of a rate decides on at once, aligned to the
 /// beginning of the payload: those of a symbol of DQPSK or of a code word of CCK.

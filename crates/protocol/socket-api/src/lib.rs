@@ -1,6 +1,6 @@
 //! How an application speaks to its host: commands down, events up, no sockets of a system.
 //!
-//! [`App`] is the application; a host takes its [`SocketCommand`]s and answers by [`SocketEvent`]s.
+//! A host takes the [`SocketCommand`]s of an [`Application`] and answers by [`SocketEvent`]s.
 
 use core::net::SocketAddr;
 
@@ -182,7 +182,7 @@ pub enum SocketError {
 }
 
 /// An application: a machine like every other, that speaks socket commands instead of frames.
-pub trait App {
+pub trait Application {
     /// Takes an event of one of its sockets.
     fn handle_event(&mut self, now: Instant, event: SocketEvent);
 

@@ -49,7 +49,7 @@ const LEAST: f64 = 1.0;
 /// The office without other networks and without fading, where frames fail by a formula.
 fn clean(metres: f64) -> NetworkConfig {
     let mut network = calm::network(Office { others: 0, ..Office::calm(metres, 54) });
-    if let MediumConfig::Radio(radio) = &mut network.links[0].medium {
+    if let MediumConfig::Wifi(radio) = &mut network.links[0].medium {
         radio.fading = Fading::None;
         radio.errors = Errors::Formula;
     }

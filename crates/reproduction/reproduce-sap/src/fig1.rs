@@ -1,7 +1,7 @@
 //! Figure 1: a picture, sent precisely and approximately.
 
 use windfall_base::{Duration, Probability, Rate};
-use windfall_channel::{AirConfig, Line, MediumConfig, Model, PathConfig, PipeConfig};
+use windfall_channel::{AirConfig, Line, MediumConfig, Model, PathConfig, PipeMediumConfig};
 use windfall_experiment::{
     Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
@@ -277,10 +277,10 @@ fn link(ber: f64, accept_damaged: bool) -> NetworkConfig {
         delay: Duration::from_millis(1),
         air: errors.clone().map_or_else(AirConfig::default, AirConfig::of),
     };
-    let medium = MediumConfig::Pipe(PipeConfig { forward: path(), backward: path() });
+    let medium = MediumConfig::Pipe(PipeMediumConfig { forward: path(), backward: path() });
     let pipe = windfall_link::PipeConfig { accept_damaged, ..Default::default() };
     let interface = || InterfaceConfig {
-        link: windfall_stack::LinkConfig::Pipe(pipe),
+        link: windfall_stack::LinkLayerConfig::Pipe(pipe),
         ..InterfaceConfig::default()
     };
     let end = |station| EndConfig { station, interface: interface() };

@@ -1,6 +1,6 @@
 //! The paper's tracker in the office: a walk of 945 points, one every 5 ms.
 
-use windfall_apps::tracker::{Point, SPRINT, Tracker, WALK, walk};
+use windfall_apps::tracker::{SPRINT, TrackPoint, Tracker, WALK, walk};
 use windfall_base::{Duration, Instant};
 use windfall_report::statistics;
 
@@ -61,7 +61,7 @@ pub(super) struct Disturbed {
 //= S0.50
 pub(super) fn track(air: Disturbed, protocol: ProtocolUnderTest, seed: u64) -> Walked {
     let nothing = Walked { error: 1.0, ..Walked::default() };
-    let Some(mut pair) = Pair::connected(air.office, protocol, Point::LEN, seed) else {
+    let Some(mut pair) = Pair::connected(air.office, protocol, TrackPoint::LEN, seed) else {
         return nothing;
     };
     pair.offered = air.offered;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use windfall_base::{Duration, Payload, Port, Rate};
-use windfall_channel::{Line, MediumConfig, PathConfig, PipeConfig};
+use windfall_channel::{Line, MediumConfig, PathConfig, PipeMediumConfig};
 use windfall_experiment::{
     Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
@@ -107,7 +107,7 @@ fn behind_a_wire(office: Office) -> (NetworkConfig, [Port; 2], Vec<(Port, Port)>
     network.stations.push(StationConfig { name: "server".to_owned(), host: None });
     network.links.push(LinkConfig {
         name: "wire".to_owned(),
-        medium: MediumConfig::Pipe(PipeConfig { forward: path.clone(), backward: path }),
+        medium: MediumConfig::Pipe(PipeMediumConfig { forward: path.clone(), backward: path }),
         ends: vec![end(0), end(stations)],
     });
     // The ports of the air come first.

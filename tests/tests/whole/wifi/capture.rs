@@ -8,7 +8,8 @@ use windfall_mac::wifi::{Config, Dcf, Packet};
 use windfall_pcapng::{Capture, Seen};
 use windfall_wire_link::check::frame_check;
 use windfall_wire_link::ieee80211::management::{
-    AssociationRequest, AssociationResponse, Authentication, Beacon, Network, capability, erp,
+    AssociationRequest, AssociationResponse, Authentication, Beacon, NetworkDescription,
+    capability, erp,
 };
 use windfall_wire_link::ieee80211::{
     Flags, Header, Kind, MacAddress, Phy, PhyRate, Radiotap, snap,
@@ -31,7 +32,7 @@ fn frame(header: &Header, body: &[u8]) -> Frame {
 /// One frame of each kind that is spoken here.
 fn one_of_each() -> Vec<Frame> {
     let basic = &PhyRate::ALL[..2];
-    let network = Network::new(b"windfall", &PhyRate::ALL, basic);
+    let network = NetworkDescription::new(b"windfall", &PhyRate::ALL, basic);
     let beacon = Beacon {
         timestamp: 1_024_000,
         interval: 100,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use windfall_base::{Duration, Instant, Port};
-use windfall_channel::{MediumEvent, Missed, Verdict};
+use windfall_channel::{FrameFate, MediumEvent, Missed};
 use windfall_network::{Recording, What};
 use windfall_queue::share::{Demand, by_weights};
 use windfall_scenario::{App, AppKind, Scenario, Target, unplaced};
@@ -193,11 +193,11 @@ fn walk(name: &str) -> Vec<MediumEvent> {
 
 /// The share of lost frames, and that of damaged ones among those that were not right.
 fn shares(events: &[MediumEvent]) -> (f64, f64) {
-    let of = |which: &dyn Fn(&Verdict) -> bool| {
-        events.iter().filter(|event| which(&event.verdict)).count() as f64
+    let of = |which: &dyn Fn(&FrameFate) -> bool| {
+        events.iter().filter(|event| which(&event.fate)).count() as f64
     };
-    let damaged = of(&|verdict| !verdict.inverted().is_empty());
-    let lost = of(&|verdict| !verdict.arrives());
+    let damaged = of(&|fate| !fate.inverted().is_empty());
+    let lost = of(&|fate| !fate.arrives());
     (lost / events.len() as f64, damaged / (lost + damaged))
 }
 
@@ -232,7 +232,7 @@ fn indoors_the_signal_is_weak_and_fades_towards_the_end() {
     let minutes = minutes(&events);
     println!("{minutes:.2?}");
     let unnoticed =
-        events.iter().filter(|event| event.verdict == Verdict::Missed(Missed::Preamble)).count()
+        events.iter().filter(|event| event.fate == FrameFate::Missed(Missed::Preamble)).count()
             as f64;
     assert!(unnoticed > 0.8 * lost * events.len() as f64, "{unnoticed}");
     assert!(minutes[18..].iter().all(|it| it.0 < minutes[2].0 - 2.0 && it.1 > minutes[2].1));

@@ -2,7 +2,7 @@ use core::net::{Ipv4Addr, SocketAddr};
 
 use windfall_apps::{BulkConfig, BulkSinkConfig};
 use windfall_base::{DropReason, Duration, Ledger, Probability, Rate, Stream};
-use windfall_channel::{AirConfig, Line, MediumConfig, Model, PathConfig, PipeConfig};
+use windfall_channel::{AirConfig, Line, MediumConfig, Model, PathConfig, PipeMediumConfig};
 use windfall_link::Arq;
 use windfall_stack::{HostConfig, InterfaceConfig};
 use windfall_testkit::laws::{self, Subject};
@@ -16,11 +16,13 @@ const DELAY: Duration = Duration::from_millis(3);
 fn pair(air: AirConfig, arq: Arq) -> NetworkConfig {
     let rate = Rate::from_mbps(8).map_or(Line::Instant, Line::Rate);
     let path = |air| PathConfig { line: rate.clone(), delay: DELAY, air };
-    let medium =
-        MediumConfig::Pipe(PipeConfig { forward: path(air), backward: path(AirConfig::default()) });
+    let medium = MediumConfig::Pipe(PipeMediumConfig {
+        forward: path(air),
+        backward: path(AirConfig::default()),
+    });
     let link = windfall_link::PipeConfig { arq, ..windfall_link::PipeConfig::default() };
     let interface = InterfaceConfig {
-        link: windfall_stack::LinkConfig::Pipe(link),
+        link: windfall_stack::LinkLayerConfig::Pipe(link),
         ..InterfaceConfig::default()
     };
     let end = |station| EndConfig { station, interface: interface.clone() };
@@ -151,7 +153,8 @@ fn timeless() -> NetworkConfig {
     let mut config = pair(AirConfig::default(), Arq::None);
     let path =
         || PathConfig { line: Line::Instant, delay: Duration::ZERO, air: AirConfig::default() };
-    config.links[0].medium = MediumConfig::Pipe(PipeConfig { forward: path(), backward: path() });
+    config.links[0].medium =
+        MediumConfig::Pipe(PipeMediumConfig { forward: path(), backward: path() });
     let address = |last| Ipv4Addr::new(10, 0, 0, last).into();
     let host = |last| {
         let addresses = ipnet::IpNet::new(address(last), 24).into_iter().collect();
@@ -196,7 +199,8 @@ fn time_that_crawls_is_noticed() {
         delay: Duration::from_nanos(1),
         air: AirConfig::default(),
     };
-    config.links[0].medium = MediumConfig::Pipe(PipeConfig { forward: path(), backward: path() });
+    config.links[0].medium =
+        MediumConfig::Pipe(PipeMediumConfig { forward: path(), backward: path() });
     let mut network = build(&config);
     network.limit_steps_per_instant(20_000);
     for _ in 0..40_000 {

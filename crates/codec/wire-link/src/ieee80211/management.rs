@@ -54,7 +54,7 @@ pub mod erp {
 
 /// The description of a network: the elements that beacons and requests share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Network {
+pub struct NetworkDescription {
     /// The name of the network.
     pub ssid: Ssid,
     /// Its rates, and whether each is basic, in the order of the frame.
@@ -71,7 +71,7 @@ pub struct Beacon {
     /// Bits of [`capability`].
     pub capability: u16,
     /// The description of the network.
-    pub network: Network,
+    pub network: NetworkDescription,
     /// The channel of the network.
     pub channel: u8,
     /// The association identifiers of dozing stations for which something waits, ascending, and 0
@@ -102,7 +102,7 @@ pub struct AssociationRequest {
     /// The access point that it leaves, in a request for re-association.
     pub leaves: Option<MacAddress>,
     /// The network that it wants.
-    pub network: Network,
+    pub network: NetworkDescription,
 }
 
 /// The body of the answer to such a request.
@@ -115,7 +115,7 @@ pub struct AssociationResponse {
     /// The association identifier, from 1 to [`MAX_AID`].
     pub aid: u16,
     /// The description of the network; its name is not sent.
-    pub network: Network,
+    pub network: NetworkDescription,
 }
 
 impl Beacon {
@@ -146,7 +146,7 @@ impl Beacon {
         let [t0, t1, t2, t3, t4, t5, t6, t7, i0, i1, c0, c1] = *fields;
         let mut channel = 0;
         let (mut waiting, mut erp) = (None, None);
-        let network = Network::parse(elements, |id, body| match id {
+        let network = NetworkDescription::parse(elements, |id, body| match id {
             DS_PARAMETERS => channel = body.first().copied().unwrap_or(0),
             TIM => waiting = Some(stations_in(body)),
             ERP => erp = body.first().copied(),
@@ -209,7 +209,7 @@ impl AssociationRequest {
             capability: u16::from_le_bytes([*c0, *c1]),
             listen_interval: u16::from_le_bytes([*l0, *l1]),
             leaves,
-            network: Network::parse(rest, |_, _| {})?,
+            network: NetworkDescription::parse(rest, |_, _| {})?,
         })
     }
 }
@@ -237,12 +237,12 @@ impl AssociationResponse {
             capability: u16::from_le_bytes([*c0, *c1]),
             status: u16::from_le_bytes([*s0, *s1]),
             aid: u16::from_le_bytes([*a0, *a1]) & !AID_MARK,
-            network: Network::parse(rest, |_, _| {})?,
+            network: NetworkDescription::parse(rest, |_, _| {})?,
         })
     }
 }
 
-impl Network {
+impl NetworkDescription {
     /// A network of this name with these rates.
     #[must_use]
     pub fn new(ssid: &[u8], rates: &[PhyRate], basic: &[PhyRate]) -> Self {

@@ -22,7 +22,7 @@ fn interface(event: InterfaceEvent) -> Value {
     logged(What::Interface(event)).pop().unwrap()
 }
 
-fn medium(verdict: Verdict) -> Value {
+fn medium(fate: FrameFate) -> Value {
     let began = Instant::from_nanos(500_000_000);
     let event = windfall_channel::MediumEvent {
         at: AT,
@@ -37,7 +37,7 @@ fn medium(verdict: Verdict) -> Value {
         began,
         ended: AT,
         strength: Some(-71),
-        verdict,
+        fate,
     };
     logged(What::Medium(event)).pop().unwrap()
 }
@@ -83,7 +83,7 @@ fn damage_is_logged_as_known_and_as_true() {
     let clean = interface(InterfaceEvent::Delivered { tag: Some(Tag(1)), len: 1500, damage });
     assert_eq!(clean.get("damage"), None);
 
-    let damaged = medium(Verdict::Damaged { truncated: Some(800), inverted: vec![64, 99] });
+    let damaged = medium(FrameFate::Damaged { truncated: Some(800), inverted: vec![64, 99] });
     let expected = json!({
         "ev": "air.damaged", "t": 1.500000001, "at": "air", "tag": 5, "len": 1512, "kept": true,
         "air": {
@@ -93,11 +93,11 @@ fn damage_is_logged_as_known_and_as_true() {
         },
     });
     assert_eq!(damaged, expected);
-    for (verdict, name) in [
-        (Verdict::Intact, "air.intact"),
-        (Verdict::Lost, "air.lost"),
-        (Verdict::Collided, "air.collided"),
+    for (fate, name) in [
+        (FrameFate::Intact, "air.intact"),
+        (FrameFate::Lost, "air.lost"),
+        (FrameFate::Collided, "air.collided"),
     ] {
-        assert_eq!(medium(verdict)["ev"], name);
+        assert_eq!(medium(fate)["ev"], name);
     }
 }

@@ -89,7 +89,7 @@ impl Story {
         self.interface(NEAR, InterfaceEvent::Queued { tag, flow: FlowId(0), len: LEN, queue: 1 });
     }
 
-    fn air(&mut self, tag: Tag, kept: bool, verdict: Verdict) {
+    fn air(&mut self, tag: Tag, kept: bool, fate: FrameFate) {
         let at = Instant::START;
         let event = windfall_channel::MediumEvent {
             at,
@@ -104,7 +104,7 @@ impl Story {
             began: at,
             ended: at,
             strength: None,
-            verdict,
+            fate,
         };
         self.tell(AIR, What::Medium(event));
     }
@@ -121,8 +121,8 @@ impl Story {
 }
 
 /// Bits of the header, the packet and the trailer, as the air counts them.
-fn damaged() -> Verdict {
-    Verdict::Damaged { truncated: None, inverted: vec![3, 64, 65 + 99 * 8, 64 + 100 * 8] }
+fn damaged() -> FrameFate {
+    FrameFate::Damaged { truncated: None, inverted: vec![3, 64, 65 + 99 * 8, 64 + 100 * 8] }
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_clean_packet_is_seen_at_both_ends() {
     let mut story = Story { recorder, now: 0 };
     let tag = tag_of(0, 0);
     story.enter(tag);
-    story.air(tag, false, Verdict::Intact);
+    story.air(tag, false, FrameFate::Intact);
     story.deliver(tag);
     assert_eq!(near.packets(), [(Seen::Sent, String::new())]);
     assert_eq!(far.packets(), [(Seen::Arrived, String::new())]);
@@ -159,10 +159,10 @@ fn a_repetition_makes_up_for_what_the_air_did_before() {
     let mut story = Story { recorder, now: 0 };
     let tag = tag_of(0, 0);
     story.enter(tag);
-    story.air(tag, true, Verdict::Lost);
+    story.air(tag, true, FrameFate::Lost);
     story.air(tag, true, damaged());
     story.drop(FAR, tag, true, DropReason::FrameCheck);
-    story.air(tag, true, Verdict::Intact);
+    story.air(tag, true, FrameFate::Intact);
     story.deliver(tag);
     assert_eq!(near.packets(), [(Seen::Sent, String::new())]);
     assert_eq!(far.packets(), [(Seen::Arrived, String::new())]);
@@ -176,7 +176,7 @@ fn a_dropped_packet_is_kept_beside_the_sender_with_the_reason() {
     let mut story = Story { recorder, now: 0 };
     let [lost, bad, full] = [0, 1, 2].map(|n| tag_of(0, n));
     story.enter(lost);
-    story.air(lost, false, Verdict::Lost);
+    story.air(lost, false, FrameFate::Lost);
     story.enter(bad);
     story.air(bad, false, damaged());
     story.drop(FAR, bad, false, DropReason::FrameCheck);

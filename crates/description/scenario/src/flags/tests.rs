@@ -1,9 +1,9 @@
 use proptest::option::of;
 use proptest::prelude::*;
 use windfall_base::{ByteCount, Duration, Probability, Rate, Seed};
-use windfall_channel::{GilbertElliott, Pattern, Window};
+use windfall_channel::{BurstWindow, GilbertElliott, LossPattern};
 
-use super::{Flags, unplaced};
+use super::{ScenarioOptions, unplaced};
 use crate::{
     Arq, ByteRange, Direction, Discipline, FramePart, Link, LinkKind, Queue, QueueLength,
     RunSettings, Scenario, Settings,
@@ -19,7 +19,7 @@ fn gemodel() -> impl Strategy<Value = GilbertElliott> {
 }
 
 fn arq() -> impl Strategy<Value = Arq> {
-    prop_oneof![Just(Arq::None), Just(Arq::Persistent), (0..255_u8).prop_map(Arq::Retransmissions)]
+    prop_oneof![Just(Arq::None), Just(Arq::Persistent), (0..255_u8).prop_map(Arq::after)]
 }
 
 fn queue() -> impl Strategy<Value = Queue> {
@@ -64,12 +64,12 @@ prop_compose! {
             loss: loss.map(unplaced),
             gemodel: gemodel.map(unplaced),
             burst: burst
-                .and_then(|(burst, every, offset)| Pattern::new(burst, every, offset))
+                .and_then(|(burst, every, offset)| LossPattern::new(burst, every, offset))
                 .map(unplaced),
             ber: ber.map(unplaced),
             bit_gemodel: bit_gemodel.map(unplaced),
             window: window
-                .map(|(probability, bits, rate)| unplaced(Window { probability, bits, rate })),
+                .map(|(probability, bits, rate)| unplaced(BurstWindow { probability, bits, rate })),
             corrupt: corrupt.map(unplaced),
             truncate: truncate.map(unplaced),
             range: range.map(|(start, end)| unplaced(ByteRange(start..end))),
@@ -111,8 +111,8 @@ prop_compose! {
         both in direction(),
         uplink in direction(),
         downlink in direction(),
-    ) -> Flags {
-        Flags {
+    ) -> ScenarioOptions {
+        ScenarioOptions {
             run: RunSettings {
                 seed: seed.map(Seed).map(unplaced),
                 duration: duration.map(Duration::from_nanos).map(unplaced),
@@ -126,7 +126,7 @@ prop_compose! {
                 downlink,
                 ..Link::unset()
             },
-            ..Flags::default()
+            ..ScenarioOptions::default()
         }
     }
 }
@@ -143,8 +143,8 @@ proptest! {
     }
 }
 
-fn with(both: Direction) -> Flags {
-    Flags { link: Link { both, ..Link::unset() }, ..Flags::default() }
+fn with(both: Direction) -> ScenarioOptions {
+    ScenarioOptions { link: Link { both, ..Link::unset() }, ..ScenarioOptions::default() }
 }
 
 #[test]
@@ -153,10 +153,10 @@ fn an_option_for_both_directions_wins_over_the_file() {
     let mut flags = with(arq(Arq::Persistent));
     flags.link.uplink = arq(Arq::None);
     let mut scenario = flags.scenario();
-    with(arq(Arq::Retransmissions(3))).apply(&mut scenario).expect("one link");
+    with(arq(Arq::after(3))).apply(&mut scenario).expect("one link");
     for is_uplink in [true, false] {
         let direction = scenario.links[0].direction(is_uplink);
-        assert_eq!(direction.arq, Some(unplaced(Arq::Retransmissions(3))));
+        assert_eq!(direction.arq, Some(unplaced(Arq::after(3))));
     }
 }
 
@@ -171,11 +171,11 @@ fn a_rate_replaces_a_rate_trace() {
 
 #[test]
 fn options_for_a_link_need_one_link() {
-    let mut scenario = Flags::default().scenario();
+    let mut scenario = ScenarioOptions::default().scenario();
     scenario.links.clear();
     let run = RunSettings { seed: Some(unplaced(Seed(1))), ..RunSettings::unset() };
-    assert!(Flags { run, ..Flags::default() }.apply(&mut scenario).is_ok());
-    let mut flags = Flags::default();
+    assert!(ScenarioOptions { run, ..ScenarioOptions::default() }.apply(&mut scenario).is_ok());
+    let mut flags = ScenarioOptions::default();
     flags.link.mtu = Some(unplaced(1_000));
     let error = flags.apply(&mut scenario).expect_err("no link");
     assert!(error.to_string().contains("the scenario has 0"), "{error}");

@@ -1,6 +1,8 @@
 use super::*;
 use crate::flags::unplaced;
-use crate::{Direction, Environment, Flags, Link, LinkKind, PolicyKind, RunSettings, Scenario};
+use crate::{
+    Direction, Environment, Link, LinkKind, PolicyKind, RunSettings, Scenario, ScenarioOptions,
+};
 
 fn flow(text: &str) -> Flow {
     text.parse().unwrap()
@@ -140,7 +142,7 @@ fn flows_coding_and_places_survive_as_text() {
     let kind = Some(unplaced(LinkKind::Wavelan));
     let link = Link { kind, both, ..Link::unset() };
     let run = RunSettings { overcommit: Some(unplaced(true)), ..RunSettings::unset() };
-    let flags = Flags { link, flows, run, ..Flags::default() };
+    let flags = ScenarioOptions { link, flows, run, ..ScenarioOptions::default() };
     let scenario = flags.scenario();
     let text = scenario.to_toml();
     assert_eq!(Scenario::parse("generated.toml", &text), Ok(scenario), "{text}");

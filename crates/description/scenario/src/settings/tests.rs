@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Setting, Settings, check};
 use crate::value::Value;
-use crate::{App, Direction, Flow, Link, Path, Route, Station, StationInterface, wireless};
+use crate::{App, Direction, Flow, Link, Path, Route, Station, StationInterface, wifi};
 
 settings! {
     /// An object that only this test knows.
@@ -107,8 +107,8 @@ fn every_row_of_every_table_holds() {
     check_rows::<Link>();
     check_rows::<Direction>();
     check_rows::<Path>();
-    check_rows::<wireless::Radio>();
-    check_rows::<wireless::StationRadio>();
+    check_rows::<wifi::Radio>();
+    check_rows::<wifi::StationRadio>();
     check_rows::<Station>();
     check_rows::<StationInterface>();
     check_rows::<Route>();
@@ -125,7 +125,7 @@ fn defaults<T: Settings>() -> impl Iterator<Item = (&'static Setting<T>, &'stati
 #[test]
 fn the_defaults_that_are_told_are_those_that_hold() {
     let built = |link: &Link, app: &App| {
-        let mut scenario = crate::Flags::default().scenario();
+        let mut scenario = crate::ScenarioOptions::default().scenario();
         scenario.links = vec![link.clone()];
         scenario.apps = vec![app.clone()];
         let mut read = |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
@@ -158,7 +158,7 @@ fn the_defaults_that_are_told_are_those_that_hold() {
         assert_eq!(built(&object, &app), built(&pipe, &app), "{}", setting.name);
     }
     let wifi = link(crate::LinkKind::WifiG);
-    for (setting, default) in defaults::<wireless::Radio>() {
+    for (setting, default) in defaults::<wifi::Radio>() {
         let mut object = wifi.clone();
         setting.set(&mut object.radio, default).expect(setting.name);
         assert_eq!(built(&object, &app), built(&wifi, &app), "{}", setting.name);

@@ -1,8 +1,8 @@
 use windfall_base::Seed;
 
 use crate::flags::unplaced;
-use crate::values::Arq;
-use crate::{Direction, Flags, Link, LinkKind, PolicyKind, Scenario, Settings};
+use crate::{Direction, Link, LinkKind, PolicyKind, Scenario, ScenarioOptions, Settings};
+use windfall_link::Arq;
 
 const GOOD: &str = r#"
 format = 1
@@ -125,16 +125,16 @@ fn impossible_values_name_their_line_the_value_and_the_fix() {
 
 #[test]
 fn what_is_generated_says_how_frames_are_repeated() {
-    let arq = |flags: Flags| {
+    let arq = |flags: ScenarioOptions| {
         let scenario = flags.scenario().spelled_out();
         scenario.links[0].both.arq.as_ref().map(|arq| arq.get_ref().to_string())
     };
-    let with = |link: Link| Flags { link, ..Flags::default() };
+    let with = |link: Link| ScenarioOptions { link, ..ScenarioOptions::default() };
     let kind = |kind| with(Link { kind: Some(unplaced(kind)), ..Link::unset() });
     let policy = Some(unplaced(PolicyKind::Flex));
     let coded = Direction { policy, ..Direction::default() };
-    let said = Direction { arq: Some(unplaced(Arq::Retransmissions(3))), ..Direction::default() };
-    assert_eq!(arq(Flags::default()).as_deref(), Some("none"));
+    let said = Direction { arq: Some(unplaced(Arq::after(3))), ..Direction::default() };
+    assert_eq!(arq(ScenarioOptions::default()).as_deref(), Some("none"));
     assert_eq!(arq(kind(LinkKind::Wavelan)).as_deref(), Some("persistent"));
     assert_eq!(arq(with(Link { downlink: coded, ..Link::unset() })).as_deref(), Some("persistent"));
     assert_eq!(arq(with(Link { both: said, ..Link::unset() })).as_deref(), Some("3"));

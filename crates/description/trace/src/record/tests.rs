@@ -34,9 +34,9 @@ fn run() -> (Vec<CapturedPacket>, Vec<CapturedPacket>, AirConfig) {
         let data: Vec<u8> = (0..200).map(|_| payload.bits() as u8).collect();
         let mut frame = Frame { tag: Some(Tag(i)), ..Frame::packet(data) };
         sent.push(packet(i, Seen::Sent, frame.payload.to_bytes()));
-        let (_, verdict) = air.judge(&frame);
-        verdict.apply(&mut frame);
-        if verdict.arrives() {
+        let (_, fate) = air.judge(&frame);
+        fate.apply(&mut frame);
+        if fate.arrives() {
             received.push(packet(i, Seen::Arrived, frame.payload.to_bytes()));
         }
     }

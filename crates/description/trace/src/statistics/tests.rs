@@ -1,5 +1,5 @@
 use windfall_base::{Probability, Seed};
-use windfall_channel::{AirConfig, Model, Truncation, Window};
+use windfall_channel::{AirConfig, BurstWindow, Model, Truncation};
 use windfall_channel_trace::error_trace::TraceHeader;
 
 use super::*;
@@ -86,9 +86,9 @@ fn the_numbers_are_those_of_the_model() {
 
 #[test]
 fn localised_and_frame_wide_damage_are_told_apart() {
-    let window = Window { probability: p(1.0), bits: 256, rate: p(0.1) };
+    let window = BurstWindow { probability: p(1.0), bits: 256, rate: p(0.1) };
     let local = Statistics::of(&synthesize_frames(
-        &AirConfig::of(Model::Window(window)),
+        &AirConfig::of(Model::BurstWindow(window)),
         Seed(1),
         500,
         1500,

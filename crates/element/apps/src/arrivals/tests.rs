@@ -7,12 +7,12 @@ use super::*;
 #[test]
 fn gaps_are_missing_until_they_are_filled() {
     let mut arrivals = Arrivals::default();
-    assert_eq!(arrivals.note(0), Arrival::Ahead);
-    assert_eq!(arrivals.note(3), Arrival::Ahead);
+    assert_eq!(arrivals.note(0), ArrivalOrder::Ahead);
+    assert_eq!(arrivals.note(3), ArrivalOrder::Ahead);
     assert_eq!(arrivals.missing(), 2);
-    assert_eq!(arrivals.note(1), Arrival::Late);
-    assert_eq!(arrivals.note(1), Arrival::Duplicate);
-    assert_eq!(arrivals.note(3), Arrival::Duplicate);
+    assert_eq!(arrivals.note(1), ArrivalOrder::Late);
+    assert_eq!(arrivals.note(1), ArrivalOrder::Duplicate);
+    assert_eq!(arrivals.note(3), ArrivalOrder::Duplicate);
     assert_eq!((arrivals.missing(), arrivals.distinct(), arrivals.next()), (1, 3, 4));
 }
 
@@ -23,9 +23,9 @@ proptest! {
         for number in numbers {
             let highest = set.last().copied();
             let expected = match (set.insert(number), highest.is_some_and(|last| number < last)) {
-                (false, _) => Arrival::Duplicate,
-                (true, true) => Arrival::Late,
-                (true, false) => Arrival::Ahead,
+                (false, _) => ArrivalOrder::Duplicate,
+                (true, true) => ArrivalOrder::Late,
+                (true, false) => ArrivalOrder::Ahead,
             };
             prop_assert_eq!(arrivals.note(number), expected);
             prop_assert_eq!(arrivals.distinct(), set.len() as u64);

@@ -20,7 +20,7 @@ fn config(pace: Pace) -> SenderConfig {
 }
 
 /// Runs an application alone up to `until`; gives what it sent and when.
-fn run(app: &mut impl App, until: Instant) -> Vec<(Instant, SocketCommand)> {
+fn run(app: &mut impl Application, until: Instant) -> Vec<(Instant, SocketCommand)> {
     let mut commands = Vec::new();
     let mut now = Instant::START;
     while now <= until {

@@ -1,6 +1,6 @@
 use super::*;
 
-const PLAN: Plan = Plan { seed: 0xffff_fff0, count: 1000, size: 1024 };
+const PLAN: StreamPlan = StreamPlan { seed: 0xffff_fff0, count: 1000, size: 1024 };
 
 //= S0.33
 #[test]
@@ -20,7 +20,7 @@ fn the_bits_are_unbiased_and_differ_from_datagram_to_datagram() {
     // The 99.9th percentile of chi-square with 32 degrees of freedom.
     assert!(chi < 62.5, "{chi}");
     assert_ne!(PLAN.datagram(1), PLAN.datagram(2));
-    assert_eq!(PLAN.datagram(16), Plan { seed: 0, ..PLAN }.datagram(0), "the counter wraps");
+    assert_eq!(PLAN.datagram(16), StreamPlan { seed: 0, ..PLAN }.datagram(0), "the counter wraps");
 }
 
 //= S0.32
@@ -28,7 +28,7 @@ fn the_bits_are_unbiased_and_differ_from_datagram_to_datagram() {
 //= S0.58
 #[test]
 fn every_wrong_bit_is_counted_exactly() {
-    let mut comparison = Comparison::new(Plan { count: 10, ..PLAN });
+    let mut comparison = Comparison::new(StreamPlan { count: 10, ..PLAN });
     for number in [0, 1, 3, 2, 3, 99] {
         let mut data = PLAN.datagram(number);
         if number == 1 {
@@ -49,26 +49,27 @@ fn every_wrong_bit_is_counted_exactly() {
 
 #[test]
 fn plans_survive() {
-    assert_eq!(Plan::from_bytes(&PLAN.to_bytes()), Some(PLAN));
-    assert_eq!(Plan::from_bytes(b"short"), None);
+    assert_eq!(StreamPlan::from_bytes(&PLAN.to_bytes()), Some(PLAN));
+    assert_eq!(StreamPlan::from_bytes(b"short"), None);
 }
 
 #[test]
 fn plans_that_no_sender_writes_are_refused() {
-    let most = Plan { count: Plan::MAX_COUNT, size: Plan::MAX_SIZE, ..PLAN };
-    assert_eq!(Plan::from_bytes(&most.to_bytes()), Some(most));
+    let most = StreamPlan { count: StreamPlan::MAX_COUNT, size: StreamPlan::MAX_SIZE, ..PLAN };
+    assert_eq!(StreamPlan::from_bytes(&most.to_bytes()), Some(most));
     for (count, size) in [(0, 1024), (1000, 0), (u32::MAX, 1024), (1000, 65_001), (0, 0)] {
-        assert_eq!(Plan::from_bytes(&Plan { count, size, ..PLAN }.to_bytes()), None);
+        assert_eq!(StreamPlan::from_bytes(&StreamPlan { count, size, ..PLAN }.to_bytes()), None);
     }
-    assert_eq!(Plan::from_bytes(b"GET / HTTP/1"), None);
+    assert_eq!(StreamPlan::from_bytes(b"GET / HTTP/1"), None);
 }
 
 #[test]
 fn memory_grows_with_what_arrives_and_not_with_the_plan() {
-    let mut comparison = Comparison::new(Plan { count: Plan::MAX_COUNT, size: 4, ..PLAN });
+    let mut comparison =
+        Comparison::new(StreamPlan { count: StreamPlan::MAX_COUNT, size: 4, ..PLAN });
     assert_eq!(comparison.memory(), 0);
-    comparison.take(Plan::MAX_COUNT - 1, &[0; 4]);
+    comparison.take(StreamPlan::MAX_COUNT - 1, &[0; 4]);
     assert!((32..=32 + 32 * 4).contains(&comparison.memory()), "{}", comparison.memory());
-    comparison.take(Plan::MAX_COUNT, &[0; 4]);
+    comparison.take(StreamPlan::MAX_COUNT, &[0; 4]);
     assert_eq!(comparison.figures().foreign, 1);
 }

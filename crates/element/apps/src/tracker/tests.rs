@@ -26,20 +26,20 @@ fn a_clean_run_gives_the_true_speed() {
 //= S0.52
 #[test]
 fn what_cannot_be_a_place_is_refused() {
-    let place = |latitude: f64, longitude: f64| Point { latitude, longitude }.to_bytes();
+    let place = |latitude: f64, longitude: f64| TrackPoint { latitude, longitude }.to_bytes();
     for bytes in
         [place(f64::NAN, 0.0), place(f64::INFINITY, 0.0), place(90.1, 0.0), place(0.0, -181.0)]
     {
-        assert_eq!(Point::from_bytes(&bytes), None);
+        assert_eq!(TrackPoint::from_bytes(&bytes), None);
     }
-    assert_eq!(Point::from_bytes(&[0; 15]), None);
-    assert_eq!(Point::from_bytes(&place(90.0, -180.0)).map(|it| it.latitude), Some(90.0));
+    assert_eq!(TrackPoint::from_bytes(&[0; 15]), None);
+    assert_eq!(TrackPoint::from_bytes(&place(90.0, -180.0)).map(|it| it.latitude), Some(90.0));
 }
 
 #[test]
 fn a_wrong_beginning_is_given_up() {
     let mut tracker = Tracker::new(1.0, SPRINT);
-    tracker.take(0, &Point { latitude: -10.0, longitude: 5.0 }.to_bytes());
+    tracker.take(0, &TrackPoint { latitude: -10.0, longitude: 5.0 }.to_bytes());
     for (number, point) in walk().iter().enumerate().skip(1) {
         tracker.take(number as u32, &point.to_bytes());
     }

@@ -14,7 +14,7 @@ use super::{Blow, Target};
 /// The window lies with equal probability at every place where it fits. The text form is the three
 /// fields in order: `10% 256 5%`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Window {
+pub struct BurstWindow {
     /// The probability that a frame meets such a burst.
     pub probability: Probability,
     /// The length of the window, in bits; a shorter frame is all window.
@@ -32,13 +32,13 @@ pub struct Truncation {
     pub least: u32,
 }
 
-impl fmt::Display for Window {
+impl fmt::Display for BurstWindow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.probability, self.bits, self.rate)
     }
 }
 
-impl FromStr for Window {
+impl FromStr for BurstWindow {
     type Err = ParseModelError;
 
     fn from_str(text: &str) -> Result<Self, ParseModelError> {
@@ -58,7 +58,7 @@ impl FromStr for Window {
     }
 }
 
-impl Window {
+impl BurstWindow {
     pub(super) fn strike(
         &self,
         gaps: &mut Gaps,

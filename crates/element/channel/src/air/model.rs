@@ -7,7 +7,7 @@ use std::sync::Arc;
 use windfall_base::{Probability, Stream};
 
 use super::bits::Gaps;
-use super::burst::{Truncation, Window};
+use super::burst::{BurstWindow, Truncation};
 use super::error::ParseModelError;
 use super::gilbert::{Chain, GilbertElliott};
 use super::replay::Replay;
@@ -20,7 +20,7 @@ pub enum Model {
     /// Each frame is lost with this probability, independently of the others.
     Loss(Probability),
     /// Bursts of lost frames at fixed places.
-    Pattern(Pattern),
+    LossPattern(LossPattern),
     /// Each bit is inverted with this probability, independently of the others.
     BitErrors(Probability),
     /// Frames are lost by a two-state chain that takes a step with each frame.
@@ -28,7 +28,7 @@ pub enum Model {
     /// Bits are inverted by a two-state chain that takes a step with each bit.
     BitBursts(GilbertElliott),
     /// Bits are inverted within one bounded window of a frame.
-    Window(Window),
+    BurstWindow(BurstWindow),
     /// Exactly one bit of a frame is inverted, with this probability, as netem's `corrupt` does.
     Corruption(Probability),
     /// Frames are cut short.
@@ -42,11 +42,11 @@ impl Model {
     pub(super) const fn kind(&self) -> &'static str {
         match self {
             Self::Loss(_) => "loss",
-            Self::Pattern(_) => "burst",
+            Self::LossPattern(_) => "burst",
             Self::BitErrors(_) => "ber",
             Self::FrameBursts(_) => "gemodel",
             Self::BitBursts(_) => "bit-gemodel",
-            Self::Window(_) => "window",
+            Self::BurstWindow(_) => "window",
             Self::Corruption(_) => "corrupt",
             Self::Truncation(_) => "truncate",
             Self::Replay(_) => "error-trace",
@@ -58,13 +58,13 @@ impl Model {
 ///
 /// The text form is `5/100`: of every 100 frames the first 5 are lost; `5/100+95`: the last 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pattern {
+pub struct LossPattern {
     burst: u64,
     every: u64,
     offset: u64,
 }
 
-impl Pattern {
+impl LossPattern {
     /// `burst` lost frames in every window of `every`, from frame `offset` of the window on.
     ///
     /// `None` if the burst is longer than the window, the window empty, or the offset beyond it.
@@ -93,14 +93,14 @@ impl Pattern {
     }
 }
 
-impl fmt::Display for Pattern {
+impl fmt::Display for LossPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.burst, self.every)?;
         if self.offset == 0 { Ok(()) } else { write!(f, "+{}", self.offset) }
     }
 }
 
-impl FromStr for Pattern {
+impl FromStr for LossPattern {
     type Err = ParseModelError;
 
     fn from_str(text: &str) -> Result<Self, ParseModelError> {
@@ -123,11 +123,11 @@ impl FromStr for Pattern {
 #[derive(Clone, Debug)]
 pub(super) enum State {
     Loss(Probability),
-    Pattern(Pattern),
+    LossPattern(LossPattern),
     BitErrors(Gaps),
     FrameBursts(Chain),
     BitBursts(Box<Chain>),
-    Window(Window, Gaps),
+    BurstWindow(BurstWindow, Gaps),
     Truncation(Truncation),
     Replay(Replay),
 }
@@ -137,15 +137,15 @@ impl State {
     pub(super) fn new(model: &Model, stream: &mut Stream) -> Self {
         match model {
             Model::Loss(p) => Self::Loss(*p),
-            Model::Pattern(pattern) => Self::Pattern(*pattern),
+            Model::LossPattern(pattern) => Self::LossPattern(*pattern),
             Model::BitErrors(p) => Self::BitErrors(Gaps::new(*p)),
             Model::FrameBursts(model) => Self::FrameBursts(Chain::new(*model, stream)),
             Model::BitBursts(model) => Self::BitBursts(Box::new(Chain::new(*model, stream))),
-            Model::Window(window) => Self::Window(*window, Gaps::new(window.rate)),
+            Model::BurstWindow(window) => Self::BurstWindow(*window, Gaps::new(window.rate)),
             Model::Corruption(probability) => {
                 let rate = Probability::ONE;
-                let window = Window { probability: *probability, bits: 1, rate };
-                Self::Window(window, Gaps::new(rate))
+                let window = BurstWindow { probability: *probability, bits: 1, rate };
+                Self::BurstWindow(window, Gaps::new(rate))
             }
             Model::Truncation(truncation) => Self::Truncation(*truncation),
             Model::Replay(trace) => Self::Replay(Replay::new(Arc::clone(trace))),
@@ -161,11 +161,11 @@ impl State {
             Self::Replay(replay) => replay.strike(number, target, blow),
             _ if blow.lost => {}
             Self::Loss(p) => blow.lost = base.unit_at(number) < p.get(),
-            Self::Pattern(pattern) => blow.lost = pattern.loses(number),
+            Self::LossPattern(pattern) => blow.lost = pattern.loses(number),
             Self::BitErrors(gaps) => {
                 gaps.strike_at(base, number, target.bits, |bit| blow.positions.push(bit));
             }
-            Self::Window(window, gaps) => window.strike(gaps, base, number, target, blow),
+            Self::BurstWindow(window, gaps) => window.strike(gaps, base, number, target, blow),
             Self::Truncation(truncation) => {
                 truncation.strike(base, number, target, blow);
             }

@@ -27,7 +27,7 @@ fn air(model: Model) -> Air {
 //= S3.8
 #[test]
 fn a_pattern_loses_the_same_frames_of_every_window() {
-    let mut air = air(Model::Pattern("5/6".parse().expect("a pattern")));
+    let mut air = air(Model::LossPattern("5/6".parse().expect("a pattern")));
     let fates: Vec<bool> = (0..12).map(|_| air.judge(&packet(10)).1.arrives()).collect();
     let window = [false, false, false, false, false, true];
     assert_eq!(fates, [window, window].concat());
@@ -37,32 +37,34 @@ fn a_pattern_loses_the_same_frames_of_every_window() {
 //= S3.13
 #[test]
 fn a_pattern_may_begin_anywhere_in_the_window() {
-    let late: Pattern = "100/500+400".parse().expect("a pattern");
+    let late: LossPattern = "100/500+400".parse().expect("a pattern");
     let lost: Vec<u64> = (0..1000).filter(|&n| late.loses(n)).collect();
     assert_eq!(lost, (400..500).chain(900..1000).collect::<Vec<u64>>());
-    let across = Pattern::new(3, 10, 8).expect("a pattern");
+    let across = LossPattern::new(3, 10, 8).expect("a pattern");
     assert_eq!((0..10).filter(|&n| across.loses(n)).collect::<Vec<u64>>(), [0, 8, 9]);
     assert_eq!(late.to_string().parse(), Ok(late));
 }
 
 #[test]
 fn impossible_models_are_refused_with_the_fix() {
-    let pattern = "7/6".parse::<Pattern>().expect_err("too long").to_string();
+    let pattern = "7/6".parse::<LossPattern>().expect_err("too long").to_string();
     assert!(pattern.contains("\"7/6\" is not a burst pattern: the burst must fit"), "{pattern}");
-    assert!("5".parse::<Pattern>().is_err() && "5/0".parse::<Pattern>().is_err());
+    assert!("5".parse::<LossPattern>().is_err() && "5/0".parse::<LossPattern>().is_err());
     let chain = "120%".parse::<GilbertElliott>().expect_err("too likely").to_string();
     assert!(chain.contains("0%..100%"), "{chain}");
     assert!("1% 2% 3% 4% 5%".parse::<GilbertElliott>().is_err());
     assert!("".parse::<GilbertElliott>().is_err());
-    let window = "10% 25.5 1".parse::<Window>().expect_err("half a bit").to_string();
+    let window = "10% 25.5 1".parse::<BurstWindow>().expect_err("half a bit").to_string();
     assert!(window.contains("the length is a whole number of bits"), "{window}");
-    assert!("10% 256".parse::<Window>().is_err() && "10% 256 2".parse::<Window>().is_err());
+    assert!(
+        "10% 256".parse::<BurstWindow>().is_err() && "10% 256 2".parse::<BurstWindow>().is_err()
+    );
 }
 
 #[test]
 fn a_window_is_written_as_its_three_fields() {
-    let window: Window = "10%, 256, 5%".parse().expect("a window");
-    assert_eq!(window, Window { probability: p(0.1), bits: 256, rate: p(0.05) });
+    let window: BurstWindow = "10%, 256, 5%".parse().expect("a window");
+    assert_eq!(window, BurstWindow { probability: p(0.1), bits: 256, rate: p(0.05) });
     assert_eq!(window.to_string().parse(), Ok(window));
 }
 
@@ -82,13 +84,13 @@ fn control_frames_headers_and_trailers_are_spared_by_default() {
     frame.trailer.try_extend_from_slice(&[0; 4]).expect("room");
     let certain = AirConfig::of(Model::BitErrors(Probability::ONE));
     let mut sparing = Air::new(&certain, Seed(1), "a");
-    let (number, verdict) = sparing.judge(&frame);
+    let (number, fate) = sparing.judge(&frame);
     assert_eq!(number, Some(0));
-    assert_eq!(verdict.inverted(), (24..40).collect::<Vec<u32>>());
+    assert_eq!(fate.inverted(), (24..40).collect::<Vec<u32>>());
     let mut ruthless = Air::new(&AirConfig { exposure: Exposure::ALL, ..certain }, Seed(1), "a");
     assert_eq!(ruthless.judge(&frame).1.inverted(), (0..72).collect::<Vec<u32>>());
     frame.tag = None;
-    assert_eq!(sparing.judge(&frame), (None, Verdict::Intact));
+    assert_eq!(sparing.judge(&frame), (None, FrameFate::Intact));
     assert_eq!(ruthless.judge(&frame).0, Some(1));
 }
 
@@ -99,23 +101,23 @@ fn a_range_confines_the_damage() {
     let mut air = Air::new(&config, Seed(1), "a");
     assert_eq!(air.judge(&packet(9)).1.inverted(), (32..48).collect::<Vec<u32>>());
     assert_eq!(air.judge(&packet(5)).1.inverted(), (32..40).collect::<Vec<u32>>());
-    assert_eq!(air.judge(&packet(3)).1, Verdict::Intact);
+    assert_eq!(air.judge(&packet(3)).1, FrameFate::Intact);
 }
 
 #[test]
 fn a_bit_hit_twice_is_whole_again() {
     let models = vec![Model::BitErrors(Probability::ONE), Model::BitErrors(Probability::ONE)];
     let config = AirConfig { models, ..AirConfig::default() };
-    assert_eq!(Air::new(&config, Seed(1), "a").judge(&packet(9)).1, Verdict::Intact);
+    assert_eq!(Air::new(&config, Seed(1), "a").judge(&packet(9)).1, FrameFate::Intact);
 }
 
 #[test]
 fn an_undamaged_frame_keeps_sharing_its_bytes() {
     let bytes = Bytes::from(vec![1; 1500]);
     let frame = Frame { tag: Some(Tag(1)), ..Frame::packet(bytes.clone()) };
-    let (_, verdict) = air(Model::BitErrors(p(1e-9))).judge(&frame);
+    let (_, fate) = air(Model::BitErrors(p(1e-9))).judge(&frame);
     let mut copy = frame.clone();
-    verdict.apply(&mut copy);
+    fate.apply(&mut copy);
     assert_eq!(copy.payload.to_bytes().as_ptr(), bytes.as_ptr());
 }
 
@@ -135,13 +137,13 @@ fn model() -> impl Strategy<Value = Model> {
     prop_oneof![
         share().prop_map(Model::Loss),
         (1_u64..5, 5_u64..9, 0_u64..5).prop_map(|(burst, every, offset)| {
-            Model::Pattern(Pattern::new(burst, every, offset).expect("it fits"))
+            Model::LossPattern(LossPattern::new(burst, every, offset).expect("it fits"))
         }),
         (0.0..0.01_f64).prop_map(|rate| Model::BitErrors(p(rate))),
         chain().prop_map(Model::FrameBursts),
         chain().prop_map(Model::BitBursts),
-        (share(), 0_u32..600, share()).prop_map(|(probability, bits, rate)| Model::Window(
-            Window { probability, bits, rate }
+        (share(), 0_u32..600, share()).prop_map(|(probability, bits, rate)| Model::BurstWindow(
+            BurstWindow { probability, bits, rate }
         )),
         (share(), 0_u32..100)
             .prop_map(|(probability, least)| Model::Truncation(Truncation { probability, least })),
@@ -176,12 +178,12 @@ fn frames() -> impl Strategy<Value = Vec<Frame>> {
     vec(frame, 1..40)
 }
 
-fn carry(air: &mut Air, frame: &Frame) -> (Option<u64>, Verdict, Option<Frame>) {
-    let (number, verdict) = air.judge(frame);
+fn carry(air: &mut Air, frame: &Frame) -> (Option<u64>, FrameFate, Option<Frame>) {
+    let (number, fate) = air.judge(frame);
     let mut arrived = frame.clone();
-    verdict.apply(&mut arrived);
-    let arrived = verdict.arrives().then_some(arrived);
-    (number, verdict, arrived)
+    fate.apply(&mut arrived);
+    let arrived = fate.arrives().then_some(arrived);
+    (number, fate, arrived)
 }
 
 proptest! {
@@ -192,14 +194,14 @@ proptest! {
         let mut recorder = Recorder::new(Default::default(), config.exposure);
         let mut arrived = Vec::new();
         for frame in &frames {
-            let (number, verdict, result) = carry(&mut air, frame);
+            let (number, fate, result) = carry(&mut air, frame);
             arrived.push(result);
             recorder.record(&MediumEvent {
                 at: Instant::START, from: Port(0), to: Port(1), number, tag: frame.tag,
                 kept: false, length: frame.len() as u32, header: frame.header.len() as u32,
                 trailer: frame.trailer.len() as u32,
                 began: Instant::START, ended: Instant::START, strength: None,
-                verdict,
+                fate,
             });
         }
         let trace = recorder.finish();
@@ -217,7 +219,7 @@ proptest! {
     fn verdicts_are_in_order_and_inside(config in config(), frames in frames(), seed: u64) {
         let mut air = Air::new(&config, Seed(seed), "a");
         for frame in &frames {
-            if let (_, Verdict::Damaged { truncated, inverted }) = air.judge(frame) {
+            if let (_, FrameFate::Damaged { truncated, inverted }) = air.judge(frame) {
                 let end = truncated.unwrap_or(frame.len() as u32 * 8);
                 prop_assert!(truncated.is_some() || !inverted.is_empty());
                 prop_assert!(inverted.is_sorted_by(|a, b| a < b));
@@ -233,7 +235,7 @@ proptest! {
         let models = vec![
             Model::Loss(p(0.2)),
             Model::BitErrors(p(rate)),
-            Model::Window(Window { probability: p(0.5), bits: 9, rate: p(0.5) }),
+            Model::BurstWindow(BurstWindow { probability: p(0.5), bits: 9, rate: p(0.5) }),
             Model::Truncation(Truncation { probability: p(0.3), least: 2 }),
         ];
         let config = AirConfig { models, ..AirConfig::default() };
@@ -247,8 +249,8 @@ proptest! {
     }
 }
 
-/// The verdicts on many frames under `models`.
-fn verdicts(models: &[Model]) -> Vec<Verdict> {
+/// The fates on many frames under `models`.
+fn fates(models: &[Model]) -> Vec<FrameFate> {
     let config = AirConfig { models: models.to_vec(), ..AirConfig::default() };
     let mut air = Air::new(&config, Seed(9), "link/0-1");
     (0..2_000).map(|_| air.judge(&packet(200)).1).collect()
@@ -257,43 +259,43 @@ fn verdicts(models: &[Model]) -> Vec<Verdict> {
 #[test]
 fn a_model_more_changes_nothing_of_what_the_others_do() {
     let bits = Model::BitErrors(p(1e-3));
-    let alone = verdicts(core::slice::from_ref(&bits));
+    let alone = fates(core::slice::from_ref(&bits));
     let others = [
         Model::Loss(p(0.2)),
-        Model::Pattern(Pattern::new(2, 10, 0).unwrap()),
+        Model::LossPattern(LossPattern::new(2, 10, 0).unwrap()),
         Model::FrameBursts("5% 30%".parse().unwrap()),
     ];
     for other in others {
-        let lost = verdicts(core::slice::from_ref(&other));
+        let lost = fates(core::slice::from_ref(&other));
         for models in [[other.clone(), bits.clone()], [bits.clone(), other.clone()]] {
-            for (both, (alone, lost)) in verdicts(&models).iter().zip(alone.iter().zip(&lost)) {
-                let due = if lost.arrives() { alone } else { &Verdict::Lost };
+            for (both, (alone, lost)) in fates(&models).iter().zip(alone.iter().zip(&lost)) {
+                let due = if lost.arrives() { alone } else { &FrameFate::Lost };
                 assert_eq!(both, due, "{models:?}");
             }
         }
     }
     // Two of a kind draw independently, and one bit as netem's corrupt is a kind of its own.
-    let window = Window { probability: p(0.5), bits: 1, rate: Probability::ONE };
-    let (window, corrupt) = (Model::Window(window), Model::Corruption(p(0.5)));
-    assert_ne!(verdicts(core::slice::from_ref(&window)), verdicts(core::slice::from_ref(&corrupt)));
-    let hit = |models: &[Model]| verdicts(models).iter().map(|v| v.inverted().len()).sum::<usize>();
+    let window = BurstWindow { probability: p(0.5), bits: 1, rate: Probability::ONE };
+    let (window, corrupt) = (Model::BurstWindow(window), Model::Corruption(p(0.5)));
+    assert_ne!(fates(core::slice::from_ref(&window)), fates(core::slice::from_ref(&corrupt)));
+    let hit = |models: &[Model]| fates(models).iter().map(|v| v.inverted().len()).sum::<usize>();
     let twice = hit(&[corrupt.clone(), corrupt]);
     assert!((1_900..2_100).contains(&twice), "{twice} of 2000 expected, 0 if both were alike");
 }
 
 #[test]
 fn models_say_what_they_do_in_the_long_run() {
-    assert_eq!("5/100+95".parse::<Pattern>().expect("a pattern").loss_rate(), 0.05);
+    assert_eq!("5/100+95".parse::<LossPattern>().expect("a pattern").loss_rate(), 0.05);
     // A tenth of the steps are bad; of those every second is an error, of others one in 100.
     let chain: GilbertElliott = "1% 9% 50% 1%".parse().expect("a chain");
     assert!((chain.error_rate() - 0.059).abs() < 1e-12, "{}", chain.error_rate());
-    assert!("1/9223372036854775807".parse::<Pattern>().is_ok());
-    let long = "1/9223372036854775808".parse::<Pattern>().expect_err("too long").to_string();
+    assert!("1/9223372036854775807".parse::<LossPattern>().is_ok());
+    let long = "1/9223372036854775808".parse::<LossPattern>().expect_err("too long").to_string();
     assert!(long.contains("use a shorter window"), "{long}");
 }
 
-/// The verdict of air that does to its first frame what both traces say; 10 bytes.
-fn replayed(faults: [Fault; 2]) -> Verdict {
+/// The fate of air that does to its first frame what both traces say; 10 bytes.
+fn replayed(faults: [Fault; 2]) -> FrameFate {
     let model = |fault: Fault| {
         let mut trace = ErrorTrace::new(TraceHeader::default());
         trace.push(fault, 1);
@@ -302,19 +304,19 @@ fn replayed(faults: [Fault; 2]) -> Verdict {
     let config = AirConfig { models: faults.map(model).to_vec(), ..AirConfig::default() };
     let mut air = Air::new(&config, Seed(1), "link/0-1");
     assert_eq!(air.next_number(), 0);
-    let (number, verdict) = air.judge(&packet(10));
+    let (number, fate) = air.judge(&packet(10));
     assert_eq!((number, air.next_number()), (Some(0), 1));
-    verdict
+    fate
 }
 
 #[test]
 fn a_bit_hit_twice_is_whole_again_and_nothing_is_left_of_a_byte_that_is_cut() {
     let inverted = |bits: &[u32]| Fault::Damaged { truncated: None, inverted: bits.into() };
-    assert_eq!(replayed([inverted(&[5]), inverted(&[5])]), Verdict::Intact);
-    let one = Verdict::Damaged { truncated: None, inverted: vec![3, 7] };
+    assert_eq!(replayed([inverted(&[5]), inverted(&[5])]), FrameFate::Intact);
+    let one = FrameFate::Damaged { truncated: None, inverted: vec![3, 7] };
     assert_eq!(replayed([inverted(&[3, 5]), inverted(&[5, 7])]), one);
     let cut = Fault::Damaged { truncated: Some(20), inverted: [].into() };
-    let left = Verdict::Damaged { truncated: Some(20), inverted: vec![3, 15] };
+    let left = FrameFate::Damaged { truncated: Some(20), inverted: vec![3, 15] };
     assert_eq!(replayed([inverted(&[3, 15, 16, 18, 30]), cut]), left);
     let mut frame = packet(10);
     left.apply(&mut frame);
@@ -328,24 +330,24 @@ fn an_air_that_spares_nothing_hits_header_packet_and_trailer_each_in_its_place()
     let mut frame = packet(10);
     frame.header.extend([1, 2, 3]);
     frame.trailer.extend([4, 5]);
-    let verdict = Air::new(&config, Seed(1), "link/0-1").judge(&frame).1;
-    let all = Verdict::Damaged { truncated: None, inverted: (0..15 * 8).collect() };
-    assert_eq!(verdict, all);
+    let fate = Air::new(&config, Seed(1), "link/0-1").judge(&frame).1;
+    let all = FrameFate::Damaged { truncated: None, inverted: (0..15 * 8).collect() };
+    assert_eq!(fate, all);
 }
 
 #[test]
 fn what_one_model_loses_no_other_brings_back() {
-    let lost = Model::Pattern("1/1".parse().expect("a pattern"));
+    let lost = Model::LossPattern("1/1".parse().expect("a pattern"));
     let kept = [
         Model::Loss(Probability::ZERO),
-        Model::Pattern("0/1".parse().expect("a pattern")),
+        Model::LossPattern("0/1".parse().expect("a pattern")),
         Model::BitErrors(Probability::ONE),
     ];
     for other in kept {
         for models in [[lost.clone(), other.clone()], [other, lost.clone()]] {
             let config = AirConfig { models: models.to_vec(), ..AirConfig::default() };
             let mut air = Air::new(&config, Seed(1), "link/0-1");
-            assert_eq!(air.judge(&packet(10)).1, Verdict::Lost);
+            assert_eq!(air.judge(&packet(10)).1, FrameFate::Lost);
         }
     }
 }

@@ -33,7 +33,7 @@ pub struct PathConfig {
 
 /// A pipe: two directions.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PipeConfig {
+pub struct PipeMediumConfig {
     /// From port 0 to port 1.
     pub forward: PathConfig,
     /// From port 1 to port 0.
@@ -47,7 +47,7 @@ pub(super) struct Pipe {
 }
 
 impl Pipe {
-    pub(super) fn new(config: PipeConfig, seed: Seed, name: &str) -> Self {
+    pub(super) fn new(config: PipeMediumConfig, seed: Seed, name: &str) -> Self {
         let forward = Path::new(config.forward, seed, &format!("{name}/0-1"));
         let backward = Path::new(config.backward, seed, &format!("{name}/1-0"));
         Self { paths: [forward, backward], held: 0 }
@@ -173,8 +173,8 @@ impl Path {
             LineState::Trace(progress) => progress.finish(began, follows, length),
         } + vector.overhead;
         self.free_at = Some(ended);
-        let (number, verdict) = self.air.judge(&frame);
-        verdict.apply(&mut frame);
+        let (number, fate) = self.air.judge(&frame);
+        fate.apply(&mut frame);
         let event = MediumEvent {
             at: ended + self.delay,
             from,
@@ -188,9 +188,9 @@ impl Path {
             began,
             ended,
             strength: None,
-            verdict,
+            fate,
         };
-        let frame = event.verdict.arrives().then_some(frame);
+        let frame = event.fate.arrives().then_some(frame);
         self.done.push_back(ended);
         self.flights.push_back(Flight { frame, event, began: began + self.delay });
     }

@@ -8,7 +8,7 @@ use windfall_base::{Duration, Failure, Frame, Probability, Rate, RxVector, Tag, 
 use windfall_wire_link::wavelan::{Address, Head, Kind};
 
 use super::*;
-use crate::{Addressing, Air, AirConfig, Model, Verdict};
+use crate::{Addressing, Air, AirConfig, FrameFate, Model};
 use windfall_channel_trace::error_trace::Fault;
 use windfall_channel_trace::{ErrorTrace, RateTrace};
 
@@ -68,7 +68,7 @@ fn timeline(medium: &mut Medium, sends: &[(u64, u16, usize)]) -> Vec<String> {
 }
 
 fn pipe(forward: PathConfig) -> Medium {
-    let config = PipeConfig { forward, backward: PathConfig::default() };
+    let config = PipeMediumConfig { forward, backward: PathConfig::default() };
     Medium::new(MediumConfig::Pipe(config), Seed(1), "m")
 }
 
@@ -125,12 +125,12 @@ fn a_lost_frame_is_reported_when_it_would_have_arrived() {
     assert_eq!(timeline(&mut medium, &[(0, 0, 100)]), ["0 0: done"]);
     let event = medium.poll_event().expect("an event");
     assert_eq!((event.at, event.number, event.tag), (micros(5000), Some(0), Some(Tag(1))));
-    assert_eq!((event.length, event.verdict), (100, Verdict::Lost));
+    assert_eq!((event.length, event.fate), (100, FrameFate::Lost));
 }
 
 fn shared(ports: u16, hearing: Hearing) -> Medium {
-    let config = SharedConfig { hearing, ..SharedConfig::new(ports, rate(MBPS_8)) };
-    Medium::new(MediumConfig::Shared(config), Seed(1), "m")
+    let config = WavelanMediumConfig { hearing, ..WavelanMediumConfig::new(ports, rate(MBPS_8)) };
+    Medium::new(MediumConfig::Wavelan(config), Seed(1), "m")
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn frames_that_overlap_collide() {
     );
     let mut collisions = 0;
     while let Some(event) = medium.poll_event() {
-        assert_eq!(event.verdict, Verdict::Collided);
+        assert_eq!(event.fate, FrameFate::Collided);
         collisions += 1;
     }
     assert_eq!(collisions, 4);
@@ -222,9 +222,9 @@ fn hidden_stations_collide_only_where_both_are_heard() {
 #[test]
 fn an_address_in_the_air_has_its_own_weather() {
     let loss = AirConfig::of(Model::Loss(Probability::ONE));
-    let mut config = SharedConfig::new(3, rate(MBPS_8));
+    let mut config = WavelanMediumConfig::new(3, rate(MBPS_8));
     config.paths.insert((Port(0), Port(2)), loss);
-    let mut medium = Medium::new(MediumConfig::Shared(config), Seed(1), "m");
+    let mut medium = Medium::new(MediumConfig::Wavelan(config), Seed(1), "m");
     let lines = timeline(&mut medium, &[(0, 0, 1000)]);
     assert!(lines.contains(&"1000 1: frame of 1000 from 0".to_owned()));
     assert!(!lines.iter().any(|line| line.contains("2: frame")), "{lines:?}");
@@ -246,11 +246,11 @@ fn polled(to: u16, bytes: usize) -> Outgoing {
 }
 
 /// Verdicts and numbers at port 2 of frames from port 0 to it, among `others` to port 1.
-fn at_two(model: &Model, others: usize) -> Vec<(Option<u64>, Verdict)> {
-    let mut config = SharedConfig::new(3, rate(MBPS_8));
+fn at_two(model: &Model, others: usize) -> Vec<(Option<u64>, FrameFate)> {
+    let mut config = WavelanMediumConfig::new(3, rate(MBPS_8));
     config.addressing = Addressing::Polled;
     config.paths.insert((Port(0), Port(2)), AirConfig::of(model.clone()));
-    let mut medium = Medium::new(MediumConfig::Shared(config), Seed(1), "m");
+    let mut medium = Medium::new(MediumConfig::Wavelan(config), Seed(1), "m");
     let mut fates = Vec::new();
     for number in 0..200 {
         for to in core::iter::repeat_n(1, others).chain([2]) {
@@ -260,7 +260,7 @@ fn at_two(model: &Model, others: usize) -> Vec<(Option<u64>, Verdict)> {
             while medium.poll_reception(then).is_some() {}
             while let Some(event) = medium.poll_event() {
                 if event.to == Port(2) && to == 2 {
-                    fates.push((event.number, event.verdict));
+                    fates.push((event.number, event.fate));
                 } else if event.to == Port(2) {
                     assert_eq!(event.number, None, "it is not for this station");
                 }
@@ -278,7 +278,7 @@ fn packets_for_other_stations_take_no_numbers_of_a_path() {
         let mut trace = ErrorTrace::default();
         for _ in 0..40 {
             match air.judge(&packet(100).frame).1 {
-                Verdict::Lost => trace.push(Fault::Lost, 1),
+                FrameFate::Lost => trace.push(Fault::Lost, 1),
                 _ => trace.push_ok(1),
             }
         }
@@ -293,7 +293,7 @@ fn packets_for_other_stations_take_no_numbers_of_a_path() {
     for model in models {
         let alone = at_two(&model, 0);
         assert_eq!(alone.len(), 200);
-        assert!(alone.iter().any(|(_, verdict)| *verdict != Verdict::Intact));
+        assert!(alone.iter().any(|(_, fate)| *fate != FrameFate::Intact));
         assert_eq!(at_two(&model, 3), alone, "{model:?}");
     }
 }
@@ -320,11 +320,13 @@ fn any_medium() -> impl Strategy<Value = MediumConfig> {
         .prop_map(|pairs| pairs.into_iter().map(|(a, b)| (Port(a), Port(b))).collect());
     let hearing = prop_oneof![Just(Hearing::All), pairs.prop_map(Hearing::Pairs)];
     prop_oneof![
-        (path.clone(), path)
-            .prop_map(|(forward, backward)| MediumConfig::Pipe(PipeConfig { forward, backward })),
+        (path.clone(), path).prop_map(|(forward, backward)| MediumConfig::Pipe(PipeMediumConfig {
+            forward,
+            backward
+        })),
         (1_u16..4, hearing, air).prop_map(|(ports, hearing, air)| {
-            let config = SharedConfig::new(ports, rate(MBPS_8));
-            MediumConfig::Shared(SharedConfig { hearing, air: vec![air], ..config })
+            let config = WavelanMediumConfig::new(ports, rate(MBPS_8));
+            MediumConfig::Wavelan(WavelanMediumConfig { hearing, air: vec![air], ..config })
         }),
     ]
 }
@@ -363,7 +365,7 @@ proptest! {
                 prop_assert!(event.at >= last_event && event.began <= event.ended);
                 last_event = event.at;
                 reported += 1;
-                arrived -= u32::from(event.verdict.arrives());
+                arrived -= u32::from(event.fate.arrives());
                 prop_assert_eq!(twin.poll_event(), Some(event));
             }
             prop_assert_eq!(arrived, 0);
@@ -396,9 +398,9 @@ fn each_kind() -> [MediumConfig; 3] {
     let station = |x| crate::radio::RadioStation::at(crate::radio::Position::new(x, 0.0));
     let radio = crate::radio::RadioConfig::new([0.0, 1.0, 2.0].map(station).to_vec());
     [
-        MediumConfig::Pipe(PipeConfig { forward: line(MBPS_8), backward: lossy }),
-        MediumConfig::Shared(SharedConfig::new(3, rate(MBPS_8))),
-        MediumConfig::Radio(Box::new(radio)),
+        MediumConfig::Pipe(PipeMediumConfig { forward: line(MBPS_8), backward: lossy }),
+        MediumConfig::Wavelan(WavelanMediumConfig::new(3, rate(MBPS_8))),
+        MediumConfig::Wifi(Box::new(radio)),
     ]
 }
 
@@ -418,7 +420,7 @@ fn a_configuration_says_who_is_joined_and_how() {
     assert_eq!(rates(&pipe), [Some(rate(8)), Some(rate(2))]);
     assert_eq!(rates(&shared), [Some(rate(8)); 2]);
     assert_eq!(rates(&radio), [None; 2], "it has several");
-    let instant = MediumConfig::Pipe(PipeConfig::default());
+    let instant = MediumConfig::Pipe(PipeMediumConfig::default());
     assert_eq!(rates(&instant), [None; 2]);
     let lines = |config: &MediumConfig| [0, 1].map(|port| config.line(Port(port)));
     assert_eq!(lines(&pipe), [Line::Rate(rate(8)), Line::Rate(rate(2))]);

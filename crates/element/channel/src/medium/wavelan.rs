@@ -7,7 +7,7 @@ use windfall_wire_link::wavelan::Head;
 
 use crate::air::{Air, AirConfig};
 use crate::event::MediumEvent;
-use crate::verdict::Verdict;
+use crate::fate::FrameFate;
 
 /// The stations that hear each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Hearing {
 
 /// A shared half-duplex air.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SharedConfig {
+pub struct WavelanMediumConfig {
     /// The number of stations that share it.
     pub ports: u16,
     /// The rate of frames whose sender asks for none.
@@ -58,7 +58,7 @@ impl Addressing {
     }
 }
 
-impl SharedConfig {
+impl WavelanMediumConfig {
     /// An ideal air for `ports` stations that all hear each other.
     #[must_use]
     pub fn new(ports: u16, rate: Rate) -> Self {
@@ -79,8 +79,8 @@ impl SharedConfig {
 }
 
 #[derive(Debug)]
-pub(super) struct Shared {
-    config: SharedConfig,
+pub(super) struct Wavelan {
+    config: WavelanMediumConfig,
     seed: Seed,
     name: String,
     /// Set where port `i` hears port `j`, at `j * ports + i`.
@@ -119,8 +119,8 @@ struct Transmission {
     deaf: Vec<Port>,
 }
 
-impl Shared {
-    pub(super) fn new(config: SharedConfig, seed: Seed, name: &str) -> Self {
+impl Wavelan {
+    pub(super) fn new(config: WavelanMediumConfig, seed: Seed, name: &str) -> Self {
         let ports = usize::from(config.ports);
         let mut hears = vec![matches!(config.hearing, Hearing::All); ports * ports];
         if let Hearing::Pairs(pairs) = &config.hearing {
@@ -253,19 +253,19 @@ impl Shared {
             if !self.hears(from, to) {
                 continue;
             }
-            let (number, mut verdict) = self.judge(&frame, from, to);
+            let (number, mut fate) = self.judge(&frame, from, to);
             if deaf.contains(&to) {
-                verdict = Verdict::Collided;
+                fate = FrameFate::Collided;
             }
-            if verdict.arrives() {
+            if fate.arrives() {
                 let mut copy = frame.clone();
-                verdict.apply(&mut copy);
+                fate.apply(&mut copy);
                 let vector = RxVector { began, rate: Some(rate), strength: None };
                 self.ready.push_back((ended, to, Input::Frame(copy, vector)));
             }
             let receiver = &mut self.receivers[usize::from(to.0)];
             receiver.carriers -= 1;
-            receiver.failed |= verdict == Verdict::Collided;
+            receiver.failed |= fate == FrameFate::Collided;
             if receiver.carriers == 0 {
                 if core::mem::take(&mut receiver.failed) {
                     let failure = Input::ReceptionFailed(Failure::Header);
@@ -286,13 +286,13 @@ impl Shared {
                 began,
                 ended,
                 strength: None,
-                verdict,
+                fate,
             });
         }
     }
 
     /// Judges a frame on its way, and numbers it among those that are for the receiver.
-    fn judge(&mut self, frame: &Frame, from: Port, to: Port) -> (Option<u64>, Verdict) {
+    fn judge(&mut self, frame: &Frame, from: Port, to: Port) -> (Option<u64>, FrameFate) {
         let path = self.path(from, to);
         let own = self.config.addressing.is_for(frame, to);
         let (airs, suffix) =
@@ -303,7 +303,7 @@ impl Shared {
             let name = format!("{}/{}-{}{suffix}", self.name, from.0, to.0);
             Box::new(Air::new(config.unwrap_or(&ideal), self.seed, &name))
         });
-        let (number, verdict) = air.judge(frame);
-        (number.filter(|_| own), verdict)
+        let (number, fate) = air.judge(frame);
+        (number.filter(|_| own), fate)
     }
 }

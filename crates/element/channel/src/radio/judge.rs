@@ -10,7 +10,7 @@ use windfall_wire_link::ieee80211::PhyRate;
 
 use super::config::Errors;
 use super::receiver::{PreambleKind, Reception};
-use crate::verdict::{Missed, Verdict};
+use crate::fate::{FrameFate, Missed};
 
 /// SYNC and SFD of 802.11b, whose bits are known and no data: the long form.
 const SYNC_LONG: Duration = Duration::from_micros(144);
@@ -127,14 +127,14 @@ pub(super) fn by_formula(
     reception: &Reception,
     noise: Noise<'_>,
     stream: &mut Stream,
-) -> Verdict {
+) -> FrameFate {
     if stream.unit() >= survival(sent.header, reception, noise) {
-        return Verdict::Missed(sent.without_header());
+        return FrameFate::Missed(sent.without_header());
     }
     if stream.unit() >= survival(sent.payload, reception, noise) {
-        return Verdict::Missed(Missed::Payload);
+        return FrameFate::Missed(Missed::Payload);
     }
-    Verdict::Intact
+    FrameFate::Intact
 }
 
 /// The chance that a field comes through, piece by piece of constant interference.
@@ -193,14 +193,14 @@ pub(super) fn by_pattern(
     noise: Noise<'_>,
     which: bool,
     stream: &mut Stream,
-) -> Verdict {
+) -> FrameFate {
     let mut clean = true;
     strike(samplers, sent.header, reception, noise, stream, |_, _| {
         clean = false;
         false
     });
     if !clean {
-        return Verdict::Missed(sent.without_header());
+        return FrameFate::Missed(sent.without_header());
     }
     let service = if sent.rate.is_ofdm() { SERVICE } else { 0 };
     let bits = sent.bytes as u32 * 8;
@@ -217,13 +217,13 @@ pub(super) fn by_pattern(
         !(lost || damaged)
     });
     if lost {
-        return Verdict::Missed(Missed::Service);
+        return FrameFate::Missed(Missed::Service);
     }
     let inverted = places(&mask, service..service + bits);
     if damaged || !inverted.is_empty() {
-        return Verdict::Damaged { truncated: None, inverted };
+        return FrameFate::Damaged { truncated: None, inverted };
     }
-    Verdict::Intact
+    FrameFate::Intact
 }
 
 /// Marks the bit errors of an event in a mask, in the order of the air.
@@ -373,17 +373,17 @@ mod tests {
             let sent = Sent::new(rate, Preamble::Long, 300);
             let reception = reception(10_f64.powf(decibels / 10.0), &[(0, 0.0)]);
             for seed in 0..400 {
-                let verdict = |which| {
+                let fate = |which| {
                     let stream = &mut Stream::new(windfall_base::Seed(seed), "judge");
                     let samplers = &mut samplers();
                     by_pattern(samplers, sent, &reception, NOISE, which, stream)
                 };
-                let kind = |verdict: &Verdict| match verdict {
-                    Verdict::Intact => 0,
-                    Verdict::Damaged { .. } => 1,
+                let kind = |fate: &FrameFate| match fate {
+                    FrameFate::Intact => 0,
+                    FrameFate::Damaged { .. } => 1,
                     _ => 2,
                 };
-                let [which, whether] = [true, false].map(verdict);
+                let [which, whether] = [true, false].map(fate);
                 assert_eq!(kind(&which), kind(&whether), "{which:?} {whether:?}");
                 kinds[kind(&which)] += 1;
             }
@@ -400,8 +400,8 @@ mod tests {
             let mut wrong = Vec::new();
             for seed in 0..40 {
                 let stream = &mut Stream::new(windfall_base::Seed(seed), "judge");
-                let verdict = by_pattern(&mut samplers(), sent, &reception, NOISE, true, stream);
-                wrong.extend_from_slice(verdict.inverted());
+                let fate = by_pattern(&mut samplers(), sent, &reception, NOISE, true, stream);
+                wrong.extend_from_slice(fate.inverted());
             }
             wrong.sort_unstable();
             assert!(wrong.len() > 100, "{}", wrong.len());

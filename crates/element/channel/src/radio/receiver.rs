@@ -5,7 +5,7 @@ use windfall_phy::decibel::ratio;
 use windfall_wire_link::ieee80211::MacAddress;
 
 use super::config::{PREAMBLE_DETECTION, Thresholds};
-use crate::verdict::Missed;
+use crate::fate::Missed;
 
 /// Preambles whose powers differ by less than this ratio, 0.1 dB, are equally strong: which of them
 /// a receiver synchronises to is left to chance, and not to the rounding of their powers.

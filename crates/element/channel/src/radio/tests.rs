@@ -15,7 +15,7 @@ fn stations(count: u16) -> RadioConfig {
 }
 
 fn medium(config: RadioConfig) -> Medium {
-    Medium::new(MediumConfig::Radio(Box::new(config)), Seed(1), "air")
+    Medium::new(MediumConfig::Wifi(Box::new(config)), Seed(1), "air")
 }
 
 /// A data frame of `bytes` bytes in all from one station to the address of another.
@@ -61,8 +61,8 @@ fn run(medium: &mut Medium) -> Vec<String> {
     lines
 }
 
-fn verdicts(medium: &mut Medium) -> Vec<(u16, Verdict)> {
-    core::iter::from_fn(|| medium.poll_event()).map(|event| (event.to.0, event.verdict)).collect()
+fn fates(medium: &mut Medium) -> Vec<(u16, FrameFate)> {
+    core::iter::from_fn(|| medium.poll_event()).map(|event| (event.to.0, event.fate)).collect()
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_frame_reaches_its_station_and_is_overheard_by_the_other() {
         "190100 2 idle",
     ];
     assert_eq!(run(&mut medium), expected);
-    assert_eq!(verdicts(&mut medium), [(1, Verdict::Intact)]);
+    assert_eq!(fates(&mut medium), [(1, FrameFate::Intact)]);
     assert_eq!(medium.held(), 0);
 }
 
@@ -91,10 +91,10 @@ fn two_that_begin_together_meet_at_every_receiver() {
     medium.handle_transmit(micros(0), Port(1), data(MacAddress::of_station(3), 500));
     let lines = run(&mut medium);
     assert!(!lines.iter().any(|line| line.contains("frame") || line.contains("true")), "{lines:?}");
-    let mut told = verdicts(&mut medium);
+    let mut told = fates(&mut medium);
     told.sort_by_key(|(port, _)| *port);
     // Neither preamble stands above the other, at any receiver.
-    let missed = Verdict::Missed(Missed::Preamble);
+    let missed = FrameFate::Missed(Missed::Preamble);
     assert_eq!(told, [(2, missed.clone()), (3, missed)]);
     // The medium is busy to the end, and what ends there had no readable header.
     let of = |port: u16| lines.iter().filter(move |line| line.contains(&format!(" {port} ")));
@@ -168,9 +168,9 @@ fn the_stronger_of_two_captures_the_receiver_only_where_that_is_asked_for() {
         let lines = run(&mut medium);
         let got = lines.iter().filter(|line| line.contains("frame 500")).count();
         assert_eq!(got, expected, "{lines:?}");
-        let told = verdicts(&mut medium);
+        let told = fates(&mut medium);
         let why = if expected == 0 { Missed::Busy } else { Missed::Captured };
-        assert!(told.iter().any(|(_, verdict)| *verdict == Verdict::Missed(why)), "{told:?}");
+        assert!(told.iter().any(|(_, fate)| *fate == FrameFate::Missed(why)), "{told:?}");
     }
 }
 
@@ -182,12 +182,9 @@ fn who_transmits_hears_nothing() {
     medium.handle_transmit(micros(51), Port(1), data(MacAddress::of_station(0), 100));
     let lines = run(&mut medium);
     assert!(!lines.iter().any(|line| line.contains("frame")), "{lines:?}");
-    let expected = Verdict::Missed(Missed::Transmitting);
+    let expected = FrameFate::Missed(Missed::Transmitting);
     // Both frames of station 1 find station 0 transmitting, the second behind the first.
-    assert_eq!(
-        verdicts(&mut medium),
-        [(0, expected.clone()), (0, expected.clone()), (1, expected)]
-    );
+    assert_eq!(fates(&mut medium), [(0, expected.clone()), (0, expected.clone()), (1, expected)]);
     assert_eq!(medium.held(), 0);
 }
 
@@ -201,8 +198,8 @@ fn stations_behind_walls_and_on_other_channels_are_not_heard() {
     medium.handle_transmit(micros(0), Port(0), data(MacAddress::of_station(1), 100));
     medium.handle_transmit(micros(200), Port(0), data(MacAddress::of_station(2), 100));
     assert_eq!(run(&mut medium), ["42000 0 done", "242000 0 done"]);
-    let missed = Verdict::Missed(Missed::Preamble);
-    assert_eq!(verdicts(&mut medium), [(1, missed.clone()), (2, missed)]);
+    let missed = FrameFate::Missed(Missed::Preamble);
+    assert_eq!(fates(&mut medium), [(1, missed.clone()), (2, missed)]);
 }
 
 /// The share of frames of 1088 bytes that arrive at a signal-to-noise ratio in 20 MHz.
@@ -219,9 +216,9 @@ fn share(rate: PhyRate, decibels: f64) -> f64 {
         medium.handle_transmit(now, Port(0), at(rate, data(MacAddress::of_station(1), 1_088)));
     }
     run(&mut medium);
-    let told = verdicts(&mut medium);
+    let told = fates(&mut medium);
     assert_eq!(told.len(), usize::from(frames));
-    let intact = told.iter().filter(|(_, verdict)| *verdict == Verdict::Intact).count();
+    let intact = told.iter().filter(|(_, fate)| *fate == FrameFate::Intact).count();
     intact as f64 / f64::from(frames)
 }
 
@@ -259,7 +256,7 @@ fn interference_counts_for_as_long_as_it_lasts() {
         assert_eq!(rate.signal_duration(Preamble::Long, bytes).as_micros(), frame);
         let hits = (0..4_000_u64).filter(|i| {
             let mut stream = Stream::new(Seed(*i), "judge");
-            judge::by_formula(sent, &reception, noise, &mut stream) == Verdict::Intact
+            judge::by_formula(sent, &reception, noise, &mut stream) == FrameFate::Intact
         });
         hits.count() as f64 / 4_000.0
     };
@@ -283,10 +280,10 @@ fn frames_without_a_header_without_a_descrambler_and_with_wrong_bits_are_told_ap
             let mut stream = Stream::new(Seed(i), "judge");
             let fate = judge::by_pattern(&mut samplers, sent, &reception, noise, true, &mut stream);
             match fate {
-                Verdict::Missed(Missed::Signal) => count[0] += 1,
-                Verdict::Missed(Missed::Plcp) => count[1] += 1,
-                Verdict::Missed(Missed::Service) => count[2] += 1,
-                Verdict::Damaged { .. } => count[3] += 1,
+                FrameFate::Missed(Missed::Signal) => count[0] += 1,
+                FrameFate::Missed(Missed::Plcp) => count[1] += 1,
+                FrameFate::Missed(Missed::Service) => count[2] += 1,
+                FrameFate::Damaged { .. } => count[3] += 1,
                 _ => {}
             }
         }
@@ -322,7 +319,7 @@ fn late_echoes_make_deep_fades_of_the_whole_band_rare() {
             medium.handle_transmit(now, Port(0), frame);
         }
         run(&mut medium);
-        verdicts(&mut medium).iter().filter(|(_, verdict)| *verdict != Verdict::Intact).count()
+        fates(&mut medium).iter().filter(|(_, fate)| *fate != FrameFate::Intact).count()
     };
     let [flat, selective] = [None, Some(Duration::from_nanos(100))].map(lost);
     assert!(flat > 40 && selective * 3 < flat, "{flat} lost, {selective} with late echoes");
@@ -341,7 +338,7 @@ fn a_thousand_stations_cost_what_the_few_in_reach_cost() {
     let lines = run(&mut medium);
     // A carrier goes on and off at a handful of neighbours.
     assert!(lines.len() < 20_000, "{}", lines.len());
-    assert_eq!(verdicts(&mut medium).len(), 999);
+    assert_eq!(fates(&mut medium).len(), 999);
     assert_eq!(medium.held(), 0);
 }
 
@@ -359,7 +356,7 @@ fn a_walker_is_lost_on_the_way_out() {
         medium.handle_transmit(now, Port(0), data(MacAddress::of_station(1), 1_000));
     }
     run(&mut medium);
-    let told: Vec<bool> = verdicts(&mut medium).iter().map(|(_, v)| v.arrives()).collect();
+    let told: Vec<bool> = fates(&mut medium).iter().map(|(_, v)| v.arrives()).collect();
     assert!(told[..5].iter().all(|it| *it) && told[50..].iter().all(|it| !it), "{told:?}");
 }
 
@@ -383,12 +380,12 @@ fn damage_falls_in_bursts_and_its_bits_are_named() {
         medium.handle_transmit(now, Port(0), data(MacAddress::of_station(1), 1_088));
     }
     run(&mut medium);
-    let told = verdicts(&mut medium);
-    let damaged = told.iter().filter(|(_, verdict)| !verdict.inverted().is_empty());
+    let told = fates(&mut medium);
+    let damaged = told.iter().filter(|(_, fate)| !fate.inverted().is_empty());
     let (mut count, mut bits, mut near) = (0, 0, 0);
-    for (port, verdict) in damaged {
+    for (port, fate) in damaged {
         assert_eq!(*port, 1);
-        let inverted = verdict.inverted();
+        let inverted = fate.inverted();
         assert!(inverted.is_sorted_by(|a, b| a < b) && inverted[inverted.len() - 1] < 1_088 * 8);
         count += 1;
         bits += inverted.len();
@@ -397,7 +394,7 @@ fn damage_falls_in_bursts_and_its_bits_are_named() {
     assert!((30..290).contains(&count), "{count} damaged frames");
     // Most bit errors have another one within three bytes.
     assert!(near * 10 > bits * 6, "{near} of {bits}");
-    // Bytes are what the verdicts say: data frames are zeros behind the header.
+    // Bytes are what the fates say: data frames are zeros behind the header.
     let ones = |frame: &Frame| -> u32 {
         frame.payload.slices().into_iter().flatten().map(|byte| byte.count_ones()).sum()
     };
@@ -405,17 +402,17 @@ fn damage_falls_in_bursts_and_its_bits_are_named() {
 }
 
 /// The fates of one frame to an address, sent by one of these stations, which do not reach others.
-fn out_of_reach(count: u16, from: u16, to: MacAddress) -> Vec<(u16, Verdict)> {
+fn out_of_reach(count: u16, from: u16, to: MacAddress) -> Vec<(u16, FrameFate)> {
     let config = RadioConfig { path_loss: PathLoss::Fixed(200.0), ..stations(count) };
     let mut medium = medium(config);
     medium.handle_transmit(micros(0), Port(from), data(to, 100));
     run(&mut medium);
-    verdicts(&mut medium)
+    fates(&mut medium)
 }
 
 #[test]
 fn a_frame_that_reaches_no_station_is_told_of_its_receiver() {
-    let missed = Verdict::Missed(Missed::Preamble);
+    let missed = FrameFate::Missed(Missed::Preamble);
     assert_eq!(out_of_reach(3, 0, MacAddress::of_station(2)), [(2, missed.clone())]);
     // Of those whom a frame for all did not reach, one.
     assert_eq!(out_of_reach(3, 0, MacAddress::BROADCAST), [(1, missed.clone())]);
@@ -428,7 +425,7 @@ fn a_frame_that_reaches_no_station_is_told_of_its_receiver() {
     let mut near = medium(stations(2));
     near.handle_transmit(micros(0), Port(0), data(MacAddress::BROADCAST, 100));
     run(&mut near);
-    assert_eq!(verdicts(&mut near), [(1, Verdict::Intact)]);
+    assert_eq!(fates(&mut near), [(1, FrameFate::Intact)]);
 }
 
 #[test]
@@ -459,7 +456,7 @@ fn every_fate_tells_how_strongly_the_signal_arrived_and_which_frame_it_was() {
     medium.handle_transmit(micros(30), Port(1), data(MacAddress::of_station(2), 500));
     run(&mut medium);
     let busy = core::iter::from_fn(|| medium.poll_event())
-        .find(|event| event.verdict == Verdict::Missed(Missed::Busy));
+        .find(|event| event.fate == FrameFate::Missed(Missed::Busy));
     assert_eq!(busy.and_then(|event| event.strength), Some(-30));
 }
 

@@ -7,7 +7,7 @@ use windfall_wire_link::ieee80211::MacAddress;
 use super::Transmission;
 use super::receiver::Reception;
 use crate::event::MediumEvent;
-use crate::verdict::{Missed, Verdict};
+use crate::fate::{FrameFate, Missed};
 
 impl Transmission {
     /// The power that arrives at a hearer, in milliwatts.
@@ -27,13 +27,13 @@ impl Transmission {
     }
 
     /// Returns what a receiver that followed the frame passes up.
-    pub(super) fn due(&mut self, reception: &Reception, verdict: &Verdict, is_for: bool) -> Input {
-        match verdict {
-            Verdict::Missed(Missed::Payload) => self.overheard(false),
-            Verdict::Intact | Verdict::Damaged { .. } if is_for => {
+    pub(super) fn due(&mut self, reception: &Reception, fate: &FrameFate, is_for: bool) -> Input {
+        match fate {
+            FrameFate::Missed(Missed::Payload) => self.overheard(false),
+            FrameFate::Intact | FrameFate::Damaged { .. } if is_for => {
                 let frame = &mut self.frame;
                 let mut frame = if self.is_sole { core::mem::take(frame) } else { frame.clone() };
-                verdict.apply(&mut frame);
+                fate.apply(&mut frame);
                 let vector = RxVector {
                     began: reception.began,
                     rate: Some(self.rate()),
@@ -41,8 +41,8 @@ impl Transmission {
                 };
                 Input::Frame(frame, vector)
             }
-            Verdict::Intact => self.overheard(true),
-            Verdict::Damaged { .. } => self.overheard(false),
+            FrameFate::Intact => self.overheard(true),
+            FrameFate::Damaged { .. } => self.overheard(false),
             _ => Input::ReceptionFailed(Failure::Header),
         }
     }
@@ -65,7 +65,7 @@ impl Transmission {
         at: Instant,
         to: Port,
         number: Option<u64>,
-        verdict: Verdict,
+        fate: FrameFate,
     ) -> MediumEvent {
         let Facts { tag, kept, length, header, trailer, .. } = self.facts;
         MediumEvent {
@@ -81,7 +81,7 @@ impl Transmission {
             began: self.began,
             ended: self.ended,
             strength: None,
-            verdict,
+            fate,
         }
     }
 }

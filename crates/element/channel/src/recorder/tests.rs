@@ -10,23 +10,23 @@ use crate::{Air, AirConfig, MediumConfig, Missed, Model};
 #[test]
 fn what_802_11_did_is_recorded_in_the_order_of_the_air_and_replayed_bit_for_bit() {
     let station = RadioStation::at(Position::default());
-    let medium = MediumConfig::Radio(Box::new(RadioConfig::new(vec![station])));
+    let medium = MediumConfig::Wifi(Box::new(RadioConfig::new(vec![station])));
     let header = TraceHeader { bit_order: medium.bit_order(), ..TraceHeader::default() };
     let mut recorder = Recorder::new(header, medium.exposure(Port(0), Port(1)));
     let (header, trailer) = ([0; 10].into_iter().collect(), [0; 4].into_iter().collect());
     let payload = Bytes::from(vec![0; 20]).into();
     let frame = Frame { payload, tag: Some(Tag(3)), ..Frame::control(header, trailer) };
     let damaged =
-        |inverted: &[u32]| Verdict::Damaged { truncated: None, inverted: inverted.into() };
+        |inverted: &[u32]| FrameFate::Damaged { truncated: None, inverted: inverted.into() };
     // In the header, over the border of two bytes as the air counts, in the trailer.
     let fates = [
         (Some(0), Some(Tag(3)), damaged(&[3])),
         (Some(1), Some(Tag(3)), damaged(&[80, 95, 271])),
         (Some(2), None, damaged(&[7])),
-        (None, Some(Tag(3)), Verdict::Missed(Missed::Preamble)),
-        (Some(3), Some(Tag(3)), Verdict::Intact),
+        (None, Some(Tag(3)), FrameFate::Missed(Missed::Preamble)),
+        (Some(3), Some(Tag(3)), FrameFate::Intact),
     ];
-    for (number, tag, verdict) in fates.clone() {
+    for (number, tag, fate) in fates.clone() {
         recorder.record(&MediumEvent {
             at: Instant::START,
             from: Port(0),
@@ -40,7 +40,7 @@ fn what_802_11_did_is_recorded_in_the_order_of_the_air_and_replayed_bit_for_bit(
             began: Instant::START,
             ended: Instant::START,
             strength: None,
-            verdict,
+            fate,
         });
     }
     let text = recorder.finish().to_text();
@@ -59,9 +59,9 @@ fn what_802_11_did_is_recorded_in_the_order_of_the_air_and_replayed_bit_for_bit(
     };
     let mut air = Air::new(&config, Seed(1), "replay");
     let told = fates.iter().filter(|(_, tag, _)| tag.is_some());
-    for (_, _, verdict) in told {
-        let lost = matches!(verdict, Verdict::Missed(_));
-        let expected = if lost { Verdict::Lost } else { verdict.clone() };
+    for (_, _, fate) in told {
+        let lost = matches!(fate, FrameFate::Missed(_));
+        let expected = if lost { FrameFate::Lost } else { fate.clone() };
         assert_eq!(air.judge(&frame).1, expected);
     }
 }

@@ -1,6 +1,6 @@
 use ipnet::IpNet;
 use windfall_base::{Check, Damage, Payload, RxVector, Stream, Tag};
-use windfall_ip::{IpEventKind, IpInterfaceConfig, Route};
+use windfall_ip::{IpEventKind, IpInterfaceConfig, RouteEntry};
 use windfall_socket_api::Transport;
 use windfall_testkit::laws;
 
@@ -20,7 +20,8 @@ fn interface(addresses: &[&str], mtu: usize) -> IpInterfaceConfig {
 }
 
 fn config(interfaces: Vec<IpInterfaceConfig>, routes: &[(&str, usize)]) -> HostConfig {
-    let route = |(to, interface): &(&str, usize)| Route { to: prefix(to), interface: *interface };
+    let route =
+        |(to, interface): &(&str, usize)| RouteEntry { to: prefix(to), interface: *interface };
     HostConfig {
         internet: windfall_ip::IpConfig {
             forwarding: interfaces.len() > 1,

@@ -76,7 +76,7 @@ fn lawful(arq: Arq, accept_damaged: bool, policy: Option<PolicyKind>) {
     let build = move |seed| {
         let link = PipeConfig { arq, accept_damaged, coding, ..PipeConfig::default() };
         let rules = vec![Rule::approximate()];
-        let link = LinkConfig::Pipe(link);
+        let link = LinkLayerConfig::Pipe(link);
         let config = InterfaceConfig { link, rules, ..InterfaceConfig::default() };
         Interface::new(config, seed, "subject")
     };
@@ -126,7 +126,8 @@ fn the_laws_hold_on_a_pipe_with_coded_frames() {
 fn a_lossy_pipe_with_persistent_repetition_loses_nothing_between_devices() {
     let build = || {
         let link = PipeConfig { arq: Arq::Persistent, ..PipeConfig::default() };
-        let config = InterfaceConfig { link: LinkConfig::Pipe(link), ..InterfaceConfig::default() };
+        let config =
+            InterfaceConfig { link: LinkLayerConfig::Pipe(link), ..InterfaceConfig::default() };
         observed(config)
     };
     let loss = Probability::new(0.3).expect("a probability");

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use ipnet::IpNet;
 use windfall_base::{DropReason, Duration, Frame, Input, Instant, Outgoing, Payload, Rate};
 use windfall_link::{Arrival, Exchange, Framing, LinkEvent};
-use windfall_mac::wavelan::{Coordinator, Idle, Responder, Timing};
+use windfall_mac::wavelan::{Coordinator, Idle, Responder, WavelanTiming};
 use windfall_mac::{Address, Client, Feedback};
 
 use super::account::InterfaceAccount;
@@ -24,7 +24,7 @@ pub struct WavelanConfig {
     /// The framing and the retransmission of packets.
     pub framing: Framing,
     /// The times that frames take.
-    pub timing: Timing,
+    pub timing: WavelanTiming,
     /// The rate of frames.
     pub rate: Rate,
 }
@@ -72,7 +72,7 @@ enum Mac {
 struct Above {
     peers: Vec<Peer>,
     queues: Queues,
-    timing: Timing,
+    timing: WavelanTiming,
     rate: Rate,
     /// When the unit whose fate is open was given to the medium.
     since: Option<Instant>,

@@ -1,6 +1,6 @@
 use clap::{ArgAction, CommandFactory, Parser};
-use windfall_scenario::wireless::Radio;
-use windfall_scenario::{Direction, Flags, Link, RunSettings, Scenario, Settings};
+use windfall_scenario::wifi::Radio;
+use windfall_scenario::{Direction, Link, RunSettings, Scenario, ScenarioOptions, Settings};
 use windfall_testkit::folder::Folder;
 
 use super::*;
@@ -119,7 +119,7 @@ fn what_run_generates_says_all_that_its_options_say() {
 #[test]
 fn what_up_generates_says_all_that_its_options_say() {
     let folder = Folder::new("generate-up");
-    let plain = windfall_scenario::Flags::default().scenario().to_toml();
+    let plain = windfall_scenario::ScenarioOptions::default().scenario().to_toml();
     let file = folder.write("plain.toml", plain);
     let describe = |words: &[String]| {
         let first = ["up".to_owned(), file.clone()];
@@ -145,7 +145,7 @@ fn what_belongs_to_programs_stands_before_the_scenario() {
 #[test]
 fn files_that_a_scenario_names_are_found_from_what_is_generated() {
     let folder = Folder::new("generate-files");
-    let mut flags = Flags::default();
+    let mut flags = ScenarioOptions::default();
     flags.link.downlink.error_trace = Some(windfall_scenario::unplaced("beside.trace".to_owned()));
     let file = folder.write("there.toml", flags.scenario().to_toml());
     let words = ["run".to_owned(), "--scenario".to_owned(), file];

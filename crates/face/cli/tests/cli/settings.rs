@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use windfall_scenario::wireless::Radio;
+use windfall_scenario::wifi::Radio;
 use windfall_scenario::{Aspect, Direction, Link, RunKind, RunSettings, Setting, Settings};
 use windfall_testkit::folder::Folder;
 

@@ -389,7 +389,7 @@ fn only_a_single_host_gets_an_echo() {
         let mut header = [0; 8];
         Icmpv4Repr::EchoRequest { id: 1, seq: 2 }.emit(&mut header, &[]);
         let mut host = layer(false);
-        host.routes.insert(Route { to: "0.0.0.0/0".parse().unwrap(), interface: 0 });
+        host.routes.insert(RouteEntry { to: "0.0.0.0/0".parse().unwrap(), interface: 0 });
         host.handle_input(NOW, 0, v4(dst, Protocol::ICMP, &header, |repr| repr.src = src.into()));
         assert!(host.ledger().balances());
         sent(&mut host).len()

@@ -3,8 +3,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn route(to: &str, interface: usize) -> Route {
-    Route { to: to.parse().expect("a prefix"), interface }
+fn route(to: &str, interface: usize) -> RouteEntry {
+    RouteEntry { to: to.parse().expect("a prefix"), interface }
 }
 
 #[test]
@@ -88,7 +88,7 @@ proptest! {
             .enumerate()
             .map(|(interface, (mut address, len))| {
                 address[0] &= 3;
-                Route { to: IpNet::new(address.into(), len).expect("at most 32"), interface }
+                RouteEntry { to: IpNet::new(address.into(), len).expect("at most 32"), interface }
             })
             .collect();
         let mut destination = destination;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use windfall_base::{DropReason, Duration, Frame, Input, Instant, Outgoing, Rate};
 use windfall_wire_link::wavelan::{Address, Feedback, Head, Kind};
 
-use super::{Timing, split_head, with_head};
+use super::{WavelanTiming, split_head, with_head};
 use crate::client::Client;
 
 /// Polls without a unit that a station gets after an exchange of units, as more may follow.
@@ -44,7 +44,7 @@ impl Idle {
     pub fn share_of_polls(
         &self,
         silent: usize,
-        timing: &Timing,
+        timing: &WavelanTiming,
         rate: Rate,
         unit: Duration,
     ) -> f64 {
@@ -96,7 +96,7 @@ enum Phase {
 #[derive(Debug)]
 pub struct Coordinator {
     address: Address,
-    timing: Timing,
+    timing: WavelanTiming,
     idle: Idle,
     peers: Vec<Peer>,
     /// Whose turn is next.
@@ -111,7 +111,7 @@ pub struct Coordinator {
 impl Coordinator {
     /// A coordinator of the stations `peers`, which begins to poll after the longest pause.
     #[must_use]
-    pub fn new(address: Address, peers: &[Address], timing: Timing, idle: Idle) -> Self {
+    pub fn new(address: Address, peers: &[Address], timing: WavelanTiming, idle: Idle) -> Self {
         let peer = |&address| Peer {
             address,
             poll_at: Instant::START + idle.longest.max(Duration::from_nanos(1)),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use windfall_base::{DropReason, Frame, Input, Instant, Outgoing};
 use windfall_wire_link::wavelan::{Address, Feedback, Head, Kind};
 
-use super::{Timing, split_head, with_head};
+use super::{WavelanTiming, split_head, with_head};
 use crate::client::Client;
 
 /// A station on a polled medium: silent until the coordinator asks.
@@ -15,7 +15,7 @@ use crate::client::Client;
 pub struct Responder {
     address: Address,
     coordinator: Address,
-    timing: Timing,
+    timing: WavelanTiming,
     /// Frames of the answer under way.
     answer: VecDeque<Frame>,
     /// The medium carries a frame of ours.
@@ -27,7 +27,7 @@ pub struct Responder {
 impl Responder {
     /// The station `address`, which answers `coordinator`.
     #[must_use]
-    pub fn new(address: Address, coordinator: Address, timing: Timing) -> Self {
+    pub fn new(address: Address, coordinator: Address, timing: WavelanTiming) -> Self {
         let answer = VecDeque::new();
         Self { address, coordinator, timing, answer, sending: false, awaiting: false }
     }

@@ -11,13 +11,13 @@ use crate::client::Client;
 #[test]
 fn a_full_packet_takes_15_milliseconds_with_its_ack() {
     let time = |bytes: usize| {
-        let outgoing = Timing::WAVELAN.outgoing(Frame::packet(vec![0; bytes]));
+        let outgoing = WavelanTiming::WAVELAN.outgoing(Frame::packet(vec![0; bytes]));
         (outgoing.vector.overhead + WAVELAN_RATE.time_of(bytes)).as_secs_f64()
     };
     // Head 5, link header 7, packet 1500, frame check 4; ACK 9.
     let exchange = time(5 + 7 + 1_500 + 4) + time(9);
     assert!((exchange - 0.015).abs() < 1e-6, "{exchange} s");
-    let whole = Timing::WAVELAN.exchange(WAVELAN_RATE, 1_500).as_secs_f64();
+    let whole = WavelanTiming::WAVELAN.exchange(WAVELAN_RATE, 1_500).as_secs_f64();
     assert!((whole - exchange).abs() < 1e-9, "{whole} s");
 }
 
@@ -54,7 +54,7 @@ impl Client for Willing {
 fn polls_of_the_silent_take_the_share_of_the_air_that_is_told() {
     let idle = Idle { while_busy: Duration::from_millis(60), ..Idle::default() };
     let unit = Duration::from_millis(15);
-    let share = |silent| idle.share_of_polls(silent, &Timing::WAVELAN, WAVELAN_RATE, unit);
+    let share = |silent| idle.share_of_polls(silent, &WavelanTiming::WAVELAN, WAVELAN_RATE, unit);
     // Twice 250 µs and five bytes of 4 + 5.508 µs.
     let poll = 0.000_595_08;
     assert!(share(0).abs() < 1e-9);
@@ -95,7 +95,7 @@ fn a_unit_that_no_station_was_asked_for_is_discarded_by_name() {
         (Address(3), true, vec![DropReason::NotForUs]),
         (Address(0), false, vec![]),
     ] {
-        let mut hub = Coordinator::new(Address(0), &peers, Timing::WAVELAN, Idle::default());
+        let mut hub = Coordinator::new(Address(0), &peers, WavelanTiming::WAVELAN, Idle::default());
         let head =
             Head { kind: Kind::Response, to, from: Address(1), unit, more: false, ack: None };
         let frame = with_head(&head, unit.then(|| Frame::packet(vec![1; 50])));
@@ -110,14 +110,14 @@ fn a_unit_that_no_station_was_asked_for_is_discarded_by_name() {
 #[test]
 fn frames_of_another_station_do_not_end_a_turn() {
     let peers = [Address(1), Address(2)];
-    let mut hub = Coordinator::new(Address(0), &peers, Timing::WAVELAN, Idle::default());
+    let mut hub = Coordinator::new(Address(0), &peers, WavelanTiming::WAVELAN, Idle::default());
     let mut above = Refusing::default();
     let (due, _) = hub.poll_timeout().expect("a poll is due");
     hub.handle_timeout(due, &mut above);
     assert!(hub.poll_transmit().is_some());
     hub.handle_input(due, Input::TransmissionDone, &mut above);
     let silence = hub.poll_timeout().expect("it waits for an answer").0;
-    assert_eq!(silence, due + Timing::WAVELAN.patience);
+    assert_eq!(silence, due + WavelanTiming::WAVELAN.patience);
     let heard = |kind, from, to| {
         let head = Head { kind, to, from, unit: false, more: false, ack: None };
         Input::Frame(with_head(&head, None), RxVector::wired(due))
@@ -137,7 +137,7 @@ fn frames_of_another_station_do_not_end_a_turn() {
     let later = due + Duration::from_millis(2);
     hub.handle_input(later, Input::CarrierIdle, &mut above);
     let until = hub.poll_timeout().expect("it waits for an answer").0;
-    assert_eq!(until, later + Timing::WAVELAN.patience);
+    assert_eq!(until, later + WavelanTiming::WAVELAN.patience);
     hub.handle_input(due, heard(Kind::Response, Address(1), Address(0)), &mut above);
     assert!(hub.poll_transmit().is_some(), "the next poll");
 }
@@ -170,8 +170,8 @@ proptest! {
         inputs in prop::collection::vec((any_input(), any::<bool>()), 1..80),
     ) {
         let peers = [Address(1), Address(2)];
-        let mut hub = Coordinator::new(Address(0), &peers, Timing::WAVELAN, Idle::default());
-        let mut station = Responder::new(Address(1), Address(0), Timing::WAVELAN);
+        let mut hub = Coordinator::new(Address(0), &peers, WavelanTiming::WAVELAN, Idle::default());
+        let mut station = Responder::new(Address(1), Address(0), WavelanTiming::WAVELAN);
         let (mut above_hub, mut above_station) = (Willing::default(), Willing::default());
         let mut now = Instant::START;
         for (input, wait) in inputs {

@@ -11,7 +11,9 @@ mod member;
 use std::collections::VecDeque;
 
 use windfall_base::{DropReason, Duration, Frame, Instant, Preamble, Stream};
-use windfall_wire_link::ieee80211::management::{Beacon, Network, Ssid, capability, erp};
+use windfall_wire_link::ieee80211::management::{
+    Beacon, NetworkDescription, Ssid, capability, erp,
+};
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress, Phy, PhyRate, Timing};
 
 use super::config::{Config, Role};
@@ -213,10 +215,10 @@ fn erp(config: &Config) -> Option<u8> {
 }
 
 /// Returns the description of a network for its frames.
-fn network(config: &Config, ssid: &Ssid) -> Network {
+fn network(config: &Config, ssid: &Ssid) -> NetworkDescription {
     let rates: Vec<PhyRate> =
         PhyRate::ALL.into_iter().filter(|rate| config.phy.has(*rate)).collect();
-    Network::new(ssid, &rates, &config.basic_rates)
+    NetworkDescription::new(ssid, &rates, &config.basic_rates)
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ use windfall_base::{
     Duration, Frame, Input, Instant, Ledger, Node, Outgoing, Port, RxVector, Seed,
 };
 use windfall_testkit::arbitrary::packet;
-use windfall_testkit::dcf::air::{Cell, PROPAGATION};
-use windfall_testkit::dcf::{AIR, DEVICE};
+use windfall_testkit::wifi::air::{Cell, PROPAGATION};
+use windfall_testkit::wifi::{AIR, DEVICE};
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress, Phy, PhyRate, snap};
 
 use super::{Config, Dcf, DcfEvent, Packet, Pull};

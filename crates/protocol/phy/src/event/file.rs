@@ -16,7 +16,7 @@ use flate2::write::DeflateEncoder;
 use windfall_wire_link::ieee80211::PhyRate;
 
 use super::gaps::GapLaw;
-use super::table::{Point, RateTable, Tables};
+use super::table::{RateTable, TablePoint, Tables};
 use super::word;
 
 const MAGIC: [u8; 4] = *b"WFEV";
@@ -131,13 +131,13 @@ impl Reader<'_> {
         Some(RateTable::new(f64::from(first), f64::from(step), points))
     }
 
-    fn point(&mut self, word: u32) -> Option<Point> {
+    fn point(&mut self, word: u32) -> Option<TablePoint> {
         let [mean, share, short] = [self.number()?, self.number()?, self.number()?];
         let legal = mean >= 0.0 && (0.0..1.0).contains(&share) && (0.0..=1.0).contains(&short);
         let events: Option<Vec<_>> = (0..self.count()?).map(|_| self.event(word)).collect();
         let events = events?;
         let slices: Vec<&[u64]> = events.iter().map(Vec::as_slice).collect();
-        legal.then(|| Point::new(GapLaw { mean, share, short }, word, &slices))
+        legal.then(|| TablePoint::new(GapLaw { mean, share, short }, word, &slices))
     }
 
     fn event(&mut self, word: u32) -> Option<Vec<u64>> {

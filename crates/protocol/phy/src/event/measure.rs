@@ -4,7 +4,7 @@ use windfall_base::{Seed, Stream};
 use windfall_wire_link::ieee80211::PhyRate;
 
 use super::gaps::GapLaw;
-use super::table::{Point, RateTable, Tables};
+use super::table::{RateTable, TablePoint, Tables};
 use super::{events, guard, word};
 use crate::{decibel, dsss, ofdm};
 
@@ -86,7 +86,7 @@ impl Source {
 
 /// Describes the errors of `rate` at a ratio in decibels.
 #[must_use]
-pub fn measure(rate: PhyRate, decibels: f64, seed: Seed, effort: Effort) -> Point {
+pub fn measure(rate: PhyRate, decibels: f64, seed: Seed, effort: Effort) -> TablePoint {
     let mut source = Source::new(rate);
     let mut random = Stream::new(seed, &format!("{rate} at {decibels} dB"));
     let snr = decibel::ratio(decibels);
@@ -111,7 +111,7 @@ pub fn measure(rate: PhyRate, decibels: f64, seed: Seed, effort: Effort) -> Poin
     // The descrambler would have carried the errors of an event further than its block goes.
     let cut = |event: &[u64]| event.last().is_some_and(|last| last % block + CARRIED >= block);
     let whole = all.into_iter().filter(|event| rate.is_ofdm() || !cut(event)).collect();
-    Point::new(law, word, &stratified(whole, word, effort.patterns))
+    TablePoint::new(law, word, &stratified(whole, word, effort.patterns))
 }
 
 /// Evenly many events of each length and place within a word, so that few of them stand for all.
@@ -152,10 +152,10 @@ const RARE: f32 = 4e5;
 pub fn generate(
     seed: Seed,
     effort: Effort,
-    mut progress: impl FnMut(PhyRate, f64, &Point),
+    mut progress: impl FnMut(PhyRate, f64, &TablePoint),
 ) -> Tables {
     let table = |rate: PhyRate| {
-        let mut points: Vec<Point> = Vec::new();
+        let mut points: Vec<TablePoint> = Vec::new();
         let rare = RARE / word(rate) as f32;
         while points.last().is_none_or(|last| last.law().mean < rare) {
             let decibels = lowest(rate) + STEP * points.len() as f64;

@@ -8,7 +8,7 @@ use crate::decibel;
 
 /// The errors of one rate at one ratio: the law of the gaps, and events as they were seen.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
+pub struct TablePoint {
     law: GapLaw,
     /// Offsets of bit errors from the word in which their event begins, event after event.
     offsets: Vec<u16>,
@@ -16,7 +16,7 @@ pub struct Point {
     ends: Vec<u32>,
 }
 
-impl Point {
+impl TablePoint {
     /// A description from a law, the bits of a word, and the places of bit errors of each event,
     /// counted from the beginning of a word.
     #[must_use]
@@ -62,7 +62,7 @@ impl Point {
 pub struct RateTable {
     pub(super) first: f64,
     pub(super) step: f64,
-    pub(super) points: Vec<Point>,
+    pub(super) points: Vec<TablePoint>,
     /// The logarithm of the mean gap at each point.
     logs: Vec<f64>,
     /// The last ratio, not in decibels, and how fast that logarithm grows with it beyond.
@@ -72,8 +72,8 @@ pub struct RateTable {
 /// Between two points of a table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'a> {
-    lower: &'a Point,
-    upper: &'a Point,
+    lower: &'a TablePoint,
+    upper: &'a TablePoint,
     /// The distance from the lower towards the upper, 0..=1.
     share: f64,
     pub(super) law: GapLaw,
@@ -82,7 +82,7 @@ pub(super) struct Place<'a> {
 impl<'a> Place<'a> {
     /// The point that stands for this place, drawn by nearness.
     #[inline]
-    pub(super) fn point(&self, stream: &mut Stream) -> &'a Point {
+    pub(super) fn point(&self, stream: &mut Stream) -> &'a TablePoint {
         if self.share > 0.0 && stream.unit() < self.share { self.upper } else { self.lower }
     }
 }
@@ -93,7 +93,7 @@ impl RateTable {
     /// # Panics
     /// Without points.
     #[must_use]
-    pub fn new(first: f64, step: f64, points: Vec<Point>) -> Self {
+    pub fn new(first: f64, step: f64, points: Vec<TablePoint>) -> Self {
         assert!(!points.is_empty(), "a table has points");
         let logs = points.iter().map(|point| f64::from(point.law.mean).max(0.1).ln()).collect();
         let mut table = Self { first, step, points, logs, beyond: (0.0, 0.0) };
@@ -102,7 +102,7 @@ impl RateTable {
     }
 
     /// The ratios of the points, in decibels, and the points.
-    pub fn points(&self) -> impl Iterator<Item = (f64, &Point)> {
+    pub fn points(&self) -> impl Iterator<Item = (f64, &TablePoint)> {
         self.points.iter().enumerate().map(|(i, point)| (self.first + self.step * i as f64, point))
     }
 

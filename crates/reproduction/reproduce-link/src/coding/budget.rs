@@ -67,7 +67,7 @@ pub(super) fn choices(
     }
     let measure = |(place, policy, retransmissions, padded): (_, _, Option<u8>, _)| {
         (context.progress)(&format!("{policy} in {place}, retransmissions and padding"));
-        let arq = retransmissions.map_or(Arq::Persistent, Arq::Retransmissions);
+        let arq = retransmissions.map_or(Arq::Persistent, Arq::after);
         let both = Direction {
             policy: Some(unplaced(policy)),
             padded: Some(unplaced(padded)),

@@ -3,8 +3,8 @@
 use windfall_base::{Duration, Seed};
 use windfall_experiment::{Context, ExperimentError, Extent};
 use windfall_scenario::{
-    Direction, ENVIRONMENT_FRAMES, Environment, Flags, Link, PolicyKind, RunSettings, Scenario,
-    Settings, unplaced,
+    Direction, ENVIRONMENT_FRAMES, Environment, Link, PolicyKind, RunSettings, Scenario,
+    ScenarioOptions, Settings, unplaced,
 };
 use windfall_sim::Simulation;
 
@@ -213,7 +213,7 @@ fn build(
     let mut scenario = Scenario::parse(figure, &text).map_err(|error| failed(error.to_string()))?;
     let link = Link { both, ..Link::unset() };
     let run = RunSettings { duration: Some(unplaced(duration)), ..RunSettings::unset() };
-    let flags = Flags { link, run, ..Flags::default() };
+    let flags = ScenarioOptions { link, run, ..ScenarioOptions::default() };
     flags.apply(&mut scenario).map_err(|error| failed(error.to_string()))?;
     let topology = scenario
         .topology(0, (figure, &text), &mut |name| air.read(name))

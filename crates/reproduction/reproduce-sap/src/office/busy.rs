@@ -4,7 +4,7 @@ use windfall_channel::MediumConfig;
 use windfall_channel::radio::{Position, RadioConfig, Track};
 use windfall_network::NetworkConfig;
 use windfall_scenario::{App, AppKind, Scenario};
-use windfall_stack::{LinkConfig, Neighbour};
+use windfall_stack::{LinkLayerConfig, Neighbour};
 use windfall_wire_link::ieee80211::MacAddress;
 
 use super::{FIXED, MOVING, Office};
@@ -56,14 +56,14 @@ pub(crate) fn network(office: Office) -> NetworkConfig {
     network.links.truncate(1);
     let link = &mut network.links[0];
     for (place, end) in link.ends.iter_mut().enumerate() {
-        if let LinkConfig::Wifi(wifi) = &mut end.interface.link {
+        if let LinkLayerConfig::Wifi(wifi) = &mut end.interface.link {
             let address = MacAddress::of_station(place as u16 ^ 1);
             wifi.neighbours = [Neighbour { address, behind: Vec::new() }].into();
             wifi.mac.accept_damaged = false;
             office.set_up(place, &mut wifi.mac);
         }
     }
-    if let MediumConfig::Radio(radio) = &mut link.medium {
+    if let MediumConfig::Wifi(radio) = &mut link.medium {
         place_stations(office, radio);
     }
     network

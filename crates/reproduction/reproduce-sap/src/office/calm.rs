@@ -70,7 +70,7 @@ pub(crate) fn network(office: Office) -> NetworkConfig {
         stations: (0..stations(office)).map(station).collect(),
         links: vec![LinkConfig {
             name: "office".to_owned(),
-            medium: MediumConfig::Radio(Box::new(radio(office))),
+            medium: MediumConfig::Wifi(Box::new(radio(office))),
             ends: (0..stations(office)).map(|place| end(office, place)).collect(),
         }],
     }
@@ -83,7 +83,7 @@ fn end(office: Office, place: u16) -> EndConfig {
     // Each station sends to the other one of its pair.
     let peer = MacAddress::of_station(place ^ 1);
     let neighbours = [Neighbour { address: peer, behind: Vec::new() }].into();
-    let link = windfall_stack::LinkConfig::Wifi(WifiConfig { mac, neighbours });
+    let link = windfall_stack::LinkLayerConfig::Wifi(WifiConfig { mac, neighbours });
     let queue = Limits { packets: 64, bytes: usize::MAX };
     let interface = InterfaceConfig { mtu: 2_296, queue, link, ..Default::default() };
     EndConfig { station: usize::from(place), interface }

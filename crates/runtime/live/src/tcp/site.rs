@@ -8,7 +8,7 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use nix::errno::Errno;
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
-use windfall_ip::{IpInterfaceConfig, Route};
+use windfall_ip::{IpInterfaceConfig, RouteEntry};
 use windfall_scenario::engine_beside;
 use windfall_stack::HostConfig;
 
@@ -74,7 +74,7 @@ impl EngineSite {
         let addresses = self.addresses.iter().map(|address| IpNet::from(*address)).collect();
         let mtu = self.mtu as usize;
         let everywhere = [IpNet::V4(Ipv4Net::default()), IpNet::V6(Ipv6Net::default())]
-            .map(|to| Route { to, interface: 0 });
+            .map(|to| RouteEntry { to, interface: 0 });
         let internet = windfall_ip::IpConfig {
             interfaces: vec![IpInterfaceConfig { addresses, mtu }],
             routes: everywhere.into(),

@@ -3,11 +3,11 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn any_network() -> impl Strategy<Value = Network> {
+fn any_network() -> impl Strategy<Value = NetworkDescription> {
     let rates = prop::sample::subsequence(&PhyRate::ALL[..], 1..=12);
     (vec(any::<u8>(), 0..=MAX_SSID), rates, any::<bool>()).prop_map(|(ssid, rates, basic)| {
         let basic = if basic { &rates[..1] } else { &[] };
-        Network::new(&ssid, &rates, basic)
+        NetworkDescription::new(&ssid, &rates, basic)
     })
 }
 
@@ -33,7 +33,7 @@ proptest! {
     ) {
         let leaves = leaves.map(MacAddress);
         let again = leaves.is_some();
-        let unnamed = Network { ssid: Ssid::new(), ..network.clone() };
+        let unnamed = NetworkDescription { ssid: Ssid::new(), ..network.clone() };
         let request = AssociationRequest { capability, listen_interval: other, leaves, network };
         prop_assert_eq!(AssociationRequest::parse(&request.encode(), again), Ok(request));
         let answer = AssociationResponse { capability, status: other, aid, network: unnamed };

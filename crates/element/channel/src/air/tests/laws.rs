@@ -157,17 +157,17 @@ fn bit_bursts_run_on_across_frames() {
 
 #[test]
 fn a_window_keeps_its_bounds_and_its_rates() {
-    let window = Window { probability: p(0.3), bits: 100, rate: p(0.25) };
-    let frames = positions(Model::Window(window), 1000, 50_000);
+    let window = BurstWindow { probability: p(0.3), bits: 100, rate: p(0.25) };
+    let frames = positions(Model::BurstWindow(window), 1000, 50_000);
     let struck: Vec<_> = frames.iter().filter(|frame| !frame.is_empty()).collect();
     // A window without any error has probability 0.75^100: none.
     assert_binomial(struck.len() as f64, 50_000.0, 0.3);
     assert!(struck.iter().all(|frame| frame[frame.len() - 1] - frame[0] < 100));
     let errors: f64 = struck.iter().map(|frame| frame.len() as f64).sum();
     assert_binomial(errors, struck.len() as f64 * 100.0, 0.25);
-    let single = Window { probability: p(1.0), bits: 1, rate: p(1.0) };
+    let single = BurstWindow { probability: p(1.0), bits: 1, rate: p(1.0) };
     let mut hits = [0_u32; 64];
-    for frame in positions(Model::Window(single), 64, 64_000) {
+    for frame in positions(Model::BurstWindow(single), 64, 64_000) {
         assert_eq!(frame.len(), 1);
         hits[frame[0] as usize] += 1;
     }
@@ -181,7 +181,7 @@ fn truncation_cuts_anywhere_behind_what_it_must_leave() {
     let (mut air, frame) = (air(model), packet(100));
     let mut cuts = Vec::new();
     for _ in 0..20_000 {
-        if let (_, Verdict::Damaged { truncated: Some(bit), .. }) = air.judge(&frame) {
+        if let (_, FrameFate::Damaged { truncated: Some(bit), .. }) = air.judge(&frame) {
             assert!((160..800).contains(&bit));
             cuts.push(f64::from(bit));
         }

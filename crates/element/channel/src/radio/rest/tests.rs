@@ -61,7 +61,7 @@ struct Cell {
 
 impl Cell {
     fn new(config: RadioConfig) -> Self {
-        let medium = Medium::new(MediumConfig::Radio(Box::new(config)), Seed(1), "air");
+        let medium = Medium::new(MediumConfig::Wifi(Box::new(config)), Seed(1), "air");
         let known = vec![Known::default(); STATIONS.into()];
         Self { medium, known, given: 0, passed: 0 }
     }

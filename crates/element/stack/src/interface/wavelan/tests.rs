@@ -13,7 +13,7 @@ use windfall_testkit::laws;
 
 use super::*;
 use crate::event::InterfaceEvent;
-use crate::{DEVICE, Interface, InterfaceConfig, LinkConfig, MEDIUM, ScheduledFlow};
+use crate::{DEVICE, Interface, InterfaceConfig, LinkLayerConfig, MEDIUM, ScheduledFlow};
 
 const HUB: Address = Address(1);
 
@@ -46,9 +46,9 @@ struct Air<F> {
 }
 
 fn interface(role: WavelanRole, address: Address, framing: Framing) -> InterfaceConfig {
-    let timing = Timing::WAVELAN;
+    let timing = WavelanTiming::WAVELAN;
     let link = WavelanConfig { address, role, framing, timing, rate: WAVELAN_RATE };
-    let link = LinkConfig::Wavelan(link);
+    let link = LinkLayerConfig::Wavelan(link);
     let queue = Limits { packets: 50, ..Limits::default() };
     InterfaceConfig { link, queue, observe: true, ..InterfaceConfig::default() }
 }
@@ -57,7 +57,7 @@ fn interface(role: WavelanRole, address: Address, framing: Framing) -> Interface
 fn coded(policy: PolicyKind, arq: Arq) -> Framing {
     let cost = Cost {
         per_frame: Duration::from_micros(900),
-        per_byte: Timing::WAVELAN.per_byte + WAVELAN_RATE.time_of(1),
+        per_byte: WavelanTiming::WAVELAN.per_byte + WAVELAN_RATE.time_of(1),
     };
     Framing::Coded(CodedConfig { policy, arq, padded: false, accept_damaged: false, cost })
 }

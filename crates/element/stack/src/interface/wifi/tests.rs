@@ -5,7 +5,7 @@ use windfall_base::{Check, Class, Duration, FlowId, Node, Port, RxVector, Stream
 use windfall_testkit::laws;
 use windfall_wire_link::ieee80211::Phy;
 
-use super::super::{DEVICE, Interface, InterfaceConfig, LinkConfig, MEDIUM};
+use super::super::{DEVICE, Interface, InterfaceConfig, LinkLayerConfig, MEDIUM};
 use super::*;
 use crate::interface::Rule;
 
@@ -24,7 +24,7 @@ fn neighbours() -> Arc<[Neighbour]> {
 /// An interface of station `number`, whose neighbours are 1 and 2.
 fn interface(number: u16, accept_damaged: bool) -> Interface {
     let mac = Config { accept_damaged, ..Config::new(address(number), Phy::G) };
-    let link = LinkConfig::Wifi(WifiConfig { mac, neighbours: neighbours() });
+    let link = LinkLayerConfig::Wifi(WifiConfig { mac, neighbours: neighbours() });
     let rules = vec![Rule::approximate()];
     let config = InterfaceConfig { link, rules, observe: true, ..InterfaceConfig::default() };
     Interface::new(config, Seed(1), "wifi")
@@ -70,7 +70,7 @@ fn unanswered(rules: Vec<Rule>, coverage: u8) -> Vec<(Instant, Vec<u8>)> {
     let mac = Config::new(address(0), Phy::G);
     let behind = vec![IpAddr::from([10, 0, 0, 1]).into()];
     let neighbours = [Neighbour { address: address(1), behind }].into();
-    let link = LinkConfig::Wifi(WifiConfig { mac, neighbours });
+    let link = LinkLayerConfig::Wifi(WifiConfig { mac, neighbours });
     let config = InterfaceConfig { link, rules, ..InterfaceConfig::default() };
     let mut interface = Interface::new(config, Seed(1), "wifi");
     let at = Instant::from_nanos(1_000_000);
@@ -142,7 +142,7 @@ fn damaged_packets_of_a_flow_are_passed_up_as_the_flow_says() {
     ] {
         let of_flow = Rule { class: class(accept), ..Rule::default() };
         let mac = Config { accept_damaged: switch, ..Config::new(address(1), Phy::G) };
-        let link = LinkConfig::Wifi(WifiConfig { mac, neighbours: neighbours() });
+        let link = LinkLayerConfig::Wifi(WifiConfig { mac, neighbours: neighbours() });
         let config = InterfaceConfig { link, rules: vec![of_flow], ..InterfaceConfig::default() };
         let mut receiver = Interface::new(config, Seed(1), "wifi");
         let mut frame = frame_for(1, 40);

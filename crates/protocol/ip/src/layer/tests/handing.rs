@@ -155,8 +155,8 @@ fn a_hop_is_taken_from_a_copy_of_the_header_alone() {
 #[test]
 fn what_must_not_leave_its_network_is_dropped_in_silence_whatever_routes_there_are() {
     let mut router = layer(true);
-    router.routes.insert(Route { to: "0.0.0.0/0".parse().unwrap(), interface: 1 });
-    router.routes.insert(Route { to: "::/0".parse().expect("a prefix"), interface: 1 });
+    router.routes.insert(RouteEntry { to: "0.0.0.0/0".parse().unwrap(), interface: 1 });
+    router.routes.insert(RouteEntry { to: "::/0".parse().expect("a prefix"), interface: 1 });
     for dst in [[0; 4], [127, 0, 0, 1], [169, 254, 0, 1]] {
         router.handle_input(NOW, 0, v4(dst, Protocol::UDP, &[0; 8], |_| {}));
         assert!(sent(&mut router).is_empty(), "{dst:?}");
@@ -178,7 +178,7 @@ fn packets_come_from_the_address_that_is_nearest_to_where_they_go() {
     let interfaces =
         vec![interface(&["fd00::1/64", "10.0.0.1/24", "10.5.0.1/24"]), interface(&["fd01::1/64"])];
     let mut host = Layer::new(IpConfig { interfaces, ..IpConfig::default() }, Seed(1));
-    host.routes.insert(Route { to: "0.0.0.0/0".parse().unwrap(), interface: 1 });
+    host.routes.insert(RouteEntry { to: "0.0.0.0/0".parse().unwrap(), interface: 1 });
     let source = |to: &str| {
         let source = host.source_for(to.parse().expect("an address"));
         source.map(|address| address.to_string())

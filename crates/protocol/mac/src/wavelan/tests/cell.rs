@@ -84,9 +84,9 @@ struct Cell {
 impl Cell {
     fn new(idle: Idle, hub: Queue, stations: Vec<Queue>) -> Self {
         let peers: Vec<Address> = (1..).map(Address).take(stations.len()).collect();
-        let station = |address: &Address| Responder::new(*address, HUB, Timing::WAVELAN);
+        let station = |address: &Address| Responder::new(*address, HUB, WavelanTiming::WAVELAN);
         let responders = peers.iter().map(station).zip(stations).collect();
-        let coordinator = Coordinator::new(HUB, &peers, Timing::WAVELAN, idle);
+        let coordinator = Coordinator::new(HUB, &peers, WavelanTiming::WAVELAN, idle);
         let (now, log) = (Instant::START, Vec::new());
         Self { now, hub: (coordinator, hub), stations: responders, log }
     }
@@ -313,7 +313,7 @@ fn an_acknowledgment_says_whether_a_poll_follows_it_and_alone_goes_to_its_statio
 #[test]
 fn a_timeout_that_is_not_due_changes_nothing() {
     let peers = [Address(1)];
-    let mut hub = Coordinator::new(HUB, &peers, Timing::WAVELAN, Idle::default());
+    let mut hub = Coordinator::new(HUB, &peers, WavelanTiming::WAVELAN, Idle::default());
     let mut above = Queue::default();
     let (due, _) = hub.poll_timeout().expect("a poll is due");
     hub.handle_timeout(Instant::from_nanos(due.as_nanos() - 1), &mut above);
@@ -331,7 +331,7 @@ fn a_timeout_that_is_not_due_changes_nothing() {
 
 #[test]
 fn what_is_heard_while_a_station_answers_is_a_collision() {
-    let mut station = Responder::new(Address(1), HUB, Timing::WAVELAN);
+    let mut station = Responder::new(Address(1), HUB, WavelanTiming::WAVELAN);
     let mut above = Queue::of(&[(0, &[10])]);
     let poll = || {
         let head = Head {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use windfall_base::{DropReason, Duration, Instant};
 use windfall_wire_link::ieee80211::management::{
-    AssociationRequest, AssociationResponse, Authentication, Beacon, Network,
+    AssociationRequest, AssociationResponse, Authentication, Beacon, NetworkDescription,
 };
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress};
 
@@ -30,7 +30,7 @@ const BETTER: f64 = 6.0;
 #[derive(Debug)]
 pub(in crate::wifi) struct Member {
     address: MacAddress,
-    network: Network,
+    network: NetworkDescription,
     capability: u16,
     power_save: bool,
     step: Step,
@@ -61,7 +61,7 @@ enum Step {
 }
 
 impl Member {
-    pub(super) fn new(config: &Config, network: Network, power_save: bool) -> Self {
+    pub(super) fn new(config: &Config, network: NetworkDescription, power_save: bool) -> Self {
         Self {
             address: config.address,
             network,

@@ -44,7 +44,7 @@ fn sent(bss: &mut Bss) -> Vec<(Kind, MacAddress)> {
 }
 
 fn beacon(name: &[u8], now: Instant) -> Vec<u8> {
-    let network = Network::new(name, &[PhyRate::Ofdm6], &[PhyRate::Ofdm6]);
+    let network = NetworkDescription::new(name, &[PhyRate::Ofdm6], &[PhyRate::Ofdm6]);
     let timestamp = now.as_micros();
     let capability = capability::ESS;
     Beacon { timestamp, interval: 100, capability, network, channel: 6, waiting: None, erp: None }
@@ -71,7 +71,7 @@ fn joined() -> Bss {
 }
 
 fn granted() -> Vec<u8> {
-    let network = Network::default();
+    let network = NetworkDescription::default();
     AssociationResponse { capability: capability::ESS, status: 0, aid: 4, network }.encode()
 }
 
@@ -141,7 +141,7 @@ fn point_with_a_dozing_member() -> Bss {
     let mut config = Config::new(address(9), Phy::G);
     config.role = Role::AccessPoint { ssid: ssid(), interval: 100, channel: 6 };
     let mut point = Bss::new(&config, &Stream::new(Seed(1), "bss")).expect("an access point");
-    let network = Network::new(b"office", &[PhyRate::Ofdm6], &[PhyRate::Ofdm6]);
+    let network = NetworkDescription::new(b"office", &[PhyRate::Ofdm6], &[PhyRate::Ofdm6]);
     let request = AssociationRequest {
         capability: capability::ESS,
         listen_interval: 1,
@@ -287,7 +287,7 @@ fn frugal() -> Bss {
 fn a_member_asks_for_one_packet_after_the_other() {
     let mut bss = frugal();
     let at = millis(300);
-    let network = Network::new(b"office", &[PhyRate::Ofdm6], &[PhyRate::Ofdm6]);
+    let network = NetworkDescription::new(b"office", &[PhyRate::Ofdm6], &[PhyRate::Ofdm6]);
     let tells = |waiting: Vec<u16>| {
         let (timestamp, capability) = (at.as_micros(), capability::ESS);
         let (network, waiting) = (network.clone(), Some(waiting));

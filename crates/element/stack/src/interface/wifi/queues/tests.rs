@@ -11,7 +11,7 @@ use windfall_wire_link::ieee80211::{Header, Kind, Phy};
 
 use super::*;
 use crate::interface::{DEVICE, MEDIUM};
-use crate::{Interface, InterfaceConfig, LinkConfig, Neighbour, ScheduledFlow, WifiConfig};
+use crate::{Interface, InterfaceConfig, LinkLayerConfig, Neighbour, ScheduledFlow, WifiConfig};
 
 const LEN: usize = 1_000;
 
@@ -42,7 +42,7 @@ fn interface_of(
     let config = InterfaceConfig {
         flows: (1..).zip(shares).map(flow).collect(),
         discipline,
-        link: LinkConfig::Wifi(WifiConfig { mac, neighbours }),
+        link: LinkLayerConfig::Wifi(WifiConfig { mac, neighbours }),
         ..InterfaceConfig::default()
     };
     Interface::new(config, Seed(1), "radio")

@@ -4,7 +4,7 @@ use windfall_base::Frame;
 
 /// The effect of the air on one frame (S3.3). Bit positions count from the first bit of the header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Verdict {
+pub enum FrameFate {
     /// It arrives as it was sent.
     #[default]
     Intact,
@@ -61,7 +61,7 @@ impl Missed {
     }
 }
 
-impl Verdict {
+impl FrameFate {
     /// Returns `true` if a frame reaches the receiver at all.
     #[must_use]
     pub const fn arrives(&self) -> bool {
@@ -77,7 +77,7 @@ impl Verdict {
         }
     }
 
-    /// Does to `frame` what the verdict says; a frame that does not arrive is left alone.
+    /// Does to `frame` what the fate says; a frame that does not arrive is left alone.
     ///
     /// An intact frame keeps sharing its bytes with every other holder.
     pub fn apply(&self, frame: &mut Frame) {

@@ -1,7 +1,7 @@
 use windfall_base::{Dbm, Preamble};
 use windfall_channel::MediumConfig;
 use windfall_channel::radio::{Errors, PathLoss};
-use windfall_stack::LinkConfig;
+use windfall_stack::LinkLayerConfig;
 
 use super::*;
 use crate::{Scenario, Topology};
@@ -21,14 +21,14 @@ fn link(keys: &str) -> Result<Topology, String> {
 
 fn air(topology: &Topology) -> &RadioConfig {
     match &topology.network.links[0].medium {
-        MediumConfig::Radio(radio) => radio,
+        MediumConfig::Wifi(radio) => radio,
         other => panic!("not a radio: {other:?}"),
     }
 }
 
 fn end(topology: &Topology, end: usize) -> &WifiConfig {
     match &topology.network.links[0].ends[end].interface.link {
-        LinkConfig::Wifi(wifi) => wifi,
+        LinkLayerConfig::Wifi(wifi) => wifi,
         other => panic!("not wifi: {other:?}"),
     }
 }

@@ -30,7 +30,7 @@ fn an_exchange_is_exact_to_the_microsecond() {
     cell.run_until(micros(1_000));
     cell.packet(0, full(0));
     cell.run_until(micros(10_000));
-    crate::assert_golden!("dcf/exchange", cell.timeline.as_str());
+    crate::assert_golden!("wifi/exchange", cell.timeline.as_str());
     let last = 1_000 + 192 + 4_112 + 1 + 10 + 304 + 1;
     let ends = format!("{} 0 < ack to 0", micros(last));
     assert_eq!(cell.timeline.as_str().lines().last(), Some(&ends[..]));
@@ -52,7 +52,7 @@ fn two_that_begin_in_one_slot_collide_and_double_their_windows() {
     cell.run_until(micros(160 + 4_304 + 400));
     assert_eq!((cell.stations[0].window, cell.stations[1].window), (63, 63));
     cell.run_until(micros(40_000));
-    crate::assert_golden!("dcf/collision", cell.timeline.as_str());
+    crate::assert_golden!("wifi/collision", cell.timeline.as_str());
     for station in &cell.stations {
         assert_eq!(station.window, CW_MIN);
         assert_eq!((station.ledger().held, station.ledger().drops.total()), (0, 0));
@@ -66,7 +66,7 @@ fn a_damaged_frame_is_not_acknowledged_and_comes_again() {
     cell.run_until(micros(1_000));
     cell.packet(0, full(0));
     cell.run_until(micros(30_000));
-    crate::assert_golden!("dcf/damaged", cell.timeline.as_str());
+    crate::assert_golden!("wifi/damaged", cell.timeline.as_str());
     assert_eq!(cell.stations[1].ledger().drops.of(DropReason::FrameCheck), 1);
 }
 

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use ipnet::IpNet;
 use windfall_base::{Port, Rate, Seed};
-use windfall_channel::{Addressing, MediumConfig, SharedConfig};
+use windfall_channel::{Addressing, MediumConfig, WavelanMediumConfig};
 use windfall_link::policy::Cost;
-use windfall_link::{CodedConfig, Framing};
+use windfall_link::{Arq, CodedConfig, Framing};
 use windfall_mac::Address;
-use windfall_mac::wavelan::{Idle, Timing};
+use windfall_mac::wavelan::{Idle, WavelanTiming};
 use windfall_stack::{InterfaceConfig, WavelanConfig, WavelanPeer, WavelanRole};
 
 use crate::direction::Direction;
@@ -42,11 +42,11 @@ pub(crate) fn wavelan(
             address: address(place),
             role,
             framing: framing(own, others, cost),
-            timing: Timing::WAVELAN,
+            timing: WavelanTiming::WAVELAN,
             rate,
         };
         let (rules, flows) = admitted.clone();
-        let link = interface(link, own, windfall_stack::LinkConfig::Wavelan(polled));
+        let link = interface(link, own, windfall_stack::LinkLayerConfig::Wavelan(polled));
         InterfaceConfig { rules, flows, ..link }
     };
     let others = behind.into_iter().enumerate().filter(|(place, _)| *place != base);
@@ -61,7 +61,7 @@ pub(crate) fn wavelan(
         end(place, station, &up, &down)
     });
     let ends = ends.collect();
-    Ok((MediumConfig::Shared(shared(link, rate, files)?), ends))
+    Ok((MediumConfig::Wavelan(shared(link, rate, files)?), ends))
 }
 
 /// The address of the station of a place; no station has 0.
@@ -74,10 +74,10 @@ pub(crate) fn shared(
     link: &Link,
     rate: Rate,
     files: &mut Files<'_, '_>,
-) -> Result<SharedConfig, Fault> {
+) -> Result<WavelanMediumConfig, Fault> {
     let stations = link.stations.get_ref().len();
     let base = link.base();
-    let mut shared = SharedConfig::new(stations as u16, rate);
+    let mut shared = WavelanMediumConfig::new(stations as u16, rate);
     shared.addressing = Addressing::Polled;
     for from in 0..stations {
         // Nothing but the base station sends what the first of the others hears.
@@ -108,7 +108,7 @@ fn place(base: usize, from: usize, to: usize) -> Seed {
 
 /// The rate that the radio carries of packets of this size without errors, ACKs included (S3.2).
 fn goodput(rate: Rate, bytes: usize) -> Option<Rate> {
-    let time = Timing::WAVELAN.exchange(rate, bytes).as_secs_f64();
+    let time = WavelanTiming::WAVELAN.exchange(rate, bytes).as_secs_f64();
     Rate::from_bps((bytes as f64 * 8.0 / time).round() as u64)
 }
 
@@ -121,8 +121,8 @@ pub(crate) fn polling(link: &Link) -> f64 {
     let rate = link.direction(true).rate.value().unwrap_or(WAVELAN_RATE);
     // Neither the base station nor the one that it speaks with is polled for nothing.
     let silent = link.stations.get_ref().len().saturating_sub(2);
-    let unit = Timing::WAVELAN.exchange(rate, usize::from(link.mtu()));
-    Idle::default().share_of_polls(silent, &Timing::WAVELAN, rate, unit)
+    let unit = WavelanTiming::WAVELAN.exchange(rate, usize::from(link.mtu()));
+    Idle::default().share_of_polls(silent, &WavelanTiming::WAVELAN, rate, unit)
 }
 
 /// Returns the cost of a coded frame on the radio of S3.2.
@@ -134,18 +134,18 @@ pub fn wavelan_cost() -> Cost {
 /// The cost of a coded frame beside its blocks: two frames' overhead, and the headers of both with
 /// the report of the receiver, about 50 bytes.
 fn coding_cost(rate: Rate) -> Cost {
-    let per_byte = Timing::WAVELAN.per_byte + rate.time_of(1);
-    Cost { per_frame: Timing::WAVELAN.per_frame * 2 + per_byte * 50, per_byte }
+    let per_byte = WavelanTiming::WAVELAN.per_byte + rate.time_of(1);
+    Cost { per_frame: WavelanTiming::WAVELAN.per_frame * 2 + per_byte * 50, per_byte }
 }
 
 /// The framing of packets at the end that sends `own`: coded in both directions if in one.
 fn framing(own: &Direction, others: &Direction, cost: Cost) -> Framing {
     let accept_damaged = others.accept_damaged.value().unwrap_or(false);
     match own.policy.value().or(others.policy.value()) {
-        None => Framing::Plain { arq: arq(own, windfall_link::Arq::Persistent), accept_damaged },
+        None => Framing::Plain { arq: arq(own, Arq::Persistent), accept_damaged },
         Some(policy) => Framing::Coded(CodedConfig {
             policy,
-            arq: arq(own, windfall_link::Arq::Persistent),
+            arq: arq(own, Arq::Persistent),
             padded: own.padded.value().unwrap_or(false),
             accept_damaged,
             cost,

@@ -34,9 +34,9 @@ fn topology(text: &str) -> Result<Topology, String> {
     scenario.topology(0, ("cell.toml", text), &mut read).map_err(|error| error.to_string())
 }
 
-fn shared(topology: &Topology) -> SharedConfig {
+fn shared(topology: &Topology) -> WavelanMediumConfig {
     match &topology.network.links[0].medium {
-        MediumConfig::Shared(shared) => shared.clone(),
+        MediumConfig::Wavelan(shared) => shared.clone(),
         other => panic!("{other:?} is no radio"),
     }
 }
@@ -58,7 +58,7 @@ fn each_path_has_its_own_air() {
 #[test]
 fn the_base_station_knows_what_is_behind_each_station() {
     let topology = topology(CELL).unwrap();
-    let windfall_stack::LinkConfig::Wavelan(polled) =
+    let windfall_stack::LinkLayerConfig::Wavelan(polled) =
         &topology.network.links[0].ends[0].interface.link
     else {
         panic!("the first of three polls");
