@@ -8,6 +8,17 @@
 )]
 pub struct FieldError(pub u16);
 
+/// A linear map of bytes: the bits of a byte that add up to each bit, that of bit 7 first.
+pub(crate) type Matrix = [u8; 8];
+
+/// Returns the matrix of a linear map.
+pub(crate) fn matrix(map: impl Fn(u8) -> u8) -> Matrix {
+    core::array::from_fn(|row| {
+        let bit = 7 - row;
+        (0..8).fold(0, |mask, from| mask | (map(1 << from) >> bit & 1) << from)
+    })
+}
+
 /// GF(256) under one primitive polynomial, with the element 2 as its generator.
 #[derive(Clone)]
 pub struct Field {
@@ -16,6 +27,8 @@ pub struct Field {
     log: [u8; 256],
     /// For each factor, its products with the low nibbles 0..16 and with the high nibbles.
     nibbles: Box<[[u8; 32]; 256]>,
+    /// The product with each factor, as a linear map.
+    matrices: Box<[Matrix; 256]>,
 }
 
 impl Field {
@@ -44,13 +57,15 @@ impl Field {
         if element != 1 {
             return Err(FieldError(polynomial));
         }
-        let mut field = Self { exp, log, nibbles: Box::new([[0; 32]; 256]) };
+        let (nibbles, matrices) = (Box::new([[0; 32]; 256]), Box::new([[0; 8]; 256]));
+        let mut field = Self { exp, log, nibbles, matrices };
         for factor in 0..=255_u8 {
             for nibble in 0..16_u8 {
                 let (low, high) = (field.mul(factor, nibble), field.mul(factor, nibble << 4));
                 field.nibbles[usize::from(factor)][usize::from(nibble)] = low;
                 field.nibbles[usize::from(factor)][usize::from(nibble) + 16] = high;
             }
+            field.matrices[usize::from(factor)] = matrix(|element| field.mul(factor, element));
         }
         Ok(field)
     }
@@ -91,6 +106,12 @@ impl Field {
     #[inline]
     pub(crate) fn nibbles(&self, factor: u8) -> &[u8; 32] {
         &self.nibbles[usize::from(factor)]
+    }
+
+    /// The product with `factor` as a linear map.
+    #[inline]
+    pub(crate) fn matrix(&self, factor: u8) -> Matrix {
+        self.matrices[usize::from(factor)]
     }
 }
 

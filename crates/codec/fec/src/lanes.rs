@@ -4,6 +4,8 @@
 //! element into two nibbles and the product is two look-ups in tables of sixteen bytes, which a
 //! byte shuffle does for a whole register at once.
 
+#[cfg(target_arch = "x86_64")]
+mod gfni;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod plain;
@@ -12,6 +14,8 @@ mod x86;
 
 use crate::field::Field;
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) use gfni::Gfni;
 #[cfg(target_arch = "aarch64")]
 pub(crate) use neon::Neon;
 pub(crate) use plain::Plain;
@@ -31,6 +35,8 @@ pub enum Instructions {
     Ssse3,
     /// 32-byte shuffles of x86-64.
     Avx2,
+    /// Products of x86-64 in Galois fields, 32 bytes at once.
+    Gfni,
     /// 16-byte shuffles of 64-bit ARM.
     Neon,
 }
@@ -42,7 +48,8 @@ impl Instructions {
         #[cfg(target_arch = "x86_64")]
         {
             if std::is_x86_feature_detected!("avx2") {
-                return Self::Avx2;
+                let has_products = std::is_x86_feature_detected!("gfni");
+                return if has_products { Self::Gfni } else { Self::Avx2 };
             }
             if std::is_x86_feature_detected!("ssse3") {
                 return Self::Ssse3;
@@ -60,6 +67,7 @@ impl Instructions {
     pub fn available() -> Vec<Self> {
         match Self::detect() {
             Self::Avx2 => vec![Self::Plain, Self::Ssse3, Self::Avx2],
+            Self::Gfni => vec![Self::Plain, Self::Ssse3, Self::Avx2, Self::Gfni],
             Self::Plain => vec![Self::Plain],
             best => vec![Self::Plain, best],
         }
@@ -119,6 +127,11 @@ pub(crate) fn add_product<L: Lanes>(field: &Field, to: &mut [u8], factor: u8, fr
 macro_rules! dispatch {
     ($instructions:expr, $work:ident($($name:ident: $type:ty),* $(,)?) -> $result:ty) => {{
         #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,gfni")]
+        fn gfni($($name: $type),*) -> $result {
+            $work::<$crate::lanes::Gfni>($($name),*)
+        }
+        #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2")]
         fn avx2($($name: $type),*) -> $result {
             $work::<$crate::lanes::Avx2>($($name),*)
@@ -135,6 +148,9 @@ macro_rules! dispatch {
         }
         #[expect(unsafe_code, reason = "only the processor itself can say what it has")]
         match $instructions {
+            // SAFETY: this value comes only from a check that the processor has GFNI and AVX2.
+            #[cfg(target_arch = "x86_64")]
+            $crate::lanes::Instructions::Gfni => unsafe { gfni($($name),*) },
             // SAFETY: this value comes only from a check that the processor has AVX2.
             #[cfg(target_arch = "x86_64")]
             $crate::lanes::Instructions::Avx2 => unsafe { avx2($($name),*) },

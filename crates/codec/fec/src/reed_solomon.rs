@@ -2,6 +2,8 @@
 
 mod decode;
 mod divide;
+#[cfg(target_arch = "x86_64")]
+mod products;
 mod search;
 
 use crate::field::{Field, FieldError};

@@ -18,7 +18,7 @@ use crate::field::Field;
 
 /// Thirty-two elements in one register.
 #[derive(Clone, Copy)]
-pub(crate) struct Avx2(__m256i);
+pub(crate) struct Avx2(pub(super) __m256i);
 
 impl Lanes for Avx2 {
     type Factor = (__m256i, __m256i);

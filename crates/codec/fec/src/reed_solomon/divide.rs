@@ -7,8 +7,11 @@
 //! before.
 //!
 //! A block alone, with parity for half a set of lanes, goes another way that waits for nothing:
-//! each byte times the remainder of its place, all summed up. Its tables are small as well.
+//! each byte times the remainder of its place, all summed up. Its tables are small as well. So does
+//! every block where one instruction does 32 such products.
 
+#[cfg(target_arch = "x86_64")]
+use super::products::Products;
 use super::{MAX_BLOCK, Parameters};
 use crate::field::Field;
 use crate::lanes::{Instructions, LANES, Lanes, Plain, add_product, dispatch};
@@ -47,6 +50,9 @@ pub(crate) struct Division {
     table: Table,
     /// For a block alone, if the parity is narrow.
     places: Option<Box<Places>>,
+    /// For processors that multiply whole lanes: they need no other table.
+    #[cfg(target_arch = "x86_64")]
+    products: Option<Products>,
 }
 
 impl Division {
@@ -60,7 +66,13 @@ impl Division {
             _ => Table::W8(rows(field, &generator)),
         };
         let places = (parity <= NARROW).then(|| places(field, &generator));
-        Self { parity, table, places }
+        Self {
+            parity,
+            table,
+            places,
+            #[cfg(target_arch = "x86_64")]
+            products: Products::new(field, &generator),
+        }
     }
 
     pub(crate) fn encode(&self, field: &Field, instructions: Instructions, block: &mut [u8]) {
@@ -128,6 +140,13 @@ impl Division {
     ) {
         let data = length - self.parity;
         let count = blocks.len() / length;
+        #[cfg(target_arch = "x86_64")]
+        if let Some(products) = self.products(instructions) {
+            for (block, remainder) in blocks.chunks_exact(length).zip(remainders) {
+                products.remainder(&block[..data], remainder);
+            }
+            return;
+        }
         if count < 2 {
             return self.divide_one(
                 field,
@@ -148,6 +167,10 @@ impl Division {
         data: [&[u8]; 1],
         remainders: &mut [[u8; REMAINDER]; 1],
     ) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(products) = self.products(instructions) {
+            return products.remainder(data[0], &mut remainders[0]);
+        }
         // Without vectors the look-ups would go byte by byte.
         if let Some(places) = self.places.as_deref().filter(|_| instructions != Instructions::Plain)
         {
@@ -163,6 +186,12 @@ impl Division {
             instructions,
             one(table: &Table, data: [&[u8]; 1], remainders: &mut [[u8; REMAINDER]; 1]) -> ()
         );
+    }
+
+    /// The tables of products, where they are to be used.
+    #[cfg(target_arch = "x86_64")]
+    fn products(&self, instructions: Instructions) -> Option<&Products> {
+        self.products.as_ref().filter(|_| instructions == Instructions::Gfni)
     }
 
     fn divide_five(
@@ -278,7 +307,7 @@ fn places(field: &Field, generator: &[u8]) -> Box<Places> {
 }
 
 /// Multiplies a remainder by x and divides again.
-fn times_x(field: &Field, generator: &[u8], left: &mut [u8]) {
+pub(super) fn times_x(field: &Field, generator: &[u8], left: &mut [u8]) {
     let lead = left[0];
     left.rotate_left(1);
     left[generator.len() - 1] = 0;
