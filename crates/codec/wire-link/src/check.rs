@@ -49,7 +49,7 @@ pub fn header_check(bytes: &[u8]) -> [u8; HEADER_CHECK_LEN] {
 /// Bytes of a header that are checked in one step.
 const STEP: usize = 8;
 
-/// What each byte at each place of a step adds to the check; the last table is the usual one.
+/// The share of each byte in the check, by its place in a step; the last table is the usual one.
 static CRC16: [[u16; 256]; STEP] = crc16_tables();
 
 const fn crc16_tables() -> [[u16; 256]; STEP] {

@@ -41,6 +41,8 @@ pub const HEADER_PARITY: usize = 12;
 /// Bytes of the check that each block has of its own.
 pub const BLOCK_CHECK: usize = HEADER_CHECK_LEN;
 
+/// The most bytes of a record.
+const MAX_RECORD: usize = 5 + MAX_BLOCKS;
 /// Bytes before the stretches beside the number.
 const FIXED: usize = 4;
 const WHOLE: u8 = 0x10;
@@ -389,17 +391,18 @@ pub struct Record {
 /// Of each record: the transmission, 4 bytes; how many blocks, with the high bit for *again*; the
 /// blocks' fates as in a report.
 #[must_use]
-pub fn encode_records<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<u8> {
-    let mut bytes = Vec::new();
+pub fn encode_records(records: &[Record]) -> Vec<u8> {
+    if records.is_empty() {
+        return Vec::new();
+    }
+    let mut bytes = Vec::with_capacity(records.len() * MAX_RECORD + FCS_LEN);
     for Record { order, again, fates } in records {
         bytes.extend(order.0.to_be_bytes());
         bytes.push(fates.len() as u8 | if *again { AGAIN } else { 0 });
         bytes.extend(fates.iter().map(|fate| fate.byte()));
     }
-    if !bytes.is_empty() {
-        let check = frame_check(&[&bytes]);
-        bytes.extend(check);
-    }
+    let check = frame_check(&[&bytes]);
+    bytes.extend(check);
     bytes
 }
 

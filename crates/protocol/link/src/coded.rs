@@ -13,6 +13,7 @@ pub mod pipelined;
 
 mod receiver;
 mod sender;
+mod stream;
 
 use std::collections::VecDeque;
 

@@ -71,7 +71,7 @@ impl Division {
             table,
             places,
             #[cfg(target_arch = "x86_64")]
-            products: Products::new(field, &generator),
+            products: Products::new(field, parity, remainders(field, &generator)),
         }
     }
 
@@ -296,18 +296,25 @@ fn sum<L: Lanes>(field: &Field, places: &Places, data: &[u8], remainder: &mut [u
 /// Computes the remainder of a 1 at each place of the data.
 fn places(field: &Field, generator: &[u8]) -> Box<Places> {
     let mut places = Box::new([[0; LANES]; MAX_BLOCK]);
-    let mut left = generator.to_vec();
-    for place in places.iter_mut().rev() {
-        for (i, element) in left.iter().enumerate() {
+    for (place, remainder) in places.iter_mut().rev().zip(remainders(field, generator)) {
+        for (i, element) in remainder.iter().enumerate() {
             (place[i], place[NARROW + i]) = (element & 0xf, element >> 4);
         }
-        times_x(field, generator, &mut left);
     }
     places
 }
 
+/// Yields the remainder of a 1 at each place of the data, the last place first.
+fn remainders(field: &Field, generator: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    core::iter::successors(Some(generator.to_vec()), move |remainder| {
+        let mut next = remainder.clone();
+        times_x(field, generator, &mut next);
+        Some(next)
+    })
+}
+
 /// Multiplies a remainder by x and divides again.
-pub(super) fn times_x(field: &Field, generator: &[u8], left: &mut [u8]) {
+fn times_x(field: &Field, generator: &[u8], left: &mut [u8]) {
     let lead = left[0];
     left.rotate_left(1);
     left[generator.len() - 1] = 0;

@@ -6,7 +6,6 @@
 #![expect(unsafe_code, reason = "only a processor with these instructions may come here")]
 
 use super::MAX_BLOCK;
-use super::divide::{REMAINDER, times_x};
 use crate::field::{Field, Matrix, matrix};
 use crate::lanes::{Gfni, Instructions, LANES, Lanes, window, window_mut};
 
@@ -15,12 +14,12 @@ const PLACES: usize = MAX_BLOCK.next_multiple_of(LANES);
 /// Parity symbols that are summed up together: as many as find room in registers.
 const TOGETHER: usize = 8;
 
-/// A byte for each place of a block; the last place stands last, and what is before a block is zero.
+/// A byte for each place of a block, the last place last; what lies before a block is zero.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Places([u8; PLACES]);
 
-/// What 1 at each place of the data adds to each parity symbol.
+/// The remainders of a 1 at each place of the data, by parity symbol.
 pub(super) struct Products {
     /// The way to the field under 0x11b.
     to: Matrix,
@@ -31,32 +30,35 @@ pub(super) struct Products {
 }
 
 impl Products {
-    /// The tables of a generator polynomial; `None` if this processor has no use for them.
-    pub(super) fn new(field: &Field, generator: &[u8]) -> Option<Self> {
+    /// The tables from the `remainders` of a 1 at each place, the last place first; `None` if this
+    /// processor has no use for them.
+    pub(super) fn new(
+        field: &Field,
+        parity: usize,
+        remainders: impl Iterator<Item = Vec<u8>>,
+    ) -> Option<Self> {
         if Instructions::detect() != Instructions::Gfni {
             return None;
         }
         let (to, back) = isomorphism(field);
-        let mut rows = vec![[Places([0; PLACES]); TOGETHER]; generator.len().div_ceil(TOGETHER)];
-        let mut left = generator.to_vec();
-        for place in (0..PLACES).rev() {
-            for (symbol, element) in left.iter().enumerate() {
-                rows[symbol / TOGETHER][symbol % TOGETHER].0[place] = to[usize::from(*element)];
+        let mut rows = vec![[Places([0; PLACES]); TOGETHER]; parity.div_ceil(TOGETHER)];
+        for (place, remainder) in (0..PLACES).rev().zip(remainders) {
+            for (symbol, element) in remainder.into_iter().enumerate() {
+                rows[symbol / TOGETHER][symbol % TOGETHER].0[place] = to[usize::from(element)];
             }
-            times_x(field, generator, &mut left);
         }
         let map = |table: [u8; 256]| matrix(|element| table[usize::from(element)]);
         Some(Self { to: map(to), from: map(back), rows })
     }
 
     /// The remainder of data · x^parity; more than the parity symbols may be written, zeros.
-    pub(super) fn remainder(&self, data: &[u8], remainder: &mut [u8; REMAINDER]) {
+    pub(super) fn remainder(&self, data: &[u8], remainder: &mut [u8]) {
         // SAFETY: there are such tables only where the processor has GFNI and AVX2.
         unsafe { self.sum(data, remainder) }
     }
 
     #[target_feature(enable = "avx2,gfni")]
-    fn sum(&self, data: &[u8], remainder: &mut [u8; REMAINDER]) {
+    fn sum(&self, data: &[u8], remainder: &mut [u8]) {
         let mut bytes = Places([0; PLACES]);
         bytes.0[PLACES - data.len()..].copy_from_slice(data);
         let first = (PLACES - data.len()) / LANES;

@@ -9,14 +9,16 @@ use windfall_wire_link::check::block_check;
 use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Fate, Head, Level, MAX_BLOCKS};
 
 use super::codes::code;
+use super::stream::PacketStream;
 
 /// The blocks that `head` announces of `stream`, one behind the other.
-pub(super) fn write(head: &Head, stream: &[u8]) -> Vec<u8> {
+pub(super) fn write(head: &Head, stream: &PacketStream) -> Vec<u8> {
     let parity = head.level.parity();
-    let mut bytes = Vec::with_capacity(head.stretches.len() * BLOCK);
+    let lengths = (0..head.stretches.len()).map(|index| head.block_len(index));
+    let mut bytes = Vec::with_capacity(lengths.sum());
     for (index, stretch) in head.stretches.iter().enumerate() {
         let start = bytes.len();
-        bytes.extend_from_slice(&stream[stretch.range()]);
+        stream.copy(stretch.range(), &mut bytes);
         bytes.resize(start + head.block_len(index) - parity - BLOCK_CHECK, 0);
         let check = block_check(&bytes[start..]);
         bytes.extend(check);

@@ -1,11 +1,13 @@
 //! A packet under way in coded blocks: what its receiver lacks, and the next frame with some of it.
 
-use bytes::Bytes;
+use core::ops::Range;
+
 use windfall_base::{Class, DropReason, Frame, FrameParts, Instant, RangeSet, Tag};
-use windfall_wire_link::check::frame_check;
+use windfall_wire_link::check::FCS_LEN;
 use windfall_wire_link::coded::{Fate, Head, MAX_BLOCKS, Number, Stretch};
 use windfall_wire_link::pipe::Wish;
 
+use super::stream::PacketStream;
 use super::{blocks, codes};
 use crate::event::LinkEvent;
 use crate::persistence::Arq;
@@ -15,8 +17,7 @@ use crate::window::Pulled;
 /// The packet, its frame check, and what is known of both.
 #[derive(Debug)]
 pub(super) struct Packet {
-    /// The packet and its frame check.
-    stream: Bytes,
+    stream: PacketStream,
     class: Class,
     tag: Option<Tag>,
     expires: Option<Instant>,
@@ -34,10 +35,8 @@ impl Packet {
     /// interface's MTU.
     pub(super) fn new(Pulled { mut frame, expires }: Pulled, arq: Arq) -> Self {
         // The frame check stands behind the packet, and offsets have 16 bits.
-        frame.payload.truncate(usize::from(u16::MAX) - 4);
-        let [head, body] = frame.payload.slices();
-        let check = frame_check(&[head, body]);
-        let stream: Bytes = [head, body, &check].concat().into();
+        frame.payload.truncate(usize::from(u16::MAX) - FCS_LEN);
+        let stream = PacketStream::new(core::mem::take(&mut frame.payload));
         let missing = RangeSet::from(0..stream.len());
         Self {
             unsent: missing.clone(),
@@ -53,7 +52,7 @@ impl Packet {
 
     /// Bytes of the packet.
     pub(super) fn len(&self) -> usize {
-        self.stream.len() - 4
+        self.stream.packet.len()
     }
 
     /// Returns `true` if the packet is worthless by `now`.
@@ -100,8 +99,8 @@ impl Packet {
     /// The next frame: its blocks hold what was not sent, from the front.
     pub(super) fn frame(&mut self, number: Number, plan: Plan, padded: bool) -> (Head, Frame) {
         let head = self.head(number, plan, padded);
-        for stretch in &head.stretches {
-            self.unsent.remove(stretch.range());
+        for range in joined(&head.stretches) {
+            self.unsent.remove(range);
         }
         let parts = FrameParts {
             header: codes::seal_header(&head),
@@ -158,16 +157,19 @@ impl Packet {
     /// Draws the consequences of the fate of a frame with this header; none if it was lost.
     pub(super) fn settle(&mut self, head: &Head, fates: &[Fate]) {
         let all = fates.len() == head.stretches.len() && fates.iter().all(|fate| fate.is_taken());
+        self.tries = if all { 0 } else { self.tries + 1 };
+        if all {
+            return joined(&head.stretches).for_each(|range| self.missing.remove(range));
+        }
         for (index, stretch) in head.stretches.iter().enumerate() {
             let is_taken = fates.get(index).is_some_and(|fate| fate.is_taken());
-            if is_taken && (all || !head.whole) {
+            if is_taken && !head.whole {
                 self.missing.remove(stretch.range());
             }
             for gap in self.missing.within(stretch.range()) {
                 self.unsent.insert(gap);
             }
         }
-        self.tries = if all { 0 } else { self.tries + 1 };
     }
 
     /// Returns `true` if the receiver has all of it.
@@ -180,4 +182,10 @@ impl Packet {
         self.missing = RangeSet::from(0..self.stream.len());
         self.unsent = self.missing.clone();
     }
+}
+
+/// The ranges of stretches, with those that follow each other joined.
+fn joined(stretches: &[Stretch]) -> impl Iterator<Item = Range<usize>> + '_ {
+    let runs = stretches.chunk_by(|a, b| a.range().end == b.range().start);
+    runs.map(|run| run[0].range().start..run[run.len() - 1].range().end)
 }

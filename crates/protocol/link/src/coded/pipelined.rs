@@ -55,7 +55,7 @@ impl Pipelined {
     pub(crate) fn new(coding: Coding, arq: Arq, accept_damaged: bool, window: Window) -> Self {
         let Coding { policy, padded, cost } = coding;
         let policy = policy.build(cost);
-        let coder = Coder { policy, arq, padded, reported: BTreeMap::new() };
+        let coder = Coder { policy, arq, padded, reported: VecDeque::new() };
         Self {
             sender: Sender::new(coder, window),
             receiver: Receiver::new(accept_damaged, window),
@@ -77,9 +77,8 @@ impl Pipelined {
             }
             Ok(Header::Ack(ack)) => {
                 // Without its records an ACK still says what was taken whole.
-                for record in parse_records(&frame.payload.to_bytes()).unwrap_or_default() {
-                    self.sender.framer.reported.insert(record.order.0, record);
-                }
+                let records = parse_records(&frame.payload.to_bytes()).unwrap_or_default();
+                self.sender.framer.reported = records.into();
                 let is_ours = self.sender.take_ack(now, &ack, out.events);
                 self.sender.framer.reported.clear();
                 if is_ours { Ok(Arrival::Control) } else { Err(DropReason::Malformed) }
@@ -158,7 +157,7 @@ impl Pipelined {
     ) -> Option<Frame> {
         if let Some(ack) = self.receiver.poll_ack() {
             let (header, trailer) = ack.encode();
-            let payload = encode_records(self.records.make_contiguous().iter()).into();
+            let payload = encode_records(self.records.make_contiguous()).into();
             self.records.clear();
             return Some(Frame { payload, ..Frame::control(header, trailer) });
         }
@@ -186,8 +185,8 @@ pub(crate) struct Coder {
     policy: Box<dyn Policy>,
     arq: Arq,
     padded: bool,
-    /// The reports of the last ACK, by transmission.
-    reported: BTreeMap<u32, Record>,
+    /// The reports of the last ACK that are still to be used.
+    reported: VecDeque<Record>,
 }
 
 /// A packet with its frames whose fate is open.
@@ -224,7 +223,9 @@ impl Framer for Coder {
             return Fate::Open;
         };
         let Some((_, head, plan)) = flights.remove(at) else { return Fate::Open };
-        let record = self.reported.remove(&order.0);
+        // Of a transmission that arrived twice the last report counts.
+        let reported = self.reported.iter().rposition(|record| record.order == order);
+        let record = reported.and_then(|at| self.reported.remove(at));
         match &record {
             Some(record) => self.policy.learn(plan, head.carried(), Outcome::Report(&record.fates)),
             // Taken whole, but how much had to be corrected was not heard.

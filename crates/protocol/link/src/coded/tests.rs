@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use windfall_base::{Check, Class, Duration, Seed, Stream, Tag};
 use windfall_wire_link::coded::{BLOCK, HEADER_PARITY, Level, Stretch};
 
+use super::stream::PacketStream;
 use super::*;
 
 const COST: Cost =
@@ -260,6 +261,11 @@ fn damage_is_handed_up_only_where_it_is_welcome() {
     }
 }
 
+/// A packet of `len` bytes with a check that is not its own.
+pub(super) fn false_stream(len: usize) -> PacketStream {
+    PacketStream { packet: vec![7; len].into(), check: [7; 4] }
+}
+
 #[test]
 fn blocks_of_a_false_packet_are_asked_for_again() {
     // A block whose own check holds and yet is wrong: the check of the packet finds it.
@@ -274,7 +280,7 @@ fn blocks_of_a_false_packet_are_asked_for_again() {
         stretches: [Stretch { start: 0, len: 104 }].into_iter().collect(),
     };
     let head = head(windfall_wire_link::pipe::Wish::default());
-    let mut unit = Frame::packet(blocks::write(&head, &[7; 104]));
+    let mut unit = Frame::packet(blocks::write(&head, &false_stream(100)));
     unit.header = codes::seal_header(&head);
     let mut receiver = Coded::new(config(PolicyKind::Bold));
     let (_, feedback) = receiver.take_unit(unit);
@@ -387,7 +393,7 @@ fn a_packet_that_is_asked_for_again_is_taken_from_its_beginning() {
     // Blocks with checks of their own that hold, of other bytes than those of the packet.
     let mut first = unit(&mut sender);
     let head = codes::open_header(&first.header).unwrap();
-    first.payload = blocks::write(&head, &[7; 504]).into();
+    first.payload = blocks::write(&head, &false_stream(500)).into();
     let (_, feedback) = receiver.take_unit(first);
     sender.take_outcome(feedback.as_ref());
     assert_eq!(progress(feedback), Again);

@@ -6,6 +6,7 @@ use windfall_wire_link::check::header_check;
 use windfall_wire_link::coded::{BLOCK, HEADER_PARITY};
 use windfall_wire_link::pipe::HeaderBytes;
 
+use super::super::tests::false_stream;
 use super::*;
 use crate::pipe::{Pipe, PipeConfig};
 
@@ -306,7 +307,7 @@ fn a_false_packet_is_sent_again_as_a_whole() {
     assert_eq!(frames.len(), 2);
     // Blocks whose own checks hold, of other bytes: the check of the packet finds it.
     let head = codes::open_header(&frames[1].header).expect("nothing has changed it");
-    frames[1].payload = super::super::blocks::write(&head, &[7; 2_004]).into();
+    frames[1].payload = super::super::blocks::write(&head, &false_stream(2_000)).into();
     for frame in frames {
         pair.ends[1].handle_frame(Instant::START, frame);
     }

@@ -1,0 +1,37 @@
+//! The bytes that blocks carry: a packet and its frame check.
+
+use core::ops::Range;
+
+use windfall_base::Payload;
+use windfall_wire_link::check::{FCS_LEN, frame_check};
+
+/// A packet with its frame check behind it.
+#[derive(Debug)]
+pub(super) struct PacketStream {
+    pub(super) packet: Payload,
+    pub(super) check: [u8; FCS_LEN],
+}
+
+impl PacketStream {
+    pub(super) fn new(packet: Payload) -> Self {
+        let check = frame_check(&packet.slices());
+        Self { packet, check }
+    }
+
+    /// Bytes of the packet and its check.
+    pub(super) fn len(&self) -> usize {
+        self.packet.len() + FCS_LEN
+    }
+
+    /// Appends the bytes of `range`, as far as there are any, to `bytes`.
+    pub(super) fn copy(&self, range: Range<usize>, bytes: &mut Vec<u8>) {
+        let [head, body] = self.packet.slices();
+        let mut start = 0;
+        for piece in [head, body, &self.check] {
+            let from = range.start.saturating_sub(start).min(piece.len());
+            let to = range.end.saturating_sub(start).min(piece.len());
+            bytes.extend_from_slice(&piece[from..to]);
+            start += piece.len();
+        }
+    }
+}
