@@ -115,14 +115,14 @@ impl Ours {
         }
         while let Some(transmit) = self.ends[end].poll_transmit(self.now) {
             busy = true;
-            let packet = self.pack(&transmit);
+            let packet = self.pack(transmit);
             self.wire[1 - end].push_back(packet);
         }
         busy
     }
 
     /// Puts the IP header in front, as a host does.
-    fn pack(&mut self, transmit: &TcpTransmit) -> Payload {
+    fn pack(&mut self, transmit: TcpTransmit) -> Payload {
         let Addresses::V4 { src, dst } = transmit.addresses else {
             panic!("the addresses are IPv4");
         };
@@ -135,7 +135,7 @@ impl Ours {
         self.headers.resize(ipv4::HEADER_LEN, 0);
         repr.emit(&mut self.headers);
         self.headers.extend_from_slice(&transmit.header);
-        Payload::new(self.headers.split().freeze(), transmit.data.clone())
+        Payload::new(self.headers.split().freeze(), transmit.data)
     }
 
     fn receive(&mut self, end: usize, mut packet: Payload) {

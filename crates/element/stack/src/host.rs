@@ -254,9 +254,9 @@ impl Host {
 
     //= S0.5
     /// Hands a datagram to the socket that it is for, or drops it for the first reason found.
-    fn receive(&mut self, now: Instant, datagram: IpDatagram) {
+    fn receive(&mut self, now: Instant, mut datagram: IpDatagram) {
         if datagram.protocol == Protocol::TCP {
-            if let Err(reason) = self.streams.receive(now, &datagram) {
+            if let Err(reason) = self.streams.receive(now, &mut datagram) {
                 self.layer.refuse(now, &datagram, reason);
             }
             return;

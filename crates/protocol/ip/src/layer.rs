@@ -115,6 +115,8 @@ pub struct IpDatagram {
     /// The packet's name.
     pub tag: Option<Tag>,
     packet: Payload,
+    /// The length of the packet, also after its content was taken out.
+    size: usize,
     /// The offset of the content, which begins in the first slice, as do its first [`GATHERED`]
     /// bytes.
     start: usize,
@@ -129,11 +131,12 @@ impl IpDatagram {
         [head.get(self.start..).unwrap_or_default(), body]
     }
 
-    /// Returns the content in one or two slices, shared.
+    /// Takes the content out, in one or two slices; in place if the packet is not shared.
     #[must_use]
-    pub fn content(&self) -> Payload {
-        let (mut head, body) = self.packet.clone().into_parts();
-        Payload::new(head.split_off(self.start.min(head.len())), body)
+    pub fn take_content(&mut self) -> Payload {
+        let mut content = core::mem::take(&mut self.packet);
+        content.advance(core::mem::take(&mut self.start));
+        content
     }
 
     /// Returns the ECN field of the packet.
@@ -289,7 +292,7 @@ impl Layer {
     pub fn refuse(&mut self, now: Instant, datagram: &IpDatagram, reason: DropReason) {
         // Polling it counted it as given.
         self.given -= 1;
-        self.discard(now, datagram.tag, datagram.packet.len(), reason);
+        self.discard(now, datagram.tag, datagram.size, reason);
     }
 
     /// Returns the next packet to put on an interface; call until `None`.

@@ -257,11 +257,11 @@ impl Streams {
     pub(super) fn receive(
         &mut self,
         now: Instant,
-        datagram: &IpDatagram,
+        datagram: &mut IpDatagram,
     ) -> Result<(), DropReason> {
         let missing = datagram.damage.missing;
         let arrival = SegmentMeta { addresses: datagram.addresses, ecn: datagram.ecn(), missing };
-        self.tcp.handle_segment(now, &arrival, &datagram.content())
+        self.tcp.handle_segment(now, &arrival, &datagram.take_content())
     }
 
     /// Takes a report about a segment that was sent: only a packet size changes anything, the rest

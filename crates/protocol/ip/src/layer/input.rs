@@ -191,8 +191,9 @@ impl Layer {
         shift(&mut damage, start, have);
         damage.missing = (len - have) as u32;
         let addresses = reading.addresses;
+        let size = packet.len();
         let datagram =
-            IpDatagram { interface, addresses, protocol, len, damage, tag, packet, start };
+            IpDatagram { interface, addresses, protocol, len, damage, tag, packet, size, start };
         match protocol {
             Protocol::ICMP | Protocol::ICMPV6 => self.receive_message(now, datagram),
             _ => self.hand_up(datagram),
