@@ -17,7 +17,7 @@ use windfall_socket::{Mode, SapListener, SapSocket};
 
 /// Pairs of runs.
 const PAIRS: usize = 7;
-/// Datagrams of one run, and how many `sendmmsg` takes at once.
+/// Datagrams of one run, and how many either side passes on at once.
 const DATAGRAMS: usize = 50_000;
 const BATCH: usize = 64;
 /// The receive buffer of the system's socket, in bytes: as much as a SAP socket asks for.
@@ -87,9 +87,10 @@ fn sap_datagrams(size: usize) -> Option<f64> {
         }
         arrived as f64 / began.elapsed().as_secs_f64() / 1e6
     });
-    let message = vec![0x5a; size];
-    for _ in 0..DATAGRAMS {
-        sender.send(&message).ok()?;
+    let data = vec![0x5a; size];
+    for _ in 0..DATAGRAMS / BATCH {
+        let messages: Vec<_> = (0..BATCH).map(|_| sender.message(&data)).collect();
+        sender.send_messages(&messages).ok()?;
     }
     sender.close().ok()?;
     arrived.join().ok()

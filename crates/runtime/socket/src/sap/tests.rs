@@ -35,6 +35,27 @@ fn the_mode_changes_from_message_to_message() {
 }
 
 #[test]
+fn many_messages_are_sent_at_once_and_in_their_order() {
+    let (here, there) = pair(SapOptions::default());
+    // More than the send buffer holds.
+    let text = |n: u32| [&n.to_be_bytes()[..], &[7; 996]].concat();
+    let messages: Vec<_> = (0..6_000).map(|n| here.message(&text(n))).collect();
+    let sent = here.try_send_messages(&messages).expect("open");
+    assert!((1..messages.len()).contains(&sent), "{sent}");
+    thread::scope(|scope| {
+        scope.spawn(|| here.send_messages(&messages[sent..]).expect("open"));
+        for n in 0..6_000 {
+            let received = there.recv().expect("open").expect("not finished");
+            assert_eq!(received.data, text(n), "message {n}");
+        }
+    });
+    let too_long = Message::new(Mode::Precise, vec![0; 70_000]);
+    assert!(here.send_messages(&[here.message(b"before it"), too_long]).is_err());
+    assert_eq!(there.recv().expect("open").expect("not finished").data, &b"before it"[..]);
+    assert_eq!(here.try_send_messages(&[]).expect("open"), 0);
+}
+
+#[test]
 fn every_carrier_carries_connections() {
     for carrier in Carrier::ALL {
         let options = SapOptions { carrier: Some(carrier), ..SapOptions::default() };
