@@ -27,7 +27,7 @@ fn the_driver_s_filter_and_the_engine_come_to_the_same_verdicts() {
         let [without, with] = [false, true].map(|filter| damaging(mode, filter));
         assert_eq!(without.report("bulk"), with.report("bulk"), "{mode}");
         assert_eq!(without.report("bulk-sink"), with.report("bulk-sink"), "{mode}");
-        assert_eq!(with.report("bulk-sink")["received-bytes"], 3e6);
+        assert_eq!(with.report("bulk-sink")["received_bytes"], 3e6);
         let dropped = |outcome: &Outcome, reason| {
             let host = outcome.simulation.network().station(1).unwrap().ledger().drops.of(reason);
             (outcome.ledger(UPLINK).drops.of(reason), host)
@@ -65,8 +65,8 @@ const BASE: ElementId = ElementId(2);
 const MOBILE: ElementId = ElementId(3);
 
 fn throughput(outcome: &Outcome) -> f64 {
-    assert_eq!(outcome.report("bulk-sink")["byte-errors"], 0.0);
-    outcome.report("bulk-sink")["throughput-bps"]
+    assert_eq!(outcome.report("bulk-sink")["byte_errors"], 0.0);
+    outcome.report("bulk-sink")["goodput_bps"]
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_snoop_cache_hides_the_losses_of_the_last_hop_from_the_sender() {
         // Each segment that the air takes from the sender itself is a loss that it hears of.
         let heard = |runs: &[Outcome]| {
             let each = runs.iter().map(|run| {
-                let heard = run.ledger(BASE).drops.of(DropReason::AirLost) as f64;
+                let heard = run.ledger(BASE).drops.of(DropReason::Lost) as f64;
                 heard / run.ledger(SERVER).entered as f64
             });
             each.sum::<f64>() / runs.len() as f64

@@ -43,7 +43,7 @@ fn coding_spares_a_pipe_most_repetitions() {
     let spray = "[[app]]\nkind = \"spray\"\nstation = \"near\"\nto = \"far\"\n";
     let rate = |error_control: &str| {
         let link = format!("rate = \"20Mbps\"\ndelay = \"5ms\"\nber = 3e-4\n{error_control}");
-        over(&link, spray, 3).report("sink")["received-bytes"] / 3.0
+        over(&link, spray, 3).report("sink")["received_bytes"] / 3.0
     };
     let (flex, plain) = (rate("policy = \"flex\""), rate("arq = \"persistent\""));
     // Of frames of 1500 bytes three in a hundred survive as they are.
@@ -57,7 +57,7 @@ fn on_a_clean_link_coding_costs_almost_nothing() {
     for link in ["kind = \"wavelan\"", "rate = \"10Mbps\"\ndelay = \"5ms\""] {
         let rate = |error_control: &str| {
             let link = format!("{link}\n{error_control}");
-            over(&link, spray, 5).report("sink")["received-bytes"]
+            over(&link, spray, 5).report("sink")["received_bytes"]
         };
         let share = rate("policy = \"best\"") / rate("arq = \"persistent\"");
         assert!((0.97..1.0).contains(&share), "{link}: {share}");

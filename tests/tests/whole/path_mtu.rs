@@ -19,7 +19,7 @@ fn frames(to: &str) -> (u64, f64) {
          [[app]]\nkind = \"bulk\"\nstation = \"b\"\nto = \"far\"\nbytes = \"1kB\"\n"
     );
     let outcome = run(&text, 1);
-    (outcome.ledger(ElementId(0)).entered, outcome.report("bulk-sink")["received-bytes"])
+    (outcome.ledger(ElementId(0)).entered, outcome.report("bulk-sink")["received_bytes"])
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn cbr(count: u64) -> String {
 /// The bits of payload that arrive each second.
 fn throughput(seconds: u64, link: &str) -> f64 {
     let outcome = run(&pair(seconds, link, SPRAY), 1);
-    outcome.report("sink")["received-bytes"] * 8.0 / seconds as f64
+    outcome.report("sink")["received_bytes"] * 8.0 / seconds as f64
 }
 
 #[test]
@@ -29,8 +29,8 @@ fn a_saturated_pipe_carries_its_rate() {
     assert!((2.0 - air_time..=2.0).contains(&busy), "{busy}");
     // Arrivals follow each other at the time that one frame takes.
     let sink = outcome.report("sink");
-    assert!((sink["gap-min-s"] - air_time).abs() < 1e-9, "{air_time} {sink:?}");
-    assert!((sink["gap-max-s"] - air_time).abs() < 1e-9, "{air_time} {sink:?}");
+    assert!((sink["gap_min_s"] - air_time).abs() < 1e-9, "{air_time} {sink:?}");
+    assert!((sink["gap_max_s"] - air_time).abs() < 1e-9, "{air_time} {sink:?}");
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn the_delay_is_exact_to_the_nanosecond() {
     let ledger = outcome.ledger(UPLINK);
     let air_time = ledger.busy.as_secs_f64() / ledger.frames as f64;
     let report = outcome.report("ping");
-    for key in ["rtt-min-s", "rtt-max-s"] {
+    for key in ["rtt_min_s", "rtt_max_s"] {
         assert!((report[key] - 0.013 - 2.0 * air_time).abs() < 1e-9, "{report:?}");
     }
 }
@@ -62,7 +62,7 @@ fn after_n_repetitions_the_loss_is_p_to_the_n_plus_1() {
         // Five times the standard deviation of the mean of that number of independent packets.
         let tolerance = 5.0 * (expected * (1.0 - expected) / count as f64).sqrt();
         assert!((measured - expected).abs() < tolerance, "p = {p}, n = {n}: {measured}");
-        let reason = if n == 0 { DropReason::AirLost } else { DropReason::RetryLimit };
+        let reason = if n == 0 { DropReason::Lost } else { DropReason::RetryLimit };
         assert_eq!(ledger.drops.of(reason), ledger.drops.total());
     }
 }

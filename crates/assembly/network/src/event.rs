@@ -55,7 +55,7 @@ impl PacketDrop {
     /// Returns the drop of a frame that a medium did not carry to its receiver.
     pub(crate) fn on_medium(event: &windfall_channel::MediumEvent) -> Option<Self> {
         let reason = match event.fate {
-            FrameFate::Lost | FrameFate::Missed(_) => DropReason::AirLost,
+            FrameFate::Lost | FrameFate::Missed(_) => DropReason::Lost,
             FrameFate::Collided => DropReason::Collision,
             FrameFate::Intact | FrameFate::Damaged { .. } => return None,
         };

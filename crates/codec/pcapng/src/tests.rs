@@ -38,7 +38,7 @@ fn written() -> Vec<u8> {
     capture.packet(at, Seen::Sent, Some(Tag(3)), &packet(), "").unwrap();
     let note = damage_note(&[224, 231], 0);
     capture.packet(at, Seen::Arrived, Some(Tag(3)), &packet(), &note).unwrap();
-    capture.packet(at, Seen::Dropped, Some(Tag(4)), &packet(), "dropped: air-lost").unwrap();
+    capture.packet(at, Seen::Dropped, Some(Tag(4)), &packet(), "dropped: lost").unwrap();
     capture.into_inner()
 }
 
@@ -83,7 +83,7 @@ fn tshark_reads_times_interfaces_and_comments() {
     for (line, (interface, comment)) in lines.iter().zip([
         ("near", ""),
         ("near", "damaged: 2 inverted bits: 224 231"),
-        ("near:dropped", "dropped: air-lost"),
+        ("near:dropped", "dropped: lost"),
     ]) {
         let columns: Vec<_> = line.split('|').collect();
         assert!(columns[0].contains("1700000001.234567891") || columns[0].contains(".234567891"));

@@ -325,7 +325,7 @@ impl Summary {
             return;
         }
         let measures = self.applications.iter().flat_map(|it| &it.measures);
-        let received = measures.filter(|(name, _)| **name == "received-bytes").map(|it| it.1);
+        let received = measures.filter(|(name, _)| **name == "received_bytes").map(|it| it.1);
         let payload = received.sum::<f64>() as u64;
         let bytes = if payload > 0 { payload } else { delivered };
         let joules = radios.iter().sum();
@@ -607,12 +607,12 @@ pub fn named(drops: &Drops) -> BTreeMap<&'static str, u64> {
 
 /// Returns a measure as text: its name in words, its value and its unit.
 fn measure(name: &str, value: f64) -> String {
-    let (name, unit) = match name.rsplit_once('-') {
+    let (name, unit) = match name.rsplit_once('_') {
         Some((name, "s")) => (name, " s"),
         Some((name, "bps")) => (name, " b/s"),
         _ => (name, ""),
     };
-    format!("{} {}{unit}", name.replace('-', " "), brief(value))
+    format!("{} {}{unit}", name.replace('_', " "), brief(value))
 }
 
 /// Returns the name of a step of TCP's processing in words.

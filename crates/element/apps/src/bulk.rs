@@ -138,9 +138,9 @@ impl Application for Bulk {
             at.map_or(0.0, |at| at.saturating_since(self.config.start).as_secs_f64())
         };
         vec![
-            ("sent-bytes", self.sent as f64),
-            ("connected-s", since(self.connected)),
-            ("closed-s", since(self.closed)),
+            ("sent_bytes", self.sent as f64),
+            ("connected_s", since(self.connected)),
+            ("closed_s", since(self.closed)),
             ("failed", f64::from(u8::from(self.error.is_some()))),
         ]
     }
@@ -260,14 +260,14 @@ impl Application for BulkSink {
             (Some(first), Some(last)) => last.saturating_since(first).as_secs_f64(),
             _ => 0.0,
         };
-        let throughput = if span > 0.0 { self.bytes as f64 * 8.0 / span } else { 0.0 };
+        let goodput = if span > 0.0 { self.bytes as f64 * 8.0 / span } else { 0.0 };
         vec![
             ("accepted", self.accepted as f64),
             ("finished", self.finished as f64),
-            ("received-bytes", self.bytes as f64),
-            ("byte-errors", self.wrong as f64),
+            ("received_bytes", self.bytes as f64),
+            ("byte_errors", self.wrong as f64),
             ("seconds", span),
-            ("throughput-bps", throughput),
+            ("goodput_bps", goodput),
             ("failed", self.failed as f64),
         ]
     }

@@ -141,12 +141,12 @@ impl Application for Ping {
             ("loss", if self.sent == 0 { 0.0 } else { lost / self.sent as f64 }),
             ("unexpected", self.unexpected as f64),
             ("failed", self.failed as f64),
-            ("bit-errors", self.wrong.bits as f64),
-            ("byte-errors", self.wrong.bytes as f64),
-            ("rtt-min-s", self.times.least()),
-            ("rtt-mean-s", self.times.mean()),
-            ("rtt-max-s", self.times.most()),
-            ("rtt-sd-s", self.times.deviation()),
+            ("bit_errors", self.wrong.bits as f64),
+            ("byte_errors", self.wrong.bytes as f64),
+            ("rtt_min_s", self.times.least()),
+            ("rtt_mean_s", self.times.mean()),
+            ("rtt_max_s", self.times.most()),
+            ("rtt_sd_s", self.times.deviation()),
         ]
     }
 }

@@ -107,7 +107,7 @@ impl Sender {
 
     fn report(&self) -> Vec<(&'static str, f64)> {
         let bytes = self.sent as f64 * self.config.size as f64;
-        vec![("sent", self.sent as f64), ("sent-bytes", bytes), ("failed", self.failed as f64)]
+        vec![("sent", self.sent as f64), ("sent_bytes", bytes), ("failed", self.failed as f64)]
     }
 }
 

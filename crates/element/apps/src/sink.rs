@@ -95,7 +95,7 @@ impl Sink {
     }
 
     /// Bits of data per second from the first arrival to the last; 0 without two of them.
-    fn throughput(&self) -> f64 {
+    fn goodput(&self) -> f64 {
         match (self.first, self.last) {
             (Some(first), Some(last)) if last > first => {
                 let bits = (self.tally.bytes - self.first_bytes) * 8;
@@ -140,22 +140,22 @@ impl Application for Sink {
         let loss = if sent == 0 { 0.0 } else { lost as f64 / sent as f64 };
         vec![
             ("received", tally.received as f64),
-            ("received-bytes", tally.bytes as f64),
+            ("received_bytes", tally.bytes as f64),
             ("lost", lost as f64),
             ("loss", loss),
-            ("out-of-order", tally.late as f64),
+            ("reordered", tally.late as f64),
             ("duplicates", tally.duplicates as f64),
             ("unknown", tally.strange as f64),
-            ("marked-damaged", tally.marked as f64),
+            ("marked_damaged", tally.marked as f64),
             ("damaged", tally.damaged as f64),
-            ("bit-errors", tally.wrong.bits as f64),
-            ("byte-errors", tally.wrong.bytes as f64),
-            ("truncated-bytes", tally.missing_bytes as f64),
-            ("throughput-bps", self.throughput()),
-            ("gap-min-s", self.gaps.least()),
-            ("gap-mean-s", self.gaps.mean()),
-            ("gap-max-s", self.gaps.most()),
-            ("gap-sd-s", self.gaps.deviation()),
+            ("bit_errors", tally.wrong.bits as f64),
+            ("byte_errors", tally.wrong.bytes as f64),
+            ("truncated_bytes", tally.missing_bytes as f64),
+            ("goodput_bps", self.goodput()),
+            ("gap_min_s", self.gaps.least()),
+            ("gap_mean_s", self.gaps.mean()),
+            ("gap_max_s", self.gaps.most()),
+            ("gap_sd_s", self.gaps.deviation()),
             ("failed", self.failed as f64),
         ]
     }

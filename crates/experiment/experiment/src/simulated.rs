@@ -68,7 +68,7 @@ impl Transfer {
         let mut packets = Vec::new();
         let mut timeouts = Vec::new();
         let mut now = Instant::START;
-        while report(&simulation, "received-bytes") < self.bytes as f64 && now < simulation.end() {
+        while report(&simulation, "received_bytes") < self.bytes as f64 && now < simulation.end() {
             now = now.saturating_add(INTERVAL);
             // Only the observer can fail.
             let _ = simulation.run(now, &mut |event| {
@@ -90,7 +90,7 @@ impl Transfer {
         }
         let ledger = near.map(|near| simulation.network().ledger(near).clone());
         Ok(Transferred {
-            bytes: report(&simulation, "received-bytes") as u64,
+            bytes: report(&simulation, "received_bytes") as u64,
             seconds: report(&simulation, "seconds"),
             sequence: Sequence::of_packets(&packets, &timeouts),
             operations: operations(&simulation),

@@ -12,8 +12,8 @@ pub enum DropReason {
     Expired,
     /// The packet is longer than the link carries and may not be cut.
     TooBig,
-    /// The air lost the frame whole: no receiver saw it begin.
-    AirLost,
+    /// The medium lost the frame whole: no receiver saw it begin.
+    Lost,
     /// Two frames overlapped at the receiver.
     Collision,
     /// The frame was cut short and the rest was useless.
@@ -80,7 +80,7 @@ impl DropReason {
         Self::QueueFull,
         Self::Expired,
         Self::TooBig,
-        Self::AirLost,
+        Self::Lost,
         Self::Collision,
         Self::Truncated,
         Self::LinkHeader,
@@ -119,7 +119,7 @@ impl DropReason {
             Self::QueueFull => "queue-full",
             Self::Expired => "expired",
             Self::TooBig => "too-big",
-            Self::AirLost => "air-lost",
+            Self::Lost => "lost",
             Self::Collision => "collision",
             Self::Truncated => "truncated",
             Self::LinkHeader => "link-header",

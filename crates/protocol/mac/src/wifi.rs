@@ -190,7 +190,7 @@ impl Dcf {
             }
             Input::Frame(ref frame, ref vector) if self.slept_through(vector) => {
                 let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
-                let reason = DropReason::AirLost;
+                let reason = DropReason::Lost;
                 self.events.push_back(DcfEvent::Discarded { tag, kept, reason, len });
             }
             Input::Frame(ref mut frame, ref vector) => self.handle_frame(now, frame, vector),

@@ -16,6 +16,8 @@ pub struct Account {
 
 /// The weight of one attempt in the means of a flow.
 const MEMORY: f64 = 0.02;
+/// An error rate below this is the rounding of the means, and none.
+const ROUNDING: f64 = 1e-12;
 
 impl Account {
     /// Notes an attempt by what it cost.
@@ -36,7 +38,8 @@ impl Account {
     #[must_use]
     pub fn error_rate(&self) -> f64 {
         let Service { effort, outcome } = self.recent;
-        if effort > 0.0 { (1.0 - outcome / effort).clamp(0.0, 1.0) } else { 0.0 }
+        let rate = if effort > 0.0 { (1.0 - outcome / effort).clamp(0.0, 1.0) } else { 0.0 };
+        if rate < ROUNDING { 0.0 } else { rate }
     }
 
     /// Adds what the same flow had elsewhere.
@@ -77,6 +80,19 @@ mod tests {
         let Service { effort, outcome } = account.total;
         // Five standard deviations of a mean of 2 000.
         assert!((1.0 - outcome / effort - 0.3).abs() < 0.052, "{account:?}");
+    }
+
+    #[test]
+    fn a_flow_without_errors_has_an_error_rate_of_exactly_zero() {
+        for cost in [0.001, 0.0123, 1.0 / 3.0, 7e-5] {
+            let mut account = Account::default();
+            for attempt in 0..500 {
+                let cost = cost * f64::from(1 + attempt % 7);
+                account.spend(cost);
+                account.credit(cost);
+                assert_eq!(account.error_rate().to_bits(), 0, "{cost}: {account:?}");
+            }
+        }
     }
 
     /// An account after `attempts` of this cost, of which every `period`-th brings nothing.

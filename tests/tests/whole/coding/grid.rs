@@ -86,7 +86,7 @@ fn throughput(medium: Medium, channel: &str, policy: &str, seed: u64) -> f64 {
     let link = format!("{link}\npolicy = \"{policy}\"\n[link.uplink]\n{channel}");
     let spray = "[[app]]\nkind = \"spray\"\nstation = \"near\"\nto = \"far\"\n";
     let report = run(&pair(seconds, &link, spray), seed).report("sink");
-    report["received-bytes"] * 8.0 / seconds as f64 / 1e3
+    report["received_bytes"] * 8.0 / seconds as f64 / 1e3
 }
 
 /// The means of all policies in one cell of the grid, over seeds that have nothing in common.

@@ -74,7 +74,7 @@ fn the_office_of_sap_has_walls_neighbours_and_a_cable() {
     let [near, far] = [4.0, 12.2].map(|x| {
         scenario.stations[0].radio.as_mut().expect("it has a place").position =
             Some(unplaced([x, 0.0]));
-        reported(&scenario, 1, 1, "received-bytes")
+        reported(&scenario, 1, 1, "received_bytes")
     });
     assert!(far < 0.85 * near && far > 0.2 * near, "{far} of {near}");
 }
@@ -85,14 +85,14 @@ fn the_office_of_sap_has_walls_neighbours_and_a_cable() {
 #[test]
 fn the_two_laptops_move_5_mbps_and_a_third_node_takes_its_share() {
     // 802.11b at 11 Mb/s carries about 5 Mb/s of TCP; the paper has 3.8 to 5.3 (Table 5.1).
-    let alone = reported(&read("energy-laptops.toml"), 5, 1, "received-bytes") * 8.0 / 5e6;
+    let alone = reported(&read("energy-laptops.toml"), 5, 1, "received_bytes") * 8.0 / 5e6;
     assert!((4.5..5.8).contains(&alone), "{alone} Mb/s");
-    let both = reported(&read("energy-laptops-disturbed.toml"), 5, 1, "received-bytes");
+    let both = reported(&read("energy-laptops-disturbed.toml"), 5, 1, "received_bytes");
     assert!((4.0..5.8).contains(&(both * 8.0 / 5e6)), "{both}");
     let longest = ["500", "1000", "1500", "2296"].map(|mtu| {
         let mut scenario = read("energy-laptops.toml");
         scenario.links[0].mtu = Some(unplaced(mtu.parse().expect("a number")));
-        reported(&scenario, 3, 1, "received-bytes")
+        reported(&scenario, 3, 1, "received_bytes")
     });
     assert!(longest.is_sorted(), "larger packets carry more: {longest:?}");
 }

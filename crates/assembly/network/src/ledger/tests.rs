@@ -26,7 +26,7 @@ fn every_packet_has_one_fate() {
     ledger.deliver(tag(0), false);
     ledger.deliver(tag(0), false);
     ledger.discard(tag(1), false, DropReason::FrameCheck);
-    ledger.discard(tag(1), false, DropReason::AirLost);
+    ledger.discard(tag(1), false, DropReason::Lost);
     ledger.deliver(tag(2), true);
     assert_eq!((ledger.delivered, ledger.damaged, ledger.in_flight()), (2, 1, 1));
     assert_eq!(ledger.drops.of(DropReason::FrameCheck), 1);
@@ -36,7 +36,7 @@ fn every_packet_has_one_fate() {
 #[test]
 fn the_loss_of_a_kept_copy_decides_nothing() {
     let mut ledger = ledger(1);
-    ledger.discard(tag(0), true, DropReason::AirLost);
+    ledger.discard(tag(0), true, DropReason::Lost);
     assert_eq!(ledger.in_flight(), 1);
     ledger.deliver(tag(0), false);
     assert_eq!((ledger.delivered, ledger.drops.total()), (1, 0));
@@ -55,8 +55,8 @@ fn a_delivery_overrides_the_drop_of_a_sender_that_gave_up() {
 fn a_bystander_does_not_hide_the_reason() {
     let mut ledger = ledger(1);
     ledger.discard(tag(0), false, DropReason::NotForUs);
-    ledger.discard(tag(0), false, DropReason::AirLost);
-    assert_eq!(ledger.drops.of(DropReason::AirLost), 1);
+    ledger.discard(tag(0), false, DropReason::Lost);
+    assert_eq!(ledger.drops.of(DropReason::Lost), 1);
     assert_eq!(ledger.drops.total(), 1);
 }
 
@@ -68,7 +68,7 @@ fn decided_packets_are_forgotten_in_time() {
         ledger.deliver(tag(number), false);
     }
     assert!(ledger.fates.len() <= REMEMBERED);
-    ledger.discard(tag(0), false, DropReason::AirLost);
+    ledger.discard(tag(0), false, DropReason::Lost);
     ledger.deliver(tag(u64::MAX), false);
     assert!(ledger.balances());
 }

@@ -103,7 +103,7 @@ fn what_the_air_loses_is_dropped_unless_the_link_repeats_it() {
         let ledger = network.ledger(ElementId(0));
         assert_eq!(ledger.delivered, fills.len() as u64);
         assert_eq!((ledger.in_flight(), ledger.balances()), (0, true));
-        assert_eq!(ledger.drops.of(DropReason::AirLost), 50 - fills.len() as u64);
+        assert_eq!(ledger.drops.of(DropReason::Lost), 50 - fills.len() as u64);
         assert_eq!(fills == (0..50).collect::<Vec<u8>>(), is_complete);
         assert_eq!(ledger.retransmissions > 0, is_complete);
     }

@@ -187,7 +187,7 @@ fn a_dropped_packet_is_kept_beside_the_sender_with_the_reason() {
     assert_eq!(
         notes,
         [
-            "dropped: air-lost",
+            "dropped: lost",
             "dropped: frame-check; damaged: 2 inverted bits: 0 793",
             "dropped: queue-full",
         ]

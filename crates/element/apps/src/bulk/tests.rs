@@ -45,9 +45,9 @@ fn value(report: &[(&'static str, f64)], name: &str) -> f64 {
 fn every_byte_arrives_and_is_known() {
     for bytes in [0, 1, 1024, 65_536, 200_001] {
         let (bulk, sink) = transfer(bytes, |_| {});
-        assert_eq!(value(&bulk.report(), "sent-bytes"), bytes as f64);
-        assert_eq!(value(&sink.report(), "received-bytes"), bytes as f64);
-        assert_eq!(value(&sink.report(), "byte-errors"), 0.0);
+        assert_eq!(value(&bulk.report(), "sent_bytes"), bytes as f64);
+        assert_eq!(value(&sink.report(), "received_bytes"), bytes as f64);
+        assert_eq!(value(&sink.report(), "byte_errors"), 0.0);
         assert_eq!(value(&sink.report(), "finished"), 1.0);
     }
 }
@@ -55,7 +55,7 @@ fn every_byte_arrives_and_is_known() {
 #[test]
 fn wrong_bytes_are_counted() {
     let (_, sink) = transfer(5_000, |data| data[3_000] ^= 1);
-    assert_eq!(value(&sink.report(), "byte-errors"), 1.0);
+    assert_eq!(value(&sink.report(), "byte_errors"), 1.0);
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn replies_are_timed_and_the_rest_is_lost() {
     ping.handle_event(at(10_000), reply(&sent[0]));
     let values = ["sent", "received", "lost", "loss", "unexpected"].map(|name| value(&ping, name));
     assert_eq!(values, [4.0, 2.0, 2.0, 0.5, 2.0]);
-    let times = ["rtt-min-s", "rtt-mean-s", "rtt-max-s"].map(|name| value(&ping, name));
+    let times = ["rtt_min_s", "rtt_mean_s", "rtt_max_s"].map(|name| value(&ping, name));
     for (time, expected) in times.into_iter().zip([0.01, 1.015, 2.02]) {
         assert!((time - expected).abs() < 1e-12);
     }
@@ -62,7 +62,7 @@ fn damage_in_a_reply_is_counted_to_the_bit() {
     let mut data = data.to_vec();
     (data[0], data[99]) = (data[0] ^ 0x80, data[99] ^ 0x03);
     ping.handle_event(at(5), reply(&data.into()));
-    assert_eq!([value(&ping, "bit-errors"), value(&ping, "byte-errors")], [3.0, 2.0]);
+    assert_eq!([value(&ping, "bit_errors"), value(&ping, "byte_errors")], [3.0, 2.0]);
     ping.handle_event(at(6), reply(&Bytes::from_static(b"another ping's")));
     assert_eq!(value(&ping, "unexpected"), 1.0);
 }

@@ -49,7 +49,7 @@ fn datagrams_go_at_their_times_with_their_contents() {
     let error = SocketError::PortClosed;
     spray.handle_event(Instant::START, SocketEvent::Failed { socket: SOCKET, error });
     assert!(spray.poll_timeout().is_some());
-    assert_eq!(spray.report(), [("sent", 3.0), ("sent-bytes", 300.0), ("failed", 1.0)]);
+    assert_eq!(spray.report(), [("sent", 3.0), ("sent_bytes", 300.0), ("failed", 1.0)]);
 }
 
 #[test]

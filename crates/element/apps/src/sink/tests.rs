@@ -25,13 +25,13 @@ fn what_arrived_is_counted_and_timed() {
     for (number, millis) in [(0, 10), (1, 20), (4, 30), (3, 50), (3, 60)] {
         receive(&mut sink, millis, pattern.datagram(number, 100), Damage::default());
     }
-    let names = ["received", "lost", "loss", "out-of-order", "duplicates", "unknown", "damaged"];
+    let names = ["received", "lost", "loss", "reordered", "duplicates", "unknown", "damaged"];
     let values = names.map(|name| value(&sink, name));
     assert_eq!(values, [5.0, 1.0, 0.2, 1.0, 1.0, 0.0, 0.0]);
     // Four datagrams of 800 bits in the 50 ms after the first.
-    assert!((value(&sink, "throughput-bps") - 64_000.0).abs() < 1e-6);
-    assert!((value(&sink, "gap-mean-s") - 0.0125).abs() < 1e-12);
-    assert!((value(&sink, "gap-max-s") - 0.02).abs() < 1e-12);
+    assert!((value(&sink, "goodput_bps") - 64_000.0).abs() < 1e-6);
+    assert!((value(&sink, "gap_mean_s") - 0.0125).abs() < 1e-12);
+    assert!((value(&sink, "gap_max_s") - 0.02).abs() < 1e-12);
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn every_wrong_bit_is_known_whatever_the_layers_below_say() {
     receive(&mut sink, 2, pattern.datagram(1, 100).slice(..40), cut);
     receive(&mut sink, 3, Pattern::new(Seed(2)).datagram(2, 100), Damage::default());
     let names =
-        ["damaged", "marked-damaged", "bit-errors", "byte-errors", "truncated-bytes", "unknown"];
+        ["damaged", "marked_damaged", "bit_errors", "byte_errors", "truncated_bytes", "unknown"];
     assert_eq!(names.map(|name| value(&sink, name)), [2.0, 1.0, 9.0, 2.0, 60.0, 1.0]);
     assert_eq!(value(&sink, "lost"), 0.0);
 }

@@ -117,6 +117,7 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
         assert!(folder.windfall(&words).status().expect("it runs").success());
     }
     let mut page = Page::read();
+    page.assert_spelt_with_underscores();
     for line in [
         "sim flows.toml --json",
         "sim radio.toml --json",

@@ -14,16 +14,13 @@ fn every_reason_stands_at_its_own_place_and_has_its_own_name() {
 #[test]
 fn drops_add_up() {
     let mut drops = Drops::default();
-    drops.count(DropReason::AirLost);
-    drops.count(DropReason::AirLost);
+    drops.count(DropReason::Lost);
+    drops.count(DropReason::Lost);
     drops.count(DropReason::Kernel);
     let mut twice = drops.clone();
     twice.add(&drops);
-    assert_eq!((twice.of(DropReason::AirLost), twice.total()), (4, 6));
-    assert_eq!(
-        drops.iter().collect::<Vec<_>>(),
-        [(DropReason::AirLost, 2), (DropReason::Kernel, 1)]
-    );
+    assert_eq!((twice.of(DropReason::Lost), twice.total()), (4, 6));
+    assert_eq!(drops.iter().collect::<Vec<_>>(), [(DropReason::Lost, 2), (DropReason::Kernel, 1)]);
     let ledger = Ledger { taken: 5, given: 1, held: 1, drops };
     assert!(ledger.balances());
 }

@@ -175,9 +175,9 @@ fn transfer(
     let mut connected = false;
     for (name, value) in reports {
         match name {
-            "received-bytes" => bytes = value,
+            "received_bytes" => bytes = value,
             "seconds" => seconds = value,
-            "connected-s" => connected = value > 0.0,
+            "connected_s" => connected = value > 0.0,
             _ => {}
         }
     }

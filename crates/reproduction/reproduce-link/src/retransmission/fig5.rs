@@ -108,8 +108,7 @@ fn simulate(
             let scenario = SCENARIO;
             let spray = Spray { figure: figure.name, scenario, uplink, seed, duration };
             let ledger = spray.run()?;
-            let lost =
-                ledger.drops.of(DropReason::RetryLimit) + ledger.drops.of(DropReason::AirLost);
+            let lost = ledger.drops.of(DropReason::RetryLimit) + ledger.drops.of(DropReason::Lost);
             let packets = ledger.delivered + lost;
             outcomes.push(Outcome { loss, retransmissions, packets, lost });
         }

@@ -140,8 +140,8 @@ fn transfer(
             mobile.into_iter().flat_map(|m| m.reports().flatten().collect::<Vec<_>>())
         {
             match key {
-                "received-bytes" => received = value,
-                "throughput-bps" => throughput = value / 8e3,
+                "received_bytes" => received = value,
+                "goodput_bps" => throughput = value / 8e3,
                 _ => {}
             }
         }

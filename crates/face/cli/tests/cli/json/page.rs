@@ -75,6 +75,13 @@ impl Page {
         page
     }
 
+    /// Holds that no name of a member has a hyphen, as the page promises.
+    pub(crate) fn assert_spelt_with_underscores(&self) {
+        for member in self.formats.values().flatten() {
+            assert!(!member.path.contains('-'), "{}: write it with underscores", member.path);
+        }
+    }
+
     /// Compares an output with the page.
     pub(crate) fn check(&mut self, output: &Value) {
         let format = output["format"].as_str().unwrap_or_else(|| panic!("no format: {output}"));

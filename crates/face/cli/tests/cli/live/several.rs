@@ -137,7 +137,7 @@ fn several_stations_share_one_radio() {
     assert!(!received("base", "ping -c 2 -W 1 10.77.0.3"), "all that b should hear is lost");
     let links = up.end();
     let drops = &links["links"][0]["dropped"];
-    assert!(drops["air-lost"].as_u64() >= Some(2), "{links}");
+    assert!(drops["lost"].as_u64() >= Some(2), "{links}");
 }
 
 #[test]

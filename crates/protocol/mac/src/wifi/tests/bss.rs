@@ -235,7 +235,7 @@ fn a_radio_that_is_switched_off_hears_nothing() {
     station.handle_input(now, AIR, Input::Frame(job(address(0)), vector));
     station.handle_input(now, AIR, Input::CarrierIdle);
     let lost =
-        |event: &DcfEvent| matches!(event, DcfEvent::Discarded { reason: DropReason::AirLost, .. });
+        |event: &DcfEvent| matches!(event, DcfEvent::Discarded { reason: DropReason::Lost, .. });
     assert!(station.events[events..].iter().any(lost), "{:?}", &station.events[events..]);
     assert!(station.dcf.poll_delivery().is_none());
     // It has not heard the reservation of 16 ms either, and sends what it has at once.
