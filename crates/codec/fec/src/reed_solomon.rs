@@ -209,6 +209,11 @@ impl ReedSolomon {
                 &mut remainders,
             );
             for (i, block) in side_by_side.chunks_exact_mut(length).enumerate() {
+                let number = group * divide::SIDE_BY_SIDE + i;
+                if self.locating.is_clean(&remainders[i]) {
+                    report(number, Ok(Corrected::default()));
+                    continue;
+                }
                 let outcome = self.locating.correct(
                     &self.field,
                     self.instructions,
@@ -216,7 +221,7 @@ impl ReedSolomon {
                     block,
                     &[],
                 );
-                report(group * divide::SIDE_BY_SIDE + i, outcome);
+                report(number, outcome);
             }
         }
         Ok(())

@@ -64,6 +64,12 @@ impl Locating {
         Self { parity, stride, syndrome_rows, place_rows, cube_root, place_factors, step }
     }
 
+    /// Returns `true` if a block that leaves this remainder has no errors.
+    #[inline]
+    pub(crate) fn is_clean(&self, remainder: &[u8; REMAINDER]) -> bool {
+        remainder[..self.stride].iter().fold(0, |any, symbol| any | symbol) == 0
+    }
+
     /// Corrects `block`, whose division left `remainder`.
     pub(crate) fn correct(
         &self,
@@ -85,7 +91,7 @@ impl Locating {
         if erasures.len() > self.parity {
             return Err(Uncorrectable::Erasures);
         }
-        if remainder[..self.stride].iter().fold(0, |any, symbol| any | symbol) == 0 {
+        if self.is_clean(remainder) {
             return Ok(Corrected { errors: 0, erasures: erasures.len() });
         }
         let locating = self;
