@@ -116,7 +116,7 @@ fn of_app(
                 to: SocketAddr::new(to, port(app)),
                 transport: transport(app),
                 size: size as usize,
-                pace: pace(app, &stations[station], rates),
+                pace: pace(app, size, &stations[station], rates),
                 count,
                 spacing: spacing(app),
                 start,
@@ -196,16 +196,24 @@ fn spacing(app: &App) -> Spacing {
     }
 }
 
-/// The pace of an application. A spray offers what its fastest link could carry.
-fn pace(app: &App, station: &StationPlan, rates: &[Option<Rate>]) -> Pace {
+/// The pace of an application. A spray offers what its fastest link could carry, and no more
+/// datagrams than there are headers in that: empty ones would otherwise be without number.
+fn pace(app: &App, size: u32, station: &StationPlan, rates: &[Option<Rate>]) -> Pace {
     if let Some(interval) = &app.interval {
         return Pace::Every(*interval.get_ref());
     }
-    let own = app.rate.value();
+    if let Some(rate) = app.rate.value() {
+        return Pace::Rate(rate);
+    }
     let links = station.interfaces.iter().filter_map(|interface| rates[interface.link]).max();
-    own.or(links.map(|rate| rate.min(Rate::from_mbps(100 * FASTEST).unwrap_or(rate))))
-        .or(Rate::from_mbps(FASTEST))
-        .map_or(Pace::Every(Duration::from_secs(1)), Pace::Rate)
+    let fastest = links.map(|rate| rate.min(Rate::from_mbps(100 * FASTEST).unwrap_or(rate)));
+    let Some(rate) = fastest.or(Rate::from_mbps(FASTEST)) else {
+        return Pace::Every(Duration::from_secs(1));
+    };
+    if size < HEADERS[0] {
+        return Pace::Every(rate.time_of(HEADERS[0] as usize).max(LEAST_INTERVAL));
+    }
+    Pace::Rate(rate)
 }
 
 /// The payload of the largest datagram that needs no fragments on the links of `station`.

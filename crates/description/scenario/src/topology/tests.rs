@@ -1,7 +1,8 @@
 use std::io;
 
-use windfall_base::Seed;
-use windfall_network::Network;
+use windfall_apps::Pace;
+use windfall_base::{Duration, Rate, Seed};
+use windfall_network::{AppConfig, Network};
 
 use crate::{Scenario, Topology};
 
@@ -133,4 +134,22 @@ fn two_stations_with_the_same_address_are_refused() {
     let automatic = with("10.77.0.2/30", "").unwrap_err();
     assert_eq!(automatic, "a.toml:6: b has the address 10.77.0.2, which is a's: choose another");
     assert!(with("10.0.0.1/24", "10.0.0.2/24").is_ok());
+}
+
+/// The headers of an empty datagram take time as well.
+#[test]
+fn a_spray_offers_no_more_empty_datagrams_than_headers_fit_on_its_link() {
+    let pace = |size: usize| {
+        let spray =
+            format!("[[app]]\nkind = \"spray\"\nstation = \"c\"\nto = \"d\"\nsize = {size}\n");
+        match &topology(&format!("{CHAIN}{spray}")).expect("good").apps[0].config {
+            AppConfig::Spray(sender) => sender.pace,
+            other => panic!("{other:?}"),
+        }
+    };
+    let rate = Rate::from_mbps(1).expect("a rate");
+    for size in [0, 1, 27] {
+        assert_eq!(pace(size), Pace::Every(Duration::from_micros(28 * 8)), "{size}");
+    }
+    assert_eq!(pace(28), Pace::Rate(rate));
 }
