@@ -6,7 +6,7 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use windfall_apps::{Pace, SenderConfig, Sink, SinkConfig, Spacing, Spray};
+use windfall_apps::{Departures, Pace, SenderConfig, Sink, SinkConfig, Spray};
 use windfall_base::{Duration, Input, Instant, Node, Port, RxVector, Seed};
 use windfall_socket_api::{Application, SocketCommand, Transport};
 use windfall_stack::{AppId, Host, HostConfig};
@@ -31,11 +31,8 @@ fn spray(transport: Transport, size: usize) -> Spray {
         to: ([10, 0, 0, 2], 9).into(),
         transport,
         size,
-        pace: Pace::Every(Duration::from_micros(1)),
         count: None,
-        spacing: Spacing::Even,
-        start: Instant::START,
-        staggered: false,
+        timing: Departures::exact(Instant::START, Pace::Every(Duration::from_micros(1))),
         number: 0,
         stop: None,
     };

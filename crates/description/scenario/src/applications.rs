@@ -6,7 +6,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use toml::Spanned;
 use windfall_apps::{
-    BulkConfig, BulkSinkConfig, Pace, PingConfig, SenderConfig, SinkConfig, Spacing,
+    BulkConfig, BulkSinkConfig, Departures, Pace, PingConfig, SenderConfig, SinkConfig, Spacing,
 };
 use windfall_base::{Duration, Instant, Rate};
 use windfall_network::AppConfig;
@@ -28,6 +28,9 @@ const HEADERS: [u32; 2] = [28, 48];
 const CBR_SIZE: u32 = 160;
 /// Between two datagrams of one application at least: 100 million a second.
 const LEAST_INTERVAL: Duration = Duration::from_nanos(10);
+/// The jitter of senders of datagrams where it is unset: by so much Linux lets a timer of an
+/// ordinary program be late (`timerslack_ns`, prctl(2)).
+const JITTER: Duration = Duration::from_micros(50);
 /// The pace of a spray whose links have no rate.
 const FASTEST: u64 = 1_000;
 
@@ -116,12 +119,15 @@ fn of_app(
                 to: SocketAddr::new(to, port(app)),
                 transport: transport(app),
                 size: size as usize,
-                pace: pace(app, size, &stations[station], rates),
                 count,
-                spacing: spacing(app),
-                start,
-                // The first is in step with none, and who names a time means it.
-                staggered: number > 0 && app.start.is_none(),
+                timing: Departures {
+                    start,
+                    // The first is in step with none, and who names a time means it.
+                    staggered: number > 0 && app.start.is_none(),
+                    pace: pace(app, size, &stations[station], rates),
+                    spacing: spacing(app),
+                    jitter: app.jitter.value().unwrap_or(JITTER),
+                },
                 number,
                 stop,
             };

@@ -25,5 +25,5 @@ pub use pattern::{Pattern, Wrong};
 pub use ping::{Ping, PingConfig};
 pub use sender::{Cbr, SenderConfig, Spray};
 pub use sink::{Sink, SinkConfig};
-pub use spacing::{Pace, Spacing};
+pub use spacing::{Departures, Pace, Spacing};
 pub use spread::Spread;

@@ -8,7 +8,7 @@ use windfall_socket_api::{
 };
 
 use crate::pattern::Pattern;
-use crate::spacing::{Pace, Schedule, Spacing};
+use crate::spacing::{Departures, Schedule};
 
 /// The only socket of each application here.
 pub(crate) const SOCKET: SocketId = SocketId(0);
@@ -22,17 +22,10 @@ pub struct SenderConfig {
     pub transport: Transport,
     /// Bytes of data in each datagram.
     pub size: usize,
-    /// The pace of the datagrams.
-    pub pace: Pace,
     /// The number of datagrams; endless if `None`.
     pub count: Option<u64>,
-    /// The distribution of the intervals around that pace.
-    pub spacing: Spacing,
-    /// When the first one goes.
-    pub start: Instant,
-    /// The first one goes at a random moment up to a step later, so that senders of one pace are
-    /// not in step.
-    pub staggered: bool,
+    /// The times at which they go.
+    pub timing: Departures,
     /// Which of the senders of a run it is, for random numbers of its own.
     pub number: u64,
     /// When it stops: none goes at or after this; no end if `None`.
@@ -56,13 +49,7 @@ impl Sender {
     fn new(config: SenderConfig, seed: Seed) -> Self {
         Self {
             pattern: Pattern::new(seed),
-            schedule: Schedule::new(
-                (config.start, config.staggered),
-                config.pace,
-                config.size,
-                config.spacing,
-                (seed, config.number),
-            ),
+            schedule: Schedule::new(&config.timing, config.size, (seed, config.number)),
             opened: false,
             closed: None,
             sent: 0,

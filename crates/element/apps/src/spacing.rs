@@ -28,10 +28,40 @@ pub enum Spacing {
     },
 }
 
+/// The times at which datagrams go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departures {
+    /// When the first one goes.
+    pub start: Instant,
+    /// The first one goes at a random moment up to a step later, so that senders of one pace are
+    /// not in step.
+    pub staggered: bool,
+    /// The pace of the datagrams.
+    pub pace: Pace,
+    /// The distribution of the intervals around that pace.
+    pub spacing: Spacing,
+    /// Each goes up to this much later than its pace says, by a time of its own, but not later
+    /// than the next: so does what a system's timers wake.
+    pub jitter: Duration,
+}
+
+impl Departures {
+    /// From `start` on at this pace, to the nanosecond.
+    #[must_use]
+    pub const fn exact(start: Instant, pace: Pace) -> Self {
+        Self { start, staggered: false, pace, spacing: Spacing::Even, jitter: Duration::ZERO }
+    }
+}
+
 /// The times of datagrams; those of an even pace to the nanosecond and without drift.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
+    /// When the next datagram goes.
     pub(crate) next: Instant,
+    /// When it would go without jitter.
+    paced: Instant,
+    jitter: Duration,
+    delays: Stream,
     step: Duration,
     /// The remainder of the step, as a fraction of a nanosecond: `part` of `whole`.
     part: u64,
@@ -44,14 +74,9 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// The times from `start` on, or from a random moment within one step after it.
-    pub(crate) fn new(
-        (start, staggered): (Instant, bool),
-        pace: Pace,
-        size: usize,
-        spacing: Spacing,
-        (seed, number): (Seed, u64),
-    ) -> Self {
+    /// The times of datagrams of `size` bytes from sender `number` of a run.
+    pub(crate) fn new(timing: &Departures, size: usize, (seed, number): (Seed, u64)) -> Self {
+        let Departures { start, staggered, pace, spacing, jitter } = *timing;
         let (step, part, whole) = match pace {
             Pace::Every(interval) => (interval.as_nanos().max(1), 0, 1),
             Pace::Rate(rate) => {
@@ -65,12 +90,34 @@ impl Schedule {
         let mut random = Stream::new(seed, "arrivals").at(number);
         let step = Duration::from_nanos(step);
         let late = if staggered { random.below(step.as_nanos()) } else { 0 };
-        let next = start.saturating_add(Duration::from_nanos(late));
-        let mut this = Self { next, step, part, whole, sum: 0, spacing, silent_from: next, random };
+        let paced = start.saturating_add(Duration::from_nanos(late));
+        let mut this = Self {
+            next: paced,
+            paced,
+            jitter: jitter.min(step),
+            delays: Stream::new(seed, "jitter").at(number),
+            step,
+            part,
+            whole,
+            sum: 0,
+            spacing,
+            silent_from: paced,
+            random,
+        };
         if let Spacing::OnOff { on, .. } = spacing {
-            this.silent_from = next.saturating_add(this.exponential(on));
+            this.silent_from = paced.saturating_add(this.exponential(on));
         }
+        this.delay();
         this
+    }
+
+    /// Delays the next datagram by its jitter; random times need none.
+    fn delay(&mut self) {
+        self.next = self.paced;
+        if self.jitter > Duration::ZERO && self.spacing != Spacing::Poisson {
+            let late = self.delays.below(self.jitter.as_nanos());
+            self.next = self.paced.saturating_add(Duration::from_nanos(late));
+        }
     }
 
     pub(crate) fn advance(&mut self) {
@@ -82,12 +129,19 @@ impl Schedule {
             Spacing::Poisson => self.exponential(step),
             _ => step,
         };
-        self.next = self.next.saturating_add(step);
-        let Spacing::OnOff { on, off } = self.spacing else { return };
+        self.paced = self.paced.saturating_add(step);
+        if let Spacing::OnOff { on, off } = self.spacing {
+            self.fall_silent(on, off);
+        }
+        self.delay();
+    }
+
+    /// Puts a datagram that falls into a silence behind it.
+    fn fall_silent(&mut self, on: Duration, off: Duration) {
         // Of a time shorter than a step nothing may be left; a time without end ends the loop.
-        while self.next >= self.silent_from && self.next < Instant::from_nanos(u64::MAX) {
+        while self.paced >= self.silent_from && self.paced < Instant::from_nanos(u64::MAX) {
             let (silence, speech) = (self.exponential(off), self.exponential(on));
-            self.next = self.next.saturating_add(silence);
+            self.paced = self.paced.saturating_add(silence);
             self.silent_from = self.silent_from.saturating_add(silence).saturating_add(speech);
         }
     }

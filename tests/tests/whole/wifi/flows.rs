@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use windfall_base::{Instant, Seed, Stream};
+use windfall_base::{Duration, Instant, Seed, Stream};
 use windfall_network::{Recording, What};
 use windfall_scenario::{App, AppKind, Scenario, unplaced};
 use windfall_stack::InterfaceEvent;
@@ -83,6 +83,31 @@ fn check_walk_away(windows: &[[f64; 3]], seed: &str) {
     within(mean(windows, far, 32, 44), 1.2 * mean(windows, near, 32, 44), 0.03);
     // The video is done with it before the end.
     within(mean(windows, video, 56, 60), reserved, 0.02);
+}
+
+/// Two streams of one pace that begin together at one queue, which is always full.
+#[test]
+fn the_order_of_the_file_does_not_decide_who_finds_room_in_a_full_queue() {
+    let mut scenario = read("wifi-bad-station.toml");
+    scenario.flows.clear();
+    scenario.run.duration = Some(unplaced(Duration::from_secs(4)));
+    let near = unplaced([0.0, 4.0]);
+    scenario.stations[2].radio.as_mut().expect("it has a place").position = Some(near);
+    scenario.links[0].both.queue = Some(unplaced("fifo".parse().expect("a discipline")));
+    for seed in seeds("one queue").chain(seeds("another")) {
+        scenario.run.seed = Some(unplaced(seed));
+        let mut simulation = simulation(&scenario);
+        simulation.finish();
+        let received = |station: usize| -> f64 {
+            let station = simulation.network().station(station).expect("it is there");
+            let all = station.reports().flatten();
+            all.filter(|(name, _)| *name == "received").map(|(_, value)| value).sum()
+        };
+        let [first, second] = [1, 2].map(received);
+        // Some 2 800 packets each, of which chance moves no more than a tenth.
+        assert!(first + second > 5_000.0, "{seed:?}: {first}, {second}");
+        assert!((first / second - 1.0).abs() < 0.1, "{seed:?}: {first}, {second}");
+    }
 }
 
 //= S3.43

@@ -143,7 +143,7 @@ fn a_spray_offers_no_more_empty_datagrams_than_headers_fit_on_its_link() {
         let spray =
             format!("[[app]]\nkind = \"spray\"\nstation = \"c\"\nto = \"d\"\nsize = {size}\n");
         match &topology(&format!("{CHAIN}{spray}")).expect("good").apps[0].config {
-            AppConfig::Spray(sender) => sender.pace,
+            AppConfig::Spray(sender) => sender.timing.pace,
             other => panic!("{other:?}"),
         }
     };

@@ -3,17 +3,15 @@ use proptest::prelude::*;
 use windfall_base::{Duration, Rate};
 
 use super::*;
+use crate::spacing::Pace;
 
 fn config(pace: Pace) -> SenderConfig {
     SenderConfig {
         to: ([10, 0, 0, 2], 9).into(),
         transport: Transport::Udp,
         size: 100,
-        pace,
         count: None,
-        spacing: Spacing::Even,
-        start: Instant::from_nanos(50),
-        staggered: false,
+        timing: Departures::exact(Instant::from_nanos(50), pace),
         number: 0,
         stop: None,
     }
@@ -80,10 +78,8 @@ proptest! {
     ) {
         let rate = Rate::from_bps(bps).expect("above zero");
         let mut schedule = Schedule::new(
-            (Instant::START, false),
-            Pace::Rate(rate),
+            &Departures::exact(Instant::START, Pace::Rate(rate)),
             size,
-            Spacing::Even,
             (windfall_base::Seed(1), 0),
         );
         for _ in 0..n {

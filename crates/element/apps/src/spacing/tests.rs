@@ -5,8 +5,12 @@ const SECOND: u64 = 1_000_000_000;
 /// The times of datagrams of 1250 bytes at 1 Mb/s, each 10 ms, within `seconds`.
 fn times(spacing: Spacing, number: u64, seconds: u64) -> Vec<u64> {
     let pace = Pace::Rate(Rate::from_mbps(1).expect("a rate"));
-    let start = (Instant::START, number > 0);
-    let mut schedule = Schedule::new(start, pace, 1_250, spacing, (Seed(4), number));
+    let exact = Departures::exact(Instant::START, pace);
+    times_of(Departures { staggered: number > 0, spacing, ..exact }, number, seconds)
+}
+
+fn times_of(timing: Departures, number: u64, seconds: u64) -> Vec<u64> {
+    let mut schedule = Schedule::new(&timing, 1_250, (Seed(4), number));
     let mut times = Vec::new();
     while schedule.next < Instant::START + Duration::from_secs(seconds) {
         times.push(schedule.next.as_nanos());
@@ -54,4 +58,22 @@ fn senders_of_one_pace_begin_within_a_step_and_each_at_a_moment_of_its_own() {
     assert!(firsts.iter().all(|time| *time < SECOND / 100), "{firsts:?}");
     assert_eq!(times(Spacing::Poisson, 3, 5), times(Spacing::Poisson, 3, 5));
     assert_ne!(times(Spacing::Poisson, 3, 5), times(Spacing::Poisson, 4, 5));
+}
+
+#[test]
+fn jitter_delays_each_datagram_by_a_time_of_its_own_and_the_pace_holds() {
+    let exact = Departures::exact(Instant::START, Pace::Every(Duration::from_millis(10)));
+    for jitter in [50_000, 30_000_000] {
+        let timing = Departures { jitter: Duration::from_nanos(jitter), ..exact };
+        let times = times_of(timing, 0, 100);
+        assert!(times.is_sorted());
+        let late = |(number, time): (u64, &u64)| time - number * (SECOND / 100);
+        let delays: Vec<u64> = (0..).zip(&times).map(late).collect();
+        // Evenly within the jitter, and at most a step: 4 deviations of a mean of 10 000.
+        let most = jitter.min(SECOND / 100) as f64;
+        assert!(delays.iter().all(|delay| (*delay as f64) < most));
+        let mean = delays.iter().sum::<u64>() as f64 / delays.len() as f64;
+        assert!((mean / most - 0.5).abs() < 4.0 * 0.289 / 100.0, "{mean}");
+        assert_ne!(times, times_of(timing, 1, 100));
+    }
 }
