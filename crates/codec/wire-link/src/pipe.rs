@@ -8,6 +8,7 @@
 //! | 2 unit | length 2, sequence 2 | header check 2, frame check as trailer |
 //! | 3 window | length 2, sequence 4, order 4, settled 2 | header check 2, frame check as trailer |
 //! | 4 probe | base 4, order 4 | frame check as trailer |
+//! | 6 flow | length 2, sequence 4, order 4, settled 2, flow 2, number 4, open 2 | as for 3 |
 //! | 5 ack | next 4, first 4, count 2, bitmap ⌈count / 8⌉ | frame check as trailer |
 
 use arrayvec::ArrayVec;
@@ -28,6 +29,8 @@ pub const PLAIN_LEN: usize = 5;
 pub const UNIT_LEN: usize = 7;
 /// Bytes of the header of a numbered frame.
 pub const NUMBERED_LEN: usize = 15;
+/// Bytes of the header of a numbered frame with its place in a flow.
+pub const IN_FLOW_LEN: usize = 23;
 /// Bytes of a probe, without its frame check.
 pub const PROBE_LEN: usize = 9;
 /// Bytes of an ACK before its bitmap.
@@ -98,6 +101,29 @@ pub enum Number {
         /// it is further.
         settled: u16,
     },
+    /// As in a window, for a packet that keeps order only with others of its flow.
+    Flow {
+        /// The number of the packet.
+        seq: Seq32,
+        /// The number of the transmission.
+        order: Seq32,
+        /// As in a window.
+        settled: u16,
+        /// The place of the packet among those of its flow.
+        place: FlowPlace,
+    },
+}
+
+/// The place of a packet in its flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowPlace {
+    /// The name of the flow at its sender.
+    pub flow: u16,
+    /// The number of the packet in the flow, from 0.
+    pub number: Seq32,
+    /// The distance before `number` of the first packet of the flow that may still be sent;
+    /// [`UNTOLD`] if it is further.
+    pub open: u16,
 }
 
 /// A control frame that asks for an ACK and tells where the sender's window begins.
@@ -184,6 +210,7 @@ impl Data {
             Number::Plain => PLAIN_LEN,
             Number::Unit(_) => UNIT_LEN,
             Number::Window { .. } => NUMBERED_LEN,
+            Number::Flow { .. } => IN_FLOW_LEN,
         }
     }
 
@@ -194,6 +221,7 @@ impl Data {
             Number::Plain => 1,
             Number::Unit(_) => 2,
             Number::Window { .. } => 3,
+            Number::Flow { .. } => 6,
         };
         let mut bytes = HeaderBytes::new();
         bytes.push(kind << 4 | self.wish.bits());
@@ -201,11 +229,16 @@ impl Data {
         match self.number {
             Number::Plain => {}
             Number::Unit(seq) => put(&mut bytes, &seq.0.to_be_bytes()),
-            Number::Window { seq, order, settled } => {
+            Number::Window { seq, order, settled } | Number::Flow { seq, order, settled, .. } => {
                 put(&mut bytes, &seq.0.to_be_bytes());
                 put(&mut bytes, &order.0.to_be_bytes());
                 put(&mut bytes, &settled.to_be_bytes());
             }
+        }
+        if let Number::Flow { place, .. } = self.number {
+            put(&mut bytes, &place.flow.to_be_bytes());
+            put(&mut bytes, &place.number.0.to_be_bytes());
+            put(&mut bytes, &place.open.to_be_bytes());
         }
         let check = header_check(&bytes);
         put(&mut bytes, &check);
@@ -216,7 +249,8 @@ impl Data {
         let need = match kind {
             1 => PLAIN_LEN,
             2 => UNIT_LEN,
-            _ => NUMBERED_LEN,
+            3 => NUMBERED_LEN,
+            _ => IN_FLOW_LEN,
         };
         let Some(bytes) = bytes.get(..need) else {
             return Err(HeaderError::Short { have: bytes.len(), need });
@@ -225,14 +259,20 @@ impl Data {
         if header_check(fields) != check {
             return Err(HeaderError::Check);
         }
+        let window = || (Seq32(u32_at(fields, 3)), Seq32(u32_at(fields, 7)), u16_at(fields, 11));
         let number = match kind {
             1 => Number::Plain,
             2 => Number::Unit(Seq16(u16_at(fields, 3))),
-            _ => Number::Window {
-                seq: Seq32(u32_at(fields, 3)),
-                order: Seq32(u32_at(fields, 7)),
-                settled: u16_at(fields, 11),
-            },
+            3 => {
+                let (seq, order, settled) = window();
+                Number::Window { seq, order, settled }
+            }
+            _ => {
+                let (seq, order, settled) = window();
+                let [flow, open] = [13, 19].map(|at| u16_at(fields, at));
+                let place = FlowPlace { flow, number: Seq32(u32_at(fields, 15)), open };
+                Number::Flow { seq, order, settled, place }
+            }
         };
         Ok(Self { wish: Wish::from_bits(fields[0] & 0xf)?, length: u16_at(fields, 1), number })
     }
@@ -274,7 +314,7 @@ impl Header {
             return Err(HeaderError::Short { have: 0, need: PLAIN_LEN });
         };
         match first >> 4 {
-            kind @ 1..=3 => Data::parse(header, kind).map(Self::Data),
+            kind @ (1..=3 | 6) => Data::parse(header, kind).map(Self::Data),
             kind @ 4..=5 => {
                 let need = if kind == 4 { PROBE_LEN } else { ACK_FIXED_LEN };
                 if header.len() < need {

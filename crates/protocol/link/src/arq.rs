@@ -9,7 +9,11 @@
 //!
 //! The receiver hands packets up in the order of their numbers. What the sender gives up it is told
 //! to skip by the beginning of the window, which every frame carries.
+//!
+//! Packets whose owner limits their attempts or their lifetime keep order within their flow alone:
+//! they would be late if they waited for the repetitions of others.
 
+pub(crate) mod flow_order;
 pub(crate) mod framer;
 pub(crate) mod history;
 pub(crate) mod receiver;

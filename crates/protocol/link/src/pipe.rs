@@ -34,8 +34,8 @@ pub struct PipeConfig {
 /// to send are pulled: `poll_transmit` asks its caller for one when the link may send one.
 ///
 /// With [`Arq::None`] frames are plain: each is sent once and passed up as it arrives. Else they
-/// are numbered, and a packet whose class allows one attempt takes its place in the same order.
-/// Coded frames are always numbered.
+/// are numbered, and passed up in that order; packets of a flow whose class limits attempts or
+/// lifetime keep order within the flow alone. Coded frames are always numbered, in one order.
 #[derive(Debug)]
 pub struct Pipe {
     sender: Option<Sender<Whole>>,
@@ -53,7 +53,7 @@ impl Pipe {
         let window =
             Window { packets: window.packets.clamp(1, Window::MAX_PACKETS), bytes: window.bytes };
         Self {
-            sender: (arq != Arq::None).then(|| Sender::new(Whole(arq), window)),
+            sender: (arq != Arq::None).then(|| Sender::new(Whole::new(arq), window)),
             coded: coding
                 .map(|coding| Box::new(Pipelined::new(coding, arq, accept_damaged, window))),
             receiver: Receiver::new(accept_damaged, window),
@@ -74,7 +74,12 @@ impl Pipe {
                 Number::Plain => return take_plain(receiver, data.wish, frame, &mut out),
                 Number::Window { seq, order, settled } => {
                     let numbered = Numbered { seq, order, settled, wish: data.wish };
-                    receiver.take(numbered, frame, &mut out);
+                    receiver.take(numbered, None, frame, &mut out);
+                    return Arrival::Packet;
+                }
+                Number::Flow { seq, order, settled, place } => {
+                    let numbered = Numbered { seq, order, settled, wish: data.wish };
+                    receiver.take(numbered, Some(place), frame, &mut out);
                     return Arrival::Packet;
                 }
                 Number::Unit(_) => DropReason::NotForUs,

@@ -14,6 +14,14 @@ fn any_number() -> impl Strategy<Value = Number> {
         (any::<u32>(), any::<u32>(), any::<u16>()).prop_map(|(seq, order, settled)| {
             Number::Window { seq: Seq32(seq), order: Seq32(order), settled }
         }),
+        (any::<[u32; 3]>(), any::<[u16; 3]>()).prop_map(
+            |([seq, order, number], [settled, flow, open])| Number::Flow {
+                seq: Seq32(seq),
+                order: Seq32(order),
+                settled,
+                place: FlowPlace { flow, number: Seq32(number), open },
+            }
+        ),
     ]
 }
 
@@ -60,7 +68,7 @@ proptest! {
     }
 
     #[test]
-    fn every_single_inverted_bit_is_seen(number in any_number(), length: u16, bit in 0_usize..120) {
+    fn every_single_inverted_bit_is_seen(number in any_number(), length: u16, bit in 0_usize..184) {
         let data = Data { wish: Wish::default(), length, number };
         let mut bytes = data.encode();
         let bit = bit % (bytes.len() * 8);

@@ -4,10 +4,11 @@ use core::fmt;
 use std::collections::VecDeque;
 
 use windfall_base::seq::Seq32;
-use windfall_base::{DropReason, Frame, Instant};
+use windfall_base::{DropReason, FlowId, Frame, Instant};
 use windfall_wire_link::coded::WindowNumber;
 use windfall_wire_link::pipe::Number;
 
+use super::flow_order::FlowNumbers;
 use crate::event::LinkEvent;
 use crate::persistence::Arq;
 use crate::undecided::Undecided;
@@ -64,57 +65,102 @@ pub(crate) trait Framer: fmt::Debug {
 
 /// Each packet in a frame of its own, repeated whole.
 #[derive(Debug)]
-pub(crate) struct Whole(pub(crate) Arq);
+pub(crate) struct Whole {
+    arq: Arq,
+    flows: FlowNumbers,
+}
+
+impl Whole {
+    pub(crate) fn new(arq: Arq) -> Self {
+        Self { arq, flows: FlowNumbers::default() }
+    }
+}
+
+/// A packet that is repeated whole.
+#[derive(Debug)]
+pub(crate) struct WholePacket {
+    packet: Undecided,
+    /// The transmission of its last attempt.
+    last: Option<Seq32>,
+    /// The flow that it keeps order with, if not with all, and its number there once it was sent.
+    flow: Option<FlowId>,
+    number: Option<Seq32>,
+}
+
+impl Whole {
+    /// The packet will not be sent any more.
+    fn close(&mut self, packet: &WholePacket) {
+        if let (Some(flow), Some(number)) = (packet.flow, packet.number) {
+            self.flows.close(flow, number);
+        }
+    }
+
+    fn number(&mut self, packet: &mut WholePacket, place: WindowNumber) -> Number {
+        let WindowNumber { seq, order, settled } = place;
+        let Some(flow) = packet.flow else { return Number::Window { seq, order, settled } };
+        let number = *packet.number.get_or_insert_with(|| self.flows.begin(flow));
+        Number::Flow { seq, order, settled, place: self.flows.place(flow, number) }
+    }
+}
 
 impl Framer for Whole {
-    /// The packet, and the transmission of its last attempt.
-    type Packet = (Undecided, Option<Seq32>);
+    type Packet = WholePacket;
 
-    fn begin(&self, pulled: Pulled) -> Self::Packet {
-        (Undecided::new(pulled, self.0), None)
+    fn begin(&self, pulled: Pulled) -> WholePacket {
+        let packet = Undecided::new(pulled, self.arq);
+        WholePacket { flow: packet.own_flow(), packet, last: None, number: None }
     }
 
     fn frame(
         &mut self,
         now: Instant,
-        (packet, last): &mut Self::Packet,
-        WindowNumber { seq, order, settled }: WindowNumber,
+        packet: &mut WholePacket,
+        place: WindowNumber,
         events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
-        if packet.has_expired(now) {
+        if packet.packet.has_expired(now) {
+            self.close(packet);
             return None;
         }
-        *last = Some(order);
-        Some(packet.attempt(Number::Window { seq, order, settled }, events))
+        packet.last = Some(place.order);
+        let number = self.number(packet, place);
+        let frame = packet.packet.attempt(number, events);
+        if !frame.kept {
+            self.close(packet);
+        }
+        Some(frame)
     }
 
-    fn settle(&mut self, packet: &mut Self::Packet, order: Seq32, arrived: bool) -> Fate {
-        let (packet, last) = packet;
-        match (arrived, *last == Some(order)) {
+    fn settle(&mut self, packet: &mut WholePacket, order: Seq32, arrived: bool) -> Fate {
+        let fate = match (arrived, packet.last == Some(order)) {
             (true, _) => Fate::Done,
             (false, false) => Fate::Open,
-            (false, true) if packet.is_used_up() => Fate::UsedUp,
+            (false, true) if packet.packet.is_used_up() => Fate::UsedUp,
             (false, true) => Fate::Again,
+        };
+        if matches!(fate, Fate::Done | Fate::UsedUp) {
+            self.close(packet);
         }
+        fate
     }
 
-    fn wants_more(_: &Self::Packet) -> bool {
+    fn wants_more(_: &WholePacket) -> bool {
         false
     }
 
-    fn len((packet, _): &Self::Packet) -> usize {
-        packet.len()
+    fn len(packet: &WholePacket) -> usize {
+        packet.packet.len()
     }
 
-    fn attempts((packet, _): &Self::Packet) -> u32 {
-        packet.attempts()
+    fn attempts(packet: &WholePacket) -> u32 {
+        packet.packet.attempts()
     }
 
-    fn acknowledged((packet, _): &Self::Packet) -> LinkEvent {
-        packet.acknowledged()
+    fn acknowledged(packet: &WholePacket) -> LinkEvent {
+        packet.packet.acknowledged()
     }
 
-    fn dropped((packet, _): &Self::Packet, reason: DropReason) -> LinkEvent {
-        packet.dropped(reason)
+    fn dropped(packet: &WholePacket, reason: DropReason) -> LinkEvent {
+        packet.packet.dropped(reason)
     }
 }

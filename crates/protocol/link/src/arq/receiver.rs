@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use windfall_base::seq::Seq32;
 use windfall_base::{Check, DropReason, Frame};
-use windfall_wire_link::pipe::{Ack, Probe, UNTOLD, Wish};
+use windfall_wire_link::pipe::{Ack, FlowPlace, Probe, UNTOLD, Wish};
 
+use super::flow_order::FlowOrder;
 use super::history::History;
 use crate::output::Output;
 use crate::window::Window;
@@ -14,8 +15,32 @@ use crate::window::Window;
 #[derive(Debug)]
 struct Held {
     frame: Frame,
+    /// Its place in its flow, if it keeps order with that alone.
+    flow: Option<FlowPlace>,
     /// Nothing better will come: the frame is undamaged, or its sender makes no further attempt.
     settled: bool,
+}
+
+/// The state of a packet of the window.
+#[derive(Debug, Default)]
+enum Place {
+    /// It has not come.
+    #[default]
+    Empty,
+    /// It waits for its turn.
+    Held(Held),
+    /// It was passed up before its turn on the link, in the order of its flow.
+    Passed,
+}
+
+impl Place {
+    fn is_settled(&self) -> bool {
+        match self {
+            Self::Empty => false,
+            Self::Held(held) => held.settled,
+            Self::Passed => true,
+        }
+    }
 }
 
 /// The contents of the header of a numbered frame.
@@ -35,7 +60,8 @@ pub(crate) struct Receiver {
     /// The first packet that was neither passed up nor skipped.
     next: Seq32,
     /// Packet `next + i` at place `i`.
-    places: VecDeque<Option<Held>>,
+    places: VecDeque<Place>,
+    flows: FlowOrder,
     held: usize,
     held_bytes: usize,
     history: History,
@@ -49,6 +75,7 @@ impl Receiver {
             window,
             next: Seq32(0),
             places: VecDeque::new(),
+            flows: FlowOrder::default(),
             held: 0,
             held_bytes: 0,
             history: History::new(),
@@ -84,7 +111,7 @@ impl Receiver {
         out: &mut Output<'_>,
     ) -> Result<(), DropReason> {
         let place = self.hear(numbered, out).ok_or(DropReason::Malformed)?;
-        let has = |place: usize| self.places.get(place).is_some_and(Option::is_some);
+        let has = |place: usize| !matches!(self.places.get(place), None | Some(Place::Empty));
         match usize::try_from(place) {
             Ok(place) if place >= self.window.packets => Err(DropReason::ReceiveBuffer),
             Ok(place) if !has(place) => Ok(()),
@@ -109,7 +136,7 @@ impl Receiver {
     pub(crate) fn complete(&mut self, seq: Seq32, frame: Frame, out: &mut Output<'_>) {
         if let Ok(place) = usize::try_from(seq.distance_from(self.next)) {
             let good = frame.damage.frame == Check::Good;
-            self.hold(place, Held { frame, settled: true }, good, out);
+            self.hold(place, Held { frame, flow: None, settled: true }, good, out);
             self.drain(out);
         }
     }
@@ -119,10 +146,16 @@ impl Receiver {
         seq.is_before(self.next)
     }
 
-    /// Takes a frame whose header held.
+    /// Takes a frame whose header held; `flow` is its place there if it keeps order with it alone.
     //= S3.10
     //= S3.48
-    pub(crate) fn take(&mut self, numbered: Numbered, frame: Frame, out: &mut Output<'_>) {
+    pub(crate) fn take(
+        &mut self,
+        numbered: Numbered,
+        flow: Option<FlowPlace>,
+        frame: Frame,
+        out: &mut Output<'_>,
+    ) {
         let Some(place) = self.hear(numbered, out) else {
             return out.discard(&frame, DropReason::Malformed);
         };
@@ -145,7 +178,11 @@ impl Receiver {
             return out.discard(&frame, DropReason::ReceiveBuffer);
         }
         self.note_arrival(good, numbered.order);
-        self.hold(place, Held { frame, settled: good || numbered.wish.last }, good, out);
+        self.hold(place, Held { frame, flow, settled: good || numbered.wish.last }, good, out);
+        if let (Some(flow), Place::Held(_)) = (flow, &self.places[place]) {
+            self.flows.arrive(flow, numbered.seq);
+            self.drain_flow(flow.flow, out);
+        }
         self.drain(out);
     }
 
@@ -183,17 +220,20 @@ impl Receiver {
     /// Keeps the better of two copies; of equally bad ones the later.
     fn hold(&mut self, place: usize, new: Held, good: bool, out: &mut Output<'_>) {
         if place >= self.places.len() {
-            self.places.resize_with(place + 1, || None);
+            self.places.resize_with(place + 1, Place::default);
         }
-        if let Some(old) = &self.places[place]
-            && old.frame.damage.frame == Check::Good
-        {
+        let is_done = match &self.places[place] {
+            Place::Empty => false,
+            Place::Held(old) => old.frame.damage.frame == Check::Good,
+            Place::Passed => true,
+        };
+        if is_done {
             let reason = if good { DropReason::Duplicate } else { DropReason::FrameCheck };
             return out.discard(&new.frame, reason);
         }
         self.held += 1;
         self.held_bytes += new.frame.payload.len();
-        if let Some(old) = self.places[place].replace(new) {
+        if let Place::Held(old) = core::mem::replace(&mut self.places[place], Place::Held(new)) {
             self.release(&old);
             out.discard(&old.frame, DropReason::FrameCheck);
         }
@@ -206,9 +246,30 @@ impl Receiver {
 
     /// Passes up whatever comes next and is settled.
     fn drain(&mut self, out: &mut Output<'_>) {
-        while self.places.front().is_some_and(|place| place.as_ref().is_some_and(|h| h.settled)) {
+        while self.places.front().is_some_and(Place::is_settled) {
             self.advance(out);
         }
+    }
+
+    /// Passes up what comes next in a flow and is settled.
+    fn drain_flow(&mut self, flow: u16, out: &mut Output<'_>) {
+        while let Some(seq) = self.flows.first(flow)
+            && let Ok(place) = usize::try_from(seq.distance_from(self.next))
+            && matches!(self.places.get(place), Some(Place::Held(held)) if held.settled)
+        {
+            let passed = core::mem::replace(&mut self.places[place], Place::Passed);
+            self.pass_up(passed, out);
+        }
+    }
+
+    /// Passes a packet up; tells the flow that it keeps order with alone.
+    fn pass_up(&mut self, place: Place, out: &mut Output<'_>) -> Option<u16> {
+        let Place::Held(held) = place else { return None };
+        self.release(&held);
+        out.deliver(held.frame);
+        let flow = held.flow?;
+        self.flows.pass(flow);
+        Some(flow.flow)
     }
 
     /// Skips everything before `base`: the sender will send nothing of it any more. A damaged
@@ -224,10 +285,10 @@ impl Receiver {
     }
 
     fn advance(&mut self, out: &mut Output<'_>) {
-        if let Some(held) = self.places.pop_front().flatten() {
-            self.release(&held);
-            out.deliver(held.frame);
-        }
+        let place = self.places.pop_front().unwrap_or_default();
         self.next = self.next.next();
+        if let Some(flow) = self.pass_up(place, out) {
+            self.drain_flow(flow, out);
+        }
     }
 }

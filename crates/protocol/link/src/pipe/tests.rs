@@ -1,7 +1,8 @@
 use core::num::NonZeroU8;
+use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use windfall_base::{Class, Duration, Probability, Rate, Seed, Stream, Tag};
+use windfall_base::{Class, Duration, FlowId, Probability, Rate, Seed, Stream, Tag};
 
 use super::*;
 use crate::policy::{Cost, PolicyKind};
@@ -55,6 +56,9 @@ struct Run<F> {
     wires: [Wire; 2],
     queue: VecDeque<Frame>,
     delivered: Vec<Frame>,
+    delivered_at: Vec<Instant>,
+    /// When the last frame with each packet had left its sender.
+    left: BTreeMap<Tag, Instant>,
     events: [Vec<LinkEvent>; 2],
     /// Frames with packets that did not arrive as they were.
     spoilt: usize,
@@ -69,6 +73,8 @@ impl<F: FnMut(usize, &Frame) -> Fate> Run<F> {
             wires: [Wire::new(wire.0, wire.1), Wire::new(wire.0, wire.1)],
             queue: VecDeque::new(),
             delivered: Vec::new(),
+            delivered_at: Vec::new(),
+            left: BTreeMap::new(),
             events: [Vec::new(), Vec::new()],
             spoilt: 0,
             fate,
@@ -100,7 +106,9 @@ impl<F: FnMut(usize, &Frame) -> Fate> Run<F> {
                 let Some(frame) = self.ends[end].poll_transmit(self.now, pull) else { break };
                 let fate = (self.fate)(end, &frame);
                 self.spoilt += usize::from(frame.tag.is_some() && !matches!(fate, Fate::Arrives));
+                let tag = frame.tag;
                 self.wires[end].send(self.now, frame, &fate);
+                self.left.extend(tag.map(|tag| (tag, self.wires[end].free_at)));
             }
             while let Some(event) = self.ends[end].poll_event() {
                 self.events[end].push(event);
@@ -109,6 +117,7 @@ impl<F: FnMut(usize, &Frame) -> Fate> Run<F> {
         assert!(self.ends[0].poll_delivery().is_none(), "no packets go that way");
         while let Some(frame) = self.ends[1].poll_delivery() {
             self.delivered.push(frame);
+            self.delivered_at.push(self.now);
         }
     }
 
@@ -539,4 +548,53 @@ fn what_waits_for_its_turn_is_kept_as_far_as_the_window_goes() {
     far.handle_frame(Instant::START, first);
     let order = core::iter::from_fn(|| far.poll_delivery()).map(|frame| frame.tag);
     assert_eq!(order.collect::<Vec<_>>(), [0, 1].map(|n| Some(Tag(n))));
+}
+
+/// Three flows in turn: of one packet is tried until it arrives, of the others three times or once.
+fn three_flows(packets: u64) -> VecDeque<Frame> {
+    let attempts = [None, NonZeroU8::new(3), NonZeroU8::new(1)];
+    let class =
+        |n: usize| Class { flow: FlowId(n as u16 + 1), attempts: attempts[n], ..Class::default() };
+    (0..packets).map(|n| packet(n, class(n as usize % 3))).collect()
+}
+
+//= S3.16
+//= S3.48
+#[test]
+fn order_holds_within_a_flow_that_limits_its_attempts_and_not_across_flows() {
+    for seed in 0..20 {
+        let draw = Stream::new(Seed(seed), "loss");
+        let mut frames = 0;
+        let loses = move |end: usize, _: &Frame| {
+            frames += 1;
+            let lost = end == 0 && draw.at(frames).unit() < 0.3;
+            if lost { Fate::Lost } else { Fate::Arrives }
+        };
+        let config = PipeConfig { arq: Arq::Persistent, ..PipeConfig::default() };
+        let mut run = Run::new(config, (Some(10), 20_000), loses);
+        run.queue = three_flows(3_000);
+        let run = run.finish();
+        let of = |flow: u64| {
+            let tags = run.delivered.iter().filter_map(|frame| Some(frame.tag?.0));
+            tags.filter(|tag| tag % 3 == flow).collect::<Vec<u64>>()
+        };
+        let [bulk, thrice, once] = [0, 1, 2].map(of);
+        for flow in [&bulk, &thrice, &once] {
+            assert!(flow.is_sorted_by(|a, b| a < b), "seed {seed}: {flow:?}");
+        }
+        assert_eq!(bulk.len(), 1_000);
+        // 0.3 and 0.027 of a thousand are lost, give or take four deviations.
+        assert!((642..=758).contains(&once.len()), "seed {seed}: {}", once.len());
+        assert!((952..=994).contains(&thrice.len()), "seed {seed}: {}", thrice.len());
+        // What is tried once is passed up as it arrives, however much waits for the first flow.
+        let flight = Duration::from_millis(20);
+        for (frame, at) in run.delivered.iter().zip(&run.delivered_at) {
+            let Some(tag) = frame.tag.filter(|tag| tag.0 % 3 == 2) else { continue };
+            let ends = run.left[&tag];
+            assert_eq!(*at, ends + flight, "seed {seed}: packet {}", tag.0);
+        }
+        for end in &run.ends {
+            assert_eq!(end.held(), 0);
+        }
+    }
 }

@@ -276,7 +276,7 @@ fn a_report_of_what_was_never_sent_is_refused() {
 
 #[test]
 fn what_is_remembered_of_packets_without_reports_is_bounded() {
-    let mut sender = Sender::new(Whole(Arq::Attempts(NonZeroU8::MIN)), Window::default());
+    let mut sender = Sender::new(Whole::new(Arq::Attempts(NonZeroU8::MIN)), Window::default());
     let mut events = VecDeque::new();
     for n in 0..40_000 {
         let frame = sender.poll_packet(Instant::START, &mut events, || Some(packet(n, 1).into()));

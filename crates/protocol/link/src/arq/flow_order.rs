@@ -1,0 +1,133 @@
+//! The order of packets within their flows, for those that need not wait for other flows.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use windfall_base::FlowId;
+use windfall_base::seq::Seq32;
+use windfall_wire_link::pipe::{FlowPlace, UNTOLD};
+
+/// The numbers that a sender gives to the packets of its flows.
+#[derive(Debug, Default)]
+pub(crate) struct FlowNumbers(BTreeMap<FlowId, Numbers>);
+
+#[derive(Debug, Default)]
+struct Numbers {
+    next: Seq32,
+    /// The packets that may still be sent, in their order.
+    open: VecDeque<Seq32>,
+}
+
+impl FlowNumbers {
+    /// Gives the next packet of a flow its number.
+    pub(crate) fn begin(&mut self, flow: FlowId) -> Seq32 {
+        let numbers = self.0.entry(flow).or_default();
+        let number = numbers.next;
+        numbers.next = number.next();
+        numbers.open.push_back(number);
+        number
+    }
+
+    /// The place of packet `number` as the headers of its frames have it.
+    pub(crate) fn place(&self, flow: FlowId, number: Seq32) -> FlowPlace {
+        let first = self.0.get(&flow).and_then(|numbers| numbers.open.front());
+        let open = first.map_or(0, |first| number.distance_from(*first).max(0));
+        let open = u16::try_from(open).unwrap_or(UNTOLD);
+        FlowPlace { flow: flow.0, number, open }
+    }
+
+    /// Notes that a packet will not be sent any more.
+    pub(crate) fn close(&mut self, flow: FlowId, number: Seq32) {
+        let Some(numbers) = self.0.get_mut(&flow) else { return };
+        if let Ok(place) =
+            numbers.open.binary_search_by(|other| other.distance_from(number).cmp(&0))
+        {
+            numbers.open.remove(place);
+        }
+    }
+}
+
+/// The packets of each flow that a receiver has not passed up, since an earlier one may come.
+#[derive(Debug, Default)]
+pub(crate) struct FlowOrder(BTreeMap<u16, Waiting>);
+
+#[derive(Debug, Default)]
+struct Waiting {
+    /// The first packet that was neither passed up nor skipped.
+    next: Seq32,
+    /// The numbers of those that wait in the flow and on the link, in their order.
+    packets: VecDeque<(Seq32, Seq32)>,
+}
+
+impl FlowOrder {
+    /// Notes a packet that has come; what its sender has finished with is skipped.
+    pub(crate) fn arrive(&mut self, place: FlowPlace, seq: Seq32) {
+        let waiting = self.0.entry(place.flow).or_default();
+        let at = waiting.packets.partition_point(|(other, _)| other.is_before(place.number));
+        if waiting.packets.get(at).is_none_or(|(other, _)| *other != place.number) {
+            waiting.packets.insert(at, (place.number, seq));
+        }
+        if place.open == UNTOLD {
+            return;
+        }
+        let first = place.number + u32::from(place.open).wrapping_neg();
+        if waiting.next.is_before(first) {
+            waiting.next = first;
+        }
+    }
+
+    /// The first packet of a flow, if none is to come before it.
+    pub(crate) fn first(&self, flow: u16) -> Option<Seq32> {
+        let waiting = self.0.get(&flow)?;
+        let (number, seq) = waiting.packets.front()?;
+        (!waiting.next.is_before(*number)).then_some(*seq)
+    }
+
+    /// Notes that a packet was passed up.
+    pub(crate) fn pass(&mut self, place: FlowPlace) {
+        let Some(waiting) = self.0.get_mut(&place.flow) else { return };
+        waiting.packets.retain(|(number, _)| place.number.is_before(*number));
+        if waiting.next.is_before(place.number.next()) {
+            waiting.next = place.number.next();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(number: u32, open: u16) -> FlowPlace {
+        FlowPlace { flow: 7, number: Seq32(number), open }
+    }
+
+    #[test]
+    fn a_place_says_from_where_on_packets_may_still_come() {
+        let mut numbers = FlowNumbers::default();
+        let flow = FlowId(7);
+        let [a, b, c] = [(); 3].map(|()| numbers.begin(flow));
+        assert_eq!(numbers.place(flow, c), place(2, 2));
+        numbers.close(flow, b);
+        assert_eq!(numbers.place(flow, c), place(2, 2));
+        numbers.close(flow, a);
+        assert_eq!(numbers.place(flow, c), place(2, 0));
+        numbers.close(flow, c);
+        assert_eq!(numbers.place(flow, c), place(2, 0), "one that is sent only once");
+        assert_eq!(numbers.begin(FlowId(8)), Seq32(0));
+    }
+
+    #[test]
+    fn a_packet_waits_for_those_before_it_that_may_still_come() {
+        let mut order = FlowOrder::default();
+        order.arrive(place(1, 1), Seq32(11));
+        assert_eq!(order.first(7), None);
+        order.arrive(place(0, 0), Seq32(10));
+        assert_eq!(order.first(7), Some(Seq32(10)));
+        order.pass(place(0, 0));
+        assert_eq!(order.first(7), Some(Seq32(11)));
+        order.pass(place(1, 0));
+        assert_eq!(order.first(7), None);
+        // Number 2 was given up.
+        order.arrive(place(3, 0), Seq32(14));
+        assert_eq!(order.first(7), Some(Seq32(14)));
+    }
+}
