@@ -40,8 +40,11 @@ pub struct LinkLedger {
     pub delivered_bytes: u64,
     /// The bytes of packets from others that the interface delivered to its device.
     pub received_bytes: u64,
-    /// Of those delivered, packets marked as damaged.
+    /// Of those delivered, packets of which every copy was marked as damaged.
     pub damaged: u64,
+    /// Deliveries of packets that had been delivered before: whole ones after a damaged copy,
+    /// those whose acknowledgment was lost, those for a group at its other stations.
+    pub copies: u64,
     /// Packets discarded, by reason.
     pub drops: Drops,
     /// Frames with packets that were put on the medium, repetitions included.
@@ -64,7 +67,7 @@ pub struct LinkLedger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     InFlight,
-    Delivered,
+    Delivered { damaged: bool },
     Dropped(DropReason),
 }
 
@@ -96,9 +99,14 @@ impl LinkLedger {
     /// Notes that the packet `tag` left at a device, `damaged` or not.
     pub fn deliver(&mut self, tag: Tag, damaged: bool) {
         let Some(fate) = self.fate(tag) else { return };
-        let before = std::mem::replace(fate, Fate::Delivered);
+        let before = std::mem::replace(fate, Fate::Delivered { damaged });
         match before {
-            Fate::Delivered => return,
+            Fate::Delivered { damaged: all } => {
+                *fate = Fate::Delivered { damaged: all && damaged };
+                self.copies += 1;
+                self.damaged -= u64::from(all && !damaged);
+                return;
+            }
             Fate::Dropped(reason) => self.drops.uncount(reason),
             Fate::InFlight => {}
         }
@@ -118,7 +126,7 @@ impl LinkLedger {
                 *fate = Fate::Dropped(reason);
                 self.drops.uncount(DropReason::NotForUs);
             }
-            Fate::Delivered | Fate::Dropped(_) => return,
+            Fate::Delivered { .. } | Fate::Dropped(_) => return,
         }
         self.drops.count(reason);
     }

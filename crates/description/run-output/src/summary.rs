@@ -61,8 +61,11 @@ pub struct LinkSummary {
     pub entered: u64,
     /// Packets that left at a receiver's device.
     pub delivered: u64,
-    /// Of those delivered, packets marked as damaged.
+    /// Of those delivered, packets of which every copy was marked as damaged.
     pub damaged: u64,
+    /// Further deliveries of packets that had been delivered before.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub copies: u64,
     /// Packets dropped, by reason.
     pub dropped: BTreeMap<&'static str, u64>,
     /// Packets on their way when the run ended.
@@ -507,6 +510,9 @@ impl Summary {
         if links.iter().any(|link| link.damaged > 0) {
             row("    damaged", &|link| link.damaged.to_string());
         }
+        if links.iter().any(|link| link.copies > 0) {
+            row("    again", &|link| link.copies.to_string());
+        }
         row("  dropped", &|link| link.dropped.values().sum::<u64>().to_string());
         let reasons: std::collections::BTreeSet<_> =
             links.iter().flat_map(|link| link.dropped.keys().copied()).collect();
@@ -531,6 +537,11 @@ impl Summary {
         });
         rows
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the attribute of serde passes it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The widths of the names to the left and of each column of cells to the right.
@@ -572,6 +583,7 @@ impl LinkSummary {
             entered: ledger.entered,
             delivered: ledger.delivered,
             damaged: ledger.damaged,
+            copies: ledger.copies,
             dropped: named(&ledger.drops),
             in_flight: ledger.in_flight(),
             frames: ledger.frames,

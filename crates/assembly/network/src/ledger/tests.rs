@@ -72,3 +72,15 @@ fn decided_packets_are_forgotten_in_time() {
     ledger.deliver(tag(u64::MAX), false);
     assert!(ledger.balances());
 }
+
+#[test]
+fn a_packet_is_counted_once_and_damaged_only_if_no_copy_was_whole() {
+    let mut ledger = ledger(3);
+    for (packet, copies) in [[true, true], [true, false], [false, true]].into_iter().enumerate() {
+        for damaged in copies {
+            ledger.deliver(tag(packet as u64), damaged);
+        }
+    }
+    assert_eq!((ledger.delivered, ledger.damaged, ledger.copies), (3, 1, 3));
+    assert!(ledger.balances());
+}

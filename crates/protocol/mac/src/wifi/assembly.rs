@@ -12,12 +12,18 @@ use super::event::DcfEvent;
 /// The lifetime of fragments without the rest (aMaxReceiveLifetime: 512 units of 1024 µs).
 const LIFETIME: Duration = Duration::from_micros(512 * 1024);
 
+/// Damaged packets that a station remembers.
+const DAMAGED: usize = 16;
+
 /// The memory of a station of those that send to it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Assembly {
     /// The last frame of each sender: its sequence and fragment numbers.
     last: BTreeMap<MacAddress, (u16, u8)>,
     parts: BTreeMap<MacAddress, Parts>,
+    /// The sender and the sequence number of the last damaged packets, oldest first: as far as
+    /// their headers were right.
+    damaged: VecDeque<(MacAddress, u16)>,
 }
 
 /// The fragments of a packet so far.
@@ -39,6 +45,22 @@ impl Assembly {
         let number = (header.sequence, header.fragment);
         let before = self.last.insert(header.transmitter, number);
         header.flags.has(Flags::RETRY) && before == Some(number)
+    }
+
+    /// Takes note of a damaged packet, and tells whether it is one more copy of one that came
+    /// before, damaged or whole.
+    pub(super) fn has_damage_before(&mut self, header: &Header) -> bool {
+        let packet = (header.transmitter, header.sequence);
+        let last = self.last.get(&packet.0).map(|(sequence, _)| *sequence);
+        let known = last == Some(packet.1) || self.damaged.contains(&packet);
+        if known {
+            return header.flags.has(Flags::RETRY);
+        }
+        if self.damaged.len() == DAMAGED {
+            self.damaged.pop_front();
+        }
+        self.damaged.push_back(packet);
+        false
     }
 
     /// Takes the body of a data frame that is whole; tells whether it is a packet, or has become

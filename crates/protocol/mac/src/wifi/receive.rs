@@ -203,8 +203,8 @@ impl Dcf {
     //= S0.11
     //= S0.12
     /// A frame whose check failed and whose address is that of this station: it is never
-    /// acknowledged, and passed up or on only if the receive switch says so and its header still
-    /// tells what it is.
+    /// acknowledged, and passed up or on only if the receive switch says so, its header still
+    /// tells what it is, and no other copy of the packet has come.
     fn take_damaged(&mut self, now: Instant, frame: &mut Frame, header: &Header, ours: bool) {
         let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
         let whole = header.kind == Kind::Data
@@ -212,6 +212,9 @@ impl Dcf {
             && !header.flags.has(Flags::MORE_FRAGMENTS);
         if !(self.config.accept_damaged && ours && whole) {
             return self.refuse(now, frame, DropReason::FrameCheck);
+        }
+        if self.assembly.has_damage_before(header) {
+            return self.discard(tag, kept, DropReason::Duplicate, len);
         }
         let fate = self.bss.as_ref().map_or(Use::Up, |bss| bss.use_of_damaged(header));
         if !matches!(fate, Use::Refuse(_))

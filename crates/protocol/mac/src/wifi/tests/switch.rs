@@ -131,3 +131,21 @@ fn the_switch_turns_at_run_time_and_changes_nothing_on_the_air() {
     assert_eq!(stock, switched);
     assert!(packets[0] > 3 && packets[1] - packets[0] == 3, "{packets:?}");
 }
+
+#[test]
+fn of_a_packet_one_damaged_copy_goes_up_and_the_whole_one_later() {
+    let mut cell = cell(2, Phy::G, 9, |config| config.accept_damaged = true);
+    // Three attempts at the first packet are damaged, and two at the second.
+    cell.damaged = vec![0, 1, 2, 5, 6];
+    for packet in 0..3 {
+        cell.packet(0, kilobyte(packet));
+    }
+    cell.run_until(micros(20_000));
+    let up = |line: &&str| line.contains("1 ^");
+    let up: Vec<bool> =
+        cell.timeline.as_str().lines().filter(up).map(|line| line.ends_with("damaged")).collect();
+    assert_eq!(up, [true, false, true, false, false]);
+    let ledger = cell.stations[1].ledger();
+    assert_eq!((ledger.drops.of(DropReason::Duplicate), ledger.drops.total()), (3, 3));
+    assert!(ledger.balances());
+}
