@@ -2,6 +2,7 @@
 
 mod bianchi;
 mod capture;
+mod elf;
 mod equals;
 mod examples;
 mod flows;
