@@ -196,6 +196,7 @@ impl Network {
     }
 
     /// Yields what happened, oldest first; call until `None`.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<NetworkEvent> {
         self.events.pop_front()
     }
@@ -284,6 +285,7 @@ impl Network {
 
     /// When something happens next; [`poll_timeout`](Node::poll_timeout) also says what.
     #[must_use]
+    #[inline]
     pub fn next_event(&self) -> Option<Instant> {
         // What the watchdog stopped is due yet.
         self.watchdog.stalled().or_else(|| self.agenda.next().map(|(at, _)| at))
@@ -297,6 +299,7 @@ impl Network {
 
     /// Counts the steps taken: frames sent, packets handed over, elements woken.
     #[must_use]
+    #[inline]
     pub fn steps(&self) -> u64 {
         self.watchdog.total()
     }
@@ -306,7 +309,9 @@ impl Network {
     ///
     /// Nothing more happens at that instant; later ones go on with what is left.
     #[must_use]
+    #[inline]
     pub fn stall(&self) -> Option<Stall> {
+        self.watchdog.stalled()?;
         self.watchdog.stall(&self.names)
     }
 
@@ -315,19 +320,17 @@ impl Network {
         self.begun = true;
         self.watchdog.enter(now);
         loop {
-            while let Some((index, _)) = self.work.front() {
-                if !self.watchdog.step(*index) {
-                    return self.enter_wake_ups();
-                }
-                let Some(work) = self.work.pop_front() else { break };
-                let Slot { medium, medium_port, .. } = self.interfaces[work.0];
-                self.media[medium].medium.handle_transmit(now, medium_port, work.1);
-                self.drain_medium(now, medium);
-            }
+            let is_allowed = self.transmit(now);
             self.enter_wake_ups();
-            let due = self.agenda.next().filter(|(due, _)| *due <= now).map(|(_, element)| element);
-            if !self.watchdog.step(self.next_place(due)) {
+            if !is_allowed {
                 return;
+            }
+            let due = self.agenda.next().filter(|(due, _)| *due <= now).map(|(_, element)| element);
+            if !self.watchdog.step() {
+                return;
+            }
+            if self.watchdog.is_watching() {
+                self.watchdog.note(self.next_place(due));
             }
             // What happens at the devices happens after all that links do at this instant, as it
             // does where a driver stands between the two.
@@ -345,7 +348,26 @@ impl Network {
         }
     }
 
+    /// Puts the frames of interfaces on their media. Returns false if time stands.
+    fn transmit(&mut self, now: Instant) -> bool {
+        while let Some((index, _)) = self.work.front() {
+            let index = *index;
+            if !self.watchdog.step() {
+                return false;
+            }
+            if self.watchdog.is_watching() {
+                self.watchdog.note(index);
+            }
+            let Some((_, outgoing)) = self.work.pop_front() else { break };
+            let Slot { medium, medium_port, .. } = self.interfaces[index];
+            self.media[medium].medium.handle_transmit(now, medium_port, outgoing);
+            self.drain_medium(now, medium);
+        }
+        true
+    }
+
     /// The element that takes the next step, `due` if nothing else has to be done before.
+    #[cold]
     fn next_place(&self, due: Option<ElementId>) -> usize {
         let station = |index: usize| self.interfaces.len() + self.media.len() + index;
         match (due, self.arrivals.front(), self.departures.front()) {
@@ -361,6 +383,7 @@ impl Network {
     }
 
     /// A packet reaches a station.
+    #[inline]
     fn arrive(&mut self, now: Instant, index: usize, port: Port, input: Input) {
         if let Some(station) = &mut self.stations[index].station {
             station.handle_input(now, port, input);
@@ -369,8 +392,9 @@ impl Network {
     }
 
     /// Enters into the agenda when the interfaces want to be woken that have done something.
+    #[inline]
     fn enter_wake_ups(&mut self) {
-        for index in self.touched.drain(..) {
+        while let Some(index) = self.touched.pop() {
             let slot = &mut self.interfaces[index];
             slot.touched = false;
             let wake_up = slot.interface.poll_timeout().map(|(at, _)| at);
@@ -411,32 +435,33 @@ impl Network {
             slot.touched = true;
             self.touched.push(index);
         }
-        while let Some(output) = slot.interface.poll_transmit(now) {
-            if output.0 == MEDIUM {
-                self.work.push_back((index, output.1));
+        while let Some((port, outgoing)) = slot.interface.poll_transmit(now) {
+            if port == MEDIUM {
+                self.work.push_back((index, outgoing));
                 continue;
             }
             if self.recording.packets {
-                self.events.push_back(passage(now, index, true, &output.1.frame));
+                self.events.push_back(passage(now, index, true, &outgoing.frame));
             }
             match slot.behind {
-                Behind::Port(port) => self.outputs.push_back((port, output.1)),
+                Behind::Port(port) => self.outputs.push_back((port, outgoing)),
                 Behind::Station(port) => {
-                    let input = Input::Frame(output.1.frame, RxVector::wired(now));
+                    let input = Input::Frame(outgoing.frame, RxVector::wired(now));
                     self.arrivals.push_back((slot.station, port, input));
                 }
             }
         }
         while let Some(event) = self.interfaces[index].interface.poll_event() {
-            self.account_interface(index, &event);
-            if self.recording.events {
-                let element = ElementId(index as u32);
-                self.events.push_back(NetworkEvent {
-                    at: now,
-                    element,
-                    what: What::Interface(event),
-                });
-            }
+            self.take_interface_event(now, index, event);
+        }
+    }
+
+    /// Enters what an interface reports into the ledgers, and records it.
+    fn take_interface_event(&mut self, now: Instant, index: usize, event: InterfaceEvent) {
+        self.account_interface(index, &event);
+        if self.recording.events {
+            let (element, what) = (ElementId(index as u32), What::Interface(event));
+            self.events.push_back(NetworkEvent { at: now, element, what });
         }
     }
 
@@ -521,6 +546,7 @@ impl Node for Network {
         self.run(now);
     }
 
+    #[inline]
     fn poll_transmit(&mut self, now: Instant) -> Option<(Port, Outgoing)> {
         if !self.begun {
             self.run(now);

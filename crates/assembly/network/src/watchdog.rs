@@ -86,6 +86,7 @@ impl Watchdog {
     }
 
     /// Notes the time.
+    #[inline]
     pub(crate) fn enter(&mut self, now: Instant) {
         if now != self.at {
             self.at = now;
@@ -96,7 +97,7 @@ impl Watchdog {
             }
             self.allow();
             // Where time crawls, the last steps are those of many instants.
-            if self.allowed == self.limit {
+            if self.allowed == self.limit && !self.busy.is_empty() {
                 self.busy.clear();
             }
         }
@@ -107,17 +108,23 @@ impl Watchdog {
         self.allowed = self.limit.min(left);
     }
 
-    /// Notes a step of an element; false if it may not be taken.
+    /// Counts a step; false if it may not be taken.
     #[inline]
-    pub(crate) fn step(&mut self, element: usize) -> bool {
-        if self.steps >= self.allowed {
-            return false;
-        }
-        self.steps += 1;
-        if self.steps + SAMPLE > self.allowed {
-            *self.busy.entry(element).or_default() += 1;
-        }
-        true
+    pub(crate) fn step(&mut self) -> bool {
+        let is_allowed = self.steps < self.allowed;
+        self.steps += u64::from(is_allowed);
+        is_allowed
+    }
+
+    /// Returns `true` near the limit, where the element of each step is to be noted.
+    #[inline]
+    pub(crate) fn is_watching(&self) -> bool {
+        self.steps + SAMPLE > self.allowed
+    }
+
+    /// Notes the element of the step that was counted last.
+    pub(crate) fn note(&mut self, element: usize) {
+        *self.busy.entry(element).or_default() += 1;
     }
 
     /// The steps taken since the beginning.
@@ -126,6 +133,7 @@ impl Watchdog {
     }
 
     /// The instant that takes more steps than allowed, if there is one.
+    #[inline]
     pub(crate) fn stalled(&self) -> Option<Instant> {
         (self.steps >= self.allowed).then_some(self.at)
     }

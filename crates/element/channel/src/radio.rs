@@ -15,6 +15,7 @@ mod fading;
 mod judge;
 mod links;
 mod log;
+mod moment;
 mod place;
 mod propagation;
 mod receiver;
@@ -22,12 +23,11 @@ mod rest;
 mod selective;
 mod transmission;
 
-use core::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use windfall_base::{Failure, Frame, Input, Instant, Outgoing, Port, Seed, Stream, TxVector};
-use windfall_phy::decibel::{decibels, noise_milliwatts, ratio};
+use windfall_base::{Dbm, Failure, Frame, Input, Instant, Outgoing, Port, Seed, Stream, TxVector};
+use windfall_phy::decibel::{noise_milliwatts, ratio};
 use windfall_phy::ofdm::Gains;
 use windfall_wire_link::ieee80211::{MacAddress, PhyRate};
 
@@ -41,6 +41,7 @@ use crate::fate::{FrameFate, Missed};
 use judge::{Noise, Samplers, Sent};
 use links::{Hearer, Links};
 use log::{Outcome, Outlook, Outlooks, Resting};
+use moment::{Moment, Moments};
 use receiver::{Arrival, Levels, Receiver};
 use transmission::Facts;
 
@@ -51,6 +52,8 @@ pub(crate) struct Radio {
     links: Links,
     receivers: Vec<Receiver>,
     addresses: BTreeMap<MacAddress, u16>,
+    /// The most power of each station, in milliwatts.
+    powers: Vec<f64>,
     /// The randomness of each receiver, and how many frames it has judged.
     judges: Vec<(Stream, u64)>,
     /// The draws that decide to which of equally strong preambles each receiver synchronises.
@@ -62,7 +65,7 @@ pub(crate) struct Radio {
     flawless: [f64; 12],
     /// The transmissions on the air; places are used again.
     transmissions: Vec<Option<Box<Transmission>>>,
-    agenda: BinaryHeap<Reverse<(Instant, Moment)>>,
+    moments: Moments,
     /// Frames given while their sender was still transmitting.
     waiting: VecDeque<(Port, Outgoing)>,
     /// The ports at which signals arrive at this instant, in order.
@@ -79,17 +82,6 @@ pub(crate) struct Radio {
     /// Those of the configuration, as ratios.
     distortion: f64,
     levels: Levels,
-}
-
-/// The next happening; of those at one instant, ends come first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Moment {
-    /// The sender's signal ends.
-    Done(u32),
-    /// It ends at the hearers from one to before another, whose delay is the same.
-    Leave(u32, u32, u32),
-    /// It arrives at them.
-    Arrive(u32, u32, u32),
 }
 
 #[derive(Debug)]
@@ -137,13 +129,14 @@ impl Radio {
             links: Links::new(&config, seed, name),
             receivers: (0..count).map(receiver).collect(),
             addresses: (0..count).filter_map(address).collect(),
+            powers: config.stations.iter().map(|station| ratio(station.power.0)).collect(),
             judges: (0..count).map(judge).collect(),
             lots: (0..count).map(lot).collect(),
             begun: 0,
             flawless: judge::flawless(&samplers),
             samplers,
             transmissions: Vec::new(),
-            agenda: BinaryHeap::new(),
+            moments: Moments::default(),
             waiting: VecDeque::new(),
             arrivals: Vec::new(),
             addressed: Vec::new(),
@@ -198,29 +191,26 @@ impl Radio {
         if let Some((due, ..)) = self.ready.front() {
             return Some((*due, "signal"));
         }
-        self.agenda.peek().map(|Reverse((at, moment))| {
+        self.moments.next().map(|(at, moment)| {
             let why = match moment {
                 Moment::Done(_) => "transmission done",
                 Moment::Leave(..) => "signal ends",
                 Moment::Arrive(..) => "signal arrives",
             };
-            (*at, why)
+            (at, why)
         })
     }
 
     /// Lets everything happen that is due at `now`, which mostly is nothing.
     #[inline]
     pub(crate) fn settle(&mut self, now: Instant, events: &mut VecDeque<MediumEvent>) {
-        if self.agenda.peek().is_some_and(|Reverse((at, _))| *at <= now) {
+        if self.moments.next().is_some_and(|(at, _)| at <= now) {
             self.settle_due(now, events);
         }
     }
 
     fn settle_due(&mut self, now: Instant, events: &mut VecDeque<MediumEvent>) {
-        while let Some(&Reverse((at, moment))) = self.agenda.peek()
-            && at <= now
-        {
-            self.agenda.pop();
+        while let Some((at, moment)) = self.moments.pop_due(now) {
             match moment {
                 Moment::Done(index) => self.done(at, index, events),
                 Moment::Arrive(index, first, end) => self.arrive(at, index, first, end),
@@ -242,13 +232,13 @@ impl Radio {
         let hearers = self.links.reach(&self.config, from, at);
         let index = self.free_place();
         let mut left = 1;
-        self.agenda.push(Reverse((ended, Moment::Done(index))));
+        self.moments.enter(ended, Moment::Done(index));
         let mut first = 0;
         for wave in hearers.chunk_by(|a, b| a.delay == b.delay) {
             let (begin, end) = (first as u32, (first + wave.len()) as u32);
             let delay = wave[0].delay;
-            self.agenda.push(Reverse((at + delay, Moment::Arrive(index, begin, end))));
-            self.agenda.push(Reverse((ended + delay, Moment::Leave(index, begin, end))));
+            self.moments.enter(ended + delay, Moment::Leave(index, begin, end));
+            self.moments.enter(at + delay, Moment::Arrive(index, begin, end));
             (first, left) = (first + wave.len(), left + 2);
         }
         let receiver = &mut self.receivers[usize::from(from)];
@@ -294,7 +284,10 @@ impl Radio {
     /// The power at which a station sends, in milliwatts: what the frame asks for, if it has that.
     fn power(&self, from: u16, vector: &TxVector) -> f64 {
         let most = self.config.stations[usize::from(from)].power.0;
-        ratio(vector.power.map_or(most, |asked| asked.0.min(most)))
+        match vector.power {
+            Some(asked) if asked.0 < most => ratio(asked.0),
+            _ => self.powers[usize::from(from)],
+        }
     }
 
     fn free_place(&mut self) -> u32 {
@@ -344,8 +337,8 @@ impl Radio {
             self.resting.log((at, transmission.ended + delay), transmission.head(), readers);
         }
         self.put_back(index, transmission);
-        // The agenda puts the arrivals of an instant next to each other, behind everything else.
-        let more = self.agenda.peek().is_some_and(|Reverse((next, _))| *next == at);
+        // The arrivals of an instant stand next to each other, behind everything else.
+        let more = self.moments.next().is_some_and(|(next, _)| next == at);
         if !more {
             self.detect(at);
         }
@@ -425,7 +418,8 @@ impl Radio {
     ) -> Option<MediumEvent> {
         let receiver = &mut self.receivers[usize::from(port)];
         let is_for = transmission.is_for(receiver.address);
-        let strength = is_for.then(|| whole_dbm(power));
+        let strength = is_for.then(|| receiver.strength(power));
+        let dbm = strength.map(whole_dbm);
         let Some(reception) = receiver.leave(at, index, power) else {
             if !is_for {
                 return None;
@@ -433,7 +427,7 @@ impl Radio {
             let why = transmission.missed.iter().find(|(missing, _)| *missing == Port(port));
             let fate = FrameFate::Missed(why.map_or(Missed::Preamble, |(_, why)| *why));
             let event = || transmission.event(at, Port(port), None, fate);
-            return Some(MediumEvent { strength, ..event() });
+            return Some(MediumEvent { strength: dbm, ..event() });
         };
         if !reception.synchronised {
             let fate = FrameFate::Missed(Missed::Preamble);
@@ -441,7 +435,7 @@ impl Radio {
             self.ready.push_back((at, Port(port), due));
             receiver.recycle(reception);
             let event = || transmission.event(at, Port(port), None, fate);
-            return is_for.then(|| MediumEvent { strength, ..event() });
+            return is_for.then(|| MediumEvent { strength: dbm, ..event() });
         }
         let carriers = self.links.carriers(transmission.from, port, reception.began);
         let noise = self.noise(port, carriers.as_ref());
@@ -459,14 +453,14 @@ impl Radio {
                 judge::by_pattern(samplers, sent, &reception, noise, is_for, &mut stream())
             }
         };
-        let due = transmission.due(&reception, &fate, is_for);
+        let due = transmission.due(&reception, &fate, strength);
         if matches!(due, Input::Frame(..)) {
             self.resting.awaken(port);
         }
         self.ready.push_back((at, Port(port), due));
         self.receivers[usize::from(port)].recycle(reception);
         let event = || transmission.event(at, Port(port), Some(number), fate);
-        is_for.then(|| MediumEvent { strength, ..event() })
+        is_for.then(|| MediumEvent { strength: dbm, ..event() })
     }
 
     fn done(&mut self, at: Instant, index: u32, events: &mut VecDeque<MediumEvent>) {
@@ -495,7 +489,7 @@ impl Radio {
             let unheard = transmission.hearers.is_empty() && other < self.ports();
             return unheard.then_some(Port(other));
         }
-        let port = *self.addresses.get(&to)?;
+        let port = transmission.addressed?;
         let heard = transmission.hearers.iter().any(|hearer| hearer.port == port);
         (!heard && port != transmission.from).then_some(Port(port))
     }
@@ -528,9 +522,9 @@ impl Radio {
     }
 }
 
-/// A power in whole dBm.
-fn whole_dbm(power: f64) -> i8 {
-    decibels(power).round().clamp(-127.0, 127.0) as i8
+/// Rounds a power to whole dBm.
+fn whole_dbm(power: Dbm) -> i8 {
+    power.0.round().clamp(-127.0, 127.0) as i8
 }
 
 #[cfg(test)]

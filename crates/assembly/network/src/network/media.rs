@@ -1,7 +1,7 @@
 //! Media and the interfaces at them: what is heard when, and by stations at rest not before it
 //! matters.
 
-use windfall_base::{Input, Instant, Node};
+use windfall_base::{Input, Instant, Node, Port};
 use windfall_stack::MEDIUM;
 
 use super::{MediumSlot, Network, Slot};
@@ -35,9 +35,7 @@ impl Network {
     pub(super) fn drain_medium(&mut self, now: Instant, index: usize) {
         self.media[index].medium.handle_timeout(now);
         self.take_late(index);
-        self.take_medium_events(index);
-        while let Some((port, input)) = self.media[index].medium.poll_reception(now) {
-            self.take_medium_events(index);
+        while let Some((port, input)) = self.next_reception(now, index) {
             let Some(&end) = self.media[index].ends.get(usize::from(port.0)) else { continue };
             let slot = &mut self.interfaces[end];
             slot.resting &= !matches!(input, Input::Frame(..));
@@ -47,17 +45,19 @@ impl Network {
                 self.drain_interface(now, end);
             }
         }
-        self.take_medium_events(index);
         let element = ElementId((self.interfaces.len() + index) as u32);
         let wake_up = self.media[index].medium.poll_timeout().map(|(at, _)| at);
         self.agenda.set(element, wake_up);
     }
 
+    /// Takes what a medium gives next, behind its reports up to there.
     #[inline]
-    pub(super) fn take_medium_events(&mut self, index: usize) {
+    fn next_reception(&mut self, now: Instant, index: usize) -> Option<(Port, Input)> {
+        let reception = self.media[index].medium.poll_reception(now);
         while let Some(event) = self.media[index].medium.poll_event() {
             self.take_medium_event(index, event);
         }
+        reception
     }
 
     pub(super) fn take_medium_event(&mut self, index: usize, event: windfall_channel::MediumEvent) {

@@ -1,7 +1,7 @@
 //! One station's receiver: what is in the air around it, and the frame that it follows.
 
-use windfall_base::{Duration, Instant};
-use windfall_phy::decibel::ratio;
+use windfall_base::{Dbm, Duration, Instant};
+use windfall_phy::decibel::{decibels, ratio};
 use windfall_wire_link::ieee80211::MacAddress;
 
 use super::config::{PREAMBLE_DETECTION, Thresholds};
@@ -123,6 +123,9 @@ pub(super) struct Receiver {
     pub(super) transmits: bool,
     /// The carrier sense as it was last told to the station.
     busy: bool,
+    /// The power of the last frame for the station, in milliwatts and in dBm: mostly the next has
+    /// the same.
+    strength: (f64, Dbm),
 }
 
 impl Receiver {
@@ -137,7 +140,17 @@ impl Receiver {
             spare: Vec::new(),
             transmits: false,
             busy: false,
+            strength: (1.0, Dbm(0.0)),
         }
+    }
+
+    /// Converts the power of a frame for the station from milliwatts.
+    #[inline]
+    pub(super) fn strength(&mut self, power: f64) -> Dbm {
+        if self.strength.0 != power {
+            self.strength = (power, Dbm(decibels(power)));
+        }
+        self.strength.1
     }
 
     /// A signal arrives, which is only noise without a preamble that the receiver knows;

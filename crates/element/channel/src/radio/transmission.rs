@@ -1,7 +1,6 @@
 //! A signal on its way: how strong it is where, whom it is for, and what its receivers are told.
 
 use windfall_base::{Dbm, Failure, Frame, Input, Instant, Overheard, Port, Rate, RxVector, Tag};
-use windfall_phy::decibel::decibels;
 use windfall_wire_link::ieee80211::MacAddress;
 
 use super::Transmission;
@@ -26,19 +25,21 @@ impl Transmission {
         }
     }
 
-    /// Returns what a receiver that followed the frame passes up.
-    pub(super) fn due(&mut self, reception: &Reception, fate: &FrameFate, is_for: bool) -> Input {
+    /// Returns what a receiver that followed the frame passes up; the strength is given where the
+    /// frame is for it.
+    pub(super) fn due(
+        &mut self,
+        reception: &Reception,
+        fate: &FrameFate,
+        strength: Option<Dbm>,
+    ) -> Input {
         match fate {
             FrameFate::Missed(Missed::Payload) => self.overheard(false),
-            FrameFate::Intact | FrameFate::Damaged { .. } if is_for => {
+            FrameFate::Intact | FrameFate::Damaged { .. } if strength.is_some() => {
                 let frame = &mut self.frame;
                 let mut frame = if self.is_sole { core::mem::take(frame) } else { frame.clone() };
                 fate.apply(&mut frame);
-                let vector = RxVector {
-                    began: reception.began,
-                    rate: Some(self.rate()),
-                    strength: Some(Dbm(decibels(reception.power))),
-                };
+                let vector = RxVector { began: reception.began, rate: Some(self.rate()), strength };
                 Input::Frame(frame, vector)
             }
             FrameFate::Intact => self.overheard(true),
