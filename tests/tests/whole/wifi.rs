@@ -2,6 +2,7 @@
 
 mod bianchi;
 mod capture;
+mod contention;
 mod elf;
 mod equals;
 mod examples;

@@ -1,12 +1,13 @@
 //! The composite node: interfaces, media and stations, wired, and the loop that runs them.
 
+mod contention;
 mod media;
 
 use std::collections::VecDeque;
 
 use windfall_base::{Frame, Input, Instant, Node, Outgoing, Port, RxVector, Seed};
 use windfall_channel::Medium;
-use windfall_stack::{Airtime, DEVICE, Interface, InterfaceEvent, MEDIUM};
+use windfall_stack::{Airtime, DEVICE, Interface, InterfaceEvent, MEDIUM, Rest};
 
 use crate::ElementId;
 use crate::agenda::Agenda;
@@ -15,6 +16,7 @@ use crate::event::{NetworkEvent, PacketDrop, Passage, Recording, What};
 use crate::ledger::{LinkLedger, direction_of, tag_of};
 use crate::station::SimulatedStation;
 use crate::watchdog::{Stall, Watchdog};
+use contention::Contenders;
 
 /// Interfaces, media and stations in one node; [`Port`]`(i)` is the i-th device without a host.
 ///
@@ -33,6 +35,10 @@ pub struct Network {
     agenda: Agenda,
     /// Interfaces whose wake-ups may have changed since they were entered into the agenda.
     touched: Vec<usize>,
+    /// Media at which the earliest attempt of the contenders may have changed.
+    changed: Vec<usize>,
+    /// Media at which interfaces contend that have lent their contentions.
+    crowds: Vec<usize>,
     /// Frames that interfaces put on their media at this instant, in order.
     work: VecDeque<(usize, Outgoing)>,
     /// Packets for stations, delivered once links have nothing more to do at this instant.
@@ -62,6 +68,8 @@ struct Slot {
     touched: bool,
     /// Its medium knows that it has nothing to do.
     resting: bool,
+    /// The place of its contention among those of its medium, which it has lent.
+    contends: Option<usize>,
 }
 
 /// The user of an interface's device.
@@ -86,6 +94,7 @@ struct MediumSlot {
     medium: Medium,
     /// The interface at each port.
     ends: Vec<usize>,
+    contenders: Contenders,
 }
 
 impl Network {
@@ -102,6 +111,8 @@ impl Network {
             devices: Vec::new(),
             agenda: Agenda::new(0),
             touched: Vec::new(),
+            changed: Vec::new(),
+            crowds: Vec::new(),
             work: VecDeque::new(),
             arrivals: VecDeque::new(),
             departures: VecDeque::new(),
@@ -183,10 +194,11 @@ impl Network {
                 counted: None,
                 touched: false,
                 resting: false,
+                contends: None,
             });
             self.names.push(name);
         }
-        self.media.push(MediumSlot { medium, ends });
+        self.media.push(MediumSlot { medium, ends, contenders: Contenders::default() });
         Ok(())
     }
 
@@ -319,9 +331,10 @@ impl Network {
     fn run(&mut self, now: Instant) {
         self.begun = true;
         self.watchdog.enter(now);
+        self.end_due_contentions(now);
         loop {
             let is_allowed = self.transmit(now);
-            self.enter_wake_ups();
+            self.enter_wake_ups(now);
             if !is_allowed {
                 return;
             }
@@ -393,17 +406,29 @@ impl Network {
 
     /// Enters into the agenda when the interfaces want to be woken that have done something.
     #[inline]
-    fn enter_wake_ups(&mut self) {
+    fn enter_wake_ups(&mut self, now: Instant) {
         while let Some(index) = self.touched.pop() {
-            let slot = &mut self.interfaces[index];
-            slot.touched = false;
-            let wake_up = slot.interface.poll_timeout().map(|(at, _)| at);
-            self.agenda.set(ElementId(index as u32), wake_up);
-            if !slot.resting && slot.interface.is_resting() {
-                slot.resting = true;
-                self.media[slot.medium].medium.rest(slot.medium_port);
-            }
+            self.enter_wake_up(now, index);
         }
+        self.enter_attempts();
+    }
+
+    fn enter_wake_up(&mut self, now: Instant, index: usize) {
+        let slot = &mut self.interfaces[index];
+        slot.touched = false;
+        let medium = &mut self.media[slot.medium].medium;
+        let rest = slot.interface.rest();
+        if let Some(Rest::Contending(contention)) = rest {
+            let is_due = contention.attempt_at().is_some_and(|at| at <= now);
+            if !is_due && medium.contend(slot.medium_port) {
+                return self.begin_contention(index, contention);
+            }
+        } else if rest.is_some() && !slot.resting {
+            slot.resting = true;
+            medium.rest(slot.medium_port);
+        }
+        let wake_up = slot.interface.poll_timeout().map(|(at, _)| at);
+        self.agenda.set(ElementId(index as u32), wake_up);
     }
 
     /// Fires the timer of an element.

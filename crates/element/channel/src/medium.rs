@@ -13,7 +13,7 @@ pub use wavelan::{Addressing, Hearing, WavelanMediumConfig};
 use crate::air::AirConfig;
 use crate::event::MediumEvent;
 use crate::exposure::Exposure;
-use crate::radio::{Radio, RadioConfig};
+use crate::radio::{Edge, Radio, RadioConfig};
 use pipe::Pipe;
 use wavelan::Wavelan;
 use windfall_channel_trace::error_trace::BitOrder;
@@ -186,6 +186,27 @@ impl Medium {
     pub fn rest(&mut self, port: Port) {
         if let Kind::Wifi(radio) = &mut self.kind {
             radio.rest(port);
+        }
+    }
+
+    /// The station at `port` waits for the medium, and nothing else matters to it until a frame
+    /// comes for it: of what it hears it is told by [`poll_edge`](Self::poll_edge), until an edge
+    /// says that it is told everything again, or it [stops to rest](Self::stop_rest). Returns
+    /// `false` if it is told everything all the same.
+    pub fn contend(&mut self, port: Port) -> bool {
+        match &mut self.kind {
+            Kind::Pipe(_) | Kind::Wavelan(_) => false,
+            Kind::Wifi(radio) => radio.contend(port),
+        }
+    }
+
+    /// Yields the next change of the carrier at stations that contend; call until `None`, before
+    /// [`poll_late`](Self::poll_late).
+    #[inline]
+    pub fn poll_edge(&mut self) -> Option<Edge> {
+        match &mut self.kind {
+            Kind::Pipe(_) | Kind::Wavelan(_) => None,
+            Kind::Wifi(radio) => radio.poll_edge(),
         }
     }
 

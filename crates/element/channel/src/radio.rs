@@ -11,6 +11,7 @@
 //! [`Input::Overheard`]. Frames are those of 802.11, whose receiver stands in bytes 4 to 9.
 
 mod config;
+mod edge;
 mod fading;
 mod judge;
 mod links;
@@ -32,6 +33,7 @@ use windfall_phy::ofdm::Gains;
 use windfall_wire_link::ieee80211::{MacAddress, PhyRate};
 
 pub use config::{Errors, RadioConfig, RadioStation, Thresholds};
+pub use edge::{Edge, Readers};
 pub use fading::Fading;
 pub use place::{Position, Track};
 pub use propagation::{PathLoss, Shadowing, Wall};
@@ -78,6 +80,8 @@ pub(crate) struct Radio {
     outlooks: Outlooks,
     /// The inputs that stations that rested should have been given before, in order for each.
     late: VecDeque<(Instant, Port, Input)>,
+    /// The changes of the carrier at stations that contend, in order.
+    edges: VecDeque<Edge>,
     held: usize,
     /// Those of the configuration, as ratios.
     distortion: f64,
@@ -144,6 +148,7 @@ impl Radio {
             resting: Resting::new(count),
             outlooks: Outlooks::new(),
             late: VecDeque::new(),
+            edges: VecDeque::new(),
             held: 0,
             distortion: config.distortion.map_or(0.0, ratio),
             levels: Levels::new(&config.thresholds),
@@ -226,7 +231,10 @@ impl Radio {
         let ended = at + rate.frame_duration(vector.preamble, frame.len());
         self.awaken(from);
         if self.resting.is_full() {
-            (0..self.ports()).for_each(|port| self.disturb(port, None));
+            for port in 0..self.ports() {
+                self.disturb(port, None);
+                self.end_contention(port);
+            }
             self.resting.clear();
         }
         let hearers = self.links.reach(&self.config, from, at);
@@ -302,16 +310,18 @@ impl Radio {
     fn arrive(&mut self, at: Instant, index: u32, first: u32, end: u32) {
         let Some(mut transmission) = self.transmissions[index as usize].take() else { return };
         let (own, preamble) = (transmission.number, transmission.sent.preamble());
-        let mut is_read = false;
+        let (mut is_read, mut is_awaited) = (false, false);
         for place in first..end {
             let &Hearer { port, same_channel, .. } = &transmission.hearers[place as usize];
             if self.resting.is_untold(port) {
                 let outcome = transmission.outcome(place, port);
                 if self.resting.hear(port, index, outcome) {
                     is_read |= outcome == Outcome::Read;
+                    is_awaited |= self.resting.contends(port);
                     continue;
                 }
                 self.disturb(port, Some(at));
+                self.end_contention(port);
             }
             let Self { receivers, transmissions, levels, lots, .. } = self;
             if self.config.fading.parts().is_some() {
@@ -335,6 +345,9 @@ impl Radio {
         if is_read && let Some(readers) = transmission.readers_of(first) {
             let delay = at.saturating_since(transmission.began);
             self.resting.log((at, transmission.ended + delay), transmission.head(), readers);
+            if is_awaited {
+                self.edges.push_back(Edge::Busy(at, Readers(Arc::clone(readers))));
+            }
         }
         self.put_back(index, transmission);
         // The arrivals of an instant stand next to each other, behind everything else.
@@ -391,9 +404,11 @@ impl Radio {
         events: &mut VecDeque<MediumEvent>,
     ) {
         let Some(mut transmission) = self.transmissions[index as usize].take() else { return };
+        let mut is_awaited = false;
         for hearer in first..end {
             let port = transmission.hearers[hearer as usize].port;
             if self.resting.leave(port, index) {
+                is_awaited |= self.resting.contends(port);
                 continue;
             }
             let power = transmission.power_at(hearer);
@@ -404,6 +419,10 @@ impl Radio {
             if self.receivers[usize::from(port)].is_quiet() {
                 self.resting.settle(port);
             }
+        }
+        if is_awaited && let Some(readers) = transmission.readers_of(first) {
+            let readers = Readers(Arc::clone(readers));
+            self.edges.push_back(Edge::Idle(at, transmission.head(), readers));
         }
         self.put_back(index, transmission);
     }

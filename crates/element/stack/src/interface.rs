@@ -14,6 +14,7 @@ use windfall_base::{
 };
 use windfall_link::PipeConfig;
 use windfall_mac::wifi::radio::Airtime;
+use windfall_mac::wifi::{Contention, Rest};
 use windfall_queue::{Discipline, Limits};
 
 pub use account::Counters;
@@ -123,11 +124,18 @@ impl Interface {
         self.account.poll_event()
     }
 
-    /// Returns `true` if nothing follows from what it hears until a frame comes for it, or it is
-    /// woken or given a packet; until then it need not be told.
+    /// Returns what follows from what it hears until a frame comes for it, or it is woken or given
+    /// a packet, if it need not be told until then.
     #[must_use]
-    pub fn is_resting(&self) -> bool {
-        self.link.is_resting()
+    pub fn rest(&self) -> Option<Rest> {
+        let rest = self.link.rest();
+        // What the assistance waits for would be forgotten beside the end of a contention.
+        rest.filter(|rest| matches!(rest, Rest::Idle) || self.assist.poll_timeout().is_none())
+    }
+
+    /// Takes back the contention that it has lent by [`rest`](Self::rest).
+    pub fn resume(&mut self, contention: Contention) {
+        self.link.resume(contention);
     }
 
     /// The account: a packet from the device counts once, each frame with a packet from the medium

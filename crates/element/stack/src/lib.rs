@@ -16,4 +16,5 @@ pub use interface::wavelan::{WavelanConfig, WavelanPeer, WavelanRole};
 pub use interface::wifi::{Neighbour, WifiConfig};
 pub use interface::{Counters, DEVICE, Interface, InterfaceConfig, LinkLayerConfig, MEDIUM};
 pub use windfall_mac::wifi::radio::Airtime;
+pub use windfall_mac::wifi::{Contention, Rest};
 pub use windfall_wire_net::Protocol;

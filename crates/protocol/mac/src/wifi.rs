@@ -2,6 +2,7 @@
 //!
 //! - [`Config`]: what a station is told. [`Packet`]: what it is given to send.
 //! - `access`: when the medium is free: carrier, reservations, gaps, slots.
+//! - [`Contention`]: the wait of a station that hears only others.
 //! - `window`: how the contention window grows and shrinks.
 //! - `job`: one packet on its way: fragments, attempts, limits.
 //! - `send` and `receive`: the two halves of an exchange.
@@ -14,6 +15,7 @@ mod access;
 mod assembly;
 mod bss;
 mod config;
+mod contention;
 mod event;
 mod job;
 pub mod radio;
@@ -32,6 +34,7 @@ use windfall_wire_link::ieee80211::MacAddress;
 pub use config::{
     Backoff, Config, ConfigError, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, Retries, Role,
 };
+pub use contention::{Contention, Rest};
 pub use event::DcfEvent;
 pub use rate_control::{RateControl, RateControlKind};
 
@@ -141,7 +144,7 @@ impl Dcf {
         let draw = Stream::new(seed, &format!("dcf/{name}"));
         let first = draw.at(0).below(0x1000) as u16;
         Self {
-            access: Access::new(config.timing),
+            access: Access::new(config.timing, config.poll_answer_time()),
             window: Window::new(config.backoff, config.timing, config.retries),
             rates: Rates::new(config.rate_control, config.rates()),
             radio: Radio::new(config.observe_radio),
@@ -251,15 +254,26 @@ impl Dcf {
         earlier(earlier(owed, exchange), earlier(assembly, bss))
     }
 
-    /// Tells whether nothing follows from what it hears until a frame comes for it or the source
-    /// has something: it only has to know in the end what it has heard.
+    /// Returns what follows from what it hears until a frame comes for it or the source has
+    /// something, if it only has to know in the end what it has heard.
     #[must_use]
-    pub fn is_resting(&self) -> bool {
-        self.phase == Phase::Idle
-            && self.on_air.is_none()
-            && !self.config.observe_radio
-            && self.is_at_rest()
-            && self.access.is_settled()
+    pub fn rest(&self) -> Option<Rest> {
+        let is_silent = self.on_air.is_none() && self.owed.is_none() && !self.config.observe_radio;
+        if !is_silent || self.bss.is_some() || !self.assembly.is_empty() {
+            return None;
+        }
+        match self.phase {
+            Phase::Idle if self.is_at_rest() && self.access.is_settled() => Some(Rest::Idle),
+            Phase::Contending if self.access.is_counting() => {
+                Some(Rest::Contending(Contention(self.access.clone())))
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes back the contention that it has lent by [`rest`](Self::rest).
+    pub fn resume(&mut self, contention: Contention) {
+        self.access = contention.0;
     }
 
     /// Packets from above that the station still holds.

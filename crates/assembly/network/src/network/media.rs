@@ -13,8 +13,8 @@ impl Network {
     #[inline]
     pub(super) fn stop_rest(&mut self, index: usize) {
         let Slot { medium, medium_port, resting, .. } = &mut self.interfaces[index];
-        if core::mem::take(resting) {
-            let (medium, port) = (*medium, *medium_port);
+        let (medium, port, is_idle) = (*medium, *medium_port, core::mem::take(resting));
+        if is_idle || self.end_contention(index) {
             self.media[medium].medium.stop_rest(port);
             self.take_late(medium);
         }
@@ -23,7 +23,7 @@ impl Network {
     /// Gives interfaces that rest, or have rested until now, what they have heard; nothing follows.
     #[inline]
     pub(super) fn take_late(&mut self, medium: usize) {
-        let MediumSlot { medium, ends } = &mut self.media[medium];
+        let MediumSlot { medium, ends, .. } = &mut self.media[medium];
         while let Some((at, port, input)) = medium.poll_late() {
             if let Some(&end) = ends.get(usize::from(port.0)) {
                 self.interfaces[end].interface.handle_input(at, MEDIUM, input);
@@ -34,10 +34,12 @@ impl Network {
     /// Hands on what is due at the stations of a medium; what they send waits until all have heard.
     pub(super) fn drain_medium(&mut self, now: Instant, index: usize) {
         self.media[index].medium.handle_timeout(now);
+        self.take_edges(index);
         self.take_late(index);
         while let Some((port, input)) = self.next_reception(now, index) {
             let Some(&end) = self.media[index].ends.get(usize::from(port.0)) else { continue };
             let slot = &mut self.interfaces[end];
+            debug_assert!(slot.contends.is_none(), "an edge has told it that it rests no longer");
             slot.resting &= !matches!(input, Input::Frame(..));
             slot.interface.handle_input(now, MEDIUM, input);
             // Nothing follows from what an interface at rest hears.

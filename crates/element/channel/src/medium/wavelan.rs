@@ -91,6 +91,8 @@ pub(super) struct Wavelan {
     overheard: Vec<Option<Box<Air>>>,
     /// The transmissions on the air, in the order of beginning.
     on_air: Vec<Transmission>,
+    /// When the first of them ends.
+    first_end: Option<Instant>,
     /// Frames given while their sender was still transmitting.
     waiting: VecDeque<(Port, Outgoing)>,
     receivers: Vec<Receiver>,
@@ -140,6 +142,7 @@ impl Wavelan {
             airs: vec![None; ports * ports],
             overheard: vec![None; ports * ports],
             on_air: Vec::new(),
+            first_end: None,
             waiting: VecDeque::new(),
             receivers: vec![Receiver::default(); ports],
             ready: VecDeque::new(),
@@ -188,16 +191,23 @@ impl Wavelan {
         if let Some((due, _, _)) = self.ready.front() {
             return Some((*due, "signal"));
         }
-        let end = self.on_air.iter().map(|transmission| transmission.ended).min()?;
-        Some((end, "transmission done"))
+        self.first_end.map(|end| (end, "transmission done"))
     }
 
     /// Ends every transmission that is over at `now`, in the order of ending.
+    #[inline]
     pub(super) fn settle(&mut self, now: Instant, events: &mut VecDeque<MediumEvent>) {
+        if self.first_end.is_some_and(|end| end <= now) {
+            self.settle_due(now, events);
+        }
+    }
+
+    fn settle_due(&mut self, now: Instant, events: &mut VecDeque<MediumEvent>) {
         while let Some(first) = (0..self.on_air.len()).min_by_key(|&i| self.on_air[i].ended)
             && self.on_air[first].ended <= now
         {
             let transmission = self.on_air.remove(first);
+            self.first_end = self.on_air.iter().map(|other| other.ended).min();
             let (from, ended) = (transmission.from, transmission.ended);
             self.finish(transmission, events);
             let next = self.waiting.iter().position(|(port, _)| *port == from);
@@ -242,6 +252,7 @@ impl Wavelan {
                 }
             }
         }
+        self.first_end = Some(self.first_end.map_or(ended, |end| end.min(ended)));
         self.on_air.push(Transmission { from, began: at, ended, rate, frame, deaf });
     }
 

@@ -14,6 +14,8 @@ use windfall_wire_link::ieee80211::PhyRate;
 /// The largest value of a frame's duration field that is a duration, in microseconds
 /// (802.11-2007, 7.1.3.2); other frames reserve the medium for less.
 const LONGEST_RESERVATION: u16 = (1 << 15) - 1;
+/// Stations between which every frame is for the other one.
+const PAIR: usize = 2;
 /// Entries of the log at most, before every station has to read it.
 const LIMIT: usize = 1 << 15;
 
@@ -74,7 +76,7 @@ impl Ports {
     }
 
     #[inline]
-    fn contains(&self, port: u16) -> bool {
+    pub(super) fn contains(&self, port: u16) -> bool {
         let word = (usize::from(port) / 64).wrapping_sub(self.first);
         self.words.get(word).is_some_and(|word| word & (1 << (port % 64)) != 0)
     }
@@ -106,6 +108,8 @@ enum Ear {
 #[derive(Debug)]
 pub(super) struct Resting {
     ears: Vec<Ear>,
+    /// Set where a station contends: of what it hears it is told by edges.
+    contends: Vec<bool>,
     /// The first entry that a station has not been told of.
     unread: Vec<u32>,
     log: Vec<Entry>,
@@ -120,6 +124,19 @@ pub(super) struct Missed {
     pub(super) inputs: Vec<(Instant, Input)>,
 }
 
+impl Missed {
+    /// Counts frames of which only the time matters.
+    fn pass<'a>(&mut self, entries: impl Iterator<Item = &'a Entry>) {
+        let (mut passed, mut until) = (Duration::ZERO, None);
+        for entry in entries {
+            self.frames += 1;
+            passed += entry.ended.saturating_since(entry.began);
+            until = Some(entry.ended);
+        }
+        self.inputs.extend(until.map(|until| (until, Input::CarrierPassed(passed))));
+    }
+}
+
 impl Entry {
     /// The end of all that the frame may reserve: from there on it does not matter what it was.
     fn matters_until(&self) -> Instant {
@@ -132,7 +149,8 @@ impl Entry {
 impl Resting {
     pub(super) fn new(ports: u16) -> Self {
         let ports = usize::from(ports);
-        Self { ears: vec![Ear::Awake; ports], unread: vec![0; ports], log: Vec::new() }
+        let contends = vec![false; ports];
+        Self { ears: vec![Ear::Awake; ports], contends, unread: vec![0; ports], log: Vec::new() }
     }
 
     /// Returns `true` if a station that rests is given nothing for now.
@@ -150,6 +168,34 @@ impl Resting {
                 self.settle(port);
             }
         }
+    }
+
+    /// The station at `port`, around which the air is silent, contends from now on; false if it
+    /// rests already.
+    pub(super) fn contend(&mut self, port: u16) -> bool {
+        let is_awake = self.ears[usize::from(port)] == Ear::Awake;
+        if is_awake {
+            self.rest(port, true);
+            self.contends[usize::from(port)] = true;
+        }
+        is_awake
+    }
+
+    /// Returns `true` if the station at `port` contends and is told by edges.
+    #[inline]
+    pub(super) fn contends(&self, port: u16) -> bool {
+        self.contends[usize::from(port)]
+    }
+
+    /// The station at `port` no longer contends at rest; true if it did.
+    #[inline]
+    pub(super) fn stop_contending(&mut self, port: u16) -> bool {
+        core::mem::take(&mut self.contends[usize::from(port)])
+    }
+
+    /// Returns `true` if there are more than so few stations that frames hardly have bystanders.
+    pub(super) fn is_crowd(&self) -> bool {
+        self.ears.len() > PAIR
     }
 
     /// The last signal at a receiver has gone: from here on, nothing need be told to a station that
@@ -244,6 +290,11 @@ impl Resting {
         let mut entries = self.unread(port);
         if goes_on {
             entries.next_back();
+        }
+        if self.contends[usize::from(port)] {
+            // All but the time was told by edges.
+            missed.pass(entries);
+            return missed;
         }
         if let Some(last) = entries.clone().next_back() {
             let mut passed = Duration::ZERO;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use windfall_base::{Duration, Input, Instant, Port, Preamble};
 
 use super::config::Errors;
+use super::edge::Edge;
 use super::judge::{self, Sent};
 use super::links::Hearer;
 use super::log::{self, Outcome, Outlook, Ports};
@@ -16,20 +17,41 @@ impl Radio {
     /// here on it is told nothing before it [stops to rest](Self::stop_rest).
     pub(crate) fn rest(&mut self, port: Port) {
         let Some(receiver) = self.receivers.get(usize::from(port.0)) else { return };
-        // Others that have this address, or none, are given whole frames.
-        let is_named =
-            receiver.address.is_some_and(|own| self.addresses.get(&own) == Some(&port.0));
-        let is_constant = !self.links.moves() && self.config.fading.parts().is_none();
-        if is_named && is_constant {
+        if self.may_rest(port.0) {
             self.resting.rest(port.0, receiver.is_quiet());
         }
+    }
+
+    /// The station at `port` only waits for the medium: from here on it is told what it hears by
+    /// [`poll_edge`](Self::poll_edge), until an edge says that it rests no longer, or it
+    /// [stops to rest](Self::stop_rest). Returns `false` if it is told everything.
+    pub(crate) fn contend(&mut self, port: Port) -> bool {
+        let Some(receiver) = self.receivers.get(usize::from(port.0)) else { return false };
+        let may_rest = self.resting.is_crowd() && receiver.is_quiet() && self.may_rest(port.0);
+        may_rest && self.resting.contend(port.0)
+    }
+
+    /// Tells whether frames for others at a station may be decided without its receiver.
+    fn may_rest(&self, port: u16) -> bool {
+        // Others that have this address, or none, are given whole frames.
+        let address = self.receivers[usize::from(port)].address;
+        let is_constant = !self.links.moves() && self.config.fading.parts().is_none();
+        is_constant && address.is_some_and(|own| self.addresses.get(&own) == Some(&port))
+    }
+
+    /// Yields the next change of the carrier at stations that contend.
+    #[inline]
+    pub(crate) fn poll_edge(&mut self) -> Option<Edge> {
+        self.edges.pop_front()
     }
 
     /// The station at `port` has something to do: what it has not been told is given by
     /// [`poll_late`](Self::poll_late).
     pub(crate) fn stop_rest(&mut self, port: Port) {
         if port.0 < self.ports() {
-            self.awaken(port.0);
+            self.disturb(port.0, None);
+            self.resting.stop_contending(port.0);
+            self.resting.awaken(port.0);
         }
     }
 
@@ -47,7 +69,16 @@ impl Radio {
 
     pub(super) fn awaken(&mut self, port: u16) {
         self.disturb(port, None);
+        self.end_contention(port);
         self.resting.awaken(port);
+    }
+
+    /// The station at `port` is told everything from now on, if it contends.
+    pub(super) fn end_contention(&mut self, port: u16) {
+        if self.resting.stop_contending(port) {
+            self.resting.awaken(port);
+            self.edges.push_back(Edge::Stop(Port(port)));
+        }
     }
 
     /// Catches up with what a station at rest has heard, so that its receiver takes signals one by

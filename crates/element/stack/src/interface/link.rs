@@ -4,6 +4,7 @@ use core::fmt;
 
 use windfall_base::{DropReason, Frame, Input, Instant, Outgoing};
 use windfall_mac::wifi::radio::Airtime;
+use windfall_mac::wifi::{Contention, Rest};
 
 use super::account::InterfaceAccount;
 use super::flows::FlowAccount;
@@ -46,11 +47,14 @@ pub(super) trait Link: fmt::Debug + Send {
     /// Returns when to call [`handle_timeout`](Self::handle_timeout), and why.
     fn poll_timeout(&self) -> Option<(Instant, &'static str)>;
 
-    /// Returns whether nothing follows from what the link hears until a frame comes for it, or it
-    /// is given a packet or woken; until then it need not be told.
-    fn is_resting(&self) -> bool {
-        false
+    /// Returns what follows from what the link hears until a frame comes for it, or it is given a
+    /// packet or woken, if it need not be told until then.
+    fn rest(&self) -> Option<Rest> {
+        None
     }
+
+    /// Takes back the contention that it has lent by [`rest`](Self::rest).
+    fn resume(&mut self, _contention: Contention) {}
 
     /// Returns the number of packets that the link holds.
     fn held(&self) -> usize;

@@ -9,7 +9,9 @@ use ipnet::IpNet;
 use windfall_base::{Check, DropReason, Frame, Input, Instant, Outgoing, Payload, Seed};
 use windfall_link::{LinkEvent, Pulled};
 use windfall_mac::wifi::radio::Airtime;
-use windfall_mac::wifi::{Config, Dcf, DcfEvent, Packet, PacketOutcome, PacketSource, Role};
+use windfall_mac::wifi::{
+    Config, Contention, Dcf, DcfEvent, Packet, PacketOutcome, PacketSource, Rest, Role,
+};
 use windfall_wire_link::ieee80211::{MacAddress, snap};
 
 use super::account::InterfaceAccount;
@@ -219,8 +221,13 @@ impl Link for WifiLink {
         Some(outgoing)
     }
 
-    fn is_resting(&self) -> bool {
-        self.dcf.is_resting()
+    #[inline]
+    fn rest(&self) -> Option<Rest> {
+        self.dcf.rest()
+    }
+
+    fn resume(&mut self, contention: Contention) {
+        self.dcf.resume(contention);
     }
 
     #[inline]

@@ -1,7 +1,8 @@
 //! When the medium is free: carrier, reservations, gaps and slots.
 
 use windfall_base::{Duration, Instant};
-use windfall_wire_link::ieee80211::Timing;
+use windfall_wire_link::ieee80211::header::MAX_DURATION;
+use windfall_wire_link::ieee80211::{Kind, Timing};
 
 /// A radio that has begun to turn from receiving to transmitting hears nothing any more: what
 /// begins within this time of its own beginning it does not avoid.
@@ -15,6 +16,8 @@ pub(super) struct Access {
     slot: Duration,
     difs: Duration,
     eifs: Duration,
+    /// The time from the end of a PS-Poll to that of its acknowledgement.
+    poll_answer: Duration,
     /// Others are heard.
     busy: bool,
     /// The station itself transmits.
@@ -38,11 +41,12 @@ pub(super) struct Access {
 }
 
 impl Access {
-    pub(super) fn new(timing: Timing) -> Self {
+    pub(super) fn new(timing: Timing, poll_answer: Duration) -> Self {
         Self {
             slot: timing.slot,
             difs: timing.difs(),
             eifs: timing.eifs(),
+            poll_answer,
             busy: false,
             transmitting: false,
             deaf: false,
@@ -115,9 +119,25 @@ impl Access {
         self.failed = !good;
     }
 
-    /// A frame for another station reserves the medium until `until`.
-    pub(super) fn reserve(&mut self, until: Instant) {
-        self.reserved = self.reserved.max(until);
+    /// A frame for another station, which has ended, reserves the medium for the microseconds of
+    /// its duration field.
+    pub(super) fn reserve(&mut self, now: Instant, kind: Kind, duration: u16) {
+        let time = match kind {
+            // It bears no duration: its acknowledgement is what follows (9.2.5.4).
+            Kind::PsPoll => self.poll_answer,
+            _ if duration <= MAX_DURATION => Duration::from_micros(u64::from(duration)),
+            _ => return,
+        };
+        self.reserved = self.reserved.max(now + time);
+    }
+
+    /// A frame for another station has ended that came through whole, of which the first bytes are
+    /// known.
+    pub(super) fn reserve_by_head(&mut self, now: Instant, head: [u8; 4]) {
+        let [code, _, low, high] = head;
+        if let Some(kind) = Kind::from_code(code) {
+            self.reserve(now, kind, u16::from_le_bytes([low, high]));
+        }
     }
 
     /// Returns `true` if no station is heard and none has reserved the medium.
@@ -150,6 +170,17 @@ impl Access {
     /// Returns `true` if no backoff is left over, so that only what was heard last matters.
     pub(super) fn is_settled(&self) -> bool {
         self.backoff.is_none() && self.committed.is_none() && !self.transmitting && !self.asleep
+    }
+
+    /// Returns `true` if a backoff runs out unless others are heard, of whom none is heard now.
+    pub(super) fn is_counting(&self) -> bool {
+        let is_free = !self.busy && !self.transmitting && !self.asleep;
+        is_free && self.backoff.is_some() && self.committed.is_none()
+    }
+
+    /// Returns `true` if an attempt can no longer be held back.
+    pub(super) fn is_committed(&self) -> bool {
+        self.committed.is_some()
     }
 
     /// Returns `true` if others are heard.

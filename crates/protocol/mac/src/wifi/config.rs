@@ -200,6 +200,12 @@ impl Config {
         self.rts_rate.unwrap_or_else(|| self.response_rate(rate))
     }
 
+    /// Returns the time from the end of a PS-Poll to that of its acknowledgement.
+    pub(super) fn poll_answer_time(&self) -> Duration {
+        let rate = self.response_rate(self.lowest_basic_rate());
+        self.timing.sifs + rate.frame_duration(self.preamble, ACK_LEN)
+    }
+
     /// Returns the mean time before a frame at the smallest contention window.
     #[must_use]
     pub fn contention_time(&self) -> Duration {

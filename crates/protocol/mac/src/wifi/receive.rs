@@ -4,7 +4,7 @@ use windfall_base::{
     Check, DropReason, Duration, Failure, Frame, Instant, Overheard, RxVector, Tag,
 };
 use windfall_wire_link::check::frame_check;
-use windfall_wire_link::ieee80211::header::{FCS_LEN, MAX_DURATION};
+use windfall_wire_link::ieee80211::header::FCS_LEN;
 use windfall_wire_link::ieee80211::timing::ACK_LEN;
 use windfall_wire_link::ieee80211::{Flags, Header, Kind, PhyRate, snap};
 
@@ -32,7 +32,7 @@ impl Dcf {
         }
         if !ours && !header.receiver.is_group() {
             if good {
-                self.reserve(now, header.kind, header.duration);
+                self.access.reserve(now, header.kind, header.duration);
             }
             return self.refuse(now, frame, DropReason::NotForUs);
         }
@@ -90,11 +90,8 @@ impl Dcf {
     pub(super) fn handle_overheard(&mut self, now: Instant, frame: Overheard) {
         self.radio.reception(now, State::Overhear);
         self.access.reception(self.keeps_usual_gap(frame.good));
-        if frame.good
-            && let [code, _, low, high] = frame.head
-            && let Some(kind) = Kind::from_code(code)
-        {
-            self.reserve(now, kind, u16::from_le_bytes([low, high]));
+        if frame.good {
+            self.access.reserve_by_head(now, frame.head);
         }
         self.end_of_reception(now);
     }
@@ -133,17 +130,6 @@ impl Dcf {
             _ => false,
         };
         awaited && header.receiver == self.config.address
-    }
-
-    fn reserve(&mut self, now: Instant, kind: Kind, duration: u16) {
-        if kind == Kind::PsPoll {
-            // It bears no duration: its acknowledgement is what follows (9.2.5.4).
-            let answer = self.config.response_rate(self.config.lowest_basic_rate());
-            let answer = self.config.timing.sifs + self.duration_of(answer, ACK_LEN);
-            self.access.reserve(now + answer);
-        } else if duration <= MAX_DURATION {
-            self.access.reserve(now + Duration::from_micros(u64::from(duration)));
-        }
     }
 
     /// Promises an answer a SIFS after `header`, which came for this station alone.

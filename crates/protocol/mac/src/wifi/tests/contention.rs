@@ -1,0 +1,76 @@
+//! A contention that is lent goes on as that of a station that is told everything.
+
+use windfall_base::{Overheard, Stream};
+
+use super::*;
+use crate::wifi::{Contention, Rest};
+
+/// A station whose packet has met a busy medium, and its contention once that is idle.
+fn contending(seed: u64) -> (Station, Contention, Instant) {
+    let mut station = Station::new(Config::new(address(0), Phy::G), address(1), seed);
+    let now = Instant::START + Duration::from_millis(1);
+    station.handle_input(now, AIR, Input::CarrierBusy);
+    station.handle_input(now, DEVICE, Input::Frame(kilobyte(0), RxVector::wired(now)));
+    let now = now + Duration::from_micros(100);
+    station.handle_input(now, AIR, Input::CarrierIdle);
+    let Some(Rest::Contending(contention)) = station.dcf.rest() else {
+        panic!("it waits for its slots");
+    };
+    (station, contention, now)
+}
+
+#[test]
+fn a_contention_knows_the_attempt_of_a_station_that_is_told_everything() {
+    let (mut frames, mut committed) = (0, 0);
+    for seed in 0..200 {
+        let stream = &mut Stream::new(Seed(seed), "frames of others");
+        let (mut told, mut lent, mut now) = contending(seed);
+        loop {
+            let due = lent.attempt_at().expect("the medium is idle");
+            assert_eq!(told.poll_timeout().map(|(at, _)| at), Some(due), "seed {seed}");
+            now += Duration::from_nanos(1 + stream.below((due - now).as_nanos()));
+            if now >= due {
+                break;
+            }
+            told.handle_input(now, AIR, Input::CarrierBusy);
+            let is_committed = lent.carrier_busy(now);
+            assert_eq!(told.poll_timeout().is_some(), is_committed, "seed {seed}");
+            if is_committed {
+                committed += 1;
+                break;
+            }
+            frames += 1;
+            now += Duration::from_micros(20 + stream.below(300));
+            let code = [0x08, 0xd4, 0xa4, 0xff][stream.below(4) as usize];
+            let head = [code, 0, stream.bits() as u8, (stream.bits() & 0x81) as u8];
+            told.handle_input(now, AIR, Input::Overheard(Overheard { head, good: true }));
+            told.handle_input(now, AIR, Input::CarrierIdle);
+            lent.carrier_idle(now, head);
+        }
+    }
+    assert!(frames > 200 && committed > 5, "{frames} {committed}");
+}
+
+#[test]
+fn a_station_begins_with_the_contention_that_it_is_given_back() {
+    let (mut station, mut lent, now) = contending(3);
+    let [begin, end] = [5, 400].map(|micros| now + Duration::from_micros(micros));
+    assert!(!lent.carrier_busy(begin));
+    lent.carrier_idle(end, [0xd4, 0, 0, 0]);
+    let due = lent.attempt_at().expect("the medium is idle");
+    assert!(due > end);
+    station.dcf.resume(lent);
+    assert_eq!(station.poll_timeout().map(|(at, _)| at), Some(due));
+    station.handle_timeout(due);
+    assert!(station.poll_transmit(due).is_some());
+}
+
+#[test]
+fn a_station_that_hears_others_or_sends_lends_nothing() {
+    let (mut hears, _, now) = contending(1);
+    hears.handle_input(now, AIR, Input::CarrierBusy);
+    assert!(hears.dcf.rest().is_none());
+    let (mut sends, lent, _) = contending(1);
+    sends.handle_timeout(lent.attempt_at().expect("the medium is idle"));
+    assert!(sends.dcf.rest().is_none());
+}

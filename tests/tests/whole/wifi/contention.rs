@@ -1,0 +1,58 @@
+//! Stations that contend and hear only others are told of frames all at once: nothing changes.
+
+use windfall_base::{Seed, Stream};
+use windfall_tests::run::run;
+
+/// Stations at random places, most of which send to others; `observe` has them told everything.
+fn scenario(seed: u64, observe: bool) -> String {
+    let stream = &mut Stream::new(Seed(seed), "crowd");
+    let count = 3 + stream.below(10);
+    // From a room, where signals arrive at one instant, to a field with hidden stations.
+    let metres = [6, 60, 200][seed as usize % 3];
+    let (mut text, mut apps) = ("format = 1\nduration = \"1s\"\n".to_owned(), String::new());
+    let mut names = Vec::new();
+    for station in 0..count {
+        let (x, y) = (stream.below(metres * 10) as f64 / 10.0, stream.below(metres) as f64);
+        text += &format!("[[station]]\nname = \"s{station}\"\nradio.position = [{x:.1}, {y:.1}]\n");
+        names.push(format!("\"s{station}\""));
+        let to = (station + 1 + stream.below(count - 1)) % count;
+        let app = match stream.below(4) {
+            0 => "kind = \"cbr\"\nsize = 300\ninterval = \"7ms\"",
+            1 => "kind = \"spray\"\nsize = 700",
+            _ => "kind = \"bulk\"",
+        };
+        let port = 6000 + station;
+        apps +=
+            &format!("[[app]]\n{app}\nstation = \"s{station}\"\nto = \"s{to}\"\nport = {port}\n");
+    }
+    let kind = ["wifi-g", "wifi-b"][stream.below(2) as usize];
+    let rts = ["", "rts-threshold = 500\n"][stream.below(2) as usize];
+    let names = names.join(", ");
+    text + &format!(
+        "[[link]]\nname = \"air\"\nkind = \"{kind}\"\nstations = [{names}]\n\
+         [link.radio]\nobserve = {observe}\n{rts}{apps}"
+    )
+}
+
+/// The accounts and the air time of every station, and the measures of its applications.
+fn outcome(seed: u64, observe: bool) -> Vec<String> {
+    let simulation = run(&scenario(seed, observe), seed).simulation;
+    let network = simulation.network();
+    let interfaces = network.interfaces().enumerate().map(|(index, interface)| {
+        let reports: Vec<_> =
+            network.station(index).into_iter().flat_map(|it| it.reports()).collect();
+        let airtime = network.airtime(interface, simulation.now());
+        format!("{:?} {airtime:?} {reports:?}", network.ledger(interface))
+    });
+    interfaces.collect()
+}
+
+#[test]
+fn a_station_that_lends_its_contention_does_what_it_does_when_it_is_told_everything() {
+    for seed in 0..12 {
+        let (told, lent) = (outcome(seed, true), outcome(seed, false));
+        for (told, lent) in told.iter().zip(&lent) {
+            assert_eq!(told, lent, "seed {seed}");
+        }
+    }
+}
