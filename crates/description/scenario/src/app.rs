@@ -2,7 +2,7 @@
 
 use windfall_base::{ByteCount, Duration, Rate};
 
-use crate::settings::{Settings, settings};
+use crate::settings::{Particular, Settings, settings};
 use crate::value::{Blank, Choice};
 use crate::values::Target;
 
@@ -88,6 +88,8 @@ const PACKETS: &[AppKind] = &[AppKind::Ping, AppKind::Spray, AppKind::Cbr];
 const SENDING: &[AppKind] = &[AppKind::Ping, AppKind::Spray, AppKind::Cbr, AppKind::Bulk];
 /// Applications with a port.
 const WITH_PORT: &[AppKind] = &[AppKind::Spray, AppKind::Cbr, AppKind::Sink, AppKind::Bulk];
+
+impl Particular for &'static [AppKind] {}
 
 settings! {
     /// The settings of an application.

@@ -237,8 +237,7 @@ fn check_wifi(link: &Link) -> Checked {
         return Err(Fault::at(mtu.span(), message));
     }
     for direction in [&link.both, &link.uplink, &link.downlink] {
-        let is_of_any_link = |aspect: &Aspect| matches!(aspect, Aspect::Sender);
-        if let Some((key, span)) = foreign_setting(direction, is_of_any_link) {
+        if let Some((key, span)) = foreign_setting(direction, Aspect::is_of_every_link) {
             let message = format!(
                 "a wifi link has no {key}, since its radio decides what arrives: remove it, or use \
                  kind = \"pipe\""
@@ -246,11 +245,26 @@ fn check_wifi(link: &Link) -> Checked {
             return Err(Fault::at(span, message));
         }
     }
+    check_attempts(link)?;
     if !link.paths.is_empty() {
         let message = "a wifi link has positions and no paths: give its stations radio.position";
         return Err(Fault::at(link.stations.span(), message));
     }
     Ok(())
+}
+
+/// The attempts of an 802.11 radio have one setting: `arq`, or those of the radio.
+fn check_attempts(link: &Link) -> Checked {
+    let directions = [&link.both, &link.uplink, &link.downlink];
+    let Some(arq) = directions.into_iter().find_map(|it| it.arq.as_ref()) else { return Ok(()) };
+    match link.radio.attempts_set() {
+        None => Ok(()),
+        Some(name) => {
+            let message =
+                format!("arq and {name} both say how often a radio sends a frame: remove one");
+            Err(Fault::at(arq.span(), message))
+        }
+    }
 }
 
 /// Only wifi links have a radio of this kind.

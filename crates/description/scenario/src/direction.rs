@@ -5,7 +5,7 @@ use windfall_channel::environment::Environment;
 use windfall_channel::{AirConfig, BurstWindow, GilbertElliott, LossPattern, Model, Truncation};
 use windfall_link::policy::PolicyKind;
 
-use crate::settings::{Settings, settings};
+use crate::settings::{Particular, Settings, settings};
 use crate::value::Choice;
 use crate::values::{ByteRange, Get, Queue};
 use windfall_link::Arq;
@@ -21,6 +21,19 @@ pub enum Aspect {
     Air,
     /// An error model of the air, in the order of the table.
     Errors(fn(&Direction) -> Option<Model>),
+}
+
+impl Aspect {
+    /// Tells whether links of every kind have such settings; a link of 802.11 refuses the others.
+    pub(crate) const fn is_of_every_link(&self) -> bool {
+        matches!(self, Self::Sender)
+    }
+}
+
+impl Particular for Aspect {
+    fn remark(&self) -> &'static str {
+        if self.is_of_every_link() { "" } else { "not on wifi" }
+    }
 }
 
 /// A part of a frame to which the air may do damage, beside the packet.

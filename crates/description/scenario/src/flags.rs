@@ -107,8 +107,22 @@ impl ScenarioOptions {
         link.base.get_or_insert(unplaced(FAR.to_owned()));
     }
 
+    /// Drops the limits of attempts of a radio for which the options have another.
+    fn settle_attempts(&self, link: &mut Link) {
+        let Link { both, uplink, downlink, radio, .. } = &self.link;
+        if [both, uplink, downlink].into_iter().any(|it| it.arq.is_some()) {
+            link.radio.clear_attempts();
+        }
+        if radio.attempts_set().is_some() {
+            for direction in [&mut link.both, &mut link.uplink, &mut link.downlink] {
+                direction.arq = None;
+            }
+        }
+    }
+
     fn apply_to(&self, link: &mut Link) {
         let options = &self.link;
+        self.settle_attempts(link);
         link.overlay(options);
         link.radio.overlay(&options.radio);
         link.both.overlay(&options.both);

@@ -44,7 +44,7 @@ settings! {
             requirement: "S3.33",
         }
         /// Bytes of the packets for which the reservation is computed
-        "packet-size" packet_size: NonZeroU16 {
+        "packet-size" packet_size: NonZeroU16 [NonZeroU16::MIN..=NonZeroU16::MAX] {
             value: "N", example: "500", unset: "those of the MTU",
             detail: "Small packets take more air for the same data.",
         }
@@ -54,7 +54,9 @@ settings! {
             unset: "3 for reservations up to 64 kb/s, 1.5 for larger ones, 1.2 for none",
         }
         /// Attempts in all for each of its packets
-        "attempts" attempts: NonZeroU8 { value: "N", example: "3", unset: "as the link" }
+        "attempts" attempts: NonZeroU8 [NonZeroU8::MIN..=NonZeroU8::MAX] {
+            value: "N", example: "3", unset: "as the link",
+        }
         /// Time after which its packets are worthless on a link
         "lifetime" lifetime: Duration { value: "TIME", example: "50ms", unset: "no limit" }
         /// Accept its packets even if damaged

@@ -39,7 +39,7 @@ pub use link::{DEFAULT_MTU, Link, LinkKind, Path};
 pub use links::wavelan::wavelan_cost;
 pub use model::{DEFAULT_DURATION, DEFAULT_SEED, FORMAT, RunKind, RunSettings, Scenario};
 pub use plan::{AppPlan, Read, Topology};
-pub use settings::{Setting, Settings};
+pub use settings::{Particular, Setting, Settings};
 pub use station::{Route, Station, StationInterface};
 pub use stations::{InterfacePlan, StationPlan, StationRoute};
 pub use tcp::{TCP_SETTINGS, TcpPreset, TcpSetting, TcpSettings, TcpSettingsError};

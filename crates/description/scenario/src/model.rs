@@ -5,7 +5,7 @@ use windfall_base::{Duration, Seed};
 use crate::app::App;
 use crate::flows::Flow;
 use crate::link::Link;
-use crate::settings::settings;
+use crate::settings::{Particular, settings};
 use crate::station::Station;
 use crate::values::{Get, Sysctls};
 
@@ -28,6 +28,8 @@ pub enum RunKind {
     /// Runs in real time, whose stations have kernels.
     RealTime,
 }
+
+impl Particular for RunKind {}
 
 settings! {
     /// The settings of a run as a whole.

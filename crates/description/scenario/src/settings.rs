@@ -17,7 +17,7 @@ use crate::value::Value;
 /// An object that a table of settings describes.
 pub trait Settings: Clone + fmt::Debug + PartialEq + Sized + 'static {
     /// Particulars that rows of this table may have beside those of every row.
-    type Particular: Copy + Send + Sync + 'static;
+    type Particular: Particular;
 
     /// The settings, in the order of the reference and of what is written.
     const TABLE: &'static [Setting<Self>];
@@ -60,6 +60,17 @@ pub trait Settings: Clone + fmt::Debug + PartialEq + Sized + 'static {
         }
     }
 }
+
+/// Particulars of a setting beside those of every row.
+pub trait Particular: Copy + Send + Sync + 'static {
+    /// Returns what the help adds to the description; empty if nothing.
+    #[must_use]
+    fn remark(&self) -> &'static str {
+        ""
+    }
+}
+
+impl Particular for () {}
 
 /// Finds the first value that is out of its range, or excludes another one that is set.
 pub(crate) fn check<T: Settings>(object: &T) -> Result<(), Fault> {
@@ -171,6 +182,12 @@ impl<T: Settings> Setting<T> {
     #[must_use]
     pub fn help(&self) -> &'static str {
         self.doc.trim_start()
+    }
+
+    /// Returns what is to be said beside the description; empty if nothing.
+    #[must_use]
+    pub fn remark(&self) -> &'static str {
+        self.particular.as_ref().map_or("", Particular::remark)
     }
 
     /// Tells whether the value is true or false, and true where the option has none.

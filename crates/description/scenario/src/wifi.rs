@@ -8,7 +8,7 @@ use windfall_base::{Dbm, Duration, Metres, Preamble, Rate};
 use windfall_channel::radio::Errors;
 use windfall_mac::wifi::{Backoff, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, RateControlKind};
 
-use crate::settings::settings;
+use crate::settings::{Settings, settings};
 
 pub use words::{FadingWord, PathLossWord, Slot};
 
@@ -162,5 +162,24 @@ settings! {
         }
         /// Station dozes between beacons
         "power-save" power_save: bool { value: "BOOL", example: "true", unset: "as the link" }
+    }
+}
+
+/// The settings of a radio that limit its attempts.
+const ATTEMPTS: [&str; 3] = ["attempts", "short-attempts", "long-attempts"];
+
+impl Radio {
+    /// Returns the name of the first setting that limits the attempts.
+    pub(crate) fn attempts_set(&self) -> Option<&'static str> {
+        let mut set =
+            Self::TABLE.iter().filter(|it| ATTEMPTS.contains(&it.name) && it.is_set(self));
+        set.next().map(|it| it.name)
+    }
+
+    /// Unsets the limits of attempts.
+    pub(crate) fn clear_attempts(&mut self) {
+        for setting in Self::TABLE.iter().filter(|it| ATTEMPTS.contains(&it.name)) {
+            (setting.field_mut)(self).clear();
+        }
     }
 }

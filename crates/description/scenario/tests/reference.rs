@@ -72,6 +72,10 @@ fn meaning<T: Settings>(setting: &Setting<T>) -> String {
             text += &format!(". {}", sentence.trim_end_matches('.'));
         }
     }
+    if !setting.remark().is_empty() {
+        let (first, rest) = setting.remark().split_at(1);
+        text += &format!(". {}{rest}", first.to_uppercase());
+    }
     if !setting.excludes.is_empty() {
         text += &format!(". Not with `{}`", setting.excludes);
     }

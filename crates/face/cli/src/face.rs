@@ -28,6 +28,11 @@ pub(crate) trait Face: 'static {
         true
     }
 
+    /// Returns what the help adds to the description of a setting.
+    fn remark(setting: &Setting<Self::Object>) -> &'static str {
+        setting.remark()
+    }
+
     /// Returns the names of options that cannot be given beside the one of this setting.
     fn conflicts(setting: &Setting<Self::Object>) -> Vec<String> {
         setting.excluded().map(name::<Self>).collect()
@@ -122,12 +127,17 @@ fn argument<F: Face>(setting: &'static Setting<F::Object>) -> Arg {
     }
 }
 
-/// The description, and the value by default where the option is the only one that says so.
+/// The description with its remark, and the value by default where the option is the only one that
+/// says so.
 fn help<F: Face>(setting: &Setting<F::Object>) -> String {
+    let text = match F::remark(setting) {
+        "" => setting.help().to_owned(),
+        remark => format!("{} [{remark}]", setting.help()),
+    };
     let default = [setting.default, setting.unset].into_iter().find(|text| !text.is_empty());
     match default.filter(|_| F::PREFIX.is_empty()) {
-        Some(default) => format!("{} [default: {default}]", setting.help()),
-        None => setting.help().to_owned(),
+        Some(default) => format!("{text} [default: {default}]"),
+        None => text,
     }
 }
 

@@ -112,7 +112,7 @@ fn at(command: Command, path: &str) -> Command {
         command.mut_subcommand(name, |it| at(it, &path))
     });
     let command = match path {
-        "sim" | "up" => command.mut_args(without_default),
+        "sim" | "up" => command.mut_args(of_the_scenario),
         _ => command,
     };
     let examples = EXAMPLES.iter().find(|(name, _)| *name == path);
@@ -136,13 +136,14 @@ fn at(command: Command, path: &str) -> Command {
     })
 }
 
-/// Replaces the default of an option in a command that reads a scenario: the scenario sets it.
-fn without_default(argument: Arg) -> Arg {
+/// Adds to the default of an option, in a command that reads a scenario, that the scenario comes
+/// first.
+fn of_the_scenario(argument: Arg) -> Arg {
     let default = " [default: ";
     let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
     match help.split_once(default) {
-        Some((text, _)) if !matches!(name(&argument).as_str(), "name" | "duration") => {
-            argument.help(format!("{text}{default}as the scenario says]"))
+        Some((text, value)) if name(&argument) != "name" => {
+            argument.help(format!("{text}{default}as the scenario says, or {value}"))
         }
         _ => argument,
     }
@@ -251,7 +252,7 @@ mod tests {
             match path.as_str() {
                 "sim" | "up" => {
                     assert!(!help.contains("[default: pipe]") && !help.contains("[default: 1]"));
-                    assert!(help.contains("[default: as the scenario says]"), "{help}");
+                    assert!(help.contains("[default: as the scenario says, or pipe]"), "{help}");
                 }
                 "run" => assert!(help.contains("[default: pipe]") && help.contains("[default: 1]")),
                 _ => {}

@@ -87,6 +87,11 @@ impl Face for Models {
             _ => Vec::new(),
         }
     }
+
+    /// A trace is of no link.
+    fn remark(_: &Setting<Direction>) -> &'static str {
+        ""
+    }
 }
 
 /// Print the statistics of a trace and a sketch of it

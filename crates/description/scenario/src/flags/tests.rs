@@ -1,9 +1,12 @@
+use core::num::NonZeroU8;
+
 use proptest::option::of;
 use proptest::prelude::*;
 use windfall_base::{ByteCount, Duration, Probability, Rate, Seed};
 use windfall_channel::{BurstWindow, GilbertElliott, LossPattern};
 
 use super::{ScenarioOptions, unplaced};
+use crate::wifi::Radio;
 use crate::{
     Arq, ByteRange, Direction, Discipline, FramePart, Link, LinkKind, Queue, QueueLength,
     RunSettings, Scenario, Settings,
@@ -179,4 +182,22 @@ fn options_for_a_link_need_one_link() {
     flags.link.mtu = Some(unplaced(1_000));
     let error = flags.apply(&mut scenario).expect_err("no link");
     assert!(error.to_string().contains("the scenario has 0"), "{error}");
+}
+
+#[test]
+fn an_option_for_attempts_wins_over_the_other_one_of_a_file() {
+    let kind = || Some(unplaced(LinkKind::WifiG));
+    let by_arq = Direction { arq: Some(unplaced(Arq::after(3))), ..Direction::default() };
+    let by_radio = Radio { attempts: Some(unplaced(NonZeroU8::MIN)), ..Radio::unset() };
+    let arq = ScenarioOptions {
+        link: Link { kind: kind(), both: by_arq, ..Link::unset() },
+        ..ScenarioOptions::default()
+    };
+    let radio = Link { kind: kind(), radio: by_radio, ..Link::unset() };
+    let radio = ScenarioOptions { link: radio, ..ScenarioOptions::default() };
+    let mut scenario = arq.scenario();
+    radio.apply(&mut scenario).expect("attempts of the radio alone");
+    assert_eq!(scenario.links[0].both.arq, None);
+    arq.apply(&mut scenario).expect("arq alone");
+    assert_eq!(scenario.links[0].radio.attempts, None);
 }

@@ -163,3 +163,11 @@ fn an_unknown_place_or_policy_is_refused_and_padding_without_one() {
         assert!(message.starts_with(expected), "{message}");
     }
 }
+
+#[test]
+fn a_number_of_a_flow_out_of_range_is_refused_with_the_range() {
+    for (clause, range) in [("packet-size 0", "1 to 65535"), ("attempts 0", "1 to 255")] {
+        let error = format!("a: {clause}").parse::<Flow>().expect_err(clause).to_string();
+        assert!(error.ends_with(&format!("use a whole number from {range}")), "{error}");
+    }
+}

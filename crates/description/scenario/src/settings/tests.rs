@@ -1,16 +1,26 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Setting, Settings, check};
+use super::{Particular, Setting, Settings, check};
 use crate::value::Value;
 use crate::{App, Direction, Flow, Link, Path, Route, Station, StationInterface, wifi};
 
+/// A particular of gadgets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Noise;
+
+impl Particular for Noise {
+    fn remark(&self) -> &'static str {
+        "loud"
+    }
+}
+
 settings! {
     /// An object that only this test knows.
-    pub(crate) struct Gadget with bool {
+    pub(crate) struct Gadget with Noise {
         /// Number of teeth
         "tooth-count" tooth_count: u8 [3..=40] {
             value: "NUMBER", example: "5", default: "12", detail: "Odd numbers run smoother.",
-            particular: Some(true), requirement: "S0.1",
+            particular: Some(Noise), requirement: "S0.1",
         }
         /// Speed of the gadget
         "speed" speed: f64 { value: "SPEED", example: "2.5", excludes: "tooth-count" }
@@ -37,8 +47,9 @@ fn a_row_makes_a_key_and_its_description() {
     let [name, teeth, _] = Gadget::TABLE else { panic!("three rows") };
     assert!(name.is_required && !teeth.is_required);
     assert_eq!((teeth.help(), teeth.range().as_deref()), ("Number of teeth", Some("3 to 40")));
-    assert_eq!((teeth.kind, teeth.particular), ("whole number", Some(true)));
+    assert_eq!((teeth.kind, teeth.particular), ("whole number", Some(Noise)));
     assert_eq!(teeth.text(&gadget).as_deref(), Some("5"));
+    assert_eq!((name.remark(), teeth.remark()), ("", "loud"));
 }
 
 #[test]

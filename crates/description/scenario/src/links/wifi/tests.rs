@@ -220,3 +220,13 @@ fn what_cannot_be_is_refused_in_one_line() {
     let message = Scenario::parse("t.toml", text).unwrap_err().to_string();
     assert!(message.contains("only wifi links"), "{message}");
 }
+
+#[test]
+fn the_attempts_of_a_radio_have_one_setting() {
+    for (keys, name) in [("attempts = 3", "attempts"), ("long-attempts = 2", "long-attempts")] {
+        let error = link(&format!("arq = 3\n[link.radio]\n{keys}\n")).expect_err("both");
+        assert!(error.contains(&format!("arq and {name} both say")), "{error}");
+        assert!(link(&format!("[link.radio]\n{keys}\n")).is_ok());
+    }
+    assert!(link("arq = 3\n").is_ok());
+}
