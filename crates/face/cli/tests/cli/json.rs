@@ -47,11 +47,14 @@ name = "silent"
 dst-port = 5006
 "#;
 
-/// Radios with energy, and TCP.
+/// Radios with energy, and TCP; a packet arrives damaged and then whole.
 const RADIO: &str = r#"
 [[link]]
 stations = ["near", "far"]
 kind = "wifi-g"
+accept-damaged = true
+[link.radio]
+distance = "50m"
 [[app]]
 kind = "bulk"
 station = "near"
