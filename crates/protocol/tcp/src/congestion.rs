@@ -16,7 +16,8 @@ pub(crate) mod reno;
 pub struct Acknowledged {
     /// When it arrived.
     pub now: Instant,
-    /// Bytes that it acknowledges for the first time.
+    /// Bytes that it acknowledges for the first time: those that SACK had reported do not count
+    /// again (RFC 5681, section 3.1).
     pub bytes: u64,
     /// The smoothed round-trip time, once measured.
     pub rtt: Option<Duration>,
@@ -29,7 +30,8 @@ pub struct Acknowledged {
 pub struct Loss {
     /// When it was noticed.
     pub now: Instant,
-    /// Bytes sent and not acknowledged.
+    /// Bytes sent and not acknowledged (RFC 5681, section 2, FlightSize). What a timeout has
+    /// declared lost is not among them, and they are at most the window.
     pub in_flight: u64,
     /// The window that the peer offers, in bytes.
     pub offered: u64,

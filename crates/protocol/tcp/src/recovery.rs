@@ -55,6 +55,8 @@ pub(crate) struct Recovery {
     sacked: RangeSet,
     /// The end of what this recovery has retransmitted (RFC 6675, HighRxt).
     repaired: u64,
+    /// Partial acknowledgments of this recovery.
+    partial: u64,
     /// Set once this recovery has retransmitted its last segment without evidence.
     rescued: bool,
     /// Bytes in the network as SACK sees it (RFC 6675, section 4).
@@ -76,6 +78,7 @@ impl Recovery {
             pending: None,
             sacked: RangeSet::default(),
             repaired: 0,
+            partial: 0,
             rescued: false,
             pipe: 0,
         }
@@ -138,6 +141,7 @@ impl Recovery {
         self.recover = flow.max;
         self.timed_out = false;
         self.pending = Some(flow.una);
+        self.partial = 0;
         self.rescued = false;
         self.repaired = flow.una;
         self.inflation = if self.repair == LossRecovery::Sack { 0 } else { DUPLICATES * flow.mss };
@@ -166,10 +170,25 @@ impl Recovery {
             _ => {
                 let back = if acked >= flow.mss { flow.mss } else { 0 };
                 self.inflation = self.inflation.saturating_sub(acked) + back;
+                self.partial += 1;
                 self.pending = Some(flow.una);
             }
         }
         RecoveryProgress::Partial
+    }
+
+    /// Returns whether the retransmission timer goes on instead of starting anew: after the first
+    /// partial acknowledgment a timeout ends a recovery that takes a round trip for each loss
+    /// (RFC 6582, section 3.2, step 3, and section 4: the impatient variant).
+    #[must_use]
+    pub(crate) fn keeps_timer(&self) -> bool {
+        self.active && self.repair == LossRecovery::NewReno && self.partial > 1
+    }
+
+    /// Returns the number of bytes below `position` that SACK has reported.
+    #[must_use]
+    pub(crate) fn reported_below(&self, position: u64) -> u64 {
+        if self.sacked.is_empty() { 0 } else { self.sacked.count_within(0..position) }
     }
 
     /// Handles a retransmission timeout: everything in flight counts as lost.

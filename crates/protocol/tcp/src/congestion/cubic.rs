@@ -22,6 +22,10 @@ pub(crate) struct Cubic {
     prior: f64,
     /// When congestion avoidance began, with the time to the plateau and the window at the start.
     epoch: Option<Epoch>,
+    /// Slow start, or congestion avoidance until its next reduction, follows a timeout.
+    after_timeout: bool,
+    /// Since when something else than the window has limited the sender.
+    unlimited_since: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +51,8 @@ impl Cubic {
             plateau: 0.0,
             prior: 0.0,
             epoch: None,
+            after_timeout: false,
+            unlimited_since: None,
         }
     }
 
@@ -58,11 +64,35 @@ impl Cubic {
         let flight = in_flight as f64 / self.mss;
         self.threshold = (flight * BETA).max(2.0);
         self.epoch = None;
+        self.after_timeout = false;
+    }
+
+    /// Grows the window in slow start.
+    fn start_slowly(&mut self, segments: f64) {
+        // Without a timeout all count: a receiver behind segmentation offload acknowledges dozens
+        // at once. After one, an acknowledgment may answer what was sent before it and says
+        // little of the path: one segment at most (RFC 3465, section 2.3).
+        let growth = if self.after_timeout { segments.min(1.0) } else { segments };
+        self.window = (self.window + growth).min(self.threshold);
+    }
+
+    /// Keeps time in which the window was not what limited the sender out of the cubic, which
+    /// would otherwise leap ahead (section 4.2 and 5.8).
+    fn resume(&mut self, now: Instant) {
+        if let Some(since) = self.unlimited_since.take()
+            && let Some(epoch) = &mut self.epoch
+        {
+            epoch.began = epoch.began.saturating_add(now.saturating_since(since)).min(now);
+        }
     }
 
     /// Grows the window (sections 4.2 to 4.5).
     fn avoid(&mut self, ack: &Acknowledged, segments: f64) {
         let window = self.window;
+        if self.epoch.is_none() && self.after_timeout {
+            // The window before a timeout is no goal: K is 0 (section 4.8).
+            self.plateau = window;
+        }
         let plateau = self.plateau;
         let epoch = self.epoch.get_or_insert_with(|| {
             let missing = (plateau - window).max(0.0);
@@ -97,12 +127,13 @@ impl CongestionController for Cubic {
 
     fn on_acknowledged(&mut self, ack: &Acknowledged) {
         if !ack.limited {
+            self.unlimited_since.get_or_insert(ack.now);
             return;
         }
+        self.resume(ack.now);
         let segments = ack.bytes as f64 / self.mss;
         if self.window < self.threshold {
-            // All count: a receiver behind segmentation offload acknowledges dozens at once.
-            self.window = (self.window + segments).min(self.threshold);
+            self.start_slowly(segments);
         } else {
             self.avoid(ack, segments);
         }
@@ -119,6 +150,7 @@ impl CongestionController for Cubic {
         }
         self.window = 1.0;
         self.epoch = None;
+        self.after_timeout = true;
     }
 
     fn on_idle(&mut self) {

@@ -7,7 +7,7 @@ use super::{Connection, TcpState};
 use crate::config::LossRecovery;
 use crate::congestion::{Acknowledged, Loss};
 use crate::event::Signals;
-use crate::recovery::RecoveryProgress;
+use crate::recovery::{RecoveryProgress, SendSequence};
 use crate::segment::Segment;
 use crate::timers::Timer;
 
@@ -29,7 +29,7 @@ impl Connection {
             self.challenge(now);
             return Err(DropReason::TcpAcknowledgment);
         }
-        let reported = self.take_sack(seg);
+        let reported = self.take_sack(seg, named);
         if seg.has_any(TcpFlags::ECE)
             && self.negotiated.ecn
             && self.sender.una >= self.sender.reduced_until
@@ -53,9 +53,9 @@ impl Connection {
         Ok(())
     }
 
-    /// Takes SACK blocks; returns how many bytes they report for the first time.
+    /// Takes SACK blocks; returns how many bytes beyond `ack` they report for the first time.
     //= S2.5
-    fn take_sack(&mut self, seg: &Segment) -> u64 {
+    fn take_sack(&mut self, seg: &Segment, ack: u64) -> u64 {
         let blocks = &seg.header.options.sack;
         if !self.negotiated.sack || blocks.is_empty() {
             return 0;
@@ -64,7 +64,8 @@ impl Connection {
         let origin = self.sender.origin;
         let una = self.sender.una;
         let locate = |seq| crate::sequence::position(origin, una, seq);
-        let flow = self.flow();
+        // What the segment itself acknowledges, a block in it can only report as a duplicate.
+        let flow = SendSequence { una: una.max(ack), ..self.flow() };
         let reported = self.recovery.on_sack(blocks, &flow, locate);
         self.operations.duplicates_reported += u64::from(reported.duplicate);
         self.operations.sack_refused += reported.refused;
@@ -76,6 +77,7 @@ impl Connection {
         let acked = ack - self.sender.una;
         let before = self.flow();
         let limited = self.recovery.in_flight(&before) + before.mss >= self.congestion.window();
+        let fresh = acked - self.recovery.reported_below(ack);
         self.measure(now, ack, seg);
         self.sender.buffer.release(ack - 1);
         self.sender.una = ack;
@@ -88,7 +90,7 @@ impl Connection {
             RecoveryProgress::Normal if before.una == 0 => {}
             RecoveryProgress::Normal => {
                 let rtt = self.rtt.smoothed();
-                self.congestion.on_acknowledged(&Acknowledged { now, bytes: acked, rtt, limited });
+                self.congestion.on_acknowledged(&Acknowledged { now, bytes: fresh, rtt, limited });
             }
             RecoveryProgress::Complete
                 if self.config.loss_recovery == LossRecovery::NewReno && !self.negotiated.sack =>
@@ -101,7 +103,7 @@ impl Connection {
         self.timers.stop(Timer::Persist);
         if self.sender.una == self.sender.max {
             self.timers.stop(Timer::Retransmit);
-        } else {
+        } else if !self.recovery.keeps_timer() {
             self.timers.set(Timer::Retransmit, self.rtt.deadline(now));
         }
         let room = self.config.send_buffer - self.sender.buffer.len().min(self.config.send_buffer);
@@ -154,9 +156,11 @@ impl Connection {
 
     /// Returns the state of the sender for a congestion controller.
     pub(super) fn loss(&self, now: Instant) -> Loss {
-        let outstanding = self.sender.max - self.sender.una;
+        // After a timeout, what was sent before it is lost and no longer in flight.
+        let outstanding = self.sender.nxt - self.sender.una;
         // What limited transmit sent does not count (RFC 3042).
         let in_flight = outstanding.saturating_sub(self.recovery.inflation());
+        let in_flight = in_flight.min(self.congestion.window());
         Loss { now, in_flight, offered: self.sender.window }
     }
 

@@ -6,6 +6,7 @@ mod corruption;
 mod exchange;
 mod identity;
 mod model;
+mod overshoot;
 mod pair;
 mod receiving;
 mod recovery;

@@ -106,6 +106,9 @@ pub(crate) struct Pair {
     pub(crate) ends: [End; 2],
     pub(crate) delay: Duration,
     pub(crate) rate: Option<Rate>,
+    /// Packets that wait at most before a wire with a rate; more are dropped.
+    pub(crate) queue: Option<u32>,
+    pub(crate) queue_drops: u64,
     pub(crate) timeline: Vec<String>,
     pub(crate) seen: Vec<Seen>,
     pub(crate) fate: Box<dyn FnMut(&Seen) -> Fate>,
@@ -149,6 +152,8 @@ impl Pair {
             ends: [end("near"), end("far")],
             delay: ms(10),
             rate: None,
+            queue: None,
+            queue_drops: 0,
             timeline: Vec::new(),
             seen: Vec::new(),
             fate: Box::new(|_| Fate::default()),
@@ -344,7 +349,14 @@ impl Pair {
         let mut leaves = self.now;
         if let Some(rate) = self.rate {
             let end = &mut self.ends[from];
-            leaves = end.free_at.max(self.now).saturating_add(rate.time_of(transmit.len() + 20));
+            let time = rate.time_of(transmit.len() + 20);
+            // One packet is on the wire, those of the queue wait; they are of one length.
+            let waiting = end.free_at.saturating_since(self.now);
+            if self.queue.is_some_and(|most| waiting > time * u64::from(most)) {
+                self.queue_drops += 1;
+                return;
+            }
+            leaves = end.free_at.max(self.now).saturating_add(time);
             end.free_at = leaves;
         }
         let mut frame = windfall_base::Frame::packet(transmit.payload());

@@ -1,7 +1,7 @@
 //! Losses and how long their repair takes, in each of the ways that history has.
 
 use windfall_base::Duration;
-use windfall_tcp::{LossRecovery, TcpConfig};
+use windfall_tcp::{LossRecovery, TcpConfig, TimeoutConfig};
 
 use crate::pair::*;
 
@@ -37,10 +37,17 @@ fn repair_time(config: TcpConfig, losses: u64) -> f64 {
     times[times.len() - 1].saturating_since(times[0]).as_secs_f64() / 0.1
 }
 
+/// Returns the textbooks' TCP with the minimum timeout of RFC 6298, which a recovery of eight round
+/// trips of 100 ms does not reach.
+fn patient() -> TcpConfig {
+    let timeout = TimeoutConfig { minimum: ms(1_000), ..TimeoutConfig::default() };
+    TcpConfig { timeout, ..TcpConfig::new_reno() }
+}
+
 #[test]
 fn new_reno_needs_a_round_trip_for_each_loss_and_sack_one_for_all() {
     //= S2.5
-    let config = TcpConfig::new_reno();
+    let config = patient();
     for losses in [2, 3, 5, 8] {
         let new_reno = repair_time(TcpConfig { sack: false, ..config.clone() }, losses);
         let expected = losses as f64 - 1.0;
@@ -54,7 +61,7 @@ fn new_reno_needs_a_round_trip_for_each_loss_and_sack_one_for_all() {
 fn the_old_tcp_times_out_where_new_reno_does_not() {
     //= S3.7
     let timeouts = |loss_recovery| {
-        let config = TcpConfig { sack: false, loss_recovery, ..TcpConfig::new_reno() };
+        let config = TcpConfig { sack: false, loss_recovery, ..patient() };
         let mut pair = long_path(config);
         lose_every_second(&mut pair, 4);
         pair.transfer(600_000, Duration::from_secs(60));
@@ -62,6 +69,15 @@ fn the_old_tcp_times_out_where_new_reno_does_not() {
     };
     assert_eq!(timeouts(LossRecovery::NewReno), 0);
     assert!(timeouts(LossRecovery::Net3) > 0);
+}
+
+#[test]
+fn a_recovery_by_new_reno_that_takes_longer_than_a_timeout_ends_with_one() {
+    // RFC 6582, section 3.2, step 3: the first partial acknowledgment alone restarts the timer.
+    let mut pair = long_path(TcpConfig { sack: false, ..TcpConfig::new_reno() });
+    lose_every_second(&mut pair, 8);
+    pair.transfer(600_000, Duration::from_secs(60));
+    assert_eq!(pair.connection(NEAR).operations().timeouts, 1);
 }
 
 #[test]

@@ -154,6 +154,10 @@ fn choose_named(config: &mut TcpConfig, name: &str, value: &str) -> Result<(), S
             let known = [("net3-reno", TcpConfig::net3_reno()), ("default", TcpConfig::default())];
             *config = choose(name, value, &known)?;
         }
+        "congestion" => {
+            let known = [("reno", CongestionControl::Reno), ("cubic", CongestionControl::Cubic)];
+            config.congestion_control = choose(name, value, &known)?;
+        }
         "corruption" => {
             let known = [
                 ("draft-safe", NotificationMode::DraftSafe),
@@ -335,6 +339,8 @@ scripts! {
     shrunk_window
     silly_window
     timeout
+    timeout_cubic
+    timeout_sack
     urgent
     window_by_time
     window_update

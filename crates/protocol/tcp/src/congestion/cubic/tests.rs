@@ -28,3 +28,39 @@ fn the_window_returns_to_the_plateau_when_the_cubic_says() {
     let reached = reached.unwrap();
     assert!((reached - 4.217).abs() < 1.0, "{reached}");
 }
+
+/// Returns an acknowledgment of `segments` segments at `millis`.
+fn ack(millis: u64, segments: u64, limited: bool) -> Acknowledged {
+    let now = Instant::START.saturating_add(Duration::from_millis(millis));
+    Acknowledged { now, bytes: segments * 1_000, rtt: Some(Duration::from_millis(100)), limited }
+}
+
+#[test]
+fn after_a_timeout_slow_start_counts_one_segment_and_the_cubic_begins_flat() {
+    // RFC 3465, section 2.3; RFC 9438, section 4.8: W_max is the window then, not that before.
+    let mut cubic = Cubic::new(1_000, 100);
+    cubic.on_timeout(&Loss { now: Instant::START, in_flight: 10_000, offered: u64::MAX }, true);
+    assert_eq!((cubic.window(), cubic.threshold()), (1_000, 7_000));
+    (0..6).for_each(|n| cubic.on_acknowledged(&ack(n, 44, true)));
+    assert_eq!(cubic.window(), 7_000);
+    (0..10).for_each(|n| cubic.on_acknowledged(&ack(100 + 10 * n, 1, true)));
+    assert_eq!(cubic.plateau, 7.0);
+    // A plateau of 100 segments would be 4.5 segments away at this slope.
+    assert!(cubic.window() < 8_500, "{}", cubic.window());
+}
+
+#[test]
+fn time_in_which_the_application_limits_is_not_part_of_the_cubic() {
+    // RFC 9438, sections 4.2 and 5.8.
+    let window = |pause: u64| {
+        let mut cubic = Cubic::new(1_000, 100);
+        cubic.on_loss(&Loss { now: Instant::START, in_flight: 100_000, offered: u64::MAX });
+        (0..100).for_each(|n| cubic.on_acknowledged(&ack(10 * n, 1, true)));
+        let before = cubic.window();
+        (0..10).for_each(|n| cubic.on_acknowledged(&ack(1_000 + n * pause / 10, 1, false)));
+        assert_eq!(cubic.window(), before);
+        (0..100).for_each(|n| cubic.on_acknowledged(&ack(1_000 + pause + 10 * n, 1, true)));
+        cubic.window()
+    };
+    assert_eq!(window(60_000), window(0));
+}
