@@ -186,10 +186,12 @@ impl Connection {
         self.sender.announce_reduction = self.negotiated.ecn;
     }
 
-    /// Takes the peer's window (RFC 9293, section 3.10.7.4), from the latest segment alone.
+    /// Takes the peer's window (RFC 9293, section 3.10.7.4), from the latest segment alone, and
+    /// from none that acknowledges less than is acknowledged: its window would end below that.
     fn take_window(&mut self, raw: u16, start: u64, ack: u64) {
         let (last_start, last_ack) = self.sender.window_from;
-        if start < last_start || (start == last_start && ack < last_ack) {
+        let older = start < last_start || (start == last_start && ack < last_ack);
+        if older || ack < self.sender.una {
             return;
         }
         self.sender.window_from = (start, ack);

@@ -343,6 +343,7 @@ scripts! {
     timeout_sack
     urgent
     window_by_time
+    window_old_acknowledgment
     window_update
     zero_window
 }
