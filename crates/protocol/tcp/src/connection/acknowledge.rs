@@ -25,7 +25,7 @@ impl Connection {
             return Err(DropReason::TcpAcknowledgment);
         };
         let (named, damaged) = self.read_notification(seg, ack);
-        if named > self.sender.max || named + self.sender.most_window < self.sender.una {
+        if !self.may_acknowledge(named) {
             self.challenge(now);
             return Err(DropReason::TcpAcknowledgment);
         }
@@ -51,6 +51,17 @@ impl Connection {
         }
         self.take_window(raw_window, start, named);
         Ok(())
+    }
+
+    /// Returns whether an honest peer can acknowledge `position` (RFC 5961, section 5.2).
+    const fn may_acknowledge(&self, position: u64) -> bool {
+        let sender = &self.sender;
+        position <= sender.max && position + sender.most_window >= sender.una
+    }
+
+    /// Returns whether an honest peer can have sent the acknowledgment of a segment.
+    pub(super) fn is_acceptable_ack(&self, seg: &Segment) -> bool {
+        self.locate_ack(seg.header.ack).is_some_and(|ack| self.may_acknowledge(ack))
     }
 
     /// Takes SACK blocks; returns how many bytes beyond `ack` they report for the first time.

@@ -87,10 +87,12 @@ impl Connection {
     /// Uses what the CRC covers: the acknowledgment, the marks, the timestamps. The window is not
     /// covered.
     fn use_covered_fields(&mut self, now: Instant, seg: &Segment, start: u64) {
-        self.note_timestamp(now, seg, start);
         self.note_congestion(seg);
         if !seg.has_any(TcpFlags::ACK) {
             return;
+        }
+        if self.is_acceptable_ack(seg) {
+            self.note_timestamp(now, seg, start);
         }
         if seg.has_any(TcpFlags::ECE)
             && self.negotiated.ecn

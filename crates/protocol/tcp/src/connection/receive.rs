@@ -35,11 +35,13 @@ impl Connection {
         if self.state == TcpState::SynReceived {
             self.complete_opening(now, seg, start)?;
         }
-        self.note_timestamp(now, seg, start);
         if seg.span() == 0 {
             self.operations.acks_received += 1;
         }
         self.receive_ack(now, seg, start)?;
+        // Only now is the segment acceptable (RFC 5961, section 5.2): the timestamp of a forged one
+        // would make every honest segment look old.
+        self.note_timestamp(now, seg, start);
         self.note_congestion(seg);
         self.place(now, seg, start)
     }

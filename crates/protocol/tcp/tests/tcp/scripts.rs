@@ -341,6 +341,7 @@ scripts! {
     timeout
     timeout_cubic
     timeout_sack
+    timestamp_rejected
     urgent
     window_by_time
     window_old_acknowledgment
