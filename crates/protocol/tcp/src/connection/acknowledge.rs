@@ -64,6 +64,19 @@ impl Connection {
         self.locate_ack(seg.header.ack).is_some_and(|ack| self.may_acknowledge(ack))
     }
 
+    /// Takes of a segment that is discarded what it acknowledges for the first time, and nothing
+    /// else.
+    pub(super) fn take_progress(&mut self, now: Instant, seg: &Segment) {
+        if let Some(ack) = self.locate_ack(seg.header.ack)
+            && ack > self.sender.una
+            && ack <= self.sender.max
+            && self.is_synchronised()
+            && seg.header.options.notification.is_none()
+        {
+            self.advance(now, ack, seg);
+        }
+    }
+
     /// Takes SACK blocks; returns how many bytes beyond `ack` they report for the first time.
     //= S2.5
     fn take_sack(&mut self, seg: &Segment, ack: u64) -> u64 {

@@ -100,13 +100,7 @@ impl Connection {
         {
             self.reduce_for_mark(now);
         }
-        if let Some(ack) = self.locate_ack(seg.header.ack)
-            && ack > self.sender.una
-            && ack <= self.sender.max
-            && seg.header.options.notification.is_none()
-        {
-            self.advance(now, ack, seg);
-        }
+        self.take_progress(now, seg);
     }
 
     /// Returns the mode that both ends can follow.

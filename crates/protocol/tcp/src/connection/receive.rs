@@ -21,7 +21,7 @@ impl Connection {
             self.check_timestamp(now, seg, start)?;
         }
         let start = self.trim_syn(seg, start);
-        self.check_sequence(seg, start)?;
+        self.check_sequence(now, seg, start)?;
         if seg.has_any(TcpFlags::RST) {
             return self.receive_reset(now, start);
         }
@@ -102,23 +102,18 @@ impl Connection {
     }
 
     /// Checks that the segment lies in the window (RFC 9293, section 3.4, and 3.8.6.1 for probes).
-    fn check_sequence(&mut self, seg: &mut Segment, start: u64) -> Result<(), DropReason> {
+    fn check_sequence(
+        &mut self,
+        now: Instant,
+        seg: &mut Segment,
+        start: u64,
+    ) -> Result<(), DropReason> {
         let next = self.expected();
         let span = seg.span();
         let edge = self.receiver.edge.max(next);
         if start + span < next || (start + span == next && span > 0) {
             if !seg.has_any(TcpFlags::RST) {
-                if self.state == TcpState::SynReceived && seg.has_any(TcpFlags::SYN) {
-                    // The answer to the SYN was lost: give it again.
-                    self.sender.nxt = 0;
-                } else {
-                    self.owe_ack();
-                }
-                self.report_duplicate(start.max(1)..start + seg.data.len() as u64);
-                if self.state == TcpState::TimeWait {
-                    let linger = self.config.time_wait;
-                    self.timers.set(Timer::Linger, self.heard.saturating_add(linger));
-                }
+                self.answer_duplicate(now, seg, start);
             }
             return Err(DropReason::Duplicate);
         }
@@ -136,6 +131,27 @@ impl Connection {
             self.owe_ack();
         }
         Ok(())
+    }
+
+    /// Answers a segment that has arrived before, and takes its acknowledgment: a peer whose FIN
+    /// crossed this one's may acknowledge it with nothing else than the FIN sent again.
+    fn answer_duplicate(&mut self, now: Instant, seg: &Segment, start: u64) {
+        if self.state == TcpState::SynReceived && seg.has_any(TcpFlags::SYN) {
+            // The answer to the SYN was lost: give it again.
+            self.sender.nxt = 0;
+        } else {
+            self.owe_ack();
+        }
+        self.report_duplicate(start.max(1)..start + seg.data.len() as u64);
+        // What the window held lately may have been sent again, what lies further back not.
+        let recent = start + self.receiver.buffer.capacity() as u64 >= self.expected();
+        if recent && seg.has_any(TcpFlags::ACK) && !seg.has_any(TcpFlags::SYN) {
+            self.take_progress(now, seg);
+        }
+        if self.state == TcpState::TimeWait {
+            let linger = self.config.time_wait;
+            self.timers.set(Timer::Linger, self.heard.saturating_add(linger));
+        }
     }
 
     pub(super) fn report_duplicate(&mut self, range: core::ops::Range<u64>) {

@@ -132,8 +132,13 @@ impl Model {
         let span =
             len + u32::from(flags.has_any(TcpFlags::SYN)) + u32::from(flags.has(TcpFlags::FIN));
         let before = (seq + span < self.rcv) || (seq + span == self.rcv && span > 0);
+        if before && let Some(ack) = ack {
+            // What arrived before is answered, and what it acknowledges counts.
+            self.una = self.una.max(ack);
+            self.take_progress();
+        }
         if before || seq >= self.rcv + FAR_AWAY {
-            if !flags.has(TcpFlags::RST) {
+            if !flags.has(TcpFlags::RST) && self.state != TcpState::Closed {
                 self.ack();
             }
             return;

@@ -291,6 +291,7 @@ scripts! {
     close_passive
     close_repeated_syn
     close_simultaneous
+    close_simultaneous_crossed
     close_unread
     closed_window
     corruption_draft_safe
@@ -306,6 +307,7 @@ scripts! {
     delayed_ack_by_tick
     delayed_ack_by_time
     dsack
+    duplicate_acknowledges
     ecn
     fast_open_client
     fast_open_retransmitted
