@@ -35,9 +35,15 @@ impl Connection {
     /// Lets go of the connection: what was written still goes out, nothing more will be read.
     ///
     /// Data that were not read, or that arrive later, reset the connection, so that the peer
-    /// does not take them for delivered (RFC 2525, 2.16 and 2.17).
+    /// does not take them for delivered (RFC 2525, 2.16 and 2.17). Before the peer has answered the
+    /// SYN there is no connection to finish: it ends, with what was written (RFC 9293, section
+    /// 3.10.4).
     pub fn close(&mut self, now: Instant) {
         self.receiver.abandoned = true;
+        if self.state == TcpState::SynSent {
+            self.end(None);
+            return;
+        }
         if self.receiver.buffer.readable() > 0 {
             self.abort();
             return;

@@ -288,6 +288,7 @@ scripts! {
     challenge
     close_active
     close_half
+    close_opening
     close_passive
     close_repeated_syn
     close_simultaneous
