@@ -39,10 +39,13 @@ impl Connection {
         self.seal(&repr, Ecn::NotCapable, data)
     }
 
-    /// Writes what a connection sends outside of its order: a reset.
-    pub(super) fn write_reset(&mut self, Reset { seq, ends }: Reset) -> TcpTransmit {
+    /// Writes what a connection sends outside of its order: a reset, with the timestamp that was
+    /// negotiated (RFC 7323, section 3.2).
+    pub(super) fn write_reset(&mut self, now: Instant, reset: Reset) -> TcpTransmit {
+        let Reset { seq, ends } = reset;
         let flags = if ends { TcpFlags::RST | TcpFlags::ACK } else { TcpFlags::RST };
-        let repr = TcpRepr { seq, ack: self.ack_field(flags), ..self.bare_header(flags) };
+        let options = self.common_options(now);
+        let repr = TcpRepr { seq, ack: self.ack_field(flags), options, ..self.bare_header(flags) };
         self.seal(&repr, Ecn::NotCapable, Bytes::new())
     }
 

@@ -19,7 +19,7 @@ impl Connection {
     /// Yields the next segment to send; call until `None`.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<TcpTransmit> {
         if let Some(seq) = self.sender.reset.take() {
-            return Some(self.write_reset(seq));
+            return Some(self.write_reset(now, seq));
         }
         match self.state {
             TcpState::Closed => return None,

@@ -336,6 +336,7 @@ scripts! {
     reassembly
     reset
     reset_then_abort
+    reset_timestamps
     sack_nonsense
     sack_recovery
     sequence_wrap
