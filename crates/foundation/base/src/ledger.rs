@@ -48,7 +48,8 @@ pub enum DropReason {
     UdpLiteCoverage,
     /// The TCP checksum failed.
     TcpChecksum,
-    /// The TCP timestamp is older than one already seen (RFC 7323, section 5).
+    /// The TCP timestamp is older than one already seen, or missing although negotiated (RFC 7323,
+    /// sections 5 and 3.2).
     TcpOldTimestamp,
     /// The TCP segment lies outside the receive window.
     TcpSequence,

@@ -17,7 +17,7 @@ impl Connection {
     pub(super) fn receive(&mut self, now: Instant, seg: &mut Segment) -> Result<(), DropReason> {
         let start = self.locate(seg.header.seq).ok_or(DropReason::TcpSequence)?;
         // With H1 first, header prediction has been through this already.
-        if self.config.paws == Paws::AfterPrediction || !self.prediction_applies() {
+        if self.config.paws != Paws::BeforePrediction || !self.prediction_applies() {
             self.check_timestamp(now, seg, start)?;
         }
         let start = self.trim_syn(seg, start);
@@ -46,8 +46,8 @@ impl Connection {
         self.place(now, seg, start)
     }
 
-    /// Checks the timestamp against segments from before the numbers wrapped (RFC 7323, section 5;
-    /// step H1).
+    /// Checks that there is a timestamp, if negotiated (RFC 7323, section 3.2), and that it is not
+    /// of a segment from before the numbers wrapped (section 5; step H1).
     //= S2.3
     pub(super) fn check_timestamp(
         &mut self,
@@ -55,15 +55,16 @@ impl Connection {
         seg: &Segment,
         start: u64,
     ) -> Result<(), DropReason> {
-        if self.config.paws == Paws::Off
-            || !self.negotiated.timestamps
-            || seg.has_any(TcpFlags::RST)
-        {
+        if !self.negotiated.timestamps || seg.has_any(TcpFlags::RST) {
             return Ok(());
         }
         let Some(timestamps) = seg.header.options.timestamps else {
-            return Ok(());
+            // RFC 7323, section 3.2: dropped in silence. A peer that negotiated them has one.
+            return Err(DropReason::TcpOldTimestamp);
         };
+        if self.config.paws == Paws::Off {
+            return Ok(());
+        }
         self.operations.paws_checks += 1;
         let age = self.receiver.recent.wrapping_sub(timestamps.value);
         if age == 0 || age >= 1 << 31 {

@@ -345,6 +345,7 @@ scripts! {
     timeout
     timeout_cubic
     timeout_sack
+    timestamp_missing
     timestamp_rejected
     urgent
     window_by_time
