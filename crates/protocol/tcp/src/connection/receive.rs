@@ -59,8 +59,10 @@ impl Connection {
             return Ok(());
         }
         let Some(timestamps) = seg.header.options.timestamps else {
-            // RFC 7323, section 3.2: dropped in silence. A peer that negotiated them has one.
-            return Err(DropReason::TcpOldTimestamp);
+            // RFC 7323, section 3.2: dropped in silence. A SYN is challenged all the same, or a peer
+            // that has lost the connection would never be told (RFC 9293, section 3.5.1).
+            let dropped = Err(DropReason::TcpOldTimestamp);
+            return if seg.has_any(TcpFlags::SYN) { Ok(()) } else { dropped };
         };
         if self.config.paws == Paws::Off {
             return Ok(());
@@ -73,7 +75,7 @@ impl Connection {
         if now.saturating_since(self.receiver.recent_at) > STALE && start == self.expected() {
             return Ok(());
         }
-        self.owe_ack();
+        self.challenge(now);
         Err(DropReason::TcpOldTimestamp)
     }
 
@@ -118,10 +120,12 @@ impl Connection {
             }
             return Err(DropReason::Duplicate);
         }
-        // An acknowledgment without data may stand at the very end of a window that is used up.
-        if start > next && (start > edge || (start == edge && span > 0)) {
-            if !seg.has_any(TcpFlags::RST) {
-                self.owe_ack();
+        // An acknowledgment without data may stand at the very end of a window that is used up; a
+        // reset there is outside (RFC 5961, section 3.2).
+        let reset = seg.has_any(TcpFlags::RST);
+        if start > next && (start > edge || (start == edge && (span > 0 || reset))) {
+            if !reset {
+                self.challenge(now);
             }
             return Err(DropReason::TcpSequence);
         }
@@ -137,15 +141,17 @@ impl Connection {
     /// Answers a segment that has arrived before, and takes its acknowledgment: a peer whose FIN
     /// crossed this one's may acknowledge it with nothing else than the FIN sent again.
     fn answer_duplicate(&mut self, now: Instant, seg: &Segment, start: u64) {
+        // What the window held lately may have been sent again, what lies further back not.
+        let recent = start + self.receiver.buffer.capacity() as u64 >= self.expected();
         if self.state == TcpState::SynReceived && seg.has_any(TcpFlags::SYN) {
             // The answer to the SYN was lost: give it again.
             self.sender.nxt = 0;
-        } else {
+        } else if recent {
             self.owe_ack();
+        } else {
+            self.challenge(now);
         }
         self.report_duplicate(start.max(1)..start + seg.data.len() as u64);
-        // What the window held lately may have been sent again, what lies further back not.
-        let recent = start + self.receiver.buffer.capacity() as u64 >= self.expected();
         if recent && seg.has_any(TcpFlags::ACK) && !seg.has_any(TcpFlags::SYN) {
             self.take_progress(now, seg);
         }

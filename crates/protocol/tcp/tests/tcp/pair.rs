@@ -13,7 +13,7 @@ use windfall_tcp::{
     TcpTransmit,
 };
 use windfall_wire_net::tcp::{CorruptionKinds, Notification, Packing, corruption};
-use windfall_wire_net::{Ecn, TcpFlags, TcpPacket, TcpRepr};
+use windfall_wire_net::{Ecn, TcpFlags, TcpOptions, TcpPacket, TcpRepr};
 
 pub(crate) const NEAR: usize = 0;
 pub(crate) const FAR: usize = 1;
@@ -427,6 +427,10 @@ impl Pair {
             ack: from.header.ack,
             flags,
             window: from.header.window,
+            options: TcpOptions {
+                timestamps: from.header.options.timestamps,
+                ..TcpOptions::default()
+            },
             ..TcpRepr::default()
         }
     }

@@ -285,6 +285,7 @@ macro_rules! scripts {
 }
 
 scripts! {
+    beyond_the_window
     challenge
     close_active
     close_half
@@ -335,6 +336,7 @@ scripts! {
     paws
     reassembly
     reset
+    reset_at_the_edge
     reset_then_abort
     reset_timestamps
     sack_nonsense
