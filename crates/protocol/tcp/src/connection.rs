@@ -184,6 +184,8 @@ struct Receiver {
     buffer: Reassembly,
     fin: Option<u64>,
     finished: bool,
+    /// The peer's SYN, if it came with data or FIN while both ends open at once.
+    syn: Option<Box<Segment>>,
     /// The application will not read any more.
     abandoned: bool,
     /// The end of the window that was offered.
@@ -566,6 +568,7 @@ impl Receiver {
             buffer: Reassembly::new(config.receive_buffer),
             fin: None,
             finished: false,
+            syn: None,
             abandoned: false,
             edge: 1 + config.receive_buffer.min(65_535) as u64,
             due: Due::Nothing,

@@ -220,9 +220,12 @@ impl Connection {
             self.owe_ack();
             return self.take_answer_data(now, seg);
         } else {
-            // Both ends open at once: answer the SYN, which also retransmits this end's.
+            // Both ends open at once: answer the SYN, which also retransmits this end's. Its data
+            // wait for the handshake (RFC 9293, section 3.10.7.3).
             self.state = TcpState::SynReceived;
             self.sender.nxt = 0;
+            seg.header.flags = seg.header.flags - TcpFlags::SYN;
+            self.receiver.syn = (seg.span() > 0).then(|| Box::new(core::mem::take(seg)));
         }
         Ok(())
     }

@@ -34,6 +34,9 @@ impl Connection {
         }
         if self.state == TcpState::SynReceived {
             self.complete_opening(now, seg, start)?;
+            if let Some(mut syn) = self.receiver.syn.take() {
+                self.place(now, &mut syn, 1)?;
+            }
         }
         if seg.span() == 0 {
             self.operations.acks_received += 1;

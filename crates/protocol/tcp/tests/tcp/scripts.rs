@@ -331,6 +331,7 @@ scripts! {
     open_passive
     open_refused
     open_simultaneous
+    open_simultaneous_data
     open_unanswered
     options_malformed
     paws
