@@ -181,7 +181,7 @@ impl TcpEndpoint {
             return Err(OpenError::InUse(local));
         }
         let origin = self.origin(now, &path);
-        let fast_open = self.fast_opens.towards(&config, remote.ip());
+        let fast_open = self.fast_opens.towards(&config, now, &path);
         let connection = Connection::connect(config, path, origin, now).with_fast_open(fast_open);
         Ok(self.add(connection))
     }
@@ -285,7 +285,11 @@ impl TcpEndpoint {
             let entry = &mut self.slots[slot as usize];
             entry.armed = None;
             if let Some(connection) = &mut entry.connection {
+                let opening = connection.opens_fast();
                 connection.handle_timeout(now);
+                if opening && connection.state() == TcpState::Closed {
+                    self.fast_opens.refuse(now, connection.path());
+                }
                 self.touch(slot);
                 self.arm(slot);
             }

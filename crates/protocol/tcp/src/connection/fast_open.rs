@@ -109,6 +109,20 @@ impl Connection {
         self.place(now, seg, 1)
     }
 
+    /// Returns whether this end waits for the answer to a SYN for fast open.
+    pub(crate) fn opens_fast(&self) -> bool {
+        let fast = matches!(self.fast_open, FastOpen::Ask(_) | FastOpen::Ready(..));
+        fast && self.state == TcpState::SynSent
+    }
+
+    /// Returns whether the answer to the SYN just taken is a refusal (RFC 7413, section 4.1.3.1):
+    /// it came only to a SYN without the option, or it leaves the data aside and grants no other
+    /// cookie for next time.
+    pub(crate) fn refused_fast_open(&self, seg: &Segment) -> bool {
+        let aside = self.sender.max > 1 && self.sender.una == 1;
+        self.operations.retransmissions > 0 || (aside && self.granted_cookie(seg).is_none())
+    }
+
     /// Returns the cookie that the server's SYN granted, to be used next time, with its segment
     /// size.
     pub(crate) fn granted_cookie(&self, seg: &Segment) -> Option<(FastOpenCookie, u16)> {

@@ -62,8 +62,8 @@ impl Connection {
             return Ok(());
         }
         let Some(timestamps) = seg.header.options.timestamps else {
-            // RFC 7323, section 3.2: dropped in silence. A SYN is challenged all the same, or a peer
-            // that has lost the connection would never be told (RFC 9293, section 3.5.1).
+            // RFC 7323, section 3.2: dropped in silence. A SYN is challenged all the same, or a
+            // peer that has lost the connection would never know (RFC 9293, section 3.5.1).
             let dropped = Err(DropReason::TcpOldTimestamp);
             return if seg.has_any(TcpFlags::SYN) { Ok(()) } else { dropped };
         };

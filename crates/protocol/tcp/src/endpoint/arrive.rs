@@ -110,11 +110,15 @@ impl TcpEndpoint {
         let Some(connection) = entry.connection.as_deref_mut() else {
             return Err(DropReason::NoListener);
         };
-        let opening = connection.state() == TcpState::SynSent && connection.config().fast_open;
+        let opening = connection.opens_fast();
         let result = connection.handle_segment(now, segment);
         if opening && connection.state() == TcpState::Established {
-            let repeated = connection.operations().retransmissions > 0;
-            self.fast_opens.learn(key, connection.granted_cookie(segment), repeated);
+            if connection.refused_fast_open(segment) {
+                self.fast_opens.refuse(now, connection.path());
+            }
+            if let Some(granted) = connection.granted_cookie(segment) {
+                self.fast_opens.learn(connection.path(), granted);
+            }
         }
         self.touch(slot);
         if result == Err(DropReason::NoListener) {

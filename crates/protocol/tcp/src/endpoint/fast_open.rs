@@ -2,21 +2,24 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use windfall_base::seq::Seq32;
+use windfall_base::{Duration, Instant};
 use windfall_wire_net::TcpFlags;
 use windfall_wire_net::tcp::FastOpenCookie;
 
 use crate::config::TcpConfig;
 use crate::connection::SocketPair;
 use crate::connection::fast_open::{FastOpen, cookie_of};
-use crate::lookup::ConnectionKey;
 use crate::segment::Segment;
 use crate::siphash::SipKey;
 
 /// Servers whose cookies are remembered.
 const SERVERS: usize = 256;
+/// Paths whose refusals are remembered, and the time for which they are.
+const REFUSALS: usize = 256;
+const REFUSED: Duration = Duration::from_secs(3600);
 /// SYNs with data that are remembered, so that a late copy of one is not taken for another.
 const TAKEN: usize = 1024;
 
@@ -25,6 +28,10 @@ const TAKEN: usize = 1024;
 pub(super) struct FastOpens {
     /// By the server's address, with the segment size that it named.
     known: BTreeMap<IpAddr, (FastOpenCookie, u16)>,
+    /// Until when a path does without, by this end's address and the server's address and port: a
+    /// server, or something on the way to it, did not answer such a SYN or left its data aside
+    /// (RFC 7413, section 4.1.3.1).
+    refused: BTreeMap<(IpAddr, SocketAddr), Instant>,
     taken: VecDeque<(SocketPair, Seq32)>,
 }
 
@@ -38,33 +45,36 @@ fn cookie(secret: &SipKey, client: IpAddr) -> FastOpenCookie {
 }
 
 impl FastOpens {
-    /// Decides how to open a connection to `server`.
-    pub(super) fn towards(&self, config: &TcpConfig, server: IpAddr) -> FastOpen {
-        match self.known.get(&server) {
-            _ if !config.fast_open => FastOpen::Off,
+    /// Decides how to open a connection on `path`.
+    pub(super) fn towards(&self, config: &TcpConfig, now: Instant, path: &SocketPair) -> FastOpen {
+        let refused = self.refused.get(&(path.local.ip(), path.remote));
+        if !config.fast_open || refused.is_some_and(|until| now < *until) {
+            return FastOpen::Off;
+        }
+        match self.known.get(&path.remote.ip()) {
             Some((cookie, size)) => FastOpen::Ready(cookie.clone(), *size),
             None => FastOpen::Ask(FastOpenCookie::new()),
         }
     }
 
     /// Notes what the answer to a SYN says of the cookie for next time.
-    pub(super) fn learn(
-        &mut self,
-        key: &ConnectionKey,
-        granted: Option<(FastOpenCookie, u16)>,
-        retransmitted: bool,
-    ) {
-        match granted {
-            Some(granted) => {
-                if self.known.len() >= SERVERS {
-                    self.known.pop_first();
-                }
-                self.known.insert(key.remote, granted);
-            }
-            // Something on the way may have swallowed the SYN with its data.
-            None if retransmitted => drop(self.known.remove(&key.remote)),
-            None => {}
+    pub(super) fn learn(&mut self, path: &SocketPair, granted: (FastOpenCookie, u16)) {
+        if self.known.len() >= SERVERS {
+            self.known.pop_first();
         }
+        self.known.insert(path.remote.ip(), granted);
+    }
+
+    /// Notes that a SYN for fast open was refused on `path`.
+    pub(super) fn refuse(&mut self, now: Instant, path: &SocketPair) {
+        if self.refused.len() >= REFUSALS {
+            self.refused.retain(|_, until| now < *until);
+        }
+        if self.refused.len() >= REFUSALS {
+            self.refused.pop_first();
+        }
+        let until = now.saturating_add(REFUSED);
+        self.refused.insert((path.local.ip(), path.remote), until);
     }
 
     /// Decides how to answer a SYN to a listener, and whether to take its data.

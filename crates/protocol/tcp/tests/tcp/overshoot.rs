@@ -12,8 +12,8 @@ struct Outcome {
     timeouts: u64,
 }
 
-fn ten_seconds(config: TcpConfig) -> Outcome {
-    let buffers = TcpConfig { send_buffer: 4_000_000, receive_buffer: 4_000_000, ..config };
+fn ten_seconds(config: &TcpConfig) -> Outcome {
+    let buffers = TcpConfig { send_buffer: 4_000_000, receive_buffer: 4_000_000, ..config.clone() };
     let mut pair = Pair::with(buffers);
     (pair.delay, pair.rate, pair.queue) = (ms(20), Rate::from_mbps(50), Some(200));
     pair.send(NEAR, 70_000_000).run_for(Duration::from_secs(10));
@@ -24,14 +24,14 @@ fn ten_seconds(config: TcpConfig) -> Outcome {
 
 #[test]
 fn cubic_recovers_from_an_overshoot() {
-    let Outcome { goodput, queue_drops, timeouts } = ten_seconds(TcpConfig::default());
+    let Outcome { goodput, queue_drops, timeouts } = ten_seconds(&TcpConfig::default());
     // 1448 of 1500 bytes are data: 48.3 Mb/s at best.
     assert!(goodput > 42e6 && queue_drops < 1_000, "{goodput} {queue_drops} {timeouts}");
 }
 
 #[test]
 fn reno_with_sack_recovers_from_an_overshoot() {
-    let Outcome { goodput, queue_drops, timeouts } = ten_seconds(TcpConfig::new_reno());
+    let Outcome { goodput, queue_drops, timeouts } = ten_seconds(&TcpConfig::new_reno());
     assert!(goodput > 44e6 && queue_drops < 500, "{goodput} {queue_drops} {timeouts}");
     assert_eq!(timeouts, 0);
 }
@@ -40,6 +40,6 @@ fn reno_with_sack_recovers_from_an_overshoot() {
 fn new_reno_does_not_repair_hundreds_of_losses_one_by_one() {
     // RFC 6582, section 4, the impatient variant: a timeout ends a recovery that takes too long.
     let config = TcpConfig { sack: false, ..TcpConfig::new_reno() };
-    let Outcome { goodput, queue_drops, timeouts } = ten_seconds(config);
+    let Outcome { goodput, queue_drops, timeouts } = ten_seconds(&config);
     assert!(goodput > 40e6 && queue_drops < 800, "{goodput} {queue_drops} {timeouts}");
 }

@@ -94,7 +94,60 @@ fn a_lost_or_swallowed_syn_is_retransmitted_without_its_data() {
     pair.ends[NEAR].tcp.abort(id).unwrap();
     pair.run_for(ms(100)).connect().run_for(ms(1));
     let last = pair.sent(NEAR).last().unwrap();
-    assert_eq!(last.header.options.fast_open, Some(FastOpenCookie::new()), "it asks again");
+    assert_eq!((last.len, &last.header.options.fast_open), (0, &None));
+}
+
+/// Opens a connection that is not answered, and returns what its SYN asked for.
+fn asked(pair: &mut Pair) -> Option<FastOpenCookie> {
+    if let Some(id) = pair.ends[NEAR].id {
+        pair.ends[NEAR].tcp.abort(id).unwrap();
+    }
+    pair.run_for(ms(100)).connect().send(NEAR, 10).run_for(ms(1));
+    pair.sent(NEAR).last().unwrap().header.options.fast_open.clone()
+}
+
+#[test]
+fn a_path_without_an_answer_is_remembered_for_an_hour() {
+    // RFC 7413, section 4.1.3.1: most importantly, no answer at all.
+    let mut pair = acquainted(true, true);
+    assert!(asked(&mut pair).is_some_and(|cookie| !cookie.is_empty()));
+    pair.fate = Box::new(|_| Fate::lost());
+    pair.run_for(ms(100)).run_for(Duration::from_secs(300));
+    assert!(pair.ends[NEAR].events.iter().any(|event| matches!(event, TcpEvent::Closed(Some(_)))));
+    assert_eq!(asked(&mut pair), None);
+    // Another port of the same server may stand behind another firewall.
+    let other = address(FAR).ip();
+    let config = std::sync::Arc::new(config(true));
+    let local = std::net::SocketAddr::new(address(NEAR).ip(), 0);
+    let tcp = &mut pair.ends[NEAR].tcp;
+    let id = tcp.connect(pair.now, local, (other, 81).into(), config).unwrap();
+    tcp.write(id, b"ping").unwrap();
+    pair.settle();
+    assert!(pair.sent(NEAR).last().unwrap().header.options.fast_open.is_some());
+    pair.run_for(Duration::from_secs(3_600));
+    assert!(asked(&mut pair).is_some());
+}
+
+#[test]
+fn data_that_the_server_leaves_aside_are_a_refusal_unless_it_names_another_cookie() {
+    let mut pair = acquainted(true, true);
+    pair.fate = Box::new(|_| Fate::lost());
+    let other = FastOpenCookie::from([7; 16]);
+    for (granted, expected) in [(Some(other), true), (None, false)] {
+        assert!(asked(&mut pair).is_some());
+        let syn = pair.sent(NEAR).last().unwrap();
+        let answer = TcpRepr {
+            src_port: address(FAR).port(),
+            dst_port: address(NEAR).port(),
+            ack: syn.header.seq.next(),
+            flags: TcpFlags::SYN | TcpFlags::ACK,
+            window: 9_000,
+            options: TcpOptions { fast_open: granted, ..TcpOptions::default() },
+            ..TcpRepr::default()
+        };
+        pair.inject(NEAR, &answer, &[]).unwrap();
+        assert_eq!(asked(&mut pair).is_some(), expected);
+    }
 }
 
 #[test]
