@@ -130,6 +130,7 @@ fn two_tcps_of_one_access_point_share_its_air_although_one_goes_to_a_bad_station
     // With both in one queue the near one leaves next to nothing to the other.
     scenario.links[0].both.queue = Some(unplaced("fifo".parse().expect("a discipline")));
     let [near_fifo, far_fifo] = total(&scenario);
-    assert!(near > 2.0 * far && far > 0.25 * near, "{near}, {far}");
+    // The far one has a timeout a second, and slow start after each (RFC 9438, section 4.8).
+    assert!(near > 2.0 * far && far > 0.1 * near, "{near}, {far}");
     assert!(far > 3.0 * far_fifo && near_fifo > near, "{near_fifo}, {far_fifo}");
 }
