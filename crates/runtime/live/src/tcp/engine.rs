@@ -237,18 +237,24 @@ impl Engine {
     }
 
     /// Goes on for a moment after the last connection, so that its last acknowledgment can be
-    /// repeated if it got lost.
+    /// repeated if it got lost. Where no connection can be asked for one, it is done at once: a
+    /// run that ends tells its programs to end, and then does not ask for their outcome.
     ///
     /// # Errors
     /// If the device is gone.
     pub fn linger(&mut self) -> Result<()> {
         let until = self.now().saturating_add(LINGER);
-        while self.now() < until {
+        while self.now() < until && self.has_open_connections() {
             if self.turn(Some(until))?.is_some() {
                 break;
             }
         }
         Ok(())
+    }
+
+    fn has_open_connections(&self) -> bool {
+        let mut connections = self.driver.node().connections();
+        connections.any(|connection| connection.state() != TcpState::Closed)
     }
 
     fn socket(&mut self) -> SocketId {

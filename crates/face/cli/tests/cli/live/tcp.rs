@@ -266,6 +266,27 @@ fn wrong_bytes_are_found() {
 }
 
 #[test]
+fn wrong_bytes_at_the_far_end_fail_the_run() {
+    require!();
+    for (far, near, target) in [
+        ("", "", "$WINDFALL_ENGINE"),
+        ("", "--kernel", "$WINDFALL_ENGINE"),
+        ("--kernel", "", "10.77.0.2"),
+        ("--kernel", "--kernel", "10.77.0.2"),
+    ] {
+        let far = format!("exec {WINDFALL} tcp receive -q --check --seed 2 {far}");
+        let line = format!("exec {WINDFALL} tcp send -q --bytes 1kB {near} {target}:5001");
+        let output = windfall("run -q --delay 5ms --far")
+            .args([&far, "--", "sh", "-c", &line])
+            .output()
+            .expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{far}, {line}: {said}");
+        assert!(said.contains("failed at far"), "{said}");
+    }
+}
+
+#[test]
 fn bad_settings_are_refused_in_one_line() {
     for (arguments, fault) in [
         ("tcp send 10.77.0.2:1 --tcp sack=maybe", "write on or off"),
