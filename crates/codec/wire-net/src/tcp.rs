@@ -5,6 +5,7 @@
 //! option refuses the segment, or leniently, where reading stops before it.
 
 pub mod corruption;
+pub mod data_check;
 mod flags;
 mod kinds;
 mod options;
@@ -14,7 +15,7 @@ use windfall_base::seq::Seq32;
 
 pub use self::corruption::Packing;
 pub use self::flags::TcpFlags;
-pub use self::kinds::{CorruptionKinds, Notification};
+pub use self::kinds::{CorruptionKinds, DataCheck, Notification};
 pub use self::options::{
     FastOpenCookie, MAX_OPTIONS, MAX_SACK_BLOCKS, OptionBytes, OptionError, SackBlock, TcpOptions,
     Timestamps,

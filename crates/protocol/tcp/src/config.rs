@@ -71,6 +71,9 @@ pub struct TcpConfig {
     pub fin_wait: Duration,
     /// The corruption options (S4).
     pub corruption: Corruption,
+    /// A CRC-32C over the data of each segment, where both ends want it: what the checksum misses
+    /// on a link that delivers damaged packets.
+    pub data_check: bool,
 }
 
 impl Default for TcpConfig {
@@ -104,6 +107,7 @@ impl Default for TcpConfig {
             time_wait: Duration::from_secs(60),
             fin_wait: Duration::from_secs(60),
             corruption: Corruption::default(),
+            data_check: false,
         }
     }
 }

@@ -88,6 +88,8 @@ pub struct NegotiatedOptions {
     pub receive_shift: u8,
     /// Notifications name any damaged segment.
     pub extended_notification: bool,
+    /// Each segment with data carries a CRC-32C over them.
+    pub data_check: bool,
 }
 
 /// The two ends of a connection, this one first.

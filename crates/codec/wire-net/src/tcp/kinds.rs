@@ -115,6 +115,41 @@ impl CorruptionKinds {
     }
 }
 
+/// The experimental kind (RFC 4727), and the identifier of a data check (RFC 6994).
+const EXPERIMENTAL: u8 = 253;
+const DATA_CHECK: u16 = 0xdc32;
+
+/// A data check option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataCheck {
+    /// On a SYN: the sender wants to use the option.
+    Wanted,
+    /// The CRC-32C of this segment.
+    Crc(u32),
+}
+
+impl DataCheck {
+    /// The number of bytes that the CRC takes in a segment with data.
+    pub const ROOM: usize = 8;
+
+    /// Reads a whole option, if it is this one.
+    pub(super) fn read(raw: &[u8]) -> Option<Self> {
+        match *body(raw, EXPERIMENTAL, Some(DATA_CHECK))? {
+            [] => Some(Self::Wanted),
+            [a, b, c, d] => Some(Self::Crc(u32::from_le_bytes([a, b, c, d]))),
+            _ => None,
+        }
+    }
+
+    pub(super) fn write(self) -> ArrayVec<u8, 8> {
+        let crc = match self {
+            Self::Wanted => ArrayVec::<u8, 4>::new(),
+            Self::Crc(crc) => crc.to_le_bytes().into(),
+        };
+        option(EXPERIMENTAL, Some(DATA_CHECK), &crc)
+    }
+}
+
 /// Returns what follows kind, length and identifier, if kind and identifier are these.
 fn body(raw: &[u8], kind: u8, id: Option<u16>) -> Option<&[u8]> {
     if raw.first() != Some(&kind) {

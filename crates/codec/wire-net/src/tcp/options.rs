@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 use windfall_base::seq::Seq32;
 
-use super::kinds::{CorruptionKinds, Notification};
+use super::kinds::{CorruptionKinds, DataCheck, Notification};
 use crate::error::WireError;
 use crate::field::{u16_at, u32_at};
 
@@ -102,6 +102,8 @@ pub struct TcpOptions {
     /// A corruption notification option.
     //= S4.3
     pub notification: Option<Notification>,
+    /// A data check option.
+    pub data_check: Option<DataCheck>,
     /// A cookie of TCP Fast Open, or the wish for one.
     //= S2.17
     pub fast_open: Option<FastOpenCookie>,
@@ -187,6 +189,8 @@ impl TcpOptions {
                     self.detection.get_or_insert(crc);
                 } else if let Some(notification) = kinds.read_notification(raw) {
                     self.notification.get_or_insert(notification);
+                } else if let Some(check) = DataCheck::read(raw) {
+                    self.data_check.get_or_insert(check);
                 } else {
                     // The area is at most 40 bytes, so its unknown options always fit.
                     let _ = self.unknown.try_extend_from_slice(raw);
@@ -236,6 +240,9 @@ impl TcpOptions {
         }
         if let Some(notification) = self.notification {
             writer.put_aligned(&kinds.write_notification(notification));
+        }
+        if let Some(check) = self.data_check {
+            writer.put_aligned(&check.write());
         }
         if let Some(cookie) = &self.fast_open {
             let head = [FAST_OPEN, 2 + cookie.len() as u8];

@@ -87,6 +87,7 @@ fn any_options() -> impl Strategy<Value = TcpOptions> {
                 sack: sack.into_iter().collect(),
                 detection,
                 notification,
+                data_check: None,
                 fast_open: None,
                 unknown: unknown.iter().copied().collect(),
             }

@@ -130,7 +130,7 @@ const SPANS: core::ops::RangeInclusive<Duration> =
 const DELAYS: core::ops::RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
 
 /// Every setting, in the order of the table in `docs/tcp.md`.
-pub static TCP_SETTINGS: [TcpSetting; 36] = [
+pub static TCP_SETTINGS: [TcpSetting; 37] = [
     quantity!("mss", mss, (LEAST_MSS..=u16::MAX), "bytes of data and options, 88 to 65535"),
     buffer!("send-buffer", send_buffer),
     buffer!("receive-buffer", receive_buffer),
@@ -230,6 +230,7 @@ pub static TCP_SETTINGS: [TcpSetting; 36] = [
         text: |config| kinds_text(config.corruption.kinds),
     },
     choice!("reaction", corruption.reaction, "ignore, as-mark or as-loss", REACTIONS),
+    switch!("data-check", data_check),
 ];
 
 /// The value that a word stands for.

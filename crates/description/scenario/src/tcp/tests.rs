@@ -91,9 +91,10 @@ fn every_field_has_a_setting() {
                 kinds: _,
                 reaction: _,
             },
+        data_check: _,
     } = config("");
     // One for each, and `corruption` for three of the last six at once.
-    assert_eq!(TCP_SETTINGS.len(), 26 - 1 + 5 + 6);
+    assert_eq!(TCP_SETTINGS.len(), 26 - 1 + 5 + 6 + 1);
 }
 
 #[test]
@@ -123,7 +124,7 @@ fn errors_name_the_value_and_what_is_legal() {
         error("min-roto=1s"),
         "there is no TCP setting \"min-roto\": did you mean \"min-rto\"?"
     );
-    assert!(error("colour=red").ends_with("reaction"), "{}", error("colour=red"));
+    assert!(error("colour=red").ends_with("data-check"), "{}", error("colour=red"));
     for (word, name) in [
         ("law=reno", "congestion"),
         ("congestion-control=reno", "congestion"),

@@ -66,7 +66,8 @@ impl Connection {
             FastOpen::Early => usize::from(self.sender.peer_mss.min(self.config.mss)),
             _ => 0,
         };
-        if size == 0 || self.sender.attempts > 0 {
+        // Nothing is agreed on yet when a SYN leaves, so its data would go unchecked.
+        if size == 0 || self.sender.attempts > 0 || self.config.data_check {
             return (bytes::Bytes::new(), false);
         }
         let window = if self.sends_early() { self.sender.window as usize } else { usize::MAX };

@@ -6,7 +6,8 @@ use bytes::Bytes;
 use windfall_base::Instant;
 use windfall_base::seq::Seq32;
 use windfall_wire_net::tcp::{
-    ACK_AT, CorruptionKinds, FLAGS_AT, SEQ_AT, Timestamps, WINDOW_AT, corruption, fill_checksum,
+    ACK_AT, CorruptionKinds, DataCheck, FLAGS_AT, SEQ_AT, Timestamps, WINDOW_AT, corruption,
+    data_check, fill_checksum,
 };
 use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpHeaderBytes, TcpOptions, TcpRepr};
 
@@ -98,6 +99,9 @@ impl Connection {
         if self.config.corruption.detect && !flags.has(TcpFlags::FIN) && !data.is_empty() {
             options.detection = Some(0);
         }
+        if !data.is_empty() {
+            options.data_check = self.data_check();
+        }
         let repr = self.header(range.start, flags, options);
         self.note_acknowledged(self.expected());
         self.seal(&repr, ecn, data)
@@ -163,10 +167,16 @@ impl Connection {
         self.finish(header, ecn, data)
     }
 
+    /// Returns the data check that each segment with data carries, if negotiated, still empty.
+    fn data_check(&self) -> Option<DataCheck> {
+        self.negotiated.data_check.then_some(DataCheck::Crc(0))
+    }
+
     fn make_template(&self) -> Template {
         let options = TcpOptions {
             timestamps: self.negotiated.timestamps.then_some(Timestamps::default()),
             detection: self.config.corruption.detect.then_some(0),
+            data_check: self.data_check(),
             ..TcpOptions::default()
         };
         let repr = TcpRepr { options, ..self.bare_header(TcpFlags::ACK) };
@@ -215,10 +225,15 @@ impl Connection {
         self.finish(header, ecn, data)
     }
 
-    /// Adds the fields that depend on all the others: the detection option and the checksum.
+    /// Adds the fields that depend on all the others: the data check, the detection option, which
+    /// covers it, and the checksum.
     fn finish(&mut self, mut header: TcpHeaderBytes, ecn: Ecn, data: Bytes) -> TcpTransmit {
         let addresses: Addresses = self.path.addresses;
         let config = &self.config.corruption;
+        if self.negotiated.data_check && !data.is_empty() {
+            data_check::seal(&mut header, &data);
+            self.operations.checksum_bytes += data.len() as u64;
+        }
         if config.detect && !data.is_empty() {
             let sealed =
                 corruption::seal(&config.kinds, config.packing, ecn, &addresses, &mut header);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Instant};
-use windfall_wire_net::tcp::{Notification, Timestamps};
+use windfall_wire_net::tcp::{DataCheck, Notification, Timestamps};
 use windfall_wire_net::{TcpFlags, TcpOptions};
 
 use super::fast_open::FastOpen;
@@ -76,6 +76,7 @@ impl Connection {
             extended_notification: corruption.notify
                 && corruption.mode == NotificationMode::Extended
                 && options.notification == Some(Notification::Plain),
+            data_check: config.data_check && options.data_check == Some(DataCheck::Wanted),
         };
         if let Some(timestamps) = options.timestamps.filter(|_| self.negotiated.timestamps) {
             self.receiver.recent = timestamps.value;
@@ -110,7 +111,9 @@ impl Connection {
         let timestamps = if self.negotiated.timestamps { 12 } else { 0 };
         let corruption = &self.config.corruption;
         let detection = if corruption.detect { corruption.kinds.detection_room() } else { 0 };
-        self.sender.mss = u64::from(most).saturating_sub(timestamps + detection as u64).max(16);
+        let check = if self.negotiated.data_check { DataCheck::ROOM } else { 0 };
+        let options = timestamps + (detection + check) as u64;
+        self.sender.mss = u64::from(most).saturating_sub(options).max(16);
         self.template = None;
     }
 
@@ -153,6 +156,8 @@ impl Connection {
             }),
             notification: offers(self.negotiated.extended_notification, extended)
                 .then_some(Notification::Plain),
+            data_check: offers(self.negotiated.data_check, config.data_check)
+                .then_some(DataCheck::Wanted),
             fast_open: self.fast_open_option(),
             ..TcpOptions::default()
         };

@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Instant, Payload};
-use windfall_wire_net::tcp::{CorruptionKinds, checksum_holds, corruption};
+use windfall_wire_net::tcp::{CorruptionKinds, checksum_holds, corruption, data_check};
 use windfall_wire_net::{Ecn, TcpFlags, TcpHeaderBytes, TcpPacket, TcpRepr, tcp};
 
 use super::{Listener, Overflow, TcpEndpoint};
@@ -51,7 +51,8 @@ impl TcpEndpoint {
             remote_port: packet.src_port(),
         };
         let slot = self.look_up(&key, bytes.len());
-        let whole = meta.missing == 0 && checksum_holds(&meta.addresses, [head, body]);
+        let holds = meta.missing == 0 && checksum_holds(&meta.addresses, [head, body]);
+        let whole = holds && self.data_check_holds(slot, packet.header(), bytes);
         let config = slot.and_then(|slot| self.config_of(slot));
         let kinds = config.map_or_else(CorruptionKinds::default, |c| c.corruption.kinds);
         let header = if whole {
@@ -86,6 +87,16 @@ impl TcpEndpoint {
         operations.keys_compared += compared;
         operations.checksum_bytes += len as u64;
         slot
+    }
+
+    /// Returns whether the data are those that were sent, where both ends agreed to check them.
+    fn data_check_holds(&self, slot: Option<u32>, header: &[u8], bytes: &Payload) -> bool {
+        let connection = slot.and_then(|slot| self.slots[slot as usize].connection.as_deref());
+        if !connection.is_some_and(|connection| connection.negotiated().data_check) {
+            return true;
+        }
+        let data = bytes.slice(header.len()..bytes.len());
+        data.is_empty() || data_check::holds(header, [&data[..]])
     }
 
     fn config_of(&self, slot: u32) -> Option<&TcpConfig> {
