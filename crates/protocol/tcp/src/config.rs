@@ -16,6 +16,9 @@ pub struct TcpConfig {
     pub send_buffer: usize,
     /// The most bytes that may wait to be read or for a hole to be filled; the window.
     pub receive_buffer: usize,
+    /// The most bytes that all connections of an endpoint may hold in both buffers; a host sets it
+    /// by [`crate::TcpEndpoint::set_memory`].
+    pub memory: usize,
     /// Timestamps (RFC 7323; S2.2).
     //= S2.2
     pub timestamps: bool,
@@ -83,6 +86,7 @@ impl Default for TcpConfig {
             mss: 1460,
             send_buffer: 1 << 20,
             receive_buffer: 1 << 20,
+            memory: 256 << 20,
             timestamps: true,
             paws: Paws::BeforePrediction,
             window_scale: true,

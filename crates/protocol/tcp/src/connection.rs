@@ -172,6 +172,8 @@ struct Sender {
     burst_left: u16,
     /// Set when the send buffer was full, so that the owner waits for room.
     starved: bool,
+    /// Set if the endpoint had less memory than the write at hand wanted.
+    short: bool,
     /// Send a reset and nothing more.
     reset: Option<Reset>,
     /// Segments retransmitted because the peer received them damaged, and the duplicate
@@ -362,8 +364,14 @@ impl Connection {
             return Err(UseError::Finished);
         }
         let room = self.config.send_buffer.saturating_sub(self.sender.buffer.len());
-        self.sender.starved = room < wanted;
+        self.sender.starved = room < wanted || core::mem::take(&mut self.sender.short);
         Ok(room.min(wanted))
+    }
+
+    /// Notes that the endpoint has less memory than the next write wanted, so that its owner waits
+    /// for room.
+    pub(crate) const fn note_shortage(&mut self, is_short: bool) {
+        self.sender.short = is_short;
     }
 
     /// Takes the next bytes that arrived, `most` at most; `None` if there are none.
@@ -547,6 +555,7 @@ impl Sender {
             probe: false,
             burst_left: config.burst.unwrap_or(u16::MAX),
             starved: false,
+            short: false,
             reset: None,
             repairs: VecDeque::new(),
         }

@@ -27,6 +27,7 @@ use crate::siphash::SipKey;
 
 mod account;
 mod arrive;
+mod budget;
 mod cookie;
 mod fast_open;
 
@@ -100,6 +101,8 @@ struct Slot {
     armed: Option<Instant>,
     /// The listener whose backlog it counts against.
     half_open: Option<SocketAddr>,
+    /// The part of the endpoint's memory that its buffers hold.
+    holding: budget::Holding,
 }
 
 /// A host's connections and listeners.
@@ -121,6 +124,7 @@ pub struct TcpEndpoint {
     fast_opens: fast_open::FastOpens,
     /// Steps taken for connections that are gone, and for segments that belonged to none.
     past: Operations,
+    budget: budget::Budget,
 }
 
 impl TcpEndpoint {
@@ -144,6 +148,7 @@ impl TcpEndpoint {
             cookies: 0,
             fast_opens: fast_open::FastOpens::default(),
             past: Operations::default(),
+            budget: budget::Budget::new(TcpConfig::default().memory),
         }
     }
 
@@ -227,6 +232,7 @@ impl TcpEndpoint {
                     is_noisy: false,
                     armed: None,
                     half_open: None,
+                    holding: budget::Holding::default(),
                 });
                 self.slots.len() as u32 - 1
             }
@@ -239,6 +245,7 @@ impl TcpEndpoint {
     /// Lets a connection send, report and wake up after a change to it.
     fn touch(&mut self, slot: u32) {
         let entry = &mut self.slots[slot as usize];
+        entry.settle(&mut self.budget);
         let Some(connection) = &entry.connection else {
             return;
         };
@@ -277,6 +284,7 @@ impl TcpEndpoint {
 
     /// Fires every timer due at `now`; a spurious call changes nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.budget.note_time(now);
         while let Some(&(at, slot)) = self.wakeups.first() {
             if at > now {
                 break;
@@ -298,6 +306,7 @@ impl TcpEndpoint {
 
     /// Yields the next segment to send; call until `None`.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<TcpTransmit> {
+        self.budget.note_time(now);
         if let Some(reply) = self.replies.pop_front() {
             return Some(reply);
         }
@@ -331,6 +340,7 @@ impl TcpEndpoint {
     fn drop_connection(&mut self, slot: u32) {
         let entry = &mut self.slots[slot as usize];
         if let Some(connection) = entry.connection.take() {
+            entry.settle(&mut self.budget);
             entry.generation = entry.generation.wrapping_add(1);
             self.past += *connection.operations();
             self.table.remove(&key(connection.path()));
@@ -392,15 +402,29 @@ impl TcpEndpoint {
     /// # Errors
     /// The connection is unknown, over, or finished on this side.
     pub fn write(&mut self, id: ConnectionHandle, data: &[u8]) -> Result<usize, UseError> {
-        self.with(id, |connection| connection.write(data))?
+        let room = self.make_room(id.slot, data.len());
+        self.with(id, |connection| {
+            connection.note_shortage(room < data.len());
+            connection.write(&data[..room])
+        })?
     }
 
     /// As [`write`](Self::write), sharing the bytes.
     ///
     /// # Errors
     /// The connection is unknown, over, or finished on this side.
-    pub fn write_bytes(&mut self, id: ConnectionHandle, data: Bytes) -> Result<usize, UseError> {
-        self.with(id, |connection| connection.write_bytes(data))?
+    pub fn write_bytes(
+        &mut self,
+        id: ConnectionHandle,
+        mut data: Bytes,
+    ) -> Result<usize, UseError> {
+        let room = self.make_room(id.slot, data.len());
+        let is_short = room < data.len();
+        data.truncate(room);
+        self.with(id, |connection| {
+            connection.note_shortage(is_short);
+            connection.write_bytes(data)
+        })?
     }
 
     /// Takes the next bytes that arrived, `most` at most; `None` if there are none.

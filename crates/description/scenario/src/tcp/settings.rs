@@ -130,10 +130,11 @@ const SPANS: core::ops::RangeInclusive<Duration> =
 const DELAYS: core::ops::RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
 
 /// Every setting, in the order of the table in `docs/tcp.md`.
-pub static TCP_SETTINGS: [TcpSetting; 37] = [
+pub static TCP_SETTINGS: [TcpSetting; 38] = [
     quantity!("mss", mss, (LEAST_MSS..=u16::MAX), "bytes of data and options, 88 to 65535"),
     buffer!("send-buffer", send_buffer),
     buffer!("receive-buffer", receive_buffer),
+    buffer!("memory", memory),
     switch!("timestamps", timestamps),
     choice!("paws", paws, "before, after or off", PAWS),
     switch!("window-scale", window_scale),

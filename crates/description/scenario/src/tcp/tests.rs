@@ -18,7 +18,7 @@ fn error(text: &str) -> String {
 fn values(setting: &str) -> &'static [&'static str] {
     match setting {
         "mss" => &["1460", "536", "2256"],
-        "send-buffer" | "receive-buffer" => &["1MiB", "48KiB"],
+        "send-buffer" | "receive-buffer" | "memory" => &["1MiB", "48KiB"],
         "paws" => &["before", "after", "off"],
         "delayed-ack" => {
             &["every", "off", "every:4:10ms:200ms", "time", "time:1s", "traffic", "traffic:8:1ms"]
@@ -58,6 +58,7 @@ fn every_field_has_a_setting() {
     let windfall_tcp::TcpConfig {
         mss: _,
         send_buffer: _,
+        memory: _,
         receive_buffer: _,
         timestamps: _,
         paws: _,
@@ -94,7 +95,7 @@ fn every_field_has_a_setting() {
         data_check: _,
     } = config("");
     // One for each, and `corruption` for three of the last six at once.
-    assert_eq!(TCP_SETTINGS.len(), 26 - 1 + 5 + 6 + 1);
+    assert_eq!(TCP_SETTINGS.len(), 27 - 1 + 5 + 6 + 1);
 }
 
 #[test]

@@ -67,8 +67,10 @@ pub(super) struct Streams {
 
 impl Streams {
     pub(super) fn new(config: TcpConfig, seed: Seed) -> Self {
+        let mut tcp = TcpEndpoint::new(seed, "tcp", Lookup::Hashed);
+        tcp.set_memory(config.memory);
         Self {
-            tcp: TcpEndpoint::new(seed, "tcp", Lookup::Hashed),
+            tcp,
             config,
             sockets: BTreeMap::new(),
             names: BTreeMap::new(),

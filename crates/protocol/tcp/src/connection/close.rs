@@ -64,9 +64,21 @@ impl Connection {
         self.end(Some(TcpError::Aborted));
     }
 
+    /// Ends the connection for the memory that its buffers hold; its owner learns of it as of an
+    /// abort.
+    pub(crate) fn give_memory_back(&mut self) {
+        if self.is_synchronised() {
+            self.reset_peer();
+        }
+        self.receiver.buffer.discard();
+        self.end(Some(TcpError::Aborted));
+    }
+
     /// Sends a reset: this connection is over.
     pub(super) fn reset_peer(&mut self) {
-        let seq = number(self.sender.origin, self.sender.nxt);
+        // A probe beyond a closed window was not taken, and there a reset would be ignored.
+        let position = self.sender.nxt.min(self.sender.edge.max(self.sender.una));
+        let seq = number(self.sender.origin, position);
         self.sender.reset = Some(Reset { seq, ends: true });
     }
 

@@ -42,6 +42,7 @@ impl TcpEndpoint {
             joined = bytes.prefix(tcp::MAX_HEADER_LEN);
             &joined[..]
         };
+        self.budget.note_time(now);
         let packet = TcpPacket::new(first).map_err(|_| DropReason::Malformed)?;
         let header_len = packet.header_len();
         let key = ConnectionKey {
@@ -116,6 +117,9 @@ impl TcpEndpoint {
         {
             self.drop_connection(slot);
             return self.answer(now, key, segment);
+        }
+        if self.lacks_memory_for(slot, segment) {
+            return Err(DropReason::ReceiveBuffer);
         }
         let entry = &mut self.slots[slot as usize];
         let Some(connection) = entry.connection.as_deref_mut() else {

@@ -2,6 +2,7 @@
 
 mod account;
 mod adversity;
+mod budget;
 mod corruption;
 mod exchange;
 mod identity;
